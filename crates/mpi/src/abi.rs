@@ -1,0 +1,116 @@
+//! The three application binary interfaces of MPI: how large handles are, where a status keeps what, and which numbers mean what.
+
+/// An application binary interface of MPI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Abi {
+    /// Open MPI's own.
+    OpenMpi,
+    /// MPICH's own, shared by Intel MPI, MVAPICH, Cray MPICH and ParaStation.
+    Mpich,
+    /// The standard one of MPI 5.
+    Standard,
+}
+
+/// The sizes and constants of one [`Abi`].
+#[derive(Clone, Copy, Debug)]
+pub struct Layout {
+    /// Bytes of a handle in C (files are pointers everywhere).
+    pub handle_bytes: usize,
+    /// Bytes of an `MPI_Status` in C.
+    pub status_bytes: usize,
+    /// Bytes of a status in Fortran.
+    pub fortran_status_bytes: usize,
+    /// Where a status keeps the source, in bytes; the tag follows.
+    pub status_source: usize,
+    /// The value of `MPI_PROC_NULL`.
+    pub proc_null: i32,
+    /// The value of `MPI_ROOT`.
+    pub root: i32,
+    /// The value of `MPI_UNDEFINED`.
+    pub undefined: i32,
+    /// The value of `MPI_THREAD_MULTIPLE`.
+    pub thread_multiple: i32,
+    /// The address `MPI_STATUS_IGNORE` (and `MPI_STATUSES_IGNORE`) in C.
+    pub status_ignore: usize,
+    /// The address `MPI_IN_PLACE` in C.
+    pub in_place: usize,
+}
+
+impl Abi {
+    /// Its name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Abi::OpenMpi => "openmpi",
+            Abi::Mpich => "mpich",
+            Abi::Standard => "standard",
+        }
+    }
+
+    /// Decides the ABI from the library's file name and the version text it gives of itself.
+    ///
+    /// The file name comes first: one library may ship both its own ABI and the standard one, in two files.
+    pub fn of_library(file_name: &str, version: &str) -> Option<Abi> {
+        if file_name.contains("mpi_abi") {
+            return Some(Abi::Standard);
+        }
+        if version.contains("Open MPI") {
+            return Some(Abi::OpenMpi);
+        }
+        ["MPICH", "Intel(R) MPI Library", "MVAPICH", "ParaStation"].iter().any(|name| version.contains(name)).then_some(Abi::Mpich)
+    }
+
+    /// Its sizes and constants.
+    pub const fn layout(self) -> Layout {
+        match self {
+            Abi::OpenMpi => Layout {
+                handle_bytes: 8,
+                status_bytes: 24,
+                fortran_status_bytes: 24,
+                status_source: 0,
+                proc_null: -2,
+                root: -4,
+                undefined: -32766,
+                thread_multiple: 3,
+                status_ignore: 0,
+                in_place: 1,
+            },
+            Abi::Mpich => Layout {
+                handle_bytes: 4,
+                status_bytes: 20,
+                fortran_status_bytes: 20,
+                status_source: 8,
+                proc_null: -1,
+                root: -3,
+                undefined: -32766,
+                thread_multiple: 3,
+                status_ignore: 1,
+                in_place: usize::MAX,
+            },
+            Abi::Standard => Layout {
+                handle_bytes: 8,
+                status_bytes: 32,
+                fortran_status_bytes: 32,
+                status_source: 0,
+                proc_null: -3,
+                root: -4,
+                undefined: -32766,
+                thread_multiple: 4096,
+                status_ignore: 0,
+                in_place: 1,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_decides_before_the_version_text() {
+        assert_eq!(Abi::of_library("libmpi_abi.so.1", "MPICH Version: 5.0.2"), Some(Abi::Standard));
+        assert_eq!(Abi::of_library("libmpi.so.40", "Open MPI v5.0.11, package: …"), Some(Abi::OpenMpi));
+        assert_eq!(Abi::of_library("libmpi.so.12", "Intel(R) MPI Library 2021.18"), Some(Abi::Mpich));
+        assert_eq!(Abi::of_library("libmpi.so.1", "Some other MPI"), None);
+    }
+}

@@ -1,0 +1,13 @@
+//! Every MPI, found at run time.
+//!
+//! A tool that wants to see any MPI program cannot be compiled against one MPI library. This crate holds what differs and what does not:
+//! the list of MPI functions ([`FUNCTIONS`]), the names under which C and Fortran programs call them ([`Symbol`]), and the sizes and
+//! constants of the three application binary interfaces in use ([`Abi`], [`Layout`]).
+
+mod abi;
+mod function;
+mod symbol;
+
+pub use abi::{Abi, Layout};
+pub use function::{FUNCTIONS, Function, Mode, Operation, Pattern, Role, Slots};
+pub use symbol::{Family, Symbol};
