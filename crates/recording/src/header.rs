@@ -1,0 +1,160 @@
+//! `recording.json`: everything about a sealed recording except the calls themselves.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// What a sealed recording says of the run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// The version of the format.
+    pub format: u32,
+    /// The version of Sintonia that sealed it.
+    pub sealed_by: String,
+    /// The command that was recorded.
+    pub command: Vec<String>,
+    /// When recording began, in seconds since 1970.
+    pub started_s: f64,
+    /// The exit status of the command, if it was seen to end.
+    pub exit_status: Option<i32>,
+    /// Parameters given by the user with `--param`.
+    pub parameters: BTreeMap<String, f64>,
+    /// Whether only sums were kept, not every call.
+    pub profile: bool,
+    /// The MPI library.
+    pub mpi: Mpi,
+    /// Names of the hosts.
+    pub hosts: Vec<String>,
+    /// How many processes there should be; those that left nothing have no entry in `ranks`.
+    pub size: usize,
+    /// The processes, by rank. Spawned processes follow those that spawned them.
+    pub ranks: Vec<Rank>,
+    /// The communicators, numbered by place. The first one is the world.
+    pub communicators: Vec<Communicator>,
+    /// Windows and files, numbered by place.
+    pub objects: Vec<Object>,
+    /// The call sites, numbered by place.
+    pub sites: Vec<Site>,
+    /// Names of the MPI functions as the calls number them.
+    pub operations: Vec<String>,
+    /// How wrong times on different hosts can be against each other, in seconds.
+    pub clock_error_s: f64,
+    /// What was not recorded, one sentence each.
+    pub notes: Vec<String>,
+}
+
+/// The MPI library of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Mpi {
+    /// Short name and version, such as `Open MPI 4.1.4`.
+    pub library: String,
+    /// Everything it says of itself.
+    pub version: String,
+    /// `openmpi`, `mpich` or `standard`.
+    pub abi: String,
+}
+
+/// A process.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Rank {
+    /// Its rank in the recording: the world rank; spawned worlds are numbered on.
+    pub rank: u32,
+    /// Its host, by place in [`Header::hosts`].
+    pub host: u32,
+    /// Its process number on the host.
+    pub pid: u32,
+    /// How many calls its file holds.
+    pub calls: u64,
+    /// Threads that called MPI.
+    pub threads: u32,
+    /// When its recording began and ended, in nanoseconds since the recording began (MPI_Init entered, MPI_Finalize left).
+    pub begin_ns: i64,
+    /// See `begin_ns`.
+    pub end_ns: i64,
+    /// How it ended.
+    pub end: End,
+    /// Calls that could not be kept.
+    pub dropped: u64,
+    /// Blocks whose checksum did not match.
+    pub damaged_blocks: u64,
+    /// From ticks in its file to nanoseconds since the recording began.
+    pub clock: Clock,
+}
+
+/// How the recording of a process ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum End {
+    /// It called MPI_Finalize.
+    Finalized,
+    /// It ended without MPI_Finalize.
+    Exited,
+    /// It called MPI_Abort.
+    Aborted,
+    /// It was killed, or its host vanished.
+    #[default]
+    CutShort,
+}
+
+/// A straight line from ticks to nanoseconds since the recording began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Clock {
+    /// Ticks at `origin_ns`.
+    pub origin_ticks: u64,
+    /// Nanoseconds since the recording began at `origin_ticks`.
+    pub origin_ns: f64,
+    /// Nanoseconds per tick.
+    pub ns_per_tick: f64,
+}
+
+impl Clock {
+    /// Nanoseconds since the recording began.
+    #[inline]
+    pub fn nanoseconds(&self, ticks: u64) -> i64 {
+        (self.origin_ns + ticks.wrapping_sub(self.origin_ticks) as i64 as f64 * self.ns_per_tick) as i64
+    }
+}
+
+/// A communicator.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Communicator {
+    /// The communicator it was made from.
+    pub parent: Option<u32>,
+    /// The MPI function that made it.
+    pub made_by: String,
+    /// Ranks of its members in their order, as ranges.
+    pub members: String,
+    /// The other group of an intercommunicator.
+    pub remote: Option<String>,
+}
+
+/// A window or a file.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Object {
+    /// `window` or `file`.
+    pub kind: String,
+    /// The communicator it was made on.
+    pub communicator: Option<u32>,
+}
+
+/// A call site: a place in the program that called MPI.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Site {
+    /// The file of code it is in.
+    pub module: String,
+    /// The return address as a place in that file.
+    pub offset: u64,
+    /// Source frames, innermost first; more than one where functions were inlined. Empty without debug information or symbols.
+    pub frames: Vec<Frame>,
+}
+
+/// One source frame of a call site.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Frame {
+    /// The function.
+    pub function: Option<String>,
+    /// The source file.
+    pub file: Option<String>,
+    /// The line in it.
+    pub line: Option<u32>,
+}

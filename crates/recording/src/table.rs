@@ -1,0 +1,158 @@
+//! A recording as a table: per thread one row per MPI call.
+//!
+//! Programs loop, so most calls differ from earlier ones only in time. The table keeps what two calls have in common once, as a [`Shape`];
+//! a row is then the moment it was entered, the moment it was left, and the number of its shape.
+
+use sintonia_mpi::Operation;
+
+use crate::raw;
+
+/// Everything about a call except when it happened. Peers are ranks of the recording ([`raw::NONE`], [`raw::PROC_NULL`], [`raw::ANY`],
+/// [`raw::ROOT_HERE`] and [`raw::OUTSIDE`] where they are no process of it).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// The MPI function.
+    pub operation: Operation,
+    /// The parts and marks it has: bits of [`raw::part`].
+    pub parts: u16,
+    /// The call site, by place in the header's list.
+    pub site: u32,
+    /// The communicator, or the window or file (by the role of the operation), by place in the header's lists; [`raw::NO_OBJECT`] if none.
+    pub object: u32,
+    /// The destination, source, root or target; the actual source of a completed receive.
+    pub peer: i32,
+    /// The tag; the actual one of a completed receive.
+    pub tag: i32,
+    /// The source of the receiving half of a send-receive.
+    pub source: i32,
+    /// The tag of the receiving half of a send-receive.
+    pub recv_tag: i32,
+    /// Bytes handed over to be sent.
+    pub sent: u64,
+    /// Bytes received (for a nonblocking receive: at most, the actual number comes with the completion).
+    pub received: u64,
+    /// The communicator, window or file that the call made or freed; [`raw::NO_OBJECT`] if none.
+    pub made: u32,
+    /// The error code it returned, or the level of `MPI_Pcontrol`.
+    pub value: i32,
+    /// The requests it completed (or started: [`raw::part::STARTED`]).
+    pub requests: Vec<ListedRequest>,
+}
+
+/// A request that a call completed or started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ListedRequest {
+    /// Which one.
+    pub request: raw::RequestRef,
+    /// Whether it was a receive; then the fields below hold.
+    pub receive: bool,
+    /// The actual source.
+    pub peer: i32,
+    /// The actual tag.
+    pub tag: i32,
+    /// The actual number of bytes.
+    pub received: u64,
+}
+
+/// The identity of a request within one process: the thread that made it, and its number there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RequestId {
+    /// The thread.
+    pub thread: u16,
+    /// Its number among the requests of that thread.
+    pub number: u64,
+}
+
+/// The calls of one thread, in order.
+#[derive(Clone, Debug, Default)]
+pub struct CallTable {
+    /// The thread's number in its process.
+    pub thread: u16,
+    /// When each call was entered, in nanoseconds since the recording began.
+    pub enter: Vec<i64>,
+    /// When each call was left.
+    pub leave: Vec<i64>,
+    /// The number of each call's shape.
+    pub shape: Vec<u32>,
+    /// The shapes.
+    pub shapes: Vec<Shape>,
+    /// The places where request numbers jump: from this row on, the next request made has this number.
+    pub request_bases: Vec<(usize, u64)>,
+}
+
+/// One row of a [`CallTable`].
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'a> {
+    /// When it was entered.
+    pub enter: i64,
+    /// When it was left.
+    pub leave: i64,
+    /// Everything else about it.
+    pub shape: &'a Shape,
+    /// The request it made, if it made one.
+    pub request: Option<RequestId>,
+    /// The number that the thread's next request has when this call returns: what [`Call::listed`] counts back from.
+    next_request: u64,
+    thread: u16,
+}
+
+impl<'a> Call<'a> {
+    /// The requests that the call completed or started, with their identity.
+    pub fn listed(&self) -> impl Iterator<Item = (RequestId, &'a ListedRequest)> + use<'a> {
+        let (next, thread) = (self.next_request, self.thread);
+        self.shape.requests.iter().map(move |listed| {
+            let id = match listed.request {
+                raw::RequestRef::Ago(ago) => RequestId { thread, number: next.wrapping_sub(1 + ago) },
+                raw::RequestRef::Of(thread, number) => RequestId { thread, number },
+            };
+            (id, listed)
+        })
+    }
+}
+
+impl CallTable {
+    /// How many calls there are.
+    pub fn len(&self) -> usize {
+        self.enter.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.enter.is_empty()
+    }
+
+    /// The calls in order, with the requests they made numbered.
+    pub fn calls(&self) -> impl Iterator<Item = Call<'_>> {
+        let mut next_request = 0;
+        let mut bases = self.request_bases.iter().peekable();
+        (0..self.len()).map(move |row| {
+            while let Some((_, base)) = bases.next_if(|(from, _)| *from <= row) {
+                next_request = *base;
+            }
+            let shape = &self.shapes[self.shape[row] as usize];
+            let mut request = None;
+            if shape.parts & raw::part::REQUEST != 0 {
+                request = Some(RequestId { thread: self.thread, number: next_request });
+                next_request += 1;
+            }
+            Call { enter: self.enter[row], leave: self.leave[row], shape, request, next_request, thread: self.thread }
+        })
+    }
+}
+
+/// The calls of one shape summed up.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Totals {
+    /// How many calls.
+    pub calls: u64,
+    /// Nanoseconds in them together.
+    pub nanoseconds: u64,
+    /// The shortest.
+    pub least_ns: u64,
+    /// The longest.
+    pub most_ns: u64,
+    /// Bytes sent by all of them together.
+    pub sent: u64,
+    /// Bytes received by all of them together.
+    pub received: u64,
+}
