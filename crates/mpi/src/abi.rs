@@ -22,6 +22,10 @@ pub struct Layout {
     pub fortran_status_bytes: usize,
     /// Where a status keeps the source, in bytes; the tag follows.
     pub status_source: usize,
+    /// The value of `MPI_ANY_SOURCE`.
+    pub any_source: i32,
+    /// The value of `MPI_ANY_TAG`.
+    pub any_tag: i32,
     /// The value of `MPI_PROC_NULL`.
     pub proc_null: i32,
     /// The value of `MPI_ROOT`.
@@ -34,6 +38,8 @@ pub struct Layout {
     pub status_ignore: usize,
     /// The address `MPI_IN_PLACE` in C.
     pub in_place: usize,
+    /// The values of `MPI_CART`, `MPI_GRAPH` and `MPI_DIST_GRAPH`.
+    pub topologies: [i32; 3],
 }
 
 impl Abi {
@@ -67,36 +73,45 @@ impl Abi {
                 status_bytes: 24,
                 fortran_status_bytes: 24,
                 status_source: 0,
+                any_source: -1,
+                any_tag: -1,
                 proc_null: -2,
                 root: -4,
                 undefined: -32766,
                 thread_multiple: 3,
                 status_ignore: 0,
                 in_place: 1,
+                topologies: [1, 2, 3],
             },
             Abi::Mpich => Layout {
                 handle_bytes: 4,
                 status_bytes: 20,
                 fortran_status_bytes: 20,
                 status_source: 8,
+                any_source: -2,
+                any_tag: -1,
                 proc_null: -1,
                 root: -3,
                 undefined: -32766,
                 thread_multiple: 3,
                 status_ignore: 1,
                 in_place: usize::MAX,
+                topologies: [2, 1, 3],
             },
             Abi::Standard => Layout {
                 handle_bytes: 8,
                 status_bytes: 32,
                 fortran_status_bytes: 32,
                 status_source: 0,
+                any_source: -1,
+                any_tag: -2,
                 proc_null: -3,
                 root: -4,
                 undefined: -32766,
                 thread_multiple: 4096,
                 status_ignore: 0,
                 in_place: 1,
+                topologies: [211, 212, 213],
             },
         }
     }

@@ -1,8 +1,15 @@
 //! `recording.json`: everything about a sealed recording except the calls themselves.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+use crate::json;
+
+/// The name of the file inside a recording; where it is, the recording is sealed.
+pub const FILE: &str = "recording.json";
 
 /// What a sealed recording says of the run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -41,6 +48,23 @@ pub struct Header {
     pub clock_error_s: f64,
     /// What was not recorded, one sentence each.
     pub notes: Vec<String>,
+}
+
+impl Header {
+    /// Reads it from a sealed recording.
+    pub fn read(recording: &Path) -> Result<Header, Error> {
+        json::read(&recording.join(FILE))
+    }
+
+    /// Writes it into a recording, whose other files must be there already.
+    pub fn write(&self, recording: &Path) -> Result<(), Error> {
+        json::write(&recording.join(FILE), self)
+    }
+
+    /// What is known of one rank; `None` if it left nothing.
+    pub fn rank(&self, rank: u32) -> Option<&Rank> {
+        self.ranks.iter().find(|r| r.rank == rank)
+    }
 }
 
 /// The MPI library of a run.

@@ -131,7 +131,7 @@ pub const fn payload_header(operation: u16, parts: u16, requests: u16, words: u1
 }
 
 /// A request in a payload: which one it is, and whether it is a receive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RequestRef {
     /// Made by the same thread, this many requests ago (0 is the newest).
     Ago(u64),
@@ -162,6 +162,29 @@ impl RequestRef {
     }
 }
 
+/// How many bits each byte has: quicker than counting them on processors of the oldest kind that code must run on.
+static BITS: [u8; 256] = {
+    let mut bits = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        bits[byte] = (byte as u32).count_ones() as u8;
+        byte += 1;
+    }
+    bits
+};
+
+/// How many words the parts that stand before this one take.
+#[inline(always)]
+pub fn parts_before(parts: u16, wanted: u16) -> usize {
+    usize::from(BITS[usize::from(parts & (wanted - 1) & 0xff)])
+}
+
+/// How many words all parts take.
+#[inline(always)]
+pub fn parts_words(parts: u16) -> usize {
+    usize::from(BITS[usize::from(parts & 0xff)])
+}
+
 /// A payload as it stands in a block or in a sealed file.
 #[derive(Clone, Copy)]
 pub struct Payload<'a> {
@@ -173,7 +196,7 @@ impl<'a> Payload<'a> {
     pub fn at(words: &'a [u64]) -> Option<Payload<'a>> {
         let header = *words.first()?;
         let length = (header >> 48) as usize;
-        let payload = Payload { words: words.get(..length)? };
+        let payload = Payload { words: words.get(..length).filter(|words| !words.is_empty())? };
         let expected = 2 + (payload.parts() & 0xff).count_ones() as usize + 3 * payload.request_count();
         (length == expected).then_some(payload)
     }
@@ -210,8 +233,9 @@ impl<'a> Payload<'a> {
     }
 
     /// The place of a part's word, to change it in a copy.
+    #[inline(always)]
     pub fn part_place(parts: u16, wanted: u16) -> Option<usize> {
-        (parts & wanted != 0).then(|| 2 + (parts & (wanted - 1)).count_ones() as usize)
+        (parts & wanted != 0).then(|| 2 + parts_before(parts, wanted))
     }
 
     /// The requests it lists: reference word, source and tag, bytes.
@@ -293,7 +317,7 @@ impl<'a> Block<'a> {
     pub fn records(&self) -> impl Iterator<Item = Record<'a>> {
         let (words, used, pending) = (self.words, self.used, self.pending);
         let mut at = HEADER_WORDS;
-        let mut under_way = pending > 0 && used + pending <= words.len();
+        let mut under_way = pending > 2 && pending <= words.len() - used;
         std::iter::from_fn(move || {
             if at < used {
                 let record = record_at(&words[..used], at)?;
@@ -355,6 +379,20 @@ pub mod profile {
     pub const SENT: usize = 8;
     /// Sum: bytes received.
     pub const RECEIVED: usize = 9;
+
+    /// The size class of some bytes: 0 for none, else one more than the power of two they need.
+    pub const fn size_class(bytes: u64) -> u32 {
+        if bytes == 0 { 0 } else { 1 + u64::BITS - (bytes - 1).leading_zeros() }
+    }
+
+    /// The most bytes of a size class.
+    pub const fn size_bound(class: u32) -> u64 {
+        match class {
+            0 => 0,
+            1..=64 => 1 << (class - 1),
+            _ => u64::MAX,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -428,6 +466,15 @@ mod tests {
     }
 
     #[test]
+    fn a_size_class_holds_the_sizes_up_to_its_bound() {
+        for bytes in [0, 1, 2, 3, 4, 5, 8, 9, 1 << 20, (1 << 20) + 1, 1 << 63, u64::MAX] {
+            let class = profile::size_class(bytes);
+            assert!(profile::size_bound(class) >= bytes, "{bytes}");
+            assert!(class == 0 || profile::size_bound(class - 1) < bytes, "{bytes}");
+        }
+    }
+
+    #[test]
     fn any_words_can_be_read_without_panic() {
         let mut state = 1u64;
         let mut words = block_of(&[(10, 1, &send(8)), (20, 1, &send(9))], false);
@@ -435,7 +482,8 @@ mod tests {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             let place = (state >> 33) as usize % 40;
             let kept = words[place];
-            words[place] = state ^ state << 13;
+            let shift = state >> 58;
+            words[place] = (state ^ state << 13) >> shift;
             if let Ok(block) = Block::read(&words) {
                 block.records().take(1000).for_each(|r| {
                     let _ = r.payload.requests().count();

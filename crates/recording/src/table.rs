@@ -3,13 +3,13 @@
 //! Programs loop, so most calls differ from earlier ones only in time. The table keeps what two calls have in common once, as a [`Shape`];
 //! a row is then the moment it was entered, the moment it was left, and the number of its shape.
 
-use sintonia_mpi::Operation;
+use sintonia_mpi::{Operation, Role};
 
 use crate::raw;
 
 /// Everything about a call except when it happened. Peers are ranks of the recording ([`raw::NONE`], [`raw::PROC_NULL`], [`raw::ANY`],
 /// [`raw::ROOT_HERE`] and [`raw::OUTSIDE`] where they are no process of it).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Shape {
     /// The MPI function.
     pub operation: Operation,
@@ -39,8 +39,52 @@ pub struct Shape {
     pub requests: Vec<ListedRequest>,
 }
 
+impl Shape {
+    /// The shape of a call of which nothing but the function is known.
+    pub fn of(operation: Operation) -> Shape {
+        Shape {
+            operation,
+            parts: 0,
+            site: 0,
+            object: raw::NO_OBJECT,
+            peer: raw::NONE,
+            tag: raw::NONE,
+            source: raw::NONE,
+            recv_tag: raw::NONE,
+            sent: 0,
+            received: 0,
+            made: raw::NO_OBJECT,
+            value: 0,
+            requests: Vec::new(),
+        }
+    }
+
+    /// Whether a call of this shape makes a request.
+    #[inline]
+    pub fn makes_request(&self) -> bool {
+        self.parts & raw::part::REQUEST != 0
+    }
+
+    /// Bytes that one call sends, as far as they are known.
+    pub fn bytes_sent(&self) -> u64 {
+        known(self.sent)
+    }
+
+    /// Bytes that one call receives, as far as they are known: those of a nonblocking receive count where it completes.
+    pub fn bytes_received(&self) -> u64 {
+        let later = self.makes_request() && matches!(self.operation.role(), Role::Receive | Role::MatchedReceive | Role::SendReceive);
+        let itself = if later { 0 } else { known(self.received) };
+        let completed = self.parts & raw::part::STARTED == 0;
+        self.requests.iter().filter(|r| completed && r.receive).fold(itself, |sum, r| sum.saturating_add(known(r.received)))
+    }
+}
+
+fn known(bytes: u64) -> u64 {
+    if bytes == raw::UNKNOWN_BYTES { 0 } else { bytes }
+}
+
 /// A request that a call completed or started.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ListedRequest {
     /// Which one.
     pub request: raw::RequestRef,
@@ -76,7 +120,7 @@ pub struct CallTable {
     pub shape: Vec<u32>,
     /// The shapes.
     pub shapes: Vec<Shape>,
-    /// The places where request numbers jump: from this row on, the next request made has this number.
+    /// Places where request numbers are known anew, such as after a gap: from this row on, the next request made has this number.
     pub request_bases: Vec<(usize, u64)>,
 }
 
@@ -131,9 +175,9 @@ impl CallTable {
             }
             let shape = &self.shapes[self.shape[row] as usize];
             let mut request = None;
-            if shape.parts & raw::part::REQUEST != 0 {
+            if shape.makes_request() {
                 request = Some(RequestId { thread: self.thread, number: next_request });
-                next_request += 1;
+                next_request = next_request.wrapping_add(1);
             }
             Call { enter: self.enter[row], leave: self.leave[row], shape, request, next_request, thread: self.thread }
         })

@@ -1,0 +1,119 @@
+//! A recorded call from its entry to its return. Everything here must be quick, and must never harm the program.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use sintonia_mpi::{Family, Role};
+use sintonia_recording::raw::part;
+
+use crate::clock::ticks;
+use crate::library::library;
+use crate::observe::{self, Call};
+use crate::process::{self, State};
+use crate::stub::{self, Entry, Frame};
+use crate::thread;
+
+/// What `enter` tells `leave`.
+mod state {
+    /// The call is not recorded.
+    pub const SKIPPED: usize = 0;
+    /// The call is recorded.
+    pub const RECORDED: usize = 1;
+}
+
+/// `MPI_Pcontrol(0)` was called: calls are followed, but not written down.
+static SWITCHED_OFF: AtomicBool = AtomicBool::new(false);
+
+/// Whether recording is switched off by the program.
+#[inline(always)]
+pub fn switched_off() -> bool {
+    SWITCHED_OFF.load(Ordering::Relaxed)
+}
+
+/// Runs before the real function.
+pub unsafe extern "C" fn enter(frame: *mut Frame) {
+    // SAFETY: the stub passes the frame it made on the stack.
+    let frame = unsafe { &mut *frame };
+    frame.state = state::SKIPPED;
+    frame.own_status = 0;
+    if catch_unwind(AssertUnwindSafe(|| try_enter(frame))).is_err() {
+        give_up();
+    }
+}
+
+#[inline(always)]
+fn try_enter(frame: &mut Frame) {
+    if process::state() != State::Recording && !process::begin(frame.entry().operation().role()) {
+        return;
+    }
+    let (Some(library), Some(thread)) = (library(), thread::current()) else { return };
+    if thread.inside {
+        return;
+    }
+    thread.inside = true;
+    frame.state = state::RECORDED;
+    let mut call = Call::new(frame, thread, library);
+    observe::enter(&mut call);
+    let now = ticks();
+    frame.enter = now;
+    thread.recorder.under_way(now);
+}
+
+/// Runs after the real function.
+pub unsafe extern "C" fn leave(frame: *mut Frame) {
+    let now = ticks();
+    // SAFETY: the stub passes the frame it made on the stack.
+    let frame = unsafe { &mut *frame };
+    if frame.state == state::RECORDED && catch_unwind(AssertUnwindSafe(|| try_leave(frame, now))).is_err() {
+        give_up();
+    }
+}
+
+#[inline(always)]
+fn try_leave(frame: &mut Frame, now: u64) {
+    let (Some(library), Some(thread)) = (library(), thread::current()) else { return };
+    let mut call = Call::new(frame, thread, library);
+    observe::leave(&mut call);
+    if switched_off() {
+        thread.recorder.discard();
+    } else {
+        thread.recorder.commit(now);
+    }
+    thread.inside = false;
+    if frame.entry().operation().role() == Role::Finalize {
+        process::end("finalized");
+    }
+}
+
+/// Runs before `MPI_Pcontrol`: 0 switches recording off, anything else on.
+pub unsafe extern "C" fn switch(argument: usize, entry: *const Entry, site: usize) {
+    let done = catch_unwind(AssertUnwindSafe(|| {
+        // SAFETY: the stub passes one of the static entries.
+        let entry = unsafe { &*entry };
+        let level = match entry.symbol().family {
+            Family::C => argument as i32,
+            // SAFETY: Fortran passes the level by reference.
+            _ => unsafe { *(argument as *const i32) },
+        };
+        if process::state() != State::Recording {
+            return;
+        }
+        let Some(thread) = thread::current().filter(|thread| !thread.inside) else { return };
+        let now = ticks();
+        thread.recorder.stage(entry.operation().0, part::VALUE, site, 0);
+        thread.recorder.put(part::VALUE, level as u32 as u64);
+        thread.recorder.under_way(now);
+        thread.recorder.commit(now);
+        SWITCHED_OFF.store(level == 0, Ordering::Relaxed);
+    }));
+    if done.is_err() {
+        give_up();
+    }
+}
+
+/// The probe has failed: from now on it only stands aside.
+#[cold]
+fn give_up() {
+    stub::pass_all();
+    let _ = catch_unwind(|| process::note("the probe failed inside a call; later calls of this process are not recorded"));
+}

@@ -1,0 +1,267 @@
+//! Communicators, windows and files: a small number for each, and who their members are.
+//!
+//! Nothing is sent to find out which communicators of different processes are one: a communicator is made by all members of its parent
+//! together, so parent, position in the order of making and members say it. Those are local knowledge.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard};
+
+use sintonia_mpi::Operation;
+use sintonia_recording::definitions::{Definition, LocalCommunicator, LocalObject, write_ranks};
+use sintonia_recording::raw::{NO_OBJECT, OUTSIDE};
+
+use crate::library::{Handle, Library};
+use crate::process;
+
+/// What a call needs to know of its communicator.
+#[derive(Clone, Copy, Debug)]
+pub struct Communicator {
+    handle: Handle,
+    /// Its number in this process.
+    pub id: u32,
+    /// The rank of this process in it.
+    pub rank: i32,
+    /// How many processes the operations on it reach: its size, or that of the other group of an intercommunicator.
+    pub peers: i32,
+    /// Whether it joins two groups.
+    pub between: bool,
+    /// Neighbours that send to this process in its topology.
+    pub sources: i32,
+    /// Neighbours that this process sends to.
+    pub destinations: i32,
+}
+
+const UNKNOWN: Communicator = Communicator { handle: 0, id: NO_OBJECT, rank: 0, peers: 0, between: false, sources: 0, destinations: 0 };
+
+/// Counts freed communicators: a freed handle can come back as another communicator.
+static FREED: AtomicU32 = AtomicU32::new(0);
+
+const PLACES: usize = 16;
+
+/// Communicators that a thread used lately.
+pub struct CommunicatorCache {
+    freed: u32,
+    places: [Communicator; PLACES],
+}
+
+impl Default for CommunicatorCache {
+    fn default() -> Self {
+        Self { freed: 0, places: [UNKNOWN; PLACES] }
+    }
+}
+
+impl CommunicatorCache {
+    #[inline(always)]
+    fn place(handle: Handle) -> usize {
+        (handle ^ handle >> 4 ^ handle >> 8) % PLACES
+    }
+
+    /// The communicator with this handle, if this thread has used it since the last one was freed.
+    #[inline(always)]
+    pub fn known(&mut self, handle: Handle) -> Option<Communicator> {
+        let freed = FREED.load(Ordering::Acquire);
+        if freed != self.freed {
+            *self = Self { freed, ..Self::default() };
+        }
+        let known = self.places[Self::place(handle)];
+        (known.handle == handle && handle != 0).then_some(known)
+    }
+
+    /// The communicator with this handle. Only for handles that MPI has just accepted.
+    #[inline(always)]
+    pub fn get(&mut self, library: &Library, handle: Handle) -> Option<Communicator> {
+        if let Some(known) = self.known(handle) {
+            return Some(known);
+        }
+        let communicator = lock().get(library, handle)?;
+        self.places[Self::place(handle)] = communicator;
+        Some(communicator)
+    }
+}
+
+/// How a communicator came to be.
+#[derive(Clone, Copy)]
+struct Origin {
+    parent: Option<u32>,
+    made_by: Operation,
+    sequence: u32,
+}
+
+#[derive(Default)]
+struct Registry {
+    next: u32,
+    communicators: HashMap<Handle, Communicator>,
+    /// Communicators that are being made by nonblocking calls: they may not be asked for their members yet.
+    promised: HashMap<Handle, Origin>,
+    /// How many communicators were made from each.
+    children: HashMap<u32, u32>,
+    windows: HashMap<Handle, u32>,
+    files: HashMap<Handle, u32>,
+    messages: HashMap<Handle, u32>,
+    /// The group to whose ranks members are translated.
+    world_group: Option<Handle>,
+}
+
+static REGISTRY: Mutex<Option<Registry>> = Mutex::new(None);
+
+struct Locked(MutexGuard<'static, Option<Registry>>);
+
+impl std::ops::Deref for Locked {
+    type Target = Registry;
+    fn deref(&self) -> &Registry {
+        self.0.as_ref().expect("made by lock()")
+    }
+}
+
+impl std::ops::DerefMut for Locked {
+    fn deref_mut(&mut self) -> &mut Registry {
+        self.0.as_mut().expect("made by lock()")
+    }
+}
+
+fn lock() -> Locked {
+    let mut guard = REGISTRY.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    guard.get_or_insert_default();
+    Locked(guard)
+}
+
+/// Numbers the communicators that exist from the start: 0 is the world, 1 is the process alone.
+pub fn begin(library: &Library) {
+    let mut registry = lock();
+    registry.world_group = library.group(library.world, false);
+    registry.define(library, library.world, "MPI_COMM_WORLD", None, 0);
+    registry.define(library, library.own, "MPI_COMM_SELF", None, 0);
+}
+
+/// Begins without `MPI_COMM_WORLD`: the program uses sessions.
+pub fn begin_with_session(library: &Library, session: Handle) {
+    let mut registry = lock();
+    if registry.world_group.is_none() {
+        registry.world_group = library.session_group(session);
+        registry.next = registry.next.max(2);
+    }
+}
+
+/// The size of the world and the rank of this process in it, as its group says.
+pub fn world_from_group(library: &Library) -> Option<(i32, i32)> {
+    let group = lock().world_group?;
+    library.place_in_group(group)
+}
+
+/// A call has made a communicator: gives its number.
+pub fn made(library: &Library, handle: Handle, parent: Option<u32>, made_by: Operation) -> u32 {
+    let mut registry = lock();
+    let sequence = registry.next_child(parent);
+    if handle == library.null_communicator || handle == 0 {
+        return NO_OBJECT;
+    }
+    registry.define(library, handle, made_by.name(), parent, sequence).map_or(NO_OBJECT, |c| c.id)
+}
+
+/// A nonblocking call will have made a communicator when its request completes.
+pub fn promised(handle: Handle, parent: Option<u32>, made_by: Operation) {
+    let mut registry = lock();
+    let sequence = registry.next_child(parent);
+    registry.promised.insert(handle, Origin { parent, made_by, sequence });
+}
+
+/// A communicator is about to be freed: gives its number, and forgets it.
+pub fn freed(handle: Handle) -> u32 {
+    let mut registry = lock();
+    let id = registry.communicators.remove(&handle).map_or(NO_OBJECT, |c| c.id);
+    FREED.fetch_add(1, Ordering::Release);
+    id
+}
+
+/// A matched probe took a message: remembers on which communicator.
+pub fn message_taken(message: Handle, communicator: u32) {
+    lock().messages.insert(message, communicator);
+}
+
+/// A taken message is about to be received: gives the number of its communicator, and forgets it.
+pub fn message_received(message: Handle) -> u32 {
+    lock().messages.remove(&message).unwrap_or(NO_OBJECT)
+}
+
+/// A window or a file was made on a communicator: gives its number.
+pub fn object_made(kind: &'static str, handle: Handle, communicator: Option<u32>) -> u32 {
+    let mut registry = lock();
+    let id = registry.next_id();
+    registry.objects(kind).insert(handle, id);
+    process::define(&Definition::Object(LocalObject { id, kind: kind.into(), communicator }));
+    id
+}
+
+/// The number of a window or a file.
+pub fn object(kind: &'static str, handle: Handle) -> u32 {
+    lock().objects(kind).get(&handle).copied().unwrap_or(NO_OBJECT)
+}
+
+/// A window or a file is about to be freed: gives its number, and forgets it.
+pub fn object_freed(kind: &'static str, handle: Handle) -> u32 {
+    lock().objects(kind).remove(&handle).unwrap_or(NO_OBJECT)
+}
+
+impl Registry {
+    fn objects(&mut self, kind: &str) -> &mut HashMap<Handle, u32> {
+        if kind == "window" { &mut self.windows } else { &mut self.files }
+    }
+
+    fn next_id(&mut self) -> u32 {
+        let id = self.next;
+        self.next += 1;
+        id
+    }
+
+    fn next_child(&mut self, parent: Option<u32>) -> u32 {
+        let Some(parent) = parent else { return 0 };
+        let children = self.children.entry(parent).or_insert(0);
+        *children += 1;
+        *children - 1
+    }
+
+    fn get(&mut self, library: &Library, handle: Handle) -> Option<Communicator> {
+        if let Some(known) = self.communicators.get(&handle) {
+            return Some(*known);
+        }
+        match self.promised.remove(&handle) {
+            Some(origin) => self.define(library, handle, origin.made_by.name(), origin.parent, origin.sequence),
+            // Made where the probe could not see it, such as the parent of spawned processes.
+            None => self.define(library, handle, "unseen", None, 0),
+        }
+    }
+
+    fn define(&mut self, library: &Library, handle: Handle, made_by: &str, parent: Option<u32>, sequence: u32) -> Option<Communicator> {
+        let rank = library.rank(handle)?;
+        let size = library.size(handle)?;
+        let remote_size = library.remote_size(handle);
+        let members = self.world_ranks(library, handle, false);
+        let remote = remote_size.map(|_| write_ranks(&self.world_ranks(library, handle, true)));
+        let id = self.next_id();
+        let between = remote_size.is_some();
+        let (sources, destinations) = if between { (0, 0) } else { library.neighbors(handle, rank) };
+        let communicator = Communicator { handle, id, rank, peers: remote_size.unwrap_or(size), between, sources, destinations };
+        self.communicators.insert(handle, communicator);
+        process::define(&Definition::Communicator(LocalCommunicator {
+            id,
+            parent,
+            made_by: made_by.into(),
+            sequence,
+            members: write_ranks(&members),
+            remote,
+        }));
+        Some(communicator)
+    }
+
+    fn world_ranks(&self, library: &Library, handle: Handle, remote: bool) -> Vec<i32> {
+        let ranks = self.world_group.and_then(|world| {
+            let group = library.group(handle, remote)?;
+            let ranks = library.translate(group, world);
+            library.free_group(group);
+            ranks
+        });
+        let undefined = library.layout.undefined;
+        ranks.unwrap_or_default().into_iter().map(|rank| if rank == undefined { OUTSIDE } else { rank }).collect()
+    }
+}

@@ -1,0 +1,223 @@
+//! Processes on several hosts: do they see the same folder, how far are their clocks apart, and how does everything come together.
+//!
+//! These are the only messages the probe sends: inside `MPI_Init` and before `MPI_Finalize`, where every process is expected. On one host
+//! there is only one small exchange, inside `MPI_Init`.
+
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use sintonia_recording::definitions::{ClockOffset, Definition};
+
+use crate::clock;
+use crate::library::{Handle, Library};
+use crate::process;
+use crate::settings::{Settings, settings};
+
+/// How many questions are asked to learn the difference between two clocks.
+const PROBES: usize = 50;
+
+/// The processes that were started together.
+pub struct World {
+    /// A number that no other world has.
+    pub id: u64,
+    /// The rank of this process.
+    pub rank: i32,
+    /// How many there are.
+    pub size: i32,
+    /// How many hosts they run on.
+    pub hosts: usize,
+}
+
+/// What each process tells all others when it starts.
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+struct Card {
+    host: u64,
+    nonce: u64,
+    sees_folder: u64,
+}
+
+/// What is needed again at the end.
+struct Meeting {
+    communicator: Handle,
+    rank: i32,
+    cards: Vec<Card>,
+}
+
+static MEETING: Mutex<Option<Meeting>> = Mutex::new(None);
+static SEES_FOLDER: AtomicBool = AtomicBool::new(true);
+
+/// The folder to write to on this host: that of the recording if it can be seen from here, else one of this host's own.
+pub fn folder_here(settings: &Settings) -> PathBuf {
+    let token = std::fs::read_to_string(settings.live.join("token")).unwrap_or_default();
+    let sees = token.trim() == settings.token;
+    SEES_FOLDER.store(sees, Ordering::Relaxed);
+    if sees { settings.live.clone() } else { settings.scratch.join(format!("sintonia-{}", settings.token)) }
+}
+
+/// A number that the processes of one job share without talking, from what their launcher tells them.
+pub fn job_number() -> u64 {
+    let names = ["PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "PMI_JOBID", "PMI_FD", "SLURM_STEP_ID", "SLURM_JOB_ID"];
+    names
+        .iter()
+        .filter_map(|name| std::env::var(name).ok())
+        .fold(hash(settings().token.as_bytes()), |job, text| job ^ hash(text.as_bytes()))
+}
+
+fn hash(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x100_0000_01b3))
+}
+
+impl World {
+    /// The world as far as one process can tell alone.
+    pub fn alone(library: &Library) -> Option<World> {
+        Some(World { id: job_number(), rank: library.rank(library.world)?, size: library.size(library.world)?, hosts: 1 })
+    }
+}
+
+/// Inside `MPI_Init`: gets to know the others, and compares clocks if there are several hosts.
+pub fn meet(library: &Library) -> Option<World> {
+    let (rank, size) = (library.rank(library.world)?, library.size(library.world)?);
+    let mine = Card {
+        host: hash(process::host_name().as_bytes()),
+        nonce: clock::nanoseconds(libc::CLOCK_REALTIME) ^ u64::from(std::process::id()) << 40,
+        sees_folder: SEES_FOLDER.load(Ordering::Relaxed).into(),
+    };
+    let cards = library.all_gather(&mine, library.world, size as usize)?;
+    let mut names: Vec<u64> = cards.iter().map(|card| card.host).collect();
+    names.sort_unstable();
+    names.dedup();
+    let world = World { id: cards[0].nonce, rank, size, hosts: names.len() };
+    if names.len() > 1 || cards.iter().any(|card| card.sees_folder == 0) {
+        let communicator = library.duplicate(library.world)?;
+        let meeting = Meeting { communicator, rank, cards };
+        meeting.compare_clocks(library);
+        *MEETING.lock().ok()? = Some(meeting);
+    }
+    Some(world)
+}
+
+/// Before `MPI_Finalize`: compares clocks again, and sends files to a process that sees the folder.
+pub fn part(library: &Library) {
+    let Some(meeting) = MEETING.lock().ok().and_then(|mut meeting| meeting.take()) else { return };
+    meeting.compare_clocks(library);
+    meeting.bring_files_together(library);
+    library.free(meeting.communicator);
+}
+
+impl Meeting {
+    /// The first process of each host asks rank 0 for the time.
+    fn compare_clocks(&self, library: &Library) {
+        let first_of_host = |rank: usize| self.cards.iter().position(|card| card.host == self.cards[rank].host) == Some(rank);
+        for other in (1..self.cards.len()).filter(|rank| first_of_host(*rank) && self.cards[*rank].host != self.cards[0].host) {
+            if self.rank == 0 {
+                self.answer(library, other as i32);
+            } else if self.rank == other as i32 {
+                self.ask(library);
+            }
+        }
+    }
+
+    fn answer(&self, library: &Library, other: i32) {
+        for _ in 0..PROBES {
+            let mut question = [0u8; 8];
+            if !library.receive(&mut question, other, self.communicator) {
+                return;
+            }
+            let now = clock::nanoseconds(libc::CLOCK_MONOTONIC);
+            library.send(&now.to_le_bytes(), other, self.communicator);
+        }
+    }
+
+    fn ask(&self, library: &Library) {
+        let mut best: Option<(u64, ClockOffset)> = None;
+        for _ in 0..PROBES {
+            let mut answer = [0u8; 8];
+            let (before, before_ns) = (clock::ticks(), clock::nanoseconds(libc::CLOCK_MONOTONIC));
+            if !library.send(&[0; 8], 0, self.communicator) || !library.receive(&mut answer, 0, self.communicator) {
+                return;
+            }
+            let (after, after_ns) = (clock::ticks(), clock::nanoseconds(libc::CLOCK_MONOTONIC));
+            let round_trip = after_ns - before_ns;
+            if best.is_none_or(|(least, _)| round_trip < least) {
+                let offset = ClockOffset {
+                    ticks: before + (after - before) / 2,
+                    reference_ns: u64::from_le_bytes(answer) as i64,
+                    error_ns: round_trip as i64 / 2,
+                };
+                best = Some((round_trip, offset));
+            }
+        }
+        if let Some((_, offset)) = best {
+            process::define(&Definition::Offset(offset));
+        }
+    }
+
+    /// Processes that do not see the recording's folder send their files to the first one that does. Their recording ends here: what
+    /// they do inside `MPI_Finalize` is not in it.
+    fn bring_files_together(&self, library: &Library) {
+        let Some(keeper) = self.cards.iter().position(|card| card.sees_folder == 1) else {
+            return process::note("the recording's folder was seen from no host; the files are in the scratch folders of the hosts");
+        };
+        for other in (0..self.cards.len()).filter(|rank| self.cards[*rank].sees_folder == 0) {
+            if self.rank == other as i32 {
+                process::end_before_finalize();
+                send_files(library, keeper as i32, self.communicator);
+            } else if self.rank == keeper as i32 {
+                receive_files(library, other as i32, self.communicator);
+            }
+        }
+    }
+}
+
+/// What goes before each piece of a file: the length of its name and of the piece; both 0 at the end.
+type Announcement = [u64; 2];
+
+fn announce(library: &Library, announcement: Announcement, to: i32, communicator: Handle) -> bool {
+    let mut bytes = [0u8; 16];
+    bytes[..8].copy_from_slice(&announcement[0].to_le_bytes());
+    bytes[8..].copy_from_slice(&announcement[1].to_le_bytes());
+    library.send(&bytes, to, communicator)
+}
+
+fn send_files(library: &Library, to: i32, communicator: Handle) {
+    for path in process::files() {
+        let Some(name) = path.file_name().map(|name| name.to_string_lossy().into_owned()) else { continue };
+        let Ok(mut file) = std::fs::File::open(&path) else { continue };
+        let mut piece = vec![0u8; 4 << 20];
+        while let Ok(length @ 1..) = file.read(&mut piece) {
+            announce(library, [name.len() as u64, length as u64], to, communicator);
+            library.send(name.as_bytes(), to, communicator);
+            library.send(&piece[..length], to, communicator);
+        }
+        let _ = std::fs::remove_file(&path);
+    }
+    announce(library, [0, 0], to, communicator);
+    // Succeeds for the last process on this host: the folder is empty then.
+    let _ = std::fs::remove_dir(settings().scratch.join(format!("sintonia-{}", settings().token)));
+}
+
+fn receive_files(library: &Library, from: i32, communicator: Handle) {
+    loop {
+        let mut bytes = [0u8; 16];
+        if !library.receive(&mut bytes, from, communicator) {
+            return;
+        }
+        let number = |part: &[u8]| u64::from_le_bytes(part.try_into().unwrap_or_default()) as usize;
+        let (name_length, length) = (number(&bytes[..8]), number(&bytes[8..]));
+        if name_length == 0 {
+            return;
+        }
+        let (mut name, mut piece) = (vec![0u8; name_length], vec![0u8; length]);
+        if !library.receive(&mut name, from, communicator) || !library.receive(&mut piece, from, communicator) {
+            return;
+        }
+        let path = settings().live.join(String::from_utf8_lossy(&name).replace('/', "_"));
+        let written = std::fs::File::options().create(true).append(true).open(path).and_then(|mut file| file.write_all(&piece));
+        if let Err(error) = written {
+            process::note(&format!("files of rank {from} could not be written: {error}"));
+        }
+    }
+}

@@ -1,0 +1,454 @@
+//! The MPI library that the program loaded: which ABI it has, and the few of its functions that the probe itself calls.
+//!
+//! The probe calls them by their profiling names (`PMPI_`), so that no other tool sees the probe's own calls.
+
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use sintonia_mpi::{Abi, Layout};
+
+/// A handle of MPI, widened to a machine word: what C passes in a register.
+pub type Handle = usize;
+
+type Call1 = unsafe extern "C" fn(usize) -> c_int;
+type Call2 = unsafe extern "C" fn(usize, usize) -> c_int;
+type Call3 = unsafe extern "C" fn(usize, usize, usize) -> c_int;
+type Convert = unsafe extern "C" fn(c_int) -> usize;
+
+/// The MPI library of this process.
+pub struct Library {
+    /// Its ABI.
+    pub abi: Abi,
+    /// The sizes and constants of that ABI.
+    pub layout: Layout,
+    /// What it says of itself.
+    pub version: String,
+    /// Its file.
+    pub path: String,
+    /// `MPI_COMM_WORLD`.
+    pub world: Handle,
+    /// `MPI_COMM_SELF`.
+    pub own: Handle,
+    /// `MPI_COMM_NULL`.
+    pub null_communicator: Handle,
+    /// `MPI_REQUEST_NULL`.
+    pub null_request: Handle,
+    /// `MPI_BYTE`.
+    pub byte: Handle,
+    /// The request that stands for operations which were complete at once, if it is a known one.
+    pub complete_request: Handle,
+    functions: Functions,
+    fortran: OnceLock<Sentinels>,
+}
+
+struct Functions {
+    initialized: Call1,
+    comm_rank: Call2,
+    comm_size: Call2,
+    comm_remote_size: Call2,
+    comm_test_inter: Call2,
+    comm_group: Call2,
+    comm_remote_group: Call2,
+    comm_get_parent: Option<Call1>,
+    comm_dup: Call2,
+    topology: Call2,
+    cart_dimensions: Call2,
+    graph_neighbors: unsafe extern "C" fn(usize, c_int, *mut c_int) -> c_int,
+    dist_graph_neighbors: Option<unsafe extern "C" fn(usize, *mut c_int, *mut c_int, *mut c_int) -> c_int>,
+    comm_free: Call1,
+    group_size: Call2,
+    group_rank: Call2,
+    group_translate_ranks: unsafe extern "C" fn(usize, c_int, *const c_int, usize, *mut c_int) -> c_int,
+    group_free: Call1,
+    allgather: unsafe extern "C" fn(*const c_void, c_int, usize, *mut c_void, c_int, usize, usize) -> c_int,
+    send: unsafe extern "C" fn(*const c_void, c_int, usize, c_int, c_int, usize) -> c_int,
+    receive: unsafe extern "C" fn(*mut c_void, c_int, usize, c_int, c_int, usize, usize) -> c_int,
+    type_size: Call2,
+    type_size_x: Option<Call2>,
+    get_count: Call3,
+    session_group: Option<unsafe extern "C" fn(usize, *const c_char, *mut usize) -> c_int>,
+    from_fortran: [Option<Convert>; 5],
+}
+
+/// The kinds of handles that have a Fortran form.
+#[derive(Clone, Copy)]
+#[repr(usize)]
+pub enum Kind {
+    Communicator,
+    Datatype,
+    Request,
+    Window,
+    File,
+}
+
+/// The addresses that mean something special when Fortran passes them.
+#[derive(Default)]
+struct Sentinels {
+    status_ignore: Vec<usize>,
+    in_place: Vec<usize>,
+}
+
+static FILE: OnceLock<PathBuf> = OnceLock::new();
+static LIBRARY: OnceLock<Option<Library>> = OnceLock::new();
+
+/// Takes the library with this file as the one of this process. The first one stays.
+pub fn found(path: &Path) {
+    FILE.get_or_init(|| path.to_path_buf());
+}
+
+/// Whether an MPI library is loaded.
+pub fn is_loaded() -> bool {
+    FILE.get().is_some()
+}
+
+/// Gets to know the loaded library. Not before the program calls it: until then its own start may not have run.
+pub fn open() -> Option<&'static Library> {
+    LIBRARY.get_or_init(|| Library::open(FILE.get()?)).as_ref()
+}
+
+/// The MPI library of this process, once it is open; `None` also if it is none that the probe understands.
+#[inline(always)]
+pub fn library() -> Option<&'static Library> {
+    LIBRARY.get()?.as_ref()
+}
+
+impl Library {
+    fn open(path: &Path) -> Option<Library> {
+        let text = CString::new(path.as_os_str().as_encoded_bytes()).ok()?;
+        // SAFETY: asks for a library that is loaded already; nothing is loaded or run.
+        let library = unsafe { libc::dlopen(text.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
+        if library.is_null() {
+            return None;
+        }
+        let find = |name: &str| find(library, name);
+        let version = version_of(find("Get_library_version")?);
+        let abi = Abi::of_library(&path.file_name()?.to_string_lossy(), &version)?;
+        let constant = |openmpi: &str, mpich: usize, standard: usize| match abi {
+            // A program linked the old way holds the library's variables itself, so the name is looked up as the program sees it.
+            Abi::OpenMpi => symbol(libc::RTLD_DEFAULT, openmpi).or_else(|| symbol(library, openmpi)),
+            Abi::Mpich => Some(mpich),
+            Abi::Standard => Some(standard),
+        };
+        Some(Library {
+            abi,
+            layout: abi.layout(),
+            version,
+            path: path.to_string_lossy().into_owned(),
+            world: constant("ompi_mpi_comm_world", 0x4400_0000, 0x101)?,
+            own: constant("ompi_mpi_comm_self", 0x4400_0001, 0x102)?,
+            null_communicator: constant("ompi_mpi_comm_null", 0x0400_0000, 0x100)?,
+            null_request: constant("ompi_request_null", 0x2c00_0000, 0x180)?,
+            byte: constant("ompi_mpi_byte", 0x4c00_010d, 583)?,
+            complete_request: constant("ompi_request_empty", 0, 0).unwrap_or(0),
+            functions: Functions::find(abi, &find)?,
+            fortran: OnceLock::new(),
+        })
+    }
+
+    /// Whether MPI has been started.
+    pub fn initialized(&self) -> bool {
+        let mut flag: c_int = 0;
+        // SAFETY: MPI_Initialized may be called at any time, with a place for an int.
+        unsafe { (self.functions.initialized)(&raw mut flag as usize) == 0 && flag != 0 }
+    }
+
+    fn number(&self, call: Call2, handle: Handle) -> Option<i32> {
+        let mut number: c_int = 0;
+        // SAFETY: all functions passed here take a valid handle and a place for an int.
+        let result = unsafe { call(handle, &raw mut number as usize) };
+        (result == 0).then_some(number)
+    }
+
+    /// The rank of this process in a communicator.
+    pub fn rank(&self, communicator: Handle) -> Option<i32> {
+        self.number(self.functions.comm_rank, communicator)
+    }
+
+    /// The size of a communicator.
+    pub fn size(&self, communicator: Handle) -> Option<i32> {
+        self.number(self.functions.comm_size, communicator)
+    }
+
+    /// The size of the other group of an intercommunicator; `None` for an ordinary communicator.
+    pub fn remote_size(&self, communicator: Handle) -> Option<i32> {
+        let between = self.number(self.functions.comm_test_inter, communicator)? != 0;
+        if between { self.number(self.functions.comm_remote_size, communicator) } else { None }
+    }
+
+    /// How many neighbours send to and receive from this process in a communicator with a topology.
+    pub fn neighbors(&self, communicator: Handle, rank: i32) -> (i32, i32) {
+        let kind = self.number(self.functions.topology, communicator);
+        let [cart, graph, dist_graph] = self.layout.topologies.map(Some);
+        if kind == cart {
+            let both = 2 * self.number(self.functions.cart_dimensions, communicator).unwrap_or(0);
+            return (both, both);
+        }
+        let (mut sources, mut destinations, mut weighted) = (0, 0, 0);
+        // SAFETY (both): the communicator has that topology, and there is a place for each number.
+        if kind == graph {
+            unsafe { (self.functions.graph_neighbors)(communicator, rank, &mut sources) };
+            destinations = sources;
+        } else if let (true, Some(call)) = (kind == dist_graph, self.functions.dist_graph_neighbors) {
+            unsafe { call(communicator, &mut sources, &mut destinations, &mut weighted) };
+        }
+        (sources, destinations)
+    }
+
+    /// The group of a communicator, or its remote group; to be given back with [`Library::free_group`].
+    pub fn group(&self, communicator: Handle, remote: bool) -> Option<Handle> {
+        let call = if remote { self.functions.comm_remote_group } else { self.functions.comm_group };
+        self.made_by(|place| unsafe { call(communicator, place) })
+    }
+
+    /// The group of all processes that a session knows.
+    pub fn session_group(&self, session: Handle) -> Option<Handle> {
+        let call = self.functions.session_group?;
+        self.made_by(|place| unsafe { call(session, c"mpi://WORLD".as_ptr(), place as *mut usize) })
+    }
+
+    fn made_by(&self, call: impl FnOnce(usize) -> c_int) -> Option<Handle> {
+        let mut handle = 0usize;
+        (call(&raw mut handle as usize) == 0).then(|| self.truncate(handle))
+    }
+
+    /// Gives a group back.
+    pub fn free_group(&self, mut group: Handle) {
+        // SAFETY: a group that MPI gave to the probe.
+        unsafe { (self.functions.group_free)(&raw mut group as usize) };
+    }
+
+    /// The ranks of a group in another group; `MPI_UNDEFINED` where there is none.
+    pub fn translate(&self, group: Handle, into: Handle) -> Option<Vec<i32>> {
+        let size = self.number(self.functions.group_size, group)?;
+        let own: Vec<c_int> = (0..size).collect();
+        let mut other = vec![0; own.len()];
+        // SAFETY: both arrays have `size` places.
+        let result = unsafe { (self.functions.group_translate_ranks)(group, size, own.as_ptr(), into, other.as_mut_ptr()) };
+        (result == 0).then_some(other)
+    }
+
+    /// The size of a group and the rank of this process in it.
+    pub fn place_in_group(&self, group: Handle) -> Option<(i32, i32)> {
+        Some((self.number(self.functions.group_size, group)?, self.number(self.functions.group_rank, group)?))
+    }
+
+    /// Whether other MPI processes spawned this one.
+    pub fn spawned(&self) -> bool {
+        let Some(call) = self.functions.comm_get_parent else { return false };
+        self.made_by(|place| unsafe { call(place) }).is_some_and(|parent| parent != self.null_communicator)
+    }
+
+    /// A communicator of the probe's own.
+    pub fn duplicate(&self, communicator: Handle) -> Option<Handle> {
+        self.made_by(|place| unsafe { (self.functions.comm_dup)(communicator, place) })
+    }
+
+    /// Gives a communicator of the probe's own back.
+    pub fn free(&self, mut communicator: Handle) {
+        // SAFETY: a communicator that `duplicate` made.
+        unsafe { (self.functions.comm_free)(&raw mut communicator as usize) };
+    }
+
+    /// Gives every process what every process has to say.
+    pub fn all_gather<T: Copy + Default>(&self, mine: &T, communicator: Handle, size: usize) -> Option<Vec<T>> {
+        let mut all = vec![T::default(); size];
+        let bytes = size_of::<T>() as c_int;
+        // SAFETY: `all` has room for `size` times the bytes of `mine`.
+        let result = unsafe {
+            (self.functions.allgather)((&raw const *mine).cast(), bytes, self.byte, all.as_mut_ptr().cast(), bytes, self.byte, communicator)
+        };
+        (result == 0).then_some(all)
+    }
+
+    /// Sends bytes to a process.
+    pub fn send(&self, bytes: &[u8], to: i32, communicator: Handle) -> bool {
+        // SAFETY: `bytes` is readable for its length.
+        unsafe { (self.functions.send)(bytes.as_ptr().cast(), bytes.len() as c_int, self.byte, to, 1, communicator) == 0 }
+    }
+
+    /// Receives bytes from a process.
+    pub fn receive(&self, bytes: &mut [u8], from: i32, communicator: Handle) -> bool {
+        let (ignore, length) = (self.layout.status_ignore, bytes.len() as c_int);
+        // SAFETY: `bytes` is writable for its length.
+        unsafe { (self.functions.receive)(bytes.as_mut_ptr().cast(), length, self.byte, from, 1, communicator, ignore) == 0 }
+    }
+
+    /// The size of a datatype in bytes.
+    pub fn datatype_size(&self, datatype: Handle) -> Option<u64> {
+        if let Some(call) = self.functions.type_size_x {
+            let mut size = 0i64;
+            // SAFETY: a datatype that MPI accepted, and a place for an MPI_Count.
+            let result = unsafe { call(datatype, &raw mut size as usize) };
+            return (result == 0 && size >= 0).then_some(size as u64);
+        }
+        self.number(self.functions.type_size, datatype).and_then(|size| u64::try_from(size).ok())
+    }
+
+    /// Source, tag and bytes of a status that MPI has filled.
+    ///
+    /// # Safety
+    /// `status` is the address of a filled status, in C's or Fortran's form (they have the same layout in every ABI).
+    #[inline(always)]
+    pub unsafe fn status(&self, status: usize) -> (i32, i32, u64) {
+        // SAFETY: the layout says where the fields of a status are.
+        unsafe {
+            let field = |offset: usize| ((status + offset) as *const i32).read_unaligned();
+            let source = field(self.layout.status_source);
+            let tag = field(self.layout.status_source + 4);
+            let bytes = match self.abi {
+                Abi::OpenMpi => ((status + 16) as *const u64).read_unaligned(),
+                Abi::Mpich => u64::from(field(0) as u32) | (field(4) as u32 as u64 >> 1) << 32,
+                Abi::Standard => {
+                    let mut count: c_int = 0;
+                    (self.functions.get_count)(status, self.byte, &raw mut count as usize);
+                    u64::try_from(count).unwrap_or(0)
+                }
+            };
+            (source, tag, bytes)
+        }
+    }
+
+    /// A handle in C's form from Fortran's integer.
+    #[inline(always)]
+    pub fn from_fortran(&self, kind: Kind, number: i32) -> Handle {
+        match (self.abi, self.functions.from_fortran[kind as usize]) {
+            (Abi::Mpich, _) if !matches!(kind, Kind::File) => number as u32 as usize,
+            // SAFETY: conversion of a handle is a look-up in a table, allowed at any time.
+            (_, Some(convert)) => unsafe { convert(number) },
+            (_, None) => number as u32 as usize,
+        }
+    }
+
+    /// A handle without the bits of the register or memory that do not belong to it.
+    #[inline(always)]
+    pub fn truncate(&self, handle: usize) -> Handle {
+        if self.layout.handle_bytes == 4 { handle as u32 as usize } else { handle }
+    }
+
+    /// Whether a request is one that many operations share because they were complete at once.
+    #[inline(always)]
+    pub fn shared_request(&self, request: Handle) -> bool {
+        match self.abi {
+            Abi::OpenMpi => request == self.complete_request,
+            // MPICH marks objects that exist from the start in the two highest bits of the handle.
+            Abi::Mpich | Abi::Standard => request >> 30 == 1,
+        }
+    }
+
+    /// Whether C or Fortran passed `MPI_STATUS_IGNORE` or `MPI_STATUSES_IGNORE`.
+    #[inline(always)]
+    pub fn ignores_status(&self, address: usize, fortran: bool) -> bool {
+        if fortran { self.sentinels().status_ignore.contains(&address) } else { address == self.layout.status_ignore }
+    }
+
+    /// Whether C or Fortran passed `MPI_IN_PLACE`.
+    #[inline(always)]
+    pub fn is_in_place(&self, address: usize, fortran: bool) -> bool {
+        if fortran { self.sentinels().in_place.contains(&address) } else { address == self.layout.in_place }
+    }
+
+    fn sentinels(&self) -> &Sentinels {
+        self.fortran.get_or_init(|| Sentinels::find(self.abi))
+    }
+}
+
+impl Sentinels {
+    fn find(abi: Abi) -> Sentinels {
+        let variable = |name: &str| symbol(libc::RTLD_DEFAULT, name);
+        // SAFETY: these variables of MPICH hold an address.
+        let pointer = |name: &str| variable(name).map(|place| unsafe { *(place as *const usize) }).filter(|address| *address != 0);
+        if abi == Abi::OpenMpi {
+            let mangled = |base: &str| {
+                [base.to_string(), format!("{base}_"), format!("{base}__"), base.to_uppercase()]
+                    .iter()
+                    .filter_map(|n| variable(n))
+                    .collect::<Vec<_>>()
+            };
+            let status_ignore = [mangled("mpi_fortran_status_ignore"), mangled("mpi_fortran_statuses_ignore")].concat();
+            return Sentinels { status_ignore, in_place: mangled("mpi_fortran_in_place") };
+        }
+        let status_ignore = [
+            pointer("MPI_F_STATUS_IGNORE"),
+            pointer("MPI_F_STATUSES_IGNORE"),
+            pointer("MPI_F08_STATUS_IGNORE"),
+            pointer("MPI_F08_STATUSES_IGNORE"),
+            variable("MPIR_F08_MPI_STATUS_IGNORE_OBJ"),
+            variable("MPIR_F08_MPI_STATUSES_IGNORE_OBJ"),
+        ];
+        let in_place = [pointer("MPIR_F_MPI_IN_PLACE"), variable("MPIR_F08_MPI_IN_PLACE")];
+        Sentinels { status_ignore: status_ignore.into_iter().flatten().collect(), in_place: in_place.into_iter().flatten().collect() }
+    }
+}
+
+impl Functions {
+    fn find(abi: Abi, find: &impl Fn(&str) -> Option<usize>) -> Option<Functions> {
+        // SAFETY (all): the functions have the types that MPI gives them; handles are passed as machine words, which holds for every ABI.
+        macro_rules! function {
+            ($name:literal) => {
+                unsafe { std::mem::transmute::<usize, _>(find($name)?) }
+            };
+        }
+        macro_rules! optional {
+            ($name:literal) => {
+                find($name).map(|f| unsafe { std::mem::transmute::<usize, _>(f) })
+            };
+        }
+        let convert = |name: &str| -> Option<Convert> {
+            let name = if abi == Abi::Standard { format!("{name}_fromint") } else { format!("{name}_f2c") };
+            // SAFETY: conversions take an int and return a handle.
+            find(&name).map(|f| unsafe { std::mem::transmute::<usize, Convert>(f) })
+        };
+        Some(Functions {
+            initialized: function!("Initialized"),
+            comm_rank: function!("Comm_rank"),
+            comm_size: function!("Comm_size"),
+            comm_remote_size: function!("Comm_remote_size"),
+            comm_test_inter: function!("Comm_test_inter"),
+            comm_group: function!("Comm_group"),
+            comm_remote_group: function!("Comm_remote_group"),
+            comm_get_parent: optional!("Comm_get_parent"),
+            comm_dup: function!("Comm_dup"),
+            topology: function!("Topo_test"),
+            cart_dimensions: function!("Cartdim_get"),
+            graph_neighbors: function!("Graph_neighbors_count"),
+            dist_graph_neighbors: optional!("Dist_graph_neighbors_count"),
+            comm_free: function!("Comm_free"),
+            group_size: function!("Group_size"),
+            group_rank: function!("Group_rank"),
+            group_translate_ranks: function!("Group_translate_ranks"),
+            group_free: function!("Group_free"),
+            allgather: function!("Allgather"),
+            send: function!("Send"),
+            receive: function!("Recv"),
+            type_size: function!("Type_size"),
+            type_size_x: optional!("Type_size_x"),
+            get_count: function!("Get_count"),
+            session_group: optional!("Group_from_session_pset"),
+            from_fortran: [convert("Comm"), convert("Type"), convert("Request"), convert("Win"), convert("File")],
+        })
+    }
+}
+
+/// The address of a symbol of a library.
+pub fn symbol(library: *mut c_void, name: &str) -> Option<usize> {
+    let name = CString::new(name).ok()?;
+    // SAFETY: looks a name up, nothing is called.
+    let address = unsafe { libc::dlsym(library, name.as_ptr()) } as usize;
+    (address != 0).then_some(address)
+}
+
+fn find(library: *mut c_void, name: &str) -> Option<usize> {
+    symbol(library, &format!("PMPI_{name}")).or_else(|| symbol(library, &format!("MPI_{name}")))
+}
+
+fn version_of(get_library_version: usize) -> String {
+    let mut text: Vec<c_char> = vec![0; 16 * 1024];
+    let mut length: c_int = 0;
+    // SAFETY: MPI_Get_library_version may be called before MPI_Init; no library's text is longer than 8,192 characters.
+    unsafe {
+        let call: unsafe extern "C" fn(*mut c_char, *mut c_int) -> c_int = std::mem::transmute(get_library_version);
+        call(text.as_mut_ptr(), &mut length);
+        CStr::from_ptr(text.as_ptr()).to_string_lossy().trim().to_string()
+    }
+}

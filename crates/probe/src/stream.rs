@@ -1,0 +1,408 @@
+//! Where the calls of a thread go: blocks of words in memory, written to a file when the memory is full.
+//!
+//! The memory is a small file mapped into the process wherever a mapped page cannot fail (local file systems with the blocks allocated
+//! beforehand), so that what is in it survives the process, however that ends. Elsewhere it is plain memory, written out at the end.
+//! A full disk ends recording, never the program.
+
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::AsRawFd;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use sintonia_recording::raw::{self, BLOCK_BYTES, BLOCK_WORDS, HEADER_WORDS, Header, LONG_DURATION, REFERENCE_BITS, part};
+
+use crate::clock;
+use crate::process;
+use crate::profile::Profile;
+use crate::settings::settings;
+
+/// Places in the table of payloads of the current block.
+const SLOTS: usize = 1024;
+
+/// Writes calls down, or adds them up.
+pub struct Recorder {
+    /// The current block.
+    words: *mut u64,
+    /// Words of it in use.
+    used: usize,
+    /// Words staged after `used`: two for the time, then the payload.
+    staged: usize,
+    sequence: u32,
+    thread: u16,
+    /// The number of the next request that this thread makes.
+    pub next_request: u64,
+    slots: Box<[u32; SLOTS]>,
+    region: Region,
+    /// In profile mode: the sums.
+    profile: Option<Profile>,
+    /// Recording has ended: calls are staged in a block that is used over and over.
+    stopped: bool,
+}
+
+impl Recorder {
+    /// Opens the stream of a thread; `None` if not even memory can be had.
+    pub fn open(thread: u16) -> Option<Recorder> {
+        let profile = if settings().profile { Some(Profile::open(thread)?) } else { None };
+        let region = Region::open(thread, profile.is_some())?;
+        let words = region.block(0);
+        let mut recorder = Recorder {
+            words,
+            used: HEADER_WORDS,
+            staged: 0,
+            sequence: 0,
+            thread,
+            next_request: 0,
+            slots: Box::new([0; SLOTS]),
+            region,
+            profile,
+            stopped: false,
+        };
+        recorder.begin_block(0);
+        Some(recorder)
+    }
+
+    #[inline(always)]
+    fn set(&mut self, place: usize, word: u64) {
+        debug_assert!(place < BLOCK_WORDS);
+        // SAFETY: `place` lies in the current block: `reserve` made room before anything was staged.
+        unsafe { self.words.add(place).write(word) }
+    }
+
+    #[inline(always)]
+    fn get(&self, place: usize) -> u64 {
+        debug_assert!(place < BLOCK_WORDS);
+        // SAFETY: as for `set`.
+        unsafe { self.words.add(place).read() }
+    }
+
+    #[inline(always)]
+    fn move_cursor(&mut self, pending: usize) {
+        // SAFETY: the header is part of the block. An ordered store, so that whoever reads a killed process's block never sees a cursor
+        // ahead of its words.
+        let cursor = unsafe { AtomicU64::from_ptr(self.words.add(Header::Cursor as usize)) };
+        cursor.store(raw::cursor(self.used, pending), Ordering::Release);
+    }
+
+    /// Stages a call: its function, parts and call site. `requests` is how many it may list at its end.
+    #[inline(always)]
+    pub fn stage(&mut self, operation: u16, parts: u16, site: usize, requests: usize) {
+        let most = 2 + 12 + 3 * requests.min(raw::MOST_REQUESTS);
+        if self.used + most > BLOCK_WORDS {
+            self.next_block();
+        }
+        let words = 2 + raw::parts_words(parts);
+        self.set(self.used + 2, raw::payload_header(operation, parts, 0, words as u16));
+        self.set(self.used + 3, site as u64);
+        self.staged = 2 + words;
+    }
+
+    /// Makes what is staged visible as the call under way since `enter`.
+    #[inline(always)]
+    pub fn under_way(&mut self, enter: u64) {
+        self.set(self.used, enter);
+        self.move_cursor(self.staged);
+    }
+
+    /// The parts of the staged call.
+    #[inline(always)]
+    fn parts(&self) -> u16 {
+        (self.get(self.used + 2) >> 16) as u16
+    }
+
+    /// Fills one part of the staged call.
+    #[inline(always)]
+    pub fn put(&mut self, wanted: u16, word: u64) {
+        let place = raw::Payload::part_place(self.parts(), wanted).unwrap_or(0);
+        debug_assert!(place > 0, "the part was staged");
+        self.set(self.used + 2 + place, word);
+    }
+
+    /// One part of the staged call.
+    #[inline(always)]
+    pub fn staged_part(&self, wanted: u16) -> u64 {
+        self.get(self.used + 2 + raw::Payload::part_place(self.parts(), wanted).unwrap_or(0))
+    }
+
+    /// Sets a mark on the staged call.
+    #[inline(always)]
+    pub fn mark(&mut self, mark: u16) {
+        let header = self.get(self.used + 2);
+        self.set(self.used + 2, header | u64::from(mark) << 16);
+    }
+
+    /// Adds a part that was not staged, at its place among the others. Before any request is listed.
+    #[cold]
+    pub fn add(&mut self, wanted: u16, word: u64) {
+        let parts = self.parts();
+        if parts & wanted != 0 {
+            return self.put(wanted, word);
+        }
+        let place = self.used + 4 + raw::parts_before(parts, wanted);
+        for later in (place..self.used + self.staged).rev() {
+            let moved = self.get(later);
+            self.set(later + 1, moved);
+        }
+        self.set(place, word);
+        self.staged += 1;
+        let header = self.get(self.used + 2) + (1 << 48);
+        self.set(self.used + 2, header | u64::from(wanted) << 16);
+    }
+
+    /// Lists a request that the staged call completes or starts.
+    #[inline(always)]
+    pub fn list(&mut self, request: u64, source_and_tag: u64, bytes: u64) {
+        let at = self.used + self.staged;
+        self.set(at, request);
+        self.set(at + 1, source_and_tag);
+        self.set(at + 2, bytes);
+        self.staged += 3;
+        let header = self.get(self.used + 2) + (1 << 32) + (3 << 48);
+        self.set(self.used + 2, header);
+    }
+
+    /// How many requests the staged call lists.
+    #[inline(always)]
+    pub fn listed(&self) -> usize {
+        usize::from((self.get(self.used + 2) >> 32) as u16)
+    }
+
+    /// Ends the staged call's list because it is full, and stages a record that carries on with it.
+    #[cold]
+    pub fn continue_list(&mut self) {
+        let (header, site, enter) = (self.get(self.used + 2), self.get(self.used + 3), self.get(self.used));
+        self.commit(enter);
+        let marks = (header >> 16) as u16 & (part::STARTED | part::FORTRAN | part::F08);
+        self.stage(header as u16, marks | part::CONTINUED, site as usize, raw::MOST_REQUESTS);
+        self.under_way(enter);
+    }
+
+    /// Drops what is staged.
+    #[inline(always)]
+    pub fn discard(&mut self) {
+        self.staged = 0;
+        self.move_cursor(0);
+    }
+
+    /// Ends the staged call.
+    #[inline(always)]
+    pub fn commit(&mut self, leave: u64) {
+        let enter = self.get(self.used);
+        // A thread can see the counter jump back by a few ticks when it moves to another processor.
+        let duration = leave.saturating_sub(enter).min(leave);
+        if let Some(profile) = &mut self.profile {
+            // SAFETY: the staged words lie in the current block.
+            let payload = unsafe { std::slice::from_raw_parts(self.words.add(self.used + 2), self.staged - 2) };
+            profile.add(payload, enter, duration);
+            return self.discard();
+        }
+        if self.stopped {
+            return self.discard();
+        }
+        let mut second = duration << REFERENCE_BITS;
+        if duration >= LONG_DURATION {
+            self.add(part::LONG, duration);
+            second = 0;
+        }
+        let (slot, earlier) = self.find();
+        if earlier != 0 {
+            self.set(self.used + 1, second | u64::from(earlier));
+            self.used += 2;
+        } else {
+            self.set(self.used + 1, second);
+            self.slots[slot] = (self.used + 2) as u32;
+            self.used += self.staged;
+        }
+        self.staged = 0;
+        self.move_cursor(0);
+    }
+
+    /// Looks for the staged payload among those of this block: its slot, and its place there or 0.
+    #[inline(always)]
+    fn find(&self) -> (usize, u32) {
+        const FACTORS: [u64; 8] = [
+            0x9e37_79b9_7f4a_7c15,
+            0xbf58_476d_1ce4_e5b9,
+            0x94d0_49bb_1331_11eb,
+            0xd6e8_feb8_6659_fd93,
+            0xa076_1d64_78bd_642f,
+            0xe703_7ed1_a0b4_28db,
+            0x8ebc_6af0_9c88_c6e3,
+            0x5899_65cc_7537_4cc3,
+        ];
+        let (from, words) = (self.used + 2, self.staged - 2);
+        let mut hash = 0u64;
+        for i in 0..words {
+            // Independent products, so that they overlap in the processor.
+            hash = hash.wrapping_add((self.get(from + i) ^ i as u64).wrapping_mul(FACTORS[i & 7]));
+        }
+        hash = (hash ^ hash >> 29).wrapping_mul(FACTORS[1]);
+        let slot = (hash >> 54) as usize;
+        let earlier = self.slots[slot] as usize;
+        if earlier != 0 && (0..words).all(|i| self.get(earlier + i) == self.get(from + i)) {
+            return (slot, earlier as u32);
+        }
+        (slot, 0)
+    }
+
+    fn begin_block(&mut self, place: usize) {
+        self.words = self.region.block(place);
+        self.used = HEADER_WORDS;
+        self.slots.fill(0);
+        let reading = clock::reading();
+        self.set(Header::Magic as usize, raw::MAGIC);
+        self.set(Header::Identity as usize, raw::identity(self.sequence, self.thread, false));
+        self.set(Header::Checksum as usize, 0);
+        self.set(Header::FirstRequest as usize, self.next_request);
+        self.set(Header::AnchorTicks as usize, reading.ticks);
+        self.set(Header::AnchorNanoseconds as usize, reading.monotonic_ns);
+        self.set(Header::Dropped as usize, 0);
+        self.move_cursor(0);
+    }
+
+    fn close_block(&mut self) {
+        // SAFETY: the words in use lie in the current block.
+        let words = unsafe { std::slice::from_raw_parts(self.words.add(HEADER_WORDS), self.used - HEADER_WORDS) };
+        let checksum = raw::checksum(words);
+        self.set(Header::Checksum as usize, checksum);
+        self.set(Header::Identity as usize, raw::identity(self.sequence, self.thread, true));
+    }
+
+    #[cold]
+    fn next_block(&mut self) {
+        if self.stopped || self.profile.is_some() {
+            self.used = HEADER_WORDS;
+            self.slots.fill(0);
+            return;
+        }
+        self.close_block();
+        self.sequence += 1;
+        match self.region.advance() {
+            Ok(place) => self.begin_block(place),
+            Err(error) => self.stop(&error),
+        }
+    }
+
+    /// Nothing more can be written: what was recorded stays, the program goes on.
+    fn stop(&mut self, error: &std::io::Error) {
+        process::note(&format!("thread {}: recording stopped when its memory could not be written to disk: {error}", self.thread));
+        self.stopped = true;
+        self.words = self.region.spare();
+        self.used = HEADER_WORDS;
+    }
+
+    /// Writes out what would be lost with the process. Mapped memory is left as it is: another thread may still be writing.
+    pub fn finish(&mut self) {
+        if self.profile.is_some() || self.stopped || self.region.tail.is_some() {
+            return;
+        }
+        self.close_block();
+        if let Err(error) = self.region.write(self.region.current * BLOCK_BYTES + self.used * 8) {
+            self.stop(&error);
+        }
+    }
+}
+
+/// The memory of a thread: blocks that are filled one after the other.
+struct Region {
+    memory: *mut u8,
+    blocks: usize,
+    /// Blocks that may be used: grows one by one, because each must be allocated on disk first.
+    ready: usize,
+    current: usize,
+    /// The mapped file, if the memory is one.
+    tail: Option<File>,
+    /// Where full memory is written to; opened when it is needed first.
+    calls: Option<File>,
+    calls_path: std::path::PathBuf,
+    spare: *mut u8,
+}
+
+impl Region {
+    fn open(thread: u16, in_memory: bool) -> Option<Region> {
+        let blocks = settings().memory / BLOCK_BYTES;
+        let tail =
+            if in_memory { None } else { process::create_file(&format!("t{thread}.tail")).filter(mappable).filter(|f| allocate(f, 0)) };
+        let file = tail.as_ref().map_or(-1, AsRawFd::as_raw_fd);
+        let flags = if tail.is_some() { libc::MAP_SHARED } else { libc::MAP_PRIVATE | libc::MAP_ANONYMOUS };
+        if let Some(tail) = &tail {
+            tail.set_len((blocks * BLOCK_BYTES) as u64).ok()?;
+        }
+        let memory = map(blocks * BLOCK_BYTES, flags, file)?;
+        if tail.is_none() {
+            process::remove_file(&format!("t{thread}.tail"));
+        }
+        let calls_path = process::file_path(&format!("t{thread}.calls"));
+        let ready = if tail.is_some() { 1 } else { blocks };
+        Some(Region { memory, blocks, ready, current: 0, tail, calls: None, calls_path, spare: std::ptr::null_mut() })
+    }
+
+    fn block(&self, place: usize) -> *mut u64 {
+        // SAFETY: `place` is below the number of blocks that were mapped.
+        unsafe { self.memory.add(place * BLOCK_BYTES).cast() }
+    }
+
+    /// The block after the current one; writes all of them out when they are full.
+    fn advance(&mut self) -> std::io::Result<usize> {
+        let next = self.current + 1;
+        if next < self.ready {
+            self.current = next;
+        } else if next < self.blocks && self.tail.as_ref().is_some_and(|tail| allocate(tail, next)) {
+            self.ready = next + 1;
+            self.current = next;
+        } else {
+            self.write(next * BLOCK_BYTES)?;
+            self.current = 0;
+        }
+        Ok(self.current)
+    }
+
+    fn write(&mut self, bytes: usize) -> std::io::Result<()> {
+        if self.calls.is_none() {
+            self.calls = Some(open_new(&self.calls_path)?);
+        }
+        // SAFETY: the first `bytes` bytes are blocks in use.
+        let memory = unsafe { std::slice::from_raw_parts(self.memory, bytes) };
+        self.calls.as_mut().map_or(Ok(()), |file| file.write_all(memory))
+    }
+
+    /// One block of plain memory to stage calls in that are not kept.
+    fn spare(&mut self) -> *mut u64 {
+        if self.spare.is_null() {
+            self.spare = map(BLOCK_BYTES, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1).unwrap_or(self.memory);
+        }
+        self.spare.cast()
+    }
+}
+
+pub fn map(bytes: usize, flags: libc::c_int, file: libc::c_int) -> Option<*mut u8> {
+    // SAFETY: a new mapping that nothing else knows of.
+    let memory = unsafe { libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_READ | libc::PROT_WRITE, flags, file, 0) };
+    (memory != libc::MAP_FAILED).then_some(memory.cast())
+}
+
+fn open_new(path: &Path) -> std::io::Result<File> {
+    File::options().create_new(true).append(true).open(path)
+}
+
+/// Whether a page of this file, once allocated, can always be written through a mapping: a failure there would be a signal to the program.
+pub fn mappable(file: &File) -> bool {
+    const EXT: i64 = 0xef53;
+    const XFS: i64 = 0x5846_5342;
+    const TMPFS: i64 = 0x0102_1994;
+    // SAFETY: a struct of numbers, all zeros is a value of it.
+    let mut system: libc::statfs = unsafe { std::mem::zeroed() };
+    // SAFETY: `system` is a valid place to write to.
+    let known = unsafe { libc::fstatfs(file.as_raw_fd(), &mut system) } == 0;
+    known && matches!(system.f_type as i64, EXT | XFS | TMPFS)
+}
+
+fn allocate(file: &File, block: usize) -> bool {
+    allocate_bytes(file, block * BLOCK_BYTES, BLOCK_BYTES)
+}
+
+/// Has the file system set aside room for a part of a file.
+pub fn allocate_bytes(file: &File, from: usize, bytes: usize) -> bool {
+    // SAFETY: allocates room in a file of our own.
+    unsafe { libc::fallocate(file.as_raw_fd(), 0, from as libc::off_t, bytes as libc::off_t) == 0 }
+}
