@@ -161,7 +161,8 @@ impl Slots {
     /// The slot of an argument that the function does not have.
     pub const ABSENT: u8 = u8::MAX;
 
-    const NONE: Slots = {
+    /// No argument at all.
+    pub const NONE: Slots = {
         const A: u8 = Slots::ABSENT;
         Slots {
             object: A,
@@ -191,6 +192,40 @@ impl Slots {
             recv_type: A,
         }
     };
+}
+
+impl Slots {
+    /// The same slots counted in another way.
+    pub fn map(&self, place: impl Fn(u8) -> u8) -> Slots {
+        let at = |slot: u8| if slot == Slots::ABSENT { slot } else { place(slot) };
+        Slots {
+            object: at(self.object),
+            window: at(self.window),
+            file: at(self.file),
+            created: at(self.created),
+            request: at(self.request),
+            status: at(self.status),
+            message: at(self.message),
+            flag: at(self.flag),
+            index: at(self.index),
+            outcount: at(self.outcount),
+            length: at(self.length),
+            partitions: at(self.partitions),
+            root: at(self.root),
+            dest: at(self.dest),
+            source: at(self.source),
+            send_tag: at(self.send_tag),
+            recv_tag: at(self.recv_tag),
+            provided: at(self.provided),
+            level: at(self.level),
+            send_buffer: at(self.send_buffer),
+            recv_buffer: at(self.recv_buffer),
+            send_count: at(self.send_count),
+            send_type: at(self.send_type),
+            recv_count: at(self.recv_count),
+            recv_type: at(self.recv_type),
+        }
+    }
 }
 
 /// One MPI function.

@@ -122,7 +122,7 @@ impl Binder {
             }
             return None;
         }
-        let stub = stub::prepare(place, symbol, target, symbol.operation.role() == Role::Switch)?;
+        let stub = stub::prepare(place, symbol, target)?;
         self.stubs.insert((name.to_string(), target), stub);
         Some(stub)
     }

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use sintonia_mpi::{Family, Role};
+use sintonia_mpi::Role;
 use sintonia_recording::raw::part;
 
 use crate::clock::ticks;
@@ -43,7 +43,8 @@ pub unsafe extern "C" fn enter(frame: *mut Frame) {
 
 #[inline(always)]
 fn try_enter(frame: &mut Frame) {
-    if process::state() != State::Recording && !process::begin(frame.entry().operation().role()) {
+    let about = frame.entry().about();
+    if process::state() != State::Recording && !process::begin(about.role) {
         return;
     }
     let (Some(library), Some(thread)) = (library(), thread::current()) else { return };
@@ -52,7 +53,7 @@ fn try_enter(frame: &mut Frame) {
     }
     thread.inside = true;
     frame.state = state::RECORDED;
-    let mut call = Call::new(frame, thread, library);
+    let mut call = Call { about, thread, library, frame };
     observe::enter(&mut call);
     let now = ticks();
     frame.enter = now;
@@ -71,8 +72,9 @@ pub unsafe extern "C" fn leave(frame: *mut Frame) {
 
 #[inline(always)]
 fn try_leave(frame: &mut Frame, now: u64) {
+    let about = frame.entry().about();
     let (Some(library), Some(thread)) = (library(), thread::current()) else { return };
-    let mut call = Call::new(frame, thread, library);
+    let mut call = Call { about, thread, library, frame };
     observe::leave(&mut call);
     if switched_off() {
         thread.recorder.discard();
@@ -80,7 +82,7 @@ fn try_leave(frame: &mut Frame, now: u64) {
         thread.recorder.commit(now);
     }
     thread.inside = false;
-    if frame.entry().operation().role() == Role::Finalize {
+    if about.role == Role::Finalize {
         process::end("finalized");
     }
 }
@@ -89,19 +91,16 @@ fn try_leave(frame: &mut Frame, now: u64) {
 pub unsafe extern "C" fn switch(argument: usize, entry: *const Entry, site: usize) {
     let done = catch_unwind(AssertUnwindSafe(|| {
         // SAFETY: the stub passes one of the static entries.
-        let entry = unsafe { &*entry };
-        let level = match entry.symbol().family {
-            Family::C => argument as i32,
-            // SAFETY: Fortran passes the level by reference.
-            _ => unsafe { *(argument as *const i32) },
-        };
+        let about = unsafe { &*entry }.about();
+        // SAFETY: Fortran passes the level by reference.
+        let level = if about.fortran { unsafe { *(argument as *const i32) } } else { argument as i32 };
         if process::state() != State::Recording {
             return;
         }
         let Some(thread) = thread::current().filter(|thread| !thread.inside) else { return };
         let now = ticks();
-        thread.recorder.stage(entry.operation().0, part::VALUE, site, 0);
-        thread.recorder.put(part::VALUE, level as u32 as u64);
+        thread.recorder.stage(about.operation.0, part::VALUE, site, 0);
+        thread.recorder.put(part::VALUE, part::VALUE, level as u32 as u64);
         thread.recorder.under_way(now);
         thread.recorder.commit(now);
         SWITCHED_OFF.store(level == 0, Ordering::Relaxed);

@@ -27,7 +27,7 @@ pub struct Recorder {
     /// Words of it in use.
     used: usize,
     /// Words staged after `used`: two for the time, then the payload.
-    staged: usize,
+    pending: usize,
     sequence: u32,
     thread: u16,
     /// The number of the next request that this thread makes.
@@ -49,7 +49,7 @@ impl Recorder {
         let mut recorder = Recorder {
             words,
             used: HEADER_WORDS,
-            staged: 0,
+            pending: 0,
             sequence: 0,
             thread,
             next_request: 0,
@@ -94,34 +94,27 @@ impl Recorder {
         let words = 2 + raw::parts_words(parts);
         self.set(self.used + 2, raw::payload_header(operation, parts, 0, words as u16));
         self.set(self.used + 3, site as u64);
-        self.staged = 2 + words;
+        self.pending = 2 + words;
     }
 
     /// Makes what is staged visible as the call under way since `enter`.
     #[inline(always)]
     pub fn under_way(&mut self, enter: u64) {
         self.set(self.used, enter);
-        self.move_cursor(self.staged);
+        self.move_cursor(self.pending);
     }
 
-    /// The parts of the staged call.
+    /// Fills one part of a call that was staged with these parts.
     #[inline(always)]
-    fn parts(&self) -> u16 {
-        (self.get(self.used + 2) >> 16) as u16
+    pub fn put(&mut self, parts: u16, wanted: u16, word: u64) {
+        debug_assert!(parts & wanted != 0, "the part was staged");
+        self.set(self.used + 4 + raw::parts_before(parts, wanted), word);
     }
 
-    /// Fills one part of the staged call.
+    /// One part of a call that was staged with these parts.
     #[inline(always)]
-    pub fn put(&mut self, wanted: u16, word: u64) {
-        let place = raw::Payload::part_place(self.parts(), wanted).unwrap_or(0);
-        debug_assert!(place > 0, "the part was staged");
-        self.set(self.used + 2 + place, word);
-    }
-
-    /// One part of the staged call.
-    #[inline(always)]
-    pub fn staged_part(&self, wanted: u16) -> u64 {
-        self.get(self.used + 2 + raw::Payload::part_place(self.parts(), wanted).unwrap_or(0))
+    pub fn staged(&self, parts: u16, wanted: u16) -> u64 {
+        self.get(self.used + 4 + raw::parts_before(parts, wanted))
     }
 
     /// Sets a mark on the staged call.
@@ -134,17 +127,17 @@ impl Recorder {
     /// Adds a part that was not staged, at its place among the others. Before any request is listed.
     #[cold]
     pub fn add(&mut self, wanted: u16, word: u64) {
-        let parts = self.parts();
+        let parts = (self.get(self.used + 2) >> 16) as u16;
         if parts & wanted != 0 {
-            return self.put(wanted, word);
+            return self.put(parts, wanted, word);
         }
         let place = self.used + 4 + raw::parts_before(parts, wanted);
-        for later in (place..self.used + self.staged).rev() {
+        for later in (place..self.used + self.pending).rev() {
             let moved = self.get(later);
             self.set(later + 1, moved);
         }
         self.set(place, word);
-        self.staged += 1;
+        self.pending += 1;
         let header = self.get(self.used + 2) + (1 << 48);
         self.set(self.used + 2, header | u64::from(wanted) << 16);
     }
@@ -152,11 +145,11 @@ impl Recorder {
     /// Lists a request that the staged call completes or starts.
     #[inline(always)]
     pub fn list(&mut self, request: u64, source_and_tag: u64, bytes: u64) {
-        let at = self.used + self.staged;
+        let at = self.used + self.pending;
         self.set(at, request);
         self.set(at + 1, source_and_tag);
         self.set(at + 2, bytes);
-        self.staged += 3;
+        self.pending += 3;
         let header = self.get(self.used + 2) + (1 << 32) + (3 << 48);
         self.set(self.used + 2, header);
     }
@@ -180,7 +173,7 @@ impl Recorder {
     /// Drops what is staged.
     #[inline(always)]
     pub fn discard(&mut self) {
-        self.staged = 0;
+        self.pending = 0;
         self.move_cursor(0);
     }
 
@@ -192,7 +185,7 @@ impl Recorder {
         let duration = leave.saturating_sub(enter).min(leave);
         if let Some(profile) = &mut self.profile {
             // SAFETY: the staged words lie in the current block.
-            let payload = unsafe { std::slice::from_raw_parts(self.words.add(self.used + 2), self.staged - 2) };
+            let payload = unsafe { std::slice::from_raw_parts(self.words.add(self.used + 2), self.pending - 2) };
             profile.add(payload, enter, duration);
             return self.discard();
         }
@@ -211,38 +204,51 @@ impl Recorder {
         } else {
             self.set(self.used + 1, second);
             self.slots[slot] = (self.used + 2) as u32;
-            self.used += self.staged;
+            self.used += self.pending;
         }
-        self.staged = 0;
+        self.pending = 0;
         self.move_cursor(0);
     }
 
     /// Looks for the staged payload among those of this block: its slot, and its place there or 0.
     #[inline(always)]
     fn find(&self) -> (usize, u32) {
-        const FACTORS: [u64; 8] = [
-            0x9e37_79b9_7f4a_7c15,
-            0xbf58_476d_1ce4_e5b9,
-            0x94d0_49bb_1331_11eb,
-            0xd6e8_feb8_6659_fd93,
-            0xa076_1d64_78bd_642f,
-            0xe703_7ed1_a0b4_28db,
-            0x8ebc_6af0_9c88_c6e3,
-            0x5899_65cc_7537_4cc3,
-        ];
-        let (from, words) = (self.used + 2, self.staged - 2);
+        // The usual lengths get code of their own without a loop: this is a fifth of what recording a call costs.
+        match self.pending - 2 {
+            5 => self.find_words::<5>(),
+            6 => self.find_words::<6>(),
+            8 => self.find_words::<8>(),
+            words => self.find_any(words),
+        }
+    }
+
+    #[inline(always)]
+    fn find_words<const WORDS: usize>(&self) -> (usize, u32) {
+        // SAFETY: the staged payload lies in the current block, and has this many words.
+        let payload = unsafe { &*self.words.add(self.used + 2).cast::<[u64; WORDS]>() };
         let mut hash = 0u64;
-        for i in 0..words {
-            // Independent products, so that they overlap in the processor.
-            hash = hash.wrapping_add((self.get(from + i) ^ i as u64).wrapping_mul(FACTORS[i & 7]));
+        for i in 0..WORDS {
+            hash = hash.wrapping_add(mixed(payload[i], i));
         }
-        hash = (hash ^ hash >> 29).wrapping_mul(FACTORS[1]);
-        let slot = (hash >> 54) as usize;
-        let earlier = self.slots[slot] as usize;
-        if earlier != 0 && (0..words).all(|i| self.get(earlier + i) == self.get(from + i)) {
-            return (slot, earlier as u32);
+        let slot = slot(hash);
+        let place = self.slots[slot];
+        // SAFETY: the place is 0 or that of a payload before the staged one, so as many words follow it in the block.
+        let earlier = unsafe { &*self.words.add(place as usize).cast::<[u64; WORDS]>() };
+        let mut differs = 0;
+        for i in 0..WORDS {
+            differs |= payload[i] ^ earlier[i];
         }
-        (slot, 0)
+        (slot, if differs == 0 { place } else { 0 })
+    }
+
+    fn find_any(&self, words: usize) -> (usize, u32) {
+        // SAFETY: as in `find_words`.
+        let payload = unsafe { std::slice::from_raw_parts(self.words.add(self.used + 2), words) };
+        let slot = slot(payload.iter().enumerate().fold(0, |hash, (i, word)| hash.wrapping_add(mixed(*word, i))));
+        let place = self.slots[slot];
+        // SAFETY: as in `find_words`.
+        let earlier = unsafe { std::slice::from_raw_parts(self.words.add(place as usize), words) };
+        (slot, if payload == earlier { place } else { 0 })
     }
 
     fn begin_block(&mut self, place: usize) {
@@ -301,6 +307,27 @@ impl Recorder {
             self.stop(&error);
         }
     }
+}
+
+/// The share of one word in the hash of a payload. The products are independent of each other, so they overlap in the processor.
+#[inline(always)]
+fn mixed(word: u64, place: usize) -> u64 {
+    const FACTORS: [u64; 8] = [
+        0x9e37_79b9_7f4a_7c15,
+        0xbf58_476d_1ce4_e5b9,
+        0x94d0_49bb_1331_11eb,
+        0xd6e8_feb8_6659_fd93,
+        0xa076_1d64_78bd_642f,
+        0xe703_7ed1_a0b4_28db,
+        0x8ebc_6af0_9c88_c6e3,
+        0x5899_65cc_7537_4cc3,
+    ];
+    (word ^ place as u64).wrapping_mul(FACTORS[place & 7])
+}
+
+#[inline(always)]
+fn slot(hash: u64) -> usize {
+    ((hash ^ hash >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 54) as usize
 }
 
 /// The memory of a thread: blocks that are filled one after the other.

@@ -4,9 +4,11 @@
 //! registers in a [`Frame`], calls [`crate::call::enter`], calls the real function with everything the caller passed (the words on the
 //! stack copied), calls [`crate::call::leave`] and returns what the function returned. An entry that is not recorded jumps straight on.
 
+use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
-use sintonia_mpi::{Family, Operation, Symbol};
+use sintonia_mpi::{Family, Mode as Completed, Operation, Role, Slots, Symbol};
+use sintonia_recording::raw::part;
 
 /// How many functions can be led through stubs.
 pub const MOST_ENTRIES: usize = 4096;
@@ -19,9 +21,74 @@ pub struct Entry {
     target: AtomicUsize,
     mode: AtomicU8,
     stack: AtomicU8,
-    family: AtomicU8,
-    large: AtomicU8,
-    operation: AtomicUsize,
+    about: UnsafeCell<About>,
+}
+
+// SAFETY: `about` is written once, before the stub's address is given to anyone, and only read afterwards.
+unsafe impl Sync for Entry {}
+
+/// What recording a call needs to know of the function, ready to use: all of it lies in one line of the processor's cache.
+#[derive(Clone, Copy)]
+pub struct About {
+    /// The function.
+    pub operation: Operation,
+    /// The mark of the language it is called from.
+    pub language: u16,
+    /// What a call of it does.
+    pub role: Role,
+    /// When the operation is complete.
+    pub mode: Completed,
+    /// Whether arguments are passed as Fortran passes them.
+    pub fortran: bool,
+    /// Whether buffers are passed as descriptors.
+    pub descriptor: bool,
+    /// Whether counts are 64 bits wide.
+    pub large: bool,
+    /// Where Fortran's `ierror` stands.
+    pub error: u8,
+    /// Where each argument stands in the frame.
+    pub slots: Slots,
+}
+
+const _: () = assert!(size_of::<Entry>() == 64);
+
+impl About {
+    const NOTHING: About = About {
+        operation: Operation(0),
+        language: 0,
+        role: Role::Local,
+        mode: Completed::Blocking,
+        fortran: false,
+        descriptor: false,
+        large: false,
+        error: 0,
+        slots: Slots::NONE,
+    };
+
+    fn of(symbol: Symbol) -> About {
+        let function = symbol.operation.function();
+        let language = match symbol.family {
+            Family::C => 0,
+            Family::Fortran => part::FORTRAN,
+            Family::F08 | Family::F08Descriptor => part::F08,
+        };
+        About {
+            operation: symbol.operation,
+            language,
+            role: function.role,
+            mode: function.mode,
+            fortran: symbol.family != Family::C,
+            descriptor: symbol.family == Family::F08Descriptor,
+            large: symbol.large,
+            error: word_of(usize::from(function.parameters - function.c_only)),
+            slots: function.slots.map(|slot| word_of(symbol.place(slot))),
+        }
+    }
+}
+
+/// Where an argument stands in the words of a frame: between the registers and the stack lie the caller's frame and return address.
+fn word_of(argument: usize) -> u8 {
+    (if argument < 6 { argument } else { argument + 2 }) as u8
 }
 
 /// What a stub does.
@@ -39,44 +106,30 @@ static ENTRIES: [Entry; MOST_ENTRIES] = [const {
         target: AtomicUsize::new(0),
         mode: AtomicU8::new(Mode::Pass as u8),
         stack: AtomicU8::new(0),
-        family: AtomicU8::new(0),
-        large: AtomicU8::new(0),
-        operation: AtomicUsize::new(0),
+        about: UnsafeCell::new(About::NOTHING),
     }
 }; MOST_ENTRIES];
 
 impl Entry {
-    /// The function.
+    /// What recording a call needs to know.
     #[inline(always)]
-    pub fn operation(&self) -> Operation {
-        Operation(self.operation.load(Ordering::Relaxed) as u16)
-    }
-
-    /// How its arguments are passed, and whether counts are large.
-    #[inline(always)]
-    pub fn symbol(&self) -> Symbol {
-        let family = match self.family.load(Ordering::Relaxed) {
-            0 => Family::C,
-            1 => Family::Fortran,
-            2 => Family::F08,
-            _ => Family::F08Descriptor,
-        };
-        Symbol { operation: self.operation(), family, large: self.large.load(Ordering::Relaxed) != 0 }
+    pub fn about(&self) -> &'static About {
+        // SAFETY: entries are static, and written before they can be called.
+        unsafe { &*self.about.get() }
     }
 }
 
 /// Sets up entry `place` for a function and gives the address of its stub; `None` if its arguments are more than a stub can pass.
-pub fn prepare(place: usize, symbol: Symbol, target: usize, switch: bool) -> Option<usize> {
+pub fn prepare(place: usize, symbol: Symbol, target: usize) -> Option<usize> {
     let entry = ENTRIES.get(place)?;
     if symbol.stack_words() > STACK_WORDS {
         return None;
     }
-    entry.operation.store(usize::from(symbol.operation.0), Ordering::Relaxed);
-    entry.family.store(symbol.family as u8, Ordering::Relaxed);
-    entry.large.store(symbol.large.into(), Ordering::Relaxed);
+    // SAFETY: the caller prepares each place once, and nobody has the stub's address yet.
+    unsafe { *entry.about.get() = About::of(symbol) };
     entry.stack.store((symbol.stack_words() > 0).into(), Ordering::Relaxed);
     entry.target.store(target, Ordering::Relaxed);
-    let mode = if switch { Mode::Switch } else { Mode::Record };
+    let mode = if symbol.operation.role() == Role::Switch { Mode::Switch } else { Mode::Record };
     entry.mode.store(mode as u8, Ordering::Release);
     Some(&raw const sintonia_stubs as usize + 16 * place)
 }
@@ -103,11 +156,8 @@ pub struct Frame {
     pub result: usize,
     /// The entry.
     entry: *const Entry,
-    registers: [usize; 6],
-    caller_frame: usize,
-    /// The call site.
-    pub return_address: usize,
-    stack: [usize; STACK_WORDS],
+    /// Six registers, the caller's frame, the return address, and the words on the stack: see [`About::slots`].
+    words: [usize; 8 + STACK_WORDS],
 }
 
 impl Frame {
@@ -118,15 +168,23 @@ impl Frame {
         unsafe { &*self.entry }
     }
 
-    /// One argument as the caller passed it.
+    /// The call site.
     #[inline(always)]
-    pub fn argument(&self, place: usize) -> usize {
-        if place < 6 { self.registers[place] } else { self.stack[place - 6] }
+    pub fn return_address(&self) -> usize {
+        self.words[7]
     }
 
-    /// Gives the real function another argument. Only for arguments in the registers or the copied words.
-    pub fn replace_argument(&mut self, place: usize, value: usize) {
-        if place < 6 { self.registers[place] = value } else { self.stack[place - 6] = value }
+    /// One argument as the caller passed it.
+    #[inline(always)]
+    pub fn argument(&self, slot: u8) -> usize {
+        debug_assert!(usize::from(slot) < self.words.len());
+        // SAFETY: slots of a prepared entry lie inside the frame: `prepare` refuses functions with more words on the stack.
+        unsafe { *self.words.get_unchecked(usize::from(slot)) }
+    }
+
+    /// Gives the real function another argument.
+    pub fn replace_argument(&mut self, slot: u8, value: usize) {
+        self.words[usize::from(slot)] = value;
     }
 }
 

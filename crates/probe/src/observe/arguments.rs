@@ -1,55 +1,41 @@
 //! The arguments of a call, however the language passes them: C passes scalars by value, Fortran passes everything by reference.
 
-use sintonia_mpi::{Family, Function, Operation, Slots, Symbol};
+use sintonia_mpi::Slots;
 use sintonia_recording::raw::{self, NO_OBJECT, NONE, pair, part, unpair};
 
 use crate::communicators::Communicator;
 use crate::library::{Handle, Kind, Library};
-use crate::stub::Frame;
+use crate::stub::{About, Frame};
 use crate::thread::Thread;
 
 /// A call under way.
 pub struct Call<'a> {
-    /// The function.
-    pub operation: Operation,
-    /// What the table says of it.
-    pub function: &'static Function,
+    /// What is known of the function.
+    pub about: &'static About,
     /// The MPI library.
     pub library: &'static Library,
     /// The thread that calls.
     pub thread: &'a mut Thread,
-    frame: &'a mut Frame,
-    symbol: Symbol,
+    /// Its arguments.
+    pub frame: &'a mut Frame,
 }
 
-impl<'a> Call<'a> {
-    /// The call that a frame belongs to.
-    #[inline(always)]
-    pub fn new(frame: &'a mut Frame, thread: &'a mut Thread, library: &'static Library) -> Call<'a> {
-        let symbol = frame.entry().symbol();
-        Call { operation: symbol.operation, function: symbol.operation.function(), library, thread, frame, symbol }
-    }
-
+impl Call<'_> {
     /// Stages the call with these parts. `requests` is how many it may list at its end.
     #[inline(always)]
     pub fn stage(&mut self, parts: u16, requests: usize) {
-        let language = match self.symbol.family {
-            Family::C => 0,
-            Family::Fortran => part::FORTRAN,
-            Family::F08 | Family::F08Descriptor => part::F08,
-        };
-        self.thread.recorder.stage(self.operation.0, parts | language, self.frame.return_address, requests);
+        self.thread.recorder.stage(self.about.operation.0, parts | self.about.language, self.frame.return_address(), requests);
     }
 
-    /// Fills one part.
+    /// Fills one part of a call that was staged with these parts.
     #[inline(always)]
-    pub fn put(&mut self, part: u16, word: u64) {
-        self.thread.recorder.put(part, word);
+    pub fn put(&mut self, parts: u16, part: u16, word: u64) {
+        self.thread.recorder.put(parts, part, word);
     }
 
     #[inline(always)]
     fn is_fortran(&self) -> bool {
-        self.symbol.family != Family::C
+        self.about.fortran
     }
 
     /// Whether indices that MPI gives count from 1.
@@ -60,7 +46,7 @@ impl<'a> Call<'a> {
 
     #[inline(always)]
     fn argument(&self, slot: u8) -> usize {
-        self.frame.argument(self.symbol.place(slot))
+        self.frame.argument(slot)
     }
 
     /// An integer argument.
@@ -89,7 +75,7 @@ impl<'a> Call<'a> {
     #[inline(always)]
     fn count(&self, slot: u8) -> i64 {
         let argument = self.argument(slot);
-        match (self.is_fortran(), self.symbol.large) {
+        match (self.is_fortran(), self.about.large) {
             (false, false) => i64::from(argument as i32),
             (false, true) => argument as i64,
             // SAFETY: Fortran passes the address of an integer of that size.
@@ -102,7 +88,7 @@ impl<'a> Call<'a> {
     pub fn count_at(&self, slot: u8, place: usize) -> u64 {
         let array = self.argument(slot);
         // SAFETY: the call succeeded with this array, which has an element per process.
-        let count = if self.symbol.large {
+        let count = if self.about.large {
             unsafe { *(array as *const i64).add(place) }
         } else {
             i64::from(unsafe { *(array as *const i32).add(place) })
@@ -150,7 +136,7 @@ impl<'a> Call<'a> {
 
     /// The handle of a message that a matched probe takes or that is received; only ever compared with others of the same language.
     pub fn message(&self) -> Handle {
-        let place = self.argument(self.function.slots.message);
+        let place = self.argument(self.about.slots.message);
         // SAFETY: the address of a handle, which is 4 bytes long in Fortran.
         if self.is_fortran() || self.library.layout.handle_bytes == 4 {
             unsafe { *(place as *const u32) as Handle }
@@ -171,7 +157,7 @@ impl<'a> Call<'a> {
         if !self.is_fortran() {
             return self.frame.result as i32;
         }
-        let place = self.frame.argument(usize::from(self.function.parameters - self.function.c_only));
+        let place = self.frame.argument(self.about.error);
         // The last argument is optional in mpi_f08.
         // SAFETY: if it is there, it is the address of an integer that the call wrote.
         if place == 0 { 0 } else { unsafe { *(place as *const i32) } }
@@ -219,16 +205,22 @@ impl<'a> Call<'a> {
         self.thread.communicators.known(handle).map_or(NO_OBJECT, |c| c.id)
     }
 
-    /// The communicator, now that MPI has accepted it; its number is put in its place if it was not known.
+    /// The communicator, now that MPI has accepted it.
     #[inline(always)]
-    pub fn resolve_communicator(&mut self, slot: u8) -> Option<Communicator> {
+    pub fn communicator(&mut self, slot: u8) -> Option<Communicator> {
         let handle = self.handle(Kind::Communicator, slot);
-        let communicator = self.thread.communicators.get(self.library, handle)?;
-        let (object, peer) = unpair(self.thread.recorder.staged_part(part::OBJECT));
-        if object == NO_OBJECT {
-            self.put(part::OBJECT, pair(communicator.id, peer));
+        self.thread.communicators.get(self.library, handle)
+    }
+
+    /// Puts the number of the communicator in its place if it was not known before the call.
+    #[inline(always)]
+    pub fn name_communicator(&mut self, parts: u16, slot: u8) {
+        let (object, peer) = unpair(self.thread.recorder.staged(parts, part::OBJECT));
+        if object == NO_OBJECT
+            && let Some(communicator) = self.communicator(slot)
+        {
+            self.put(parts, part::OBJECT, pair(communicator.id, peer));
         }
-        Some(communicator)
     }
 
     /// The size of a datatype argument.
@@ -257,7 +249,7 @@ impl<'a> Call<'a> {
     /// How many partitions a message has.
     #[inline(always)]
     pub fn partitions(&self) -> u64 {
-        let slot = self.function.slots.partitions;
+        let slot = self.about.slots.partitions;
         if slot == Slots::ABSENT { 1 } else { u64::try_from(self.int(slot)).unwrap_or(1) }
     }
 
@@ -267,7 +259,7 @@ impl<'a> Call<'a> {
             return false;
         }
         let mut address = self.argument(slot);
-        if self.symbol.family == Family::F08Descriptor {
+        if self.about.descriptor {
             // SAFETY: a descriptor begins with the address of what it describes.
             address = unsafe { *(address as *const usize) };
         }
@@ -283,13 +275,13 @@ impl<'a> Call<'a> {
     /// Whether the program does not want to see statuses.
     #[inline(always)]
     pub fn ignores_status(&self) -> bool {
-        self.library.ignores_status(self.argument(self.function.slots.status), self.is_fortran())
+        self.library.ignores_status(self.argument(self.about.slots.status), self.is_fortran())
     }
 
     /// Has MPI write statuses for the probe where the program does not want them.
     #[inline(always)]
     pub fn want_status(&mut self, count: usize) {
-        if !self.ignores_status() {
+        if self.about.slots.status == Slots::ABSENT || !self.ignores_status() {
             return;
         }
         let words = (count * self.status_bytes()).div_ceil(8);
@@ -297,13 +289,13 @@ impl<'a> Call<'a> {
             self.thread.statuses.resize(words, 0);
         }
         self.frame.own_status = self.thread.statuses.as_mut_ptr() as usize;
-        self.frame.replace_argument(self.symbol.place(self.function.slots.status), self.frame.own_status);
+        self.frame.replace_argument(self.about.slots.status, self.frame.own_status);
     }
 
     /// Source, tag and bytes of a status that the call filled; nothing known if neither the program nor the probe wanted it.
     #[inline(always)]
     pub fn filled_status(&self, place: usize) -> (i32, i32, u64) {
-        let array = self.argument(self.function.slots.status);
+        let array = self.argument(self.about.slots.status);
         if self.frame.own_status == 0 && self.ignores_status() {
             return (NONE, NONE, raw::UNKNOWN_BYTES);
         }
@@ -314,11 +306,11 @@ impl<'a> Call<'a> {
 
     /// Puts what the status says in place of what was asked for.
     #[inline(always)]
-    pub fn put_status(&mut self, object: u16, tag: u16) {
-        let (source, actual_tag, bytes) = self.filled_status(0);
-        let (id, _) = unpair(self.thread.recorder.staged_part(object));
-        self.put(object, pair(id, source));
-        self.put(tag, pair(actual_tag as u32, NONE));
-        self.put(part::RECEIVED, bytes);
+    pub fn put_status(&mut self, parts: u16) {
+        let (source, tag, bytes) = self.filled_status(0);
+        let (id, _) = unpair(self.thread.recorder.staged(parts, part::OBJECT));
+        self.put(parts, part::OBJECT, pair(id, source));
+        self.put(parts, part::TAG, pair(tag as u32, NONE));
+        self.put(parts, part::RECEIVED, bytes);
     }
 }

@@ -10,7 +10,7 @@ use crate::communicators::Communicator;
 
 /// Bytes sent and received by this process.
 pub fn bytes(call: &mut Call, pattern: Pattern, communicator: &Communicator) -> (u64, u64) {
-    let s = &call.function.slots;
+    let s = &call.about.slots;
     let peers = communicator.peers.max(0) as usize;
     let count = peers as u64;
     match pattern {
@@ -94,7 +94,7 @@ pub fn bytes(call: &mut Call, pattern: Pattern, communicator: &Communicator) -> 
 }
 
 fn neighbor_bytes(call: &mut Call, pattern: Pattern, communicator: &Communicator) -> (u64, u64) {
-    let s = &call.function.slots;
+    let s = &call.about.slots;
     let (sources, destinations) = (communicator.sources.max(0) as usize, communicator.destinations.max(0) as usize);
     match pattern {
         Pattern::NeighborAllgather | Pattern::NeighborAlltoall => {
@@ -132,7 +132,7 @@ enum Part {
 }
 
 fn part(call: &Call, communicator: &Communicator) -> Part {
-    match call.peer(call.function.slots.root) {
+    match call.peer(call.about.slots.root) {
         raw::ROOT_HERE => Part::Root,
         raw::PROC_NULL => Part::Idle,
         root if !communicator.between && root == communicator.rank => Part::Root,

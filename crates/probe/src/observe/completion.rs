@@ -9,10 +9,10 @@ use crate::requests::{REQUESTS, Request};
 
 /// Keeps the handles of the call's requests: MPI overwrites those it completes.
 pub fn keep_handles(call: &mut Call) {
-    let slots = &call.function.slots;
+    let slots = &call.about.slots;
     let length = if slots.length == Slots::ABSENT { 1 } else { call.int(slots.length).max(0) as usize };
     // Pready and Parrived pass their request by value in C, all others its address.
-    let by_value = matches!(call.function.role, Role::PartitionReady | Role::PartitionArrived);
+    let by_value = matches!(call.about.role, Role::PartitionReady | Role::PartitionArrived);
     call.thread.handles.clear();
     for place in 0..length {
         let handle =
@@ -27,7 +27,7 @@ pub fn enter(call: &mut Call) {
     keep_handles(call);
     let count = call.thread.handles.len();
     call.stage(0, count);
-    let statuses = match call.function.role {
+    let statuses = match call.about.role {
         Role::CompleteOne | Role::CompleteAny => 1,
         _ => count,
     };
@@ -40,9 +40,9 @@ pub fn enter(call: &mut Call) {
 /// After a call that completes requests: lists those it completed.
 #[inline(always)]
 pub fn leave(call: &mut Call) {
-    let slots = &call.function.slots;
+    let slots = &call.about.slots;
     let found = slots.flag == Slots::ABSENT || call.out_int(slots.flag) != 0;
-    match call.function.role {
+    match call.about.role {
         _ if !found => call.thread.recorder.mark(part::FOUND_NOTHING),
         Role::CompleteOne => completed(call, 0, 0),
         Role::CompleteAll => {
@@ -102,7 +102,7 @@ fn list(call: &mut Call, request: &Request, receive: bool, source_and_tag: u64, 
 
 /// After a call that failed: requests that are gone are complete, or nobody will ever complete them.
 pub fn forget_completed(call: &mut Call) {
-    let slots = &call.function.slots;
+    let slots = &call.about.slots;
     for place in 0..call.thread.handles.len() {
         let handle = call.thread.handles[place];
         if call.place_handle_at(Kind::Request, slots.request, place) == call.library.null_request {
@@ -130,7 +130,7 @@ pub fn freed(call: &mut Call) {
 
 /// After a call about partitions of a partitioned message: lists the request it is about.
 pub fn partitions(call: &mut Call) {
-    let slots = &call.function.slots;
+    let slots = &call.about.slots;
     if slots.flag != Slots::ABSENT && call.out_int(slots.flag) == 0 {
         call.thread.recorder.mark(part::FOUND_NOTHING);
     }
