@@ -91,7 +91,6 @@ impl<'a> Parameter<'a> {
             ("TAG", "sendtag") => "send_tag",
             ("TAG", "recvtag") => "recv_tag",
             ("TAG", "tag") => "send_tag",
-            ("THREAD_LEVEL", "provided") => "provided",
             ("PROFILE_LEVEL", _) => "level",
             ("BUFFER", "sendbuf") => "send_buffer",
             ("BUFFER", "recvbuf") => "recv_buffer",

@@ -9,6 +9,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sintonia_recording::definitions::{ClockOffset, Definition};
+use sintonia_recording::raw::BLOCK_BYTES;
 
 use crate::clock;
 use crate::library::{Handle, Library};
@@ -186,8 +187,12 @@ fn send_files(library: &Library, to: i32, communicator: Handle) {
     for path in process::files() {
         let Some(name) = path.file_name().map(|name| name.to_string_lossy().into_owned()) else { continue };
         let Ok(mut file) = std::fs::File::open(&path) else { continue };
-        let mut piece = vec![0u8; 4 << 20];
+        let mut piece = vec![0u8; BLOCK_BYTES];
         while let Ok(length @ 1..) = file.read(&mut piece) {
+            // Memory that was never used is zeros, and nothing comes after it.
+            if piece[..length].iter().all(|byte| *byte == 0) {
+                break;
+            }
             announce(library, [name.len() as u64, length as u64], to, communicator);
             library.send(name.as_bytes(), to, communicator);
             library.send(&piece[..length], to, communicator);

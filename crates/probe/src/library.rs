@@ -44,6 +44,7 @@ pub struct Library {
 
 struct Functions {
     initialized: Call1,
+    query_thread: Call1,
     comm_rank: Call2,
     comm_size: Call2,
     comm_remote_size: Call2,
@@ -151,6 +152,14 @@ impl Library {
         let mut flag: c_int = 0;
         // SAFETY: MPI_Initialized may be called at any time, with a place for an int.
         unsafe { (self.functions.initialized)(&raw mut flag as usize) == 0 && flag != 0 }
+    }
+
+    /// Whether several threads may be in MPI calls at once.
+    pub fn allows_threads(&self) -> bool {
+        let mut level: c_int = 0;
+        // SAFETY: MPI has been started, and there is a place for an int.
+        let result = unsafe { (self.functions.query_thread)(&raw mut level as usize) };
+        result == 0 && level == self.layout.thread_multiple
     }
 
     fn number(&self, call: Call2, handle: Handle) -> Option<i32> {
@@ -401,6 +410,7 @@ impl Functions {
         };
         Some(Functions {
             initialized: function!("Initialized"),
+            query_thread: function!("Query_thread"),
             comm_rank: function!("Comm_rank"),
             comm_size: function!("Comm_size"),
             comm_remote_size: function!("Comm_remote_size"),

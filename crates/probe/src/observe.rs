@@ -212,10 +212,7 @@ fn leave_rare(call: &mut Call) {
         Role::FileOpen => object_made(call, "file", Kind::File),
         Role::CommunicatorFree | Role::WindowFree | Role::FileClose => object_freed(call),
         Role::DatatypeFree => datatypes::freed(),
-        Role::Init => {
-            let level = if slots.provided == Slots::ABSENT { None } else { Some(call.out_int(slots.provided)) };
-            process::initialized(call.library, level);
-        }
+        Role::Init => process::initialized(call.library),
         Role::SessionInit => process::session_begun(call.library, call.place_handle(Kind::Communicator, slots.object)),
         _ => {}
     }

@@ -16,6 +16,7 @@ use crate::hosts;
 use crate::library::{self, Handle, Library};
 use crate::requests::REQUESTS;
 use crate::settings::settings;
+use crate::stream::fits;
 use crate::stub;
 use crate::thread;
 
@@ -54,6 +55,7 @@ fn set_state(state: State) {
 /// The file with what the process says of itself.
 struct Definitions {
     file: File,
+    bytes: usize,
     modules: HashSet<(u64, u64, String)>,
     /// Memory that is no file and must be written at the end: address, bytes, name of the file.
     kept: Vec<(usize, usize, String)>,
@@ -86,6 +88,7 @@ pub fn begin(role: Role) -> bool {
     if !starts {
         // MPI was started where the probe could not see it; other processes may not be at the same point, so nothing can be exchanged.
         note("MPI was started before the probe could see it; what came before is not recorded");
+        REQUESTS.expect_threads();
         communicators::begin(library);
         define_world(library, hosts::World::alone(library));
     }
@@ -109,7 +112,7 @@ fn open_files(library: &Library) -> bool {
         return false;
     };
     let _ = (FOLDER.set(folder), NAME.set(name));
-    *definitions() = Some(Definitions { file, modules: HashSet::new(), kept: Vec::new() });
+    *definitions() = Some(Definitions { file, bytes: 0, modules: HashSet::new(), kept: Vec::new() });
     define(&Definition::Process(Process {
         format: FORMAT,
         functions: FUNCTIONS.len(),
@@ -176,7 +179,10 @@ impl Definitions {
     fn write(&mut self, definition: &Definition) {
         if let Ok(mut line) = serde_json::to_vec(definition) {
             line.push(b'\n');
-            let _ = self.file.write_all(&line);
+            self.bytes += line.len();
+            if fits(self.bytes) {
+                let _ = self.file.write_all(&line);
+            }
         }
     }
 }
@@ -219,8 +225,8 @@ pub fn next_thread_number() -> Option<u16> {
 }
 
 /// `MPI_Init` has succeeded.
-pub fn initialized(library: &Library, thread_level: Option<i32>) {
-    if thread_level == Some(library.layout.thread_multiple) {
+pub fn initialized(library: &Library) {
+    if library.allows_threads() {
         REQUESTS.expect_threads();
     }
     communicators::begin(library);
@@ -285,7 +291,9 @@ fn write_kept() {
     for (address, bytes, extension) in kept {
         // SAFETY: memory of the probe's own that is never given back.
         let memory = unsafe { std::slice::from_raw_parts(address as *const u8, bytes) };
-        let _ = std::fs::write(file_path(&extension), memory);
+        if fits(bytes) {
+            let _ = std::fs::write(file_path(&extension), memory);
+        }
     }
 }
 

@@ -342,6 +342,8 @@ struct Region {
     /// Where full memory is written to; opened when it is needed first.
     calls: Option<File>,
     calls_path: std::path::PathBuf,
+    /// Bytes that were written there.
+    written: usize,
     spare: *mut u8,
 }
 
@@ -361,7 +363,7 @@ impl Region {
         }
         let calls_path = process::file_path(&format!("t{thread}.calls"));
         let ready = if tail.is_some() { 1 } else { blocks };
-        Some(Region { memory, blocks, ready, current: 0, tail, calls: None, calls_path, spare: std::ptr::null_mut() })
+        Some(Region { memory, blocks, ready, current: 0, tail, calls: None, calls_path, written: 0, spare: std::ptr::null_mut() })
     }
 
     fn block(&self, place: usize) -> *mut u64 {
@@ -385,11 +387,15 @@ impl Region {
     }
 
     fn write(&mut self, bytes: usize) -> std::io::Result<()> {
+        if !fits(self.written + bytes) {
+            return Err(std::io::Error::from_raw_os_error(libc::EFBIG));
+        }
         if self.calls.is_none() {
             self.calls = Some(open_new(&self.calls_path)?);
         }
         // SAFETY: the first `bytes` bytes are blocks in use.
         let memory = unsafe { std::slice::from_raw_parts(self.memory, bytes) };
+        self.written += bytes;
         self.calls.as_mut().map_or(Ok(()), |file| file.write_all(memory))
     }
 
@@ -406,6 +412,13 @@ pub fn map(bytes: usize, flags: libc::c_int, file: libc::c_int) -> Option<*mut u
     // SAFETY: a new mapping that nothing else knows of.
     let memory = unsafe { libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_READ | libc::PROT_WRITE, flags, file, 0) };
     (memory != libc::MAP_FAILED).then_some(memory.cast())
+}
+
+/// Whether the process may have a file of this size. To try would bring a signal that ends the program.
+pub fn fits(bytes: usize) -> bool {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is a valid place to write to.
+    unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) != 0 || bytes as u64 <= limit.rlim_cur }
 }
 
 fn open_new(path: &Path) -> std::io::Result<File> {
@@ -431,5 +444,5 @@ fn allocate(file: &File, block: usize) -> bool {
 /// Has the file system set aside room for a part of a file.
 pub fn allocate_bytes(file: &File, from: usize, bytes: usize) -> bool {
     // SAFETY: allocates room in a file of our own.
-    unsafe { libc::fallocate(file.as_raw_fd(), 0, from as libc::off_t, bytes as libc::off_t) == 0 }
+    fits(from + bytes) && unsafe { libc::fallocate(file.as_raw_fd(), 0, from as libc::off_t, bytes as libc::off_t) == 0 }
 }
