@@ -53,35 +53,34 @@ impl Table {
         (hash >> 32) as usize & (self.places.len() - 1)
     }
 
+    /// The place of a handle, or the empty place where it would stand. There always is an empty one: at most half are in use.
     #[inline(always)]
-    fn find(&self, handle: Handle) -> Option<usize> {
-        if self.places.is_empty() {
-            return None;
-        }
+    fn place(&self, handle: Handle) -> usize {
+        let mask = self.places.len() - 1;
         let mut place = self.home(handle);
-        while self.places[place].handle != 0 {
-            if self.places[place].handle == handle {
-                return Some(place);
-            }
-            place = (place + 1) & (self.places.len() - 1);
+        while self.places[place].handle != handle && self.places[place].handle != 0 {
+            place = (place + 1) & mask;
         }
-        None
+        place
     }
 
-    fn insert(&mut self, request: Request) {
-        if let Some(place) = self.find(request.handle) {
-            self.places[place] = request;
-            return;
+    #[inline(always)]
+    fn find(&self, handle: Handle) -> Option<usize> {
+        if self.count == 0 {
+            return None;
         }
+        let place = self.place(handle);
+        (self.places[place].handle != 0).then_some(place)
+    }
+
+    #[inline(always)]
+    fn insert(&mut self, request: Request) {
         if 2 * (self.count + 1) > self.places.len() {
             self.grow();
         }
-        let mut place = self.home(request.handle);
-        while self.places[place].handle != 0 {
-            place = (place + 1) & (self.places.len() - 1);
-        }
+        let place = self.place(request.handle);
+        self.count += usize::from(self.places[place].handle == 0);
         self.places[place] = request;
-        self.count += 1;
     }
 
     #[cold]

@@ -135,7 +135,34 @@ impl Clock {
     /// Nanoseconds since the recording began.
     #[inline]
     pub fn nanoseconds(&self, ticks: u64) -> i64 {
-        (self.origin_ns + ticks.wrapping_sub(self.origin_ticks) as i64 as f64 * self.ns_per_tick) as i64
+        self.line().nanoseconds(ticks)
+    }
+
+    /// The same line, ready for many moments.
+    pub(crate) fn line(&self) -> Line {
+        let slope = (self.ns_per_tick * (1u64 << Line::FRACTION) as f64).round() as i64;
+        Line { origin_ticks: self.origin_ticks, origin_ns: self.origin_ns.round() as i64, slope }
+    }
+}
+
+/// A [`Clock`] in whole numbers: quicker than with fractions, and never out of order.
+#[derive(Clone, Copy)]
+pub(crate) struct Line {
+    origin_ticks: u64,
+    origin_ns: i64,
+    slope: i64,
+}
+
+impl Line {
+    /// Bits of the slope behind the point: a day is right to a nanosecond.
+    const FRACTION: u32 = 48;
+
+    /// Nanoseconds since the recording began.
+    #[inline]
+    pub fn nanoseconds(self, ticks: u64) -> i64 {
+        let ticks = i128::from(ticks.wrapping_sub(self.origin_ticks) as i64);
+        let half = 1 << (Line::FRACTION - 1);
+        self.origin_ns.wrapping_add((ticks * i128::from(self.slope) + half >> Line::FRACTION) as i64)
     }
 }
 
@@ -181,4 +208,25 @@ pub struct Frame {
     pub file: Option<String>,
     /// The line in it.
     pub line: Option<u32>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_is_a_straight_line() {
+        let clock = Clock { origin_ticks: 1000, origin_ns: 50.0, ns_per_tick: 0.4 };
+        assert_eq!([1000, 1010, 990].map(|ticks| clock.nanoseconds(ticks)), [50, 54, 46]);
+        let day = 86_400_000_000_000;
+        assert_eq!(clock.nanoseconds(1000 + day / 2 * 5), 50 + day as i64);
+    }
+
+    #[test]
+    fn any_clock_can_be_asked_for_any_moment() {
+        for ns_per_tick in [0.0, -1.0, 1e300, f64::NAN, f64::INFINITY] {
+            let clock = Clock { origin_ticks: 5, origin_ns: ns_per_tick, ns_per_tick };
+            let _ = [0, 5, u64::MAX].map(|ticks| clock.nanoseconds(ticks));
+        }
+    }
 }

@@ -1,0 +1,45 @@
+//! Measures what Sintonia costs, side by side with its peers: what it adds to an MPI call (`overhead`, the usual), and how quickly a
+//! recording is read (`read`). Figures go to standard output and, as JSON and Markdown, to `target/bench`.
+
+mod error;
+mod machine;
+mod overhead;
+mod place;
+mod random;
+mod read;
+mod spread;
+mod table;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(about = "Measures what Sintonia costs, side by side with its peers")]
+struct Arguments {
+    #[command(subcommand)]
+    what: Option<What>,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// What is added to an MPI call, by Sintonia and by each peer that is found [the usual]
+    Overhead(overhead::Options),
+    /// How quickly a recording is read
+    Read(read::Options),
+}
+
+fn main() -> ExitCode {
+    let what = Arguments::parse().what.unwrap_or(What::Overhead(overhead::Options::default()));
+    let done = match what {
+        What::Overhead(options) => overhead::run(&options),
+        What::Read(options) => read::run(&options),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("sintonia-bench: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! From rounds to figures: what each tool added to each kind of call, against the bare program of the same round.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::Absent;
+use super::output::{Batches, Output};
+use super::rounds::{Rounds, Sample};
+use super::tool::Tool;
+use crate::machine::Machine;
+use crate::spread::Spread;
+
+/// A kind of call that is measured.
+pub struct Case {
+    pub name: &'static str,
+    pub title: &'static str,
+    /// MPI calls that its figure spans.
+    pub calls: f64,
+    read: fn(&Sample) -> &Output,
+    figure: fn(&Batches) -> f64,
+}
+
+/// Undisturbed, a call alone costs what its quickest batch says. Between two ranks every batch is disturbed a little, and its median is
+/// steadier.
+pub const CASES: [Case; 6] = [
+    alone("send_recv", "Send, Recv to PROC_NULL"),
+    alone("nonblocking", "Irecv, Isend, Waitall to self"),
+    alone("allreduce", "Allreduce on SELF"),
+    alone("barrier", "Barrier on SELF"),
+    alone("iprobe", "Iprobe"),
+    Case {
+        name: "pingpong",
+        title: "ping-pong, 8 bytes one way",
+        calls: 2.0,
+        read: |sample| &sample.pingpong,
+        figure: |batches| batches.median,
+    },
+];
+
+const fn alone(name: &'static str, title: &'static str) -> Case {
+    Case { name, title, calls: 1.0, read: |sample| &sample.calls, figure: |batches| batches.least }
+}
+
+const CLOCKS: [&str; 2] = ["rdtsc", "clock_gettime"];
+
+/// Everything measured.
+#[derive(Serialize)]
+pub struct Figures {
+    pub machine: Machine,
+    pub rounds: u32,
+    pub sides: Vec<Side>,
+}
+
+/// What was measured with one MPI library.
+#[derive(Serialize)]
+pub struct Side {
+    pub library: String,
+    /// Nanoseconds to read a clock once.
+    pub clocks: BTreeMap<&'static str, Spread>,
+    /// Twice the cost of reading the cheapest clock twice: what ratios are against.
+    pub allowance_ns: f64,
+    /// Nanoseconds per call of the bare program.
+    pub bare: BTreeMap<&'static str, Spread>,
+    pub tools: Vec<Measured>,
+    pub absent: Vec<Absent>,
+}
+
+/// What was measured of one tool.
+#[derive(Serialize)]
+pub struct Measured {
+    pub name: String,
+    pub keeps: &'static str,
+    pub added: BTreeMap<&'static str, Added>,
+    /// What the program with one rank left on disk, and how many calls it made.
+    pub bytes_on_disk: u64,
+    pub calls: u64,
+    /// For a tool that writes every call.
+    pub bytes_per_call: Option<f64>,
+}
+
+/// What a tool adds to a kind of call.
+#[derive(Serialize)]
+pub struct Added {
+    /// Nanoseconds, over the rounds.
+    pub ns: Spread,
+    /// The median against the allowance for as many calls.
+    pub ratio: f64,
+    /// Nanoseconds with the mean of all batches instead: with what a tool does only now and then.
+    pub mean_ns: Spread,
+}
+
+impl Side {
+    /// The figures of some rounds; the first tool is none.
+    pub fn of(measured: Rounds, absent: Vec<Absent>) -> Side {
+        let Rounds { tools, samples } = measured;
+        let bare = |read: &dyn Fn(&Sample) -> Option<f64>| Spread::of(samples.iter().filter_map(|round| read(&round[0])));
+        let clocks: BTreeMap<_, _> =
+            CLOCKS.iter().filter_map(|name| Some((*name, bare(&|sample| Some(sample.calls.cases.get(*name)?.least))?))).collect();
+        let allowance_ns = 4.0 * clocks.values().map(|clock| clock.median).fold(f64::INFINITY, f64::min);
+        Side {
+            library: samples.first().map_or(String::new(), |round| round[0].calls.library.clone()),
+            bare: CASES.iter().filter_map(|case| Some((case.name, bare(&|sample| case.of(sample, case.figure))?))).collect(),
+            tools: tools.iter().enumerate().skip(1).map(|(number, tool)| Measured::of(tool, number, &samples, allowance_ns)).collect(),
+            clocks,
+            allowance_ns,
+            absent,
+        }
+    }
+}
+
+impl Measured {
+    fn of(tool: &Tool, number: usize, samples: &[Vec<Sample>], allowance_ns: f64) -> Measured {
+        let added = |case: &'static Case| {
+            let ns = case.added(samples, number, case.figure)?;
+            let mean_ns = case.added(samples, number, |batches| batches.mean)?;
+            Some((case.name, Added { ns, ratio: ns.median / (allowance_ns * case.calls), mean_ns }))
+        };
+        let last = samples.last().map(|round| &round[number]);
+        let (bytes_on_disk, calls) = last.map_or((0, 0), |sample| (sample.bytes_on_disk, sample.calls.calls));
+        Measured {
+            name: tool.name.clone(),
+            keeps: tool.keeps,
+            added: CASES.iter().filter_map(added).collect(),
+            bytes_on_disk,
+            calls,
+            bytes_per_call: (tool.traces && calls > 0).then(|| bytes_on_disk as f64 / calls as f64),
+        }
+    }
+}
+
+impl Case {
+    fn of(&self, sample: &Sample, figure: fn(&Batches) -> f64) -> Option<f64> {
+        (self.read)(sample).cases.get(self.name).map(figure)
+    }
+
+    fn added(&self, samples: &[Vec<Sample>], number: usize, figure: fn(&Batches) -> f64) -> Option<Spread> {
+        Spread::of(samples.iter().filter_map(|round| Some(self.of(&round[number], figure)? - self.of(&round[0], figure)?)))
+    }
+}

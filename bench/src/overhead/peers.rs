@@ -1,0 +1,81 @@
+//! The peers: how each is found and set to do its work, as its own manual says, with nothing switched off that its users would have.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use super::mpi::Mpi;
+use super::search::{self, Search};
+use super::tool::Tool;
+use crate::place;
+
+/// The ways a peer is measured, or why it is not.
+type Found = Result<Vec<Tool>, String>;
+type Find = fn(&Search, &Mpi) -> Found;
+
+/// Every peer, and how to find it.
+pub const PEERS: &[(&str, Find)] =
+    &[("IPM", ipm), ("mpiP", mpip), ("EZTrace", eztrace), ("Extrae", extrae), ("Score-P", scorep), ("TAU", tau)];
+
+fn ipm(search: &Search, mpi: &Mpi) -> Found {
+    let library = fitting(mpi, search.library("ipm", "libipm.so")?)?;
+    Ok(vec![Tool::new("IPM", "sums").preloaded(&library, &[])])
+}
+
+fn mpip(search: &Search, mpi: &Mpi) -> Found {
+    let library = fitting(mpi, search.library("mpip", "libmpiP.so")?)?;
+    Ok(vec![
+        Tool::new("mpiP -k 0", "sums").preloaded(&library, &["MPIP=-k 0"]),
+        Tool::new("mpiP", "sums by call site").preloaded(&library, &[]),
+    ])
+}
+
+fn eztrace(search: &Search, mpi: &Mpi) -> Found {
+    let program = search.program("eztrace", "eztrace")?.display().to_string();
+    Ok(vec![Tool::new("EZTrace", "calls").tracing().started_by([&program, "-t", mpi.name, "-o", "trace"])])
+}
+
+fn extrae(search: &Search, mpi: &Mpi) -> Found {
+    const NAME: &str = "libmpitrace.so";
+    let home = std::env::var_os("EXTRAE_HOME").and_then(|home| search::find(home.as_ref(), NAME.as_ref(), 1));
+    let library = fitting(mpi, home.map_or_else(|| search.library("extrae", NAME), Ok)?)?;
+    // Started before MPI, it would take MPI_Finalize away from the program.
+    let settings = ["EXTRAE_ON=1", "EXTRAE_SKIP_AUTO_LIBRARY_INITIALIZE=1"];
+    let callers = [settings[0], settings[1], "EXTRAE_MPI_CALLER=1-3"];
+    Ok(vec![
+        Tool::new("Extrae", "calls").tracing().preloaded(&library, &settings),
+        Tool::new("Extrae with callers", "calls, call sites").tracing().preloaded(&library, &callers),
+    ])
+}
+
+fn scorep(search: &Search, mpi: &Mpi) -> Found {
+    let program = search.program("scorep", "scorep-preload-init")?;
+    let folder = place::folder().map_err(|error| error.to_string())?;
+    // It builds a library for the program to load, and says which.
+    let answer = Command::new(&program).args(["--value-only", "--mpp=mpi", "calls"]).arg(folder.join(mpi.name)).output();
+    let answer = answer.map_err(|error| error.to_string())?;
+    let preload = String::from_utf8_lossy(&answer.stdout).trim().to_owned();
+    let first = preload.split(':').next().map(PathBuf::from).filter(|path| path.is_file());
+    fitting(mpi, first.ok_or("scorep-preload-init gave no library")?)?;
+    let tool = |name, keeps, settings: &[&str]| {
+        let settings = [settings, &["SCOREP_EXPERIMENT_DIRECTORY=scorep", "SCOREP_TOTAL_MEMORY=256M"]].concat();
+        Tool::new(name, keeps).preloaded(preload.as_ref(), &settings)
+    };
+    Ok(vec![
+        tool("Score-P profile", "sums by call path", &[]),
+        tool("Score-P trace", "calls", &["SCOREP_ENABLE_PROFILING=false", "SCOREP_ENABLE_TRACING=true"]).tracing(),
+    ])
+}
+
+fn tau(search: &Search, mpi: &Mpi) -> Found {
+    let program = search.program("tau", "tau_exec")?.display().to_string();
+    if let Ok(library) = search.library("tau", "libTAU.so") {
+        fitting(mpi, library)?;
+    }
+    // By default it stops measuring a call that is short and frequent.
+    let tool = |name, keeps, setting: &str| Tool::new(name, keeps).started_by(["env", "TAU_THROTTLE=0", setting, &program, "-T", "mpi"]);
+    Ok(vec![tool("TAU profile", "sums", "TAU_PROFILE=1"), tool("TAU trace", "calls", "TAU_TRACE=1").tracing()])
+}
+
+fn fitting(mpi: &Mpi, library: PathBuf) -> Result<PathBuf, String> {
+    if mpi.fits(&library) { Ok(library) } else { Err("built for another MPI".into()) }
+}

@@ -1,0 +1,65 @@
+//! A tool under measurement, as the words it puts around the launcher or before the program.
+
+use std::path::Path;
+
+/// A tool, or none.
+pub struct Tool {
+    pub name: String,
+    /// What it keeps of a run.
+    pub keeps: &'static str,
+    /// Whether what it leaves on disk grows with every call.
+    pub traces: bool,
+    /// Whether it ends with a line of JSON that says how many calls it recorded.
+    pub counts: bool,
+    /// What stands before the launcher.
+    pub around: Vec<String>,
+    /// What stands before the program, behind the launcher.
+    pub before: Vec<String>,
+}
+
+impl Tool {
+    /// The bare program.
+    pub fn nothing() -> Tool {
+        Tool { name: "nothing".into(), keeps: "", traces: false, counts: false, around: Vec::new(), before: Vec::new() }
+    }
+
+    /// A tool of which only the name and what it keeps is known.
+    pub fn new(name: impl Into<String>, keeps: &'static str) -> Tool {
+        Tool { name: name.into(), keeps, ..Tool::nothing() }
+    }
+
+    /// It writes every call.
+    pub fn tracing(self) -> Tool {
+        Tool { traces: true, ..self }
+    }
+
+    /// It is a library that the program is to load, told what to do through the environment.
+    pub fn preloaded(self, library: &Path, settings: &[&str]) -> Tool {
+        let preload = format!("LD_PRELOAD={}", library.display());
+        self.started_by(["env", &preload].into_iter().chain(settings.iter().copied()))
+    }
+
+    /// It is a command that starts the program.
+    pub fn started_by<'a>(self, words: impl IntoIterator<Item = &'a str>) -> Tool {
+        Tool { before: words.into_iter().map(String::from).collect(), ..self }
+    }
+
+    /// The whole command.
+    pub fn command(&self, launch: Vec<String>, program: &Path) -> Vec<String> {
+        let program = program.display().to_string();
+        self.around.iter().cloned().chain(launch).chain(self.before.iter().cloned()).chain([program]).collect()
+    }
+}
+
+/// Sintonia, recording and adding up.
+pub fn sintonia(binary: &Path) -> Vec<Tool> {
+    let binary = binary.display().to_string();
+    let around = |options: &[&str]| {
+        let words = [&[binary.as_str(), "record", "--json", "-o", "recording.sin"], options, &["--"]].concat();
+        words.into_iter().map(String::from).collect()
+    };
+    vec![
+        Tool { counts: true, around: around(&[]), ..Tool::new("Sintonia", "calls, call sites").tracing() },
+        Tool { counts: true, around: around(&["--profile"]), ..Tool::new("Sintonia --profile", "sums by call site") },
+    ]
+}

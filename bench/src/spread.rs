@@ -1,0 +1,39 @@
+//! A figure measured several times: its median, and where the middle half of the measurements lies.
+
+use serde::Serialize;
+
+/// Median and quartiles.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Spread {
+    pub low: f64,
+    pub median: f64,
+    pub high: f64,
+}
+
+impl Spread {
+    /// Of these values; `None` if there are none.
+    pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Spread> {
+        let mut values: Vec<f64> = values.into_iter().collect();
+        values.sort_by(f64::total_cmp);
+        Some(Spread { low: quantile(&values, 0.25)?, median: quantile(&values, 0.5)?, high: quantile(&values, 0.75)? })
+    }
+}
+
+/// A quantile of sorted values, between two of them in proportion.
+fn quantile(sorted: &[f64], part: f64) -> Option<f64> {
+    let place = part * sorted.len().checked_sub(1)? as f64;
+    let (below, above) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
+    Some(below + (above - below) * place.fract())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quartiles_lie_between_values() {
+        assert_eq!(Spread::of([4.0, 1.0, 3.0, 2.0]), Some(Spread { low: 1.75, median: 2.5, high: 3.25 }));
+        assert_eq!(Spread::of([7.0]), Some(Spread { low: 7.0, median: 7.0, high: 7.0 }));
+        assert_eq!(Spread::of([]), None);
+    }
+}

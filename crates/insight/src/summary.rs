@@ -1,0 +1,324 @@
+//! Everything that a report shows, gathered in one reading of the recording.
+
+use std::collections::{BTreeMap, HashMap};
+use std::hash::Hash;
+
+use rayon::prelude::*;
+use serde::Serialize;
+use sintonia_mpi::Operation;
+use sintonia_program::Activity;
+use sintonia_recording::header::{Header, Mpi, Rank};
+use sintonia_recording::{Error, Recording};
+
+use crate::tally::{Sum, Tally};
+use crate::{Efficiency, Place};
+
+/// What a report shows; as JSON, its fields are the keys.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// The command that was recorded.
+    pub command: Vec<String>,
+    /// The exit status of the command, if it was seen to end.
+    pub exit_status: Option<i32>,
+    /// Parameters given by the user when recording.
+    pub parameters: BTreeMap<String, f64>,
+    /// Whether only sums were kept, not every call.
+    pub profile: bool,
+    /// How many processes there were.
+    pub ranks: usize,
+    /// Names of the hosts.
+    pub hosts: Vec<String>,
+    /// The MPI library.
+    pub mpi: Mpi,
+    /// Seconds from the moment the first rank began to the moment the last one ended.
+    pub elapsed_s: f64,
+    /// How many MPI calls all ranks made.
+    pub calls: u64,
+    /// How well the time was used; `None` if nobody computed.
+    pub efficiency: Option<Efficiency>,
+    /// Seconds in MPI over the ranks.
+    pub mpi_s: Spread,
+    /// Seconds outside MPI over the ranks.
+    pub outside_s: Spread,
+    /// The ranks that left a recording.
+    pub per_rank: Vec<RankTime>,
+    /// The MPI functions that were called, most time first.
+    pub operations: Vec<OperationSum>,
+    /// The call sites, most time first.
+    pub call_sites: Vec<CallSite>,
+    /// Messages by size, point to point and one-sided, smallest first.
+    pub sizes: Vec<SizeClass>,
+    /// Messages by the ranks between which they went, point to point and one-sided, most bytes first.
+    pub pairs: Vec<Pair>,
+    /// Point-to-point messages that were sent but not received, or the other way round.
+    pub unmatched: u64,
+    /// Calls that were under way when their rank ended.
+    pub unfinished: Vec<Unfinished>,
+    /// Ranks of which not everything is known.
+    pub incomplete_ranks: Vec<u32>,
+    /// The same ranks, and why.
+    pub incomplete: Vec<IncompleteRank>,
+    /// What was not recorded, one sentence each.
+    pub not_recorded: Vec<String>,
+    /// How wrong times on different hosts can be against each other, in seconds.
+    pub clock_error_s: f64,
+    /// Waits for other ranks; none are looked for.
+    pub wait_states: [(); 0],
+    /// What to change; none is given.
+    pub advice: [(); 0],
+}
+
+/// How a time spreads over the ranks, in seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Spread {
+    /// The shortest.
+    pub min: f64,
+    /// The mean.
+    pub mean: f64,
+    /// The longest.
+    pub max: f64,
+    /// How far the longest is above the mean: max / mean - 1.
+    pub imbalance: f64,
+}
+
+/// Where the time of one rank went.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RankTime {
+    /// The rank.
+    pub rank: u32,
+    /// Its host.
+    pub host: String,
+    /// Seconds in MPI.
+    pub mpi_s: f64,
+    /// Seconds outside MPI.
+    pub outside_s: f64,
+    /// How many MPI calls it made.
+    pub calls: u64,
+}
+
+/// All calls of one MPI function.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OperationSum {
+    /// The function.
+    pub operation: &'static str,
+    /// How many calls.
+    pub calls: u64,
+    /// Seconds in them.
+    pub seconds: f64,
+    /// Bytes they sent and received.
+    pub bytes: u64,
+}
+
+/// All calls of one MPI function from one place.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CallSite {
+    /// The function.
+    pub operation: &'static str,
+    /// The place.
+    #[serde(flatten)]
+    pub place: Place,
+    /// How many calls.
+    pub calls: u64,
+    /// Seconds in them.
+    pub seconds: f64,
+    /// Bytes they sent and received.
+    pub bytes: u64,
+}
+
+/// Messages of similar size.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SizeClass {
+    /// The most bytes that such a message has: a power of two, or 0.
+    pub up_to: u64,
+    /// How many messages.
+    pub messages: u64,
+    /// Bytes of all of them together.
+    pub bytes: u64,
+}
+
+/// Messages from one rank to another.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Pair {
+    /// The rank that the data left.
+    pub from: i32,
+    /// The rank that the data reached.
+    pub to: i32,
+    /// How many messages.
+    pub messages: u64,
+    /// Bytes of all of them together.
+    pub bytes: u64,
+}
+
+/// A call that was under way when its rank ended.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Unfinished {
+    /// The rank.
+    pub rank: u32,
+    /// The function.
+    pub operation: &'static str,
+    /// The place.
+    #[serde(flatten)]
+    pub place: Place,
+}
+
+/// A rank of which not everything is known.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct IncompleteRank {
+    /// The rank.
+    pub rank: u32,
+    /// What is wrong, in words.
+    pub why: String,
+}
+
+impl Summary {
+    /// Reads a recording once and sums it up; `progress` is called after each rank.
+    pub fn of(recording: &Recording, progress: impl Fn() + Sync) -> Result<Summary, Error> {
+        let header = &recording.header;
+        let read = |rank: &Rank| {
+            let activity = Activity::read(recording, rank)?;
+            let tally = Tally::of(&activity, header.profile);
+            progress();
+            Ok((RankTime::of(header, rank, &activity, &tally), tally))
+        };
+        let read: Vec<(RankTime, Tally)> = header.ranks.par_iter().map(read).collect::<Result<_, Error>>()?;
+        let mut all = Tally::default();
+        let mut per_rank = Vec::new();
+        for (rank, tally) in read {
+            per_rank.push(rank);
+            all.add(tally);
+        }
+        Ok(Summary::new(recording, per_rank, all))
+    }
+
+    fn new(recording: &Recording, per_rank: Vec<RankTime>, tally: Tally) -> Summary {
+        let header = &recording.header;
+        let elapsed_s = elapsed_s(&header.ranks);
+        let outside: Vec<f64> = per_rank.iter().map(|r| r.outside_s).collect();
+        let place = |site| Place::of(recording.site(site));
+        let incomplete: Vec<IncompleteRank> =
+            recording.incomplete_ranks().into_iter().map(|(rank, why)| IncompleteRank { rank, why: why.to_string() }).collect();
+        Summary {
+            command: header.command.clone(),
+            exit_status: header.exit_status,
+            parameters: header.parameters.clone(),
+            profile: header.profile,
+            ranks: header.size,
+            hosts: header.hosts.clone(),
+            mpi: header.mpi.clone(),
+            elapsed_s,
+            calls: per_rank.iter().map(|r| r.calls).sum(),
+            efficiency: Efficiency::new(&outside, elapsed_s),
+            mpi_s: Spread::of(per_rank.iter().map(|r| r.mpi_s)),
+            outside_s: Spread::of(outside.into_iter()),
+            per_rank,
+            operations: operations(&tally),
+            call_sites: call_sites(&tally, place),
+            sizes: sizes(&tally),
+            pairs: pairs(&tally),
+            unmatched: tally.unmatched.values().map(|n| n.unsigned_abs()).sum(),
+            unfinished: unfinished(&tally, place),
+            incomplete_ranks: incomplete.iter().map(|i| i.rank).collect(),
+            incomplete,
+            not_recorded: not_recorded(header),
+            clock_error_s: header.clock_error_s,
+            wait_states: [],
+            advice: [],
+        }
+    }
+}
+
+impl RankTime {
+    fn of(header: &Header, rank: &Rank, activity: &Activity, tally: &Tally) -> RankTime {
+        RankTime {
+            rank: rank.rank,
+            host: header.hosts.get(rank.host as usize).cloned().unwrap_or_default(),
+            mpi_s: seconds(activity.time.mpi_ns),
+            outside_s: seconds(activity.time.outside_ns),
+            calls: tally.sites.values().map(|sum| sum.calls).sum(),
+        }
+    }
+}
+
+impl Spread {
+    fn of(values: impl ExactSizeIterator<Item = f64> + Clone) -> Spread {
+        if values.len() == 0 {
+            return Spread::default();
+        }
+        let mean = values.clone().sum::<f64>() / values.len() as f64;
+        let (min, max) = values.fold((f64::INFINITY, 0.0), |(min, max), v| (f64::min(min, v), f64::max(max, v)));
+        Spread { min, mean, max, imbalance: if mean > 0.0 { max / mean - 1.0 } else { 0.0 } }
+    }
+}
+
+fn seconds(nanoseconds: u64) -> f64 {
+    nanoseconds as f64 / 1e9
+}
+
+fn elapsed_s(ranks: &[Rank]) -> f64 {
+    let begin = ranks.iter().map(|r| r.begin_ns).min().unwrap_or(0);
+    let end = ranks.iter().map(|r| r.end_ns).max().unwrap_or(0);
+    seconds(u64::try_from(end - begin).unwrap_or(0))
+}
+
+/// Sums under the names that people see, most time first.
+fn ranked<K: Ord + Hash>(sums: impl Iterator<Item = (K, Sum)>) -> Vec<(K, Sum)> {
+    let mut merged: HashMap<K, Sum> = HashMap::new();
+    sums.for_each(|(key, sum)| merged.entry(key).or_default().add(sum));
+    let mut merged: Vec<(K, Sum)> = merged.into_iter().collect();
+    merged.sort_unstable_by(|(a_key, a), (b_key, b)| b.nanoseconds.cmp(&a.nanoseconds).then_with(|| a_key.cmp(b_key)));
+    merged
+}
+
+fn operations(tally: &Tally) -> Vec<OperationSum> {
+    ranked(tally.sites.iter().map(|((operation, _), sum)| (*operation, *sum)))
+        .into_iter()
+        .map(|(operation, sum)| OperationSum {
+            operation: operation.name(),
+            calls: sum.calls,
+            seconds: seconds(sum.nanoseconds),
+            bytes: sum.bytes,
+        })
+        .collect()
+}
+
+fn call_sites(tally: &Tally, place: impl Fn(u32) -> Place) -> Vec<CallSite> {
+    ranked(tally.sites.iter().map(|((operation, site), sum)| ((*operation, place(*site)), *sum)))
+        .into_iter()
+        .map(|((operation, place), sum)| CallSite {
+            operation: operation.name(),
+            place,
+            calls: sum.calls,
+            seconds: seconds(sum.nanoseconds),
+            bytes: sum.bytes,
+        })
+        .collect()
+}
+
+fn sizes(tally: &Tally) -> Vec<SizeClass> {
+    let class = |(up_to, sum): (&u64, &crate::tally::Messages)| SizeClass { up_to: *up_to, messages: sum.messages, bytes: sum.bytes };
+    let mut sizes: Vec<SizeClass> = tally.sizes.iter().map(class).collect();
+    sizes.sort_unstable_by_key(|class| class.up_to);
+    sizes
+}
+
+fn pairs(tally: &Tally) -> Vec<Pair> {
+    let mut pairs: Vec<Pair> =
+        tally.pairs.iter().map(|((from, to), sum)| Pair { from: *from, to: *to, messages: sum.messages, bytes: sum.bytes }).collect();
+    pairs.sort_unstable_by_key(|pair| (std::cmp::Reverse((pair.bytes, pair.messages)), pair.from, pair.to));
+    pairs
+}
+
+fn unfinished(tally: &Tally, place: impl Fn(u32) -> Place) -> Vec<Unfinished> {
+    let call =
+        |(rank, operation, site): &(u32, Operation, u32)| Unfinished { rank: *rank, operation: operation.name(), place: place(*site) };
+    let mut calls: Vec<Unfinished> = tally.unfinished.iter().map(call).collect();
+    calls.sort_by_key(|call| call.rank);
+    calls
+}
+
+/// What the recording says it does not hold, and calls for which there was no room.
+fn not_recorded(header: &Header) -> Vec<String> {
+    let dropped = header.ranks.iter().filter(|rank| rank.dropped > 0);
+    let dropped = dropped.map(|rank| format!("rank {}: {} calls could not be kept (more room: record --memory)", rank.rank, rank.dropped));
+    header.notes.iter().cloned().chain(dropped).collect()
+}

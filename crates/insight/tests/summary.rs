@@ -1,0 +1,92 @@
+//! The summary of a recording whose every number is known.
+
+#[path = "../../program/tests/sample/mod.rs"]
+mod sample;
+
+use sintonia_insight::{Pair, SizeClass, Summary};
+use sintonia_recording::Recording;
+
+fn summary(folder: &tempfile::TempDir) -> Summary {
+    Summary::of(&Recording::open(folder.path()).unwrap(), || ()).unwrap()
+}
+
+fn close(a: f64, b: f64) -> bool {
+    (a - b).abs() < 1e-9
+}
+
+#[test]
+fn time_and_efficiency_follow_their_definitions() {
+    let s = summary(&sample::recording());
+    assert_eq!((s.ranks, s.calls, s.elapsed_s), (5, 21, 10.0));
+    let outside: Vec<f64> = s.per_rank.iter().map(|r| r.outside_s).collect();
+    assert_eq!(outside, [5.0, 4.5, 7.0, 5.0]);
+    assert_eq!(s.per_rank.iter().map(|r| r.host.as_str()).collect::<Vec<_>>(), ["first", "first", "second", "second"]);
+    assert_eq!((s.outside_s.min, s.outside_s.mean, s.outside_s.max), (4.5, 5.375, 7.0));
+    assert!(close(s.outside_s.imbalance, 7.0 / 5.375 - 1.0));
+    let e = s.efficiency.unwrap();
+    assert!(close(e.parallel, 0.5375) && close(e.load_balance, 5.375 / 7.0) && close(e.communication, 0.7));
+}
+
+#[test]
+fn calls_are_summed_by_function_and_by_place() {
+    let s = summary(&sample::recording());
+    let operations: Vec<_> = s.operations.iter().map(|o| (o.operation, o.calls, o.seconds, o.bytes)).collect();
+    let expected = [
+        ("MPI_Bcast", 4, 4.0, 400),
+        ("MPI_Init", 4, 4.0, 0),
+        ("MPI_Finalize", 3, 3.0, 0),
+        ("MPI_Recv", 2, 3.0, 1000),
+        ("MPI_Send", 2, 2.0, 2000),
+        ("MPI_Waitall", 1, 0.5, 1000),
+        ("MPI_Irecv", 1, 0.0, 0),
+        ("MPI_Send_init", 1, 0.0, 0),
+        ("MPI_Start", 3, 0.0, 0),
+    ];
+    assert_eq!(operations, expected);
+    let first = &s.call_sites[0];
+    assert_eq!((first.place.to_string().as_str(), first.place.line, first.calls), ("src/main.c:4", Some(4), 4));
+    assert_eq!(s.call_sites[2].place.to_string(), "finish in libhelp.so.1");
+}
+
+#[test]
+fn messages_are_summed_by_pair_and_by_size() {
+    let s = summary(&sample::recording());
+    let pairs = [Pair { from: 0, to: 1, messages: 2, bytes: 2000 }, Pair { from: 2, to: 1, messages: 3, bytes: 192 }];
+    assert_eq!(s.pairs, pairs);
+    let sizes = [SizeClass { up_to: 64, messages: 3, bytes: 192 }, SizeClass { up_to: 1024, messages: 2, bytes: 2000 }];
+    assert_eq!(s.sizes, sizes);
+    assert_eq!(s.unmatched, 3);
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let s = summary(&sample::recording());
+    assert_eq!(s.incomplete_ranks, [3, 4]);
+    assert_eq!(s.incomplete.iter().map(|i| i.why.as_str()).collect::<Vec<_>>(), ["cut short", "left nothing"]);
+    assert_eq!(s.not_recorded, ["calls before MPI_Init"]);
+    let unfinished = &s.unfinished[0];
+    assert_eq!((unfinished.rank, unfinished.operation, unfinished.place.line), (3, "MPI_Recv", Some(3)));
+}
+
+#[test]
+fn a_profile_has_the_same_times_and_matches_nothing() {
+    let (all, sums) = (summary(&sample::recording()), summary(&sample::profile()));
+    assert_eq!((&sums.per_rank, &sums.operations, &sums.call_sites), (&all.per_rank, &all.operations, &all.call_sites));
+    assert_eq!((sums.efficiency, sums.unmatched), (all.efficiency, 0));
+    assert_eq!(sums.pairs, [Pair { from: 0, to: 1, messages: 2, bytes: 2000 }]);
+}
+
+#[test]
+fn as_json_its_fields_are_the_keys() {
+    let json = serde_json::to_value(summary(&sample::recording())).unwrap();
+    for key in ["ranks", "elapsed_s", "mpi", "calls", "efficiency", "operations", "call_sites", "per_rank", "pairs", "sizes"] {
+        assert!(!json[key].is_null(), "{key}");
+    }
+    assert_eq!(json["mpi"]["abi"], "openmpi");
+    assert_eq!(json["efficiency"]["serialisation"], serde_json::Value::Null);
+    assert_eq!(json["call_sites"][0]["file"], "/home/me/app/src/main.c");
+    assert_eq!(json["unfinished"][0]["line"], 3);
+    assert_eq!(json["incomplete_ranks"], serde_json::json!([3, 4]));
+    assert_eq!((&json["wait_states"], &json["advice"]), (&serde_json::json!([]), &serde_json::json!([])));
+    assert_eq!(json["parameters"]["n"], 4096.0);
+}

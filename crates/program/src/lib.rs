@@ -1,0 +1,16 @@
+//! What a recording says of the program.
+//!
+//! A recording lists calls. This crate turns them into statements about the program that made them: what each rank did and how long it
+//! computed ([`Activity`]), which messages passed between ranks ([`Flow`]), and the [`CommunicationGraph`] they add up to.
+
+mod activity;
+mod between;
+mod collective;
+mod communication;
+mod flow;
+#[cfg(test)]
+mod sample;
+
+pub use activity::{Activity, Time};
+pub use communication::{CommunicationGraph, Edge, LeftOut};
+pub use flow::Flow;

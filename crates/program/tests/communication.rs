@@ -1,0 +1,46 @@
+//! The communication graph of a recording whose messages are known.
+
+mod sample;
+
+use sintonia_program::{Activity, CommunicationGraph, Edge, Time};
+use sintonia_recording::Recording;
+
+fn edges(graph: &CommunicationGraph) -> Vec<(u32, u32, u64, u64)> {
+    graph.edges.iter().map(|Edge { ranks: [a, b], bytes, messages }| (*a, *b, *bytes, *messages)).collect()
+}
+
+#[test]
+fn every_message_is_counted_once_and_collectives_as_their_algorithm_sends_them() {
+    let folder = sample::recording();
+    let graph = CommunicationGraph::of(&Recording::open(folder.path()).unwrap(), true, || ()).unwrap();
+    assert_eq!(graph.compute_us, [5_000_000, 4_500_000, 7_000_000, 5_000_000, 1]);
+    assert_eq!(edges(&graph), [(0, 1, 2100, 3), (0, 2, 100, 1), (0, 4, 100, 1), (1, 2, 192, 3), (2, 3, 100, 1)]);
+    assert!(graph.collectives.is_some());
+    assert_eq!(graph.left_out.sentences().count(), 0);
+}
+
+#[test]
+fn collectives_can_be_left_out() {
+    let folder = sample::recording();
+    let graph = CommunicationGraph::of(&Recording::open(folder.path()).unwrap(), false, || ()).unwrap();
+    assert_eq!(edges(&graph), [(0, 1, 2000, 2), (1, 2, 192, 3)]);
+    assert_eq!(graph.collectives, None);
+}
+
+#[test]
+fn a_profile_gives_the_same_but_for_persistent_operations() {
+    let folder = sample::profile();
+    let graph = CommunicationGraph::of(&Recording::open(folder.path()).unwrap(), true, || ()).unwrap();
+    assert_eq!(graph.compute_us, [5_000_000, 4_500_000, 7_000_000, 5_000_000, 1]);
+    assert_eq!(edges(&graph), [(0, 1, 2100, 3), (0, 2, 100, 1), (0, 4, 100, 1), (2, 3, 100, 1)]);
+    assert_eq!(graph.left_out.sentences().count(), 1);
+}
+
+#[test]
+fn the_time_of_a_rank_is_that_of_the_thread_that_started_mpi() {
+    let folder = sample::threads();
+    let recording = Recording::open(folder.path()).unwrap();
+    let activity = Activity::read(&recording, &recording.header.ranks[0]).unwrap();
+    assert_eq!(activity.time, Time { mpi_ns: 2_000_000_000, outside_ns: 8_000_000_000 });
+    assert_eq!(activity.totals.iter().map(|(_, totals)| totals.calls).sum::<u64>(), 3);
+}

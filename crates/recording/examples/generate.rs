@@ -1,0 +1,110 @@
+//! Writes a recording of a program that never ran, to measure how quickly recordings are read:
+//! `generate FOLDER [CALLS [RANKS [loop|changing]]]`. In a `changing` program the tag and the size of every message differ.
+
+use std::error::Error;
+use std::path::Path;
+
+use rayon::prelude::*;
+use sintonia_mpi::{FUNCTIONS, Operation};
+use sintonia_recording::definitions::{FORMAT, write_ranks};
+use sintonia_recording::header::{Clock, Communicator, End, Header, Rank, Site};
+use sintonia_recording::raw::{RequestRef, part};
+use sintonia_recording::sealed::{Writer, Written};
+use sintonia_recording::table::{ListedRequest, Shape};
+
+fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let argument = |place: usize, usual: &str| arguments.get(place).cloned().unwrap_or(usual.to_owned());
+    let folder = argument(0, "generated.sin");
+    let (calls, ranks): (u64, u32) = (argument(1, "1000000").parse()?, argument(2, "4").parse()?);
+    let changing = argument(3, "loop") == "changing";
+    let folder = Path::new(&folder);
+    std::fs::create_dir_all(folder)?;
+    let written: Vec<(Rank, Written)> =
+        (0..ranks).into_par_iter().map(|rank| write_rank(folder, rank, ranks, calls / u64::from(ranks), changing)).collect::<Result<_, _>>()?;
+    let (all, bytes) = written.iter().fold((0, 0), |(calls, bytes), (_, w)| (calls + w.calls, bytes + w.bytes));
+    header(ranks, written.into_iter().map(|(rank, _)| rank).collect()).write(folder)?;
+    println!("{all} calls in {bytes} bytes: {:.2} bytes per call", bytes as f64 / all as f64);
+    Ok(())
+}
+
+fn header(size: u32, ranks: Vec<Rank>) -> Header {
+    let everyone: Vec<i32> = (0..size as i32).collect();
+    Header {
+        format: FORMAT,
+        command: vec!["generated".into()],
+        hosts: vec!["here".into()],
+        size: size as usize,
+        ranks,
+        communicators: vec![Communicator { made_by: "MPI_COMM_WORLD".into(), members: write_ranks(&everyone), ..Communicator::default() }],
+        sites: (0..8).map(|n| Site { module: "generated".into(), offset: 16 * n, frames: Vec::new() }).collect(),
+        operations: FUNCTIONS.iter().map(|f| f.name.to_owned()).collect(),
+        ..Header::default()
+    }
+}
+
+fn write_rank(folder: &Path, rank: u32, ranks: u32, calls: u64, changing: bool) -> Result<(Rank, Written), Box<dyn Error + Send + Sync>> {
+    let mut writer = Writer::create(folder, rank)?;
+    let mut random = Random(u64::from(rank) + 1);
+    let mut shapes = if changing { exchange(rank, ranks) } else { step(rank, ranks) };
+    let mut now = 1_000_000;
+    for call in 0..calls {
+        let place = call as usize % shapes.len();
+        if changing {
+            (shapes[place].tag, shapes[place].sent) = (random.below(32 * 1024) as i32, random.below(1 << 20));
+        }
+        // Between two calls the program computes now and then; a call takes from a few hundred ticks to some ten thousand.
+        let enter = now + if place == 0 { 20_000 + random.below(100_000) } else { 100 + random.below(400) };
+        let magnitude = 8 + random.below(8);
+        let leave = enter + 300 + random.below(1 << magnitude);
+        writer.call(0, enter, leave, &shapes[place])?;
+        now = leave;
+    }
+    let clock = Clock { origin_ticks: 1_000_000, origin_ns: 0.0, ns_per_tick: 0.4 };
+    let written = writer.finish()?;
+    let rank = Rank { rank, calls: written.calls, threads: 1, end_ns: clock.nanoseconds(now), end: End::Finalized, clock, ..Rank::default() };
+    Ok((rank, written))
+}
+
+/// One step of a program whose ranks form a ring.
+fn step(rank: u32, ranks: u32) -> Vec<Shape> {
+    let neighbour = |by: u32| ((rank + by) % ranks) as i32;
+    let request = |ago, receive, peer| ListedRequest { request: RequestRef::Ago(ago), receive, peer, tag: 7, received: 8192 };
+    let (left, right) = (neighbour(ranks - 1), neighbour(1));
+    let mut wait = shape("MPI_Waitall", 4);
+    wait.requests = vec![request(3, true, left), request(2, true, right), request(1, false, left), request(0, false, right)];
+    let mut reduce = shape("MPI_Allreduce", 5);
+    (reduce.object, reduce.sent, reduce.received, reduce.parts) = (0, 8, 8, part::OBJECT | part::SENT | part::RECEIVED);
+    let transfer = |name, site, peer| Shape { peer, parts: shape(name, site).parts | part::REQUEST, ..message(name, site) };
+    vec![
+        transfer("MPI_Irecv", 0, left),
+        transfer("MPI_Irecv", 1, right),
+        transfer("MPI_Isend", 2, left),
+        transfer("MPI_Isend", 3, right),
+        wait,
+        reduce,
+    ]
+}
+
+/// Messages back and forth between two ranks.
+fn exchange(rank: u32, ranks: u32) -> Vec<Shape> {
+    let peer = ((rank + 1) % ranks) as i32;
+    vec![Shape { peer, ..message("MPI_Send", 0) }, Shape { peer, ..message("MPI_Recv", 1) }]
+}
+
+fn message(name: &str, site: u32) -> Shape {
+    Shape { object: 0, tag: 7, sent: 8192, parts: part::OBJECT | part::TAG | part::SENT, ..shape(name, site) }
+}
+
+fn shape(name: &str, site: u32) -> Shape {
+    Shape { site, ..Shape::of(Operation::named(name).expect("the name of an MPI function")) }
+}
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) % limit
+    }
+}

@@ -1,0 +1,220 @@
+//! One time for all ranks.
+//!
+//! Ticks become nanoseconds of a host's monotonic clock by a straight line through what its processes read, and hosts are aligned by the
+//! differences that their processes measured against rank 0. Ranks on one host share one clock, so between them there is no error at all.
+
+use std::collections::HashMap;
+
+use crate::header::Clock;
+use crate::seal::process::Process;
+use crate::seal::stream::Survey;
+use crate::seal::worlds::Member;
+
+/// How wrong clocks of different hosts are assumed to be where nobody compared them: hosts of a cluster are set by network time, mostly.
+const NOT_COMPARED_S: f64 = 1.0;
+/// How far clocks of different hosts may drift apart while nobody compares them: what cheap crystals are allowed.
+const DRIFT: f64 = 20e-6;
+
+/// What the clock of a process depends on: its host, and whether it counts ticks of the processor or nanoseconds.
+type ClockKey<'a> = (&'a str, bool);
+
+fn key(process: &Process) -> ClockKey<'_> {
+    (&process.host, process.time_stamp_counter)
+}
+
+/// From ticks to nanoseconds of a host's monotonic clock.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct HostLine {
+    ticks: u64,
+    monotonic_ns: u64,
+    ns_per_tick: f64,
+}
+
+impl HostLine {
+    /// The line through the two readings that are furthest apart.
+    fn through(readings: impl Iterator<Item = (u64, u64)> + Clone) -> HostLine {
+        let (first, last) = (readings.clone().min().unwrap_or_default(), readings.max().unwrap_or_default());
+        let rate = last.1.saturating_sub(first.1) as f64 / (last.0 - first.0) as f64;
+        // With one reading alone, ticks are taken for nanoseconds.
+        let ns_per_tick = if rate.is_finite() && rate > 0.0 { rate } else { 1.0 };
+        HostLine { ticks: first.0, monotonic_ns: first.1, ns_per_tick }
+    }
+
+    /// Nanoseconds of the monotonic clock. Whole numbers wherever they can be large, so that nothing is lost.
+    fn monotonic(&self, ticks: u64) -> i64 {
+        (self.monotonic_ns as i64).wrapping_add((ticks.wrapping_sub(self.ticks) as i64 as f64 * self.ns_per_tick) as i64)
+    }
+}
+
+/// From one host's monotonic clock to the time of the recording.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Alignment {
+    at: i64,
+    reference: i64,
+    rate: f64,
+    error_s: f64,
+}
+
+impl Alignment {
+    const ITSELF: Alignment = Alignment { at: 0, reference: 0, rate: 1.0, error_s: 0.0 };
+
+    fn reference(&self, monotonic: i64) -> i64 {
+        self.reference.wrapping_add((monotonic.wrapping_sub(self.at) as f64 * self.rate) as i64)
+    }
+
+    /// First this one, then another.
+    fn then(&self, next: &Alignment) -> Alignment {
+        Alignment { at: self.at, reference: next.reference(self.reference), rate: self.rate * next.rate, error_s: self.error_s + next.error_s }
+    }
+}
+
+/// The clocks of all hosts, before they are aligned.
+pub struct HostClocks<'a> {
+    lines: HashMap<ClockKey<'a>, HostLine>,
+    /// What to add to a host's monotonic clock to get the time since 1970.
+    since_1970: HashMap<&'a str, i64>,
+}
+
+impl<'a> HostClocks<'a> {
+    /// From everything that processes read off their clocks.
+    pub fn new<'s>(processes: impl Iterator<Item = (&'a Process, &'s Survey)>) -> HostClocks<'a> {
+        let mut readings: HashMap<ClockKey, Vec<(u64, u64)>> = HashMap::new();
+        let mut since_1970 = HashMap::new();
+        for (process, survey) in processes {
+            let all = readings.entry(key(process)).or_default();
+            all.extend(process.readings.iter().map(|reading| (reading.ticks, reading.monotonic_ns)));
+            all.extend(survey.anchors.into_iter().flatten());
+            if let Some(reading) = process.readings.first() {
+                since_1970.entry(process.host.as_str()).or_insert(reading.realtime_ns.wrapping_sub(reading.monotonic_ns) as i64);
+            }
+        }
+        let lines = readings.into_iter().map(|(key, readings)| (key, HostLine::through(readings.into_iter()))).collect();
+        HostClocks { lines, since_1970 }
+    }
+
+    fn monotonic(&self, process: &Process, ticks: u64) -> i64 {
+        self.lines[&key(process)].monotonic(ticks)
+    }
+
+    /// Nanoseconds since 1970, by the clock of the process's host.
+    pub fn since_1970(&self, process: &Process, ticks: u64) -> i64 {
+        self.monotonic(process, ticks).wrapping_add(self.to_1970(&process.host))
+    }
+
+    fn to_1970(&self, host: &str) -> i64 {
+        self.since_1970.get(host).copied().unwrap_or(0)
+    }
+}
+
+/// The clocks of the ranks of a recording.
+pub struct Aligned {
+    /// One for each process, in their order.
+    pub clocks: Vec<Clock>,
+    /// How wrong times on different hosts can be against each other, in seconds.
+    pub error_s: f64,
+    /// Hosts whose clocks were never compared with the others.
+    pub not_compared: Vec<String>,
+}
+
+/// Aligns the clocks of the processes of one recording; time begins when the first of them makes its first call.
+pub fn align(hosts: &HostClocks, members: &[Member]) -> Aligned {
+    let (alignments, not_compared) = align_hosts(hosts, members);
+    let reference = |member: &Member, ticks: u64| alignments[member.process().host.as_str()].reference(hosts.monotonic(member.process(), ticks));
+    let zero = members.iter().map(|member| reference(member, member.left.span().0)).min().unwrap_or(0);
+    // Ranks that share a clock share its origin too: then the same tick is the same moment on all of them.
+    let mut origins: HashMap<ClockKey, u64> = HashMap::new();
+    for member in members {
+        let origin = origins.entry(key(member.process())).or_insert(member.left.span().0);
+        *origin = member.left.span().0.min(*origin);
+    }
+    let clock = |member: &Member| {
+        let origin_ticks = origins[&key(member.process())];
+        let ns_per_tick = hosts.lines[&key(member.process())].ns_per_tick * alignments[member.process().host.as_str()].rate;
+        Clock { origin_ticks, origin_ns: reference(member, origin_ticks).wrapping_sub(zero) as f64, ns_per_tick }
+    };
+    let error_s = if alignments.len() > 1 { alignments.values().map(|a| a.error_s).fold(0.0, f64::max) } else { 0.0 };
+    Aligned { clocks: members.iter().map(clock).collect(), error_s, not_compared }
+}
+
+/// The alignment of every host, and the hosts that could only be aligned by the time of day.
+fn align_hosts<'a>(hosts: &HostClocks, members: &[Member<'a>]) -> (HashMap<&'a str, Alignment>, Vec<String>) {
+    let mut alignments: HashMap<&str, Alignment> = HashMap::new();
+    let worlds = members.iter().map(|member| member.world).max().map_or(0, |last| last + 1);
+    for world in 0..worlds {
+        let members: Vec<&Member> = members.iter().filter(|member| member.world == world).collect();
+        let reference = reference_host(&members);
+        if world == 0 {
+            alignments.extend(reference.map(|host| (host, Alignment::ITSELF)));
+        }
+        // Differences are measured against rank 0 of the own world, whose clock must be known first.
+        let base = match reference {
+            Some(host) => alignments.get(host).copied(),
+            None => (world == 0).then_some(Alignment::ITSELF),
+        };
+        let Some(base) = base else { continue };
+        for host in host_names(&members) {
+            if let Some(measured) = measured(hosts, &members, host).filter(|_| !alignments.contains_key(host)) {
+                alignments.insert(host, measured.then(&base));
+            }
+        }
+    }
+    let mut not_compared = Vec::new();
+    let all: Vec<&Member> = members.iter().collect();
+    for host in host_names(&all) {
+        if !alignments.contains_key(host) {
+            not_compared.push(host.to_owned());
+            let alignment = by_time_of_day(hosts, &alignments, host);
+            alignments.insert(host, alignment);
+        }
+    }
+    (alignments, not_compared)
+}
+
+fn host_names<'a>(members: &[&Member<'a>]) -> Vec<&'a str> {
+    let mut names: Vec<&str> = members.iter().map(|member| member.process().host.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// The host of rank 0; if rank 0 left nothing, the only host that was not compared with it.
+fn reference_host<'a>(members: &[&Member<'a>]) -> Option<&'a str> {
+    if let Some(first) = members.iter().find(|member| member.rank == member.first) {
+        return Some(&first.process().host);
+    }
+    let compared = |host: &str| members.iter().any(|member| member.process().host == host && !member.process().offsets.is_empty());
+    let mut others = host_names(members).into_iter().filter(|host| !compared(host));
+    others.next().filter(|_| others.next().is_none())
+}
+
+/// The line through what the processes of a host measured: through the best difference near the start and the best near the end.
+fn measured(hosts: &HostClocks, members: &[&Member], host: &str) -> Option<Alignment> {
+    let here = members.iter().filter(|member| member.process().host == host);
+    let mut points: Vec<(i64, i64, i64)> = here
+        .clone()
+        .flat_map(|member| member.process().offsets.iter().map(|o| (hosts.monotonic(member.process(), o.ticks), o.reference_ns, o.error_ns)))
+        .collect();
+    points.sort_unstable();
+    let (begin, end) = (points.first()?.0, points.last()?.0);
+    let middle = begin.saturating_add(end.saturating_sub(begin) / 2);
+    let best = |from: i64, to: i64| points.iter().filter(|p| (from..=to).contains(&p.0)).min_by_key(|p| p.2).copied();
+    let (first, last) = (best(begin, middle)?, best(middle.saturating_add(1), end));
+    let error_s = |point: (i64, i64, i64)| point.2.max(0) as f64 / 1e9;
+    if let Some(last) = last {
+        let rate = last.1.saturating_sub(first.1) as f64 / last.0.saturating_sub(first.0) as f64;
+        if rate.is_finite() && rate > 0.0 {
+            return Some(Alignment { at: first.0, reference: first.1, rate, error_s: error_s(first).max(error_s(last)) });
+        }
+    }
+    let until = here.map(|member| hosts.monotonic(member.process(), member.left.span().1)).max().unwrap_or(first.0);
+    let drift_s = until.saturating_sub(first.0).max(0) as f64 / 1e9 * DRIFT;
+    Some(Alignment { at: first.0, reference: first.1, rate: 1.0, error_s: error_s(first) + drift_s })
+}
+
+/// The alignment of a host that nobody compared with the others: by the time of day that it and one of them showed.
+fn by_time_of_day(hosts: &HostClocks, alignments: &HashMap<&str, Alignment>, host: &str) -> Alignment {
+    let Some((other, alignment)) = alignments.iter().min_by_key(|(name, _)| **name) else { return Alignment::ITSELF };
+    let to_other = hosts.to_1970(host).wrapping_sub(hosts.to_1970(other));
+    let shift = Alignment { at: 0, reference: to_other, rate: 1.0, error_s: NOT_COMPARED_S };
+    shift.then(alignment)
+}

@@ -1,0 +1,115 @@
+//! Where in the source a call site is: the debug information of programs and libraries, wherever it is kept.
+//!
+//! A call site is a return address, so the call itself is one byte before it. Debug information may stand in the file itself, in a file
+//! beside it, or under `/usr/lib/debug`; without any, the symbol table still has the name of the function.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use addr2line::Loader;
+use object::read::{ReadCache, ReadRef};
+use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
+use rayon::prelude::*;
+
+use crate::header::{Frame, Site};
+
+/// Fills in the source frames of call sites.
+pub fn resolve(sites: &mut [Site]) {
+    let mut of_modules: Vec<(String, Vec<&mut Site>)> = Vec::new();
+    for site in sites {
+        match of_modules.iter_mut().find(|(module, _)| *module == site.module) {
+            Some((_, sites)) => sites.push(site),
+            None => of_modules.push((site.module.clone(), vec![site])),
+        }
+    }
+    of_modules.into_par_iter().for_each(|(module, sites)| {
+        let addresses: Vec<u64> = sites.iter().map(|site| site.offset).collect();
+        let frames = Module::open(Path::new(&module)).map(|module| module.frames(&addresses)).unwrap_or_default();
+        for (site, frames) in sites.into_iter().zip(frames) {
+            site.frames = frames;
+        }
+    });
+}
+
+/// A file of code.
+struct Module {
+    /// Parts of the file that are mapped: place in the file, bytes, address.
+    segments: Vec<(u64, u64, u64)>,
+    /// Functions by address: first address, bytes, name.
+    symbols: Vec<(u64, u64, String)>,
+    debug: Option<Loader>,
+}
+
+impl Module {
+    fn open(path: &Path) -> Option<Module> {
+        let cache = ReadCache::new(File::open(path).ok()?);
+        let file = object::File::parse(&cache).ok()?;
+        let segments = file.segments().map(|s| (s.file_range().0, s.file_range().1, s.address())).collect();
+        let debug_path = if file.has_debug_symbols() { Some(path.to_owned()) } else { debug_file(path, &file) };
+        let debug = debug_path.and_then(|path| Loader::new(path).ok());
+        Some(Module { segments, symbols: functions(&file), debug })
+    }
+
+    fn frames(&self, offsets: &[u64]) -> Vec<Vec<Frame>> {
+        offsets.iter().map(|offset| self.address(offset.saturating_sub(1)).map(|a| self.frames_at(a)).unwrap_or_default()).collect()
+    }
+
+    /// The address that the file's author gave to a place in it.
+    fn address(&self, offset: u64) -> Option<u64> {
+        let holds = |(from, bytes, _): &&(u64, u64, u64)| offset >= *from && offset - from < *bytes;
+        self.segments.iter().find(holds).map(|(from, _, address)| address.wrapping_add(offset - from))
+    }
+
+    fn frames_at(&self, address: u64) -> Vec<Frame> {
+        let mut found = Vec::new();
+        if let Some(mut frames) = self.debug.as_ref().and_then(|debug| debug.find_frames(address).ok()) {
+            while let Ok(Some(frame)) = frames.next() {
+                found.push(Frame {
+                    function: frame.function.and_then(|name| Some(name.demangle().ok()?.into_owned())),
+                    file: frame.location.as_ref().and_then(|place| place.file).map(str::to_owned),
+                    line: frame.location.as_ref().and_then(|place| place.line),
+                });
+            }
+        }
+        // The outermost frame is the function that the symbol table knows; debug information of lines only leaves its name out.
+        match found.last_mut() {
+            Some(outermost) => outermost.function = outermost.function.take().or_else(|| self.function(address)),
+            None => found.extend(self.function(address).map(|function| Frame { function: Some(function), ..Frame::default() })),
+        }
+        found
+    }
+
+    fn function(&self, address: u64) -> Option<String> {
+        let after = self.symbols.partition_point(|(first, _, _)| *first <= address);
+        let (first, bytes, name) = self.symbols.get(after.checked_sub(1)?)?;
+        (address - first < *bytes).then(|| addr2line::demangle_auto(name.into(), None).into_owned())
+    }
+}
+
+fn functions<'a, R: ReadRef<'a>>(file: &object::File<'a, R>) -> Vec<(u64, u64, String)> {
+    let symbols = file.symbols().chain(file.dynamic_symbols());
+    let functions = symbols.filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.size() > 0);
+    let mut found: Vec<_> = functions.filter_map(|s| Some((s.address(), s.size(), s.name().ok()?.to_owned()))).collect();
+    found.sort_unstable();
+    found.dedup_by_key(|(address, _, _)| *address);
+    found
+}
+
+/// The file to which debug information was moved.
+fn debug_file<'a, R: ReadRef<'a>>(path: &Path, file: &object::File<'a, R>) -> Option<PathBuf> {
+    const DEBUG: &str = "/usr/lib/debug";
+    let mut candidates = Vec::new();
+    if let Ok(Some(id)) = file.build_id() {
+        let hex: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+        if let Some((folder, name)) = hex.split_at_checked(2) {
+            candidates.push(PathBuf::from(format!("{DEBUG}/.build-id/{folder}/{name}.debug")));
+        }
+    }
+    if let Ok(Some((name, _))) = file.gnu_debuglink() {
+        let name = String::from_utf8_lossy(name).into_owned();
+        let folder = path.parent().unwrap_or(Path::new("/"));
+        let elsewhere = Path::new(DEBUG).join(folder.strip_prefix("/").unwrap_or(folder));
+        candidates.extend([folder.join(&name), folder.join(".debug").join(&name), elsewhere.join(&name)]);
+    }
+    candidates.into_iter().find(|candidate| candidate != path && candidate.is_file())
+}

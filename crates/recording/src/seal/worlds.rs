@@ -1,0 +1,127 @@
+//! Which processes belong to one recording.
+//!
+//! A script may run several MPI programs, and a program may spawn others: each set of processes that were started together is a world.
+//! Spawned worlds go with the world that ran when they were started; every other world is a recording of its own.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::seal::clocks::HostClocks;
+use crate::seal::left::Left;
+use crate::seal::process::Process;
+
+/// Processes that were started together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct World {
+    /// How many there should be.
+    pub size: u32,
+    /// Their ranks, and which of the processes they are.
+    pub members: Vec<(u32, usize)>,
+}
+
+/// The worlds of one recording, the one that started first in front.
+pub type Group = Vec<World>;
+
+/// A process with its place in the recording.
+#[derive(Clone, Copy)]
+pub struct Member<'a> {
+    /// Its rank in the recording.
+    pub rank: u32,
+    /// Its world, by place in the group.
+    pub world: usize,
+    /// The rank in the recording of the first process of its world.
+    pub first: u32,
+    /// How many processes its world has.
+    pub size: u32,
+    /// What it left.
+    pub left: &'a Left,
+}
+
+impl<'a> Member<'a> {
+    /// What it says of itself.
+    pub fn process(&self) -> &'a Process {
+        &self.left.process
+    }
+}
+
+/// The processes of a recording by rank: those of each world follow those of the one before.
+pub fn members<'a>(group: &Group, processes: &'a [Left]) -> Vec<Member<'a>> {
+    let mut members = Vec::new();
+    let mut first = 0u32;
+    for (place, world) in group.iter().enumerate() {
+        let size = world.size;
+        members.extend(world.members.iter().map(|(rank, left)| Member { rank: first + rank, world: place, first, size, left: &processes[*left] }));
+        first = first.saturating_add(size);
+    }
+    members
+}
+
+/// A world and when it ran.
+struct Timed {
+    world: World,
+    spawned: bool,
+    begin: i64,
+    end: i64,
+}
+
+/// Sorts processes into recordings, in the order in which these started; and tells which processes have no place in any.
+pub fn group(processes: &[Left], clocks: &HostClocks) -> (Vec<Group>, Vec<String>) {
+    let (worlds, notes) = worlds(processes);
+    let mut worlds: Vec<Timed> = worlds.into_iter().map(|(world, spawned)| timed(world, spawned, processes, clocks)).collect();
+    worlds.sort_by_key(|world| world.begin);
+    let mut groups: Vec<(Timed, Group)> = Vec::new();
+    for world in worlds {
+        match parent(&groups, &world) {
+            Some(parent) => groups[parent].1.push(world.world),
+            None => groups.push((Timed { world: world.world.clone(), ..world }, vec![world.world])),
+        }
+    }
+    (groups.into_iter().map(|(_, group)| group).collect(), notes)
+}
+
+/// The recording that a spawned world goes with: the latest that ran when it started, else the latest that had started.
+fn parent(groups: &[(Timed, Group)], world: &Timed) -> Option<usize> {
+    let ran = |(first, _): &(Timed, Group)| first.begin <= world.begin && world.begin <= first.end;
+    let latest = groups.len().checked_sub(1);
+    if world.spawned { groups.iter().rposition(ran).or(latest) } else { None }
+}
+
+fn timed(world: World, spawned: bool, processes: &[Left], clocks: &HostClocks) -> Timed {
+    let spans = world.members.iter().map(|(_, place)| {
+        let Left { process, survey, .. } = &processes[*place];
+        let first_reading = process.readings.first().map(|reading| reading.ticks);
+        let begin = survey.first.into_iter().chain(first_reading).min().unwrap_or(0);
+        (clocks.since_1970(process, begin), clocks.since_1970(process, survey.last.max(begin)))
+    });
+    let (begin, end) = spans.fold((i64::MAX, i64::MIN), |(begin, end), span| (begin.min(span.0), end.max(span.1)));
+    Timed { world, spawned, begin, end }
+}
+
+/// The worlds, and whether they were spawned. Processes that never learned their rank are a world if there is no other.
+fn worlds(processes: &[Left]) -> (Vec<(World, bool)>, Vec<String>) {
+    let mut worlds: BTreeMap<u64, (World, bool)> = BTreeMap::new();
+    let mut notes = Vec::new();
+    for (place, left) in processes.iter().enumerate() {
+        let Some(world) = &left.process.world else { continue };
+        let found = worlds.entry(world.id).or_insert((World { size: world.size as u32, members: Vec::new() }, world.spawned));
+        let rank = world.rank as u32;
+        if found.0.members.iter().any(|(other, _)| *other == rank) || rank >= found.0.size {
+            notes.push(format!("{}: another process is rank {rank} too; this one was left out", left.process.name));
+        } else {
+            found.0.members.push((rank, place));
+        }
+    }
+    let ranked: BTreeSet<usize> = worlds.values().flat_map(|(world, _)| &world.members).map(|(_, place)| *place).collect();
+    let lost: Vec<usize> = (0..processes.len()).filter(|p| !ranked.contains(p) && processes[*p].survey.calls > 0).collect();
+    if worlds.is_empty() && !lost.is_empty() {
+        notes.push("no process learned its rank before it ended; ranks are in the order of process numbers".into());
+        let members = lost.iter().zip(0..).map(|(place, rank)| (rank, *place)).collect();
+        return (vec![(World { size: lost.len() as u32, members }, false)], notes);
+    }
+    for left in lost.iter().map(|place| &processes[*place]).filter(|left| left.process.world.is_none()) {
+        notes.push(format!("{} called MPI but never learned its rank; it was left out", left.process.name));
+    }
+    for (world, _) in worlds.values_mut() {
+        world.members.sort_unstable();
+    }
+    (worlds.into_values().collect(), notes)
+}

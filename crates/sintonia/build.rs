@@ -1,0 +1,28 @@
+//! Builds the probe and puts it inside the command, so that one file is all a user needs to copy to a cluster.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn main() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    for part in ["probe", "recording", "mpi"] {
+        println!("cargo::rerun-if-changed={}", crates.join(part).display());
+    }
+    println!("cargo::rerun-if-changed={}", crates.join("../Cargo.lock").display());
+    let target = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR")).join("probe");
+    // A build of its own: the probe must be optimised even in a debug build, and must not get features that only the command needs.
+    let built = Command::new(std::env::var_os("CARGO").expect("cargo sets CARGO"))
+        .args(["build", "--release", "--locked", "--manifest-path"])
+        .arg(crates.join("probe/Cargo.toml"))
+        .arg("--target-dir")
+        .arg(&target)
+        .env("CARGO_PROFILE_RELEASE_STRIP", "true")
+        .env("CARGO_PROFILE_RELEASE_LTO", "fat")
+        .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1")
+        .env_remove("CARGO_ENCODED_RUSTFLAGS")
+        .env_remove("RUSTC_WORKSPACE_WRAPPER")
+        .status()
+        .expect("cargo can be started");
+    assert!(built.success(), "the probe could not be built");
+    println!("cargo::rustc-env=SINTONIA_PROBE_FILE={}", target.join("release/libsintonia_probe.so").display());
+}

@@ -1,0 +1,78 @@
+//! The command `sintonia`: one module per verb, each of which reads its arguments, asks the crates below, and shows the answer.
+
+mod calls;
+mod doctor;
+mod error;
+mod graph;
+mod help;
+mod output;
+mod progress;
+mod record;
+mod report;
+mod text;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use error::Error;
+
+/// Records any MPI program unchanged, and shows where its time goes.
+#[derive(Parser)]
+#[command(version, after_help = help::example!("sintonia report hello.sin"))]
+struct Command {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Run an MPI program and record what it does
+    Record(record::Arguments),
+    /// Show where the time of a recorded run went
+    Report(report::Arguments),
+    /// Write which ranks communicate, as a graph for METIS, GraphViz or a program
+    Graph(graph::Arguments),
+    /// List every recorded MPI call
+    Calls(calls::Arguments),
+    /// Show which MPI libraries, launchers and clocks are here
+    Doctor(doctor::Arguments),
+}
+
+impl Verb {
+    fn run(self) -> Result<ExitCode, Error> {
+        match self {
+            Verb::Record(arguments) => record::run(arguments),
+            Verb::Report(arguments) => report::run(arguments),
+            Verb::Graph(arguments) => graph::run(arguments),
+            Verb::Calls(arguments) => calls::run(arguments),
+            Verb::Doctor(arguments) => doctor::run(arguments),
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    Command::parse().verb.run().unwrap_or_else(|error| {
+        eprintln!("sintonia: {error}");
+        ExitCode::FAILURE
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Command::command().debug_assert();
+    }
+
+    #[test]
+    fn every_verb_shows_an_example() {
+        for verb in Command::command().get_subcommands_mut() {
+            let help = verb.render_long_help().to_string();
+            assert!(help.contains("Example"), "{}: {help}", verb.get_name());
+        }
+    }
+}

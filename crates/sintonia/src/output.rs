@@ -1,0 +1,77 @@
+//! Where answers go: standard output, or a file that appears only when it is complete.
+
+use std::fs;
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::Error;
+
+/// Writes to standard output; whoever reads it may stop reading at any time.
+pub fn to_stdout<E: Into<Error>>(write: impl FnOnce(&mut dyn Write) -> Result<(), E>) -> Result<(), Error> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    match write(&mut out).map_err(Into::into).and_then(|()| Ok(out.flush()?)) {
+        Err(Error::Output(error)) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        result => result,
+    }
+}
+
+/// Writes a value as one line of JSON.
+pub fn json_line(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, value)?;
+    writeln!(out)
+}
+
+/// Writes a file aside and renames it, so that nobody ever sees half of it.
+pub fn to_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
+    let written = if is_special(path) { overwrite(path, write) } else { replace(path, write) };
+    written.map_err(|source| Error::Write { path: path.to_owned(), source })
+}
+
+/// Whether the path is a device, a pipe or the like, which must stay what it is.
+fn is_special(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| !metadata.is_file())
+}
+
+fn overwrite(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut out = BufWriter::new(fs::OpenOptions::new().write(true).open(path)?);
+    write(&mut out)?;
+    out.flush()
+}
+
+fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // As any new file, it may be read by whom the user's umask lets.
+    let permissions = fs::Permissions::from_mode(0o666);
+    let mut out = BufWriter::new(tempfile::Builder::new().permissions(permissions).tempfile_in(folder)?);
+    write(&mut out)?;
+    out.into_inner()?.persist(path)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_there_completely_or_not_at_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.graph");
+        let failed = to_file(&path, |out| {
+            out.write_all(b"half")?;
+            Err(io::Error::other("no more"))
+        });
+        assert_eq!(failed.unwrap_err().to_string(), format!("cannot write {}: no more", path.display()));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        to_file(&path, |out| out.write_all(b"whole")).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"whole");
+    }
+
+    #[test]
+    fn a_device_stays_a_device() {
+        to_file(Path::new("/dev/null"), |out| out.write_all(b"gone")).unwrap();
+        assert!(is_special(Path::new("/dev/null")));
+    }
+}

@@ -1,0 +1,265 @@
+//! The report as text: one screen of 40 lines and 100 columns, or everything.
+
+use sintonia_insight::{CallSite, Pair, RankTime, SizeClass, Spread, Summary};
+use sintonia_recording::definitions::write_ranks;
+
+use crate::text::{bar, binary_bytes, bytes, command, count, head, percent, plural, seconds, tail};
+
+const COLUMNS: usize = 100;
+const CALL_SITES: usize = 8;
+const SIZES: usize = 5;
+const PAIRS: usize = 3;
+const REMARKS: usize = 5;
+const BAR: usize = 30;
+
+/// The report of a recording; `all` shows every row.
+pub fn show(name: &str, summary: &Summary, all: bool) -> String {
+    let screen = Screen { summary, all };
+    let mut sections = vec![screen.title(name)];
+    if summary.calls == 0 {
+        sections.push(vec!["No MPI call was seen.".into()]);
+    } else {
+        sections.extend([screen.efficiency(), screen.time(), screen.call_sites()]);
+        if all {
+            sections.extend([screen.operations(), screen.per_rank()]);
+        }
+        sections.extend([screen.sizes(), screen.pairs()]);
+    }
+    sections.push(screen.remarks());
+    let sections: Vec<String> = sections.into_iter().filter(|lines| !lines.is_empty()).map(|lines| screen.joined(lines)).collect();
+    sections.join("\n")
+}
+
+struct Screen<'a> {
+    summary: &'a Summary,
+    all: bool,
+}
+
+impl Screen<'_> {
+    fn joined(&self, lines: Vec<String>) -> String {
+        let width = if self.all { usize::MAX } else { COLUMNS };
+        lines.iter().map(|line| head(line.trim_end(), width) + "\n").collect()
+    }
+
+    /// How many rows of a section are shown.
+    fn rows(&self, most: usize, rows: usize) -> usize {
+        if self.all { rows } else { rows.min(most) }
+    }
+
+    /// A section's title, and how much of it is shown.
+    fn heading(&self, title: &str, shown: usize, rows: usize) -> String {
+        if shown < rows { format!("{title} ({shown} of {}; --all shows the rest)", count(rows as u64)) } else { title.into() }
+    }
+
+    fn title(&self, name: &str) -> Vec<String> {
+        let s = self.summary;
+        let hosts = match &s.hosts[..] {
+            [] => String::new(),
+            [host] => format!(" on {host}"),
+            hosts => format!(" on {} (clocks within {})", plural(hosts.len() as u64, "host"), seconds(s.clock_error_s)),
+        };
+        let library = if s.mpi.library.is_empty() { "unknown MPI".into() } else { s.mpi.library.clone() };
+        let parameters: String = s.parameters.iter().map(|(name, value)| format!(", {name} = {value}")).collect();
+        let [ranks, calls] = [(s.ranks as u64, "rank"), (s.calls, "MPI call")].map(|(number, what)| plural(number, what));
+        let status = s.exit_status.filter(|status| *status != 0).map(|status| format!(", exit status {status}")).unwrap_or_default();
+        vec![
+            format!("{name}: {}{parameters}", command(&s.command)),
+            format!("{ranks}{hosts}, {library}: {}, {calls}{status}", seconds(s.elapsed_s)),
+        ]
+    }
+
+    fn efficiency(&self) -> Vec<String> {
+        let Some(e) = self.summary.efficiency else { return Vec::new() };
+        let line = |name: &str, share: f64, meaning: &str| format!("  {name:<16}{:>5}   {meaning}", percent(share));
+        vec![
+            "Efficiency".into(),
+            line("parallel", e.parallel, "of the ranks' time is computation; the product of the two below"),
+            line("load balance", e.load_balance, "how evenly it is shared; less means some ranks have more to compute"),
+            line("communication", e.communication, "what MPI leaves to the busiest rank; less means waiting or much data"),
+        ]
+    }
+
+    fn time(&self) -> Vec<String> {
+        let line = |name: &str, s: Spread| {
+            let [min, mean, max] = [s.min, s.mean, s.max].map(seconds);
+            format!("  {name:<16}{min:>10}{mean:>10}{max:>10}{:>11}", percent(s.imbalance))
+        };
+        vec![
+            format!("{:<18}{:>10}{:>10}{:>10}{:>11}", "Time of a rank", "least", "mean", "most", "imbalance"),
+            line("in MPI", self.summary.mpi_s),
+            line("outside MPI", self.summary.outside_s),
+        ]
+    }
+
+    fn call_sites(&self) -> Vec<String> {
+        let sites = &self.summary.call_sites;
+        let shown = self.rows(CALL_SITES, sites.len());
+        let heading = self.heading("Calls by time", shown, sites.len());
+        let title = format!("{heading:<60}{:>12}{:>10}{:>8}{:>10}", "calls", "time", "of run", "bytes");
+        let row = |site: &CallSite| {
+            let (operation, place) = (head(site.operation, 24), self.place(&site.place.to_string()));
+            format!("  {operation:<25}{place:<33}{}", self.sums(site.calls, site.seconds, site.bytes))
+        };
+        std::iter::once(title).chain(sites[..shown].iter().map(row)).collect()
+    }
+
+    fn place(&self, place: &str) -> String {
+        if self.all { place.into() } else { tail(place, 32) }
+    }
+
+    fn operations(&self) -> Vec<String> {
+        let title = format!("{:<60}{:>12}{:>10}{:>8}{:>10}", "MPI functions by time", "calls", "time", "of run", "bytes");
+        let rows = self.summary.operations.iter().map(|o| format!("  {:<58}{}", o.operation, self.sums(o.calls, o.seconds, o.bytes)));
+        std::iter::once(title).chain(rows).collect()
+    }
+
+    fn sums(&self, calls: u64, time: f64, moved: u64) -> String {
+        let moved = if moved == 0 { "-".into() } else { bytes(moved) };
+        format!("{:>12}{:>10}{:>8}{moved:>10}", count(calls), seconds(time), percent(time / self.rank_seconds()))
+    }
+
+    /// The time of all ranks together, in which MPI calls have their share.
+    fn rank_seconds(&self) -> f64 {
+        let all: f64 = self.summary.per_rank.iter().map(|r| r.mpi_s + r.outside_s).sum();
+        all.max(f64::MIN_POSITIVE)
+    }
+
+    fn per_rank(&self) -> Vec<String> {
+        let title = format!("{:<6}{:>14}{:>14}{:>14}   host", "Rank", "in MPI", "outside MPI", "calls");
+        let row = |r: &RankTime| {
+            let (inside, outside) = (seconds(r.mpi_s), seconds(r.outside_s));
+            format!("{:>4}  {inside:>14}{outside:>14}{:>14}   {}", r.rank, count(r.calls), r.host)
+        };
+        std::iter::once(title).chain(self.summary.per_rank.iter().map(row)).collect()
+    }
+
+    fn sizes(&self) -> Vec<String> {
+        let classes = if self.all { self.summary.sizes.clone() } else { coarser(&self.summary.sizes, SIZES) };
+        let Some(most) = classes.iter().map(|c| c.messages).max() else { return Vec::new() };
+        let title = format!("{:<46}{:>14}{:>12}", "Messages between ranks, by size", "messages", "bytes");
+        let row = |c: &SizeClass| {
+            let size = if c.up_to == 0 { "empty".into() } else { format!("to {}", binary_bytes(c.up_to)) };
+            let bar = bar(c.messages as f64 / most as f64, BAR);
+            format!("  {size:<13}{bar:<31}{:>14}{:>12}", count(c.messages), bytes(c.bytes))
+        };
+        std::iter::once(title).chain(classes.iter().map(row)).collect()
+    }
+
+    fn pairs(&self) -> Vec<String> {
+        let pairs = &self.summary.pairs;
+        if pairs.is_empty() {
+            return Vec::new();
+        }
+        let shown = self.rows(PAIRS, pairs.len());
+        let row = |p: &Pair| format!("  {:<44}{:>14}{:>12}", format!("{} -> {}", p.from, p.to), count(p.messages), bytes(p.bytes));
+        std::iter::once(self.heading("Heaviest pairs", shown, pairs.len())).chain(pairs[..shown].iter().map(row)).collect()
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let mut remarks = remarks(self.summary);
+        if remarks.is_empty() {
+            return Vec::new();
+        }
+        let shown = self.rows(REMARKS, remarks.len());
+        let heading = self.heading("Keep in mind", shown, remarks.len());
+        remarks.truncate(shown);
+        std::iter::once(heading).chain(remarks.into_iter().map(|remark| format!("  {remark}"))).collect()
+    }
+}
+
+/// What limits the meaning of the numbers, most important first.
+fn remarks(s: &Summary) -> Vec<String> {
+    let incomplete = grouped(s.incomplete.iter().map(|i| (i.why.clone(), i.rank)));
+    let incomplete: Vec<String> = incomplete.iter().map(|(why, ranks)| format!("{} ({why})", named(ranks))).collect();
+    let unfinished = grouped(s.unfinished.iter().map(|u| (format!("{} at {}", u.operation, u.place), u.rank)));
+    let unfinished = unfinished.iter().map(|(call, ranks)| match ranks[..] {
+        [rank] => format!("rank {rank} was in {call} when it ended"),
+        _ => format!("{} were in {call} when they ended", named(ranks)),
+    });
+    let unmatched = match s.unmatched {
+        0 => None,
+        number => Some(format!("sent without being received, or received without being seen sent: {}", plural(number, "message"))),
+    };
+    let not_recorded = s.not_recorded.iter().map(|note| format!("not recorded: {note}"));
+    let profile = s.profile.then(|| "only sums were recorded (--profile), so sizes are averages of similar calls".to_owned());
+    (!incomplete.is_empty())
+        .then(|| format!("incomplete: {}", incomplete.join(", ")))
+        .into_iter()
+        .chain(unfinished)
+        .chain(unmatched)
+        .chain(not_recorded)
+        .chain(profile)
+        .collect()
+}
+
+/// The ranks of which the same is said, in the order in which it is first said.
+fn grouped(said: impl Iterator<Item = (String, u32)>) -> Vec<(String, Vec<i32>)> {
+    let mut groups: Vec<(String, Vec<i32>)> = Vec::new();
+    for (what, rank) in said {
+        match groups.iter_mut().find(|(known, _)| *known == what) {
+            Some((_, ranks)) => ranks.push(rank as i32),
+            None => groups.push((what, vec![rank as i32])),
+        }
+    }
+    groups
+}
+
+/// Ranks as a person writes them.
+fn named(ranks: &[i32]) -> String {
+    let plural = if ranks.len() == 1 { "" } else { "s" };
+    format!("rank{plural} {}", write_ranks(ranks).replace(',', ", "))
+}
+
+/// Neighbouring classes put together until there are few enough.
+fn coarser(sizes: &[SizeClass], most: usize) -> Vec<SizeClass> {
+    let mut step = 1;
+    loop {
+        let mut merged: Vec<SizeClass> = Vec::new();
+        // Empty messages are a class of their own.
+        let group = |class: &SizeClass| class.up_to.checked_ilog2().map(|power| power / step);
+        for class in sizes {
+            match merged.last_mut().filter(|last| group(last) == group(class)) {
+                Some(last) => {
+                    *last = SizeClass { up_to: class.up_to, messages: last.messages + class.messages, bytes: last.bytes + class.bytes };
+                }
+                None => merged.push(class.clone()),
+            }
+        }
+        if merged.len() <= most {
+            return merged;
+        }
+        step += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn class(up_to: u64) -> SizeClass {
+        SizeClass { up_to, messages: 1, bytes: up_to }
+    }
+
+    #[test]
+    fn sizes_are_put_together_until_they_fit() {
+        let few = [class(0), class(8), class(64)];
+        assert_eq!(coarser(&few, 5), few);
+        let many: Vec<SizeClass> = std::iter::once(0).chain((0..40).map(|power| 1 << power)).map(class).collect();
+        let merged = coarser(&many, 5);
+        assert_eq!(
+            merged.iter().map(|c| (c.up_to, c.messages)).collect::<Vec<_>>(),
+            [(0, 1), (1 << 9, 10), (1 << 19, 10), (1 << 29, 10), (1 << 39, 10)]
+        );
+        assert_eq!(merged.iter().map(|c| c.bytes).sum::<u64>(), many.iter().map(|c| c.bytes).sum::<u64>());
+    }
+
+    #[test]
+    fn what_is_said_of_many_ranks_is_said_once() {
+        let said = [("a", 0), ("b", 1), ("a", 2), ("a", 4)].map(|(what, rank)| (what.to_owned(), rank));
+        let groups = grouped(said.into_iter());
+        assert_eq!(
+            groups.iter().map(|(what, ranks)| format!("{what}: {}", named(ranks))).collect::<Vec<_>>(),
+            ["a: ranks 0-4:2", "b: rank 1"]
+        );
+    }
+}

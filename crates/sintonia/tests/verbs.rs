@@ -1,0 +1,218 @@
+//! What the verbs show of a recording whose every number is known.
+
+#[path = "../../program/tests/sample/mod.rs"]
+mod sample;
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+/// Runs the command in a folder that holds `run.sin`.
+fn sintonia(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_sintonia")).current_dir(folder).args(arguments).stdin(Stdio::null()).output().unwrap()
+}
+
+/// What it prints when it succeeds.
+fn shown(folder: &Path, arguments: &[&str]) -> String {
+    let output = sintonia(folder, arguments);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// A folder with the sample as `run.sin`.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::rename(sample::recording().keep(), folder.path().join("run.sin")).unwrap();
+    folder
+}
+
+fn json(text: &str) -> serde_json::Value {
+    serde_json::from_str(text).unwrap()
+}
+
+#[test]
+fn the_report_fits_on_a_screen() {
+    let expected = "\
+run.sin: mpirun -n 5 ./main, n = 4096
+5 ranks on 2 hosts (clocks within 2.00 us), Open MPI 4.1.4: 10.0 s, 21 MPI calls, exit status 137
+
+Efficiency
+  parallel         54 %   of the ranks' time is computation; the product of the two below
+  load balance     77 %   how evenly it is shared; less means some ranks have more to compute
+  communication    70 %   what MPI leaves to the busiest rank; less means waiting or much data
+
+Time of a rank         least      mean      most  imbalance
+  in MPI              3.00 s    4.12 s    5.50 s       33 %
+  outside MPI         4.50 s    5.38 s    7.00 s       30 %
+
+Calls by time (8 of 9; --all shows the rest)                       calls      time  of run     bytes
+  MPI_Bcast                src/main.c:4                                4    4.00 s    11 %     400 B
+  MPI_Init                 src/main.c:1                                4    4.00 s    11 %         -
+  MPI_Finalize             finish in libhelp.so.1                      3    3.00 s     8 %         -
+  MPI_Recv                 src/main.c:3                                2    3.00 s     8 %   1.00 kB
+  MPI_Send                 src/main.c:2                                2    2.00 s     5 %   2.00 kB
+  MPI_Waitall              src/main.c:6                                1    500 ms     1 %   1.00 kB
+  MPI_Irecv                src/main.c:5                                1       0 s     0 %         -
+  MPI_Send_init            src/main.c:7                                1       0 s     0 %         -
+
+Messages between ranks, by size                     messages       bytes
+  to 64 B      ##############################              3       192 B
+  to 1 KiB     ####################                        2     2.00 kB
+
+Heaviest pairs
+  0 -> 1                                                   2     2.00 kB
+  2 -> 1                                                   3       192 B
+
+Keep in mind
+  incomplete: rank 3 (cut short), rank 4 (left nothing)
+  rank 3 was in MPI_Recv at src/main.c:3 when it ended
+  sent without being received, or received without being seen sent: 3 messages
+  not recorded: calls before MPI_Init
+";
+    assert_eq!(shown(folder().path(), &["report", "run.sin"]), expected);
+    assert!(expected.lines().count() <= 40 && expected.lines().all(|line| line.chars().count() <= 100));
+}
+
+#[test]
+fn the_whole_report_has_what_the_screen_leaves_out() {
+    let all = shown(folder().path(), &["report", "run.sin", "--all"]);
+    for line in
+        ["MPI_Start                src/main.c:8", "MPI functions by time", "   3          3.00 s        5.00 s             3   second"]
+    {
+        assert!(all.contains(line), "{line}: {all}");
+    }
+}
+
+#[test]
+fn the_report_is_there_for_programs_too() {
+    let report = json(&shown(folder().path(), &["report", "run.sin", "--json"]));
+    assert_eq!((&report["ranks"], &report["elapsed_s"], &report["calls"]), (&5.into(), &10.0.into(), &21.into()));
+    assert_eq!(report["pairs"][0], serde_json::json!({"from": 0, "to": 1, "messages": 2, "bytes": 2000}));
+    assert_eq!(report["sizes"][1], serde_json::json!({"up_to": 1024, "messages": 2, "bytes": 2000}));
+    assert_eq!((&report["unmatched"], &report["clock_error_s"]), (&3.into(), &2e-6.into()));
+}
+
+#[test]
+fn the_graph_is_a_metis_file_that_gpmetis_reads() {
+    let folder = folder();
+    assert_eq!(shown(folder.path(), &["graph", "run.sin", "--communication", "-o", "run.graph"]), "");
+    let file = std::fs::read_to_string(folder.path().join("run.graph")).unwrap();
+    let graph = sintonia_formats::metis::read(&file).unwrap();
+    assert!(graph.comments.iter().any(|comment| comment.contains("binomial tree")), "{file}");
+    let body = "5 5 011\n5000000 2 2100 3 100 5 100\n4500000 1 2100 3 192\n7000000 1 100 2 192 4 100\n5000000 3 100\n1 1 100\n";
+    assert!(file.ends_with(body), "{file}");
+    if let Ok(gpmetis) = Command::new("gpmetis").current_dir(folder.path()).args(["run.graph", "2"]).output() {
+        let said = String::from_utf8_lossy(&gpmetis.stdout) + String::from_utf8_lossy(&gpmetis.stderr);
+        assert!(gpmetis.status.success() && !said.to_lowercase().contains("error") && !said.to_lowercase().contains("warning"), "{said}");
+        assert_eq!(std::fs::read_to_string(folder.path().join("run.graph.part.2")).unwrap().lines().count(), 5);
+    }
+}
+
+#[test]
+fn the_graph_says_what_it_weighs_and_what_it_leaves_out() {
+    let graph = shown(folder().path(), &["graph", "run.sin", "--weight", "messages", "--point-to-point"]);
+    assert!(graph.contains("its weight: messages") && graph.contains("collectives are left out"), "{graph}");
+    assert!(graph.ends_with("5 2 011\n5000000 2 2\n4500000 1 2 3 3\n7000000 2 3\n5000000\n1\n"), "{graph}");
+}
+
+#[test]
+fn the_ending_of_the_file_decides_the_format() {
+    let folder = folder();
+    for (file, begins) in [("run.dot", "//"), ("run.json", "{"), ("run.graph", "%"), ("run", "%")] {
+        shown(folder.path(), &["graph", "run.sin", "-o", file]);
+        assert!(std::fs::read_to_string(folder.path().join(file)).unwrap().starts_with(begins), "{file}");
+    }
+    let graph = json(&shown(folder.path(), &["graph", "run.sin", "--json"]));
+    assert_eq!(graph["edges"][0], serde_json::json!({"ranks": [0, 1], "bytes": 2100, "messages": 3}));
+    assert_eq!(graph["vertices"][2], serde_json::json!({"rank": 2, "compute_us": 7_000_000}));
+}
+
+#[test]
+fn calls_are_listed_in_order_with_what_they_have() {
+    let calls = shown(folder().path(), &["calls", "run.sin", "--json"]);
+    let calls: Vec<serde_json::Value> = calls.lines().map(json).collect();
+    assert_eq!(calls.len(), 21);
+    let place = |line: u32| serde_json::json!({"file": "/home/me/app/src/main.c", "line": line, "function": "main"});
+    let expect = |call: usize, line: u32, fields: serde_json::Value| {
+        let mut expected = fields;
+        expected.as_object_mut().unwrap().extend(place(line).as_object().unwrap().clone());
+        assert_eq!(calls[call], expected);
+    };
+    expect(
+        1,
+        2,
+        json(r#"{"rank":0,"thread":0,"enter_s":2.0,"leave_s":3.0,"operation":"MPI_Send","communicator":0,"peer":1,"tag":7,"sent":1000}"#),
+    );
+    expect(
+        3,
+        4,
+        json(
+            r#"{"rank":0,"thread":0,"enter_s":5.0,"leave_s":6.0,"operation":"MPI_Bcast","communicator":0,"root":0,"sent":100,"received":0}"#,
+        ),
+    );
+    expect(
+        8,
+        6,
+        json(
+            r#"{"rank":1,"thread":0,"enter_s":4.0,"leave_s":4.5,"operation":"MPI_Waitall","completed":[{"request":"0:0","peer":0,"tag":7,"received":1000}]}"#,
+        ),
+    );
+    expect(13, 8, json(r#"{"rank":2,"thread":0,"enter_s":2.0,"leave_s":2.0,"operation":"MPI_Start","started":[{"request":"0:0"}]}"#));
+    expect(
+        20,
+        3,
+        json(
+            r#"{"rank":3,"thread":0,"enter_s":7.0,"leave_s":8.0,"operation":"MPI_Recv","communicator":0,"peer":2,"tag":7,"unfinished":true}"#,
+        ),
+    );
+}
+
+#[test]
+fn calls_are_listed_for_people_too() {
+    let expected = "\
+rank thread          enter       time  call
+   1      0    0.000000000     1.00 s  MPI_Init at src/main.c:1
+   1      0    1.000000000        0 s  MPI_Irecv, peer 0, tag 7, 2.00 kB received, communicator 0, request 0:0 at src/main.c:5
+   1      0    2.000000000     2.00 s  MPI_Recv, peer 0, tag 7, 1.00 kB received, communicator 0 at src/main.c:3
+   1      0    4.000000000     500 ms  MPI_Waitall, completed 0:0 (from 0, tag 7, 1.00 kB) at src/main.c:6
+   1      0    5.000000000     1.00 s  MPI_Bcast, root 0, 0 B sent, 100 B received, communicator 0 at src/main.c:4
+   1      0    9.000000000     1.00 s  MPI_Finalize at finish in libhelp.so.1
+";
+    assert_eq!(shown(folder().path(), &["calls", "run.sin", "--rank", "1"]), expected);
+}
+
+#[test]
+fn errors_say_what_and_where() {
+    let folder = folder();
+    let profile = sample::profile();
+    for (arguments, status, message) in [
+        (&["report", "nothing.sin"][..], 1, "nothing.sin: no such recording"),
+        (&["report", "."], 1, "not a recording"),
+        (&["calls", "run.sin", "--rank", "9"], 1, "there is no rank 9: the recording has ranks 0 to 4"),
+        (&["calls", "run.sin", "--rank", "4"], 1, "rank 4 left no recording"),
+        (&["calls", profile.path().to_str().unwrap()], 1, "record again without --profile"),
+        (&["graph", "run.sin", "-o", "no/such/run.graph"], 1, "cannot write no/such/run.graph"),
+        (&["report"], 2, "NAME.sin"),
+        (&["graph", "run.sin", "--weight", "gold"], 2, "messages"),
+    ] {
+        let output = sintonia(folder.path(), arguments);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(status), "{arguments:?}: {said}");
+        assert!(said.contains(message) && output.stdout.is_empty(), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn whoever_reads_may_stop_reading() {
+    let folder = folder();
+    for verb in ["report", "graph", "calls"] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = Command::new(env!("CARGO_BIN_EXE_sintonia"))
+            .current_dir(folder.path())
+            .args([verb, "run.sin"])
+            .stdout(writer)
+            .output()
+            .unwrap();
+        assert!(output.status.success() && output.stderr.is_empty(), "{verb}: {output:?}");
+    }
+}

@@ -1,0 +1,138 @@
+//! Do no harm: every program prints the same, says the same and ends the same with and without Sintonia, on every MPI.
+
+use sintonia_tests::{Mpi, Normal, Program, Recording, for_every_mpi, fresh_dir};
+
+macro_rules! unchanged {
+    ($($test:ident => $program:literal;)*) => {
+        $(#[test] fn $test() { unchanged($program) })*
+        const LISTED: &[&str] = &[$($program),*];
+    };
+}
+
+unchanged! {
+    c_001_send_modes => "c/001_send_modes";
+    c_002_wildcards => "c/002_wildcards";
+    c_003_waits => "c/003_waits";
+    c_004_tests => "c/004_tests";
+    c_005_self => "c/005_self";
+    c_006_persistent => "c/006_persistent";
+    c_007_partitioned => "c/007_partitioned";
+    c_008_sendrecv => "c/008_sendrecv";
+    c_009_probe => "c/009_probe";
+    c_010_collectives => "c/010_collectives";
+    c_011_nonblocking_collectives => "c/011_nonblocking_collectives";
+    c_012_neighbourhood => "c/012_neighbourhood";
+    c_013_bottom => "c/013_bottom";
+    c_014_datatype_reuse => "c/014_datatype_reuse";
+    c_015_communicators => "c/015_communicators";
+    c_016_communicator_reuse => "c/016_communicator_reuse";
+    c_017_intercommunicator => "c/017_intercommunicator";
+    c_018_rma => "c/018_rma";
+    c_019_io => "c/019_io";
+    c_020_spawn => "c/020_spawn";
+    c_021_sessions => "c/021_sessions";
+    c_022_threads => "c/022_threads";
+    c_023_errors_return => "c/023_errors_return";
+    c_024_error_handler => "c/024_error_handler";
+    c_025_exec_child => "c/025_exec_child";
+    c_026_fork => "c/026_fork";
+    c_027_no_mpi => "c/027_no_mpi";
+    c_028_init_twice => "c/028_init_twice";
+    c_029_dlopen_handle => "c/029_dlopen_handle";
+    c_030_dlopen_global => "c/030_dlopen_global";
+    c_031_plugin => "c/031_plugin";
+    c_032_weak_symbols => "c/032_weak_symbols";
+    c_033_exit_without_finalize => "c/033_exit_without_finalize";
+    c_034_status_seven => "c/034_status_seven";
+    c_035_abort => "c/035_abort";
+    c_036_segv => "c/036_segv";
+    c_037_sigkill => "c/037_sigkill";
+    c_038_exception => "c/038_exception";
+    c_039_large_count => "c/039_large_count";
+    c_040_own_names => "c/040_own_names";
+    c_041_persistent_collectives => "c/041_persistent_collectives";
+    c_042_odd_requests => "c/042_odd_requests";
+    c_043_call_sites => "c/043_call_sites";
+    c_044_callbacks => "c/044_callbacks";
+    c_045_elsewhere => "c/045_elsewhere";
+    c_046_small_stack => "c/046_small_stack";
+    c_047_file_limit => "c/047_file_limit";
+    c_048_standard_input => "c/048_standard_input";
+    c_049_many_calls => "c/049_many_calls";
+    c_050_outside_init => "c/050_outside_init";
+    c_051_fatal_error => "c/051_fatal_error";
+    c_052_pcontrol => "c/052_pcontrol";
+    c_053_imbalance => "c/053_imbalance";
+    c_054_large_messages => "c/054_large_messages";
+    f77_101_messages => "f77/101_messages";
+    f77_102_sentinels => "f77/102_sentinels";
+    f77_103_characters => "f77/103_characters";
+    f77_104_communicators => "f77/104_communicators";
+    f90_101_messages => "f90/101_messages";
+    f90_102_sentinels => "f90/102_sentinels";
+    f90_103_characters => "f90/103_characters";
+    f90_104_communicators => "f90/104_communicators";
+    f08_101_messages => "f08/101_messages";
+    f08_102_sentinels => "f08/102_sentinels";
+    f08_103_characters => "f08/103_characters";
+    f08_104_communicators => "f08/104_communicators";
+    f08_105_sections => "f08/105_sections";
+    python_201_pickle => "python/201_pickle";
+    python_202_buffers => "python/202_buffers";
+    python_203_communicators => "python/203_communicators";
+}
+
+#[test]
+fn every_program_is_listed_here() {
+    let there: Vec<String> = Program::all().into_iter().map(|program| program.name).collect();
+    let missing: Vec<&String> = there.iter().filter(|name| !LISTED.contains(&name.as_str())).collect();
+    assert!(missing.is_empty(), "add to the list above: {missing:?}");
+}
+
+fn unchanged(name: &str) {
+    let program = Program::named(name);
+    for_every_mpi(|mpi| match program.build(mpi) {
+        Err(reason) => println!("{}: skipped: {reason}", mpi.name),
+        Ok(_) => unchanged_with(mpi, &program),
+    });
+}
+
+fn unchanged_with(mpi: &Mpi, program: &Program) {
+    let mut bare = run_bare(mpi, program);
+    if program.status == Some(0) {
+        let (recorded, said) = run_recorded(mpi, program);
+        if let Some(difference) = bare.difference(&recorded) {
+            panic!("{}, {}: {difference}{said}", program.name, mpi.name);
+        }
+        return;
+    }
+    // A failing run is ended by its launcher, which races with its own messages and at times with the run's output and
+    // status: a few runs of either kind show what may come. What Sintonia changes, it changes in all of them.
+    let mut difference = String::new();
+    for _ in 0..5 {
+        let (recorded, said) = run_recorded(mpi, program);
+        match bare.news(&recorded) {
+            None => return,
+            Some(news) => difference = news + &said,
+        }
+        let again = run_bare(mpi, program);
+        bare.stderr.extend(again.stderr);
+        (bare.status, bare.stdout) = (again.status, again.stdout);
+    }
+    panic!("{}, {}: {difference}", program.name, mpi.name);
+}
+
+fn run_recorded(mpi: &Mpi, program: &Program) -> (Normal, String) {
+    let recording = Recording::of(mpi, program, &[]);
+    (Normal::of(&recording.run, recording.folder()), recording.run.text())
+}
+
+/// Runs it without Sintonia, and makes sure that the program itself is right.
+fn run_bare(mpi: &Mpi, program: &Program) -> Normal {
+    let folder = fresh_dir();
+    let outcome = program.run_bare(mpi, folder.path());
+    assert!(!outcome.timed_out, "{} does not end, even without Sintonia\n{}", program.name, outcome.text());
+    let fails = outcome.status != 0;
+    assert_eq!(fails, program.status != Some(0), "{} without Sintonia\n{}", program.name, outcome.text());
+    Normal::of(&outcome, folder.path())
+}

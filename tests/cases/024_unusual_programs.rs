@@ -1,0 +1,111 @@
+//! Programs that do unusual things lose nothing of their record: error handlers that jump or throw, children, plugins,
+//! names that look like MPI's, a recording switched off and on.
+
+use serde_json::json;
+use sintonia_tests::{Recording, on_every_mpi};
+
+#[test]
+fn c024_an_error_handler_that_jumps() {
+    on_every_mpi("c/024_error_handler", |_, program, recording| {
+        assert_eq!(recording.calls_at(program, "send", "MPI_Send"), 10);
+        assert_eq!(recording.pair(0, 1), (10, 40), "a send that failed is no message");
+    });
+}
+
+#[test]
+fn c025_children_by_exec() {
+    on_every_mpi("c/025_exec_child", |_, _, recording| complete(recording, &[("MPI_Barrier", 2)]));
+}
+
+#[test]
+fn c026_children_by_fork() {
+    on_every_mpi("c/026_fork", |_, _, recording| complete(recording, &[("MPI_Send", 20), ("MPI_Recv", 20)]));
+}
+
+#[test]
+fn c027_no_mpi_call() {
+    on_every_mpi("c/027_no_mpi", |_, _, recording| {
+        assert!(recording.said().contains("no MPI call was seen"), "{}", recording.run.text());
+        assert_eq!(recording.run.status, 6);
+    });
+}
+
+#[test]
+fn c030_mpi_opened_at_run_time() {
+    on_every_mpi("c/030_dlopen_global", |_, _, recording| complete(recording, &[("MPI_Send", 5), ("MPI_Recv", 5)]));
+}
+
+#[test]
+fn c031_mpi_in_a_plugin() {
+    on_every_mpi("c/031_plugin", |_, program, recording| {
+        complete(recording, &[("MPI_Send", 5), ("MPI_Recv", 5)]);
+        let send = &recording.calls_of(0, "MPI_Send")[0];
+        assert!(send.is_at(program, "send"), "{}:{}", send.file, send.line);
+        assert!(send.file.ends_with("031_plugin.lib.c"), "{}", send.file);
+    });
+}
+
+#[test]
+fn c038_an_error_handler_that_throws() {
+    on_every_mpi("c/038_exception", |_, program, recording| {
+        assert_eq!(recording.calls_at(program, "send", "MPI_Send"), 10);
+        assert_eq!(recording.pair(0, 1), (10, 40));
+    });
+}
+
+#[test]
+fn c040_names_of_the_program_itself() {
+    on_every_mpi("c/040_own_names", |_, _, recording| {
+        complete(recording, &[("MPI_Send", 3), ("MPI_Recv", 3), ("MPI_Wait", 0), ("MPI_Bcast", 0)]);
+    });
+}
+
+#[test]
+fn c043_call_sites() {
+    on_every_mpi("c/043_call_sites", |_, program, recording| {
+        assert_eq!(recording.calls_at(program, "inlined", "MPI_Allreduce"), 2);
+        assert_eq!(recording.calls_at(program, "called", "MPI_Bcast"), 2);
+        assert_eq!(recording.calls_at(program, "loop", "MPI_Barrier"), 7);
+        assert_eq!(recording.calls_at(program, "one line", "MPI_Scan"), 1);
+        assert_eq!(recording.calls_at(program, "one line", "MPI_Exscan"), 1);
+        let report = recording.report();
+        let sites = report["call_sites"].as_array().expect("call_sites is a list");
+        let of = |operation: &str| sites.iter().find(|site| site["operation"] == operation).expect("a call site");
+        assert_eq!(of("MPI_Allreduce")["function"], "inlined");
+        assert_eq!(of("MPI_Bcast")["function"], "called");
+        assert_eq!(of("MPI_Barrier")["function"], "main");
+        let file = of("MPI_Barrier")["file"].as_str().expect("a file").to_string();
+        assert!(file.ends_with("043_call_sites.c"), "{file}");
+    });
+}
+
+#[test]
+fn c045_a_program_that_goes_elsewhere() {
+    on_every_mpi("c/045_elsewhere", |_, _, recording| complete(recording, &[("MPI_Send", 10), ("MPI_Recv", 10)]));
+}
+
+#[test]
+fn c048_standard_input_reaches_the_program() {
+    on_every_mpi("c/048_standard_input", |_, _, recording| {
+        assert_eq!(recording.run.stdout, "sum 15\n");
+        complete(recording, &[("MPI_Bcast", 2)]);
+    });
+}
+
+#[test]
+fn c052_recording_switched_off_and_on() {
+    on_every_mpi("c/052_pcontrol", |_, _, recording| {
+        complete(recording, &[("MPI_Send", 8), ("MPI_Recv", 8), ("MPI_Ssend", 0), ("MPI_Allreduce", 2)]);
+        assert_eq!(recording.pair(0, 1), (8, 32));
+    });
+}
+
+/// All ranks ended well, and these operations were called so often.
+fn complete(recording: &Recording, expected: &[(&str, u64)]) {
+    let report = recording.report();
+    assert_eq!(report["ranks"], 2);
+    assert_eq!(report["incomplete_ranks"], json!([]));
+    for (operation, times) in expected {
+        assert_eq!(recording.count(operation), *times, "{operation}");
+    }
+}

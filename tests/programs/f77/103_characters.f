@@ -1,0 +1,44 @@
+C CHARACTER arguments with mpif.h: names, info, files; the compiler passes their lengths behind the program's back.
+C The record: File_open, File_write_at and File_close once per rank, one Comm_dup.
+C ranks: 2
+      PROGRAM CHARACTERS
+      IMPLICIT NONE
+      INCLUDE 'mpif.h'
+      INTEGER IERR, ME, N, INFO, FH, COMM, VAL, STATUS(MPI_STATUS_SIZE)
+      INTEGER(KIND=MPI_OFFSET_KIND) OFFS
+      CHARACTER*(MPI_MAX_PROCESSOR_NAME) NAME
+      CHARACTER*(MPI_MAX_OBJECT_NAME) LABEL
+      CHARACTER*(20) TEXT
+      CHARACTER*(MPI_MAX_ERROR_STRING) MESSAG
+      LOGICAL FLAG
+      CALL MPI_INIT(IERR)
+      CALL MPI_COMM_RANK(MPI_COMM_WORLD, ME, IERR)
+      CALL MPI_GET_PROCESSOR_NAME(NAME, N, IERR)
+      IF (N .LT. 1 .OR. NAME(N:N) .EQ. ' ') STOP 1
+      CALL MPI_COMM_DUP(MPI_COMM_WORLD, COMM, IERR) !site:dup
+      CALL MPI_COMM_SET_NAME(COMM, 'a copy of the world  ', IERR)
+      CALL MPI_COMM_GET_NAME(COMM, LABEL, N, IERR)
+      IF (ME .EQ. 0) PRINT *, LABEL(1:N), N
+      CALL MPI_INFO_CREATE(INFO, IERR)
+      CALL MPI_INFO_SET(INFO, 'colour', 'green', IERR)
+      CALL MPI_INFO_GET(INFO, 'colour', 20, TEXT, FLAG, IERR)
+      IF (ME .EQ. 0) PRINT *, TEXT, FLAG
+      CALL MPI_INFO_GET(INFO, 'shape', 20, TEXT, FLAG, IERR)
+      IF (ME .EQ. 0) PRINT *, FLAG
+      CALL MPI_FILE_OPEN(COMM, 'f77_103.data  ', MPI_MODE_CREATE + MPI_MODE_RDWR, INFO, FH, IERR) !site:open
+      IF (IERR .NE. MPI_SUCCESS) STOP 2
+      OFFS = 4 * ME
+      VAL = ME + 50
+      CALL MPI_FILE_WRITE_AT(FH, OFFS, VAL, 1, MPI_INTEGER, STATUS, IERR) !site:write_at
+      VAL = 0
+      CALL MPI_FILE_READ_AT(FH, OFFS, VAL, 1, MPI_INTEGER, MPI_STATUS_IGNORE, IERR)
+      IF (VAL .NE. ME + 50) STOP 3
+      CALL MPI_FILE_CLOSE(FH, IERR)
+      CALL MPI_BARRIER(COMM, IERR)
+      IF (ME .EQ. 0) CALL MPI_FILE_DELETE('f77_103.data', MPI_INFO_NULL, IERR)
+      CALL MPI_INFO_FREE(INFO, IERR)
+      CALL MPI_COMM_FREE(COMM, IERR)
+      CALL MPI_ERROR_STRING(MPI_ERR_RANK, MESSAG, N, IERR)
+      IF (ME .EQ. 0) PRINT *, MESSAG(1:N)
+      CALL MPI_FINALIZE(IERR)
+      END

@@ -1,0 +1,68 @@
+//! The harness of the end-to-end tests: it builds the programs of `programs/` with each MPI library, runs them bare and
+//! under `sintonia record`, and reads what was recorded the way a user's script would: through `--json`.
+//!
+//! Which libraries: `SINTONIA_TEST_MPI=debian` (the default: openmpi, mpich), `all`, or a list of names (`mpich,intel`).
+//! Which Sintonia: `SINTONIA_BIN`, or the one in the target folder (release before debug).
+
+mod compare;
+mod mpi;
+mod process;
+mod program;
+mod recording;
+
+pub use compare::Normal;
+pub use mpi::{Family, Mpi};
+pub use process::{Outcome, Process};
+pub use program::{Language, Program};
+pub use recording::{Call, Completion, Recording, own_lines, record, sintonia};
+
+use std::path::{Path, PathBuf};
+
+/// The folder this crate lives in.
+pub fn tests_dir() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The root of the workspace.
+pub fn workspace() -> &'static Path {
+    tests_dir().parent().expect("tests/ lies in the workspace")
+}
+
+/// Cargo's target folder: where the test program itself was built.
+pub fn target_dir() -> PathBuf {
+    let exe = std::env::current_exe().expect("a test knows its own path");
+    let marked = exe.ancestors().find(|folder| folder.join("CACHEDIR.TAG").is_file());
+    marked.map_or_else(|| workspace().join("target"), Path::to_path_buf)
+}
+
+/// A fresh folder that goes away with its owner.
+pub fn fresh_dir() -> tempfile::TempDir {
+    tempfile::Builder::new().prefix("sintonia-test-").tempdir().expect("a temporary folder")
+}
+
+/// The program of that name (`c/001_send_modes`) recorded on every library that can run it, each given to `check`.
+///
+/// All libraries are tried before the test fails, so that one run shows which of them are affected.
+pub fn on_every_mpi(name: &str, check: impl Fn(&Mpi, &Program, &Recording)) {
+    let program = Program::named(name);
+    for_every_mpi(|mpi| match program.build(mpi) {
+        Err(reason) => println!("{}: {name} skipped: {reason}", mpi.name),
+        Ok(_) => {
+            let recording = Recording::of(mpi, &program, &[]);
+            check(mpi, &program, &recording);
+        }
+    });
+}
+
+/// `check` for every library; fails at the end, with the names of all libraries for which it failed.
+pub fn for_every_mpi(check: impl Fn(&Mpi)) {
+    let mut failed = Vec::new();
+    for mpi in Mpi::available() {
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| check(mpi)));
+        if outcome.is_err() {
+            println!("^ {}", mpi.name);
+            failed.push(mpi.name);
+        }
+    }
+    assert!(failed.is_empty(), "failed with: {}", failed.join(", "));
+}
