@@ -27,8 +27,8 @@ impl Normal {
         let (printed, notice) = without_notice(&outcome.stdout);
         said.extend(notice);
         let folder = folder.display().to_string();
-        // Open MPI's launcher complains of itself when a rank ends in the middle of a message to it
-        said.retain(|line| !line.contains("ORTE_ERROR_LOG"));
+        // Open MPI's launchers complain of themselves when a rank ends in the middle of a message to them
+        said.retain(|line| !line.contains("ORTE_ERROR_LOG") && !line.contains("PMIX ERROR"));
         let stderr = said.iter().map(|line| without_numbers(&line.replace(&folder, "FOLDER"))).collect();
         Normal { status: outcome.status, stdout: printed, stderr }
     }

@@ -1,10 +1,12 @@
 //! A test program: what its first comment says of it, and how it is built.
 //!
 //! The first comment tells what the program exercises and what its record must show, then, one per line:
-//! `ranks: 3`, `needs: MPI_Psend_init` (skipped where the library has no such function), `status: 7` or `status: failure`
-//! (of the run, 0 unless told), `except: mpich (reason)` (libraries where even the bare program fails), `args: ...` (`{soname}` is the library's), `stdin: ...`, `compile: flags`,
-//! `plugin: file` (built with MPI, its path is the macro PLUGIN), `library: file` (built without MPI and linked),
-//! `link: none` (not linked with MPI).
+//! - `ranks: 3` (2 unless told), `args: ...` (`{soname}` is the library's), `stdin: ...`;
+//! - `status: 7` or `status: failure`, of the run (0 unless told);
+//! - `needs: MPI_Psend_init`, skipped where the library has no such function; `except: mpich (reason)`, skipped where even
+//!   the bare program fails;
+//! - `compile: flags`; `link: none`, not linked with MPI; `plugin: file`, built with MPI, its path is the macro PLUGIN;
+//!   `library: file`, built without MPI and linked.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

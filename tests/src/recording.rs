@@ -26,12 +26,24 @@ pub fn record(output: &Path, options: &[&str], command: Vec<String>) -> Vec<Stri
     words
 }
 
-/// Splits what Sintonia itself said (lines that begin with its name, or are JSON) from what the program said.
+/// Splits what Sintonia itself said (after its name, or as JSON) from what the program and its launcher said.
 pub fn own_lines(stderr: &str) -> (Vec<String>, Vec<String>) {
-    let own = |line: &&str| line.starts_with("sintonia: ") || line.starts_with("{\"");
-    let (own, other): (Vec<&str>, Vec<&str>) = stderr.lines().partition(own);
-    let strings = |lines: Vec<&str>| lines.into_iter().map(String::from).collect();
-    (strings(own), strings(other))
+    let (mut own, mut other) = (Vec::new(), Vec::new());
+    for line in stderr.lines() {
+        // a launcher may leave its last line without an end
+        let (before, after) = line.split_at(line.find("sintonia: ").unwrap_or(line.len()));
+        if line.starts_with("{\"") {
+            own.push(line.to_string());
+            continue;
+        }
+        if after.is_empty() || !before.trim().is_empty() {
+            other.push(before.to_string());
+        }
+        if !after.is_empty() {
+            own.push(after.to_string());
+        }
+    }
+    (own, other)
 }
 
 /// One run of a program under `sintonia record`, and its recording.

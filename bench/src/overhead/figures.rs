@@ -94,12 +94,12 @@ impl Side {
     /// The figures of some rounds; the first tool is none.
     pub fn of(measured: Rounds, absent: Vec<Absent>) -> Side {
         let Rounds { tools, samples } = measured;
-        let bare = |read: &dyn Fn(&Sample) -> Option<f64>| Spread::of(samples.iter().filter_map(|round| read(&round[0])));
+        let bare = |read: &dyn Fn(&Sample) -> Option<f64>| Spread::of(samples.iter().filter_map(|round| read(round[0].as_ref()?)));
         let clocks: BTreeMap<_, _> =
             CLOCKS.iter().filter_map(|name| Some((*name, bare(&|sample| Some(sample.calls.cases.get(*name)?.least))?))).collect();
         let allowance_ns = 4.0 * clocks.values().map(|clock| clock.median).fold(f64::INFINITY, f64::min);
         Side {
-            library: samples.first().map_or(String::new(), |round| round[0].calls.library.clone()),
+            library: samples.iter().find_map(|round| Some(round[0].as_ref()?.calls.library.clone())).unwrap_or_default(),
             bare: CASES.iter().filter_map(|case| Some((case.name, bare(&|sample| case.of(sample, case.figure))?))).collect(),
             tools: tools.iter().enumerate().skip(1).map(|(number, tool)| Measured::of(tool, number, &samples, allowance_ns)).collect(),
             clocks,
@@ -110,13 +110,13 @@ impl Side {
 }
 
 impl Measured {
-    fn of(tool: &Tool, number: usize, samples: &[Vec<Sample>], allowance_ns: f64) -> Measured {
+    fn of(tool: &Tool, number: usize, samples: &[Vec<Option<Sample>>], allowance_ns: f64) -> Measured {
         let added = |case: &'static Case| {
             let ns = case.added(samples, number, case.figure)?;
             let mean_ns = case.added(samples, number, |batches| batches.mean)?;
             Some((case.name, Added { ns, ratio: ns.median / (allowance_ns * case.calls), mean_ns }))
         };
-        let last = samples.last().map(|round| &round[number]);
+        let last = samples.iter().rev().find_map(|round| round[number].as_ref());
         let (bytes_on_disk, calls) = last.map_or((0, 0), |sample| (sample.bytes_on_disk, sample.calls.calls));
         Measured {
             name: tool.name.clone(),
@@ -134,7 +134,8 @@ impl Case {
         (self.read)(sample).cases.get(self.name).map(figure)
     }
 
-    fn added(&self, samples: &[Vec<Sample>], number: usize, figure: fn(&Batches) -> f64) -> Option<Spread> {
-        Spread::of(samples.iter().filter_map(|round| Some(self.of(&round[number], figure)? - self.of(&round[0], figure)?)))
+    fn added(&self, samples: &[Vec<Option<Sample>>], number: usize, figure: fn(&Batches) -> f64) -> Option<Spread> {
+        let cost = |sample: &Option<Sample>| self.of(sample.as_ref()?, figure);
+        Spread::of(samples.iter().filter_map(|round| Some(cost(&round[number])? - cost(&round[0])?)))
     }
 }

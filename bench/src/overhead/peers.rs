@@ -68,7 +68,7 @@ fn scorep(search: &Search, mpi: &Mpi) -> Found {
 
 fn tau(search: &Search, mpi: &Mpi) -> Found {
     let program = search.program("tau", "tau_exec")?.display().to_string();
-    if let Ok(library) = search.library("tau", "libTAU.so") {
+    if let Ok(library) = search.library("tau", "libTAUsh-mpi.so") {
         fitting(mpi, library)?;
     }
     // By default it stops measuring a call that is short and frequent.

@@ -18,8 +18,8 @@ const LIMIT: &str = "300";
 /// What was measured with one MPI library.
 pub struct Rounds {
     pub tools: Vec<Tool>,
-    /// By round and tool.
-    pub samples: Vec<Vec<Sample>>,
+    /// By round and tool; none where the run failed.
+    pub samples: Vec<Vec<Option<Sample>>>,
 }
 
 /// One tool in one round.
@@ -77,11 +77,17 @@ impl Bench<'_> {
         Ok(working)
     }
 
-    fn round(&self, tools: &[Tool], order: &[usize]) -> Result<Vec<Sample>, Error> {
-        let mut samples: Vec<(usize, Sample)> =
-            order.iter().map(|number| Ok((*number, self.sample(&tools[*number])?))).collect::<Result<_, Error>>()?;
-        samples.sort_by_key(|(number, _)| *number);
-        Ok(samples.into_iter().map(|(_, sample)| sample).collect())
+    fn round(&self, tools: &[Tool], order: &[usize]) -> Result<Vec<Option<Sample>>, Error> {
+        let mut samples: Vec<Option<Sample>> = tools.iter().map(|_| None).collect();
+        for &number in order {
+            match self.sample(&tools[number]) {
+                Ok(sample) => samples[number] = Some(sample),
+                // It worked when it was tried, so the other rounds can tell.
+                Err(error @ Error::Failed { .. }) => eprintln!("left out of this round: {error}"),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(samples)
     }
 
     fn sample(&self, tool: &Tool) -> Result<Sample, Error> {

@@ -3,8 +3,8 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// How far below a peer's folder its files may lie: `tau/x86_64/lib/shared-mpi/libTAU.so`.
-const DEPTH: usize = 4;
+/// How far below a peer's folder its files may lie: `tau/x86_64/lib/libTAUsh-mpi.so`.
+const DEPTH: usize = 3;
 
 /// Where to look.
 pub struct Search {

@@ -34,7 +34,9 @@ pub struct Summary {
     pub elapsed_s: f64,
     /// How many MPI calls all ranks made.
     pub calls: u64,
-    /// How well the time was used; `None` if nobody computed.
+    /// Seconds of that from the moment the first rank left MPI_Init to the moment the last one entered MPI_Finalize.
+    pub work_s: f64,
+    /// How well the time between MPI_Init and MPI_Finalize was used; `None` if nobody computed.
     pub efficiency: Option<Efficiency>,
     /// Seconds in MPI over the ranks.
     pub mpi_s: Spread,
@@ -92,6 +94,10 @@ pub struct RankTime {
     pub mpi_s: f64,
     /// Seconds outside MPI.
     pub outside_s: f64,
+    /// Seconds in MPI_Init, part of those in MPI.
+    pub init_s: f64,
+    /// Seconds in MPI_Finalize, part of those in MPI.
+    pub finalize_s: f64,
     /// How many MPI calls it made.
     pub calls: u64,
 }
@@ -192,7 +198,8 @@ impl Summary {
 
     fn new(recording: &Recording, per_rank: Vec<RankTime>, tally: Tally) -> Summary {
         let header = &recording.header;
-        let elapsed_s = elapsed_s(&header.ranks);
+        let elapsed_s = elapsed_s(header.ranks.iter().map(|r| (r.begin_ns, r.end_ns)));
+        let work_s = elapsed_s_of_work(&header.ranks, &per_rank);
         let outside: Vec<f64> = per_rank.iter().map(|r| r.outside_s).collect();
         let place = |site| Place::of(recording.site(site));
         let incomplete: Vec<IncompleteRank> =
@@ -207,7 +214,8 @@ impl Summary {
             mpi: header.mpi.clone(),
             elapsed_s,
             calls: per_rank.iter().map(|r| r.calls).sum(),
-            efficiency: Efficiency::new(&outside, elapsed_s),
+            work_s,
+            efficiency: Efficiency::new(&outside, work_s),
             mpi_s: Spread::of(per_rank.iter().map(|r| r.mpi_s)),
             outside_s: Spread::of(outside.into_iter()),
             per_rank,
@@ -234,6 +242,8 @@ impl RankTime {
             host: header.hosts.get(rank.host as usize).cloned().unwrap_or_default(),
             mpi_s: seconds(activity.time.mpi_ns),
             outside_s: seconds(activity.time.outside_ns),
+            init_s: seconds(activity.time.init_ns),
+            finalize_s: seconds(activity.time.finalize_ns),
             calls: tally.sites.values().map(|sum| sum.calls).sum(),
         }
     }
@@ -254,10 +264,20 @@ fn seconds(nanoseconds: u64) -> f64 {
     nanoseconds as f64 / 1e9
 }
 
-fn elapsed_s(ranks: &[Rank]) -> f64 {
-    let begin = ranks.iter().map(|r| r.begin_ns).min().unwrap_or(0);
-    let end = ranks.iter().map(|r| r.end_ns).max().unwrap_or(0);
-    seconds(u64::try_from(end - begin).unwrap_or(0))
+/// Seconds from the first of some beginnings to the last of the ends, both in nanoseconds.
+fn elapsed_s(spans: impl Iterator<Item = (i64, i64)>) -> f64 {
+    let whole = spans.reduce(|(begin, end), (b, e)| (begin.min(b), end.max(e)));
+    whole.map_or(0.0, |(begin, end)| seconds(u64::try_from(end - begin).unwrap_or(0)))
+}
+
+/// The same between MPI_Init and MPI_Finalize: starting and ending MPI is no part of what a program does, but can take longer.
+fn elapsed_s_of_work(ranks: &[Rank], times: &[RankTime]) -> f64 {
+    let nanoseconds = |seconds: f64| (seconds * 1e9) as i64;
+    let spans = ranks.iter().filter_map(|rank| {
+        let time = times.iter().find(|time| time.rank == rank.rank)?;
+        Some((rank.begin_ns + nanoseconds(time.init_s), rank.end_ns - nanoseconds(time.finalize_s)))
+    });
+    elapsed_s(spans)
 }
 
 /// Sums under the names that people see, most time first.

@@ -6,8 +6,10 @@
 
 mod abi;
 mod function;
+mod load;
 mod symbol;
 
 pub use abi::{Abi, Layout};
 pub use function::{FUNCTIONS, Function, Mode, Operation, Pattern, Role, Slots};
+pub use load::library_version;
 pub use symbol::{Family, Symbol};

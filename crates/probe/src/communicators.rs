@@ -22,6 +22,8 @@ pub struct Communicator {
     pub id: u32,
     /// The rank of this process in it.
     pub rank: i32,
+    /// The size of its group (of the local one, where it joins two).
+    pub size: i32,
     /// How many processes the operations on it reach: its size, or that of the other group of an intercommunicator.
     pub peers: i32,
     /// Whether it joins two groups.
@@ -32,7 +34,8 @@ pub struct Communicator {
     pub destinations: i32,
 }
 
-const UNKNOWN: Communicator = Communicator { handle: 0, id: NO_OBJECT, rank: 0, peers: 0, between: false, sources: 0, destinations: 0 };
+const UNKNOWN: Communicator =
+    Communicator { handle: 0, id: NO_OBJECT, rank: 0, size: 0, peers: 0, between: false, sources: 0, destinations: 0 };
 
 /// Counts freed communicators: a freed handle can come back as another communicator.
 static FREED: AtomicU32 = AtomicU32::new(0);
@@ -241,7 +244,7 @@ impl Registry {
         let id = self.next_id();
         let between = remote_size.is_some();
         let (sources, destinations) = if between { (0, 0) } else { library.neighbors(handle, rank) };
-        let communicator = Communicator { handle, id, rank, peers: remote_size.unwrap_or(size), between, sources, destinations };
+        let communicator = Communicator { handle, id, rank, size, peers: remote_size.unwrap_or(size), between, sources, destinations };
         self.communicators.insert(handle, communicator);
         process::define(&Definition::Communicator(LocalCommunicator {
             id,

@@ -36,6 +36,10 @@ pub struct Time {
     pub mpi_ns: u64,
     /// Nanoseconds outside MPI, between the first moment of the recording and the last.
     pub outside_ns: u64,
+    /// Nanoseconds in `MPI_Init`, part of `mpi_ns`.
+    pub init_ns: u64,
+    /// Nanoseconds in `MPI_Finalize`, part of `mpi_ns`.
+    pub finalize_ns: u64,
 }
 
 impl Activity {
@@ -51,7 +55,9 @@ impl Activity {
             _ => totals.iter().map(|(_, t)| t.nanoseconds).sum(),
         };
         let started = if starts { started(&tables) } else { Vec::new() };
-        Ok(Activity { rank: rank.rank, totals, started, time: Time::new(rank, mpi_ns) })
+        let within = |role: Role| totals.iter().filter(|(shape, _)| shape.operation.role() == role).map(|(_, t)| t.nanoseconds).sum();
+        let time = Time { init_ns: within(Role::Init), finalize_ns: within(Role::Finalize), ..Time::new(rank, mpi_ns) };
+        Ok(Activity { rank: rank.rank, totals, started, time })
     }
 
     /// The calls that moved data: those that came back without error, persistent operations as often as they were started.
@@ -83,7 +89,7 @@ impl Time {
     fn new(rank: &Rank, mpi_ns: u64) -> Time {
         let all = u64::try_from(rank.end_ns - rank.begin_ns).unwrap_or(0);
         let mpi_ns = mpi_ns.min(all);
-        Time { mpi_ns, outside_ns: all - mpi_ns }
+        Time { mpi_ns, outside_ns: all - mpi_ns, ..Time::default() }
     }
 }
 
@@ -173,8 +179,8 @@ mod tests {
     #[test]
     fn time_outside_mpi_is_what_is_left() {
         let rank = Rank { begin_ns: 100, end_ns: 1100, ..Rank::default() };
-        assert_eq!(Time::new(&rank, 300), Time { mpi_ns: 300, outside_ns: 700 });
-        assert_eq!(Time::new(&rank, 5000), Time { mpi_ns: 1000, outside_ns: 0 });
+        assert_eq!(Time::new(&rank, 300), Time { mpi_ns: 300, outside_ns: 700, ..Time::default() });
+        assert_eq!(Time::new(&rank, 5000), Time { mpi_ns: 1000, ..Time::default() });
         assert_eq!(Time::new(&Rank { begin_ns: 5, ..Rank::default() }, 1), Time::default());
     }
 }

@@ -41,6 +41,6 @@ fn the_time_of_a_rank_is_that_of_the_thread_that_started_mpi() {
     let folder = sample::threads();
     let recording = Recording::open(folder.path()).unwrap();
     let activity = Activity::read(&recording, &recording.header.ranks[0]).unwrap();
-    assert_eq!(activity.time, Time { mpi_ns: 2_000_000_000, outside_ns: 8_000_000_000 });
+    assert_eq!(activity.time, Time { mpi_ns: 2_000_000_000, outside_ns: 8_000_000_000, ..Time::default() });
     assert_eq!(activity.totals.iter().map(|(_, totals)| totals.calls).sum::<u64>(), 3);
 }

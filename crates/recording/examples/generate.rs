@@ -20,8 +20,10 @@ fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let changing = argument(3, "loop") == "changing";
     let folder = Path::new(&folder);
     std::fs::create_dir_all(folder)?;
-    let written: Vec<(Rank, Written)> =
-        (0..ranks).into_par_iter().map(|rank| write_rank(folder, rank, ranks, calls / u64::from(ranks), changing)).collect::<Result<_, _>>()?;
+    let written: Vec<(Rank, Written)> = (0..ranks)
+        .into_par_iter()
+        .map(|rank| write_rank(folder, rank, ranks, calls / u64::from(ranks), changing))
+        .collect::<Result<_, _>>()?;
     let (all, bytes) = written.iter().fold((0, 0), |(calls, bytes), (_, w)| (calls + w.calls, bytes + w.bytes));
     header(ranks, written.into_iter().map(|(rank, _)| rank).collect()).write(folder)?;
     println!("{all} calls in {bytes} bytes: {:.2} bytes per call", bytes as f64 / all as f64);
@@ -62,7 +64,8 @@ fn write_rank(folder: &Path, rank: u32, ranks: u32, calls: u64, changing: bool) 
     }
     let clock = Clock { origin_ticks: 1_000_000, origin_ns: 0.0, ns_per_tick: 0.4 };
     let written = writer.finish()?;
-    let rank = Rank { rank, calls: written.calls, threads: 1, end_ns: clock.nanoseconds(now), end: End::Finalized, clock, ..Rank::default() };
+    let rank =
+        Rank { rank, calls: written.calls, threads: 1, end_ns: clock.nanoseconds(now), end: End::Finalized, clock, ..Rank::default() };
     Ok((rank, written))
 }
 

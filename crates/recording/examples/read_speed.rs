@@ -13,10 +13,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     let calls: u64 = recording.header.ranks.iter().map(|rank| rank.calls).sum();
     println!("{calls} calls, {:.2} bytes per call", bytes as f64 / calls as f64);
     measure("into tables", calls, || {
-        recording.header.ranks.iter().try_fold(0, |sum, rank| Ok(sum + recording.tables(rank.rank)?.iter().map(|t| t.len() as u64).sum::<u64>()))
+        recording
+            .header
+            .ranks
+            .iter()
+            .try_fold(0, |sum, rank| Ok(sum + recording.tables(rank.rank)?.iter().map(|t| t.len() as u64).sum::<u64>()))
     })?;
     measure("into totals", calls, || {
-        recording.header.ranks.iter().try_fold(0, |sum, rank| Ok(sum + recording.totals(rank.rank)?.iter().map(|(_, t)| t.calls).sum::<u64>()))
+        recording
+            .header
+            .ranks
+            .iter()
+            .try_fold(0, |sum, rank| Ok(sum + recording.totals(rank.rank)?.iter().map(|(_, t)| t.calls).sum::<u64>()))
     })?;
     Ok(())
 }
@@ -27,7 +35,11 @@ fn measure(what: &str, calls: u64, read: impl Fn() -> Result<u64, sintonia_recor
     let (seconds, processor) = (begin.elapsed().as_secs_f64(), processor_seconds()? - processor);
     assert_eq!(found, calls, "every call is read");
     let speed = |seconds: f64| calls as f64 / seconds / 1e6;
-    println!("{what}: {:.1} million calls per second of processor time, {:.1} per second of elapsed time", speed(processor), speed(seconds));
+    println!(
+        "{what}: {:.1} million calls per second of processor time, {:.1} per second of elapsed time",
+        speed(processor),
+        speed(seconds)
+    );
     Ok(())
 }
 

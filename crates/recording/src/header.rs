@@ -162,7 +162,7 @@ impl Line {
     pub fn nanoseconds(self, ticks: u64) -> i64 {
         let ticks = i128::from(ticks.wrapping_sub(self.origin_ticks) as i64);
         let half = 1 << (Line::FRACTION - 1);
-        self.origin_ns.wrapping_add((ticks * i128::from(self.slope) + half >> Line::FRACTION) as i64)
+        self.origin_ns.wrapping_add(((ticks * i128::from(self.slope) + half) >> Line::FRACTION) as i64)
     }
 }
 

@@ -16,6 +16,9 @@ use crate::sealed::{self, Blocks, Fault, Merge, Operations};
 use crate::table::{CallTable, Shape, Totals};
 use crate::totals::Summary;
 
+/// More processes than any machine runs: a header that claims more is damaged.
+const MOST_RANKS: usize = 1 << 24;
+
 /// A recording.
 pub struct Recording {
     /// Everything about it except the calls.
@@ -144,13 +147,15 @@ impl Recording {
             let _ = self.count(rank);
         });
         let faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
-        let why = |number: u32| match self.header.rank(number) {
+        let known: BTreeMap<u32, &Rank> = self.header.ranks.iter().map(|rank| (rank.rank, rank)).collect();
+        let why = |number: u32| match known.get(&number) {
             None => Some(Incomplete::Absent),
             Some(rank) if rank.damaged_blocks > 0 => Some(Incomplete::Damaged(rank.damaged_blocks)),
             Some(rank) if rank.end == End::CutShort => Some(Incomplete::CutShort),
             Some(_) => None,
         };
-        (0..self.header.size as u32).filter_map(|rank| Some((rank, faults.get(&rank).copied().or_else(|| why(rank))?))).collect()
+        let size = self.header.size.min(MOST_RANKS) as u32;
+        (0..size).filter_map(|rank| Some((rank, faults.get(&rank).copied().or_else(|| why(rank))?))).collect()
     }
 
     /// The members of a communicator, as ranks of the recording in their order; empty if there is no such communicator.

@@ -67,17 +67,14 @@ fn a_changed_bit_costs_one_block_or_the_end_of_the_file() {
     let folder = recorded();
     let whole = fs::read(rank_file(folder.path())).unwrap();
     let all = calls(&Recording::open(folder.path()).unwrap(), 0);
-    for bit in 8 * 12..8 * whole.len() {
-        // The rank in the file's header is for people; nothing depends on it.
-        if bit / 8 < 16 {
-            continue;
-        }
+    // The header of the file is left alone: its rank is for people, and another format is not damage.
+    for bit in (8 * 16..8 * whole.len()).step_by(13) {
         let mut changed = whole.clone();
         changed[bit / 8] ^= 1 << (bit % 8);
         fs::write(rank_file(folder.path()), &changed).unwrap();
         let recording = Recording::open(folder.path()).unwrap();
         let found = calls(&recording, 0);
-        assert!(found.len() < all.len() && found.len() % 50 == 0, "bit {bit}: {} calls", found.len());
+        assert!(found.len() < all.len() && found.len().is_multiple_of(50), "bit {bit}: {} calls", found.len());
         assert!(found.iter().all(|call| all.contains(call)), "bit {bit}");
         let why = recording.incomplete_ranks();
         assert!(matches!(why[..], [(0, Incomplete::FileDamaged(_) | Incomplete::FileCut(_))]), "bit {bit}: {why:?}");
@@ -164,7 +161,7 @@ fn any_bytes_in_the_header_are_refused_or_read_but_never_panic() {
     header.write(folder.path()).unwrap();
     let whole = fs::read(&path).unwrap();
     let mut random = Random(9);
-    for _ in 0..2000 {
+    for _ in 0..500 {
         let mut changed = whole.clone();
         let place = random.below(changed.len() as u64) as usize;
         changed[place] = b"0123456789-,:[]{}\"ax"[random.below(20) as usize];
@@ -174,7 +171,7 @@ fn any_bytes_in_the_header_are_refused_or_read_but_never_panic() {
             for rank in 0..2 {
                 let _ = (recording.tables(rank), recording.totals(rank));
             }
-            let _ = (recording.members(0), recording.remote(0), recording.site(0), recording.header.size < 1000 && recording.incomplete_ranks().is_empty());
+            let _ = (recording.members(0), recording.remote(0), recording.site(0), recording.incomplete_ranks());
         }
     }
 }

@@ -77,7 +77,8 @@ fn what_was_called_is_what_is_read() {
 #[test]
 fn the_header_tells_of_the_run() {
     let folder = tempfile::tempdir().unwrap();
-    let run = Run { command: vec!["mpirun".into(), "./a".into()], started_s: 12.5, parameters: [("n".into(), 4.0)].into(), ..Run::default() };
+    let run =
+        Run { command: vec!["mpirun".into(), "./a".into()], started_s: 12.5, parameters: [("n".into(), 4.0)].into(), ..Run::default() };
     run.write(folder.path()).unwrap();
     for rank in 0..3 {
         let mut process = usual("here", 10 + rank as u32, 1, rank, 4, 1000 * rank as u64);

@@ -17,6 +17,9 @@ pub struct Arguments {
     /// The same for programs
     #[arg(long)]
     json: bool,
+    /// Only print what the MPI library in this file says of itself
+    #[arg(long, hide = true, value_name = "FILE")]
+    library: Option<PathBuf>,
 }
 
 /// Everything that is found.
@@ -54,6 +57,11 @@ struct System {
 
 /// Runs the verb.
 pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
+    if let Some(path) = arguments.library {
+        let version = sintonia_mpi::library_version(&path).ok_or_else(|| Error::Other(format!("{} is no MPI library", path.display())))?;
+        output::to_stdout(|out| writeln!(out, "{version}"))?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let findings = Findings::gather();
     output::to_stdout(|out| if arguments.json { writeln!(out, "{}", serde_json::json!(findings)) } else { findings.show(out) })?;
     Ok(ExitCode::SUCCESS)

@@ -35,10 +35,10 @@ fn the_report_fits_on_a_screen() {
 run.sin: mpirun -n 5 ./main, n = 4096
 5 ranks on 2 hosts (clocks within 2.00 us), Open MPI 4.1.4: 10.0 s, 21 MPI calls, exit status 137
 
-Efficiency
-  parallel         54 %   of the ranks' time is computation; the product of the two below
+Efficiency, over the 8.00 s between MPI_Init and MPI_Finalize
+  parallel         67 %   of the ranks' time is computation; the product of the two below
   load balance     77 %   how evenly it is shared; less means some ranks have more to compute
-  communication    70 %   what MPI leaves to the busiest rank; less means waiting or much data
+  communication    88 %   what MPI leaves to the busiest rank; less means waiting or much data
 
 Time of a rank         least      mean      most  imbalance
   in MPI              3.00 s    4.12 s    5.50 s       33 %

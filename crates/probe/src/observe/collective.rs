@@ -81,13 +81,14 @@ pub fn bytes(call: &mut Call, pattern: Pattern, communicator: &Communicator) -> 
             (if in_place { received } else { typed_sum(call, s.send_count, s.send_type, peers) }, received)
         }
         Pattern::ReduceScatter => {
+            // Between two groups, too, the counts are those of the own group.
             let size = call.datatype_size(s.send_type);
-            let own = communicator.rank.max(0) as usize;
-            (call.sum(s.recv_count, peers) * size, if communicator.between { 0 } else { call.count_at(s.recv_count, own) * size })
+            let (members, own) = (communicator.size.max(0) as usize, communicator.rank.max(0) as usize);
+            (call.sum(s.recv_count, members) * size, call.count_at(s.recv_count, own) * size)
         }
         Pattern::ReduceScatterBlock => {
             let one = call.bytes(s.recv_count, s.send_type);
-            (one * count, one)
+            (one * communicator.size.max(0) as u64, one)
         }
         _ => neighbor_bytes(call, pattern, communicator),
     }

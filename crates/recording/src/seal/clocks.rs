@@ -64,7 +64,12 @@ impl Alignment {
 
     /// First this one, then another.
     fn then(&self, next: &Alignment) -> Alignment {
-        Alignment { at: self.at, reference: next.reference(self.reference), rate: self.rate * next.rate, error_s: self.error_s + next.error_s }
+        Alignment {
+            at: self.at,
+            reference: next.reference(self.reference),
+            rate: self.rate * next.rate,
+            error_s: self.error_s + next.error_s,
+        }
     }
 }
 
@@ -119,7 +124,8 @@ pub struct Aligned {
 /// Aligns the clocks of the processes of one recording; time begins when the first of them makes its first call.
 pub fn align(hosts: &HostClocks, members: &[Member]) -> Aligned {
     let (alignments, not_compared) = align_hosts(hosts, members);
-    let reference = |member: &Member, ticks: u64| alignments[member.process().host.as_str()].reference(hosts.monotonic(member.process(), ticks));
+    let reference =
+        |member: &Member, ticks: u64| alignments[member.process().host.as_str()].reference(hosts.monotonic(member.process(), ticks));
     let zero = members.iter().map(|member| reference(member, member.left.span().0)).min().unwrap_or(0);
     // Ranks that share a clock share its origin too: then the same tick is the same moment on all of them.
     let mut origins: HashMap<ClockKey, u64> = HashMap::new();
@@ -192,7 +198,9 @@ fn measured(hosts: &HostClocks, members: &[&Member], host: &str) -> Option<Align
     let here = members.iter().filter(|member| member.process().host == host);
     let mut points: Vec<(i64, i64, i64)> = here
         .clone()
-        .flat_map(|member| member.process().offsets.iter().map(|o| (hosts.monotonic(member.process(), o.ticks), o.reference_ns, o.error_ns)))
+        .flat_map(|member| {
+            member.process().offsets.iter().map(|o| (hosts.monotonic(member.process(), o.ticks), o.reference_ns, o.error_ns))
+        })
         .collect();
     points.sort_unstable();
     let (begin, end) = (points.first()?.0, points.last()?.0);
@@ -217,4 +225,98 @@ fn by_time_of_day(hosts: &HostClocks, alignments: &HashMap<&str, Alignment>, hos
     let to_other = hosts.to_1970(host).wrapping_sub(hosts.to_1970(other));
     let shift = Alignment { at: 0, reference: to_other, rate: 1.0, error_s: NOT_COMPARED_S };
     shift.then(alignment)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::definitions::{ClockOffset, ClockReading};
+    use crate::seal::left::Left;
+
+    const EPOCH: u64 = 1_700_000_000_000_000_000;
+
+    /// A process whose ticks are half nanoseconds of a monotonic clock that is `ahead` of that of rank 0, with calls from 1000 to 3000.
+    fn process(host: &str, ahead: u64, offsets: &[(u64, i64, i64)]) -> Left {
+        let reading = |ticks: u64| ClockReading { ticks, monotonic_ns: ticks / 2 + ahead, realtime_ns: EPOCH + ticks / 2 };
+        let offset = |(ticks, reference_ns, error_ns): &(u64, i64, i64)| ClockOffset {
+            ticks: *ticks,
+            reference_ns: *reference_ns,
+            error_ns: *error_ns,
+        };
+        let mut left = Left::look_through(Process {
+            host: host.into(),
+            time_stamp_counter: true,
+            readings: vec![reading(0), reading(2_000_000_000)],
+            offsets: offsets.iter().map(offset).collect(),
+            ..Process::default()
+        })
+        .unwrap();
+        left.survey = Survey { first: Some(1000), last: 3000, ..Survey::default() };
+        left
+    }
+
+    fn aligned(left: &[Left]) -> Aligned {
+        let members: Vec<Member> = (0..left.len() as u32)
+            .map(|rank| Member { rank, world: 0, first: 0, size: left.len() as u32, left: &left[rank as usize] })
+            .collect();
+        align(&HostClocks::new(left.iter().map(|left| (&left.process, &left.survey))), &members)
+    }
+
+    #[test]
+    fn ranks_of_one_host_share_one_clock_without_error() {
+        let mut left = [process("a", 0, &[]), process("a", 0, &[])];
+        left[1].survey.first = Some(400);
+        let aligned = aligned(&left);
+        assert_eq!(aligned.clocks[0], aligned.clocks[1]);
+        assert_eq!((aligned.clocks[0].nanoseconds(400), aligned.clocks[0].nanoseconds(1000)), (0, 300));
+        assert_eq!((aligned.error_s, aligned.not_compared.len()), (0.0, 0));
+    }
+
+    #[test]
+    fn the_rate_comes_from_the_readings_that_are_furthest_apart() {
+        let readings = [(5000, 50_000), (1000, 10_000), (1001, 10_500)];
+        assert_eq!(HostLine::through(readings.into_iter()), HostLine { ticks: 1000, monotonic_ns: 10_000, ns_per_tick: 10.0 });
+        assert_eq!(HostLine::through([(7, 9)].into_iter()).ns_per_tick, 1.0);
+        assert_eq!(HostLine::through(std::iter::empty()).ns_per_tick, 1.0);
+    }
+
+    #[test]
+    fn hosts_are_aligned_by_what_they_measured_at_start_and_end() {
+        // The clock of b is a million ahead and loses ten parts in a million against that of a.
+        let start = (2000, 1000, 300);
+        let end = (2_000_000_000, 1_000_010_000, 200);
+        let worse = (2_000_000_100, 5_000_000_000, 90_000);
+        let left = [process("a", 0, &[]), process("b", 1_000_000, &[start, end, worse])];
+        let aligned = aligned(&left);
+        assert_eq!(aligned.error_s, 300e-9);
+        let clock = &aligned.clocks[1];
+        assert_eq!((clock.nanoseconds(2000), clock.nanoseconds(2_000_000_000)), (500, 1_000_009_500));
+        assert_eq!(aligned.clocks[0].nanoseconds(2000), 500);
+    }
+
+    #[test]
+    fn one_measurement_aligns_but_says_how_far_clocks_may_drift() {
+        let mut left = [process("a", 0, &[]), process("b", 777, &[(1000, 500, 100)])];
+        left[1].survey.last = 1000 + 2_000_000_000;
+        let aligned = aligned(&left);
+        assert_eq!(aligned.clocks[1].nanoseconds(1000), 0);
+        assert!((aligned.error_s - (100e-9 + DRIFT)).abs() < 1e-9, "{}", aligned.error_s);
+    }
+
+    #[test]
+    fn hosts_that_were_never_compared_are_aligned_by_the_time_of_day() {
+        let aligned = aligned(&[process("a", 0, &[]), process("b", 5_000_000, &[])]);
+        assert_eq!((aligned.clocks[0].nanoseconds(1000), aligned.clocks[1].nanoseconds(1000)), (0, 0));
+        assert_eq!((aligned.error_s, aligned.not_compared), (NOT_COMPARED_S, vec!["b".to_owned()]));
+    }
+
+    #[test]
+    fn a_missing_rank_0_does_not_keep_the_others_from_being_aligned() {
+        let mut left = [process("a", 0, &[]), process("b", 1_000_000, &[(1000, 500, 10), (2_000_000_000, 1_000_000_000, 10)])];
+        left.rotate_left(1);
+        let members: Vec<Member> = (0..2).map(|n| Member { rank: n + 1, world: 0, first: 0, size: 3, left: &left[n as usize] }).collect();
+        let aligned = align(&HostClocks::new(left.iter().map(|left| (&left.process, &left.survey))), &members);
+        assert_eq!((aligned.error_s, aligned.not_compared.len()), (10e-9, 0));
+        assert_eq!((aligned.clocks[0].nanoseconds(1000), aligned.clocks[1].nanoseconds(1000)), (0, 0));
+    }
 }

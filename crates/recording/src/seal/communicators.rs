@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::definitions::{LocalCommunicator, LocalObject, read_ranks, write_ranks};
 use crate::header::{Communicator, Object};
 use crate::raw::OUTSIDE;
+use crate::seal::spawned::{self, Spawn, in_recording};
 use crate::seal::worlds::Member;
 
 /// The communicators, windows and files of a recording.
@@ -41,9 +42,30 @@ pub struct Peers {
 }
 
 impl Peers {
-    fn new(ranks: Vec<i32>) -> Peers {
+    fn new(ranks: impl Iterator<Item = i32>) -> Peers {
+        let ranks: Arc<[i32]> = ranks.collect();
         let plain = ranks.iter().enumerate().all(|(place, rank)| place as i64 == i64::from(*rank));
-        Peers { ranks: ranks.into(), plain }
+        Peers { ranks, plain }
+    }
+
+    fn outside(&self) -> usize {
+        self.ranks.iter().filter(|rank| **rank == OUTSIDE).count()
+    }
+
+    /// The same with the processes of other worlds named, where the communicator it was made from tells who they are.
+    fn named_by(self, parent: &Peers, parent_is_between: bool) -> Peers {
+        let outside = self.outside();
+        if outside == 0 {
+            return self;
+        }
+        // Merging puts one group behind the other, each in its order.
+        if parent_is_between && outside == parent.ranks.len() {
+            let mut others = parent.ranks.iter();
+            return Peers::new(self.ranks.iter().map(|rank| if *rank == OUTSIDE { *others.next().unwrap_or(rank) } else { *rank }));
+        }
+        let agrees = |(own, parent): (&i32, &i32)| *own == OUTSIDE || own == parent;
+        let same = !parent_is_between && self.ranks.len() == parent.ranks.len() && self.ranks.iter().zip(&*parent.ranks).all(agrees);
+        if same { parent.clone() } else { self }
     }
 
     /// The rank in the recording; what is no rank keeps its meaning.
@@ -79,11 +101,12 @@ struct Unifier {
     objects: HashMap<ObjectKey, u32>,
     /// Groups that were read before: most processes tell of the same ones.
     groups: HashMap<(u32, u32, String), Peers>,
+    spawns: Vec<Spawn>,
 }
 
 /// Finds out which communicators, windows and files of these processes are one; the first process's world is the first communicator.
 pub fn unify(members: &[Member]) -> (Unified, Vec<Locals>) {
-    let mut unifier = Unifier::default();
+    let mut unifier = Unifier { spawns: spawned::find(members), ..Unifier::default() };
     let locals = members.iter().map(|member| unifier.add(member)).collect();
     (unifier.unified, locals)
 }
@@ -112,24 +135,47 @@ impl Unifier {
         locals: &Locals,
         seen: &mut HashMap<CommunicatorKey, usize>,
     ) -> Local {
-        let own = self.group(member, &communicator.members);
-        let other = communicator.remote.as_ref().map(|remote| self.group(member, remote));
-        let parent = communicator.parent.and_then(|parent| locals.get(&parent)).map(|parent| parent.number);
+        let parent = communicator.parent.and_then(|parent| locals.get(&parent));
+        let parent_is_between = parent.is_some_and(|parent| self.unified.communicators[parent.number as usize].remote.is_some());
+        let mut made_by = communicator.made_by.as_str();
+        let mut own = self.group(member, &communicator.members);
+        let mut other = communicator.remote.as_ref().map(|remote| self.group(member, remote));
+        match (&other, parent) {
+            (Some(unnamed), _) => {
+                if let Some(named) = self.named_by_spawn(&own, unnamed, locals) {
+                    (made_by, other) = ("MPI_Comm_spawn", Some(named));
+                }
+            }
+            (None, Some(parent)) => own = own.named_by(&parent.peers, parent_is_between),
+            (None, None) => {}
+        }
         let mut groups = (write_ranks(&own.ranks), other.as_ref().map(|other| write_ranks(&other.ranks)));
-        // Each side sees itself first; and where two groups meet, each side knows only its own parent.
+        let parent = parent.map(|parent| parent.number);
         let mut key_parent = parent;
         if let Some(other) = &mut groups.1 {
+            // Each side sees itself first; and where two groups meet, each side knows its own parent only.
             if *other < groups.0 {
                 std::mem::swap(other, &mut groups.0);
             }
-            key_parent = parent.filter(|parent| self.unified.communicators[*parent as usize].remote.is_some());
+            key_parent = parent.filter(|_| parent_is_between);
         }
-        let mut key = CommunicatorKey { parent: key_parent, made_by: communicator.made_by.clone(), groups, occurrence: 0 };
+        let mut key = CommunicatorKey { parent: key_parent, made_by: made_by.to_owned(), groups, occurrence: 0 };
         let occurrence = seen.entry(key.clone()).or_default();
         key.occurrence = *occurrence;
         *occurrence += 1;
-        let number = self.number(key, parent);
-        Local { number, peers: other.unwrap_or(own) }
+        Local { number: self.number(key, parent), peers: other.unwrap_or(own) }
+    }
+
+    /// The other side of a communicator between processes that spawn and those that are spawned.
+    fn named_by_spawn(&self, own: &Peers, other: &Peers, locals: &Locals) -> Option<Peers> {
+        if other.outside() < other.ranks.len().max(1) {
+            return None;
+        }
+        let sides = self.spawns.iter().flat_map(|spawn| [(&spawn.parents, &spawn.children), (&spawn.children, &spawn.parents)]);
+        let fitting = sides.filter(|(here, there)| here[..] == own.ranks[..] && there.len() == other.ranks.len());
+        // A process may spawn several times: it takes them in order.
+        let taken = |there: &[i32]| locals.values().any(|local| local.peers.ranks[..] == *there);
+        fitting.map(|(_, there)| there).find(|there| !taken(there)).map(|there| Peers::new(there.iter().copied()))
     }
 
     fn number(&mut self, key: CommunicatorKey, parent: Option<u32>) -> u32 {
@@ -164,30 +210,23 @@ impl Unifier {
     /// A group of a world as ranks of the recording.
     fn group(&mut self, member: &Member, ranks: &str) -> Peers {
         let key = (member.first, member.size, ranks.to_owned());
-        let known = self.groups.entry(key).or_insert_with(|| {
-            let ranks = read_ranks(ranks).unwrap_or_default().into_iter();
-            let in_recording = |rank: i32| match u32::try_from(rank) {
-                Ok(rank) if rank < member.size => (member.first + rank) as i32,
-                _ => OUTSIDE,
-            };
-            Peers::new(ranks.map(in_recording).collect())
-        });
-        known.clone()
+        let ranks = || Peers::new(in_recording(member, read_ranks(ranks).unwrap_or_default()));
+        self.groups.entry(key).or_insert_with(ranks).clone()
     }
 }
 
 /// The communicators of a process, those that every process has from the start included: parents first, then in the order of making.
 fn in_order(member: &Member) -> Vec<LocalCommunicator> {
-    let from_start = |id: u32, made_by: &str, members: Vec<i32>| LocalCommunicator {
+    let from_start = |id: u32, made_by: &str, members: String| LocalCommunicator {
         id,
         parent: None,
         made_by: made_by.into(),
         sequence: 0,
-        members: write_ranks(&members),
+        members,
         remote: None,
     };
-    let world = from_start(0, "MPI_COMM_WORLD", (0..member.size as i32).collect());
-    let own = from_start(1, "MPI_COMM_SELF", vec![(member.rank - member.first) as i32]);
+    let world = from_start(0, "MPI_COMM_WORLD", format!("0-{}", member.size.saturating_sub(1)));
+    let own = from_start(1, "MPI_COMM_SELF", (member.rank - member.first).to_string());
     let mut all: HashMap<u32, LocalCommunicator> = [(0, world), (1, own)].into();
     all.extend(member.process().communicators.iter().map(|c| (c.id, c.clone())));
     let mut all: Vec<LocalCommunicator> = all.into_values().collect();
@@ -200,4 +239,117 @@ fn in_order(member: &Member) -> Vec<LocalCommunicator> {
     }
     all.sort_by_key(|c| (depths[&c.id], c.sequence, c.id));
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::raw::ANY;
+    use crate::seal::left::Left;
+    use crate::seal::process::Process;
+
+    /// Processes of one world, or of several with the given sizes, and the communicators each of them tells of.
+    fn unified(sizes: &[u32], told: &[Vec<LocalCommunicator>]) -> (Unified, Vec<Locals>) {
+        let left = |communicators: &Vec<LocalCommunicator>| {
+            Left::look_through(Process { communicators: communicators.clone(), ..Process::default() }).unwrap()
+        };
+        let left: Vec<Left> = told.iter().map(left).collect();
+        let mut members = Vec::new();
+        let mut first = 0;
+        for (world, size) in sizes.iter().enumerate() {
+            members.extend((first..first + size).map(|rank| Member { rank, world, first, size: *size, left: &left[rank as usize] }));
+            first += size;
+        }
+        unify(&members)
+    }
+
+    fn made(id: u32, parent: u32, made_by: &str, sequence: u32, members: &str) -> LocalCommunicator {
+        LocalCommunicator { id, parent: Some(parent), made_by: made_by.into(), sequence, members: members.into(), remote: None }
+    }
+
+    fn between(id: u32, parent: Option<u32>, made_by: &str, members: &str, remote: &str) -> LocalCommunicator {
+        let remote = Some(remote.into());
+        LocalCommunicator { id, parent, made_by: made_by.into(), sequence: 0, members: members.into(), remote }
+    }
+
+    fn numbers(locals: &[Locals], id: u32) -> Vec<u32> {
+        locals.iter().map(|locals| locals[&id].number).collect()
+    }
+
+    #[test]
+    fn the_world_is_one_and_the_process_alone_is_many() {
+        let (unified, locals) = unified(&[3], &[vec![], vec![], vec![]]);
+        assert_eq!((numbers(&locals, 0), numbers(&locals, 1)), (vec![0, 0, 0], vec![1, 2, 3]));
+        assert_eq!((unified.communicators[0].members.as_str(), unified.communicators[2].members.as_str()), ("0-2", "1"));
+    }
+
+    #[test]
+    fn duplicates_are_told_apart_by_their_order() {
+        let dup = |id, sequence| made(id, 0, "MPI_Comm_dup", sequence, "0-1");
+        // The second process came to know its duplicates in the other order, and made something else in between.
+        let (unified, locals) = unified(&[2], &[vec![dup(2, 0), dup(3, 1)], vec![dup(2, 4), dup(3, 0)]]);
+        let (first, second) = (numbers(&locals, 2), numbers(&locals, 3));
+        assert!(first[0] == second[1] && first[1] == second[0] && first[0] != first[1], "{first:?} {second:?}");
+        assert_eq!(unified.communicators[first[0] as usize].parent, Some(0));
+    }
+
+    #[test]
+    fn a_split_makes_one_communicator_per_colour() {
+        let split = |members: &str| vec![made(2, 0, "MPI_Comm_split", 0, members), made(3, 2, "MPI_Comm_dup", 0, members)];
+        let (unified, locals) = unified(&[4], &[split("0-2:2"), split("3,1"), split("0-2:2"), split("3,1")]);
+        let colours = numbers(&locals, 2);
+        assert!(colours[0] == colours[2] && colours[1] == colours[3] && colours[0] != colours[1]);
+        let duplicates = numbers(&locals, 3);
+        assert_eq!(unified.communicators[duplicates[1] as usize].parent, Some(colours[1]));
+        assert_eq!([0, 1, 2, ANY].map(|peer| locals[1][&2].peers.rank(peer)), [3, 1, OUTSIDE, ANY]);
+        assert_eq!(locals[1][&2].peers.rank(-7), OUTSIDE);
+    }
+
+    #[test]
+    fn two_groups_that_meet_see_one_communicator_from_two_sides() {
+        let side = |own: &str, other: &str| {
+            vec![
+                made(2, 0, "MPI_Comm_split", 0, own),
+                between(3, Some(2), "MPI_Intercomm_create", own, other),
+                between(4, Some(3), "MPI_Comm_dup", own, other),
+            ]
+        };
+        let told = [side("0-1", "2-3"), side("0-1", "2-3"), side("2-3", "0-1"), side("2-3", "0-1")];
+        let (unified, locals) = unified(&[4], &told);
+        for id in [3, 4] {
+            let numbers = numbers(&locals, id);
+            assert!(numbers.iter().all(|number| *number == numbers[0]), "{numbers:?}");
+            let found = &unified.communicators[numbers[0] as usize];
+            assert_eq!((found.members.as_str(), found.remote.as_deref()), ("0-1", Some("2-3")));
+        }
+        assert_eq!((locals[0][&3].peers.rank(0), locals[3][&3].peers.rank(0)), (2, 0));
+    }
+
+    #[test]
+    fn spawned_processes_and_those_that_spawned_them_are_brought_together() {
+        let out = format!("{OUTSIDE},{OUTSIDE}");
+        let parent = |_| {
+            vec![
+                between(2, Some(0), "MPI_Comm_spawn", "0-1", &out),
+                made(3, 2, "MPI_Intercomm_merge", 0, &format!("0-1,{out}")),
+                made(4, 3, "MPI_Comm_dup", 0, &format!("0-1,{out}")),
+            ]
+        };
+        let child = |_| {
+            vec![
+                between(2, None, "unseen", "0-1", &out),
+                made(3, 2, "MPI_Intercomm_merge", 0, &format!("{out},0-1")),
+                made(4, 3, "MPI_Comm_dup", 0, &format!("{out},0-1")),
+            ]
+        };
+        let told: Vec<_> = (0..2).map(parent).chain((0..2).map(child)).collect();
+        let (unified, locals) = unified(&[2, 2], &told);
+        assert_ne!(locals[0][&0].number, locals[2][&0].number, "two worlds");
+        for id in [2, 3, 4] {
+            let numbers = numbers(&locals, id);
+            assert!(numbers.iter().all(|number| *number == numbers[0]), "{id}: {numbers:?}");
+        }
+        assert_eq!(unified.communicators[locals[0][&4].number as usize].members, "0-3");
+        assert_eq!((locals[0][&2].peers.rank(1), locals[2][&2].peers.rank(1)), (3, 1));
+    }
 }

@@ -12,6 +12,7 @@ mod process;
 mod profile;
 mod rank;
 mod sites;
+mod spawned;
 mod stream;
 mod symbols;
 mod translate;

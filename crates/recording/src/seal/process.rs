@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 
 use sintonia_mpi::FUNCTIONS;
 
-use crate::definitions::{
-    ClockOffset, ClockReading, Definition, End, FORMAT, Library, LocalCommunicator, LocalObject, Module, World,
-};
+use crate::definitions::{ClockOffset, ClockReading, Definition, End, FORMAT, Library, LocalCommunicator, LocalObject, Module, World};
 use crate::error::{At, Error};
+
+/// More processes than any machine runs: what claims more is damaged.
+const MOST_RANKS: i32 = 1 << 24;
 
 /// A process, as its definitions describe it.
 #[derive(Clone, Debug, Default)]
@@ -102,8 +103,7 @@ impl Process {
         let path = live.join(format!("{name}.defs"));
         let bytes = fs::read(&path).at(&path)?;
         let (host, pid) = name.rsplit_once('-').unwrap_or((name, ""));
-        let mut process =
-            Process { name: name.into(), host: host.into(), pid: pid.parse().unwrap_or(0), ..Process::default() };
+        let mut process = Process { name: name.into(), host: host.into(), pid: pid.parse().unwrap_or(0), ..Process::default() };
         let mut lines = bytes.split(|byte| *byte == b'\n').enumerate().peekable();
         while let Some((number, line)) = lines.next() {
             match serde_json::from_slice(line) {
@@ -126,7 +126,7 @@ impl Process {
                 self.time_stamp_counter = process.time_stamp_counter;
             }
             Definition::Library(library) => self.library = Some(library),
-            Definition::World(world) if world.rank < 0 || world.rank >= world.size => {
+            Definition::World(world) if world.rank < 0 || world.rank >= world.size || world.size > MOST_RANKS => {
                 self.notes.push(format!("{}: rank {} of {} makes no sense", self.name, world.rank, world.size));
             }
             Definition::World(world) => self.world = Some(world),

@@ -22,11 +22,10 @@ impl Sites {
 
     fn number(&mut self, place: (String, u64)) -> u32 {
         let new = self.sites.len() as u32;
-        let number = *self.numbers.entry(place).or_insert_with_key(|(module, offset)| {
+        *self.numbers.entry(place).or_insert_with_key(|(module, offset)| {
             self.sites.push(Site { module: module.clone(), offset: *offset, frames: Vec::new() });
             new
-        });
-        number
+        })
     }
 
     /// All of them, with their places in the source.

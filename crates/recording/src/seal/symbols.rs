@@ -3,7 +3,9 @@
 //! A call site is a return address, so the call itself is one byte before it. Debug information may stand in the file itself, in a file
 //! beside it, or under `/usr/lib/debug`; without any, the symbol table still has the name of the function.
 
+use std::ffi::OsStr;
 use std::fs::File;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use addr2line::Loader;
@@ -46,7 +48,7 @@ impl Module {
         let file = object::File::parse(&cache).ok()?;
         let segments = file.segments().map(|s| (s.file_range().0, s.file_range().1, s.address())).collect();
         let debug_path = if file.has_debug_symbols() { Some(path.to_owned()) } else { debug_file(path, &file) };
-        let debug = debug_path.and_then(|path| Loader::new(path).ok());
+        let debug = debug_path.and_then(|path| Loader::new_with_sup(&path, shared_debug_file(&path)).ok());
         Some(Module { segments, symbols: functions(&file), debug })
     }
 
@@ -95,21 +97,83 @@ fn functions<'a, R: ReadRef<'a>>(file: &object::File<'a, R>) -> Vec<(u64, u64, S
     found
 }
 
-/// The file to which debug information was moved.
+/// Where systems keep debug information.
+const DEBUG: &str = "/usr/lib/debug";
+
+/// The file to which the debug information of a file was moved.
 fn debug_file<'a, R: ReadRef<'a>>(path: &Path, file: &object::File<'a, R>) -> Option<PathBuf> {
-    const DEBUG: &str = "/usr/lib/debug";
-    let mut candidates = Vec::new();
-    if let Ok(Some(id)) = file.build_id() {
-        let hex: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
-        if let Some((folder, name)) = hex.split_at_checked(2) {
-            candidates.push(PathBuf::from(format!("{DEBUG}/.build-id/{folder}/{name}.debug")));
-        }
-    }
+    let mut candidates: Vec<PathBuf> = file.build_id().ok().flatten().and_then(by_build_id).into_iter().collect();
     if let Ok(Some((name, _))) = file.gnu_debuglink() {
-        let name = String::from_utf8_lossy(name).into_owned();
-        let folder = path.parent().unwrap_or(Path::new("/"));
+        let (name, folder) = (as_path(name), path.parent().unwrap_or(Path::new("/")));
         let elsewhere = Path::new(DEBUG).join(folder.strip_prefix("/").unwrap_or(folder));
         candidates.extend([folder.join(&name), folder.join(".debug").join(&name), elsewhere.join(&name)]);
     }
     candidates.into_iter().find(|candidate| candidate != path && candidate.is_file())
+}
+
+/// The file with what the debug information of several files has in common.
+fn shared_debug_file(debug: &Path) -> Option<PathBuf> {
+    let cache = ReadCache::new(File::open(debug).ok()?);
+    let file = object::File::parse(&cache).ok()?;
+    let (name, id) = file.gnu_debugaltlink().ok()??;
+    let beside = debug.parent().unwrap_or(Path::new("/")).join(as_path(name));
+    [Some(beside), by_build_id(id)].into_iter().flatten().find(|candidate| candidate.is_file())
+}
+
+fn by_build_id(id: &[u8]) -> Option<PathBuf> {
+    let hex: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+    let (folder, name) = hex.split_at_checked(2)?;
+    Some(PathBuf::from(format!("{DEBUG}/.build-id/{folder}/{name}.debug")))
+}
+
+fn as_path(name: &[u8]) -> PathBuf {
+    PathBuf::from(OsStr::from_bytes(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[inline(never)]
+    fn a_function_to_be_found() -> u32 {
+        std::hint::black_box(5)
+    }
+
+    /// The place in this program's file of an address in memory.
+    fn site_of(address: u64) -> Site {
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let number = |text: &str| u64::from_str_radix(text, 16).unwrap();
+        let found = maps.lines().find_map(|line| {
+            let fields: Vec<&str> = line.split_whitespace().collect();
+            let (start, end) = fields[0].split_once('-')?;
+            let offset = (number(start)..number(end)).contains(&address).then(|| address - number(start) + number(fields[2]))?;
+            Some(Site { module: (*fields.get(5)?).to_owned(), offset, frames: Vec::new() })
+        });
+        found.unwrap()
+    }
+
+    #[test]
+    fn a_place_in_a_file_is_found_in_the_source() {
+        assert_eq!(a_function_to_be_found(), 5);
+        let address = a_function_to_be_found as fn() -> u32 as usize as u64;
+        let mut sites = [site_of(address + 1), Site { module: "/nowhere".into(), offset: 5, ..Site::default() }];
+        resolve(&mut sites);
+        let frame = sites[0].frames.last().unwrap();
+        assert!(frame.function.as_ref().unwrap().contains("a_function_to_be_found"), "{frame:?}");
+        assert!(frame.file.as_ref().unwrap().ends_with("symbols.rs"), "{frame:?}");
+        assert!(frame.line.is_some());
+        assert!(sites[1].frames.is_empty());
+    }
+
+    #[test]
+    fn a_file_that_is_no_code_has_no_frames() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("text");
+        for bytes in [&b""[..], b"\x7fELF", b"just some text that is long enough to be looked at as a header of something"] {
+            std::fs::write(&path, bytes).unwrap();
+            let mut sites = [Site { module: path.display().to_string(), offset: 5, frames: Vec::new() }];
+            resolve(&mut sites);
+            assert!(sites[0].frames.is_empty());
+        }
+    }
 }

@@ -49,7 +49,13 @@ pub fn members<'a>(group: &Group, processes: &'a [Left]) -> Vec<Member<'a>> {
     let mut first = 0u32;
     for (place, world) in group.iter().enumerate() {
         let size = world.size;
-        members.extend(world.members.iter().map(|(rank, left)| Member { rank: first + rank, world: place, first, size, left: &processes[*left] }));
+        members.extend(world.members.iter().map(|(rank, left)| Member {
+            rank: first + rank,
+            world: place,
+            first,
+            size,
+            left: &processes[*left],
+        }));
         first = first.saturating_add(size);
     }
     members

@@ -115,8 +115,6 @@ impl Header {
 pub struct Builder {
     thread: u16,
     dictionary: Encoder,
-    /// For each shape, whether it makes a request.
-    makes_request: Vec<bool>,
     /// The number of each call's shape. Sixteen bits are enough: there are no more shapes than calls.
     numbers: Vec<u16>,
     control: Vec<u8>,
@@ -134,7 +132,6 @@ impl Builder {
         Builder {
             thread,
             dictionary: Encoder::default(),
-            makes_request: Vec::new(),
             numbers: Vec::with_capacity(MOST_CALLS),
             control: Vec::with_capacity(MOST_CALLS),
             times: Vec::new(),
@@ -178,11 +175,7 @@ impl Builder {
 
     /// The number of a shape in this block.
     pub fn number(&mut self, shape: &Shape) -> u16 {
-        let (number, new) = self.dictionary.number(shape);
-        if new {
-            self.makes_request.push(shape.makes_request());
-        }
-        number as u16
+        self.dictionary.number(shape) as u16
     }
 
     /// Adds a call, whose shape must have been numbered just before: every shape has a call.
@@ -195,7 +188,7 @@ impl Builder {
         self.control.push(gap | duration << 4);
         self.numbers.push(number);
         self.last_leave = leave;
-        self.next_request = self.next_request.wrapping_add(self.makes_request[usize::from(number)].into());
+        self.next_request = self.next_request.wrapping_add(self.dictionary.shapes()[usize::from(number)].makes_request().into());
     }
 
     /// The block as bytes; afterwards the next one can begin.
@@ -211,7 +204,7 @@ impl Builder {
         }
         bytes.extend_from_slice(&self.control);
         bytes.extend_from_slice(&self.times);
-        let (calls, shapes, dictionary) = (self.numbers.len(), self.dictionary.len(), self.dictionary.bytes().len());
+        let (calls, shapes, dictionary) = (self.numbers.len(), self.dictionary.shapes().len(), self.dictionary.bytes().len());
         seal(bytes, |body, checksum| Header {
             kind: Kind::Calls,
             thread: self.thread,
@@ -228,8 +221,9 @@ impl Builder {
     }
 
     fn width(&self) -> usize {
-        let own_shapes = self.dictionary.len() == self.numbers.len() && self.numbers.iter().enumerate().all(|(i, n)| i == usize::from(*n));
-        match self.dictionary.len() {
+        let own_shapes =
+            self.dictionary.shapes().len() == self.numbers.len() && self.numbers.iter().enumerate().all(|(i, n)| i == usize::from(*n));
+        match self.dictionary.shapes().len() {
             _ if own_shapes => 0,
             0..=0x100 => 1,
             _ => 2,
@@ -238,7 +232,6 @@ impl Builder {
 
     fn clear(&mut self) {
         self.dictionary.clear();
-        self.makes_request.clear();
         self.numbers.clear();
         self.control.clear();
         self.times.clear();

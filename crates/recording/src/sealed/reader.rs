@@ -1,18 +1,17 @@
 //! Reads the file of one rank, a block at a time, and puts the blocks of a thread together.
 
 use std::fs::File;
-use std::hash::{BuildHasher, BuildHasherDefault};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 use crate::definitions::FORMAT;
 use crate::error::{At, Error};
-use crate::hash::{QuickHasher, QuickMap};
+use crate::hash::Known;
 use crate::header::Clock;
 use crate::sealed::block::{Block, HEADER_BYTES, Header, SLACK};
 use crate::sealed::dictionary::Operations;
 use crate::sealed::writer::{FILE_HEADER_BYTES, FILE_MAGIC};
-use crate::table::{CallTable, Shape};
+use crate::table::CallTable;
 
 /// What is wrong with a file, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +103,7 @@ impl Blocks {
 pub struct Merge {
     /// The table so far.
     pub table: CallTable,
-    known: QuickMap<u64, u32>,
+    known: Known,
     places: Vec<u32>,
 }
 
@@ -118,7 +117,7 @@ impl Merge {
             shape: Vec::with_capacity(calls),
             ..CallTable::default()
         };
-        Merge { table, known: QuickMap::default(), places: Vec::new() }
+        Merge { table, known: Known::default(), places: Vec::new() }
     }
 
     /// Forgets its calls, but keeps their room.
@@ -161,21 +160,12 @@ impl Merge {
         let mut shapes = Vec::new();
         block.shapes(operations, &mut shapes)?;
         for shape in shapes {
-            let place = self.place_of(shape);
-            self.places.push(place);
+            let place = self.known.place(&shape, &self.table.shapes);
+            self.places.push(place.unwrap_or(self.table.shapes.len() as u32));
+            if place.is_none() {
+                self.table.shapes.push(shape);
+            }
         }
         Some(())
-    }
-
-    fn place_of(&mut self, shape: Shape) -> u32 {
-        let new = self.table.shapes.len() as u32;
-        let hash = BuildHasherDefault::<QuickHasher>::default().hash_one(&shape);
-        let place = *self.known.entry(hash).or_insert(new);
-        // Two shapes may have one hash: the second is then listed each time it comes, which is right if not short.
-        if place < new && self.table.shapes[place as usize] == shape {
-            return place;
-        }
-        self.table.shapes.push(shape);
-        new
     }
 }

@@ -6,10 +6,12 @@ use std::path::Path;
 
 use sintonia_mpi::{FUNCTIONS, Operation};
 use sintonia_recording::definitions::{
-    ClockReading, Definition, End, FORMAT, LIVE_FOLDER, Library, LocalCommunicator, Module, Process as ProcessDefinition, World, write_ranks,
+    ClockReading, Definition, End, FORMAT, LIVE_FOLDER, Library, LocalCommunicator, Module, Process as ProcessDefinition, World,
+    write_ranks,
 };
 use sintonia_recording::raw::{
-    BLOCK_BYTES, BLOCK_WORDS, HEADER_WORDS, Header, MAGIC, REFERENCE_BITS, RequestRef, checksum, cursor, identity, pair, part, payload_header,
+    BLOCK_BYTES, BLOCK_WORDS, HEADER_WORDS, Header, MAGIC, REFERENCE_BITS, RequestRef, checksum, cursor, identity, pair, part,
+    payload_header,
 };
 
 /// Numbers that look random and are the same in every run.

@@ -33,7 +33,11 @@ pub fn find<'a>(launchers: impl Iterator<Item = &'a Path>) -> Vec<Library> {
 fn linker_cache() -> Vec<PathBuf> {
     let answer = ["ldconfig", "/sbin/ldconfig"].iter().find_map(|program| Command::new(program).arg("-p").output().ok());
     let text = answer.map(|o| String::from_utf8_lossy(&o.stdout).into_owned()).unwrap_or_default();
-    text.lines().filter_map(|line| line.rsplit_once("=> ")).map(|(_, path)| PathBuf::from(path.trim())).filter(|path| is_mpi(path)).collect()
+    text.lines()
+        .filter_map(|line| line.rsplit_once("=> "))
+        .map(|(_, path)| PathBuf::from(path.trim()))
+        .filter(|path| is_mpi(path))
+        .collect()
 }
 
 /// Whether a file is named as the C library of an MPI is: `libmpi.so.40`, `libmpich.so.12`, `libmpi_abi.so.1`.
@@ -44,29 +48,24 @@ fn is_mpi(path: &Path) -> bool {
 }
 
 fn describe(path: PathBuf) -> Option<Library> {
-    let bytes = std::fs::read(&path).ok()?;
-    let version = version(&bytes)?;
+    let text = ask(&path)?;
     let name = path.file_name()?.to_string_lossy().into_owned();
-    let abi = Abi::of_library(&name, &version)?.name();
-    Some(Library { path, version, abi })
+    let abi = Abi::of_library(&name, &text)?.name();
+    Some(Library { version: short(&text), path, abi })
 }
 
-/// The version text inside a library.
-fn version(bytes: &[u8]) -> Option<String> {
-    if let Some(text) = text_from(bytes, b"Open MPI v") {
-        return Some(text.split(',').next().unwrap_or(&text).replace("MPI v", "MPI "));
-    }
-    if let Some(text) = text_from(bytes, b"Intel(R) MPI Library 20") {
-        return Some(text.lines().next()?.chars().take(40).collect());
-    }
-    text_from(bytes, b"MPICH Version:").map(|text| text.lines().next().unwrap_or_default().replace("Version:", "").split_whitespace().collect::<Vec<_>>().join(" "))
+/// Asks a library for its version, in a process of its own: two MPI libraries in one process would not get on.
+fn ask(path: &Path) -> Option<String> {
+    let answer = Command::new(std::env::current_exe().ok()?).args(["doctor", "--library"]).arg(path).output().ok()?;
+    answer.status.success().then(|| String::from_utf8_lossy(&answer.stdout).trim().to_string())
 }
 
-/// The printable text that begins with these bytes.
-fn text_from(bytes: &[u8], beginning: &[u8]) -> Option<String> {
-    let at = bytes.windows(beginning.len()).position(|window| window == beginning)?;
-    let text: Vec<u8> = bytes[at..].iter().copied().take(120).take_while(|b| (32..127).contains(b) || matches!(b, b'\t' | b'\n')).collect();
-    String::from_utf8(text).ok()
+/// Name and version, from all that a library says of itself.
+fn short(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    let line = line.split(',').next().unwrap_or(line).replace("Version:", "").replace("MPI v", "MPI ").replace("(R)", "");
+    let words: Vec<&str> = line.split_whitespace().take_while(|word| *word != "for").filter(|word| *word != "Library").collect();
+    words.join(" ")
 }
 
 #[cfg(test)]
@@ -84,9 +83,9 @@ mod tests {
     }
 
     #[test]
-    fn versions_are_read_from_the_text_inside() {
-        assert_eq!(version(b"\0\0Open MPI v4.1.4, package: Debian\0").as_deref(), Some("Open MPI 4.1.4"));
-        assert_eq!(version(b"x\0MPICH Version:\t4.0.2\nMPICH Release\0").as_deref(), Some("MPICH 4.0.2"));
-        assert_eq!(version(b"nothing"), None);
+    fn versions_are_told_in_short() {
+        assert_eq!(short("Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4"), "Open MPI 4.1.4");
+        assert_eq!(short("MPICH Version:\t4.0.2\nMPICH Release date:\tThu"), "MPICH 4.0.2");
+        assert_eq!(short("Intel(R) MPI Library 2021.18.1 for Linux* OS"), "Intel MPI 2021.18.1");
     }
 }

@@ -63,7 +63,9 @@ fn enough_room(folder: &Path) -> Result<(), Error> {
         return Ok(());
     }
     let (shown, least) = (folder.display(), LEAST_ROOM >> 20);
-    Err(Error::Other(format!("no room for a recording: {room} bytes are free at {shown}, at least {least} MiB are needed; choose another place with -o")))
+    Err(Error::Other(format!(
+        "no room for a recording: {room} bytes are free at {shown}, at least {least} MiB are needed; choose another place with -o"
+    )))
 }
 
 #[cfg(test)]

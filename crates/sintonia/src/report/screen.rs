@@ -72,7 +72,7 @@ impl Screen<'_> {
         let Some(e) = self.summary.efficiency else { return Vec::new() };
         let line = |name: &str, share: f64, meaning: &str| format!("  {name:<16}{:>5}   {meaning}", percent(share));
         vec![
-            "Efficiency".into(),
+            format!("Efficiency, over the {} between MPI_Init and MPI_Finalize", seconds(self.summary.work_s)),
             line("parallel", e.parallel, "of the ranks' time is computation; the product of the two below"),
             line("load balance", e.load_balance, "how evenly it is shared; less means some ranks have more to compute"),
             line("communication", e.communication, "what MPI leaves to the busiest rank; less means waiting or much data"),
