@@ -99,7 +99,7 @@ pub unsafe extern "C" fn switch(argument: usize, entry: *const Entry, site: usiz
         }
         let Some(thread) = thread::current().filter(|thread| !thread.inside) else { return };
         let now = ticks();
-        thread.recorder.stage(about.operation.0, part::VALUE, site, 0);
+        thread.recorder.stage(about.operation.0, part::VALUE, about.language, site, 0);
         thread.recorder.put(part::VALUE, part::VALUE, level as u32 as u64);
         thread.recorder.under_way(now);
         thread.recorder.commit(now);

@@ -5,6 +5,7 @@
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 use sintonia_mpi::{Abi, Layout};
 
@@ -92,6 +93,8 @@ struct Sentinels {
 
 static FILE: OnceLock<PathBuf> = OnceLock::new();
 static LIBRARY: OnceLock<Option<Library>> = OnceLock::new();
+/// The same once it is open, in a form that takes one load.
+static OPENED: AtomicPtr<Library> = AtomicPtr::new(std::ptr::null_mut());
 
 /// Takes the library with this file as the one of this process. The first one stays.
 pub fn found(path: &Path) {
@@ -105,13 +108,16 @@ pub fn is_loaded() -> bool {
 
 /// Gets to know the loaded library. Not before the program calls it: until then its own start may not have run.
 pub fn open() -> Option<&'static Library> {
-    LIBRARY.get_or_init(|| Library::open(FILE.get()?)).as_ref()
+    let library = LIBRARY.get_or_init(|| Library::open(FILE.get()?)).as_ref()?;
+    OPENED.store((&raw const *library).cast_mut(), Ordering::Release);
+    Some(library)
 }
 
 /// The MPI library of this process, once it is open; `None` also if it is none that the probe understands.
 #[inline(always)]
 pub fn library() -> Option<&'static Library> {
-    LIBRARY.get()?.as_ref()
+    // SAFETY: null, or a reference to a static that is never written again.
+    unsafe { OPENED.load(Ordering::Acquire).as_ref() }
 }
 
 impl Library {

@@ -84,15 +84,15 @@ impl Recorder {
         cursor.store(raw::cursor(self.used, pending), Ordering::Release);
     }
 
-    /// Stages a call: its function, parts and call site. `requests` is how many it may list at its end.
+    /// Stages a call: its function, parts, marks and call site. `requests` is how many it may list at its end.
     #[inline(always)]
-    pub fn stage(&mut self, operation: u16, parts: u16, site: usize, requests: usize) {
+    pub fn stage(&mut self, operation: u16, parts: u16, marks: u16, site: usize, requests: usize) {
         let most = 2 + 12 + 3 * requests.min(raw::MOST_REQUESTS);
         if self.used + most > BLOCK_WORDS {
             self.next_block();
         }
         let words = 2 + raw::parts_words(parts);
-        self.set(self.used + 2, raw::payload_header(operation, parts, 0, words as u16));
+        self.set(self.used + 2, raw::payload_header(operation, parts | marks, 0, words as u16));
         self.set(self.used + 3, site as u64);
         self.pending = 2 + words;
     }
@@ -166,7 +166,7 @@ impl Recorder {
         let (header, site, enter) = (self.get(self.used + 2), self.get(self.used + 3), self.get(self.used));
         self.commit(enter);
         let marks = (header >> 16) as u16 & (part::STARTED | part::FORTRAN | part::F08);
-        self.stage(header as u16, marks | part::CONTINUED, site as usize, raw::MOST_REQUESTS);
+        self.stage(header as u16, 0, marks | part::CONTINUED, site as usize, raw::MOST_REQUESTS);
         self.under_way(enter);
     }
 

@@ -14,9 +14,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+use sintonia_recording::Run;
 use sintonia_recording::definitions::LIVE_FOLDER;
 use sintonia_recording::seal::{SealOptions, Sealed, seal};
-use sintonia_recording::{Error as RecordingError, Run};
 
 use crate::{Error, help, text};
 
@@ -59,7 +59,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
     Ok(ExitCode::from(code(status) as u8))
 }
 
-type Outcome = (ExitStatus, Result<Option<Sealed>, Error>);
+type Outcome = (ExitStatus, Result<Sealed, Error>);
 
 fn record(arguments: &Arguments, executable: &Path, folder: &Path) -> Result<Outcome, Error> {
     let command: Vec<String> = arguments.command.iter().map(|part| part.to_string_lossy().into_owned()).collect();
@@ -70,12 +70,7 @@ fn record(arguments: &Arguments, executable: &Path, folder: &Path) -> Result<Out
     let child = start(executable, &arguments.command, &environment)?;
     let status = wait(child)?;
     let options = SealOptions { exit_status: Some(code(status)), ..SealOptions::default() };
-    let sealed = match seal(folder, &options) {
-        Ok(sealed) => Ok(Some(sealed)),
-        Err(RecordingError::NoMpiCalls { .. }) => Ok(None),
-        Err(error) => Err(error.into()),
-    };
-    Ok((status, sealed))
+    Ok((status, seal(folder, &options).map_err(Error::from)))
 }
 
 /// What tells the probe what to do. The file `token` is how a process on another host knows that it sees the same folder.
@@ -138,9 +133,9 @@ fn code(status: ExitStatus) -> i32 {
     status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1)
 }
 
-fn tell(arguments: &Arguments, folder: &Path, status: ExitStatus, sealed: Option<Sealed>) {
-    let (ranks, calls, bytes) = sealed.as_ref().map_or((0, 0, 0), |s| (s.ranks, s.calls, s.bytes));
-    if sealed.is_none() {
+fn tell(arguments: &Arguments, folder: &Path, status: ExitStatus, sealed: Sealed) {
+    let Sealed { ranks, calls, bytes, recordings } = sealed;
+    if ranks == 0 {
         eprintln!("sintonia: no MPI call was seen; {}", program::why_nothing(&arguments.command));
     } else if !arguments.json {
         let plural = if ranks == 1 { "" } else { "s" };
@@ -150,6 +145,9 @@ fn tell(arguments: &Arguments, folder: &Path, status: ExitStatus, sealed: Option
             text::bytes(bytes),
             folder.display()
         );
+    }
+    for other in recordings.iter().skip(1) {
+        eprintln!("sintonia: the command ran another MPI program, which is in {}", other.display());
     }
     if arguments.json {
         let summary = serde_json::json!({

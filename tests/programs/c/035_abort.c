@@ -10,7 +10,7 @@ int main(int argc, char **argv) {
     int value = 0;
     for (int i = 0; i < 10; i++) {
         if (rank == 0) MPI_Send(&value, 1, MPI_INT, 1, i, MPI_COMM_WORLD); /*site:send*/
-        if (rank == 1) MPI_Recv(&value, 1, MPI_INT, 0, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (rank == 1) MPI_Recv(&value, 1, MPI_INT, 0, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /*site:recv*/
     }
     if (rank == 0) {
         printf("before the abort\n");

@@ -24,7 +24,7 @@ impl Call<'_> {
     /// Stages the call with these parts. `requests` is how many it may list at its end.
     #[inline(always)]
     pub fn stage(&mut self, parts: u16, requests: usize) {
-        self.thread.recorder.stage(self.about.operation.0, parts | self.about.language, self.frame.return_address(), requests);
+        self.thread.recorder.stage(self.about.operation.0, parts, self.about.language, self.frame.return_address(), requests);
     }
 
     /// Fills one part of a call that was staged with these parts.

@@ -28,6 +28,7 @@ use crate::error::{At, Error};
 use crate::header::Header;
 use crate::run::Run;
 use crate::seal::clocks::HostClocks;
+use crate::seal::communicators::Unified;
 use crate::seal::left::Left;
 use crate::seal::sites::Sites;
 use crate::seal::translate::Translator;
@@ -63,7 +64,10 @@ pub struct Sealed {
 pub fn seal(folder: &Path, options: &SealOptions) -> Result<Sealed, Error> {
     let live = Live::read(folder)?;
     let clocks = live.clocks();
-    let (groups, notes) = live.groups(&clocks)?;
+    let (groups, notes) = match live.groups(&clocks) {
+        Err(Error::NoMpiCalls { .. }) => return live.seal_nothing(&clocks, options),
+        groups => groups?,
+    };
     let mut sealed = Sealed { recordings: Vec::new(), ranks: 0, calls: 0, bytes: 0 };
     // The first comes last: as long as it is not sealed, everything can be done again.
     for (place, group) in groups.iter().enumerate().rev() {
@@ -74,10 +78,7 @@ pub fn seal(folder: &Path, options: &SealOptions) -> Result<Sealed, Error> {
         sealed = Sealed { recordings: sealed.recordings, ranks: header.ranks.len(), calls, bytes };
         sealed.recordings.insert(0, target);
     }
-    if !options.keep_live {
-        let live = folder.join(LIVE_FOLDER);
-        fs::remove_dir_all(&live).at(&live)?;
-    }
+    live.remove(options)?;
     Ok(sealed)
 }
 
@@ -138,6 +139,22 @@ impl Live {
             return Err(Error::NoMpiCalls { path: self.folder.clone() });
         }
         Ok((groups, [&self.notes[..], &notes].concat()))
+    }
+
+    /// Seals a run in which no process called MPI: a recording that says so.
+    fn seal_nothing(&self, clocks: &HostClocks, options: &SealOptions) -> Result<Sealed, Error> {
+        let notes = [&self.notes[..], &options.notes].concat();
+        let outcome = Outcome { exit_status: options.exit_status, notes };
+        let header = header::build(&self.run, &[], &[], clocks, Unified::default(), Vec::new(), outcome);
+        header.write(&self.folder)?;
+        self.remove(options)?;
+        Ok(Sealed { recordings: vec![self.folder.clone()], ranks: 0, calls: 0, bytes: 0 })
+    }
+
+    /// Removes what the processes left, unless it is to be kept.
+    fn remove(&self, options: &SealOptions) -> Result<(), Error> {
+        let live = self.folder.join(LIVE_FOLDER);
+        if options.keep_live { Ok(()) } else { fs::remove_dir_all(&live).at(&live) }
     }
 
     /// Writes one recording: everything aside first, then in its place, the header last. Says how many bytes that were.

@@ -165,6 +165,43 @@ mod tests {
         assert!(sites[1].frames.is_empty());
     }
 
+    fn run(folder: &Path, program: &str, arguments: &[&str]) {
+        // Whoever can link a Rust program has a C compiler and its tools.
+        let status = std::process::Command::new(program).args(arguments).current_dir(folder).status().unwrap();
+        assert!(status.success(), "{program} {arguments:?}");
+    }
+
+    /// The frames of the call in `work`, as the given file tells them.
+    fn frames_of(path: &Path, offset: u64) -> Vec<Frame> {
+        let mut sites = [Site { module: path.display().to_string(), offset, frames: Vec::new() }];
+        resolve(&mut sites);
+        std::mem::take(&mut sites[0].frames)
+    }
+
+    #[test]
+    fn inlined_functions_and_debug_information_elsewhere_are_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let source = "void there(void);\n\
+            static inline __attribute__((always_inline)) void inlined(void) { there(); there(); }\n\
+            __attribute__((noinline)) void work(void) { inlined(); }\n";
+        std::fs::write(folder.path().join("work.c"), source).unwrap();
+        run(folder.path(), "cc", &["-g", "-O1", "-shared", "-fPIC", "-Wl,--build-id=none", "work.c", "-o", "whole.so"]);
+        run(folder.path(), "objcopy", &["--only-keep-debug", "whole.so", "kept.debug"]);
+        run(folder.path(), "objcopy", &["--strip-debug", "whole.so", "symbols.so"]);
+        run(folder.path(), "objcopy", &["--strip-debug", "--add-gnu-debuglink=kept.debug", "whole.so", "linked.so"]);
+        let whole = folder.path().join("whole.so");
+        let work = Module::open(&whole).unwrap();
+        let (first, bytes, _) = work.symbols.iter().find(|(_, _, name)| name == "work").unwrap();
+        let (from, _, address) = work.segments.iter().find(|(_, bytes, address)| *first >= *address && first - address < *bytes).unwrap();
+        let offset = first - address + from + bytes / 2;
+        let frames = frames_of(&whole, offset);
+        let names: Vec<_> = frames.iter().map(|frame| (frame.function.as_deref().unwrap(), frame.line)).collect();
+        assert_eq!(names, [("inlined", Some(2)), ("work", Some(3))]);
+        assert_eq!(frames_of(&folder.path().join("linked.so"), offset), frames);
+        let plain = frames_of(&folder.path().join("symbols.so"), offset);
+        assert_eq!(plain, [Frame { function: Some("work".into()), file: None, line: None }]);
+    }
+
     #[test]
     fn a_file_that_is_no_code_has_no_frames() {
         let folder = tempfile::tempdir().unwrap();
