@@ -54,8 +54,10 @@ fn scorep(search: &Search, mpi: &Mpi) -> Found {
     let answer = Command::new(&program).args(["--value-only", "--mpp=mpi", "calls"]).arg(folder.join(mpi.name)).output();
     let answer = answer.map_err(|error| error.to_string())?;
     let preload = String::from_utf8_lossy(&answer.stdout).trim().to_owned();
-    let first = preload.split(':').next().map(PathBuf::from).filter(|path| path.is_file());
-    fitting(mpi, first.ok_or("scorep-preload-init gave no library")?)?;
+    if preload.is_empty() {
+        return Err("scorep-preload-init gave no library".into());
+    }
+    preload.split(':').try_for_each(|library| fitting(mpi, library.into()).map(drop))?;
     let tool = |name, keeps, settings: &[&str]| {
         let settings = [settings, &["SCOREP_EXPERIMENT_DIRECTORY=scorep", "SCOREP_TOTAL_MEMORY=256M"]].concat();
         Tool::new(name, keeps).preloaded(preload.as_ref(), &settings)

@@ -11,7 +11,7 @@ use crate::library::library;
 use crate::observe::{self, Call};
 use crate::process::{self, State};
 use crate::stub::{self, Entry, Frame};
-use crate::thread;
+use crate::thread::{self, Inside};
 
 /// What `enter` tells `leave`.
 mod state {
@@ -48,15 +48,16 @@ fn try_enter(frame: &mut Frame) {
         return;
     }
     let (Some(library), Some(thread)) = (library(), thread::current()) else { return };
-    if thread.inside {
+    let address = &raw const *frame as usize;
+    if thread.inside.is_some_and(|inside| inside.encloses(address)) {
         return;
     }
-    thread.inside = true;
     frame.state = state::RECORDED;
     let mut call = Call { about, thread, library, frame };
     observe::enter(&mut call);
     let now = ticks();
     frame.enter = now;
+    thread.inside = Some(Inside { frame: address, enter: now });
     thread.recorder.under_way(now);
 }
 
@@ -74,6 +75,9 @@ pub unsafe extern "C" fn leave(frame: *mut Frame) {
 fn try_leave(frame: &mut Frame, now: u64) {
     let about = frame.entry().about();
     let (Some(library), Some(thread)) = (library(), thread::current()) else { return };
+    if thread.inside.is_none_or(|inside| inside.frame != &raw const *frame as usize) {
+        return;
+    }
     let mut call = Call { about, thread, library, frame };
     observe::leave(&mut call);
     if switched_off() {
@@ -81,7 +85,7 @@ fn try_leave(frame: &mut Frame, now: u64) {
     } else {
         thread.recorder.commit(now);
     }
-    thread.inside = false;
+    thread.inside = None;
     if about.role == Role::Finalize {
         process::end("finalized");
     }
@@ -97,7 +101,7 @@ pub unsafe extern "C" fn switch(argument: usize, entry: *const Entry, site: usiz
         if process::state() != State::Recording {
             return;
         }
-        let Some(thread) = thread::current().filter(|thread| !thread.inside) else { return };
+        let Some(thread) = thread::current().filter(|thread| thread.inside.is_none()) else { return };
         let now = ticks();
         thread.recorder.stage(about.operation.0, part::VALUE, about.language, site, 0);
         thread.recorder.put(part::VALUE, part::VALUE, level as u32 as u64);

@@ -60,7 +60,7 @@ pub fn folder_here(settings: &Settings) -> PathBuf {
 
 /// A number that the processes of one job share without talking, from what their launcher tells them.
 pub fn job_number() -> u64 {
-    let names = ["PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "PMI_JOBID", "PMI_FD", "SLURM_STEP_ID", "SLURM_JOB_ID"];
+    let names = ["PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "PMI_JOBID", "SLURM_STEP_ID", "SLURM_JOB_ID"];
     names
         .iter()
         .filter_map(|name| std::env::var(name).ok())

@@ -39,6 +39,8 @@ pub struct Library {
     pub byte: Handle,
     /// The request that stands for operations which were complete at once, if it is a known one.
     pub complete_request: Handle,
+    /// Whether a call that completes several requests tells of their errors only if it may fill statuses: Open MPI from version 5 on.
+    pub errors_hide_without_statuses: bool,
     functions: Functions,
     fortran: OnceLock<Sentinels>,
 }
@@ -69,8 +71,21 @@ struct Functions {
     type_size: Call2,
     type_size_x: Option<Call2>,
     get_count: Call3,
+    test_cancelled: Call2,
     session_group: Option<unsafe extern "C" fn(usize, *const c_char, *mut usize) -> c_int>,
     from_fortran: [Option<Convert>; 5],
+}
+
+/// What a status says.
+pub struct Status {
+    /// Where the message came from.
+    pub source: i32,
+    /// Its tag.
+    pub tag: i32,
+    /// How long it was.
+    pub bytes: u64,
+    /// Whether the receive was cancelled, so that there was no message.
+    pub cancelled: bool,
 }
 
 /// The kinds of handles that have a Fortran form.
@@ -137,9 +152,11 @@ impl Library {
             Abi::Mpich => Some(mpich),
             Abi::Standard => Some(standard),
         };
+        let old = ["Open MPI v1", "Open MPI v2", "Open MPI v3", "Open MPI v4"].iter().any(|text| version.starts_with(text));
         Some(Library {
             abi,
             layout: abi.layout(),
+            errors_hide_without_statuses: abi == Abi::OpenMpi && !old,
             version,
             path: path.to_string_lossy().into_owned(),
             world: constant("ompi_mpi_comm_world", 0x4400_0000, 0x101)?,
@@ -300,27 +317,26 @@ impl Library {
         self.number(self.functions.type_size, datatype).and_then(|size| u64::try_from(size).ok())
     }
 
-    /// Source, tag and bytes of a status that MPI has filled.
+    /// What a status says that MPI has filled.
     ///
     /// # Safety
     /// `status` is the address of a filled status, in C's or Fortran's form (they have the same layout in every ABI).
     #[inline(always)]
-    pub unsafe fn status(&self, status: usize) -> (i32, i32, u64) {
-        // SAFETY: the layout says where the fields of a status are.
+    pub unsafe fn status(&self, status: usize) -> Status {
+        // SAFETY: the layout says where the fields of a status are; where it does not, MPI is asked.
         unsafe {
             let field = |offset: usize| ((status + offset) as *const i32).read_unaligned();
-            let source = field(self.layout.status_source);
-            let tag = field(self.layout.status_source + 4);
-            let bytes = match self.abi {
-                Abi::OpenMpi => ((status + 16) as *const u64).read_unaligned(),
-                Abi::Mpich => u64::from(field(0) as u32) | (field(4) as u32 as u64 >> 1) << 32,
+            let (bytes, cancelled) = match self.abi {
+                Abi::OpenMpi => (((status + 16) as *const u64).read_unaligned(), field(12) != 0),
+                Abi::Mpich => (u64::from(field(0) as u32) | (field(4) as u32 as u64 >> 1) << 32, field(4) & 1 != 0),
                 Abi::Standard => {
-                    let mut count: c_int = 0;
+                    let (mut count, mut cancelled): (c_int, c_int) = (0, 0);
                     (self.functions.get_count)(status, self.byte, &raw mut count as usize);
-                    u64::try_from(count).unwrap_or(0)
+                    (self.functions.test_cancelled)(status, &raw mut cancelled as usize);
+                    (u64::try_from(count).unwrap_or(0), cancelled != 0)
                 }
             };
-            (source, tag, bytes)
+            Status { source: field(self.layout.status_source), tag: field(self.layout.status_source + 4), bytes, cancelled }
         }
     }
 
@@ -440,6 +456,7 @@ impl Functions {
             type_size: function!("Type_size"),
             type_size_x: optional!("Type_size_x"),
             get_count: function!("Get_count"),
+            test_cancelled: function!("Test_cancelled"),
             session_group: optional!("Group_from_session_pset"),
             from_fortran: [convert("Comm"), convert("Type"), convert("Request"), convert("Win"), convert("File")],
         })

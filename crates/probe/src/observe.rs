@@ -234,9 +234,21 @@ fn request_made(call: &mut Call) {
     if switched_off() || handle == call.library.null_request {
         return;
     }
-    let receive = matches!(role, Role::Receive | Role::MatchedReceive | Role::SendReceive);
     let recorder = &mut call.thread.recorder;
-    let request = Request::new(handle, call.thread.number, recorder.next_request, receive, call.about.mode == Mode::Persistent);
+    let request = Request::new(handle, call.thread.number, recorder.next_request, call.about.mode == Mode::Persistent);
+    let request = match role {
+        Role::Receive | Role::MatchedReceive => {
+            let (_, peer) = unpair(recorder.staged(parts::RECEIVE, part::OBJECT));
+            let (tag, _) = unpair(recorder.staged(parts::RECEIVE, part::TAG));
+            request.receiving(peer, tag as i32, recorder.staged(parts::RECEIVE, part::RECEIVED))
+        }
+        Role::SendReceive => {
+            let (source, _) = unpair(recorder.staged(parts::SEND_RECEIVE, part::SOURCE));
+            let (_, tag) = unpair(recorder.staged(parts::SEND_RECEIVE, part::TAG));
+            request.receiving(source as i32, tag, recorder.staged(parts::SEND_RECEIVE, part::RECEIVED))
+        }
+        _ => request,
+    };
     recorder.next_request += 1;
     recorder.mark(part::REQUEST);
     REQUESTS.made(request, call.library.shared_request(handle));
@@ -279,11 +291,11 @@ fn exchanged(call: &mut Call) {
         let received = if slots.recv_count == Slots::ABSENT { sent } else { call.bytes(slots.recv_count, slots.recv_type) };
         return call.put(parts::SEND_RECEIVE, part::RECEIVED, received);
     }
-    let (source, tag, bytes) = call.filled_status(0);
+    let Some(status) = call.filled_status(0) else { return };
     let (send_tag, _) = unpair(call.thread.recorder.staged(parts::SEND_RECEIVE, part::TAG));
-    call.put(parts::SEND_RECEIVE, part::SOURCE, pair(source as u32, 0));
-    call.put(parts::SEND_RECEIVE, part::TAG, pair(send_tag, tag));
-    call.put(parts::SEND_RECEIVE, part::RECEIVED, bytes);
+    call.put(parts::SEND_RECEIVE, part::SOURCE, pair(status.source as u32, 0));
+    call.put(parts::SEND_RECEIVE, part::TAG, pair(send_tag, status.tag));
+    call.put(parts::SEND_RECEIVE, part::RECEIVED, status.bytes);
 }
 
 fn one_sided(call: &mut Call) {

@@ -7,6 +7,8 @@ use std::cell::UnsafeCell;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use sintonia_recording::raw::NONE;
+
 use crate::library::Handle;
 
 /// A request under way.
@@ -23,16 +25,28 @@ pub struct Request {
     pub persistent: bool,
     /// Whether it has been started.
     pub active: bool,
+    /// For a receive: the source asked for.
+    pub peer: i32,
+    /// For a receive: the tag asked for.
+    pub tag: i32,
+    /// For a receive: the bytes there is room for.
+    pub bytes: u64,
 }
 
 impl Request {
     /// A request that was just made.
-    pub fn new(handle: Handle, thread: u16, number: u64, receive: bool, persistent: bool) -> Request {
-        Request { handle, number, thread, receive, persistent, active: !persistent }
+    pub fn new(handle: Handle, thread: u16, number: u64, persistent: bool) -> Request {
+        Request { handle, number, thread, persistent, active: !persistent, ..EMPTY }
+    }
+
+    /// The same as a receive of what was asked for.
+    pub fn receiving(self, peer: i32, tag: i32, bytes: u64) -> Request {
+        Request { receive: true, peer, tag, bytes, ..self }
     }
 }
 
-const EMPTY: Request = Request { handle: 0, number: 0, thread: 0, receive: false, persistent: false, active: false };
+const EMPTY: Request =
+    Request { handle: 0, number: 0, thread: 0, receive: false, persistent: false, active: false, peer: NONE, tag: NONE, bytes: 0 };
 
 /// A table of requests by handle: open addressing, so that neither making nor completing a request allocates.
 struct Table {
@@ -221,7 +235,7 @@ mod tests {
             if state >> 63 == 0 || live.is_empty() {
                 let handle = 8 + (state >> 20) as usize % 50_000 * 8;
                 if live.iter().all(|(h, _)| *h != handle) {
-                    requests.made(Request::new(handle, 0, number, false, false), false);
+                    requests.made(Request::new(handle, 0, number, false), false);
                     live.push((handle, number));
                 }
             } else {
@@ -238,7 +252,7 @@ mod tests {
     #[test]
     fn a_persistent_request_completes_once_per_start() {
         let requests = Requests { threads: AtomicBool::new(false), locked: AtomicBool::new(false), table: UnsafeCell::new(Table::new()) };
-        requests.made(Request::new(16, 0, 5, true, true), false);
+        requests.made(Request::new(16, 0, 5, true), false);
         assert!(requests.completed(16, false).is_none());
         for _ in 0..3 {
             assert!(requests.started(16).is_some());
@@ -252,7 +266,7 @@ mod tests {
     fn requests_that_share_a_handle_complete_in_the_order_they_were_made() {
         let requests = Requests { threads: AtomicBool::new(false), locked: AtomicBool::new(false), table: UnsafeCell::new(Table::new()) };
         for number in 0..3 {
-            requests.made(Request::new(64, 0, number, false, false), true);
+            requests.made(Request::new(64, 0, number, false), true);
         }
         let completed: Vec<_> = std::iter::from_fn(|| requests.completed(64, true)).map(|r| r.number).collect();
         assert_eq!(completed, [0, 1, 2]);

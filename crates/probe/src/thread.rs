@@ -16,8 +16,8 @@ use crate::stream::Recorder;
 pub struct Thread {
     /// Its number in this process.
     pub number: u16,
-    /// Whether it is inside an MPI call: calls that MPI makes of itself are not recorded again.
-    pub inside: bool,
+    /// The MPI call it is inside, if any: calls that MPI makes of itself are not recorded again.
+    pub inside: Option<Inside>,
     /// Where its calls are written.
     pub recorder: Recorder,
     /// Sizes of datatypes it used lately.
@@ -28,6 +28,25 @@ pub struct Thread {
     pub handles: Vec<usize>,
     /// Room for statuses that the program does not want but the probe does.
     pub statuses: Vec<u64>,
+}
+
+/// The recorded call that a thread is inside.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Inside {
+    /// Where its frame is on the stack.
+    pub frame: usize,
+    /// When it was entered.
+    pub enter: u64,
+}
+
+impl Inside {
+    /// Whether a call with a frame at this address is made from inside this one. A program can leave a call without returning from it
+    /// (an error handler that jumps or throws); then the frame is above the new one, or something else has been written over it.
+    #[inline(always)]
+    pub fn encloses(&self, frame: usize) -> bool {
+        // SAFETY: an address of this thread's stack above the new frame.
+        frame < self.frame && unsafe { (*(self.frame as *const crate::stub::Frame)).enter } == self.enter
+    }
 }
 
 core::arch::global_asm!(
@@ -108,7 +127,7 @@ fn try_attach() -> Option<&'static mut Thread> {
             let number = process::next_thread_number()?;
             let thread = Box::into_raw(Box::new(Thread {
                 number,
-                inside: false,
+                inside: None,
                 recorder: Recorder::open(number)?,
                 sizes: SizeCache::default(),
                 communicators: CommunicatorCache::default(),

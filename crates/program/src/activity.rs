@@ -46,7 +46,7 @@ impl Activity {
     /// Reads what one rank of a recording did.
     pub fn read(recording: &Recording, rank: &Rank) -> Result<Activity, Error> {
         let totals = recording.totals(rank.rank)?;
-        let starts = totals.iter().any(|(shape, _)| shape.parts & part::STARTED != 0);
+        let starts = totals.iter().any(|(shape, _)| is_start(shape));
         let needs_calls = !recording.header.profile && (starts || rank.threads > 1);
         let tables = if needs_calls { recording.tables(rank.rank)? } else { Vec::new() };
         let first_thread = tables.iter().find(|table| table.thread == 0);
@@ -93,6 +93,11 @@ impl Time {
     }
 }
 
+/// Whether a call starts the requests it lists; calls about partitions list the request they belong to.
+fn is_start(shape: &Shape) -> bool {
+    matches!(shape.operation.role(), Role::Start | Role::StartAll)
+}
+
 /// The persistent operations of a process by shape, counted as often as they were started.
 fn started(tables: &[CallTable]) -> Vec<(Shape, Totals)> {
     let mut made: HashMap<RequestId, (usize, u32)> = HashMap::new();
@@ -104,7 +109,7 @@ fn started(tables: &[CallTable]) -> Vec<(Shape, Totals)> {
         }
     }
     let mut counts: HashMap<(usize, u32), u64> = HashMap::new();
-    let starts = tables.iter().flat_map(CallTable::calls).filter(|call| call.shape.parts & part::STARTED != 0);
+    let starts = tables.iter().flat_map(CallTable::calls).filter(|call| is_start(call.shape));
     for (request, _) in starts.flat_map(|call| call.listed()) {
         if let Some(operation) = made.get(&request) {
             *counts.entry(*operation).or_default() += 1;

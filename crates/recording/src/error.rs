@@ -62,7 +62,7 @@ pub enum Error {
         /// What is wrong with it, and where.
         source: serde_json::Error,
     },
-    /// The program never called MPI.
+    /// No process of a run that was not sealed called MPI.
     #[error("{}: no MPI call was seen", path.display())]
     NoMpiCalls {
         /// The recording.

@@ -255,13 +255,17 @@ fn programs_that_run_one_after_the_other_are_recordings_of_their_own() {
 }
 
 #[test]
-fn a_program_without_mpi_is_said_to_be_one() {
+fn a_program_without_mpi_is_a_recording_without_ranks() {
     let folder = tempfile::tempdir().unwrap();
     process("here", 1).write(folder.path());
-    let error = seal(folder.path(), &SealOptions::default()).unwrap_err();
+    let error = Recording::open(folder.path()).err().unwrap();
     assert!(matches!(error, Error::NoMpiCalls { .. }), "{error}");
     assert!(error.to_string().contains("no MPI call was seen"));
-    assert!(folder.path().join(LIVE_FOLDER).exists(), "nothing is removed");
+    let sealed = seal(folder.path(), &SealOptions { exit_status: Some(4), ..SealOptions::default() }).unwrap();
+    assert_eq!((sealed.ranks, sealed.calls, sealed.recordings.len()), (0, 0, 1));
+    let recording = Recording::open(folder.path()).unwrap();
+    assert_eq!((recording.header.ranks.len(), recording.header.exit_status), (0, Some(4)));
+    assert!(recording.incomplete_ranks().is_empty() && recording.tables(0).unwrap().is_empty());
 }
 
 #[test]

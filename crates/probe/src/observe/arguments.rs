@@ -4,7 +4,7 @@ use sintonia_mpi::Slots;
 use sintonia_recording::raw::{self, NO_OBJECT, NONE, pair, part, unpair};
 
 use crate::communicators::Communicator;
-use crate::library::{Handle, Kind, Library};
+use crate::library::{Handle, Kind, Library, Status};
 use crate::stub::{About, Frame};
 use crate::thread::Thread;
 
@@ -64,11 +64,9 @@ impl Call<'_> {
         unsafe { *(self.argument(slot) as *const i32) }
     }
 
-    /// An element of an array of integers that the call wrote.
-    #[inline(always)]
-    pub fn out_int_at(&self, slot: u8, place: usize) -> i32 {
-        // SAFETY: the call wrote at least this many elements.
-        unsafe { *(self.argument(slot) as *const i32).add(place) }
+    /// An array of integers that the call wrote.
+    pub fn out_array(&self, slot: u8) -> *const i32 {
+        self.argument(slot) as *const i32
     }
 
     /// A count, which may be 64 bits wide.
@@ -292,25 +290,25 @@ impl Call<'_> {
         self.frame.replace_argument(self.about.slots.status, self.frame.own_status);
     }
 
-    /// Source, tag and bytes of a status that the call filled; nothing known if neither the program nor the probe wanted it.
+    /// What a status that the call filled says; `None` if neither the program nor the probe wanted it.
     #[inline(always)]
-    pub fn filled_status(&self, place: usize) -> (i32, i32, u64) {
+    pub fn filled_status(&self, place: usize) -> Option<Status> {
         let array = self.argument(self.about.slots.status);
         if self.frame.own_status == 0 && self.ignores_status() {
-            return (NONE, NONE, raw::UNKNOWN_BYTES);
+            return None;
         }
         // SAFETY: the call succeeded and filled this status.
-        let (source, tag, bytes) = unsafe { self.library.status(array + place * self.status_bytes()) };
-        (self.normal_peer(source), self.normal_tag(tag), bytes)
+        let status = unsafe { self.library.status(array + place * self.status_bytes()) };
+        Some(Status { source: self.normal_peer(status.source), tag: self.normal_tag(status.tag), ..status })
     }
 
     /// Puts what the status says in place of what was asked for.
     #[inline(always)]
     pub fn put_status(&mut self, parts: u16) {
-        let (source, tag, bytes) = self.filled_status(0);
+        let Some(status) = self.filled_status(0) else { return };
         let (id, _) = unpair(self.thread.recorder.staged(parts, part::OBJECT));
-        self.put(parts, part::OBJECT, pair(id, source));
-        self.put(parts, part::TAG, pair(tag as u32, NONE));
-        self.put(parts, part::RECEIVED, bytes);
+        self.put(parts, part::OBJECT, pair(id, status.source));
+        self.put(parts, part::TAG, pair(status.tag as u32, NONE));
+        self.put(parts, part::RECEIVED, status.bytes);
     }
 }

@@ -7,6 +7,9 @@ use super::Call;
 use crate::library::{Handle, Kind};
 use crate::requests::{REQUESTS, Request};
 
+/// No source and no tag.
+const NOTHING: u64 = pair(NONE as u32, NONE);
+
 /// Keeps the handles of the call's requests: MPI overwrites those it completes.
 pub fn keep_handles(call: &mut Call) {
     let slots = &call.about.slots;
@@ -31,10 +34,17 @@ pub fn enter(call: &mut Call) {
         Role::CompleteOne | Role::CompleteAny => 1,
         _ => count,
     };
-    // With all statuses ignored an MPI library may report an error differently, so they are asked for only where a receive needs them.
-    if call.ignores_status() && call.thread.handles.iter().any(|handle| REQUESTS.get(*handle).is_some_and(|r| r.receive && r.active)) {
+    if call.ignores_status() && wants_statuses(call) {
         call.want_status(statuses);
     }
+}
+
+/// Whether statuses are worth asking for although the program ignores them: they say how much a receive got, and from whom if it would
+/// take anything. Where a library reports errors differently with statuses than without, only the latter is reason enough.
+fn wants_statuses(call: &Call) -> bool {
+    let careful = call.library.errors_hide_without_statuses && matches!(call.about.role, Role::CompleteAll | Role::CompleteSome);
+    let wanted = |request: Request| request.receive && request.active && (!careful || request.peer == raw::ANY || request.tag == raw::ANY);
+    call.thread.handles.iter().any(|handle| REQUESTS.get(*handle).is_some_and(wanted))
 }
 
 /// After a call that completes requests: lists those it completed.
@@ -51,7 +61,8 @@ pub fn leave(call: &mut Call) {
             }
         }
         Role::CompleteAny => {
-            if let Some(place) = index(call, call.out_int(slots.index)) {
+            let index = call.out_int(slots.index);
+            if let Some(place) = place(call, index, first_index(call, &[index])) {
                 completed(call, place, 0);
             }
         }
@@ -60,8 +71,11 @@ pub fn leave(call: &mut Call) {
             if count <= 0 {
                 return call.thread.recorder.mark(part::FOUND_NOTHING);
             }
-            for status in 0..count as usize {
-                if let Some(place) = index(call, call.out_int_at(slots.index, status)) {
+            // SAFETY: the call wrote this many indices.
+            let indices = unsafe { std::slice::from_raw_parts(call.out_array(slots.index), count as usize) };
+            let first = first_index(call, indices);
+            for (status, index) in indices.iter().enumerate() {
+                if let Some(place) = place(call, *index, first) {
                     completed(call, place, status);
                 }
             }
@@ -69,9 +83,21 @@ pub fn leave(call: &mut Call) {
     }
 }
 
-/// A place in the array of requests from an index that MPI gave: C counts from 0, Fortran from 1.
-fn index(call: &Call, index: i32) -> Option<usize> {
-    let first = if call.counts_from_one() { 1 } else { 0 };
+/// What the first request's index is: 0 in C, 1 in Fortran; but MPICH 4.0 forgot that for `mpi_f08`. Requests that are complete are gone
+/// or persistent, so counting from 1 is believed only if it leads to such ones.
+fn first_index(call: &Call, indices: &[i32]) -> i32 {
+    let complete = |index: &i32| {
+        place(call, *index, 1).is_some_and(|place| {
+            let (before, after) = (call.thread.handles[place], call.place_handle_at(Kind::Request, call.about.slots.request, place));
+            before != call.library.null_request
+                && (after == call.library.null_request || REQUESTS.get(before).is_some_and(|r| r.persistent))
+        })
+    };
+    if call.counts_from_one() && (indices == [call.library.layout.undefined] || indices.iter().all(complete)) { 1 } else { 0 }
+}
+
+/// A place in the array of requests from an index that MPI gave.
+fn place(call: &Call, index: i32, first: i32) -> Option<usize> {
     usize::try_from(index - first).ok().filter(|place| *place < call.thread.handles.len())
 }
 
@@ -82,8 +108,15 @@ fn completed(call: &mut Call, place: usize, status: usize) {
         return;
     }
     let Some(request) = REQUESTS.completed(handle, call.library.shared_request(handle)) else { return };
-    let (source, tag, bytes) = if request.receive { call.filled_status(status) } else { (NONE, NONE, raw::UNKNOWN_BYTES) };
-    list(call, &request, request.receive, pair(source as u32, tag), bytes);
+    if !request.receive {
+        return list(call, &request, false, NOTHING, raw::UNKNOWN_BYTES);
+    }
+    match call.filled_status(status) {
+        // Cancelled: complete without a message.
+        Some(message) if message.cancelled => list(call, &request, false, NOTHING, raw::UNKNOWN_BYTES),
+        Some(message) => list(call, &request, true, pair(message.source as u32, message.tag), message.bytes),
+        None => list(call, &request, true, pair(request.peer as u32, request.tag), request.bytes),
+    }
 }
 
 #[inline(always)]
@@ -116,7 +149,7 @@ pub fn started(call: &mut Call) {
     call.thread.recorder.mark(part::STARTED);
     for place in 0..call.thread.handles.len() {
         if let Some(request) = REQUESTS.started(call.thread.handles[place]) {
-            list(call, &request, request.receive, pair(NONE as u32, NONE), raw::UNKNOWN_BYTES);
+            list(call, &request, request.receive, NOTHING, raw::UNKNOWN_BYTES);
         }
     }
 }
@@ -136,7 +169,7 @@ pub fn partitions(call: &mut Call) {
     }
     call.thread.recorder.mark(part::STARTED);
     if let Some(request) = first(call).and_then(|handle| REQUESTS.get(handle)) {
-        list(call, &request, request.receive, pair(NONE as u32, NONE), raw::UNKNOWN_BYTES);
+        list(call, &request, request.receive, NOTHING, raw::UNKNOWN_BYTES);
     }
 }
 

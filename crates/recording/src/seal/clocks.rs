@@ -31,13 +31,27 @@ struct HostLine {
 }
 
 impl HostLine {
-    /// The line through the two readings that are furthest apart.
-    fn through(readings: impl Iterator<Item = (u64, u64)> + Clone) -> HostLine {
-        let (first, last) = (readings.clone().min().unwrap_or_default(), readings.max().unwrap_or_default());
-        let rate = last.1.saturating_sub(first.1) as f64 / (last.0 - first.0) as f64;
+    /// The line through the readings that are furthest apart, and on through the anchors of blocks if they are near it: a process that is
+    /// killed may leave anything in a block.
+    fn through(readings: &[(u64, u64)], anchors: &[(u64, u64)]) -> HostLine {
+        let line = HostLine::furthest(readings.iter().copied());
+        let fits = |anchor: &&(u64, u64)| match line {
+            None => true,
+            Some(line) => {
+                let distance = line.monotonic(anchor.0).abs_diff(anchor.1 as i64) as f64;
+                distance < 1e6 + 1e-3 * anchor.0.abs_diff(line.ticks) as f64 * line.ns_per_tick
+            }
+        };
+        let all = readings.iter().chain(anchors.iter().filter(fits)).copied();
         // With one reading alone, ticks are taken for nanoseconds.
-        let ns_per_tick = if rate.is_finite() && rate > 0.0 { rate } else { 1.0 };
-        HostLine { ticks: first.0, monotonic_ns: first.1, ns_per_tick }
+        let (ticks, monotonic_ns) = readings.first().copied().unwrap_or_default();
+        HostLine::furthest(all).unwrap_or(HostLine { ticks, monotonic_ns, ns_per_tick: 1.0 })
+    }
+
+    fn furthest(readings: impl Iterator<Item = (u64, u64)> + Clone) -> Option<HostLine> {
+        let (first, last) = (readings.clone().min()?, readings.max()?);
+        let ns_per_tick = last.1.saturating_sub(first.1) as f64 / (last.0 - first.0) as f64;
+        (ns_per_tick.is_finite() && ns_per_tick > 0.0).then_some(HostLine { ticks: first.0, monotonic_ns: first.1, ns_per_tick })
     }
 
     /// Nanoseconds of the monotonic clock. Whole numbers wherever they can be large, so that nothing is lost.
@@ -83,17 +97,17 @@ pub struct HostClocks<'a> {
 impl<'a> HostClocks<'a> {
     /// From everything that processes read off their clocks.
     pub fn new<'s>(processes: impl Iterator<Item = (&'a Process, &'s Survey)>) -> HostClocks<'a> {
-        let mut readings: HashMap<ClockKey, Vec<(u64, u64)>> = HashMap::new();
+        let mut readings: HashMap<ClockKey, [Vec<(u64, u64)>; 2]> = HashMap::new();
         let mut since_1970 = HashMap::new();
         for (process, survey) in processes {
-            let all = readings.entry(key(process)).or_default();
-            all.extend(process.readings.iter().map(|reading| (reading.ticks, reading.monotonic_ns)));
-            all.extend(survey.anchors.into_iter().flatten());
+            let [direct, anchors] = readings.entry(key(process)).or_default();
+            direct.extend(process.readings.iter().map(|reading| (reading.ticks, reading.monotonic_ns)));
+            anchors.extend(survey.anchors.into_iter().flatten());
             if let Some(reading) = process.readings.first() {
                 since_1970.entry(process.host.as_str()).or_insert(reading.realtime_ns.wrapping_sub(reading.monotonic_ns) as i64);
             }
         }
-        let lines = readings.into_iter().map(|(key, readings)| (key, HostLine::through(readings.into_iter()))).collect();
+        let lines = readings.into_iter().map(|(key, [direct, anchors])| (key, HostLine::through(&direct, &anchors))).collect();
         HostClocks { lines, since_1970 }
     }
 
@@ -275,9 +289,13 @@ mod tests {
     #[test]
     fn the_rate_comes_from_the_readings_that_are_furthest_apart() {
         let readings = [(5000, 50_000), (1000, 10_000), (1001, 10_500)];
-        assert_eq!(HostLine::through(readings.into_iter()), HostLine { ticks: 1000, monotonic_ns: 10_000, ns_per_tick: 10.0 });
-        assert_eq!(HostLine::through([(7, 9)].into_iter()).ns_per_tick, 1.0);
-        assert_eq!(HostLine::through(std::iter::empty()).ns_per_tick, 1.0);
+        let line = |readings: &[(u64, u64)], anchors: &[(u64, u64)]| HostLine::through(readings, anchors);
+        assert_eq!(line(&readings, &[]), HostLine { ticks: 1000, monotonic_ns: 10_000, ns_per_tick: 10.0 });
+        assert_eq!(line(&readings, &[(9000, 98_000)]).ns_per_tick, 11.0);
+        assert_eq!(line(&readings, &[(9000, 980_000_000), (0, 7_000_000)]).ns_per_tick, 10.0, "nonsense is left out");
+        assert_eq!(line(&[(7, 9)], &[(9, 19)]).ns_per_tick, 5.0);
+        assert_eq!(line(&[(7, 9)], &[]), HostLine { ticks: 7, monotonic_ns: 9, ns_per_tick: 1.0 });
+        assert_eq!(line(&[], &[]).ns_per_tick, 1.0);
     }
 
     #[test]

@@ -39,7 +39,7 @@ impl Left {
             self.profiles.push(Profile::read(thread, path)?);
             self.profiles.last().map(|profile| &profile.survey)
         } else {
-            self.streams.push(Stream::open(thread, files)?);
+            self.streams.push(Stream::find(thread, files)?);
             self.streams.last().map(|stream| &stream.survey)
         };
         if let Some(survey) = survey {

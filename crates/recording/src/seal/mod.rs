@@ -146,9 +146,9 @@ impl Live {
         let notes = [&self.notes[..], &options.notes].concat();
         let outcome = Outcome { exit_status: options.exit_status, notes };
         let header = header::build(&self.run, &[], &[], clocks, Unified::default(), Vec::new(), outcome);
-        header.write(&self.folder)?;
+        let bytes = write_header(&header, &self.folder)?;
         self.remove(options)?;
-        Ok(Sealed { recordings: vec![self.folder.clone()], ranks: 0, calls: 0, bytes: 0 })
+        Ok(Sealed { recordings: vec![self.folder.clone()], ranks: 0, calls: 0, bytes })
     }
 
     /// Removes what the processes left, unless it is to be kept.
@@ -162,10 +162,8 @@ impl Live {
         let aside = target.join("sealing");
         fs::create_dir_all(&aside).at(&aside)?;
         let written = self.write_aside(group, clocks, &aside, outcome).and_then(|header| {
-            let bytes = move_into_place(&aside, target)?;
-            header.write(target)?;
-            let path = target.join(crate::header::FILE);
-            Ok((header, bytes + path.metadata().at(&path)?.len()))
+            let bytes = move_into_place(&aside, target)? + write_header(&header, target)?;
+            Ok((header, bytes))
         });
         // Nothing half done stays, whatever happened; if it cannot be removed, it does no harm.
         let _ = fs::remove_dir_all(&aside);
@@ -183,6 +181,13 @@ impl Live {
             ranks.par_iter().map(|(member, translator)| member.left.write(aside, member.rank, translator)).collect::<Result<_, Error>>()?;
         Ok(header::build(&self.run, &members, &written, clocks, unified, sites.resolved(), outcome))
     }
+}
+
+/// Writes the header, which makes a folder a recording, and says how many bytes it has.
+fn write_header(header: &Header, folder: &Path) -> Result<u64, Error> {
+    header.write(folder)?;
+    let path = folder.join(crate::header::FILE);
+    Ok(path.metadata().at(&path)?.len())
 }
 
 /// Moves all files of a folder into another and says how many bytes they are.

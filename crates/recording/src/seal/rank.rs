@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::error::Error;
 use crate::raw::{BLOCK_WORDS, Block, Header, Payload, Record, part};
-use crate::seal::stream::Stream;
+use crate::seal::stream::{Blocks, Stream};
 use crate::seal::translate::{Receives, Translator};
 use crate::sealed::{Writer, Written};
 
@@ -74,7 +74,9 @@ struct Lane<'a> {
     stream: &'a Stream,
     lane: usize,
     end: u64,
-    next_block: usize,
+    blocks: Blocks<'a>,
+    /// How many blocks have been in memory.
+    loaded: usize,
     words: Vec<u64>,
     heads: Vec<Head>,
     at: usize,
@@ -89,7 +91,8 @@ impl<'a> Lane<'a> {
             stream,
             lane,
             end,
-            next_block: 0,
+            blocks: stream.open()?,
+            loaded: 0,
             words: Vec::new(),
             heads: Vec::new(),
             at: 0,
@@ -108,15 +111,14 @@ impl<'a> Lane<'a> {
 
     /// Brings the next block into memory if the one that is there is used up.
     fn load(&mut self) -> Result<(), Error> {
-        while self.at == self.heads.len() && self.next_block < self.stream.len() {
-            self.stream.read(self.next_block, &mut self.words)?;
-            self.next_block += 1;
+        while self.at == self.heads.len() && self.blocks.next(&mut self.words)? {
+            self.loaded += 1;
             self.at = 0;
             self.heads.clear();
             self.numbered.fill(NOT_NUMBERED);
             if let Ok(block) = Block::read(&self.words) {
                 self.first_request = Some(block.header(Header::FirstRequest));
-                let last = self.next_block == self.stream.len();
+                let last = self.blocks.is_empty();
                 self.heads.extend(block.records().filter(|record| last || !record.unfinished).map(|record| Head::new(&record, self.end)));
             }
         }
@@ -168,7 +170,7 @@ impl<'a> Lane<'a> {
 
     /// Takes the records that carry on with a call, and says whether there were none and its block is still in memory.
     fn carry_on(&mut self, head: &mut Head, mut add: impl FnMut(Payload)) -> Result<bool, Error> {
-        let block = self.next_block;
+        let loaded = self.loaded;
         let mut alone = true;
         loop {
             self.load()?;
@@ -181,6 +183,6 @@ impl<'a> Lane<'a> {
             self.at += 1;
             alone = false;
         }
-        Ok(alone && block == self.next_block)
+        Ok(alone && loaded == self.loaded)
     }
 }

@@ -12,13 +12,13 @@ use crate::error::{At, Error};
 use crate::raw::{self, BLOCK_BYTES, Block, Header, part};
 use crate::seal::process::ThreadFiles;
 
-/// The blocks of one thread.
+/// The blocks of one thread. Its files are opened to be read and closed again: a run may have more threads than files may be open.
 pub struct Stream {
     /// The thread's number.
     pub thread: u16,
     /// What they hold together.
     pub survey: Survey,
-    files: Vec<(File, PathBuf)>,
+    paths: Vec<PathBuf>,
     places: Vec<Place>,
 }
 
@@ -71,7 +71,11 @@ impl Survey {
 
     fn of(block: &Block) -> Survey {
         let mut survey = Survey { dropped: block.header(Header::Dropped), ..Survey::default() };
-        survey.add_anchor((block.header(Header::AnchorTicks), block.header(Header::AnchorNanoseconds)));
+        // A process that is killed while it begins a block leaves zeros.
+        let anchor = (block.header(Header::AnchorTicks), block.header(Header::AnchorNanoseconds));
+        if anchor.0 > 0 && anchor.1 > 0 {
+            survey.add_anchor(anchor);
+        }
         let mut newest_payload = 0;
         for record in block.records() {
             if record.reference > newest_payload {
@@ -88,8 +92,8 @@ impl Survey {
 
 impl Stream {
     /// Finds the blocks of a thread and looks through them.
-    pub fn open(thread: u16, files: &ThreadFiles) -> Result<Stream, Error> {
-        let mut stream = Stream { thread, survey: Survey::default(), files: Vec::new(), places: Vec::new() };
+    pub fn find(thread: u16, files: &ThreadFiles) -> Result<Stream, Error> {
+        let mut stream = Stream { thread, survey: Survey::default(), paths: Vec::new(), places: Vec::new() };
         let mut found: BTreeMap<u32, (Place, Survey)> = BTreeMap::new();
         // What was written out comes last and so replaces what stood in memory: the memory is older, or the same.
         if let Some(tail) = &files.tail {
@@ -113,37 +117,65 @@ impl Stream {
 
     /// Looks at every block of a file and says how many there should be.
     fn look_through(&mut self, path: &Path, found: &mut BTreeMap<u32, (Place, Survey)>) -> Result<u64, Error> {
-        let file = File::open(path).at(path)?;
-        let count = file.metadata().at(path)?.len().div_ceil(BLOCK_BYTES as u64);
-        self.files.push((file, path.to_owned()));
+        let file = BlockFile::open(path)?;
+        let count = file.file.metadata().at(path)?.len().div_ceil(BLOCK_BYTES as u64);
         let mut words = Vec::new();
         for number in 0..count {
-            let place = Place { file: self.files.len() - 1, number };
-            self.load(place, &mut words)?;
+            file.read(number, &mut words)?;
             if let Ok(block) = Block::read(&words) {
+                let place = Place { file: self.paths.len(), number };
                 found.insert(block.sequence(), (place, Survey::of(&block)));
             }
         }
+        self.paths.push(path.to_owned());
         Ok(count)
     }
 
-    /// How many blocks there are.
-    pub fn len(&self) -> usize {
-        self.places.len()
+    /// Opens the files.
+    pub fn open(&self) -> Result<Blocks<'_>, Error> {
+        let files = self.paths.iter().map(|path| BlockFile::open(path)).collect::<Result<_, Error>>()?;
+        Ok(Blocks { files, places: self.places.iter() })
+    }
+}
+
+/// The blocks of a stream, one after the other.
+pub struct Blocks<'a> {
+    files: Vec<BlockFile<'a>>,
+    places: std::slice::Iter<'a, Place>,
+}
+
+impl Blocks<'_> {
+    /// Whether there is none left.
+    pub fn is_empty(&self) -> bool {
+        self.places.len() == 0
     }
 
-    /// Reads the words of a block, which [`Block::read`] accepts unless the file has changed since.
-    pub fn read(&self, block: usize, words: &mut Vec<u64>) -> Result<(), Error> {
-        self.load(self.places[block], words)
+    /// Reads the words of the next block, which [`Block::read`] accepts unless the file has changed since; `false` if there is none.
+    pub fn next(&mut self, words: &mut Vec<u64>) -> Result<bool, Error> {
+        let Some(place) = self.places.next() else { return Ok(false) };
+        self.files[place.file].read(place.number, words)?;
+        Ok(true)
+    }
+}
+
+/// A file of blocks.
+struct BlockFile<'a> {
+    file: File,
+    path: &'a Path,
+}
+
+impl BlockFile<'_> {
+    fn open(path: &Path) -> Result<BlockFile<'_>, Error> {
+        Ok(BlockFile { file: File::open(path).at(path)?, path })
     }
 
-    fn load(&self, place: Place, words: &mut Vec<u64>) -> Result<(), Error> {
-        let (file, path) = &self.files[place.file];
+    /// Reads a block, or as much of it as there is.
+    fn read(&self, number: u64, words: &mut Vec<u64>) -> Result<(), Error> {
         let mut bytes = [0; 1 << 14];
         words.clear();
         while words.len() < raw::BLOCK_WORDS {
-            let at = place.number * BLOCK_BYTES as u64 + words.len() as u64 * 8;
-            let read = file.read_at(&mut bytes, at).at(path)?;
+            let at = number * BLOCK_BYTES as u64 + words.len() as u64 * 8;
+            let read = self.file.read_at(&mut bytes, at).at(self.path)?;
             words.extend(bytes[..read].chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("eight bytes"))));
             if read < 8 {
                 break;

@@ -382,18 +382,18 @@ impl Rows<'_> {
         self.control.len()
     }
 
-    /// When each call was entered and left, in nanoseconds; both slices are as long as there are rows.
-    pub fn times(&self, clock: &Clock, enter: &mut [i64], leave: &mut [i64]) {
+    /// When each call was entered and left, in nanoseconds.
+    pub fn times(&self, clock: &Clock) -> impl Iterator<Item = (i64, i64)> {
         let (line, mut rest, mut now) = (clock.line(), self.times, self.base);
-        for ((control, enter), leave) in self.control.iter().zip(enter).zip(leave) {
+        self.control.iter().map(move |control| {
             let (gap, duration) = (usize::from(control & 15), usize::from(control >> 4));
             let bytes: &[u8; SLACK] = rest.first_chunk().expect("the lengths were checked, and the slack follows");
             now = now.wrapping_add(word(bytes, 0) & MASKS[gap]);
-            *enter = line.nanoseconds(now);
+            let enter = line.nanoseconds(now);
             now = now.wrapping_add(word(bytes, gap) & MASKS[duration]);
-            *leave = line.nanoseconds(now);
             rest = &rest[gap + duration..];
-        }
+            (enter, line.nanoseconds(now))
+        })
     }
 
     /// Appends the number of each call's shape in the table, given those of the block's shapes.

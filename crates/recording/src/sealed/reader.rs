@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
+use std::mem::take;
 use std::path::Path;
 
 use crate::definitions::FORMAT;
@@ -138,10 +139,10 @@ impl Merge {
         if (first, base) != (0, 0) {
             self.table.request_bases.push((first, base));
         }
-        let count = first + rows.len();
-        self.table.enter.resize(count, 0);
-        self.table.leave.resize(count, 0);
-        rows.times(clock, &mut self.table.enter[first..], &mut self.table.leave[first..]);
+        // Filling both at once leaves no room to be written twice; only a pair that owns its parts can do that.
+        let mut times = (take(&mut self.table.enter), take(&mut self.table.leave));
+        times.extend(rows.times(clock));
+        (self.table.enter, self.table.leave) = times;
         rows.shapes(&self.places, &mut self.table.shape);
         Some(())
     }
