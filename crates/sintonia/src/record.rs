@@ -55,7 +55,11 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
     let executable = program::find(&arguments.command[0])?;
     let folder = output::prepare(arguments.output.as_deref(), &arguments.command, arguments.force)?;
     let (status, sealed) = record(&arguments, &executable, &folder).inspect_err(|_| output::withdraw(&folder))?;
-    tell(&arguments, &folder, status, sealed?);
+    match sealed {
+        Ok(sealed) => tell(&arguments, &folder, status, sealed),
+        // The program has done its work; what it left is read as well unsealed.
+        Err(error) => eprintln!("sintonia: the recording could not be sealed and stays as it is in {}: {error}", folder.display()),
+    }
     Ok(ExitCode::from(code(status) as u8))
 }
 
