@@ -6,7 +6,7 @@
 
 int main(int argc, char **argv)
 {
-    int k = argument(argc, argv, 1, 25), n = argument(argc, argv, 2, 1000), rank;
+    int k = argument(argc, argv, 1, 75), n = argument(argc, argv, 2, 400), rank;
     double *batches = malloc(k * sizeof *batches);
     double value = 1;
 

@@ -117,6 +117,11 @@ impl Recording {
         Recording { run, path, _folder: folder }
     }
 
+    /// The recording that a run left at this path, in a folder that goes away with it.
+    pub fn at(run: Outcome, path: PathBuf, folder: tempfile::TempDir) -> Recording {
+        Recording { run, path, _folder: folder }
+    }
+
     /// The folder in which the program ran; the recording lies in it.
     pub fn folder(&self) -> &Path {
         self.path.parent().expect("a recording lies in a folder")

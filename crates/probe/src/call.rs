@@ -11,15 +11,7 @@ use crate::library::library;
 use crate::observe::{self, Call};
 use crate::process::{self, State};
 use crate::stub::{self, Entry, Frame};
-use crate::thread::{self, Inside};
-
-/// What `enter` tells `leave`.
-mod state {
-    /// The call is not recorded.
-    pub const SKIPPED: usize = 0;
-    /// The call is recorded.
-    pub const RECORDED: usize = 1;
-}
+use crate::thread::{self, Inside, Thread};
 
 /// `MPI_Pcontrol(0)` was called: calls are followed, but not written down.
 static SWITCHED_OFF: AtomicBool = AtomicBool::new(false);
@@ -34,7 +26,7 @@ pub fn switched_off() -> bool {
 pub unsafe extern "C" fn enter(frame: *mut Frame) {
     // SAFETY: the stub passes the frame it made on the stack.
     let frame = unsafe { &mut *frame };
-    frame.state = state::SKIPPED;
+    frame.thread = std::ptr::null_mut();
     frame.own_status = 0;
     if catch_unwind(AssertUnwindSafe(|| try_enter(frame))).is_err() {
         give_up();
@@ -52,9 +44,8 @@ fn try_enter(frame: &mut Frame) {
     if thread.inside.is_some_and(|inside| inside.encloses(address)) {
         return;
     }
-    frame.state = state::RECORDED;
-    let mut call = Call { about, thread, library, frame };
-    observe::enter(&mut call);
+    frame.thread = &raw mut *thread;
+    observe::enter(&mut Call { about, thread, library, frame });
     let now = ticks();
     frame.enter = now;
     thread.inside = Some(Inside { frame: address, enter: now });
@@ -66,20 +57,22 @@ pub unsafe extern "C" fn leave(frame: *mut Frame) {
     let now = ticks();
     // SAFETY: the stub passes the frame it made on the stack.
     let frame = unsafe { &mut *frame };
-    if frame.state == state::RECORDED && catch_unwind(AssertUnwindSafe(|| try_leave(frame, now))).is_err() {
+    // SAFETY: `enter` put the state of this thread here if the call is recorded; it is never freed.
+    let Some(thread) = (unsafe { frame.thread.as_mut() }) else { return };
+    if catch_unwind(AssertUnwindSafe(|| try_leave(frame, thread, now))).is_err() {
         give_up();
     }
 }
 
 #[inline(always)]
-fn try_leave(frame: &mut Frame, now: u64) {
+fn try_leave(frame: &mut Frame, thread: &mut Thread, now: u64) {
     let about = frame.entry().about();
-    let (Some(library), Some(thread)) = (library(), thread::current()) else { return };
+    let Some(library) = library() else { return };
+    // Not so when a call inside this one was thought to come after it.
     if thread.inside.is_none_or(|inside| inside.frame != &raw const *frame as usize) {
         return;
     }
-    let mut call = Call { about, thread, library, frame };
-    observe::leave(&mut call);
+    observe::leave(&mut Call { about, thread, library, frame });
     if switched_off() {
         thread.recorder.discard();
     } else {

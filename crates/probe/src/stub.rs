@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use sintonia_mpi::{Family, Mode as Completed, Operation, Role, Slots, Symbol};
 use sintonia_recording::raw::part;
 
+use crate::thread::Thread;
+
 /// How many functions can be led through stubs.
 pub const MOST_ENTRIES: usize = 4096;
 /// How many words on the stack a call may pass.
@@ -144,8 +146,8 @@ pub fn pass_all() {
 /// A call under way: its place on the stack of the caller.
 #[repr(C)]
 pub struct Frame {
-    /// What `enter` leaves for `leave`.
-    pub state: usize,
+    /// The state of the calling thread if the call is recorded, else null: what `enter` leaves for `leave`.
+    pub thread: *mut Thread,
     /// A status array that was put in the place of an ignored one, or 0.
     pub own_status: usize,
     /// For alignment.

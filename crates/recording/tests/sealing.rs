@@ -271,7 +271,7 @@ fn a_program_without_mpi_is_a_recording_without_ranks() {
 #[test]
 fn processes_that_hang_in_init_are_ranked_by_number() {
     let folder = tempfile::tempdir().unwrap();
-    for pid in [7, 8] {
+    for pid in [9, 10] {
         let mut process = process("here", pid);
         process.clock(0);
         process.call(10, 20, &payload("MPI_Init"));
@@ -279,7 +279,7 @@ fn processes_that_hang_in_init_are_ranked_by_number() {
     }
     seal(folder.path(), &SealOptions::default()).unwrap();
     let header = Recording::open(folder.path()).unwrap().header;
-    assert_eq!(header.ranks.iter().map(|r| (r.rank, r.pid)).collect::<Vec<_>>(), [(0, 7), (1, 8)]);
+    assert_eq!(header.ranks.iter().map(|r| (r.rank, r.pid)).collect::<Vec<_>>(), [(0, 9), (1, 10)]);
     assert!(header.notes[0].contains("learned its rank"), "{:?}", header.notes);
 }
 

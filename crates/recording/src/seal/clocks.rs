@@ -14,6 +14,8 @@ use crate::seal::worlds::Member;
 const NOT_COMPARED_S: f64 = 1.0;
 /// How far clocks of different hosts may drift apart while nobody compares them: what cheap crystals are allowed.
 const DRIFT: f64 = 20e-6;
+/// More than clocks of different hosts ever drift apart: what a very short run seems to show is not believed.
+const MOST_DRIFT: f64 = 200e-6;
 
 /// What the clock of a process depends on: its host, and whether it counts ticks of the processor or nanoseconds.
 type ClockKey<'a> = (&'a str, bool);
@@ -224,7 +226,7 @@ fn measured(hosts: &HostClocks, members: &[&Member], host: &str) -> Option<Align
     let error_s = |point: (i64, i64, i64)| point.2.max(0) as f64 / 1e9;
     if let Some(last) = last {
         let rate = last.1.saturating_sub(first.1) as f64 / last.0.saturating_sub(first.0) as f64;
-        if rate.is_finite() && rate > 0.0 {
+        if (rate - 1.0).abs() < MOST_DRIFT {
             return Some(Alignment { at: first.0, reference: first.1, rate, error_s: error_s(first).max(error_s(last)) });
         }
     }

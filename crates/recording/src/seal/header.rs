@@ -27,7 +27,7 @@ pub fn build(
     let aligned = clocks::align(clocks, members);
     let mut notes = outcome.notes;
     notes.extend(told_by_ranks(members));
-    if aligned.not_compared.len() > 1 || (aligned.error_s > 0.0 && !aligned.not_compared.is_empty()) {
+    if !aligned.not_compared.is_empty() {
         notes.push(format!("the clocks of these hosts were not compared with the others: {}", aligned.not_compared.join(", ")));
     }
     let hosts = hosts(members);

@@ -61,10 +61,9 @@ pub fn members<'a>(group: &Group, processes: &'a [Left]) -> Vec<Member<'a>> {
     members
 }
 
-/// A world and when it ran.
-struct Timed {
-    world: World,
-    spawned: bool,
+/// When a world ran, in nanoseconds since 1970.
+#[derive(Clone, Copy)]
+struct Span {
     begin: i64,
     end: i64,
 }
@@ -72,26 +71,26 @@ struct Timed {
 /// Sorts processes into recordings, in the order in which these started; and tells which processes have no place in any.
 pub fn group(processes: &[Left], clocks: &HostClocks) -> (Vec<Group>, Vec<String>) {
     let (worlds, notes) = worlds(processes);
-    let mut worlds: Vec<Timed> = worlds.into_iter().map(|(world, spawned)| timed(world, spawned, processes, clocks)).collect();
-    worlds.sort_by_key(|world| world.begin);
-    let mut groups: Vec<(Timed, Group)> = Vec::new();
-    for world in worlds {
-        match parent(&groups, &world) {
-            Some(parent) => groups[parent].1.push(world.world),
-            None => groups.push((Timed { world: world.world.clone(), ..world }, vec![world.world])),
+    let mut worlds: Vec<(Span, World, bool)> =
+        worlds.into_iter().map(|(world, spawned)| (span(&world, processes, clocks), world, spawned)).collect();
+    worlds.sort_by_key(|(span, _, _)| span.begin);
+    let mut groups: Vec<(Span, Group)> = Vec::new();
+    for (span, world, spawned) in worlds {
+        match parent(&groups, span).filter(|_| spawned) {
+            Some(parent) => groups[parent].1.push(world),
+            None => groups.push((span, vec![world])),
         }
     }
     (groups.into_iter().map(|(_, group)| group).collect(), notes)
 }
 
 /// The recording that a spawned world goes with: the latest that ran when it started, else the latest that had started.
-fn parent(groups: &[(Timed, Group)], world: &Timed) -> Option<usize> {
-    let ran = |(first, _): &(Timed, Group)| first.begin <= world.begin && world.begin <= first.end;
-    let latest = groups.len().checked_sub(1);
-    if world.spawned { groups.iter().rposition(ran).or(latest) } else { None }
+fn parent(groups: &[(Span, Group)], spawned: Span) -> Option<usize> {
+    let ran = |(span, _): &(Span, Group)| span.begin <= spawned.begin && spawned.begin <= span.end;
+    groups.iter().rposition(ran).or(groups.len().checked_sub(1))
 }
 
-fn timed(world: World, spawned: bool, processes: &[Left], clocks: &HostClocks) -> Timed {
+fn span(world: &World, processes: &[Left], clocks: &HostClocks) -> Span {
     let spans = world.members.iter().map(|(_, place)| {
         let Left { process, survey, .. } = &processes[*place];
         let first_reading = process.readings.first().map(|reading| reading.ticks);
@@ -99,7 +98,7 @@ fn timed(world: World, spawned: bool, processes: &[Left], clocks: &HostClocks) -
         (clocks.since_1970(process, begin), clocks.since_1970(process, survey.last.max(begin)))
     });
     let (begin, end) = spans.fold((i64::MAX, i64::MIN), |(begin, end), span| (begin.min(span.0), end.max(span.1)));
-    Timed { world, spawned, begin, end }
+    Span { begin, end }
 }
 
 /// The worlds, and whether they were spawned. Processes that never learned their rank are a world if there is no other.
@@ -117,7 +116,8 @@ fn worlds(processes: &[Left]) -> (Vec<(World, bool)>, Vec<String>) {
         }
     }
     let ranked: BTreeSet<usize> = worlds.values().flat_map(|(world, _)| &world.members).map(|(_, place)| *place).collect();
-    let lost: Vec<usize> = (0..processes.len()).filter(|p| !ranked.contains(p) && processes[*p].survey.calls > 0).collect();
+    let mut lost: Vec<usize> = (0..processes.len()).filter(|p| !ranked.contains(p) && processes[*p].survey.calls > 0).collect();
+    lost.sort_by_key(|place| (&processes[*place].process.host, processes[*place].process.pid));
     if worlds.is_empty() && !lost.is_empty() {
         notes.push("no process learned its rank before it ended; ranks are in the order of process numbers".into());
         let members = lost.iter().zip(0..).map(|(place, rank)| (rank, *place)).collect();

@@ -12,7 +12,7 @@
 //! body, kind 1  dictionary | six u64 per shape: calls, ticks, least ticks, most ticks, bytes sent, bytes received
 //! ```
 //!
-//! * The [dictionary] holds every shape of the block once, written as the difference from a similar one.
+//! * The dictionary holds every shape of the block once, written as the difference from a similar one.
 //! * A width of 0 means that every call has a shape of its own, in order.
 //! * The low half of a control byte is the length in bytes (0 to 8) of the ticks since the call before was left, the high half that of the
 //!   ticks the call took. Both numbers stand one after the other in the bytes of the times.
