@@ -33,6 +33,8 @@ bench: setup build
 
 install: build
 	install -D -m 755 target/release/sintonia "$(DESTDIR)$(PREFIX)/bin/sintonia"
+	mkdir -p "$(DESTDIR)$(PREFIX)/lib"
+	target/release/sintonia doctor --write-probe "$(DESTDIR)$(PREFIX)/lib/libsintonia_probe.so"
 
 clean:
 	$(CARGO) clean

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::sync::Mutex;
 
-use sintonia_tests::{Mpi, Process, Program, Recording, fresh_dir, record, tests_dir};
+use sintonia_tests::{Mpi, Process, Program, Recording, fresh_dir, record, sintonia, tests_dir};
 
 const NAME: &str = "snth";
 /// One network at a time.
@@ -71,6 +71,10 @@ fn recorded(hidden: bool) -> Option<Recording> {
     let options = ["--scratch", &scratch.path().display().to_string()];
     let mut environment = mpi.env.clone();
     if hidden {
+        // Without a shared folder Sintonia is installed on each host; here that is one copy of its probe that both see.
+        let installed = work.path().join("probe.so").display().to_string();
+        Process::new([sintonia().as_str(), "doctor", "--write-probe", &installed]).run_in(work.path()).expect_status(0);
+        environment.push(("SINTONIA_PROBE".into(), installed));
         environment.push(("HIDE_ON".into(), format!("{NAME}2")));
         environment.push(("HIDE".into(), shared.path().display().to_string()));
     }
@@ -104,4 +108,27 @@ fn ranks_that_do_not_see_the_folder_are_gathered() {
     if let Some(recording) = recorded(true) {
         check(&recording);
     }
+}
+
+/// A rank without the probe must not make the others wait for ever.
+#[test]
+fn a_rank_that_is_not_recorded_holds_up_nobody() {
+    let _one = NETWORK.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let Some(_hosts) = Hosts::up() else { return };
+    let mpi = Mpi::named("openmpi");
+    let program = Program::named("c/010_collectives");
+    let built = program.build(&mpi).expect("builds");
+    let work = fresh_dir();
+    let output = work.path().join("run.sin");
+    let agent = tests_dir().join("hosts/agent").display().to_string();
+    // The launcher is called by a script, so nobody tells it to hand the probe on to the second host.
+    let launch = format!(
+        "exec {} --mca plm_rsh_agent {agent} --mca mpi_yield_when_idle 1 --mca btl_tcp_if_include 10.78.0.0/24 --host {NAME}1:2,{NAME}2:2 -n {} {}",
+        mpi.launcher.display(),
+        program.ranks,
+        built.join(" ")
+    );
+    let command = record(&output, &[], vec!["sh".into(), "-c".into(), launch]);
+    let outcome = Process::new(command).env(&mpi.env).run_in(work.path());
+    outcome.expect_status(0);
 }

@@ -1,13 +1,14 @@
 //! Processes on several hosts: do they see the same folder, how far are their clocks apart, and how does everything come together.
 //!
-//! These are the only messages the probe sends: inside `MPI_Init` and before `MPI_Finalize`, where every process is expected. On one host
-//! there is only one small exchange, inside `MPI_Init`.
+//! These are the only messages the probe sends through MPI: inside `MPI_Init` and before `MPI_Finalize`, where every process is expected,
+//! and only when `sintonia record` has said that every process is recorded. On one host there are none.
 
 use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use sintonia_link::Card;
 use sintonia_recording::definitions::{ClockOffset, Definition};
 use sintonia_recording::raw::BLOCK_BYTES;
 
@@ -34,9 +35,8 @@ pub struct World {
 /// What each process tells all others when it starts.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
-struct Card {
+struct HostCard {
     host: u64,
-    nonce: u64,
     sees_folder: u64,
 }
 
@@ -44,7 +44,7 @@ struct Card {
 struct Meeting {
     communicator: Handle,
     rank: i32,
-    cards: Vec<Card>,
+    cards: Vec<HostCard>,
 }
 
 static MEETING: Mutex<Option<Meeting>> = Mutex::new(None);
@@ -78,26 +78,37 @@ impl World {
     }
 }
 
-/// Inside `MPI_Init`: gets to know the others, and compares clocks if there are several hosts.
+/// Inside `MPI_Init`: on several hosts gets to know the others, and compares clocks.
 pub fn meet(library: &Library) -> Option<World> {
-    let (rank, size) = (library.rank(library.world)?, library.size(library.world)?);
-    let mine = Card {
-        host: hash(process::host_name().as_bytes()),
-        nonce: clock::nanoseconds(libc::CLOCK_REALTIME) ^ u64::from(std::process::id()) << 40,
-        sees_folder: SEES_FOLDER.load(Ordering::Relaxed).into(),
-    };
-    let cards = library.all_gather(&mine, library.world, size as usize)?;
+    let mut world = World::alone(library)?;
+    if all_on_this_host(world.size) {
+        return Some(world);
+    }
+    // Nobody may wait for a process that is not recorded, so all of them are asked for first.
+    let card = Card { token: settings().token.clone(), world: world.id, rank: world.rank as u32, size: world.size as u32 };
+    if sintonia_link::ask(settings().link.split(',').filter(|address| !address.is_empty()), &card) != Some(true) {
+        process::note("clocks were not compared and files not sent: not all ranks are recorded, or `sintonia record` could not be reached");
+        return Some(world);
+    }
+    let mine = HostCard { host: hash(process::host_name().as_bytes()), sees_folder: SEES_FOLDER.load(Ordering::Relaxed).into() };
+    let communicator = library.duplicate(library.world)?;
+    let cards = library.all_gather(&mine, communicator, world.size as usize)?;
     let mut names: Vec<u64> = cards.iter().map(|card| card.host).collect();
     names.sort_unstable();
     names.dedup();
-    let world = World { id: cards[0].nonce, rank, size, hosts: names.len() };
-    if names.len() > 1 || cards.iter().any(|card| card.sees_folder == 0) {
-        let communicator = library.duplicate(library.world)?;
-        let meeting = Meeting { communicator, rank, cards };
-        meeting.compare_clocks(library);
-        *MEETING.lock().ok()? = Some(meeting);
-    }
+    world.hosts = names.len();
+    let meeting = Meeting { communicator, rank: world.rank, cards };
+    meeting.compare_clocks(library);
+    *MEETING.lock().ok()? = Some(meeting);
     Some(world)
+}
+
+/// Whether the launcher says that all processes of the world run on this host.
+fn all_on_this_host(size: i32) -> bool {
+    let number = |name: &str| std::env::var(name).ok()?.parse::<i32>().ok();
+    let local = ["OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_LOCAL_SIZE"].iter().find_map(|name| number(name));
+    let nodes = ["SLURM_STEP_NUM_NODES", "FLUX_JOB_NNODES"].iter().find_map(|name| number(name));
+    size == 1 || local == Some(size) || (local.is_none() && nodes == Some(1))
 }
 
 /// Before `MPI_Finalize`: compares clocks again, and sends files to a process that sees the folder.

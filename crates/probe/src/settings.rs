@@ -14,6 +14,8 @@ pub struct Settings {
     pub token: String,
     /// Where to write when the folder cannot be seen from this host.
     pub scratch: PathBuf,
+    /// Where `sintonia record` can be reached: addresses separated by commas.
+    pub link: String,
     /// Bytes of memory per thread.
     pub memory: usize,
     /// Keep sums only.
@@ -30,6 +32,7 @@ pub fn read() -> bool {
         live: live.into(),
         token: text("SINTONIA_TOKEN"),
         scratch: std::env::var_os("SINTONIA_SCRATCH").map_or_else(std::env::temp_dir, PathBuf::from),
+        link: text("SINTONIA_LINK"),
         memory: text("SINTONIA_MEMORY").parse().unwrap_or(16 << 20).max(2 * BLOCK_BYTES),
         profile: text("SINTONIA_PROFILE") == "1",
     };

@@ -256,6 +256,8 @@ impl Recorder {
         self.used = HEADER_WORDS;
         self.slots.fill(0);
         let reading = clock::reading();
+        // The cursor first: a kill in between must not leave old records under the new block's number.
+        self.move_cursor(0);
         self.set(Header::Magic as usize, raw::MAGIC);
         self.set(Header::Identity as usize, raw::identity(self.sequence, self.thread, false));
         self.set(Header::Checksum as usize, 0);
@@ -263,7 +265,6 @@ impl Recorder {
         self.set(Header::AnchorTicks as usize, reading.ticks);
         self.set(Header::AnchorNanoseconds as usize, reading.monotonic_ns);
         self.set(Header::Dropped as usize, 0);
-        self.move_cursor(0);
     }
 
     fn close_block(&mut self) {

@@ -8,6 +8,7 @@ use std::process::{Command, ExitCode};
 
 use serde::Serialize;
 
+use crate::record::probe;
 use crate::{Error, output};
 
 /// What `sintonia doctor` is told.
@@ -20,6 +21,9 @@ pub struct Arguments {
     /// Only print what the MPI library in this file says of itself
     #[arg(long, hide = true, value_name = "FILE")]
     library: Option<PathBuf>,
+    /// Only write the probe to this file
+    #[arg(long, hide = true, value_name = "FILE")]
+    write_probe: Option<PathBuf>,
 }
 
 /// Everything that is found.
@@ -60,6 +64,10 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
     if let Some(path) = arguments.library {
         let version = sintonia_mpi::library_version(&path).ok_or_else(|| Error::Other(format!("{} is no MPI library", path.display())))?;
         output::to_stdout(|out| writeln!(out, "{version}"))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(path) = arguments.write_probe {
+        probe::write(&path)?;
         return Ok(ExitCode::SUCCESS);
     }
     let findings = Findings::gather();

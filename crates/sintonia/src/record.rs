@@ -2,7 +2,7 @@
 
 mod launcher;
 mod output;
-mod probe;
+pub mod probe;
 mod program;
 
 use std::collections::BTreeMap;
@@ -14,6 +14,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+use sintonia_link::{RollCall, local_addresses};
 use sintonia_recording::Run;
 use sintonia_recording::definitions::LIVE_FOLDER;
 use sintonia_recording::seal::{SealOptions, Sealed, seal};
@@ -91,6 +92,7 @@ fn environment(arguments: &Arguments, folder: &Path) -> Result<Vec<(&'static str
     let mut environment = vec![
         ("LD_PRELOAD", preload),
         ("SINTONIA_LIVE", live.into_os_string()),
+        ("SINTONIA_LINK", link(&token).into()),
         ("SINTONIA_TOKEN", token.into()),
         ("SINTONIA_MEMORY", arguments.memory.to_string().into()),
         ("SINTONIA_PROFILE", if arguments.profile { "1" } else { "0" }.into()),
@@ -99,6 +101,13 @@ fn environment(arguments: &Arguments, folder: &Path) -> Result<Vec<(&'static str
         environment.push(("SINTONIA_SCRATCH", std::path::absolute(scratch).unwrap_or_else(|_| scratch.clone()).into_os_string()));
     }
     Ok(environment)
+}
+
+/// Where processes on other hosts can ask whether all of them are recorded. Without it, clocks of hosts are not compared.
+fn link(token: &str) -> String {
+    let Ok(roll_call) = RollCall::begin(token) else { return String::new() };
+    let addresses: Vec<String> = local_addresses().iter().map(|address| format!("{address}:{}", roll_call.port)).collect();
+    addresses.join(",")
 }
 
 fn start(executable: &Path, command: &[OsString], environment: &[(&'static str, OsString)]) -> Result<Child, Error> {

@@ -3,7 +3,7 @@
 //! A script may run several MPI programs, and a program may spawn others: each set of processes that were started together is a world.
 //! Spawned worlds go with the world that ran when they were started; every other world is a recording of its own.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::seal::clocks::HostClocks;
 use crate::seal::left::Left;
@@ -70,7 +70,7 @@ struct Span {
 
 /// Sorts processes into recordings, in the order in which these started; and tells which processes have no place in any.
 pub fn group(processes: &[Left], clocks: &HostClocks) -> (Vec<Group>, Vec<String>) {
-    let (worlds, notes) = worlds(processes);
+    let (worlds, notes) = worlds(processes, clocks);
     let mut worlds: Vec<(Span, World, bool)> =
         worlds.into_iter().map(|(world, spawned)| (span(&world, processes, clocks), world, spawned)).collect();
     worlds.sort_by_key(|(span, _, _)| span.begin);
@@ -91,31 +91,41 @@ fn parent(groups: &[(Span, Group)], spawned: Span) -> Option<usize> {
 }
 
 fn span(world: &World, processes: &[Left], clocks: &HostClocks) -> Span {
-    let spans = world.members.iter().map(|(_, place)| {
-        let Left { process, survey, .. } = &processes[*place];
-        let first_reading = process.readings.first().map(|reading| reading.ticks);
-        let begin = survey.first.into_iter().chain(first_reading).min().unwrap_or(0);
-        (clocks.since_1970(process, begin), clocks.since_1970(process, survey.last.max(begin)))
-    });
+    let spans = world.members.iter().map(|(_, place)| life(&processes[*place], clocks));
     let (begin, end) = spans.fold((i64::MAX, i64::MIN), |(begin, end), span| (begin.min(span.0), end.max(span.1)));
     Span { begin, end }
 }
 
 /// The worlds, and whether they were spawned. Processes that never learned their rank are a world if there is no other.
-fn worlds(processes: &[Left]) -> (Vec<(World, bool)>, Vec<String>) {
-    let mut worlds: BTreeMap<u64, (World, bool)> = BTreeMap::new();
+fn worlds(processes: &[Left], clocks: &HostClocks) -> (Vec<(World, bool)>, Vec<String>) {
+    let mut worlds: Vec<Forming> = Vec::new();
     let mut notes = Vec::new();
-    for (place, left) in processes.iter().enumerate() {
+    for (place, left) in in_order_of_start(processes, clocks) {
         let Some(world) = &left.process.world else { continue };
-        let found = worlds.entry(world.id).or_insert((World { size: world.size as u32, members: Vec::new() }, world.spawned));
-        let rank = world.rank as u32;
-        if found.0.members.iter().any(|(other, _)| *other == rank) || rank >= found.0.size {
-            notes.push(format!("{}: another process is rank {rank} too; this one was left out", left.process.name));
-        } else {
-            found.0.members.push((rank, place));
+        let (rank, (begin, end)) = (world.rank as u32, life(left, clocks));
+        if rank >= world.size as u32 {
+            notes.push(format!("{} says it is rank {rank} of {}; it was left out", left.process.name, world.size));
+            continue;
+        }
+        // Launchers that give a run no name leave the same one to all: then a rank that comes again, or after the end, begins another.
+        let same = |forming: &&mut Forming| {
+            (forming.id, forming.spawned, forming.world.size) == (world.id, world.spawned, world.size as u32)
+                && begin <= forming.end
+                && forming.world.members.iter().all(|(other, _)| *other != rank)
+        };
+        match worlds.iter_mut().rev().find(same) {
+            Some(forming) => {
+                forming.world.members.push((rank, place));
+                forming.end = forming.end.max(end);
+            }
+            None => {
+                let members = vec![(rank, place)];
+                worlds.push(Forming { id: world.id, spawned: world.spawned, end, world: World { size: world.size as u32, members } });
+            }
         }
     }
-    let ranked: BTreeSet<usize> = worlds.values().flat_map(|(world, _)| &world.members).map(|(_, place)| *place).collect();
+    let mut worlds: Vec<(World, bool)> = worlds.into_iter().map(|forming| (forming.world, forming.spawned)).collect();
+    let ranked: BTreeSet<usize> = worlds.iter().flat_map(|(world, _)| &world.members).map(|(_, place)| *place).collect();
     let mut lost: Vec<usize> = (0..processes.len()).filter(|p| !ranked.contains(p) && processes[*p].survey.calls > 0).collect();
     lost.sort_by_key(|place| (&processes[*place].process.host, processes[*place].process.pid));
     if worlds.is_empty() && !lost.is_empty() {
@@ -126,8 +136,31 @@ fn worlds(processes: &[Left]) -> (Vec<(World, bool)>, Vec<String>) {
     for left in lost.iter().map(|place| &processes[*place]).filter(|left| left.process.world.is_none()) {
         notes.push(format!("{} called MPI but never learned its rank; it was left out", left.process.name));
     }
-    for (world, _) in worlds.values_mut() {
+    for (world, _) in &mut worlds {
         world.members.sort_unstable();
     }
-    (worlds.into_values().collect(), notes)
+    (worlds, notes)
+}
+
+/// A world whose members are being found.
+struct Forming {
+    id: u64,
+    spawned: bool,
+    /// The last moment known of any of them.
+    end: i64,
+    world: World,
+}
+
+fn in_order_of_start<'a>(processes: &'a [Left], clocks: &HostClocks) -> Vec<(usize, &'a Left)> {
+    let mut order: Vec<(usize, &Left)> = processes.iter().enumerate().collect();
+    order.sort_by_key(|(place, left)| (life(left, clocks).0, *place));
+    order
+}
+
+/// The first and the last moment known of a process, since 1970.
+fn life(left: &Left, clocks: &HostClocks) -> (i64, i64) {
+    let Left { process, survey, .. } = left;
+    let first_reading = process.readings.first().map(|reading| reading.ticks);
+    let begin = survey.first.into_iter().chain(first_reading).min().unwrap_or(0);
+    (clocks.since_1970(process, begin), clocks.since_1970(process, survey.last.max(begin)))
 }
