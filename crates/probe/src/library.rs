@@ -342,7 +342,7 @@ impl Library {
 
     /// A handle in C's form from Fortran's integer.
     #[inline(always)]
-    pub fn from_fortran(&self, kind: Kind, number: i32) -> Handle {
+    pub fn c_handle(&self, kind: Kind, number: i32) -> Handle {
         match (self.abi, self.functions.from_fortran[kind as usize]) {
             (Abi::Mpich, _) if !matches!(kind, Kind::File) => number as u32 as usize,
             // SAFETY: conversion of a handle is a look-up in a table, allowed at any time.
@@ -417,18 +417,18 @@ impl Functions {
         // SAFETY (all): the functions have the types that MPI gives them; handles are passed as machine words, which holds for every ABI.
         macro_rules! function {
             ($name:literal) => {
-                unsafe { std::mem::transmute::<usize, _>(find($name)?) }
+                unsafe { as_function(find($name)?) }
             };
         }
         macro_rules! optional {
             ($name:literal) => {
-                find($name).map(|f| unsafe { std::mem::transmute::<usize, _>(f) })
+                find($name).map(|address| unsafe { as_function(address) })
             };
         }
         let convert = |name: &str| -> Option<Convert> {
             let name = if abi == Abi::Standard { format!("{name}_fromint") } else { format!("{name}_f2c") };
             // SAFETY: conversions take an int and return a handle.
-            find(&name).map(|f| unsafe { std::mem::transmute::<usize, Convert>(f) })
+            find(&name).map(|address| unsafe { as_function(address) })
         };
         Some(Functions {
             initialized: function!("Initialized"),
@@ -463,6 +463,16 @@ impl Functions {
     }
 }
 
+/// An address as the function that is there.
+///
+/// # Safety
+/// `F` is a pointer to a function, of the type that the function at this address has.
+unsafe fn as_function<F: Copy>(address: usize) -> F {
+    const { assert!(size_of::<F>() == size_of::<usize>()) };
+    // SAFETY: sizes agree, and the caller knows the type.
+    unsafe { std::mem::transmute_copy::<usize, F>(&address) }
+}
+
 /// The address of a symbol of a library.
 pub fn symbol(library: *mut c_void, name: &str) -> Option<usize> {
     let name = CString::new(name).ok()?;
@@ -480,7 +490,7 @@ fn version_of(get_library_version: usize) -> String {
     let mut length: c_int = 0;
     // SAFETY: MPI_Get_library_version may be called before MPI_Init; no library's text is longer than 8,192 characters.
     unsafe {
-        let call: unsafe extern "C" fn(*mut c_char, *mut c_int) -> c_int = std::mem::transmute(get_library_version);
+        let call: unsafe extern "C" fn(*mut c_char, *mut c_int) -> c_int = as_function(get_library_version);
         call(text.as_mut_ptr(), &mut length);
         CStr::from_ptr(text.as_ptr()).to_string_lossy().trim().to_string()
     }

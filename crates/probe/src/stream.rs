@@ -226,18 +226,11 @@ impl Recorder {
     fn find_words<const WORDS: usize>(&self) -> (usize, u32) {
         // SAFETY: the staged payload lies in the current block, and has this many words.
         let payload = unsafe { &*self.words.add(self.used + 2).cast::<[u64; WORDS]>() };
-        let mut hash = 0u64;
-        for i in 0..WORDS {
-            hash = hash.wrapping_add(mixed(payload[i], i));
-        }
-        let slot = slot(hash);
+        let slot = slot(payload.iter().enumerate().fold(0, |hash, (i, word)| hash.wrapping_add(mixed(*word, i))));
         let place = self.slots[slot];
         // SAFETY: the place is 0 or that of a payload before the staged one, so as many words follow it in the block.
         let earlier = unsafe { &*self.words.add(place as usize).cast::<[u64; WORDS]>() };
-        let mut differs = 0;
-        for i in 0..WORDS {
-            differs |= payload[i] ^ earlier[i];
-        }
+        let differs = payload.iter().zip(earlier).fold(0, |differs, (a, b)| differs | (a ^ b));
         (slot, if differs == 0 { place } else { 0 })
     }
 

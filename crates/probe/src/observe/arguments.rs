@@ -105,7 +105,7 @@ impl Call<'_> {
         let argument = self.argument(slot);
         if self.is_fortran() {
             // SAFETY: Fortran passes the address of an integer (alone, or in a derived type).
-            return self.library.from_fortran(kind, unsafe { *(argument as *const i32) });
+            return self.library.c_handle(kind, unsafe { *(argument as *const i32) });
         }
         if matches!(kind, Kind::File) { argument } else { self.library.truncate(argument) }
     }
@@ -123,7 +123,7 @@ impl Call<'_> {
         // SAFETY: an array of handles that the program passes to MPI.
         unsafe {
             if self.is_fortran() {
-                self.library.from_fortran(kind, *(array as *const i32).add(place))
+                self.library.c_handle(kind, *(array as *const i32).add(place))
             } else if self.library.layout.handle_bytes == 4 && !matches!(kind, Kind::File) {
                 *(array as *const u32).add(place) as Handle
             } else {

@@ -35,8 +35,7 @@ pub fn bytes(call: &mut Call, pattern: Pattern, communicator: &Communicator) -> 
         }
         Pattern::Gather | Pattern::Gatherv => {
             let part = part(call, communicator);
-            let sends =
-                !matches!(part, Part::Idle) && !(matches!(part, Part::Root) && communicator.between) && !call.is_in_place(s.send_buffer);
+            let sends = takes_part(part, communicator) && !call.is_in_place(s.send_buffer);
             let sent = if sends { call.bytes(s.send_count, s.send_type) } else { 0 };
             let received = match (part, pattern) {
                 (Part::Root, Pattern::Gather) => call.bytes(s.recv_count, s.recv_type) * count,
@@ -52,8 +51,7 @@ pub fn bytes(call: &mut Call, pattern: Pattern, communicator: &Communicator) -> 
                 (Part::Root, _) => call.sum(s.send_count, peers) * call.datatype_size(s.send_type),
                 _ => 0,
             };
-            let receives =
-                !matches!(part, Part::Idle) && !(matches!(part, Part::Root) && communicator.between) && !call.is_in_place(s.recv_buffer);
+            let receives = takes_part(part, communicator) && !call.is_in_place(s.recv_buffer);
             (sent, if receives { call.bytes(s.recv_count, s.recv_type) } else { 0 })
         }
         Pattern::Allgather => {
@@ -130,6 +128,15 @@ enum Part {
     Other,
     /// In the root's group of an intercommunicator, but not the root.
     Idle,
+}
+
+/// Whether a process has data of its own in a gather or scatter: between two groups neither the root nor the rest of its group has.
+fn takes_part(part: Part, communicator: &Communicator) -> bool {
+    match part {
+        Part::Root => !communicator.between,
+        Part::Other => true,
+        Part::Idle => false,
+    }
 }
 
 fn part(call: &Call, communicator: &Communicator) -> Part {
