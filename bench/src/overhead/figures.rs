@@ -59,7 +59,7 @@ pub struct Side {
     /// Nanoseconds to read a clock once.
     pub clocks: BTreeMap<&'static str, Spread>,
     /// Twice the cost of reading the cheapest clock twice: what ratios are against.
-    pub allowance_ns: f64,
+    pub allowance_ns: Option<Spread>,
     /// Nanoseconds per call of the bare program.
     pub bare: BTreeMap<&'static str, Spread>,
     pub tools: Vec<Measured>,
@@ -84,8 +84,9 @@ pub struct Measured {
 pub struct Added {
     /// Nanoseconds, over the rounds.
     pub ns: Spread,
-    /// The median against the allowance for as many calls.
-    pub ratio: f64,
+    /// Against the allowance for as many calls, as the same process could read the clock: a machine that is slower for a while changes
+    /// both alike.
+    pub ratio: Spread,
     /// Nanoseconds with the mean of all batches instead: with what a tool does only now and then.
     pub mean_ns: Spread,
 }
@@ -97,24 +98,27 @@ impl Side {
         let bare = |read: &dyn Fn(&Sample) -> Option<f64>| Spread::of(samples.iter().filter_map(|round| read(round[0].as_ref()?)));
         let clocks: BTreeMap<_, _> =
             CLOCKS.iter().filter_map(|name| Some((*name, bare(&|sample| Some(sample.calls.cases.get(*name)?.least))?))).collect();
-        let allowance_ns = 4.0 * clocks.values().map(|clock| clock.median).fold(f64::INFINITY, f64::min);
         Side {
             library: samples.iter().find_map(|round| Some(round[0].as_ref()?.calls.library.clone())).unwrap_or_default(),
             bare: CASES.iter().filter_map(|case| Some((case.name, bare(&|sample| case.of(sample, case.figure))?))).collect(),
-            tools: tools.iter().enumerate().skip(1).map(|(number, tool)| Measured::of(tool, number, &samples, allowance_ns)).collect(),
+            tools: tools.iter().enumerate().skip(1).map(|(number, tool)| Measured::of(tool, number, &samples)).collect(),
+            allowance_ns: bare(&allowance),
             clocks,
-            allowance_ns,
             absent,
         }
     }
 }
 
 impl Measured {
-    fn of(tool: &Tool, number: usize, samples: &[Vec<Option<Sample>>], allowance_ns: f64) -> Measured {
+    fn of(tool: &Tool, number: usize, samples: &[Vec<Option<Sample>>]) -> Measured {
+        let over_rounds = |read: &dyn Fn(&Sample, &Sample) -> Option<f64>| {
+            Spread::of(samples.iter().filter_map(|round| read(round[number].as_ref()?, round[0].as_ref()?)))
+        };
         let added = |case: &'static Case| {
-            let ns = case.added(samples, number, case.figure)?;
-            let mean_ns = case.added(samples, number, |batches| batches.mean)?;
-            Some((case.name, Added { ns, ratio: ns.median / (allowance_ns * case.calls), mean_ns }))
+            let ns = over_rounds(&|with, bare| case.added(with, bare, case.figure))?;
+            let ratio = over_rounds(&|with, bare| Some(case.added(with, bare, case.figure)? / allowance(with)? / case.calls))?;
+            let mean_ns = over_rounds(&|with, bare| case.added(with, bare, |batches| batches.mean))?;
+            Some((case.name, Added { ns, ratio, mean_ns }))
         };
         let last = samples.iter().rev().find_map(|round| round[number].as_ref());
         let (bytes_on_disk, calls) = last.map_or((0, 0), |sample| (sample.bytes_on_disk, sample.calls.calls));
@@ -134,8 +138,12 @@ impl Case {
         (self.read)(sample).cases.get(self.name).map(figure)
     }
 
-    fn added(&self, samples: &[Vec<Option<Sample>>], number: usize, figure: fn(&Batches) -> f64) -> Option<Spread> {
-        let cost = |sample: &Option<Sample>| self.of(sample.as_ref()?, figure);
-        Spread::of(samples.iter().filter_map(|round| Some(cost(&round[number])? - cost(&round[0])?)))
+    fn added(&self, with: &Sample, bare: &Sample, figure: fn(&Batches) -> f64) -> Option<f64> {
+        Some(self.of(with, figure)? - self.of(bare, figure)?)
     }
+}
+
+fn allowance(sample: &Sample) -> Option<f64> {
+    let clocks = CLOCKS.iter().filter_map(|name| Some(sample.calls.cases.get(*name)?.least));
+    clocks.min_by(f64::total_cmp).map(|once| 2.0 * 2.0 * once)
 }

@@ -25,7 +25,7 @@ fn side(side: &Side) -> String {
         "\n## {}\n\nNanoseconds added per call: the median over the rounds, the middle half of them in brackets, and the ratio to twice the cost of\n\
          reading the clock twice, {:.0} ns here ({}). One way of the ping-pong is two calls.\n\n{}",
         side.library,
-        side.allowance_ns,
+        side.allowance_ns.map_or(f64::NAN, |allowance| allowance.median),
         clocks.join(", "),
         table::markdown(&heading, &rows)
     ) + &absent(side)
@@ -49,7 +49,7 @@ fn tool(tool: &Measured) -> Vec<String> {
 }
 
 fn cell(added: &Added) -> String {
-    format!("{} {:.1}×", ns(&added.ns), added.ratio)
+    format!("{} {:.1}×", ns(&added.ns), added.ratio.median)
 }
 
 fn ns(spread: &Spread) -> String {

@@ -110,7 +110,7 @@ fn worlds(processes: &[Left], clocks: &HostClocks) -> (Vec<(World, bool)>, Vec<S
         // Launchers that give a run no name leave the same one to all: then a rank that comes again, or after the end, begins another.
         let same = |forming: &&mut Forming| {
             (forming.id, forming.spawned, forming.world.size) == (world.id, world.spawned, world.size as u32)
-                && begin <= forming.end
+                && begin <= forming.end + BETWEEN_RUNS_NS
                 && forming.world.members.iter().all(|(other, _)| *other != rank)
         };
         match worlds.iter_mut().rev().find(same) {
@@ -141,6 +141,9 @@ fn worlds(processes: &[Left], clocks: &HostClocks) -> (Vec<(World, bool)>, Vec<S
     }
     (worlds, notes)
 }
+
+/// No launcher starts the next run sooner than this after the last process of one has ended.
+const BETWEEN_RUNS_NS: i64 = 10_000_000;
 
 /// A world whose members are being found.
 struct Forming {
