@@ -162,7 +162,7 @@ pub fn remove_file(extension: &str) {
 }
 
 /// Has memory written to a file at the end.
-pub fn keep_at_end(_thread: u16, address: usize, bytes: usize, extension: &str) {
+pub fn keep_at_end(address: usize, bytes: usize, extension: &str) {
     if let Some(definitions) = definitions().as_mut() {
         definitions.kept.push((address, bytes, extension.into()));
     }

@@ -15,7 +15,6 @@ pub struct Profile {
     words: *mut u64,
     places: Box<[u16]>,
     entries: usize,
-    thread: u16,
 }
 
 impl Profile {
@@ -27,11 +26,11 @@ impl Profile {
             Some(file) => map(WORDS * 8, libc::MAP_SHARED, std::os::fd::AsRawFd::as_raw_fd(file)),
             None => map(WORDS * 8, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1),
         }?;
-        let mut profile = Profile { words: memory.cast(), places: vec![0; PLACES].into_boxed_slice(), entries: 0, thread };
+        let mut profile = Profile { words: memory.cast(), places: vec![0; PLACES].into_boxed_slice(), entries: 0 };
         let reading = clock::reading();
         profile.header().copy_from_slice(&[raw::PROFILE_MAGIC, 0, u64::MAX, 0, 0, reading.ticks, reading.monotonic_ns, 0]);
         if file.is_none() {
-            process::keep_at_end(profile.thread, profile.words as usize, WORDS * 8, &name);
+            process::keep_at_end(profile.words as usize, WORDS * 8, &name);
         }
         Some(profile)
     }
@@ -123,10 +122,5 @@ fn key(payload: &Payload, sent: u64, received: u64) -> [u64; 4] {
     let marks = part::FOUND_NOTHING | part::FORTRAN | part::F08 | part::ERROR | part::REQUEST;
     let header = raw::payload_header(payload.operation(), payload.parts() & marks, 0, 0);
     let object = payload.part(part::OBJECT).unwrap_or(raw::pair(raw::NO_OBJECT, raw::NONE));
-    [header, payload.site(), object, class(sent) | class(received) << 32]
-}
-
-/// The size class of some bytes: 0 for none, else one more than the power of two they need.
-fn class(bytes: u64) -> u64 {
-    if bytes == 0 { 0 } else { 1 + u64::from(u64::BITS - (bytes - 1).leading_zeros()) }
+    [header, payload.site(), object, u64::from(entry::size_class(sent)) | u64::from(entry::size_class(received)) << 32]
 }

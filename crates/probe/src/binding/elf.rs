@@ -83,7 +83,7 @@ impl Object {
         // SAFETY: the name is a string, the headers are an array of the given length.
         let (name, headers) =
             unsafe { (CStr::from_ptr(info.dlpi_name), std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into())) };
-        let path = if name.is_empty() { program_path(base) } else { name.to_string_lossy().into_owned() };
+        let path = if name.is_empty() { program_path() } else { name.to_string_lossy().into_owned() };
         let find = |kind: u32| headers.iter().find(|h: &&Elf64_Phdr| h.p_type == kind);
         let read_only = find(PT_GNU_RELRO).map(|h| (base + h.p_vaddr as usize, base + (h.p_vaddr + h.p_memsz) as usize));
         // SAFETY: the dynamic section of a loaded file is mapped at this address.
@@ -200,9 +200,8 @@ fn protect(place: usize, protection: c_int) -> bool {
     unsafe { libc::mprotect((place & !(page - 1)) as *mut c_void, page, protection) == 0 }
 }
 
-fn program_path(base: usize) -> String {
-    // The vDSO and the program both have no name; only the program is a file.
-    let _ = base;
+/// The path of the program itself, which the linker lists without a name.
+fn program_path() -> String {
     std::fs::read_link("/proc/self/exe").map(|path| path.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
