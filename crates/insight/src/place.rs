@@ -42,8 +42,10 @@ impl fmt::Display for Place {
     }
 }
 
+/// The name of a file of code, without what every Python module's ends with.
 fn last(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.split(".cpython-").next().unwrap_or(name)
 }
 
 /// A file and the folder it is in: enough to tell one from another, and short enough for a table.

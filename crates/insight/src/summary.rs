@@ -8,7 +8,7 @@ use serde::Serialize;
 use sintonia_mpi::Operation;
 use sintonia_program::Activity;
 use sintonia_recording::header::{Header, Mpi, Rank};
-use sintonia_recording::{Error, Recording};
+use sintonia_recording::{Error, Incomplete, Recording};
 
 use crate::tally::{Sum, Tally};
 use crate::{Efficiency, Place};
@@ -199,8 +199,8 @@ impl Summary {
     fn new(recording: &Recording, per_rank: Vec<RankTime>, tally: Tally) -> Summary {
         let header = &recording.header;
         let elapsed_s = elapsed_s(header.ranks.iter().map(|r| (r.begin_ns, r.end_ns)));
-        let work_s = elapsed_s_of_work(&header.ranks, &per_rank);
         let outside: Vec<f64> = per_rank.iter().map(|r| r.outside_s).collect();
+        let readable = readable(recording, &per_rank);
         let place = |site| Place::of(recording.site(site));
         let incomplete: Vec<IncompleteRank> =
             recording.incomplete_ranks().into_iter().map(|(rank, why)| IncompleteRank { rank, why: why.to_string() }).collect();
@@ -214,8 +214,8 @@ impl Summary {
             mpi: header.mpi.clone(),
             elapsed_s,
             calls: per_rank.iter().map(|r| r.calls).sum(),
-            work_s,
-            efficiency: Efficiency::new(&outside, work_s),
+            work_s: elapsed_s_of_work(&header.ranks, &readable),
+            efficiency: efficiency(&header.ranks, &readable),
             mpi_s: Spread::of(per_rank.iter().map(|r| r.mpi_s)),
             outside_s: Spread::of(outside.into_iter()),
             per_rank,
@@ -270,8 +270,20 @@ fn elapsed_s(spans: impl Iterator<Item = (i64, i64)>) -> f64 {
     whole.map_or(0.0, |(begin, end)| seconds(u64::try_from(end - begin).unwrap_or(0)))
 }
 
+/// The ranks whose calls are all there: of the others it is not known when they were in MPI.
+fn readable<'a>(recording: &Recording, times: &'a [RankTime]) -> Vec<&'a RankTime> {
+    let incomplete = recording.incomplete_ranks();
+    let lost = |time: &RankTime| incomplete.iter().any(|(rank, why)| *rank == time.rank && !matches!(why, Incomplete::CutShort));
+    times.iter().filter(|time| !lost(time)).collect()
+}
+
+fn efficiency(ranks: &[Rank], times: &[&RankTime]) -> Option<Efficiency> {
+    let outside: Vec<f64> = times.iter().map(|time| time.outside_s).collect();
+    Efficiency::new(&outside, elapsed_s_of_work(ranks, times))
+}
+
 /// The same between MPI_Init and MPI_Finalize: starting and ending MPI is no part of what a program does, but can take longer.
-fn elapsed_s_of_work(ranks: &[Rank], times: &[RankTime]) -> f64 {
+fn elapsed_s_of_work(ranks: &[Rank], times: &[&RankTime]) -> f64 {
     let nanoseconds = |seconds: f64| (seconds * 1e9) as i64;
     let spans = ranks.iter().filter_map(|rank| {
         let time = times.iter().find(|time| time.rank == rank.rank)?;

@@ -10,6 +10,7 @@ use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use sintonia_recording::definitions::keeps_mapped_memory;
 use sintonia_recording::raw::{self, BLOCK_BYTES, BLOCK_WORDS, HEADER_WORDS, Header, LONG_DURATION, REFERENCE_BITS, part};
 
 use crate::clock;
@@ -419,16 +420,13 @@ fn open_new(path: &Path) -> std::io::Result<File> {
     File::options().create_new(true).append(true).open(path)
 }
 
-/// Whether a page of this file, once allocated, can always be written through a mapping: a failure there would be a signal to the program.
+/// Whether memory of this file can be mapped without risk for the program.
 pub fn mappable(file: &File) -> bool {
-    const EXT: i64 = 0xef53;
-    const XFS: i64 = 0x5846_5342;
-    const TMPFS: i64 = 0x0102_1994;
     // SAFETY: a struct of numbers, all zeros is a value of it.
     let mut system: libc::statfs = unsafe { std::mem::zeroed() };
     // SAFETY: `system` is a valid place to write to.
     let known = unsafe { libc::fstatfs(file.as_raw_fd(), &mut system) } == 0;
-    known && matches!(system.f_type as i64, EXT | XFS | TMPFS)
+    known && keeps_mapped_memory(system.f_type as u64)
 }
 
 fn allocate(file: &File, block: usize) -> bool {

@@ -10,6 +10,17 @@ pub const FORMAT: u32 = 1;
 /// The folder inside a recording where processes write while they run.
 pub const LIVE_FOLDER: &str = "live";
 
+/// Whether a page of a file on this kind of file system (as `statfs` numbers them), once allocated, can always be written through a
+/// mapping. Elsewhere a failure to write would be a signal to the program, so memory is not mapped there.
+pub fn keeps_mapped_memory(file_system: u64) -> bool {
+    const EXT4: u64 = 0xef53;
+    const XFS: u64 = 0x5846_5342;
+    const TMPFS: u64 = 0x0102_1994;
+    /// What containers run on: the file itself lies on the file system below, which has just allocated it.
+    const OVERLAY: u64 = 0x794c_7630;
+    matches!(file_system, EXT4 | XFS | TMPFS | OVERLAY)
+}
+
 /// One line of a process's definitions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "define", rename_all = "snake_case")]

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use serde::Serialize;
+use sintonia_recording::definitions::keeps_mapped_memory;
 
 use crate::record::probe;
 use crate::{Error, output};
@@ -21,8 +22,8 @@ pub struct Arguments {
     /// Only print what the MPI library in this file says of itself
     #[arg(long, hide = true, value_name = "FILE")]
     library: Option<PathBuf>,
-    /// Only write the probe to this file
-    #[arg(long, hide = true, value_name = "FILE")]
+    /// Only write the probe to this file, to be installed on hosts that share no folder
+    #[arg(long, value_name = "FILE")]
     write_probe: Option<PathBuf>,
 }
 
@@ -158,13 +159,12 @@ fn clock() -> Clock {
 }
 
 fn system() -> System {
-    const KEPT_BY_MAPPING: [u64; 3] = [0xef53, 0x5846_5342, 0x0102_1994];
     let kind = rustix::fs::statfs(".").map(|system| system.f_type as u64).unwrap_or(0);
     let free = rustix::fs::statvfs(".").map(|system| system.f_bavail * system.f_frsize).unwrap_or(0);
     System {
         cores: std::thread::available_parallelism().map_or(1, usize::from),
         kernel: read("/proc/sys/kernel/osrelease").unwrap_or_default(),
-        survives_kill_here: KEPT_BY_MAPPING.contains(&kind),
+        survives_kill_here: keeps_mapped_memory(kind),
         free_bytes_here: free,
     }
 }

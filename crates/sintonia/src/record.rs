@@ -195,8 +195,9 @@ fn parameter(text: &str) -> Result<(String, f64), String> {
     if name.is_empty() {
         return Err(format!("'{text}' has no name; write it as n=4096"));
     }
-    let value = value.parse().map_err(|_| format!("'{value}' is no number; write the parameter as {name}=4096"))?;
-    Ok((name.into(), value))
+    let number = value.parse().ok().filter(|number: &f64| number.is_finite());
+    let number = number.ok_or_else(|| format!("'{value}' is no number; write the parameter as {name}=4096"))?;
+    Ok((name.into(), number))
 }
 
 #[cfg(test)]
@@ -217,7 +218,7 @@ mod tests {
     #[test]
     fn parameters_have_a_name_and_a_number() {
         assert_eq!(parameter("n=4096"), Ok(("n".into(), 4096.0)));
-        for wrong in ["n", "=1", "n=", "n=many"] {
+        for wrong in ["n", "=1", "n=", "n=many", "n=inf", "n=nan"] {
             assert!(parameter(wrong).is_err(), "{wrong}");
         }
     }

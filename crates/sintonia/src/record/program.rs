@@ -50,7 +50,7 @@ pub fn why_nothing(command: &[OsString]) -> String {
     if let Some(path) = programs.iter().find(|path| is_set_user_id(path)) {
         return format!(
             "{} runs with the rights of another user, and the system lets no library be added to such programs: \
-             record a copy of it (cp {} . makes one without those rights)",
+             record a copy without those rights (cp {} copy && chmod ug-s copy)",
             path.display(),
             path.display()
         );

@@ -104,7 +104,15 @@ impl Screen<'_> {
     }
 
     fn place(&self, place: &str) -> String {
-        if self.all { place.into() } else { tail(place, 32) }
+        const WIDTH: usize = 32;
+        // Of a path the end says most, of a function in a file of code the beginning.
+        if self.all {
+            place.into()
+        } else if place.contains(" in ") {
+            head(place, WIDTH)
+        } else {
+            tail(place, WIDTH)
+        }
     }
 
     fn operations(&self) -> Vec<String> {
