@@ -21,6 +21,21 @@ use crate::settings::settings;
 /// Places in the table of payloads of the current block.
 const SLOTS: usize = 1024;
 
+/// The payloads of one function at one call site.
+#[derive(Clone, Copy)]
+struct Kin {
+    /// Where the first of them stands in the block; 0 if there is none.
+    place: u16,
+    /// How many of them stand there in full.
+    variants: u16,
+}
+
+impl Kin {
+    const NONE: Kin = Kin { place: 0, variants: 0 };
+    /// So many are kept in full, to be found again; what comes after them is taken to change for ever.
+    const MOST_VARIANTS: u16 = 16;
+}
+
 /// Writes calls down, or adds them up.
 pub struct Recorder {
     /// The current block.
@@ -34,6 +49,7 @@ pub struct Recorder {
     /// The number of the next request that this thread makes.
     pub next_request: u64,
     slots: Box<[u32; SLOTS]>,
+    kin: Box<[Kin; 256]>,
     region: Region,
     /// In profile mode: the sums.
     profile: Option<Profile>,
@@ -55,6 +71,7 @@ impl Recorder {
             thread,
             next_request: 0,
             slots: Box::new([0; SLOTS]),
+            kin: Box::new([Kin::NONE; 256]),
             region,
             profile,
             stopped: false,
@@ -203,12 +220,54 @@ impl Recorder {
             self.set(self.used + 1, second | u64::from(earlier));
             self.used += 2;
         } else {
-            self.set(self.used + 1, second);
-            self.slots[slot] = (self.used + 2) as u32;
-            self.used += self.pending;
+            self.write_new(slot, second);
         }
         self.pending = 0;
         self.move_cursor(0);
+    }
+
+    /// Writes a record whose payload is new in this block: all of it, or what is different where its call site makes ever new ones.
+    #[inline(never)]
+    fn write_new(&mut self, slot: usize, second: u64) {
+        let (place, words) = (self.used + 2, self.pending - 2);
+        let (header, site) = (self.get(place), self.get(place + 1));
+        let kin = (mixed(header, 0).wrapping_add(mixed(site, 1)) >> 56) as usize;
+        let Kin { place: earlier, variants } = self.kin[kin];
+        let related = earlier != 0 && self.get(earlier.into()) == header && self.get(usize::from(earlier) + 1) == site;
+        if related && variants == Kin::MOST_VARIANTS {
+            if let Some(changed) = self.changed(earlier.into(), words) {
+                return self.write_changed(earlier.into(), changed, second);
+            }
+        } else if related {
+            self.kin[kin].variants += 1;
+        } else {
+            self.kin[kin] = Kin { place: place as u16, variants: 1 };
+        }
+        self.set(self.used + 1, second);
+        self.slots[slot] = place as u32;
+        self.used += self.pending;
+    }
+
+    /// Which words of the staged payload differ from those of an earlier one; `None` if a record cannot say so.
+    fn changed(&self, earlier: usize, words: usize) -> Option<u8> {
+        let place = self.used + 2;
+        let differs = |i: &usize| self.get(place + i) != self.get(earlier + i);
+        if words > raw::MOST_CHANGING_WORDS || (2 + raw::CHANGEABLE..words).any(|i| differs(&i)) {
+            return None;
+        }
+        Some((2..words.min(2 + raw::CHANGEABLE)).filter(differs).fold(0, |changed, i| changed | 1 << (i - 2)))
+    }
+
+    fn write_changed(&mut self, earlier: usize, changed: u8, second: u64) {
+        self.set(self.used + 1, second | raw::changed_reference(earlier, changed));
+        let place = self.used + 2;
+        let mut to = place;
+        for i in (0..raw::CHANGEABLE).filter(|i| changed >> i & 1 == 1) {
+            let word = self.get(place + 2 + i);
+            self.set(to, word);
+            to += 1;
+        }
+        self.used = to;
     }
 
     /// Looks for the staged payload among those of this block: its slot, and its place there or 0.
@@ -249,6 +308,7 @@ impl Recorder {
         self.words = self.region.block(place);
         self.used = HEADER_WORDS;
         self.slots.fill(0);
+        self.kin.fill(Kin::NONE);
         let reading = clock::reading();
         // The cursor first: a kill in between must not leave old records under the new block's number.
         self.move_cursor(0);

@@ -7,6 +7,10 @@
 //! enter ticks | duration << 24, reference | payload (only where reference is 0) ...
 //! ```
 //!
+//! Where a call site makes calls that always differ in something (a tag that counts on, a size that changes), a record points at an
+//! earlier payload of that site and carries only the words that differ: see [`changed_reference`]. Reading a block writes such payloads out
+//! in full, so that nobody else has to know of them.
+//!
 //! The header of a block holds a cursor that is moved when a call ends. The words after the cursor hold the call under way, so a process
 //! that is killed leaves the call it died in. A closed block carries a checksum.
 
@@ -22,6 +26,10 @@ pub const MAGIC: u64 = u64::from_le_bytes(*b"SINBLK01");
 pub const PROFILE_MAGIC: u64 = u64::from_le_bytes(*b"SINPRF01");
 /// Bits of a record's second word that point at an earlier payload.
 pub const REFERENCE_BITS: u32 = 24;
+/// The most words of a payload that a record may refer to with changes: what bounds the size of a block that is written out in full.
+pub const MOST_CHANGING_WORDS: usize = 32;
+/// The words of a payload after its header and call site that a record can change.
+pub const CHANGEABLE: usize = 8;
 /// Durations from here on stand in a word of their own.
 pub const LONG_DURATION: u64 = (1 << (64 - REFERENCE_BITS)) - 1;
 /// The most requests one record lists; the rest follow in records of their own.
@@ -59,6 +67,15 @@ pub const fn identity(sequence: u32, thread: u16, closed: bool) -> u64 {
 /// The cursor word: words in use (header included), and words staged for the call under way.
 pub const fn cursor(used: usize, pending: usize) -> u64 {
     (used as u64) << 32 | pending as u64
+}
+
+const PLACE_BITS: u32 = 15;
+const _: () = assert!(BLOCK_WORDS <= 1 << PLACE_BITS);
+
+/// The reference of a record that has the payload at `place`, with other words where `changed` has bits: bit 0 stands for the word after
+/// the call site. The other words follow the record.
+pub const fn changed_reference(place: usize, changed: u8) -> u64 {
+    place as u64 | 1 << PLACE_BITS | (changed as u64) << (PLACE_BITS + 1)
 }
 
 /// No such peer, tag or root.
@@ -279,19 +296,25 @@ pub enum BlockError {
 }
 
 impl<'a> Block<'a> {
-    /// Checks a block: its magic, its lengths and, when it is closed, its checksum.
-    pub fn read(words: &'a [u64]) -> Result<Block<'a>, BlockError> {
+    /// Checks a block (its magic, its lengths and, when it is closed, its checksum), and writes all its payloads out in full, in place.
+    pub fn read(words: &'a mut Vec<u64>) -> Result<Block<'a>, BlockError> {
         let header: &[u64; HEADER_WORDS] = words.first_chunk().ok_or(BlockError::NotABlock)?;
         let cursor = header[Header::Cursor as usize];
         let (used, pending) = ((cursor >> 32) as usize, cursor as u32 as usize);
         if header[Header::Magic as usize] != MAGIC || used < HEADER_WORDS || used > words.len() {
             return Err(BlockError::NotABlock);
         }
-        let block = Block { words, used, pending };
-        if block.closed() && block.checksum() != header[Header::Checksum as usize] {
+        let closed = header[Header::Identity as usize] >> 48 & 1 == 1;
+        if closed && checksum(&words[HEADER_WORDS..used]) != header[Header::Checksum as usize] {
             return Err(BlockError::Checksum);
         }
-        Ok(block)
+        let pending = if pending <= words.len() - used { pending } else { 0 };
+        let under_way = words[used..used + pending].to_vec();
+        let mut full = in_full(&words[..used]);
+        let used = full.len();
+        full.extend(under_way);
+        *words = full;
+        Ok(Block { words, used, pending })
     }
 
     /// One word of the header.
@@ -304,20 +327,11 @@ impl<'a> Block<'a> {
         self.header(Header::Identity) as u32
     }
 
-    /// Whether the probe closed it.
-    pub fn closed(&self) -> bool {
-        self.header(Header::Identity) >> 48 & 1 == 1
-    }
-
-    fn checksum(&self) -> u64 {
-        checksum(&self.words[HEADER_WORDS..self.used])
-    }
-
     /// Its records in order, the call under way last. Stops at the first word that makes no sense.
     pub fn records(&self) -> impl Iterator<Item = Record<'a>> {
         let (words, used, pending) = (self.words, self.used, self.pending);
         let mut at = HEADER_WORDS;
-        let mut under_way = pending > 2 && pending <= words.len() - used;
+        let mut under_way = pending > 2;
         std::iter::from_fn(move || {
             if at < used {
                 let record = record_at(&words[..used], at)?;
@@ -331,6 +345,47 @@ impl<'a> Block<'a> {
             Some(Record { enter: words[used], duration: 0, reference: used + 2, payload, unfinished: true })
         })
     }
+}
+
+/// The words of a block in which every record either has its payload behind it or refers to one that is there unchanged. Ends where the
+/// first record makes no sense.
+fn in_full(words: &[u64]) -> Vec<u64> {
+    let mut full = words[..HEADER_WORDS].to_vec();
+    // Where payloads that can be referred to have gone.
+    let mut moved = vec![0; words.len()];
+    let mut at = HEADER_WORDS;
+    while let Some(length) = write_in_full(words, at, &mut full, &mut moved) {
+        at += length;
+    }
+    full
+}
+
+/// Writes one record out in full and says how many words it had.
+fn write_in_full(words: &[u64], at: usize, full: &mut Vec<u64>, moved: &mut [usize]) -> Option<usize> {
+    let (enter, second) = (*words.get(at)?, *words.get(at + 1)?);
+    let (time, reference) = (second >> REFERENCE_BITS << REFERENCE_BITS, second & ((1 << REFERENCE_BITS) - 1));
+    if reference == 0 {
+        let payload = Payload::at(&words[at + 2..])?;
+        moved[at + 2] = full.len() + 2;
+        full.extend([enter, time]);
+        full.extend(payload.words());
+        return Some(2 + payload.words().len());
+    }
+    let place = reference as usize & ((1 << PLACE_BITS) - 1);
+    let now = moved.get(place).copied().filter(|now| *now != 0)?;
+    if reference >> PLACE_BITS == 0 {
+        full.extend([enter, time | now as u64]);
+        return Some(2);
+    }
+    let payload = Payload::at(&words[place..]).filter(|payload| payload.words().len() <= MOST_CHANGING_WORDS)?;
+    let changed = (reference >> (PLACE_BITS + 1)) as u8;
+    let mut others = words.get(at + 2..at + 2 + changed.count_ones() as usize)?.iter();
+    full.extend([enter, time]);
+    full.extend(payload.words().iter().enumerate().map(|(i, word)| {
+        let bit = i.checked_sub(2).filter(|bit| *bit < CHANGEABLE && changed >> bit & 1 == 1);
+        bit.and_then(|_| others.next()).unwrap_or(word)
+    }));
+    Some(2 + changed.count_ones() as usize)
 }
 
 fn record_at(words: &[u64], at: usize) -> Option<Record<'_>> {
@@ -429,8 +484,8 @@ mod tests {
     #[test]
     fn equal_calls_share_their_payload() {
         let (a, b) = (send(8), send(16));
-        let words = block_of(&[(10, 1, &a), (20, 2, &b), (30, 3, &a)], true);
-        let block = Block::read(&words).unwrap();
+        let mut words = block_of(&[(10, 1, &a), (20, 2, &b), (30, 3, &a)], true);
+        let block = Block::read(&mut words).unwrap();
         let read: Vec<_> = block.records().map(|r| (r.enter, r.duration, r.payload.part(part::SENT))).collect();
         assert_eq!(read, [(10, 1, Some(8)), (20, 2, Some(16)), (30, 3, Some(8))]);
         assert_eq!(block.sequence(), 7);
@@ -440,7 +495,26 @@ mod tests {
     fn a_changed_bit_is_found_by_the_checksum() {
         let mut words = block_of(&[(10, 1, &send(8))], true);
         words[HEADER_WORDS] ^= 1;
-        assert_eq!(Block::read(&words).err(), Some(BlockError::Checksum));
+        assert_eq!(Block::read(&mut words).err(), Some(BlockError::Checksum));
+    }
+
+    #[test]
+    fn calls_that_differ_in_little_carry_only_that() {
+        let mut words = block_of(&[(10, 1, &send(8))], false);
+        let mut used = (words[Header::Cursor as usize] >> 32) as usize;
+        // The bytes sent are the second word after the call site.
+        for (enter, bytes) in [(20, 99), (30, 100)] {
+            words[used] = enter;
+            words[used + 1] = 5 << REFERENCE_BITS | changed_reference(HEADER_WORDS + 2, 0b10);
+            words[used + 2] = bytes;
+            used += 3;
+        }
+        words[Header::Cursor as usize] = cursor(used, 0);
+        let block = Block::read(&mut words).unwrap();
+        let read: Vec<_> =
+            block.records().map(|r| (r.enter, r.duration, r.payload.part(part::SENT), r.payload.part(part::OBJECT))).collect();
+        let object = Some(pair(0, 1));
+        assert_eq!(read, [(10, 1, Some(8), object), (20, 5, Some(99), object), (30, 5, Some(100), object)]);
     }
 
     #[test]
@@ -451,7 +525,7 @@ mod tests {
         words[used] = 50;
         words[used + 2..used + 2 + payload.len()].copy_from_slice(&payload);
         words[Header::Cursor as usize] = cursor(used, 2 + payload.len());
-        let last = Block::read(&words).unwrap().records().last().unwrap();
+        let last = Block::read(&mut words).unwrap().records().last().unwrap();
         assert!(last.unfinished);
         assert_eq!((last.enter, last.payload.part(part::SENT)), (50, Some(99)));
     }
@@ -484,7 +558,7 @@ mod tests {
             let kept = words[place];
             let shift = state >> 58;
             words[place] = (state ^ state << 13) >> shift;
-            if let Ok(block) = Block::read(&words) {
+            if let Ok(block) = Block::read(&mut words.clone()) {
                 block.records().take(1000).for_each(|r| {
                     let _ = r.payload.requests().count();
                 });

@@ -115,12 +115,13 @@ impl<'a> Lane<'a> {
             self.loaded += 1;
             self.at = 0;
             self.heads.clear();
-            self.numbered.fill(NOT_NUMBERED);
-            if let Ok(block) = Block::read(&self.words) {
+            self.numbered.clear();
+            if let Ok(block) = Block::read(&mut self.words) {
                 self.first_request = Some(block.header(Header::FirstRequest));
                 let last = self.blocks.is_empty();
                 self.heads.extend(block.records().filter(|record| last || !record.unfinished).map(|record| Head::new(&record, self.end)));
             }
+            self.numbered.resize(self.words.len(), NOT_NUMBERED);
         }
         Ok(())
     }

@@ -122,7 +122,7 @@ impl Stream {
         let mut words = Vec::new();
         for number in 0..count {
             file.read(number, &mut words)?;
-            if let Ok(block) = Block::read(&words) {
+            if let Ok(block) = Block::read(&mut words) {
                 let place = Place { file: self.paths.len(), number };
                 found.insert(block.sequence(), (place, Survey::of(&block)));
             }
