@@ -87,6 +87,8 @@ pub struct Added {
     /// Against the allowance for as many calls, as the same process could read the clock: a machine that is slower for a while changes
     /// both alike.
     pub ratio: Spread,
+    /// Nanoseconds between the quickest round with the tool and the quickest without: what is left when nothing disturbs.
+    pub undisturbed_ns: f64,
     /// Nanoseconds with the mean of all batches instead: with what a tool does only now and then.
     pub mean_ns: Spread,
 }
@@ -117,8 +119,9 @@ impl Measured {
         let added = |case: &'static Case| {
             let ns = over_rounds(&|with, bare| case.added(with, bare, case.figure))?;
             let ratio = over_rounds(&|with, bare| Some(case.added(with, bare, case.figure)? / allowance(with)? / case.calls))?;
+            let undisturbed_ns = case.least(samples, number)? - case.least(samples, 0)?;
             let mean_ns = over_rounds(&|with, bare| case.added(with, bare, |batches| batches.mean))?;
-            Some((case.name, Added { ns, ratio, mean_ns }))
+            Some((case.name, Added { ns, ratio, undisturbed_ns, mean_ns }))
         };
         let last = samples.iter().rev().find_map(|round| round[number].as_ref());
         let (bytes_on_disk, calls) = last.map_or((0, 0), |sample| (sample.bytes_on_disk, sample.calls.calls));
@@ -140,6 +143,11 @@ impl Case {
 
     fn added(&self, with: &Sample, bare: &Sample, figure: fn(&Batches) -> f64) -> Option<f64> {
         Some(self.of(with, figure)? - self.of(bare, figure)?)
+    }
+
+    fn least(&self, samples: &[Vec<Option<Sample>>], number: usize) -> Option<f64> {
+        let figures = samples.iter().filter_map(|round| self.of(round[number].as_ref()?, self.figure));
+        figures.min_by(f64::total_cmp)
     }
 }
 

@@ -8,8 +8,10 @@ mod abi;
 mod function;
 mod load;
 mod symbol;
+mod version;
 
 pub use abi::{Abi, Layout};
 pub use function::{FUNCTIONS, Function, Mode, Operation, Pattern, Role, Slots};
 pub use load::library_version;
 pub use symbol::{Family, Symbol};
+pub use version::short_name;

@@ -14,6 +14,7 @@ mod library;
 mod observe;
 mod process;
 mod profile;
+mod region;
 mod requests;
 mod settings;
 mod stream;

@@ -14,9 +14,9 @@ use crate::clock;
 use crate::communicators;
 use crate::hosts;
 use crate::library::{self, Handle, Library};
+use crate::region::fits;
 use crate::requests::REQUESTS;
 use crate::settings::settings;
-use crate::stream::fits;
 use crate::stub;
 use crate::thread;
 

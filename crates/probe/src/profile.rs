@@ -4,7 +4,7 @@ use sintonia_recording::raw::{self, Payload, part, profile as entry};
 
 use crate::clock;
 use crate::process;
-use crate::stream::{allocate_bytes, map, mappable};
+use crate::region::{allocate_bytes, map, mappable};
 
 const WORDS: usize = entry::HEADER_WORDS + entry::ENTRY_WORDS * entry::MOST_ENTRIES;
 /// Places in the table that finds an entry by its key: twice as many as entries, so that searching stays short.

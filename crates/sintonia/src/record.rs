@@ -10,9 +10,11 @@ use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, ExitStatus};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 use sintonia_link::{RollCall, local_addresses};
 use sintonia_recording::Run;
@@ -53,6 +55,8 @@ pub struct Arguments {
 
 /// Runs the verb.
 pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
+    // Where files may not grow, writing is to fail with an error. Handlers, unlike ignored signals, are not handed on to the program.
+    let _ = signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
     let executable = program::find(&arguments.command[0])?;
     let folder = output::prepare(arguments.output.as_deref(), &arguments.command, arguments.force)?;
     let (status, sealed) = record(&arguments, &executable, &folder).inspect_err(|_| output::withdraw(&folder))?;

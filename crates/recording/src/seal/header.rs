@@ -10,7 +10,6 @@ use crate::run::Run;
 use crate::seal::Outcome;
 use crate::seal::clocks::{self, HostClocks};
 use crate::seal::communicators::Unified;
-use crate::seal::library;
 use crate::seal::worlds::Member;
 use crate::sealed::Written;
 
@@ -94,7 +93,7 @@ fn arguments(members: &[Member]) -> Vec<String> {
 fn mpi(members: &[Member]) -> Mpi {
     let library = members.iter().find_map(|member| member.process().library.as_ref());
     library.map_or_else(Mpi::default, |library| Mpi {
-        library: library::short_name(&library.version),
+        library: sintonia_mpi::short_name(&library.version),
         version: library.version.clone(),
         abi: library.abi.clone(),
     })

@@ -7,7 +7,6 @@ mod clocks;
 mod communicators;
 mod header;
 mod left;
-mod library;
 mod process;
 mod profile;
 mod rank;
