@@ -72,14 +72,18 @@ type Outcome = (ExitStatus, Result<Sealed, Error>);
 
 fn record(arguments: &Arguments, executable: &Path, folder: &Path) -> Result<Outcome, Error> {
     let command: Vec<String> = arguments.command.iter().map(|part| part.to_string_lossy().into_owned()).collect();
-    let started_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64());
+    let started_s = seconds_since_1970();
     let parameters: BTreeMap<String, f64> = arguments.param.iter().cloned().collect();
     Run { command, started_s, parameters, profile: arguments.profile, ..Run::default() }.write(folder)?;
     let environment = environment(arguments, folder)?;
     let child = start(executable, &arguments.command, &environment)?;
     let status = wait(child)?;
-    let options = SealOptions { exit_status: Some(code(status)), ..SealOptions::default() };
+    let options = SealOptions { exit_status: Some(code(status)), ended_s: Some(seconds_since_1970()), ..SealOptions::default() };
     Ok((status, seal(folder, &options).map_err(Error::from)))
+}
+
+fn seconds_since_1970() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
 }
 
 /// What tells the probe what to do. The file `token` is how a process on another host knows that it sees the same folder.

@@ -122,6 +122,13 @@ impl<'a> HostClocks<'a> {
         self.monotonic(process, ticks).wrapping_add(self.to_1970(&process.host))
     }
 
+    /// The ticks of a process at a moment in nanoseconds since 1970.
+    pub fn ticks_at(&self, process: &Process, since_1970: i64) -> u64 {
+        let line = &self.lines[&key(process)];
+        let since = since_1970.wrapping_sub(self.to_1970(&process.host)).wrapping_sub(line.monotonic_ns as i64);
+        line.ticks.wrapping_add((since as f64 / line.ns_per_tick) as i64 as u64)
+    }
+
     fn to_1970(&self, host: &str) -> i64 {
         self.since_1970.get(host).copied().unwrap_or(0)
     }

@@ -39,6 +39,8 @@ use crate::sealed::Written;
 pub struct SealOptions {
     /// The exit status of the command, if it was seen to end.
     pub exit_status: Option<i32>,
+    /// When it ended, in seconds since 1970: until then calls lasted that never returned.
+    pub ended_s: Option<f64>,
     /// Keep what the processes left.
     pub keep_live: bool,
     /// What else was not recorded, one sentence each.
@@ -61,7 +63,10 @@ pub struct Sealed {
 /// Seals a recording. Where the command ran several MPI programs one after the other, `NAME.sin` is the first of them, and the others
 /// become `NAME-2.sin`, `NAME-3.sin` and so on.
 pub fn seal(folder: &Path, options: &SealOptions) -> Result<Sealed, Error> {
-    let live = Live::read(folder)?;
+    let mut live = Live::read(folder)?;
+    if let Some(ended_s) = options.ended_s {
+        live.prolong((ended_s * 1e9) as i64);
+    }
     let clocks = live.clocks();
     let (groups, notes) = match live.groups(&clocks) {
         Err(Error::NoMpiCalls { .. }) => return live.seal_nothing(&clocks, options),
@@ -126,6 +131,15 @@ impl Live {
         let (processes, notes) = process::read_all(&live)?;
         let processes = processes.into_par_iter().map(Left::look_through).collect::<Result<_, Error>>()?;
         Ok(Live { folder: folder.to_owned(), run, processes, notes })
+    }
+
+    /// Calls that were under way when their process ended lasted until the run ended: nobody knows when in between it was killed.
+    fn prolong(&mut self, ended: i64) {
+        let clocks = self.clocks();
+        let last: Vec<u64> = self.processes.iter().map(|left| clocks.ticks_at(&left.process, ended)).collect();
+        for (left, last) in self.processes.iter_mut().zip(last).filter(|(left, _)| left.survey.under_way) {
+            left.survey.last = left.survey.last.max(last);
+        }
     }
 
     fn clocks(&self) -> HostClocks<'_> {

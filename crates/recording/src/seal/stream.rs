@@ -32,6 +32,8 @@ struct Place {
 /// What blocks hold.
 #[derive(Clone, Debug, Default)]
 pub struct Survey {
+    /// Whether a call was under way at the end.
+    pub under_way: bool,
     /// How many calls.
     pub calls: u64,
     /// When the first call was entered.
@@ -56,6 +58,7 @@ impl Survey {
         self.last = self.last.max(other.last);
         self.dropped = self.dropped.saturating_add(other.dropped);
         self.damaged += other.damaged;
+        self.under_way |= other.under_way;
         other.anchors.into_iter().flatten().for_each(|anchor| self.add_anchor(anchor));
         self.sites.extend_from_slice(&other.sites);
         self.sites.sort_unstable();
@@ -85,6 +88,7 @@ impl Survey {
             survey.calls += u64::from(record.payload.parts() & part::CONTINUED == 0);
             survey.first = Some(survey.first.map_or(record.enter, |first| first.min(record.enter)));
             survey.last = survey.last.max(record.enter.saturating_add(record.duration));
+            survey.under_way = record.unfinished;
         }
         survey
     }
