@@ -175,7 +175,8 @@ impl Meeting {
         };
         for other in (0..self.cards.len()).filter(|rank| self.cards[*rank].sees_folder == 0) {
             if self.rank == other as i32 {
-                process::end_before_finalize();
+                // As if MPI_Finalize had returned.
+                process::end("finalized");
                 send_files(library, keeper as i32, self.communicator);
             } else if self.rank == keeper as i32 {
                 receive_files(library, other as i32, self.communicator);
@@ -195,9 +196,10 @@ fn announce(library: &Library, announcement: Announcement, to: i32, communicator
 }
 
 fn send_files(library: &Library, to: i32, communicator: Handle) {
-    for path in process::files() {
+    let files = process::files();
+    for path in &files {
         let Some(name) = path.file_name().map(|name| name.to_string_lossy().into_owned()) else { continue };
-        let Ok(mut file) = std::fs::File::open(&path) else { continue };
+        let Ok(mut file) = std::fs::File::open(path) else { continue };
         let mut piece = vec![0u8; BLOCK_BYTES];
         while let Ok(length @ 1..) = file.read(&mut piece) {
             // Memory that was never used is zeros, and nothing comes after it.
@@ -208,14 +210,22 @@ fn send_files(library: &Library, to: i32, communicator: Handle) {
             library.send(name.as_bytes(), to, communicator);
             library.send(&piece[..length], to, communicator);
         }
-        let _ = std::fs::remove_file(&path);
     }
     announce(library, [0, 0], to, communicator);
+    let mut kept = [0u8];
+    if !library.receive(&mut kept, to, communicator) || kept != [1] {
+        return;
+    }
+    for path in &files {
+        let _ = std::fs::remove_file(path);
+    }
     // Succeeds for the last process on this host: the folder is empty then.
     let _ = std::fs::remove_dir(settings().scratch.join(format!("sintonia-{}", settings().token)));
 }
 
+/// Writes the files of another process, and tells it whether it may remove its own.
 fn receive_files(library: &Library, from: i32, communicator: Handle) {
+    let mut kept = true;
     loop {
         let mut bytes = [0u8; 16];
         if !library.receive(&mut bytes, from, communicator) {
@@ -224,6 +234,7 @@ fn receive_files(library: &Library, from: i32, communicator: Handle) {
         let number = |part: &[u8]| u64::from_le_bytes(part.try_into().unwrap_or_default()) as usize;
         let (name_length, length) = (number(&bytes[..8]), number(&bytes[8..]));
         if name_length == 0 {
+            library.send(&[kept.into()], from, communicator);
             return;
         }
         let (mut name, mut piece) = (vec![0u8; name_length], vec![0u8; length]);
@@ -233,7 +244,8 @@ fn receive_files(library: &Library, from: i32, communicator: Handle) {
         let path = settings().live.join(String::from_utf8_lossy(&name).replace('/', "_"));
         let written = std::fs::File::options().create(true).append(true).open(path).and_then(|mut file| file.write_all(&piece));
         if let Err(error) = written {
-            process::note(&format!("files of rank {from} could not be written: {error}"));
+            kept = false;
+            process::note(&format!("files of rank {from} could not be written and stay in its host's scratch folder: {error}"));
         }
     }
 }

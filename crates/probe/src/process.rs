@@ -68,8 +68,13 @@ fn definitions() -> MutexGuard<'static, Option<Definitions>> {
 /// Begins recording if this call is one that can begin it; `false` if the call is not recorded.
 #[cold]
 pub fn begin(role: Role) -> bool {
-    if state() == State::Ended {
-        return false;
+    // Where MPI was started unseen, several threads can come here at once.
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    match state() {
+        State::Waiting => {}
+        State::Recording => return true,
+        State::Ended => return false,
     }
     let Some(library) = library::open() else {
         set_state(State::Ended);
@@ -271,11 +276,6 @@ pub fn end(how: &str) {
     }
     thread::finish_all();
     write_kept();
-}
-
-/// Ends the recording of a process whose files are about to be sent away, as if `MPI_Finalize` had returned.
-pub fn end_before_finalize() {
-    end("finalized");
 }
 
 /// All files of this process.

@@ -47,6 +47,8 @@ pub struct Recorder {
     profile: Option<Profile>,
     /// Recording has ended: calls are staged in a block that is used over and over.
     stopped: bool,
+    /// Then: the last block that was kept, where the calls after it are counted.
+    last_kept: *mut u64,
 }
 
 impl Recorder {
@@ -67,6 +69,7 @@ impl Recorder {
             region,
             profile,
             stopped: false,
+            last_kept: words,
         };
         recorder.begin_block(0);
         Some(recorder)
@@ -200,6 +203,8 @@ impl Recorder {
             return self.discard();
         }
         if self.stopped {
+            // SAFETY: the header of the last block that was kept; only this thread writes it.
+            unsafe { *self.last_kept.add(Header::Dropped as usize) += 1 };
             return self.discard();
         }
         let mut second = duration << REFERENCE_BITS;
@@ -340,6 +345,7 @@ impl Recorder {
     fn stop(&mut self, error: &std::io::Error) {
         process::note(&format!("thread {}: recording stopped when its memory could not be written to disk: {error}", self.thread));
         self.stopped = true;
+        self.last_kept = self.words;
         self.words = self.region.spare();
         self.used = HEADER_WORDS;
     }
