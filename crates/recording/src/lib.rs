@@ -32,6 +32,6 @@ mod totals;
 #[cfg(feature = "reader")]
 pub use self::{
     error::Error,
-    recording::{Incomplete, Recording},
+    recording::{Incomplete, Parts, Recording},
     run::Run,
 };

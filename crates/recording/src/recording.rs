@@ -57,6 +57,27 @@ pub enum Incomplete {
     Damaged(u64),
 }
 
+/// The calls of a rank, a part at a time.
+pub struct Parts<'a> {
+    recording: &'a Recording,
+    rank: &'a Rank,
+    blocks: Blocks,
+    part: Merge,
+}
+
+impl Parts<'_> {
+    /// The next calls of one thread, up to some ten thousand. Each part has shapes of its own; requests are numbered on.
+    pub fn next(&mut self) -> Option<&CallTable> {
+        let Parts { recording, rank, blocks, part } = self;
+        part.clear();
+        let found = recording.next_block(rank, blocks, |block| {
+            part.table.thread = block.header().thread;
+            part.add(block, &recording.operations, &rank.clock)
+        });
+        found.then_some(&self.part.table)
+    }
+}
+
 impl fmt::Display for Incomplete {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -115,6 +136,13 @@ impl Recording {
             merge.add(block, &self.operations, &rank.clock)
         });
         Ok(merges.into_values().map(|merge| merge.table).filter(|table| !table.is_empty()).collect())
+    }
+
+    /// The calls of a rank a part at a time, in the order in which they ended: for whoever must not need more memory for longer runs.
+    /// `None` for a rank that left nothing, and in a profile.
+    pub fn parts(&self, rank: u32) -> Result<Option<Parts<'_>>, Error> {
+        let found = self.blocks(rank)?.filter(|_| !self.header.profile);
+        Ok(found.map(|(rank, blocks)| Parts { recording: self, rank, blocks, part: Merge::new(0, 0) }))
     }
 
     /// The calls of a rank summed up by shape.
@@ -218,11 +246,16 @@ impl Recording {
 
     /// Hands out the blocks that can be read, and notes those that cannot.
     fn each_block(&self, rank: &Rank, blocks: &mut Blocks, mut use_block: impl FnMut(&sealed::Block) -> Option<()>) {
+        while self.next_block(rank, blocks, &mut use_block) {}
+    }
+
+    /// Hands out the next block that can be read, notes those before it that cannot, and says whether there was one.
+    fn next_block(&self, rank: &Rank, blocks: &mut Blocks, mut use_block: impl FnMut(&sealed::Block) -> Option<()>) -> bool {
         loop {
             let at = blocks.position();
             match blocks.next() {
-                None => return,
-                Some(Ok(block)) if use_block(&block).is_some() => {}
+                None => return false,
+                Some(Ok(block)) if use_block(&block).is_some() => return true,
                 Some(Ok(_)) => self.fault(rank.rank, Fault::Damaged(at)),
                 Some(Err(fault)) => self.fault(rank.rank, fault),
             }

@@ -4,12 +4,13 @@ mod support;
 
 use std::fs;
 
-use sintonia_mpi::Operation;
+use sintonia_mpi::{FUNCTIONS, Operation};
 use sintonia_recording::definitions::{Definition, LIVE_FOLDER, LocalObject, Note, World};
-use sintonia_recording::header::End;
+use sintonia_recording::header::{Clock, End, Header, Rank};
 use sintonia_recording::raw::{self, RequestRef, part, profile};
 use sintonia_recording::seal::{SealOptions, seal};
-use sintonia_recording::table::RequestId;
+use sintonia_recording::sealed::Writer;
+use sintonia_recording::table::{RequestId, Shape};
 use sintonia_recording::{Error, Recording, Run};
 use support::*;
 
@@ -323,4 +324,35 @@ fn a_profile_is_read_as_totals() {
     assert_eq!((sums.calls, sums.nanoseconds, sums.least_ns, sums.most_ns, sums.sent), (20, 1000, 20, 90, 18_000));
     assert!(recording.tables(0).unwrap().is_empty());
     assert!(recording.incomplete_ranks().is_empty());
+}
+
+#[test]
+fn a_rank_can_be_read_a_part_at_a_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut shape = Shape::of(Operation::named("MPI_Isend").unwrap());
+    shape.parts |= part::REQUEST;
+    let mut writer = Writer::create(folder.path(), 0).unwrap();
+    for call in 0..300_000 {
+        writer.call((call % 2) as u16, 10 * call, 10 * call + 3, &shape).unwrap();
+    }
+    let calls = writer.finish().unwrap().calls;
+    let clock = Clock { ns_per_tick: 1.0, ..Clock::default() };
+    let rank = Rank { calls, threads: 2, clock, end: End::Finalized, ..Rank::default() };
+    let operations = FUNCTIONS.iter().map(|function| function.name.to_owned()).collect();
+    Header { ranks: vec![rank], size: 1, operations, ..Header::default() }.write(folder.path()).unwrap();
+
+    let recording = Recording::open(folder.path()).unwrap();
+    let mut parts = recording.parts(0).unwrap().unwrap();
+    let mut seen: [Vec<(i64, i64, Option<RequestId>)>; 2] = Default::default();
+    let mut count = 0;
+    while let Some(part) = parts.next() {
+        seen[usize::from(part.thread)].extend(part.calls().map(|call| (call.enter, call.leave, call.request)));
+        count += 1;
+    }
+    assert!(count > 2, "there is more than one part per thread");
+    for table in recording.tables(0).unwrap() {
+        let whole: Vec<_> = table.calls().map(|call| (call.enter, call.leave, call.request)).collect();
+        assert_eq!(whole, seen[usize::from(table.thread)]);
+    }
+    assert!(recording.parts(7).unwrap().is_none());
 }
