@@ -88,7 +88,7 @@ pub enum Role {
 }
 
 /// How data moves in a collective operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the names are MPI's")]
 pub enum Pattern {
     Barrier,

@@ -7,6 +7,10 @@ pub mod definitions;
 pub mod raw;
 
 #[cfg(feature = "reader")]
+mod calls;
+#[cfg(feature = "reader")]
+pub mod deed;
+#[cfg(feature = "reader")]
 mod error;
 #[cfg(feature = "reader")]
 mod hash;
@@ -31,7 +35,8 @@ mod totals;
 
 #[cfg(feature = "reader")]
 pub use self::{
+    calls::Calls,
     error::Error,
-    recording::{Incomplete, Parts, Recording},
+    recording::{Incomplete, Recording},
     run::Run,
 };

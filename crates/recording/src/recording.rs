@@ -8,6 +8,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use rayon::prelude::*;
 use tempfile::TempDir;
 
+use crate::calls::{Calls, Lane};
 use crate::definitions::{LIVE_FOLDER, read_ranks};
 use crate::error::Error;
 use crate::header::{self, End, Header, Rank, Site};
@@ -55,27 +56,6 @@ pub enum Incomplete {
     CutShort,
     /// So many of its blocks were lost or damaged while it ran.
     Damaged(u64),
-}
-
-/// The calls of a rank, a part at a time.
-pub struct Parts<'a> {
-    recording: &'a Recording,
-    rank: &'a Rank,
-    blocks: Blocks,
-    part: Merge,
-}
-
-impl Parts<'_> {
-    /// The next calls of one thread, up to some ten thousand. Each part has shapes of its own; requests are numbered on.
-    pub fn next(&mut self) -> Option<&CallTable> {
-        let Parts { recording, rank, blocks, part } = self;
-        part.clear();
-        let found = recording.next_block(rank, blocks, |block| {
-            part.table.thread = block.header().thread;
-            part.add(block, &recording.operations, &rank.clock)
-        });
-        found.then_some(&self.part.table)
-    }
 }
 
 impl fmt::Display for Incomplete {
@@ -138,11 +118,17 @@ impl Recording {
         Ok(merges.into_values().map(|merge| merge.table).filter(|table| !table.is_empty()).collect())
     }
 
-    /// The calls of a rank a part at a time, in the order in which they ended: for whoever must not need more memory for longer runs.
-    /// `None` for a rank that left nothing, and in a profile.
-    pub fn parts(&self, rank: u32) -> Result<Option<Parts<'_>>, Error> {
-        let found = self.blocks(rank)?.filter(|_| !self.header.profile);
-        Ok(found.map(|(rank, blocks)| Parts { recording: self, rank, blocks, part: Merge::new(0, 0) }))
+    /// The calls of a rank one by one, in the order in which they ended: for whoever must not need more memory for longer runs. There is
+    /// none for a rank that left nothing, and in a profile.
+    pub fn calls(&self, rank: u32) -> Result<Calls<'_>, Error> {
+        let mut lanes = Vec::new();
+        let threads = self.header.rank(rank).filter(|_| !self.header.profile).map(|rank| self.count(rank)).transpose()?;
+        for thread in threads.unwrap_or_default().into_keys() {
+            if let Some((rank, blocks)) = self.blocks(rank)? {
+                lanes.push(Lane::new(Parts { recording: self, rank, blocks: blocks.only(thread), part: Merge::new(thread, 0) }));
+            }
+        }
+        Ok(Calls { lanes })
     }
 
     /// The calls of a rank summed up by shape.
@@ -274,5 +260,27 @@ impl Recording {
 
     fn note(&self, rank: u32, why: Incomplete) {
         self.faults.lock().unwrap_or_else(PoisonError::into_inner).entry(rank).or_insert(why);
+    }
+}
+
+/// The calls of one thread, a part at a time.
+pub(crate) struct Parts<'a> {
+    recording: &'a Recording,
+    rank: &'a Rank,
+    blocks: Blocks,
+    part: Merge,
+}
+
+impl Parts<'_> {
+    /// Goes on to the next part, with shapes of its own, and says whether there is one.
+    pub fn advance(&mut self) -> bool {
+        let Parts { recording, rank, blocks, part } = self;
+        part.clear();
+        recording.next_block(rank, blocks, |block| part.add(block, &recording.operations, &rank.clock))
+    }
+
+    /// The part.
+    pub fn table(&self) -> &CallTable {
+        &self.part.table
     }
 }

@@ -137,7 +137,8 @@ pub struct Call<'a> {
     pub request: Option<RequestId>,
     /// The number that the thread's next request has when this call returns: what [`Call::listed`] counts back from.
     next_request: u64,
-    thread: u16,
+    /// The thread that made it.
+    pub thread: u16,
 }
 
 impl<'a> Call<'a> {
@@ -167,20 +168,42 @@ impl CallTable {
 
     /// The calls in order, with the requests they made numbered.
     pub fn calls(&self) -> impl Iterator<Item = Call<'_>> {
-        let mut next_request = 0;
-        let mut bases = self.request_bases.iter().peekable();
-        (0..self.len()).map(move |row| {
-            while let Some((_, base)) = bases.next_if(|(from, _)| *from <= row) {
-                next_request = *base;
-            }
-            let shape = &self.shapes[self.shape[row] as usize];
-            let mut request = None;
-            if shape.makes_request() {
-                request = Some(RequestId { thread: self.thread, number: next_request });
-                next_request = next_request.wrapping_add(1);
-            }
-            Call { enter: self.enter[row], leave: self.leave[row], shape, request, next_request, thread: self.thread }
-        })
+        let mut cursor = Cursor::default();
+        std::iter::from_fn(move || cursor.next(self))
+    }
+}
+
+/// A place in a [`CallTable`] that moves on call by call.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Cursor {
+    /// The row of the next call.
+    pub row: usize,
+    next_request: u64,
+    bases: usize,
+}
+
+impl Cursor {
+    /// The next call, with the request it made numbered.
+    pub fn next<'a>(&mut self, table: &'a CallTable) -> Option<Call<'a>> {
+        let row = self.row;
+        let number = *table.shape.get(row)?;
+        while let Some((_, base)) = table.request_bases.get(self.bases).filter(|(from, _)| *from <= row) {
+            (self.next_request, self.bases) = (*base, self.bases + 1);
+        }
+        self.row += 1;
+        let shape = &table.shapes[number as usize];
+        let mut request = None;
+        if shape.makes_request() {
+            request = Some(RequestId { thread: table.thread, number: self.next_request });
+            self.next_request = self.next_request.wrapping_add(1);
+        }
+        let (enter, leave) = (table.enter[row], table.leave[row]);
+        Some(Call { enter, leave, shape, request, next_request: self.next_request, thread: table.thread })
+    }
+
+    /// Begins with the next part of the same thread's calls.
+    pub fn rewind(&mut self) {
+        (self.row, self.bases) = (0, 0);
     }
 }
 

@@ -30,6 +30,8 @@ pub struct Blocks {
     length: u64,
     buffer: Vec<u8>,
     ended: bool,
+    /// The one thread whose blocks are wanted.
+    only: Option<u16>,
 }
 
 impl Blocks {
@@ -47,7 +49,7 @@ impl Blocks {
             return Err(Error::Newer { path: path.to_owned(), found, known: FORMAT });
         }
         let at = if is_calls { FILE_HEADER_BYTES as u64 } else { 0 };
-        Ok(Blocks { file, at, length, buffer: Vec::new(), ended: false })
+        Ok(Blocks { file, at, length, buffer: Vec::new(), ended: false, only: None })
     }
 
     /// The byte at which the next block begins.
@@ -55,11 +57,23 @@ impl Blocks {
         self.at
     }
 
+    /// Passes over the blocks of other threads.
+    pub fn only(self, thread: u16) -> Blocks {
+        Blocks { only: Some(thread), ..self }
+    }
+
     /// The next block.
     pub fn next(&mut self) -> Option<Result<Block<'_>, Fault>> {
-        let (at, header) = match self.header()? {
-            Ok(found) => found,
-            Err(fault) => return Some(Err(fault)),
+        let (at, header) = loop {
+            match self.header()? {
+                Ok((at, header)) if self.only.is_some_and(|thread| thread != header.thread) => {
+                    if self.file.seek(SeekFrom::Start(self.at)).is_err() {
+                        return Some(Err(self.cut(at)));
+                    }
+                }
+                Ok(found) => break found,
+                Err(fault) => return Some(Err(fault)),
+            }
         };
         self.buffer.resize(header.body + SLACK, 0);
         if self.file.read_exact(&mut self.buffer[..header.body]).is_err() {
