@@ -7,7 +7,9 @@ mod activity;
 mod between;
 mod collective;
 mod communication;
+pub mod company;
 mod flow;
+pub mod history;
 #[cfg(test)]
 mod sample;
 

@@ -1,0 +1,197 @@
+//! Goes through the calls of one process and notes what each did to others.
+
+use std::collections::HashMap;
+
+use sintonia_mpi::Role;
+use sintonia_recording::deed::{Deed, Follower, Group, Message, Purpose};
+use sintonia_recording::raw::part;
+use sintonia_recording::table::{Call, CallTable, RequestId, Shape};
+
+use super::{At, Joined, Line, NOWHERE, Received, Sent};
+
+/// What a process did to others, before the others are asked.
+pub struct Scan {
+    /// Its threads; what they sent, received and joined has no other end yet.
+    pub lines: Vec<Line>,
+    /// What it sent, in order.
+    pub letters: Vec<Letter>,
+    /// What it received, in the order in which the receives began.
+    pub receipts: Vec<Receipt>,
+    /// The meetings it joined, by group and in order.
+    pub joins: HashMap<Group, Vec<Join>>,
+}
+
+/// A message on its way to the receiver.
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Letter {
+    /// The call that sent it.
+    pub sender: At,
+    /// Its place among what that thread sent.
+    pub place: u32,
+    pub receiver: u32,
+    pub communicator: u32,
+    pub tag: i32,
+    /// 1 if it is synchronous.
+    pub synchronous: u32,
+    /// When the sending call was entered.
+    pub enter: i64,
+}
+
+/// A message that was received.
+#[derive(Clone, Copy, Debug)]
+pub struct Receipt {
+    pub source: u32,
+    pub communicator: u32,
+    pub tag: i32,
+    /// The call that began the receive, counted among all calls of the process.
+    pub since: u64,
+    /// The call that began it.
+    pub posted: (u32, u32),
+    /// The line that completed it, and the place among what that received.
+    pub line: u32,
+    pub place: u32,
+    /// A probe that saw it before, in the same way.
+    pub probe: Option<(u32, u32)>,
+}
+
+/// A part in a meeting.
+#[derive(Clone, Copy, Debug)]
+pub struct Join {
+    pub line: u32,
+    /// The place among what that line joined.
+    pub place: u32,
+    pub purpose: Purpose,
+    pub root: i32,
+}
+
+/// Goes through the tables of one process.
+pub fn scan(rank: u32, tables: Vec<CallTable>) -> Scan {
+    let mut scanner = Scanner { rank, order: order(&tables), ..Scanner::default() };
+    scanner.lines = tables
+        .iter()
+        .map(|table| Line { rank, calls: CallTable { thread: table.thread, ..CallTable::default() }, ..Line::default() })
+        .collect();
+    let mut follower = Follower::default();
+    let mut calls: Vec<_> = tables.iter().map(|table| table.calls().enumerate()).collect();
+    let rows: usize = tables.iter().map(CallTable::len).sum();
+    for call in 0..rows as u64 {
+        let (line, _) = scanner.place(call);
+        let Some((row, next)) = calls[line as usize].next() else { continue };
+        if next.shape.operation.role() == Role::Probe || next.shape.operation.role() == Role::MatchedProbe {
+            scanner.probe(line, row as u32, next.shape);
+        }
+        for deed in follower.follow(&next) {
+            scanner.note(line, row as u32, &next, deed);
+        }
+    }
+    drop(calls);
+    for (line, table) in scanner.lines.iter_mut().zip(tables) {
+        line.calls = table;
+    }
+    scanner.receipts.sort_by_key(|receipt| receipt.since);
+    Scan { lines: scanner.lines, letters: scanner.letters, receipts: scanner.receipts, joins: scanner.joins }
+}
+
+/// Lines and rows in the order in which the calls ended; nothing where there is one thread, whose calls are in order.
+fn order(tables: &[CallTable]) -> Vec<(u32, u32)> {
+    if tables.len() < 2 {
+        return Vec::new();
+    }
+    let rows = |(line, table): (usize, &CallTable)| (0..table.len() as u32).map(move |row| (line as u32, row)).collect::<Vec<_>>();
+    let mut order: Vec<(u32, u32)> = tables.iter().enumerate().flat_map(rows).collect();
+    order.sort_by_key(|(line, row)| (tables[*line as usize].leave[*row as usize], *line, *row));
+    order
+}
+
+#[derive(Default)]
+struct Scanner {
+    rank: u32,
+    order: Vec<(u32, u32)>,
+    lines: Vec<Line>,
+    letters: Vec<Letter>,
+    receipts: Vec<Receipt>,
+    joins: HashMap<Group, Vec<Join>>,
+    /// Where the send or the joining of a request stands: line and place.
+    open: HashMap<RequestId, (u32, u32)>,
+    /// Probes whose message has not been received yet: line and place.
+    probes: HashMap<(i32, u32, i32), (u32, u32)>,
+}
+
+impl Scanner {
+    /// The line and row of a call, counted among all calls of the process.
+    fn place(&self, call: u64) -> (u32, u32) {
+        if self.order.is_empty() { (0, call as u32) } else { self.order[call as usize] }
+    }
+
+    fn note(&mut self, line: u32, row: u32, call: &Call, deed: &Deed) {
+        match *deed {
+            Deed::Send { message, request, synchronous } => self.send(line, row, call.enter, message, request, synchronous),
+            Deed::Sent { request, .. } => {
+                if let Some((_, place)) = self.open.remove(&request).filter(|(began, _)| *began == line) {
+                    self.lines[line as usize].sent[place as usize].done = row;
+                }
+            }
+            Deed::Receive { message, since, .. } => self.receive(line, row, message, since),
+            Deed::Join { meeting, purpose, root, request } => {
+                let joined = &mut self.lines[line as usize].joined;
+                let place = joined.len() as u32;
+                let done = if request.is_none() { row } else { NOWHERE };
+                joined.push(Joined { row, done, meeting: NOWHERE, before: None });
+                self.joins.entry(meeting.group).or_default().push(Join { line, place, purpose, root });
+                if let Some(request) = request {
+                    self.open.insert(request, (line, place));
+                }
+            }
+            Deed::Joined { request, .. } => {
+                if let Some((_, place)) = self.open.remove(&request).filter(|(began, _)| *began == line) {
+                    self.lines[line as usize].joined[place as usize].done = row;
+                }
+            }
+            Deed::Post { .. } | Deed::Cancel { .. } => {}
+        }
+    }
+
+    fn send(&mut self, line: u32, row: u32, enter: i64, message: Message, request: Option<RequestId>, synchronous: bool) {
+        let Ok(receiver) = u32::try_from(message.peer) else { return };
+        let sent = &mut self.lines[line as usize].sent;
+        let place = sent.len() as u32;
+        let done = if request.is_none() { row } else { NOWHERE };
+        sent.push(Sent { row, done, synchronous, receiver: At::NOWHERE, posted: At::NOWHERE, posted_enter: 0 });
+        if let Some(request) = request {
+            self.open.insert(request, (line, place));
+        }
+        let thread = self.lines[line as usize].calls.thread.into();
+        let (communicator, tag) = (message.communicator, message.tag);
+        let sender = At { rank: self.rank, thread, row };
+        self.letters.push(Letter { sender, place, receiver, communicator, tag, synchronous: synchronous.into(), enter });
+    }
+
+    fn receive(&mut self, line: u32, row: u32, message: Message, since: u64) {
+        let Ok(source) = u32::try_from(message.peer) else { return };
+        let posted = self.place(since);
+        let posted_at = At { rank: self.rank, thread: self.lines[posted.0 as usize].calls.thread.into(), row: posted.1 };
+        let place = self.lines[line as usize].received.len() as u32;
+        self.lines[line as usize].received.push(unmatched(row, posted_at, true));
+        let probe = self.probes.remove(&(message.peer, message.communicator, message.tag));
+        let (communicator, tag) = (message.communicator, message.tag);
+        self.receipts.push(Receipt { source, communicator, tag, since, posted, line, place, probe });
+    }
+
+    /// A probe that found a message; one more probe for the same message found nothing new.
+    fn probe(&mut self, line: u32, row: u32, shape: &Shape) {
+        if shape.parts & (part::FOUND_NOTHING | part::ERROR | part::UNFINISHED) != 0 || shape.peer < 0 {
+            return;
+        }
+        let place = self.lines[line as usize].received.len() as u32;
+        let before = self.probes.entry((shape.peer, shape.object, shape.tag)).or_insert((line, place));
+        if *before == (line, place) {
+            let at = self.lines[line as usize].at(row);
+            self.lines[line as usize].received.push(unmatched(row, at, false));
+        }
+    }
+}
+
+fn unmatched(row: u32, posted: At, taken: bool) -> Received {
+    Received { row, posted, sender: At::NOWHERE, sender_place: NOWHERE, taken, synchronous: false, send_enter: 0 }
+}

@@ -1,0 +1,492 @@
+//! Goes along all lines at once in the order of cause and effect.
+//!
+//! A receive comes after its send, and the end of a collective operation after everyone whose data it needs has come. A [`Walk`] gives
+//! every call a moment on entering and is told, before it leaves, the latest moment of the calls it needed. What an ideal network would
+//! make of a run, and what right clocks would have shown, are two such walks.
+//!
+//! A line goes on until it needs something that has not come yet; then whoever brings it wakes the line up. Where several processes walk
+//! together, they do so until all their lines stand still, and tell each other what they have.
+
+use std::collections::{HashMap, VecDeque};
+
+use bytemuck::{Pod, Zeroable};
+use sintonia_mpi::Pattern;
+use sintonia_recording::deed::Purpose;
+
+use super::{At, History, Line, Meeting, NOWHERE};
+use crate::company::Company;
+
+/// What is asked of a call on the way.
+pub trait Walk {
+    /// A call is entered: the moment that those who need it are told.
+    fn enter(&mut self, line: usize, row: usize) -> i64;
+
+    /// A call is left, after the moment of the last call that it needed, if it needed any.
+    fn leave(&mut self, line: usize, row: usize, needed: Option<i64>);
+}
+
+/// Takes every call of the history in order, and says how many had to be taken before what they needed: where messages were matched wrongly
+/// because calls are missing, two lines can wait for each other for ever.
+pub fn walk(history: &History, company: &dyn Company, walk: &mut impl Walk) -> u64 {
+    let mut walker = Walker::new(history, company);
+    let mut forced = 0;
+    loop {
+        while let Some(line) = walker.ready.pop_front() {
+            walker.go_on(line as usize, walk);
+        }
+        let moved = walker.tell_others(company);
+        if moved {
+            continue;
+        }
+        match walker.stuck(company) {
+            Stuck::Done => return forced,
+            Stuck::Elsewhere => {}
+            Stuck::Here(line) => {
+                forced += 1;
+                walker.force(line, walk);
+            }
+        }
+    }
+}
+
+/// What a member of a meeting needs before it can leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// Everyone.
+    All,
+    /// The root.
+    Root,
+    /// Those before it in the group.
+    Before,
+    /// Nobody.
+    Nobody,
+}
+
+/// What a member of a meeting needs.
+pub(crate) fn need(purpose: Purpose, is_root: bool) -> Need {
+    use Pattern::*;
+    match purpose {
+        Purpose::Collective(Broadcast | Scatter | Scatterv) => {
+            if is_root {
+                Need::Nobody
+            } else {
+                Need::Root
+            }
+        }
+        Purpose::Collective(Reduce | Gather | Gatherv) => {
+            if is_root {
+                Need::All
+            } else {
+                Need::Nobody
+            }
+        }
+        Purpose::Collective(Scan | Exscan) => Need::Before,
+        // Whom a neighbourhood is made of is not recorded.
+        Purpose::Collective(NeighborAllgather | NeighborAllgatherv | NeighborAlltoall | NeighborAlltoallv | NeighborAlltoallw) => {
+            Need::Nobody
+        }
+        Purpose::Collective(_) | Purpose::Communicator | Purpose::WindowCreate | Purpose::WindowFree | Purpose::Fence | Purpose::File => {
+            Need::All
+        }
+        Purpose::Init | Purpose::Finalize => Need::Nobody,
+    }
+}
+
+/// Not come yet.
+const NOT_YET: i64 = i64::MIN;
+
+/// Who has come to a meeting.
+#[derive(Clone, Copy)]
+struct Gathered {
+    came: u32,
+    latest: i64,
+    root: i64,
+}
+
+/// How far a line has come.
+#[derive(Clone, Default)]
+struct Progress {
+    row: usize,
+    entered: bool,
+    received: usize,
+    sent: usize,
+    joined: usize,
+    /// What is completed by later calls: operations of groups and synchronous sends, by the completing call.
+    completed: Vec<(u32, Completion)>,
+    next_completed: usize,
+    /// Receives of synchronous messages by the call that began them.
+    posts: Vec<(u32, At)>,
+    next_post: usize,
+    /// When each message was sent.
+    values: Vec<i64>,
+    /// Lines that need a message sent by this row.
+    waiting: Vec<(u32, u32)>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Completion {
+    Joined(u32),
+    Sent(u32),
+}
+
+enum Stuck {
+    Done,
+    Elsewhere,
+    Here(usize),
+}
+
+/// Why a line cannot go on.
+enum Missing {
+    /// A message from a line here, sent by that row.
+    Line(usize, u32),
+    Meeting(u32),
+    /// Something that comes from another process, or a receive that has not begun.
+    Later,
+}
+
+struct Walker<'a> {
+    history: &'a History,
+    lines: Vec<Progress>,
+    gathered: Vec<Gathered>,
+    scans: HashMap<u32, Vec<i64>>,
+    at_meetings: HashMap<u32, Vec<u32>>,
+    /// Lines that wait for something that is looked up when anything new has come.
+    later: Vec<u32>,
+    /// When receives of synchronous messages began, by the call that began them.
+    begun: HashMap<At, i64>,
+    ready: VecDeque<u32>,
+    post: Post,
+}
+
+/// News for and from other processes.
+#[derive(Default)]
+struct Post {
+    alone: bool,
+    here: usize,
+    /// The first meeting of each group.
+    groups: HashMap<(u32, u32), u32>,
+    /// Messages from elsewhere.
+    arrived: HashMap<(u32, u32, u32), i64>,
+    sent: Vec<Vec<News>>,
+}
+
+/// What another process is told.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+struct News {
+    /// [`News::SENT`], [`News::CAME`] to a meeting, or [`News::BEGUN`] to receive a synchronous message.
+    kind: u32,
+    /// The sending call, or the call that began the receive; the words of the meeting's group.
+    at: At,
+    /// The place among what the line sent; how many come before in a scan.
+    place: u32,
+    is_root: u32,
+    /// The number of the meeting.
+    number: u64,
+    value: i64,
+}
+
+impl<'a> Walker<'a> {
+    fn new(history: &'a History, company: &dyn Company) -> Walker<'a> {
+        let mut groups = HashMap::new();
+        for (place, meeting) in history.meetings.iter().enumerate().rev() {
+            groups.insert(meeting.group_words(), place as u32);
+        }
+        let mut lines: Vec<Progress> = history.lines.iter().map(Progress::new).collect();
+        let synchronous = history.lines.iter().flat_map(|line| &line.received).filter(|received| received.synchronous && received.taken);
+        for received in synchronous {
+            if let Some(line) = history.line(received.posted) {
+                lines[line].posts.push((received.posted.row, received.sender));
+            }
+        }
+        lines.iter_mut().for_each(|line| line.posts.sort_unstable());
+        Walker {
+            history,
+            lines,
+            gathered: vec![Gathered { came: 0, latest: NOT_YET, root: NOT_YET }; history.meetings.len()],
+            scans: HashMap::new(),
+            at_meetings: HashMap::new(),
+            later: Vec::new(),
+            begun: HashMap::new(),
+            ready: (0..history.lines.len() as u32).collect(),
+            post: Post {
+                alone: company.size() == 1,
+                here: company.here(),
+                groups,
+                sent: vec![Vec::new(); company.size()],
+                ..Post::default()
+            },
+        }
+    }
+
+    /// Takes the calls of a line until one needs something that has not come.
+    fn go_on(&mut self, line: usize, walk: &mut impl Walk) {
+        while self.lines[line].row < self.history.lines[line].len() {
+            self.enter(line, walk);
+            match self.needed(line) {
+                Ok(needed) => self.leave(line, walk, needed),
+                Err(missing) => return self.wait(line, missing),
+            }
+        }
+    }
+
+    /// Takes a call without what it needs.
+    fn force(&mut self, line: usize, walk: &mut impl Walk) {
+        self.later.retain(|waiting| *waiting as usize != line);
+        self.leave(line, walk, None);
+        self.ready.push_back(line as u32);
+    }
+
+    fn enter(&mut self, line: usize, walk: &mut impl Walk) {
+        let progress = &mut self.lines[line];
+        if progress.entered {
+            return;
+        }
+        progress.entered = true;
+        let (history, row) = (self.history, progress.row as u32);
+        let value = walk.enter(line, progress.row);
+        let own = &history.lines[line];
+        while let Some(sent) = own.sent.get(progress.sent).filter(|sent| sent.row == row) {
+            progress.values[progress.sent] = value;
+            if !self.post.alone && sent.receiver != At::NOWHERE {
+                self.post.tell(history, sent.receiver.rank, News::sent(own.at(row), progress.sent as u32, value));
+            }
+            progress.sent += 1;
+        }
+        while let Some((_, sender)) = progress.posts.get(progress.next_post).filter(|(posted, _)| *posted <= row) {
+            self.begun.insert(own.at(row), value);
+            if !self.post.alone {
+                self.post.tell(history, sender.rank, News::begun(own.at(row), value));
+            }
+            self.ready.extend(self.later.drain(..));
+            progress.next_post += 1;
+        }
+        if !progress.waiting.is_empty() {
+            let ready = &mut self.ready;
+            progress.waiting.retain(|(needed, waiting)| {
+                let still = *needed > row;
+                if !still {
+                    ready.push_back(*waiting);
+                }
+                still
+            });
+        }
+        while let Some(joined) = own.joined.get(self.lines[line].joined).filter(|joined| joined.row == row) {
+            self.lines[line].joined += 1;
+            let is_root = history.meetings[joined.meeting as usize].root.0 == own.at(row);
+            let before = joined.before.map_or(0, |before| before.members);
+            self.come(joined.meeting, before, is_root, value);
+            if !self.post.alone {
+                self.post.tell_all(News::came(&history.meetings[joined.meeting as usize], before, is_root, value));
+            }
+        }
+    }
+
+    /// Someone comes to a meeting.
+    fn come(&mut self, meeting: u32, before: u32, is_root: bool, value: i64) {
+        let about = &self.history.meetings[meeting as usize];
+        let gathered = &mut self.gathered[meeting as usize];
+        gathered.came += 1;
+        gathered.latest = gathered.latest.max(value);
+        if is_root {
+            gathered.root = value;
+        }
+        let need = need(about.purpose, false);
+        if need == Need::Before {
+            let values = self.scans.entry(meeting).or_insert_with(|| vec![NOT_YET; about.members as usize]);
+            if let Some(place) = values.get_mut(before as usize) {
+                *place = value;
+            }
+        }
+        let wake = gathered.came >= about.members || is_root || need == Need::Before;
+        if wake && let Some(waiting) = self.at_meetings.remove(&meeting) {
+            self.ready.extend(waiting);
+        }
+    }
+
+    /// The latest moment of what the call of a line needs before it can leave.
+    fn needed(&self, line: usize) -> Result<Option<i64>, Missing> {
+        let (own, progress) = (&self.history.lines[line], &self.lines[line]);
+        let row = progress.row as u32;
+        let mut needed = None;
+        for received in own.received[progress.received..].iter().take_while(|received| received.row == row) {
+            if received.sender != At::NOWHERE {
+                needed = needed.max(Some(self.sent(received.sender, received.sender_place)?));
+            }
+        }
+        for (_, completion) in progress.completed[progress.next_completed..].iter().take_while(|(done, _)| *done == row) {
+            let value = match completion {
+                Completion::Joined(place) => self.met(own, *place)?,
+                Completion::Sent(place) => Some(*self.begun.get(&own.sent[*place as usize].posted).ok_or(Missing::Later)?),
+            };
+            needed = needed.max(value);
+        }
+        Ok(needed)
+    }
+
+    fn sent(&self, sender: At, place: u32) -> Result<i64, Missing> {
+        match self.history.line(sender) {
+            None => self.post.arrived.get(&(sender.rank, sender.thread, place)).copied().ok_or(Missing::Later),
+            Some(line) => match self.lines[line].values.get(place as usize) {
+                Some(&value) if value != NOT_YET => Ok(value),
+                _ => Err(Missing::Line(line, sender.row)),
+            },
+        }
+    }
+
+    fn met(&self, own: &Line, place: u32) -> Result<Option<i64>, Missing> {
+        let joined = &own.joined[place as usize];
+        let (about, gathered) = (&self.history.meetings[joined.meeting as usize], &self.gathered[joined.meeting as usize]);
+        let missing = || Missing::Meeting(joined.meeting);
+        match need(about.purpose, about.root.0 == own.at(joined.row)) {
+            Need::Nobody => Ok(None),
+            Need::All if gathered.came >= about.members => Ok(Some(gathered.latest)),
+            Need::Root if about.root.0 == At::NOWHERE => Ok(None),
+            Need::Root if gathered.root != NOT_YET => Ok(Some(gathered.root)),
+            Need::Before => {
+                let Some(before) = joined.before else { return Ok(None) };
+                let values = self.scans.get(&joined.meeting).ok_or_else(missing)?;
+                let values = &values[..(before.members as usize).min(values.len())];
+                if values.contains(&NOT_YET) { Err(missing()) } else { Ok(values.iter().copied().max()) }
+            }
+            Need::All | Need::Root => Err(missing()),
+        }
+    }
+
+    fn leave(&mut self, line: usize, walk: &mut impl Walk, needed: Option<i64>) {
+        let (own, progress) = (&self.history.lines[line], &mut self.lines[line]);
+        let row = progress.row as u32;
+        walk.leave(line, progress.row, needed);
+        while own.received.get(progress.received).is_some_and(|received| received.row == row) {
+            let received = &own.received[progress.received];
+            if received.taken && !self.post.alone {
+                self.post.arrived.remove(&(received.sender.rank, received.sender.thread, received.sender_place));
+            }
+            progress.received += 1;
+        }
+        while progress.completed.get(progress.next_completed).is_some_and(|(done, _)| *done == row) {
+            progress.next_completed += 1;
+        }
+        progress.row += 1;
+        progress.entered = false;
+    }
+
+    fn wait(&mut self, line: usize, missing: Missing) {
+        match missing {
+            Missing::Line(on, row) => self.lines[on].waiting.push((row, line as u32)),
+            Missing::Meeting(meeting) => self.at_meetings.entry(meeting).or_default().push(line as u32),
+            Missing::Later => self.later.push(line as u32),
+        }
+    }
+
+    /// Exchanges news with the other processes, and says whether anyone had any.
+    fn tell_others(&mut self, company: &dyn Company) -> bool {
+        if self.post.alone {
+            return false;
+        }
+        let parcels = std::mem::replace(&mut self.post.sent, vec![Vec::new(); company.size()]);
+        let told = parcels.iter().any(|parcel| !parcel.is_empty());
+        for news in company.swap(parcels).into_iter().flatten() {
+            self.hear(news);
+        }
+        self.ready.extend(self.later.drain(..));
+        let flags = vec![vec![u8::from(told)]; company.size()];
+        company.swap(flags).into_iter().flatten().any(|flag| flag != 0)
+    }
+
+    fn hear(&mut self, news: News) {
+        match news.kind {
+            News::SENT => _ = self.post.arrived.insert((news.at.rank, news.at.thread, news.place), news.value),
+            News::BEGUN => _ = self.begun.insert(news.at, news.value),
+            _ => {
+                let first = self.post.groups.get(&news.group());
+                let meeting = first.map(|first| *first as usize + news.number as usize);
+                if let Some(meeting) = meeting.filter(|meeting| self.is_meeting(*meeting, &news)) {
+                    self.come(meeting as u32, news.place, news.is_root != 0, news.value);
+                }
+            }
+        }
+    }
+
+    fn is_meeting(&self, place: usize, news: &News) -> bool {
+        self.history.meetings.get(place).is_some_and(|meeting| meeting.group_words() == news.group() && meeting.number == news.number)
+    }
+
+    /// Where to go on when nobody can: at the line whose call came first.
+    fn stuck(&mut self, company: &dyn Company) -> Stuck {
+        let waiting = self.lines.iter().enumerate().filter_map(|(place, progress)| {
+            let line = &self.history.lines[place];
+            let enter = *line.calls.enter.get(progress.row)?;
+            Some((enter, line.at(progress.row as u32), place))
+        });
+        let first = waiting.min();
+        let mine =
+            first.map_or(StuckAt { enter: i64::MAX, at: At::NOWHERE, padding: 0 }, |(enter, at, _)| StuckAt { enter, at, padding: 0 });
+        let all = company.swap(vec![vec![mine]; company.size()]);
+        let least = all.into_iter().flatten().map(|stuck| (stuck.enter, stuck.at)).min();
+        match (least, first) {
+            (Some((i64::MAX, _)) | None, _) => Stuck::Done,
+            (Some(least), Some((enter, at, place))) if least == (enter, at) => Stuck::Here(place),
+            _ => Stuck::Elsewhere,
+        }
+    }
+}
+
+/// The first call of a process that cannot go on.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+struct StuckAt {
+    enter: i64,
+    at: At,
+    padding: u32,
+}
+
+impl Progress {
+    fn new(line: &Line) -> Progress {
+        let joined = line.joined.iter().enumerate().map(|(place, joined)| (joined.done, Completion::Joined(place as u32)));
+        let sent = line.sent.iter().enumerate().filter(|(_, sent)| sent.synchronous && sent.receiver != At::NOWHERE);
+        let sent = sent.map(|(place, sent)| (sent.done, Completion::Sent(place as u32)));
+        let mut completed: Vec<(u32, Completion)> = joined.chain(sent).filter(|(done, _)| *done != NOWHERE).collect();
+        completed.sort_unstable();
+        Progress { completed, values: vec![NOT_YET; line.sent.len()], ..Progress::default() }
+    }
+}
+
+impl Post {
+    fn tell(&mut self, history: &History, rank: u32, news: News) {
+        let owner = history.share.owner(rank);
+        if !history.share.own().contains(&rank) {
+            self.sent[owner].push(news);
+        }
+    }
+
+    fn tell_all(&mut self, news: News) {
+        let here = self.here;
+        self.sent.iter_mut().enumerate().filter(|(process, _)| *process != here).for_each(|(_, sent)| sent.push(news));
+    }
+}
+
+impl News {
+    const SENT: u32 = 0;
+    const CAME: u32 = 1;
+    const BEGUN: u32 = 2;
+
+    fn sent(at: At, place: u32, value: i64) -> News {
+        News { kind: News::SENT, at, place, value, ..News::zeroed() }
+    }
+
+    fn begun(at: At, value: i64) -> News {
+        News { kind: News::BEGUN, at, value, ..News::zeroed() }
+    }
+
+    fn came(meeting: &Meeting, before: u32, is_root: bool, value: i64) -> News {
+        let (kind, id) = meeting.group_words();
+        let at = At { rank: kind, thread: id, row: 0 };
+        News { kind: News::CAME, at, place: before, is_root: is_root.into(), number: meeting.number, value }
+    }
+
+    /// The first words of the group of a meeting.
+    fn group(&self) -> (u32, u32) {
+        (self.at.rank, self.at.thread)
+    }
+}
