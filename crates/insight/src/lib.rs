@@ -3,10 +3,16 @@
 //! The table of calls answers any question, but people ask few: did the ranks work or wait ([`Efficiency`]), where did the time go, who
 //! sends what to whom, and can the recording be trusted ([`Summary`])?
 
+pub mod delay;
 mod efficiency;
+pub mod findings;
+pub mod ideal;
+pub mod path;
 mod place;
+pub mod segment;
 mod summary;
 mod tally;
+pub mod wait;
 
 pub use efficiency::Efficiency;
 pub use place::Place;

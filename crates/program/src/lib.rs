@@ -9,6 +9,7 @@ mod collective;
 mod communication;
 pub mod company;
 mod flow;
+pub mod graph;
 pub mod history;
 #[cfg(test)]
 mod sample;

@@ -126,7 +126,8 @@ fn open(rank: u32, lines: &mut [Line], piles: &[Vec<Letter>], receipts: &[Receip
         for (line, place) in receipt.probe.into_iter().chain([(receipt.line, receipt.place)]) {
             let received = &mut lines[line as usize].received[place as usize];
             (received.sender, received.sender_place, received.send_enter) = (letter.sender, letter.place, letter.enter);
-            received.synchronous = letter.synchronous != 0;
+            received.synchronous = letter.marks & Letter::SYNCHRONOUS != 0;
+            received.partitioned = letter.marks & Letter::PARTITIONED != 0;
         }
         let (line, posted) = (&lines[receipt.line as usize], &lines[receipt.posted.0 as usize]);
         let receiver = line.at(line.received[receipt.place as usize].row);

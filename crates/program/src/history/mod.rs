@@ -61,6 +61,8 @@ pub struct Received {
     pub taken: bool,
     /// Whether the send completes only when the receive has begun.
     pub synchronous: bool,
+    /// Whether it was sent in partitions; the sending call is then the one that made the last of them ready.
+    pub partitioned: bool,
     /// When the sending call was entered.
     pub send_enter: i64,
 }

@@ -32,10 +32,17 @@ pub struct Letter {
     pub receiver: u32,
     pub communicator: u32,
     pub tag: i32,
-    /// 1 if it is synchronous.
-    pub synchronous: u32,
+    /// [`Letter::SYNCHRONOUS`] and [`Letter::PARTITIONED`].
+    pub marks: u32,
     /// When the sending call was entered.
     pub enter: i64,
+}
+
+impl Letter {
+    /// The send completes only when the receive has begun.
+    pub const SYNCHRONOUS: u32 = 1;
+    /// It was sent in partitions.
+    pub const PARTITIONED: u32 = 2;
 }
 
 /// A message that was received.
@@ -78,8 +85,10 @@ pub fn scan(rank: u32, tables: Vec<CallTable>) -> Scan {
     for call in 0..rows as u64 {
         let (line, _) = scanner.place(call);
         let Some((row, next)) = calls[line as usize].next() else { continue };
-        if next.shape.operation.role() == Role::Probe || next.shape.operation.role() == Role::MatchedProbe {
-            scanner.probe(line, row as u32, next.shape);
+        match next.shape.operation.role() {
+            Role::Probe | Role::MatchedProbe => scanner.probe(line, row as u32, next.shape),
+            Role::PartitionReady => next.listed().for_each(|(request, _)| scanner.ready(line, row as u32, next.enter, request)),
+            _ => {}
         }
         for deed in follower.follow(&next) {
             scanner.note(line, row as u32, &next, deed);
@@ -90,6 +99,9 @@ pub fn scan(rank: u32, tables: Vec<CallTable>) -> Scan {
         line.calls = table;
     }
     scanner.receipts.sort_by_key(|receipt| receipt.since);
+    if scanner.partitioned {
+        scanner.order_by_row();
+    }
     Scan { lines: scanner.lines, letters: scanner.letters, receipts: scanner.receipts, joins: scanner.joins }
 }
 
@@ -104,6 +116,15 @@ fn order(tables: &[CallTable]) -> Vec<(u32, u32)> {
     order
 }
 
+/// Where the send or the joining of a request stands.
+#[derive(Clone, Copy)]
+struct Open {
+    line: u32,
+    place: u32,
+    /// The letter, of a send.
+    letter: usize,
+}
+
 #[derive(Default)]
 struct Scanner {
     rank: u32,
@@ -112,8 +133,10 @@ struct Scanner {
     letters: Vec<Letter>,
     receipts: Vec<Receipt>,
     joins: HashMap<Group, Vec<Join>>,
-    /// Where the send or the joining of a request stands: line and place.
-    open: HashMap<RequestId, (u32, u32)>,
+    /// Requests under way.
+    open: HashMap<RequestId, Open>,
+    /// Whether anything was sent in partitions.
+    partitioned: bool,
     /// Probes whose message has not been received yet: line and place.
     probes: HashMap<(i32, u32, i32), (u32, u32)>,
 }
@@ -128,8 +151,8 @@ impl Scanner {
         match *deed {
             Deed::Send { message, request, synchronous } => self.send(line, row, call.enter, message, request, synchronous),
             Deed::Sent { request, .. } => {
-                if let Some((_, place)) = self.open.remove(&request).filter(|(began, _)| *began == line) {
-                    self.lines[line as usize].sent[place as usize].done = row;
+                if let Some(open) = self.open.remove(&request).filter(|open| open.line == line) {
+                    self.lines[line as usize].sent[open.place as usize].done = row;
                 }
             }
             Deed::Receive { message, since, .. } => self.receive(line, row, message, since),
@@ -140,12 +163,12 @@ impl Scanner {
                 joined.push(Joined { row, done, meeting: NOWHERE, before: None });
                 self.joins.entry(meeting.group).or_default().push(Join { line, place, purpose, root });
                 if let Some(request) = request {
-                    self.open.insert(request, (line, place));
+                    self.open.insert(request, Open { line, place, letter: usize::MAX });
                 }
             }
             Deed::Joined { request, .. } => {
-                if let Some((_, place)) = self.open.remove(&request).filter(|(began, _)| *began == line) {
-                    self.lines[line as usize].joined[place as usize].done = row;
+                if let Some(open) = self.open.remove(&request).filter(|open| open.line == line) {
+                    self.lines[line as usize].joined[open.place as usize].done = row;
                 }
             }
             Deed::Post { .. } | Deed::Cancel { .. } => {}
@@ -159,12 +182,20 @@ impl Scanner {
         let done = if request.is_none() { row } else { NOWHERE };
         sent.push(Sent { row, done, synchronous, receiver: At::NOWHERE, posted: At::NOWHERE, posted_enter: 0 });
         if let Some(request) = request {
-            self.open.insert(request, (line, place));
+            self.open.insert(request, Open { line, place, letter: self.letters.len() });
         }
         let thread = self.lines[line as usize].calls.thread.into();
         let (communicator, tag) = (message.communicator, message.tag);
         let sender = At { rank: self.rank, thread, row };
-        self.letters.push(Letter { sender, place, receiver, communicator, tag, synchronous: synchronous.into(), enter });
+        self.letters.push(Letter {
+            sender,
+            place,
+            receiver,
+            communicator,
+            tag,
+            marks: if synchronous { Letter::SYNCHRONOUS } else { 0 },
+            enter,
+        });
     }
 
     fn receive(&mut self, line: u32, row: u32, message: Message, since: u64) {
@@ -176,6 +207,30 @@ impl Scanner {
         let probe = self.probes.remove(&(message.peer, message.communicator, message.tag));
         let (communicator, tag) = (message.communicator, message.tag);
         self.receipts.push(Receipt { source, communicator, tag, since, posted, line, place, probe });
+    }
+
+    /// A partition was made ready: the message leaves with the last of them.
+    fn ready(&mut self, line: u32, row: u32, enter: i64, request: RequestId) {
+        let Some(open) = self.open.get(&request).filter(|open| open.line == line) else { return };
+        let Some(letter) = self.letters.get_mut(open.letter) else { return };
+        (letter.sender.row, letter.enter) = (row, enter);
+        letter.marks |= Letter::PARTITIONED;
+        self.lines[line as usize].sent[open.place as usize].row = row;
+        self.partitioned = true;
+    }
+
+    /// Orders what the lines sent by row again, after messages in partitions left later than they were begun.
+    fn order_by_row(&mut self) {
+        for line in &mut self.lines {
+            let mut order: Vec<usize> = (0..line.sent.len()).collect();
+            order.sort_by_key(|place| line.sent[*place].row);
+            let mut places = vec![0; order.len()];
+            order.iter().enumerate().for_each(|(new, old)| places[*old] = new as u32);
+            line.sent = order.iter().map(|old| line.sent[*old]).collect();
+            let thread = u32::from(line.calls.thread);
+            let own = self.letters.iter_mut().filter(|letter| letter.sender.thread == thread);
+            own.for_each(|letter| letter.place = places[letter.place as usize]);
+        }
     }
 
     /// A probe that found a message; one more probe for the same message found nothing new.
@@ -193,5 +248,5 @@ impl Scanner {
 }
 
 fn unmatched(row: u32, posted: At, taken: bool) -> Received {
-    Received { row, posted, sender: At::NOWHERE, sender_place: NOWHERE, taken, synchronous: false, send_enter: 0 }
+    Received { row, posted, sender: At::NOWHERE, sender_place: NOWHERE, taken, synchronous: false, partitioned: false, send_enter: 0 }
 }

@@ -1,0 +1,161 @@
+//! What is found in the history of a run, put together over all ranks.
+
+use std::collections::BTreeMap;
+
+use bytemuck::{Pod, Zeroable};
+use sintonia_mpi::Operation;
+use sintonia_program::company::Company;
+use sintonia_program::history::{History, Repair, Unmatched};
+use sintonia_recording::{Error, Recording};
+
+use crate::delay::{self, Costs};
+use crate::ideal::Ideal;
+use crate::path::Path;
+use crate::segment::{self, Segments};
+use crate::wait::{self, PATTERNS, Pattern, Wait};
+
+/// What was found; every process of the company has all of it.
+pub struct Findings {
+    /// Waits by kind and the call that waited.
+    pub waits: Vec<Waits>,
+    /// Nanoseconds that the run would take on an ideal network, from MPI_Init to MPI_Finalize.
+    pub ideal_ns: i64,
+    /// The critical path.
+    pub path: Path,
+    /// What computation made others wait.
+    pub costs: Costs,
+    /// How long each rank computed where.
+    pub segments: Segments,
+    /// Messages with one end.
+    pub unmatched: Unmatched,
+    /// What had to be put right about the clocks.
+    pub repair: Repair,
+}
+
+/// The waits of one kind at one call site.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Waits {
+    /// What kind they are.
+    pub pattern: &'static Pattern,
+    /// The function that waited.
+    pub operation: Operation,
+    /// Its call site.
+    pub site: u32,
+    /// What each rank waited there.
+    pub ranks: BTreeMap<u32, Waited>,
+    /// The ranks that were waited for, and how long.
+    pub causes: BTreeMap<u32, i64>,
+}
+
+/// What one rank waited at a call site.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Waited {
+    /// Nanoseconds.
+    pub ns: i64,
+    /// How often.
+    pub times: u64,
+    /// The longest.
+    pub longest_ns: i64,
+}
+
+impl Findings {
+    /// Reads the history of a recording and looks for everything; `progress` is called after each rank that was read.
+    pub fn of(recording: &Recording, company: &dyn Company, progress: &(dyn Fn() + Sync)) -> Result<Findings, Error> {
+        let history = History::read(recording, company, progress)?;
+        let waits = wait::find(&history);
+        let ideal = Ideal::of(&history, company);
+        Ok(Findings {
+            ideal_ns: ideal.elapsed_ns,
+            path: Path::of(&history, &waits, company),
+            costs: delay::costs(recording, &history, &waits, company),
+            segments: segment::segments(&history, company),
+            waits: by_site(&history, &waits, company),
+            unmatched: unmatched(&history, company),
+            repair: history.repair,
+        })
+    }
+}
+
+impl Waits {
+    /// Nanoseconds of all ranks together.
+    pub fn ns(&self) -> i64 {
+        self.ranks.values().map(|waited| waited.ns).sum()
+    }
+
+    /// How often any rank waited.
+    pub fn times(&self) -> u64 {
+        self.ranks.values().map(|waited| waited.times).sum()
+    }
+
+    /// The longest wait.
+    pub fn longest_ns(&self) -> i64 {
+        self.ranks.values().map(|waited| waited.longest_ns).max().unwrap_or(0)
+    }
+
+    /// The ranks that count: each waited at least a tenth of the mean.
+    pub fn main_ranks(&self) -> Vec<u32> {
+        let worth = self.ns() / (10 * self.ranks.len().max(1) as i64);
+        self.ranks.iter().filter(|(_, waited)| waited.ns > worth).map(|(rank, _)| *rank).collect()
+    }
+}
+
+fn unmatched(history: &History, company: &dyn Company) -> Unmatched {
+    let mine = [history.unmatched.sends, history.unmatched.receives];
+    let all = company.swap(vec![vec![mine]; company.size()]).into_iter().flatten();
+    all.fold(Unmatched::default(), |sum, [sends, receives]| Unmatched { sends: sum.sends + sends, receives: sum.receives + receives })
+}
+
+/// What a rank waited, or was waited for, on its way to other processes.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+struct Row {
+    waited: Waited,
+    pattern: u32,
+    operation: u32,
+    site: u32,
+    rank: u32,
+    /// The rank that was waited for, or the one that waited if nobody in particular was.
+    cause: u32,
+    padding: u32,
+}
+
+fn by_site(history: &History, waits: &[Vec<Wait>], company: &dyn Company) -> Vec<Waits> {
+    let mut sums: BTreeMap<(u32, u32, u32, u32, u32), Waited> = BTreeMap::new();
+    for (line, waits) in history.lines.iter().zip(waits) {
+        for wait in waits {
+            let shape = &line.calls.shapes[line.calls.shape[wait.row as usize] as usize];
+            let pattern = PATTERNS.iter().position(|pattern| pattern == wait.pattern).unwrap_or(0) as u32;
+            let cause = wait.cause.known().map_or(line.rank, |cause| cause.rank);
+            let sum = sums.entry((pattern, shape.operation.0.into(), shape.site, line.rank, cause)).or_default();
+            sum.add(Waited { ns: wait.ns, times: 1, longest_ns: wait.ns });
+        }
+    }
+    let row = |((pattern, operation, site, rank, cause), waited)| Row { waited, pattern, operation, site, rank, cause, padding: 0 };
+    let mine: Vec<Row> = sums.into_iter().map(row).collect();
+    let mut all: BTreeMap<(u32, u32, u32), Waits> = BTreeMap::new();
+    for row in company.swap(vec![mine; company.size()]).into_iter().flatten() {
+        let waits = all.entry((row.pattern, row.operation, row.site)).or_insert_with(|| Waits {
+            pattern: &PATTERNS[row.pattern as usize],
+            operation: Operation(row.operation as u16),
+            site: row.site,
+            ranks: BTreeMap::new(),
+            causes: BTreeMap::new(),
+        });
+        waits.ranks.entry(row.rank).or_default().add(row.waited);
+        if row.cause != row.rank {
+            *waits.causes.entry(row.cause).or_default() += row.waited.ns;
+        }
+    }
+    let mut all: Vec<Waits> = all.into_values().collect();
+    all.sort_by_key(|waits| std::cmp::Reverse(waits.ns()));
+    all
+}
+
+impl Waited {
+    fn add(&mut self, other: Waited) {
+        self.ns += other.ns;
+        self.times += other.times;
+        self.longest_ns = self.longest_ns.max(other.longest_ns);
+    }
+}

@@ -1,0 +1,171 @@
+//! The critical path: the chain of computation and communication that made the run as long as it was.
+//!
+//! It is followed backwards from the rank that was the last to come to MPI_Finalize. Where a call waited for another rank, the path goes on
+//! there: what the waiting rank did before did not matter. Making anything on the path shorter makes the run shorter (until another
+//! chain is the longest); making anything else shorter does not.
+
+use std::collections::BTreeMap;
+
+use bytemuck::{Pod, Zeroable};
+use sintonia_mpi::Role;
+use sintonia_program::company::Company;
+use sintonia_program::history::{At, History, Line};
+
+use crate::segment::{self, Segment};
+use crate::wait::Wait;
+
+/// What the critical path is made of; every process of the company gets all of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Path {
+    /// Nanoseconds of computation on it, by segment.
+    pub segments: BTreeMap<Segment, i64>,
+    /// Nanoseconds in MPI calls on it, by call site.
+    pub calls: BTreeMap<u32, i64>,
+    /// Nanoseconds of it on each rank.
+    pub ranks: BTreeMap<u32, i64>,
+    /// How often it goes from one rank to another.
+    pub jumps: u64,
+}
+
+impl Path {
+    /// Nanoseconds of the whole path.
+    pub fn length_ns(&self) -> i64 {
+        self.ranks.values().sum()
+    }
+
+    /// Follows the critical path of a history with its waits, line by line.
+    pub fn of(history: &History, waits: &[Vec<Wait>], company: &dyn Company) -> Path {
+        let mut path = Path::default();
+        let mut point = end(history, company);
+        while let Some(here) = point {
+            let leaves = history.line(here.at).and_then(|_| path.follow(history, waits, here));
+            point = pass_on(company, leaves);
+        }
+        path.shared(company)
+    }
+
+    /// Follows the path until it leaves the ranks of this process; `None` if it ends here.
+    fn follow(&mut self, history: &History, waits: &[Vec<Wait>], mut point: Point) -> Option<Point> {
+        while let Some(place) = history.line(point.at) {
+            let line = &history.lines[place];
+            let row = point.at.row as usize;
+            // A recording that contradicts itself could send the path round in circles.
+            if line.calls.enter[row] > point.moment {
+                return None;
+            }
+            point = match self.back(line, &waits[place], row) {
+                Some(cause) => cause,
+                // A thread begins where the first thread of its process is at that moment.
+                None => starter(history, line)?,
+            };
+        }
+        Some(point)
+    }
+
+    /// Goes back on a line to the call that waited, and says what it waited for.
+    fn back(&mut self, line: &Line, waits: &[Wait], mut row: usize) -> Option<Point> {
+        loop {
+            if let Some(segment) = segment::before(line, row) {
+                self.add_segment(segment, line.rank, segment::length(line, row));
+            }
+            row = row.checked_sub(1)?;
+            let (enter, leave) = (line.calls.enter[row], line.calls.leave[row]);
+            let wait = longest(waits, row as u32);
+            let waited = wait.map_or(0, |wait| wait.ns);
+            self.add_call(segment::site(line, row), line.rank, leave - enter - waited);
+            if let Some(wait) = wait {
+                self.jumps += 1;
+                return Some(Point { moment: enter + wait.ns, at: wait.cause, padding: 0 });
+            }
+        }
+    }
+
+    fn add_segment(&mut self, segment: Segment, rank: u32, ns: i64) {
+        *self.segments.entry(segment).or_default() += ns;
+        *self.ranks.entry(rank).or_default() += ns;
+    }
+
+    fn add_call(&mut self, site: u32, rank: u32, ns: i64) {
+        *self.calls.entry(site).or_default() += ns;
+        *self.ranks.entry(rank).or_default() += ns;
+    }
+
+    /// The path as all processes know it together.
+    fn shared(self, company: &dyn Company) -> Path {
+        if company.size() == 1 {
+            return self;
+        }
+        let segments = self.segments.iter().map(|(segment, ns)| Entry { kind: 0, a: segment.from, b: segment.to, padding: 0, ns: *ns });
+        let calls = self.calls.iter().map(|(site, ns)| Entry { kind: 1, a: *site, ns: *ns, ..Entry::zeroed() });
+        let ranks = self.ranks.iter().map(|(rank, ns)| Entry { kind: 2, a: *rank, ns: *ns, ..Entry::zeroed() });
+        let jumps = Entry { kind: 3, ns: self.jumps as i64, ..Entry::zeroed() };
+        let mine: Vec<Entry> = segments.chain(calls).chain(ranks).chain([jumps]).collect();
+        let mut path = Path::default();
+        for Entry { kind, a, b, ns, .. } in company.swap(vec![mine; company.size()]).into_iter().flatten() {
+            match kind {
+                0 => *path.segments.entry(Segment { from: a, to: b }).or_default() += ns,
+                1 => *path.calls.entry(a).or_default() += ns,
+                2 => *path.ranks.entry(a).or_default() += ns,
+                _ => path.jumps += ns as u64,
+            }
+        }
+        path
+    }
+}
+
+/// A part of a path on its way to other processes.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+struct Entry {
+    kind: u32,
+    a: u32,
+    b: u32,
+    padding: u32,
+    ns: i64,
+}
+
+/// The longest wait for another rank in a call.
+fn longest(waits: &[Wait], row: u32) -> Option<&Wait> {
+    let first = waits.partition_point(|wait| wait.row < row);
+    let own = waits[first..].iter().take_while(|wait| wait.row == row);
+    own.filter(|wait| wait.cause != At::NOWHERE).max_by_key(|wait| wait.ns)
+}
+
+/// The call at which the run ended: the last one to enter MPI_Finalize, or the last one at all.
+fn end(history: &History, company: &dyn Company) -> Option<Point> {
+    let last = |line: &Line| {
+        let row = line.len().checked_sub(1)?;
+        let finalizes = line.calls.shapes[line.calls.shape[row] as usize].operation.role() == Role::Finalize;
+        let moment = if finalizes { line.calls.enter[row] } else { line.calls.leave[row] };
+        Some(Point { moment, at: line.at(row as u32), padding: 0 })
+    };
+    let latest = |points: Vec<Point>| points.into_iter().max_by_key(|point| (point.moment, point.at));
+    let mine: Vec<Point> = latest(history.lines.iter().filter_map(last).collect()).into_iter().collect();
+    latest(company.swap(vec![mine; company.size()]).into_iter().flatten().collect())
+}
+
+/// Where the path is: a call that is entered, at this moment or before.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+struct Point {
+    moment: i64,
+    at: At,
+    padding: u32,
+}
+
+/// Where the first thread of a process was when another one made its first call.
+fn starter(history: &History, line: &Line) -> Option<Point> {
+    let first = &history.lines[history.lines_of(line.rank).start];
+    let moment = *line.calls.enter.first()?;
+    let row = first.calls.enter.partition_point(|enter| *enter < moment).checked_sub(1)?;
+    (first.calls.thread != line.calls.thread).then(|| Point { moment, at: first.at(row as u32), padding: 0 })
+}
+
+/// Hands the path on to the process where it continues; `None` if it has ended.
+fn pass_on(company: &dyn Company, leaves: Option<Point>) -> Option<Point> {
+    if company.size() == 1 {
+        return None;
+    }
+    let parcel: Vec<Point> = leaves.into_iter().collect();
+    company.swap(vec![parcel; company.size()]).into_iter().flatten().next()
+}

@@ -1,0 +1,17 @@
+//! A rank that waits in a scan for those before it.
+
+use super::{Find, Found, Meets, Pattern};
+
+pub const PATTERN: Pattern = Pattern {
+    kind: "early_scan",
+    name: "early scan",
+    help: "A rank waited in MPI_Scan or MPI_Exscan for one that comes before it in the group. Share the work before more evenly, or order the \
+           ranks so that those with less work come first.",
+    find: Find::Meeting(find),
+};
+
+/// From entering the scan to the entering of the last of those before.
+fn find(meets: &Meets) -> Option<Found> {
+    let (last, enter) = meets.before.filter(|_| meets.blocking)?.last;
+    Found::some(meets.scene.until(enter), last)
+}

@@ -1,0 +1,174 @@
+//! Waits, their causes, the critical path and the ideal network, on runs told call by call; and any company finds the same.
+
+#[path = "../../program/tests/story/mod.rs"]
+mod story;
+
+use sintonia_insight::delay::Cost;
+use sintonia_insight::findings::Findings;
+use sintonia_insight::segment::Segment;
+use sintonia_program::company::{Alone, Company};
+use sintonia_recording::Recording;
+use sintonia_recording::table::Shape;
+use story::*;
+
+fn find(recording: &Recording, company: &dyn Company) -> Findings {
+    Findings::of(recording, company, &|| ()).unwrap()
+}
+
+/// The waits as kind, line, rank, milliseconds.
+fn waits(findings: &Findings) -> Vec<(&'static str, u32, u32, i64)> {
+    let of = |w: &sintonia_insight::findings::Waits| {
+        w.ranks.iter().map(|(rank, waited)| (w.pattern.kind, w.site, *rank, waited.ns / MS)).collect::<Vec<_>>()
+    };
+    findings.waits.iter().flat_map(of).collect()
+}
+
+fn told(ranks: &[Vec<Told>]) -> Findings {
+    let (_folder, recording) = story(ranks);
+    find(&recording, &Alone)
+}
+
+/// A call in the middle of a run that begins and ends for all at the same time.
+fn ranks(calls: Vec<Vec<Told>>) -> Vec<Vec<Told>> {
+    let framed = |calls: Vec<Told>| {
+        let mut framed = vec![call(0, 10, 1, init())];
+        framed.extend(calls);
+        framed.push(call(200, 210, 99, finalize()));
+        framed
+    };
+    calls.into_iter().map(framed).collect()
+}
+
+#[test]
+fn a_receive_waits_for_its_send() {
+    let findings = told(&ranks(vec![vec![call(70, 71, 2, send(1))], vec![call(20, 72, 3, receive(0))]]));
+    assert_eq!(waits(&findings), [("late_sender", 3, 1, 50)]);
+    assert_eq!(findings.waits[0].causes.get(&0), Some(&(50 * MS)));
+    // The sender computed 60 ms before its send while the receiver computed 10 ms before its receive.
+    let before_send = Segment { from: 1, to: 2 };
+    assert_eq!(findings.costs.get(&(before_send, 0)), Some(&Cost { direct_ns: 50 * MS, passed_on_ns: 0 }));
+}
+
+#[test]
+fn a_test_does_not_wait() {
+    let test = wait("MPI_Test", &[(0, Some(0))]);
+    let findings = told(&ranks(vec![vec![call(70, 71, 2, send(1))], vec![call(20, 21, 3, irecv()), call(30, 72, 4, test)]]));
+    assert_eq!(waits(&findings), []);
+}
+
+#[test]
+fn a_message_that_was_there_is_received_too_late() {
+    let other = Shape { tag: 8, ..send(1) };
+    let awaited = Shape { tag: 8, ..receive(0) };
+    let sender = vec![call(15, 16, 2, send(1)), call(70, 71, 3, other)];
+    let findings = told(&ranks(vec![sender, vec![call(20, 72, 4, awaited), call(73, 74, 5, receive(0))]]));
+    assert_eq!(waits(&findings), [("late_sender_wrong_order", 4, 1, 50)]);
+}
+
+#[test]
+fn a_send_waits_for_its_receive_unless_it_was_buffered() {
+    let findings = told(&ranks(vec![vec![call(20, 72, 2, send(1))], vec![call(70, 73, 3, receive(0))]]));
+    assert_eq!(waits(&findings), [("late_receiver", 2, 0, 50)]);
+    let findings = told(&ranks(vec![vec![call(20, 21, 2, send(1))], vec![call(70, 73, 3, receive(0))]]));
+    assert_eq!(waits(&findings), []);
+}
+
+#[test]
+fn groups_wait_for_the_last_the_root_or_those_before() {
+    let at = |name: &str, enters: [u64; 3]| {
+        let shape = if name == "MPI_Bcast" || name == "MPI_Reduce" { with(name, 1) } else { collective(name) };
+        waits(&told(&ranks(enters.map(|enter| vec![call(enter, 60, 2, shape.clone())]).to_vec())))
+    };
+    assert_eq!(at("MPI_Barrier", [20, 50, 30]), [("wait_at_barrier", 2, 0, 30), ("wait_at_barrier", 2, 2, 20)]);
+    assert_eq!(at("MPI_Allreduce", [20, 50, 30]), [("wait_at_nxn", 2, 0, 30), ("wait_at_nxn", 2, 2, 20)]);
+    assert_eq!(at("MPI_Bcast", [20, 50, 30]), [("late_broadcast", 2, 0, 30), ("late_broadcast", 2, 2, 20)]);
+    assert_eq!(at("MPI_Reduce", [40, 20, 30]), [("early_reduce", 2, 1, 20)]);
+    assert_eq!(at("MPI_Scan", [40, 20, 30]), [("early_scan", 2, 1, 20), ("early_scan", 2, 2, 10)]);
+}
+
+#[test]
+fn a_wait_for_a_nonblocking_collective_is_for_those_who_had_not_begun_it() {
+    let begin = |enter| call(enter, enter + 1, 2, collective("MPI_Iallreduce"));
+    let end = |enter| call(enter, 71, 3, wait("MPI_Wait", &[(0, None)]));
+    let findings = told(&ranks(vec![vec![begin(20), end(30)], vec![begin(60), end(70)]]));
+    assert_eq!(waits(&findings), [("wait_at_nonblocking_collective", 3, 0, 30)]);
+}
+
+#[test]
+fn the_critical_path_goes_where_the_run_was_held_up() {
+    // Rank 1 computes 60 ms and sends; rank 0 waits for it and computes 40 ms more.
+    let run = ranks(vec![
+        vec![call(20, 75, 2, receive(1)), call(120, 121, 4, send(1))],
+        vec![call(70, 75, 3, send(0)), call(75, 122, 5, receive(0))],
+    ]);
+    let findings = told(&run);
+    let path = &findings.path;
+    assert_eq!(path.length_ns(), 200 * MS, "from MPI_Init to MPI_Finalize");
+    assert_eq!(path.segments[&Segment { from: 1, to: 3 }], 60 * MS);
+    assert_eq!(path.segments[&Segment { from: 2, to: 4 }], 45 * MS);
+    assert_eq!(path.segments.get(&Segment { from: 1, to: 2 }), None, "what the waiting rank did before does not matter");
+    assert_eq!(path.jumps, 2);
+}
+
+#[test]
+fn a_wait_is_passed_on_to_the_computation_that_caused_it() {
+    // Rank 0 computes long, rank 1 waits for it and so comes late to rank 2, which waits for rank 1.
+    let findings = told(&ranks(vec![
+        vec![call(110, 111, 2, send(1))],
+        vec![call(20, 111, 3, receive(0)), call(112, 113, 4, send(2))],
+        vec![call(20, 113, 5, receive(1))],
+    ]));
+    let cost = findings.costs[&(Segment { from: 1, to: 2 }, 0)];
+    assert_eq!(cost.direct_ns, 90 * MS);
+    assert!(cost.passed_on_ns > 88 * MS && cost.passed_on_ns <= 92 * MS, "{cost:?}");
+}
+
+#[test]
+fn an_ideal_network_leaves_computation_and_order() {
+    // 60 ms, then 40 ms on the other rank, then the message back; everything else is communication.
+    let findings = told(&ranks(vec![
+        vec![call(70, 90, 2, send(1)), call(90, 150, 3, receive(1)), call(151, 199, 6, collective("MPI_Barrier"))],
+        vec![call(10, 95, 4, receive(0)), call(135, 145, 5, send(0)), call(150, 199, 6, collective("MPI_Barrier"))],
+    ]));
+    assert_eq!(findings.ideal_ns, (60 + 40 + 5 + 1) * MS);
+}
+
+#[test]
+fn any_company_finds_the_same_to_the_last_digit() {
+    let next = |rank: usize| ((rank + 1) % 6) as i32;
+    let before = |rank: usize| ((rank + 5) % 6) as i32;
+    let rank = |rank: usize| {
+        let round = |round: u64| {
+            let t = 10 + round * 100;
+            let late = (round * 7 + rank as u64 * 13) % 17;
+            [
+                call(t + 1, t + 2, 1, irecv()),
+                call(t + 5 + late, t + 23, 2, send(next(rank))),
+                call(t + 25, t + 50, 3, wait("MPI_Wait", &[(0, Some(before(rank)))])),
+                call(t + 51 + late / 2, t + 62, 4, with("MPI_Bcast", (round % 6) as i32)),
+                call(t + 62 + late, t + 81, 5, collective(["MPI_Allreduce", "MPI_Scan", "MPI_Barrier"][(round % 3) as usize])),
+                call(t + 82, t + 90, 6, with("MPI_Reduce", (round % 5) as i32)),
+            ]
+        };
+        let mut calls = vec![call(0, 10, 0, init())];
+        calls.extend((0..9).flat_map(round));
+        calls.push(call(950 + rank as u64, 960, 9, finalize()));
+        calls
+    };
+    let (_folder, recording) = story(&(0..6).map(rank).collect::<Vec<_>>());
+    let alone = find(&recording, &Alone);
+    assert!(
+        alone.waits.len() >= 5 && alone.costs.len() > 5 && alone.path.jumps > 3,
+        "{:?}",
+        (alone.waits.len(), alone.costs.len(), alone.path.jumps)
+    );
+    for size in [2, 3, 4, 8] {
+        for found in together(size, |company| find(&recording, company)) {
+            assert_eq!(found.waits, alone.waits, "{size} processes");
+            assert_eq!(found.costs, alone.costs, "{size} processes");
+            assert_eq!(found.path, alone.path, "{size} processes");
+            assert_eq!(found.segments, alone.segments, "{size} processes");
+            assert_eq!((found.ideal_ns, found.unmatched, found.repair), (alone.ideal_ns, alone.unmatched, alone.repair));
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! The program graph: the program as its ranks went through it.
+//!
+//! The recording lists calls in the order in which they happened, as many as the run was long. The program that made them is small: it has
+//! so many places where MPI is called, and so many ways from one to the next. That is the graph (the DP*Graph of Li's method): a node is an
+//! MPI operation at a call site, an edge is the segment of computation from one to the next, loops are found again, ranks that do the same
+//! are one role, and messages join the nodes where they are sent and received. Its [`Phases`] are the overview (the T-Graph*).
+
+mod components;
+mod loops;
+mod meetings;
+mod messages;
+mod names;
+mod phases;
+mod places;
+mod roles;
+mod rounds;
+mod times;
+mod walk;
+
+use std::collections::{BTreeMap, HashMap};
+
+use rayon::prelude::*;
+use sintonia_mpi::Operation;
+use sintonia_recording::{Error, Recording};
+
+use loops::{Control, Forest};
+use phases::Material;
+use places::{Key, Keys, Places};
+use roles::Behaviour;
+use rounds::Map;
+use walk::{RankWalk, Walker};
+
+pub use loops::Loop;
+pub use messages::MessageEdge;
+pub use phases::{Phase, PhaseTime, Phases};
+pub use roles::ranges;
+pub use rounds::Rounds;
+pub use times::Times;
+pub use walk::{Outcome, Visit};
+
+/// A program, as its ranks went through it.
+#[derive(Debug, Default)]
+pub struct ProgramGraph {
+    /// The operations, in program order: loops stand together, and everything comes after what leads to it.
+    pub nodes: Vec<Node>,
+    /// The loops, each after the one around it.
+    pub loops: Vec<Loop>,
+    /// The roles, in the order of their first ranks.
+    pub roles: Vec<Role>,
+    /// The messages between nodes.
+    pub messages: Vec<MessageEdge>,
+    /// Messages that were sent, but not received.
+    pub not_received: u64,
+    /// Messages that were received, but whose sending was not recorded.
+    pub not_sent: u64,
+    /// Nodes at different places, two or more each, that are one operation of a group.
+    pub together: Vec<Vec<usize>>,
+    /// Which nodes complete what others began.
+    pub completions: Vec<Completion>,
+    /// The phases.
+    pub phases: Phases,
+    numbers: HashMap<Key, usize>,
+    places: Places,
+}
+
+/// An MPI operation at a place of the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// The MPI function.
+    pub operation: Operation,
+    /// The call site, by place in the header's list; the first of several addresses of one line.
+    pub site: u32,
+    /// What came of its calls, on all ranks.
+    pub outcome: Outcome,
+}
+
+/// Ranks that do the same.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Role {
+    /// What it is called.
+    pub name: String,
+    /// The ranks, in order.
+    pub ranks: Vec<u32>,
+    /// Nanoseconds of its ranks together, from the first moment of each to its last.
+    pub elapsed_ns: u64,
+    /// What they did at the nodes they came by, in program order.
+    pub visits: Vec<(usize, Visit)>,
+    /// What they computed between two calls.
+    pub segments: Vec<Segment>,
+    /// The loops they went round, by number.
+    pub rounds: Vec<(usize, Rounds)>,
+}
+
+/// The computation between two calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// The node before it.
+    pub from: usize,
+    /// The node after it.
+    pub to: usize,
+    /// How often and how long.
+    pub times: Times,
+}
+
+/// What a call at one node began was completed at another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// Where it began.
+    pub beginning: usize,
+    /// Where it was complete.
+    pub end: usize,
+    /// How often.
+    pub count: u64,
+}
+
+impl ProgramGraph {
+    /// The graph of a recorded program. Every rank is read twice; `progress` is called each time one is done.
+    ///
+    /// A recording that holds only sums has no order of calls, and so no graph: it is empty.
+    pub fn of(recording: &Recording, progress: impl Fn() + Sync) -> Result<ProgramGraph, Error> {
+        let places = Places::of(&recording.header);
+        let read = |rank: u32| {
+            let walk = Walker::walk(recording, rank, &places);
+            progress();
+            walk
+        };
+        let walked: Vec<(RankWalk, Vec<Key>)> = ranks(recording).map(read).collect::<Result<_, _>>()?;
+        let (mut walks, keys) = number(walked);
+        let (control, mut forest) = program_order(&mut walks, keys.len());
+        let keys: Vec<Key> = forest.order.iter().map(|before| keys[*before]).collect();
+        forest.order = (0..keys.len()).collect();
+        let map = Map::new(&places, &keys, &forest);
+        let count = |rank: u32| {
+            let rounds = map.count(recording, rank).map(|rounds| (rank, rounds));
+            progress();
+            rounds
+        };
+        let rounds: Vec<(u32, Vec<Rounds>)> = ranks(recording).map(count).collect::<Result<_, _>>()?;
+        let numbers = map.numbers;
+        let mut graph = ProgramGraph { numbers, places, ..ProgramGraph::default() };
+        graph.put_together(&walks, &keys, &control, forest, rounds);
+        for role in &mut graph.roles {
+            let ranks = role.ranks.iter().filter_map(|rank| recording.header.rank(*rank));
+            role.elapsed_ns = ranks.map(|rank| u64::try_from(rank.end_ns - rank.begin_ns).unwrap_or(0)).sum();
+        }
+        graph.name_phases(recording);
+        Ok(graph)
+    }
+
+    /// The node of calls of this operation at this call site: from any row of the recording to its place in the program.
+    pub fn node(&self, operation: Operation, site: u32) -> Option<usize> {
+        self.numbers.get(&Key { operation, site: self.places.of_site(site) }).copied()
+    }
+
+    fn put_together(
+        &mut self,
+        walks: &[RankWalk],
+        keys: &[Key],
+        control: &[(usize, usize)],
+        mut forest: Forest,
+        rounds: Vec<(u32, Vec<Rounds>)>,
+    ) {
+        let rounds = keep_repeated(&mut forest, rounds);
+        self.loops = forest.loops;
+        let behaviours: Vec<Behaviour> = walks.iter().map(Behaviour::of).filter(|rank| !rank.nodes.is_empty()).collect();
+        let groups = roles::group(&behaviours);
+        let role_of: HashMap<u32, usize> =
+            groups.iter().enumerate().flat_map(|(role, group)| group.ranks.iter().map(move |rank| (*rank, role))).collect();
+        self.roles = groups.into_iter().map(|group| Role { name: group.name, ranks: group.ranks, ..Role::default() }).collect();
+        for (number, role) in self.roles.iter_mut().enumerate() {
+            role.add_up(walks.iter().filter(|walk| role_of.get(&walk.rank) == Some(&number)));
+            role.add_rounds(
+                rounds.iter().filter(|(rank, _)| role_of.get(rank) == Some(&number)).map(|(_, rounds)| rounds),
+                self.loops.len(),
+            );
+        }
+        let messages = messages::join(walks, &role_of);
+        (self.messages, self.not_received, self.not_sent) = (messages.edges, messages.not_received, messages.not_sent);
+        self.together = meetings::together(walks, |node| keys[node].operation, keys.len());
+        self.completions = completions(walks);
+        self.nodes = nodes(keys, &self.roles);
+        let tied = self.messages.iter().map(|edge| (edge.from.1, edge.to.1));
+        let ties: Vec<(usize, usize)> =
+            tied.chain(self.together.iter().flat_map(|set| set.windows(2).map(|two| (two[0], two[1])))).collect();
+        self.phases = Phases::of(&Material { steps: control, ties: &ties, loops: &self.loops, nodes: keys.len() });
+        walks.iter().for_each(|walk| self.phases.add(walk));
+    }
+
+    fn name_phases(&mut self, recording: &Recording) {
+        for phase in &mut self.phases.list {
+            phase.name = names::phase(phase.nodes.iter().map(|node| &self.nodes[*node]), |site| recording.site(site));
+        }
+    }
+}
+
+impl Role {
+    fn add_up<'a>(&mut self, walks: impl Iterator<Item = &'a RankWalk>) {
+        let mut visits: BTreeMap<usize, Visit> = BTreeMap::new();
+        let mut segments: BTreeMap<(usize, usize), Times> = BTreeMap::new();
+        for thread in walks.flat_map(|walk| &walk.threads) {
+            thread.visited().for_each(|(node, visit)| visits.entry(node).or_default().merge(visit));
+            thread.segments.iter().for_each(|(ends, times)| segments.entry(*ends).or_default().merge(times));
+        }
+        self.visits = visits.into_iter().collect();
+        self.segments = segments.into_iter().map(|((from, to), times)| Segment { from, to, times }).collect();
+    }
+
+    fn add_rounds<'a>(&mut self, ranks: impl Iterator<Item = &'a Vec<Rounds>>, loops: usize) {
+        let mut sums = vec![Rounds::default(); loops];
+        for rounds in ranks {
+            sums.iter_mut().zip(rounds).for_each(|(sum, more)| sum.merge(more));
+        }
+        self.rounds = sums.into_iter().enumerate().filter(|(_, rounds)| rounds.entries > 0).collect();
+    }
+}
+
+fn ranks(recording: &Recording) -> impl IndexedParallelIterator<Item = u32> {
+    recording.header.ranks.par_iter().map(|rank| rank.rank)
+}
+
+/// Numbers the nodes of all ranks in the same way.
+fn number(walked: Vec<(RankWalk, Vec<Key>)>) -> (Vec<RankWalk>, Vec<Key>) {
+    let mut keys = Keys::default();
+    let renumbered = walked.into_iter().map(|(mut walk, own)| {
+        walk.renumber(&own.into_iter().map(|key| keys.number(key)).collect::<Vec<_>>());
+        walk
+    });
+    let walks = renumbered.collect();
+    (walks, keys.list)
+}
+
+/// Numbers the nodes in the order of the program. In the forest, `order` says which number each had before.
+fn program_order(walks: &mut [RankWalk], nodes: usize) -> (Vec<(usize, usize)>, Forest) {
+    let mut control = Control { steps: BTreeMap::new(), starts: vec![0; nodes], earliness: (0..nodes).collect() };
+    for thread in walks.iter().flat_map(|walk| &walk.threads) {
+        control.starts[thread.first] += 1;
+        thread.segments.iter().for_each(|(ends, times)| *control.steps.entry(*ends).or_default() += times.count);
+    }
+    let mut forest = Forest::of(&control);
+    let before = forest.order.clone();
+    let mut number = vec![0; nodes];
+    before.iter().enumerate().for_each(|(now, before)| number[*before] = now);
+    walks.iter_mut().for_each(|walk| walk.renumber(&number));
+    forest.renumber(&number);
+    forest.order = before;
+    (control.steps.keys().map(|(from, to)| (number[*from], number[*to])).collect(), forest)
+}
+
+/// Leaves out loops that no rank ever went round: ranks that pass the same places in different order make them up.
+fn keep_repeated(forest: &mut Forest, rounds: Vec<(u32, Vec<Rounds>)>) -> Vec<(u32, Vec<Rounds>)> {
+    let keep: Vec<bool> = (0..forest.loops.len()).map(|number| rounds.iter().any(|(_, rounds)| rounds[number].most > 1)).collect();
+    forest.retain(&keep);
+    let kept = |rounds: Vec<Rounds>| rounds.into_iter().zip(&keep).filter(|(_, keep)| **keep).map(|(rounds, _)| rounds).collect();
+    rounds.into_iter().map(|(rank, rounds)| (rank, kept(rounds))).collect()
+}
+
+fn completions(walks: &[RankWalk]) -> Vec<Completion> {
+    let mut sums: BTreeMap<(usize, usize), u64> = BTreeMap::new();
+    walks.iter().flat_map(|walk| &walk.completed).for_each(|(ends, count)| *sums.entry(*ends).or_default() += count);
+    sums.into_iter().map(|((beginning, end), count)| Completion { beginning, end, count }).collect()
+}
+
+fn nodes(keys: &[Key], roles: &[Role]) -> Vec<Node> {
+    let mut nodes: Vec<Node> =
+        keys.iter().map(|key| Node { operation: key.operation, site: key.site, outcome: Outcome::default() }).collect();
+    roles.iter().flat_map(|role| &role.visits).for_each(|(node, visit)| nodes[*node].outcome.merge(visit.outcome));
+    nodes
+}
