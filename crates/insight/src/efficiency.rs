@@ -11,9 +11,9 @@ pub struct Efficiency {
     pub load_balance: f64,
     /// Longest time outside MPI over the run time: what communication leaves.
     pub communication: f64,
-    /// The part of `communication` lost by waiting for each other; needs a replay.
+    /// The part of `communication` that waiting for each other leaves, even on an ideal network; not known from sums alone.
     pub serialisation: Option<f64>,
-    /// The part of `communication` lost by moving data; needs a replay.
+    /// The part of `communication` that moving data leaves; not known from sums alone.
     pub transfer: Option<f64>,
 }
 
@@ -32,6 +32,15 @@ impl Efficiency {
             serialisation: None,
             transfer: None,
         })
+    }
+
+    /// The same with communication split in two: on an ideal network the run would have taken `ideal` of the `elapsed` seconds.
+    pub fn on_ideal_network(self, ideal: f64, elapsed: f64) -> Efficiency {
+        if ideal <= 0.0 || elapsed <= 0.0 {
+            return self;
+        }
+        let transfer = ideal / elapsed;
+        Efficiency { serialisation: Some(self.communication / transfer), transfer: Some(transfer), ..self }
     }
 }
 

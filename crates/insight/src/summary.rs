@@ -4,12 +4,16 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 
 use rayon::prelude::*;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sintonia_mpi::Operation;
 use sintonia_program::Activity;
+use sintonia_program::company::{Company, Share};
 use sintonia_recording::header::{Header, Mpi, Rank};
 use sintonia_recording::{Error, Incomplete, Recording};
 
+use crate::advice::Advice;
+use crate::findings::Findings;
+use crate::shown::{ClockRepair, CriticalPath, RootCause, WaitState};
 use crate::tally::{Sum, Tally};
 use crate::{Efficiency, Place};
 
@@ -64,10 +68,18 @@ pub struct Summary {
     pub not_recorded: Vec<String>,
     /// How wrong times on different hosts can be against each other, in seconds.
     pub clock_error_s: f64,
-    /// Waits for other ranks; none are looked for.
-    pub wait_states: [(); 0],
-    /// What to change; none is given.
-    pub advice: [(); 0],
+    /// What had to be put right about the clocks.
+    pub clock_repair: ClockRepair,
+    /// Seconds that the run would take on an ideal network, between MPI_Init and MPI_Finalize; `None` if only sums were kept.
+    pub ideal_s: Option<f64>,
+    /// Waits for other ranks by kind and call site, longest first.
+    pub wait_states: Vec<WaitState>,
+    /// The computation that made others wait, most first.
+    pub root_causes: Vec<RootCause>,
+    /// What made the run as long as it was; `None` if only sums were kept.
+    pub critical_path: Option<CriticalPath>,
+    /// What to change, most worthwhile first.
+    pub advice: Vec<Advice>,
 }
 
 /// How a time spreads over the ranks, in seconds.
@@ -84,7 +96,7 @@ pub struct Spread {
 }
 
 /// Where the time of one rank went.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RankTime {
     /// The rank.
     pub rank: u32,
@@ -177,23 +189,54 @@ pub struct IncompleteRank {
 }
 
 impl Summary {
-    /// Reads a recording once and sums it up; `progress` is called after each rank.
-    pub fn of(recording: &Recording, progress: impl Fn() + Sync) -> Result<Summary, Error> {
+    /// How often `progress` is called for a recording that one process reads.
+    pub fn steps(recording: &Recording) -> usize {
+        recording.header.ranks.len() * if recording.header.profile { 1 } else { 2 }
+    }
+
+    /// Understands a recording together with others, or alone; `progress` is called after each reading of a rank.
+    pub fn of(recording: &Recording, company: &dyn Company, progress: &(dyn Fn() + Sync)) -> Result<Summary, Error> {
+        let (per_rank, tally) = Summary::count(recording, company, progress)?;
+        let findings = match recording.header.profile {
+            true => None,
+            false => Some(Findings::of(recording, company, progress)?),
+        };
+        let mut summary = Summary::new(recording, per_rank, tally);
+        if let Some(findings) = findings {
+            summary.find(recording, &findings);
+        }
+        Ok(summary)
+    }
+
+    /// The times of all ranks, and what their calls add up to.
+    fn count(recording: &Recording, company: &dyn Company, progress: &(dyn Fn() + Sync)) -> Result<(Vec<RankTime>, Tally), Error> {
         let header = &recording.header;
+        let own = Share::new(recording, company).own();
         let read = |rank: &Rank| {
             let activity = Activity::read(recording, rank)?;
             let tally = Tally::of(&activity, header.profile);
             progress();
             Ok((RankTime::of(header, rank, &activity, &tally), tally))
         };
-        let read: Vec<(RankTime, Tally)> = header.ranks.par_iter().map(read).collect::<Result<_, Error>>()?;
+        let own = header.ranks.par_iter().filter(|rank| own.contains(&rank.rank));
+        let read: Vec<(RankTime, Tally)> = own.map(read).collect::<Result<_, Error>>()?;
+        let (times, tallies): (Vec<RankTime>, Vec<Tally>) = read.into_iter().unzip();
         let mut all = Tally::default();
-        let mut per_rank = Vec::new();
-        for (rank, tally) in read {
-            per_rank.push(rank);
-            all.add(tally);
-        }
-        Ok(Summary::new(recording, per_rank, all))
+        tallies.into_iter().for_each(|tally| all.add(tally));
+        Ok(shared(company, (times, all)))
+    }
+
+    /// Adds what was found in the history of the run.
+    fn find(&mut self, recording: &Recording, findings: &Findings) {
+        let ideal_s = findings.ideal_ns as f64 / 1e9;
+        self.ideal_s = Some(ideal_s);
+        self.efficiency = self.efficiency.map(|efficiency| efficiency.on_ideal_network(ideal_s, self.work_s));
+        self.unmatched = findings.unmatched.sends + findings.unmatched.receives;
+        self.clock_repair = ClockRepair::of(findings);
+        self.wait_states = WaitState::all(recording, findings);
+        self.root_causes = RootCause::all(recording, findings);
+        self.critical_path = Some(CriticalPath::of(recording, findings));
+        self.advice = Advice::all(recording, self, findings);
     }
 
     fn new(recording: &Recording, per_rank: Vec<RankTime>, tally: Tally) -> Summary {
@@ -229,10 +272,29 @@ impl Summary {
             incomplete,
             not_recorded: not_recorded(header),
             clock_error_s: header.clock_error_s,
-            wait_states: [],
-            advice: [],
+            clock_repair: ClockRepair::default(),
+            ideal_s: None,
+            wait_states: Vec::new(),
+            root_causes: Vec::new(),
+            critical_path: None,
+            advice: Vec::new(),
         }
     }
+}
+
+/// What all processes of a company have counted, put together by each of them.
+fn shared(company: &dyn Company, counted: (Vec<RankTime>, Tally)) -> (Vec<RankTime>, Tally) {
+    if company.size() == 1 {
+        return counted;
+    }
+    let bytes = postcard::to_allocvec(&counted).expect("plain numbers and text can always be written");
+    let (mut times, mut all) = (Vec::new(), Tally::default());
+    for bytes in company.exchange(vec![bytes; company.size()]) {
+        let (more, tally): (Vec<RankTime>, Tally) = postcard::from_bytes(&bytes).expect("what this program wrote, it can read");
+        times.extend(more);
+        all.add(tally);
+    }
+    (times, all)
 }
 
 impl RankTime {
@@ -302,7 +364,7 @@ fn ranked<K: Ord + Hash>(sums: impl Iterator<Item = (K, Sum)>) -> Vec<(K, Sum)> 
 }
 
 fn operations(tally: &Tally) -> Vec<OperationSum> {
-    ranked(tally.sites.iter().map(|((operation, _), sum)| (*operation, *sum)))
+    ranked(tally.sites.iter().map(|((operation, _), sum)| (Operation(*operation), *sum)))
         .into_iter()
         .map(|(operation, sum)| OperationSum {
             operation: operation.name(),
@@ -314,7 +376,7 @@ fn operations(tally: &Tally) -> Vec<OperationSum> {
 }
 
 fn call_sites(tally: &Tally, place: impl Fn(u32) -> Place) -> Vec<CallSite> {
-    ranked(tally.sites.iter().map(|((operation, site), sum)| ((*operation, place(*site)), *sum)))
+    ranked(tally.sites.iter().map(|((operation, site), sum)| ((Operation(*operation), place(*site)), *sum)))
         .into_iter()
         .map(|((operation, place), sum)| CallSite {
             operation: operation.name(),
@@ -341,8 +403,11 @@ fn pairs(tally: &Tally) -> Vec<Pair> {
 }
 
 fn unfinished(tally: &Tally, place: impl Fn(u32) -> Place) -> Vec<Unfinished> {
-    let call =
-        |(rank, operation, site): &(u32, Operation, u32)| Unfinished { rank: *rank, operation: operation.name(), place: place(*site) };
+    let call = |(rank, operation, site): &(u32, u16, u32)| Unfinished {
+        rank: *rank,
+        operation: Operation(*operation).name(),
+        place: place(*site),
+    };
     let mut calls: Vec<Unfinished> = tally.unfinished.iter().map(call).collect();
     calls.sort_by_key(|call| call.rank);
     calls

@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-use sintonia_mpi::{Mode, Operation};
+use serde::{Deserialize, Serialize};
+use sintonia_mpi::Mode;
 use sintonia_program::{Activity, Flow};
 use sintonia_recording::raw::part;
 use sintonia_recording::table::{Shape, Totals};
 
 /// Calls, the time in them and the bytes they moved.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Sum {
     pub calls: u64,
     pub nanoseconds: u64,
@@ -17,25 +18,25 @@ pub(crate) struct Sum {
 }
 
 /// Messages, and the bytes in them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Messages {
     pub messages: u64,
     pub bytes: u64,
 }
 
 /// What calls add up to.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Tally {
-    /// By operation and call site.
-    pub sites: HashMap<(Operation, u32), Sum>,
+    /// By number of the operation and call site.
+    pub sites: HashMap<(u16, u32), Sum>,
     /// Messages by the ranks they go from and to.
     pub pairs: HashMap<(i32, i32), Messages>,
     /// Messages by the power of two that they fit into.
     pub sizes: HashMap<u64, Messages>,
     /// Messages sent less messages received, by the ranks they go from and to.
     pub unmatched: HashMap<(i32, i32), i64>,
-    /// Calls that were under way at the end: rank, operation, call site.
-    pub unfinished: Vec<(u32, Operation, u32)>,
+    /// Calls that were under way at the end: rank, number of the operation, call site.
+    pub unfinished: Vec<(u32, u16, u32)>,
 }
 
 impl Sum {
@@ -72,9 +73,9 @@ impl Tally {
     pub(crate) fn of(activity: &Activity, profile: bool) -> Tally {
         let mut tally = Tally::default();
         for (shape, totals) in &activity.totals {
-            tally.sites.entry((shape.operation, shape.site)).or_default().add(Sum::of(shape, totals));
+            tally.sites.entry((shape.operation.0, shape.site)).or_default().add(Sum::of(shape, totals));
             if shape.parts & part::UNFINISHED != 0 {
-                tally.unfinished.push((activity.rank, shape.operation, shape.site));
+                tally.unfinished.push((activity.rank, shape.operation.0, shape.site));
             }
         }
         for flow in activity.sent() {

@@ -4,10 +4,11 @@
 mod sample;
 
 use sintonia_insight::{Pair, SizeClass, Summary};
+use sintonia_program::company::Alone;
 use sintonia_recording::Recording;
 
 fn summary(folder: &tempfile::TempDir) -> Summary {
-    Summary::of(&Recording::open(folder.path()).unwrap(), || ()).unwrap()
+    Summary::of(&Recording::open(folder.path()).unwrap(), &Alone, &|| ()).unwrap()
 }
 
 fn close(a: f64, b: f64) -> bool {

@@ -9,9 +9,11 @@ mod function;
 mod load;
 mod symbol;
 mod version;
+mod world;
 
 pub use abi::{Abi, Layout};
 pub use function::{FUNCTIONS, Function, Mode, Operation, Pattern, Role, Slots};
 pub use load::library_version;
 pub use symbol::{Family, Symbol};
 pub use version::short_name;
+pub use world::{World, WorldError};

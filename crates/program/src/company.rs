@@ -10,7 +10,7 @@ use bytemuck::Pod;
 use sintonia_recording::Recording;
 
 /// The processes of an analysis.
-pub trait Company: Sync {
+pub trait Company {
     /// How many there are.
     fn size(&self) -> usize;
 

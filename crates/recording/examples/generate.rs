@@ -1,5 +1,6 @@
 //! Writes a recording of a program that never ran, to measure how quickly recordings are read:
-//! `generate FOLDER [CALLS [RANKS [loop|changing]]]`. In a `changing` program the tag and the size of every message differ.
+//! `generate FOLDER [CALLS [RANKS [loop|changing]]]`. The ranks of a `loop` exchange messages with two neighbours and add up a number, and
+//! nothing arrives before it is sent. In a `changing` program the tag and the size of every message differ, and times are arbitrary.
 
 use std::error::Error;
 use std::path::Path;
@@ -12,7 +13,7 @@ use sintonia_recording::raw::{RequestRef, part};
 use sintonia_recording::sealed::{Writer, Written};
 use sintonia_recording::table::{ListedRequest, Shape};
 
-fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
+fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let argument = |place: usize, usual: &str| arguments.get(place).cloned().unwrap_or(usual.to_owned());
     let folder = argument(0, "generated.sin");
@@ -20,10 +21,14 @@ fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let changing = argument(3, "loop") == "changing";
     let folder = Path::new(&folder);
     std::fs::create_dir_all(folder)?;
-    let written: Vec<(Rank, Written)> = (0..ranks)
-        .into_par_iter()
-        .map(|rank| write_rank(folder, rank, ranks, calls / u64::from(ranks), changing))
-        .collect::<Result<_, _>>()?;
+    let written = match changing {
+        true => (0..ranks)
+            .into_par_iter()
+            .map(|rank| write_changing(folder, rank, ranks, calls / u64::from(ranks)))
+            .collect::<Result<_>>()?,
+        false => write_loop(folder, ranks, calls)?,
+    };
+    let written: Vec<(Rank, Written)> = written;
     let (all, bytes) = written.iter().fold((0, 0), |(calls, bytes), (_, w)| (calls + w.calls, bytes + w.bytes));
     header(ranks, written.into_iter().map(|(rank, _)| rank).collect()).write(folder)?;
     println!("{all} calls in {bytes} bytes: {:.2} bytes per call", bytes as f64 / all as f64);
@@ -45,16 +50,53 @@ fn header(size: u32, ranks: Vec<Rank>) -> Header {
     }
 }
 
-fn write_rank(folder: &Path, rank: u32, ranks: u32, calls: u64, changing: bool) -> Result<(Rank, Written), Box<dyn Error + Send + Sync>> {
+type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
+
+/// The ranks of a loop step by step, all at once, so that everyone waits for what it needs.
+fn write_loop(folder: &Path, ranks: u32, calls: u64) -> Result<Vec<(Rank, Written)>> {
+    let shapes: Vec<Vec<Shape>> = (0..ranks).map(|rank| step(rank, ranks)).collect();
+    let mut writers: Vec<Writer> = (0..ranks).map(|rank| Writer::create(folder, rank)).collect::<std::result::Result<_, _>>()?;
+    let mut random = Random(1);
+    let mut now: Vec<u64> = vec![1_000_000; ranks as usize];
+    for _ in 0..(calls / u64::from(ranks) / STEP_CALLS).max(1) {
+        let mut sent = Vec::new();
+        for (rank, writer) in writers.iter_mut().enumerate() {
+            // Once in a step the program computes.
+            now[rank] += 20_000 + random.below(100_000);
+            for shape in &shapes[rank][..4] {
+                let enter = now[rank] + 100 + random.below(400);
+                now[rank] = enter + 300 + random.below(1000);
+                writer.call(0, enter, now[rank], shape)?;
+            }
+            sent.push(now[rank]);
+        }
+        let mut last = 0;
+        for (rank, writer) in writers.iter_mut().enumerate() {
+            let neighbour = |by: u32| sent[((rank as u32 + by) % ranks) as usize];
+            let enter = now[rank] + 100 + random.below(400);
+            now[rank] = enter.max(neighbour(1)).max(neighbour(ranks - 1)) + 500 + random.below(2000);
+            writer.call(0, enter, now[rank], &shapes[rank][4])?;
+            now[rank] += 100 + random.below(400);
+            last = last.max(now[rank]);
+        }
+        for (rank, writer) in writers.iter_mut().enumerate() {
+            let leave = last + 1000 + random.below(2000);
+            writer.call(0, now[rank], leave, &shapes[rank][5])?;
+            now[rank] = leave;
+        }
+    }
+    let ended = writers.into_iter().zip(now).enumerate();
+    ended.map(|(rank, (writer, now))| Ok(end(rank as u32, writer.finish()?, now))).collect()
+}
+
+fn write_changing(folder: &Path, rank: u32, ranks: u32, calls: u64) -> Result<(Rank, Written)> {
     let mut writer = Writer::create(folder, rank)?;
     let mut random = Random(u64::from(rank) + 1);
-    let mut shapes = if changing { exchange(rank, ranks) } else { step(rank, ranks) };
+    let mut shapes = exchange(rank, ranks);
     let mut now = 1_000_000;
     for call in 0..calls {
         let place = call as usize % shapes.len();
-        if changing {
-            (shapes[place].tag, shapes[place].sent) = (random.below(32 * 1024) as i32, random.below(1 << 20));
-        }
+        (shapes[place].tag, shapes[place].sent) = (random.below(32 * 1024) as i32, random.below(1 << 20));
         // Between two calls the program computes now and then; a call takes from a few hundred ticks to some ten thousand.
         let enter = now + if place == 0 { 20_000 + random.below(100_000) } else { 100 + random.below(400) };
         let magnitude = 8 + random.below(8);
@@ -62,12 +104,17 @@ fn write_rank(folder: &Path, rank: u32, ranks: u32, calls: u64, changing: bool) 
         writer.call(0, enter, leave, &shapes[place])?;
         now = leave;
     }
-    let clock = Clock { origin_ticks: 1_000_000, origin_ns: 0.0, ns_per_tick: 0.4 };
-    let written = writer.finish()?;
-    let rank =
-        Rank { rank, calls: written.calls, threads: 1, end_ns: clock.nanoseconds(now), end: End::Finalized, clock, ..Rank::default() };
-    Ok((rank, written))
+    Ok(end(rank, writer.finish()?, now))
 }
+
+fn end(rank: u32, written: Written, now: u64) -> (Rank, Written) {
+    let clock = Clock { origin_ticks: 1_000_000, origin_ns: 0.0, ns_per_tick: 0.4 };
+    let end_ns = clock.nanoseconds(now);
+    (Rank { rank, calls: written.calls, threads: 1, end_ns, end: End::Finalized, clock, ..Rank::default() }, written)
+}
+
+/// Calls of one step.
+const STEP_CALLS: u64 = 6;
 
 /// One step of a program whose ranks form a ring.
 fn step(rank: u32, ranks: u32) -> Vec<Shape> {

@@ -1,6 +1,7 @@
 //! The command `sintonia`: one module per verb, each of which reads its arguments, asks the crates below, and shows the answer.
 
 mod calls;
+mod company;
 mod doctor;
 mod error;
 mod graph;

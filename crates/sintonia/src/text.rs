@@ -51,6 +51,21 @@ pub fn plural(number: u64, one: &str) -> String {
     format!("{} {one}{}", count(number), if number == 1 { "" } else { "s" })
 }
 
+/// Text in lines of at most so many characters, broken between words.
+pub fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.into()),
+        }
+    }
+    lines
+}
+
 /// A share in percent; little is not shown as nothing.
 pub fn percent(share: f64) -> String {
     match share * 100.0 {
@@ -158,5 +173,12 @@ mod tests {
     fn a_command_can_be_pasted_again() {
         let words = ["mpirun", "-n", "4", "./my app", "it's", "", "two\nlines"].map(String::from);
         assert_eq!(command(&words), r"mpirun -n 4 './my app' 'it'\''s' '' 'two lines'");
+    }
+
+    #[test]
+    fn text_is_broken_between_words() {
+        assert_eq!(wrapped("one two  three", 7), ["one two", "three"]);
+        assert_eq!(wrapped("longer-than-a-line is kept", 8), ["longer-than-a-line", "is kept"]);
+        assert!(wrapped("", 5).is_empty());
     }
 }

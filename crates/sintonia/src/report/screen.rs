@@ -1,15 +1,21 @@
 //! The report as text: one screen of 40 lines and 100 columns, or everything.
 
+use sintonia_insight::advice::Advice;
+use sintonia_insight::shown::{CriticalPath, PathCall, PathSegment, RootCause, WaitState};
 use sintonia_insight::{CallSite, Pair, RankTime, SizeClass, Spread, Summary};
 use sintonia_recording::definitions::write_ranks;
 
-use crate::text::{bar, binary_bytes, bytes, command, count, head, percent, plural, seconds, tail};
+use crate::text::{bar, binary_bytes, bytes, command, count, head, percent, plural, seconds, tail, wrapped};
 
 const COLUMNS: usize = 100;
-const CALL_SITES: usize = 8;
+const CALL_SITES: usize = 5;
 const SIZES: usize = 5;
-const PAIRS: usize = 3;
-const REMARKS: usize = 5;
+const REMARKS: usize = 3;
+const ADVICE_LINES: usize = 9;
+const WAITS: usize = 4;
+const ON_PATH: usize = 2;
+/// The least share of the ranks' time that a wait must have to be shown on a screen.
+const WORTH_SHOWING: f64 = 0.01;
 const BAR: usize = 30;
 
 /// The report of a recording; `all` shows every row.
@@ -19,11 +25,14 @@ pub fn show(name: &str, summary: &Summary, all: bool) -> String {
     if summary.calls == 0 {
         sections.push(vec!["No MPI call was seen.".into()]);
     } else {
-        sections.extend([screen.efficiency(), screen.time(), screen.call_sites()]);
+        sections.extend([screen.efficiency(), screen.advice(), screen.waits()]);
         if all {
-            sections.extend([screen.operations(), screen.per_rank()]);
+            sections.push(screen.root_causes());
         }
-        sections.extend([screen.sizes(), screen.pairs()]);
+        sections.extend([screen.critical_path(), screen.call_sites()]);
+        if all {
+            sections.extend([screen.operations(), screen.time(), screen.per_rank(), screen.sizes(), screen.pairs()]);
+        }
     }
     sections.push(screen.remarks());
     let sections: Vec<String> = sections.into_iter().filter(|lines| !lines.is_empty()).map(|lines| screen.joined(lines)).collect();
@@ -71,12 +80,102 @@ impl Screen<'_> {
     fn efficiency(&self) -> Vec<String> {
         let Some(e) = self.summary.efficiency else { return Vec::new() };
         let line = |name: &str, share: f64, meaning: &str| format!("  {name:<16}{:>5}   {meaning}", percent(share));
-        vec![
-            format!("Efficiency, over the {} between MPI_Init and MPI_Finalize", seconds(self.summary.work_s)),
-            line("parallel", e.parallel, "of the ranks' time is computation; the product of the two below"),
-            line("load balance", e.load_balance, "how evenly it is shared; less means some ranks have more to compute"),
-            line("communication", e.communication, "what MPI leaves to the busiest rank; less means waiting or much data"),
-        ]
+        let heading = format!("Efficiency, over the {} between MPI_Init and MPI_Finalize", seconds(self.summary.work_s));
+        let parts = [
+            Some(line("parallel", e.parallel, "of the ranks' time is computation; the product of the two below")),
+            Some(line("  load balance", e.load_balance, "how evenly it is shared; less means some ranks have more to compute")),
+            Some(line("  communication", e.communication, "what MPI leaves to the busiest rank; less means waiting or much data")),
+            e.serialisation
+                .map(|share| line("    serialisation", share, "of that, what waiting for each other leaves on an ideal network")),
+            e.transfer.map(|share| line("    transfer", share, "and what moving the data leaves")),
+        ];
+        std::iter::once(heading).chain(parts.into_iter().flatten()).collect()
+    }
+
+    fn advice(&self) -> Vec<String> {
+        let s = self.summary;
+        if s.profile {
+            return Vec::new();
+        }
+        if s.advice.is_empty() {
+            return vec!["What to do: nothing was found that is worth changing.".into()];
+        }
+        let items: Vec<Vec<String>> = s.advice.iter().enumerate().map(|(place, advice)| self.item(place + 1, advice)).collect();
+        let room = if self.all { usize::MAX } else { ADVICE_LINES };
+        let fits = |lines: &mut usize, item: &Vec<String>| {
+            *lines += item.len();
+            Some(*lines <= room)
+        };
+        let shown = items.iter().scan(0, fits).take_while(|fits| *fits).count().max(1);
+        let heading = self.heading("What to do, most worthwhile first", shown, items.len());
+        std::iter::once(heading).chain(items.into_iter().take(shown).flatten()).collect()
+    }
+
+    fn item(&self, number: usize, advice: &Advice) -> Vec<String> {
+        let saves =
+            format!("{} ({} of the run)", seconds(advice.saves_s), percent(advice.saves_s / self.summary.work_s.max(f64::MIN_POSITIVE)));
+        let mut paragraphs = vec![format!("{} Saves up to {saves}.", advice.what)];
+        if self.all {
+            paragraphs.extend([advice.evidence.clone(), format!("Estimate: {}", advice.basis)]);
+        }
+        paragraphs.push(format!("Try: {}", advice.try_this));
+        let lines = paragraphs.iter().flat_map(|paragraph| wrapped(paragraph, COLUMNS - 5));
+        let lead = |place: usize| if place == 0 { format!("{number:>2}. ") } else { "    ".into() };
+        lines.enumerate().map(|(place, line)| lead(place) + &line).collect()
+    }
+
+    fn waits(&self) -> Vec<String> {
+        let states = &self.summary.wait_states;
+        let worth = states.iter().filter(|state| self.all || state.seconds / self.rank_seconds() >= WORTH_SHOWING).count();
+        if worth == 0 {
+            return Vec::new();
+        }
+        let shown = self.rows(WAITS, worth);
+        let heading = self.heading("Waiting for others", shown, states.len());
+        let title = format!("{heading:<60}{:>12}{:>10}{:>8}{:>10}", "waits", "time", "of run", "longest");
+        let row = |state: &WaitState| {
+            let what = head(&format!("{} in {}", state.name, state.operation), 43);
+            let place = if self.all { state.place.to_string() } else { tail(&state.place.to_string(), 14) };
+            let (times, time, longest) = (count(state.waits), seconds(state.seconds), seconds(state.longest_s));
+            format!("  {what:<43} {place:<14}{times:>12}{time:>10}{:>8}{longest:>10}", percent(state.seconds / self.rank_seconds()))
+        };
+        std::iter::once(title).chain(states[..shown].iter().map(row)).collect()
+    }
+
+    fn root_causes(&self) -> Vec<String> {
+        let causes = &self.summary.root_causes;
+        if causes.is_empty() {
+            return Vec::new();
+        }
+        let title = format!("{:<60}{:>12}{:>10}  late ranks", "Computation that made others wait", "waits", "passed on");
+        let row = |cause: &RootCause| {
+            let (from, to) = (&cause.from, &cause.to);
+            let ranks = cause.ranks.iter().take(8).map(u32::to_string).collect::<Vec<_>>().join(", ");
+            format!("  {:<58}{:>12}{:>10}  {ranks}", format!("{from} -> {to}"), seconds(cause.seconds), seconds(cause.passed_on_s))
+        };
+        std::iter::once(title).chain(causes.iter().map(row)).collect()
+    }
+
+    fn critical_path(&self) -> Vec<String> {
+        let Some(path) = self.summary.critical_path.as_ref().filter(|path| path.seconds > 0.0) else { return Vec::new() };
+        let share = |part: f64| percent(part / path.seconds);
+        let computes: f64 = path.segments.iter().map(|segment| segment.seconds).sum();
+        let title = format!("Critical path: {}, {} of it computation", seconds(path.seconds), share(computes));
+        let segment = |s: &PathSegment| {
+            let uneven = if s.imbalance_s > 0.01 * path.seconds {
+                format!(", {} above the mean of a rank", seconds(s.imbalance_s))
+            } else {
+                String::new()
+            };
+            format!("  {:>5}  {} -> {}{uneven}", share(s.seconds), s.from, s.to)
+        };
+        let call = |c: &PathCall| format!("  {:>5}  in MPI, called at {}", share(c.seconds), c.place);
+        let mut rows: Vec<(f64, String)> = path.segments.iter().map(|s| (s.seconds, segment(s))).collect();
+        rows.extend(path.calls.iter().map(|c| (c.seconds, call(c))));
+        rows.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let shown = self.rows(ON_PATH, rows.len());
+        let ranks = self.all.then(|| path_ranks(path, share));
+        std::iter::once(title).chain(rows.into_iter().take(shown).map(|(_, row)| row)).chain(ranks).collect()
     }
 
     fn time(&self) -> Vec<String> {
@@ -158,9 +257,8 @@ impl Screen<'_> {
         if pairs.is_empty() {
             return Vec::new();
         }
-        let shown = self.rows(PAIRS, pairs.len());
         let row = |p: &Pair| format!("  {:<44}{:>14}{:>12}", format!("{} -> {}", p.from, p.to), count(p.messages), bytes(p.bytes));
-        std::iter::once(self.heading("Heaviest pairs", shown, pairs.len())).chain(pairs[..shown].iter().map(row)).collect()
+        std::iter::once("Heaviest pairs".into()).chain(pairs.iter().map(row)).collect()
     }
 
     fn remarks(&self) -> Vec<String> {
@@ -173,6 +271,12 @@ impl Screen<'_> {
         remarks.truncate(shown);
         std::iter::once(heading).chain(remarks.into_iter().map(|remark| format!("  {remark}"))).collect()
     }
+}
+
+/// The ranks on which the critical path runs.
+fn path_ranks(path: &CriticalPath, share: impl Fn(f64) -> String) -> String {
+    let ranks: Vec<String> = path.ranks.iter().take(10).map(|(rank, seconds)| format!("rank {rank} {}", share(*seconds))).collect();
+    format!("  on {}; {}", ranks.join(", "), plural(path.jumps, "change"))
 }
 
 /// What limits the meaning of the numbers, most important first.
@@ -188,13 +292,20 @@ fn remarks(s: &Summary) -> Vec<String> {
         0 => None,
         number => Some(format!("sent without being received, or received without being seen sent: {}", plural(number, "message"))),
     };
+    let repair = s.clock_repair;
+    let clocks = (repair.violations > 0).then(|| {
+        let times = plural(repair.violations, "time");
+        format!("clocks of hosts disagree: a message arrived before it was sent {times}, put right by up to {}", seconds(repair.largest_s))
+    });
     let not_recorded = s.not_recorded.iter().map(|note| format!("not recorded: {note}"));
-    let profile = s.profile.then(|| "only sums were recorded (--profile), so sizes are averages of similar calls".to_owned());
+    let profile =
+        s.profile.then(|| "only sums were recorded (--profile): waits are not known, and sizes are averages of similar calls".to_owned());
     (!incomplete.is_empty())
         .then(|| format!("incomplete: {}", incomplete.join(", ")))
         .into_iter()
         .chain(unfinished)
         .chain(unmatched)
+        .chain(clocks)
         .chain(not_recorded)
         .chain(profile)
         .collect()
