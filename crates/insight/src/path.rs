@@ -71,11 +71,11 @@ impl Path {
             row = row.checked_sub(1)?;
             let (enter, leave) = (line.calls.enter[row], line.calls.leave[row]);
             let wait = longest(waits, row as u32);
-            let waited = wait.map_or(0, |wait| wait.ns);
+            let waited = wait.map_or(0, |(_, ns)| ns);
             self.add_call(segment::site(line, row), line.rank, leave - enter - waited);
-            if let Some(wait) = wait {
+            if let Some((cause, ns)) = wait {
                 self.jumps += 1;
-                return Some(Point { moment: enter + wait.ns, at: wait.cause, padding: 0 });
+                return Some(Point { moment: enter + ns, at: cause, padding: 0 });
             }
         }
     }
@@ -124,11 +124,13 @@ struct Entry {
     ns: i64,
 }
 
-/// The longest wait for another rank in a call.
-fn longest(waits: &[Wait], row: u32) -> Option<&Wait> {
+/// What a call waited for longest, and how long; the wait for one call can be of several kinds.
+fn longest(waits: &[Wait], row: u32) -> Option<(At, i64)> {
     let first = waits.partition_point(|wait| wait.row < row);
     let own = waits[first..].iter().take_while(|wait| wait.row == row);
-    own.filter(|wait| wait.cause != At::NOWHERE).max_by_key(|wait| wait.ns)
+    let own = || own.clone().filter(|wait| wait.cause != At::NOWHERE);
+    let cause = own().max_by_key(|wait| wait.ns)?.cause;
+    Some((cause, own().filter(|wait| wait.cause == cause).map(|wait| wait.ns).sum()))
 }
 
 /// The call at which the run ended: the last one to enter MPI_Finalize, or the last one at all.

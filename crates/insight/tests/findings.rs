@@ -172,3 +172,14 @@ fn any_company_finds_the_same_to_the_last_digit() {
         }
     }
 }
+
+#[test]
+fn the_critical_path_goes_on_where_a_wait_is_of_two_kinds() {
+    // The message that is received later is there for only a part of the wait.
+    let other = Shape { tag: 8, ..send(1) };
+    let awaited = Shape { tag: 8, ..receive(0) };
+    let sender = vec![call(40, 41, 2, send(1)), call(70, 71, 3, other)];
+    let findings = told(&ranks(vec![sender, vec![call(20, 72, 4, awaited), call(73, 74, 5, receive(0))]]));
+    assert_eq!(waits(&findings), [("late_sender_wrong_order", 4, 1, 30), ("late_sender", 4, 1, 20)]);
+    assert_eq!(findings.path.length_ns(), 200 * MS);
+}

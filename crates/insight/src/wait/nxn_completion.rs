@@ -7,7 +7,7 @@ use super::{Find, Found, Meets, Pattern};
 
 pub const PATTERN: Pattern = Pattern {
     kind: "nxn_completion",
-    name: "slow end of a collective of all with all",
+    name: "slow end of all-with-all",
     help: "After everyone had come to an operation of all with all and the first had left, some ranks needed longer to leave: much data, \
            more ranks than cores, or a slow network.",
     find: Find::Meeting(find),

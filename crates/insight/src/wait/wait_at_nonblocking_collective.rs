@@ -1,14 +1,14 @@
 //! A wait that completes a nonblocking or persistent collective operation which others joined late.
 
 use sintonia_mpi::Pattern::{Broadcast, Exscan, Gather, Gatherv, Reduce, Scan, Scatter, Scatterv};
-use sintonia_program::history::At;
+use sintonia_program::history::{At, is_among_neighbours};
 use sintonia_recording::deed::Purpose;
 
 use super::{Find, Found, Meets, Pattern};
 
 pub const PATTERN: Pattern = Pattern {
     kind: "wait_at_nonblocking_collective",
-    name: "wait for a nonblocking collective",
+    name: "late start of collective",
     help: "A wait for a nonblocking collective operation (MPI_Iallreduce, MPI_Ibcast ...) was entered before everyone it needs had even \
            begun the operation. Begin it earlier on the late ranks, or compute more between beginning and waiting.",
     find: Find::Meeting(find),
@@ -16,7 +16,7 @@ pub const PATTERN: Pattern = Pattern {
 
 /// From entering the wait to the beginning of the operation by the last one whose data is needed.
 fn find(meets: &Meets) -> Option<Found> {
-    if meets.blocking {
+    if meets.blocking || is_among_neighbours(meets.meeting.purpose) {
         return None;
     }
     let (needed, enter) = match meets.meeting.purpose {

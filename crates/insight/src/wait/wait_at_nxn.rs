@@ -9,7 +9,7 @@ use super::{Find, Found, Meets, Pattern};
 
 pub const PATTERN: Pattern = Pattern {
     kind: "wait_at_nxn",
-    name: "wait at a collective of all with all",
+    name: "wait at all-with-all",
     help: "Ranks waited in an operation in which everyone needs data of everyone (MPI_Allreduce, MPI_Allgather, MPI_Alltoall and their kin) \
            for the last one to come. Look at what the last rank did before; or start the operation early (MPI_Iallreduce) and compute \
            what does not need its result.",

@@ -6,7 +6,7 @@ use super::{Find, Found, Pattern, Wait, late_sender};
 
 pub const PATTERN: Pattern = Pattern {
     kind: "late_sender_wrong_order",
-    name: "messages received in the wrong order",
+    name: "messages in wrong order",
     help: "A receive waited for its message while another message, received later, had already been sent. Receive in the order of sending, \
            or begin all receives first and take them as they come (MPI_Waitany, MPI_ANY_SOURCE).",
     find: Find::Again,

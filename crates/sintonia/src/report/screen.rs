@@ -79,7 +79,7 @@ impl Screen<'_> {
 
     fn efficiency(&self) -> Vec<String> {
         let Some(e) = self.summary.efficiency else { return Vec::new() };
-        let line = |name: &str, share: f64, meaning: &str| format!("  {name:<16}{:>5}   {meaning}", percent(share));
+        let line = |name: &str, share: f64, meaning: &str| format!("  {name:<18}{:>5}   {meaning}", percent(share));
         let heading = format!("Efficiency, over the {} between MPI_Init and MPI_Finalize", seconds(self.summary.work_s));
         let parts = [
             Some(line("parallel", e.parallel, "of the ranks' time is computation; the product of the two below")),
@@ -134,10 +134,9 @@ impl Screen<'_> {
         let heading = self.heading("Waiting for others", shown, states.len());
         let title = format!("{heading:<60}{:>12}{:>10}{:>8}{:>10}", "waits", "time", "of run", "longest");
         let row = |state: &WaitState| {
-            let what = head(&format!("{} in {}", state.name, state.operation), 43);
-            let place = if self.all { state.place.to_string() } else { tail(&state.place.to_string(), 14) };
+            let (name, place) = (head(state.name, 24), self.called(state.operation, &state.place.to_string()));
             let (times, time, longest) = (count(state.waits), seconds(state.seconds), seconds(state.longest_s));
-            format!("  {what:<43} {place:<14}{times:>12}{time:>10}{:>8}{longest:>10}", percent(state.seconds / self.rank_seconds()))
+            format!("  {name:<25}{place:<33}{times:>12}{time:>10}{:>8}{longest:>10}", percent(state.seconds / self.rank_seconds()))
         };
         std::iter::once(title).chain(states[..shown].iter().map(row)).collect()
     }
@@ -200,6 +199,14 @@ impl Screen<'_> {
             format!("  {operation:<25}{place:<33}{}", self.sums(site.calls, site.seconds, site.bytes))
         };
         std::iter::once(title).chain(sites[..shown].iter().map(row)).collect()
+    }
+
+    /// A function and where it was called.
+    fn called(&self, operation: &str, place: &str) -> String {
+        const WIDTH: usize = 32;
+        let operation = operation.trim_start_matches("MPI_");
+        let room = WIDTH.saturating_sub(operation.len() + 4);
+        if self.all { format!("{operation} at {place}") } else { format!("{operation} at {}", tail(place, room)) }
     }
 
     fn place(&self, place: &str) -> String {
