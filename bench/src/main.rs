@@ -1,7 +1,8 @@
-//! Measures what Sintonia costs, side by side with its peers: what it adds to an MPI call (`overhead`, the usual), and how quickly a
-//! recording is read (`read`). Figures go to standard output and, as JSON and Markdown, to `target/bench`.
+//! Measures what Sintonia costs, side by side with its peers: what it adds to an MPI call (`overhead`, the usual), how quickly a
+//! recording is read (`read`), and how long it takes to understand one (`understand`). Figures go to standard output and, as JSON and Markdown, to `target/bench`.
 
 mod error;
+mod example;
 mod machine;
 mod overhead;
 mod place;
@@ -9,6 +10,7 @@ mod random;
 mod read;
 mod spread;
 mod table;
+mod understand;
 
 use std::process::ExitCode;
 
@@ -27,6 +29,8 @@ enum What {
     Overhead(overhead::Options),
     /// How quickly a recording is read
     Read(read::Options),
+    /// How long all analyses of a recording take, at several lengths
+    Understand(understand::Options),
 }
 
 fn main() -> ExitCode {
@@ -34,6 +38,7 @@ fn main() -> ExitCode {
     let done = match what {
         What::Overhead(options) => overhead::run(&options),
         What::Read(options) => read::run(&options),
+        What::Understand(options) => understand::run(&options),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

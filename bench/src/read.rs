@@ -2,7 +2,6 @@
 //! them are known.
 
 use std::path::Path;
-use std::process::Command;
 
 use clap::Args;
 use rustix::time::{ClockId, clock_gettime};
@@ -10,6 +9,7 @@ use serde::Serialize;
 use sintonia_recording::Recording;
 
 use crate::error::Error;
+use crate::example;
 use crate::machine::Machine;
 use crate::place;
 use crate::random::Random;
@@ -58,7 +58,9 @@ pub fn run(options: &Options) -> Result<(), Error> {
     let folder = place::folder()?;
     let paths = KINDS.map(|(kind, _)| folder.join(format!("{kind}.sin")));
     for (path, (kind, _)) in paths.iter().zip(KINDS) {
-        generate(path, kind, options)?;
+        if !(options.keep && path.is_dir()) {
+            example::generate(path, options.calls, options.ranks, kind)?;
+        }
     }
     let mut rates = KINDS.map(|_| Vec::new());
     let mut random = Random::new();
@@ -76,25 +78,6 @@ pub fn run(options: &Options) -> Result<(), Error> {
     }
     let figures = Figures { machine: machine.after(), rounds: options.rounds, recordings };
     place::publish("read", &figures, &text(&figures))
-}
-
-/// Has the recording crate's own example write a recording.
-fn generate(folder: &Path, kind: &str, options: &Options) -> Result<(), Error> {
-    if options.keep && folder.is_dir() {
-        return Ok(());
-    }
-    let _ = std::fs::remove_dir_all(folder);
-    eprintln!("generating {}", folder.display());
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let failed = |why: String| Error::Failed { command: "the example `generate` of sintonia-recording".into(), why };
-    let ended = Command::new(cargo)
-        .args(["run", "--quiet", "--release", "--manifest-path", concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml")])
-        .args(["--package", "sintonia-recording", "--example", "generate", "--"])
-        .arg(folder)
-        .args([options.calls.to_string(), options.ranks.to_string(), kind.into()])
-        .output()
-        .map_err(|error| failed(error.to_string()))?;
-    if ended.status.success() { Ok(()) } else { Err(failed(String::from_utf8_lossy(&ended.stderr).trim().to_owned())) }
 }
 
 /// Reads every call; gives calls per second of processor time, so that reading with several threads gains nothing.

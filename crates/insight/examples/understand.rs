@@ -1,6 +1,7 @@
-//! How long it takes to understand a recording: `understand NAME.sin` tells the seconds, the calls per second and the memory.
+//! How long it takes to understand a recording: `understand NAME.sin` tells it as JSON.
 
 use std::error::Error;
+use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
@@ -13,10 +14,28 @@ fn main() -> Result<(), Box<dyn Error>> {
     let begin = Instant::now();
     let recording = Recording::open(Path::new(&name))?;
     let summary = Summary::of(&recording, &Alone, &|| ())?;
-    let seconds = begin.elapsed().as_secs_f64();
-    let status = std::fs::read_to_string("/proc/self/status")?;
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).map(str::trim).unwrap_or("?");
-    println!("{} calls in {seconds:.2} s: {:.1} M calls/s, memory {peak}", summary.calls, summary.calls as f64 / seconds / 1e6);
-    println!("{} wait states, {} root causes", summary.wait_states.len(), summary.root_causes.len());
+    let figures = serde_json::json!({
+        "calls": summary.calls,
+        "seconds": begin.elapsed().as_secs_f64(),
+        "processor_seconds": processor_seconds()?,
+        "peak_bytes": peak_bytes()?,
+        "wait_states": summary.wait_states.len(),
+    });
+    println!("{figures}");
     Ok(())
+}
+
+/// Processor time of this process: fields 14 and 15 of its state, in hundredths of seconds.
+fn processor_seconds() -> Result<f64, Box<dyn Error>> {
+    let state = fs::read_to_string("/proc/self/stat")?;
+    let fields = state.rsplit(')').next().unwrap_or_default().split_whitespace().skip(11).take(2);
+    let ticks = fields.map(str::parse::<f64>).sum::<Result<f64, _>>()?;
+    Ok(ticks / 100.0)
+}
+
+/// The most memory this process has had.
+fn peak_bytes() -> Result<u64, Box<dyn Error>> {
+    let status = fs::read_to_string("/proc/self/status")?;
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).ok_or("no VmHWM")?;
+    Ok(peak.trim().trim_end_matches(" kB").parse::<u64>()? * 1024)
 }

@@ -1,6 +1,6 @@
 //! The critical path: the chain of computation and communication that made the run as long as it was.
 //!
-//! It is followed backwards from the rank that was the last to come to MPI_Finalize. Where a call waited for another rank, the path goes on
+//! It is followed backwards, from the rank that was the last to come to MPI_Finalize to the end of MPI_Init. Where a call waited for another rank, the path goes on
 //! there: what the waiting rank did before did not matter. Making anything on the path shorter makes the run shorter (until another
 //! chain is the longest); making anything else shorter does not.
 
@@ -68,7 +68,7 @@ impl Path {
             if let Some(segment) = segment::before(line, row) {
                 self.add_segment(segment, line.rank, segment::length(line, row));
             }
-            row = row.checked_sub(1)?;
+            row = row.checked_sub(1).filter(|row| role(line, *row) != Role::Init)?;
             let (enter, leave) = (line.calls.enter[row], line.calls.leave[row]);
             let wait = longest(waits, row as u32);
             let waited = wait.map_or(0, |(_, ns)| ns);
@@ -124,6 +124,10 @@ struct Entry {
     ns: i64,
 }
 
+fn role(line: &Line, row: usize) -> Role {
+    line.calls.shapes[line.calls.shape[row] as usize].operation.role()
+}
+
 /// What a call waited for longest, and how long; the wait for one call can be of several kinds.
 fn longest(waits: &[Wait], row: u32) -> Option<(At, i64)> {
     let first = waits.partition_point(|wait| wait.row < row);
@@ -137,8 +141,7 @@ fn longest(waits: &[Wait], row: u32) -> Option<(At, i64)> {
 fn end(history: &History, company: &dyn Company) -> Option<Point> {
     let last = |line: &Line| {
         let row = line.len().checked_sub(1)?;
-        let finalizes = line.calls.shapes[line.calls.shape[row] as usize].operation.role() == Role::Finalize;
-        let moment = if finalizes { line.calls.enter[row] } else { line.calls.leave[row] };
+        let moment = if role(line, row) == Role::Finalize { line.calls.enter[row] } else { line.calls.leave[row] };
         Some(Point { moment, at: line.at(row as u32), padding: 0 })
     };
     let latest = |points: Vec<Point>| points.into_iter().max_by_key(|point| (point.moment, point.at));
