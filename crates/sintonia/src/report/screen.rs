@@ -8,8 +8,10 @@ use sintonia_recording::definitions::write_ranks;
 use crate::text::{bar, binary_bytes, bytes, command, count, head, percent, plural, seconds, tail, wrapped};
 
 const COLUMNS: usize = 100;
+const LINES: usize = 40;
 const CALL_SITES: usize = 5;
 const SIZES: usize = 5;
+const PAIRS: usize = 3;
 const REMARKS: usize = 3;
 const ADVICE_LINES: usize = 9;
 const WAITS: usize = 4;
@@ -21,20 +23,7 @@ const BAR: usize = 30;
 /// The report of a recording; `all` shows every row.
 pub fn show(name: &str, summary: &Summary, all: bool) -> String {
     let screen = Screen { summary, all };
-    let mut sections = vec![screen.title(name)];
-    if summary.calls == 0 {
-        sections.push(vec!["No MPI call was seen.".into()]);
-    } else {
-        sections.extend([screen.efficiency(), screen.advice(), screen.waits()]);
-        if all {
-            sections.push(screen.root_causes());
-        }
-        sections.extend([screen.critical_path(), screen.call_sites()]);
-        if all {
-            sections.extend([screen.operations(), screen.time(), screen.per_rank(), screen.sizes(), screen.pairs()]);
-        }
-    }
-    sections.push(screen.remarks());
+    let sections = if all { screen.everything(name) } else { screen.fitting(name) };
     let sections: Vec<String> = sections.into_iter().filter(|lines| !lines.is_empty()).map(|lines| screen.joined(lines)).collect();
     sections.join("\n")
 }
@@ -45,6 +34,38 @@ struct Screen<'a> {
 }
 
 impl Screen<'_> {
+    fn everything(&self, name: &str) -> Vec<Vec<String>> {
+        if self.summary.calls == 0 {
+            return self.no_calls(name);
+        }
+        let why = [self.title(name), self.efficiency(), self.advice(), self.waits(), self.root_causes(), self.critical_path()];
+        let calls = [self.call_sites(), self.operations(), self.time(), self.per_rank(), self.sizes(), self.pairs(), self.remarks()];
+        why.into_iter().chain(calls).collect()
+    }
+
+    /// What fits on a screen: first of all why, then where, and where there is room, what else is known.
+    fn fitting(&self, name: &str) -> Vec<Vec<String>> {
+        if self.summary.calls == 0 {
+            return self.no_calls(name);
+        }
+        let mut sections = vec![self.title(name), self.efficiency(), self.advice(), self.waits(), self.critical_path(), self.call_sites()];
+        let remarks = self.remarks();
+        let lines = |section: &Vec<String>| if section.is_empty() { 0 } else { section.len() + 1 };
+        let mut used = sections.iter().map(lines).sum::<usize>() + lines(&remarks);
+        for section in [self.sizes(), self.pairs(), self.time()] {
+            if used + lines(&section) <= LINES {
+                used += lines(&section);
+                sections.push(section);
+            }
+        }
+        sections.push(remarks);
+        sections
+    }
+
+    fn no_calls(&self, name: &str) -> Vec<Vec<String>> {
+        vec![self.title(name), vec!["No MPI call was seen.".into()], self.remarks()]
+    }
+
     fn joined(&self, lines: Vec<String>) -> String {
         let width = if self.all { usize::MAX } else { COLUMNS };
         lines.iter().map(|line| head(line.trim_end(), width) + "\n").collect()
@@ -264,8 +285,9 @@ impl Screen<'_> {
         if pairs.is_empty() {
             return Vec::new();
         }
+        let shown = self.rows(PAIRS, pairs.len());
         let row = |p: &Pair| format!("  {:<44}{:>14}{:>12}", format!("{} -> {}", p.from, p.to), count(p.messages), bytes(p.bytes));
-        std::iter::once("Heaviest pairs".into()).chain(pairs.iter().map(row)).collect()
+        std::iter::once(self.heading("Heaviest pairs", shown, pairs.len())).chain(pairs[..shown].iter().map(row)).collect()
     }
 
     fn remarks(&self) -> Vec<String> {

@@ -1,0 +1,30 @@
+/* Rank 1 is in its Recv 80 ms before rank 0 sends, eight times, and is then ended by SIGKILL.
+ * The report: late_sender on rank 1, at the Recv (site:recv), although rank 1 is incomplete.
+ * ranks: 2
+ * status: failure
+ */
+#include "waits.h"
+#include <signal.h>
+
+int main(int argc, char **argv) {
+    begin(&argc, &argv);
+    int value = 7;
+    for (turn = 0; turn < TURNS; turn++) {
+        meet();
+        if (rank == 0) {
+            nap(0.08);
+            entering(0);
+            MPI_Send(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
+        } else {
+            entering(0);
+            MPI_Recv(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /*site:recv*/
+        }
+        left(0);
+    }
+    meet();
+    if (rank == 0) injected("late_sender", "recv", waited(0, 1, 0));
+    meet();
+    if (rank == 1) kill(getpid(), SIGKILL);
+    nap(30); /* the launcher ends the rest of the run */
+    return 0;
+}

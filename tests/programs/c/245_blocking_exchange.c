@@ -1,0 +1,30 @@
+/* Each rank sends a large message with a blocking Send while the other still works, and waits; sent without blocking, the message
+ * would go while both work, and a turn would take half as long.
+ * The report: blocking_exchange, at the Sends (site:there, site:back).
+ * ranks: 2
+ */
+#define TURNS 10
+#include "waits.h"
+
+enum { BYTES = 1 << 20 };
+
+int main(int argc, char **argv) {
+    begin(&argc, &argv);
+    char *data = calloc(BYTES, 1);
+    double begin = now();
+    for (turn = 0; turn < TURNS; turn++) {
+        if (rank == 0) {
+            MPI_Send(data, BYTES, MPI_CHAR, 1, 0, MPI_COMM_WORLD); /*site:there*/
+            work(0.05);
+            MPI_Recv(data, BYTES, MPI_CHAR, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        } else {
+            work(0.05);
+            MPI_Recv(data, BYTES, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Send(data, BYTES, MPI_CHAR, 0, 0, MPI_COMM_WORLD); /*site:back*/
+        }
+    }
+    if (rank == 0) injected("blocking_exchange", "there", (now() - begin) / 2);
+    free(data);
+    finish();
+    return 0;
+}
