@@ -5,12 +5,17 @@ use std::collections::BTreeMap;
 use bytemuck::{Pod, Zeroable};
 use sintonia_mpi::Operation;
 use sintonia_program::company::Company;
+use sintonia_program::graph::ProgramGraph;
 use sintonia_program::history::{History, Repair, Unmatched};
 use sintonia_recording::{Error, Recording};
 
+use crate::advice::clues::{Clues, Sites};
+use crate::advice::replay::{self, Replay};
+use crate::advice::{self, Suspect, evidence};
 use crate::delay::{self, Costs};
 use crate::ideal::Ideal;
 use crate::path::Path;
+use crate::phases::{self, PhaseEfficiency};
 use crate::segment::{self, Segments};
 use crate::wait::{self, PATTERNS, Pattern, Wait};
 
@@ -30,6 +35,12 @@ pub struct Findings {
     pub unmatched: Unmatched,
     /// What had to be put right about the clocks.
     pub repair: Repair,
+    /// The phases of the program, and how well the time in each was used.
+    pub phases: Vec<PhaseEfficiency>,
+    /// What the rules of advice look at.
+    pub clues: Clues,
+    /// What makes the run longer than it has to be, most first.
+    pub suspects: Vec<Suspect>,
 }
 
 /// The waits of one kind at one call site.
@@ -45,6 +56,8 @@ pub struct Waits {
     pub ranks: BTreeMap<u32, Waited>,
     /// The ranks that were waited for, and how long.
     pub causes: BTreeMap<u32, i64>,
+    /// The same by the rank that waited and the one it waited for.
+    pub between: BTreeMap<(u32, u32), i64>,
 }
 
 /// What one rank waited at a call site.
@@ -62,18 +75,35 @@ pub struct Waited {
 impl Findings {
     /// Reads the history of a recording and looks for everything; `progress` is called after each rank that was read.
     pub fn of(recording: &Recording, company: &dyn Company, progress: &(dyn Fn() + Sync)) -> Result<Findings, Error> {
-        let history = History::read(recording, company, progress)?;
+        let mut history = History::read(recording, company, progress)?;
         let waits = wait::find(&history);
         let ideal = Ideal::of(&history, company);
-        Ok(Findings {
+        let graph = ProgramGraph::of(recording, progress)?;
+        let mut findings = Findings {
             ideal_ns: ideal.elapsed_ns,
+            phases: phases::phases(&graph, &history, &ideal, company),
             path: Path::of(&history, &waits, company),
             costs: delay::costs(recording, &history, &waits, company),
             segments: segment::segments(&history, company),
             waits: by_site(&history, &waits, company),
             unmatched: unmatched(&history, company),
             repair: history.repair,
-        })
+            clues: Clues::default(),
+            suspects: Vec::new(),
+        };
+        if recording.header.size > 1 {
+            findings.suspect(recording, &mut history, &waits, company);
+        }
+        Ok(findings)
+    }
+
+    /// Looks for what makes the run longer than it has to be: one process alone makes nobody wait.
+    fn suspect(&mut self, recording: &Recording, history: &mut History, waits: &[Vec<Wait>], company: &dyn Company) {
+        replay::mark_waiting_sends(history, waits, company);
+        let (sites, hosts) = (Sites::of_recording(recording), evidence::hosts(recording));
+        let replay = Replay::new(history, waits, &sites, &hosts, company);
+        self.clues = Clues::of(recording, history, &replay, sites.clone(), company);
+        self.suspects = advice::weigh(recording, self, &replay, company);
     }
 }
 
@@ -141,10 +171,12 @@ fn by_site(history: &History, waits: &[Vec<Wait>], company: &dyn Company) -> Vec
             site: row.site,
             ranks: BTreeMap::new(),
             causes: BTreeMap::new(),
+            between: BTreeMap::new(),
         });
         waits.ranks.entry(row.rank).or_default().add(row.waited);
         if row.cause != row.rank {
             *waits.causes.entry(row.cause).or_default() += row.waited.ns;
+            *waits.between.entry((row.rank, row.cause)).or_default() += row.waited.ns;
         }
     }
     let mut all: Vec<Waits> = all.into_values().collect();

@@ -9,6 +9,7 @@ mod efficiency;
 pub mod findings;
 pub mod ideal;
 pub mod path;
+pub mod phases;
 mod place;
 mod scaling;
 pub mod segment;

@@ -95,24 +95,32 @@ pub struct RootCause {
     pub ranks: Vec<u32>,
 }
 
+/// What a segment cost, over all ranks that were late in it.
+#[derive(Default)]
+struct CostSum {
+    ns: i64,
+    passed_on_ns: i64,
+    ranks: BTreeMap<u32, i64>,
+}
+
 impl RootCause {
     /// The segments that made others wait, most first.
     pub fn all(recording: &Recording, findings: &Findings) -> Vec<RootCause> {
-        let mut causes: BTreeMap<(Place, Place), (i64, i64, BTreeMap<u32, i64>)> = BTreeMap::new();
+        let mut sums: BTreeMap<(Place, Place), CostSum> = BTreeMap::new();
         for ((segment, rank), cost) in &findings.costs {
             let all = cost.direct_ns + cost.passed_on_ns;
-            let (sum, passed_on, ranks) = causes.entry(places(recording, *segment)).or_default();
-            *sum += all;
-            *passed_on += cost.passed_on_ns;
-            *ranks.entry(*rank).or_default() += all;
+            let sum = sums.entry(places(recording, *segment)).or_default();
+            sum.ns += all;
+            sum.passed_on_ns += cost.passed_on_ns;
+            *sum.ranks.entry(*rank).or_default() += all;
         }
-        let cause = |((from, to), (sum, passed_on, ranks)): ((Place, Place), (i64, i64, BTreeMap<u32, i64>))| {
-            let mut ranks: Vec<(u32, i64)> = ranks.into_iter().collect();
+        let cause = |((from, to), sum): ((Place, Place), CostSum)| {
+            let mut ranks: Vec<(u32, i64)> = sum.ranks.into_iter().collect();
             ranks.sort_by_key(|(rank, ns)| (Reverse(*ns), *rank));
             let ranks = ranks.into_iter().map(|(rank, _)| rank).collect();
-            RootCause { from, to, seconds: seconds(sum), passed_on_s: seconds(passed_on), ranks }
+            RootCause { from, to, seconds: seconds(sum.ns), passed_on_s: seconds(sum.passed_on_ns), ranks }
         };
-        let mut causes: Vec<RootCause> = causes.into_iter().map(cause).filter(|cause| cause.seconds > 0.0).collect();
+        let mut causes: Vec<RootCause> = sums.into_iter().map(cause).filter(|cause| cause.seconds > 0.0).collect();
         causes.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
         causes
     }

@@ -8,11 +8,13 @@ use serde::{Deserialize, Serialize};
 use sintonia_mpi::Operation;
 use sintonia_program::Activity;
 use sintonia_program::company::{Company, Share};
+use sintonia_program::graph::ProgramGraph;
 use sintonia_recording::header::{Header, Mpi, Rank};
 use sintonia_recording::{Error, Incomplete, Recording};
 
 use crate::advice::Advice;
 use crate::findings::Findings;
+use crate::phases::PhaseEfficiency;
 use crate::shown::{ClockRepair, CriticalPath, RootCause, WaitState};
 use crate::tally::{Sum, Tally};
 use crate::{Efficiency, Place};
@@ -72,6 +74,8 @@ pub struct Summary {
     pub clock_repair: ClockRepair,
     /// Seconds that the run would take on an ideal network, between MPI_Init and MPI_Finalize; `None` if only sums were kept.
     pub ideal_s: Option<f64>,
+    /// The phases of the program in order, and how well the time in each was used.
+    pub phases: Vec<PhaseEfficiency>,
     /// Waits for other ranks by kind and call site, longest first.
     pub wait_states: Vec<WaitState>,
     /// The computation that made others wait, most first.
@@ -191,7 +195,7 @@ pub struct IncompleteRank {
 impl Summary {
     /// How often `progress` is called for a recording that one process reads.
     pub fn steps(recording: &Recording) -> usize {
-        recording.header.ranks.len() * if recording.header.profile { 1 } else { 2 }
+        recording.header.ranks.len() * if recording.header.profile { 1 } else { 2 + ProgramGraph::READINGS }
     }
 
     /// Understands a recording together with others, or alone; `progress` is called after each reading of a rank.
@@ -233,6 +237,7 @@ impl Summary {
         self.efficiency = self.efficiency.map(|efficiency| efficiency.on_ideal_network(ideal_s, self.work_s));
         self.unmatched = findings.unmatched.sends + findings.unmatched.receives;
         self.clock_repair = ClockRepair::of(findings);
+        self.phases = findings.phases.clone();
         self.wait_states = WaitState::all(recording, findings);
         self.root_causes = RootCause::all(recording, findings);
         self.critical_path = Some(CriticalPath::of(recording, findings));
@@ -274,6 +279,7 @@ impl Summary {
             clock_error_s: header.clock_error_s,
             clock_repair: ClockRepair::default(),
             ideal_s: None,
+            phases: Vec::new(),
             wait_states: Vec::new(),
             root_causes: Vec::new(),
             critical_path: None,

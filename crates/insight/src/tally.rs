@@ -118,6 +118,7 @@ fn size_class(flow: &Flow) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sintonia_mpi::Operation;
 
     fn calls(operation: &str, parts: u16) -> (Shape, Totals) {
         let shape = Shape { parts, ..Shape::of(Operation::named(operation).unwrap()) };
@@ -128,7 +129,7 @@ mod tests {
     fn a_record_that_carries_on_a_list_is_no_call_but_what_it_received_counts() {
         let totals = vec![calls("MPI_Waitall", 0), calls("MPI_Waitall", part::CONTINUED), calls("MPI_Send_init", 0)];
         let tally = Tally::of(&Activity { totals, ..Activity::default() }, false);
-        let sum = |name| tally.sites[&(Operation::named(name).unwrap(), 0)];
+        let sum = |name| tally.sites[&(Operation::named(name).unwrap().0, 0)];
         assert_eq!(sum("MPI_Waitall"), Sum { calls: 2, nanoseconds: 20, bytes: 14 });
         assert_eq!(sum("MPI_Send_init"), Sum { calls: 2, nanoseconds: 10, bytes: 0 });
     }

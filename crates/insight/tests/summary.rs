@@ -3,7 +3,7 @@
 #[path = "../../program/tests/sample/mod.rs"]
 mod sample;
 
-use sintonia_insight::{Pair, SizeClass, Summary};
+use sintonia_insight::{Efficiency, Pair, SizeClass, Summary};
 use sintonia_program::company::Alone;
 use sintonia_recording::Recording;
 
@@ -74,7 +74,9 @@ fn what_is_missing_is_named() {
 fn a_profile_has_the_same_times_and_matches_nothing() {
     let (all, sums) = (summary(&sample::recording()), summary(&sample::profile()));
     assert_eq!((&sums.per_rank, &sums.operations, &sums.call_sites), (&all.per_rank, &all.operations, &all.call_sites));
-    assert_eq!((sums.efficiency, sums.unmatched), (all.efficiency, 0));
+    let known = all.efficiency.map(|efficiency| Efficiency { serialisation: None, transfer: None, ..efficiency });
+    assert_eq!((sums.efficiency, sums.unmatched), (known, 0));
+    assert!(sums.wait_states.is_empty() && sums.critical_path.is_none() && sums.ideal_s.is_none());
     assert_eq!(sums.pairs, [Pair { from: 0, to: 1, messages: 2, bytes: 2000 }]);
 }
 
@@ -85,10 +87,15 @@ fn as_json_its_fields_are_the_keys() {
         assert!(!json[key].is_null(), "{key}");
     }
     assert_eq!(json["mpi"]["abi"], "openmpi");
-    assert_eq!(json["efficiency"]["serialisation"], serde_json::Value::Null);
+    assert_eq!((&json["efficiency"]["serialisation"], &json["efficiency"]["transfer"]), (&1.0.into(), &0.875.into()));
     assert_eq!(json["call_sites"][0]["file"], "/home/me/app/src/main.c");
     assert_eq!(json["unfinished"][0]["line"], 3);
     assert_eq!(json["incomplete_ranks"], serde_json::json!([3, 4]));
-    assert_eq!((&json["wait_states"], &json["advice"]), (&serde_json::json!([]), &serde_json::json!([])));
+    let wait = &json["wait_states"][0];
+    assert_eq!((&wait["kind"], &wait["seconds"], &wait["line"]), (&"late_sender_wrong_order".into(), &1.0.into(), &3.into()));
+    assert_eq!(json["critical_path"]["seconds"], 8.0);
+    for key in ["advice", "root_causes", "phases"] {
+        assert!(json[key].is_array(), "{key}");
+    }
     assert_eq!(json["parameters"]["n"], 4096.0);
 }

@@ -1,5 +1,8 @@
 //! A rank that waits in a scan for those before it.
 
+use sintonia_mpi::Pattern::{Exscan, Scan};
+use sintonia_recording::deed::Purpose;
+
 use super::{Find, Found, Meets, Pattern};
 
 pub const PATTERN: Pattern = Pattern {
@@ -12,6 +15,7 @@ pub const PATTERN: Pattern = Pattern {
 
 /// From entering the scan to the entering of the last of those before.
 fn find(meets: &Meets) -> Option<Found> {
-    let (last, enter) = meets.before.filter(|_| meets.blocking)?.last;
+    let applies = meets.blocking && matches!(meets.meeting.purpose, Purpose::Collective(Scan | Exscan));
+    let (last, enter) = meets.before.filter(|_| applies)?.last;
     Found::some(meets.scene.until(enter), last)
 }

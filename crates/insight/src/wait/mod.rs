@@ -8,10 +8,14 @@
 mod barrier_completion;
 mod early_reduce;
 mod early_scan;
+mod early_wait;
 mod init_completion;
 mod late_broadcast;
+mod late_complete;
+mod late_post;
 mod late_receiver;
 mod late_sender;
+mod lock_competition;
 mod nxn_completion;
 mod wait_at_barrier;
 mod wait_at_collective_io;
@@ -19,6 +23,7 @@ mod wait_at_create;
 mod wait_at_fence;
 mod wait_at_finalize;
 mod wait_at_free;
+mod wait_at_neighbour_collective;
 mod wait_at_nonblocking_collective;
 mod wait_at_nxn;
 mod wait_at_partitioned;
@@ -26,7 +31,7 @@ mod wrong_order;
 
 use rayon::prelude::*;
 use sintonia_mpi::{Function, Mode, Role};
-use sintonia_program::history::{At, Before, History, Joined, Line, Meeting, NOWHERE, Received, Sent};
+use sintonia_program::history::{Access, At, Before, Exposure, History, Hold, Joined, Line, Meeting, NOWHERE, Received, Sent};
 use sintonia_recording::raw::part;
 
 /// One kind of wait state.
@@ -49,6 +54,12 @@ enum Find {
     Send(fn(&Sending) -> Option<Found>),
     /// The operation of a group at the call that completed it.
     Meeting(fn(&Meets) -> Option<Found>),
+    /// An access to a window at the call that was under way when the window was opened.
+    Access(fn(&Accesses) -> Option<Found>),
+    /// The end of all accesses to a window at the call that waited for it.
+    Waits(fn(&Waits) -> Option<Found>),
+    /// A lock at the call that was under way when another one was given back.
+    Hold(fn(&Holds) -> Option<Found>),
     /// What other patterns found on a line, once it is all known.
     Again,
 }
@@ -67,9 +78,14 @@ pub static PATTERNS: &[Pattern] = &[
     early_reduce::PATTERN,
     early_scan::PATTERN,
     wait_at_nonblocking_collective::PATTERN,
+    wait_at_neighbour_collective::PATTERN,
     wait_at_create::PATTERN,
     wait_at_free::PATTERN,
     wait_at_fence::PATTERN,
+    late_post::PATTERN,
+    early_wait::PATTERN,
+    late_complete::PATTERN,
+    lock_competition::PATTERN,
     wait_at_collective_io::PATTERN,
     init_completion::PATTERN,
     wait_at_finalize::PATTERN,
@@ -144,12 +160,25 @@ impl Scene<'_> {
         needed.min(self.leave()) - self.enter()
     }
 
+    /// Whether the call has to do with the window of a process: synchronises with all or with that one, or accesses it.
+    fn is_access(&self, window: u32, target: u32) -> bool {
+        let shape = self.shape();
+        let there = u32::try_from(shape.peer).is_ok_and(|peer| peer == target);
+        shape.object == window
+            && match shape.operation.role() {
+                Role::WindowSync => there || shape.peer < 0,
+                Role::Put | Role::Get | Role::Exchange => there,
+                _ => false,
+            }
+    }
+
     /// Whether the call returns only when it is done: a test does not wait.
     fn waits(&self) -> bool {
         let function = self.function();
         let tests = matches!(function.role, Role::CompleteOne | Role::CompleteAll | Role::CompleteAny | Role::CompleteSome)
             && function.name.starts_with("MPI_Test");
-        let looks = matches!(function.role, Role::Probe | Role::MatchedProbe) && function.name.starts_with("MPI_I");
+        let looks = matches!(function.role, Role::Probe | Role::MatchedProbe) && function.name.starts_with("MPI_I")
+            || function.name == "MPI_Win_test";
         function.mode == Mode::Blocking && !tests && !looks && self.shape().parts & part::UNFINISHED == 0
     }
 }
@@ -199,6 +228,25 @@ impl Meets<'_> {
     }
 }
 
+/// A call in an access to a window.
+struct Accesses<'a> {
+    scene: Scene<'a>,
+    access: &'a Access,
+}
+
+/// A call that waited for the end of the accesses to a window.
+struct Waits<'a> {
+    scene: Scene<'a>,
+    /// The access that ended last.
+    last: &'a Exposure,
+}
+
+/// A call that may have needed a lock.
+struct Holds<'a> {
+    scene: Scene<'a>,
+    hold: &'a Hold,
+}
+
 /// Finds the waits of every line, each in the order of its calls.
 pub fn find(history: &History) -> Vec<Vec<Wait>> {
     history.lines.par_iter().map(|line| find_in(history, line)).collect()
@@ -228,9 +276,59 @@ fn find_in(history: &History, line: &Line) -> Vec<Wait> {
             add(&mut waits, joined.done, |find| if let Find::Meeting(find) = find { find(&meets) } else { None });
         }
     }
+    find_in_epochs(line, &mut waits);
     waits.sort_by_key(|wait| wait.row);
     once_each(&mut waits);
     waits
+}
+
+/// Finds the waits of one-sided communication.
+fn find_in_epochs(line: &Line, waits: &mut Vec<Wait>) {
+    for access in line.accesses.iter().filter(|access| access.complete != NOWHERE && access.post != At::NOWHERE) {
+        let epoch = Epoch { line, first: access.start, last: access.complete, target: access.target };
+        for scene in epoch.under_way(access.post_enter, access.post_enter) {
+            let accesses = Accesses { scene, access };
+            add(waits, scene.row, |find| if let Find::Access(find) = find { find(&accesses) } else { None });
+        }
+    }
+    for same in line.exposures.chunk_by(|a, b| a.wait == b.wait).filter(|same| same[0].wait != NOWHERE) {
+        let ended = same.iter().filter(|exposure| exposure.complete != At::NOWHERE);
+        let scene = Scene { line, row: same[0].wait };
+        if let Some(last) = ended.max_by_key(|exposure| (exposure.complete_enter, exposure.complete)).filter(|_| scene.waits()) {
+            let ends = Waits { scene, last };
+            add(waits, scene.row, |find| if let Find::Waits(find) = find { find(&ends) } else { None });
+        }
+    }
+    for hold in line.holds.iter().filter(|hold| hold.unlock != NOWHERE && hold.earlier != At::NOWHERE) {
+        let epoch = Epoch { line, first: hold.lock, last: hold.unlock, target: hold.target };
+        let (enter, leave) = hold.earlier_span;
+        // Of the calls that were under way while the lock was given back, the one that waited longest is the one that waited for it.
+        if let Some(scene) = epoch.under_way(enter, leave).max_by_key(|scene| (scene.until(leave), scene.row)) {
+            let holds = Holds { scene, hold };
+            add(waits, scene.row, |find| if let Find::Hold(find) = find { find(&holds) } else { None });
+        }
+    }
+}
+
+/// The calls of a line from the beginning to the end of an epoch of one-sided communication with one process.
+struct Epoch<'a> {
+    line: &'a Line,
+    first: u32,
+    last: u32,
+    target: u32,
+}
+
+impl<'a> Epoch<'a> {
+    /// The calls of the epoch that were entered before one moment and left after another.
+    fn under_way(&self, left_after: i64, entered_before: i64) -> impl Iterator<Item = Scene<'a>> {
+        let (first, last) = (self.first as usize, self.last as usize + 1);
+        let (enter, leave) = (&self.line.calls.enter[first..last], &self.line.calls.leave[first..last]);
+        let from = leave.partition_point(|leave| *leave < left_after);
+        let to = enter.partition_point(|enter| *enter < entered_before).max(from);
+        let scene = |row: usize| Scene { line: self.line, row: row as u32 };
+        let window = scene(first).shape().object;
+        (first + from..first + to).map(scene).filter(move |scene| scene.waits() && scene.is_access(window, self.target))
+    }
 }
 
 fn meets<'a>(history: &'a History, line: &'a Line, joined: &Joined) -> Meets<'a> {

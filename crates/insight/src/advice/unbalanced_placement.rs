@@ -1,0 +1,189 @@
+//! Ranks are on the wrong hosts: too many on one, or those who talk most apart.
+
+use std::collections::BTreeMap;
+
+use super::clues::Traffic;
+use super::evidence::Evidence;
+use super::replay::{Change, Ratio};
+use super::words::{bytes, ranks, share, time, verb};
+use super::{Rule, Suspect, Words};
+
+pub const RULE: Rule = Rule {
+    kind: "unbalanced_placement",
+    name: "unbalanced placement",
+    help: "Hosts have different numbers of ranks and those on the fuller ones are slower, because they share its memory and caches; or ranks \
+           that exchange much data are on different hosts although they could be on one.",
+    basis: "the run replayed with the computation of the slow ranks at the mean of all, or with messages that need not leave a host as quick as those that \
+            do not",
+    find,
+    tell,
+};
+
+/// Ranks count as slower from one part in so many on.
+const SLOWER: i64 = 20;
+
+fn find(evidence: &Evidence) -> Vec<Suspect> {
+    if evidence.recording.header.hosts.len() < 2 {
+        return Vec::new();
+    }
+    crowded(evidence).into_iter().chain(apart(evidence)).collect()
+}
+
+/// The fullest hosts, if all their ranks compute longer than all others.
+fn crowded(evidence: &Evidence) -> Option<Suspect> {
+    let hosts = evidence.ranks_by_host();
+    let fullest = hosts.values().map(Vec::len).max()?;
+    let (full, other): (Vec<&Vec<u32>>, Vec<&Vec<u32>>) = hosts.values().partition(|ranks| ranks.len() == fullest);
+    let computed = computed(evidence);
+    let of = |hosts: &[&Vec<u32>]| hosts.iter().copied().flatten().filter_map(|rank| computed.get(rank).copied()).collect::<Vec<i64>>();
+    let (slowest, fastest) = (of(&other).into_iter().max()?, of(&full).into_iter().min()?);
+    if fastest - slowest < slowest / SLOWER {
+        return None;
+    }
+    let mean = computed.values().sum::<i64>() / computed.len().max(1) as i64;
+    let excess = of(&full).into_iter().max()? - mean;
+    let segment = evidence.segments().max_by_key(|segment| (evidence.on_path(*segment), *segment))?;
+    let crowded: Vec<u32> = full.into_iter().flatten().copied().collect();
+    let change = evidence.evened(evidence.segments(), |rank| crowded.contains(&rank));
+    Some(Suspect::in_segment(segment, crowded, change, excess))
+}
+
+/// What each rank computed.
+fn computed(evidence: &Evidence) -> BTreeMap<u32, i64> {
+    let mut computed = BTreeMap::new();
+    for (rank, load) in evidence.segments().flat_map(|segment| evidence.loads(segment)) {
+        *computed.entry(rank).or_default() += load.ns();
+    }
+    computed
+}
+
+/// Ranks that exchange much and would do so within a host if they were placed by that.
+fn apart(evidence: &Evidence) -> Option<Suspect> {
+    let now = evidence.hosts_by_rank();
+    let better = together(evidence, &now);
+    let pairs = &evidence.clues().pairs;
+    let across = |hosts: &[u32]| pairs.iter().filter(|(pair, _)| !is_within(hosts, **pair)).map(|(_, traffic)| traffic.bytes).sum::<u64>();
+    // A placement that takes off less than a quarter is no other placement.
+    if 4 * u128::from(across(&better)) > 3 * u128::from(across(&now)) {
+        return None;
+    }
+    let mut spent: BTreeMap<u32, i64> = BTreeMap::new();
+    let nearer = pairs.iter().filter(|(pair, _)| !is_within(&now, **pair) && is_within(&better, **pair));
+    nearer.for_each(|((_, to), traffic)| *spent.entry(*to).or_default() += traffic.ns);
+    let most = spent.values().copied().max()?;
+    let sends = evidence.calls(|role| matches!(role, sintonia_mpi::Role::Send | sintonia_mpi::Role::SendReceive));
+    let (site, _) = sends.max_by_key(|(site, calls)| (calls.sum(|called| called.bytes), *site))?;
+    let change = Change::Placed(better, quicker(pairs, &now));
+    Some(Suspect::at_call(site, spent.into_keys().collect(), change, most))
+}
+
+fn is_within(hosts: &[u32], (from, to): (u32, u32)) -> bool {
+    hosts.get(from as usize) == hosts.get(to as usize)
+}
+
+/// How long a message within a host takes, as a part of one between hosts; nothing if there was none to compare with.
+fn quicker(pairs: &BTreeMap<(u32, u32), Traffic>, hosts: &[u32]) -> Ratio {
+    let mean = |within: bool| {
+        let such = pairs.iter().filter(|(pair, _)| is_within(hosts, **pair) == within);
+        let (ns, messages) = such.fold((0, 0), |(ns, messages), (_, traffic)| (ns + traffic.ns, messages + traffic.messages));
+        ns / (messages as i64).max(1)
+    };
+    let (within, across) = (mean(true), mean(false).max(1));
+    (within.min(across), across)
+}
+
+/// The same hosts with as many ranks as they have, each filled with the rank that exchanges most with those already there.
+fn together(evidence: &Evidence, now: &[u32]) -> Vec<u32> {
+    let mut partners: BTreeMap<u32, Vec<(u32, u64)>> = BTreeMap::new();
+    for ((from, to), traffic) in &evidence.clues().pairs {
+        partners.entry(*from).or_default().push((*to, traffic.bytes));
+        partners.entry(*to).or_default().push((*from, traffic.bytes));
+    }
+    let mut placed: Vec<Option<u32>> = vec![None; now.len()];
+    for (host, ranks) in evidence.ranks_by_host() {
+        let mut pull = vec![0u64; now.len()];
+        for _ in ranks {
+            let free = (0..now.len()).filter(|rank| placed[*rank].is_none());
+            let Some(next) = free.max_by_key(|rank| (pull[*rank], std::cmp::Reverse(*rank))) else { break };
+            placed[next] = Some(host);
+            for (partner, bytes) in partners.get(&(next as u32)).into_iter().flatten() {
+                if let Some(pull) = pull.get_mut(*partner as usize) {
+                    *pull = pull.saturating_add(*bytes);
+                }
+            }
+        }
+    }
+    placed.into_iter().zip(now).map(|(host, now)| host.unwrap_or(*now)).collect()
+}
+
+fn tell(evidence: &Evidence, suspect: &Suspect) -> Words {
+    match &suspect.change {
+        Change::Placed(better, _) => tell_apart(evidence, suspect, better),
+        _ => tell_crowded(evidence, suspect),
+    }
+}
+
+fn tell_crowded(evidence: &Evidence, suspect: &Suspect) -> Words {
+    let counts: Vec<String> =
+        evidence.ranks_by_host().iter().map(|(host, ranks)| format!("{} on {}", ranks.len(), evidence.host_name(*host))).collect();
+    let computed = computed(evidence);
+    let mean = |inside: bool| {
+        let some: Vec<i64> = computed.iter().filter(|(rank, _)| suspect.ranks.contains(rank) == inside).map(|(_, ns)| *ns).collect();
+        some.iter().sum::<i64>() / some.len().max(1) as i64
+    };
+    Words {
+        what: format!(
+            "{} {} slower than the others because {} more ranks than other hosts.",
+            ranks(&suspect.ranks),
+            verb(suspect.ranks.len(), "is", "are"),
+            format_args!(
+                "{} {}",
+                evidence.host_names(&suspect.ranks).join(", "),
+                verb(evidence.host_names(&suspect.ranks).len(), "has", "have")
+            )
+        ),
+        evidence: format!(
+            "ranks per host: {}. Computation takes {} there and {} elsewhere, most of it {}; the others wait {}.",
+            counts.join(", "),
+            time(mean(true)),
+            time(mean(false)),
+            evidence.between(suspect.segment),
+            share(suspect.at_most_ns, evidence.run_ns())
+        ),
+        try_this:
+            "Put equally many ranks on every host (mpirun --map-by node, or -ppn; srun --ntasks-per-node), or give ranks on full hosts \
+                   less work."
+                .into(),
+    }
+}
+
+fn tell_apart(evidence: &Evidence, suspect: &Suspect, better: &[u32]) -> Words {
+    let now = evidence.hosts_by_rank();
+    let across = |hosts: &[u32]| {
+        evidence.clues().pairs.iter().filter(|(pair, _)| !is_within(hosts, **pair)).map(|(_, traffic)| traffic.bytes).sum::<u64>()
+    };
+    let moved: Vec<u32> = (0..now.len()).filter(|rank| now[*rank] != better[*rank]).map(|rank| rank as u32).collect();
+    let list: Vec<String> = better.iter().map(|host| evidence.host_name(*host)).collect();
+    Words {
+        what: format!("Ranks that exchange most data are on different hosts: {} could be better placed.", ranks(&moved)),
+        evidence: format!(
+            "{} go from host to host, {} would if ranks were placed by what they exchange; receiving it takes a rank up to {} ({}).",
+            bytes(across(&now)),
+            bytes(across(better)),
+            time(suspect.at_most_ns),
+            share(suspect.at_most_ns, evidence.run_ns())
+        ),
+        try_this: format!(
+            "Place neighbours together: mpirun --map-by core fills one host after the other, --map-by node deals them out in turn; or number \
+             the ranks with MPI_Cart_create(reorder). By what they exchange, ranks 0, 1, ... belong on {}.",
+            shortened(&list)
+        ),
+    }
+}
+
+/// The beginning of a list that can be long.
+fn shortened(list: &[String]) -> String {
+    const SHOWN: usize = 16;
+    let more = if list.len() > SHOWN { ", ..." } else { "" };
+    format!("{}{more}", list[..list.len().min(SHOWN)].join(", "))
+}
