@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 use sintonia_mpi::Operation;
-use sintonia_recording::definitions::{Definition, LocalCommunicator, LocalObject, write_ranks};
-use sintonia_recording::raw::{NO_OBJECT, OUTSIDE};
+use sintonia_recording::definitions::{Definition, LocalCommunicator, LocalGroup, LocalNeighbours, LocalObject, write_ranks};
+use sintonia_recording::raw::{NO_OBJECT, OUTSIDE, PROC_NULL};
 
-use crate::library::{Handle, Library};
+use crate::library::{Handle, Library, Neighbors};
 use crate::process;
 
 /// What a call needs to know of its communicator.
@@ -102,6 +102,8 @@ struct Registry {
     windows: HashMap<Handle, u32>,
     files: HashMap<Handle, u32>,
     messages: HashMap<Handle, u32>,
+    /// Groups that calls named, by their members.
+    groups: HashMap<Vec<i32>, u32>,
     /// The group to whose ranks members are translated.
     world_group: Option<Handle>,
 }
@@ -206,7 +208,25 @@ pub fn object_freed(kind: &'static str, handle: Handle) -> u32 {
     lock().objects(kind).remove(&handle).unwrap_or(NO_OBJECT)
 }
 
+/// The number of a group that MPI has just accepted. A program may free a group and get its handle for another, so the members say which
+/// one it is.
+pub fn group(library: &Library, handle: Handle) -> Option<u32> {
+    let mut registry = lock();
+    let members = registry.in_world(library, handle)?;
+    Some(registry.group(members))
+}
+
 impl Registry {
+    fn group(&mut self, members: Vec<i32>) -> u32 {
+        if let Some(known) = self.groups.get(&members) {
+            return *known;
+        }
+        let id = self.groups.len() as u32;
+        process::define(&Definition::Group(LocalGroup { id, members: write_ranks(&members) }));
+        self.groups.insert(members, id);
+        id
+    }
+
     fn objects(&mut self, kind: &str) -> &mut HashMap<Handle, u32> {
         if kind == "window" { &mut self.windows } else { &mut self.files }
     }
@@ -243,7 +263,8 @@ impl Registry {
         let remote = remote_size.map(|_| write_ranks(&self.world_ranks(library, handle, true)));
         let id = self.next_id();
         let between = remote_size.is_some();
-        let (sources, destinations) = if between { (0, 0) } else { library.neighbors(handle, rank) };
+        let neighbors = if between { None } else { library.neighbors(handle, rank) };
+        let (sources, destinations) = neighbors.as_ref().map_or((0, 0), |n| (n.sources.len() as i32, n.destinations.len() as i32));
         let communicator = Communicator { handle, id, rank, size, peers: remote_size.unwrap_or(size), between, sources, destinations };
         self.communicators.insert(handle, communicator);
         process::define(&Definition::Communicator(LocalCommunicator {
@@ -253,18 +274,35 @@ impl Registry {
             sequence,
             members: write_ranks(&members),
             remote,
+            neighbours: neighbors.map(|neighbors| in_the_world(library, &neighbors, &members)),
         }));
         Some(communicator)
     }
 
     fn world_ranks(&self, library: &Library, handle: Handle, remote: bool) -> Vec<i32> {
-        let ranks = self.world_group.and_then(|world| {
-            let group = library.group(handle, remote)?;
-            let ranks = library.translate(group, world);
+        let ranks = library.group(handle, remote).and_then(|group| {
+            let ranks = self.in_world(library, group);
             library.free_group(group);
             ranks
         });
-        let undefined = library.layout.undefined;
-        ranks.unwrap_or_default().into_iter().map(|rank| if rank == undefined { OUTSIDE } else { rank }).collect()
+        ranks.unwrap_or_default()
     }
+
+    /// The members of a group as ranks of the world.
+    fn in_world(&self, library: &Library, group: Handle) -> Option<Vec<i32>> {
+        let mut ranks = library.translate(group, self.world_group?)?;
+        ranks.iter_mut().filter(|rank| **rank == library.layout.undefined).for_each(|rank| *rank = OUTSIDE);
+        Some(ranks)
+    }
+}
+
+/// Neighbours as ranks of the world, from their ranks in a communicator with these members.
+fn in_the_world(library: &Library, neighbors: &Neighbors, members: &[i32]) -> LocalNeighbours {
+    let rank = |neighbor: &i32| match usize::try_from(*neighbor) {
+        Ok(place) => members.get(place).copied().unwrap_or(OUTSIDE),
+        Err(_) if *neighbor == library.layout.proc_null => PROC_NULL,
+        Err(_) => OUTSIDE,
+    };
+    let ranks = |neighbors: &[i32]| write_ranks(&neighbors.iter().map(rank).collect::<Vec<_>>());
+    LocalNeighbours { sources: ranks(&neighbors.sources), destinations: ranks(&neighbors.destinations) }
 }

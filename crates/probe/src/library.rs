@@ -16,6 +16,7 @@ type Call1 = unsafe extern "C" fn(usize) -> c_int;
 type Call2 = unsafe extern "C" fn(usize, usize) -> c_int;
 type Call3 = unsafe extern "C" fn(usize, usize, usize) -> c_int;
 type Convert = unsafe extern "C" fn(c_int) -> usize;
+type DistGraphNeighbors = unsafe extern "C" fn(usize, c_int, *mut c_int, *mut c_int, c_int, *mut c_int, *mut c_int) -> c_int;
 
 /// The MPI library of this process.
 pub struct Library {
@@ -37,6 +38,8 @@ pub struct Library {
     pub null_request: Handle,
     /// `MPI_BYTE`.
     pub byte: Handle,
+    /// `MPI_LOCK_SHARED`.
+    pub shared_lock: i32,
     /// The request that stands for operations which were complete at once, if it is a known one.
     pub complete_request: Handle,
     /// Whether a call that completes several requests tells of their errors only if it may fill statuses: Open MPI from version 5 on.
@@ -58,8 +61,11 @@ struct Functions {
     comm_dup: Call2,
     topology: Call2,
     cart_dimensions: Call2,
-    graph_neighbors: unsafe extern "C" fn(usize, c_int, *mut c_int) -> c_int,
-    dist_graph_neighbors: Option<unsafe extern "C" fn(usize, *mut c_int, *mut c_int, *mut c_int) -> c_int>,
+    cart_shift: unsafe extern "C" fn(usize, c_int, c_int, *mut c_int, *mut c_int) -> c_int,
+    graph_neighbors_count: unsafe extern "C" fn(usize, c_int, *mut c_int) -> c_int,
+    graph_neighbors: unsafe extern "C" fn(usize, c_int, c_int, *mut c_int) -> c_int,
+    dist_graph_neighbors_count: Option<unsafe extern "C" fn(usize, *mut c_int, *mut c_int, *mut c_int) -> c_int>,
+    dist_graph_neighbors: Option<DistGraphNeighbors>,
     comm_free: Call1,
     group_size: Call2,
     group_rank: Call2,
@@ -73,7 +79,7 @@ struct Functions {
     get_count: Call3,
     test_cancelled: Call2,
     session_group: Option<unsafe extern "C" fn(usize, *const c_char, *mut usize) -> c_int>,
-    from_fortran: [Option<Convert>; 5],
+    from_fortran: [Option<Convert>; 6],
 }
 
 /// What a status says.
@@ -97,6 +103,15 @@ pub enum Kind {
     Request,
     Window,
     File,
+    Group,
+}
+
+/// The neighbours of a process in a topology, as ranks of the communicator.
+pub struct Neighbors {
+    /// Those that send to it.
+    pub sources: Vec<i32>,
+    /// Those that it sends to.
+    pub destinations: Vec<i32>,
 }
 
 /// The addresses that mean something special when Fortran passes them.
@@ -164,6 +179,11 @@ impl Library {
             null_communicator: constant("ompi_mpi_comm_null", 0x0400_0000, 0x100)?,
             null_request: constant("ompi_request_null", 0x2c00_0000, 0x180)?,
             byte: constant("ompi_mpi_byte", 0x4c00_010d, 583)?,
+            shared_lock: match abi {
+                Abi::OpenMpi => 2,
+                Abi::Mpich => 235,
+                Abi::Standard => 302,
+            },
             complete_request: constant("ompi_request_empty", 0, 0).unwrap_or(0),
             functions: Functions::find(abi, &find)?,
             fortran: OnceLock::new(),
@@ -208,23 +228,66 @@ impl Library {
         if between { self.number(self.functions.comm_remote_size, communicator) } else { None }
     }
 
-    /// How many neighbours send to and receive from this process in a communicator with a topology.
-    pub fn neighbors(&self, communicator: Handle, rank: i32) -> (i32, i32) {
-        let kind = self.number(self.functions.topology, communicator);
-        let [cart, graph, dist_graph] = self.layout.topologies.map(Some);
-        if kind == cart {
-            let both = 2 * self.number(self.functions.cart_dimensions, communicator).unwrap_or(0);
-            return (both, both);
+    /// The neighbours of this process, if the communicator has a topology.
+    pub fn neighbors(&self, communicator: Handle, rank: i32) -> Option<Neighbors> {
+        let kind = self.number(self.functions.topology, communicator)?;
+        let [cart, graph, dist_graph] = self.layout.topologies;
+        match kind {
+            _ if kind == cart => self.cart_neighbors(communicator).map(Neighbors::both_ways),
+            _ if kind == graph => self.graph_neighbors(communicator, rank).map(Neighbors::both_ways),
+            _ if kind == dist_graph => self.dist_graph_neighbors(communicator),
+            _ => None,
         }
-        let (mut sources, mut destinations, mut weighted) = (0, 0, 0);
-        // SAFETY (both): the communicator has that topology, and there is a place for each number.
-        if kind == graph {
-            unsafe { (self.functions.graph_neighbors)(communicator, rank, &mut sources) };
-            destinations = sources;
-        } else if let (true, Some(call)) = (kind == dist_graph, self.functions.dist_graph_neighbors) {
-            unsafe { call(communicator, &mut sources, &mut destinations, &mut weighted) };
+    }
+
+    /// On a grid: the one before and the one after in each dimension, which is the order of neighbourhood collectives.
+    fn cart_neighbors(&self, communicator: Handle) -> Option<Vec<i32>> {
+        let dimensions = self.number(self.functions.cart_dimensions, communicator)?;
+        let mut neighbors = Vec::new();
+        for dimension in 0..dimensions {
+            let (mut before, mut after) = (0, 0);
+            // SAFETY: the communicator has that dimension, and there is a place for each rank.
+            let result = unsafe { (self.functions.cart_shift)(communicator, dimension, 1, &mut before, &mut after) };
+            if result != 0 {
+                return None;
+            }
+            neighbors.extend([before, after]);
         }
-        (sources, destinations)
+        Some(neighbors)
+    }
+
+    fn graph_neighbors(&self, communicator: Handle, rank: i32) -> Option<Vec<i32>> {
+        let mut count = 0;
+        // SAFETY: the communicator has a graph, and there is a place for the number.
+        if unsafe { (self.functions.graph_neighbors_count)(communicator, rank, &mut count) } != 0 {
+            return None;
+        }
+        let mut neighbors = places(count);
+        // SAFETY: there are as many places as MPI said there are neighbours.
+        let result = unsafe { (self.functions.graph_neighbors)(communicator, rank, count, neighbors.as_mut_ptr()) };
+        (result == 0).then_some(neighbors)
+    }
+
+    fn dist_graph_neighbors(&self, communicator: Handle) -> Option<Neighbors> {
+        let (mut from, mut to, mut weighted) = (0, 0, 0);
+        // SAFETY: the communicator has a distributed graph, and there is a place for each number.
+        if unsafe { self.functions.dist_graph_neighbors_count?(communicator, &mut from, &mut to, &mut weighted) } != 0 {
+            return None;
+        }
+        let [mut sources, mut source_weights, mut destinations, mut destination_weights] = [from, from, to, to].map(places);
+        // SAFETY: there are as many places as MPI said there are neighbours, and as many for weights.
+        let result = unsafe {
+            self.functions.dist_graph_neighbors?(
+                communicator,
+                from,
+                sources.as_mut_ptr(),
+                source_weights.as_mut_ptr(),
+                to,
+                destinations.as_mut_ptr(),
+                destination_weights.as_mut_ptr(),
+            )
+        };
+        (result == 0).then_some(Neighbors { sources, destinations })
     }
 
     /// The group of a communicator, or its remote group; to be given back with [`Library::free_group`].
@@ -384,6 +447,19 @@ impl Library {
     }
 }
 
+impl Neighbors {
+    fn both_ways(neighbors: Vec<i32>) -> Neighbors {
+        Neighbors { sources: neighbors.clone(), destinations: neighbors }
+    }
+}
+
+/// Places for so many numbers; MPI may want the address of one even where there are none.
+fn places(count: c_int) -> Vec<c_int> {
+    let mut places = Vec::with_capacity(1);
+    places.resize(usize::try_from(count).unwrap_or(0), 0);
+    places
+}
+
 impl Sentinels {
     fn find(abi: Abi) -> Sentinels {
         let variable = |name: &str| symbol(libc::RTLD_DEFAULT, name);
@@ -443,8 +519,11 @@ impl Functions {
             comm_dup: function!("Comm_dup"),
             topology: function!("Topo_test"),
             cart_dimensions: function!("Cartdim_get"),
-            graph_neighbors: function!("Graph_neighbors_count"),
-            dist_graph_neighbors: optional!("Dist_graph_neighbors_count"),
+            cart_shift: function!("Cart_shift"),
+            graph_neighbors_count: function!("Graph_neighbors_count"),
+            graph_neighbors: function!("Graph_neighbors"),
+            dist_graph_neighbors_count: optional!("Dist_graph_neighbors_count"),
+            dist_graph_neighbors: optional!("Dist_graph_neighbors"),
             comm_free: function!("Comm_free"),
             group_size: function!("Group_size"),
             group_rank: function!("Group_rank"),
@@ -458,7 +537,7 @@ impl Functions {
             get_count: function!("Get_count"),
             test_cancelled: function!("Test_cancelled"),
             session_group: optional!("Group_from_session_pset"),
-            from_fortran: [convert("Comm"), convert("Type"), convert("Request"), convert("Win"), convert("File")],
+            from_fortran: [convert("Comm"), convert("Type"), convert("Request"), convert("Win"), convert("File"), convert("Group")],
         })
     }
 }

@@ -199,6 +199,7 @@ fn leave_rare(call: &mut Call) {
         Role::RequestFree => completion::freed(call),
         Role::PartitionReady | Role::PartitionArrived => completion::partitions(call),
         Role::Put | Role::Get | Role::Exchange => one_sided(call),
+        Role::WindowSync => synchronised(call),
         Role::FileRead => {
             let bytes = call.bytes(slots.recv_count, slots.recv_type);
             call.put(parts::READ, part::RECEIVED, bytes);
@@ -315,6 +316,23 @@ fn one_sided(call: &mut Call) {
     };
     call.put(parts::TRANSFER, part::SENT, sent);
     call.put(parts::TRANSFER, part::RECEIVED, received);
+}
+
+/// Where `MPI_Win_post` and `MPI_Win_start` have their group, and `MPI_Win_lock` its kind, in every language.
+const FIRST: u8 = 0;
+
+/// With whom a window is synchronised, and how.
+fn synchronised(call: &mut Call) {
+    let value = match call.about.operation.name() {
+        "MPI_Win_post" | "MPI_Win_start" => communicators::group(call.library, call.handle(Kind::Group, FIRST)),
+        "MPI_Win_lock" if call.int(FIRST) == call.library.shared_lock => Some(raw::LOCK_SHARED as u32),
+        "MPI_Win_lock" => Some(raw::LOCK_EXCLUSIVE as u32),
+        "MPI_Win_test" if call.out_int(call.about.slots.flag) == 0 => return call.thread.recorder.mark(part::FOUND_NOTHING),
+        _ => None,
+    };
+    if let Some(value) = value {
+        call.thread.recorder.add(part::VALUE, value.into());
+    }
 }
 
 fn communicator_made(call: &mut Call) {

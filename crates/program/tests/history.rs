@@ -3,8 +3,9 @@
 mod story;
 
 use sintonia_program::company::{Alone, Company};
-use sintonia_program::history::{At, History, Walk, walk};
+use sintonia_program::history::{At, History, NOWHERE, Walk, walk};
 use sintonia_recording::Recording;
+use sintonia_recording::raw::{LOCK_EXCLUSIVE, LOCK_SHARED};
 use sintonia_recording::table::Shape;
 use story::*;
 
@@ -67,6 +68,130 @@ fn the_last_to_come_to_a_meeting_is_known_to_all_and_so_is_the_root() {
     assert_eq!((bcast.members, bcast.last, bcast.root), (3, (at(1, 0), 9 * MS), (at(2, 0), 5 * MS)));
     let before: Vec<_> = history.lines.iter().map(|line| line.joined[1].before.map(|before| (before.members, before.last))).collect();
     assert_eq!(before, [None, Some((1, (at(0, 1), 13 * MS))), Some((2, (at(1, 1), 19 * MS)))]);
+}
+
+#[test]
+fn a_member_of_a_neighbourhood_needs_its_sources_only() {
+    let calls = |enter: u64| vec![call(enter, 40, 1, collective("MPI_Neighbor_alltoall"))];
+    // Rank 3 sends to rank 0.
+    let (_folder, recording) = story_with(&[calls(5), calls(9), calls(7), calls(30)], as_ring);
+    let history = read(&recording, &Alone);
+    let before: Vec<_> = history.lines.iter().map(|line| line.joined[0].before.unwrap().last).collect();
+    assert_eq!(before, [(at(3, 0), 30 * MS), (at(0, 0), 5 * MS), (at(1, 0), 9 * MS), (at(2, 0), 7 * MS)]);
+    assert_eq!(free(&history, &Alone).now, [0; 4], "nobody computed");
+    let (_folder, recording) = story(&[calls(5), calls(9)]);
+    let history = read(&recording, &Alone);
+    assert_eq!(history.lines[0].joined[0].before, None, "a recording that does not tell the neighbours");
+}
+
+#[test]
+fn a_neighbour_that_came_after_the_end_had_nothing_to_send() {
+    let calls = |enter: u64, leave: u64| vec![call(enter, leave, 1, collective("MPI_Neighbor_alltoallv"))];
+    let (_folder, recording) = story_with(&[calls(5, 8), calls(6, 9), calls(20, 30)], as_ring);
+    let history = read(&recording, &Alone);
+    assert_eq!((history.lines[0].joined[0].before, history.repair.violations), (None, 0));
+    assert_eq!(free(&history, &Alone).forced, 0);
+}
+
+/// Two ranks that access the window of a third, twice; and then one of them alone.
+fn epochs() -> Vec<Vec<Told>> {
+    let access = |t: u64, leave: u64| {
+        vec![
+            call(t, t + 1, 1, with_group("MPI_Win_start", 2)),
+            call(t + 3, t + 4, 2, put(2)),
+            call(t + 8, leave, 3, on_window("MPI_Win_complete")),
+        ]
+    };
+    // Everyone is let in twice, only rank 0 the third time.
+    let exposure =
+        |t: u64, group: i32| vec![call(t, t + 1, 4, with_group("MPI_Win_post", group)), call(t + 5, t + 30, 5, on_window("MPI_Win_wait"))];
+    let rounds = |rounds: &[u64]| rounds.iter().flat_map(|t| access(*t, *t + 20)).collect::<Vec<_>>();
+    vec![rounds(&[0, 100, 200]), rounds(&[10, 101]), [exposure(9, 3), exposure(104, 3), exposure(202, 0)].concat()]
+}
+
+fn with_two(header: &mut sintonia_recording::header::Header) {
+    with_groups(header);
+    header.groups[3] = "0-1".into();
+}
+
+#[test]
+fn each_access_belongs_to_the_opening_of_the_window_for_it() {
+    let (_folder, recording) = story_with(&epochs(), with_two);
+    let history = read(&recording, &Alone);
+    let posts = |rank: usize| history.lines[rank].accesses.iter().map(|a| (a.start, a.complete, a.post, a.post_enter)).collect::<Vec<_>>();
+    assert_eq!(posts(0), [(0, 2, at(2, 0), 9 * MS), (3, 5, at(2, 2), 104 * MS), (6, 8, at(2, 4), 202 * MS)]);
+    assert_eq!(posts(1), [(0, 2, at(2, 0), 9 * MS), (3, 5, at(2, 2), 104 * MS)]);
+    let ends: Vec<_> = history.lines[2].exposures.iter().map(|e| (e.post, e.wait, e.complete, e.accessed_until)).collect();
+    let expected = [
+        (0, 1, at(0, 2), 4 * MS),
+        (0, 1, at(1, 2), 14 * MS),
+        (2, 3, at(0, 5), 104 * MS),
+        (2, 3, at(1, 5), 105 * MS),
+        (4, 5, at(0, 8), 204 * MS),
+    ];
+    assert_eq!(ends, expected);
+    let partners = |rank: usize, row: u32| history.lines[rank].partners(row).collect::<Vec<_>>();
+    assert_eq!((partners(0, 5), partners(0, 4), partners(2, 1)), (vec![at(2, 2)], vec![], vec![at(0, 2), at(1, 2)]));
+    assert_eq!(free(&history, &Alone).forced, 0);
+}
+
+#[test]
+fn a_window_that_nobody_is_known_to_access_waits_for_nobody() {
+    let unfinished = vec![call(0, 1, 1, with_group("MPI_Win_start", 1))];
+    let exposure = vec![call(5, 6, 4, with_group("MPI_Win_post", 0)), call(7, 9, 5, on_window("MPI_Win_wait"))];
+    let (_folder, recording) = story_with(&[unfinished, exposure], with_groups);
+    let history = read(&recording, &Alone);
+    assert_eq!((history.lines[0].accesses[0].complete, history.lines[0].accesses[0].post), (NOWHERE, at(1, 0)));
+    assert_eq!(history.lines[1].exposures[0].complete, At::NOWHERE);
+    assert_eq!(free(&history, &Alone).forced, 0);
+}
+
+#[test]
+fn the_end_of_an_access_comes_after_the_opening_and_the_closing_after_the_end() {
+    // The origin computes 20 ms between its calls, the target 50 ms before it opens its window.
+    let origin =
+        vec![call(0, 1, 1, init()), call(11, 12, 2, with_group("MPI_Win_start", 1)), call(22, 52, 3, on_window("MPI_Win_complete"))];
+    let target = vec![call(0, 1, 1, init()), call(51, 52, 4, with_group("MPI_Win_post", 0)), call(52, 53, 5, on_window("MPI_Win_wait"))];
+    let (_folder, recording) = story_with(&[origin.clone(), target], with_groups);
+    let history = read(&recording, &Alone);
+    assert_eq!(free(&history, &Alone).now, [50 * MS, 50 * MS]);
+    // A library that keeps the data lets the origin go on.
+    let buffered = vec![origin[0].clone(), origin[1].clone(), call(22, 23, 3, on_window("MPI_Win_complete"))];
+    let target = vec![call(0, 1, 1, init()), call(51, 52, 4, with_group("MPI_Win_post", 0)), call(52, 53, 5, on_window("MPI_Win_wait"))];
+    let (_folder, recording) = story_with(&[buffered, target], with_groups);
+    let history = read(&recording, &Alone);
+    assert_eq!(free(&history, &Alone).now, [20 * MS, 50 * MS]);
+}
+
+#[test]
+fn of_locks_that_exclude_each_other_the_one_given_back_first_was_had_first() {
+    let hold = |kind: i32, t: u64, until: u64| vec![call(t, t + 1, 1, lock(kind, 0)), call(until, until + 2, 2, unlock(0))];
+    let earlier = |kinds: [i32; 4]| {
+        let times = [(0, 10), (1, 20), (2, 30), (3, 40)];
+        let ranks: Vec<_> = kinds.iter().zip(times).map(|(kind, (t, until))| hold(*kind, t, until)).collect();
+        let (_folder, recording) = story(&ranks);
+        let history = read(&recording, &Alone);
+        history.lines.iter().map(|line| line.holds[0].earlier.known().map(|at| at.rank)).collect::<Vec<_>>()
+    };
+    let (own, shared) = (LOCK_EXCLUSIVE, LOCK_SHARED);
+    assert_eq!(earlier([own; 4]), [None, Some(0), Some(1), Some(2)]);
+    assert_eq!(earlier([shared; 4]), [None; 4]);
+    assert_eq!(earlier([own, shared, shared, own]), [None, Some(0), Some(0), Some(2)]);
+}
+
+#[test]
+fn a_lock_of_all_counts_for_those_that_are_accessed() {
+    let all = vec![
+        call(0, 1, 1, on_window("MPI_Win_lock_all")),
+        call(1, 12, 2, put(1)),
+        call(13, 14, 2, put(1)),
+        call(20, 21, 3, on_window("MPI_Win_unlock_all")),
+    ];
+    let one = vec![call(0, 1, 4, lock(LOCK_EXCLUSIVE, 1)), call(10, 11, 5, unlock(1))];
+    let (_folder, recording) = story(&[all, one]);
+    let history = read(&recording, &Alone);
+    let holds: Vec<_> = history.lines[0].holds.iter().map(|hold| (hold.lock, hold.unlock, hold.target, hold.earlier)).collect();
+    assert_eq!(holds, [(0, 3, 1, at(1, 1))]);
 }
 
 /// A walk that notes the order of calls, with time that stands still in MPI.
@@ -137,15 +262,55 @@ fn lines_that_wait_for_each_other_for_ever_are_let_go() {
     assert_eq!((free.forced, &free.last[..]), (1, &[1, 1][..]));
 }
 
+/// Everyone accesses the window of the next, all hold the same lock in turn, and neighbours exchange something.
+fn one_sided(ranks: usize, rounds: u64) -> Vec<Vec<Told>> {
+    let next = |rank: usize| ((rank + 1) % ranks) as i32;
+    let before = |rank: usize| ((rank + ranks - 1) % ranks) as i32;
+    let rank = |rank: usize| {
+        let round = |round: u64| {
+            let t = round * 200 + rank as u64 * 3;
+            let locked = round * 200 + 70 + (rank as u64 * 7 + round) % ranks as u64 * 10;
+            [
+                call(t + 5, t + 6, 1, with_group("MPI_Win_post", before(rank))),
+                call(t + 7, t + 20, 2, with_group("MPI_Win_start", next(rank))),
+                call(t + 21, t + 22, 3, put(next(rank))),
+                call(t + 30 - rank as u64, t + 40, 4, on_window("MPI_Win_complete")),
+                call(t + 41, t + 60, 5, on_window("MPI_Win_wait")),
+                call(round * 200 + 65, round * 200 + 66, 6, lock(if rank == 1 { LOCK_SHARED } else { LOCK_EXCLUSIVE }, 0)),
+                call(locked, locked + 9, 7, unlock(0)),
+                call(round * 200 + 160 + rank as u64, round * 200 + 190, 8, collective("MPI_Neighbor_allgather")),
+            ]
+        };
+        (0..rounds).flat_map(round).collect()
+    };
+    (0..ranks).map(rank).collect()
+}
+
 #[test]
 fn any_company_finds_the_same() {
     let (_folder, recording) = story(&ring(5, 7));
-    let alone = read(&recording, &Alone);
+    any_company_finds_the_same_in(&recording);
+}
+
+#[test]
+fn any_company_finds_the_same_epochs_and_neighbours() {
+    let (_folder, recording) = story_with(&one_sided(5, 6), |header| {
+        with_groups(header);
+        as_ring(header);
+    });
+    let lines = read(&recording, &Alone).lines;
+    assert!(lines.iter().all(|line| line.accesses.len() == 6 && line.accesses.iter().all(|access| access.post != At::NOWHERE)));
+    assert!(lines.iter().all(|line| line.holds.iter().filter(|hold| hold.earlier != At::NOWHERE).count() >= 5));
+    any_company_finds_the_same_in(&recording);
+}
+
+fn any_company_finds_the_same_in(recording: &Recording) {
+    let alone = read(recording, &Alone);
     let expected = free(&alone, &Alone);
     assert_eq!(expected.forced, 0);
     for size in [2, 3, 5, 7] {
         let found = together(size, |company| {
-            let history = read(&recording, company);
+            let history = read(recording, company);
             let free = free(&history, company);
             (history, free)
         });
@@ -155,6 +320,7 @@ fn any_company_finds_the_same() {
             for (line, now) in history.lines.iter().zip(free.now) {
                 let whole = &alone.lines[place];
                 assert_eq!((&line.received, &line.sent), (&whole.received, &whole.sent), "{size} processes");
+                assert_eq!((&line.accesses, &line.exposures, &line.holds), (&whole.accesses, &whole.exposures, &whole.holds));
                 for (mine, all) in line.joined.iter().zip(&whole.joined) {
                     assert_eq!((mine.row, mine.done, mine.before), (all.row, all.done, all.before));
                     assert_eq!(history.meetings[mine.meeting as usize], alone.meetings[all.meeting as usize]);

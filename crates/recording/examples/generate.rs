@@ -22,10 +22,9 @@ fn main() -> Result<()> {
     let folder = Path::new(&folder);
     std::fs::create_dir_all(folder)?;
     let written = match changing {
-        true => (0..ranks)
-            .into_par_iter()
-            .map(|rank| write_changing(folder, rank, ranks, calls / u64::from(ranks)))
-            .collect::<Result<_>>()?,
+        true => {
+            (0..ranks).into_par_iter().map(|rank| write_changing(folder, rank, ranks, calls / u64::from(ranks))).collect::<Result<_>>()?
+        }
         false => write_loop(folder, ranks, calls)?,
     };
     let written: Vec<(Rank, Written)> = written;

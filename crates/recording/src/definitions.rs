@@ -37,6 +37,8 @@ pub enum Definition {
     Communicator(LocalCommunicator),
     /// A window or a file.
     Object(LocalObject),
+    /// A group of processes that a call named.
+    Group(LocalGroup),
     /// A thread that called MPI.
     Thread(Thread),
     /// One moment on the clocks it can read.
@@ -108,7 +110,7 @@ pub struct Module {
 }
 
 /// A communicator as one of its members sees it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LocalCommunicator {
     /// Its number in this process.
     pub id: u32,
@@ -122,6 +124,27 @@ pub struct LocalCommunicator {
     pub members: String,
     /// World ranks of the other group, where there is one.
     pub remote: Option<String>,
+    /// The neighbours of this process, if the communicator has a topology.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub neighbours: Option<LocalNeighbours>,
+}
+
+/// The neighbours of a process in a topology: world ranks in their order, [`raw::PROC_NULL`](crate::raw::PROC_NULL) at an edge.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LocalNeighbours {
+    /// Those that send to it.
+    pub sources: String,
+    /// Those that it sends to.
+    pub destinations: String,
+}
+
+/// A group of processes that `MPI_Win_post` or `MPI_Win_start` named.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LocalGroup {
+    /// Its number in this process; groups have a numbering of their own.
+    pub id: u32,
+    /// World ranks of its members.
+    pub members: String,
 }
 
 /// A window or a file.
@@ -189,7 +212,8 @@ pub fn write_ranks(ranks: &[i32]) -> String {
     while at < ranks.len() {
         let step = if at + 1 < ranks.len() { i64::from(ranks[at + 1]) - i64::from(ranks[at]) } else { 1 };
         let mut end = at;
-        while step > 0 && end + 1 < ranks.len() && i64::from(ranks[end + 1]) - i64::from(ranks[end]) == step {
+        // Numbers below 0 have a meaning of their own, and are too far from ranks for a step between them.
+        while step > 0 && ranks[at] >= 0 && end + 1 < ranks.len() && i64::from(ranks[end + 1]) - i64::from(ranks[end]) == step {
             end += 1;
         }
         if !text.is_empty() {
@@ -223,7 +247,7 @@ pub fn read_ranks(text: &str) -> Option<Vec<i32>> {
         if count < 1 || ranks.len() as i64 + count > MOST as i64 {
             return None;
         }
-        ranks.extend((0..count).map(|i| first + i as i32 * step));
+        ranks.extend((0..count).map(|i| (i64::from(first) + i * i64::from(step)) as i32));
     }
     Some(ranks)
 }
@@ -231,12 +255,21 @@ pub fn read_ranks(text: &str) -> Option<Vec<i32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::raw::PROC_NULL;
 
     #[test]
     fn ranks_survive_being_written_as_ranges() {
-        for ranks in
-            [vec![], vec![5], vec![0, 1, 2, 3], vec![0, 2, 4, 6], vec![3, 1, 2], vec![7, 7], vec![0, 1, 5, 9, 13, 2], vec![-1, 0, 4]]
-        {
+        for ranks in [
+            vec![],
+            vec![5],
+            vec![0, 1, 2, 3],
+            vec![0, 2, 4, 6],
+            vec![3, 1, 2],
+            vec![7, 7],
+            vec![0, 1, 5, 9, 13, 2],
+            vec![-1, 0, 4],
+            vec![PROC_NULL, 9],
+        ] {
             assert_eq!(read_ranks(&write_ranks(&ranks)), Some(ranks.clone()), "{}", write_ranks(&ranks));
         }
         assert_eq!(write_ranks(&(0..1000).collect::<Vec<_>>()), "0-999");
@@ -244,6 +277,7 @@ mod tests {
 
     #[test]
     fn anything_else_is_refused() {
+        assert_eq!(read_ranks("-2147483648-2147483647:2147483647"), Some(vec![i32::MIN, -1, i32::MAX - 1]), "as far as numbers go");
         for text in ["a", "1-", "-", "5-1", "0-9:0", "0-2000000000", "1:2:3", "é-1"] {
             assert_eq!(read_ranks(text), None, "{text}");
         }

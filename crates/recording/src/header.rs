@@ -40,6 +40,9 @@ pub struct Header {
     pub communicators: Vec<Communicator>,
     /// Windows and files, numbered by place.
     pub objects: Vec<Object>,
+    /// Groups of ranks that calls name by their place here: those of `MPI_Win_post` and `MPI_Win_start`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<String>,
     /// The call sites, numbered by place.
     pub sites: Vec<Site>,
     /// Names of the MPI functions as the calls number them.
@@ -177,6 +180,20 @@ pub struct Communicator {
     pub members: String,
     /// The other group of an intercommunicator.
     pub remote: Option<String>,
+    /// Who hands data to whom, if it has a topology: see [`crate::neighbours`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub neighbours: Vec<Neighbourhood>,
+}
+
+/// Ranks that have the same neighbours in a topology, seen from themselves.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Neighbourhood {
+    /// The ranks.
+    pub ranks: String,
+    /// Those that send to each of them, as differences from its own rank.
+    pub sources: String,
+    /// Those that each of them sends to, in the same way.
+    pub destinations: String,
 }
 
 /// A window or a file.

@@ -18,6 +18,8 @@ mod hash;
 pub mod header;
 #[cfg(feature = "reader")]
 mod json;
+#[cfg(feature = "reader")]
+pub mod neighbours;
 #[cfg(all(test, feature = "reader"))]
 mod random;
 #[cfg(feature = "reader")]

@@ -90,6 +90,10 @@ pub const ROOT_HERE: i32 = i32::MIN + 3;
 pub const OUTSIDE: i32 = i32::MIN + 4;
 /// No communicator, window or file.
 pub const NO_OBJECT: u32 = u32::MAX;
+/// The value of `MPI_Win_lock` if nobody else may have the lock, whatever the number of `MPI_LOCK_EXCLUSIVE`.
+pub const LOCK_EXCLUSIVE: i32 = 1;
+/// The value of `MPI_Win_lock` if others may share the lock, whatever the number of `MPI_LOCK_SHARED`.
+pub const LOCK_SHARED: i32 = 2;
 /// Bytes that are not known.
 pub const UNKNOWN_BYTES: u64 = u64::MAX;
 
@@ -109,7 +113,8 @@ pub mod part {
     pub const MADE: u16 = 1 << 5;
     /// One word: a duration too long for the record's second word.
     pub const LONG: u16 = 1 << 6;
-    /// One word: the error code that the call returned, or the level of `MPI_Pcontrol`.
+    /// One word: the error code that the call returned, the level of `MPI_Pcontrol`, the number of the group of `MPI_Win_post` and
+    /// `MPI_Win_start`, or the kind of the lock of `MPI_Win_lock`.
     pub const VALUE: u16 = 1 << 7;
     /// A mark: the call made a request, which takes the thread's next number.
     pub const REQUEST: u16 = 1 << 8;

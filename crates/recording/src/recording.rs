@@ -1,6 +1,6 @@
 //! A recording as everything else sees it: a header and tables of calls, whatever state its files are in.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -12,6 +12,7 @@ use crate::calls::{Calls, Lane};
 use crate::definitions::{LIVE_FOLDER, read_ranks};
 use crate::error::Error;
 use crate::header::{self, End, Header, Rank, Site};
+use crate::neighbours::{self, Neighbours};
 use crate::seal;
 use crate::sealed::{self, Blocks, Fault, Merge, Operations};
 use crate::table::{CallTable, Shape, Totals};
@@ -27,6 +28,7 @@ pub struct Recording {
     folder: PathBuf,
     operations: Operations,
     groups: Vec<Group>,
+    named_groups: Vec<OnceLock<Vec<i32>>>,
     unknown_site: Site,
     /// What was found to be wrong with the files of ranks.
     faults: Mutex<BTreeMap<u32, Incomplete>>,
@@ -39,6 +41,7 @@ pub struct Recording {
 struct Group {
     members: OnceLock<Vec<i32>>,
     remote: OnceLock<Vec<i32>>,
+    neighbours: OnceLock<HashMap<u32, Neighbours>>,
 }
 
 /// Why not everything is known of a rank.
@@ -96,6 +99,7 @@ impl Recording {
         Recording {
             operations: Operations::named(&header.operations),
             groups: header.communicators.iter().map(|_| Group::default()).collect(),
+            named_groups: header.groups.iter().map(|_| OnceLock::new()).collect(),
             header,
             folder,
             unknown_site: Site::default(),
@@ -180,6 +184,20 @@ impl Recording {
     /// The other group of an intercommunicator; empty if it is none.
     pub fn remote(&self, communicator: u32) -> &[i32] {
         self.group(communicator, |group| &group.remote, |c| c.remote.as_ref())
+    }
+
+    /// The neighbours of a rank in a communicator; `None` if it has no topology, or an old recording does not tell.
+    pub fn neighbours(&self, communicator: u32, rank: u32) -> Option<&Neighbours> {
+        let place = communicator as usize;
+        let (group, defined) = self.groups.get(place).zip(self.header.communicators.get(place))?;
+        group.neighbours.get_or_init(|| neighbours::read(&defined.neighbours)).get(&rank)
+    }
+
+    /// The ranks of a group that a call named; empty if there is no such group.
+    pub fn named_group(&self, number: i32) -> &[i32] {
+        let place = usize::try_from(number).unwrap_or(usize::MAX);
+        let Some((group, ranks)) = self.named_groups.get(place).zip(self.header.groups.get(place)) else { return &[] };
+        group.get_or_init(|| read_ranks(ranks).unwrap_or_default())
     }
 
     fn group<'a>(

@@ -33,7 +33,7 @@ pub struct Shape {
     pub received: u64,
     /// The communicator, window or file that the call made or freed; [`raw::NO_OBJECT`] if none.
     pub made: u32,
-    /// The error code it returned, or the level of `MPI_Pcontrol`.
+    /// The error code it returned, the level of `MPI_Pcontrol`, the number of a group, or the kind of a lock: see [`raw::part::VALUE`].
     pub value: i32,
     /// The requests it completed (or started: [`raw::part::STARTED`]).
     pub requests: Vec<ListedRequest>,
@@ -63,6 +63,12 @@ impl Shape {
     #[inline]
     pub fn makes_request(&self) -> bool {
         self.parts & raw::part::REQUEST != 0
+    }
+
+    /// Whether the value is the number of a group: of those whose accesses `MPI_Win_post` lets in, or whom `MPI_Win_start` will access.
+    pub fn names_group(&self) -> bool {
+        let succeeded = self.parts & (raw::part::VALUE | raw::part::ERROR) == raw::part::VALUE;
+        succeeded && self.operation.role() == Role::WindowSync && matches!(self.operation.name(), "MPI_Win_post" | "MPI_Win_start")
     }
 
     /// Bytes that one call sends, as far as they are known.

@@ -5,7 +5,7 @@ mod support;
 use std::fs;
 
 use sintonia_mpi::{FUNCTIONS, Operation};
-use sintonia_recording::definitions::{Definition, LIVE_FOLDER, LocalObject, Note, World};
+use sintonia_recording::definitions::{Definition, LIVE_FOLDER, LocalCommunicator, LocalGroup, LocalNeighbours, LocalObject, Note, World};
 use sintonia_recording::header::{Clock, End, Header, Rank};
 use sintonia_recording::raw::{self, RequestRef, part, profile};
 use sintonia_recording::seal::{SealOptions, seal};
@@ -13,6 +13,49 @@ use sintonia_recording::sealed::Writer;
 use sintonia_recording::table::{RequestId, Shape};
 use sintonia_recording::{Error, Recording, Run};
 use support::*;
+
+#[test]
+fn groups_that_calls_name_and_neighbours_are_told_for_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let named = |name: &str, group: u64| payload(name).object(2, raw::NONE).part(part::VALUE, group);
+    for rank in 0..2 {
+        let mut process = process("here", 1 + rank as u32);
+        process.clock(0).world(1, rank, 2);
+        let sides = LocalNeighbours { sources: format!("{},{}", raw::PROC_NULL, 1 - rank), destinations: (1 - rank).to_string() };
+        process.define(Definition::Communicator(LocalCommunicator {
+            id: 3,
+            parent: Some(0),
+            made_by: "MPI_Dist_graph_create_adjacent".into(),
+            members: "0-1".into(),
+            neighbours: Some(sides),
+            ..LocalCommunicator::default()
+        }));
+        process.define(Definition::Object(LocalObject { id: 2, kind: "window".into(), communicator: Some(0) }));
+        // Each process numbers its groups as it meets them.
+        let members = if rank == 0 { ["0-1", "1"] } else { ["1", "0-1"] };
+        for (id, members) in members.iter().enumerate() {
+            process.define(Definition::Group(LocalGroup { id: id as u32, members: (*members).into() }));
+        }
+        process.call(10, 20, &named("MPI_Win_post", 0)).call(30, 40, &named("MPI_Win_start", 1)).call(50, 60, &named("MPI_Win_start", 9));
+        process.call(70, 80, &named("MPI_Win_start", 1).mark(part::ERROR)).call(90, 95, &named("MPI_Win_lock", 1));
+        process.end("finalized", 100).write(folder.path());
+    }
+    seal(folder.path(), &SealOptions::default()).unwrap();
+    let recording = Recording::open(folder.path()).unwrap();
+    let groups = |rank: u32| {
+        let shapes: Vec<Shape> = recording.tables(rank).unwrap()[0].calls().map(|call| call.shape.clone()).collect();
+        let kinds: Vec<(bool, i32)> = shapes[2..].iter().map(|shape| (shape.names_group(), shape.value)).collect();
+        assert_eq!(kinds, [(false, 0), (false, 1), (false, 1)], "a group that is not there, an error code and a kind of lock");
+        [0, 1].map(|call: usize| recording.named_group(shapes[call].value).to_vec())
+    };
+    assert_eq!((groups(0), groups(1)), ([vec![0, 1], vec![1]], [vec![1], vec![0, 1]]));
+    assert_eq!(recording.header.groups.len(), 2);
+    assert_eq!(recording.named_group(-1).len() + recording.named_group(7).len(), 0);
+    let graph = recording.header.communicators.iter().position(|c| c.made_by == "MPI_Dist_graph_create_adjacent").unwrap() as u32;
+    let neighbours = recording.neighbours(graph, 1).unwrap();
+    assert_eq!((&neighbours.sources[..], &neighbours.destinations[..]), (&[raw::PROC_NULL, 0][..], &[0][..]));
+    assert_eq!((recording.neighbours(0, 1), recording.neighbours(99, 1)), (None, None));
+}
 
 /// Many different calls, in time order.
 fn some_calls(count: u64) -> Vec<(u64, u64, Payload)> {

@@ -1,10 +1,12 @@
 //! The loops of a program, found in the ways that its ranks took.
 //!
 //! Where one can come back there is a loop: a strongly connected component of the control flow. Without the edges back to its header, the
-//! node through which it is entered, its body falls into pieces, and those that are still connected are the loops inside it. The order in
-//! which the pieces are found is the order of the program: loops stand together, and everything comes after what leads to it.
+//! node through which it is entered, its body falls into pieces, and those that are still connected are the loops inside it. Loops inside
+//! each other often begin with the same call; then the edges back to it tell them apart, since those of the inner loop come from a smaller
+//! part of the body. The order in which all this is found is the order of the program: loops stand together, and everything comes after
+//! what leads to it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::components::{components, in_order};
 
@@ -58,15 +60,30 @@ impl Forest {
             let comes_back = component.len() > 1 || control.steps.contains_key(&(component[0], component[0]));
             if !comes_back {
                 self.order.push(component[0]);
-            } else if depth == DEEPEST {
+            } else if depth >= DEEPEST {
                 self.order.extend(component);
             } else {
-                let header = control.header(&component);
-                self.loops.push(Loop { header, parent, nodes: component.clone() });
-                self.order.push(header);
-                let (this, body) = (self.loops.len() - 1, component.into_iter().filter(|node| *node != header).collect());
-                self.grow(control, successors, body, Some(this), depth + 1);
+                self.add(control, successors, component, parent, depth);
             }
+        }
+    }
+
+    /// Adds the loops that make up a component: one, or several inside each other that begin with the same node.
+    fn add(&mut self, control: &Control, successors: &[Vec<usize>], component: Vec<usize>, parent: Option<usize>, depth: usize) {
+        let header = control.header(&component);
+        let mut bodies = control.bodies(component, header);
+        bodies.truncate(DEEPEST - depth);
+        let outermost = self.loops.len();
+        let around = |place: usize| if place == 0 { parent } else { Some(outermost + place - 1) };
+        let loops =
+            bodies.iter().enumerate().map(|(place, body)| Loop { header, parent: around(place), nodes: body.iter().copied().collect() });
+        self.loops.extend(loops);
+        self.order.push(header);
+        let mut seen = BTreeSet::from([header]);
+        for (place, body) in bodies.iter().enumerate().rev() {
+            let rest: Vec<usize> = body.difference(&seen).copied().collect();
+            seen.extend(body);
+            self.grow(control, successors, rest, Some(outermost + place), depth + bodies.len());
         }
     }
 
@@ -120,6 +137,40 @@ impl Control {
     }
 }
 
+impl Control {
+    /// The bodies of the loops with this header that make up a component, from the outermost to the innermost: for each node that leads
+    /// back, all from which it can be reached without passing the header. Two that only overlap are ways through one and the same body.
+    fn bodies(&self, component: Vec<usize>, header: usize) -> Vec<BTreeSet<usize>> {
+        let whole: BTreeSet<usize> = component.into_iter().collect();
+        let mut predecessors: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for (from, to) in self.steps.keys().filter(|(from, to)| whole.contains(from) && whole.contains(to)) {
+            predecessors.entry(*to).or_default().push(*from);
+        }
+        let back = predecessors.get(&header).into_iter().flatten();
+        let mut bodies: Vec<BTreeSet<usize>> = back.map(|node| before(*node, header, &predecessors)).collect();
+        bodies.sort_by_key(BTreeSet::len);
+        let mut nested: Vec<BTreeSet<usize>> = Vec::new();
+        for body in bodies.into_iter().chain([whole]) {
+            match nested.last_mut() {
+                Some(inner) if !inner.is_subset(&body) || inner.len() == body.len() => inner.extend(body),
+                _ => nested.push(body),
+            }
+        }
+        nested.reverse();
+        nested
+    }
+}
+
+/// All nodes from which a node can be reached without passing the header; and the header.
+fn before(node: usize, header: usize, predecessors: &BTreeMap<usize, Vec<usize>>) -> BTreeSet<usize> {
+    let mut found = BTreeSet::from([header, node]);
+    let mut open = if node == header { Vec::new() } else { vec![node] };
+    while let Some(node) = open.pop() {
+        open.extend(predecessors.get(&node).into_iter().flatten().copied().filter(|before| found.insert(*before)));
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -158,6 +209,22 @@ mod tests {
     fn a_node_that_repeats_is_a_loop_of_its_own() {
         let forest = Forest::of(&way(&[0, 1, 1, 1, 2]));
         assert_eq!(loops(&forest), [(1, None, vec![1])]);
+    }
+
+    #[test]
+    fn loops_that_begin_with_the_same_call_are_told_apart() {
+        // 0 (((1 2)* 3)* 4)* 5
+        let inner = |rounds: usize| [1, 2].repeat(rounds);
+        let middle = |rounds: usize| [inner(2), vec![3]].concat().repeat(rounds);
+        let forest = Forest::of(&way(&[vec![0], [middle(3), vec![4]].concat().repeat(2), vec![5]].concat()));
+        assert_eq!(loops(&forest), [(1, None, vec![1, 2, 3, 4]), (1, Some(0), vec![1, 2, 3]), (1, Some(1), vec![1, 2])]);
+        assert_eq!(forest.order, [0, 1, 2, 3, 4, 5]);
+    }
+
+    #[test]
+    fn branches_of_one_loop_are_not_loops_of_their_own() {
+        let forest = Forest::of(&way(&[0, 1, 2, 1, 3, 1, 2, 1, 3, 1, 4]));
+        assert_eq!(loops(&forest), [(1, None, vec![1, 2, 3])]);
     }
 
     #[test]

@@ -55,18 +55,26 @@ pub fn join(walks: &[RankWalk], role_of: &HashMap<u32, usize>) -> Messages {
         joined.not_received += left[0];
         joined.not_sent += left[1];
         let roles = role_of.get(&from).zip(role_of.get(&to));
-        for (send, receive, messages, bytes) in pairs {
+        for pair in pairs {
             let Some((from, to)) = roles else { continue };
-            let sum = sums.entry([(*from, send), (*to, receive)]).or_default();
-            *sum = (sum.0 + messages, sum.1.saturating_add(bytes));
+            let sum = sums.entry([(*from, pair.send), (*to, pair.receive)]).or_default();
+            *sum = (sum.0 + pair.messages, sum.1.saturating_add(pair.bytes));
         }
     }
     joined.edges = sums.into_iter().map(|([from, to], (messages, bytes))| MessageEdge { from, to, messages, bytes }).collect();
     joined
 }
 
-/// Lays the messages of a stream beside each other: nodes, messages and bytes that belong together, and how many are left on each side.
-fn side_by_side(sent: &[Stream], received: &[Stream]) -> (Vec<(usize, usize, u64, u64)>, [u64; 2]) {
+/// Messages of a stream that were sent at one node and received at another.
+struct Pair {
+    send: usize,
+    receive: usize,
+    messages: u64,
+    bytes: u64,
+}
+
+/// Lays the messages of a stream beside each other: those that belong together, and how many are left on each side.
+fn side_by_side(sent: &[Stream], received: &[Stream]) -> (Vec<Pair>, [u64; 2]) {
     let mut pairs = Vec::new();
     let (mut receives, mut wanted) = (received.iter(), None::<(usize, u64)>);
     let mut left = 0;
@@ -75,7 +83,8 @@ fn side_by_side(sent: &[Stream], received: &[Stream]) -> (Vec<(usize, usize, u64
         while messages > 0 {
             let Some((node, open)) = wanted.or_else(|| receives.next().map(|r| (r.node, r.messages))) else { break };
             let taken = messages.min(open);
-            pairs.push((stream.node, node, taken, share(stream.bytes, taken, stream.messages)));
+            let bytes = share(stream.bytes, taken, stream.messages);
+            pairs.push(Pair { send: stream.node, receive: node, messages: taken, bytes });
             messages -= taken;
             wanted = (open > taken).then_some((node, open - taken));
         }

@@ -5,7 +5,10 @@
 //! MPI operation at a call site, an edge is the segment of computation from one to the next, loops are found again, ranks that do the same
 //! are one role, and messages join the nodes where they are sent and received. Its [`Phases`] are the overview (the T-Graph*).
 
+mod along;
 mod components;
+mod context;
+mod ground;
 mod loops;
 mod meetings;
 mod messages;
@@ -14,6 +17,8 @@ mod phases;
 mod places;
 mod roles;
 mod rounds;
+#[cfg(test)]
+mod tests;
 mod times;
 mod walk;
 
@@ -21,15 +26,20 @@ use std::collections::{BTreeMap, HashMap};
 
 use rayon::prelude::*;
 use sintonia_mpi::Operation;
+use sintonia_recording::header::Rank;
 use sintonia_recording::{Error, Recording};
 
+use along::Atlas;
+use context::Key;
+use ground::{Ground, Steps};
 use loops::{Control, Forest};
 use phases::Material;
-use places::{Key, Keys, Places};
+use places::{Numbers, Places, Spot};
 use roles::Behaviour;
 use rounds::Map;
-use walk::{RankWalk, Walker};
+use walk::{LocalNode, RankWalk, Walker};
 
+pub use along::Along;
 pub use loops::Loop;
 pub use messages::MessageEdge;
 pub use phases::{Phase, PhaseTime, Phases};
@@ -59,8 +69,7 @@ pub struct ProgramGraph {
     pub completions: Vec<Completion>,
     /// The phases.
     pub phases: Phases,
-    numbers: HashMap<Key, usize>,
-    places: Places,
+    atlas: Atlas,
 }
 
 /// An MPI operation at a place of the program.
@@ -83,6 +92,8 @@ pub struct Role {
     pub ranks: Vec<u32>,
     /// Nanoseconds of its ranks together, from the first moment of each to its last.
     pub elapsed_ns: u64,
+    /// The same of all their threads that called MPI.
+    pub threads_ns: u64,
     /// What they did at the nodes they came by, in program order.
     pub visits: Vec<(usize, Visit)>,
     /// What they computed between two calls.
@@ -114,48 +125,47 @@ pub struct Completion {
 }
 
 impl ProgramGraph {
-    /// The graph of a recorded program. Every rank is read twice; `progress` is called each time one is done.
+    /// How often every rank is read.
+    pub const READINGS: usize = 3;
+
+    /// The graph of a recorded program. Every rank is read [`ProgramGraph::READINGS`] times; `progress` is called each time one is done.
     ///
     /// A recording that holds only sums has no order of calls, and so no graph: it is empty.
     pub fn of(recording: &Recording, progress: impl Fn() + Sync) -> Result<ProgramGraph, Error> {
         let places = Places::of(&recording.header);
-        let read = |rank: u32| {
-            let walk = Walker::walk(recording, rank, &places);
-            progress();
-            walk
-        };
-        let walked: Vec<(RankWalk, Vec<Key>)> = ranks(recording).map(read).collect::<Result<_, _>>()?;
-        let (mut walks, keys) = number(walked);
+        let steps = each_rank(recording, &progress, |rank| Steps::of(recording, rank, &places))?;
+        let ground = Ground::of(&recording.header, steps);
+        let walked = each_rank(recording, &progress, |rank| Walker::walk(recording, rank, &ground))?;
+        let mut atlas = Atlas::of(ground, &walked);
+        let (mut walks, keys) = number(walked, &atlas);
         let (control, mut forest) = program_order(&mut walks, keys.len());
         let keys: Vec<Key> = forest.order.iter().map(|before| keys[*before]).collect();
         forest.order = (0..keys.len()).collect();
-        let map = Map::new(&places, &keys, &forest);
-        let count = |rank: u32| {
-            let rounds = map.count(recording, rank).map(|rounds| (rank, rounds));
-            progress();
-            rounds
-        };
-        let rounds: Vec<(u32, Vec<Rounds>)> = ranks(recording).map(count).collect::<Result<_, _>>()?;
-        let numbers = map.numbers;
-        let mut graph = ProgramGraph { numbers, places, ..ProgramGraph::default() };
-        graph.put_together(&walks, &keys, &control, forest, rounds);
+        atlas.number(&keys);
+        let map = Map::new(&forest);
+        let rounds = each_rank(recording, &progress, |rank| Ok((rank, map.count(recording, rank, &atlas)?)))?;
+        let spots: Vec<Spot> = keys.iter().map(|key| atlas.ground().spots.list[key.spot]).collect();
+        let mut graph = ProgramGraph { atlas, ..ProgramGraph::default() };
+        graph.put_together(&walks, &spots, &control, forest, rounds);
         for role in &mut graph.roles {
             let ranks = role.ranks.iter().filter_map(|rank| recording.header.rank(*rank));
-            role.elapsed_ns = ranks.map(|rank| u64::try_from(rank.end_ns - rank.begin_ns).unwrap_or(0)).sum();
+            let elapsed = |rank: &Rank| u64::try_from(rank.end_ns.saturating_sub(rank.begin_ns)).unwrap_or(0);
+            role.elapsed_ns = ranks.map(elapsed).fold(0, u64::saturating_add);
+            role.threads_ns = role.threads_ns.saturating_add(role.elapsed_ns);
         }
         graph.name_phases(recording);
         Ok(graph)
     }
 
-    /// The node of calls of this operation at this call site: from any row of the recording to its place in the program.
-    pub fn node(&self, operation: Operation, site: u32) -> Option<usize> {
-        self.numbers.get(&Key { operation, site: self.places.of_site(site) }).copied()
+    /// Goes along with the calls of a rank: from any row of the recording to its place in the program.
+    pub fn along(&self, rank: u32) -> Along<'_> {
+        self.atlas.along(rank)
     }
 
     fn put_together(
         &mut self,
         walks: &[RankWalk],
-        keys: &[Key],
+        spots: &[Spot],
         control: &[(usize, usize)],
         mut forest: Forest,
         rounds: Vec<(u32, Vec<Rounds>)>,
@@ -176,13 +186,13 @@ impl ProgramGraph {
         }
         let messages = messages::join(walks, &role_of);
         (self.messages, self.not_received, self.not_sent) = (messages.edges, messages.not_received, messages.not_sent);
-        self.together = meetings::together(walks, |node| keys[node].operation, keys.len());
+        self.together = meetings::together(walks, |node| spots[node].operation, spots.len());
         self.completions = completions(walks);
-        self.nodes = nodes(keys, &self.roles);
+        self.nodes = nodes(spots, &self.roles);
         let tied = self.messages.iter().map(|edge| (edge.from.1, edge.to.1));
         let ties: Vec<(usize, usize)> =
             tied.chain(self.together.iter().flat_map(|set| set.windows(2).map(|two| (two[0], two[1])))).collect();
-        self.phases = Phases::of(&Material { steps: control, ties: &ties, loops: &self.loops, nodes: keys.len() });
+        self.phases = Phases::of(&Material { steps: control, ties: &ties, loops: &self.loops, nodes: spots.len() });
         walks.iter().for_each(|walk| self.phases.add(walk));
     }
 
@@ -197,7 +207,9 @@ impl Role {
     fn add_up<'a>(&mut self, walks: impl Iterator<Item = &'a RankWalk>) {
         let mut visits: BTreeMap<usize, Visit> = BTreeMap::new();
         let mut segments: BTreeMap<(usize, usize), Times> = BTreeMap::new();
-        for thread in walks.flat_map(|walk| &walk.threads) {
+        for (place, thread) in walks.flat_map(|walk| walk.threads.iter().enumerate()) {
+            // The first thread is there as long as its rank.
+            self.threads_ns = self.threads_ns.saturating_add(if place > 0 { thread.span_ns() } else { 0 });
             thread.visited().for_each(|(node, visit)| visits.entry(node).or_default().merge(visit));
             thread.segments.iter().for_each(|(ends, times)| segments.entry(*ends).or_default().merge(times));
         }
@@ -214,15 +226,26 @@ impl Role {
     }
 }
 
-fn ranks(recording: &Recording) -> impl IndexedParallelIterator<Item = u32> {
-    recording.header.ranks.par_iter().map(|rank| rank.rank)
+/// Does something for each rank, on all cores.
+fn each_rank<T: Send>(
+    recording: &Recording,
+    progress: &(impl Fn() + Sync),
+    task: impl Fn(u32) -> Result<T, Error> + Sync,
+) -> Result<Vec<T>, Error> {
+    let one = |rank: &Rank| {
+        let done = task(rank.rank);
+        progress();
+        done
+    };
+    recording.header.ranks.par_iter().map(one).collect()
 }
 
 /// Numbers the nodes of all ranks in the same way.
-fn number(walked: Vec<(RankWalk, Vec<Key>)>) -> (Vec<RankWalk>, Vec<Key>) {
-    let mut keys = Keys::default();
+fn number(walked: Vec<(RankWalk, Vec<LocalNode>)>, atlas: &Atlas) -> (Vec<RankWalk>, Vec<Key>) {
+    let mut keys = Numbers::default();
     let renumbered = walked.into_iter().map(|(mut walk, own)| {
-        walk.renumber(&own.into_iter().map(|key| keys.number(key)).collect::<Vec<_>>());
+        let number: Vec<usize> = own.iter().map(|local| keys.number(atlas.key(walk.rank, local))).collect();
+        walk.renumber(&number);
         walk
     });
     let walks = renumbered.collect();
@@ -246,9 +269,17 @@ fn program_order(walks: &mut [RankWalk], nodes: usize) -> (Vec<(usize, usize)>, 
     (control.steps.keys().map(|(from, to)| (number[*from], number[*to])).collect(), forest)
 }
 
-/// Leaves out loops that no rank ever went round: ranks that pass the same places in different order make them up.
+/// Leaves out loops that are none: those that no rank ever went round, since ranks that pass the same places in different order make them
+/// up; and a few repetitions of the first call of a loop, which a branch makes as well.
 fn keep_repeated(forest: &mut Forest, rounds: Vec<(u32, Vec<Rounds>)>) -> Vec<(u32, Vec<Rounds>)> {
-    let keep: Vec<bool> = (0..forest.loops.len()).map(|number| rounds.iter().any(|(_, rounds)| rounds[number].most > 1)).collect();
+    let is_one = |number: usize| {
+        let mut sum = Rounds::default();
+        rounds.iter().for_each(|(_, rounds)| sum.merge(&rounds[number]));
+        let one = &forest.loops[number];
+        let begins_like_its_parent = one.parent.is_some_and(|parent| forest.loops[parent].header == one.header);
+        sum.most > 1 && (!begins_like_its_parent || sum.mean() >= 2.0)
+    };
+    let keep: Vec<bool> = (0..forest.loops.len()).map(is_one).collect();
     forest.retain(&keep);
     let kept = |rounds: Vec<Rounds>| rounds.into_iter().zip(&keep).filter(|(_, keep)| **keep).map(|(rounds, _)| rounds).collect();
     rounds.into_iter().map(|(rank, rounds)| (rank, kept(rounds))).collect()
@@ -260,9 +291,9 @@ fn completions(walks: &[RankWalk]) -> Vec<Completion> {
     sums.into_iter().map(|((beginning, end), count)| Completion { beginning, end, count }).collect()
 }
 
-fn nodes(keys: &[Key], roles: &[Role]) -> Vec<Node> {
+fn nodes(spots: &[Spot], roles: &[Role]) -> Vec<Node> {
     let mut nodes: Vec<Node> =
-        keys.iter().map(|key| Node { operation: key.operation, site: key.site, outcome: Outcome::default() }).collect();
+        spots.iter().map(|spot| Node { operation: spot.operation, site: spot.site, outcome: Outcome::default() }).collect();
     roles.iter().flat_map(|role| &role.visits).for_each(|(node, visit)| nodes[*node].outcome.merge(visit.outcome));
     nodes
 }

@@ -88,7 +88,7 @@ impl Phases {
 
     /// The phases that make up the run: the outermost ones, or the parts of one that takes most of it.
     pub fn main(&self) -> Vec<usize> {
-        let run: u64 = self.parts(None).map(|phase| self.elapsed_ns(phase)).sum();
+        let run = self.parts(None).map(|phase| self.elapsed_ns(phase)).fold(0, u64::saturating_add);
         let mut main = Vec::new();
         let mut open: Vec<usize> = self.parts(None).collect();
         open.reverse();
@@ -110,7 +110,7 @@ impl Phases {
 
     /// Nanoseconds of all ranks together in a phase.
     pub fn elapsed_ns(&self, phase: usize) -> u64 {
-        self.ranks.iter().map(|(_, times)| times[phase].elapsed_ns).sum()
+        self.ranks.iter().map(|(_, times)| times[phase].elapsed_ns).fold(0, u64::saturating_add)
     }
 
     fn outwards(&self, phase: usize) -> impl Iterator<Item = usize> {
@@ -143,7 +143,7 @@ impl Phases {
                     if thread == 0 {
                         time.begin_ns = if time.calls > 0 { time.begin_ns.min(visit.first_ns) } else { visit.first_ns };
                         time.end_ns = if time.calls > 0 { time.end_ns.max(visit.last_ns) } else { visit.last_ns };
-                        time.elapsed_ns += visit.calls.total_ns;
+                        time.elapsed_ns = time.elapsed_ns.saturating_add(visit.calls.total_ns);
                     }
                     time.calls += visit.calls.count;
                 }
@@ -153,12 +153,12 @@ impl Phases {
             let owner = self.owner(*from, *to);
             for phase in self.outwards(owner) {
                 let (time, nodes) = (&mut times[phase], &self.list[phase].nodes);
-                time.elapsed_ns += segment.total_ns;
-                time.outside_ns += segment.total_ns;
+                time.elapsed_ns = time.elapsed_ns.saturating_add(segment.total_ns);
+                time.outside_ns = time.outside_ns.saturating_add(segment.total_ns);
                 let [begins, ends] = [from, to].map(|node| nodes.binary_search(node).is_err());
                 if segment.count == 1 {
-                    time.begin_ns -= if begins { segment.total_ns as i64 } else { 0 };
-                    time.end_ns += if ends { segment.total_ns as i64 } else { 0 };
+                    time.begin_ns = time.begin_ns.saturating_sub(if begins { segment.total_ns as i64 } else { 0 });
+                    time.end_ns = time.end_ns.saturating_add(if ends { segment.total_ns as i64 } else { 0 });
                 }
             }
         }
@@ -182,9 +182,10 @@ impl Material<'_> {
     /// Straight pieces that follow one another are one.
     fn pieces(&self, nodes: &[usize], cut: &BTreeSet<usize>) -> Vec<(Vec<usize>, Vec<usize>)> {
         let mut successors = vec![Vec::new(); self.nodes];
+        // The innermost of the loops that begin with a node is the one that an edge back to it goes round.
         let goes_round = |from: &usize, to: &usize| {
-            let cut = cut.iter().map(|number| &self.loops[*number]);
-            cut.filter(|one| one.header == *to).any(|one| one.nodes.binary_search(from).is_ok())
+            let innermost = self.loops.iter().rposition(|one| one.header == *to && one.nodes.binary_search(from).is_ok());
+            innermost.is_some_and(|number| cut.contains(&number))
         };
         for (from, to) in self.steps.iter().filter(|(from, to)| !goes_round(from, to)) {
             successors[*from].push(*to);
@@ -253,6 +254,15 @@ mod tests {
         let parts: Vec<_> = lists(&phases).split_off(2);
         assert_eq!(parts, [(Some(1), false, vec![1]), (Some(1), true, vec![2]), (Some(1), false, vec![3]), (Some(1), true, vec![4])]);
         assert_eq!(phases.around(4), [1, 5]);
+    }
+
+    #[test]
+    fn loops_with_one_header_are_parts_too() {
+        // ((0 1)* 2)*
+        let steps = [(0, 1), (1, 0), (1, 2), (2, 0)];
+        let loops = [one(0, None, &[0, 1, 2]), one(0, Some(0), &[0, 1])];
+        let phases = Phases::of(&Material { steps: &steps, ties: &[], loops: &loops, nodes: 3 });
+        assert_eq!(lists(&phases), [(None, true, vec![0, 1, 2]), (Some(0), true, vec![0, 1]), (Some(0), false, vec![2])]);
     }
 
     #[test]

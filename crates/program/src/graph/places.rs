@@ -1,9 +1,11 @@
 //! Call sites as places in the source: a compiler that unrolls a loop makes two addresses of one line, and to the program they are one.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 
 use sintonia_mpi::Operation;
 use sintonia_recording::header::{Frame, Header};
+use sintonia_recording::table::Call;
 
 /// Which call sites are the same place.
 #[derive(Debug, Default)]
@@ -34,30 +36,48 @@ fn lines(frames: &[Frame]) -> Vec<(Option<&str>, Option<&str>, Option<u32>)> {
     frames.iter().map(|frame| (frame.function.as_deref(), frame.file.as_deref(), frame.line)).collect()
 }
 
-/// A node of the program graph in short: an operation at a place.
+/// An operation at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Key {
+pub struct Spot {
     /// The MPI function.
     pub operation: Operation,
     /// The call site that stands for its place.
     pub site: u32,
 }
 
-/// Numbers for keys in the order in which they come.
-#[derive(Default)]
-pub struct Keys {
-    /// The keys by number.
-    pub list: Vec<Key>,
-    numbers: HashMap<Key, usize>,
+impl Places {
+    /// The spot of a call.
+    pub fn spot(&self, call: &Call) -> Spot {
+        Spot { operation: call.shape.operation, site: self.of_site(call.shape.site) }
+    }
 }
 
-impl Keys {
-    /// The number of a key; a new one if it has none yet.
-    pub fn number(&mut self, key: Key) -> usize {
-        *self.numbers.entry(key).or_insert_with(|| {
-            self.list.push(key);
+/// Numbers for things in the order in which they come.
+#[derive(Debug)]
+pub struct Numbers<T> {
+    /// The things by number.
+    pub list: Vec<T>,
+    numbers: HashMap<T, usize>,
+}
+
+impl<T> Default for Numbers<T> {
+    fn default() -> Self {
+        Numbers { list: Vec::new(), numbers: HashMap::new() }
+    }
+}
+
+impl<T: Copy + Eq + Hash> Numbers<T> {
+    /// The number of a thing; a new one if it has none yet.
+    pub fn number(&mut self, thing: T) -> usize {
+        *self.numbers.entry(thing).or_insert_with(|| {
+            self.list.push(thing);
             self.list.len() - 1
         })
+    }
+
+    /// The number of a thing, if it has one.
+    pub fn find(&self, thing: T) -> Option<usize> {
+        self.numbers.get(&thing).copied()
     }
 }
 

@@ -2,12 +2,11 @@
 
 use std::collections::HashMap;
 
-use sintonia_recording::raw::part;
-use sintonia_recording::table::Call;
 use sintonia_recording::{Error, Recording};
 
+use super::along::Atlas;
+use super::ground::is_continued;
 use super::loops::Forest;
-use super::places::{Key, Places};
 
 /// How often a loop was entered and went round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,42 +39,28 @@ impl Rounds {
     }
 }
 
-/// What is known of the program before the second look.
-pub struct Map<'a> {
-    /// Which call sites are the same place.
-    pub places: &'a Places,
-    /// The numbers of the nodes.
-    pub numbers: HashMap<Key, usize>,
-    /// For each node the loops around it.
-    pub around: Vec<Vec<usize>>,
+/// The loops around each node.
+pub struct Map {
+    /// For each node the loops around it, from the outermost to the innermost.
+    around: Vec<Vec<usize>>,
     /// The header of each loop.
-    pub headers: Vec<usize>,
+    headers: Vec<usize>,
 }
 
-impl<'a> Map<'a> {
-    /// The map of a program with these nodes and loops.
-    pub fn new(places: &'a Places, nodes: &[Key], forest: &Forest) -> Map<'a> {
-        Map {
-            places,
-            numbers: nodes.iter().zip(0..).map(|(key, number)| (*key, number)).collect(),
-            around: forest.around(),
-            headers: forest.loops.iter().map(|one| one.header).collect(),
-        }
-    }
-
-    fn node(&self, call: &Call) -> Option<usize> {
-        let key = Key { operation: call.shape.operation, site: self.places.of_site(call.shape.site) };
-        self.numbers.get(&key).copied()
+impl Map {
+    /// The map of a program with these loops.
+    pub fn new(forest: &Forest) -> Map {
+        Map { around: forest.around(), headers: forest.loops.iter().map(|one| one.header).collect() }
     }
 
     /// The rounds of each loop on one rank of a recording.
-    pub fn count(&self, recording: &Recording, rank: u32) -> Result<Vec<Rounds>, Error> {
+    pub fn count(&self, recording: &Recording, rank: u32, atlas: &Atlas) -> Result<Vec<Rounds>, Error> {
         let mut threads: HashMap<u16, Counter> = HashMap::new();
+        let mut along = atlas.along(rank);
         let mut calls = recording.calls(rank)?;
         while let Some(call) = calls.next_call() {
-            if call.shape.parts & part::CONTINUED == 0
-                && let Some(node) = self.node(&call)
-            {
+            let node = along.node(&call).filter(|_| !is_continued(&call));
+            if let Some(node) = node {
                 threads.entry(call.thread).or_insert_with(|| Counter::new(self.headers.len())).arrive(node, self);
             }
         }
@@ -103,13 +88,12 @@ impl Counter {
         let around = &map.around[node];
         let same = self.inside.iter().zip(around).take_while(|((inside, _), around)| inside == *around).count();
         self.leave(same);
-        self.inside.extend(around[same..].iter().map(|number| (*number, 0)));
-        // A node heads one loop at most, the innermost around it.
-        if let Some((number, rounds)) = self.inside.last_mut()
-            && map.headers[*number] == node
-        {
+        // Loops inside each other may begin with the same node: the innermost one that was not left goes round, those in it begin anew.
+        let heads = |number: usize| map.headers[number] == node;
+        if let Some((_, rounds)) = self.inside.iter_mut().rev().find(|(number, _)| heads(*number)) {
             *rounds += 1;
         }
+        self.inside.extend(around[same..].iter().map(|number| (*number, u64::from(heads(*number)))));
     }
 
     /// Leaves all loops but the outermost so many.
@@ -128,14 +112,23 @@ impl Counter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sintonia_recording::header::Header;
+
+    #[test]
+    fn loops_with_one_header_are_counted_apart() {
+        // ((0 1)* 2)*
+        let map = Map { around: vec![vec![0, 1], vec![0, 1], vec![0]], headers: vec![0, 0] };
+        let mut counter = Counter::new(2);
+        for node in [0, 1, 0, 1, 2, 0, 1, 0, 1, 0, 1, 2] {
+            counter.arrive(node, &map);
+        }
+        let outer = Rounds { entries: 1, total: 2, least: 2, most: 2 };
+        assert_eq!(counter.done(), [outer, Rounds { entries: 2, total: 5, least: 2, most: 3 }]);
+    }
 
     #[test]
     fn rounds_are_counted_per_entry() {
         // Loop 0 is nodes 1, 2 and 3 with header 1; loop 1 inside it is node 2.
-        let places = Places::of(&Header::default());
-        let around = vec![vec![], vec![0], vec![0, 1], vec![0], vec![]];
-        let map = Map { places: &places, numbers: HashMap::new(), around, headers: vec![1, 2] };
+        let map = Map { around: vec![vec![], vec![0], vec![0, 1], vec![0], vec![]], headers: vec![1, 2] };
         let mut counter = Counter::new(2);
         for node in [0, 1, 2, 2, 3, 1, 2, 3, 1, 3, 1, 2, 2, 2, 4, 1, 3] {
             counter.arrive(node, &map);

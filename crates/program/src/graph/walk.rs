@@ -11,7 +11,9 @@ use sintonia_recording::table::{Call, RequestId, Shape};
 use sintonia_recording::{Error, Recording};
 
 use super::Times;
-use super::places::{Key, Keys, Places};
+use super::context::Piece;
+use super::ground::{Ground, Position, is_continued};
+use super::places::Numbers;
 
 /// Programs that count their tags up would need memory for each of them; what matters is that small tags stay apart.
 const TAG_CLASSES: i32 = 64;
@@ -46,6 +48,8 @@ pub struct ThreadWalk {
     pub segments: HashMap<(usize, usize), Times>,
     /// The node of its last call, and when it was left.
     pub at: Option<(usize, i64)>,
+    /// How far it is.
+    pub here: Position,
 }
 
 /// The calls of one thread or role at one node.
@@ -157,41 +161,41 @@ impl Outcome {
     }
 }
 
+/// A node as its rank knows it: before it is known which parts of the program its pieces are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LocalNode {
+    /// The thread.
+    pub thread: u16,
+    /// The piece of its way.
+    pub piece: usize,
+    /// The spot, by number.
+    pub spot: usize,
+}
+
 /// Goes along with a rank.
 pub struct Walker<'a> {
-    places: &'a Places,
-    keys: Keys,
+    ground: &'a Ground,
+    nodes: Numbers<LocalNode>,
     follower: Follower,
     threads: HashMap<u16, ThreadWalk>,
-    /// Where the requests under way began.
-    begun: HashMap<RequestId, usize>,
-    sent: HashMap<(usize, Message), Stream>,
-    received: HashMap<(usize, Message), Stream>,
-    attended: HashMap<(Group, usize), Attendance>,
-    completed: HashMap<(usize, usize), u64>,
-    calls: u64,
+    exchanges: Exchanges,
 }
 
 impl<'a> Walker<'a> {
     /// Someone who has not gone a step yet.
-    pub fn new(places: &'a Places) -> Walker<'a> {
+    pub fn new(ground: &'a Ground) -> Walker<'a> {
         Walker {
-            places,
-            keys: Keys::default(),
+            ground,
+            nodes: Numbers::default(),
             follower: Follower::default(),
             threads: HashMap::new(),
-            begun: HashMap::new(),
-            sent: HashMap::new(),
-            received: HashMap::new(),
-            attended: HashMap::new(),
-            completed: HashMap::new(),
-            calls: 0,
+            exchanges: Exchanges::default(),
         }
     }
 
     /// The way of one rank of a recording, and the nodes it numbers.
-    pub fn walk(recording: &Recording, rank: u32, places: &'a Places) -> Result<(RankWalk, Vec<Key>), Error> {
-        let mut walker = Walker::new(places);
+    pub fn walk(recording: &Recording, rank: u32, ground: &'a Ground) -> Result<(RankWalk, Vec<LocalNode>), Error> {
+        let mut walker = Walker::new(ground);
         let mut calls = recording.calls(rank)?;
         while let Some(call) = calls.next_call() {
             walker.step(&call);
@@ -202,11 +206,11 @@ impl<'a> Walker<'a> {
     /// The next call of the rank.
     pub fn step(&mut self, call: &Call) {
         let thread = self.threads.entry(call.thread).or_insert_with(|| ThreadWalk { thread: call.thread, ..ThreadWalk::default() });
-        // A record that carries on with the requests of the call before it is no call of its own.
         let node = match thread.at {
-            Some((before, _)) if call.shape.parts & part::CONTINUED != 0 => before,
+            Some((before, _)) if is_continued(call) => before,
             _ => {
-                let node = self.keys.number(Key { operation: call.shape.operation, site: self.places.of_site(call.shape.site) });
+                let Some(spot) = self.ground.spot(call) else { return };
+                let node = self.nodes.number(thread.local_node(spot, self.ground));
                 thread.arrive(node, call);
                 node
             }
@@ -214,40 +218,87 @@ impl<'a> Walker<'a> {
         let visit = &mut thread.visits[node];
         for deed in self.follower.follow(call) {
             visit.outcome.merge(Outcome::of(deed));
-            match *deed {
-                Deed::Send { message, request, .. } => {
-                    request.map(|request| self.begun.insert(request, node));
-                    count(&mut self.sent, node, message, self.calls);
-                }
-                Deed::Post { request } => _ = self.begun.insert(request, node),
-                Deed::Receive { message, request, since } => {
-                    count(&mut self.received, node, message, since);
-                    request.map(|request| complete(&mut self.begun, &mut self.completed, request, node));
-                }
-                Deed::Sent { request, .. } | Deed::Joined { request, .. } | Deed::Cancel { request } => {
-                    complete(&mut self.begun, &mut self.completed, request, node);
-                }
-                Deed::Join { meeting, request, .. } => {
-                    request.map(|request| self.begun.insert(request, node));
-                    let new = Attendance { group: meeting.group, node, first: meeting.number, last: meeting.number };
-                    self.attended.entry((meeting.group, node)).or_insert(new).last = meeting.number;
-                }
-            }
+            self.exchanges.note(deed, node);
         }
-        self.calls += 1;
+        self.exchanges.calls += 1;
     }
 
     /// All of it, in an order that does not depend on chance; and the nodes it numbers.
-    pub fn done(self, rank: u32) -> (RankWalk, Vec<Key>) {
+    pub fn done(self, rank: u32) -> (RankWalk, Vec<LocalNode>) {
+        let Exchanges { sent, received, attended, completed, .. } = self.exchanges;
         let mut threads: Vec<ThreadWalk> = self.threads.into_values().collect();
         threads.sort_by_key(|thread| thread.thread);
-        let (sent, received) = (self.sent.into_values().collect(), self.received.into_values().collect());
-        let attended = self.attended.into_values().collect();
-        (RankWalk { rank, threads, sent, received, attended, completed: self.completed }, self.keys.list)
+        let (sent, received) = (sent.into_values().collect(), received.into_values().collect());
+        (RankWalk { rank, threads, sent, received, attended: attended.into_values().collect(), completed }, self.nodes.list)
+    }
+}
+
+/// What a rank exchanged with others, by node.
+#[derive(Default)]
+struct Exchanges {
+    /// How many calls lie behind.
+    calls: u64,
+    /// Where the requests under way began.
+    begun: HashMap<RequestId, usize>,
+    sent: HashMap<(usize, Message), Stream>,
+    received: HashMap<(usize, Message), Stream>,
+    attended: HashMap<(Group, usize), Attendance>,
+    completed: HashMap<(usize, usize), u64>,
+}
+
+impl Exchanges {
+    fn note(&mut self, deed: &Deed, node: usize) {
+        match *deed {
+            Deed::Send { message, request, .. } => {
+                count(&mut self.sent, node, message, self.calls);
+                self.begin(request, node);
+            }
+            Deed::Post { request } => self.begin(Some(request), node),
+            Deed::Receive { message, request, since } => {
+                count(&mut self.received, node, message, since);
+                self.complete(request, node);
+            }
+            Deed::Sent { request, .. } | Deed::Joined { request, .. } | Deed::Cancel { request } => self.complete(Some(request), node),
+            Deed::Join { meeting, request, .. } => {
+                let new = Attendance { group: meeting.group, node, first: meeting.number, last: meeting.number };
+                self.attended.entry((meeting.group, node)).or_insert(new).last = meeting.number;
+                self.begin(request, node);
+            }
+        }
+    }
+
+    fn begin(&mut self, request: Option<RequestId>, node: usize) {
+        if let Some(request) = request {
+            self.begun.insert(request, node);
+        }
+    }
+
+    fn complete(&mut self, request: Option<RequestId>, node: usize) {
+        if let Some(beginning) = request.and_then(|request| self.begun.remove(&request)) {
+            *self.completed.entry((beginning, node)).or_default() += 1;
+        }
     }
 }
 
 impl ThreadWalk {
+    /// The node of a call at this spot.
+    fn local_node(&mut self, spot: usize, ground: &Ground) -> LocalNode {
+        self.here.advance(spot, ground);
+        LocalNode { thread: self.thread, piece: self.here.piece, spot }
+    }
+
+    /// The pieces of its way, given the nodes as its rank knows them.
+    pub fn pieces(&self, nodes: &[LocalNode]) -> Vec<Piece> {
+        let mut pieces = vec![Piece::default(); self.here.piece + 1];
+        for (node, visit) in self.visited() {
+            pieces[nodes[node].piece].spots.insert(nodes[node].spot, visit.calls.count);
+        }
+        for (from, to) in self.segments.keys().map(|(from, to)| (nodes[*from], nodes[*to])).filter(|(from, to)| from.piece == to.piece) {
+            pieces[from.piece].steps.insert((from.spot, to.spot));
+        }
+        pieces
+    }
+
     /// The next call, at this node.
     fn arrive(&mut self, node: usize, call: &Call) {
         match self.at {
@@ -270,33 +321,50 @@ impl ThreadWalk {
         visit.received = visit.received.saturating_add(call.shape.bytes_received());
     }
 
+    /// Nanoseconds from its first call to its last.
+    pub fn span_ns(&self) -> u64 {
+        let first = self.visited().map(|(_, visit)| visit.first_ns).min();
+        let last = self.visited().map(|(_, visit)| visit.last_ns).max();
+        first.zip(last).map_or(0, |(first, last)| span(first, last))
+    }
+
     /// The nodes it came by, and what it did there.
     pub fn visited(&self) -> impl Iterator<Item = (usize, &Visit)> {
         self.visits.iter().enumerate().filter(|(_, visit)| visit.calls.count > 0)
     }
 
-    /// Gives the nodes other numbers.
+    /// Gives the nodes other numbers; several may become one.
     pub fn renumber(&mut self, number: &[usize]) {
         self.first = number[self.first];
         let size = self.visited().map(|(node, _)| number[node] + 1).max().unwrap_or(0);
         let mut visits = vec![Visit::default(); size];
-        for (node, visit) in std::mem::take(&mut self.visits).into_iter().enumerate().filter(|(_, visit)| visit.calls.count > 0) {
-            visits[number[node]] = visit;
-        }
+        self.visited().for_each(|(node, visit)| visits[number[node]].merge(visit));
         self.visits = visits;
-        self.segments =
-            std::mem::take(&mut self.segments).into_iter().map(|((from, to), times)| ((number[from], number[to]), times)).collect();
+        let mut segments: HashMap<(usize, usize), Times> = HashMap::new();
+        for ((from, to), times) in &self.segments {
+            segments.entry((number[*from], number[*to])).or_default().merge(times);
+        }
+        self.segments = segments;
     }
 }
 
 impl RankWalk {
-    /// Gives the nodes other numbers.
+    /// Gives the nodes other numbers; several may become one.
     pub fn renumber(&mut self, number: &[usize]) {
         self.threads.iter_mut().for_each(|thread| thread.renumber(number));
         self.sent.iter_mut().chain(&mut self.received).for_each(|stream| stream.node = number[stream.node]);
-        self.attended.iter_mut().for_each(|attendance| attendance.node = number[attendance.node]);
-        self.completed =
-            std::mem::take(&mut self.completed).into_iter().map(|((from, to), count)| ((number[from], number[to]), count)).collect();
+        let mut attended: HashMap<(Group, usize), Attendance> = HashMap::new();
+        for one in std::mem::take(&mut self.attended) {
+            let node = number[one.node];
+            let sum = attended.entry((one.group, node)).or_insert(Attendance { node, ..one });
+            (sum.first, sum.last) = (sum.first.min(one.first), sum.last.max(one.last));
+        }
+        self.attended = attended.into_values().collect();
+        let mut completed: HashMap<(usize, usize), u64> = HashMap::new();
+        for ((from, to), count) in &self.completed {
+            *completed.entry((number[*from], number[*to])).or_default() += count;
+        }
+        self.completed = completed;
     }
 }
 
@@ -311,13 +379,6 @@ fn count(streams: &mut HashMap<(usize, Message), Stream>, node: usize, message: 
     stream.bytes = stream.bytes.saturating_add(if message.bytes == raw::UNKNOWN_BYTES { 0 } else { message.bytes });
 }
 
-/// Whatever the request is for ends at this node.
-fn complete(begun: &mut HashMap<RequestId, usize>, completed: &mut HashMap<(usize, usize), u64>, request: RequestId, node: usize) {
-    if let Some(beginning) = begun.remove(&request) {
-        *completed.entry((beginning, node)).or_default() += 1;
-    }
-}
-
 fn partner_is_nobody(shape: &Shape) -> bool {
     match shape.operation.role() {
         Does::Send | Does::Receive => shape.peer == raw::PROC_NULL,
@@ -329,4 +390,67 @@ fn partner_is_nobody(shape: &Shape) -> bool {
 /// Nanoseconds between two moments; none where calls lie inside each other.
 fn span(from: i64, to: i64) -> u64 {
     u64::try_from(to.saturating_sub(from)).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ground::Steps;
+    use super::super::places::Places;
+    use super::*;
+    use crate::sample::{Sample, completed, shape, table};
+    use sintonia_recording::header::Header;
+    use sintonia_recording::raw::RequestRef;
+    use sintonia_recording::table::CallTable;
+
+    /// The way through the calls of a table, each at the call site of its operation.
+    fn walk(calls: Vec<Sample>) -> (RankWalk, Vec<LocalNode>) {
+        let mut table: CallTable = table(0, calls);
+        table.shapes.iter_mut().for_each(|shape| shape.site = u32::from(shape.operation.0));
+        let ground = Ground::of(&Header::default(), vec![Steps::of_calls(table.calls(), &Places::default())]);
+        let mut walker = Walker::new(&ground);
+        table.calls().for_each(|call| walker.step(&call));
+        walker.done(3)
+    }
+
+    #[test]
+    fn what_lies_between_two_calls_is_a_segment() {
+        let (walk, nodes) =
+            walk(vec![shape("MPI_Init"), shape("MPI_Barrier"), shape("MPI_Barrier"), shape("MPI_Barrier"), shape("MPI_Finalize")]);
+        let thread = &walk.threads[0];
+        assert_eq!(thread.visited().map(|(_, visit)| visit.calls.count).collect::<Vec<_>>(), [1, 3, 1]);
+        let mut counts: Vec<_> = thread.segments.iter().map(|(ends, times)| (*ends, times.count)).collect();
+        counts.sort_unstable();
+        assert_eq!(counts, [((0, 1), 1), ((1, 1), 2), ((1, 2), 1)]);
+        assert_eq!(nodes.len(), 3);
+    }
+
+    #[test]
+    fn a_receive_is_counted_where_it_completes_and_remembers_where_it_began() {
+        let (walk, _) = walk(vec![
+            shape("MPI_Irecv").on(0).peer(1).mark(part::REQUEST),
+            shape("MPI_Waitall").requests(vec![completed(RequestRef::Ago(0), 1, 64)]),
+            shape("MPI_Send").on(0).peer(2).sent(5),
+        ]);
+        let streams = |streams: &[Stream]| streams.iter().map(|s| (s.peer, s.node, s.messages, s.bytes)).collect::<Vec<_>>();
+        assert_eq!((streams(&walk.received), streams(&walk.sent)), (vec![(1, 1, 1, 64)], vec![(2, 2, 1, 5)]));
+        assert_eq!(walk.completed, HashMap::from([((0, 1), 1)]));
+        assert_eq!(walk.threads[0].visits[1].outcome, Outcome { receives: true, completes: true, ..Outcome::default() });
+    }
+
+    #[test]
+    fn tags_that_count_on_need_no_more_memory() {
+        let mut streams = HashMap::new();
+        for tag in 0..1000 {
+            count(&mut streams, 7, Message { peer: 1, communicator: 0, tag, bytes: 3 }, tag as u64);
+        }
+        let (messages, bytes) = streams.values().fold((0, 0), |sum, stream| (sum.0 + stream.messages, sum.1 + stream.bytes));
+        assert_eq!((streams.len(), messages, bytes), (TAG_CLASSES as usize, 1000, 3000));
+    }
+
+    #[test]
+    fn partners_that_are_nobody_are_counted() {
+        let (walk, _) =
+            walk(vec![shape("MPI_Sendrecv").on(0).peer(1).source(raw::PROC_NULL), shape("MPI_Sendrecv").on(0).peer(1).source(2)]);
+        assert_eq!(walk.threads[0].visits[0].nobody, 1);
+    }
 }

@@ -9,6 +9,7 @@ use sintonia_recording::Recording;
 use sintonia_recording::deed::{Group, Purpose, communicator};
 use sintonia_recording::raw;
 
+use super::neighbourhoods::{Neighbourhood, is_among_neighbours};
 use super::scan::Join;
 use super::{At, Before, Line, NOWHERE};
 use crate::company::{Company, Share};
@@ -61,14 +62,14 @@ pub fn assemble(
     joins: Vec<HashMap<Group, Vec<Join>>>,
 ) -> Vec<Meeting> {
     let mut meetings: Vec<Meeting> = Vec::new();
-    let mut scans: Vec<Scanned> = Vec::new();
+    let mut partial: Vec<Partial> = Vec::new();
     let mut groups: BTreeMap<Group, Vec<(usize, Vec<Join>)>> = BTreeMap::new();
     for (rank, joins) in joins.into_iter().enumerate() {
         joins.into_iter().for_each(|(group, joins)| groups.entry(group).or_default().push((rank, joins)));
     }
     for (group, members) in groups {
         let first = meetings.len();
-        let scan_places = Places::of(recording, group);
+        let places_in_group = Places::of(recording, group);
         for (rank, joins) in members {
             for (number, join) in joins.iter().enumerate() {
                 let place = places[rank].start as usize + join.line as usize;
@@ -78,10 +79,12 @@ pub fn assemble(
                     None => meetings.push(part),
                 }
                 lines[place].joined[join.place as usize].meeting = (first + number) as u32;
-                if is_scan(join.purpose) {
+                let neighbours = is_among_neighbours(join.purpose);
+                if neighbours || is_scan(join.purpose) {
                     let (at, enter) = part.last;
-                    let order = scan_places.order(at.rank);
-                    scans.push(Scanned { at, order, enter, group: Key::new(group, number as u64), place: join.place, padding: 0 });
+                    let order = places_in_group.order(at.rank);
+                    let (group, place) = (Key::new(group, number as u64), join.place);
+                    partial.push(Partial { group, enter, leave: part.first_leave, at, order, place, neighbours: neighbours.into() });
                 }
             }
         }
@@ -89,15 +92,26 @@ pub fn assemble(
     if company.size() > 1 {
         complete(company, &mut meetings);
     }
-    for scanned in order_scans(company, share, scans) {
-        let rank = (scanned.at.rank - share.own().start) as usize;
+    for needs in order(recording, company, share, partial) {
+        let rank = (needs.at.rank - share.own().start) as usize;
         let own = places[rank].start as usize..places[rank].end as usize;
-        if let Some(line) = lines[own].iter_mut().find(|line| u32::from(line.calls.thread) == scanned.at.thread) {
-            let last = (scanned.last, scanned.last_enter);
-            line.joined[scanned.place as usize].before = Some(Before { members: scanned.members, last });
+        if let Some(line) = lines[own].iter_mut().find(|line| u32::from(line.calls.thread) == needs.at.thread) {
+            let last = (needs.last, needs.last_enter);
+            line.joined[needs.place as usize].before = Some(Before { members: needs.members, last });
         }
     }
     meetings
+}
+
+/// The neighbourhoods in which some meetings took place.
+pub fn neighbourhoods(recording: &Recording, meetings: &[Meeting]) -> HashMap<u32, Neighbourhood> {
+    let mut found = HashMap::new();
+    for meeting in meetings.iter().filter(|meeting| is_among_neighbours(meeting.purpose)) {
+        if let Some(number) = communicator(&recording.header, meeting.group) {
+            found.entry(number).or_insert_with(|| Neighbourhood::of(recording, number));
+        }
+    }
+    found
 }
 
 /// What one call knows of its meeting.
@@ -221,24 +235,27 @@ fn complete(company: &dyn Company, meetings: &mut [Meeting]) {
     }
 }
 
-/// A part in a scan, which waits for those before it only.
+/// A part in a meeting that needs some of the others only.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
-struct Scanned {
+struct Partial {
     group: Key,
     enter: i64,
+    /// When it was complete.
+    leave: i64,
     at: At,
     /// Its place in the group.
     order: u32,
     /// Its place among what its line joined.
     place: u32,
-    padding: u32,
+    /// Whether it needs its neighbours; in a scan it needs those before it.
+    neighbours: u32,
 }
 
-/// Those before a part in a scan.
+/// Those whom such a part needs.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
-struct Ordered {
+struct Needs {
     last_enter: i64,
     last: At,
     at: At,
@@ -246,21 +263,44 @@ struct Ordered {
     members: u32,
 }
 
-/// Finds those before each part in a scan.
-fn order_scans(company: &dyn Company, share: &Share, scans: Vec<Scanned>) -> Vec<Ordered> {
-    let mut parcels: Vec<Vec<Scanned>> = vec![Vec::new(); company.size()];
-    scans.into_iter().for_each(|scanned| parcels[scanned.group.home(company)].push(scanned));
-    let mut all: Vec<Scanned> = company.swap(parcels).into_iter().flatten().collect();
-    all.sort_unstable_by_key(|scanned| (scanned.group, scanned.order, scanned.at));
+/// Finds those whom each part needs.
+fn order(recording: &Recording, company: &dyn Company, share: &Share, partial: Vec<Partial>) -> Vec<Needs> {
+    let mut parcels: Vec<Vec<Partial>> = vec![Vec::new(); company.size()];
+    partial.into_iter().for_each(|part| parcels[part.group.home(company)].push(part));
+    let mut all: Vec<Partial> = company.swap(parcels).into_iter().flatten().collect();
+    all.sort_unstable_by_key(|part| (part.group, part.order, part.at));
+    let mut neighbourhoods = HashMap::new();
     let mut found = Vec::new();
     for meeting in all.chunk_by(|a, b| a.group == b.group) {
-        let mut last = (i64::MIN, At::NOWHERE);
-        for (members, part) in meeting.iter().enumerate() {
-            if members > 0 {
-                found.push(Ordered { last_enter: last.0, last: last.1, at: part.at, place: part.place, members: members as u32 });
-            }
-            last = last.max((part.enter, part.at));
+        if meeting[0].neighbours != 0 {
+            let number = meeting[0].group.id;
+            let neighbourhood = neighbourhoods.entry(number).or_insert_with(|| Neighbourhood::of(recording, number));
+            found.extend(meeting.iter().filter_map(|part| needs_neighbours(neighbourhood, meeting, part)));
+        } else {
+            found.extend(needs_those_before(meeting));
         }
     }
-    company.swap(share.sorted(found, |ordered| ordered.at.rank)).into_iter().flatten().collect()
+    company.swap(share.sorted(found, |needs| needs.at.rank)).into_iter().flatten().collect()
+}
+
+/// Those before each part of a scan, which is in order.
+fn needs_those_before(meeting: &[Partial]) -> Vec<Needs> {
+    let mut found = Vec::new();
+    let mut last = (i64::MIN, At::NOWHERE);
+    for (members, part) in meeting.iter().enumerate() {
+        if members > 0 {
+            found.push(Needs { last_enter: last.0, last: last.1, at: part.at, place: part.place, members: members as u32 });
+        }
+        last = last.max((part.enter, part.at));
+    }
+    found
+}
+
+/// The neighbours of a part. One that came after the part was complete had nothing to send.
+fn needs_neighbours(neighbourhood: &Neighbourhood, meeting: &[Partial], part: &Partial) -> Option<Needs> {
+    let came = |source: &u32| meeting.binary_search_by_key(source, |other| other.order).ok().map(|place| &meeting[place]);
+    let sources = neighbourhood.sources(part.at.rank).iter().filter_map(came).filter(|source| source.enter <= part.leave);
+    let members = sources.clone().count() as u32;
+    let last = sources.max_by_key(|source| (source.enter, source.at))?;
+    Some(Needs { last_enter: last.enter, last: last.at, at: part.at, place: part.place, members })
 }

@@ -1,15 +1,18 @@
 //! What happened in a run, and why in that order: the calls of every thread, and which calls of others each of them depended on.
 //!
 //! A recording holds what each process did by itself. Here sends and receives find each other ([`messages`]), and so do the members of
-//! collective operations ([`meetings`]); times of different hosts that contradict each other are put right ([`repair`]). Everything that
-//! asks why a rank waited reads a [`History`].
+//! collective operations ([`meetings`]) and the epochs of one-sided communication ([`epochs`]); times of different hosts that contradict
+//! each other are put right ([`repair`]). Everything that asks why a rank waited reads a [`History`].
 
+mod epochs;
 mod meetings;
 mod messages;
+mod neighbourhoods;
 mod repair;
 mod scan;
 mod walk;
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use rayon::prelude::*;
@@ -17,7 +20,10 @@ use sintonia_recording::table::CallTable;
 use sintonia_recording::{Error, Recording};
 
 use crate::company::{Company, Share};
+pub use epochs::{Access, Exposure, Hold};
 pub use meetings::Meeting;
+use neighbourhoods::Neighbourhood;
+pub use neighbourhoods::is_among_neighbours;
 pub use repair::Repair;
 pub use walk::{Walk, walk};
 
@@ -93,11 +99,11 @@ pub struct Joined {
     pub done: u32,
     /// The meeting, by place in [`History::meetings`].
     pub meeting: u32,
-    /// In a scan: those before this one in the group.
+    /// In a scan: those before this one in the group. In a neighbourhood: those that send to it.
     pub before: Option<Before>,
 }
 
-/// Those before a member of a group.
+/// Those whom a member of a group needs, where it is not all of them: those before it, or its neighbours.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Before {
     /// How many there are.
@@ -119,6 +125,14 @@ pub struct Line {
     pub sent: Vec<Sent>,
     /// The operations of groups that they took part in, in order.
     pub joined: Vec<Joined>,
+    /// The windows that they accessed between `MPI_Win_start` and `MPI_Win_complete`, in order.
+    pub accesses: Vec<Access>,
+    /// The openings of their own windows with `MPI_Win_post`, in order.
+    pub exposures: Vec<Exposure>,
+    /// The locks that they held.
+    pub holds: Vec<Hold>,
+    /// The calls that ended epochs, and the calls of others that those depended on.
+    partners: Vec<(u32, At)>,
 }
 
 impl Line {
@@ -135,6 +149,13 @@ impl Line {
     /// A call of it.
     pub fn at(&self, row: u32) -> At {
         At { rank: self.rank, thread: self.calls.thread.into(), row }
+    }
+
+    /// The calls of others that an epoch depended on which this call ended: the opening of a window that was accessed, the end of an
+    /// access to the own window, the giving back of a lock.
+    pub fn partners(&self, row: u32) -> impl Iterator<Item = At> {
+        let first = self.partners.partition_point(|(end, _)| *end < row);
+        self.partners[first..].iter().take_while(move |(end, _)| *end == row).map(|(_, at)| *at)
     }
 
     /// When the computation before a call began: when the call before it was left, or with the call itself if it is the first.
@@ -167,6 +188,8 @@ pub struct History {
     pub repair: Repair,
     /// The lines of each of its ranks.
     places: Vec<Range<u32>>,
+    /// Who needs whom, by communicator.
+    neighbourhoods: HashMap<u32, Neighbourhood>,
 }
 
 impl History {
@@ -191,10 +214,10 @@ impl History {
     }
 
     fn of(recording: &Recording, company: &dyn Company, share: Share, tables: Vec<(u32, Vec<CallTable>)>) -> History {
-        let scanned: Vec<scan::Scan> = tables.into_par_iter().map(|(rank, tables)| scan::scan(rank, tables)).collect();
+        let scanned: Vec<scan::Scan> = tables.into_par_iter().map(|(rank, tables)| scan::scan(recording, rank, tables)).collect();
         let mut lines = Vec::new();
         let mut places = Vec::new();
-        let (mut letters, mut receipts, mut joins) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut letters, mut receipts, mut joins, mut epochs) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for scan in scanned {
             let first = lines.len() as u32;
             lines.extend(scan.lines);
@@ -202,10 +225,14 @@ impl History {
             letters.push(scan.letters);
             receipts.push(scan.receipts);
             joins.push(scan.joins);
+            epochs.push(scan.epochs);
         }
         let meetings = meetings::assemble(recording, company, &share, &mut lines, &places, joins);
-        let mut history = History { share, lines, meetings, unmatched: Unmatched::default(), repair: Repair::default(), places };
+        let (unmatched, repair) = (Unmatched::default(), Repair::default());
+        let neighbourhoods = meetings::neighbourhoods(recording, &meetings);
+        let mut history = History { share, lines, meetings, unmatched, repair, places, neighbourhoods };
         messages::join(&mut history, company, letters, receipts);
+        epochs::join(&mut history, company, epochs);
         history.repair = repair::violations(&history, company);
         history
     }

@@ -6,7 +6,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::walk::{Need, Walk, need, walk};
+use super::walk::{Need, Walk, needs, walk};
 use super::{At, History, NOWHERE};
 use crate::company::Company;
 
@@ -16,7 +16,7 @@ const FADES_IN: i64 = 100;
 /// What was wrong with times, and how much they were changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Repair {
-    /// Receives before their sends, and collective operations left before their last member came.
+    /// Receives before their sends, barriers left before their last member came, and windows closed before the last access.
     pub violations: u64,
     /// The most nanoseconds by which one of them was too early: the size of the repair.
     pub largest_ns: i64,
@@ -37,7 +37,7 @@ pub fn violations(history: &History, company: &dyn Company) -> Repair {
         received.for_each(|received| check(leave(received.row), received.send_enter));
         for joined in line.joined.iter().filter(|joined| joined.done != NOWHERE) {
             let meeting = &history.meetings[joined.meeting as usize];
-            let needed = match need(meeting.purpose, meeting.root.0 == line.at(joined.row)) {
+            let needed = match needs(line, joined, meeting) {
                 Need::All => Some(meeting.last),
                 Need::Root => Some(meeting.root),
                 Need::Before => joined.before.map(|before| before.last),
@@ -47,6 +47,8 @@ pub fn violations(history: &History, company: &dyn Company) -> Repair {
                 check(leave(joined.done), enter);
             }
         }
+        let ended = line.exposures.iter().filter(|exposure| exposure.wait != NOWHERE && exposure.complete != At::NOWHERE);
+        ended.for_each(|exposure| check(leave(exposure.wait), exposure.complete_enter));
     }
     let all = company.swap(vec![vec![found]; company.size()]);
     let add = |sum: Repair, more: Counted| Repair {

@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 
 use sintonia_mpi::Role;
+use sintonia_recording::Recording;
 use sintonia_recording::deed::{Deed, Follower, Group, Message, Purpose};
 use sintonia_recording::raw::part;
 use sintonia_recording::table::{Call, CallTable, RequestId, Shape};
 
+use super::epochs::{Epochs, Here};
 use super::{At, Joined, Line, NOWHERE, Received, Sent};
 
 /// What a process did to others, before the others are asked.
@@ -19,6 +21,8 @@ pub struct Scan {
     pub receipts: Vec<Receipt>,
     /// The meetings it joined, by group and in order.
     pub joins: HashMap<Group, Vec<Join>>,
+    /// Its epochs of one-sided communication.
+    pub epochs: Epochs,
 }
 
 /// A message on its way to the receiver.
@@ -73,7 +77,7 @@ pub struct Join {
 }
 
 /// Goes through the tables of one process.
-pub fn scan(rank: u32, tables: Vec<CallTable>) -> Scan {
+pub fn scan(recording: &Recording, rank: u32, tables: Vec<CallTable>) -> Scan {
     let mut scanner = Scanner { rank, order: order(&tables), ..Scanner::default() };
     scanner.lines = tables
         .iter()
@@ -88,6 +92,9 @@ pub fn scan(rank: u32, tables: Vec<CallTable>) -> Scan {
         match next.shape.operation.role() {
             Role::Probe | Role::MatchedProbe => scanner.probe(line, row as u32, next.shape),
             Role::PartitionReady => next.listed().for_each(|(request, _)| scanner.ready(line, row as u32, next.enter, request)),
+            Role::WindowSync | Role::Put | Role::Get | Role::Exchange => {
+                scanner.epochs.note(recording, &mut scanner.lines, Here { line, row: row as u32 }, &next);
+            }
             _ => {}
         }
         for deed in follower.follow(&next) {
@@ -102,7 +109,8 @@ pub fn scan(rank: u32, tables: Vec<CallTable>) -> Scan {
     if scanner.partitioned {
         scanner.order_by_row();
     }
-    Scan { lines: scanner.lines, letters: scanner.letters, receipts: scanner.receipts, joins: scanner.joins }
+    let Scanner { lines, letters, receipts, joins, epochs, .. } = scanner;
+    Scan { lines, letters, receipts, joins, epochs }
 }
 
 /// Lines and rows in the order in which the calls ended; nothing where there is one thread, whose calls are in order.
@@ -133,6 +141,7 @@ struct Scanner {
     letters: Vec<Letter>,
     receipts: Vec<Receipt>,
     joins: HashMap<Group, Vec<Join>>,
+    epochs: Epochs,
     /// Requests under way.
     open: HashMap<RequestId, Open>,
     /// Whether anything was sent in partitions.

@@ -1,19 +1,22 @@
 //! Goes along all lines at once in the order of cause and effect.
 //!
-//! A receive comes after its send, and the end of a collective operation after everyone whose data it needs has come. A [`Walk`] gives
-//! every call a moment on entering and is told, before it leaves, the latest moment of the calls it needed. What an ideal network would
-//! make of a run, and what right clocks would have shown, are two such walks.
+//! A receive comes after its send, the end of a collective operation after everyone whose data it needs has come, the end of an access to
+//! a window after its opening, and the closing of a window after the last access. (Locks are had in any order.) A [`Walk`] gives every
+//! call a moment on entering and is told, before it leaves, the latest moment of the calls it needed. What an ideal network would make of
+//! a run, and what right clocks would have shown, are two such walks.
 //!
 //! A line goes on until it needs something that has not come yet; then whoever brings it wakes the line up. Where several processes walk
 //! together, they do so until all their lines stand still, and tell each other what they have.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 
 use bytemuck::{Pod, Zeroable};
 use sintonia_mpi::Pattern;
-use sintonia_recording::deed::Purpose;
+use sintonia_recording::deed::{Group, Purpose};
 
-use super::{At, History, Line, Meeting, NOWHERE};
+use super::neighbourhoods::{Neighbourhood, is_among_neighbours};
+use super::{Access, At, History, Joined, Line, Meeting, NOWHERE};
 use crate::company::Company;
 
 /// What is asked of a call on the way.
@@ -56,14 +59,29 @@ pub(crate) enum Need {
     All,
     /// The root.
     Root,
-    /// Those before it in the group.
+    /// Those before it in the group, or its neighbours.
     Before,
     /// Nobody.
     Nobody,
 }
 
-/// What a member of a meeting needs.
-pub(crate) fn need(purpose: Purpose, is_root: bool) -> Need {
+/// What a call needs of the meeting it completes. One that was left before the others came did not need them: there was no data to wait
+/// for, or the library does not wait there. Only a barrier waits for certain; left too early, it shows that clocks disagree.
+pub(crate) fn needs(line: &Line, joined: &Joined, meeting: &Meeting) -> Need {
+    let need = need(meeting.purpose, meeting.root.0 == line.at(joined.row));
+    let came = match need {
+        Need::All => Some(meeting.last.1),
+        Need::Root => Some(meeting.root.1),
+        Need::Before => joined.before.map(|before| before.last.1),
+        Need::Nobody => None,
+    };
+    let left = line.calls.leave.get(joined.done as usize);
+    let left_before = came.zip(left).is_some_and(|(came, left)| *left < came);
+    if left_before && meeting.purpose != Purpose::Collective(Pattern::Barrier) { Need::Nobody } else { need }
+}
+
+/// What a member of a meeting needs, as MPI defines the operation.
+fn need(purpose: Purpose, is_root: bool) -> Need {
     use Pattern::*;
     match purpose {
         Purpose::Collective(Broadcast | Scatter | Scatterv) => {
@@ -81,10 +99,7 @@ pub(crate) fn need(purpose: Purpose, is_root: bool) -> Need {
             }
         }
         Purpose::Collective(Scan | Exscan) => Need::Before,
-        // Whom a neighbourhood is made of is not recorded.
-        Purpose::Collective(NeighborAllgather | NeighborAllgatherv | NeighborAlltoall | NeighborAlltoallv | NeighborAlltoallw) => {
-            Need::Nobody
-        }
+        purpose if is_among_neighbours(purpose) => Need::Before,
         Purpose::Collective(_) | Purpose::Communicator | Purpose::WindowCreate | Purpose::WindowFree | Purpose::Fence | Purpose::File => {
             Need::All
         }
@@ -111,12 +126,13 @@ struct Progress {
     received: usize,
     sent: usize,
     joined: usize,
-    /// What is completed by later calls: operations of groups and synchronous sends, by the completing call.
+    /// What is completed by later calls: operations of groups, synchronous sends and epochs, by the completing call.
     completed: Vec<(u32, Completion)>,
     next_completed: usize,
-    /// Receives of synchronous messages by the call that began them.
-    posts: Vec<(u32, At)>,
-    next_post: usize,
+    /// Calls that others need to be entered, and the others: beginnings of receives of synchronous messages, openings of windows and
+    /// ends of accesses.
+    awaited: Vec<(u32, At)>,
+    next_awaited: usize,
     /// When each message was sent.
     values: Vec<i64>,
     /// Lines that need a message sent by this row.
@@ -127,6 +143,8 @@ struct Progress {
 enum Completion {
     Joined(u32),
     Sent(u32),
+    Accessed(u32),
+    Exposed(u32),
 }
 
 enum Stuck {
@@ -139,8 +157,11 @@ enum Stuck {
 enum Missing {
     /// A message from a line here, sent by that row.
     Line(usize, u32),
-    Meeting(u32),
-    /// Something that comes from another process, or a receive that has not begun.
+    /// A meeting, and the place of the one that has not come; [`NOWHERE`] if it is all of them or the root.
+    Meeting(u32, u32),
+    /// A call that has not been entered.
+    Call(At),
+    /// A message that comes from another process.
     Later,
 }
 
@@ -148,12 +169,16 @@ struct Walker<'a> {
     history: &'a History,
     lines: Vec<Progress>,
     gathered: Vec<Gathered>,
-    scans: HashMap<u32, Vec<i64>>,
-    at_meetings: HashMap<u32, Vec<u32>>,
+    /// When each member came, where not everyone is needed.
+    came: HashMap<u32, Vec<i64>>,
+    /// Lines that wait at meetings, and for which place.
+    at_meetings: HashMap<u32, Vec<(u32, u32)>>,
     /// Lines that wait for something that is looked up when anything new has come.
     later: Vec<u32>,
-    /// When receives of synchronous messages began, by the call that began them.
-    begun: HashMap<At, i64>,
+    /// When calls that others need were entered.
+    entered: HashMap<At, i64>,
+    /// Lines that wait for such a call.
+    for_calls: HashMap<At, Vec<u32>>,
     ready: VecDeque<u32>,
     post: Post,
 }
@@ -174,11 +199,11 @@ struct Post {
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 struct News {
-    /// [`News::SENT`], [`News::CAME`] to a meeting, or [`News::BEGUN`] to receive a synchronous message.
+    /// [`News::SENT`], [`News::CAME`] to a meeting, or [`News::ENTERED`] a call that another needs.
     kind: u32,
-    /// The sending call, or the call that began the receive; the words of the meeting's group.
+    /// The call; the words of the meeting's group.
     at: At,
-    /// The place among what the line sent; how many come before in a scan.
+    /// The place among what the line sent; the place in the group.
     place: u32,
     is_root: u32,
     /// The number of the meeting.
@@ -196,18 +221,19 @@ impl<'a> Walker<'a> {
         let synchronous = history.lines.iter().flat_map(|line| &line.received).filter(|received| received.synchronous && received.taken);
         for received in synchronous {
             if let Some(line) = history.line(received.posted) {
-                lines[line].posts.push((received.posted.row, received.sender));
+                lines[line].awaited.push((received.posted.row, received.sender));
             }
         }
-        lines.iter_mut().for_each(|line| line.posts.sort_unstable());
+        lines.iter_mut().for_each(|line| line.awaited.sort_unstable());
         Walker {
             history,
             lines,
             gathered: vec![Gathered { came: 0, latest: NOT_YET, root: NOT_YET }; history.meetings.len()],
-            scans: HashMap::new(),
+            came: HashMap::new(),
             at_meetings: HashMap::new(),
             later: Vec::new(),
-            begun: HashMap::new(),
+            entered: HashMap::new(),
+            for_calls: HashMap::new(),
             ready: (0..history.lines.len() as u32).collect(),
             post: Post {
                 alone: company.size() == 1,
@@ -253,13 +279,13 @@ impl<'a> Walker<'a> {
             }
             progress.sent += 1;
         }
-        while let Some((_, sender)) = progress.posts.get(progress.next_post).filter(|(posted, _)| *posted <= row) {
-            self.begun.insert(own.at(row), value);
+        let mut awaited = false;
+        while let Some((_, other)) = progress.awaited.get(progress.next_awaited).filter(|(awaited, _)| *awaited <= row) {
+            awaited = true;
             if !self.post.alone {
-                self.post.tell(history, sender.rank, News::begun(own.at(row), value));
+                self.post.tell(history, other.rank, News::entered(own.at(row), value));
             }
-            self.ready.extend(self.later.drain(..));
-            progress.next_post += 1;
+            progress.next_awaited += 1;
         }
         if !progress.waiting.is_empty() {
             let ready = &mut self.ready;
@@ -271,19 +297,28 @@ impl<'a> Walker<'a> {
                 still
             });
         }
+        if awaited {
+            self.entered(own.at(row), value);
+        }
         while let Some(joined) = own.joined.get(self.lines[line].joined).filter(|joined| joined.row == row) {
             self.lines[line].joined += 1;
             let is_root = history.meetings[joined.meeting as usize].root.0 == own.at(row);
-            let before = joined.before.map_or(0, |before| before.members);
-            self.come(joined.meeting, before, is_root, value);
+            let place = place_in_group(history, own, joined);
+            self.come(joined.meeting, place, is_root, value);
             if !self.post.alone {
-                self.post.tell_all(News::came(&history.meetings[joined.meeting as usize], before, is_root, value));
+                self.post.tell_all(News::came(&history.meetings[joined.meeting as usize], place, is_root, value));
             }
         }
     }
 
+    /// A call was entered that another one may wait for.
+    fn entered(&mut self, at: At, value: i64) {
+        self.entered.insert(at, value);
+        self.ready.extend(self.for_calls.remove(&at).into_iter().flatten());
+    }
+
     /// Someone comes to a meeting.
-    fn come(&mut self, meeting: u32, before: u32, is_root: bool, value: i64) {
+    fn come(&mut self, meeting: u32, place: u32, is_root: bool, value: i64) {
         let about = &self.history.meetings[meeting as usize];
         let gathered = &mut self.gathered[meeting as usize];
         gathered.came += 1;
@@ -291,16 +326,19 @@ impl<'a> Walker<'a> {
         if is_root {
             gathered.root = value;
         }
-        let need = need(about.purpose, false);
-        if need == Need::Before {
-            let values = self.scans.entry(meeting).or_insert_with(|| vec![NOT_YET; about.members as usize]);
-            if let Some(place) = values.get_mut(before as usize) {
-                *place = value;
-            }
+        let one_by_one = need(about.purpose, false) == Need::Before;
+        if one_by_one {
+            let values = self.came.entry(meeting).or_default();
+            values.resize(values.len().max(place as usize + 1), NOT_YET);
+            values[place as usize] = value;
         }
-        let wake = gathered.came >= about.members || is_root || need == Need::Before;
-        if wake && let Some(waiting) = self.at_meetings.remove(&meeting) {
-            self.ready.extend(waiting);
+        let enough = gathered.came >= about.members || is_root;
+        if let Entry::Occupied(mut waiting) = self.at_meetings.entry(meeting) {
+            let wakes = |awaited: u32| if one_by_one { awaited == place } else { enough };
+            self.ready.extend(waiting.get_mut().extract_if(.., |(_, awaited)| wakes(*awaited)).map(|(line, _)| line));
+            if waiting.get().is_empty() {
+                waiting.remove();
+            }
         }
     }
 
@@ -317,11 +355,17 @@ impl<'a> Walker<'a> {
         for (_, completion) in progress.completed[progress.next_completed..].iter().take_while(|(done, _)| *done == row) {
             let value = match completion {
                 Completion::Joined(place) => self.met(own, *place)?,
-                Completion::Sent(place) => Some(*self.begun.get(&own.sent[*place as usize].posted).ok_or(Missing::Later)?),
+                Completion::Sent(place) => Some(self.entry_of(own.sent[*place as usize].posted)?),
+                Completion::Accessed(place) => Some(self.entry_of(own.accesses[*place as usize].post)?),
+                Completion::Exposed(place) => Some(self.entry_of(own.exposures[*place as usize].complete)?),
             };
             needed = needed.max(value);
         }
         Ok(needed)
+    }
+
+    fn entry_of(&self, at: At) -> Result<i64, Missing> {
+        self.entered.get(&at).copied().ok_or(Missing::Call(at))
     }
 
     fn sent(&self, sender: At, place: u32) -> Result<i64, Missing> {
@@ -337,19 +381,20 @@ impl<'a> Walker<'a> {
     fn met(&self, own: &Line, place: u32) -> Result<Option<i64>, Missing> {
         let joined = &own.joined[place as usize];
         let (about, gathered) = (&self.history.meetings[joined.meeting as usize], &self.gathered[joined.meeting as usize]);
-        let missing = || Missing::Meeting(joined.meeting);
-        match need(about.purpose, about.root.0 == own.at(joined.row)) {
+        match needs(own, joined, about) {
             Need::Nobody => Ok(None),
             Need::All if gathered.came >= about.members => Ok(Some(gathered.latest)),
             Need::Root if about.root.0 == At::NOWHERE => Ok(None),
             Need::Root if gathered.root != NOT_YET => Ok(Some(gathered.root)),
             Need::Before => {
-                let Some(before) = joined.before else { return Ok(None) };
-                let values = self.scans.get(&joined.meeting).ok_or_else(missing)?;
-                let values = &values[..(before.members as usize).min(values.len())];
-                if values.contains(&NOT_YET) { Err(missing()) } else { Ok(values.iter().copied().max()) }
+                let came = self.came.get(&joined.meeting).map_or(&[][..], Vec::as_slice);
+                let moment = |place: u32| match came.get(place as usize) {
+                    Some(&value) if value != NOT_YET => Ok(Some(value)),
+                    _ => Err(Missing::Meeting(joined.meeting, place)),
+                };
+                needed_places(self.history, own, joined).try_fold(None, |latest, place| Ok(moment(place)?.max(latest)))
             }
-            Need::All | Need::Root => Err(missing()),
+            Need::All | Need::Root => Err(Missing::Meeting(joined.meeting, NOWHERE)),
         }
     }
 
@@ -374,7 +419,8 @@ impl<'a> Walker<'a> {
     fn wait(&mut self, line: usize, missing: Missing) {
         match missing {
             Missing::Line(on, row) => self.lines[on].waiting.push((row, line as u32)),
-            Missing::Meeting(meeting) => self.at_meetings.entry(meeting).or_default().push(line as u32),
+            Missing::Meeting(meeting, place) => self.at_meetings.entry(meeting).or_default().push((line as u32, place)),
+            Missing::Call(at) => self.for_calls.entry(at).or_default().push(line as u32),
             Missing::Later => self.later.push(line as u32),
         }
     }
@@ -397,7 +443,7 @@ impl<'a> Walker<'a> {
     fn hear(&mut self, news: News) {
         match news.kind {
             News::SENT => _ = self.post.arrived.insert((news.at.rank, news.at.thread, news.place), news.value),
-            News::BEGUN => _ = self.begun.insert(news.at, news.value),
+            News::ENTERED => self.entered(news.at, news.value),
             _ => {
                 let first = self.post.groups.get(&news.group());
                 let meeting = first.map(|first| *first as usize + news.number as usize);
@@ -446,9 +492,51 @@ impl Progress {
         let joined = line.joined.iter().enumerate().map(|(place, joined)| (joined.done, Completion::Joined(place as u32)));
         let sent = line.sent.iter().enumerate().filter(|(_, sent)| sent.synchronous && sent.receiver != At::NOWHERE);
         let sent = sent.map(|(place, sent)| (sent.done, Completion::Sent(place as u32)));
-        let mut completed: Vec<(u32, Completion)> = joined.chain(sent).filter(|(done, _)| *done != NOWHERE).collect();
+        let accesses = line.accesses.iter().enumerate().filter(|(_, access)| needs_post(line, access));
+        let accesses = accesses.map(|(place, access)| (access.complete, Completion::Accessed(place as u32)));
+        let exposures = line.exposures.iter().enumerate().filter(|(_, exposure)| exposure.complete != At::NOWHERE);
+        let exposures = exposures.map(|(place, exposure)| (exposure.wait, Completion::Exposed(place as u32)));
+        let all = joined.chain(sent).chain(accesses).chain(exposures);
+        let mut completed: Vec<(u32, Completion)> = all.filter(|(done, _)| *done != NOWHERE).collect();
         completed.sort_unstable();
-        Progress { completed, values: vec![NOT_YET; line.sent.len()], ..Progress::default() }
+        Progress { completed, awaited: awaited(line), values: vec![NOT_YET; line.sent.len()], ..Progress::default() }
+    }
+}
+
+/// Whether an access ended after its window had been opened: a library may keep the data and let the origin go on before.
+fn needs_post(line: &Line, access: &Access) -> bool {
+    access.post != At::NOWHERE && access.complete != NOWHERE && line.calls.leave[access.complete as usize] >= access.post_enter
+}
+
+/// The calls of epochs that others need to be entered, and the others.
+fn awaited(line: &Line) -> Vec<(u32, At)> {
+    let accesses = line.accesses.iter().filter(|access| access.complete != NOWHERE).map(|access| (access.complete, access.post));
+    let exposures = line.exposures.iter().map(|exposure| (exposure.post, exposure.complete));
+    accesses.chain(exposures).filter(|(_, other)| *other != At::NOWHERE).collect()
+}
+
+/// The place of a member in a group where it matters.
+fn place_in_group(history: &History, line: &Line, joined: &Joined) -> u32 {
+    let before = || joined.before.map_or(0, |before| before.members);
+    neighbourhood(history, joined).map_or_else(before, |neighbourhood| neighbourhood.place(line.rank))
+}
+
+/// The places of those whom a member needs.
+fn needed_places<'a>(history: &'a History, line: &Line, joined: &Joined) -> Box<dyn Iterator<Item = u32> + 'a> {
+    let Some(before) = joined.before else { return Box::new(std::iter::empty()) };
+    let Some(neighbourhood) = neighbourhood(history, joined) else { return Box::new(0..before.members) };
+    let sources = neighbourhood.sources(line.rank);
+    if sources.len() == before.members as usize {
+        return Box::new(sources.iter().copied());
+    }
+    // Some neighbours had nothing to send, or were not recorded; of the others the last is known.
+    Box::new(std::iter::once(neighbourhood.place(before.last.0.rank)))
+}
+
+fn neighbourhood<'a>(history: &'a History, joined: &Joined) -> Option<&'a Neighbourhood> {
+    match &history.meetings[joined.meeting as usize] {
+        Meeting { purpose, group: Group::Communicator(number), .. } if is_among_neighbours(*purpose) => history.neighbourhoods.get(number),
+        _ => None,
     }
 }
 
@@ -469,20 +557,20 @@ impl Post {
 impl News {
     const SENT: u32 = 0;
     const CAME: u32 = 1;
-    const BEGUN: u32 = 2;
+    const ENTERED: u32 = 2;
 
     fn sent(at: At, place: u32, value: i64) -> News {
         News { kind: News::SENT, at, place, value, ..News::zeroed() }
     }
 
-    fn begun(at: At, value: i64) -> News {
-        News { kind: News::BEGUN, at, value, ..News::zeroed() }
+    fn entered(at: At, value: i64) -> News {
+        News { kind: News::ENTERED, at, value, ..News::zeroed() }
     }
 
-    fn came(meeting: &Meeting, before: u32, is_root: bool, value: i64) -> News {
+    fn came(meeting: &Meeting, place: u32, is_root: bool, value: i64) -> News {
         let (kind, id) = meeting.group_words();
         let at = At { rank: kind, thread: id, row: 0 };
-        News { kind: News::CAME, at, place: before, is_root: is_root.into(), number: meeting.number, value }
+        News { kind: News::CAME, at, place, is_root: is_root.into(), number: meeting.number, value }
     }
 
     /// The first words of the group of a meeting.

@@ -8,6 +8,7 @@ use sintonia_program::company::Company;
 use sintonia_recording::Recording;
 use sintonia_recording::definitions::FORMAT;
 use sintonia_recording::header::{Clock, Communicator, End, Frame, Header, Object, Rank, Site};
+use sintonia_recording::neighbours::{self, Neighbours};
 use sintonia_recording::raw::{ANY, NONE, RequestRef, part};
 use sintonia_recording::sealed::Writer;
 use sintonia_recording::table::{ListedRequest, Shape};
@@ -21,8 +22,14 @@ pub type Told = (u16, u64, u64, Shape);
 
 /// A run whose ranks made these calls; call sites are lines of `story.c`.
 pub fn story(ranks: &[Vec<Told>]) -> (TempDir, Recording) {
+    story_with(ranks, |_| ())
+}
+
+/// The same with something else in its header.
+pub fn story_with(ranks: &[Vec<Told>], change: impl FnOnce(&mut Header)) -> (TempDir, Recording) {
     let folder = tempfile::tempdir().unwrap();
     let mut header = header(ranks.len());
+    change(&mut header);
     for (rank, calls) in ranks.iter().enumerate() {
         let mut writer = Writer::create(folder.path(), rank as u32).unwrap();
         for (thread, enter, leave, shape) in calls {
@@ -103,6 +110,43 @@ pub fn init() -> Shape {
 
 pub fn finalize() -> Shape {
     Shape::of(Operation::named("MPI_Finalize").unwrap())
+}
+
+/// The world as a ring, in which every rank sends to the next.
+pub fn as_ring(header: &mut Header) {
+    let size = header.size as i32;
+    let ring = |rank: i32| Neighbours { sources: vec![(rank + size - 1) % size], destinations: vec![(rank + 1) % size] };
+    header.communicators[0].neighbours = neighbours::write(&(0..size).map(|rank| (rank as u32, ring(rank))).collect());
+}
+
+/// Every rank alone and all of them as groups that calls can name: group *n* is rank *n*, and the one after them is everyone.
+pub fn with_groups(header: &mut Header) {
+    header.groups = (0..header.size).map(|rank| rank.to_string()).chain([format!("0-{}", header.size - 1)]).collect();
+}
+
+/// A call on the window of the story.
+pub fn on_window(name: &str) -> Shape {
+    Shape { parts: part::OBJECT, object: 0, ..Shape::of(Operation::named(name).unwrap()) }
+}
+
+/// `MPI_Win_post` or `MPI_Win_start` with a group of [`with_groups`].
+pub fn with_group(name: &str, group: i32) -> Shape {
+    Shape { parts: part::OBJECT | part::VALUE, value: group, ..on_window(name) }
+}
+
+/// An access to the window of a rank.
+pub fn put(target: i32) -> Shape {
+    Shape { peer: target, sent: 8, ..on_window("MPI_Put") }
+}
+
+/// `MPI_Win_lock` of the window of a rank.
+pub fn lock(kind: i32, target: i32) -> Shape {
+    Shape { parts: part::OBJECT | part::VALUE, value: kind, peer: target, ..on_window("MPI_Win_lock") }
+}
+
+/// `MPI_Win_unlock` of the window of a rank.
+pub fn unlock(target: i32) -> Shape {
+    Shape { peer: target, ..on_window("MPI_Win_unlock") }
 }
 
 /// A wait for requests: how many requests ago each was made, and from whom it received.

@@ -3,22 +3,25 @@
 //! Nothing was sent to find out. A communicator is made by all its members together and in the same order, so those that were made from
 //! the same parent, by the same function, with the same members, and are the same in the order of such, are one.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use crate::definitions::{LocalCommunicator, LocalObject, read_ranks, write_ranks};
+use crate::definitions::{LocalCommunicator, LocalNeighbours, LocalObject, read_ranks, write_ranks};
 use crate::header::{Communicator, Object};
-use crate::raw::OUTSIDE;
+use crate::neighbours::{self, Neighbours};
+use crate::raw::{OUTSIDE, PROC_NULL};
 use crate::seal::spawned::{self, Spawn, in_recording};
 use crate::seal::worlds::Member;
 
-/// The communicators, windows and files of a recording.
+/// The communicators, windows, files and groups of a recording.
 #[derive(Default)]
 pub struct Unified {
     /// The communicators.
     pub communicators: Vec<Communicator>,
     /// Windows and files.
     pub objects: Vec<Object>,
+    /// Groups that calls name.
+    pub groups: Vec<String>,
 }
 
 /// The communicators, windows and files of one process, by its own numbers.
@@ -102,12 +105,17 @@ struct Unifier {
     /// Groups that were read before: most processes tell of the same ones.
     groups: HashMap<(u32, u32, String), Peers>,
     spawns: Vec<Spawn>,
+    /// The neighbours of ranks in the communicators that have a topology.
+    neighbours: BTreeMap<u32, BTreeMap<u32, Neighbours>>,
 }
 
 /// Finds out which communicators, windows and files of these processes are one; the first process's world is the first communicator.
 pub fn unify(members: &[Member]) -> (Unified, Vec<Locals>) {
     let mut unifier = Unifier { spawns: spawned::find(members), ..Unifier::default() };
     let locals = members.iter().map(|member| unifier.add(member)).collect();
+    for (number, ranks) in &unifier.neighbours {
+        unifier.unified.communicators[*number as usize].neighbours = neighbours::write(ranks);
+    }
     (unifier.unified, locals)
 }
 
@@ -163,7 +171,11 @@ impl Unifier {
         let occurrence = seen.entry(key.clone()).or_default();
         key.occurrence = *occurrence;
         *occurrence += 1;
-        Local { number: self.number(key, parent), peers: other.unwrap_or(own) }
+        let number = self.number(key, parent);
+        if let Some(told) = &communicator.neighbours {
+            self.neighbours.entry(number).or_default().insert(member.rank, neighbours_of(member, told));
+        }
+        Local { number, peers: other.unwrap_or(own) }
     }
 
     /// The other side of a communicator between processes that spawn and those that are spawned.
@@ -182,7 +194,7 @@ impl Unifier {
         let new = self.unified.communicators.len() as u32;
         let known = self.communicators.entry(key).or_insert_with_key(|key| {
             let (members, remote) = key.groups.clone();
-            self.unified.communicators.push(Communicator { parent, made_by: key.made_by.clone(), members, remote });
+            self.unified.communicators.push(Communicator { parent, made_by: key.made_by.clone(), members, remote, neighbours: Vec::new() });
             new
         });
         *known
@@ -215,15 +227,23 @@ impl Unifier {
     }
 }
 
+/// The neighbours of a process as ranks of the recording.
+fn neighbours_of(member: &Member, told: &LocalNeighbours) -> Neighbours {
+    let ranks = |text: &str| {
+        let told = read_ranks(text).unwrap_or_default();
+        let edges: Vec<bool> = told.iter().map(|rank| *rank == PROC_NULL).collect();
+        in_recording(member, told).zip(edges).map(|(rank, edge)| if edge { PROC_NULL } else { rank }).collect()
+    };
+    Neighbours { sources: ranks(&told.sources), destinations: ranks(&told.destinations) }
+}
+
 /// The communicators of a process, those that every process has from the start included: parents first, then in the order of making.
 fn in_order(member: &Member) -> Vec<LocalCommunicator> {
     let from_start = |id: u32, made_by: &str, members: String| LocalCommunicator {
         id,
-        parent: None,
         made_by: made_by.into(),
-        sequence: 0,
         members,
-        remote: None,
+        ..LocalCommunicator::default()
     };
     let world = from_start(0, "MPI_COMM_WORLD", format!("0-{}", member.size.saturating_sub(1)));
     let own = from_start(1, "MPI_COMM_SELF", (member.rank - member.first).to_string());
@@ -264,12 +284,13 @@ mod tests {
     }
 
     fn made(id: u32, parent: u32, made_by: &str, sequence: u32, members: &str) -> LocalCommunicator {
-        LocalCommunicator { id, parent: Some(parent), made_by: made_by.into(), sequence, members: members.into(), remote: None }
+        let parent = Some(parent);
+        LocalCommunicator { id, parent, made_by: made_by.into(), sequence, members: members.into(), ..LocalCommunicator::default() }
     }
 
     fn between(id: u32, parent: Option<u32>, made_by: &str, members: &str, remote: &str) -> LocalCommunicator {
         let remote = Some(remote.into());
-        LocalCommunicator { id, parent, made_by: made_by.into(), sequence: 0, members: members.into(), remote }
+        LocalCommunicator { id, parent, made_by: made_by.into(), members: members.into(), remote, ..LocalCommunicator::default() }
     }
 
     fn numbers(locals: &[Locals], id: u32) -> Vec<u32> {
@@ -323,6 +344,22 @@ mod tests {
             assert_eq!((found.members.as_str(), found.remote.as_deref()), ("0-1", Some("2-3")));
         }
         assert_eq!((locals[0][&3].peers.rank(0), locals[3][&3].peers.rank(0)), (2, 0));
+    }
+
+    #[test]
+    fn neighbours_are_those_of_the_recording_and_edges_stay_edges() {
+        let sides = |sources: &str, destinations: &str| {
+            let neighbours = Some(LocalNeighbours { sources: sources.into(), destinations: destinations.into() });
+            vec![LocalCommunicator { neighbours, ..made(2, 0, "MPI_Cart_create", 0, "0-1") }]
+        };
+        let edge = PROC_NULL;
+        let told = [vec![], sides(&format!("{edge},1"), "1"), sides(&format!("0,{edge}"), "")];
+        let (unified, locals) = unified(&[1, 2], &told);
+        let number = locals[1][&2].number;
+        let found = neighbours::read(&unified.communicators[number as usize].neighbours);
+        assert_eq!(found[&1], Neighbours { sources: vec![edge, 2], destinations: vec![2] }, "the second world begins at rank 1");
+        assert_eq!(found[&2], Neighbours { sources: vec![1, edge], destinations: vec![] });
+        assert_eq!(found.len(), 2);
     }
 
     #[test]

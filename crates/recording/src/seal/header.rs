@@ -46,6 +46,7 @@ pub fn build(
         hosts,
         communicators: unified.communicators,
         objects: unified.objects,
+        groups: unified.groups,
         sites,
         operations: FUNCTIONS.iter().map(|function| function.name.into()).collect(),
         clock_error_s: aligned.error_s,

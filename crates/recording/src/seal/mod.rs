@@ -5,6 +5,7 @@
 
 mod clocks;
 mod communicators;
+mod groups;
 mod header;
 mod left;
 mod process;
@@ -185,11 +186,14 @@ impl Live {
 
     fn write_aside(&self, group: &Group, clocks: &HostClocks, aside: &Path, outcome: Outcome) -> Result<Header, Error> {
         let members = worlds::members(group, &self.processes);
-        let (unified, locals) = communicators::unify(&members);
+        let (mut unified, locals) = communicators::unify(&members);
+        let (groups, group_numbers) = groups::unify(&members);
+        unified.groups = groups;
         let mut sites = Sites::default();
         let numbers: Vec<_> = members.iter().map(|member| sites.add(member.process(), &member.left.survey.sites)).collect();
-        let ranks: Vec<(&Member, Translator)> =
-            members.iter().zip(numbers.into_iter().zip(&locals).map(|(sites, locals)| Translator { sites, locals })).collect();
+        let known = numbers.into_iter().zip(&locals).zip(&group_numbers);
+        let translators = known.map(|((sites, locals), groups)| Translator { sites, locals, groups });
+        let ranks: Vec<(&Member, Translator)> = members.iter().zip(translators).collect();
         let written: Vec<Written> =
             ranks.par_iter().map(|(member, translator)| member.left.write(aside, member.rank, translator)).collect::<Result<_, Error>>()?;
         Ok(header::build(&self.run, &members, &written, clocks, unified, sites.resolved(), outcome))

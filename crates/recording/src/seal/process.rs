@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use sintonia_mpi::FUNCTIONS;
 
-use crate::definitions::{ClockOffset, ClockReading, Definition, End, FORMAT, Library, LocalCommunicator, LocalObject, Module, World};
+use crate::definitions::{
+    ClockOffset, ClockReading, Definition, End, FORMAT, Library, LocalCommunicator, LocalGroup, LocalObject, Module, World,
+};
 use crate::error::{At, Error};
 
 /// More processes than any machine runs: what claims more is damaged.
@@ -35,6 +37,8 @@ pub struct Process {
     pub communicators: Vec<LocalCommunicator>,
     /// Windows and files.
     pub objects: Vec<LocalObject>,
+    /// Groups that its calls named.
+    pub groups: Vec<LocalGroup>,
     /// What its clocks showed.
     pub readings: Vec<ClockReading>,
     /// How far its host's clock is from that of rank 0.
@@ -133,6 +137,7 @@ impl Process {
             Definition::Module(module) => self.modules.push(module),
             Definition::Communicator(communicator) => self.communicators.push(communicator),
             Definition::Object(object) => self.objects.push(object),
+            Definition::Group(group) => self.groups.push(group),
             Definition::Thread(_) => {}
             Definition::Clock(reading) => self.readings.push(reading),
             Definition::Offset(offset) => self.offsets.push(offset),

@@ -5,6 +5,7 @@ use sintonia_mpi::{Mode, Operation, Role};
 use crate::hash::QuickMap;
 use crate::raw::{self, Payload, RequestRef, part, profile};
 use crate::seal::communicators::{Local, Locals, Peers};
+use crate::seal::groups::Numbers;
 use crate::sealed::Sums;
 use crate::table::{ListedRequest, Shape};
 
@@ -14,6 +15,8 @@ pub struct Translator<'a> {
     pub sites: QuickMap<u64, u32>,
     /// Communicators, windows and files.
     pub locals: &'a Locals,
+    /// Groups that calls name.
+    pub groups: &'a Numbers,
 }
 
 /// Marks that mean something to the file they stand in only.
@@ -43,6 +46,12 @@ impl Translator<'_> {
         shape.received = number(part::RECEIVED).unwrap_or(0);
         shape.made = number(part::MADE).map_or(raw::NO_OBJECT, |id| self.object(id as u32, raw::NONE).0);
         shape.value = number(part::VALUE).unwrap_or(0) as i32;
+        if shape.names_group() {
+            match self.groups.get(&(shape.value as u32)) {
+                Some(group) => shape.value = *group,
+                None => (shape.parts, shape.value) = (shape.parts & !part::VALUE, 0),
+            }
+        }
         Some(shape)
     }
 

@@ -200,7 +200,8 @@ impl Process {
 
     pub fn communicator(&mut self, id: u32, parent: Option<u32>, made_by: &str, members: &[i32]) -> &mut Self {
         let members = write_ranks(members);
-        self.define(Definition::Communicator(LocalCommunicator { id, parent, made_by: made_by.into(), sequence: 0, members, remote: None }))
+        let made_by = made_by.into();
+        self.define(Definition::Communicator(LocalCommunicator { id, parent, made_by, members, ..LocalCommunicator::default() }))
     }
 
     pub fn call(&mut self, enter: u64, leave: u64, payload: &Payload) -> &mut Self {
