@@ -64,6 +64,9 @@ unchanged! {
     c_052_pcontrol => "c/052_pcontrol";
     c_053_imbalance => "c/053_imbalance";
     c_054_large_messages => "c/054_large_messages";
+    c_190_nested_loops => "c/190_nested_loops";
+    c_191_grid => "c/191_grid";
+    c_192_farm => "c/192_farm";
     c_200_late_sender => "c/200_late_sender";
     c_201_late_sender_wait => "c/201_late_sender_wait";
     c_202_late_sender_waitall => "c/202_late_sender_waitall";

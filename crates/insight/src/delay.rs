@@ -50,7 +50,7 @@ pub fn costs(recording: &Recording, history: &History, waits: &[Vec<Wait>], comp
 enum Met {
     /// They had not met.
     Never,
-    /// At a message, of which the other's end is this row.
+    /// At a message or an epoch of one-sided communication, of which the other's end is this row.
     Message(u32),
     /// In a meeting: its group and number.
     Meeting(Group, u64),
@@ -186,7 +186,9 @@ impl<'a> Tracer<'a> {
     fn met(&self, back: &Back, cause: At) -> Option<Met> {
         let same = |at: At| (at.rank, at.thread) == (cause.rank, cause.thread);
         let received = back.received().iter().rev().find(|received| same(received.sender)).map(|received| received.sender.row);
-        let message = received.or_else(|| back.sent().iter().rev().find(|sent| same(sent.receiver)).map(|sent| sent.receiver.row));
+        let sent = || back.sent().iter().rev().find(|sent| same(sent.receiver)).map(|sent| sent.receiver.row);
+        let epoch = || back.line.partners(back.row as u32).filter(|partner| same(*partner)).map(|partner| partner.row).max();
+        let message = received.or_else(sent).or_else(epoch);
         let meeting = || {
             let meetings = back.joined().iter().rev().map(|joined| &self.history.meetings[joined.meeting as usize]);
             let mut common = meetings.filter(|meeting| self.members.get(&meeting.group).is_some_and(|group| group.contains(&cause.rank)));

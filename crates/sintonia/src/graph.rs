@@ -1,12 +1,20 @@
-//! `sintonia graph`: who communicates with whom, for programs that place processes or draw.
+//! `sintonia graph`: the program as it ran, and who communicates with whom, for people and for other programs.
+
+mod communication;
+mod drawing;
+mod json;
+mod overview;
+mod screen;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use serde_json::json;
-use sintonia_formats::{Edge, Graph, dot, metis};
+use clap::CommandFactory;
+use clap::error::ErrorKind;
+use sintonia_formats::{dot, metis, program_graph};
 use sintonia_program::CommunicationGraph;
+use sintonia_program::graph::ProgramGraph;
 use sintonia_recording::Recording;
 
 use crate::progress::Progress;
@@ -14,22 +22,28 @@ use crate::{Error, help, output, text};
 
 /// What `sintonia graph` is told.
 #[derive(clap::Args)]
-#[command(after_help = help::example!("sintonia graph hello.sin --communication -o hello.graph"))]
+#[command(after_help = help::example!("sintonia graph hello.sin --program -o hello.svg"))]
 pub struct Arguments {
     /// The recording
     #[arg(value_name = "NAME.sin")]
     recording: PathBuf,
-    /// Write the communication graph: ranks, and what passes between them (the default)
-    #[arg(long)]
+    /// The communication graph: ranks, and what passes between them (the default)
+    #[arg(long, conflicts_with_all = ["program", "overview"])]
     communication: bool,
-    /// The file to write: .graph (METIS), .dot (GraphViz) or .json; else standard output
+    /// The program graph: operations and the computation between them, loops, roles and messages
+    #[arg(long)]
+    program: bool,
+    /// The overview of the program graph: its phases
+    #[arg(long)]
+    overview: bool,
+    /// The file to write: .graph (METIS), .dot (GraphViz), .json or, for the program, .svg; else standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// What the edges weigh
-    #[arg(long, value_enum, default_value_t = Weight::Bytes)]
+    /// What the edges of the communication graph weigh
+    #[arg(long, value_enum, default_value_t = Weight::Bytes, conflicts_with_all = ["program", "overview"])]
     weight: Weight,
-    /// Leave collective operations out
-    #[arg(long)]
+    /// Leave collective operations out of the communication graph
+    #[arg(long, conflicts_with_all = ["program", "overview"])]
     point_to_point: bool,
     /// The format, whatever the file is called
     #[arg(long, value_enum)]
@@ -48,83 +62,102 @@ enum Weight {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
+    /// For partitioners (communication graph)
     Metis,
+    /// For GraphViz
     Dot,
+    /// For programs
     Json,
+    /// A picture (program graph)
+    Svg,
+    /// For the screen (program graph)
+    Text,
 }
 
 /// Writes the graph.
 pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
+    let format = arguments.format();
     let recording = Recording::open(&arguments.recording)?;
-    let progress = Progress::new("reading ranks", recording.header.ranks.len());
-    let graph = CommunicationGraph::of(&recording, !arguments.point_to_point, || progress.step())?;
-    drop(progress);
-    let title = format!("{}: {}", arguments.recording.display(), text::command(&recording.header.command));
-    let write = |out: &mut dyn Write| write(out, arguments.format(), &graph, &title, arguments.weight);
-    match &arguments.output {
-        Some(path) => output::to_file(path, write)?,
-        None => output::to_stdout(write)?,
+    if arguments.is_about_program() {
+        write_program(&arguments, format, &recording)?;
+    } else {
+        write_communication(&arguments, format, &recording)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
+fn write_communication(arguments: &Arguments, format: Format, recording: &Recording) -> Result<(), Error> {
+    let progress = Progress::new("reading ranks", recording.header.ranks.len());
+    let graph = CommunicationGraph::of(recording, !arguments.point_to_point, || progress.step())?;
+    drop(progress);
+    let weighted = || communication::weighted(&graph, &arguments.title(recording), arguments.weight);
+    arguments.write(|out| match format {
+        Format::Json => communication::write_json(&graph, out),
+        Format::Dot => dot::write(&weighted(), out),
+        _ => metis::write(&weighted(), out),
+    })
+}
+
+fn write_program(arguments: &Arguments, format: Format, recording: &Recording) -> Result<(), Error> {
+    if recording.header.profile {
+        let name = arguments.recording.display();
+        return Err(Error::Other(format!(
+            "{name} holds only sums (record --profile): the order of calls is not known, so there is no program graph"
+        )));
+    }
+    let progress = Progress::new("reading ranks", ProgramGraph::READINGS * recording.header.ranks.len());
+    let graph = ProgramGraph::of(recording, || progress.step())?;
+    drop(progress);
+    let title = arguments.title(recording);
+    arguments.write(|out| match format {
+        Format::Json => json::write(&graph, recording, out),
+        Format::Svg if arguments.overview => program_graph::overview::write(&overview::of(&graph, title), out),
+        Format::Svg => program_graph::svg::write(&drawing::of(&graph, recording, title), out),
+        Format::Dot => program_graph::dot::write(&drawing::of(&graph, recording, title), out),
+        _ => screen::write(&graph, recording, &title, arguments.overview, out),
+    })
+}
+
 impl Arguments {
+    fn is_about_program(&self) -> bool {
+        self.program || self.overview
+    }
+
+    fn title(&self, recording: &Recording) -> String {
+        format!("{}: {}", self.recording.display(), text::command(&recording.header.command))
+    }
+
+    fn write(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
+        match &self.output {
+            Some(path) => output::to_file(path, write),
+            None => output::to_stdout(write),
+        }
+    }
+
+    /// The format that was asked for, by name or by the ending of the file.
     fn format(&self) -> Format {
         let asked = if self.json { Some(Format::Json) } else { self.format };
-        let ending = self.output.as_deref().and_then(Path::extension).and_then(|ending| ending.to_str());
-        asked.unwrap_or(match ending {
+        let format = asked.unwrap_or(match self.ending() {
             Some("dot" | "gv") => Format::Dot,
             Some("json") => Format::Json,
+            Some("svg") => Format::Svg,
+            _ if self.is_about_program() => Format::Text,
             _ => Format::Metis,
-        })
+        });
+        match format {
+            Format::Metis if self.is_about_program() => refuse("the program graph cannot be written for METIS"),
+            Format::Svg | Format::Text if !self.is_about_program() => refuse("only the program graph (--program) can be drawn or shown"),
+            Format::Dot if self.overview => refuse("the overview is drawn as .svg; GraphViz gets the program graph (--program)"),
+            format => format,
+        }
+    }
+
+    fn ending(&self) -> Option<&str> {
+        self.output.as_deref().and_then(Path::extension).and_then(|ending| ending.to_str())
     }
 }
 
-fn write(out: &mut dyn Write, format: Format, graph: &CommunicationGraph, title: &str, weight: Weight) -> io::Result<()> {
-    match format {
-        Format::Metis => metis::write(&weighted(graph, title, weight), out),
-        Format::Dot => dot::write(&weighted(graph, title, weight), out),
-        Format::Json => write_json(graph, out),
-    }
-}
-
-/// The graph with one weight per edge, and comments that say what it is.
-fn weighted(graph: &CommunicationGraph, title: &str, weight: Weight) -> Graph {
-    let what = match weight {
-        Weight::Bytes => "bytes",
-        Weight::Messages => "messages",
-    };
-    let counted = match graph.collectives {
-        Some(_) => "messages: point to point, one-sided, and those that usual algorithms send for collectives:",
-        None => "messages: point to point and one-sided; collectives are left out",
-    };
-    let mut comments = vec![
-        format!("communication graph of {title}"),
-        "vertex: a rank (the first one is rank 0); its weight: microseconds outside MPI, at least 1".into(),
-        format!("edge: two ranks that communicate; its weight: {what} in both directions, at least 1"),
-        counted.into(),
-    ];
-    comments.extend(graph.collectives.into_iter().flatten().map(|algorithms| format!("  {algorithms}")));
-    comments.extend(graph.left_out.sentences().map(String::from));
-    if graph.edges.is_empty() {
-        comments.push("no two ranks communicate, so there is nothing to partition: METIS refuses a graph without edges".into());
-    }
-    let edge = |edge: &sintonia_program::Edge| {
-        let weight = if weight == Weight::Bytes { edge.bytes } else { edge.messages };
-        Edge { ends: edge.ranks, weight: weight.max(1) }
-    };
-    Graph { comments, vertices: graph.compute_us.clone(), edges: graph.edges.iter().map(edge).collect() }
-}
-
-fn write_json(graph: &CommunicationGraph, out: &mut dyn Write) -> io::Result<()> {
-    let vertices = graph.compute_us.iter().enumerate().map(|(rank, compute_us)| json!({"rank": rank, "compute_us": compute_us}));
-    let edges = graph.edges.iter().map(|e| json!({"ranks": e.ranks, "bytes": e.bytes, "messages": e.messages}));
-    let object = json!({
-        "ranks": graph.compute_us.len(),
-        "vertices": vertices.collect::<Vec<_>>(),
-        "edges": edges.collect::<Vec<_>>(),
-        "collectives": graph.collectives,
-        "left_out": graph.left_out.sentences().collect::<Vec<_>>(),
-    });
-    output::json_line(out, &object)
+/// Ends the command: it was used in a wrong way.
+fn refuse(message: &str) -> ! {
+    crate::Command::command().error(ErrorKind::ArgumentConflict, message).exit()
 }

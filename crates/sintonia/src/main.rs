@@ -4,8 +4,10 @@ mod calls;
 mod company;
 mod doctor;
 mod error;
+mod export;
 mod graph;
 mod help;
+mod import;
 mod output;
 mod progress;
 mod record;
@@ -34,6 +36,10 @@ enum Verb {
     Report(report::Arguments),
     /// Write which ranks communicate, as a graph for METIS, GraphViz or a program
     Graph(graph::Arguments),
+    /// Write the recording in a format of other tools
+    Export(export::Arguments),
+    /// Make a recording from a trace of another tool
+    Import(import::Arguments),
     /// List every recorded MPI call
     Calls(calls::Arguments),
     /// Show which MPI libraries, launchers and clocks are here
@@ -46,6 +52,8 @@ impl Verb {
             Verb::Record(arguments) => record::run(arguments),
             Verb::Report(arguments) => report::run(arguments),
             Verb::Graph(arguments) => graph::run(arguments),
+            Verb::Export(arguments) => export::run(arguments),
+            Verb::Import(arguments) => import::run(arguments),
             Verb::Calls(arguments) => calls::run(arguments),
             Verb::Doctor(arguments) => doctor::run(arguments),
         }

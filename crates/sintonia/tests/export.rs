@@ -1,0 +1,183 @@
+//! What `sintonia export` accepts and refuses, what it says, and that its memory does not grow with the run.
+
+#[path = "../../program/tests/sample/mod.rs"]
+mod sample;
+
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use sintonia_mpi::{FUNCTIONS, Operation};
+use sintonia_recording::definitions::FORMAT;
+use sintonia_recording::header::{Clock, Communicator, Header, Rank, Site};
+use sintonia_recording::raw::{RequestRef, part};
+use sintonia_recording::sealed::Writer;
+use sintonia_recording::table::{ListedRequest, Shape};
+
+/// Runs `sintonia export run.sin` in a folder.
+fn export(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sintonia"));
+    command.current_dir(folder).args(["export", "run.sin"]).args(arguments).stdin(Stdio::null()).output().unwrap()
+}
+
+/// A folder with the sample as `run.sin`.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::rename(sample::recording().keep(), folder.path().join("run.sin")).unwrap();
+    folder
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn it_says_what_it_wrote_and_what_is_missing() {
+    let folder = folder();
+    let output = export(folder.path(), &["-o", "run.goal"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let said = text(&output.stdout);
+    assert!(said.starts_with("wrote run.goal: "), "{said}");
+    assert!(said.ends_with("note: incomplete: rank 3 (cut short), rank 4 (left nothing)\n"), "{said}");
+    let goal = fs::read_to_string(folder.path().join("run.goal")).unwrap();
+    assert!(goal.starts_with("num_ranks 5\n") && goal.contains("\nrank 4 {\n"), "a rank that left nothing has its place: {goal}");
+}
+
+#[test]
+fn every_ending_chooses_its_format() {
+    let folder = folder();
+    for (file, format) in [
+        ("a.otf2", "otf2"),
+        ("a.prv", "paraver"),
+        ("b.prv.gz", "paraver"),
+        ("a.pftrace", "perfetto"),
+        ("a.json", "chrome"),
+        ("a.parquet", "parquet"),
+        ("a.csv", "csv"),
+        ("a.goal", "goal"),
+        ("a.graph", "metis"),
+    ] {
+        let output = export(folder.path(), &["-o", file, "--json"]);
+        let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{file}: {}", text(&output.stderr)));
+        assert_eq!(said["format"], format);
+        let path = folder.path().join(file);
+        assert!(path.is_file() && said["bytes"].as_u64() >= Some(fs::metadata(&path).unwrap().len()), "{file}: {said}");
+    }
+    assert!(fs::read_dir(folder.path()).unwrap().all(|entry| !text(entry.unwrap().file_name().as_encoded_bytes()).starts_with('.')));
+}
+
+#[test]
+fn what_is_there_already_stays_unless_forced() {
+    let folder = folder();
+    fs::write(folder.path().join("run.csv"), "mine").unwrap();
+    let refused = export(folder.path(), &["-o", "run.csv"]);
+    assert_eq!(
+        (refused.status.code(), text(&refused.stderr).as_str()),
+        (Some(1), "sintonia: run.csv is there already: --force replaces it\n")
+    );
+    assert_eq!(fs::read(folder.path().join("run.csv")).unwrap(), b"mine");
+    assert!(export(folder.path(), &["-o", "run.csv", "--force"]).status.success());
+    assert_ne!(fs::read(folder.path().join("run.csv")).unwrap(), b"mine");
+    let onto_itself = export(folder.path(), &["--to", "csv", "-o", "run.sin", "--force"]);
+    assert_eq!(text(&onto_itself.stderr), "sintonia: run.sin is a folder: give the name of a file\n");
+}
+
+#[test]
+fn a_name_that_says_no_format_is_wrong_usage() {
+    let output = export(folder().path(), &["-o", "run.txt"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("run.txt does not say the format: give --to, or one of the endings .otf2, .prv"));
+}
+
+#[test]
+fn sums_cannot_be_exported_but_their_graph_can() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::rename(sample::profile().keep(), folder.path().join("run.sin")).unwrap();
+    for file in ["run.otf2", "run.prv", "run.pftrace", "run.json", "run.parquet", "run.csv", "run.goal"] {
+        let output = export(folder.path(), &["-o", file]);
+        assert_eq!(output.status.code(), Some(1), "{file}");
+        let said = text(&output.stderr);
+        assert!(said.contains("the recording holds only sums (record --profile); there are no calls to export"), "{file}: {said}");
+        assert!(!folder.path().join(file).exists());
+    }
+    assert!(export(folder.path(), &["-o", "run.graph"]).status.success());
+}
+
+#[test]
+fn a_pipe_gets_the_export_and_nothing_else() {
+    let output = export(folder().path(), &["--to", "csv", "-o", "/dev/stdout"]);
+    assert!(text(&output.stdout).starts_with("rank,thread,enter_ns,"));
+    assert!(!text(&output.stdout).contains("wrote"), "what is said goes elsewhere");
+    assert!(text(&output.stderr).starts_with("wrote /dev/stdout"));
+}
+
+#[test]
+fn memory_does_not_grow_with_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    // Even a rank of the short one fills more than a block of the recording, and both of them more than a row group of the table.
+    let (short, long) = (folder.path().join("short.sin"), folder.path().join("long.sin"));
+    write_pair(&short, 70_000);
+    write_pair(&long, 175_000);
+    for format in ["csv", "chrome", "perfetto", "goal", "parquet"] {
+        let [short, long] = [&short, &long].map(|recording| peak(recording, format));
+        assert!(long < short + short / 10 + 1024, "{format}: {short} kB for the short run, {long} kB for the long one");
+    }
+}
+
+/// Writes a recording of two ranks that send each other a message with a tag of its own in every step.
+fn write_pair(folder: &Path, calls: i32) {
+    fs::create_dir(folder).unwrap();
+    let clock = Clock { origin_ticks: 0, origin_ns: 0.0, ns_per_tick: 1.0 };
+    let write_rank = |rank: u32| {
+        let mut writer = Writer::create(folder, rank).unwrap();
+        for call in 0..calls {
+            let tag = call / 3;
+            let message = |operation: &str, parts| Shape {
+                object: 0,
+                peer: 1 - rank as i32,
+                tag,
+                parts: part::OBJECT | part::TAG | part::REQUEST | parts,
+                ..Shape::of(Operation::named(operation).unwrap())
+            };
+            let listed = |ago, receive| ListedRequest { request: RequestRef::Ago(ago), receive, peer: 1 - rank as i32, tag, received: 8 };
+            let shape = match call % 3 {
+                0 => Shape { received: 8, ..message("MPI_Irecv", part::RECEIVED) },
+                1 => Shape { sent: 8, ..message("MPI_Isend", part::SENT) },
+                _ => Shape { requests: vec![listed(1, true), listed(0, false)], ..Shape::of(Operation::named("MPI_Waitall").unwrap()) },
+            };
+            writer.call(0, 100 * call as u64, 100 * call as u64 + 50, &shape).unwrap();
+        }
+        Rank { rank, calls: writer.finish().unwrap().calls, threads: 1, end_ns: 100 * i64::from(calls), clock, ..Rank::default() }
+    };
+    let header = Header {
+        format: FORMAT,
+        hosts: vec!["here".into()],
+        size: 2,
+        ranks: (0..2).map(write_rank).collect(),
+        communicators: vec![Communicator { members: "0-1".into(), ..Communicator::default() }],
+        sites: vec![Site { module: "pair".into(), ..Site::default() }],
+        operations: FUNCTIONS.iter().map(|function| function.name.to_owned()).collect(),
+        ..Header::default()
+    };
+    header.write(folder).unwrap();
+}
+
+/// The most memory in kB that an export held when almost all of it had been written: it cannot get far ahead of whoever reads the pipe.
+fn peak(recording: &Path, format: &str) -> u64 {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sintonia"));
+    command.arg("export").arg(recording).args(["--to", format, "-o", "/dev/stdout"]).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let status = format!("/proc/{}/status", child.id());
+    let mut out = child.stdout.take().unwrap();
+    let (mut buffer, mut most) = (vec![0; 1 << 20], 0);
+    while out.read(&mut buffer).unwrap() > 0 {
+        let status = fs::read_to_string(&status).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let held = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok());
+        most = held.unwrap_or(0).max(most);
+    }
+    assert!(child.wait().unwrap().success());
+    assert!(most > 0, "the memory of a running process can be seen");
+    most
+}
