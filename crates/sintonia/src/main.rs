@@ -34,7 +34,7 @@ enum Verb {
     Record(record::Arguments),
     /// Show where the time of a recorded run went
     Report(report::Arguments),
-    /// Write which ranks communicate, as a graph for METIS, GraphViz or a program
+    /// Draw the program, or write which ranks communicate, as a graph
     Graph(graph::Arguments),
     /// Write the recording in a format of other tools
     Export(export::Arguments),

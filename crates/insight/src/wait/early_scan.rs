@@ -16,6 +16,6 @@ pub const PATTERN: Pattern = Pattern {
 /// From entering the scan to the entering of the last of those before.
 fn find(meets: &Meets) -> Option<Found> {
     let applies = meets.blocking && matches!(meets.meeting.purpose, Purpose::Collective(Scan | Exscan));
-    let (last, enter) = meets.before.filter(|_| applies)?.last;
-    Found::some(meets.scene.until(enter), last)
+    let last = meets.before.filter(|_| applies)?.last;
+    meets.wait_for(last)
 }

@@ -1,7 +1,6 @@
 //! A rank that waits for the root of an operation from one to all.
 
 use sintonia_mpi::Pattern::{Broadcast, Scatter, Scatterv};
-use sintonia_program::history::At;
 use sintonia_recording::deed::Purpose;
 
 use super::{Find, Found, Meets, Pattern};
@@ -16,8 +15,7 @@ pub const PATTERN: Pattern = Pattern {
 
 /// From entering the operation to the root's entering it.
 fn find(meets: &Meets) -> Option<Found> {
-    let (root, enter) = meets.meeting.root;
-    let applies = meets.blocking && !meets.is_root && root != At::NOWHERE;
+    let applies = meets.blocking && !meets.is_root;
     let from_one = matches!(meets.meeting.purpose, Purpose::Collective(Broadcast | Scatter | Scatterv));
-    if applies && from_one { Found::some(meets.scene.until(enter), root) } else { None }
+    if applies && from_one { meets.wait_for(meets.meeting.root) } else { None }
 }

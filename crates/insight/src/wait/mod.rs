@@ -217,8 +217,13 @@ struct Meets<'a> {
 impl Meets<'_> {
     /// The wait for the last one to come.
     fn for_the_last(&self) -> Option<Found> {
-        let (last, enter) = self.meeting.last;
-        Found::some(self.scene.until(enter), last)
+        self.wait_for(self.meeting.last)
+    }
+
+    /// The wait for another member. Who left before another came did not wait for it: there was no data to wait for.
+    fn wait_for(&self, (other, enter): (At, i64)) -> Option<Found> {
+        let waited = other != At::NOWHERE && enter <= self.scene.leave();
+        Found::some(if waited { self.scene.until(enter) } else { 0 }, other)
     }
 
     /// The time after everyone had come and the first had left.

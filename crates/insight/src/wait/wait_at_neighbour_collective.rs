@@ -15,6 +15,6 @@ pub const PATTERN: Pattern = Pattern {
 
 /// From entering the operation, or the wait for it, to the entering of the last neighbour that sends to the rank.
 fn find(meets: &Meets) -> Option<Found> {
-    let (last, enter) = meets.before.filter(|_| is_among_neighbours(meets.meeting.purpose))?.last;
-    Found::some(meets.scene.until(enter), last)
+    let last = meets.before.filter(|_| is_among_neighbours(meets.meeting.purpose))?.last;
+    meets.wait_for(last)
 }

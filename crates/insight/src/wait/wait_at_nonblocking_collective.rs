@@ -1,7 +1,7 @@
 //! A wait that completes a nonblocking or persistent collective operation which others joined late.
 
 use sintonia_mpi::Pattern::{Broadcast, Exscan, Gather, Gatherv, Reduce, Scan, Scatter, Scatterv};
-use sintonia_program::history::{At, is_among_neighbours};
+use sintonia_program::history::is_among_neighbours;
 use sintonia_recording::deed::Purpose;
 
 use super::{Find, Found, Meets, Pattern};
@@ -19,7 +19,7 @@ fn find(meets: &Meets) -> Option<Found> {
     if meets.blocking || is_among_neighbours(meets.meeting.purpose) {
         return None;
     }
-    let (needed, enter) = match meets.meeting.purpose {
+    let needed = match meets.meeting.purpose {
         Purpose::Collective(Broadcast | Scatter | Scatterv) if meets.is_root => return None,
         Purpose::Collective(Broadcast | Scatter | Scatterv) => meets.meeting.root,
         Purpose::Collective(Reduce | Gather | Gatherv) if !meets.is_root => return None,
@@ -27,5 +27,5 @@ fn find(meets: &Meets) -> Option<Found> {
         Purpose::Collective(_) | Purpose::Communicator | Purpose::File => meets.meeting.last,
         _ => return None,
     };
-    if needed == At::NOWHERE { None } else { Found::some(meets.scene.until(enter), needed) }
+    meets.wait_for(needed)
 }

@@ -1,6 +1,7 @@
 //! The report as text: one screen of 40 lines and 100 columns, or everything.
 
 use sintonia_insight::advice::Advice;
+use sintonia_insight::phases::PhaseEfficiency;
 use sintonia_insight::shown::{CriticalPath, PathCall, PathSegment, RootCause, WaitState};
 use sintonia_insight::{CallSite, Pair, RankTime, SizeClass, Spread, Summary};
 use sintonia_recording::definitions::write_ranks;
@@ -16,6 +17,8 @@ const REMARKS: usize = 3;
 const ADVICE_LINES: usize = 9;
 const WAITS: usize = 4;
 const ON_PATH: usize = 2;
+/// An efficiency from which on a run is usually called good.
+const GOOD: f64 = 0.8;
 /// The least share of the ranks' time that a wait must have to be shown on a screen.
 const WORTH_SHOWING: f64 = 0.01;
 const BAR: usize = 30;
@@ -38,7 +41,8 @@ impl Screen<'_> {
         if self.summary.calls == 0 {
             return self.no_calls(name);
         }
-        let why = [self.title(name), self.efficiency(), self.advice(), self.waits(), self.root_causes(), self.critical_path()];
+        let why =
+            [self.title(name), self.efficiency(), self.phases(), self.advice(), self.waits(), self.root_causes(), self.critical_path()];
         let calls = [self.call_sites(), self.operations(), self.time(), self.per_rank(), self.sizes(), self.pairs(), self.remarks()];
         why.into_iter().chain(calls).collect()
     }
@@ -119,7 +123,7 @@ impl Screen<'_> {
             return Vec::new();
         }
         if s.advice.is_empty() {
-            return vec!["What to do: nothing was found that is worth changing.".into()];
+            return vec![self.no_advice()];
         }
         let items: Vec<Vec<String>> = s.advice.iter().enumerate().map(|(place, advice)| self.item(place + 1, advice)).collect();
         let room = if self.all { usize::MAX } else { ADVICE_LINES };
@@ -130,6 +134,19 @@ impl Screen<'_> {
         let shown = items.iter().scan(0, fits).take_while(|fits| *fits).count().max(1);
         let heading = self.heading("What to do, most worthwhile first", shown, items.len());
         std::iter::once(heading).chain(items.into_iter().take(shown).flatten()).collect()
+    }
+
+    /// What is said where no rule has found anything: all is well, or what most is lost to.
+    fn no_advice(&self) -> String {
+        let efficiency = self.summary.efficiency.filter(|efficiency| efficiency.parallel < GOOD);
+        let Some(e) = efficiency else { return "What to do: nothing was found that is worth changing.".into() };
+        let parts = [
+            (e.load_balance, "an uneven share of the computation"),
+            (e.serialisation.unwrap_or(1.0), "waiting for each other"),
+            (e.transfer.unwrap_or(1.0), "moving data, and MPI itself: try larger problems or fewer ranks"),
+        ];
+        let worst = parts.into_iter().min_by(|a, b| a.0.total_cmp(&b.0)).map_or("", |(_, what)| what);
+        format!("What to do: no single change stands out. Most is lost to {worst}.")
     }
 
     fn item(&self, number: usize, advice: &Advice) -> Vec<String> {
@@ -160,6 +177,26 @@ impl Screen<'_> {
             format!("  {name:<25}{place:<33}{times:>12}{time:>10}{:>8}{longest:>10}", percent(state.seconds / self.rank_seconds()))
         };
         std::iter::once(title).chain(states[..shown].iter().map(row)).collect()
+    }
+
+    /// The phases and their efficiencies; a program of one phase has those of the run.
+    fn phases(&self) -> Vec<String> {
+        let phases = &self.summary.phases;
+        if phases.len() < 2 {
+            return Vec::new();
+        }
+        let heads = ["time", "parallel", "balance", "serial.", "transfer"].map(|head| format!("{head:>10}")).concat();
+        let title = format!("{:<50}{heads}", "Phases of the program");
+        let row = |phase: &PhaseEfficiency| {
+            let depth = std::iter::successors(phase.part_of, |whole| phases[*whole].part_of).count();
+            let goes_round = if phase.repeats { " (loop)" } else { "" };
+            let name = format!("{}{}{goes_round}", "  ".repeat(depth + 1), phase.name);
+            let share = |value: Option<f64>| format!("{:>10}", value.map_or("-".into(), percent));
+            let e = phase.efficiency;
+            let shares = [e.map(|e| e.parallel), e.map(|e| e.load_balance), e.and_then(|e| e.serialisation), e.and_then(|e| e.transfer)];
+            format!("{:<50}{:>10}{}", head(&name, 49), seconds(phase.seconds), shares.map(share).concat())
+        };
+        std::iter::once(title).chain(phases.iter().map(row)).collect()
     }
 
     fn root_causes(&self) -> Vec<String> {
