@@ -197,8 +197,11 @@ fn export(recording: &Recording, file: &str) {
     recording.sintonia("export", &["-o", file, "--force"]).expect_no_crash().expect_status(0);
 }
 
+/// Messages and bytes from one rank to another.
+type Pairs = BTreeMap<(u64, u64), (u64, u64)>;
+
 /// What an independent reader finds in the trace: how often each number was called, and messages and bytes between ranks.
-fn checked(recording: &Recording) -> (BTreeMap<String, u64>, BTreeMap<(u64, u64), (u64, u64)>) {
+fn checked(recording: &Recording) -> (BTreeMap<String, u64>, Pairs) {
     export(recording, "run.prv");
     let found = Process::new(["awk", CHECK, "run.prv"]).run_in(recording.folder());
     assert_eq!(found.status, 0, "{}", found.text());
@@ -215,8 +218,8 @@ fn checked(recording: &Recording) -> (BTreeMap<String, u64>, BTreeMap<(u64, u64)
 }
 
 /// Messages and bytes between ranks, as the receivers recorded them.
-fn received(recording: &Recording, ranks: usize) -> BTreeMap<(u64, u64), (u64, u64)> {
-    let mut pairs: BTreeMap<(u64, u64), (u64, u64)> = BTreeMap::new();
+fn received(recording: &Recording, ranks: usize) -> Pairs {
+    let mut pairs = Pairs::new();
     for rank in 0..ranks {
         for (source, _, bytes) in recording.received(rank).into_iter().filter(|(source, ..)| *source >= 0) {
             let pair = pairs.entry((source as u64, rank as u64)).or_default();

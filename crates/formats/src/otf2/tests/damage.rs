@@ -1,0 +1,71 @@
+//! Files that are cut or changed: an error that says where, or a recording; never a panic.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{Random, score_p};
+use crate::otf2;
+
+/// A copy of Score-P's trace, and its files.
+fn copy(folder: &Path) -> Vec<PathBuf> {
+    let original = score_p::archive().parent().unwrap().to_owned();
+    fs::create_dir(folder.join("traces")).unwrap();
+    let names = ["traces.otf2", "traces.def", "traces/0.def", "traces/0.evt", "traces/1.def", "traces/1.evt"];
+    let files = names.map(|name| {
+        fs::copy(original.join(name), folder.join(name)).unwrap();
+        folder.join(name)
+    });
+    files.to_vec()
+}
+
+#[test]
+fn a_trace_that_is_cut_anywhere_is_told_with_file_and_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let into = folder.path().join("a.sin");
+    for file in copy(folder.path()) {
+        let whole = fs::read(&file).unwrap();
+        // The last bytes repeat that the file has ended; those of an anchor hold numbers of no use here.
+        let needed = if file.ends_with("traces.otf2") { whole.len() - 19 } else { whole.len() - 1 };
+        // Of the one long file not every byte, only for the sake of time.
+        for length in (0..needed).step_by(1 + needed / 2000) {
+            fs::write(&file, &whole[..length]).unwrap();
+            let error = otf2::read(folder.path(), &into).unwrap_err().to_string();
+            let name = file.file_name().unwrap().to_str().unwrap();
+            assert!(error.contains(&format!("{name}: byte ")), "{name} cut to {length}: {error}");
+        }
+        fs::write(&file, &whole).unwrap();
+    }
+    assert!(!into.exists());
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3, "nothing is left behind");
+}
+
+#[test]
+fn a_trace_in_which_anything_is_changed_is_read_or_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = copy(folder.path());
+    let mut random = Random(7);
+    for round in 0..400 {
+        let file = &files[random.below(files.len() as u64) as usize];
+        let whole = fs::read(file).unwrap();
+        let mut changed = whole.clone();
+        for _ in 0..=random.below(3) {
+            let place = random.below(changed.len() as u64) as usize;
+            changed[place] = random.one_of(&[0, 1, 8, 9, 0x7f, 0xfe, 0xff, random.0 as u8]);
+        }
+        fs::write(file, changed).unwrap();
+        let into = folder.path().join(format!("{round}.sin"));
+        if otf2::read(folder.path(), &into).is_ok() {
+            fs::remove_dir_all(into).unwrap();
+        }
+        fs::write(file, whole).unwrap();
+    }
+}
+
+#[test]
+fn a_file_that_is_missing_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = copy(folder.path());
+    fs::remove_file(&files[5]).unwrap();
+    let error = otf2::read(folder.path(), &folder.path().join("a.sin")).unwrap_err().to_string();
+    assert!(error.contains("1.evt: No such file"), "{error}");
+}

@@ -1,0 +1,491 @@
+//! Traces as other tools write them, with less in them than Sintonia writes, and in other ways.
+
+use std::fs;
+use std::path::Path;
+
+use sintonia_recording::header::End;
+use sintonia_recording::raw::{self, part};
+use sintonia_recording::{Recording, table::RequestId};
+
+use super::{Seen, calls};
+use crate::otf2::anchor::Anchor;
+use crate::otf2::attributes::{Attributes, Field};
+use crate::otf2::bytes::{Put, UNDEFINED};
+use crate::otf2::chunks::{Content, Writer};
+use crate::otf2::definition::{Definitions, MPI, Part, group_type, kind};
+use crate::otf2::event::{Collective, Encoder, Event, Message, NO_ROOT, group};
+
+const CHUNK: u64 = 1 << 18;
+/// A region of the program, and where the regions of MPI begin.
+const MAIN: u32 = 0;
+const FUNCTIONS: [&str; 14] = [
+    "MPI_Init",
+    "MPI_Send",
+    "MPI_Isend",
+    "MPI_Irecv",
+    "MPI_Wait",
+    "mpi_ibcast_",
+    "MPI_Send_init",
+    "MPI_Start",
+    "MPI_Comm_rank",
+    "MPI_Win_post",
+    "MPI_Comm_split",
+    "MPI_Barrier",
+    "MPI_Test",
+    "MPI_Finalize",
+];
+
+fn region(name: &str) -> u32 {
+    1 + FUNCTIONS.iter().position(|known| *known == name).unwrap() as u32
+}
+
+/// A trace of two processes, the first of which has two threads.
+pub struct Foreign {
+    pub definitions: Definitions,
+    pub threads: [Vec<(u64, Event)>; 3],
+    /// The definitions of the first thread's own.
+    pub local: Vec<Vec<u8>>,
+}
+
+const WORLD: u32 = 0;
+const OWN: u32 = 1;
+const WINDOW: u32 = 0;
+const LOCATIONS: [u64; 3] = [10, 30, 20];
+
+impl Foreign {
+    pub fn new() -> Foreign {
+        let mut definitions = Definitions::default();
+        let d = &mut definitions;
+        // A tick is ten milliseconds.
+        d.add(kind::CLOCK_PROPERTIES, &[Part::Long(100), Part::Long(5), Part::Long(100), Part::Long(u64::MAX)]);
+        for (node, parent) in [(0, UNDEFINED), (1, 0)] {
+            d.add(kind::SYSTEM_TREE_NODE, &[Part::Number(node), Part::Text("here"), Part::Text("node"), Part::Number(parent)]);
+        }
+        for process in 0..2 {
+            let parts = [Part::Number(process), Part::Text("p"), Part::Byte(1), Part::Number(1), Part::Number(UNDEFINED)];
+            d.add(kind::LOCATION_GROUP, &parts);
+        }
+        for (location, process) in LOCATIONS.into_iter().zip([0, 0, 1]) {
+            let parts = [Part::Long(location), Part::Text("t"), Part::Byte(1), Part::Long(0), Part::Number(process)];
+            d.add(kind::LOCATION, &parts);
+        }
+        let names = std::iter::once("main").chain(FUNCTIONS);
+        for (number, name) in (0..).zip(names) {
+            let text = Part::Text(name);
+            let file = Part::Text("main.c");
+            let parts = [Part::Number(number), text, Part::Text(""), Part::Byte(0), file, Part::Number(1), Part::Number(9)];
+            d.add(kind::REGION, &parts);
+        }
+        d.add_group(0, "", group_type::LOCATIONS, [LOCATIONS[0], LOCATIONS[2]].into_iter());
+        d.add_group(1, "", group_type::COMMUNICATOR, [0, 1].into_iter());
+        d.add_group(2, "", group_type::OWN, std::iter::empty());
+        d.add_group(3, "", group_type::COMMUNICATOR, [1].into_iter());
+        for (number, name, group) in [(WORLD, "MPI_COMM_WORLD", 1), (OWN, "MPI_COMM_SELF", 2)] {
+            d.add(kind::COMM, &[Part::Number(number), Part::Text(name), Part::Number(group), Part::Number(UNDEFINED)]);
+        }
+        d.add(kind::RMA_WIN, &[Part::Number(WINDOW), Part::Text("w"), Part::Number(WORLD)]);
+        Foreign { definitions, threads: Default::default(), local: Vec::new() }
+    }
+
+    /// A call of the first thread, from one moment to another, with events in between.
+    pub fn call(&mut self, name: &str, [enter, leave]: [u64; 2], events: &[Event]) -> &mut Foreign {
+        self.call_of(0, name, [enter, leave], events)
+    }
+
+    fn call_of(&mut self, thread: usize, name: &str, [enter, leave]: [u64; 2], events: &[Event]) -> &mut Foreign {
+        let events = events.iter().map(|event| (leave, event.clone()));
+        self.threads[thread].push((enter, Event::Enter(region(name))));
+        self.threads[thread].extend(events);
+        self.threads[thread].push((leave, Event::Leave(region(name))));
+        self
+    }
+
+    pub fn write(&self, folder: &Path) {
+        let mut definitions = Writer::create(folder.join("t.def"), Content::Definitions, CHUNK).unwrap();
+        self.definitions.records().for_each(|record| definitions.definition(record).unwrap());
+        definitions.finish().unwrap();
+        fs::create_dir_all(folder.join("t")).unwrap();
+        for (events, location) in self.threads.iter().zip(LOCATIONS) {
+            let mut writer = Writer::create(folder.join(format!("t/{location}.evt")), Content::Events, CHUNK).unwrap();
+            for (time, event) in events {
+                let mut record = Vec::new();
+                Encoder::default().put(event, &mut record);
+                writer.event(*time, &record).unwrap();
+            }
+            writer.finish().unwrap();
+        }
+        let mut local = Writer::create(folder.join(format!("t/{}.def", LOCATIONS[0])), Content::Definitions, CHUNK).unwrap();
+        self.local.iter().for_each(|record| local.definition(record).unwrap());
+        local.finish().unwrap();
+        let anchor = Anchor {
+            event_chunk: CHUNK,
+            definition_chunk: CHUNK,
+            locations: 3,
+            definitions: self.definitions.len() as u64,
+            machine: String::new(),
+            creator: "Another tool".into(),
+            description: String::new(),
+            properties: Vec::new(),
+        };
+        fs::write(folder.join("t.otf2"), anchor.bytes()).unwrap();
+    }
+
+    fn import(&self) -> (tempfile::TempDir, Recording, Vec<String>) {
+        let folder = tempfile::tempdir().unwrap();
+        self.write(folder.path());
+        super::import(&folder.path().join("t.otf2"))
+    }
+
+    /// The calls of the first process.
+    fn calls(&self) -> Vec<Seen> {
+        calls(&self.import().1, 0)
+    }
+}
+
+fn message(communicator: u32) -> Message {
+    Message { peer: 1, communicator, tag: 7, bytes: 64 }
+}
+
+fn number(number: u64) -> RequestId {
+    RequestId { thread: 0, number }
+}
+
+#[test]
+fn a_receive_learns_where_it_completes_what_it_was() {
+    let mut trace = Foreign::new();
+    trace.call("MPI_Irecv", [10, 11], &[Event::Post(500)]);
+    trace.call("MPI_Send", [12, 13], &[Event::Send(message(WORLD), None)]);
+    trace.call("MPI_Wait", [14, 15], &[Event::Receive(message(WORLD), Some(500))]);
+    let calls = trace.calls();
+    assert_eq!(calls.iter().map(Seen::name).collect::<Vec<_>>(), ["MPI_Irecv", "MPI_Send", "MPI_Wait"]);
+    let receive = &calls[0].shape;
+    assert_eq!((receive.object, receive.peer, receive.tag, receive.received), (0, 1, 7, 64));
+    assert_eq!((calls[0].request, &calls[2].listed[..]), (Some(number(0)), &[(number(0), Some((1, 7, 64)))][..]));
+    assert_eq!(calls[0].times, [50_000_000, 60_000_000], "ticks of ten milliseconds since the fifth");
+}
+
+#[test]
+fn a_nonblocking_collective_too() {
+    let done = Collective { operation: 1, communicator: WORLD, root: 1, sent: 0, received: 32 };
+    let mut trace = Foreign::new();
+    trace.call("mpi_ibcast_", [10, 11], &[Event::CollectivePost(3)]);
+    trace.call("MPI_Wait", [14, 15], &[Event::CollectiveComplete(done, 3)]);
+    let calls = trace.calls();
+    assert_eq!((calls[0].name(), calls[0].shape.object, calls[0].shape.peer, calls[0].shape.received), ("MPI_Ibcast", 0, 1, 32));
+    assert_eq!(calls[1].listed, [(number(0), None)]);
+}
+
+#[test]
+fn a_receive_that_is_never_completed_waits_for_nothing() {
+    let mut trace = Foreign::new();
+    trace.call("MPI_Irecv", [10, 11], &[Event::Post(500)]);
+    for time in 0..(1 << 15) + 10 {
+        trace.call("MPI_Barrier", [20 + time, 20 + time], &[]);
+    }
+    let (_folder, recording, notes) = trace.import();
+    assert_eq!(calls(&recording, 0)[0].shape.object, raw::NO_OBJECT);
+    assert!(notes[1].starts_with("1 nonblocking operations were never completed"), "{notes:?}");
+}
+
+#[test]
+fn what_a_start_begins_is_a_call_that_begins_it() {
+    let mut trace = Foreign::new();
+    trace.call("MPI_Send_init", [10, 11], &[]);
+    for time in [20, 30] {
+        trace.call("MPI_Start", [time, time + 1], &[Event::Send(message(WORLD), Some(9))]);
+        trace.call("MPI_Wait", [time + 2, time + 3], &[Event::SendComplete(9)]);
+    }
+    let calls = trace.calls();
+    let names: Vec<&str> = calls.iter().map(Seen::name).collect();
+    assert_eq!(names, ["MPI_Send_init", "MPI_Isend", "MPI_Wait", "MPI_Isend", "MPI_Wait"]);
+    assert_eq!((calls[3].shape.peer, calls[3].shape.sent, calls[3].request), (1, 64, Some(number(1))));
+    assert_eq!(calls[4].listed, [(number(1), None)]);
+}
+
+#[test]
+fn a_test_that_finds_nothing_says_so() {
+    let mut trace = Foreign::new();
+    trace.call("MPI_Isend", [10, 11], &[Event::Send(message(WORLD), Some(1))]);
+    trace.call("MPI_Test", [12, 13], &[Event::Test(1)]);
+    trace.call("MPI_Test", [14, 15], &[Event::SendComplete(1)]);
+    let found_nothing: Vec<bool> = trace.calls().iter().map(|call| call.shape.parts & part::FOUND_NOTHING != 0).collect();
+    assert_eq!(found_nothing, [false, true, false]);
+}
+
+#[test]
+fn a_thread_completes_what_another_began() {
+    let mut trace = Foreign::new();
+    trace.call("MPI_Isend", [10, 11], &[Event::Send(message(WORLD), Some(1))]);
+    trace.call_of(1, "MPI_Wait", [14, 15], &[Event::SendComplete(1)]);
+    trace.call("MPI_Barrier", [20, 21], &[]);
+    let calls = trace.calls();
+    let seen: Vec<(&str, u16)> = calls.iter().map(|call| (call.name(), call.thread)).collect();
+    assert_eq!(seen, [("MPI_Isend", 0), ("MPI_Wait", 1), ("MPI_Barrier", 0)]);
+    assert_eq!(calls[1].listed, [(number(0), None)]);
+}
+
+#[test]
+fn each_process_has_a_communicator_of_its_own() {
+    let mut trace = Foreign::new();
+    let own = Event::Send(Message { peer: 0, ..message(OWN) }, None);
+    trace.call("MPI_Send", [10, 11], std::slice::from_ref(&own));
+    trace.call_of(2, "MPI_Send", [10, 11], &[own]);
+    let (_folder, recording, _) = trace.import();
+    for (rank, communicator) in [(0, 1), (1, 2)] {
+        let sent = &calls(&recording, rank)[0].shape;
+        assert_eq!((sent.object, sent.peer), (communicator, rank as i32));
+        assert_eq!(recording.members(communicator), [rank as i32]);
+    }
+}
+
+#[test]
+fn the_communicator_that_was_made_is_known() {
+    let mut trace = Foreign::new();
+    let parts = [Part::Number(2), Part::Text("halves"), Part::Number(3), Part::Number(WORLD)];
+    trace.definitions.add(kind::COMM, &parts);
+    let created = Collective { operation: group::CREATE, communicator: WORLD, root: NO_ROOT, sent: 0, received: 0 };
+    trace.call("MPI_Comm_split", [10, 11], &[Event::CollectiveBegin, Event::CommunicatorCreate(2), Event::CollectiveEnd(created)]);
+    let (_folder, recording, _) = trace.import();
+    let shape = &calls(&recording, 0)[0].shape;
+    assert_eq!((shape.object, shape.made), (0, 3));
+    assert_eq!((recording.header.communicators[3].parent, recording.members(3)), (Some(0), &[1][..]));
+}
+
+#[test]
+fn a_window_is_synchronised_with_a_group() {
+    let mut trace = Foreign::new();
+    trace.call("MPI_Win_post", [10, 11], &[Event::WindowGroupSync(WINDOW, 3)]);
+    let (_folder, recording, _) = trace.import();
+    let shape = &calls(&recording, 0)[0].shape;
+    assert_eq!((shape.object, shape.names_group()), (0, true));
+    assert_eq!(recording.header.groups[shape.value as usize], "1");
+}
+
+#[test]
+fn calls_come_from_a_line_or_from_the_function_around_them() {
+    let mut trace = Foreign::new();
+    let d = &mut trace.definitions;
+    d.add(kind::SOURCE_CODE_LOCATION, &[Part::Number(0), Part::Text("solve.c"), Part::Number(42)]);
+    for (number, region, line, around) in [(0, MAIN, 0, UNDEFINED), (1, region("MPI_Barrier"), UNDEFINED, 0)] {
+        d.add(kind::CALLING_CONTEXT, &[Part::Number(number), Part::Number(region), Part::Number(line), Part::Number(around)]);
+    }
+    trace.threads[0].extend([(10, Event::Enter(MAIN)), (10, Event::EnterContext(1)), (11, Event::LeaveContext(1))]);
+    trace.call("MPI_Barrier", [12, 13], &[]);
+    trace.threads[0].push((14, Event::Leave(MAIN)));
+    trace.call("MPI_Barrier", [15, 16], &[]);
+    let (_folder, recording, _) = trace.import();
+    let sites: Vec<_> = calls(&recording, 0).iter().map(|call| recording.site(call.shape.site).clone()).collect();
+    let frame = &sites[0].frames[0];
+    assert_eq!((frame.function.as_deref(), frame.file.as_deref(), frame.line), (Some("main"), Some("solve.c"), Some(42)));
+    assert_eq!((sites[1].frames[0].function.as_deref(), sites[1].module.as_str()), (Some("main"), "main.c"));
+    assert!(sites[2].frames.is_empty(), "nothing is around it");
+}
+
+#[test]
+fn an_attribute_tells_the_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut trace = Foreign::new();
+    trace.definitions.add(kind::SOURCE_CODE_LOCATION, &[Part::Number(6), Part::Text("solve.c"), Part::Number(42)]);
+    let name = Part::Text(Field::SourceLine.about().0);
+    trace.definitions.add(kind::ATTRIBUTE, &[Part::Number(0), name, Part::Byte(20), Part::Text("")]);
+    trace.write(folder.path());
+    let mut writer = Writer::create(folder.path().join("t/10.evt"), Content::Events, CHUNK).unwrap();
+    let mut attributes = Attributes::default();
+    attributes.add(Field::SourceLine, 6);
+    let mut record = Vec::new();
+    attributes.put(&mut record);
+    Encoder::default().put(&Event::Enter(region("MPI_Barrier")), &mut record);
+    writer.event(10, &record).unwrap();
+    record.clear();
+    Encoder::default().put(&Event::Leave(region("MPI_Barrier")), &mut record);
+    writer.event(11, &record).unwrap();
+    writer.finish().unwrap();
+    let (_folder, recording, _) = super::import(folder.path());
+    assert_eq!(recording.site(calls(&recording, 0)[0].shape.site).frames[0].line, Some(42));
+}
+
+#[test]
+fn other_records_are_passed_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = Foreign::new();
+    trace.write(folder.path());
+    let mut writer = Writer::create(folder.path().join("t/10.evt"), Content::Events, CHUNK).unwrap();
+    let mut record = Vec::new();
+    Encoder::default().put(&Event::Enter(region("MPI_Barrier")), &mut record);
+    // OpenMP's records, some without a length; one of a kind that nobody has heard of; a long one.
+    record.extend([24, 1, 4, 25, 0, 28, 2, 1, 2, 200, 3, 9, 9, 9]);
+    record.put_record(201, &[0; 400]);
+    Encoder::default().put(&Event::Leave(region("MPI_Barrier")), &mut record);
+    writer.event(10, &record).unwrap();
+    writer.finish().unwrap();
+    let (_folder, recording, _) = super::import(folder.path());
+    assert_eq!(calls(&recording, 0).len(), 1);
+}
+
+#[test]
+fn numbers_and_times_of_a_thread_become_those_of_all() {
+    let mut trace = Foreign::new();
+    let mut map = vec![3, 1, 2, 0, 1, region("MPI_Barrier") as u8, 1, region("MPI_Send") as u8];
+    let mut record = Vec::new();
+    record.put_record(5, &map);
+    trace.local.push(record);
+    for (time, offset) in [(0u64, 100u64), (1000, 200)] {
+        map.clear();
+        map.put_full_u64(time);
+        map.put_u64(offset);
+        map.put_full_u64(0.5f64.to_bits());
+        let mut record = Vec::new();
+        record.put_record(6, &map);
+        trace.local.push(record);
+    }
+    trace.threads[0] = vec![(105, Event::Enter(0)), (205, Event::Leave(0))];
+    let (_folder, recording, _) = trace.import();
+    let call = &calls(&recording, 0)[0];
+    assert_eq!((call.name(), call.times), ("MPI_Barrier", [2_100_000_000, 3_200_000_000]));
+    assert_eq!(recording.header.clock_error_s, 0.005);
+}
+
+#[test]
+fn calls_under_way_at_the_end_are_unfinished() {
+    let mut trace = Foreign::new();
+    trace.threads[0] = vec![(10, Event::Enter(region("MPI_Barrier"))), (20, Event::Interrupted)];
+    trace.call_of(2, "MPI_Finalize", [10, 30], &[]);
+    let (_folder, recording, notes) = trace.import();
+    let call = &calls(&recording, 0)[0];
+    assert_ne!(call.shape.parts & part::UNFINISHED, 0);
+    assert_eq!(call.times, [50_000_000, 150_000_000]);
+    assert_eq!(recording.header.ranks.iter().map(|rank| rank.end).collect::<Vec<_>>(), [End::CutShort, End::Finalized]);
+    assert!(notes[1].starts_with("1 times the tool that made the trace stopped"), "{notes:?}");
+}
+
+#[test]
+fn what_is_no_call_is_counted() {
+    let mut trace = Foreign::new();
+    trace.call("MPI_Comm_rank", [10, 11], &[]);
+    trace.threads[0].push((12, Event::Send(message(WORLD), None)));
+    trace.call("MPI_Wait", [13, 14], &[Event::SendComplete(77)]);
+    let (_folder, recording, notes) = trace.import();
+    assert_eq!(calls(&recording, 0).len(), 1);
+    let counted = ["1 calls of functions that answer at once", "1 requests were completed", "1 events of MPI stand outside"];
+    assert!(notes[1..].iter().zip(counted).all(|(note, begin)| note.starts_with(begin)), "{notes:?}");
+}
+
+/// The other order of bytes: numbers of one byte are the same in both, so only the full ones are turned around.
+#[test]
+fn a_trace_of_the_other_order_of_bytes_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut trace = Foreign::new();
+    trace.call("MPI_Send", [10, 11], &[Event::Send(message(WORLD), None)]);
+    trace.write(folder.path());
+    let turn = |bytes: &mut [u8], places: &[(usize, usize)]| {
+        bytes[1] = 0x23;
+        places.iter().for_each(|(at, length)| bytes[*at..at + length].reverse());
+    };
+    let change = |name: &str, places: &[(usize, usize)]| {
+        let path = folder.path().join(name);
+        let mut bytes = fs::read(&path).unwrap();
+        turn(&mut bytes, places);
+        fs::write(path, bytes).unwrap();
+    };
+    let header = [(2, 8), (10, 8)];
+    change("t.otf2", &[(12, 8), (20, 8), (30, 8), (38, 8)]);
+    change("t.def", &header);
+    change("t/10.def", &header);
+    // The first event of the thread, and the two that follow at another time.
+    change("t/10.evt", &[header[0], header[1], (19, 8), (31, 8)]);
+    for location in &LOCATIONS[1..] {
+        change(&format!("t/{location}.evt"), &header);
+    }
+    let (_folder, recording, _) = super::import(folder.path());
+    let call = &calls(&recording, 0)[0];
+    assert_eq!((call.name(), call.times, call.shape.sent), ("MPI_Send", [50_000_000, 60_000_000], 64));
+}
+
+#[test]
+fn definitions_that_refer_to_each_other_in_circles_end() {
+    let mut trace = Foreign::new();
+    let d = &mut trace.definitions;
+    for (node, parent) in [(7, 8), (8, 7)] {
+        d.add(kind::SYSTEM_TREE_NODE, &[Part::Number(node), Part::Text("circle"), Part::Text("part"), Part::Number(parent)]);
+    }
+    d.add(kind::LOCATION_GROUP, &[Part::Number(0), Part::Text(""), Part::Byte(1), Part::Number(7), Part::Number(0)]);
+    for (number, around) in [(0, 1), (1, 0)] {
+        d.add(kind::CALLING_CONTEXT, &[Part::Number(number), Part::Number(MAIN), Part::Number(UNDEFINED), Part::Number(around)]);
+        let module = crate::otf2::facts::Value::Text("a".into());
+        d.add_property(kind::CALLING_CONTEXT_PROPERTY, Part::Number(number), crate::otf2::facts::MODULE, &module);
+    }
+    for (number, parent) in [(5, 6), (6, 5)] {
+        d.add(kind::COMM, &[Part::Number(number), Part::Text("circle"), Part::Number(1), Part::Number(parent)]);
+    }
+    let (_folder, recording, _) = trace.import();
+    assert_eq!(recording.header.communicators[3].parent, Some(4));
+}
+
+#[test]
+fn absurd_counts_are_refused_where_they_stand() {
+    let refuse = |kind: u8, content: &[u8], file: &str, local: bool| {
+        let folder = tempfile::tempdir().unwrap();
+        let mut trace = Foreign::new();
+        let mut record = Vec::new();
+        record.put_record(kind, content);
+        if local {
+            trace.local.push(record);
+        }
+        trace.write(folder.path());
+        if !local {
+            let path = folder.path().join("t.def");
+            let mut bytes = fs::read(&path).unwrap();
+            let end = bytes.len() - 2;
+            let mut record = Vec::new();
+            record.put_record(kind, content);
+            bytes.splice(end..end, record);
+            fs::write(path, bytes).unwrap();
+        }
+        let error = crate::otf2::read(folder.path(), &folder.path().join("a.sin")).unwrap_err().to_string();
+        assert!(error.contains(file) && error.contains(": byte ") && error.contains("makes no sense"), "{error}");
+        assert!(!folder.path().join("a.sin").exists());
+    };
+    // A group of four billion members, and a map of as many numbers as there are.
+    refuse(kind::GROUP, &[1, 9, 0, 5, 4, 255, 255, 255, 254, 1, 1], "t.def", false);
+    refuse(5, &[3, 8, 255, 255, 255, 255, 255, 255, 255, 127, 0, 1, 1], "10.def", true);
+}
+
+#[test]
+fn regions_without_end_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut trace = Foreign::new();
+    trace.threads[0] = vec![(10, Event::Enter(MAIN)); (1 << 16) + 1];
+    trace.write(folder.path());
+    let error = crate::otf2::read(folder.path(), &folder.path().join("a.sin")).unwrap_err().to_string();
+    assert!(error.contains("10.evt: byte ") && error.contains("more regions"), "{error}");
+}
+
+#[test]
+fn a_trace_without_mpi_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = Foreign { definitions: Definitions::default(), ..Foreign::new() };
+    trace.write(folder.path());
+    let error = crate::otf2::read(folder.path(), &folder.path().join("a.sin")).unwrap_err().to_string();
+    assert!(error.ends_with("t.def: the archive has no MPI process"), "{error}");
+}
+
+#[test]
+fn the_paradigm_of_a_group_says_whose_communicator_it_is() {
+    let mut trace = Foreign::new();
+    let mut content = Vec::new();
+    content.put_u32(9);
+    content.put_u32(UNDEFINED);
+    content.extend([group_type::COMMUNICATOR, 0, group_type::COMMUNICATOR, MPI + 1, 0]);
+    let mut record = Vec::new();
+    record.put_record(kind::GROUP, &content);
+    let folder = tempfile::tempdir().unwrap();
+    trace.definitions.add(kind::COMM, &[Part::Number(9), Part::Text("threads"), Part::Number(9), Part::Number(UNDEFINED)]);
+    trace.write(folder.path());
+    let path = folder.path().join("t.def");
+    let mut bytes = fs::read(&path).unwrap();
+    let end = bytes.len() - 2;
+    bytes.splice(end..end, record);
+    fs::write(path, bytes).unwrap();
+    let (_folder, recording, _) = super::import(folder.path());
+    assert_eq!(recording.header.communicators.len(), 3, "the world and two of one");
+}

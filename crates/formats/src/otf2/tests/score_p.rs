@@ -1,0 +1,69 @@
+//! A trace that Score-P wrote: mapped numbers, corrected clocks, regions of the program.
+
+use std::path::PathBuf;
+
+use super::{calls, import};
+
+/// The trace; `tests/data/README.md` says where it is from.
+pub fn archive() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/score-p/traces.otf2"))
+}
+
+/// Score-P's clock, as otf2-print shows it.
+const TICKS_PER_SECOND: u128 = 2_095_197_216;
+const BEGIN: u128 = 7_397_466_976_977_800;
+
+fn nanoseconds(ticks: u128) -> i64 {
+    ((ticks - BEGIN) * 1_000_000_000 / TICKS_PER_SECOND) as i64
+}
+
+#[test]
+fn calls_messages_and_times_are_those_that_otf2_print_shows() {
+    let (_folder, recording, notes) = import(&archive());
+    let all = [calls(&recording, 0), calls(&recording, 1)];
+    let names: Vec<&str> = all[0].iter().map(|call| call.name()).collect();
+    assert_eq!((names.len(), names[0], names[17]), (18, "MPI_Init", "MPI_Finalize"));
+    assert!(names[1..17].chunks(2).all(|pair| pair == ["MPI_Send", "MPI_Recv"]), "{names:?}");
+    let (send, receive) = (&all[0][1].shape, &all[1][1].shape);
+    assert_eq!((send.object, send.peer, send.tag, send.sent), (0, 1, 10, 16384));
+    assert_eq!((receive.object, receive.peer, receive.tag, receive.received), (0, 0, 10, 16384));
+    assert_eq!(all[0][1].times, [7_397_467_382_750_926, 7_397_467_382_788_022].map(nanoseconds));
+    // The clock of rank 1 was corrected.
+    assert_eq!(all[1][1].times, [7_397_467_382_769_925, 7_397_467_382_809_869].map(nanoseconds));
+    assert_eq!(
+        notes,
+        [
+            "Score-P 7.1 made the trace.",
+            "4 calls of functions that answer at once (such as MPI_Comm_rank) are left out, as `sintonia record` leaves them out."
+        ]
+    );
+}
+
+#[test]
+fn the_header_says_what_the_trace_says_of_the_run() {
+    let (_folder, recording, _) = import(&archive());
+    let header = &recording.header;
+    assert_eq!((header.size, header.hosts.clone()), (2, vec!["quartz10".to_owned()]));
+    assert_eq!(header.command, ["/g/g92/bhatele1/umd/traces/score-p/ping-pong.otf2"]);
+    assert_eq!(header.ranks.iter().map(|rank| (rank.rank, rank.pid)).collect::<Vec<_>>(), [(0, 26601), (1, 26602)]);
+    assert_eq!(header.ranks[1].begin_ns, nanoseconds(7_397_466_977_062_212));
+    let communicators: Vec<(&str, &str)> = header.communicators.iter().map(|c| (c.made_by.as_str(), c.members.as_str())).collect();
+    assert_eq!(communicators, [("MPI_COMM_WORLD", "0-1"), ("MPI_COMM_SELF", "0"), ("MPI_COMM_SELF", "1")]);
+    assert!(recording.incomplete_ranks().is_empty());
+}
+
+#[test]
+fn a_call_comes_from_the_function_around_it() {
+    let (_folder, recording, _) = import(&archive());
+    for call in calls(&recording, 0) {
+        let site = recording.site(call.shape.site);
+        assert_eq!(site.frames[0].function.as_deref(), Some("int main(int, char**)"));
+        assert!(site.module.ends_with("ping-pong.c"), "{}", site.module);
+    }
+}
+
+#[test]
+fn the_folder_of_the_trace_will_do() {
+    let (_folder, recording, _) = import(archive().parent().unwrap());
+    assert_eq!(recording.header.size, 2);
+}

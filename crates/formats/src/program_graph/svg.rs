@@ -1,0 +1,347 @@
+//! The program graph as an SVG picture for people.
+//!
+//! Symbols are those of the DP*Graph: a rectangle is computation, a triangle that points up sends, one that points down receives. Colours
+//! are told apart by people who do not see all of them, and nothing is said by colour alone.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+use super::layout::{LaneLayout, Layout, PathLayout, SYMBOL, TEXT_ROOM, WORK};
+use super::{Drawing, Lane, Message, Node, Path, Stage, Step, Symbol, Work};
+use crate::svg::{Canvas, Point, head, tail, width};
+
+/// More messages than this hide each other; the lightest are left out.
+const MOST_MESSAGES: usize = 80;
+const TITLE: f64 = 15.0;
+const TEXT: f64 = 11.0;
+const SMALL: f64 = 9.5;
+const LEGEND: f64 = 96.0;
+
+const STYLE: &str = "\
+text { font-family: 'DejaVu Sans', Verdana, Arial, Helvetica, sans-serif; font-size: 11px; fill: #222222; }
+.title { font-size: 15px; font-weight: bold; }
+.note { font-size: 10px; fill: #555555; }
+.lane { font-size: 13px; font-weight: bold; }
+.name { font-weight: bold; }
+.name, .place, .loop-note, .message-note, .work-note, .halo { paint-order: stroke; stroke: #ffffff; stroke-width: 3px; stroke-linejoin: round; }
+.place, .each { font-size: 9.5px; fill: #555555; }
+.loop-note { font-size: 10px; font-weight: bold; fill: #444444; }
+.message-note { font-size: 9.5px; fill: #7b3a60; }
+.lane-ground { fill: #fafafa; stroke: #e4e4e4; }
+.loop { fill: #000000; fill-opacity: 0.03; stroke: #888888; stroke-dasharray: 5 3; }
+.way { fill: none; stroke: #555555; }
+.way-head { fill: #555555; }
+.jump { fill: none; stroke: #888888; }
+.jump-head { fill: #888888; }
+.message { fill: none; stroke: #aa4c84; stroke-dasharray: 6 3; }
+.message-head { fill: #aa4c84; }
+.work { stroke: #5b6b7a; }
+.send { fill: #0072b2; stroke: #0072b2; stroke-width: 1.6px; }
+.receive { fill: #d55e00; stroke: #d55e00; stroke-width: 1.6px; }
+.group { fill: #009e73; stroke: #009e73; stroke-width: 1.6px; }
+.other { fill: #777777; stroke: #777777; stroke-width: 1.6px; }
+.begin { fill: #ffffff; }
+.ring { fill: #ffffff; stroke: #555555; stroke-width: 1.2px; }
+.across { stroke: #009e73; stroke-dasharray: 2 3; fill: none; }
+";
+
+/// Writes the picture.
+pub fn write(drawing: &Drawing, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+    let (drawing, left_out) = with_few_messages(drawing);
+    let mut notes = drawing.notes.clone();
+    if left_out > 0 {
+        notes.push(format!("the {left_out} lightest of the arrows between operations are left out"));
+    }
+    let top = 34.0 + 14.0 * notes.len() as f64;
+    let layout = Layout::of(&drawing, top + 62.0);
+    let size = (layout.size.0.max(640.0).max(width(&drawing.title, TITLE).min(1400.0) + 48.0), layout.size.1 + LEGEND);
+    let mut canvas = Canvas::default();
+    canvas.text("title", (24.0, 28.0), &head(&drawing.title, TITLE, size.0 - 48.0));
+    for (line, note) in notes.iter().enumerate() {
+        canvas.text("note", (24.0, 45.0 + 14.0 * line as f64), note);
+    }
+    let picture = Picture { drawing: &drawing, layout: &layout };
+    picture.lanes(&mut canvas, top + 8.0);
+    picture.loops(&mut canvas);
+    picture.ways(&mut canvas);
+    picture.groups(&mut canvas);
+    picture.messages(&mut canvas);
+    picture.nodes(&mut canvas);
+    legend(&mut canvas, layout.size.1 + 18.0);
+    out.write_all(canvas.finish(size, STYLE).as_bytes())
+}
+
+/// The drawing without the lightest messages where there are too many, and how many were left out.
+fn with_few_messages(drawing: &Drawing) -> (Drawing, usize) {
+    let mut few = drawing.clone();
+    let left_out = few.messages.len().saturating_sub(MOST_MESSAGES);
+    if left_out > 0 {
+        few.messages.sort_by(|a, b| b.share.total_cmp(&a.share));
+        few.messages.truncate(MOST_MESSAGES);
+    }
+    (few, left_out)
+}
+
+/// Where the notes on messages stand, so that none hides another.
+#[derive(Default)]
+struct Notes(Vec<(Point, f64)>);
+
+impl Notes {
+    /// The free place closest to the one that is wanted.
+    fn place(&mut self, (x, y): Point, note: &str) -> Point {
+        let wide = width(note, SMALL);
+        let is_free =
+            |y: f64| self.0.iter().all(|((left, other), width)| (y - other).abs() >= SMALL + 1.0 || x + wide < *left || left + width < x);
+        // Up and down in turn, farther each time; beyond the end of all notes there is always room.
+        let steps =
+            (0..=2 * self.0.len() + 1).map(|step| (step.div_ceil(2) as f64) * (SMALL + 2.0) * if step % 2 == 0 { 1.0 } else { -1.0 });
+        let free = steps.map(|step| y + step).find(|y| is_free(*y)).unwrap_or(y);
+        self.0.push(((x, free), wide));
+        (x, free)
+    }
+}
+
+struct Picture<'a> {
+    drawing: &'a Drawing,
+    layout: &'a Layout,
+}
+
+impl<'a> Picture<'a> {
+    fn each_lane(&self) -> impl Iterator<Item = (&'a Lane, &'a LaneLayout)> {
+        self.drawing.lanes.iter().zip(&self.layout.lanes)
+    }
+
+    fn lanes(&self, canvas: &mut Canvas, top: f64) {
+        for (lane, laid) in self.each_lane() {
+            let (left, right) = laid.edges;
+            canvas.rectangle("lane-ground", (left, top), (right - left, self.layout.size.1 - top));
+            canvas.text("lane", (left + 10.0, top + 20.0), &head(&lane.name, 13.0, right - left - 20.0));
+            canvas.text("note", (left + 10.0, top + 35.0), &head(&lane.note, 10.0, right - left - 20.0));
+        }
+    }
+
+    fn loops(&self, canvas: &mut Canvas) {
+        for (lane, laid) in self.each_lane() {
+            for (one, (corner, size)) in lane.loops.iter().zip(&laid.loops) {
+                canvas.rectangle("loop", *corner, *size);
+                canvas.text_before("loop-note", (corner.0 + size.0 - 8.0, corner.1 + 12.0), &head(&one.note, 10.0, size.0 - 16.0));
+            }
+        }
+    }
+
+    fn ways(&self, canvas: &mut Canvas) {
+        for (lane, laid) in self.each_lane() {
+            for (path, place) in lane.paths.iter().zip(&laid.paths) {
+                canvas.explained(&path.details, |canvas| self.way(canvas, laid.axis, path, place));
+            }
+            for (path, place) in lane.paths.iter().zip(&laid.paths) {
+                if let (Some(work), Some(corner)) = (&path.work, place.work) {
+                    canvas.explained(&path.details, |canvas| work_box(canvas, corner, work, &self.goes_to(path, place)));
+                }
+            }
+        }
+    }
+
+    /// Where a way leads, unless that is the next node below.
+    fn goes_to(&self, path: &Path, place: &PathLayout) -> String {
+        let direction = if self.layout.y[path.to] > self.layout.y[path.from] { "on to" } else { "back to" };
+        place.track.map_or(String::new(), |_| format!("{direction} {}", self.drawing.nodes[path.to].short))
+    }
+
+    fn way(&self, canvas: &mut Canvas, axis: f64, path: &Path, place: &PathLayout) {
+        let [from, to] = [path.from, path.to].map(|node| self.layout.y[node]);
+        let Some(track) = place.track else {
+            return canvas.arrow("way", 1.4, &[(axis, from + SYMBOL - 2.0), (axis, to - SYMBOL)]);
+        };
+        let arrive = (axis - SYMBOL, to - 7.0);
+        let mut points = match place.work {
+            None => vec![(axis - SYMBOL, from + 8.0), (track, from + 8.0)],
+            Some((x, y)) => {
+                canvas.line("jump", 1.2, &[(axis, from + SYMBOL - 2.0), (axis, y + 8.0), (x.max(axis), y + 8.0)]);
+                vec![(x, y + WORK.1 - 8.0), (track, y + WORK.1 - 8.0)]
+            }
+        };
+        points.extend([(track, arrive.1), arrive]);
+        canvas.arrow("jump", 1.2, &points);
+    }
+
+    /// Operations of groups reach across the lanes that take part.
+    fn groups(&self, canvas: &mut Canvas) {
+        let mut at_height: HashMap<(i64, usize), Vec<usize>> = HashMap::new();
+        for (number, lane) in self.drawing.lanes.iter().enumerate() {
+            for node in lane.steps.iter().map(|step| step.node).filter(|node| self.drawing.nodes[*node].symbol == Symbol::Group) {
+                let operation = self.drawing.together.iter().find(|set| set.contains(&node)).map_or(node, |set| set[0]);
+                at_height.entry((self.layout.y[node] as i64, operation)).or_default().push(number);
+            }
+        }
+        let mut bars: Vec<_> = at_height.into_iter().collect();
+        bars.sort_unstable();
+        for ((y, _), lanes) in bars {
+            for two in lanes.windows(2) {
+                let [from, to] = [self.layout.lanes[two[0]].edges.1, self.layout.lanes[two[1]].edges.0];
+                canvas.line("across", 3.0, &[(from, y as f64), (to, y as f64)]);
+            }
+        }
+    }
+
+    fn messages(&self, canvas: &mut Canvas) {
+        let mut ports: HashMap<(usize, usize, bool), usize> = HashMap::new();
+        let mut port = |lane: usize, node: usize, right: bool| {
+            let used = ports.entry((lane, node, right)).or_default();
+            *used += 1;
+            // 0, 3, -3, 6, -6 ... around the middle, so that lines at one symbol lie beside each other.
+            let step = (*used / 2) as f64 * 3.0;
+            let y = self.layout.y[node] + if (*used).is_multiple_of(2) { step } else { -step };
+            let side = if right { SYMBOL - 2.0 } else { 2.0 - SYMBOL };
+            (self.layout.lanes[lane].axis + side, y)
+        };
+        let mut notes = Notes::default();
+        for (message, place) in self.drawing.messages.iter().zip(&self.layout.messages) {
+            let (from, to) = (message.from, message.to);
+            let begin = port(from.0, from.1, to.0 >= from.0);
+            let end = port(to.0, to.1, to.0 <= from.0);
+            self.message(canvas, message, *place, [begin, end], &mut notes);
+        }
+    }
+
+    fn message(&self, canvas: &mut Canvas, message: &Message, (track, note): Point, [begin, end]: [Point; 2], notes: &mut Notes) {
+        let thickness = 1.0 + 2.0 * message.share.clamp(0.0, 1.0).sqrt();
+        let level = (begin.1 - end.1).abs() < 1.0;
+        let points = if level { vec![begin, end] } else { vec![begin, (track, begin.1), (track, end.1), end] };
+        // Notes stand to the left of the tracks, on the line of the lane to the left.
+        let at = notes.place((note, if message.to.0 < message.from.0 { end.1 } else { begin.1 } - 4.0), &message.note);
+        let [from, to] = [message.from, message.to].map(|(lane, node)| (&self.drawing.lanes[lane].name, &self.drawing.nodes[node].place));
+        let details = format!("{}\nfrom {} at {}\nto {} at {}", message.note, from.0, from.1, to.0, to.1);
+        canvas.explained(&details, |canvas| {
+            canvas.arrow("message", thickness, &points);
+            canvas.text("message-note", at, &message.note);
+        });
+    }
+
+    fn nodes(&self, canvas: &mut Canvas) {
+        for (lane, laid) in self.each_lane() {
+            for step in &lane.steps {
+                let node = &self.drawing.nodes[step.node];
+                canvas.explained(&format!("{} at {}\n{}", node.name, node.place, step.details), |canvas| {
+                    self.node(canvas, laid, node, step);
+                });
+            }
+        }
+    }
+
+    fn node(&self, canvas: &mut Canvas, laid: &LaneLayout, node: &Node, step: &Step) {
+        let (x, y) = (laid.axis, self.layout.y[step.node]);
+        symbol(canvas, (x, y), node.symbol, node.stage, TEXT_ROOM - 8.0);
+        let room = TEXT_ROOM - SYMBOL - 12.0;
+        let beside = x + SYMBOL + 6.0;
+        let used = width(&node.name, TEXT) * 1.12 + 9.0;
+        canvas.texts(("name", "halo"), (beside, y - 7.0), &node.name, &head(&step.note, TEXT, room - used));
+        canvas.text("place", (beside, y + 15.0), &tail(&node.place, SMALL, room));
+    }
+}
+
+/// A piece of computation; the more of the time it takes, the darker it is.
+fn work_box(canvas: &mut Canvas, corner: Point, work: &Work, goes_to: &str) {
+    canvas.filled("work", &shade(work.share), corner, WORK);
+    let (left, used) = (corner.0 + 8.0, width(&work.note, TEXT) + 10.0);
+    canvas.texts(("", "each"), (left, corner.1 + 14.0), &work.note, &head(goes_to, SMALL, WORK.0 - 16.0 - used));
+    canvas.text("each", (left, corner.1 + 27.0), &head(&work.each, SMALL, WORK.0 - 12.0));
+}
+
+/// From almost white to blue; the square root keeps small shares apart.
+fn shade(share: f64) -> String {
+    let dark = share.clamp(0.0, 1.0).sqrt();
+    let mix = |light: f64, full: f64| (light + (full - light) * dark).round() as u8;
+    format!("#{:02x}{:02x}{:02x}", mix(246.0, 120.0), mix(249.0, 178.0), mix(252.0, 228.0))
+}
+
+fn symbol(canvas: &mut Canvas, (x, y): Point, symbol: Symbol, stage: Stage, bar: f64) {
+    let half = if stage == Stage::End { 6.0 } else { 9.0 };
+    let begin = if stage == Stage::Begin { " begin" } else { "" };
+    if stage == Stage::End {
+        canvas.circle("ring", (x, y), SYMBOL - 1.0);
+    }
+    let triangle = |x: f64, half: f64, up: f64| [(x, y - half * up), (x + half, y + half * up * 0.8), (x - half, y + half * up * 0.8)];
+    match symbol {
+        Symbol::Send => canvas.polygon(&format!("send{begin}"), &triangle(x, half, 1.0)),
+        Symbol::Receive => canvas.polygon(&format!("receive{begin}"), &triangle(x, half, -1.0)),
+        Symbol::Exchange => {
+            canvas.polygon(&format!("send{begin}"), &triangle(x - half * 0.6, half * 0.7, 1.0));
+            canvas.polygon(&format!("receive{begin}"), &triangle(x + half * 0.6, half * 0.7, -1.0));
+        }
+        Symbol::Group if stage == Stage::End => canvas.rectangle("group", (x - 7.0, y - 2.5), (14.0, 5.0)),
+        Symbol::Group => canvas.rectangle(&format!("group{begin}"), (x - SYMBOL, y - 2.5), (bar + SYMBOL, 5.0)),
+        Symbol::Other => canvas.circle(&format!("other{begin}"), (x, y), half * 0.6),
+    }
+}
+
+fn legend(canvas: &mut Canvas, top: f64) {
+    let line = |row: f64| top + 12.0 + row * 24.0;
+    let symbols = [
+        (Symbol::Send, Stage::Whole, "sends"),
+        (Symbol::Receive, Stage::Whole, "receives"),
+        (Symbol::Exchange, Stage::Whole, "sends and receives"),
+        (Symbol::Group, Stage::Whole, "operation of a group"),
+        (Symbol::Other, Stage::Whole, "other call"),
+    ];
+    let mut x = 40.0;
+    for (what, stage, text) in symbols {
+        symbol(canvas, (x, line(0.0)), what, stage, 16.0);
+        canvas.text("note", (x + 22.0, line(0.0) + 4.0), text);
+        x += 42.0 + width(text, 10.5);
+    }
+    let mut x = 40.0;
+    for (what, stage, text) in
+        [(Symbol::Send, Stage::Begin, "hollow: only begins"), (Symbol::Receive, Stage::End, "in a ring: completes what began elsewhere")]
+    {
+        symbol(canvas, (x, line(1.0)), what, stage, 16.0);
+        canvas.text("note", (x + 22.0, line(1.0) + 4.0), text);
+        x += 42.0 + width(text, 10.5);
+    }
+    canvas.arrow("message", 1.4, &[(x - 8.0, line(1.0)), (x + 24.0, line(1.0))]);
+    canvas.text("note", (x + 32.0, line(1.0) + 4.0), "messages");
+    canvas.filled("work", &shade(0.2), (30.0, line(2.0) - 8.0), (24.0, 16.0));
+    let text = "computation between two calls, with its share of the role's time; below 0.1 % only the arrow is drawn";
+    canvas.text("note", (62.0, line(2.0) + 4.0), text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample::master_and_workers;
+    use super::*;
+
+    fn svg(drawing: &Drawing) -> String {
+        let mut out = Vec::new();
+        write(drawing, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn every_operation_loop_and_message_is_there_once_per_lane() {
+        let svg = svg(&master_and_workers());
+        let count = |what: &str| svg.matches(what).count();
+        // Two of each triangle are in the legend: one alone, one with others.
+        assert_eq!((count(r#"<polygon class="send""#), count(r#"<polygon class="receive""#)), (2 + 2, 2 + 3));
+        assert_eq!(count(">MPI_Finalize</tspan>"), 2);
+        assert_eq!((count(r#"<rect class="loop""#), count(r#"<polyline class="message""#)), (1, 2 + 1));
+        assert_eq!((count(r#"<rect class="work""#), count("50 %")), (1 + 1, 1));
+    }
+
+    #[test]
+    fn texts_are_escaped() {
+        let svg = svg(&master_and_workers());
+        assert!(svg.contains("x 3 &lt;&amp;&gt; so") && !svg.contains("<&>"));
+    }
+
+    #[test]
+    fn too_many_messages_are_left_out_and_the_picture_says_so() {
+        let mut drawing = master_and_workers();
+        drawing.messages = (0..100).map(|n| Message { share: f64::from(n), ..drawing.messages[0].clone() }).collect();
+        assert!(svg(&drawing).contains("the 20 lightest"));
+    }
+
+    #[test]
+    fn nothing_at_all_can_be_drawn() {
+        assert!(svg(&Drawing::default()).ends_with("</svg>\n"));
+    }
+}
