@@ -38,7 +38,7 @@ fn an_import_says_what_it_made() {
     let folder = folder();
     let said = shown(folder.path(), &["import", "run.otf2", "-o", "back.sin"]);
     let expected = format!(
-        "21 calls of 5 ranks in back.sin; see them with: sintonia report back.sin\nnote: Sintonia {} made the trace.\n",
+        "21 calls of 5 ranks in back.sin; see them with: sintonia report back.sin\nnote: Sintonia {} made the trace\n",
         env!("CARGO_PKG_VERSION")
     );
     assert_eq!(said, expected);

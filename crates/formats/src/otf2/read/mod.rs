@@ -38,7 +38,7 @@ pub fn read(path: &Path, into: &Path) -> Result<Imported, Error> {
     let creator = trace.anchor.creator.clone();
     recording.finish(header(trace, ranks, imported.notes.clone()))?;
     if !creator.is_empty() {
-        imported.notes.insert(0, format!("{creator} made the trace."));
+        imported.notes.insert(0, format!("{creator} made the trace"));
     }
     Ok(imported)
 }
@@ -133,20 +133,20 @@ fn notes(trace: &Trace, ranks: &[ReadRank]) -> Vec<String> {
     let counted = [
         (
             left_out.local,
-            "calls of functions that answer at once (such as MPI_Comm_rank) are left out, as `sintonia record` leaves them out.",
+            "calls of functions that answer at once, such as MPI_Comm_rank, are left out, as `sintonia record` leaves them out",
         ),
         (
             left_out.started,
-            "persistent requests are shown as MPI_Isend and MPI_Irecv where they were started, because the trace does not say which call described them.",
+            "persistent requests are shown as MPI_Isend and MPI_Irecv where they are started: the trace does not say which call described them",
         ),
-        (left_out.unsettled, "nonblocking operations were never completed, or long after they began: their communicator is not known."),
-        (left_out.unknown_requests, "requests were completed of which the trace does not say what they were for."),
-        (left_out.stray, "events of MPI stand outside any MPI call and are left out."),
+        (left_out.unsettled, "nonblocking operations never end, or long after they began: their communicator is not known"),
+        (left_out.unknown_requests, "requests end of which the trace does not say what they were for"),
+        (left_out.stray, "events of MPI outside any MPI call are left out"),
         (
             left_out.interruptions,
-            "times the tool that made the trace stopped recording or wrote out its memory: what happened meanwhile is not known, or took longer.",
+            "the tool that made the trace stopped recording, or to write out its memory: such times are not what they seem",
         ),
-        (trace.layout.left_out as u64, "groups of locations are no processes of MPI (such as accelerators) and are left out."),
+        (trace.layout.left_out as u64, "groups of locations that are no processes of MPI, such as accelerators, are left out"),
     ];
-    counted.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect()
+    counted.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{what} ({count})")).collect()
 }

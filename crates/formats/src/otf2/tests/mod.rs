@@ -11,7 +11,7 @@ use std::path::Path;
 use sintonia_recording::Recording;
 use sintonia_recording::header::{Clock, Header};
 use sintonia_recording::raw;
-use sintonia_recording::table::{Call, RequestId, Shape};
+use sintonia_recording::table::{Call, ListedRequest, RequestId, Shape};
 
 /// A call with nothing in it that depends on how a file numbers requests.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,14 +21,15 @@ struct Seen {
     request: Option<RequestId>,
     shape: Shape,
     /// Which requests it lists, and of receives what became of them.
-    listed: Vec<(RequestId, Option<(i32, i32, u64)>)>,
+    listed: Vec<(RequestId, Option<Received>)>,
 }
+
+/// Source, tag and bytes of a message.
+type Received = (i32, i32, u64);
 
 impl Seen {
     fn new(call: &Call) -> Seen {
-        let listed = |(id, listed): (RequestId, &sintonia_recording::table::ListedRequest)| {
-            (id, listed.receive.then_some((listed.peer, listed.tag, listed.received)))
-        };
+        let listed = |(id, listed): (RequestId, &ListedRequest)| (id, listed.receive.then_some((listed.peer, listed.tag, listed.received)));
         Seen {
             times: [call.enter, call.leave],
             thread: call.thread,

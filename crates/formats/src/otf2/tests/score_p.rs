@@ -33,8 +33,8 @@ fn calls_messages_and_times_are_those_that_otf2_print_shows() {
     assert_eq!(
         notes,
         [
-            "Score-P 7.1 made the trace.",
-            "4 calls of functions that answer at once (such as MPI_Comm_rank) are left out, as `sintonia record` leaves them out."
+            "Score-P 7.1 made the trace",
+            "calls of functions that answer at once, such as MPI_Comm_rank, are left out, as `sintonia record` leaves them out (4)"
         ]
     );
 }

@@ -40,29 +40,27 @@ pub struct Location {
     pub events: u64,
 }
 
-/// Counts of what OTF2 cannot hold.
+/// What there was that OTF2 has no event for.
 #[derive(Default)]
 pub struct Missing {
     /// Synchronisations of windows with a group that is not recorded.
-    partial_syncs: u64,
+    partial_syncs: bool,
     /// Neighbourhood collectives.
-    neighbourhoods: u64,
+    neighbourhoods: bool,
 }
 
 impl Missing {
     /// One sentence for each.
     pub fn notes<'a>(all: impl Iterator<Item = &'a Missing>) -> Vec<String> {
         let (syncs, neighbours) =
-            all.fold((0, 0), |(syncs, neighbours), missing| (syncs + missing.partial_syncs, neighbours + missing.neighbourhoods));
-        let sentence = |count: u64, what: &str| (count > 0).then(|| format!("{count} {what}"));
-        let syncs = sentence(
-            syncs,
-            "calls synchronise a window with a part of its processes (MPI_Win_post, _start, _complete, _wait, _test): other tools see \
-             them as regions only, because this recording does not say with whom.",
+            all.fold((false, false), |(syncs, neighbours), one| (syncs | one.partial_syncs, neighbours | one.neighbourhoods));
+        let syncs = syncs.then_some(
+            "other tools see calls that synchronise a window with a part of its processes (MPI_Win_post, _start, _complete, _wait, _test) \
+             as regions only, because this recording does not say with whom",
         );
         let neighbours =
-            sentence(neighbours, "neighbourhood collectives are seen by other tools as regions only, because OTF2 has no event for them.");
-        syncs.into_iter().chain(neighbours).collect()
+            (neighbours > 0).then_some("other tools see neighbourhood collectives as regions only: OTF2 has no event for them");
+        syncs.into_iter().chain(neighbours).map(str::to_owned).collect()
     }
 }
 
@@ -375,7 +373,7 @@ impl RankWriter<'_> {
     fn collective(&mut self, call: &Call, pattern: Pattern, moment: &mut Moment) -> What {
         let shape = call.shape;
         let Some(operation) = operation(pattern) else {
-            self.missing.neighbourhoods += 1;
+            self.missing.neighbourhoods = true;
             return What::Other;
         };
         let Some((communicator, root)) = self.communicator(shape.object).zip(self.root(shape)) else { return What::Other };
@@ -472,7 +470,7 @@ impl RankWriter<'_> {
     }
 
     fn synchronise_with(&mut self, window: u32, group: Option<u32>, moment: &mut Moment) {
-        self.missing.partial_syncs += u64::from(group.is_none());
+        self.missing.partial_syncs |= group.is_none();
         moment.leave(group.map(|group| Event::WindowGroupSync(window, group)));
     }
 
