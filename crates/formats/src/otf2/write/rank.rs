@@ -58,8 +58,7 @@ impl Missing {
             "other tools see calls that synchronise a window with a part of its processes (MPI_Win_post, _start, _complete, _wait, _test) \
              as regions only, because this recording does not say with whom",
         );
-        let neighbours =
-            (neighbours > 0).then_some("other tools see neighbourhood collectives as regions only: OTF2 has no event for them");
+        let neighbours = neighbours.then_some("other tools see neighbourhood collectives as regions only: OTF2 has no event for them");
         syncs.into_iter().chain(neighbours).map(str::to_owned).collect()
     }
 }
