@@ -2,7 +2,7 @@
 //! the program does not need.
 
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard};
 
 use serde_json::Value;
 use sintonia_tests::{Mpi, Process, Program, Recording, for_every_mpi, fresh_dir, record, tests_dir};
@@ -136,11 +136,16 @@ impl Advice {
     }
 }
 
+/// Runs of different tests would make each other's ranks late.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
 /// `check` holds in one of three runs on every library: a busy machine adds waits of its own to a run, but takes none away.
 ///
 /// One run at a time, since each would be noise in the other; the tries end with the first that has no complaint.
 fn settles(name: &str, check: impl Fn(&Program, &Recording) -> Result<(), String>) {
-    static ALONE: Mutex<()> = Mutex::new(());
     let program = Program::named(name);
     for_every_mpi(|mpi| {
         if let Err(reason) = program.build(mpi) {
@@ -148,7 +153,7 @@ fn settles(name: &str, check: impl Fn(&Program, &Recording) -> Result<(), String
             return;
         }
         let complaint = {
-            let _alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            let _alone = alone();
             (0..3).try_fold(String::new(), |_, _| check(&program, &Recording::of(mpi, &program, &[])).err())
         };
         if let Some(complaint) = complaint {
@@ -216,6 +221,7 @@ impl Drop for Hosts {
 
 /// Records a program on two hosts, so many of its ranks on the first.
 fn on_two_hosts(name: &str, first: usize) -> Option<Recording> {
+    let _alone = alone();
     let _hosts = Hosts::up()?;
     let mpi = Mpi::named("openmpi");
     let program = Program::named(name);
