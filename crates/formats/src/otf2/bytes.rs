@@ -33,6 +33,15 @@ impl Order {
         }
     }
 
+    #[inline]
+    fn word(self, bytes: [u8; 8]) -> u64 {
+        match self {
+            Order::Little => u64::from_le_bytes(bytes),
+            Order::Big => u64::from_be_bytes(bytes),
+        }
+    }
+
+    #[inline]
     fn number(self, bytes: &[u8]) -> u64 {
         let add = |number: u64, byte: &u8| number << 8 | u64::from(*byte);
         match self {
@@ -95,7 +104,9 @@ impl<'a> Reader<'a> {
     /// A number in all its eight bytes.
     #[inline]
     pub fn full_u64(&mut self) -> Option<u64> {
-        Some(self.order.number(self.take(8)?))
+        let bytes = self.bytes.get(self.at..)?.first_chunk()?;
+        self.at += 8;
+        Some(self.order.word(*bytes))
     }
 
     /// A fraction.

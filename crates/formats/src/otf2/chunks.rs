@@ -178,6 +178,7 @@ impl Chunks {
     }
 
     /// The next record. `bare` says how long a record of a kind is that has no length of its own, given what follows its kind.
+    #[inline]
     pub fn next(&mut self, bare: impl Fn(u8, &[u8]) -> Option<usize>) -> Result<Option<Record<'_>>, Error> {
         loop {
             self.fill(10)?;
@@ -223,10 +224,15 @@ impl Chunks {
     }
 
     /// Sees to it that so many bytes of the chunk are in the window from here on, or all that there are.
+    #[inline]
     fn fill(&mut self, wanted: usize) -> Result<(), Error> {
+        if self.window.len() - self.at >= wanted { Ok(()) } else { self.read_on(wanted) }
+    }
+
+    fn read_on(&mut self, wanted: usize) -> Result<(), Error> {
         let there = self.window.len() - self.at;
         let end = self.window_at + self.window.len() as u64;
-        if there >= wanted || end >= self.chunk_end {
+        if end >= self.chunk_end {
             return Ok(());
         }
         self.window.drain(..self.at);

@@ -105,7 +105,7 @@ impl Told {
             }
             Event::WindowGroupSync(window, group) => {
                 self.shape.object = terms.target(window, 0, me).0;
-                if let (Some(group), "MPI_Win_post" | "MPI_Win_start") = (terms.groups.get(&group), self.shape.operation.name()) {
+                if let (Some(group), "MPI_Win_post" | "MPI_Win_start") = (terms.groups.get(group), self.shape.operation.name()) {
                     self.value(*group as i32);
                 }
             }
@@ -115,17 +115,17 @@ impl Told {
                 self.make(Some(Handle::Transfer(id)));
             }
             Event::TransferComplete(_, id) => self.list(Handle::Transfer(id), false, attributes, resolve),
-            Event::FileOpen(file) if terms.files.contains_key(&file) => {
+            Event::FileOpen(file) if terms.files.get(file).is_some() => {
                 (self.shape.made, self.shape.object) = terms.object(&terms.files, file, me)
             }
-            Event::FileClose(file) if terms.files.contains_key(&file) => self.shape.made = terms.object(&terms.files, file, me).0,
+            Event::FileClose(file) if terms.files.get(file).is_some() => self.shape.made = terms.object(&terms.files, file, me).0,
             // Inside MPI's access to a file, the system's access to it may have been seen too.
-            Event::FileBegin(file, access, id) if terms.files.contains_key(&file) => {
+            Event::FileBegin(file, access, id) if terms.files.get(file).is_some() => {
                 self.shape.object = terms.object(&terms.files, file, me).0;
                 *self.file_bytes(access.writes) = access.bytes;
                 self.make(Some(Handle::File(id)));
             }
-            Event::FileComplete(file, bytes, id) if terms.files.contains_key(&file) => match self.shape.operation.role() {
+            Event::FileComplete(file, bytes, id) if terms.files.get(file).is_some() => match self.shape.operation.role() {
                 Role::FileRead | Role::FileWrite => *self.file_bytes(self.shape.operation.role() == Role::FileWrite) = bytes,
                 _ => self.list(Handle::File(id), false, attributes, resolve),
             },

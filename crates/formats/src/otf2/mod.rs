@@ -10,6 +10,8 @@ mod facts;
 mod local;
 mod meaning;
 mod read;
+mod requests;
+mod table;
 mod terms;
 #[cfg(test)]
 mod tests;

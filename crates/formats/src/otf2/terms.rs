@@ -1,24 +1,24 @@
 //! From the numbers of a trace to those of a recording: communicators, windows, files, and ranks within them.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use sintonia_recording::raw;
 
 use crate::otf2::bytes::UNDEFINED;
 use crate::otf2::event::{NO_ROOT, ROOT_HERE, ROOT_IN_THIS_GROUP};
+use crate::otf2::table::Table;
 
 /// What the communicators, windows and files of a trace are in a recording.
 #[derive(Default)]
 pub struct Terms {
     /// Communicators by their definition.
-    pub communicators: HashMap<u32, Communicator>,
+    pub communicators: Table<Communicator>,
     /// Windows by their definition.
-    pub windows: HashMap<u32, Object>,
+    pub windows: Table<Object>,
     /// Files by their definition.
-    pub files: HashMap<u32, Object>,
+    pub files: Table<Object>,
     /// Groups that windows are synchronised with, by their definition: their number.
-    pub groups: HashMap<u32, u32>,
+    pub groups: Table<u32>,
 }
 
 /// A communicator.
@@ -43,7 +43,7 @@ pub struct Object {
 impl Terms {
     /// The number of a communicator as a process sees it.
     pub fn communicator(&self, definition: u32, me: i32) -> u32 {
-        match self.communicators.get(&definition) {
+        match self.communicators.get(definition) {
             Some(Communicator::Within(number, _) | Communicator::Between(number, ..)) => *number,
             Some(Communicator::Own(first)) => first.saturating_add_signed(me),
             None => raw::NO_OBJECT,
@@ -52,7 +52,7 @@ impl Terms {
 
     /// The rank in the recording of a peer, given its rank in a communicator.
     pub fn peer(&self, definition: u32, rank: u32, me: i32) -> i32 {
-        let members = match self.communicators.get(&definition) {
+        let members = match self.communicators.get(definition) {
             Some(Communicator::Within(_, members)) => members,
             Some(Communicator::Between(_, here, there)) => {
                 if here.contains(&me) {
@@ -79,7 +79,7 @@ impl Terms {
 
     /// The number of a window, and the rank in the recording of a target.
     pub fn target(&self, window: u32, rank: u32, me: i32) -> (u32, i32) {
-        match self.windows.get(&window) {
+        match self.windows.get(window) {
             Some(object) if rank == UNDEFINED => (object.number, raw::NONE),
             Some(object) => (object.number, self.peer(object.communicator, rank, me)),
             None => (raw::NO_OBJECT, raw::NONE),
@@ -87,8 +87,8 @@ impl Terms {
     }
 
     /// The number of a window or file, and that of the communicator it was made on.
-    pub fn object(&self, objects: &HashMap<u32, Object>, definition: u32, me: i32) -> (u32, u32) {
-        match objects.get(&definition) {
+    pub fn object(&self, objects: &Table<Object>, definition: u32, me: i32) -> (u32, u32) {
+        match objects.get(definition) {
             Some(object) => (object.number, self.communicator(object.communicator, me)),
             None => (raw::NO_OBJECT, raw::NO_OBJECT),
         }

@@ -9,6 +9,7 @@ use crate::otf2::bytes::{Reader, UNDEFINED, UNDEFINED_LONG};
 use crate::otf2::chunks::{Chunks, Content};
 use crate::otf2::definition::{MPI, group_type, kind, value_type};
 use crate::otf2::facts::{self, Value};
+use crate::otf2::table::Table;
 
 /// What is defined, by the numbers of the archive and in the order in which it is defined.
 #[derive(Default)]
@@ -19,9 +20,9 @@ pub struct Definitions {
     pub offset: u64,
     /// That moment in nanoseconds since 1970.
     pub real_time: Option<u64>,
-    strings: HashMap<u32, String>,
+    strings: Table<String>,
     /// Attributes that mean something here.
-    pub attributes: HashMap<u32, Field>,
+    pub attributes: Table<Field>,
     /// The machine and its parts.
     pub nodes: HashMap<u32, Node>,
     /// Processes and whatever else has locations.
@@ -29,7 +30,7 @@ pub struct Definitions {
     /// Threads and whatever else has events.
     pub locations: Vec<Location>,
     /// Functions and other regions.
-    pub regions: HashMap<u32, Region>,
+    pub regions: Table<Region>,
     /// The locations that stand for the ranks of MPI. EZTrace gives its group the number of another one, so it is kept by itself.
     pub ranks: Option<Vec<u64>>,
     /// Groups of processes.
@@ -40,7 +41,7 @@ pub struct Definitions {
     pub objects: Vec<Object>,
     io_paradigms: HashMap<u8, String>,
     /// Source lines.
-    pub lines: HashMap<u32, Line>,
+    pub lines: Table<Line>,
     /// Calling contexts.
     pub contexts: Vec<Context>,
     /// Call sites, as Sintonia writes them: the file of code and the place in it, by context.
@@ -176,7 +177,7 @@ pub fn read(path: &Path, chunk: u64) -> Result<Definitions, Error> {
 impl Definitions {
     /// A string; `None` if it is not defined.
     pub fn string(&self, number: u32) -> Option<&str> {
-        self.strings.get(&number).map(String::as_str)
+        self.strings.get(number).map(String::as_str)
     }
 
     /// Whether Sintonia made the archive: then it says more than others do.
@@ -192,10 +193,12 @@ impl Definitions {
         let content = &mut content;
         match kind {
             kind::CLOCK_PROPERTIES => self.add_clock(content)?,
-            kind::STRING => _ = self.strings.insert(content.u32()?, content.string()?),
+            kind::STRING => self.strings.insert(content.u32()?, content.string()?),
             kind::ATTRIBUTE => {
                 let (number, name) = (content.u32()?, content.u32()?);
-                self.attributes.extend(self.string(name).and_then(Field::named).map(|field| (number, field)));
+                if let Some(field) = self.string(name).and_then(Field::named) {
+                    self.attributes.insert(number, field);
+                }
             }
             kind::SYSTEM_TREE_NODE => {
                 let (number, name, class, parent) = (content.u32()?, content.u32()?, content.u32()?, content.u32()?);

@@ -223,7 +223,7 @@ impl Layout {
 
     /// The number of a communicator that is one and the same for all its members.
     fn communicator(&self, definition: u32) -> Option<u32> {
-        match self.terms.communicators.get(&definition)? {
+        match self.terms.communicators.get(definition)? {
             Communicator::Within(number, _) | Communicator::Between(number, ..) => Some(*number),
             Communicator::Own(_) => None,
         }

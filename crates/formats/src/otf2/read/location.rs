@@ -1,6 +1,5 @@
 //! The events of one location, in order, on the clock of all.
 
-use std::collections::HashMap;
 use std::path::Path;
 
 use crate::error::Error;
@@ -8,6 +7,7 @@ use crate::otf2::attributes::{Attributes, Field};
 use crate::otf2::chunks::{Chunks, Content};
 use crate::otf2::event::{self, ATTRIBUTES, Event, Read};
 use crate::otf2::local::{self, Local};
+use crate::otf2::table::Table;
 
 /// Reads the events of a location.
 pub struct Location {
@@ -37,14 +37,14 @@ impl Location {
     }
 
     /// The next event that says something of MPI, and when it was. Time does not go back.
-    pub fn next(&mut self, fields: &HashMap<u32, Field>) -> Result<Option<(u64, Event)>, Error> {
+    pub fn next(&mut self, fields: &Table<Field>) -> Result<Option<(u64, Event)>, Error> {
         self.attributes.clear();
         loop {
             let at = self.chunks.position();
             let Some(record) = self.chunks.next(event::bare_length)? else { return Ok(None) };
             let (kind, time) = (record.kind, record.time);
             let understood = if kind == ATTRIBUTES {
-                let read = self.attributes.read(record.content, &self.local.ids, |number| fields.get(&number).copied());
+                let read = self.attributes.read(record.content, &self.local.ids, |number| fields.get(number).copied());
                 read.map_or(Read::Malformed, |()| Read::Other)
             } else {
                 event::read(kind, record.content, &self.local.ids)

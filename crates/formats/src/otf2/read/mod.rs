@@ -3,6 +3,7 @@
 //! The definitions are read whole, because everything refers to them; the events of each process are a stream that becomes a stream of
 //! calls. Regions of the program itself are no calls, but tell where calls come from.
 
+mod calls;
 mod definitions;
 mod layout;
 mod location;

@@ -1,30 +1,25 @@
 //! The calls of one process, from the events of its threads.
 //!
-//! A thread may complete what another began, so the events of all threads of a process are read together, in the order of time. What
-//! other tools write tells the communicator of a nonblocking receive or collective only where it completes; so calls wait in a window
-//! until that is known, and no longer than the window is long.
+//! A thread may complete what another began, so the events of all threads of a process are read together, in the order of time.
 
-use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::Path;
 
-use sintonia_mpi::{Mode, Operation, Role};
+use sintonia_mpi::{Operation, Role};
 use sintonia_recording::header::{End, Rank};
-use sintonia_recording::raw::{RequestRef, part};
-use sintonia_recording::sealed::Writer;
-use sintonia_recording::table::{RequestId, Shape};
+use sintonia_recording::raw::part;
+use sintonia_recording::table::Shape;
 
 use crate::error::Error;
 use crate::otf2::attributes::{Attributes, Field};
 use crate::otf2::bytes::UNDEFINED;
 use crate::otf2::event::{Event, Message};
 use crate::otf2::facts;
-use crate::otf2::meaning::{self, Handle, Outcome, Teller, Told};
+use crate::otf2::meaning::{Handle, Teller, Told};
 use crate::otf2::read::Trace;
+use crate::otf2::read::calls::Calls;
 use crate::otf2::read::layout::Process;
 use crate::otf2::read::location::Location;
 
-/// The most calls that wait for one of them to be understood.
-const WINDOW: usize = 1 << 15;
 /// The most regions inside each other.
 const MOST_DEEP: usize = 1 << 16;
 
@@ -81,15 +76,7 @@ pub fn read(trace: &Trace, process: &Process, folder: &Path) -> Result<ReadRank,
     let mut reader = Reader {
         trace,
         me: process.rank as i32,
-        calls: Calls {
-            writer: Writer::create(folder, process.rank)?,
-            window: VecDeque::new(),
-            written: 0,
-            requests: HashMap::new(),
-            next_request: HashMap::new(),
-            told_later: !trace.definitions.is_ours(),
-            threads: HashSet::new(),
-        },
+        calls: Calls::create(folder, process.rank, !trace.definitions.is_ours())?,
         span: None,
         inside_mpi: [None; 2],
         end: End::CutShort,
@@ -137,115 +124,6 @@ struct UnderWay {
     inside: usize,
     /// The requests that its events named.
     named: Vec<Handle>,
-}
-
-/// A call that waits to be written.
-struct Row {
-    thread: u16,
-    enter: u64,
-    leave: u64,
-    shape: Shape,
-    /// Whether something of it is told only by a later call.
-    open: bool,
-}
-
-/// A request that was made.
-#[derive(Clone, Copy)]
-struct Known {
-    id: RequestId,
-    persistent: bool,
-    /// The call that made it, counted from 0.
-    row: u64,
-}
-
-/// The calls of a process on their way into a recording.
-struct Calls {
-    writer: Writer,
-    window: VecDeque<Row>,
-    /// How many calls have left the window.
-    written: u64,
-    requests: HashMap<Handle, Known>,
-    next_request: HashMap<u16, u64>,
-    /// Whether calls that complete something tell what others began: Sintonia tells it at once.
-    told_later: bool,
-    /// The threads that made calls.
-    threads: HashSet<u16>,
-}
-
-impl Calls {
-    /// What a request is called in a call of a thread.
-    fn reference(&self, handle: Handle, thread: u16) -> Option<RequestRef> {
-        let id = self.requests.get(&handle)?.id;
-        let next = self.next_request.get(&thread).copied().unwrap_or(0);
-        Some(if id.thread == thread { RequestRef::Ago(next.wrapping_sub(1 + id.number)) } else { RequestRef::Of(id.thread, id.number) })
-    }
-
-    /// Adds a call, whose request has this name.
-    fn add(&mut self, thread: u16, [enter, leave]: [u64; 2], mut shape: Shape, made: Option<Handle>) -> Result<bool, Error> {
-        if shape.makes_request() {
-            // What it lists is counted back from its own request.
-            for listed in &mut shape.requests {
-                if let RequestRef::Ago(ago) = &mut listed.request {
-                    *ago += 1;
-                }
-            }
-            let next = self.next_request.entry(thread).or_default();
-            let id = RequestId { thread, number: *next };
-            *next += 1;
-            let persistent = shape.operation.function().mode == Mode::Persistent;
-            let row = self.written + self.window.len() as u64;
-            let replaced = made.and_then(|made| self.requests.insert(made, Known { id, persistent, row }));
-            // Of an operation whose name is given to another one, nothing more will be told.
-            if let Some(row) = replaced.and_then(|known| self.waiting(known)) {
-                row.open = false;
-            }
-        }
-        let open = self.told_later && made.is_some() && meaning::is_open(&shape);
-        self.window.push_back(Row { thread, enter, leave, shape, open });
-        let overfull = self.window.len() > WINDOW && self.window.front().is_some_and(|row| row.open);
-        if overfull {
-            self.window[0].open = false;
-        }
-        self.write_settled()?;
-        Ok(overfull)
-    }
-
-    /// Tells a waiting call what became of it.
-    fn settle(&mut self, handle: Handle, outcome: Outcome, teller: Teller) {
-        let Some(known) = self.requests.get(&handle).copied() else { return };
-        if let Some(row) = self.waiting(known) {
-            meaning::settle(&mut row.shape, outcome, teller);
-            row.open = false;
-        }
-    }
-
-    /// The call that made a request, if it waits to be told something.
-    fn waiting(&mut self, known: Known) -> Option<&mut Row> {
-        let place = known.row.checked_sub(self.written)?;
-        self.window.get_mut(place as usize).filter(|row| row.open)
-    }
-
-    /// A request is no more.
-    fn forget(&mut self, handle: Handle) {
-        if self.requests.get(&handle).is_some_and(|known| !known.persistent) {
-            self.requests.remove(&handle);
-        }
-    }
-
-    /// How many threads made calls.
-    fn threads(&self) -> u32 {
-        self.threads.len() as u32
-    }
-
-    fn write_settled(&mut self) -> Result<(), Error> {
-        while let Some(row) = self.window.front().filter(|row| !row.open) {
-            self.threads.insert(row.thread);
-            self.writer.call(row.thread, row.enter, row.leave, &row.shape)?;
-            self.window.pop_front();
-            self.written += 1;
-        }
-        Ok(())
-    }
 }
 
 struct Reader<'a> {
@@ -413,11 +291,8 @@ impl Reader<'_> {
         }
         let ends = [(cut, End::CutShort), (self.inside_mpi[1].is_some(), End::Finalized), (self.end == End::Aborted, End::Aborted)];
         let end = ends.into_iter().find(|(holds, _)| *holds).map_or(End::Exited, |(_, end)| end);
-        self.left_out.unsettled += self.calls.window.iter().filter(|row| row.open).count() as u64;
-        self.calls.window.iter_mut().for_each(|row| row.open = false);
-        self.calls.write_settled()?;
-        let threads = self.calls.threads();
-        let written = self.calls.writer.finish()?;
+        let (written, threads, unsettled) = self.calls.finish()?;
+        self.left_out.unsettled += unsettled;
         let clock = self.trace.clock();
         let mut rank = Rank {
             rank: process.rank,

@@ -10,21 +10,23 @@ use sintonia_recording::header::{Frame, Site};
 
 use crate::otf2::attributes::{Attributes, Field};
 use crate::otf2::read::definitions::{Context, Definitions};
+use crate::otf2::table::Table;
 
 /// How deep functions are inlined into each other at most.
 const MOST_FRAMES: usize = 64;
 
 /// The call sites of an archive, and what is where.
+#[derive(Default)]
 pub struct Sites {
     /// The sites, numbered by place.
     pub all: Vec<Site>,
-    contexts: HashMap<u32, u32>,
-    lines: HashMap<u32, u32>,
-    regions: HashMap<u32, u32>,
+    contexts: Table<u32>,
+    lines: Table<u32>,
+    regions: Table<u32>,
     /// The MPI functions among the regions.
-    functions: HashMap<u32, Operation>,
+    functions: Table<Operation>,
     /// For each calling context, its region and the context around it.
-    around: HashMap<u32, (u32, u32)>,
+    around: Table<(u32, u32)>,
     unknown: u32,
 }
 
@@ -32,14 +34,15 @@ impl Sites {
     /// Finds all of them.
     pub fn new(definitions: &Definitions) -> Sites {
         let names = Names::new();
-        let functions: HashMap<u32, Operation> = definitions
-            .regions
-            .iter()
-            .filter_map(|(number, region)| Some((*number, names.find(&region.canonical).or_else(|| names.find(&region.name))?)))
-            .collect();
-        let around = definitions.contexts.iter().map(|context| (context.number, (context.region, context.around))).collect();
-        let (contexts, lines, regions) = (HashMap::new(), HashMap::new(), HashMap::new());
-        let mut sites = Sites { all: Vec::new(), contexts, lines, regions, functions, around, unknown: 0 };
+        let mut sites = Sites::default();
+        for (number, region) in definitions.regions.iter() {
+            if let Some(operation) = names.find(&region.canonical).or_else(|| names.find(&region.name)) {
+                sites.functions.insert(number, operation);
+            }
+        }
+        for context in &definitions.contexts {
+            sites.around.insert(context.number, (context.region, context.around));
+        }
         if definitions.sites.is_empty() {
             sites.find_foreign(definitions);
         } else {
@@ -70,18 +73,18 @@ impl Sites {
             self.contexts.insert(context.number, number);
         }
         let mut lines: Vec<_> = definitions.lines.iter().collect();
-        lines.sort_by_key(|(number, _)| **number);
+        lines.sort_by_key(|(number, _)| *number);
         for (number, line) in lines {
             let site = self.add(Frame { function: None, file: line.file.clone(), line: line.line });
-            self.lines.insert(*number, site);
+            self.lines.insert(number, site);
         }
-        let mut regions: Vec<_> = definitions.regions.iter().filter(|(number, _)| !self.functions.contains_key(number)).collect();
-        regions.sort_by_key(|(number, _)| **number);
+        let mut regions: Vec<_> = definitions.regions.iter().filter(|(number, _)| self.functions.get(*number).is_none()).collect();
+        regions.sort_by_key(|(number, _)| *number);
         for (number, region) in regions {
             let function = Some(region.name.clone()).filter(|name| !name.is_empty());
             let site = self.add(Frame { function, file: region.file.clone(), line: None });
             self.all[site as usize].module = region.file.clone().unwrap_or_default();
-            self.regions.insert(*number, site);
+            self.regions.insert(number, site);
         }
     }
 
@@ -93,17 +96,17 @@ impl Sites {
 
     /// The MPI function that a region is, if it is one.
     pub fn function(&self, region: u32) -> Option<Operation> {
-        self.functions.get(&region).copied()
+        self.functions.get(region).copied()
     }
 
     /// The region of a calling context, and the context around it.
     pub fn context(&self, context: u32) -> Option<(u32, u32)> {
-        self.around.get(&context).copied()
+        self.around.get(context).copied()
     }
 
     /// The site of a call: as its attributes say, or the context around it, or the region around it.
     pub fn find(&self, attributes: &Attributes, context: Option<u32>, region: Option<u32>) -> u32 {
-        let by = |map: &HashMap<u32, u32>, number: Option<u32>| number.and_then(|number| map.get(&number).copied());
+        let by = |sites: &Table<u32>, number: Option<u32>| number.and_then(|number| sites.get(number).copied());
         let attribute = |field| attributes.get(field).map(|number| number as u32);
         by(&self.contexts, attribute(Field::Site))
             .or_else(|| by(&self.lines, attribute(Field::SourceLine)))
@@ -114,9 +117,9 @@ impl Sites {
 }
 
 fn frame(definitions: &Definitions, context: &Context) -> Frame {
-    let region = definitions.regions.get(&context.region);
+    let region = definitions.regions.get(context.region);
     let function = region.map(|region| region.name.clone()).filter(|name| !name.is_empty());
-    let line = definitions.lines.get(&context.line);
+    let line = definitions.lines.get(context.line);
     Frame { function, file: line.and_then(|line| line.file.clone()), line: line.and_then(|line| line.line) }
 }
 

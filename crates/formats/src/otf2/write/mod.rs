@@ -4,7 +4,9 @@
 //! definitions, comes last, because it says how many events there are.
 
 mod definitions;
+mod memory;
 mod places;
+mod process;
 mod rank;
 mod sites;
 
@@ -21,7 +23,7 @@ use crate::otf2::definition::Definitions;
 use crate::otf2::event::Event;
 use crate::written::{Aside, Written};
 use places::Places;
-use rank::Missing;
+use process::Missing;
 use sites::Sites;
 
 /// Bytes of a chunk of events: the smallest that OTF2 allows, because each thread of a rank holds one while it is written.

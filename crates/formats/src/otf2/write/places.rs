@@ -1,6 +1,5 @@
 //! From the ranks of a recording to the ranks within communicators, which OTF2's events use.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use sintonia_recording::Recording;
@@ -16,6 +15,8 @@ pub struct Places {
     communicators: Vec<[Group; 2]>,
     /// What each window or file is called in the archive, and its communicator.
     objects: Vec<(u32, u32)>,
+    /// How many groups that windows are synchronised with there are.
+    groups: u32,
 }
 
 /// What a group that windows are synchronised with is called in the archive: the first group lists the locations.
@@ -29,7 +30,7 @@ type Group = Vec<(i32, u32)>;
 impl Places {
     /// Looks at all of them.
     pub fn new(recording: &Recording) -> Places {
-        let mut places = Places { terms: Terms::default(), communicators: Vec::new(), objects: Vec::new() };
+        let mut places = Places { terms: Terms::default(), communicators: Vec::new(), objects: Vec::new(), groups: 0 };
         for (number, defined) in (0..).zip(&recording.header.communicators) {
             let (members, remote) = (recording.members(number), recording.remote(number));
             places.communicators.push([in_order(members), in_order(remote)]);
@@ -39,20 +40,18 @@ impl Places {
             };
             places.terms.communicators.insert(number, communicator);
         }
-        for number in 0..recording.header.groups.len() as u32 {
-            places.terms.groups.insert(group_of_window(number), number);
-        }
+        places.groups = recording.header.groups.len() as u32;
+        (0..places.groups).for_each(|number| places.terms.groups.insert(group_of_window(number), number));
+        let (mut windows, mut files) = (0, 0);
         for (number, object) in (0..).zip(&recording.header.objects) {
-            places.add_object(number, &object.kind, object.communicator.unwrap_or(UNDEFINED));
+            let communicator = object.communicator.unwrap_or(UNDEFINED);
+            let (defined, next) =
+                if object.kind == "window" { (&mut places.terms.windows, &mut windows) } else { (&mut places.terms.files, &mut files) };
+            defined.insert(*next, Object { number, communicator });
+            places.objects.push((*next, communicator));
+            *next += 1;
         }
         places
-    }
-
-    fn add_object(&mut self, number: u32, kind: &str, communicator: u32) {
-        let defined: &mut HashMap<u32, Object> = if kind == "window" { &mut self.terms.windows } else { &mut self.terms.files };
-        let definition = defined.len() as u32;
-        defined.insert(definition, Object { number, communicator });
-        self.objects.push((definition, communicator));
     }
 
     /// The rank of a peer within a communicator, as a process sees it; `None` if it has none there.
@@ -74,7 +73,7 @@ impl Places {
 
     /// What a group that windows are synchronised with is called in the archive.
     pub fn group(&self, number: i32) -> Option<u32> {
-        let number = u32::try_from(number).ok().filter(|number| (*number as usize) < self.terms.groups.len())?;
+        let number = u32::try_from(number).ok().filter(|number| *number < self.groups)?;
         Some(group_of_window(number))
     }
 
