@@ -34,12 +34,13 @@ impl Efficiency {
         })
     }
 
-    /// The same with communication split in two: on an ideal network the run would have taken `ideal` of the `elapsed` seconds.
+    /// The same with communication split in two: on an ideal network the run would have taken `ideal` of the `elapsed` seconds. No network
+    /// makes a run shorter than its longest computation, nor longer than it was.
     pub fn on_ideal_network(self, ideal: f64, elapsed: f64) -> Efficiency {
         if ideal <= 0.0 || elapsed <= 0.0 {
             return self;
         }
-        let transfer = ideal / elapsed;
+        let transfer = (ideal / elapsed).max(self.communication).min(1.0);
         Efficiency { serialisation: Some(self.communication / transfer), transfer: Some(transfer), ..self }
     }
 }
@@ -60,5 +61,14 @@ mod tests {
         assert_eq!(Efficiency::new(&[], 10.0), None);
         assert_eq!(Efficiency::new(&[0.0, 0.0], 10.0), None);
         assert_eq!(Efficiency::new(&[0.0], 0.0), None);
+    }
+
+    #[test]
+    fn an_ideal_network_splits_communication_in_two() {
+        let split = |ideal| Efficiency::new(&[2.0, 4.0], 8.0).unwrap().on_ideal_network(ideal, 8.0);
+        assert_eq!((split(5.0).serialisation, split(5.0).transfer), (Some(0.8), Some(0.625)));
+        assert_eq!((split(3.0).serialisation, split(3.0).transfer), (Some(1.0), Some(0.5)), "the longest computation takes 4 s");
+        assert_eq!((split(9.0).serialisation, split(9.0).transfer), (Some(0.5), Some(1.0)), "the run took 8 s");
+        assert_eq!(split(0.0).transfer, None);
     }
 }
