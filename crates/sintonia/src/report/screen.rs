@@ -123,7 +123,7 @@ impl Screen<'_> {
             return Vec::new();
         }
         if s.advice.is_empty() {
-            return vec![self.no_advice()];
+            return wrapped(&self.no_advice(), COLUMNS);
         }
         let items: Vec<Vec<String>> = s.advice.iter().enumerate().map(|(place, advice)| self.item(place + 1, advice)).collect();
         let room = if self.all { usize::MAX } else { ADVICE_LINES };
