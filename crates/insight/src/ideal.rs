@@ -67,11 +67,7 @@ impl Run {
 
 /// The row of the call that starts MPI; it is among the first, if it is there.
 fn is_init(line: &Line) -> Option<usize> {
-    (0..line.len().min(16)).find(|row| role(line, *row) == Role::Init)
-}
-
-fn role(line: &Line, row: usize) -> Role {
-    line.calls.shapes[line.calls.shape[row] as usize].operation.role()
+    (0..line.len().min(16)).find(|row| line.role(*row) == Role::Init)
 }
 
 impl Walk for Network<'_> {
@@ -83,7 +79,7 @@ impl Walk for Network<'_> {
         run.enter.push(run.now);
         if !run.ended {
             run.end = run.now;
-            run.ended = role(own, row) == Role::Finalize;
+            run.ended = own.role(row) == Role::Finalize;
         }
         run.now
     }
@@ -91,7 +87,7 @@ impl Walk for Network<'_> {
     fn leave(&mut self, line: usize, row: usize, needed: Option<i64>) {
         let (own, run) = (&self.history.lines[line], &mut self.lines[line]);
         run.now = run.now.max(needed.unwrap_or(0));
-        if matches!(role(own, row), Role::FileOpen | Role::FileClose | Role::FileRead | Role::FileWrite | Role::FileOther) {
+        if matches!(own.role(row), Role::FileOpen | Role::FileClose | Role::FileRead | Role::FileWrite | Role::FileOther) {
             run.now += access(self.history, own, row);
         }
         if !run.ended {

@@ -68,7 +68,7 @@ impl Path {
             if let Some(segment) = segment::before(line, row) {
                 self.add_segment(segment, line.rank, segment::length(line, row));
             }
-            row = row.checked_sub(1).filter(|row| role(line, *row) != Role::Init)?;
+            row = row.checked_sub(1).filter(|row| line.role(*row) != Role::Init)?;
             let (enter, leave) = (line.calls.enter[row], line.calls.leave[row]);
             let wait = longest(waits, row as u32);
             let waited = wait.map_or(0, |(_, ns)| ns);
@@ -124,10 +124,6 @@ struct Entry {
     ns: i64,
 }
 
-fn role(line: &Line, row: usize) -> Role {
-    line.calls.shapes[line.calls.shape[row] as usize].operation.role()
-}
-
 /// What a call waited for longest, and how long; the wait for one call can be of several kinds.
 fn longest(waits: &[Wait], row: u32) -> Option<(At, i64)> {
     let first = waits.partition_point(|wait| wait.row < row);
@@ -141,7 +137,7 @@ fn longest(waits: &[Wait], row: u32) -> Option<(At, i64)> {
 fn end(history: &History, company: &dyn Company) -> Option<Point> {
     let last = |line: &Line| {
         let row = line.len().checked_sub(1)?;
-        let moment = if role(line, row) == Role::Finalize { line.calls.enter[row] } else { line.calls.leave[row] };
+        let moment = if line.role(row) == Role::Finalize { line.calls.enter[row] } else { line.calls.leave[row] };
         Some(Point { moment, at: line.at(row as u32), padding: 0 })
     };
     let latest = |points: Vec<Point>| points.into_iter().max_by_key(|point| (point.moment, point.at));

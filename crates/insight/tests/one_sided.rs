@@ -3,39 +3,12 @@
 #[path = "../../program/tests/story/mod.rs"]
 mod story;
 
-use sintonia_insight::findings::Findings;
-use sintonia_program::company::{Alone, Company};
-use sintonia_recording::Recording;
+mod found;
+
+use found::*;
+use sintonia_program::company::Alone;
 use sintonia_recording::raw::{LOCK_EXCLUSIVE, LOCK_SHARED};
 use story::*;
-
-fn find(recording: &Recording, company: &dyn Company) -> Findings {
-    Findings::of(recording, company, &|| ()).unwrap()
-}
-
-/// The waits as kind, line, rank, milliseconds.
-fn waits(findings: &Findings) -> Vec<(&'static str, u32, u32, i64)> {
-    let of = |w: &sintonia_insight::findings::Waits| {
-        w.ranks.iter().map(|(rank, waited)| (w.pattern.kind, w.site, *rank, waited.ns / MS)).collect::<Vec<_>>()
-    };
-    findings.waits.iter().flat_map(of).collect()
-}
-
-fn told(ranks: &[Vec<Told>]) -> Findings {
-    let (_folder, recording) = story(ranks);
-    find(&recording, &Alone)
-}
-
-/// A call in the middle of a run that begins and ends for all at the same time.
-fn ranks(calls: Vec<Vec<Told>>) -> Vec<Vec<Told>> {
-    let framed = |calls: Vec<Told>| {
-        let mut framed = vec![call(0, 10, 1, init())];
-        framed.extend(calls);
-        framed.push(call(200, 210, 99, finalize()));
-        framed
-    };
-    calls.into_iter().map(framed).collect()
-}
 
 #[test]
 fn neighbours_wait_for_those_that_send_to_them() {

@@ -5,6 +5,7 @@
 //! constants of the three application binary interfaces in use ([`Abi`], [`Layout`]).
 
 mod abi;
+pub mod binomial;
 mod function;
 mod load;
 mod symbol;

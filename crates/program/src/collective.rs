@@ -8,6 +8,7 @@
 //! proportional to them, so calls can be added up first and counted together.
 
 use sintonia_mpi::Pattern;
+use sintonia_mpi::binomial::{Tree, powers};
 
 use crate::Flow;
 
@@ -169,52 +170,6 @@ fn alltoall(party: &Party) -> Vec<Flow> {
 fn scan(party: &Party) -> Vec<Flow> {
     let next = party.here + 1;
     (next < party.size()).then(|| party.send(next, party.message())).into_iter().collect()
-}
-
-/// 1, 2, 4 ... below `limit`.
-fn powers(limit: usize) -> impl Iterator<Item = usize> {
-    (0..usize::BITS).map(|bit| 1 << bit).take_while(move |power| *power < limit)
-}
-
-/// A binomial tree over the places of a group.
-///
-/// Places are counted on from the root; the parent of a place is then the place without its lowest bit.
-#[derive(Clone, Copy)]
-struct Tree {
-    size: usize,
-    root: usize,
-}
-
-impl Tree {
-    /// How far a place is from the root, counting on.
-    fn distance(self, place: usize) -> usize {
-        (place + self.size - self.root) % self.size
-    }
-
-    fn place(self, distance: usize) -> usize {
-        (distance + self.root) % self.size
-    }
-
-    /// The most places that a branch can have, the one it starts from included.
-    fn reach(self, distance: usize) -> usize {
-        if distance == 0 { self.size.next_power_of_two() } else { 1 << distance.trailing_zeros() }
-    }
-
-    fn parent(self, place: usize) -> Option<usize> {
-        let at = self.distance(place);
-        (at != 0).then(|| self.place(at - self.reach(at)))
-    }
-
-    fn children(self, place: usize) -> impl Iterator<Item = usize> {
-        let at = self.distance(place);
-        powers(self.reach(at)).map(move |step| at + step).take_while(move |child| *child < self.size).map(move |child| self.place(child))
-    }
-
-    /// How many places a branch has, the one it starts from included.
-    fn branch(self, place: usize) -> usize {
-        let at = self.distance(place);
-        self.reach(at).min(self.size - at)
-    }
 }
 
 #[cfg(test)]

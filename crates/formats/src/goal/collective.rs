@@ -5,6 +5,7 @@
 //! does not know takes them as equal.
 
 use sintonia_mpi::Pattern;
+use sintonia_mpi::binomial::{Tree, powers};
 
 /// The algorithms, for the people who read the schedule.
 pub const ALGORITHMS: &[&str] = &[
@@ -48,15 +49,15 @@ pub fn rounds(pattern: Pattern, party: &Party) -> Vec<Round> {
     let (whole, size) = (party.sent.max(party.received), party.size as u64);
     match pattern {
         Pattern::Barrier => barrier(party),
-        Pattern::Broadcast => tree.down(party.here, |_| whole),
-        Pattern::Reduce => tree.up(party.here, |_| whole),
+        Pattern::Broadcast => down(tree, party.here, |_| whole),
+        Pattern::Reduce => up(tree, party.here, |_| whole),
         Pattern::Gather => {
             let block = if party.here == party.root { party.received / size } else { party.sent };
-            tree.up(party.here, |branch| block.saturating_mul(branch))
+            up(tree, party.here, |branch| block.saturating_mul(branch))
         }
         Pattern::Scatter => {
             let block = if party.here == party.root { party.sent / size } else { party.received };
-            tree.down(party.here, |branch| block.saturating_mul(branch))
+            down(tree, party.here, |branch| block.saturating_mul(branch))
         }
         Pattern::Gatherv => star(party, party.received / size, |ends| Round { receives: ends, ..Round::default() }, party.sent),
         Pattern::Scatterv => star(party, party.sent / size, |ends| Round { sends: ends, ..Round::default() }, party.received),
@@ -149,63 +150,18 @@ fn exchange(to: usize, sent: u64, from: usize, received: u64) -> Round {
     Round { sends: vec![(to, sent)], receives: vec![(from, received)] }
 }
 
-/// 1, 2, 4 ... below `limit`.
-fn powers(limit: usize) -> impl Iterator<Item = usize> {
-    (0..usize::BITS).map(|bit| 1 << bit).take_while(move |power| *power < limit)
+/// From the root to everyone; the bytes for a branch depend on how many places it has.
+fn down(tree: Tree, here: usize, bytes: impl Fn(u64) -> u64) -> Vec<Round> {
+    let branch = |place| bytes(tree.branch(place) as u64);
+    let from = tree.parent(here).map(|parent| receive(parent, branch(here)));
+    let to = Round { sends: tree.children(here).map(|child| (child, branch(child))).collect(), receives: Vec::new() };
+    from.into_iter().chain((!to.sends.is_empty()).then_some(to)).collect()
 }
 
-/// A binomial tree over the places of a group.
-///
-/// Places are counted on from the root; the parent of a place is then the place without its lowest bit.
-#[derive(Clone, Copy)]
-struct Tree {
-    size: usize,
-    root: usize,
-}
-
-impl Tree {
-    /// From the root to everyone; the bytes for a branch depend on how many places it has.
-    fn down(self, here: usize, bytes: impl Fn(u64) -> u64) -> Vec<Round> {
-        let from = self.parent(here).map(|parent| receive(parent, bytes(self.branch(here))));
-        let to = Round { sends: self.children(here).map(|child| (child, bytes(self.branch(child)))).collect(), receives: Vec::new() };
-        from.into_iter().chain((!to.sends.is_empty()).then_some(to)).collect()
-    }
-
-    /// From everyone to the root.
-    fn up(self, here: usize, bytes: impl Fn(u64) -> u64) -> Vec<Round> {
-        let turned = |round: Round| Round { sends: round.receives, receives: round.sends };
-        self.down(here, bytes).into_iter().rev().map(turned).collect()
-    }
-
-    /// How far a place is from the root, counting on.
-    fn distance(self, place: usize) -> usize {
-        (place + self.size - self.root) % self.size
-    }
-
-    fn place(self, distance: usize) -> usize {
-        (distance + self.root) % self.size
-    }
-
-    /// The most places that a branch can have, the one it starts from included.
-    fn reach(self, distance: usize) -> usize {
-        if distance == 0 { self.size.next_power_of_two() } else { 1 << distance.trailing_zeros() }
-    }
-
-    fn parent(self, place: usize) -> Option<usize> {
-        let at = self.distance(place);
-        (at != 0).then(|| self.place(at - self.reach(at)))
-    }
-
-    fn children(self, place: usize) -> impl Iterator<Item = usize> {
-        let at = self.distance(place);
-        powers(self.reach(at)).map(move |step| at + step).take_while(move |child| *child < self.size).map(move |child| self.place(child))
-    }
-
-    /// How many places a branch has, the one it starts from included.
-    fn branch(self, place: usize) -> u64 {
-        let at = self.distance(place);
-        self.reach(at).min(self.size - at) as u64
-    }
+/// From everyone to the root.
+fn up(tree: Tree, here: usize, bytes: impl Fn(u64) -> u64) -> Vec<Round> {
+    let turned = |round: Round| Round { sends: round.receives, receives: round.sends };
+    down(tree, here, bytes).into_iter().rev().map(turned).collect()
 }
 
 #[cfg(test)]

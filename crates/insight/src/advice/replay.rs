@@ -170,18 +170,14 @@ pub fn shape(line: &Line, row: usize) -> &Shape {
     &line.calls.shapes[line.calls.shape[row] as usize]
 }
 
-fn role(line: &Line, row: usize) -> Role {
-    shape(line, row).operation.role()
-}
-
 /// When a line had started MPI; that is one of its first calls, if it is one of them.
 fn begin(line: &Line) -> Option<i64> {
-    (0..line.len().min(16)).find(|row| role(line, *row) == Role::Init).map(|row| line.calls.leave[row])
+    (0..line.len().min(16)).find(|row| line.role(*row) == Role::Init).map(|row| line.calls.leave[row])
 }
 
 /// The call that ends MPI: nothing but what is freed comes after it.
 fn ends_at(line: &Line) -> Option<usize> {
-    (0..line.len()).rev().take(16).find(|row| role(line, *row) == Role::Finalize)
+    (0..line.len()).rev().take(16).find(|row| line.role(*row) == Role::Finalize)
 }
 
 /// Receives of a line that waited although a message was there, with the receive that took it. Between the two nobody may be told anything:
@@ -324,7 +320,7 @@ impl<'a> Run<'a> {
     fn needs(&mut self, place: usize, row: usize, hows: u8, needed: Option<i64>) -> Option<i64> {
         let line = &self.replay.history.lines[place];
         let has = |how| hows & bit(how) != 0;
-        if has(How::Unwaiting) || has(How::Overlapped) && role(line, row) == Role::Send {
+        if has(How::Unwaiting) || has(How::Overlapped) && line.role(row) == Role::Send {
             return None;
         }
         let progress = &mut self.lines[place];

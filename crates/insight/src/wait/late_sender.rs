@@ -1,7 +1,6 @@
 //! A receive that waits for its message to be sent.
 
 use super::{Find, Found, Pattern, Receives};
-use crate::wait::wait_at_partitioned;
 
 pub const PATTERN: Pattern = Pattern {
     kind: "late_sender",
@@ -14,6 +13,6 @@ pub const PATTERN: Pattern = Pattern {
 
 /// From entering the receive to entering the send; of several messages that one call completes, the last one counts.
 fn find(receives: &Receives) -> Option<Found> {
-    let last = receives.last().filter(|last| !wait_at_partitioned::is_partitioned(last))?;
+    let last = receives.last().filter(|last| !last.partitioned)?;
     Found::some(receives.scene.until(last.send_enter), last.sender)
 }

@@ -1,7 +1,5 @@
 //! A wait for a partitioned message whose last partition was made ready late.
 
-use sintonia_program::history::Received;
-
 use super::{Find, Found, Pattern, Receives};
 
 pub const PATTERN: Pattern = Pattern {
@@ -14,10 +12,6 @@ pub const PATTERN: Pattern = Pattern {
 
 /// From entering the wait to the call that made the last partition ready.
 fn find(receives: &Receives) -> Option<Found> {
-    let last = receives.last().filter(|last| is_partitioned(last))?;
+    let last = receives.last().filter(|last| last.partitioned)?;
     Found::some(receives.scene.until(last.send_enter), last.sender)
-}
-
-pub fn is_partitioned(received: &Received) -> bool {
-    received.partitioned
 }

@@ -16,6 +16,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use rayon::prelude::*;
+use sintonia_mpi::Role;
 use sintonia_recording::table::CallTable;
 use sintonia_recording::{Error, Recording};
 
@@ -156,6 +157,11 @@ impl Line {
     pub fn partners(&self, row: u32) -> impl Iterator<Item = At> {
         let first = self.partners.partition_point(|(end, _)| *end < row);
         self.partners[first..].iter().take_while(move |(end, _)| *end == row).map(|(_, at)| *at)
+    }
+
+    /// What a call does.
+    pub fn role(&self, row: usize) -> Role {
+        self.calls.shapes[self.calls.shape[row] as usize].operation.role()
     }
 
     /// When the computation before a call began: when the call before it was left, or with the call itself if it is the first.
