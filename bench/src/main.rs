@@ -1,5 +1,6 @@
 //! Measures what Sintonia costs, side by side with its peers: what it adds to an MPI call (`overhead`, the usual), how quickly a
-//! recording is read (`read`), and how long it takes to understand one (`understand`). Figures go to standard output and, as JSON and Markdown, to `target/bench`.
+//! recording is read (`read`), and how long it takes to understand one (`understand`). Figures go to standard output and, as JSON and
+//! Markdown, to `target/bench`.
 
 mod error;
 mod example;

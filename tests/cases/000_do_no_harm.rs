@@ -95,6 +95,7 @@ unchanged! {
     c_225_partitioned => "c/225_partitioned";
     c_226_late_sender_threads => "c/226_late_sender_threads";
     c_227_late_sender_killed => "c/227_late_sender_killed";
+    c_228_wait_at_collective_io => "c/228_wait_at_collective_io";
     c_230_clean_exchange => "c/230_clean_exchange";
     c_231_clean_collectives => "c/231_clean_collectives";
     c_232_clean_overlap => "c/232_clean_overlap";
@@ -110,6 +111,8 @@ unchanged! {
     c_249_unbalanced_placement => "c/249_unbalanced_placement";
     c_250_slow_rank => "c/250_slow_rank";
     c_251_io_by_one_rank => "c/251_io_by_one_rank";
+    c_280_sizes => "c/280_sizes";
+    c_281_tasks => "c/281_tasks";
     f77_101_messages => "f77/101_messages";
     f77_102_sentinels => "f77/102_sentinels";
     f77_103_characters => "f77/103_characters";

@@ -29,7 +29,7 @@ const UNUSUAL: [&str; 4] = ["c/012_neighbourhood", "c/020_spawn", "c/023_errors_
 fn otf2_print_reads_it_without_complaint() {
     for program in COMPLETE.into_iter().chain(UNUSUAL) {
         on_every_mpi(program, |_, _, recording| {
-            export(recording);
+            recording.export("run.otf2");
             let printed = otf2_print(recording, &["--silent", "--warnings-as-errors"]);
             assert_eq!(printed.stderr, "", "{program}");
             otf2_print(recording, &["--show-all"]);
@@ -40,7 +40,7 @@ fn otf2_print_reads_it_without_complaint() {
 #[test]
 fn every_message_has_two_ends_and_its_line() {
     on_every_mpi("c/003_waits", |_, program, recording| {
-        export(recording);
+        recording.export("run.otf2");
         let printed = otf2_print(recording, &["--show-all"]).stdout;
         let count = |kinds: [&str; 2]| printed.lines().filter(|line| kinds.contains(&line.split_whitespace().next().unwrap_or(""))).count();
         assert!(count(["MPI_SEND", "MPI_ISEND"]) > 0);
@@ -54,7 +54,7 @@ fn every_message_has_two_ends_and_its_line() {
 #[test]
 fn a_run_that_was_cut_does_not_claim_to_be_complete() {
     on_every_mpi("c/037_sigkill", |_, _, recording| {
-        export(recording);
+        recording.export("run.otf2");
         assert!(!otf2_print(recording, &["--show-all"]).stdout.contains("MPI_COMMUNICATION_COMPLETE"));
     });
 }
@@ -63,7 +63,7 @@ fn a_run_that_was_cut_does_not_claim_to_be_complete() {
 fn nothing_is_lost_on_the_way_out_and_back() {
     for program in COMPLETE.into_iter().chain(UNUSUAL) {
         on_every_mpi(program, |_, _, recording| {
-            export(recording);
+            recording.export("run.otf2");
             run(recording, &[&sintonia(), "import", "run.otf2", "-o", "back.sin"]);
             let calls = |name: &str| run(recording, &[&sintonia(), "calls", name, "--json"]).stdout;
             let (before, after) = (calls("run.sin"), calls("back.sin"));
@@ -85,10 +85,6 @@ fn header(recording: &Recording, name: &str) -> Value {
     }
     header["sealed_by"].take();
     header
-}
-
-fn export(recording: &Recording) {
-    recording.sintonia("export", &["-o", "run.otf2"]).expect_no_crash().expect_status(0);
 }
 
 fn otf2_print(recording: &Recording, options: &[&str]) -> Outcome {

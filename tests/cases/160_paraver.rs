@@ -125,8 +125,7 @@ fn a_recording_comes_back_from_its_trace() {
 #[test]
 fn a_damaged_trace_is_refused_with_its_line() {
     on_every_mpi("c/008_sendrecv", |_, _, recording| {
-        export(recording, "run.prv");
-        let path = recording.folder().join("run.prv");
+        let path = recording.export("run.prv");
         let text = std::fs::read_to_string(&path).expect("the trace");
         let (line, _) = text.lines().enumerate().find(|(_, line)| line.starts_with("3:")).expect("a message");
         let damaged: Vec<&str> = text.lines().enumerate().map(|(n, text)| if n == line { "3:1:1:1" } else { text }).collect();
@@ -193,16 +192,12 @@ fn messages_in(trace: &Path) -> usize {
     text.lines().filter(|line| line.starts_with("3:")).count()
 }
 
-fn export(recording: &Recording, file: &str) {
-    recording.sintonia("export", &["-o", file, "--force"]).expect_no_crash().expect_status(0);
-}
-
 /// Messages and bytes from one rank to another.
 type Pairs = BTreeMap<(u64, u64), (u64, u64)>;
 
 /// What an independent reader finds in the trace: how often each number was called, and messages and bytes between ranks.
 fn checked(recording: &Recording) -> (BTreeMap<String, u64>, Pairs) {
-    export(recording, "run.prv");
+    recording.export("run.prv");
     let found = Process::new(["awk", CHECK, "run.prv"]).run_in(recording.folder());
     assert_eq!(found.status, 0, "{}", found.text());
     let (mut calls, mut pairs) = (BTreeMap::new(), BTreeMap::new());
@@ -231,7 +226,7 @@ fn received(recording: &Recording, ranks: usize) -> Pairs {
 
 /// The recording that an import makes of an export.
 fn returned(recording: &Recording, file: &str) -> Recording {
-    export(recording, file);
+    recording.export(file);
     let folder = fresh_dir();
     let path = folder.path().join("returned.sin");
     let words = [sintonia(), "import".into(), file.into(), "-o".into(), path.display().to_string()];

@@ -1,10 +1,10 @@
 //! What other tools read in an export: Perfetto's definitions, DuckDB, gpmetis, and a replay of the schedule.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
-use std::path::PathBuf;
+use std::path::Path;
 
 use serde_json::{Value, json};
-use sintonia_tests::{Mpi, Process, Recording, on_every_mpi, sintonia, tests_dir};
+use sintonia_tests::{Process, Recording, on_every_mpi, readers_python, tests_dir};
 
 /// Programs that send in every way, complete in every way, use threads, and meet.
 const PROGRAMS: [&str; 6] =
@@ -13,8 +13,8 @@ const PROGRAMS: [&str; 6] =
 #[test]
 fn perfetto_finds_every_call_and_an_arrow_for_every_message() {
     for program in PROGRAMS {
-        on_every_mpi(program, |mpi, _, recording| {
-            let trace = read(mpi, "perfetto_trace.py", &export(recording, "run.pftrace"));
+        on_every_mpi(program, |_, _, recording| {
+            let trace = read("perfetto_trace.py", &recording.export("run.pftrace"));
             let trace: Value = serde_json::from_str(&trace).expect("the reader prints JSON");
             let slices = trace["slices"].as_array().expect("slices");
             let (calls, mut arrived) = (slices.iter().filter(|slice| slice["depth"] == 0), 0);
@@ -36,7 +36,7 @@ fn perfetto_finds_every_call_and_an_arrow_for_every_message() {
 fn chrome_events_are_the_calls_and_arrows_have_two_ends() {
     for program in PROGRAMS {
         on_every_mpi(program, |_, _, recording| {
-            let text = std::fs::read_to_string(export(recording, "run.json")).expect("the export");
+            let text = std::fs::read_to_string(recording.export("run.json")).expect("the export");
             let trace: Value = serde_json::from_str(&text).expect("JSON");
             let events = trace["traceEvents"].as_array().expect("a list of events");
             let of = |phase: &str| events.iter().filter(|event| event["ph"] == phase).collect::<Vec<_>>();
@@ -55,10 +55,10 @@ fn chrome_events_are_the_calls_and_arrows_have_two_ends() {
 #[test]
 fn duckdb_counts_what_the_recording_says_in_parquet_and_in_csv() {
     for program in PROGRAMS {
-        on_every_mpi(program, |mpi, _, recording| {
+        on_every_mpi(program, |_, _, recording| {
             let expected = sums(recording);
             for file in ["run.parquet", "run.csv"] {
-                let table = read(mpi, "table.py", &export(recording, file));
+                let table = read("table.py", &recording.export(file));
                 let rows: Vec<Value> = table.lines().map(|line| serde_json::from_str(line).expect("a row")).collect();
                 assert_eq!(rows, expected, "{program}, {file}");
             }
@@ -70,7 +70,7 @@ fn duckdb_counts_what_the_recording_says_in_parquet_and_in_csv() {
 fn a_schedule_can_be_played_to_its_end() {
     for program in PROGRAMS.into_iter().chain(["c/008_sendrecv", "c/011_nonblocking_collectives", "c/012_neighbourhood"]) {
         on_every_mpi(program, |_, _, recording| {
-            let text = std::fs::read_to_string(export(recording, "run.goal")).expect("the export");
+            let text = std::fs::read_to_string(recording.export("run.goal")).expect("the export");
             let mut schedule = Schedule::parse(&text);
             let messages = schedule.play();
             assert_eq!(schedule.left(), 0, "{program}: not everything could be done\n{text}");
@@ -83,18 +83,9 @@ fn a_schedule_can_be_played_to_its_end() {
 fn the_communication_graph_is_that_of_the_verb_graph() {
     on_every_mpi("c/008_sendrecv", |_, _, recording| {
         recording.sintonia("graph", &["--communication", "-o", "other.graph"]).expect_status(0);
-        let [one, other] = [export(recording, "run.graph"), recording.folder().join("other.graph")];
+        let [one, other] = [recording.export("run.graph"), recording.folder().join("other.graph")];
         assert_eq!(std::fs::read_to_string(one).expect("the export"), std::fs::read_to_string(other).expect("the graph"));
         Process::new(["gpmetis", "run.graph", "2"]).run_in(recording.folder()).expect_status(0);
-    });
-}
-
-#[test]
-fn every_format_of_other_tracers_is_written() {
-    on_every_mpi("c/001_send_modes", |_, _, recording| {
-        for file in ["run.otf2", "run.prv"] {
-            assert!(export(recording, file).is_file(), "{file}");
-        }
     });
 }
 
@@ -111,18 +102,9 @@ fn what_was_written_is_said() {
     });
 }
 
-/// Writes the recording as this file and gives its path.
-fn export(recording: &Recording, file: &str) -> PathBuf {
-    recording.sintonia("export", &["-o", file, "--force"]).expect_no_crash().expect_status(0);
-    recording.folder().join(file)
-}
-
 /// What a reader of `tests/readers` prints of a file.
-fn read(mpi: &Mpi, reader: &str, file: &std::path::Path) -> String {
-    let environments = mpi.python.ancestors().nth(3).expect("Pythons are in folders of their own");
-    let python = environments.join("readers/bin/python");
-    assert!(python.is_file(), "no {}: run tests/setup", python.display());
-    let words = [python, tests_dir().join("readers").join(reader), file.to_path_buf()].map(|word| word.display().to_string());
+fn read(reader: &str, file: &Path) -> String {
+    let words = [readers_python(), tests_dir().join("readers").join(reader), file.to_path_buf()].map(|word| word.display().to_string());
     let outcome = Process::new(words).run_in(file.parent().expect("a file is in a folder"));
     outcome.expect_status(0);
     outcome.stdout
@@ -133,8 +115,7 @@ type Times = (i64, i64, i64, String);
 
 /// Every call, as `sintonia calls` lists them.
 fn lines(recording: &Recording) -> Vec<Value> {
-    let outcome =
-        Process::new([sintonia(), "calls".into(), recording.path.display().to_string(), "--json".into()]).run_in(recording.folder());
+    let outcome = recording.sintonia("calls", &["--json"]);
     outcome.expect_status(0);
     outcome.stdout.lines().map(|line| serde_json::from_str(line).expect("a call")).collect()
 }

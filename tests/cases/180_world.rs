@@ -1,9 +1,26 @@
-//! Processes that work together under the MPI of their launcher, found and loaded at run time. What they do is in
+//! Processes that work together under the MPI of their launcher, found and loaded at run time: those of a report, and those of
 //! `crates/mpi/examples/world.rs`.
 
 use std::path::Path;
 
-use sintonia_tests::{Family, Mpi, Outcome, Process, for_every_mpi, fresh_dir};
+use sintonia_tests::{Family, Mpi, Outcome, Process, for_every_mpi, fresh_dir, on_every_mpi, sintonia};
+
+#[test]
+fn a_report_by_several_processes_is_that_of_one_to_the_last_digit() {
+    for program in ["c/018_rma", "c/192_farm"] {
+        on_every_mpi(program, |mpi, _, recording| {
+            let alone = recording.sintonia("report", &["--json"]);
+            alone.expect_status(0);
+            let report = [sintonia(), "report".to_string(), recording.path.display().to_string(), "--json".to_string()];
+            // With five there are more of them than ranks.
+            for processes in [2, 5] {
+                let together = run(mpi, mpi.launch(processes, &report), &variables(mpi));
+                together.expect_status(0);
+                assert_eq!(together.stdout, alone.stdout, "{program}: {processes} processes");
+            }
+        });
+    }
+}
 
 #[test]
 fn parcels_arrive_whole_among_any_number_of_processes() {

@@ -2,10 +2,9 @@
 //! amount that the program measured itself, and nothing else is found. Programs in which nothing waits get no finding.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 
 use serde_json::Value;
-use sintonia_tests::{Program, Recording, for_every_mpi};
+use sintonia_tests::{Injected, Program, Recording, is_at, settles};
 
 /// How far the found seconds may be from the injected ones.
 const TOLERANCE: f64 = 0.10;
@@ -167,6 +166,11 @@ fn c227_a_rank_that_was_killed_had_waited_before() {
 }
 
 #[test]
+fn c228_the_opening_of_a_file_waits_for_the_last_rank() {
+    waits("c/228_wait_at_collective_io", "wait_at_collective_io", &[("open", "MPI_File_open")], &[0]);
+}
+
+#[test]
 fn c230_a_balanced_exchange_has_no_finding() {
     settles("c/230_clean_exchange", clean);
 }
@@ -181,42 +185,13 @@ fn c232_messages_under_way_during_work_have_no_finding() {
     settles("c/232_clean_overlap", clean);
 }
 
-/// What a program says it injected, or what a report says it found.
-#[derive(Debug, Clone)]
-struct Wait {
-    kind: String,
-    site: String,
-    seconds: f64,
-}
-
 fn waits(name: &str, kind: &str, places: &[Place], ranks: &[u64]) {
     settles(name, |program, recording| finds(program, recording, kind, places, ranks));
 }
 
-/// `check` holds in one of three runs on every library: a busy machine adds waits of its own to a run, but takes none away.
-///
-/// One run at a time, since each would be noise in the other; the tries end with the first that has no complaint.
-fn settles(name: &str, check: impl Fn(&Program, &Recording) -> Result<(), String>) {
-    static ALONE: Mutex<()> = Mutex::new(());
-    let program = Program::named(name);
-    for_every_mpi(|mpi| {
-        if let Err(reason) = program.build(mpi) {
-            println!("{}: {name} skipped: {reason}", mpi.name);
-            return;
-        }
-        let complaint = {
-            let _alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            (0..3).try_fold(String::new(), |_, _| check(&program, &Recording::of(mpi, &program, &[])).err())
-        };
-        if let Some(complaint) = complaint {
-            panic!("{name}: {complaint}");
-        }
-    });
-}
-
 /// All that was injected is found at its call, by its amount, on these ranks, and little else is found.
 fn finds(program: &Program, recording: &Recording, kind: &str, places: &[Place], ranks: &[u64]) -> Result<(), String> {
-    let injected = injected(recording);
+    let injected = Injected::all(recording);
     assert!(!injected.is_empty(), "{} says what it injected\n{}", program.name, recording.run.text());
     let mut found = wait_states(recording);
     for wait in &injected {
@@ -249,26 +224,8 @@ fn clean(_: &Program, recording: &Recording) -> Result<(), String> {
     if waiting.is_empty() && advice.is_empty() { Ok(()) } else { Err(format!("in {elapsed} s: {waiting:#?} {advice:#?}")) }
 }
 
-/// The lines `injected KIND at SITE SECONDS` of a run.
-fn injected(recording: &Recording) -> Vec<Wait> {
-    let parse = |line: &str| match line.split_whitespace().collect::<Vec<_>>()[..] {
-        ["injected", kind, "at", site, seconds] => {
-            let seconds = seconds.parse().unwrap_or_else(|_| panic!("{line}: ends with a number"));
-            Some(Wait { kind: kind.to_string(), site: site.to_string(), seconds })
-        }
-        _ => None,
-    };
-    recording.run.stderr.lines().filter_map(parse).collect()
-}
-
 fn wait_states(recording: &Recording) -> Vec<Value> {
     recording.report()["wait_states"].as_array().expect("wait_states is a list").clone()
-}
-
-fn is_at(entry: &Value, program: &Program, site: &str) -> bool {
-    let name = program.source.file_name().and_then(|name| name.to_str()).expect("a program has a name");
-    let file = entry["file"].as_str().unwrap_or_default();
-    file.rsplit('/').next() == Some(name) && entry["line"] == program.line(site)
 }
 
 fn seconds(entry: &Value) -> f64 {

@@ -1,11 +1,8 @@
 //! Advice, in programs that each need exactly one: it names the problem, the place and what it would save, and none is given that
 //! the program does not need.
 
-use std::path::Path;
-use std::sync::{Mutex, MutexGuard};
-
 use serde_json::Value;
-use sintonia_tests::{Mpi, Process, Program, Recording, for_every_mpi, fresh_dir, record, tests_dir};
+use sintonia_tests::{Hosts, Injected, Mpi, Program, Recording, fresh_dir, is_at, record, settles, settles_in_three};
 
 /// What following an advice is expected to save.
 enum Saves {
@@ -19,7 +16,7 @@ enum Saves {
 
 #[test]
 fn c240_one_rank_always_has_more_to_do() {
-    let advice = Advice { kind: "load_imbalance", sites: &["even", "uneven"], saves: Saves::About };
+    let advice = Advice { kind: "load_imbalance", sites: &["uneven"], saves: Saves::About };
     advice.is_given("c/240_load_imbalance", &["moving_imbalance", "slow_rank"]);
 }
 
@@ -31,19 +28,19 @@ fn c241_another_rank_has_more_to_do_each_time() {
 
 #[test]
 fn c242_workers_wait_for_a_busy_master() {
-    let advice = Advice { kind: "serialised_master", sites: &["asked", "give", "ask", "take"], saves: Saves::Some };
+    let advice = Advice { kind: "serialised_master", sites: &["give"], saves: Saves::Some };
     advice.is_given("c/242_serialised_master", &["moving_imbalance", "message_order", "slow_rank"]);
 }
 
 #[test]
 fn c243_work_stands_before_a_send_that_the_other_rank_waits_for() {
-    let advice = Advice { kind: "late_sender_compute", sites: &["send", "answer", "recv", "back"], saves: Saves::Some };
+    let advice = Advice { kind: "late_sender_compute", sites: &["send", "answer"], saves: Saves::Some };
     advice.is_given("c/243_late_sender_compute", &["load_imbalance", "moving_imbalance", "message_order", "slow_rank"]);
 }
 
 #[test]
 fn c244_messages_are_received_in_the_wrong_order() {
-    let advice = Advice { kind: "message_order", sites: &["first", "second"], saves: Saves::About };
+    let advice = Advice { kind: "message_order", sites: &["first"], saves: Saves::About };
     advice.is_given("c/244_message_order", &["load_imbalance", "moving_imbalance", "slow_rank"]);
 }
 
@@ -55,7 +52,7 @@ fn c245_blocking_sends_keep_ranks_from_their_work() {
 
 #[test]
 fn c246_many_messages_could_be_one() {
-    let advice = Advice { kind: "small_messages", sites: &["send", "recv"], saves: Saves::AtMost };
+    let advice = Advice { kind: "small_messages", sites: &["send"], saves: Saves::AtMost };
     advice.is_given("c/246_small_messages", &["load_imbalance", "message_order", "slow_rank"]);
 }
 
@@ -74,19 +71,14 @@ fn c248_a_barrier_orders_what_needs_no_order() {
 /// The hosts are network namespaces; where none may be made, this says so and passes.
 #[test]
 fn c249_ranks_are_spread_unevenly_over_hosts() {
-    // Other work on the machine makes ranks late at random: a few runs show what is there.
-    let mut complaint = String::new();
-    for _ in 0..3 {
-        let Some(recording) = on_two_hosts("c/249_unbalanced_placement", 3) else { return };
+    let program = Program::named("c/249_unbalanced_placement");
+    settles_in_three(|| {
+        let Some(recording) = on_two_hosts(&program, 3) else { return Ok(()) };
         let given = given(&recording);
-        let kinds: Vec<&str> = given.iter().filter_map(|item| item["kind"].as_str()).collect();
-        let advice = given.iter().find(|item| item["kind"] == "unbalanced_placement");
-        if advice.is_some_and(|advice| saves(advice) > 0.0) && !kinds.contains(&"slow_rank") {
-            return;
-        }
-        complaint = format!("three ranks are slow because they share a host: {given:#?}");
-    }
-    panic!("{complaint}");
+        let of = |kind: &str| given.iter().find(|item| item["kind"] == kind);
+        let told = of("unbalanced_placement").is_some() && of("slow_rank").is_none();
+        if told { Ok(()) } else { Err(format!("three ranks are slow because they share a host: {given:#?}")) }
+    });
 }
 
 #[test]
@@ -101,7 +93,7 @@ fn c250_one_rank_is_slow_whatever_it_does() {
 
 #[test]
 fn c251_one_rank_writes_for_all() {
-    let advice = Advice { kind: "io_by_one_rank", sites: &["write", "go_on"], saves: Saves::AtMost };
+    let advice = Advice { kind: "io_by_one_rank", sites: &["write"], saves: Saves::AtMost };
     advice.is_given("c/251_io_by_one_rank", &["moving_imbalance", "slow_rank"]);
 }
 
@@ -136,32 +128,6 @@ impl Advice {
     }
 }
 
-/// Runs of different tests would make each other's ranks late.
-fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-}
-
-/// `check` holds in one of three runs on every library: a busy machine adds waits of its own to a run, but takes none away.
-///
-/// One run at a time, since each would be noise in the other; the tries end with the first that has no complaint.
-fn settles(name: &str, check: impl Fn(&Program, &Recording) -> Result<(), String>) {
-    let program = Program::named(name);
-    for_every_mpi(|mpi| {
-        if let Err(reason) = program.build(mpi) {
-            println!("{}: {name} skipped: {reason}", mpi.name);
-            return;
-        }
-        let complaint = {
-            let _alone = alone();
-            (0..3).try_fold(String::new(), |_, _| check(&program, &Recording::of(mpi, &program, &[])).err())
-        };
-        if let Some(complaint) = complaint {
-            panic!("{name}: {complaint}");
-        }
-    });
-}
-
 /// The advice of a report: the most worth first, and nothing that is worth nothing or more than the run.
 fn given(recording: &Recording) -> Vec<Value> {
     let report = recording.report();
@@ -172,67 +138,24 @@ fn given(recording: &Recording) -> Vec<Value> {
     given
 }
 
-/// The seconds in the line `injected KIND at SITE SECONDS` of a run.
+/// The seconds that a run says it had of its problem.
 fn injected(recording: &Recording, kind: &str) -> f64 {
-    let start = format!("injected {kind} at ");
-    let line = recording.run.stderr.lines().find(|line| line.starts_with(&start));
-    let seconds = line.and_then(|line| line.rsplit(' ').next()?.parse().ok());
-    seconds.unwrap_or_else(|| panic!("the program says what it injected\n{}", recording.run.text()))
-}
-
-fn is_at(item: &Value, program: &Program, site: &str) -> bool {
-    let name = program.source.file_name().and_then(|name| name.to_str()).expect("a program has a name");
-    let file = item["file"].as_str().unwrap_or_default();
-    file.rsplit('/').next() == Some(name) && item["line"] == program.line(site)
+    let injected = Injected::all(recording).into_iter().find(|injected| injected.kind == kind);
+    injected.unwrap_or_else(|| panic!("the program says what it injected\n{}", recording.run.text())).seconds
 }
 
 fn saves(item: &Value) -> f64 {
     item["saves_s"].as_f64().unwrap_or_else(|| panic!("saves_s is not a number: {item}"))
 }
 
-/// Two hosts, which go away with their owner.
-struct Hosts;
-
-impl Hosts {
-    const NAME: &str = "snta";
-
-    fn script(name: &str) -> sintonia_tests::Outcome {
-        let path = tests_dir().join("hosts").join(name).display().to_string();
-        Process::new([path.as_str(), Hosts::NAME, "2"]).run_in(Path::new("/"))
-    }
-
-    fn up() -> Option<Hosts> {
-        Hosts::script("down");
-        let up = Hosts::script("up");
-        if up.status != 0 {
-            println!("skipped: network namespaces cannot be made here: {}", up.text());
-            Hosts::script("down");
-            return None;
-        }
-        Some(Hosts)
-    }
-}
-
-impl Drop for Hosts {
-    fn drop(&mut self) {
-        Hosts::script("down");
-    }
-}
-
 /// Records a program on two hosts, so many of its ranks on the first.
-fn on_two_hosts(name: &str, first: usize) -> Option<Recording> {
-    let _alone = alone();
-    let _hosts = Hosts::up()?;
+fn on_two_hosts(program: &Program, first: usize) -> Option<Recording> {
+    let hosts = Hosts::up()?;
     let mpi = Mpi::named("openmpi");
-    let program = Program::named(name);
     let folder = fresh_dir();
     let output = folder.path().join("run.sin");
-    let agent = tests_dir().join("hosts/agent").display().to_string();
-    let hosts = format!("{0}1:{first},{0}2:{1}", Hosts::NAME, program.ranks - first);
-    let mut launch = mpi.launch(program.ranks, &program.build(&mpi).expect("builds"));
-    let options = ["--mca", "plm_rsh_agent", &agent, "--mca", "btl_tcp_if_include", "10.78.0.0/24", "--host", &hosts];
-    launch.splice(1..1, options.map(String::from));
-    let run = Process::new(record(&output, &[], launch)).env(&mpi.env).run_in(folder.path());
+    let launch = hosts.launch(&mpi, program.ranks, first, &program.build(&mpi).expect("builds"));
+    let run = program.process(&mpi, record(&output, &[], launch)).run_in(folder.path());
     run.expect_status(0);
     Some(Recording::at(run, output, folder))
 }

@@ -2,72 +2,16 @@
 //!
 //! The hosts are network namespaces that the test makes and removes; where it may not make them, it says so and passes.
 
-use std::path::Path;
-use std::sync::Mutex;
-
-use sintonia_tests::{Mpi, Process, Program, Recording, fresh_dir, record, sintonia, tests_dir};
-
-const NAME: &str = "snth";
-/// One network at a time.
-static NETWORK: Mutex<()> = Mutex::new(());
-
-/// Two hosts, which go away with their owner.
-struct Hosts;
-
-impl Hosts {
-    fn up() -> Option<Hosts> {
-        script("down");
-        let up = script("up");
-        if up.status == 0 {
-            return Some(Hosts);
-        }
-        println!("skipped: network namespaces cannot be made here: {}", up.text());
-        script("down");
-        None
-    }
-}
-
-impl Drop for Hosts {
-    fn drop(&mut self) {
-        script("down");
-    }
-}
-
-fn script(name: &str) -> sintonia_tests::Outcome {
-    let path = tests_dir().join("hosts").join(name).display().to_string();
-    Process::new([path.as_str(), NAME, "2"]).run_in(Path::new("/"))
-}
+use sintonia_tests::{Hosts, Mpi, Process, Program, Recording, fresh_dir, record, sintonia};
 
 /// Records a program on two hosts, two ranks on the first; the second host may be one that does not see the recording's folder.
 fn recorded(hidden: bool) -> Option<Recording> {
-    let _one = NETWORK.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let _hosts = Hosts::up()?;
+    let hosts = Hosts::up()?;
     let mpi = Mpi::named("openmpi");
     let program = Program::named("c/010_collectives");
-    let built = program.build(&mpi).expect("builds");
     let (work, shared, scratch) = (fresh_dir(), fresh_dir(), fresh_dir());
     let output = shared.path().join("run.sin");
-    let agent = tests_dir().join("hosts/agent").display().to_string();
-    let hosts = format!("{NAME}1:2,{NAME}2:2");
-    let launch = [
-        "--mca",
-        "plm_rsh_agent",
-        &agent,
-        "--mca",
-        "mpi_yield_when_idle",
-        "1",
-        "--mca",
-        "btl_tcp_if_include",
-        "10.78.0.0/24",
-        "--host",
-        &hosts,
-    ];
-    let command: Vec<String> = [mpi.launcher.display().to_string()]
-        .into_iter()
-        .chain(launch.map(String::from))
-        .chain(["-n".into(), program.ranks.to_string()])
-        .chain(built)
-        .collect();
+    let launch = hosts.launch(&mpi, program.ranks, 2, &program.build(&mpi).expect("builds"));
     let options = ["--scratch", &scratch.path().display().to_string()];
     let mut environment = mpi.env.clone();
     if hidden {
@@ -75,10 +19,10 @@ fn recorded(hidden: bool) -> Option<Recording> {
         let installed = work.path().join("probe.so").display().to_string();
         Process::new([sintonia().as_str(), "doctor", "--write-probe", &installed]).run_in(work.path()).expect_status(0);
         environment.push(("SINTONIA_PROBE".into(), installed));
-        environment.push(("HIDE_ON".into(), format!("{NAME}2")));
+        environment.push(("HIDE_ON".into(), hosts.second()));
         environment.push(("HIDE".into(), shared.path().display().to_string()));
     }
-    let outcome = Process::new(record(&output, &options, command)).env(&environment).run_in(work.path());
+    let outcome = Process::new(record(&output, &options, launch)).env(&environment).run_in(work.path());
     outcome.expect_status(0);
     let left = std::fs::read_dir(scratch.path()).expect("the scratch folder").count();
     assert_eq!(left, 0, "nothing stays in the scratch folder");
@@ -113,22 +57,15 @@ fn ranks_that_do_not_see_the_folder_are_gathered() {
 /// A rank without the probe must not make the others wait for ever.
 #[test]
 fn a_rank_that_is_not_recorded_holds_up_nobody() {
-    let _one = NETWORK.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let Some(_hosts) = Hosts::up() else { return };
+    let Some(hosts) = Hosts::up() else { return };
     let mpi = Mpi::named("openmpi");
     let program = Program::named("c/010_collectives");
-    let built = program.build(&mpi).expect("builds");
     let work = fresh_dir();
     let output = work.path().join("run.sin");
-    let agent = tests_dir().join("hosts/agent").display().to_string();
     // The launcher is called by a script, so nobody tells it to hand the probe on to the second host.
-    let launch = format!(
-        "exec {} --mca plm_rsh_agent {agent} --mca mpi_yield_when_idle 1 --mca btl_tcp_if_include 10.78.0.0/24 --host {NAME}1:2,{NAME}2:2 -n {} {}",
-        mpi.launcher.display(),
-        program.ranks,
-        built.join(" ")
-    );
-    let command = record(&output, &[], vec!["sh".into(), "-c".into(), launch]);
+    let launch = hosts.launch(&mpi, program.ranks, 2, &program.build(&mpi).expect("builds"));
+    let script = format!("exec {}", launch.join(" "));
+    let command = record(&output, &[], vec!["sh".into(), "-c".into(), script]);
     let outcome = Process::new(command).env(&mpi.env).run_in(work.path());
     outcome.expect_status(0);
 }

@@ -5,13 +5,17 @@
 //! Which Sintonia: `SINTONIA_BIN`, or the one in the target folder (release before debug).
 
 mod compare;
+mod hosts;
 mod mpi;
+mod problem;
 mod process;
 mod program;
 mod recording;
 
 pub use compare::Normal;
-pub use mpi::{Family, Mpi};
+pub use hosts::Hosts;
+pub use mpi::{Family, Mpi, readers_python};
+pub use problem::{Injected, is_at, settles, settles_in_three};
 pub use process::{Outcome, Process};
 pub use program::{Language, Program};
 pub use recording::{Call, Completion, Recording, own_lines, record, sintonia};

@@ -108,6 +108,11 @@ impl Mpi {
     }
 }
 
+/// A Python with what the scripts of `readers/` need.
+pub fn readers_python() -> PathBuf {
+    venv("readers", "setup").join("bin/python")
+}
+
 fn debian_openmpi() -> Mpi {
     Mpi {
         name: "openmpi",

@@ -139,6 +139,12 @@ impl Recording {
         Process::new(command).run_in(self.folder())
     }
 
+    /// Writes it beside itself in the format that the ending of this file says; the path of the file.
+    pub fn export(&self, file: &str) -> PathBuf {
+        self.sintonia("export", &["-o", file, "--force"]).expect_no_crash().expect_status(0);
+        self.folder().join(file)
+    }
+
     /// `sintonia report --json`.
     pub fn report(&self) -> Value {
         let outcome = self.sintonia("report", &["--json"]);

@@ -22,9 +22,9 @@ pub(crate) struct Arrows {
 /// One end of an arrow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// The message leaves here.
-    Tail(Message, u64),
-    /// The message has arrived here.
+    /// A message leaves here: its name.
+    Tail(u64),
+    /// This message has arrived here: its name.
     Head(Message, u64),
 }
 
@@ -37,9 +37,7 @@ impl Arrows {
     /// The end of an arrow that a deed is; `None` if it is no message, or its other end is outside the recording.
     pub fn end(&mut self, deed: &Deed) -> Option<End> {
         match deed {
-            Deed::Send { message, .. } if message.peer >= 0 => {
-                Some(End::Tail(*message, name(&mut self.sent, message, [self.rank, message.peer])))
-            }
+            Deed::Send { message, .. } if message.peer >= 0 => Some(End::Tail(name(&mut self.sent, message, [self.rank, message.peer]))),
             Deed::Receive { message, .. } if message.peer >= 0 => {
                 Some(End::Head(*message, name(&mut self.received, message, [message.peer, self.rank])))
             }
@@ -73,7 +71,7 @@ mod tests {
     fn names(rank: u32, deeds: &[Deed]) -> Vec<u64> {
         let mut arrows = Arrows::of(rank);
         let name = |end| match end {
-            End::Tail(_, name) | End::Head(_, name) => name,
+            End::Tail(name) | End::Head(_, name) => name,
         };
         deeds.iter().filter_map(|deed| arrows.end(deed)).map(name).collect()
     }

@@ -96,7 +96,7 @@ impl<W: Write> Events<'_, W> {
     /// One end of an arrow. An end belongs to the event it lies in, and the last moment of an event does not.
     fn arrow(&mut self, row: &Row, end: End, enter: u64, leave: u64) -> io::Result<()> {
         let (phase, at, name, belongs) = match end {
-            End::Tail(_, name) => ('s', enter, name, ""),
+            End::Tail(name) => ('s', enter, name, ""),
             End::Head(_, name) => ('f', leave.saturating_sub(1).max(enter), name, ",\"bp\":\"e\""),
         };
         self.begin(phase, row.rank, row.thread)?;
@@ -115,17 +115,7 @@ impl std::fmt::Display for Microseconds {
 
 /// A text as JSON.
 fn quoted(text: &str) -> String {
-    let mut quoted = String::with_capacity(text.len() + 2);
-    quoted.push('"');
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => quoted.extend(['\\', c]),
-            c if c.is_control() => quoted.push_str(&format!("\\u{:04x}", u32::from(c))),
-            c => quoted.push(c),
-        }
-    }
-    quoted.push('"');
-    quoted
+    serde_json::Value::from(text).to_string()
 }
 
 #[cfg(test)]
@@ -153,8 +143,8 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_escaped() {
-        assert_eq!(quoted("a\"b\\c\n"), r#""a\"b\\c\u000a""#);
+    fn texts_are_quoted_and_times_are_microseconds() {
+        assert_eq!(quoted("a\"b\\c\n"), r#""a\"b\\c\n""#);
         assert_eq!(Microseconds(1_002_003).to_string(), "1002.003");
     }
 }

@@ -65,10 +65,10 @@ const IDENTITY: &[Column<OfRow>] = &[
 
 /// What the call was about.
 pub(crate) const DETAILS: &[Column<OfRow>] = &[
-    column("communicator", Kind::Number, |row| object(row.communicator)),
-    column("window", Kind::Number, |row| object(row.window)),
-    column("file_handle", Kind::Number, |row| object(row.file_handle)),
-    column("made", Kind::Number, |row| object(row.made)),
+    column("communicator", Kind::Number, |row| unsigned(row.communicator)),
+    column("window", Kind::Number, |row| unsigned(row.window)),
+    column("file_handle", Kind::Number, |row| unsigned(row.file_handle)),
+    column("made", Kind::Number, |row| unsigned(row.made)),
     column("peer", Kind::Number, |row| rank_or_tag(row.peer)),
     column("root", Kind::Number, |row| rank_or_tag(row.root)),
     column("tag", Kind::Number, |row| rank_or_tag(row.tag)),
@@ -87,7 +87,7 @@ pub(crate) const DETAILS: &[Column<OfRow>] = &[
 /// Where in the program the call is.
 const PLACE: &[Column<OfRow>] = &[
     column("file", Kind::Text, |row| text(row.frame().and_then(|frame| frame.file.as_deref()))),
-    column("line", Kind::Number, |row| object(row.frame().and_then(|frame| frame.line))),
+    column("line", Kind::Number, |row| unsigned(row.frame().and_then(|frame| frame.line))),
     column("function", Kind::Text, |row| text(row.frame().and_then(|frame| frame.function.as_deref()))),
     column("module", Kind::Text, |row| text(Some(row.site.module.as_str()).filter(|module| !module.is_empty()))),
     column("offset", Kind::Long, |row| long(Some(row.site.offset))),
@@ -116,8 +116,8 @@ pub(crate) fn category(role: Role) -> usize {
         Role::Start | Role::StartAll | Role::PartitionReady | Role::PartitionArrived => 0,
         Role::CompleteOne | Role::CompleteAll | Role::CompleteAny | Role::CompleteSome => 1,
         Role::Collective(_) => 2,
-        Role::Put | Role::Get | Role::Exchange | Role::WindowCreate | Role::WindowFree | Role::WindowSync => 3,
-        Role::FileOpen | Role::FileClose | Role::FileRead | Role::FileWrite | Role::FileOther => 4,
+        role if role.is_one_sided() => 3,
+        role if role.is_file() => 4,
         _ => 5,
     }
 }
@@ -146,8 +146,8 @@ fn number(number: Option<i32>) -> Cell<'static> {
     number.map_or(Cell::Absent, |number| Cell::Number(number.into()))
 }
 
-fn object(object: Option<u32>) -> Cell<'static> {
-    object.map_or(Cell::Absent, |object| Cell::Number(object.into()))
+fn unsigned(number: Option<u32>) -> Cell<'static> {
+    number.map_or(Cell::Absent, |number| Cell::Number(number.into()))
 }
 
 /// A number that has no sign; those that no table can hold are bytes that are not known.

@@ -6,11 +6,13 @@
 use sintonia_mpi::{FUNCTIONS, Operation};
 use sintonia_recording::Recording;
 use sintonia_recording::definitions::FORMAT;
-use sintonia_recording::header::{Clock, Communicator, End, Frame, Header, Rank, Site};
+use sintonia_recording::header::{Communicator, End, Frame, Header, Rank, Site};
 use sintonia_recording::raw::{self, RequestRef, part};
 use sintonia_recording::sealed::Writer;
 use sintonia_recording::table::{ListedRequest, Shape};
 use tempfile::TempDir;
+
+use crate::import::CLOCK;
 
 /// How many calls the recording has.
 pub const CALLS: usize = 12;
@@ -47,7 +49,8 @@ fn calls(rank: u32) -> Vec<Call> {
     match rank {
         0 => vec![(0, 100, 300, send(1, 7, 1000)), (1, 310, 320, send(1, 7, 2000)), allreduce(350)],
         1 => {
-            let isend = Shape { parts: send(2, 9, 16).parts | part::REQUEST, site: 1, ..Shape { operation: isend(), ..send(2, 9, 16) } };
+            let sent = send(2, 9, 16);
+            let isend = Shape { operation: Operation::named("MPI_Isend").unwrap(), parts: sent.parts | part::REQUEST, ..sent };
             vec![
                 (0, 200, 210, receive("MPI_Irecv", raw::ANY, 7, 4000)),
                 (0, 210, 220, receive("MPI_Irecv", 2, 8, 64)),
@@ -61,13 +64,13 @@ fn calls(rank: u32) -> Vec<Call> {
     }
 }
 
-fn isend() -> Operation {
-    Operation::named("MPI_Isend").unwrap()
-}
-
 fn site(line: u32) -> Site {
     let frame = Frame { function: Some("main".into()), file: Some("/src/main.c".into()), line: Some(line) };
     Site { module: "/bin/main".into(), offset: u64::from(line), frames: vec![frame] }
+}
+
+fn world(members: &str) -> Communicator {
+    Communicator { made_by: "MPI_COMM_WORLD".into(), members: members.into(), ..Communicator::default() }
 }
 
 /// The recording, for as long as this lives.
@@ -82,17 +85,21 @@ pub fn example() -> Example {
     written(&[0, 1, 2].map(calls))
 }
 
-/// Writes a recording with these calls of ranks.
+/// Writes a recording with these calls of ranks, all of one world.
 pub fn written(ranks: &[Vec<Call>]) -> Example {
+    in_worlds(ranks, &["0-2"])
+}
+
+/// Writes a recording with these calls of ranks, of worlds with these members.
+pub fn in_worlds(ranks: &[Vec<Call>], worlds: &[&str]) -> Example {
     let folder = tempfile::tempdir().unwrap();
-    let clock = Clock { origin_ticks: 0, origin_ns: 0.0, ns_per_tick: 1.0 };
     let write_rank = |(rank, calls): (usize, &Vec<Call>)| {
         let mut writer = Writer::create(folder.path(), rank as u32).unwrap();
         for (thread, enter, leave, shape) in calls {
             writer.call(*thread, *enter, *leave, shape).unwrap();
         }
         let calls = writer.finish().unwrap().calls;
-        Rank { rank: rank as u32, calls, threads: 1, end_ns: 600, end: End::Finalized, clock, ..Rank::default() }
+        Rank { rank: rank as u32, calls, threads: 1, end_ns: 600, end: End::Finalized, clock: CLOCK, ..Rank::default() }
     };
     let header = Header {
         format: FORMAT,
@@ -101,7 +108,7 @@ pub fn written(ranks: &[Vec<Call>]) -> Example {
         hosts: vec!["first".into()],
         size: ranks.len(),
         ranks: ranks.iter().enumerate().map(write_rank).collect(),
-        communicators: vec![Communicator { made_by: "MPI_Init".into(), members: "0-2".into(), ..Communicator::default() }],
+        communicators: worlds.iter().map(|members| world(members)).collect(),
         sites: (1..=5).map(site).collect(),
         operations: FUNCTIONS.iter().map(|function| function.name.into()).collect(),
         ..Header::default()

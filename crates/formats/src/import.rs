@@ -28,7 +28,7 @@ pub struct Imported {
 }
 
 /// Makes a recording from a trace of another tool, whose format its content says: an OTF2 archive or a folder that holds one, or a Paraver
-/// trace.
+/// trace. What is at `into` is replaced.
 pub fn import(path: &Path, into: &Path) -> Result<Imported, Error> {
     match Format::of(path)? {
         Some(Format::Otf2) => otf2::read(path, into),
@@ -55,11 +55,10 @@ impl Format {
         }
         let mut begin = Vec::new();
         File::open(path).at(path)?.take(8).read_to_end(&mut begin).at(path)?;
-        Ok(match begin[..] {
+        Ok(match &begin[..] {
             [3, 0x42 | 0x23, b'O', b'T', b'F', b'2', ..] => Some(Format::Otf2),
-            [b'#', b'P', b'a', b'r', b'a', b'v', b'e', b'r'] => Some(Format::Paraver),
-            // Compressed, as Paraver's traces often are.
-            [0x1f, 0x8b, ..] => Some(Format::Paraver),
+            // Some of Paraver's traces say "new format" on a line before the first one; many are compressed.
+            b"#Paraver" | b"new form" | [0x1f, 0x8b, ..] => Some(Format::Paraver),
             _ => None,
         })
     }
@@ -113,10 +112,11 @@ mod tests {
     fn the_content_says_the_format_whatever_the_name() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("trace");
-        let cases: [(&[u8], Option<Format>); 6] = [
+        let cases: [(&[u8], Option<Format>); 7] = [
             (b"\x03\x42OTF2\0\x03", Some(Format::Otf2)),
             (b"\x03\x23OTF2\0\x03", Some(Format::Otf2)),
             (b"#Paraver (01/01/2024 at 00:00):", Some(Format::Paraver)),
+            (b"new format\n#Paraver (01/01/2024 at 00:00):", Some(Format::Paraver)),
             (b"\x1f\x8b\x08", Some(Format::Paraver)),
             (b"SINCALLS", None),
             (b"", None),

@@ -1,8 +1,9 @@
 //! Files that other programs read.
 //!
-//! What Sintonia finds out should not stay inside it, and what other tools recorded should get its report. Each module here knows one
-//! format: [`metis`] writes graphs for partitioners, [`dot`] for drawing, [`otf2`] writes and reads the traces of Score-P, Scalasca and
-//! Vampir.
+//! What Sintonia finds out should not stay inside it, and what other tools recorded should get its report. Each public module knows one
+//! format. Traces go out and come in as those of Score-P, Scalasca and Vampir ([`otf2`]) and of BSC's tools ([`paraver`]); for timelines
+//! ([`perfetto`], [`chrome`]), tables ([`parquet`], [`csv`]) and simulators ([`goal`]) they only go out. Graphs go to partitioners
+//! ([`metis`]) and, like the program itself ([`program_graph`]), into drawings ([`dot`], SVG).
 
 mod arrows;
 pub mod chrome;
@@ -20,7 +21,9 @@ pub mod otf2;
 pub mod paraver;
 pub mod parquet;
 pub mod perfetto;
+pub mod plot;
 pub mod program_graph;
+mod requests;
 mod rows;
 mod single;
 mod svg;
@@ -30,4 +33,5 @@ mod written;
 pub use error::{Error, Place};
 pub use graph::{Edge, Graph};
 pub use import::{Imported, import};
+pub use single::open_device;
 pub use written::Written;

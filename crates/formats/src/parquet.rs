@@ -21,7 +21,7 @@ use crate::error::At;
 use crate::rows::{self, Row};
 use crate::{Error, Written, single};
 
-/// Rows of one group.
+/// Rows of one group, and the requests in their lists: these can be many more.
 const GROUP: usize = 1 << 17;
 
 /// Writes every call of a recording as a row; `progress` is called after each rank.
@@ -40,7 +40,8 @@ pub fn write(recording: &Recording, path: &Path, progress: &(dyn Fn() + Sync)) -
 /// A file under way, and the rows of its next group.
 struct Table<W: Write + Send> {
     writer: SerializedFileWriter<W>,
-    rows: usize,
+    /// How much of the next group there is, in the measure of [`GROUP`].
+    collected: usize,
     columns: Vec<Values>,
     requests: Vec<Values>,
     texts: Texts,
@@ -51,7 +52,7 @@ impl<W: Write + Send> Table<W> {
         let writer = SerializedFileWriter::new(out, schema().map_err(io_error)?, Arc::new(properties())).map_err(io_error)?;
         let (columns, requests) =
             (columns().map(|c| Values::of(c.kind)).collect(), OF_REQUESTS.iter().map(|c| Values::of(c.kind)).collect());
-        Ok(Table { writer, rows: 0, columns, requests, texts: Texts::default() })
+        Ok(Table { writer, collected: 0, columns, requests, texts: Texts::default() })
     }
 
     fn add(&mut self, row: &Row) -> io::Result<()> {
@@ -67,8 +68,8 @@ impl<W: Write + Send> Table<W> {
                 values.push_no_list();
             }
         }
-        self.rows += 1;
-        if self.rows == GROUP { self.write_group() } else { Ok(()) }
+        self.collected += 1 + row.listed.len();
+        if self.collected >= GROUP { self.write_group() } else { Ok(()) }
     }
 
     fn write_group(&mut self) -> io::Result<()> {
@@ -78,12 +79,12 @@ impl<W: Write + Send> Table<W> {
             values.clear();
         }
         group.close().map_err(io_error)?;
-        self.rows = 0;
+        self.collected = 0;
         Ok(())
     }
 
     fn finish(mut self) -> io::Result<()> {
-        if self.rows > 0 {
+        if self.collected > 0 {
             self.write_group()?;
         }
         self.writer.close().map(|_| ()).map_err(io_error)

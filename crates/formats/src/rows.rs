@@ -1,6 +1,6 @@
-//! The calls of a rank one by one, as every exporter wants them: whole, with their names instead of numbers, and with what they did.
+//! The calls of a rank one by one, as every exporter wants them: with their names instead of numbers, and with what they did.
 //!
-//! A call whose list of requests is long takes several records; here it is one row. Only one row is in memory at a time.
+//! Only one row is in memory at a time.
 
 use sintonia_mpi::{Operation, Role};
 use sintonia_recording::Recording;
@@ -49,7 +49,6 @@ impl<'a> Row<'a> {
         let shape = call.shape;
         let has = |wanted: u16| shape.parts & wanted != 0;
         let role = shape.operation.role();
-        let object = Some(shape.object).filter(|object| *object != raw::NO_OBJECT);
         let number = |wanted: u16, number: i32| Some(number).filter(|number| has(wanted) && *number != raw::NONE);
         let rooted = matches!(role, Role::Collective(_));
         Row {
@@ -61,9 +60,9 @@ impl<'a> Row<'a> {
             parts: shape.parts,
             site: recording.site(shape.site),
             site_number: shape.site,
-            communicator: object.filter(|_| !on_window(role) && !on_file(role)),
-            window: object.filter(|_| on_window(role)),
-            file_handle: object.filter(|_| on_file(role)),
+            communicator: shape.communicator(),
+            window: shape.window(),
+            file_handle: shape.file(),
             made: Some(shape.made).filter(|made| has(part::MADE) && *made != raw::NO_OBJECT),
             peer: number(part::OBJECT, shape.peer).filter(|_| !rooted),
             root: number(part::OBJECT, shape.peer).filter(|_| rooted),
@@ -77,15 +76,6 @@ impl<'a> Row<'a> {
             level: Some(shape.value).filter(|_| role == Role::Switch && has(part::VALUE)),
             listed: call.listed().map(|(id, listed)| (id, *listed)).collect(),
             deeds: deeds.to_vec(),
-        }
-    }
-
-    /// Adds the rest of a list of requests.
-    fn carry_on(&mut self, call: &Call, deeds: &[Deed]) {
-        self.listed.extend(call.listed().map(|(id, listed)| (id, *listed)));
-        self.deeds.extend_from_slice(deeds);
-        if let Some(more) = received(call.shape) {
-            self.bytes_received = Some(self.bytes_received.unwrap_or(0).saturating_add(more));
         }
     }
 
@@ -103,19 +93,11 @@ impl<'a> Row<'a> {
 /// Hands out the calls of a rank in the order in which they ended.
 pub(crate) fn each<'a>(recording: &'a Recording, rank: u32, mut use_row: impl FnMut(&Row<'a>) -> Result<(), Error>) -> Result<(), Error> {
     let mut calls = recording.calls(rank)?;
-    let mut follower = Follower::default();
-    let mut row: Option<Row> = None;
+    let mut follower = Follower::in_world(recording.world(rank));
     while let Some(call) = calls.next_call() {
-        let deeds = follower.follow(&call);
-        match &mut row {
-            Some(row) if call.shape.parts & part::CONTINUED != 0 => row.carry_on(&call, deeds),
-            row => {
-                let whole = row.replace(Row::of(recording, rank, &call, deeds));
-                whole.map_or(Ok(()), |whole| use_row(&whole))?;
-            }
-        }
+        use_row(&Row::of(recording, rank, &call, follower.follow(&call)))?;
     }
-    row.map_or(Ok(()), |last| use_row(&last))
+    Ok(())
 }
 
 /// Refuses a recording without calls.
@@ -131,40 +113,39 @@ fn received(shape: &Shape) -> Option<u64> {
     (bytes > 0 || blocking || completing).then_some(bytes)
 }
 
-fn on_window(role: Role) -> bool {
-    matches!(role, Role::Put | Role::Get | Role::Exchange | Role::WindowFree | Role::WindowSync)
-}
-
-fn on_file(role: Role) -> bool {
-    matches!(role, Role::FileClose | Role::FileRead | Role::FileWrite | Role::FileOther)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::example::{self, call};
-    use crate::{Written, chrome, csv, goal, parquet, perfetto};
+    use crate::{Written, chrome, csv, goal, otf2, paraver, parquet, perfetto};
     use sintonia_recording::raw::RequestRef;
     use std::path::Path;
 
-    /// Calls with so many requests each, which they completed.
-    fn waits(requests: &[(u64, u16)]) -> Vec<example::Call> {
-        let listed = |ago| ListedRequest { request: RequestRef::Ago(ago), receive: true, peer: 0, tag: 1, received: 10 };
-        let wait =
-            |&(requests, parts): &(u64, u16)| Shape { parts, requests: (0..requests).map(listed).collect(), ..call("MPI_Waitall", 4) };
-        requests.iter().map(|wait_for| (0, 100, 200, wait(wait_for))).collect()
-    }
-
     #[test]
-    fn a_long_list_of_requests_is_one_row() {
-        let example = example::written(&[waits(&[(1, 0), (4, 0), (4, part::CONTINUED), (2, part::CONTINUED), (1, 0)])]);
+    fn what_a_wait_completed_has_arrived_with_it() {
+        let listed = |ago| ListedRequest { request: RequestRef::Ago(ago), receive: true, peer: 0, tag: 1, received: 10 };
+        let wait = Shape { requests: (0..4).map(listed).collect(), ..call("MPI_Waitall", 4) };
+        let example = example::written(&[vec![(0, 100, 200, wait)]]);
         let mut rows = Vec::new();
         each(&example.recording, 0, |row| {
             rows.push((row.listed.len(), row.bytes_received));
             Ok(())
         })
         .unwrap();
-        assert_eq!(rows, [(1, Some(10)), (10, Some(100)), (1, Some(10))]);
+        assert_eq!(rows, [(4, Some(40))]);
+    }
+
+    #[test]
+    fn calls_are_on_a_communicator_a_window_or_a_file() {
+        let on = |operation: &str| (0, 100, 200, Shape { object: 0, ..call(operation, 4) });
+        let example = example::written(&[vec![on("MPI_Win_create"), on("MPI_Put"), on("MPI_File_sync")]]);
+        let mut rows = Vec::new();
+        each(&example.recording, 0, |row| {
+            rows.push([row.communicator, row.window, row.file_handle]);
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(rows, [[Some(0), None, None], [None, Some(0), None], [None, None, Some(0)]]);
     }
 
     #[test]
@@ -175,6 +156,22 @@ mod tests {
         assert_eq!(received(&with("MPI_Iallreduce", part::REQUEST, 8)), Some(8));
         assert_eq!(received(&with("MPI_Recv", 0, raw::UNKNOWN_BYTES)), None);
         assert_eq!(received(&call("MPI_Send", 2)), None);
+    }
+
+    #[test]
+    fn every_format_counts_the_ranks_alike() {
+        let mut example = example::example();
+        let header = &mut example.recording.header;
+        (header.size, header.ranks) = (0, header.ranks.drain(1..).collect());
+        assert_eq!(header.rank_count(), 3);
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        goal::write(&example.recording, &path("run.goal"), &|| {}).unwrap();
+        assert!(std::fs::read_to_string(path("run.goal")).unwrap().starts_with("num_ranks 3\n"));
+        otf2::write(&example.recording, &path("run.otf2"), &|| {}).unwrap();
+        assert_eq!(std::fs::read_dir(path("run")).unwrap().count(), 2 * 3, "events and definitions of each");
+        paraver::write(&example.recording, &path("run.prv"), &|| {}).unwrap();
+        assert!(std::fs::read_to_string(path("run.prv")).unwrap().contains(":1:3("));
     }
 
     #[test]

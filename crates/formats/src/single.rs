@@ -1,7 +1,9 @@
 //! Formats that are one file: written aside like all others, or straight into a device or a pipe, which must stay what it is.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use crate::error::At;
@@ -14,7 +16,7 @@ pub(crate) fn write(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> Resu
     match fs::metadata(path) {
         Ok(there) if there.is_dir() => return Err(refused("is a folder")),
         Ok(there) if !there.is_file() => {
-            filled(OpenOptions::new().write(true).open(path).at(path)?, path, fill)?;
+            filled(open_device(path).at(path)?, path, fill)?;
             return Ok(Written { files: vec![path.to_owned()], ..Written::default() });
         }
         _ => {}
@@ -23,6 +25,15 @@ pub(crate) fn write(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> Resu
     let aside = Aside::beside(path)?;
     filled(File::create(aside.file(name)).at(path)?, path, fill)?;
     aside.publish(&[name])
+}
+
+/// Opens a device or a pipe to be written. Standard output is open already: opened once more under its name, it would wait for a reader,
+/// though the one that it had may be gone.
+pub fn open_device(path: &Path) -> io::Result<File> {
+    let standard = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+    let identity = |file: fs::Metadata| (file.dev(), file.ino());
+    let is_standard = identity(fs::metadata(path)?) == identity(standard.metadata()?);
+    if is_standard { Ok(standard) } else { OpenOptions::new().write(true).open(path) }
 }
 
 fn filled(file: File, path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> Result<(), Error>) -> Result<(), Error> {

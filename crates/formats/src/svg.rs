@@ -1,4 +1,4 @@
-//! The few elements of SVG that drawings need, with their texts escaped and their numbers short.
+//! The few elements of SVG that drawings need, with their texts escaped and their numbers short, and the look that all drawings share.
 
 use std::fmt::Write;
 
@@ -7,6 +7,43 @@ pub type Point = (f64, f64);
 
 /// How long the head of an arrow is.
 const HEAD: f64 = 7.0;
+const MARGIN: f64 = 24.0;
+const TITLE: f64 = 15.0;
+/// A title that is wider than this makes no drawing wider.
+const WIDEST_TITLE: f64 = 1400.0;
+const NOTE_LINE: f64 = 14.0;
+
+/// What texts and plain arrows look like in every drawing.
+const STYLE: &str = "\
+text { font-family: 'DejaVu Sans', Verdana, Arial, Helvetica, sans-serif; font-size: 11px; fill: #222222; }
+.title { font-size: 15px; font-weight: bold; }
+.note { font-size: 10px; fill: #555555; }
+.way { fill: none; stroke: #555555; }
+.way-head { fill: #555555; }
+";
+
+/// What stands above a drawing.
+pub struct Heading<'a> {
+    /// What it shows.
+    pub title: &'a str,
+    /// What a reader should know, one line each.
+    pub notes: &'a [String],
+}
+
+impl Heading<'_> {
+    /// How wide a drawing should be for it, and how high it is.
+    pub fn size(&self) -> Point {
+        (width(self.title, TITLE).min(WIDEST_TITLE) + 2.0 * MARGIN, 34.0 + NOTE_LINE * self.notes.len() as f64)
+    }
+
+    /// Draws it on a drawing of this width.
+    pub fn draw(&self, canvas: &mut Canvas, width: f64) {
+        canvas.text("title", (MARGIN, 28.0), &head(self.title, TITLE, width - 2.0 * MARGIN));
+        for (line, note) in self.notes.iter().enumerate() {
+            canvas.text("note", (MARGIN, 45.0 + NOTE_LINE * line as f64), note);
+        }
+    }
+}
 
 /// An SVG drawing under construction.
 #[derive(Default)]
@@ -89,11 +126,11 @@ impl Canvas {
         self.element(format_args!("</g>"));
     }
 
-    /// The whole file.
+    /// The whole file, with what this drawing adds to the look of all.
     pub fn finish(self, (width, height): Point, style: &str) -> String {
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" viewBox=\"0 0 {width:.0} {height:.0}\">\n\
-             <style>\n{style}</style>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n{}</svg>\n",
+             <style>\n{STYLE}{style}</style>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n{}</svg>\n",
             self.body
         )
     }
@@ -108,7 +145,7 @@ fn list(points: &[Point]) -> String {
     points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect::<Vec<_>>().join(" ")
 }
 
-/// A text as XML takes it; what no XML may hold is left out.
+/// A text as XML takes it; what no XML may hold is a blank.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -167,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_escaped_and_what_xml_forbids_is_left_out() {
+    fn texts_are_escaped_and_what_xml_forbids_is_a_blank() {
         assert_eq!(escaped("a<b> & \"c\"\u{1}d\u{ffff}"), "a&lt;b&gt; &amp; &quot;c&quot; d ");
     }
 

@@ -41,15 +41,15 @@ impl Aside {
         self.staging.path().join(name)
     }
 
-    /// Moves files and folders to where they belong, in this order, in place of what has their names. The last one should be the one that
-    /// others are found by.
+    /// Moves files and folders to where they belong, in this order, in place of what has their names (but no file takes the place of a
+    /// folder). The last one should be the one that others are found by.
     pub fn publish(self, names: &[&str]) -> Result<Written, Error> {
         let mut written = Written::default();
         for name in names {
             let (from, to) = (self.file(name), self.place.join(name));
             written.bytes += bytes(&from).at(&from)?;
             // A folder cannot be renamed over another one; what was there goes away with the folder aside.
-            if to.is_dir() {
+            if from.is_dir() && to.is_dir() {
                 fs::rename(&to, self.file(&format!("{name}.replaced"))).at(&to)?;
             }
             fs::rename(&from, &to).at(&to)?;
@@ -84,6 +84,16 @@ mod tests {
         assert_eq!((written.files, written.bytes), (vec![folder.path().join("a.x"), folder.path().join("a")], 5));
         assert!(folder.path().join("a/new").exists() && !folder.path().join("a/old").exists());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "nothing else is left");
+    }
+
+    #[test]
+    fn a_file_does_not_take_the_place_of_a_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("a.x")).unwrap();
+        let aside = Aside::beside(&folder.path().join("a.x")).unwrap();
+        fs::write(aside.file("a.x"), "12").unwrap();
+        assert!(aside.publish(&["a.x"]).is_err());
+        assert!(folder.path().join("a.x").is_dir());
     }
 
     #[test]

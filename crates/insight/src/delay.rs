@@ -93,7 +93,7 @@ impl Lane {
         Lane { left: waits.len(), waits, late: Vec::new() }
     }
 
-    /// Expects a claim against a call.
+    /// Expects a claim against each of these calls.
     fn expect(&mut self, rows: impl Iterator<Item = u32>) {
         let mut rows: Vec<u32> = rows.collect();
         rows.sort_unstable();
@@ -128,6 +128,8 @@ impl Lane {
 struct Tracer<'a> {
     history: &'a History,
     members: HashMap<Group, HashSet<u32>>,
+    /// Which lines joined which meetings, where a rank has several.
+    joined: HashSet<(usize, u32)>,
     lanes: Vec<Lane>,
     ready: Vec<usize>,
     costs: Costs,
@@ -147,7 +149,7 @@ impl<'a> Tracer<'a> {
         lanes.iter_mut().zip(late).for_each(|(lane, rows)| lane.expect(rows.into_iter()));
         let ready = (0..lanes.len()).collect();
         let post = vec![Vec::new(); company.size()];
-        Tracer { history, members: members(recording, history), lanes, ready, costs: Costs::new(), post }
+        Tracer { history, members: members(recording, history), joined: joined(history), lanes, ready, costs: Costs::new(), post }
     }
 
     /// Passes on waits until each line waits for a claim from elsewhere.
@@ -200,6 +202,7 @@ impl<'a> Tracer<'a> {
     /// Charges a claim to what the late line did since the two met.
     fn settle(&mut self, late: usize, claim: &Claim) {
         let line = &self.history.lines[late];
+        let met = self.met_on(late, claim.met);
         let mut back = Back::new(line, claim.cause.row);
         let mut computed: BTreeMap<Segment, i64> = BTreeMap::new();
         let waits = &self.lanes[late].waits;
@@ -209,7 +212,7 @@ impl<'a> Tracer<'a> {
             if let Some(segment) = segment::before(line, back.row) {
                 *computed.entry(segment).or_default() += segment::length(line, back.row);
             }
-            if !back.step() || self.is_where(&back, claim.met) {
+            if !back.step() || self.is_where(&back, met) {
                 break;
             }
             while first > 0 && waits[first - 1].row as usize >= back.row {
@@ -235,6 +238,20 @@ impl<'a> Tracer<'a> {
         }
         self.lanes[late].came(claim.cause.row);
         self.ready.push(late);
+    }
+
+    /// Where two ranks met, as this line of the late one sees it: where another thread was at the meeting, it is what this one did last
+    /// before everyone had come.
+    fn met_on(&self, place: usize, met: Met) -> Met {
+        let line = &self.history.lines[place];
+        let Met::Meeting(group, number) = met else { return met };
+        let meetings = &self.history.meetings;
+        let Ok(meeting) = meetings.binary_search_by_key(&(group, number), |meeting| (meeting.group, meeting.number)) else { return met };
+        if self.history.lines_of(line.rank).len() == 1 || self.joined.contains(&(place, meeting as u32)) {
+            return met;
+        }
+        let before = line.calls.enter.partition_point(|enter| *enter <= meetings[meeting].last.1);
+        before.checked_sub(1).map_or(Met::Never, |row| Met::Message(row as u32))
     }
 
     fn is_where(&self, back: &Back, met: Met) -> bool {
@@ -324,6 +341,12 @@ fn members(recording: &Recording, history: &History) -> HashMap<Group, HashSet<u
     members
 }
 
+/// Which lines joined which meetings, of ranks with several lines.
+fn joined(history: &History) -> HashSet<(usize, u32)> {
+    let of_several = history.lines.iter().enumerate().filter(|(_, line)| history.lines_of(line.rank).len() > 1);
+    of_several.flat_map(|(place, line)| line.joined.iter().map(move |joined| (place, joined.meeting))).collect()
+}
+
 /// Goes back on a line, call by call.
 struct Back<'a> {
     line: &'a Line,
@@ -376,15 +399,13 @@ impl<'a> Back<'a> {
 impl Claim {
     /// Appends the claim as words for another process.
     fn write(&self, parcel: &mut Vec<u8>) {
-        let (kind, a, b, number) = match self.met {
-            Met::Never => (0, 0, 0, 0),
-            Met::Message(row) => (1, row, 0, 0),
-            Met::Meeting(Group::Communicator(id), number) => (2, 0, id, number),
-            Met::Meeting(Group::Object(id), number) => (2, 1, id, number),
-            Met::Meeting(Group::World, number) => (2, 2, 0, number),
+        let (kind, [a, b, c], number) = match self.met {
+            Met::Never => (0, [0; 3], 0),
+            Met::Message(row) => (1, [row, 0, 0], 0),
+            Met::Meeting(group, number) => (2, group.words(), number),
         };
         let At { rank, thread, row } = self.cause;
-        let head = [rank, thread, row, kind, a, b, self.computed.len() as u32].map(i64::from);
+        let head = [rank, thread, row, kind, a, b, c, self.computed.len() as u32].map(i64::from);
         let mut words: Vec<i64> = head.to_vec();
         words.extend([number as i64, self.wait_ns, self.charged_ns]);
         words.extend(self.computed.iter().flat_map(|(segment, ns)| [i64::from(segment.from), i64::from(segment.to), *ns]));
@@ -393,20 +414,18 @@ impl Claim {
 
     /// Takes a claim off the words of another process.
     fn read(words: &mut &[i64]) -> Option<Claim> {
-        let (head, rest) = words.split_at_checked(10)?;
+        let (head, rest) = words.split_at_checked(11)?;
         let small = |place: usize| head[place] as u32;
-        let met = match (small(3), small(4)) {
-            (1, row) => Met::Message(row),
-            (2, 0) => Met::Meeting(Group::Communicator(small(5)), head[7] as u64),
-            (2, 1) => Met::Meeting(Group::Object(small(5)), head[7] as u64),
-            (2, _) => Met::Meeting(Group::World, head[7] as u64),
+        let met = match small(3) {
+            1 => Met::Message(small(4)),
+            2 => Met::Meeting(Group::from_words([small(4), small(5), small(6)])?, head[8] as u64),
             _ => Met::Never,
         };
-        let (computed, rest) = rest.split_at_checked(3 * small(6) as usize)?;
+        let (computed, rest) = rest.split_at_checked(3 * small(7) as usize)?;
         *words = rest;
         let computed = computed.chunks_exact(3).map(|c| (Segment { from: c[0] as u32, to: c[1] as u32 }, c[2])).collect();
         let cause = At { rank: small(0), thread: small(1), row: small(2) };
-        Some(Claim { cause, wait_ns: head[8], charged_ns: head[9], met, computed })
+        Some(Claim { cause, wait_ns: head[9], charged_ns: head[10], met, computed })
     }
 }
 

@@ -13,6 +13,7 @@ use crate::advice::clues::{Clues, Sites};
 use crate::advice::replay::{self, Replay};
 use crate::advice::{self, Suspect, evidence};
 use crate::delay::{self, Costs};
+use crate::gaps::Gaps;
 use crate::ideal::Ideal;
 use crate::path::Path;
 use crate::phases::{self, PhaseEfficiency};
@@ -31,6 +32,8 @@ pub struct Findings {
     pub costs: Costs,
     /// How long each rank computed where.
     pub segments: Segments,
+    /// Ranks of which not everything is known.
+    pub gaps: Gaps,
     /// Messages with one end.
     pub unmatched: Unmatched,
     /// What had to be put right about the clocks.
@@ -78,7 +81,7 @@ impl Findings {
         let mut history = History::read(recording, company, progress)?;
         let waits = wait::find(&history);
         let ideal = Ideal::of(&history, company);
-        let graph = ProgramGraph::of(recording, progress)?;
+        let graph = ProgramGraph::with(recording, company, progress)?;
         let mut findings = Findings {
             ideal_ns: ideal.elapsed_ns,
             phases: phases::phases(&graph, &history, &ideal, company),
@@ -86,6 +89,7 @@ impl Findings {
             costs: delay::costs(recording, &history, &waits, company),
             segments: segment::segments(&history, company),
             waits: by_site(&history, &waits, company),
+            gaps: Gaps::of(recording, company),
             unmatched: unmatched(&history, company),
             repair: history.repair,
             clues: Clues::default(),
@@ -123,10 +127,9 @@ impl Waits {
         self.ranks.values().map(|waited| waited.longest_ns).max().unwrap_or(0)
     }
 
-    /// The ranks that count: each waited at least a tenth of the mean.
+    /// The ranks that count: each waited more than a tenth of the mean.
     pub fn main_ranks(&self) -> Vec<u32> {
-        let worth = self.ns() / (10 * self.ranks.len().max(1) as i64);
-        self.ranks.iter().filter(|(_, waited)| waited.ns > worth).map(|(rank, _)| *rank).collect()
+        evidence::main_ranks(&self.ranks.iter().map(|(rank, waited)| (*rank, waited.ns)).collect())
     }
 }
 

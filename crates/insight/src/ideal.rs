@@ -8,6 +8,8 @@ use sintonia_mpi::Role;
 use sintonia_program::company::Company;
 use sintonia_program::history::{History, Line, Walk, walk};
 
+use crate::bounds;
+
 /// A run on an ideal network.
 pub struct Ideal {
     /// Nanoseconds from the end of MPI_Init to the moment the last rank would come to MPI_Finalize, over all ranks.
@@ -51,11 +53,11 @@ struct Run {
 
 impl Run {
     fn new(history: &History, line: &Line) -> Run {
-        let init = is_init(line);
+        let init = bounds::begin(line);
         // A thread that did not start MPI itself computes from the moment MPI was there.
         let started = history.lines_of(line.rank).find_map(|other| {
             let other = &history.lines[other];
-            is_init(other).map(|row| other.calls.leave[row])
+            bounds::begin(other).map(|row| other.calls.leave[row])
         });
         let lead = match (init, started, line.calls.enter.first()) {
             (None, Some(started), Some(enter)) => (enter - started).max(0),
@@ -63,11 +65,6 @@ impl Run {
         };
         Run { now: lead, first: init.map_or(1, |row| row + 1), end: 0, ended: false, enter: Vec::with_capacity(line.len()) }
     }
-}
-
-/// The row of the call that starts MPI; it is among the first, if it is there.
-fn is_init(line: &Line) -> Option<usize> {
-    (0..line.len().min(16)).find(|row| line.role(*row) == Role::Init)
 }
 
 impl Walk for Network<'_> {

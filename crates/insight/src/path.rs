@@ -1,8 +1,8 @@
 //! The critical path: the chain of computation and communication that made the run as long as it was.
 //!
-//! It is followed backwards, from the rank that was the last to come to MPI_Finalize to the end of MPI_Init. Where a call waited for another rank, the path goes on
-//! there: what the waiting rank did before did not matter. Making anything on the path shorter makes the run shorter (until another
-//! chain is the longest); making anything else shorter does not.
+//! It is followed backwards, from the rank that was the last to come to MPI_Finalize to the end of MPI_Init. Where a call waited for
+//! another rank, the path goes on there: what the waiting rank did before did not matter. Making anything on the path shorter makes the
+//! run shorter (until another chain is the longest); making anything else shorter does not.
 
 use std::collections::BTreeMap;
 
@@ -11,6 +11,7 @@ use sintonia_mpi::Role;
 use sintonia_program::company::Company;
 use sintonia_program::history::{At, History, Line};
 
+use crate::bounds;
 use crate::segment::{self, Segment};
 use crate::wait::Wait;
 
@@ -46,17 +47,17 @@ impl Path {
 
     /// Follows the path until it leaves the ranks of this process; `None` if it ends here.
     fn follow(&mut self, history: &History, waits: &[Vec<Wait>], mut point: Point) -> Option<Point> {
+        let most_jumps = waits.iter().map(Vec::len).sum::<usize>() as u64;
         while let Some(place) = history.line(point.at) {
             let line = &history.lines[place];
             let row = point.at.row as usize;
-            // A recording that contradicts itself could send the path round in circles.
-            if line.calls.enter[row] > point.moment {
+            // A recording that contradicts itself could send the path round in circles: into the future, or through the same waits again.
+            if line.calls.enter[row] > point.moment || self.jumps > most_jumps {
                 return None;
             }
             point = match self.back(line, &waits[place], row) {
                 Some(cause) => cause,
-                // A thread begins where the first thread of its process is at that moment.
-                None => starter(history, line)?,
+                None => self.start(history, waits, line)?,
             };
         }
         Some(point)
@@ -69,15 +70,44 @@ impl Path {
                 self.add_segment(segment, line.rank, segment::length(line, row));
             }
             row = row.checked_sub(1).filter(|row| line.role(*row) != Role::Init)?;
-            let (enter, leave) = (line.calls.enter[row], line.calls.leave[row]);
-            let wait = longest(waits, row as u32);
-            let waited = wait.map_or(0, |(_, ns)| ns);
-            self.add_call(segment::site(line, row), line.rank, leave - enter - waited);
-            if let Some((cause, ns)) = wait {
-                self.jumps += 1;
-                return Some(Point { moment: enter + ns, at: cause, padding: 0 });
+            if let Some(cause) = self.through(line, waits, row, line.calls.leave[row]) {
+                return Some(cause);
             }
         }
+    }
+
+    /// Goes back through a call from a moment in it or its end, and says what it had waited for until then.
+    fn through(&mut self, line: &Line, waits: &[Wait], row: usize, until: i64) -> Option<Point> {
+        let enter = line.calls.enter[row];
+        let wait = waited(waits, row as u32).filter(|(_, ns)| enter + ns <= until);
+        let waited = wait.map_or(0, |(_, ns)| ns);
+        self.add_call(segment::site(line, row), line.rank, until - enter - waited);
+        let (cause, ns) = wait?;
+        self.jumps += 1;
+        Some(Point { moment: enter + ns, at: cause, padding: 0 })
+    }
+
+    /// Goes back from the first call of a thread to the first thread of its process, to wherever that was at the moment; `None` if the path
+    /// ends there.
+    fn start(&mut self, history: &History, waits: &[Vec<Wait>], line: &Line) -> Option<Point> {
+        let place = history.lines_of(line.rank).start;
+        let first = &history.lines[place];
+        let moment = *line.calls.enter.first()?;
+        let row = first.calls.enter.partition_point(|enter| *enter < moment).checked_sub(1)?;
+        if first.calls.thread == line.calls.thread {
+            return None;
+        }
+        let until = first.calls.leave[row].min(moment);
+        if row + 1 < first.len()
+            && let Some(segment) = segment::before(first, row + 1)
+        {
+            self.add_segment(segment, first.rank, moment - until);
+        }
+        if first.role(row) == Role::Init {
+            return None;
+        }
+        let here = Point { moment: first.calls.enter[row], at: first.at(row as u32), padding: 0 };
+        self.through(first, &waits[place], row, until).or(Some(here))
     }
 
     fn add_segment(&mut self, segment: Segment, rank: u32, ns: i64) {
@@ -124,19 +154,17 @@ struct Entry {
     ns: i64,
 }
 
-/// What a call waited for longest, and how long; the wait for one call can be of several kinds.
-fn longest(waits: &[Wait], row: u32) -> Option<(At, i64)> {
+/// What a call waited for last, and how long it waited in all: its waits follow each other.
+fn waited(waits: &[Wait], row: u32) -> Option<(At, i64)> {
     let first = waits.partition_point(|wait| wait.row < row);
-    let own = waits[first..].iter().take_while(|wait| wait.row == row);
-    let own = || own.clone().filter(|wait| wait.cause != At::NOWHERE);
-    let cause = own().max_by_key(|wait| wait.ns)?.cause;
-    Some((cause, own().filter(|wait| wait.cause == cause).map(|wait| wait.ns).sum()))
+    let own = waits[first..].iter().take_while(|wait| wait.row == row).filter(|wait| wait.cause != At::NOWHERE);
+    own.fold(None, |before, wait| Some((wait.cause, wait.ns + before.map_or(0, |(_, ns)| ns))))
 }
 
 /// The call at which the run ended: the last one to enter MPI_Finalize, or the last one at all.
 fn end(history: &History, company: &dyn Company) -> Option<Point> {
     let last = |line: &Line| {
-        let row = line.len().checked_sub(1)?;
+        let row = bounds::end(line).or_else(|| line.len().checked_sub(1))?;
         let moment = if line.role(row) == Role::Finalize { line.calls.enter[row] } else { line.calls.leave[row] };
         Some(Point { moment, at: line.at(row as u32), padding: 0 })
     };
@@ -152,14 +180,6 @@ struct Point {
     moment: i64,
     at: At,
     padding: u32,
-}
-
-/// Where the first thread of a process was when another one made its first call.
-fn starter(history: &History, line: &Line) -> Option<Point> {
-    let first = &history.lines[history.lines_of(line.rank).start];
-    let moment = *line.calls.enter.first()?;
-    let row = first.calls.enter.partition_point(|enter| *enter < moment).checked_sub(1)?;
-    (first.calls.thread != line.calls.thread).then(|| Point { moment, at: first.at(row as u32), padding: 0 })
 }
 
 /// Hands the path on to the process where it continues; `None` if it has ended.

@@ -198,7 +198,8 @@ impl CriticalPath {
 /// What had to be put right about the clocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct ClockRepair {
-    /// Messages that seemed to arrive before they were sent, and collective operations left before the last one came.
+    /// Messages that seemed to arrive before they were sent, barriers left before the last one came, and windows closed before the last
+    /// access.
     pub violations: u64,
     /// The most seconds by which one of them was too early, and was moved.
     pub largest_s: f64,

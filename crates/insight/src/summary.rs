@@ -3,20 +3,20 @@
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 
-use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use sintonia_mpi::Operation;
-use sintonia_program::Activity;
-use sintonia_program::company::{Company, Share};
+use sintonia_program::company::Company;
 use sintonia_program::graph::ProgramGraph;
 use sintonia_recording::header::{Header, Mpi, Rank};
-use sintonia_recording::{Error, Incomplete, Recording};
+use sintonia_recording::{Error, Recording};
 
 use crate::advice::Advice;
 use crate::findings::Findings;
+use crate::gaps::Gaps;
 use crate::phases::PhaseEfficiency;
 use crate::shown::{ClockRepair, CriticalPath, RootCause, WaitState};
 use crate::tally::{Sum, Tally};
+use crate::times::{self, RankTime, Work, elapsed_s, seconds};
 use crate::{Efficiency, Place};
 
 /// What a report shows; as JSON, its fields are the keys.
@@ -58,7 +58,7 @@ pub struct Summary {
     pub sizes: Vec<SizeClass>,
     /// Messages by the ranks between which they went, point to point and one-sided, most bytes first.
     pub pairs: Vec<Pair>,
-    /// Point-to-point messages that were sent but not received, or the other way round.
+    /// Point-to-point messages that were sent but not received, or the other way round; 0 if only sums were kept.
     pub unmatched: u64,
     /// Calls that were under way when their rank ended.
     pub unfinished: Vec<Unfinished>,
@@ -97,25 +97,6 @@ pub struct Spread {
     pub max: f64,
     /// How far the longest is above the mean: max / mean - 1.
     pub imbalance: f64,
-}
-
-/// Where the time of one rank went.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RankTime {
-    /// The rank.
-    pub rank: u32,
-    /// Its host.
-    pub host: String,
-    /// Seconds in MPI.
-    pub mpi_s: f64,
-    /// Seconds outside MPI.
-    pub outside_s: f64,
-    /// Seconds in MPI_Init, part of those in MPI.
-    pub init_s: f64,
-    /// Seconds in MPI_Finalize, part of those in MPI.
-    pub finalize_s: f64,
-    /// How many MPI calls it made.
-    pub calls: u64,
 }
 
 /// All calls of one MPI function.
@@ -200,34 +181,14 @@ impl Summary {
 
     /// Understands a recording together with others, or alone; `progress` is called after each reading of a rank.
     pub fn of(recording: &Recording, company: &dyn Company, progress: &(dyn Fn() + Sync)) -> Result<Summary, Error> {
-        let (per_rank, tally) = Summary::count(recording, company, progress)?;
-        let findings = match recording.header.profile {
-            true => None,
-            false => Some(Findings::of(recording, company, progress)?),
-        };
-        let mut summary = Summary::new(recording, per_rank, tally);
-        if let Some(findings) = findings {
-            summary.find(recording, &findings);
+        let (per_rank, tally) = times::count(recording, company, progress)?;
+        if recording.header.profile {
+            return Ok(Summary::new(recording, &Gaps::of(recording, company), per_rank, tally));
         }
+        let findings = Findings::of(recording, company, progress)?;
+        let mut summary = Summary::new(recording, &findings.gaps, per_rank, tally);
+        summary.find(recording, &findings);
         Ok(summary)
-    }
-
-    /// The times of all ranks, and what their calls add up to.
-    fn count(recording: &Recording, company: &dyn Company, progress: &(dyn Fn() + Sync)) -> Result<(Vec<RankTime>, Tally), Error> {
-        let header = &recording.header;
-        let own = Share::new(recording, company).own();
-        let read = |rank: &Rank| {
-            let activity = Activity::read(recording, rank)?;
-            let tally = Tally::of(&activity, header.profile);
-            progress();
-            Ok((RankTime::of(header, rank, &activity, &tally), tally))
-        };
-        let own = header.ranks.par_iter().filter(|rank| own.contains(&rank.rank));
-        let read: Vec<(RankTime, Tally)> = own.map(read).collect::<Result<_, Error>>()?;
-        let (times, tallies): (Vec<RankTime>, Vec<Tally>) = read.into_iter().unzip();
-        let mut all = Tally::default();
-        tallies.into_iter().for_each(|tally| all.add(tally));
-        Ok(shared(company, (times, all)))
     }
 
     /// Adds what was found in the history of the run.
@@ -244,14 +205,13 @@ impl Summary {
         self.advice = Advice::all(recording, self, findings);
     }
 
-    fn new(recording: &Recording, per_rank: Vec<RankTime>, tally: Tally) -> Summary {
+    fn new(recording: &Recording, gaps: &Gaps, per_rank: Vec<RankTime>, tally: Tally) -> Summary {
         let header = &recording.header;
         let elapsed_s = elapsed_s(header.ranks.iter().map(|r| (r.begin_ns, r.end_ns)));
         let outside: Vec<f64> = per_rank.iter().map(|r| r.outside_s).collect();
-        let readable = readable(recording, &per_rank);
+        let work = Work::of(header, &per_rank, gaps);
         let place = |site| Place::of(recording.site(site));
-        let incomplete: Vec<IncompleteRank> =
-            recording.incomplete_ranks().into_iter().map(|(rank, why)| IncompleteRank { rank, why: why.to_string() }).collect();
+        let incomplete = gaps.incomplete.iter().map(|(rank, why)| IncompleteRank { rank: *rank, why: why.clone() });
         Summary {
             command: header.command.clone(),
             exit_status: header.exit_status,
@@ -262,8 +222,8 @@ impl Summary {
             mpi: header.mpi.clone(),
             elapsed_s,
             calls: per_rank.iter().map(|r| r.calls).sum(),
-            work_s: elapsed_s_of_work(&header.ranks, &readable),
-            efficiency: efficiency(&header.ranks, &readable),
+            work_s: work.elapsed_s,
+            efficiency: work.efficiency,
             mpi_s: Spread::of(per_rank.iter().map(|r| r.mpi_s)),
             outside_s: Spread::of(outside.into_iter()),
             per_rank,
@@ -271,10 +231,10 @@ impl Summary {
             call_sites: call_sites(&tally, place),
             sizes: sizes(&tally),
             pairs: pairs(&tally),
-            unmatched: tally.unmatched.values().map(|n| n.unsigned_abs()).sum(),
+            unmatched: 0,
             unfinished: unfinished(&tally, place),
-            incomplete_ranks: incomplete.iter().map(|i| i.rank).collect(),
-            incomplete,
+            incomplete_ranks: gaps.incomplete.keys().copied().collect(),
+            incomplete: incomplete.collect(),
             not_recorded: not_recorded(header),
             clock_error_s: header.clock_error_s,
             clock_repair: ClockRepair::default(),
@@ -288,35 +248,6 @@ impl Summary {
     }
 }
 
-/// What all processes of a company have counted, put together by each of them.
-fn shared(company: &dyn Company, counted: (Vec<RankTime>, Tally)) -> (Vec<RankTime>, Tally) {
-    if company.size() == 1 {
-        return counted;
-    }
-    let bytes = postcard::to_allocvec(&counted).expect("plain numbers and text can always be written");
-    let (mut times, mut all) = (Vec::new(), Tally::default());
-    for bytes in company.exchange(vec![bytes; company.size()]) {
-        let (more, tally): (Vec<RankTime>, Tally) = postcard::from_bytes(&bytes).expect("what this program wrote, it can read");
-        times.extend(more);
-        all.add(tally);
-    }
-    (times, all)
-}
-
-impl RankTime {
-    fn of(header: &Header, rank: &Rank, activity: &Activity, tally: &Tally) -> RankTime {
-        RankTime {
-            rank: rank.rank,
-            host: header.hosts.get(rank.host as usize).cloned().unwrap_or_default(),
-            mpi_s: seconds(activity.time.mpi_ns),
-            outside_s: seconds(activity.time.outside_ns),
-            init_s: seconds(activity.time.init_ns),
-            finalize_s: seconds(activity.time.finalize_ns),
-            calls: tally.sites.values().map(|sum| sum.calls).sum(),
-        }
-    }
-}
-
 impl Spread {
     fn of(values: impl ExactSizeIterator<Item = f64> + Clone) -> Spread {
         if values.len() == 0 {
@@ -326,38 +257,6 @@ impl Spread {
         let (min, max) = values.fold((f64::INFINITY, 0.0), |(min, max), v| (f64::min(min, v), f64::max(max, v)));
         Spread { min, mean, max, imbalance: if mean > 0.0 { max / mean - 1.0 } else { 0.0 } }
     }
-}
-
-fn seconds(nanoseconds: u64) -> f64 {
-    nanoseconds as f64 / 1e9
-}
-
-/// Seconds from the first of some beginnings to the last of the ends, both in nanoseconds.
-fn elapsed_s(spans: impl Iterator<Item = (i64, i64)>) -> f64 {
-    let whole = spans.reduce(|(begin, end), (b, e)| (begin.min(b), end.max(e)));
-    whole.map_or(0.0, |(begin, end)| seconds(u64::try_from(end - begin).unwrap_or(0)))
-}
-
-/// The ranks whose calls are all there: of the others it is not known when they were in MPI.
-fn readable<'a>(recording: &Recording, times: &'a [RankTime]) -> Vec<&'a RankTime> {
-    let incomplete = recording.incomplete_ranks();
-    let lost = |time: &RankTime| incomplete.iter().any(|(rank, why)| *rank == time.rank && !matches!(why, Incomplete::CutShort));
-    times.iter().filter(|time| !lost(time)).collect()
-}
-
-fn efficiency(ranks: &[Rank], times: &[&RankTime]) -> Option<Efficiency> {
-    let outside: Vec<f64> = times.iter().map(|time| time.outside_s).collect();
-    Efficiency::new(&outside, elapsed_s_of_work(ranks, times))
-}
-
-/// The same between MPI_Init and MPI_Finalize: starting and ending MPI is no part of what a program does, but can take longer.
-fn elapsed_s_of_work(ranks: &[Rank], times: &[&RankTime]) -> f64 {
-    let nanoseconds = |seconds: f64| (seconds * 1e9) as i64;
-    let spans = ranks.iter().filter_map(|rank| {
-        let time = times.iter().find(|time| time.rank == rank.rank)?;
-        Some((rank.begin_ns + nanoseconds(time.init_s), rank.end_ns - nanoseconds(time.finalize_s)))
-    });
-    elapsed_s(spans)
 }
 
 /// Sums under the names that people see, most time first.
@@ -421,7 +320,10 @@ fn unfinished(tally: &Tally, place: impl Fn(u32) -> Place) -> Vec<Unfinished> {
 
 /// What the recording says it does not hold, and calls for which there was no room.
 fn not_recorded(header: &Header) -> Vec<String> {
-    let dropped = header.ranks.iter().filter(|rank| rank.dropped > 0);
-    let dropped = dropped.map(|rank| format!("rank {}: {} calls could not be kept (more room: record --memory)", rank.rank, rank.dropped));
+    let without_room = |rank: &Rank| match header.profile {
+        true => format!("rank {}: of {} calls only the function is known", rank.rank, rank.dropped),
+        false => format!("rank {}: {} calls could not be kept (more room: record --memory)", rank.rank, rank.dropped),
+    };
+    let dropped = header.ranks.iter().filter(|rank| rank.dropped > 0).map(without_room);
     header.notes.iter().cloned().chain(dropped).collect()
 }

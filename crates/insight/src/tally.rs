@@ -33,17 +33,13 @@ pub(crate) struct Tally {
     pub pairs: HashMap<(i32, i32), Messages>,
     /// Messages by the power of two that they fit into.
     pub sizes: HashMap<u64, Messages>,
-    /// Messages sent less messages received, by the ranks they go from and to.
-    pub unmatched: HashMap<(i32, i32), i64>,
     /// Calls that were under way at the end: rank, number of the operation, call site.
     pub unfinished: Vec<(u32, u16, u32)>,
 }
 
 impl Sum {
     fn of(shape: &Shape, totals: &Totals) -> Sum {
-        // A record that only carries on the list of requests of the call before it is no call.
-        let calls = if shape.parts & part::CONTINUED == 0 { totals.calls } else { 0 };
-        Sum { calls, nanoseconds: totals.nanoseconds, bytes: bytes(shape, totals) }
+        Sum { calls: totals.calls, nanoseconds: totals.nanoseconds, bytes: bytes(shape, totals) }
     }
 
     pub(crate) fn add(&mut self, other: Sum) {
@@ -69,8 +65,8 @@ impl Messages {
 }
 
 impl Tally {
-    /// What one rank's calls add up to. A profile does not list what was received, so there nothing counts as unmatched.
-    pub(crate) fn of(activity: &Activity, profile: bool) -> Tally {
+    /// What one rank's calls add up to.
+    pub(crate) fn of(activity: &Activity) -> Tally {
         let mut tally = Tally::default();
         for (shape, totals) in &activity.totals {
             tally.sites.entry((shape.operation.0, shape.site)).or_default().add(Sum::of(shape, totals));
@@ -83,11 +79,6 @@ impl Tally {
             tally.pairs.entry((flow.from, flow.to)).or_default().add(messages);
             tally.sizes.entry(size_class(&flow)).or_default().add(messages);
         }
-        if !profile {
-            activity.posted().for_each(|flow| *tally.unmatched.entry((flow.from, flow.to)).or_default() += flow.messages as i64);
-            let here = activity.rank as i32;
-            activity.received().for_each(|(from, messages)| *tally.unmatched.entry((from, here)).or_default() -= messages as i64);
-        }
         tally
     }
 
@@ -96,7 +87,6 @@ impl Tally {
         add_all(&mut self.sites, other.sites, Sum::add);
         add_all(&mut self.pairs, other.pairs, Messages::add);
         add_all(&mut self.sizes, other.sizes, Messages::add);
-        add_all(&mut self.unmatched, other.unmatched, |sum, messages| *sum += messages);
         self.unfinished.extend(other.unfinished);
     }
 }
@@ -120,17 +110,16 @@ mod tests {
     use super::*;
     use sintonia_mpi::Operation;
 
-    fn calls(operation: &str, parts: u16) -> (Shape, Totals) {
-        let shape = Shape { parts, ..Shape::of(Operation::named(operation).unwrap()) };
-        (shape, Totals { calls: 2, nanoseconds: 10, sent: 3, received: 4, ..Totals::default() })
-    }
-
     #[test]
-    fn a_record_that_carries_on_a_list_is_no_call_but_what_it_received_counts() {
-        let totals = vec![calls("MPI_Waitall", 0), calls("MPI_Waitall", part::CONTINUED), calls("MPI_Send_init", 0)];
-        let tally = Tally::of(&Activity { totals, ..Activity::default() }, false);
+    fn what_a_persistent_operation_moves_does_not_count_where_it_is_made() {
+        let calls = |operation| {
+            let totals = Totals { calls: 2, nanoseconds: 10, sent: 3, received: 4, ..Totals::default() };
+            (Shape::of(Operation::named(operation).unwrap()), totals)
+        };
+        let totals = vec![calls("MPI_Waitall"), calls("MPI_Waitall"), calls("MPI_Send_init")];
+        let tally = Tally::of(&Activity { totals, ..Activity::default() });
         let sum = |name| tally.sites[&(Operation::named(name).unwrap().0, 0)];
-        assert_eq!(sum("MPI_Waitall"), Sum { calls: 2, nanoseconds: 20, bytes: 14 });
+        assert_eq!(sum("MPI_Waitall"), Sum { calls: 4, nanoseconds: 20, bytes: 14 });
         assert_eq!(sum("MPI_Send_init"), Sum { calls: 2, nanoseconds: 10, bytes: 0 });
     }
 

@@ -254,6 +254,19 @@ fn blocking_sends_that_keep_ranks_from_computing_are_found() {
 }
 
 #[test]
+fn a_blocking_send_is_hidden_by_the_computation_right_after_it_only() {
+    let mut play = Play::new(2);
+    for _ in 0..10 {
+        play.work(1, 50);
+        play.hand_over(0, 1, (2, 5));
+        play.message(0, 1, (8, 9));
+        play.work(0, 50);
+        play.meet(6, &allreduce(), 0);
+    }
+    assert_eq!(told(&play.advice()), []);
+}
+
+#[test]
 fn small_messages_in_a_row_could_be_one() {
     let mut play = Play::new(2);
     for _ in 0..10 {

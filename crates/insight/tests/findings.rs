@@ -8,7 +8,10 @@ mod found;
 use found::*;
 use sintonia_insight::delay::Cost;
 use sintonia_insight::segment::Segment;
-use sintonia_program::company::Alone;
+use sintonia_program::company::{Alone, Company};
+use sintonia_recording::Recording;
+use sintonia_recording::header::{Communicator, Header};
+use sintonia_recording::raw::{PROC_NULL, ROOT_HERE};
 use sintonia_recording::table::Shape;
 use story::*;
 
@@ -60,11 +63,45 @@ fn groups_wait_for_the_last_the_root_or_those_before() {
 }
 
 #[test]
+fn between_two_groups_nobody_waits_for_those_beside_the_root() {
+    let reduce = |root| Shape { object: 1, ..with("MPI_Reduce", root) };
+    let calls = |enter: u64, root: i32| vec![call(enter, 60, 2, reduce(root))];
+    let between = |header: &mut Header| {
+        header.communicators.push(Communicator { members: "0-1".into(), remote: Some("2-3".into()), ..Communicator::default() });
+    };
+    // Rank 0 is the root, and rank 1, in its group, comes last but sends nothing.
+    let run = ranks(vec![calls(20, ROOT_HERE), calls(55, PROC_NULL), calls(30, 0), calls(25, 0)]);
+    let (_folder, recording) = story_with(&run, between);
+    assert_eq!(waits(&find(&recording, &Alone)), [("early_reduce", 2, 0, 10)]);
+    for found in together(4, |company| waits(&find(&recording, company))) {
+        assert_eq!(found, [("early_reduce", 2, 0, 10)]);
+    }
+}
+
+#[test]
 fn a_wait_for_a_nonblocking_collective_is_for_those_who_had_not_begun_it() {
     let begin = |enter| call(enter, enter + 1, 2, collective("MPI_Iallreduce"));
     let end = |enter| call(enter, 71, 3, wait("MPI_Wait", &[(0, None)]));
     let findings = told(&ranks(vec![vec![begin(20), end(30)], vec![begin(60), end(70)]]));
     assert_eq!(waits(&findings), [("wait_at_nonblocking_collective", 3, 0, 30)]);
+}
+
+#[test]
+fn a_call_that_waits_for_several_counts_its_time_once() {
+    let begin = |enter| call(enter, enter + 1, 2, collective("MPI_Iallreduce"));
+    let both = wait("MPI_Waitall", &[(0, None), (1, Some(1))]);
+    let waiting = vec![call(15, 16, 1, irecv()), begin(20), call(30, 95, 4, both)];
+    let found = |sent: u64, begun: u64| {
+        let mut late = vec![call(sent, sent + 1, 5, send(0)), begin(begun)];
+        late.sort_by_key(|call| call.1);
+        late.push(call(95, 96, 6, wait("MPI_Wait", &[(0, None)])));
+        told(&ranks(vec![waiting.clone(), late]))
+    };
+    let findings = found(50, 80);
+    assert_eq!(waits(&findings), [("wait_at_nonblocking_collective", 4, 0, 30), ("late_sender", 4, 0, 20)]);
+    assert!(findings.costs.values().map(|cost| cost.direct_ns).sum::<i64>() <= 50 * MS, "{:?}", findings.costs);
+    assert_eq!(findings.path.length_ns(), 190 * MS);
+    assert_eq!(waits(&found(80, 50)), [("late_sender", 4, 0, 50)]);
 }
 
 #[test]
@@ -84,6 +121,23 @@ fn the_critical_path_goes_where_the_run_was_held_up() {
 }
 
 #[test]
+fn the_critical_path_goes_on_from_a_thread_to_the_one_that_was_there_before() {
+    let of_second_thread = (1, 60, 61, Shape { site: 2, ..send(1) });
+    let path = told(&ranks(vec![vec![of_second_thread], vec![call(20, 61, 3, receive(0))]])).path;
+    assert_eq!(path.length_ns(), 190 * MS, "from MPI_Init to MPI_Finalize");
+    assert_eq!(path.segments[&Segment { from: 1, to: 99 }], 50 * MS, "what the first thread computed until the second one sent");
+}
+
+#[test]
+fn the_critical_path_ends_where_a_recording_contradicts_itself() {
+    // Each receive waits for a message that the other rank sends only after its own receive.
+    let exchange = |other: i32| vec![call(20, 50, 2, receive(other)), call(50, 51, 3, send(other))];
+    let findings = told(&ranks(vec![exchange(1), exchange(0)]));
+    assert_eq!(waits(&findings), [("late_sender", 2, 0, 30), ("late_sender", 2, 1, 30)]);
+    assert_eq!(findings.path.length_ns(), 150 * MS);
+}
+
+#[test]
 fn a_wait_is_passed_on_to_the_computation_that_caused_it() {
     // Rank 0 computes long, rank 1 waits for it and so comes late to rank 2, which waits for rank 1.
     let findings = told(&ranks(vec![
@@ -94,6 +148,18 @@ fn a_wait_is_passed_on_to_the_computation_that_caused_it() {
     let cost = findings.costs[&(Segment { from: 1, to: 2 }, 0)];
     assert_eq!(cost.direct_ns, 90 * MS);
     assert!(cost.passed_on_ns > 88 * MS && cost.passed_on_ns <= 92 * MS, "{cost:?}");
+}
+
+#[test]
+fn a_thread_is_charged_from_the_meeting_of_its_rank_on() {
+    let of_second = |enter, leave, line, shape| (1, enter, leave, Shape { site: line, ..shape });
+    let itself = || Shape { tag: 9, ..send(0) };
+    let barrier = || call(100, 101, 4, collective("MPI_Barrier"));
+    let late = vec![of_second(20, 21, 5, itself()), of_second(90, 91, 6, itself()), barrier(), of_second(150, 151, 2, send(1))];
+    let findings = told(&ranks(vec![late, vec![barrier(), call(110, 151, 3, receive(0))]]));
+    assert_eq!(waits(&findings), [("late_sender", 3, 1, 40)]);
+    let charged: Vec<(Segment, i64)> = findings.costs.iter().map(|((segment, _), cost)| (*segment, cost.direct_ns)).collect();
+    assert_eq!(charged, [(Segment { from: 6, to: 2 }, 40 * MS)]);
 }
 
 #[test]
@@ -143,6 +209,22 @@ fn any_company_finds_the_same_to_the_last_digit() {
             assert_eq!(found.segments, alone.segments, "{size} processes");
             assert_eq!((found.ideal_ns, found.unmatched, found.repair), (alone.ideal_ns, alone.unmatched, alone.repair));
         }
+    }
+}
+
+#[test]
+fn damage_that_one_process_comes_by_is_known_to_all() {
+    let calls = || vec![call(20, 30, 2, collective("MPI_Barrier"))];
+    let (folder, _) = story(&ranks(vec![calls(), calls(), calls(), calls()]));
+    let file = folder.path().join("rank-00002.calls");
+    let mut bytes = std::fs::read(&file).unwrap();
+    *bytes.last_mut().unwrap() ^= 0xff;
+    std::fs::write(&file, bytes).unwrap();
+    let gaps = |company: &dyn Company| find(&Recording::open(folder.path()).unwrap(), company).gaps;
+    let alone = gaps(&Alone);
+    assert_eq!(alone.patchy.iter().copied().collect::<Vec<_>>(), [2]);
+    for found in together(4, gaps) {
+        assert_eq!(found, alone);
     }
 }
 

@@ -6,6 +6,7 @@ mod sample;
 use sintonia_insight::{Efficiency, Pair, SizeClass, Summary};
 use sintonia_program::company::Alone;
 use sintonia_recording::Recording;
+use sintonia_recording::header::Header;
 
 fn summary(folder: &tempfile::TempDir) -> Summary {
     Summary::of(&Recording::open(folder.path()).unwrap(), &Alone, &|| ()).unwrap()
@@ -68,6 +69,17 @@ fn what_is_missing_is_named() {
     assert_eq!(s.not_recorded, ["calls before MPI_Init"]);
     let unfinished = &s.unfinished[0];
     assert_eq!((unfinished.rank, unfinished.operation, unfinished.place.line), (3, "MPI_Recv", Some(3)));
+}
+
+#[test]
+fn a_rank_of_which_calls_are_missing_is_not_in_the_efficiencies() {
+    let folder = sample::recording();
+    let mut header = Header::read(folder.path()).unwrap();
+    header.ranks[2].dropped = 100;
+    header.write(folder.path()).unwrap();
+    let e = summary(&folder).efficiency.unwrap();
+    let mean = (5.0 + 4.5 + 5.0) / 3.0;
+    assert!(close(e.load_balance, mean / 5.0), "rank 2 was outside MPI for 7 s, as far as is known: {e:?}");
 }
 
 #[test]

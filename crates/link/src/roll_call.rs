@@ -62,13 +62,15 @@ pub struct RollCall {
     pub port: u16,
 }
 
+/// The processes of one run of a world that have asked.
 #[derive(Default)]
-struct World {
+struct Run {
     present: HashSet<u32>,
     answer: Option<bool>,
 }
 
-type Worlds = Arc<(Mutex<HashMap<u64, World>>, Condvar)>;
+/// The runs of each world and size: a launcher that gives its runs no name leaves the same number to all of them.
+type Runs = Arc<(Mutex<HashMap<(u64, u32), Vec<Run>>>, Condvar)>;
 
 impl RollCall {
     /// Begins to answer, in threads of their own.
@@ -77,10 +79,10 @@ impl RollCall {
         let port = listener.local_addr()?.port();
         let token = token.to_owned();
         std::thread::spawn(move || {
-            let worlds = Worlds::default();
+            let runs = Runs::default();
             for stream in listener.incoming().flatten() {
-                let (token, worlds) = (token.clone(), worlds.clone());
-                std::thread::spawn(move || answer(stream, &token, &worlds));
+                let (token, runs) = (token.clone(), runs.clone());
+                std::thread::spawn(move || answer(stream, &token, &runs));
             }
         });
         Ok(RollCall { port })
@@ -88,34 +90,45 @@ impl RollCall {
 }
 
 /// Reads one card and answers it; whoever does not know the token gets no answer.
-fn answer(mut stream: TcpStream, token: &str, worlds: &Worlds) -> Option<()> {
+fn answer(mut stream: TcpStream, token: &str, runs: &Runs) -> Option<()> {
     stream.set_read_timeout(Some(PATIENCE)).ok()?;
     let mut line = String::new();
     BufReader::new((&stream).take(LONGEST)).read_line(&mut line).ok()?;
     let card = Card::parse(&line).filter(|card| card.token == token)?;
-    let all = all_present(&card, worlds);
+    let all = all_present(&card, runs);
     stream.write_all(if all { b"yes\n" } else { b"no\n" }).ok()
 }
 
-/// Waits until all processes of the world have asked, or patience ends; then the answer stands for good.
-fn all_present(card: &Card, worlds: &Worlds) -> bool {
-    let (worlds, changed) = &**worlds;
-    let mut guard = worlds.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+/// Counts a process in the run it belongs to, and says which that is: a rank that asks again is one of another run.
+fn join(runs: &mut Vec<Run>, rank: u32) -> usize {
+    if runs.last().is_none_or(|run| run.present.contains(&rank)) {
+        runs.push(Run::default());
+    }
+    let last = runs.len() - 1;
+    runs[last].present.insert(rank);
+    last
+}
+
+/// Waits until all processes of the run have asked, or patience ends; then the answer stands for good.
+fn all_present(card: &Card, runs: &Runs) -> bool {
+    let (runs, changed) = &**runs;
+    let world = (card.world, card.size);
     let end = Instant::now() + PATIENCE;
-    let world = guard.entry(card.world).or_default();
-    world.present.insert(card.rank);
-    if world.answer.is_none() && world.present.len() == card.size as usize {
-        world.answer = Some(true);
+    let mut guard = runs.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let runs = guard.entry(world).or_default();
+    let place = join(runs, card.rank);
+    if runs[place].answer.is_none() && runs[place].present.len() == card.size as usize {
+        runs[place].answer = Some(true);
         changed.notify_all();
     }
     loop {
-        let world = guard.entry(card.world).or_default();
-        if let Some(answer) = world.answer {
+        let run = &mut guard.entry(world).or_default()[place];
+        if let Some(answer) = run.answer {
             return answer;
         }
         let left = end.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            world.answer = Some(false);
+            run.answer = Some(false);
             changed.notify_all();
             return false;
         }
@@ -132,7 +145,10 @@ mod tests {
     }
 
     fn asked_by(ranks: u32, size: u32) -> Vec<Option<bool>> {
-        let port = RollCall::begin("word").unwrap().port;
+        asked_at(RollCall::begin("word").unwrap().port, ranks, size)
+    }
+
+    fn asked_at(port: u16, ranks: u32, size: u32) -> Vec<Option<bool>> {
         let threads: Vec<_> =
             (0..ranks).map(|rank| std::thread::spawn(move || ask([format!("127.0.0.1:{port}").as_str()], &card(rank, size)))).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
@@ -146,6 +162,13 @@ mod tests {
     #[test]
     fn everyone_hears_no_when_one_is_missing() {
         assert_eq!(asked_by(3, 4), [Some(false); 3]);
+    }
+
+    #[test]
+    fn a_run_gets_an_answer_of_its_own_though_it_has_the_number_of_one_before() {
+        let port = RollCall::begin("word").unwrap().port;
+        assert_eq!(asked_at(port, 2, 2), [Some(true); 2]);
+        assert_eq!(asked_at(port, 1, 2), [Some(false)], "one of the second run is missing");
     }
 
     #[test]

@@ -50,3 +50,20 @@ impl Tree {
         self.reach(at).min(self.size - at)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_place_is_in_the_branch_of_its_parent_and_of_no_other() {
+        for size in [1, 2, 3, 6, 8, 13] {
+            let tree = Tree { size, root: size / 2 };
+            for place in 0..size {
+                assert!(tree.children(place).all(|child| tree.parent(child) == Some(place)), "{place} of {size}");
+                assert_eq!(tree.branch(place), 1 + tree.children(place).map(|child| tree.branch(child)).sum::<usize>());
+            }
+            assert_eq!((tree.parent(tree.root), tree.branch(tree.root)), (None, size));
+        }
+    }
+}

@@ -87,6 +87,39 @@ pub enum Role {
     Local,
 }
 
+/// What the object of a call is: that with which it is made, not one that it makes or frees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ObjectKind {
+    /// A communicator.
+    Communicator,
+    /// A window.
+    Window,
+    /// A file.
+    File,
+}
+
+impl Role {
+    /// Whether a call has to do with a window: accesses or synchronises it, makes or frees it.
+    pub const fn is_one_sided(self) -> bool {
+        matches!(self, Role::Put | Role::Get | Role::Exchange | Role::WindowCreate | Role::WindowFree | Role::WindowSync)
+    }
+
+    /// Whether a call has to do with a file: opens or closes it, or is made on it.
+    pub const fn is_file(self) -> bool {
+        matches!(self, Role::FileOpen | Role::FileClose | Role::FileRead | Role::FileWrite | Role::FileOther)
+    }
+
+    /// What the object of a call is, if it has one: windows and files are made with a communicator, and afterwards called by themselves.
+    pub const fn object_kind(self) -> ObjectKind {
+        match self {
+            Role::WindowCreate | Role::FileOpen => ObjectKind::Communicator,
+            _ if self.is_one_sided() => ObjectKind::Window,
+            _ if self.is_file() => ObjectKind::File,
+            _ => ObjectKind::Communicator,
+        }
+    }
+}
+
 /// How data moves in a collective operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the names are MPI's")]
@@ -113,6 +146,43 @@ pub enum Pattern {
     NeighborAlltoall,
     NeighborAlltoallv,
     NeighborAlltoallw,
+}
+
+impl Pattern {
+    /// All of them, each at its own place.
+    pub const ALL: [Pattern; 22] = {
+        use Pattern::*;
+        [
+            Barrier,
+            Broadcast,
+            Reduce,
+            Allreduce,
+            Gather,
+            Gatherv,
+            Scatter,
+            Scatterv,
+            Allgather,
+            Allgatherv,
+            Alltoall,
+            Alltoallv,
+            Alltoallw,
+            ReduceScatter,
+            ReduceScatterBlock,
+            Scan,
+            Exscan,
+            NeighborAllgather,
+            NeighborAllgatherv,
+            NeighborAlltoall,
+            NeighborAlltoallv,
+            NeighborAlltoallw,
+        ]
+    };
+
+    /// Whether the members exchange data with their neighbours in a topology only.
+    pub const fn is_among_neighbours(self) -> bool {
+        use Pattern::*;
+        matches!(self, NeighborAllgather | NeighborAllgatherv | NeighborAlltoall | NeighborAlltoallv | NeighborAlltoallw)
+    }
 }
 
 /// When the operation of a call is complete.
@@ -322,6 +392,27 @@ mod tests {
                         | Role::RequestFree
                 );
             assert!(!needs || f.slots.request != Slots::ABSENT, "{}", f.name);
+        }
+    }
+
+    #[test]
+    fn windows_and_files_are_made_with_a_communicator_and_then_called_by_themselves() {
+        let kind = |name: &str| Operation::named(name).unwrap().role().object_kind();
+        for name in ["MPI_Send", "MPI_Bcast", "MPI_Win_create", "MPI_File_open", "MPI_Comm_free"] {
+            assert_eq!(kind(name), ObjectKind::Communicator, "{name}");
+        }
+        assert_eq!([kind("MPI_Put"), kind("MPI_Win_fence")], [ObjectKind::Window; 2]);
+        assert_eq!([kind("MPI_File_read_all"), kind("MPI_File_sync")], [ObjectKind::File; 2]);
+    }
+
+    #[test]
+    fn objects_are_where_the_arguments_are() {
+        for f in FUNCTIONS.iter().filter(|f| !matches!(f.role, Role::Local | Role::Other | Role::SessionInit | Role::SessionFinalize)) {
+            let Slots { object, window, file, .. } = f.slots;
+            let slots = [(object, ObjectKind::Communicator), (window, ObjectKind::Window), (file, ObjectKind::File)];
+            for (_, kind) in slots.into_iter().filter(|(slot, _)| *slot != Slots::ABSENT) {
+                assert_eq!(f.role.object_kind(), kind, "{}", f.name);
+            }
         }
     }
 

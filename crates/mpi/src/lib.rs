@@ -2,7 +2,8 @@
 //!
 //! A tool that wants to see any MPI program cannot be compiled against one MPI library. This crate holds what differs and what does not:
 //! the list of MPI functions ([`FUNCTIONS`]), the names under which C and Fortran programs call them ([`Symbol`]), and the sizes and
-//! constants of the three application binary interfaces in use ([`Abi`], [`Layout`]).
+//! constants of the three application binary interfaces in use ([`Abi`], [`Layout`]). On these stands what Sintonia itself does with MPI:
+//! processes that a launcher started work together ([`World`]).
 
 mod abi;
 pub mod binomial;
@@ -13,8 +14,8 @@ mod version;
 mod world;
 
 pub use abi::{Abi, Layout};
-pub use function::{FUNCTIONS, Function, Mode, Operation, Pattern, Role, Slots};
-pub use load::library_version;
+pub use function::{FUNCTIONS, Function, Mode, ObjectKind, Operation, Pattern, Role, Slots};
+pub use load::{GetLibraryVersion, library_version, version_text};
 pub use symbol::{Family, Symbol};
 pub use version::short_name;
-pub use world::{World, WorldError};
+pub use world::{Collective, Group, Sending, Timed, World, WorldError};

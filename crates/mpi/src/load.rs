@@ -1,15 +1,29 @@
-//! Asking an MPI library on disk what it is.
+//! Asking an MPI library what it is.
 
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::path::Path;
 
-/// The text that a library gives of itself. Loads it into this process, so to be asked in a process of its own.
-pub fn library_version(path: &Path) -> Option<String> {
-    let path = CString::new(path.as_os_str().as_encoded_bytes()).ok()?;
+/// The type of `MPI_Get_library_version` in every MPI.
+pub type GetLibraryVersion = unsafe extern "C" fn(*mut c_char, *mut c_int) -> c_int;
+
+/// The text that a loaded library gives of itself; it may be asked before `MPI_Init`.
+///
+/// # Safety
+/// `ask` is the `MPI_Get_library_version` of an MPI library.
+pub unsafe fn version_text(ask: GetLibraryVersion) -> String {
     let mut text: Vec<c_char> = vec![0; 16 * 1024];
     let mut length: c_int = 0;
-    // SAFETY: MPI_Get_library_version has this type in every MPI, may be called before MPI_Init, and no library's text is longer than
-    // 8,192 characters.
+    // SAFETY: no library's text is longer than 8,192 characters, so there is room for it, and a zero behind it.
+    unsafe {
+        ask(text.as_mut_ptr(), &mut length);
+        CStr::from_ptr(text.as_ptr()).to_string_lossy().trim().to_owned()
+    }
+}
+
+/// The text that a library on disk gives of itself. Loads it into this process, so to be asked in a process of its own.
+pub fn library_version(path: &Path) -> Option<String> {
+    let path = CString::new(path.as_os_str().as_encoded_bytes()).ok()?;
+    // SAFETY: what runs on loading is what any program linked with this MPI runs, and a function of this name has this type.
     unsafe {
         let library = libc::dlopen(path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_LOCAL);
         if library.is_null() {
@@ -19,8 +33,6 @@ pub fn library_version(path: &Path) -> Option<String> {
         if function.is_null() {
             return None;
         }
-        let ask: unsafe extern "C" fn(*mut c_char, *mut c_int) -> c_int = std::mem::transmute(function);
-        ask(text.as_mut_ptr(), &mut length);
-        Some(CStr::from_ptr(text.as_ptr()).to_string_lossy().trim().to_string())
+        Some(version_text(std::mem::transmute::<*mut libc::c_void, GetLibraryVersion>(function)))
     }
 }

@@ -7,6 +7,7 @@ mod error;
 mod launcher;
 mod library;
 mod search;
+mod timed;
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -17,12 +18,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub use error::WorldError;
 use launcher::Launcher;
 use library::{Library, PIECE};
+pub use timed::{Collective, Group, Sending, Timed};
 
 /// What a message is, so that none is taken for another.
 mod tag {
     pub const PARCEL: i32 = 1;
     pub const LETTER_LENGTH: i32 = 2;
     pub const LETTER: i32 = 3;
+
+    /// The tag of what a benchmark sends about this.
+    pub fn of_topic(topic: i32) -> i32 {
+        100 + topic
+    }
 }
 
 /// The processes that a launcher started together, seen from this one.

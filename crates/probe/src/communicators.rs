@@ -29,13 +29,35 @@ pub struct Communicator {
     /// Whether it joins two groups.
     pub between: bool,
     /// Neighbours that send to this process in its topology.
-    pub sources: i32,
+    pub sources: Side,
     /// Neighbours that this process sends to.
-    pub destinations: i32,
+    pub destinations: Side,
 }
 
 const UNKNOWN: Communicator =
-    Communicator { handle: 0, id: NO_OBJECT, rank: 0, size: 0, peers: 0, between: false, sources: 0, destinations: 0 };
+    Communicator { handle: 0, id: NO_OBJECT, rank: 0, size: 0, peers: 0, between: false, sources: Side::NONE, destinations: Side::NONE };
+
+/// The neighbours of a process on one side. Where a grid ends there is nobody, but calls have a place for each.
+#[derive(Clone, Copy, Debug)]
+pub struct Side {
+    places: usize,
+    /// Bits for the places where nobody is: a grid, and nothing else has such places, has few.
+    nobody: u64,
+}
+
+impl Side {
+    const NONE: Side = Side { places: 0, nobody: 0 };
+
+    fn new(neighbors: &[i32], proc_null: i32) -> Side {
+        let empty = neighbors.iter().take(u64::BITS as usize).enumerate().filter(|(_, neighbor)| **neighbor == proc_null);
+        Side { places: neighbors.len(), nobody: empty.fold(0, |nobody, (place, _)| nobody | 1 << place) }
+    }
+
+    /// The places where there is a neighbour.
+    pub fn there(self) -> impl Iterator<Item = usize> {
+        (0..self.places).filter(move |place| *place >= u64::BITS as usize || self.nobody >> place & 1 == 0)
+    }
+}
 
 /// Counts freed communicators: a freed handle can come back as another communicator.
 static FREED: AtomicU32 = AtomicU32::new(0);
@@ -171,12 +193,18 @@ pub fn promised(handle: Handle, parent: Option<u32>, made_by: Operation) {
     registry.promised.insert(handle, Origin { parent, made_by, sequence });
 }
 
-/// A communicator is about to be freed: gives its number, and forgets it.
-pub fn freed(handle: Handle) -> u32 {
+/// The number of a communicator that is about to be freed, if any call has used it.
+pub fn number(handle: Handle) -> u32 {
+    lock().communicators.get(&handle).map_or(NO_OBJECT, |communicator| communicator.id)
+}
+
+/// A communicator has been freed: forgets it, unless another thread has got the same handle for another one since.
+pub fn freed(handle: Handle, id: u32) {
     let mut registry = lock();
-    let id = registry.communicators.remove(&handle).map_or(NO_OBJECT, |c| c.id);
-    FREED.fetch_add(1, Ordering::Release);
-    id
+    if registry.communicators.get(&handle).is_some_and(|communicator| communicator.id == id) {
+        registry.communicators.remove(&handle);
+        FREED.fetch_add(1, Ordering::Release);
+    }
 }
 
 /// A matched probe took a message: remembers on which communicator.
@@ -203,9 +231,13 @@ pub fn object(kind: &'static str, handle: Handle) -> u32 {
     lock().objects(kind).get(&handle).copied().unwrap_or(NO_OBJECT)
 }
 
-/// A window or a file is about to be freed: gives its number, and forgets it.
-pub fn object_freed(kind: &'static str, handle: Handle) -> u32 {
-    lock().objects(kind).remove(&handle).unwrap_or(NO_OBJECT)
+/// A window or a file has been freed: forgets it, unless another thread has got the same handle for another one since.
+pub fn object_freed(kind: &'static str, handle: Handle, id: u32) {
+    let mut registry = lock();
+    let objects = registry.objects(kind);
+    if objects.get(&handle) == Some(&id) {
+        objects.remove(&handle);
+    }
 }
 
 /// The number of a group that MPI has just accepted. A program may free a group and get its handle for another, so the members say which
@@ -264,9 +296,14 @@ impl Registry {
         let id = self.next_id();
         let between = remote_size.is_some();
         let neighbors = if between { None } else { library.neighbors(handle, rank) };
-        let (sources, destinations) = neighbors.as_ref().map_or((0, 0), |n| (n.sources.len() as i32, n.destinations.len() as i32));
+        let side =
+            |pick: fn(&Neighbors) -> &Vec<i32>| neighbors.as_ref().map_or(Side::NONE, |n| Side::new(pick(n), library.layout.proc_null));
+        let (sources, destinations) = (side(|n| &n.sources), side(|n| &n.destinations));
         let communicator = Communicator { handle, id, rank, size, peers: remote_size.unwrap_or(size), between, sources, destinations };
-        self.communicators.insert(handle, communicator);
+        if self.communicators.insert(handle, communicator).is_some() {
+            // The handle was that of another one, which a thread is just about to forget.
+            FREED.fetch_add(1, Ordering::Release);
+        }
         process::define(&Definition::Communicator(LocalCommunicator {
             id,
             parent,
@@ -305,4 +342,26 @@ fn in_the_world(library: &Library, neighbors: &Neighbors, members: &[i32]) -> Lo
     };
     let ranks = |neighbors: &[i32]| write_ranks(&neighbors.iter().map(rank).collect::<Vec<_>>());
     LocalNeighbours { sources: ranks(&neighbors.sources), destinations: ranks(&neighbors.destinations) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_handle_that_is_used_again_while_its_first_owner_is_forgotten_stays_known() {
+        let first = object_made("window", 70, None);
+        let second = object_made("window", 70, None);
+        object_freed("window", 70, first);
+        assert_eq!(object("window", 70), second);
+        object_freed("window", 70, second);
+        assert_eq!(object("window", 70), NO_OBJECT);
+    }
+
+    #[test]
+    fn nobody_is_where_a_grid_ends() {
+        const PROC_NULL: i32 = -2;
+        assert_eq!(Side::new(&[PROC_NULL, 4, 0, PROC_NULL], PROC_NULL).there().collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(Side::new(&[3; 100], PROC_NULL).there().count(), 100);
+    }
 }

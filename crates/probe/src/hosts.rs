@@ -90,16 +90,16 @@ pub fn meet(library: &Library) -> Option<World> {
         process::note("clocks were not compared and files not sent: not all ranks are recorded, or `sintonia record` could not be reached");
         return Some(world);
     }
-    let mine = HostCard { host: hash(process::host_name().as_bytes()), sees_folder: SEES_FOLDER.load(Ordering::Relaxed).into() };
-    let communicator = library.duplicate(library.world)?;
-    let cards = library.all_gather(&mine, communicator, world.size as usize)?;
-    let mut names: Vec<u64> = cards.iter().map(|card| card.host).collect();
+    let Some(meeting) = Meeting::of(library, &world) else {
+        process::note("clocks were not compared and files not sent: MPI_Comm_dup or MPI_Allgather failed");
+        return Some(world);
+    };
+    let mut names: Vec<u64> = meeting.cards.iter().map(|card| card.host).collect();
     names.sort_unstable();
     names.dedup();
     world.hosts = names.len();
-    let meeting = Meeting { communicator, rank: world.rank, cards };
     meeting.compare_clocks(library);
-    *MEETING.lock().ok()? = Some(meeting);
+    *MEETING.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(meeting);
     Some(world)
 }
 
@@ -120,6 +120,14 @@ pub fn part(library: &Library) {
 }
 
 impl Meeting {
+    /// Tells all others where this process is, and hears where they are.
+    fn of(library: &Library, world: &World) -> Option<Meeting> {
+        let mine = HostCard { host: hash(process::host_name().as_bytes()), sees_folder: SEES_FOLDER.load(Ordering::Relaxed).into() };
+        let communicator = library.duplicate(library.world)?;
+        let cards = library.all_gather(&mine, communicator, world.size as usize)?;
+        Some(Meeting { communicator, rank: world.rank, cards })
+    }
+
     /// The first process of each host asks rank 0 for the time.
     fn compare_clocks(&self, library: &Library) {
         let first_of_host = |rank: usize| self.cards.iter().position(|card| card.host == self.cards[rank].host) == Some(rank);

@@ -2,12 +2,12 @@
 //!
 //! The probe calls them by their profiling names (`PMPI_`), so that no other tool sees the probe's own calls.
 
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use sintonia_mpi::{Abi, Layout};
+use sintonia_mpi::{Abi, GetLibraryVersion, Layout, version_text};
 
 /// A handle of MPI, widened to a machine word: what C passes in a register.
 pub type Handle = usize;
@@ -159,7 +159,8 @@ impl Library {
             return None;
         }
         let find = |name: &str| find(library, name);
-        let version = version_of(find("Get_library_version")?);
+        // SAFETY: a function of this name has this type.
+        let version = unsafe { version_text(as_function::<GetLibraryVersion>(find("Get_library_version")?)) };
         let abi = Abi::of_library(&path.file_name()?.to_string_lossy(), &version)?;
         let constant = |openmpi: &str, mpich: usize, standard: usize| match abi {
             // A program linked the old way holds the library's variables itself, so the name is looked up as the program sees it.
@@ -562,15 +563,4 @@ pub fn symbol(library: *mut c_void, name: &str) -> Option<usize> {
 
 fn find(library: *mut c_void, name: &str) -> Option<usize> {
     symbol(library, &format!("PMPI_{name}")).or_else(|| symbol(library, &format!("MPI_{name}")))
-}
-
-fn version_of(get_library_version: usize) -> String {
-    let mut text: Vec<c_char> = vec![0; 16 * 1024];
-    let mut length: c_int = 0;
-    // SAFETY: MPI_Get_library_version may be called before MPI_Init; no library's text is longer than 8,192 characters.
-    unsafe {
-        let call: unsafe extern "C" fn(*mut c_char, *mut c_int) -> c_int = as_function(get_library_version);
-        call(text.as_mut_ptr(), &mut length);
-        CStr::from_ptr(text.as_ptr()).to_string_lossy().trim().to_string()
-    }
 }

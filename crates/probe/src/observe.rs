@@ -137,7 +137,8 @@ fn enter_rare(call: &mut Call) {
                 call.put(parts, parts & !part::OBJECT, raw::UNKNOWN_BYTES);
             }
         }
-        // These change their argument, so it is read now; what they free is forgotten when they have succeeded.
+        // These change their argument, so it is read now; what they free is forgotten when they have succeeded. Once they have, another
+        // thread may get the same handle for something else, so what they free is looked up now as well.
         Role::CommunicatorFree => free(call, Kind::Communicator, slots.object),
         Role::WindowFree => free(call, Kind::Window, slots.window),
         Role::FileClose => free(call, Kind::File, slots.file),
@@ -156,7 +157,12 @@ fn free(call: &mut Call, kind: Kind, slot: u8) {
     call.stage(parts::FREE, 0);
     let handle = call.place_handle(kind, slot);
     call.keep_handle(handle);
-    call.put(parts::FREE, part::MADE, u64::from(NO_OBJECT));
+    let id = match kind {
+        Kind::Communicator => communicators::number(handle),
+        Kind::Window => communicators::object("window", handle),
+        _ => communicators::object("file", handle),
+    };
+    call.put(parts::FREE, part::MADE, u64::from(id));
 }
 
 /// After the call: how much, and what it left behind.
@@ -360,10 +366,10 @@ fn object_made(call: &mut Call, name: &'static str, kind: Kind) {
 
 fn object_freed(call: &mut Call) {
     let handle: Handle = call.thread.handles.first().copied().unwrap_or(0);
-    let id = match call.about.role {
-        Role::CommunicatorFree => communicators::freed(handle),
-        Role::WindowFree => communicators::object_freed("window", handle),
-        _ => communicators::object_freed("file", handle),
-    };
-    call.put(parts::FREE, part::MADE, u64::from(id));
+    let id = call.thread.recorder.staged(parts::FREE, part::MADE) as u32;
+    match call.about.role {
+        Role::CommunicatorFree => communicators::freed(handle, id),
+        Role::WindowFree => communicators::object_freed("window", handle, id),
+        _ => communicators::object_freed("file", handle, id),
+    }
 }

@@ -142,6 +142,7 @@ fn open_files(library: &Library) -> bool {
     true
 }
 
+/// The name of this host, as it stands in names of files.
 pub fn host_name() -> String {
     let mut name = [0u8; 256];
     // SAFETY: `name` has room for the given length, and ends with zero because one byte is kept back.

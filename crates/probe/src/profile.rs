@@ -1,20 +1,25 @@
 //! Recording in constant space: calls are added up by function, call site, peer and size instead of being written one by one.
 
-use sintonia_recording::raw::{self, Payload, part, profile as entry};
+use sintonia_mpi::FUNCTIONS;
+use sintonia_recording::raw::{self, Payload, known_bytes, part, profile as entry};
 
 use crate::clock;
 use crate::process;
 use crate::region::{allocate_bytes, map, mappable};
 
+/// Entries for calls that find no other: one for each function.
+const REST: usize = FUNCTIONS.len();
 const WORDS: usize = entry::HEADER_WORDS + entry::ENTRY_WORDS * entry::MOST_ENTRIES;
 /// Places in the table that finds an entry by its key: twice as many as entries, so that searching stays short.
 const PLACES: usize = 2 * entry::MOST_ENTRIES;
 
-/// The sums of one thread, in a mapped file where that is safe (see [`crate::stream`]).
+/// The sums of one thread, in a mapped file where that is safe (see [`crate::region`]).
 pub struct Profile {
     words: *mut u64,
     places: Box<[u16]>,
     entries: usize,
+    /// Bytes that the call which is being recorded received, in records before its last.
+    carried: u64,
 }
 
 impl Profile {
@@ -26,7 +31,7 @@ impl Profile {
             Some(file) => map(WORDS * 8, libc::MAP_SHARED, std::os::fd::AsRawFd::as_raw_fd(file)),
             None => map(WORDS * 8, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1),
         }?;
-        let mut profile = Profile { words: memory.cast(), places: vec![0; PLACES].into_boxed_slice(), entries: 0 };
+        let mut profile = Profile { words: memory.cast(), places: vec![0; PLACES].into_boxed_slice(), entries: 0, carried: 0 };
         let reading = clock::reading();
         profile.header().copy_from_slice(&[raw::PROFILE_MAGIC, 0, u64::MAX, 0, 0, reading.ticks, reading.monotonic_ns, 0]);
         if file.is_none() {
@@ -46,10 +51,18 @@ impl Profile {
         unsafe { &mut *self.words.add(entry::HEADER_WORDS + number * entry::ENTRY_WORDS).cast() }
     }
 
+    /// Notes a part of a call whose list of requests goes on.
+    pub fn carry(&mut self, payload: &[u64]) {
+        let Some(payload) = Payload::at(payload) else { return };
+        let before = if is_continued(&payload) { self.carried } else { 0 };
+        self.carried = before + bytes(&payload).1;
+    }
+
     /// Adds one call.
     pub fn add(&mut self, payload: &[u64], enter: u64, ticks: u64) {
         let Some(payload) = Payload::at(payload) else { return };
-        let (sent, received) = bytes(&payload);
+        let (sent, last_received) = bytes(&payload);
+        let received = if is_continued(&payload) { self.carried + last_received } else { last_received };
         let number = self.find(key(&payload, sent, received));
         let sums = self.entry(number);
         sums[entry::CALLS] += 1;
@@ -79,26 +92,18 @@ impl Profile {
         }
     }
 
-    /// A new entry; when they are used up, the one that stands for all other calls.
+    /// A new entry; when there are too many, the one for all other calls of the function.
     fn make(&mut self, place: usize, key: [u64; 4]) -> usize {
-        let last = entry::MOST_ENTRIES - 1;
-        if self.entries == last {
+        let rest = rest(key);
+        if key != rest && self.entries >= entry::MOST_ENTRIES - REST {
             self.header()[4] += 1;
-            return self.rest(key[0]);
+            return self.find(rest);
         }
-        let number = self.entries;
-        self.entries += 1;
+        let number = self.entries.min(entry::MOST_ENTRIES - 1);
+        self.entries = number + 1;
         self.places[place] = (number + 1) as u16;
         self.begin(number, key);
         number
-    }
-
-    fn rest(&mut self, header: u64) -> usize {
-        let last = entry::MOST_ENTRIES - 1;
-        if self.entry(last)[entry::CALLS] == 0 {
-            self.begin(last, [header, 0, raw::pair(raw::NO_OBJECT, raw::NONE), 0]);
-        }
-        last
     }
 
     fn begin(&mut self, number: usize, key: [u64; 4]) {
@@ -110,12 +115,20 @@ impl Profile {
     }
 }
 
+/// The key of all calls of a function that have no entry of their own.
+fn rest(key: [u64; 4]) -> [u64; 4] {
+    [raw::payload_header(key[entry::KEY] as u16, 0, 0, 0), 0, raw::pair(raw::NO_OBJECT, raw::NONE), 0]
+}
+
+fn is_continued(payload: &Payload) -> bool {
+    payload.parts() & part::CONTINUED != 0
+}
+
 fn bytes(payload: &Payload) -> (u64, u64) {
-    let known = |bytes: u64| if bytes == raw::UNKNOWN_BYTES { 0 } else { bytes };
-    let listed: u64 = if payload.parts() & part::STARTED == 0 { payload.requests().map(|r| known(r[2])).sum() } else { 0 };
+    let listed: u64 = if payload.parts() & part::STARTED == 0 { payload.requests().map(|r| known_bytes(r[2])).sum() } else { 0 };
     let started = payload.parts() & part::REQUEST != 0;
-    let received = if started { 0 } else { payload.part(part::RECEIVED).map_or(0, known) };
-    (payload.part(part::SENT).map_or(0, known), received + listed)
+    let received = if started { 0 } else { payload.part(part::RECEIVED).map_or(0, known_bytes) };
+    (payload.part(part::SENT).map_or(0, known_bytes), received + listed)
 }
 
 fn key(payload: &Payload, sent: u64, received: u64) -> [u64; 4] {
@@ -123,4 +136,55 @@ fn key(payload: &Payload, sent: u64, received: u64) -> [u64; 4] {
     let header = raw::payload_header(payload.operation(), payload.parts() & marks, 0, 0);
     let object = payload.part(part::OBJECT).unwrap_or(raw::pair(raw::NO_OBJECT, raw::NONE));
     [header, payload.site(), object, u64::from(entry::size_class(sent)) | u64::from(entry::size_class(received)) << 32]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sintonia_mpi::Operation;
+
+    fn profile() -> Profile {
+        let words: *mut u64 = map(WORDS * 8, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1).unwrap().cast();
+        Profile { words, places: vec![0; PLACES].into_boxed_slice(), entries: 0, carried: 0 }
+    }
+
+    fn number(name: &str) -> u16 {
+        Operation::named(name).unwrap().0
+    }
+
+    /// The entries that were used: number of the operation, call site, calls, bytes received.
+    fn sums(profile: &mut Profile) -> Vec<[u64; 4]> {
+        let all = (0..entry::MOST_ENTRIES).map(|number| *profile.entry(number));
+        let used = all.filter(|sums| sums[entry::CALLS] > 0);
+        used.map(|sums| [sums[entry::KEY] & 0xffff, sums[entry::SITE], sums[entry::CALLS], sums[entry::RECEIVED]]).collect()
+    }
+
+    #[test]
+    fn a_call_whose_list_goes_on_counts_once_with_all_it_received() {
+        let waitall = number("MPI_Waitall");
+        let part = |mark: u16, received: u64| {
+            let request = raw::RequestRef::Ago(0).word(true);
+            vec![raw::payload_header(waitall, mark, 1, 5), 40, request, raw::pair(0, 7), received]
+        };
+        let mut profile = profile();
+        for _ in 0..2 {
+            profile.carry(&part(0, 100));
+            profile.carry(&part(part::CONTINUED, 20));
+            profile.add(&part(part::CONTINUED, 3), 10, 5);
+        }
+        profile.add(&part(0, 123), 20, 5);
+        assert_eq!(sums(&mut profile), [[waitall.into(), 40, 3, 369]]);
+    }
+
+    #[test]
+    fn calls_without_an_entry_of_their_own_are_summed_by_function() {
+        let [send, barrier] = ["MPI_Send", "MPI_Barrier"].map(number);
+        let mut profile = profile();
+        let mut call = |operation, site| profile.add(&[raw::payload_header(operation, 0, 0, 2), site], 10, 5);
+        (1..=entry::MOST_ENTRIES as u64).for_each(|site| call(send, site));
+        (1..=3).for_each(|site| call(barrier, site));
+        let rest: Vec<_> = sums(&mut profile).into_iter().filter(|[_, site, ..]| *site == 0).collect();
+        assert_eq!(rest, [[send.into(), 0, REST as u64, 0], [barrier.into(), 0, 3, 0]]);
+        assert_eq!(profile.header()[4], REST as u64 + 3);
+    }
 }

@@ -106,6 +106,7 @@ impl Region {
     }
 }
 
+/// New memory of the process's own, or of a file.
 pub fn map(bytes: usize, flags: libc::c_int, file: libc::c_int) -> Option<*mut u8> {
     // SAFETY: a new mapping that nothing else knows of.
     let memory = unsafe { libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_READ | libc::PROT_WRITE, flags, file, 0) };

@@ -211,8 +211,11 @@ impl Requests {
     }
 
     /// Forgets a request that the program gave back.
-    pub fn freed(&self, handle: Handle) -> Option<Request> {
+    pub fn freed(&self, handle: Handle, shared: bool) -> Option<Request> {
         self.with(|table| {
+            if shared {
+                return table.shared.pop_front();
+            }
             let place = table.find(handle)?;
             let request = table.places[place];
             table.remove(place);
@@ -258,17 +261,18 @@ mod tests {
             assert!(requests.started(16).is_some());
             assert_eq!(requests.completed(16, false).map(|r| r.number), Some(5));
         }
-        assert!(requests.freed(16).is_some());
+        assert!(requests.freed(16, false).is_some());
         assert!(requests.get(16).is_none());
     }
 
     #[test]
     fn requests_that_share_a_handle_complete_in_the_order_they_were_made() {
         let requests = Requests { threads: AtomicBool::new(false), locked: AtomicBool::new(false), table: UnsafeCell::new(Table::new()) };
-        for number in 0..3 {
+        for number in 0..4 {
             requests.made(Request::new(64, 0, number, false), true);
         }
+        assert_eq!(requests.freed(64, true).map(|r| r.number), Some(0), "one that is given back is none of the others");
         let completed: Vec<_> = std::iter::from_fn(|| requests.completed(64, true)).map(|r| r.number).collect();
-        assert_eq!(completed, [0, 1, 2]);
+        assert_eq!(completed, [1, 2, 3]);
     }
 }

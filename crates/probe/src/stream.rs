@@ -78,7 +78,7 @@ impl Recorder {
     #[inline(always)]
     fn set(&mut self, place: usize, word: u64) {
         debug_assert!(place < BLOCK_WORDS);
-        // SAFETY: `place` lies in the current block: `reserve` made room before anything was staged.
+        // SAFETY: `place` lies in the current block: `stage` made room before anything was put there.
         unsafe { self.words.add(place).write(word) }
     }
 
@@ -177,7 +177,11 @@ impl Recorder {
     #[cold]
     pub fn continue_list(&mut self) {
         let (header, site, enter) = (self.get(self.used + 2), self.get(self.used + 3), self.get(self.used));
-        self.commit(enter);
+        match &mut self.profile {
+            // SAFETY: the staged words lie in the current block.
+            Some(profile) => profile.carry(unsafe { std::slice::from_raw_parts(self.words.add(self.used + 2), self.pending - 2) }),
+            None => self.commit(enter),
+        }
         let marks = (header >> 16) as u16 & (part::STARTED | part::FORTRAN | part::F08);
         self.stage(header as u16, 0, marks | part::CONTINUED, site as usize, raw::MOST_REQUESTS);
         self.under_way(enter);

@@ -9,7 +9,8 @@ use sintonia_recording::raw;
 use crate::Flow;
 use crate::collective::{Party, broadcast, gather, reduce, scatter};
 
-/// The messages of a collective between the party's group and another; `root` is as the call named it. The party's root is its first member.
+/// The messages of a collective between the party's group and another; `root` is as the call named it. The party's root is its first
+/// member.
 pub(crate) fn messages(pattern: Pattern, party: &Party, others: &[i32], root: i32) -> Vec<Flow> {
     let Some(first) = others.first().copied() else { return Vec::new() };
     match pattern {

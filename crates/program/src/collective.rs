@@ -17,6 +17,7 @@ pub(crate) const ALGORITHMS: &[&str] = &[
     "broadcast, reduce, gather and scatter by a binomial tree; gatherv and scatterv straight to and from the root",
     "allgather and allgatherv by a ring; allreduce by recursive doubling; barrier by dissemination; scan and exscan by a chain",
     "alltoall and reduce_scatter, with their variants, by pairwise exchange of equal parts",
+    "neighbourhood collectives straight to all neighbours, in equal parts",
 ];
 
 /// One rank's part in equal collective calls of a group.
@@ -36,7 +37,7 @@ pub(crate) struct Party<'a> {
     pub received: u64,
 }
 
-/// The messages of a collective inside one group; nothing for neighbourhood collectives, whose neighbours are not recorded.
+/// The messages of a collective inside one group; none for neighbourhood collectives, which do not go by place in the group.
 pub(crate) fn messages(pattern: Pattern, party: &Party) -> Vec<Flow> {
     match pattern {
         Pattern::Barrier => barrier(party),

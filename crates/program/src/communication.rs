@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use rayon::prelude::*;
 use sintonia_mpi::{Operation, Pattern, Role};
 use sintonia_recording::header::Rank;
+use sintonia_recording::raw;
 use sintonia_recording::table::{Shape, Totals};
 use sintonia_recording::{Error, Recording};
 
@@ -38,7 +39,7 @@ pub struct Edge {
 /// Communication that a recording shows, but not between whom.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut {
-    /// Neighbourhood collectives: neighbours are not recorded.
+    /// Neighbourhood collectives on a communicator whose topology the recording does not tell.
     pub neighbourhood: bool,
     /// Persistent operations in a profile: it does not say which ones were started.
     pub persistent: bool,
@@ -47,7 +48,8 @@ pub struct LeftOut {
 impl LeftOut {
     /// One sentence for each kind.
     pub fn sentences(self) -> impl Iterator<Item = &'static str> {
-        let neighbourhood = self.neighbourhood.then_some("neighbourhood collectives are not counted: their neighbours are not recorded");
+        let neighbourhood =
+            self.neighbourhood.then_some("neighbourhood collectives are not counted where the recording does not tell the neighbours");
         let persistent = self.persistent.then_some("persistent operations are not counted: a profile does not say which ones were started");
         neighbourhood.into_iter().chain(persistent)
     }
@@ -97,10 +99,18 @@ impl Contribution {
         let mut flows: Vec<Flow> = activity.sent().collect();
         let mut left_out = LeftOut { persistent: recording.header.profile && activity.done().any(starts), ..LeftOut::default() };
         if collectives {
-            left_out.neighbourhood = activity.done().any(is_neighbourhood);
             for calls in CollectiveCalls::of(activity) {
-                let (members, others) = (recording.members(calls.communicator), recording.remote(calls.communicator));
-                flows.extend(calls.messages(activity.rank, members, others));
+                match calls.pattern.is_among_neighbours() {
+                    false => flows.extend(calls.messages(
+                        activity.rank,
+                        recording.members(calls.communicator),
+                        recording.remote(calls.communicator),
+                    )),
+                    true => match recording.neighbours(calls.communicator, activity.rank) {
+                        Some(neighbours) => flows.extend(calls.neighbour_messages(activity.rank, &neighbours.destinations)),
+                        None => left_out.neighbourhood = true,
+                    },
+                }
             }
         }
         let edges = flows.into_iter().filter(Flow::is_between_ranks).map(Edge::of).collect();
@@ -131,12 +141,6 @@ fn merged(mut edges: Vec<Edge>) -> Vec<Edge> {
 
 fn starts((shape, _): &(Shape, Totals)) -> bool {
     matches!(shape.operation.role(), Role::Start | Role::StartAll)
-}
-
-fn is_neighbourhood((shape, _): &(Shape, Totals)) -> bool {
-    use Pattern::*;
-    let Role::Collective(pattern) = shape.operation.role() else { return false };
-    matches!(pattern, NeighborAllgather | NeighborAllgatherv | NeighborAlltoall | NeighborAlltoallv | NeighborAlltoallw)
 }
 
 /// Collective calls of one rank that differ only in their sizes, added up.
@@ -175,6 +179,13 @@ impl CollectiveCalls {
         } else {
             between::messages(self.pattern, &party, others, self.root)
         }
+    }
+
+    /// One message per call to each destination. No data goes where a grid ends, and the parts of the others are taken as equal.
+    fn neighbour_messages(&self, rank: u32, destinations: &[i32]) -> Vec<Flow> {
+        let destinations = destinations.iter().filter(|to| **to != raw::PROC_NULL);
+        let bytes = self.sent / destinations.clone().count().max(1) as u64;
+        destinations.map(|to| Flow { from: rank as i32, to: *to, messages: self.calls, bytes }).collect()
     }
 }
 

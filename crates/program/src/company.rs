@@ -1,12 +1,14 @@
 //! The processes that analyse a recording together, and who of them looks after which rank.
 //!
-//! Every analysis is written as if there were several: each process reads its own ranks, and what it has to know of others comes in parcels.
-//! Usually there is one process, and then its parcels never leave it. All sums are whole nanoseconds, so that their order does not
-//! matter and any number of processes finds the same.
+//! Every analysis is written as if there were several: each process reads its own ranks, and what it has to know of others comes in
+//! parcels. Usually there is one process, and then its parcels never leave it. All sums are whole nanoseconds, so that their order does
+//! not matter and any number of processes finds the same.
 
 use std::ops::Range;
 
 use bytemuck::Pod;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use sintonia_recording::Recording;
 
 /// The processes of an analysis.
@@ -47,6 +49,16 @@ impl dyn Company + '_ {
         let bytes = parcels.iter().map(|parcel| bytemuck::cast_slice(parcel).to_vec()).collect();
         self.exchange(bytes).iter().map(|parcel| bytemuck::allocation::pod_collect_to_vec(parcel)).collect()
     }
+
+    /// What every process has, in the order of the processes.
+    pub fn gather<T: Serialize + DeserializeOwned>(&self, mine: T) -> Vec<T> {
+        if self.size() == 1 {
+            return vec![mine];
+        }
+        let bytes = postcard::to_allocvec(&mine).expect("plain numbers and text can always be written");
+        let read = |bytes: Vec<u8>| postcard::from_bytes(&bytes).expect("what this program wrote, it can read");
+        self.exchange(vec![bytes; self.size()]).into_iter().map(read).collect()
+    }
 }
 
 /// Which process looks after which ranks: each has a range of them, with about as many calls as any other.
@@ -60,13 +72,14 @@ pub struct Share {
 impl Share {
     /// The shares of a company in a recording.
     pub fn new(recording: &Recording, company: &dyn Company) -> Share {
-        let calls = |rank: u32| recording.header.rank(rank).map_or(0, |rank| rank.calls) + 1;
+        // Wide enough for any number that a damaged header may claim.
+        let calls = |rank: u32| recording.header.rank(rank).map_or(0, |rank| u128::from(rank.calls)) + 1;
         let ranks = recording.header.size as u32;
-        let all: u64 = (0..ranks).map(calls).sum();
+        let all: u128 = (0..ranks).map(calls).sum();
         let mut bounds = vec![0];
         let mut before = 0;
         for rank in 0..ranks {
-            while bounds.len() < company.size() && before * company.size() as u64 >= all * bounds.len() as u64 {
+            while bounds.len() < company.size() && before * company.size() as u128 >= all * bounds.len() as u128 {
                 bounds.push(rank);
             }
             before += calls(rank);

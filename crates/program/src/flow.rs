@@ -1,7 +1,6 @@
 //! Messages from one rank to another, and how to read them off the calls.
 
-use sintonia_mpi::{Mode, Role};
-use sintonia_recording::raw::part;
+use sintonia_mpi::Role;
 use sintonia_recording::table::{Shape, Totals};
 
 /// Messages of one size from one rank to another.
@@ -37,23 +36,10 @@ pub(crate) fn sent(rank: u32, shape: &Shape, totals: &Totals) -> Vec<Flow> {
     }
 }
 
-/// The ranks from which one call of this shape received messages: itself if it blocks, else those whose receives it completed.
-pub(crate) fn sources(shape: &Shape) -> impl Iterator<Item = i32> {
-    let function = shape.operation.function();
-    let own = match function.role {
-        Role::Receive | Role::MatchedReceive if function.mode == Mode::Blocking => Some(shape.peer),
-        Role::SendReceive if function.mode == Mode::Blocking => Some(shape.source),
-        _ => None,
-    };
-    let completes = shape.parts & part::STARTED == 0;
-    own.into_iter().chain(shape.requests.iter().filter(move |r| completes && r.receive).map(|r| r.peer))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{Sample, calls, completed, shape};
-    use sintonia_recording::raw::RequestRef;
+    use crate::sample::{calls, shape};
 
     fn flow(from: i32, to: i32, messages: u64, bytes: u64) -> Flow {
         Flow { from, to, messages, bytes }
@@ -73,17 +59,5 @@ mod tests {
         for name in ["MPI_Recv", "MPI_Waitall", "MPI_Bcast", "MPI_File_write"] {
             assert_eq!(count(name), [], "{name}");
         }
-    }
-
-    #[test]
-    fn receives_are_counted_where_they_complete() {
-        let sources = |sample: Sample| sources(&sample.done()).collect::<Vec<_>>();
-        assert_eq!(sources(shape("MPI_Recv").peer(3).received(20)), [3]);
-        assert!(sources(shape("MPI_Irecv").peer(3).received(20)).is_empty());
-        assert_eq!(sources(shape("MPI_Sendrecv").peer(3).source(2)), [2]);
-        let mut requests = vec![completed(RequestRef::Ago(0), 2, 8), completed(RequestRef::Ago(1), 3, 9)];
-        requests[1].receive = false;
-        assert_eq!(sources(shape("MPI_Waitall").requests(requests.clone())), [2]);
-        assert!(sources(shape("MPI_Startall").mark(part::STARTED).requests(requests)).is_empty());
     }
 }

@@ -1,9 +1,14 @@
 //! The communication graph of a recording whose messages are known.
 
 mod sample;
+mod story;
 
 use sintonia_program::{Activity, CommunicationGraph, Edge, Time};
 use sintonia_recording::Recording;
+use sintonia_recording::neighbours::{self, Neighbours};
+use sintonia_recording::raw::PROC_NULL;
+use sintonia_recording::table::Shape;
+use story::{call, collective, story, story_with};
 
 fn edges(graph: &CommunicationGraph) -> Vec<(u32, u32, u64, u64)> {
     graph.edges.iter().map(|Edge { ranks: [a, b], bytes, messages }| (*a, *b, *bytes, *messages)).collect()
@@ -25,6 +30,21 @@ fn collectives_can_be_left_out() {
     let graph = CommunicationGraph::of(&Recording::open(folder.path()).unwrap(), false, || ()).unwrap();
     assert_eq!(edges(&graph), [(0, 1, 2000, 2), (1, 2, 192, 3)]);
     assert_eq!(graph.collectives, None);
+}
+
+#[test]
+fn neighbourhood_collectives_go_straight_to_the_neighbours() {
+    let alltoall = |sent: u64| vec![call(0, 1, 1, Shape { sent, ..collective("MPI_Neighbor_alltoall") })];
+    let calls = [alltoall(10), alltoall(20), alltoall(10)];
+    // A line of three ranks, which ends at both sides.
+    let others = |rank: i32| [rank - 1, rank + 1].map(|other| if (0..3).contains(&other) { other } else { PROC_NULL }).to_vec();
+    let line = (0..3).map(|rank| (rank as u32, Neighbours { sources: others(rank), destinations: others(rank) })).collect();
+    let (_folder, recording) = story_with(&calls, |header| header.communicators[0].neighbours = neighbours::write(&line));
+    let graph = CommunicationGraph::of(&recording, true, || ()).unwrap();
+    assert_eq!((edges(&graph), graph.left_out.neighbourhood), (vec![(0, 1, 20, 2), (1, 2, 20, 2)], false));
+    let (_folder, recording) = story(&calls);
+    let graph = CommunicationGraph::of(&recording, true, || ()).unwrap();
+    assert_eq!((edges(&graph), graph.left_out.neighbourhood), (vec![], true));
 }
 
 #[test]

@@ -5,7 +5,8 @@ mod story;
 use sintonia_program::company::{Alone, Company};
 use sintonia_program::history::{At, History, NOWHERE, Walk, walk};
 use sintonia_recording::Recording;
-use sintonia_recording::raw::{LOCK_EXCLUSIVE, LOCK_SHARED};
+use sintonia_recording::header::{Communicator, Header};
+use sintonia_recording::raw::{LOCK_EXCLUSIVE, LOCK_SHARED, RequestRef};
 use sintonia_recording::table::Shape;
 use story::*;
 
@@ -54,6 +55,59 @@ fn a_probe_saw_the_message_that_is_received_next() {
     let (_folder, recording) = story(&[vec![call(5, 6, 1, send(1))], vec![call(0, 7, 2, probe), call(7, 8, 3, receive(0))]]);
     let line = read(&recording, &Alone).lines.remove(1);
     assert_eq!(line.received.iter().map(|r| (r.row, r.taken, r.sender)).collect::<Vec<_>>(), [(0, false, at(0, 0)), (1, true, at(0, 0))]);
+}
+
+#[test]
+fn a_message_that_a_probe_took_is_the_one_of_that_moment() {
+    let matched = |name: &str| Shape { received: 8, ..with(name, 0) };
+    let sender = vec![call(0, 1, 1, send(1)), call(2, 3, 2, send(1)), call(4, 5, 3, send(1))];
+    let taken = |row: u32| move |r: &&sintonia_program::history::Received| r.row == row;
+    for (name, last) in [("MPI_Mrecv", 3), ("MPI_Imrecv", 4)] {
+        let mut receiver = vec![
+            call(10, 11, 4, with("MPI_Mprobe", 0)),
+            call(12, 13, 5, receive(0)),
+            call(14, 15, 6, receive(0)),
+            call(16, 17, 7, matched(name)),
+        ];
+        receiver.extend((last == 4).then(|| call(18, 19, 8, wait("MPI_Wait", &[(0, Some(0))]))));
+        let (_folder, recording) = story(&[sender.clone(), receiver]);
+        let line = read(&recording, &Alone).lines.remove(1);
+        let sender_of = |row: u32| line.received.iter().find(taken(row)).unwrap().sender;
+        assert_eq!([0, 1, 2, last].map(sender_of), [at(0, 0), at(0, 1), at(0, 2), at(0, 0)], "{name}");
+        assert_eq!(line.received.iter().find(taken(last)).unwrap().posted, at(1, 3), "{name} begins the receive");
+    }
+}
+
+#[test]
+fn any_company_says_the_same_of_a_meeting_whose_members_disagree() {
+    // Rank 1 lacks a call, so that its scan meets the barrier of the others.
+    let whole = || vec![call(0, 9, 1, collective("MPI_Barrier")), call(10, 19, 2, collective("MPI_Scan"))];
+    let (_folder, recording) = story(&[whole(), vec![call(10, 19, 2, collective("MPI_Scan"))], whole(), whole()]);
+    let purposes =
+        |history: History| history.meetings.iter().map(|meeting| (meeting.group, meeting.number, meeting.purpose)).collect::<Vec<_>>();
+    let alone = purposes(read(&recording, &Alone));
+    assert_eq!(alone.len(), 2);
+    for size in [2, 4] {
+        for found in together(size, |company| purposes(read(&recording, company))) {
+            assert!(found.iter().all(|meeting| alone.contains(meeting)), "{size} processes: {found:?} and not {alone:?}");
+        }
+    }
+}
+
+#[test]
+fn spawned_processes_start_by_themselves() {
+    let life = |begin: u64, end: u64| vec![call(begin, begin + 10, 1, init()), call(end, end + 5, 2, finalize())];
+    let worlds = |header: &mut Header| {
+        let world = |members: &str| Communicator { made_by: "MPI_COMM_WORLD".into(), members: members.into(), ..Communicator::default() };
+        header.communicators = vec![world("0-1"), world("2-3")];
+    };
+    let (_folder, recording) = story_with(&[life(0, 500), life(1, 501), life(100, 300), life(102, 301)], worlds);
+    let history = read(&recording, &Alone);
+    let last = |rank: usize| {
+        history.lines[rank].joined.iter().map(|joined| history.meetings[joined.meeting as usize].last.1 / MS).collect::<Vec<_>>()
+    };
+    assert_eq!([last(0), last(1)], [[1, 501], [1, 501]]);
+    assert_eq!([last(2), last(3)], [[102, 301], [102, 301]]);
 }
 
 #[test]
@@ -347,4 +401,21 @@ fn a_message_that_arrives_before_it_is_sent_is_put_right() {
     assert!(calls.leave.windows(2).all(|pair| pair[0] <= pair[1]));
     assert!(calls.enter[2] > 20 * MS && calls.enter[2] < 21 * MS + 1, "what follows moves with it, a little less");
     assert_eq!(history.lines[1].received[0].send_enter, 20 * MS);
+}
+
+#[test]
+fn what_threads_do_for_each_other_keeps_its_order_when_one_of_them_is_moved() {
+    // The first thread of rank 1 makes a receive that the second completes, after one that came before its message was sent.
+    let mut completes = wait("MPI_Wait", &[(0, Some(2))]);
+    completes.requests[0].request = RequestRef::Of(0, 0);
+    let (_folder, recording) = story(&[
+        vec![call(0, 1, 1, init()), call(20, 21, 2, send(1))],
+        vec![call(0, 1, 1, init()), call(5, 15, 3, receive(0)), call(16, 17, 4, irecv()), (1, 10, 19, completes)],
+        vec![call(0, 1, 1, init()), call(3, 4, 5, send(1))],
+    ]);
+    let history = read(&recording, &Alone);
+    assert_eq!(history.repair.violations, 1);
+    assert!(history.lines[1].calls.leave[2] > history.lines[2].calls.leave[0], "the thread that made the receive was moved");
+    assert_eq!((history.unmatched.sends, history.unmatched.receives), (0, 0));
+    assert_eq!(history.lines[2].received[0].sender, at(2, 1));
 }

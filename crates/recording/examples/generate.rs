@@ -95,7 +95,13 @@ fn write_changing(folder: &Path, rank: u32, ranks: u32, calls: u64) -> Result<(R
     let mut now = 1_000_000;
     for call in 0..calls {
         let place = call as usize % shapes.len();
-        (shapes[place].tag, shapes[place].sent) = (random.below(32 * 1024) as i32, random.below(1 << 20));
+        let (shape, bytes) = (&mut shapes[place], random.below(1 << 20));
+        shape.tag = random.below(32 * 1024) as i32;
+        if shape.parts & part::SENT != 0 {
+            shape.sent = bytes;
+        } else {
+            shape.received = bytes;
+        }
         // Between two calls the program computes now and then; a call takes from a few hundred ticks to some ten thousand.
         let enter = now + if place == 0 { 20_000 + random.below(100_000) } else { 100 + random.below(400) };
         let magnitude = 8 + random.below(8);
@@ -124,12 +130,12 @@ fn step(rank: u32, ranks: u32) -> Vec<Shape> {
     wait.requests = vec![request(3, true, left), request(2, true, right), request(1, false, left), request(0, false, right)];
     let mut reduce = shape("MPI_Allreduce", 5);
     (reduce.object, reduce.sent, reduce.received, reduce.parts) = (0, 8, 8, part::OBJECT | part::SENT | part::RECEIVED);
-    let transfer = |name, site, peer| Shape { peer, parts: shape(name, site).parts | part::REQUEST, ..message(name, site) };
+    let begun = |shape: Shape| Shape { parts: shape.parts | part::REQUEST, ..shape };
     vec![
-        transfer("MPI_Irecv", 0, left),
-        transfer("MPI_Irecv", 1, right),
-        transfer("MPI_Isend", 2, left),
-        transfer("MPI_Isend", 3, right),
+        begun(receive("MPI_Irecv", 0, left)),
+        begun(receive("MPI_Irecv", 1, right)),
+        begun(send("MPI_Isend", 2, left)),
+        begun(send("MPI_Isend", 3, right)),
         wait,
         reduce,
     ]
@@ -138,11 +144,15 @@ fn step(rank: u32, ranks: u32) -> Vec<Shape> {
 /// Messages back and forth between two ranks.
 fn exchange(rank: u32, ranks: u32) -> Vec<Shape> {
     let peer = ((rank + 1) % ranks) as i32;
-    vec![Shape { peer, ..message("MPI_Send", 0) }, Shape { peer, ..message("MPI_Recv", 1) }]
+    vec![send("MPI_Send", 0, peer), receive("MPI_Recv", 1, peer)]
 }
 
-fn message(name: &str, site: u32) -> Shape {
-    Shape { object: 0, tag: 7, sent: 8192, parts: part::OBJECT | part::TAG | part::SENT, ..shape(name, site) }
+fn send(name: &str, site: u32, peer: i32) -> Shape {
+    Shape { object: 0, peer, tag: 7, sent: 8192, parts: part::OBJECT | part::TAG | part::SENT, ..shape(name, site) }
+}
+
+fn receive(name: &str, site: u32, peer: i32) -> Shape {
+    Shape { object: 0, peer, tag: 7, received: 8192, parts: part::OBJECT | part::TAG | part::RECEIVED, ..shape(name, site) }
 }
 
 fn shape(name: &str, site: u32) -> Shape {

@@ -36,7 +36,8 @@ impl<'a> Lane<'a> {
             if !self.parts.advance() {
                 return None;
             }
-            self.cursor.rewind();
+            // Each part says itself from where on its requests are numbered.
+            self.cursor = Cursor::default();
         }
         Some(self.parts.table().leave[self.cursor.row])
     }

@@ -4,6 +4,7 @@
 //! posted long before, a start sends what an `_init` described. A [`Follower`] goes through the calls of one process in order, remembers
 //! its requests, and says of every call what it did, so that nobody else has to know how requests work.
 
+use serde::{Deserialize, Serialize};
 use sintonia_mpi::{Mode, Pattern, Role};
 
 use crate::hash::QuickMap;
@@ -92,14 +93,40 @@ pub struct Meeting {
 }
 
 /// Who takes part in an operation of a group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Group {
     /// The members of a communicator, by number.
     Communicator(u32),
     /// The members of a window or file, by number: fences, and collective access.
     Object(u32),
-    /// All processes that started together.
-    World,
+    /// All processes that started together, by the number of their `MPI_COMM_WORLD`.
+    World(u32),
+    /// The members of a communicator, by number, for one of its persistent operations, counted in the order in which they were made. MPI
+    /// has all members make them in the same order, but start them in any.
+    Persistent(u32, u32),
+}
+
+impl Group {
+    /// The group in plain words of memory.
+    pub fn words(self) -> [u32; 3] {
+        match self {
+            Group::Communicator(number) => [0, number, 0],
+            Group::Object(number) => [1, number, 0],
+            Group::World(number) => [2, number, 0],
+            Group::Persistent(number, operation) => [3, number, operation],
+        }
+    }
+
+    /// The group that such words stand for.
+    pub fn from_words([kind, number, operation]: [u32; 3]) -> Option<Group> {
+        match kind {
+            0 => Some(Group::Communicator(number)),
+            1 => Some(Group::Object(number)),
+            2 => Some(Group::World(number)),
+            3 => Some(Group::Persistent(number, operation)),
+            _ => None,
+        }
+    }
 }
 
 /// What the members of a group do together.
@@ -123,6 +150,36 @@ pub enum Purpose {
     Finalize,
 }
 
+impl Purpose {
+    /// Those that are no collective operation.
+    const OTHERS: [Purpose; 7] = [
+        Purpose::Communicator,
+        Purpose::WindowCreate,
+        Purpose::WindowFree,
+        Purpose::Fence,
+        Purpose::File,
+        Purpose::Init,
+        Purpose::Finalize,
+    ];
+
+    /// The purpose in a plain word of memory.
+    pub fn word(self) -> u32 {
+        match self {
+            Purpose::Collective(pattern) => pattern as u32,
+            other => (Pattern::ALL.len() + Purpose::OTHERS.iter().position(|known| *known == other).unwrap_or(0)) as u32,
+        }
+    }
+
+    /// The purpose that such a word stands for.
+    pub fn from_word(word: u32) -> Option<Purpose> {
+        let word = word as usize;
+        match Pattern::ALL.get(word) {
+            Some(pattern) => Some(Purpose::Collective(*pattern)),
+            None => Purpose::OTHERS.get(word - Pattern::ALL.len()).copied(),
+        }
+    }
+}
+
 /// A request under way, or a persistent one.
 #[derive(Clone, Copy)]
 struct Open {
@@ -144,11 +201,20 @@ enum What {
 pub struct Follower {
     open: QuickMap<RequestId, Open>,
     meetings: QuickMap<Group, u64>,
+    /// How many persistent operations were made on each communicator.
+    persistent: QuickMap<u32, u32>,
+    /// The world of the process, by the number of its communicator.
+    world: u32,
     calls: u64,
     deeds: Vec<Deed>,
 }
 
 impl Follower {
+    /// Follows a process of this world, by the number of its `MPI_COMM_WORLD`.
+    pub fn in_world(world: u32) -> Follower {
+        Follower { world, ..Follower::default() }
+    }
+
     /// What the next call does; the calls of all threads come in the order in which they ended.
     pub fn follow(&mut self, call: &Call) -> &[Deed] {
         self.deeds.clear();
@@ -169,14 +235,24 @@ impl Follower {
             Role::RequestFree => {
                 call.listed().for_each(|(request, _)| _ = self.open.remove(&request));
             }
-            _ if failed(call.shape) => {}
+            _ if failed(call.shape) => self.fail(call.shape, function.mode),
             _ => self.begin(call, function.mode),
+        }
+    }
+
+    /// A call that returned an error. It sent and received nothing that is known of; but an operation of a group that failed here may have
+    /// succeeded elsewhere, and the next one of this process meets the next one of the others.
+    fn fail(&mut self, shape: &Shape, mode: Mode) {
+        if let Some(What::Join { group, purpose, root }) = self.what(shape, mode)
+            && mode != Mode::Persistent
+        {
+            self.join(group, purpose, root, None);
         }
     }
 
     /// A call that says itself what it does.
     fn begin(&mut self, call: &Call, mode: Mode) {
-        let Some(what) = what(call.shape) else { return };
+        let Some(what) = self.what(call.shape, mode) else { return };
         match (mode, call.request) {
             (Mode::Blocking, _) => self.do_at_once(call.shape, what),
             (_, None) => {}
@@ -187,6 +263,19 @@ impl Follower {
                     self.start(request);
                 }
             }
+        }
+    }
+
+    /// What a call of this shape does or is for.
+    fn what(&mut self, shape: &Shape, mode: Mode) -> Option<What> {
+        match what(shape, self.world)? {
+            What::Join { group: Group::Communicator(number), purpose, root } if mode == Mode::Persistent => {
+                let next = self.persistent.entry(number).or_default();
+                let group = Group::Persistent(number, *next);
+                *next += 1;
+                Some(What::Join { group, purpose, root })
+            }
+            what => Some(what),
         }
     }
 
@@ -262,16 +351,18 @@ impl Follower {
 /// The communicator on which a group meets; `None` if the recording does not say.
 pub fn communicator(header: &Header, group: Group) -> Option<u32> {
     match group {
-        Group::Communicator(number) => ((number as usize) < header.communicators.len()).then_some(number),
+        Group::Communicator(number) | Group::World(number) | Group::Persistent(number, _) => {
+            ((number as usize) < header.communicators.len()).then_some(number)
+        }
         Group::Object(number) => header.objects.get(number as usize)?.communicator,
-        Group::World => (!header.communicators.is_empty()).then_some(0),
     }
 }
 
-/// What a call of this shape does or is for.
-fn what(shape: &Shape) -> Option<What> {
+/// What a call of this shape does or is for, in a process of this world. On an object that is not known it meets nobody.
+fn what(shape: &Shape, world: u32) -> Option<What> {
     let communicator = shape.object;
-    let join = |group, purpose| Some(What::Join { group, purpose, root: shape.peer });
+    let is_known = |group| !matches!(group, Group::Communicator(raw::NO_OBJECT) | Group::Object(raw::NO_OBJECT));
+    let join = |group, purpose| is_known(group).then_some(What::Join { group, purpose, root: shape.peer });
     match shape.operation.role() {
         Role::Send => Some(What::Send { message: sent(shape), synchronous: is_synchronous(shape) }),
         Role::Receive | Role::MatchedReceive => Some(What::Receive { communicator }),
@@ -284,8 +375,8 @@ fn what(shape: &Shape) -> Option<What> {
         Role::FileOpen => join(Group::Communicator(communicator), Purpose::File),
         Role::FileClose => join(Group::Object(shape.made), Purpose::File),
         Role::FileRead | Role::FileWrite | Role::FileOther if is_collective(shape) => join(Group::Object(communicator), Purpose::File),
-        Role::Init => join(Group::World, Purpose::Init),
-        Role::Finalize => join(Group::World, Purpose::Finalize),
+        Role::Init => join(Group::World(world), Purpose::Init),
+        Role::Finalize => join(Group::World(world), Purpose::Finalize),
         _ => None,
     }
 }
@@ -320,7 +411,7 @@ fn is_collective(shape: &Shape) -> bool {
         }
         _ if name.ends_with("_end") => false,
         _ => {
-            let on_all = ["_all", "_ordered", "_set_view", "_set_size", "_preallocate", "_sync", "_set_atomicity"];
+            let on_all = ["_all", "_ordered", "_seek_shared", "_set_view", "_set_size", "_preallocate", "_sync", "_set_atomicity"];
             on_all.iter().any(|part| name.contains(part))
         }
     }
@@ -398,6 +489,49 @@ mod tests {
             _ => None,
         };
         assert_eq!(deeds.iter().map(|deeds| number(deeds)).collect::<Vec<_>>(), [Some(0), Some(1), Some(2), None]);
+    }
+
+    #[test]
+    fn starts_of_a_persistent_operation_meet_whatever_else_was_started_before() {
+        let init = || vec![shape("MPI_Barrier_init"), shape("MPI_Bcast_init")];
+        let start = |ago| Shape { parts: part::STARTED, ..completing("MPI_Start", &[(ago, false, raw::NONE)]) };
+        let meetings = |starts: [u64; 3]| {
+            let deeds = follow(init().into_iter().chain(starts.map(start)).chain([shape("MPI_Barrier")]).collect());
+            deeds
+                .concat()
+                .iter()
+                .filter_map(|deed| if let Deed::Join { meeting, .. } = deed { Some(*meeting) } else { None })
+                .collect::<Vec<_>>()
+        };
+        let met = |operation, number| Meeting { group: Group::Persistent(0, operation), number };
+        let blocking = Meeting { group: Group::Communicator(0), number: 0 };
+        assert_eq!(meetings([1, 0, 1]), [met(0, 0), met(1, 0), met(0, 1), blocking]);
+        assert_eq!(meetings([0, 1, 1]), [met(1, 0), met(0, 0), met(0, 1), blocking]);
+    }
+
+    #[test]
+    fn an_operation_of_a_group_that_failed_counts_and_one_of_an_unknown_group_meets_nobody() {
+        let failed = |name| Shape { parts: part::ERROR | part::VALUE, ..shape(name) };
+        let unknown = Shape { object: raw::NO_OBJECT, ..shape("MPI_Barrier") };
+        let deeds = follow(vec![failed("MPI_Bcast"), unknown, failed("MPI_Ibarrier"), shape("MPI_Barrier"), failed("MPI_Send")]);
+        let number = |deeds: &Vec<Deed>| match deeds[..] {
+            [Deed::Join { meeting, request: None, .. }] => Some(meeting.number),
+            _ => None,
+        };
+        assert_eq!(deeds.iter().map(number).collect::<Vec<_>>(), [Some(0), None, Some(1), Some(2), None]);
+    }
+
+    #[test]
+    fn groups_and_purposes_can_be_told_in_plain_words() {
+        for group in [Group::Communicator(7), Group::Object(7), Group::World(7), Group::Persistent(7, 8)] {
+            assert_eq!(Group::from_words(group.words()), Some(group));
+        }
+        assert_eq!(Group::from_words([9, 0, 0]), None);
+        for purpose in [Purpose::Communicator, Purpose::Finalize, Purpose::Collective(Pattern::Barrier), Purpose::Collective(Pattern::Scan)]
+        {
+            assert_eq!(Purpose::from_word(purpose.word()), Some(purpose));
+        }
+        assert_eq!(Purpose::from_word(1000), None);
     }
 
     #[test]

@@ -10,6 +10,9 @@ pub const FORMAT: u32 = 1;
 /// The folder inside a recording where processes write while they run.
 pub const LIVE_FOLDER: &str = "live";
 
+/// More processes than any machine runs: what claims more is damaged.
+pub const MOST_RANKS: usize = 1 << 24;
+
 /// Whether a page of a file on this kind of file system (as `statfs` numbers them), once allocated, can always be written through a
 /// mapping. Elsewhere a failure to write would be a signal to the program, so memory is not mapped there.
 pub fn keeps_mapped_memory(file_system: u64) -> bool {
@@ -232,7 +235,6 @@ pub fn write_ranks(ranks: &[i32]) -> String {
 
 /// Reads what [`write_ranks`] wrote; `None` if it is anything else or absurdly long.
 pub fn read_ranks(text: &str) -> Option<Vec<i32>> {
-    const MOST: usize = 1 << 24;
     let mut ranks = Vec::new();
     for range in text.split(',').filter(|r| !r.is_empty()) {
         let (range, step) = match range.split_once(':') {
@@ -244,7 +246,7 @@ pub fn read_ranks(text: &str) -> Option<Vec<i32>> {
             None => (range.parse().ok()?, range.parse().ok()?),
         };
         let count = (i64::from(last) - i64::from(first)).checked_div(i64::from(step))? + 1;
-        if count < 1 || ranks.len() as i64 + count > MOST as i64 {
+        if count < 1 || ranks.len() as i64 + count > MOST_RANKS as i64 {
             return None;
         }
         ranks.extend((0..count).map(|i| (i64::from(first) + i * i64::from(step)) as i32));

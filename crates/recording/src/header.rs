@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::definitions::MOST_RANKS;
 use crate::error::Error;
 use crate::json;
 
@@ -64,9 +65,17 @@ impl Header {
         json::write(&recording.join(FILE), self)
     }
 
+    /// How many ranks there are, with those that left nothing; a damaged header cannot claim more than any machine runs.
+    pub fn rank_count(&self) -> u32 {
+        let known = self.ranks.iter().map(|rank| rank.rank as usize + 1).max().unwrap_or(0);
+        self.size.max(known).min(MOST_RANKS) as u32
+    }
+
     /// What is known of one rank; `None` if it left nothing.
     pub fn rank(&self, rank: u32) -> Option<&Rank> {
-        self.ranks.iter().find(|r| r.rank == rank)
+        // Mostly every rank left something, and then it stands at its own place: with many ranks a search would take long.
+        let at_its_place = self.ranks.get(rank as usize).filter(|r| r.rank == rank);
+        at_its_place.or_else(|| self.ranks.iter().find(|r| r.rank == rank))
     }
 }
 

@@ -34,8 +34,6 @@ pub const CHANGEABLE: usize = 8;
 pub const LONG_DURATION: u64 = (1 << (64 - REFERENCE_BITS)) - 1;
 /// The most requests one record lists; the rest follow in records of their own.
 pub const MOST_REQUESTS: usize = 4096;
-/// The most words a record can take.
-pub const MOST_RECORD_WORDS: usize = 16 + 3 * MOST_REQUESTS;
 
 /// The words of a block's header, by place.
 #[derive(Clone, Copy)]
@@ -96,6 +94,11 @@ pub const LOCK_EXCLUSIVE: i32 = 1;
 pub const LOCK_SHARED: i32 = 2;
 /// Bytes that are not known.
 pub const UNKNOWN_BYTES: u64 = u64::MAX;
+
+/// Bytes as far as they are known: none where they are [`UNKNOWN_BYTES`].
+pub const fn known_bytes(bytes: u64) -> u64 {
+    if bytes == UNKNOWN_BYTES { 0 } else { bytes }
+}
 
 /// The parts of a payload after its first two words, and marks that need no word, as bits of the header word.
 pub mod part {
@@ -252,12 +255,6 @@ impl<'a> Payload<'a> {
     pub fn part(&self, wanted: u16) -> Option<u64> {
         let parts = self.parts();
         (parts & wanted != 0).then(|| self.words[2 + (parts & (wanted - 1)).count_ones() as usize])
-    }
-
-    /// The place of a part's word, to change it in a copy.
-    #[inline(always)]
-    pub fn part_place(parts: u16, wanted: u16) -> Option<usize> {
-        (parts & wanted != 0).then(|| 2 + parts_before(parts, wanted))
     }
 
     /// The requests it lists: reference word, source and tag, bytes.
@@ -417,7 +414,7 @@ pub mod profile {
     pub const HEADER_WORDS: usize = 8;
     /// Words of an entry: four of key, eight of sums.
     pub const ENTRY_WORDS: usize = 12;
-    /// How many entries a region holds; calls that would need more are summed in one entry per operation.
+    /// How many entries a region holds; calls that would need more are summed in the last one.
     pub const MOST_ENTRIES: usize = 16 * 1024;
     /// Key: payload header with operation and marks.
     pub const KEY: usize = 0;

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use tempfile::TempDir;
 
 use crate::calls::{Calls, Lane};
-use crate::definitions::{LIVE_FOLDER, read_ranks};
+use crate::definitions::{LIVE_FOLDER, MOST_RANKS, read_ranks};
 use crate::error::Error;
 use crate::header::{self, End, Header, Rank, Site};
 use crate::neighbours::{self, Neighbours};
@@ -18,8 +18,8 @@ use crate::sealed::{self, Blocks, Fault, Merge, Operations};
 use crate::table::{CallTable, Shape, Totals};
 use crate::totals::Summary;
 
-/// More processes than any machine runs: a header that claims more is damaged.
-const MOST_RANKS: usize = 1 << 24;
+/// What made the communicator of all processes that started together.
+const WORLD: &str = "MPI_COMM_WORLD";
 
 /// A recording.
 pub struct Recording {
@@ -78,6 +78,10 @@ impl Recording {
     /// Opens a recording. One that was never sealed, because the run goes on or `record` was killed, is sealed in a temporary place.
     pub fn open(path: &Path) -> Result<Recording, Error> {
         let not_a_recording = |what: &str| Error::NotARecording { path: path.to_owned(), what: what.to_owned() };
+        let checked = |header: Header| {
+            let believable = header.size <= MOST_RANKS && header.ranks.iter().all(|rank| (rank.rank as usize) < MOST_RANKS);
+            if believable { Ok(header) } else { Err(not_a_recording("it tells of more processes than any machine runs")) }
+        };
         if !path.exists() {
             return Err(Error::Missing { path: path.to_owned() });
         }
@@ -85,13 +89,13 @@ impl Recording {
             return Err(not_a_recording("it is a file"));
         }
         if path.join(header::FILE).exists() {
-            return Ok(Recording::new(Header::read(path)?, path.to_owned(), None));
+            return Ok(Recording::new(checked(Header::read(path)?)?, path.to_owned(), None));
         }
         if !path.join(LIVE_FOLDER).is_dir() {
             return Err(not_a_recording(&format!("it has no {}", header::FILE)));
         }
         let temporary = tempfile::tempdir().map_err(|source| Error::Io { path: std::env::temp_dir(), source })?;
-        let header = seal::seal_copy(path, temporary.path())?;
+        let header = checked(seal::seal_copy(path, temporary.path())?)?;
         Ok(Recording::new(header, temporary.path().to_owned(), Some(temporary)))
     }
 
@@ -172,8 +176,7 @@ impl Recording {
             Some(rank) if rank.end == End::CutShort => Some(Incomplete::CutShort),
             Some(_) => None,
         };
-        let size = self.header.size.min(MOST_RANKS) as u32;
-        (0..size).filter_map(|rank| Some((rank, faults.get(&rank).copied().or_else(|| why(rank))?))).collect()
+        (0..self.header.size as u32).filter_map(|rank| Some((rank, faults.get(&rank).copied().or_else(|| why(rank))?))).collect()
     }
 
     /// The members of a communicator, as ranks of the recording in their order; empty if there is no such communicator.
@@ -184,6 +187,17 @@ impl Recording {
     /// The other group of an intercommunicator; empty if it is none.
     pub fn remote(&self, communicator: u32) -> &[i32] {
         self.group(communicator, |group| &group.remote, |c| c.remote.as_ref())
+    }
+
+    /// The `MPI_COMM_WORLD` of a rank, by number: processes that were spawned have one of their own.
+    pub fn world(&self, rank: u32) -> u32 {
+        let worlds = self.header.communicators.iter().enumerate().filter(|(_, communicator)| communicator.made_by == WORLD);
+        // The ranks of a world follow each other.
+        let holds = |number: &u32| {
+            let members = self.members(*number);
+            members.first().zip(members.last()).is_some_and(|(first, last)| (*first..=*last).contains(&(rank as i32)))
+        };
+        worlds.map(|(place, _)| place as u32).find(holds).unwrap_or(0)
     }
 
     /// The neighbours of a rank in a communicator; `None` if it has no topology, or an old recording does not tell.
@@ -203,12 +217,12 @@ impl Recording {
     fn group<'a>(
         &'a self,
         communicator: u32,
-        place: impl Fn(&'a Group) -> &'a OnceLock<Vec<i32>>,
+        known: impl Fn(&'a Group) -> &'a OnceLock<Vec<i32>>,
         text: impl Fn(&'a header::Communicator) -> Option<&'a String>,
     ) -> &'a [i32] {
-        let place_of = communicator as usize;
-        let Some((group, defined)) = self.groups.get(place_of).zip(self.header.communicators.get(place_of)) else { return &[] };
-        place(group).get_or_init(|| text(defined).and_then(|ranks| read_ranks(ranks)).unwrap_or_default())
+        let place = communicator as usize;
+        let Some((group, defined)) = self.groups.get(place).zip(self.header.communicators.get(place)) else { return &[] };
+        known(group).get_or_init(|| text(defined).and_then(|ranks| read_ranks(ranks)).unwrap_or_default())
     }
 
     /// A call site; one without a name if there is no such number.

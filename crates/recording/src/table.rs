@@ -3,9 +3,9 @@
 //! Programs loop, so most calls differ from earlier ones only in time. The table keeps what two calls have in common once, as a [`Shape`];
 //! a row is then the moment it was entered, the moment it was left, and the number of its shape.
 
-use sintonia_mpi::{Operation, Role};
+use sintonia_mpi::{ObjectKind, Operation, Role};
 
-use crate::raw;
+use crate::raw::{self, known_bytes};
 
 /// Everything about a call except when it happened. Peers are ranks of the recording ([`raw::NONE`], [`raw::PROC_NULL`], [`raw::ANY`],
 /// [`raw::ROOT_HERE`] and [`raw::OUTSIDE`] where they are no process of it).
@@ -35,7 +35,7 @@ pub struct Shape {
     pub made: u32,
     /// The error code it returned, the level of `MPI_Pcontrol`, the number of a group, or the kind of a lock: see [`raw::part::VALUE`].
     pub value: i32,
-    /// The requests it completed (or started: [`raw::part::STARTED`]).
+    /// The requests it completed or gave back (or started: [`raw::part::STARTED`]).
     pub requests: Vec<ListedRequest>,
 }
 
@@ -71,25 +71,40 @@ impl Shape {
         succeeded && self.operation.role() == Role::WindowSync && matches!(self.operation.name(), "MPI_Win_post" | "MPI_Win_start")
     }
 
+    /// The communicator that the call is made on, by number; `None` if it is made on something else, or that is not known.
+    pub fn communicator(&self) -> Option<u32> {
+        self.object_of(ObjectKind::Communicator)
+    }
+
+    /// The window that the call is made on, by number.
+    pub fn window(&self) -> Option<u32> {
+        self.object_of(ObjectKind::Window)
+    }
+
+    /// The file that the call is made on, by number.
+    pub fn file(&self) -> Option<u32> {
+        self.object_of(ObjectKind::File)
+    }
+
+    fn object_of(&self, kind: ObjectKind) -> Option<u32> {
+        (self.object != raw::NO_OBJECT && self.operation.role().object_kind() == kind).then_some(self.object)
+    }
+
     /// Bytes that one call sends, as far as they are known.
     pub fn bytes_sent(&self) -> u64 {
-        known(self.sent)
+        known_bytes(self.sent)
     }
 
     /// Bytes that one call receives, as far as they are known: those of a nonblocking receive count where it completes.
     pub fn bytes_received(&self) -> u64 {
         let later = self.makes_request() && matches!(self.operation.role(), Role::Receive | Role::MatchedReceive | Role::SendReceive);
-        let itself = if later { 0 } else { known(self.received) };
+        let itself = if later { 0 } else { known_bytes(self.received) };
         let completed = self.parts & raw::part::STARTED == 0;
-        self.requests.iter().filter(|r| completed && r.receive).fold(itself, |sum, r| sum.saturating_add(known(r.received)))
+        self.requests.iter().filter(|r| completed && r.receive).fold(itself, |sum, r| sum.saturating_add(known_bytes(r.received)))
     }
 }
 
-fn known(bytes: u64) -> u64 {
-    if bytes == raw::UNKNOWN_BYTES { 0 } else { bytes }
-}
-
-/// A request that a call completed or started.
+/// A request that a call completed, gave back or started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ListedRequest {
     /// Which one.
@@ -205,11 +220,6 @@ impl Cursor {
         }
         let (enter, leave) = (table.enter[row], table.leave[row]);
         Some(Call { enter, leave, shape, request, next_request: self.next_request, thread: table.thread })
-    }
-
-    /// Begins with the next part of the same thread's calls.
-    pub fn rewind(&mut self) {
-        (self.row, self.bases) = (0, 0);
     }
 }
 

@@ -152,6 +152,21 @@ fn what_is_no_recording_is_said_not_to_be_one() {
 }
 
 #[test]
+fn a_header_that_tells_of_too_many_processes_is_refused() {
+    let folder = recorded();
+    let whole = Header::read(folder.path()).unwrap();
+    let mut far_away = whole.clone();
+    far_away.ranks[1].rank = u32::MAX;
+    for header in [Header { size: usize::MAX, ..whole.clone() }, far_away] {
+        header.write(folder.path()).unwrap();
+        let error = Recording::open(folder.path()).err().unwrap();
+        assert!(error.to_string().contains("more processes than any machine runs"), "{error}");
+    }
+    whole.write(folder.path()).unwrap();
+    assert!(Recording::open(folder.path()).is_ok());
+}
+
+#[test]
 fn any_bytes_in_the_header_are_refused_or_read_but_never_panic() {
     let folder = recorded();
     let path = folder.path().join("recording.json");

@@ -8,8 +8,7 @@ use std::process::ExitCode;
 
 use sintonia_insight::Place;
 use sintonia_recording::Recording;
-use sintonia_recording::raw::part;
-use sintonia_recording::table::{Call, CallTable, ListedRequest, RequestId};
+use sintonia_recording::table::{Call, CallTable};
 
 use crate::{Error, help, output};
 use row::Row;
@@ -63,8 +62,8 @@ fn ranks(recording: &Recording, wanted: Option<u32>) -> Result<Vec<u32>, Error> 
 }
 
 fn write_calls(out: &mut dyn Write, rank: u32, tables: &[CallTable], places: &[Place], json: bool) -> io::Result<()> {
-    for (thread, call, listed) in in_order(tables) {
-        let row = Row::of(rank, thread, &call, &listed, places.get(call.shape.site as usize));
+    for call in in_order(tables) {
+        let row = Row::of(rank, &call, places.get(call.shape.site as usize));
         if json {
             output::json_line(out, &row)?;
         } else {
@@ -74,29 +73,13 @@ fn write_calls(out: &mut dyn Write, rank: u32, tables: &[CallTable], places: &[P
     Ok(())
 }
 
-/// The requests that a call completed or started.
-type Listed<'a> = Vec<(RequestId, &'a ListedRequest)>;
-
 /// The calls of all threads in the order in which they were entered.
-fn in_order(tables: &[CallTable]) -> impl Iterator<Item = (u16, Call<'_>, Listed<'_>)> {
-    let mut threads: Vec<_> = tables.iter().map(|table| (table.thread, whole_calls(table).peekable())).collect();
+fn in_order(tables: &[CallTable]) -> impl Iterator<Item = Call<'_>> {
+    let mut threads: Vec<_> = tables.iter().map(|table| table.calls().peekable()).collect();
     std::iter::from_fn(move || {
-        let next = threads.iter_mut().filter_map(|(thread, calls)| Some((calls.peek()?.0.enter, *thread, calls)));
-        let (_, thread, calls) = next.min_by_key(|(enter, thread, _)| (*enter, *thread))?;
-        calls.next().map(|(call, listed)| (thread, call, listed))
-    })
-}
-
-/// The calls of a thread; a list of requests that takes several records is put together again.
-fn whole_calls(table: &CallTable) -> impl Iterator<Item = (Call<'_>, Listed<'_>)> {
-    let mut calls = table.calls().peekable();
-    std::iter::from_fn(move || {
-        let call = calls.next()?;
-        let mut listed: Listed = call.listed().collect();
-        while let Some(more) = calls.next_if(|call| call.shape.parts & part::CONTINUED != 0) {
-            listed.extend(more.listed());
-        }
-        Some((call, listed))
+        let next = threads.iter_mut().filter_map(|calls| calls.peek().map(|call| (call.enter, call.thread)).map(|when| (when, calls)));
+        let (_, calls) = next.min_by_key(|(when, _)| *when)?;
+        calls.next()
     })
 }
 
@@ -104,27 +87,17 @@ fn whole_calls(table: &CallTable) -> impl Iterator<Item = (Call<'_>, Listed<'_>)
 mod tests {
     use super::*;
     use sintonia_mpi::Operation;
-    use sintonia_recording::raw::RequestRef;
     use sintonia_recording::table::Shape;
 
-    /// A wait for this many requests, which may carry on the list of the call before it.
-    fn wait(requests: u64, mark: u16) -> Shape {
-        let request = |ago| ListedRequest { request: RequestRef::Ago(ago), receive: false, peer: 0, tag: 0, received: 0 };
-        let requests = (0..requests).map(request).collect();
-        Shape { parts: mark, requests, ..Shape::of(Operation::named("MPI_Waitall").unwrap()) }
-    }
-
-    fn table(thread: u16, enter: Vec<i64>, shapes: Vec<Shape>) -> CallTable {
-        let shape = (0..shapes.len() as u32).collect();
-        CallTable { thread, leave: enter.clone(), enter, shape, shapes, ..CallTable::default() }
+    fn table(thread: u16, enter: Vec<i64>) -> CallTable {
+        let shapes = vec![Shape::of(Operation::named("MPI_Barrier").unwrap())];
+        CallTable { thread, leave: enter.clone(), shape: vec![0; enter.len()], enter, shapes, ..CallTable::default() }
     }
 
     #[test]
-    fn threads_are_merged_by_time_and_long_lists_put_together() {
-        let first = table(0, vec![10, 30, 30, 30], vec![wait(1, 0), wait(4, 0), wait(4, part::CONTINUED), wait(2, part::CONTINUED)]);
-        let second = table(1, vec![20, 40], vec![wait(0, 0), wait(1, 0)]);
-        let calls: Vec<(u16, i64, usize)> =
-            in_order(&[first, second]).map(|(thread, call, listed)| (thread, call.enter, listed.len())).collect();
-        assert_eq!(calls, [(0, 10, 1), (1, 20, 0), (0, 30, 10), (1, 40, 1)]);
+    fn threads_are_merged_by_time() {
+        let tables = [table(0, vec![10, 30, 40]), table(1, vec![20, 40])];
+        let calls: Vec<(u16, i64)> = in_order(&tables).map(|call| (call.thread, call.enter)).collect();
+        assert_eq!(calls, [(0, 10), (1, 20), (0, 30), (0, 40), (1, 40)]);
     }
 }

@@ -1,17 +1,15 @@
 //! `sintonia export`: a recording for the tools that people already use.
 
-use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser};
 use serde_json::json;
 use sintonia_formats::{Written, chrome, csv, goal, otf2, paraver, parquet, perfetto};
 use sintonia_recording::Recording;
 
+use crate::error::wrong_usage;
 use crate::progress::Progress;
 use crate::{Error, graph, help, output, text};
 
@@ -81,11 +79,14 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
     let format = arguments.format().unwrap_or_else(|| {
         let endings: Vec<&str> = ENDINGS.iter().map(|(ending, _)| *ending).collect();
         let message = format!("{} does not say the format: give --to, or one of the endings {}", path.display(), endings.join(", "));
-        crate::Command::command().error(ErrorKind::MissingRequiredArgument, message).exit()
+        wrong_usage(message)
     });
     let device = check(path, format, arguments.force)?;
     let recording = Recording::open(&arguments.recording)?;
-    let mut written = write(&arguments, format, &recording)?;
+    let mut written = match write(&arguments, format, &recording) {
+        Err(error) if device && error.is_end_of_reading() => return Ok(ExitCode::SUCCESS),
+        written => written?,
+    };
     written.notes.extend(incomplete(&recording));
     let say = |out: &mut dyn Write| if arguments.json { say_json(out, format, &written) } else { say(out, &written) };
     // Whoever writes to a device may well mean standard output.
@@ -104,16 +105,24 @@ impl Arguments {
     }
 }
 
-/// Whether the path is a device or a pipe; an error if something is there that must stay.
+/// Whether the path is a device or a pipe; an error if something is there, or beside it, that must stay.
 fn check(path: &Path, format: Format, force: bool) -> Result<bool, Error> {
-    let refused = |why: &str| Err(Error::Other(format!("{} {why}", path.display())));
+    let refused = |path: &Path, why: &str| Err(Error::Other(format!("{} {why}", path.display())));
     match fs::metadata(path) {
-        Err(_) => Ok(false),
-        Ok(there) if there.is_dir() => refused("is a folder: give the name of a file"),
-        Ok(there) if there.is_file() && !force => refused("is there already: --force replaces it"),
-        Ok(there) if there.is_file() => Ok(false),
-        Ok(_) if matches!(format, Format::Otf2 | Format::Paraver) => refused("is no place for a format of several files"),
-        Ok(_) => Ok(true),
+        Ok(there) if there.is_dir() => return refused(path, "is a folder: give the name of a file"),
+        Ok(there) if there.is_file() => {}
+        Ok(_) if matches!(format, Format::Otf2 | Format::Paraver) => return refused(path, "is no place for a format of several files"),
+        Ok(_) => return Ok(true),
+        Err(_) => {}
+    }
+    let files = match format {
+        Format::Otf2 => otf2::files(path)?.to_vec(),
+        Format::Paraver => paraver::files(path)?.to_vec(),
+        _ => vec![path.to_owned()],
+    };
+    match files.iter().find(|file| file.exists()) {
+        Some(file) if !force => refused(file, "is there already: --force replaces it"),
+        _ => Ok(false),
     }
 }
 
@@ -127,26 +136,18 @@ fn write(arguments: &Arguments, format: Format, recording: &Recording) -> Result
         Format::Parquet => parquet::write,
         Format::Csv => csv::write,
         Format::Goal => goal::write,
-        Format::Metis => return write_graph(arguments),
+        Format::Metis => return write_graph(arguments, recording),
     };
     let progress = Progress::new("writing ranks", recording.header.ranks.len());
-    write(recording, path, &|| progress.step()).map_err(|error| Error::Other(error.to_string()))
+    Ok(write(recording, path, &|| progress.step())?)
 }
 
-/// The verb that writes graphs, told in its own words.
-#[derive(Parser)]
-struct Graph {
-    #[command(flatten)]
-    arguments: graph::Arguments,
-}
-
-fn write_graph(arguments: &Arguments) -> Result<Written, Error> {
-    let mut words: Vec<OsString> = ["graph", "--communication", "--format=metis", "--output"].map(OsString::from).to_vec();
-    words.extend([&arguments.output, Path::new("--"), &arguments.recording].map(OsString::from));
-    let graph = Graph::try_parse_from(words).map_err(|error| Error::Other(error.to_string()))?;
-    graph::run(graph.arguments)?;
-    let bytes = fs::metadata(&arguments.output).map_or(0, |file| file.len());
-    Ok(Written { files: vec![arguments.output.clone()], bytes, notes: Vec::new() })
+/// Writes the communication graph as the verb for graphs does, which needs no calls: sums have one too.
+fn write_graph(arguments: &Arguments, recording: &Recording) -> Result<Written, Error> {
+    let path = &arguments.output;
+    graph::write_metis(&arguments.recording, recording, path)?;
+    let bytes = fs::metadata(path).map_or(0, |file| file.len());
+    Ok(Written { files: vec![path.clone()], bytes, notes: Vec::new() })
 }
 
 /// The ranks of which not everything is there, in one sentence.
@@ -202,5 +203,18 @@ mod tests {
         assert!(check(folder.path(), Format::Csv, true).is_err());
         assert!(check(Path::new("/dev/null"), Format::Csv, false).unwrap());
         assert!(check(Path::new("/dev/null"), Format::Otf2, false).is_err());
+    }
+
+    #[test]
+    fn what_is_there_beside_it_stays_too() {
+        let folder = tempfile::tempdir().unwrap();
+        for (file, format, beside) in [("a.otf2", Format::Otf2, "a.def"), ("b.prv.gz", Format::Paraver, "b.row")] {
+            let (file, beside) = (folder.path().join(file), folder.path().join(beside));
+            assert!(!check(&file, format, false).unwrap());
+            fs::write(&beside, "mine").unwrap();
+            let refused = check(&file, format, false).unwrap_err().to_string();
+            assert_eq!(refused, format!("{} is there already: --force replaces it", beside.display()));
+            assert!(!check(&file, format, true).unwrap());
+        }
     }
 }

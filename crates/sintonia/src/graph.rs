@@ -10,13 +10,12 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::CommandFactory;
-use clap::error::ErrorKind;
 use sintonia_formats::{dot, metis, program_graph};
 use sintonia_program::CommunicationGraph;
 use sintonia_program::graph::ProgramGraph;
 use sintonia_recording::Recording;
 
+use crate::error::wrong_usage;
 use crate::progress::Progress;
 use crate::{Error, help, output, text};
 
@@ -86,16 +85,26 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Writes the communication graph with collectives into a file for METIS, its edges weighed by bytes; `name` is the recording's.
+pub fn write_metis(name: &Path, recording: &Recording, file: &Path) -> Result<(), Error> {
+    let graph = communication_graph(recording, true)?;
+    let weighted = communication::weighted(&graph, &title(name, recording), Weight::Bytes);
+    output::to_file(file, |out| metis::write(&weighted, out))
+}
+
 fn write_communication(arguments: &Arguments, format: Format, recording: &Recording) -> Result<(), Error> {
-    let progress = Progress::new("reading ranks", recording.header.ranks.len());
-    let graph = CommunicationGraph::of(recording, !arguments.point_to_point, || progress.step())?;
-    drop(progress);
-    let weighted = || communication::weighted(&graph, &arguments.title(recording), arguments.weight);
+    let graph = communication_graph(recording, !arguments.point_to_point)?;
+    let weighted = || communication::weighted(&graph, &title(&arguments.recording, recording), arguments.weight);
     arguments.write(|out| match format {
         Format::Json => communication::write_json(&graph, out),
         Format::Dot => dot::write(&weighted(), out),
         _ => metis::write(&weighted(), out),
     })
+}
+
+fn communication_graph(recording: &Recording, collectives: bool) -> Result<CommunicationGraph, Error> {
+    let progress = Progress::new("reading ranks", recording.header.ranks.len());
+    Ok(CommunicationGraph::of(recording, collectives, || progress.step())?)
 }
 
 fn write_program(arguments: &Arguments, format: Format, recording: &Recording) -> Result<(), Error> {
@@ -108,7 +117,7 @@ fn write_program(arguments: &Arguments, format: Format, recording: &Recording) -
     let progress = Progress::new("reading ranks", ProgramGraph::READINGS * recording.header.ranks.len());
     let graph = ProgramGraph::of(recording, || progress.step())?;
     drop(progress);
-    let title = arguments.title(recording);
+    let title = title(&arguments.recording, recording);
     arguments.write(|out| match format {
         Format::Json => json::write(&graph, recording, out),
         Format::Svg if arguments.overview => program_graph::overview::write(&overview::of(&graph, title), out),
@@ -123,13 +132,12 @@ impl Arguments {
         self.program || self.overview
     }
 
-    fn title(&self, recording: &Recording) -> String {
-        format!("{}: {}", self.recording.display(), text::command(&recording.header.command))
-    }
-
     fn write(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
         match &self.output {
-            Some(path) => output::to_file(path, write),
+            Some(path) => match output::to_file(path, write) {
+                Err(error) if error.is_end_of_reading() => Ok(()),
+                written => written,
+            },
             None => output::to_stdout(write),
         }
     }
@@ -145,9 +153,11 @@ impl Arguments {
             _ => Format::Metis,
         });
         match format {
-            Format::Metis if self.is_about_program() => refuse("the program graph cannot be written for METIS"),
-            Format::Svg | Format::Text if !self.is_about_program() => refuse("only the program graph (--program) can be drawn or shown"),
-            Format::Dot if self.overview => refuse("the overview is drawn as .svg; GraphViz gets the program graph (--program)"),
+            Format::Metis if self.is_about_program() => wrong_usage("the program graph cannot be written for METIS"),
+            Format::Svg | Format::Text if !self.is_about_program() => {
+                wrong_usage("only the program graph (--program) can be drawn or shown")
+            }
+            Format::Dot if self.overview => wrong_usage("the overview is drawn as .svg; GraphViz gets the program graph (--program)"),
             format => format,
         }
     }
@@ -157,7 +167,7 @@ impl Arguments {
     }
 }
 
-/// Ends the command: it was used in a wrong way.
-fn refuse(message: &str) -> ! {
-    crate::Command::command().error(ErrorKind::ArgumentConflict, message).exit()
+/// What a graph is of: the name of the recording, and what was recorded.
+fn title(name: &Path, recording: &Recording) -> String {
+    format!("{}: {}", name.display(), text::command(&recording.header.command))
 }

@@ -6,7 +6,6 @@ use std::process::ExitCode;
 
 use serde_json::json;
 use sintonia_formats::Imported;
-use sintonia_recording::header;
 
 use crate::{Error, help, output, text};
 
@@ -30,23 +29,12 @@ pub struct Arguments {
 
 /// Makes the recording.
 pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
-    check(&arguments.output, arguments.force)?;
-    let imported = sintonia_formats::import(&arguments.trace, &arguments.output).map_err(|error| Error::Other(error.to_string()))?;
+    output::may_replace(&arguments.output, arguments.force)?;
+    let imported = sintonia_formats::import(&arguments.trace, &arguments.output)?;
     output::to_stdout(
         |out| if arguments.json { say_json(out, &arguments.output, &imported) } else { say(out, &arguments.output, &imported) },
     )?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// An error if something is there that must stay.
-fn check(path: &Path, force: bool) -> Result<(), Error> {
-    let refused = |why: &str| Err(Error::Other(format!("{} {why}", path.display())));
-    match path {
-        path if !path.exists() => Ok(()),
-        path if !path.join(header::FILE).exists() => refused("is not a recording, so it is not replaced; choose another name with -o"),
-        _ if !force => refused("exists already; choose another name with -o, or replace it with --force"),
-        _ => Ok(()),
-    }
 }
 
 fn say(out: &mut dyn Write, path: &Path, imported: &Imported) -> std::io::Result<()> {
@@ -60,21 +48,4 @@ fn say(out: &mut dyn Write, path: &Path, imported: &Imported) -> std::io::Result
 fn say_json(out: &mut dyn Write, path: &Path, imported: &Imported) -> std::io::Result<()> {
     let Imported { ranks, calls, notes } = imported;
     output::json_line(out, &json!({"recording": path.display().to_string(), "ranks": ranks, "calls": calls, "notes": notes}))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn nothing_but_a_recording_is_replaced_and_that_only_when_forced() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.sin");
-        assert!(check(&path, false).is_ok());
-        std::fs::create_dir(&path).unwrap();
-        assert!(check(&path, true).unwrap_err().to_string().contains("is not a recording"));
-        std::fs::write(path.join(header::FILE), "{}").unwrap();
-        assert!(check(&path, false).unwrap_err().to_string().contains("--force"));
-        assert!(check(&path, true).is_ok());
-    }
 }

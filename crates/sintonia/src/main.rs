@@ -32,7 +32,7 @@ struct Command {
 enum Verb {
     /// Run an MPI program and record what it does
     Record(record::Arguments),
-    /// Show where the time of a recorded run went
+    /// Show where the time of a recorded run went, why, and what to do about it
     Report(report::Arguments),
     /// Draw the program, or write which ranks communicate, as a graph
     Graph(graph::Arguments),

@@ -1,11 +1,14 @@
 //! Where answers go: standard output, or a file that appears only when it is complete.
 
 use std::fs;
-use std::io::{self, BufWriter, ErrorKind, Write};
+use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use serde::Serialize;
+use sintonia_formats::open_device;
+use sintonia_recording::definitions::LIVE_FOLDER;
+use sintonia_recording::header;
 
 use crate::Error;
 
@@ -13,7 +16,7 @@ use crate::Error;
 pub fn to_stdout<E: Into<Error>>(write: impl FnOnce(&mut dyn Write) -> Result<(), E>) -> Result<(), Error> {
     let mut out = BufWriter::new(io::stdout().lock());
     match write(&mut out).map_err(Into::into).and_then(|()| Ok(out.flush()?)) {
-        Err(Error::Output(error)) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        Err(error) if error.is_end_of_reading() => Ok(()),
         result => result,
     }
 }
@@ -30,13 +33,29 @@ pub fn to_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>
     written.map_err(|source| Error::Write { path: path.to_owned(), source })
 }
 
+/// Whether a new recording may go to this path: an error if something is there that must stay. An empty folder will do; nothing but a
+/// recording is replaced, be it sealed or not, and that only when forced.
+pub fn may_replace(recording: &Path, force: bool) -> Result<(), Error> {
+    let refused = |why: &str| Err(Error::Other(format!("{} {why}", recording.display())));
+    let is_empty = || fs::read_dir(recording).is_ok_and(|mut entries| entries.next().is_none());
+    let is_recording = || recording.join(header::FILE).exists() || recording.join(LIVE_FOLDER).is_dir();
+    match recording {
+        path if !path.exists() => Ok(()),
+        path if !path.is_dir() => refused("is a file; choose another name with -o"),
+        _ if is_empty() => Ok(()),
+        _ if !is_recording() => refused("is not a recording, so it is not replaced; choose another name with -o"),
+        _ if !force => refused("exists already; choose another name with -o, or replace it with --force"),
+        _ => Ok(()),
+    }
+}
+
 /// Whether the path is a device, a pipe or the like, which must stay what it is.
 fn is_special(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| !metadata.is_file())
 }
 
 fn overwrite(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let mut out = BufWriter::new(fs::OpenOptions::new().write(true).open(path)?);
+    let mut out = BufWriter::new(open_device(path)?);
     write(&mut out)?;
     out.flush()
 }
@@ -67,6 +86,28 @@ mod tests {
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
         to_file(&path, |out| out.write_all(b"whole")).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"whole");
+    }
+
+    #[test]
+    fn nothing_but_a_recording_is_replaced_and_that_only_when_forced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.sin");
+        let refused = |force| may_replace(&path, force).unwrap_err().to_string();
+        assert!(may_replace(&path, false).is_ok(), "there is nothing");
+        fs::write(&path, "").unwrap();
+        assert!(refused(true).contains("is a file"));
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        assert!(may_replace(&path, false).is_ok(), "an empty folder");
+        fs::write(path.join("thesis.tex"), "").unwrap();
+        assert!(refused(true).contains("is not a recording"));
+        fs::create_dir(path.join(LIVE_FOLDER)).unwrap();
+        assert!(refused(false).contains("--force"));
+        assert!(may_replace(&path, true).is_ok(), "not sealed yet");
+        fs::remove_dir(path.join(LIVE_FOLDER)).unwrap();
+        fs::write(path.join(header::FILE), "{}").unwrap();
+        assert!(refused(false).contains("--force"));
+        assert!(may_replace(&path, true).is_ok(), "sealed");
     }
 
     #[test]

@@ -7,10 +7,11 @@ mod screen;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use sintonia_insight::{Growth, Scaled, Summary};
+use sintonia_insight::{Growth, Run, Scaled, Summary};
 use sintonia_program::company::Company;
 use sintonia_recording::Recording;
 
+use crate::error::wrong_usage;
 use crate::progress::Progress;
 use crate::{Error, company, help, output};
 
@@ -31,7 +32,7 @@ pub struct Arguments {
     #[arg(long)]
     weak: bool,
     /// Explain a kind of wait state or advice, such as late_sender
-    #[arg(long, value_name = "KIND", conflicts_with_all = ["recordings", "all", "json"])]
+    #[arg(long, value_name = "KIND", conflicts_with_all = ["recordings", "all", "json", "weak"])]
     explain: Option<String>,
 }
 
@@ -40,29 +41,49 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
     if let Some(kind) = &arguments.explain {
         return explain::run(kind);
     }
-    company::with(|company| show(&arguments, company))
+    match arguments.recordings.len() {
+        0 | 1 if arguments.weak => wrong_usage("--weak compares recordings: give several"),
+        2.. if arguments.all => wrong_usage("--all shows everything of one recording: several are compared, on one screen"),
+        _ => company::with(|company| show(&arguments, company)),
+    }
 }
 
 fn show(arguments: &Arguments, company: &dyn Company) -> Result<ExitCode, Error> {
-    let mut runs = Vec::new();
-    for path in &arguments.recordings {
-        runs.push((path.display().to_string(), read(path, company)?));
+    match &arguments.recordings[..] {
+        [one] => show_one(one, arguments, company)?,
+        several => compare(several, arguments, company)?,
     }
-    if company.here() > 0 {
-        return Ok(ExitCode::SUCCESS);
-    }
-    let growth = if arguments.weak { Growth::Weak } else { Growth::Strong };
-    output::to_stdout(|out| match &runs[..] {
-        [(_, summary)] if arguments.json => output::json_line(out, summary),
-        [(name, summary)] => out.write_all(screen::show(name, summary, arguments.all).as_bytes()),
-        _ if arguments.json => output::json_line(out, &compare::Comparison { growth, runs: Scaled::all(&runs, growth) }),
-        _ => out.write_all(compare::show(&Scaled::all(&runs, growth), growth).as_bytes()),
-    })?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn read(path: &Path, company: &dyn Company) -> Result<Summary, Error> {
+fn show_one(path: &Path, arguments: &Arguments, company: &dyn Company) -> Result<(), Error> {
     let recording = Recording::open(path)?;
     let progress = Progress::new("reading ranks", Summary::steps(&recording));
-    Ok(Summary::of(&recording, company, &|| progress.step())?)
+    let summary = Summary::of(&recording, company, &|| progress.step())?;
+    drop(progress);
+    if company.here() > 0 {
+        return Ok(());
+    }
+    output::to_stdout(|out| match arguments.json {
+        true => output::json_line(out, &summary),
+        false => out.write_all(screen::show(&path.display().to_string(), &summary, arguments.all).as_bytes()),
+    })
+}
+
+fn compare(paths: &[PathBuf], arguments: &Arguments, company: &dyn Company) -> Result<(), Error> {
+    let read = |path: &PathBuf| -> Result<Run, Error> {
+        let recording = Recording::open(path)?;
+        let progress = Progress::new("reading ranks", Run::steps(&recording));
+        Ok(Run::of(&path.display().to_string(), &recording, company, &|| progress.step())?)
+    };
+    let runs: Vec<Run> = paths.iter().map(read).collect::<Result<_, Error>>()?;
+    if company.here() > 0 {
+        return Ok(());
+    }
+    let growth = if arguments.weak { Growth::Weak } else { Growth::Strong };
+    let runs = Scaled::all(&runs, growth);
+    output::to_stdout(|out| match arguments.json {
+        true => output::json_line(out, &compare::Comparison { growth, runs }),
+        false => out.write_all(compare::show(&runs, growth).as_bytes()),
+    })
 }

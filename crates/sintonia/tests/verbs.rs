@@ -95,12 +95,38 @@ fn the_report_is_there_for_programs_too() {
 }
 
 #[test]
+fn several_recordings_are_compared_with_the_first() {
+    let folder = folder();
+    let said = shown(folder.path(), &["report", "run.sin", "run.sin"]);
+    for (name, value) in [("ranks", "5"), ("time", "8.00 s"), ("speed-up", "1.00"), ("  computation scalability", "100 %")] {
+        assert!(said.contains(&format!("\n{name:<28}{value:>12}{value:>12}\n")), "{name}: {said}");
+    }
+    assert!(said.ends_with("the same work shared by more ranks; times are between MPI_Init and MPI_Finalize.\n"), "{said}");
+    let compared = json(&shown(folder.path(), &["report", "run.sin", "run.sin", "--weak", "--json"]));
+    assert_eq!((&compared["growth"], &compared["runs"][1]["speedup"]), (&"weak".into(), &1.0.into()));
+}
+
+#[test]
+fn kinds_of_waits_and_advice_are_explained() {
+    let folder = folder();
+    for (kind, begins) in
+        [("late_sender", "late sender (late_sender)\n\nA receive"), ("slow_rank", "waiting for a slow machine (slow_rank)\n")]
+    {
+        let said = shown(folder.path(), &["report", "--explain", kind]);
+        assert!(said.starts_with(begins) && said.lines().all(|line| line.chars().count() <= 100), "{said}");
+    }
+    let unknown = sintonia(folder.path(), &["report", "--explain", "boredom"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&unknown.stderr);
+    assert!(said.contains("there is no kind \"boredom\"; there are: late_sender, "), "{said}");
+}
+
+#[test]
 fn the_graph_is_a_metis_file_that_gpmetis_reads() {
     let folder = folder();
     assert_eq!(shown(folder.path(), &["graph", "run.sin", "--communication", "-o", "run.graph"]), "");
     let file = std::fs::read_to_string(folder.path().join("run.graph")).unwrap();
-    let graph = sintonia_formats::metis::read(&file).unwrap();
-    assert!(graph.comments.iter().any(|comment| comment.contains("binomial tree")), "{file}");
+    assert!(file.lines().any(|line| line.starts_with("% ") && line.contains("binomial tree")), "{file}");
     let body = "5 5 011\n5000000 2 2100 3 100 5 100\n4500000 1 2100 3 192\n7000000 1 100 2 192 4 100\n5000000 3 100\n1 1 100\n";
     assert!(file.ends_with(body), "{file}");
     if let Ok(gpmetis) = Command::new("gpmetis").current_dir(folder.path()).args(["run.graph", "2"]).output() {
@@ -195,6 +221,9 @@ fn errors_say_what_and_where() {
         (&["calls", profile.path().to_str().unwrap()], 1, "record again without --profile"),
         (&["graph", "run.sin", "-o", "no/such/run.graph"], 1, "cannot write no/such/run.graph"),
         (&["report"], 2, "NAME.sin"),
+        (&["report", "run.sin", "--weak"], 2, "--weak compares recordings: give several"),
+        (&["report", "run.sin", "run.sin", "--all"], 2, "--all shows everything of one recording"),
+        (&["report", "--explain", "late_sender", "--weak"], 2, "cannot be used with"),
         (&["graph", "run.sin", "--weight", "gold"], 2, "messages"),
     ] {
         let output = sintonia(folder.path(), arguments);
@@ -207,15 +236,18 @@ fn errors_say_what_and_where() {
 #[test]
 fn whoever_reads_may_stop_reading() {
     let folder = folder();
-    for verb in ["report", "graph", "calls"] {
+    for arguments in [
+        &["report", "run.sin"][..],
+        &["graph", "run.sin"],
+        &["graph", "run.sin", "-o", "/dev/stdout"],
+        &["calls", "run.sin"],
+        &["export", "run.sin", "--to", "csv", "-o", "/dev/stdout"],
+        &["export", "run.sin", "--to", "metis", "-o", "/dev/stdout"],
+    ] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
-        let output = Command::new(env!("CARGO_BIN_EXE_sintonia"))
-            .current_dir(folder.path())
-            .args([verb, "run.sin"])
-            .stdout(writer)
-            .output()
-            .unwrap();
-        assert!(output.status.success() && output.stderr.is_empty(), "{verb}: {output:?}");
+        let output =
+            Command::new(env!("CARGO_BIN_EXE_sintonia")).current_dir(folder.path()).args(arguments).stdout(writer).output().unwrap();
+        assert!(output.status.success() && output.stderr.is_empty(), "{arguments:?}: {output:?}");
     }
 }

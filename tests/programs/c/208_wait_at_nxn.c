@@ -6,23 +6,17 @@
 
 enum { ALLREDUCE, ALLGATHERV, ALLTOALL };
 
-static void come(int place) {
-    meet();
-    if (rank == 1) nap(0.08);
-    entering(place);
-}
-
 int main(int argc, char **argv) {
     begin(&argc, &argv);
     int out[2] = {rank, rank}, in[2], counts[2] = {1, 1}, steps[2] = {0, 1};
     for (turn = 0; turn < TURNS; turn++) {
-        come(ALLREDUCE);
+        come(ALLREDUCE, 1);
         MPI_Allreduce(out, in, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); /*site:allreduce*/
         left(ALLREDUCE);
-        come(ALLGATHERV);
+        come(ALLGATHERV, 1);
         MPI_Allgatherv(out, 1, MPI_INT, in, counts, steps, MPI_INT, MPI_COMM_WORLD); /*site:allgatherv*/
         left(ALLGATHERV);
-        come(ALLTOALL);
+        come(ALLTOALL, 1);
         MPI_Alltoall(out, 1, MPI_INT, in, 1, MPI_INT, MPI_COMM_WORLD); /*site:alltoall*/
         left(ALLTOALL);
     }

@@ -6,20 +6,14 @@
 
 enum { BCAST, SCATTER };
 
-static void come(int place) {
-    meet();
-    if (rank == 0) nap(0.08);
-    entering(place);
-}
-
 int main(int argc, char **argv) {
     begin(&argc, &argv);
     int out[3] = {0}, in = 0;
     for (turn = 0; turn < TURNS; turn++) {
-        come(BCAST);
+        come(BCAST, 0);
         MPI_Bcast(&in, 1, MPI_INT, 0, MPI_COMM_WORLD); /*site:bcast*/
         left(BCAST);
-        come(SCATTER);
+        come(SCATTER, 0);
         MPI_Scatter(out, 1, MPI_INT, &in, 1, MPI_INT, 0, MPI_COMM_WORLD); /*site:scatter*/
         left(SCATTER);
     }

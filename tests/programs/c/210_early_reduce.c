@@ -6,20 +6,14 @@
 
 enum { REDUCE, GATHER };
 
-static void come(int place) {
-    meet();
-    if (rank == 1) nap(0.08);
-    entering(place);
-}
-
 int main(int argc, char **argv) {
     begin(&argc, &argv);
     int out = rank, in[2];
     for (turn = 0; turn < TURNS; turn++) {
-        come(REDUCE);
+        come(REDUCE, 1);
         MPI_Reduce(&out, in, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD); /*site:reduce*/
         left(REDUCE);
-        come(GATHER);
+        come(GATHER, 1);
         MPI_Gather(&out, 1, MPI_INT, in, 1, MPI_INT, 0, MPI_COMM_WORLD); /*site:gather*/
         left(GATHER);
     }

@@ -6,20 +6,14 @@
 
 enum { SCAN, EXSCAN };
 
-static void come(int place) {
-    meet();
-    if (rank == 1) nap(0.08);
-    entering(place);
-}
-
 int main(int argc, char **argv) {
     begin(&argc, &argv);
     int out = rank, in;
     for (turn = 0; turn < TURNS; turn++) {
-        come(SCAN);
+        come(SCAN, 1);
         MPI_Scan(&out, &in, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); /*site:scan*/
         left(SCAN);
-        come(EXSCAN);
+        come(EXSCAN, 1);
         MPI_Exscan(&out, &in, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); /*site:exscan*/
         left(EXSCAN);
     }

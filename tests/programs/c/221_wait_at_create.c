@@ -8,21 +8,15 @@ static _Alignas(64) int memory; /* MPICH 4.0 misplaces a window on memory that i
 
 enum { WINDOW, COMMUNICATOR };
 
-static void come(int place) {
-    meet();
-    if (rank == 1) nap(0.08);
-    entering(place);
-}
-
 int main(int argc, char **argv) {
     begin(&argc, &argv);
     MPI_Win window;
     MPI_Comm communicator;
     for (turn = 0; turn < TURNS; turn++) {
-        come(WINDOW);
+        come(WINDOW, 1);
         MPI_Win_create(&memory, sizeof memory, sizeof memory, MPI_INFO_NULL, MPI_COMM_WORLD, &window); /*site:window*/
         left(WINDOW);
-        come(COMMUNICATOR);
+        come(COMMUNICATOR, 1);
         MPI_Comm_split(MPI_COMM_WORLD, 0, rank, &communicator); /*site:communicator*/
         left(COMMUNICATOR);
         meet();

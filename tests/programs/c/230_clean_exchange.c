@@ -2,7 +2,6 @@
  * The report: no wait of more than a twentieth of the run, and no advice.
  * ranks: 2
  */
-#define TURNS 8
 #include "waits.h"
 
 enum { COUNT = 256 };

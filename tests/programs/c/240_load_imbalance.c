@@ -1,5 +1,5 @@
 /* All ranks work equally long before one Allreduce; before the next one rank 2 has twice as much to do, in all of twenty turns.
- * The report: load_imbalance, static, of the work between the two (site:even, site:uneven).
+ * The report: load_imbalance of the work before the second (site:uneven).
  * It would save what rank 2 works more than the average of all.
  * ranks: 3
  */
@@ -11,7 +11,7 @@ int main(int argc, char **argv) {
     double out = rank, in;
     for (turn = 0; turn < TURNS; turn++) {
         work(0.02);
-        MPI_Allreduce(&out, &in, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); /*site:even*/
+        MPI_Allreduce(&out, &in, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
         work(rank == 2 ? 0.06 : 0.03);
         MPI_Allreduce(&out, &in, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); /*site:uneven*/
     }

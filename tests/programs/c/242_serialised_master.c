@@ -1,5 +1,5 @@
 /* A master prepares each task for 10 ms only when a worker asks for it; three workers need 10 ms for a task and mostly wait.
- * The report: serialised_master, at the exchanges of master and workers (site:asked, site:give, site:ask, site:take).
+ * The report: serialised_master, of the work before the master's Send (site:give).
  * ranks: 4
  */
 #include "waits.h"
@@ -10,7 +10,7 @@ static void master(void) {
     int task;
     MPI_Status status;
     for (int i = 0; i < WORKERS * TASKS; i++) {
-        MPI_Recv(&task, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &status); /*site:asked*/
+        MPI_Recv(&task, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &status);
         work(0.01);
         MPI_Send(&i, 1, MPI_INT, status.MPI_SOURCE, 1, MPI_COMM_WORLD); /*site:give*/
     }
@@ -19,8 +19,8 @@ static void master(void) {
 static void worker(void) {
     int task = 0;
     for (int i = 0; i < TASKS; i++) {
-        MPI_Send(&task, 1, MPI_INT, 0, 0, MPI_COMM_WORLD); /*site:ask*/
-        MPI_Recv(&task, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /*site:take*/
+        MPI_Send(&task, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+        MPI_Recv(&task, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         work(0.01);
     }
 }

@@ -1,6 +1,6 @@
 /* Two ranks work in turns: rank 0 works while rank 1 waits for its message, then rank 1 works while rank 0 waits for the answer.
- * The report: late_sender_compute, of the work before the sends (site:send, site:answer) that the receives wait for
- * (site:recv, site:back). Both ranks work equally much, so there is no imbalance.
+ * The report: late_sender_compute, of the work before the sends (site:send, site:answer) that the receives wait for.
+ * Both ranks work equally much, so there is no imbalance.
  * ranks: 2
  */
 #include "waits.h"
@@ -12,9 +12,9 @@ int main(int argc, char **argv) {
         if (rank == 0) {
             work(0.05);
             MPI_Send(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD); /*site:send*/
-            MPI_Recv(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /*site:back*/
+            MPI_Recv(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         } else {
-            MPI_Recv(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /*site:recv*/
+            MPI_Recv(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
             work(0.05);
             MPI_Send(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD); /*site:answer*/
         }

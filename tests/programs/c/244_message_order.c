@@ -1,6 +1,6 @@
 /* Rank 0 receives from rank 1, which has to work first, and only then from rank 2, whose message has long been there; it has
  * 30 ms of work on each. In the other order it would do the one while it waits for the other.
- * The report: message_order, at the Recv from rank 1 (site:first) or that from rank 2 (site:second).
+ * The report: message_order, at the Recv from rank 1 (site:first).
  * It would save the smaller of the wait and the work that could fill it.
  * ranks: 3
  */
@@ -25,7 +25,7 @@ int main(int argc, char **argv) {
             MPI_Recv(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /*site:first*/
             left(WAIT);
             work(0.03);
-            MPI_Recv(&value, 1, MPI_INT, 2, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /*site:second*/
+            MPI_Recv(&value, 1, MPI_INT, 2, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
             work(0.03);
         } else {
             if (rank == 1) work(0.04);

@@ -1,6 +1,6 @@
 /* A vector goes to the other rank and back number by number: twenty times 5000 messages of 8 bytes, which take about as long as
  * the work between them.
- * The report: small_messages, at the Send or the Recv (site:send, site:recv).
+ * The report: small_messages, at the Send (site:send).
  * ranks: 2
  */
 #define TURNS 20
@@ -16,7 +16,7 @@ int main(int argc, char **argv) {
         double begin = now();
         for (int i = 0; i < COUNT; i++) {
             if (turn % 2 == rank) MPI_Send(&vector[i], 1, MPI_DOUBLE, 1 - rank, 0, MPI_COMM_WORLD); /*site:send*/
-            else MPI_Recv(&vector[i], 1, MPI_DOUBLE, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /*site:recv*/
+            else MPI_Recv(&vector[i], 1, MPI_DOUBLE, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         }
         spent += now() - begin;
     }

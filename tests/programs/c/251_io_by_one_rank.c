@@ -1,5 +1,5 @@
 /* The ranks gather their data on rank 0, which writes all of it for 40 ms while the others wait for it to go on.
- * The report: io_by_one_rank, at the write or where the others wait (site:write, site:go_on).
+ * The report: io_by_one_rank, at the write (site:write).
  * ranks: 3
  * library: 251_io_by_one_rank.lib.c
  */
@@ -21,7 +21,7 @@ int main(int argc, char **argv) {
         double begin = now();
         if (rank == 0) MPI_File_write_at(file, turn * sizeof all, all, RANKS, MPI_DOUBLE, MPI_STATUS_IGNORE); /*site:write*/
         spent += now() - begin;
-        MPI_Bcast(&go_on, 1, MPI_INT, 0, MPI_COMM_WORLD); /*site:go_on*/
+        MPI_Bcast(&go_on, 1, MPI_INT, 0, MPI_COMM_WORLD);
     }
     if (rank == 0) MPI_File_close(&file);
     if (rank == 0) injected("io_by_one_rank", "write", spent);

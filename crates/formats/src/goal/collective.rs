@@ -74,17 +74,6 @@ pub fn rounds(pattern: Pattern, party: &Party) -> Vec<Round> {
     }
 }
 
-/// Whether the members exchange data with their neighbours in a topology only.
-pub fn is_neighbourhood(pattern: Pattern) -> bool {
-    use Pattern::*;
-    matches!(pattern, NeighborAllgather | NeighborAllgatherv | NeighborAlltoall | NeighborAlltoallv | NeighborAlltoallw)
-}
-
-/// Whether every neighbour gets the whole send buffer, not a part of its own.
-pub fn sends_all_the_same(pattern: Pattern) -> bool {
-    matches!(pattern, Pattern::NeighborAllgather | Pattern::NeighborAllgatherv)
-}
-
 /// Dissemination: in round k everyone sends an empty message 2^k places on.
 pub fn barrier(party: &Party) -> Vec<Round> {
     let exchange = |step| exchange((party.here + step) % party.size, 0, (party.here + party.size - step) % party.size, 0);

@@ -11,13 +11,14 @@ use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
 use std::path::Path;
 
-use sintonia_mpi::{Pattern, Role};
+use sintonia_mpi::Role;
 use sintonia_recording::Recording;
-use sintonia_recording::deed::{self, Deed, Group, Meeting, Purpose};
-use sintonia_recording::raw::UNKNOWN_BYTES;
+use sintonia_recording::deed::{self, Deed, Meeting, Purpose};
+use sintonia_recording::raw::{PROC_NULL, known_bytes};
 use sintonia_recording::table::RequestId;
 
 use crate::error::At;
+use crate::requests::Requests;
 use crate::rows::{self, Row};
 use crate::{Error, Written, single};
 use collective::{ALGORITHMS, Party, Round};
@@ -30,7 +31,7 @@ pub fn write(recording: &Recording, path: &Path, progress: &(dyn Fn() + Sync)) -
     let mut written = single::write(path, |out| {
         write_title(out, recording).at(path)?;
         let mut known = header.ranks.iter().peekable();
-        for rank in 0..size(recording) {
+        for rank in 0..header.rank_count() {
             writeln!(out, "rank {rank} {{").at(path)?;
             if known.next_if(|known| known.rank == rank).is_some() {
                 let mut schedule = Schedule::of(recording, rank, &mut *out, &mut left_out);
@@ -49,15 +50,9 @@ pub fn write(recording: &Recording, path: &Path, progress: &(dyn Fn() + Sync)) -
     Ok(written)
 }
 
-/// How many ranks the schedule has; those that left nothing do nothing.
-fn size(recording: &Recording) -> u32 {
-    let last = recording.header.ranks.last().map_or(0, |rank| rank.rank.saturating_add(1));
-    last.max(recording.header.size.try_into().unwrap_or(0))
-}
-
 fn write_title(out: &mut impl Write, recording: &Recording) -> io::Result<()> {
     let command = recording.header.command.join(" ").replace(char::is_control, " ");
-    writeln!(out, "num_ranks {}\n", size(recording))?;
+    writeln!(out, "num_ranks {}\n", recording.header.rank_count())?;
     writeln!(out, "// {command}")?;
     writeln!(out, "// calc in nanoseconds outside MPI; empty messages have one byte; a tag holds the communicator in the bits from 23 on")?;
     for algorithm in ALGORITHMS {
@@ -149,9 +144,9 @@ struct Schedule<'a, W> {
     start: Option<i64>,
     threads: HashMap<u16, Thread>,
     /// The last operations of sends and collectives under way.
-    begun: HashMap<RequestId, Vec<Operation>>,
+    begun: Requests<RequestId, Vec<Operation>>,
     /// What receives under way wait for before they begin.
-    posted: HashMap<RequestId, Operation>,
+    posted: Requests<RequestId, Operation>,
     /// Bytes that persistent collectives send and receive each time they are started.
     prepared: HashMap<RequestId, (u64, u64)>,
     /// The place of this rank in communicators.
@@ -160,8 +155,8 @@ struct Schedule<'a, W> {
 
 impl<'a, W: Write> Schedule<'a, W> {
     fn of(recording: &'a Recording, rank: u32, out: &'a mut W, left_out: &'a mut BTreeSet<LeftOut>) -> Schedule<'a, W> {
-        let (threads, begun, posted) = (HashMap::new(), HashMap::new(), HashMap::new());
-        let (prepared, places) = (HashMap::new(), HashMap::new());
+        let (begun, posted) = (Requests::default(), Requests::default());
+        let (threads, prepared, places) = (HashMap::new(), HashMap::new(), HashMap::new());
         Schedule { recording, rank, out, left_out, next: 0, start: None, threads, begun, posted, prepared, places }
     }
 
@@ -279,7 +274,7 @@ impl<'a, W: Write> Schedule<'a, W> {
     fn collective(&mut self, thread: u16, joined: &Joined, anchor: Operation) -> io::Result<Vec<Operation>> {
         let mut last = vec![anchor];
         let Some(communicator) = deed::communicator(&self.recording.header, joined.meeting.group) else { return Ok(last) };
-        let tag = tag::of_meeting(communicator, joined.meeting.number, matches!(joined.meeting.group, Group::Object(_)));
+        let tag = tag::of_meeting(communicator, joined.meeting);
         for round in self.rounds(communicator, joined) {
             let mut operations = Vec::new();
             for (way, bytes) in round {
@@ -301,9 +296,9 @@ impl<'a, W: Write> Schedule<'a, W> {
             return Vec::new();
         }
         if let Purpose::Collective(pattern) = joined.purpose
-            && collective::is_neighbourhood(pattern)
+            && pattern.is_among_neighbours()
         {
-            return self.neighbourhood(communicator, pattern, joined);
+            return self.neighbourhood(communicator, joined);
         }
         let members = self.recording.members(communicator);
         let rank = self.rank as i32;
@@ -326,14 +321,14 @@ impl<'a, W: Write> Schedule<'a, W> {
     }
 
     /// One round: to all destinations and from all sources at once.
-    fn neighbourhood(&mut self, communicator: u32, pattern: Pattern, joined: &Joined) -> Vec<Vec<(Way, u64)>> {
+    fn neighbourhood(&mut self, communicator: u32, joined: &Joined) -> Vec<Vec<(Way, u64)>> {
         let Some(neighbours) = self.recording.neighbours(communicator, self.rank) else {
             self.left_out.insert(LeftOut::Neighbourhood);
             return Vec::new();
         };
-        let share = |bytes: u64, others: &[i32]| bytes / others.len().max(1) as u64;
-        let sent = if collective::sends_all_the_same(pattern) { joined.sent } else { share(joined.sent, &neighbours.destinations) };
-        let received = share(joined.received, &neighbours.sources);
+        // No data goes where a grid ends, and the bytes are those of all the others.
+        let share = |bytes: u64, others: &[i32]| bytes / others.iter().filter(|other| **other != PROC_NULL).count().max(1) as u64;
+        let (sent, received) = (share(joined.sent, &neighbours.destinations), share(joined.received, &neighbours.sources));
         let there = |other: &i32| u32::try_from(*other).ok();
         let sends = neighbours.destinations.iter().filter_map(there).map(|to| (Way::To(to), sent));
         let receives = neighbours.sources.iter().filter_map(there).map(|from| (Way::From(from), received));
@@ -351,7 +346,7 @@ impl<'a, W: Write> Schedule<'a, W> {
     fn message(&mut self, thread: u16, way: Way, bytes: u64, tag: u32) -> io::Result<Operation> {
         let operation = self.label()?;
         // The simulator counts the bytes after the first one, so there must be one.
-        let bytes = if bytes == UNKNOWN_BYTES { 1 } else { bytes.max(1) };
+        let bytes = known_bytes(bytes).max(1);
         match way {
             Way::To(rank) => write!(self.out, "send {bytes}b to {rank} tag {tag}")?,
             Way::From(rank) => write!(self.out, "recv {bytes}b from {rank} tag {tag}")?,
@@ -420,13 +415,16 @@ enum Way {
 
 /// Whether the time inside a call that does nothing to other ranks is the rank's own, and not spent waiting for others.
 fn is_work(role: Role) -> bool {
-    matches!(role, Role::FileOpen | Role::FileClose | Role::FileRead | Role::FileWrite | Role::FileOther | Role::Datatype | Role::Other)
+    role.is_file() || matches!(role, Role::Datatype | Role::Other)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::example::example;
+    use crate::example::{call, example, in_worlds, written};
+    use sintonia_recording::neighbours::{self, Neighbours};
+    use sintonia_recording::raw::part;
+    use sintonia_recording::table::Shape;
 
     fn schedule() -> String {
         let folder = tempfile::tempdir().unwrap();
@@ -436,7 +434,7 @@ mod tests {
         std::fs::read_to_string(&path).unwrap()
     }
 
-    /// The lines of a rank up to the allreduce, which has no message of more than 8 bytes.
+    /// The lines of a rank.
     fn rank(number: u32) -> Vec<String> {
         let text = schedule();
         let lines = text.lines().skip_while(|line| *line != format!("rank {number} {{")).skip(1);
@@ -485,6 +483,42 @@ mod tests {
             "l10 requires l9",
         ];
         assert_eq!(rank(1)[..expected.len()], expected);
+    }
+
+    #[test]
+    fn processes_that_were_spawned_finalize_among_themselves() {
+        let finalize = || vec![(0, 10, 20, call("MPI_Finalize", 5))];
+        let example = in_worlds(&[finalize(), finalize(), finalize()], &["0", "1-2"]);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.goal");
+        write(&example.recording, &path, &|| {}).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let peers: Vec<&str> = text.lines().filter(|line| line.contains("send")).filter_map(|line| line.split(' ').nth(4)).collect();
+        assert_eq!(peers, ["2", "1"], "{text}");
+    }
+
+    /// A schedule in which all ranks of a line, each with one before and one after it, call a neighbourhood collective.
+    fn among_neighbours(operation: &str, sent: [u64; 3]) -> String {
+        let parts = part::OBJECT | part::SENT | part::RECEIVED;
+        let join = |bytes: u64| vec![(0, 10, 20, Shape { object: 0, sent: bytes, received: bytes, parts, ..call(operation, 5) })];
+        let mut example = written(&sent.map(join));
+        let there = |rank: i32| if (0..3).contains(&rank) { rank } else { PROC_NULL };
+        let both = |rank: i32| vec![there(rank - 1), there(rank + 1)];
+        let line = (0..3).map(|rank| (rank as u32, Neighbours { sources: both(rank), destinations: both(rank) })).collect();
+        example.recording.header.communicators[0].neighbours = neighbours::write(&line);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.goal");
+        write(&example.recording, &path, &|| {}).unwrap();
+        std::fs::read_to_string(&path).unwrap()
+    }
+
+    #[test]
+    fn what_goes_to_neighbours_is_shared_among_those_there_are() {
+        for operation in ["MPI_Neighbor_allgather", "MPI_Neighbor_alltoall"] {
+            let text = among_neighbours(operation, [8, 16, 8]);
+            let count = |what: &str| text.lines().filter(|line| line.contains(what)).count();
+            assert_eq!([count("send 8b"), count("recv 8b"), count("send"), count("recv")], [4; 4], "{operation}: {text}");
+        }
     }
 
     #[test]

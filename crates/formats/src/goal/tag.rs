@@ -3,10 +3,14 @@
 //! Bits 0 to 22 hold the tag and bits 23 to 30 the communicator, as in the schedules of LogGOPSim's own tools, so tags in the world stay
 //! what they are. The highest bit marks messages of collectives; their tag is a running number, so that no two meet.
 
+use sintonia_recording::deed::{Group, Meeting};
+
 const TAG_BITS: u32 = 23;
 const TAGS: u32 = 1 << TAG_BITS;
 const COMMUNICATORS: u32 = 1 << 8;
 const COLLECTIVE: u32 = 1 << 31;
+/// From the first number of a window, file or persistent operation to that of the next.
+const FAR: u64 = 1 << 13;
 
 /// Whether a communicator and tag have a number of their own.
 pub fn fits(communicator: u32, tag: i32) -> bool {
@@ -18,17 +22,22 @@ pub fn of_message(communicator: u32, tag: i32) -> u32 {
     ((communicator % COMMUNICATORS) << TAG_BITS) | (tag as u32 % TAGS)
 }
 
-/// The tag of the messages of a collective operation: the n-th on a communicator, or on one of its windows and files.
-pub fn of_meeting(communicator: u32, number: u64, of_object: bool) -> u32 {
-    // The largest tag of all means any tag, so the last number is never used; windows and files count on from the middle.
+/// The tag of the messages of a meeting on a communicator, or on one of its windows, files and persistent operations.
+pub fn of_meeting(communicator: u32, meeting: Meeting) -> u32 {
+    // The largest tag of all means any tag, so the last number is never used.
     let half = u64::from(TAGS / 2 - 1);
-    let number = number % half + if of_object { half } else { 0 };
+    let number = match meeting.group {
+        Group::Communicator(_) | Group::World(_) => meeting.number % half,
+        // Each counts for itself; from the middle on they begin far from each other.
+        Group::Object(which) | Group::Persistent(_, which) => half + meeting.number.wrapping_add(FAR * u64::from(which)) % half,
+    };
     COLLECTIVE | ((communicator % COMMUNICATORS) << TAG_BITS) | number as u32
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::HashSet;
 
     #[test]
     fn tags_in_the_world_stay_what_they_are() {
@@ -39,10 +48,18 @@ mod tests {
 
     #[test]
     fn collectives_share_no_tag_with_messages_nor_with_each_other() {
-        assert_ne!(of_meeting(0, 1, false), of_message(0, 1));
-        assert_ne!(of_meeting(0, 1, false), of_meeting(0, 2, false));
-        assert_ne!(of_meeting(0, 1, false), of_meeting(0, 1, true));
-        let highest = (0..3).map(|n| of_meeting(255, (1 << 22) - 2 + n, true)).max();
+        let meeting = |group, number| of_meeting(0, Meeting { group, number });
+        let first = meeting(Group::Communicator(0), 1);
+        let others = [
+            of_message(0, 1),
+            meeting(Group::Communicator(0), 2),
+            meeting(Group::Object(0), 1),
+            meeting(Group::Object(1), 1),
+            meeting(Group::Persistent(0, 2), 1),
+            meeting(Group::Persistent(0, 3), 1),
+        ];
+        assert_eq!(others.iter().chain([&first]).collect::<HashSet<_>>().len(), 7, "{first} {others:?}");
+        let highest = (0..1 << 23).map(|number| of_meeting(255, Meeting { group: Group::Object(u32::MAX), number })).max();
         assert!(highest < Some(u32::MAX), "the largest tag means any tag");
     }
 }

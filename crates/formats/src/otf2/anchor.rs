@@ -21,6 +21,10 @@ const TRACE_FORMAT: u8 = 2;
 const VERSION: [u8; 3] = [3, 0, 0];
 const POSIX: u8 = 1;
 const NOT_COMPRESSED: u8 = 1;
+/// Where the sizes of chunks, the kind of container and the compression stand.
+const CHUNKS_AT: usize = 12;
+const CONTAINER_AT: usize = 28;
+const COMPRESSION_AT: usize = 29;
 
 /// What an anchor file says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,12 +100,12 @@ impl Anchor {
             Some((anchor, [POSIX, NOT_COMPRESSED])) => {
                 let fits = |chunk: u64| (64..=MOST_CHUNK_BYTES).contains(&chunk);
                 if !fits(anchor.event_chunk) || !fits(anchor.definition_chunk) {
-                    return Err(malformed(2, "the sizes of chunks make no sense"));
+                    return Err(malformed(CHUNKS_AT, "the sizes of chunks make no sense"));
                 }
                 Ok(anchor)
             }
-            Some((_, [POSIX, _])) => Err(malformed(2, "the archive is compressed, which is not read")),
-            Some(_) => Err(malformed(2, "the archive is not in files of its own (SIONlib), which is not read")),
+            Some((_, [POSIX, _])) => Err(malformed(COMPRESSION_AT, "the archive is compressed, which is not read")),
+            Some(_) => Err(malformed(CONTAINER_AT, "the archive is not in files of its own (SIONlib), which is not read")),
             None => Err(malformed(reader.at(), "the anchor file ends too early")),
         }
     }
@@ -164,9 +168,9 @@ mod tests {
         }
         let mut compressed = whole.clone();
         compressed[29] = 2;
-        assert!(read(&compressed).ends_with("the archive is compressed, which is not read"));
+        assert!(read(&compressed).ends_with("byte 29: the archive is compressed, which is not read"));
         let mut absurd = whole;
         absurd[12..20].fill(0xff);
-        assert!(read(&absurd).contains("sizes of chunks"));
+        assert!(read(&absurd).ends_with("byte 12: the sizes of chunks make no sense"));
     }
 }

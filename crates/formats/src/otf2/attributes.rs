@@ -162,23 +162,24 @@ impl Attributes {
         Some(())
     }
 
+    fn differ(&mut self, field: Field, told: u64, actual: u64) {
+        if told != actual {
+            self.add(field, actual);
+        }
+    }
+
     /// Says of a call what its events do not: where `told`, which they tell, is not `actual`.
     pub fn add_differences(&mut self, told: &Shape, actual: &Shape) {
-        let mut differ = |field, told: u64, actual: u64| {
-            if told != actual {
-                self.add(field, actual);
-            }
-        };
-        differ(Field::Parts, told.parts.into(), actual.parts.into());
-        differ(Field::Object, told.object.into(), actual.object.into());
-        differ(Field::Peer, small(told.peer), small(actual.peer));
-        differ(Field::Tag, small(told.tag), small(actual.tag));
-        differ(Field::Source, small(told.source), small(actual.source));
-        differ(Field::ReceiveTag, small(told.recv_tag), small(actual.recv_tag));
-        differ(Field::Sent, told.sent, actual.sent);
-        differ(Field::Received, told.received, actual.received);
-        differ(Field::Made, told.made.into(), actual.made.into());
-        differ(Field::Value, small(told.value), small(actual.value));
+        self.differ(Field::Parts, told.parts.into(), actual.parts.into());
+        self.differ(Field::Object, told.object.into(), actual.object.into());
+        self.differ(Field::Peer, small(told.peer), small(actual.peer));
+        self.differ(Field::Tag, small(told.tag), small(actual.tag));
+        self.differ(Field::Source, small(told.source), small(actual.source));
+        self.differ(Field::ReceiveTag, small(told.recv_tag), small(actual.recv_tag));
+        self.differ(Field::Sent, told.sent, actual.sent);
+        self.differ(Field::Received, told.received, actual.received);
+        self.differ(Field::Made, told.made.into(), actual.made.into());
+        self.differ(Field::Value, small(told.value), small(actual.value));
     }
 
     /// Adds to a shape what its events did not tell.
@@ -203,15 +204,10 @@ impl Attributes {
 
     /// Says of a listed request what its event does not.
     pub fn add_listed_differences(&mut self, told: &ListedRequest, actual: &ListedRequest) {
-        let mut differ = |field, told: u64, actual: u64| {
-            if told != actual {
-                self.add(field, actual);
-            }
-        };
-        differ(Field::Peer, small(told.peer), small(actual.peer));
-        differ(Field::Tag, small(told.tag), small(actual.tag));
-        differ(Field::Received, told.received, actual.received);
-        differ(Field::Value, told.receive.into(), actual.receive.into());
+        self.differ(Field::Peer, small(told.peer), small(actual.peer));
+        self.differ(Field::Tag, small(told.tag), small(actual.tag));
+        self.differ(Field::Received, told.received, actual.received);
+        self.differ(Field::Value, told.receive.into(), actual.receive.into());
     }
 
     /// Adds to a listed request what its event did not tell.
@@ -238,9 +234,7 @@ fn value(content: &mut Reader, ids: &Ids) -> Option<u64> {
     const TWO_BYTES: [u8; 2] = [2, 6];
     const FOUR_BYTES: u8 = 9;
     const EIGHT_BYTES: u8 = 10;
-    let kind = content.u8()?;
-    let short = |content: &mut Reader| content.u32().map(u64::from);
-    match kind {
+    match content.u8()? {
         kind if ONE_BYTE.contains(&kind) => content.u8().map(u64::from),
         kind if TWO_BYTES.contains(&kind) => content.u16().map(u64::from),
         FOUR_BYTES => content.full_u32().map(u64::from),
@@ -249,7 +243,7 @@ fn value(content: &mut Reader, ids: &Ids) -> Option<u64> {
         kind if kind == Type::CallingContext as u8 => ids.read(Mapped::CallingContext, content).map(u64::from),
         // Numbers of 64 bits, places, and whatever later versions add.
         4 | 8 | 13 | 26.. => content.u64(),
-        _ => short(content),
+        _ => content.u32().map(u64::from),
     }
 }
 

@@ -33,6 +33,18 @@ pub mod kind {
     pub const INTER_COMM: u8 = 43;
 }
 
+/// Ticks a second of a clock that counts nanoseconds.
+pub const NANOSECONDS: u64 = 1_000_000_000;
+/// The number of the machine, of which all other parts of the system tree are parts.
+pub const MACHINE: u32 = 0;
+/// The domain of a part of the machine in which processes share memory.
+pub const SHARED_MEMORY: u8 = 1;
+/// The type of a location group that is a process.
+pub const PROCESS: u8 = 1;
+/// The type of a location that is a thread.
+pub const CPU_THREAD: u8 = 1;
+/// The name of MPI's access to files among the paradigms of I/O.
+pub const MPI_IO: &str = "MPI-IO";
 /// The number of MPI among the paradigms.
 pub const MPI: u8 = 4;
 /// The number of code that a compiler instrumented.

@@ -79,16 +79,16 @@ pub fn of_run(header: &Header) -> Vec<Fact> {
     facts
 }
 
-/// Adds a fact to what is known of a run, if it is one.
+/// Adds a fact to what is known of a run, if it is one. A header cannot hold fractions that are no numbers.
 pub fn tell_run(header: &mut Header, name: &str, value: &Value) {
     match (name, value) {
         (COMMAND, Value::Text(json)) => header.command = serde_json::from_str(json).unwrap_or_default(),
-        (STARTED, Value::Fraction(seconds)) => header.started_s = *seconds,
+        (STARTED, Value::Fraction(seconds)) if seconds.is_finite() => header.started_s = *seconds,
         (PARAMETERS, Value::Text(json)) => header.parameters = serde_json::from_str(json).unwrap_or_default(),
         (MPI_LIBRARY, Value::Text(text)) => header.mpi.library = text.clone(),
         (MPI_VERSION, Value::Text(text)) => header.mpi.version = text.clone(),
         (MPI_ABI, Value::Text(text)) => header.mpi.abi = text.clone(),
-        (CLOCK_ERROR, Value::Fraction(seconds)) => header.clock_error_s = *seconds,
+        (CLOCK_ERROR, Value::Fraction(seconds)) if seconds.is_finite() => header.clock_error_s = *seconds,
         (NOTES, Value::Text(json)) => header.notes = serde_json::from_str(json).unwrap_or_default(),
         (NEIGHBOURS, Value::Text(json)) => {
             let neighbours: BTreeMap<usize, Vec<Neighbourhood>> = serde_json::from_str(json).unwrap_or_default();
@@ -137,7 +137,10 @@ pub fn communicator_name(number: u32, made_by: &str, parent: Option<u32>) -> Str
         (0, "MPI_COMM_WORLD") => made_by.to_owned(),
         _ => format!("{made_by} {number}"),
     };
-    parent.map_or(name.clone(), |parent| format!("{name} of {parent}"))
+    match parent {
+        None => name,
+        Some(parent) => format!("{name} of {parent}"),
+    }
 }
 
 /// What made a communicator and its parent, from its name.
@@ -191,6 +194,8 @@ mod tests {
         let mut told = Header { communicators: vec![Communicator::default(); 2], ..Header::default() };
         of_run(&header).iter().for_each(|(name, value)| tell_run(&mut told, name, value));
         assert_eq!(told, header);
+        tell_run(&mut told, STARTED, &Value::Fraction(f64::NAN));
+        assert_eq!(told, header, "what is no number is no fact");
         for end in [End::Finalized, End::Exited, End::Aborted, End::CutShort] {
             let rank = Rank { threads: 2, begin_ns: -5, end_ns: 10, end, dropped: 3, damaged_blocks: 4, ..Rank::default() };
             let mut told = Rank::default();

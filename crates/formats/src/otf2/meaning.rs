@@ -91,6 +91,20 @@ impl Told {
                 self.outcomes.push((Handle::Request(request), Outcome::Done(collective)));
             }
             Event::CommunicatorCreate(made) | Event::CommunicatorDestroy(made) => self.shape.made = terms.communicator(made, me),
+            Event::Parameter(_, request) => self.list(Handle::Request(request), false, attributes, resolve),
+            _ => self.add_memory(event, attributes, teller, resolve),
+        }
+    }
+
+    /// Adds what an event says of windows and files.
+    fn add_memory(
+        &mut self,
+        event: &Event,
+        attributes: &Attributes,
+        Teller { terms, me }: Teller,
+        resolve: &mut impl FnMut(Handle) -> Option<RequestRef>,
+    ) {
+        match *event {
             Event::WindowCreate(window) => (self.shape.made, self.shape.object) = terms.object(&terms.windows, window, me),
             Event::WindowDestroy(window) => self.shape.made = terms.target(window, 0, me).0,
             Event::WindowCollectiveEnd { operation: group::BARRIER, window } => self.shape.object = terms.target(window, 0, me).0,
@@ -129,7 +143,6 @@ impl Told {
                 Role::FileRead | Role::FileWrite => *self.file_bytes(self.shape.operation.role() == Role::FileWrite) = bytes,
                 _ => self.list(Handle::File(id), false, attributes, resolve),
             },
-            Event::Parameter(_, request) => self.list(Handle::Request(request), false, attributes, resolve),
             _ => {}
         }
     }

@@ -10,7 +10,6 @@ mod facts;
 mod local;
 mod meaning;
 mod read;
-mod requests;
 mod table;
 mod terms;
 #[cfg(test)]
@@ -18,4 +17,4 @@ mod tests;
 mod write;
 
 pub use read::read;
-pub use write::write;
+pub use write::{files, write};

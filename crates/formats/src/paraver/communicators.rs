@@ -1,9 +1,14 @@
 //! The communicators of a trace: each application numbers its own, and messages belong to none.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use sintonia_recording::definitions::write_ranks;
 use sintonia_recording::header;
+
+/// The most members that communicators between two groups have together. A short line defines one, however long its groups are; what goes
+/// beyond this is damaged.
+const MOST_BETWEEN: usize = 1 << 24;
 
 /// The communicators that the recording will have. The first holds all processes: messages are counted to it.
 pub struct Communicators {
@@ -14,26 +19,29 @@ pub struct Communicators {
     known: HashMap<(usize, u64), u32>,
     /// The place of each communicator between two groups, by application and the leaders of the two.
     between: HashMap<(usize, u64, u64), u32>,
+    /// How many members communicators between two groups may still have.
+    room: usize,
 }
 
 struct Communicator {
     made_by: &'static str,
-    members: Vec<i32>,
-    remote: Option<Vec<i32>>,
+    members: Arc<[i32]>,
+    remote: Option<Arc<[i32]>>,
 }
 
 impl Communicators {
     /// Those that every trace has, given the number of tasks of each application.
     pub fn new(tasks: impl Iterator<Item = usize>) -> Communicators {
         let mut first = 0;
-        let worlds: Vec<Vec<i32>> = tasks
+        let worlds: Vec<Arc<[i32]>> = tasks
             .map(|tasks| {
                 let world = (first..first + tasks as i32).collect();
                 first += tasks as i32;
                 world
             })
             .collect();
-        let mut communicators = Communicators { list: Vec::new(), worlds: Vec::new(), known: HashMap::new(), between: HashMap::new() };
+        let (known, between) = (HashMap::new(), HashMap::new());
+        let mut communicators = Communicators { list: Vec::new(), worlds: Vec::new(), known, between, room: MOST_BETWEEN };
         let all = communicators.push("MPI_COMM_WORLD", (0..first).collect(), None);
         communicators.worlds = match worlds.len() {
             1 => vec![all],
@@ -46,9 +54,9 @@ impl Communicators {
     pub fn define(&mut self, application: usize, id: u64, members: Vec<i32>) {
         let world = self.worlds[application];
         let place = match members.len() {
-            _ if members == self.list[world as usize].members && !self.known.values().any(|place| *place == world) => world,
-            1 => self.push("MPI_COMM_SELF", members, None),
-            _ => self.push("", members, None),
+            _ if members == *self.list[world as usize].members && !self.known.values().any(|place| *place == world) => world,
+            1 => self.push("MPI_COMM_SELF", members.into(), None),
+            _ => self.push("", members.into(), None),
         };
         self.known.insert((application, id), place);
     }
@@ -58,14 +66,16 @@ impl Communicators {
     /// Extrae writes it twice, once as each side sees it, and then the other side's communicator is one that holds both.
     pub fn define_between(&mut self, application: usize, id: u64, sides: [(u64, u64); 2]) {
         let [Some(members), Some(remote)] = sides.map(|(group, _)| self.known.get(&(application, group)).copied()) else { return };
-        let members = self.list[members as usize].members.clone();
+        let [members, remote] = [members, remote].map(|group| self.list[group as usize].members.clone());
+        let Some(room) = self.room.checked_sub(members.len() + remote.len()) else { return };
+        self.room = room;
         let [leader, other] = sides.map(|(_, leader)| leader);
         let place = match self.between.get(&(application, other, leader)).copied() {
             Some(place) => {
                 self.list[place as usize].remote = Some(members);
                 place
             }
-            None => self.push("", members, Some(self.list[remote as usize].members.clone())),
+            None => self.push("", members, Some(remote)),
         };
         self.between.insert((application, leader, other), place);
         self.known.insert((application, id), place);
@@ -93,7 +103,7 @@ impl Communicators {
         self.list.iter().map(header).collect()
     }
 
-    fn push(&mut self, made_by: &'static str, members: Vec<i32>, remote: Option<Vec<i32>>) -> u32 {
+    fn push(&mut self, made_by: &'static str, members: Arc<[i32]>, remote: Option<Arc<[i32]>>) -> u32 {
         self.list.push(Communicator { made_by, members, remote });
         self.list.len() as u32 - 1
     }
@@ -129,6 +139,18 @@ mod tests {
         assert_eq!((communicators.place(0, Some(8)), communicators.place(0, Some(9))), (3, 3));
         let header = communicators.header();
         assert_eq!((header[3].members.as_str(), header[3].remote.as_deref()), ("0-1", Some("2-3")));
+    }
+
+    #[test]
+    fn short_lines_cannot_make_a_long_header() {
+        let tasks = 1 << 16;
+        let mut communicators = Communicators::new([tasks].into_iter());
+        communicators.define(0, 1, (0..tasks as i32).collect());
+        communicators.define(0, 2, (0..tasks as i32).rev().collect());
+        (0..2000).for_each(|number| communicators.define_between(0, 10 + number, [(1, number), (2, number)]));
+        let listed =
+            communicators.list.iter().filter_map(|communicator| Some(communicator.members.len() + communicator.remote.as_ref()?.len()));
+        assert_eq!(listed.sum::<usize>(), MOST_BETWEEN);
     }
 
     #[test]

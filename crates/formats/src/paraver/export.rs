@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -22,18 +22,23 @@ use super::sort::Runs;
 use super::{labels, text};
 use crate::Error;
 use crate::error::At;
+use crate::rows;
+use crate::timeline::Timeline;
 use crate::written::{Aside, Written};
+
+/// The files that [`write()`] makes or replaces.
+pub fn files(path: &Path) -> Result<[PathBuf; 3], Error> {
+    let FileNames { prv, pcf, row } = FileNames::of(path)?;
+    Ok([prv, pcf, row].map(|name| path.with_file_name(name)))
+}
 
 /// Writes a recording as `NAME.prv` (or `NAME.prv.gz`), `NAME.pcf` and `NAME.row`; the path is that of the first.
 pub fn write(recording: &Recording, path: &Path, progress: &(dyn Fn() + Sync)) -> Result<Written, Error> {
-    if recording.header.profile {
-        return Err(Error::OnlySums);
-    }
-    let names = Names::of(path)?;
+    rows::check_for_calls(&recording.header)?;
+    let names = FileNames::of(path)?;
     let aside = Aside::beside(path)?;
-    let origin = recording.header.ranks.iter().map(|rank| rank.begin_ns).min().unwrap_or(0).min(0);
     let (layout, callers) = (Layout::of(&recording.header), Callers::of(&recording.header.sites));
-    let stage = Stage { recording, layout: &layout, callers: &callers, origin };
+    let stage = Stage { recording, layout: &layout, callers: &callers, timeline: Timeline::of(&recording.header) };
     let trace = Trace::of(&stage, &aside.file(""), progress)?;
     let (pcf, row) = (aside.file(&names.pcf), aside.file(&names.row));
     let operations: BTreeSet<_> = trace.seen.iter().flat_map(|seen| seen.operations.iter().copied()).collect();
@@ -47,26 +52,24 @@ pub fn write(recording: &Recording, path: &Path, progress: &(dyn Fn() + Sync)) -
 
 /// The names of the three files.
 #[derive(Debug, PartialEq, Eq)]
-struct Names {
+struct FileNames {
     prv: String,
     pcf: String,
     row: String,
 }
 
-impl Names {
-    fn of(path: &Path) -> Result<Names, Error> {
-        let no_name = || Error::InTheWay { path: path.to_owned(), what: "is no name for a trace".into() };
+impl FileNames {
+    fn of(path: &Path) -> Result<FileNames, Error> {
+        let no_name = || Error::InTheWay { path: path.to_owned(), what: "is no name for a trace; give NAME.prv or NAME.prv.gz".into() };
         let name = path.file_name().and_then(|name| name.to_str()).ok_or_else(no_name)?;
-        let base = name.strip_suffix(".gz").unwrap_or(name);
-        let base = base.strip_suffix(".prv").unwrap_or(name);
-        let prv = if base == name { format!("{base}.prv") } else { name.to_owned() };
-        Ok(Names { prv, pcf: format!("{base}.pcf"), row: format!("{base}.row") })
+        let base = name.strip_suffix(".gz").unwrap_or(name).strip_suffix(".prv").filter(|base| !base.is_empty()).ok_or_else(no_name)?;
+        Ok(FileNames { prv: name.to_owned(), pcf: format!("{base}.pcf"), row: format!("{base}.row") })
     }
 }
 
 /// Everything that the trace will hold.
 struct Trace {
-    lines: Runs<13>,
+    lines: Runs<{ rank::KEY_BYTES }>,
     seen: Vec<Seen>,
     unmatched: Unmatched,
     end: u64,
@@ -144,7 +147,12 @@ impl Trace {
         let (date, end) = (text::date(header.started_s), self.end);
         let (node_count, task_count) = (stage.layout.nodes.len(), threads.len());
         let first = format!("#Paraver ({date}):{end}_ns:{node_count}({nodes}):1:{task_count}({tasks}),{}\n", communicators.len());
-        communicators.into_iter().fold(first.into_bytes(), |text, line| [text, line, b"\n".to_vec()].concat())
+        let mut text = first.into_bytes();
+        for line in communicators {
+            text.extend(line);
+            text.push(b'\n');
+        }
+        text
     }
 }
 
@@ -230,13 +238,13 @@ mod tests {
     #[test]
     fn the_three_files_have_one_name() {
         let names = |path: &str| {
-            let Names { prv, pcf, row } = Names::of(Path::new(path)).unwrap();
+            let FileNames { prv, pcf, row } = FileNames::of(Path::new(path)).unwrap();
             [prv, pcf, row]
         };
         assert_eq!(names("a/run.prv"), ["run.prv", "run.pcf", "run.row"]);
         assert_eq!(names("run.prv.gz"), ["run.prv.gz", "run.pcf", "run.row"]);
-        assert_eq!(names("run"), ["run.prv", "run.pcf", "run.row"]);
-        assert_eq!(names("run.gz"), ["run.gz.prv", "run.gz.pcf", "run.gz.row"]);
-        assert!(Names::of(Path::new("/")).is_err());
+        for name in ["/", "run", "run.gz", ".prv"] {
+            assert!(FileNames::of(Path::new(name)).is_err(), "{name}");
+        }
     }
 }

@@ -28,20 +28,21 @@ pub fn read(path: &Path, into: &Path) -> Result<Imported, Error> {
     let new = NewRecording::begin(into)?;
     let entries = Runs::new(new.folder())?;
     let survey = Survey::of(path, &names, new.folder(), &entries)?;
-    let mut context = Context { survey: &survey, names: &names, sites: Sites::new(), stray: 0 };
+    let mut context = Context { survey: &survey, names: &names, sites: Sites::new(), stray: 0, local: 0 };
     let ranks = ranks(&mut context, &entries, new.folder())?;
     let calls = ranks.iter().map(|rank| rank.calls).sum();
     let mut notes = notes(&context);
     if !pcf.exists() {
         notes.push(format!("without {} the calls have no source lines", pcf.display()));
     }
-    let imported = Imported { ranks: ranks.len(), calls, notes };
+    let size: usize = survey.header.applications.iter().map(Vec::len).sum();
+    let imported = Imported { ranks: size, calls, notes };
     let sites = context.sites.list();
     let (ranks, hosts) = placed(ranks, &survey, path)?;
     new.finish(Header {
         started_s: survey.header.started_s,
         hosts,
-        size: survey.header.applications.iter().map(Vec::len).sum(),
+        size,
         ranks,
         communicators: survey.communicators.header(),
         sites,
@@ -101,6 +102,11 @@ fn notes(context: &Context) -> Vec<String> {
     };
     let mut notes: Vec<String> = [
         counted(survey.nameless_calls, "call of a function without a name was left out", "calls of functions without a name were left out"),
+        counted(
+            context.local,
+            "call of a function that answers at once, such as MPI_Comm_rank, was left out, as `sintonia record` leaves it out",
+            "calls of functions that answer at once, such as MPI_Comm_rank, were left out, as `sintonia record` leaves them out",
+        ),
         counted(survey.unknown_records, "record of an unknown kind was left out", "records of unknown kinds were left out"),
         counted(
             context.stray,

@@ -4,9 +4,6 @@
 
 use sintonia_recording::header::Header;
 
-/// More processes than any machine runs: a header that claims more is damaged.
-const MOST_RANKS: usize = 1 << 24;
-
 /// The tasks and nodes of a trace.
 pub struct Layout {
     /// The ranks, by number.
@@ -36,13 +33,11 @@ pub struct Node {
 impl Layout {
     /// That of a recording. Ranks that left nothing are counted to the first node.
     pub fn of(header: &Header) -> Layout {
-        let known = header.ranks.iter().map(|rank| rank.rank as usize + 1).max().unwrap_or(0);
-        let size = header.size.max(known).clamp(1, MOST_RANKS);
         let mut nodes: Vec<Node> = header.hosts.iter().map(|name| Node { name: name.clone(), tasks: 0 }).collect();
         if nodes.is_empty() {
             nodes.push(Node { name: "node".into(), tasks: 0 });
         }
-        let mut tasks = vec![Task { node: 0, cpu: 0 }; size];
+        let mut tasks = vec![Task { node: 0, cpu: 0 }; header.rank_count().max(1) as usize];
         for rank in &header.ranks {
             if let Some(task) = tasks.get_mut(rank.rank as usize) {
                 task.node = (rank.host as usize).min(nodes.len() - 1);

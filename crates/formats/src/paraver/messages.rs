@@ -12,8 +12,10 @@ use sintonia_recording::raw;
 use super::sort::{Collector, Merge, Runs};
 use crate::Error;
 
+/// Bytes of a [`Key`].
+const KEY_BYTES: usize = 24;
 /// Communicator, source, destination, tag, and the number of the call that sent it or began to receive it.
-type Key = [u8; 24];
+type Key = [u8; KEY_BYTES];
 /// The part of a [`Key`] in which the two ends of a message are equal.
 const CHANNEL: usize = 16;
 /// Bytes of an [`End`].
@@ -56,15 +58,15 @@ impl Matched {
 
 /// The messages of a recording.
 pub struct Messages {
-    sends: Runs<24>,
-    receives: Runs<24>,
+    sends: Runs<KEY_BYTES>,
+    receives: Runs<KEY_BYTES>,
 }
 
 /// The messages of one rank.
 pub struct Own<'a> {
     rank: u32,
-    sends: Collector<'a, 24>,
-    receives: Collector<'a, 24>,
+    sends: Collector<'a, KEY_BYTES>,
+    receives: Collector<'a, KEY_BYTES>,
 }
 
 /// How many ends have no other end.
@@ -133,7 +135,7 @@ impl Own<'_> {
 }
 
 fn key(message: &Message, ranks: [u32; 2], call: u64) -> Key {
-    let mut key = [0; 24];
+    let mut key = [0; KEY_BYTES];
     key[..4].copy_from_slice(&message.communicator.to_be_bytes());
     key[4..8].copy_from_slice(&ranks[0].to_be_bytes());
     key[8..12].copy_from_slice(&ranks[1].to_be_bytes());
@@ -162,7 +164,7 @@ fn decode(bytes: &[u8]) -> End {
     End { thread: u16::from_le_bytes([bytes[0], bytes[1]]), logical: word(2), physical: word(10), bytes: word(18) }
 }
 
-fn next(ends: &mut Merge<'_, 24>) -> Result<Option<(Key, End)>, Error> {
+fn next(ends: &mut Merge<'_, KEY_BYTES>) -> Result<Option<(Key, End)>, Error> {
     Ok(ends.next_item()?.map(|(key, content)| (key, decode(content))))
 }
 

@@ -28,5 +28,5 @@ mod text;
 #[cfg(test)]
 mod tests;
 
-pub use export::write;
+pub use export::{files, write};
 pub use import::read;

@@ -34,6 +34,8 @@ pub struct Context<'a> {
     pub sites: Sites,
     /// Messages that lie in no call that could have sent or received them.
     pub stray: u64,
+    /// Calls of functions that answer at once, which no recording holds.
+    pub local: u64,
 }
 
 /// A process whose calls are being understood.
@@ -220,6 +222,10 @@ impl<'a, 'b> Process<'a, 'b> {
 
     fn write(&mut self, thread: u16, call: Call, marks: u16) -> Result<(), Error> {
         let Some(operation) = call.operation else { return Ok(()) };
+        if operation.role() == Role::Local {
+            self.context.local += 1;
+            return Ok(());
+        }
         let persistent = self.persistent_send(&call);
         let communicators = &self.context.survey.communicators;
         let caller = Caller { rank: self.rank, application: self.application, communicators };

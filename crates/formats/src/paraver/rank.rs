@@ -1,6 +1,6 @@
 //! What one rank does, as records of a trace: states, events, and its ends of messages.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use sintonia_mpi::{Operation, Pattern, Role};
 use sintonia_recording::Recording;
@@ -16,9 +16,13 @@ use super::messages::{End, Own};
 use super::sort::Collector;
 use super::text;
 use crate::Error;
+use crate::requests::Requests;
+use crate::timeline::Timeline;
 
+/// Bytes of a [`Key`].
+pub const KEY_BYTES: usize = 13;
 /// Time, kind of record and rank: the order of a trace. Records of one rank that are equal in it stay in their order.
-pub type Key = [u8; 13];
+pub type Key = [u8; KEY_BYTES];
 
 /// The kinds of records, as they are numbered in a trace.
 #[derive(Clone, Copy)]
@@ -33,7 +37,7 @@ pub enum Kind {
 
 /// The key of a record.
 pub fn key(time: u64, kind: Kind, rank: u32) -> Key {
-    let mut key = [0; 13];
+    let mut key = [0; KEY_BYTES];
     key[..8].copy_from_slice(&time.to_be_bytes());
     key[8] = kind as u8;
     key[9..].copy_from_slice(&rank.to_be_bytes());
@@ -48,15 +52,8 @@ pub struct Stage<'a> {
     pub layout: &'a Layout,
     /// Where calls come from.
     pub callers: &'a Callers,
-    /// The moment that is 0 in the trace.
-    pub origin: i64,
-}
-
-impl Stage<'_> {
-    /// A moment of the trace.
-    pub fn time(&self, nanoseconds: i64) -> u64 {
-        u64::try_from(nanoseconds.saturating_sub(self.origin)).unwrap_or(0)
-    }
+    /// The moments of the trace.
+    pub timeline: Timeline,
 }
 
 /// What was found out about a rank while it was written down.
@@ -78,29 +75,29 @@ pub struct Seen {
 pub struct Writer<'a, 'b> {
     stage: &'a Stage<'a>,
     rank: &'a Rank,
-    lines: Collector<'b, 13>,
+    lines: Collector<'b, KEY_BYTES>,
     messages: Own<'b>,
     /// When the last call of each thread ended; `None` before its first.
     until: Vec<Option<u64>>,
     /// When the call ended that began each receive that is under way.
-    posted: HashMap<RequestId, u64>,
+    posted: Requests<RequestId, u64>,
     line: Vec<u8>,
     seen: Seen,
 }
 
 impl<'a, 'b> Writer<'a, 'b> {
     /// Begins with a rank.
-    pub fn new(stage: &'a Stage<'a>, rank: &'a Rank, lines: Collector<'b, 13>, messages: Own<'b>) -> Writer<'a, 'b> {
+    pub fn new(stage: &'a Stage<'a>, rank: &'a Rank, lines: Collector<'b, KEY_BYTES>, messages: Own<'b>) -> Writer<'a, 'b> {
         let seen = Seen { rank: rank.rank, threads: 1, ..Seen::default() };
-        Writer { stage, rank, lines, messages, until: vec![None], posted: HashMap::new(), line: Vec::new(), seen }
+        Writer { stage, rank, lines, messages, until: vec![None], posted: Requests::default(), line: Vec::new(), seen }
     }
 
     /// Writes down all its calls.
     pub fn write(mut self) -> Result<Seen, Error> {
-        let (begin, end) = (self.stage.time(self.rank.begin_ns), self.stage.time(self.rank.end_ns));
+        let (begin, end) = (self.stage.timeline.at(self.rank.begin_ns), self.stage.timeline.at(self.rank.end_ns));
         self.event(0, begin, &[events::APPLICATION, 1], &[])?;
         let mut calls = self.stage.recording.calls(self.rank.rank)?;
-        let mut follower = Follower::default();
+        let mut follower = Follower::in_world(self.stage.recording.world(self.rank.rank));
         let mut number = 0;
         while let Some(call) = calls.next_call() {
             let (enter, leave) = self.call(&call)?;
@@ -125,10 +122,10 @@ impl<'a, 'b> Writer<'a, 'b> {
         if self.until.len() <= thread.into() {
             self.until.resize(usize::from(thread) + 1, None);
         }
-        let until = self.begun(thread, self.stage.time(call.enter))?;
+        let until = self.begun(thread, self.stage.timeline.at(call.enter))?;
         // A thread does one thing after the other, whatever its clock says.
-        let enter = self.stage.time(call.enter).max(until);
-        let leave = self.stage.time(call.leave).max(enter);
+        let enter = self.stage.timeline.at(call.enter).max(until);
+        let leave = self.stage.timeline.at(call.leave).max(enter);
         self.state(thread, until, enter, events::RUNNING)?;
         self.state(thread, enter, leave, event.state)?;
         let details = self.details(event, call.shape);
@@ -144,7 +141,7 @@ impl<'a, 'b> Writer<'a, 'b> {
         if let Some(until) = self.until[usize::from(thread)] {
             return Ok(until);
         }
-        let begin = if thread == 0 { first.min(self.stage.time(self.rank.begin_ns)) } else { first };
+        let begin = if thread == 0 { first.min(self.stage.timeline.at(self.rank.begin_ns)) } else { first };
         self.state(thread, 0, begin, events::NOT_CREATED)?;
         self.until[usize::from(thread)] = Some(begin);
         Ok(begin)
@@ -152,7 +149,7 @@ impl<'a, 'b> Writer<'a, 'b> {
 
     /// The types and values of the event at the begin of a call.
     fn details(&self, event: events::Event, shape: &Shape) -> Vec<u64> {
-        let bytes = || known(shape.sent).max(known(shape.received));
+        let bytes = || shape.bytes_sent().max(raw::known_bytes(shape.received));
         let mut details = vec![event.group.event_type(), event.value];
         match shape.operation.role() {
             _ if event.group == Group::Collective => self.collective(&mut details, shape),
@@ -182,7 +179,7 @@ impl<'a, 'b> Writer<'a, 'b> {
     fn collective(&self, details: &mut Vec<u64>, shape: &Shape) {
         let is_root = shape.peer == raw::ROOT_HERE || u32::try_from(shape.peer) == Ok(self.rank.rank);
         let sent = self.sent(shape, is_root);
-        details.extend([events::COLLECTIVE_SENT, sent, events::COLLECTIVE_RECEIVED, known(shape.received)]);
+        details.extend([events::COLLECTIVE_SENT, sent, events::COLLECTIVE_RECEIVED, raw::known_bytes(shape.received)]);
         if shape.object != raw::NO_OBJECT {
             details.extend([events::COLLECTIVE_COMMUNICATOR, u64::from(shape.object) + 1]);
         }
@@ -198,10 +195,10 @@ impl<'a, 'b> Writer<'a, 'b> {
             Role::Collective(Pattern::Alltoall) => {
                 let recording = self.stage.recording;
                 let peers = if between { recording.remote(shape.object) } else { recording.members(shape.object) };
-                known(shape.sent) / peers.len().max(1) as u64
+                shape.bytes_sent() / peers.len().max(1) as u64
             }
             Role::Collective(Pattern::Reduce) if is_root && !between => 0,
-            _ => known(shape.sent),
+            _ => shape.bytes_sent(),
         }
     }
 
@@ -252,10 +249,6 @@ impl<'a, 'b> Writer<'a, 'b> {
         self.line.extend_from_slice(callers);
         self.lines.add(key(time, Kind::Event, self.rank.rank), &self.line)
     }
-}
-
-fn known(bytes: u64) -> u64 {
-    if bytes == raw::UNKNOWN_BYTES { 0 } else { bytes }
 }
 
 /// The record of a state.

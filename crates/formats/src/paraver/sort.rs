@@ -2,7 +2,7 @@
 //!
 //! A trace is in the order of time over all processes, but what is known of a recording comes rank by rank, and the two ends of a message
 //! come from different ranks. Both are questions of order. Items are collected up to a fixed amount, sorted and written to a temporary file
-//! as a *run*; reading merges all runs. However long the trace, memory stays the same.
+//! as a *run*; reading merges all runs. However long the trace, memory stays small: for each run, a few thousand bytes of two million.
 //!
 //! An item is a key of `N` bytes, which is compared, and some bytes that belong to it.
 

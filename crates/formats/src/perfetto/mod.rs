@@ -86,7 +86,7 @@ impl<'a, W: Write> Sequence<'a, W> {
             timeline,
             arrows: Arrows::of(rank.rank),
             rank: rank.rank,
-            size: header.size.max(header.ranks.len()) as u64,
+            size: header.rank_count().into(),
             threads: BTreeSet::new(),
             names: BTreeSet::new(),
             sites: BTreeSet::new(),
@@ -178,7 +178,7 @@ impl<'a, W: Write> Sequence<'a, W> {
                 detail(event, place, (column.cell)(row));
             }
             for end in ends {
-                if let End::Tail(_, arrow) = end {
+                if let End::Tail(arrow) = end {
                     event.fixed(EVENT_ARROW, *arrow);
                 }
             }

@@ -9,7 +9,9 @@ pub fn write(drawing: &Drawing, out: &mut (impl Write + ?Sized)) -> io::Result<(
     for line in std::iter::once(&drawing.title).chain(&drawing.notes) {
         writeln!(out, "// {}", line.replace(char::is_control, " "))?;
     }
-    writeln!(out, "digraph program {{\n  node [fontname=\"sans-serif\", fontsize=10];\n  edge [fontname=\"sans-serif\", fontsize=9];")?;
+    // Without `newrank`, nodes that stand side by side fall out of their clusters.
+    writeln!(out, "digraph program {{\n  newrank=true;")?;
+    writeln!(out, "  node [fontname=\"sans-serif\", fontsize=10];\n  edge [fontname=\"sans-serif\", fontsize=9];")?;
     for (number, lane) in drawing.lanes.iter().enumerate() {
         write_lane(drawing, number, lane, out)?;
     }

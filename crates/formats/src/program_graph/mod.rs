@@ -25,6 +25,8 @@ pub struct Drawing {
     pub messages: Vec<Message>,
     /// Nodes that are one operation of a group, two or more each.
     pub together: Vec<Vec<usize>>,
+    /// The share of a role's time from which on computation has a box.
+    pub worth_a_box: f64,
 }
 
 /// An operation at a place of the program.

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::svg::{Canvas, head, width};
+use crate::svg::{Canvas, Heading, head};
 
 /// Phases of a program to be drawn.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -51,31 +51,25 @@ const BETWEEN: f64 = 18.0;
 const INDENT: f64 = 16.0;
 
 const STYLE: &str = "\
-text { font-family: 'DejaVu Sans', Verdana, Arial, Helvetica, sans-serif; font-size: 11px; fill: #222222; }
-.title { font-size: 15px; font-weight: bold; }
-.note { font-size: 10px; fill: #555555; }
 .role { font-size: 13px; font-weight: bold; }
 .phase { font-weight: bold; }
 .cell { fill: #ffffff; stroke: #555555; }
 .outside { fill: #78b2e4; }
 .inside { fill: #e69f00; fill-opacity: 0.75; }
-.way { fill: none; stroke: #555555; }
-.way-head { fill: #555555; }
 .round { fill: none; stroke: #555555; stroke-dasharray: 5 3; }
 .round-head { fill: #555555; }
 ";
 
 /// Writes the picture.
 pub fn write(overview: &Overview, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
-    let top = 34.0 + 14.0 * overview.notes.len() as f64 + 56.0;
+    let heading = Heading { title: &overview.title, notes: &overview.notes };
+    let (wide, below) = heading.size();
+    let top = below + 56.0;
     let column = |role: usize| 24.0 + NAMES + GAP + role as f64 * (COLUMN + GAP);
     let y = |phase: usize| top + phase as f64 * (ROW + BETWEEN);
-    let size = (column(overview.roles.len()).max(width(&overview.title, 15.0).min(1400.0) + 48.0), y(overview.phases.len()) + 40.0);
+    let size = (column(overview.roles.len()).max(wide), y(overview.phases.len()) + 40.0);
     let mut canvas = Canvas::default();
-    canvas.text("title", (24.0, 28.0), &head(&overview.title, 15.0, size.0 - 48.0));
-    for (line, note) in overview.notes.iter().enumerate() {
-        canvas.text("note", (24.0, 45.0 + 14.0 * line as f64), note);
-    }
+    heading.draw(&mut canvas, size.0);
     for (role, (name, note)) in overview.roles.iter().enumerate() {
         canvas.text("role", (column(role), top - 28.0), &head(name, 13.0, COLUMN));
         canvas.text("note", (column(role), top - 13.0), &head(note, 10.0, COLUMN));

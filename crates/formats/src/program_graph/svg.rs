@@ -8,19 +8,15 @@ use std::io::{self, Write};
 
 use super::layout::{LaneLayout, Layout, PathLayout, SYMBOL, TEXT_ROOM, WORK};
 use super::{Drawing, Lane, Message, Node, Path, Stage, Step, Symbol, Work};
-use crate::svg::{Canvas, Point, head, tail, width};
+use crate::svg::{Canvas, Heading, Point, head, tail, width};
 
 /// More messages than this hide each other; the lightest are left out.
 const MOST_MESSAGES: usize = 80;
-const TITLE: f64 = 15.0;
 const TEXT: f64 = 11.0;
 const SMALL: f64 = 9.5;
 const LEGEND: f64 = 96.0;
 
 const STYLE: &str = "\
-text { font-family: 'DejaVu Sans', Verdana, Arial, Helvetica, sans-serif; font-size: 11px; fill: #222222; }
-.title { font-size: 15px; font-weight: bold; }
-.note { font-size: 10px; fill: #555555; }
 .lane { font-size: 13px; font-weight: bold; }
 .name { font-weight: bold; }
 .name, .place, .loop-note, .message-note, .work-note, .halo { paint-order: stroke; stroke: #ffffff; stroke-width: 3px; stroke-linejoin: round; }
@@ -29,8 +25,6 @@ text { font-family: 'DejaVu Sans', Verdana, Arial, Helvetica, sans-serif; font-s
 .message-note { font-size: 9.5px; fill: #7b3a60; }
 .lane-ground { fill: #fafafa; stroke: #e4e4e4; }
 .loop { fill: #000000; fill-opacity: 0.03; stroke: #888888; stroke-dasharray: 5 3; }
-.way { fill: none; stroke: #555555; }
-.way-head { fill: #555555; }
 .jump { fill: none; stroke: #888888; }
 .jump-head { fill: #888888; }
 .message { fill: none; stroke: #aa4c84; stroke-dasharray: 6 3; }
@@ -52,14 +46,12 @@ pub fn write(drawing: &Drawing, out: &mut (impl Write + ?Sized)) -> io::Result<(
     if left_out > 0 {
         notes.push(format!("the {left_out} lightest of the arrows between operations are left out"));
     }
-    let top = 34.0 + 14.0 * notes.len() as f64;
+    let heading = Heading { title: &drawing.title, notes: &notes };
+    let (wide, top) = heading.size();
     let layout = Layout::of(&drawing, top + 62.0);
-    let size = (layout.size.0.max(640.0).max(width(&drawing.title, TITLE).min(1400.0) + 48.0), layout.size.1 + LEGEND);
+    let size = (layout.size.0.max(640.0).max(wide), layout.size.1 + LEGEND);
     let mut canvas = Canvas::default();
-    canvas.text("title", (24.0, 28.0), &head(&drawing.title, TITLE, size.0 - 48.0));
-    for (line, note) in notes.iter().enumerate() {
-        canvas.text("note", (24.0, 45.0 + 14.0 * line as f64), note);
-    }
+    heading.draw(&mut canvas, size.0);
     let picture = Picture { drawing: &drawing, layout: &layout };
     picture.lanes(&mut canvas, top + 8.0);
     picture.loops(&mut canvas);
@@ -67,7 +59,7 @@ pub fn write(drawing: &Drawing, out: &mut (impl Write + ?Sized)) -> io::Result<(
     picture.groups(&mut canvas);
     picture.messages(&mut canvas);
     picture.nodes(&mut canvas);
-    legend(&mut canvas, layout.size.1 + 18.0);
+    legend(&mut canvas, layout.size.1 + 18.0, drawing.worth_a_box);
     out.write_all(canvas.finish(size, STYLE).as_bytes())
 }
 
@@ -275,7 +267,7 @@ fn symbol(canvas: &mut Canvas, (x, y): Point, symbol: Symbol, stage: Stage, bar:
     }
 }
 
-fn legend(canvas: &mut Canvas, top: f64) {
+fn legend(canvas: &mut Canvas, top: f64, worth_a_box: f64) {
     let line = |row: f64| top + 12.0 + row * 24.0;
     let symbols = [
         (Symbol::Send, Stage::Whole, "sends"),
@@ -301,8 +293,9 @@ fn legend(canvas: &mut Canvas, top: f64) {
     canvas.arrow("message", 1.4, &[(x - 8.0, line(1.0)), (x + 24.0, line(1.0))]);
     canvas.text("note", (x + 32.0, line(1.0) + 4.0), "messages");
     canvas.filled("work", &shade(0.2), (30.0, line(2.0) - 8.0), (24.0, 16.0));
-    let text = "computation between two calls, with its share of the role's time; below 0.1 % only the arrow is drawn";
-    canvas.text("note", (62.0, line(2.0) + 4.0), text);
+    let computation = "computation between two calls, with its share of the role's time";
+    let text = format!("{computation}; below {} % only the arrow is drawn", 100.0 * worth_a_box);
+    canvas.text("note", (62.0, line(2.0) + 4.0), &text);
 }
 
 #[cfg(test)]
@@ -325,6 +318,12 @@ mod tests {
         assert_eq!(count(">MPI_Finalize</tspan>"), 2);
         assert_eq!((count(r#"<rect class="loop""#), count(r#"<polyline class="message""#)), (1, 2 + 1));
         assert_eq!((count(r#"<rect class="work""#), count("50 %")), (1 + 1, 1));
+    }
+
+    #[test]
+    fn the_legend_says_what_has_no_box() {
+        let drawing = Drawing { worth_a_box: 0.02, ..master_and_workers() };
+        assert!(svg(&drawing).contains("below 2 % only the arrow is drawn"));
     }
 
     #[test]

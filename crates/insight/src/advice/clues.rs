@@ -14,6 +14,7 @@ use sintonia_recording::Recording;
 use super::replay::{Replay, blocks, follows, shape};
 use crate::Place;
 use crate::segment::{self, Segment};
+use crate::wait::only_looks;
 
 /// In how many parts of the run computation is looked at separately.
 pub const WINDOWS: usize = 4;
@@ -212,7 +213,8 @@ fn loads(line: &Line, sites: &Sites, begin: i64, run_ns: i64) -> HashMap<Segment
     for row in 1..line.len() {
         let Some(segment) = segment::before(line, row) else { continue };
         let ns = segment::length(line, row);
-        if ns < LOOKS_AGAIN_NS && only_looks(line, row) && only_looks(line, row - 1) {
+        let looks = |row: usize| only_looks(shape(line, row).operation.function());
+        if ns < LOOKS_AGAIN_NS && looks(row) && looks(row - 1) {
             continue;
         }
         let load = loads.entry(sites.of_segment(segment)).or_default();
@@ -222,12 +224,6 @@ fn loads(line: &Line, sites: &Sites, begin: i64, run_ns: i64) -> HashMap<Segment
         load.visits += 1;
     }
     loads
-}
-
-/// Whether a call asks for something without waiting for it.
-fn only_looks(line: &Line, row: usize) -> bool {
-    let name = shape(line, row).operation.name();
-    name.starts_with("MPI_Test") || matches!(name, "MPI_Iprobe" | "MPI_Improbe" | "MPI_Request_get_status")
 }
 
 fn calls(line: &Line, place: usize, sites: &Sites, replay: &Replay) -> HashMap<(u32, u32), Called> {

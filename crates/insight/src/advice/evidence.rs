@@ -15,8 +15,6 @@ use crate::segment::Segment;
 pub struct Evidence<'a> {
     pub recording: &'a Recording,
     pub findings: &'a Findings,
-    /// Ranks of which calls are missing: what they did instead looks like computation.
-    patchy: BTreeSet<u32>,
 }
 
 /// The waits of some kinds at a site.
@@ -44,12 +42,12 @@ impl Waiting {
     }
 }
 
-/// The rank with the most of something; of equals the first.
+/// The rank, or the site, with the most of something; of equals the first.
 pub fn largest(ranks: &BTreeMap<u32, i64>) -> Option<u32> {
     ranks.iter().max_by_key(|(rank, ns)| (**ns, std::cmp::Reverse(**rank))).map(|(rank, _)| *rank)
 }
 
-/// The ranks that count: those with at least a tenth of the mean of all that have something.
+/// The ranks that count: those with more than a tenth of the mean of all that have something.
 pub fn main_ranks(ranks: &BTreeMap<u32, i64>) -> Vec<u32> {
     let worth = ranks.values().sum::<i64>() / (10 * ranks.len().max(1) as i64);
     ranks.iter().filter(|(_, ns)| **ns > worth).map(|(rank, _)| *rank).collect()
@@ -57,8 +55,7 @@ pub fn main_ranks(ranks: &BTreeMap<u32, i64>) -> Vec<u32> {
 
 impl<'a> Evidence<'a> {
     pub fn new(recording: &'a Recording, findings: &'a Findings) -> Evidence<'a> {
-        let patchy = recording.header.ranks.iter().filter(|rank| rank.dropped > 0 || rank.damaged_blocks > 0);
-        Evidence { recording, findings, patchy: patchy.map(|rank| rank.rank).collect() }
+        Evidence { recording, findings }
     }
 
     pub fn clues(&self) -> &'a Clues {
@@ -87,7 +84,7 @@ impl<'a> Evidence<'a> {
     /// How long each rank computed in a segment, as far as that is known.
     pub fn loads(&self, segment: Segment) -> BTreeMap<u32, Load> {
         let all = self.clues().loads.get(&segment).into_iter().flatten();
-        all.filter(|(rank, _)| !self.patchy.contains(rank)).map(|(rank, load)| (*rank, *load)).collect()
+        all.filter(|(rank, _)| !self.findings.gaps.patchy.contains(rank)).map(|(rank, load)| (*rank, *load)).collect()
     }
 
     /// The segments in which any rank computed.
@@ -121,7 +118,7 @@ impl<'a> Evidence<'a> {
         all
     }
 
-    /// The host of each rank; a number of its own for a rank that left nothing.
+    /// The host of each rank; none of the known ones for a rank that left nothing.
     pub fn hosts_by_rank(&self) -> Vec<u32> {
         hosts(self.recording)
     }

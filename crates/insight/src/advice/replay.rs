@@ -13,6 +13,7 @@ use sintonia_program::history::{At, History, Line, Walk, walk};
 use sintonia_recording::table::Shape;
 
 use super::clues::Sites;
+use crate::bounds;
 use crate::segment::{self, Segment};
 use crate::wait::Wait;
 
@@ -87,7 +88,8 @@ impl<'a> Replay<'a> {
         let mut measure = Measure { history, own: history.lines.iter().map(|line| Vec::with_capacity(line.len())).collect() };
         walk(history, company, &mut measure);
         let put_off = history.lines.iter().zip(waits).map(|(line, waits)| put_off(line, waits)).collect();
-        let begin = history.lines.iter().filter_map(begin).min().unwrap_or(i64::MAX);
+        let started = |line: &Line| bounds::begin(line).map(|row| line.calls.leave[row]);
+        let begin = history.lines.iter().filter_map(started).min().unwrap_or(i64::MAX);
         let begin = company.swap(vec![vec![begin]; company.size()]).into_iter().flatten().min().unwrap_or(0);
         Replay { history, sites, ranks: hosts.len().max(1) as i64, hosts, own: measure.own, put_off, begin }
     }
@@ -99,7 +101,7 @@ impl<'a> Replay<'a> {
 
     /// Nanoseconds from the moment the first rank had started MPI to the moment the last one came to MPI_Finalize as it was.
     pub fn recorded_ns(&self, company: &dyn Company) -> i64 {
-        let end = |line: &Line| ends_at(line).map_or_else(|| line.calls.leave.last().copied(), |row| Some(line.calls.enter[row]));
+        let end = |line: &Line| bounds::end(line).map_or_else(|| line.calls.leave.last().copied(), |row| Some(line.calls.enter[row]));
         self.since_begin(self.history.lines.iter().filter_map(end).max(), company)
     }
 
@@ -157,7 +159,8 @@ pub fn follows(line: &Line, row: usize) -> bool {
     let (this, last) = (shape(line, row), shape(line, before));
     let bytes = match this.operation.role() {
         Role::Send => this.bytes_sent(),
-        Role::Receive => this.bytes_received(),
+        // What a nonblocking receive gets shows only later, so what it has room for counts.
+        Role::Receive => this.received,
         _ => return false,
     };
     let alike = this.operation == last.operation && this.peer == last.peer && this.object == last.object;
@@ -168,16 +171,6 @@ pub fn follows(line: &Line, row: usize) -> bool {
 /// The shape of a call.
 pub fn shape(line: &Line, row: usize) -> &Shape {
     &line.calls.shapes[line.calls.shape[row] as usize]
-}
-
-/// When a line had started MPI; that is one of its first calls, if it is one of them.
-fn begin(line: &Line) -> Option<i64> {
-    (0..line.len().min(16)).find(|row| line.role(*row) == Role::Init).map(|row| line.calls.leave[row])
-}
-
-/// The call that ends MPI: nothing but what is freed comes after it.
-fn ends_at(line: &Line) -> Option<usize> {
-    (0..line.len()).rev().take(16).find(|row| line.role(*row) == Role::Finalize)
 }
 
 /// Receives of a line that waited although a message was there, with the receive that took it. Between the two nobody may be told anything:
@@ -249,7 +242,7 @@ impl<'a> Run<'a> {
     fn new(replay: &'a Replay<'a>, changes: &'a [Change]) -> Run<'a> {
         let progress = |line: &Line| {
             let now = line.calls.enter.first().copied().unwrap_or(0);
-            Progress { now, end: now, ends_at: ends_at(line), next_put_off: 0, owed: Vec::new() }
+            Progress { now, end: now, ends_at: bounds::end(line), next_put_off: 0, owed: Vec::new() }
         };
         let lines = replay.history.lines.iter().map(progress).collect();
         let mut run = Run { replay, computes: HashMap::new(), hows: HashMap::new(), placed: None, lines };
@@ -316,11 +309,12 @@ impl<'a> Run<'a> {
             })
     }
 
-    /// What a call needs: where a receive waits that could have been put off, what it waited for is needed by the later one.
+    /// What a call needs: where a receive waits that could have been put off, what it waited for is needed by the later one; what a send
+    /// beside the computation after it waited for, by the call after that.
     fn needs(&mut self, place: usize, row: usize, hows: u8, needed: Option<i64>) -> Option<i64> {
         let line = &self.replay.history.lines[place];
         let has = |how| hows & bit(how) != 0;
-        if has(How::Unwaiting) || has(How::Overlapped) && line.role(row) == Role::Send {
+        if has(How::Unwaiting) {
             return None;
         }
         let progress = &mut self.lines[place];
@@ -329,6 +323,10 @@ impl<'a> Run<'a> {
             progress.next_put_off += 1;
         }
         let mut needed = needed;
+        if has(How::Overlapped) && line.role(row) == Role::Send {
+            progress.owed.extend(needed.map(|moment| (row as u32 + 1, moment)));
+            needed = None;
+        }
         if has(How::InOrder)
             && let Some((_, later)) = put_off.get(progress.next_put_off).filter(|(early, _)| *early as usize == row)
         {
@@ -358,7 +356,7 @@ impl Walk for Run<'_> {
         let progress = &mut self.lines[place];
         progress.now += computes;
         if progress.ends_at == Some(row) {
-            progress.end = progress.now;
+            progress.end = progress.owed.iter().map(|(_, moment)| *moment).fold(progress.now, i64::max);
         }
         progress.now
     }

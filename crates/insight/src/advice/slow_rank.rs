@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::evidence::Evidence;
+use super::evidence::{Evidence, largest};
 use super::words::{ranks, share, time, times, verb};
 use super::{Rule, Suspect, Words};
 use crate::segment::Segment;
@@ -28,7 +28,7 @@ fn find(evidence: &Evidence) -> Vec<Suspect> {
     if evidence.size() < 3 || alike.len() < 2 || 5 * common < 4 * all {
         return Vec::new();
     }
-    let slow = groups(evidence).into_iter().find(|group| is_slow(&alike, group));
+    let slow = groups(evidence, &alike).into_iter().find(|group| is_slow(&alike, group));
     let suspect = |group: Vec<u32>| {
         let excess = alike.values().map(|loads| speed(loads, &group).0 - loads.values().sum::<i64>() / loads.len() as i64).sum();
         let change = evidence.evened(alike.keys().copied(), |rank| group.contains(&rank));
@@ -54,10 +54,12 @@ fn alike(evidence: &Evidence) -> BTreeMap<Segment, BTreeMap<u32, i64>> {
     alike
 }
 
-/// The groups of ranks that can be slow together: each alone, and those of each host where all have equally many. (Where they do not,
-/// having more ranks is what makes a host slow.)
-fn groups(evidence: &Evidence) -> Vec<Vec<u32>> {
-    let mut groups: Vec<Vec<u32>> = (0..evidence.size() as u32).map(|rank| vec![rank]).collect();
+/// The groups of ranks that can be slow together: the slowest alone, and those of each host where all have equally many. (Where they do
+/// not, having more ranks is what makes a host slow.)
+fn groups(evidence: &Evidence, alike: &BTreeMap<Segment, BTreeMap<u32, i64>>) -> Vec<Vec<u32>> {
+    // One that is not the slowest in some segment is not slower than all others in each.
+    let slowest = alike.values().next().and_then(largest);
+    let mut groups: Vec<Vec<u32>> = slowest.map(|rank| vec![rank]).into_iter().collect();
     let hosts = evidence.ranks_by_host();
     let even = hosts.values().all(|ranks| Some(ranks.len()) == hosts.values().next().map(Vec::len));
     if even && hosts.len() > 2 {

@@ -13,8 +13,8 @@ pub const RULE: Rule = Rule {
     name: "unbalanced placement",
     help: "Hosts have different numbers of ranks and those on the fuller ones are slower, because they share its memory and caches; or ranks \
            that exchange much data are on different hosts although they could be on one.",
-    basis: "the run replayed with the computation of the slow ranks at the mean of all, or with messages that need not leave a host as quick as those that \
-            do not",
+    basis: "the run replayed with the computation of the slow ranks at the mean of all, or with messages that need not leave a host as \
+            quick as those that do not",
     find,
     tell,
 };
@@ -43,8 +43,9 @@ fn crowded(evidence: &Evidence) -> Option<Suspect> {
     let mean = computed.values().sum::<i64>() / computed.len().max(1) as i64;
     let excess = of(&full).into_iter().max()? - mean;
     let segment = evidence.segments().max_by_key(|segment| (evidence.on_path(*segment), *segment))?;
-    let crowded: Vec<u32> = full.into_iter().flatten().copied().collect();
-    let change = evidence.evened(evidence.segments(), |rank| crowded.contains(&rank));
+    let mut crowded: Vec<u32> = full.into_iter().flatten().copied().collect();
+    crowded.sort_unstable();
+    let change = evidence.evened(evidence.segments(), |rank| crowded.binary_search(&rank).is_ok());
     Some(Suspect::in_segment(segment, crowded, change, excess))
 }
 
@@ -62,9 +63,8 @@ fn apart(evidence: &Evidence) -> Option<Suspect> {
     let now = evidence.hosts_by_rank();
     let better = together(evidence, &now);
     let pairs = &evidence.clues().pairs;
-    let across = |hosts: &[u32]| pairs.iter().filter(|(pair, _)| !is_within(hosts, **pair)).map(|(_, traffic)| traffic.bytes).sum::<u64>();
     // A placement that takes off less than a quarter is no other placement.
-    if 4 * u128::from(across(&better)) > 3 * u128::from(across(&now)) {
+    if 4 * u128::from(across(pairs, &better)) > 3 * u128::from(across(pairs, &now)) {
         return None;
     }
     let mut spent: BTreeMap<u32, i64> = BTreeMap::new();
@@ -79,6 +79,12 @@ fn apart(evidence: &Evidence) -> Option<Suspect> {
 
 fn is_within(hosts: &[u32], (from, to): (u32, u32)) -> bool {
     hosts.get(from as usize) == hosts.get(to as usize)
+}
+
+/// Bytes that go from host to host.
+fn across(pairs: &BTreeMap<(u32, u32), Traffic>, hosts: &[u32]) -> u64 {
+    let apart = pairs.iter().filter(|(pair, _)| !is_within(hosts, **pair));
+    apart.fold(0, |sum: u64, (_, traffic)| sum.saturating_add(traffic.bytes))
 }
 
 /// How long a message within a host takes, as a part of one between hosts; nothing if there was none to compare with.
@@ -128,7 +134,8 @@ fn tell_crowded(evidence: &Evidence, suspect: &Suspect) -> Words {
         evidence.ranks_by_host().iter().map(|(host, ranks)| format!("{} on {}", ranks.len(), evidence.host_name(*host))).collect();
     let computed = computed(evidence);
     let mean = |inside: bool| {
-        let some: Vec<i64> = computed.iter().filter(|(rank, _)| suspect.ranks.contains(rank) == inside).map(|(_, ns)| *ns).collect();
+        let some: Vec<i64> =
+            computed.iter().filter(|(rank, _)| suspect.ranks.binary_search(rank).is_ok() == inside).map(|(_, ns)| *ns).collect();
         some.iter().sum::<i64>() / some.len().max(1) as i64
     };
     Words {
@@ -159,17 +166,15 @@ fn tell_crowded(evidence: &Evidence, suspect: &Suspect) -> Words {
 
 fn tell_apart(evidence: &Evidence, suspect: &Suspect, better: &[u32]) -> Words {
     let now = evidence.hosts_by_rank();
-    let across = |hosts: &[u32]| {
-        evidence.clues().pairs.iter().filter(|(pair, _)| !is_within(hosts, **pair)).map(|(_, traffic)| traffic.bytes).sum::<u64>()
-    };
+    let pairs = &evidence.clues().pairs;
     let moved: Vec<u32> = (0..now.len()).filter(|rank| now[*rank] != better[*rank]).map(|rank| rank as u32).collect();
     let list: Vec<String> = better.iter().map(|host| evidence.host_name(*host)).collect();
     Words {
         what: format!("Ranks that exchange most data are on different hosts: {} could be better placed.", ranks(&moved)),
         evidence: format!(
             "{} go from host to host, {} would if ranks were placed by what they exchange; receiving it takes a rank up to {} ({}).",
-            bytes(across(&now)),
-            bytes(across(better)),
+            bytes(across(pairs, &now)),
+            bytes(across(pairs, better)),
             time(suspect.at_most_ns),
             share(suspect.at_most_ns, evidence.run_ns())
         ),

@@ -1,43 +1,21 @@
-//! Amounts and ranks in the words of a report.
+//! What advice is worded with, besides the words that every report uses.
 
-use sintonia_recording::definitions::write_ranks;
+pub use crate::words::{bytes, ranks};
+use crate::words::{percent, seconds};
 
 /// A time in its natural unit.
 pub fn time(ns: i64) -> String {
-    let seconds = ns as f64 / 1e9;
-    match ns {
-        ..10_000 => format!("{:.1} µs", seconds * 1e6),
-        10_000..1_000_000 => format!("{:.0} µs", seconds * 1e6),
-        1_000_000..10_000_000 => format!("{:.2} ms", seconds * 1e3),
-        10_000_000..1_000_000_000 => format!("{:.0} ms", seconds * 1e3),
-        1_000_000_000.. => format!("{seconds:.2} s"),
-    }
+    seconds(ns as f64 / 1e9)
 }
 
 /// A part of the run.
 pub fn share(ns: i64, run_ns: i64) -> String {
-    format!("{:.0} % of the run", 100.0 * ns as f64 / run_ns.max(1) as f64)
-}
-
-/// Ranks at the beginning of a sentence or in it: `rank 3`, `ranks 0-6:2`.
-pub fn ranks(ranks: &[u32]) -> String {
-    let plain: Vec<i32> = ranks.iter().filter_map(|rank| i32::try_from(*rank).ok()).collect();
-    format!("{} {}", if ranks.len() == 1 { "rank" } else { "ranks" }, write_ranks(&plain))
+    format!("{} of the run", percent(ns as f64 / run_ns.max(1) as f64))
 }
 
 /// The verb that goes with so many of something.
 pub fn verb<'a>(many: usize, one: &'a str, several: &'a str) -> &'a str {
     if many == 1 { one } else { several }
-}
-
-/// Bytes in the unit that suits them.
-pub fn bytes(bytes: u64) -> String {
-    match bytes {
-        ..10_000 => format!("{bytes} B"),
-        10_000..10_000_000 => format!("{:.0} kB", bytes as f64 / 1e3),
-        10_000_000..10_000_000_000 => format!("{:.0} MB", bytes as f64 / 1e6),
-        10_000_000_000.. => format!("{:.0} GB", bytes as f64 / 1e9),
-    }
 }
 
 /// One amount as a multiple of another.
@@ -56,13 +34,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_have_their_natural_unit() {
-        assert_eq!([900, 60_000, 1_500_000, 35_000_000, 1_200_000_000].map(time), ["0.9 µs", "60 µs", "1.50 ms", "35 ms", "1.20 s"]);
+    fn advice_has_the_digits_of_every_table() {
+        assert_eq!([900, 60_000, 1_500_000, 35_000_000].map(time), ["900 ns", "60.0 us", "1.50 ms", "35.0 ms"]);
+        assert_eq!([share(1, 1000), share(500, 1000)], ["<1 % of the run", "50 % of the run"]);
     }
 
     #[test]
-    fn one_rank_is_a_rank_and_several_are_ranks() {
-        assert_eq!((ranks(&[3]), ranks(&[0, 2, 4])), ("rank 3".into(), "ranks 0-4:2".into()));
+    fn a_sentence_begins_with_a_capital() {
         assert_eq!(sentence(&ranks(&[1, 2])), "Ranks 1-2");
     }
 }

@@ -12,10 +12,5 @@ pub const PATTERN: Pattern = Pattern {
 
 /// From entering the wait to the end of the last access, by the rank that ended its accesses last; what follows is a late complete.
 fn find(waits: &Waits) -> Option<Found> {
-    Found::some(until_last_access(waits), waits.last.complete)
-}
-
-/// How long the wait had lasted when the last access was done.
-pub fn until_last_access(waits: &Waits) -> i64 {
-    waits.scene.until(waits.last.accessed_until.min(waits.last.complete_enter)).max(0)
+    Found::some(waits.scene.until(waits.last.accessed_until.min(waits.last.complete_enter)), waits.last.complete)
 }

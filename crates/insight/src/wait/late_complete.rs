@@ -1,6 +1,5 @@
 //! A rank that waits for another to say that its accesses have ended.
 
-use super::early_wait::until_last_access;
 use super::{Find, Found, Pattern, Waits};
 
 pub const PATTERN: Pattern = Pattern {
@@ -11,7 +10,7 @@ pub const PATTERN: Pattern = Pattern {
     find: Find::Waits(find),
 };
 
-/// The part of a wait for the end of accesses after the last of them.
+/// From entering the wait to the end of the accesses; the time until the last of them counts as an early wait.
 fn find(waits: &Waits) -> Option<Found> {
-    Found::some(waits.scene.until(waits.last.complete_enter) - until_last_access(waits), waits.last.complete)
+    Found::some(waits.scene.until(waits.last.complete_enter), waits.last.complete)
 }

@@ -147,10 +147,6 @@ impl Scene<'_> {
         self.line.calls.leave[self.row as usize]
     }
 
-    fn function(&self) -> &'static Function {
-        self.shape().operation.function()
-    }
-
     fn shape(&self) -> &sintonia_recording::table::Shape {
         &self.line.calls.shapes[self.line.calls.shape[self.row as usize] as usize]
     }
@@ -174,13 +170,17 @@ impl Scene<'_> {
 
     /// Whether the call returns only when it is done: a test does not wait.
     fn waits(&self) -> bool {
-        let function = self.function();
-        let tests = matches!(function.role, Role::CompleteOne | Role::CompleteAll | Role::CompleteAny | Role::CompleteSome)
-            && function.name.starts_with("MPI_Test");
-        let looks = matches!(function.role, Role::Probe | Role::MatchedProbe) && function.name.starts_with("MPI_I")
-            || function.name == "MPI_Win_test";
-        function.mode == Mode::Blocking && !tests && !looks && self.shape().parts & part::UNFINISHED == 0
+        let function = self.shape().operation.function();
+        function.mode == Mode::Blocking && !only_looks(function) && self.shape().parts & part::UNFINISHED == 0
     }
+}
+
+/// Whether a function only asks whether something is there, and does not wait for it.
+pub(crate) fn only_looks(function: &Function) -> bool {
+    let name = function.name;
+    name.starts_with("MPI_Test")
+        || name.starts_with("MPI_Request_get_status")
+        || matches!(name, "MPI_Iprobe" | "MPI_Improbe" | "MPI_Parrived" | "MPI_Win_test")
 }
 
 /// A call that completed receives.
@@ -266,7 +266,6 @@ fn find_in(history: &History, line: &Line) -> Vec<Wait> {
             add(&mut waits, scene.row, |find| if let Find::Receives(find) = find { find(&receives) } else { None });
         }
     }
-    wrong_order::find_again(line, &mut waits);
     let late: Vec<u32> = waits.iter().map(|wait| wait.row).collect();
     for sent in line.sent.iter().filter(|sent| sent.done != NOWHERE && sent.receiver != At::NOWHERE) {
         let scene = Scene { line, row: sent.done };
@@ -283,8 +282,7 @@ fn find_in(history: &History, line: &Line) -> Vec<Wait> {
     }
     find_in_epochs(line, &mut waits);
     waits.sort_by_key(|wait| wait.row);
-    once_each(&mut waits);
-    waits
+    wrong_order::split(line, once(&waits))
 }
 
 /// Finds the waits of one-sided communication.
@@ -350,16 +348,24 @@ fn add(waits: &mut Vec<Wait>, row: u32, look: impl Fn(&Find) -> Option<Found>) {
     }
 }
 
-/// A call waits once, however many sends or operations it completes: of the waits of one kind in one call only the longest counts.
-fn once_each(waits: &mut Vec<Wait>) {
+/// A call waits once, however many messages or operations it completes: of the waits of one kind in one call only the longest counts, and
+/// of those for somebody, which all begin when the call is entered, what those before have not counted.
+fn once(waits: &[Wait]) -> Vec<Wait> {
     let mut kept: Vec<Wait> = Vec::with_capacity(waits.len());
-    for wait in waits.drain(..) {
-        let same = kept.iter_mut().rev().take_while(|other| other.row == wait.row).find(|other| other.pattern == wait.pattern);
-        match same {
-            Some(other) if other.ns < wait.ns => *other = wait,
-            Some(_) => {}
-            None => kept.push(wait),
+    for same_call in waits.chunk_by(|a, b| a.row == b.row) {
+        let first = kept.len();
+        for wait in same_call {
+            match kept[first..].iter_mut().find(|other| other.pattern == wait.pattern) {
+                Some(other) if other.ns < wait.ns => *other = *wait,
+                Some(_) => {}
+                None => kept.push(*wait),
+            }
+        }
+        let mut counted = 0;
+        for wait in kept[first..].iter_mut().filter(|wait| wait.cause != At::NOWHERE) {
+            (wait.ns, counted) = (wait.ns - counted, counted.max(wait.ns));
         }
     }
-    *waits = kept;
+    kept.retain(|wait| wait.ns > 0);
+    kept
 }

@@ -7,7 +7,8 @@ use super::{Find, Found, Meets, Pattern};
 pub const PATTERN: Pattern = Pattern {
     kind: "wait_at_collective_io",
     name: "wait at collective I/O",
-    help: "Ranks waited for the last one at an operation on a file that all do together. Look at what the last rank did before; where no agreement is needed, independent reads and writes do not wait.",
+    help: "Ranks waited for the last one at an operation on a file that all do together. Look at what the last rank did before; where no \
+           agreement is needed, independent reads and writes do not wait.",
     find: Find::Meeting(find),
 };
 

@@ -6,8 +6,9 @@ use super::{Find, Found, Meets, Pattern};
 
 pub const PATTERN: Pattern = Pattern {
     kind: "wait_at_create",
-    name: "wait at making group",
-    help: "Ranks waited for the last one where a communicator or a window is made, which all of them do together. Make it once, outside of loops, and where all come at the same time.",
+    name: "wait at making a group",
+    help: "Ranks waited for the last one where a communicator or a window is made, which all of them do together. Make it once, outside \
+           of loops, and where all come at the same time.",
     find: Find::Meeting(find),
 };
 

@@ -7,7 +7,8 @@ use super::{Find, Found, Meets, Pattern};
 pub const PATTERN: Pattern = Pattern {
     kind: "wait_at_fence",
     name: "wait at a fence",
-    help: "Ranks waited in MPI_Win_fence for the last one to come. A fence holds up everyone: where a rank only communicates with some others, MPI_Win_post and MPI_Win_start, or locks, wait for those only.",
+    help: "Ranks waited in MPI_Win_fence for the last one to come. A fence holds up everyone: where a rank only communicates with some \
+           others, MPI_Win_post and MPI_Win_start, or locks, wait for those only.",
     find: Find::Meeting(find),
 };
 

@@ -7,7 +7,8 @@ use super::{Find, Found, Meets, Pattern};
 pub const PATTERN: Pattern = Pattern {
     kind: "wait_at_free",
     name: "wait at freeing a window",
-    help: "Ranks waited for the last one where a window is freed, which waits until nobody accesses it any more. Free windows at the end of the program, where all come together anyway.",
+    help: "Ranks waited for the last one where a window is freed, which waits until nobody accesses it any more. Free windows at the end \
+           of the program, where all come together anyway.",
     find: Find::Meeting(find),
 };
 

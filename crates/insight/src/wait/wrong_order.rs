@@ -2,7 +2,7 @@
 
 use sintonia_program::history::{At, Line};
 
-use super::{Find, Found, Pattern, Wait, late_sender};
+use super::{Find, Pattern, Wait, late_sender};
 
 pub const PATTERN: Pattern = Pattern {
     kind: "late_sender_wrong_order",
@@ -15,22 +15,19 @@ pub const PATTERN: Pattern = Pattern {
 /// How many later messages are looked at: those further on would hardly have been taken instead.
 const LOOKS_AHEAD: usize = 100;
 
-/// Of the waits for late senders, the part in which a message was there that was received later.
-pub fn find_again(line: &Line, waits: &mut Vec<Wait>) {
+/// The waits of a line with those for late senders split where a message was there that was received later: from then on, they are this.
+pub fn split(line: &Line, waits: Vec<Wait>) -> Vec<Wait> {
     let taken: Vec<(u32, i64)> =
         line.received.iter().filter(|received| received.taken && received.sender != At::NOWHERE).map(|r| (r.row, r.send_enter)).collect();
-    let mut found = Vec::new();
-    for wait in waits.iter_mut().filter(|wait| wait.pattern.kind == late_sender::PATTERN.kind) {
+    let mut all = Vec::with_capacity(waits.len());
+    for wait in waits {
+        let late = wait.pattern.kind == late_sender::PATTERN.kind;
         let after = taken.partition_point(|(row, _)| *row <= wait.row);
-        let enter = line.calls.enter[wait.row as usize];
         let ahead = &taken[after..taken.len().min(after + LOOKS_AHEAD)];
-        let Some(first) = ahead.iter().map(|(_, sent)| (*sent).max(enter)).min() else { continue };
-        if let Some(Found { ns, cause }) = Found::some(enter + wait.ns - first, wait.cause) {
-            wait.ns -= ns;
-            found.push(Wait { pattern: &super::PATTERNS[1], row: wait.row, ns, cause });
-        }
+        let there = ahead.iter().map(|(_, sent)| *sent).min().filter(|_| late);
+        let before = there.map_or(wait.ns, |there| (there - line.calls.enter[wait.row as usize]).clamp(0, wait.ns));
+        let parts = [(wait.pattern, before), (&PATTERN, wait.ns - before)];
+        all.extend(parts.into_iter().filter(|(_, ns)| *ns > 0).map(|(pattern, ns)| Wait { pattern, ns, ..wait }));
     }
-    waits.retain(|wait| wait.ns > 0);
-    waits.extend(found);
-    waits.sort_by_key(|wait| wait.row);
+    all
 }

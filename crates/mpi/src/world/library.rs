@@ -3,20 +3,21 @@
 //! All that is unsafe about calling a library that was unknown at build time stays here.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
-use std::mem::MaybeUninit;
+use std::mem::{ManuallyDrop, MaybeUninit};
 use std::path::Path;
 use std::ptr::null_mut;
 
 use super::error::WorldError;
-use crate::{Abi, Layout, short_name};
+use crate::{Abi, GetLibraryVersion, Layout, short_name, version_text};
 
 /// What C passes in a register for a handle, in every ABI.
-type Handle = usize;
+pub type Handle = usize;
 type Number = unsafe extern "C" fn(Handle, *mut c_int) -> c_int;
-type Everyone = unsafe extern "C" fn(*const c_void, c_int, Handle, *mut c_void, c_int, Handle, Handle) -> c_int;
+pub type Everyone = unsafe extern "C" fn(*const c_void, c_int, Handle, *mut c_void, c_int, Handle, Handle) -> c_int;
 
 /// An MPI library. It stays loaded until the process ends: MPI leaves threads and exit functions behind.
 pub struct Library {
+    abi: Abi,
     layout: Layout,
     funneled: c_int,
     version: String,
@@ -25,6 +26,8 @@ pub struct Library {
     byte: Handle,
     errors_return: Handle,
     functions: Functions,
+    /// For functions that only some need; never closed.
+    opened: ManuallyDrop<Opened>,
 }
 
 struct Functions {
@@ -64,11 +67,7 @@ impl Library {
     /// Loads a library, by its path or by a name that the loader knows.
     pub fn load(file: &Path) -> Result<Library, WorldError> {
         let unusable = |reason: String| WorldError::Unusable { library: file.display().to_string(), reason };
-        let opened = Opened::open(file).map_err(unusable)?;
-        let library = opened.library(file).map_err(unusable)?;
-        // From here on it stays: a library that is used may be referred to from anywhere.
-        std::mem::forget(opened);
-        Ok(library)
+        Opened::open(file).and_then(|opened| opened.library(file)).map_err(unusable)
     }
 
     /// What it says of itself.
@@ -79,6 +78,44 @@ impl Library {
     /// Its name, version and file, for messages.
     pub fn name(&self) -> String {
         format!("{} ({})", short_name(&self.version), self.file)
+    }
+
+    /// One more of its functions.
+    ///
+    /// # Safety
+    /// `F` is a pointer to a function, of the type that the function of this name has.
+    pub unsafe fn function<F: Copy>(&self, name: &CStr) -> Result<F, WorldError> {
+        // SAFETY: as the caller promises.
+        unsafe { self.opened.function(name) }.map_err(|reason| self.unusable(reason))
+    }
+
+    /// One more of its constants: the object that it is with Open MPI, or its number in the other ABIs.
+    pub fn constant(&self, open_mpi: &CStr, mpich: Handle, standard: Handle) -> Result<Handle, WorldError> {
+        self.opened.constant(self.abi, open_mpi, mpich, standard).map_err(|reason| self.unusable(reason))
+    }
+
+    fn unusable(&self, reason: String) -> WorldError {
+        WorldError::Unusable { library: self.name(), reason }
+    }
+
+    /// Its sizes and constants.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The communicator of all processes.
+    pub fn world(&self) -> Handle {
+        self.world
+    }
+
+    /// The datatype of plain bytes.
+    pub fn byte(&self) -> Handle {
+        self.byte
+    }
+
+    /// The address that stands for no status.
+    pub fn no_status(&self) -> *mut c_void {
+        self.layout.status_ignore as *mut c_void
     }
 
     /// Starts MPI; errors become values from here on.
@@ -151,7 +188,7 @@ impl Library {
 
     /// Fills at most [`PIECE`] bytes with a message of a process.
     pub fn receive(&self, bytes: &mut [u8], from: usize, tag: i32) -> Result<(), WorldError> {
-        self.receive_with(bytes, number(from), tag, self.layout.status_ignore as *mut c_void)
+        self.receive_with(bytes, number(from), tag, self.no_status())
     }
 
     /// Fills at most [`PIECE`] bytes with the next message of any process, and says which one sent it.
@@ -186,13 +223,14 @@ impl Library {
                 number(from),
                 tag,
                 self.world,
-                self.layout.status_ignore as *mut c_void,
+                self.no_status(),
             )
         };
         self.check("MPI_Sendrecv", result)
     }
 
-    fn check(&self, function: &'static str, result: c_int) -> Result<(), WorldError> {
+    /// What a call that gave `result` comes to.
+    pub fn check(&self, function: &'static str, result: c_int) -> Result<(), WorldError> {
         if result == 0 {
             return Ok(());
         }
@@ -208,12 +246,12 @@ impl Library {
 }
 
 /// A length as MPI counts.
-fn count(bytes: &[u8]) -> c_int {
+pub fn count(bytes: &[u8]) -> c_int {
     c_int::try_from(bytes.len()).expect("messages are at most a piece long")
 }
 
 /// A process as MPI numbers it. One that MPI cannot even name becomes one that it refuses.
-fn number(process: usize) -> c_int {
+pub fn number(process: usize) -> c_int {
     c_int::try_from(process).unwrap_or(c_int::MAX)
 }
 
@@ -245,16 +283,13 @@ impl Opened {
         Err(reason.strip_prefix(&format!("{}: ", file.display())).map(str::to_owned).unwrap_or(reason))
     }
 
-    fn library(&self, file: &Path) -> Result<Library, String> {
+    fn library(self, file: &Path) -> Result<Library, String> {
         let version = self.version()?;
         let file_name = file.file_name().unwrap_or_default().to_string_lossy();
         let abi = Abi::of_library(&file_name, &version).ok_or_else(|| format!("it is no MPI known here: {}", short_name(&version)))?;
-        let constant = |open_mpi: &CStr, mpich: Handle, standard: Handle| match abi {
-            Abi::OpenMpi => self.symbol(open_mpi),
-            Abi::Mpich => Ok(mpich),
-            Abi::Standard => Ok(standard),
-        };
+        let constant = |open_mpi: &CStr, mpich: Handle, standard: Handle| self.constant(abi, open_mpi, mpich, standard);
         Ok(Library {
+            abi,
             layout: abi.layout(),
             funneled: if abi == Abi::Standard { 1024 } else { 1 },
             version,
@@ -263,6 +298,8 @@ impl Opened {
             byte: constant(c"ompi_mpi_byte", 0x4c00_010d, 0x247)?,
             errors_return: constant(c"ompi_mpi_errors_return", 0x5400_0001, 0x143)?,
             functions: self.functions()?,
+            // From here on it stays: a library that is used may be referred to from anywhere.
+            opened: ManuallyDrop::new(self),
         })
     }
 
@@ -288,15 +325,8 @@ impl Opened {
     }
 
     fn version(&self) -> Result<String, String> {
-        let mut text: Vec<c_char> = vec![0; 16 * 1024];
-        let mut length: c_int = 0;
-        // SAFETY: MPI_Get_library_version has this type in every MPI, may be called before MPI_Init, and no library's text is longer than
-        // 8,192 characters.
-        unsafe {
-            let ask: unsafe extern "C" fn(*mut c_char, *mut c_int) -> c_int = self.function(c"MPI_Get_library_version")?;
-            ask(text.as_mut_ptr(), &mut length);
-            Ok(CStr::from_ptr(text.as_ptr()).to_string_lossy().trim().to_owned())
-        }
+        // SAFETY: a function of this name has this type.
+        unsafe { Ok(version_text(self.function::<GetLibraryVersion>(c"MPI_Get_library_version")?)) }
     }
 
     /// The file that the loader chose.
@@ -320,6 +350,15 @@ impl Opened {
         let address = self.symbol(name)?;
         // SAFETY: sizes agree, and the caller knows the type.
         Ok(unsafe { std::mem::transmute_copy::<usize, F>(&address) })
+    }
+
+    /// A constant: an object of the library with Open MPI, a number elsewhere.
+    fn constant(&self, abi: Abi, open_mpi: &CStr, mpich: Handle, standard: Handle) -> Result<Handle, String> {
+        match abi {
+            Abi::OpenMpi => self.symbol(open_mpi),
+            Abi::Mpich => Ok(mpich),
+            Abi::Standard => Ok(standard),
+        }
     }
 
     fn symbol(&self, name: &CStr) -> Result<usize, String> {

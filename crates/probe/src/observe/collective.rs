@@ -6,7 +6,7 @@ use sintonia_mpi::Pattern;
 use sintonia_recording::raw;
 
 use super::Call;
-use crate::communicators::Communicator;
+use crate::communicators::{Communicator, Side};
 
 /// Bytes sent and received by this process.
 pub fn bytes(call: &mut Call, pattern: Pattern, communicator: &Communicator) -> (u64, u64) {
@@ -74,9 +74,9 @@ pub fn bytes(call: &mut Call, pattern: Pattern, communicator: &Communicator) -> 
             (if in_place { received } else { call.sum(s.send_count, peers) * call.datatype_size(s.send_type) }, received)
         }
         Pattern::Alltoallw => {
-            let received = typed_sum(call, s.recv_count, s.recv_type, peers);
+            let received = typed_sum(call, s.recv_count, s.recv_type, 0..peers);
             let in_place = call.is_in_place(s.send_buffer);
-            (if in_place { received } else { typed_sum(call, s.send_count, s.send_type, peers) }, received)
+            (if in_place { received } else { typed_sum(call, s.send_count, s.send_type, 0..peers) }, received)
         }
         Pattern::ReduceScatter => {
             // Between two groups, too, the counts are those of the own group.
@@ -92,28 +92,32 @@ pub fn bytes(call: &mut Call, pattern: Pattern, communicator: &Communicator) -> 
     }
 }
 
+/// Nothing goes to where a grid ends nor comes from there, though the arguments have a place for it.
 fn neighbor_bytes(call: &mut Call, pattern: Pattern, communicator: &Communicator) -> (u64, u64) {
     let s = &call.about.slots;
-    let (sources, destinations) = (communicator.sources.max(0) as usize, communicator.destinations.max(0) as usize);
+    let (sources, destinations) = (communicator.sources, communicator.destinations);
+    let sum = |call: &Call, counts: u8, side: Side| side.there().map(|place| call.count_at(counts, place)).sum::<u64>();
     match pattern {
         Pattern::NeighborAllgather | Pattern::NeighborAlltoall => {
             let (one_out, one_in) = (call.bytes(s.send_count, s.send_type), call.bytes(s.recv_count, s.recv_type));
-            (one_out * destinations as u64, one_in * sources as u64)
+            (one_out * destinations.there().count() as u64, one_in * sources.there().count() as u64)
         }
         Pattern::NeighborAllgatherv => {
-            let sent = call.bytes(s.send_count, s.send_type) * destinations as u64;
-            (sent, call.sum(s.recv_count, sources) * call.datatype_size(s.recv_type))
+            let sent = call.bytes(s.send_count, s.send_type) * destinations.there().count() as u64;
+            (sent, sum(call, s.recv_count, sources) * call.datatype_size(s.recv_type))
         }
         Pattern::NeighborAlltoallv => {
-            let sent = call.sum(s.send_count, destinations) * call.datatype_size(s.send_type);
-            (sent, call.sum(s.recv_count, sources) * call.datatype_size(s.recv_type))
+            let sent = sum(call, s.send_count, destinations) * call.datatype_size(s.send_type);
+            (sent, sum(call, s.recv_count, sources) * call.datatype_size(s.recv_type))
         }
-        _ => (typed_sum(call, s.send_count, s.send_type, destinations), typed_sum(call, s.recv_count, s.recv_type, sources)),
+        _ => {
+            (typed_sum(call, s.send_count, s.send_type, destinations.there()), typed_sum(call, s.recv_count, s.recv_type, sources.there()))
+        }
     }
 }
 
-fn typed_sum(call: &mut Call, counts: u8, datatypes: u8, length: usize) -> u64 {
-    (0..length)
+fn typed_sum(call: &mut Call, counts: u8, datatypes: u8, places: impl Iterator<Item = usize>) -> u64 {
+    places
         .map(|place| match call.count_at(counts, place) {
             0 => 0,
             count => count * call.datatype_size_at(datatypes, place),

@@ -1,4 +1,4 @@
-//! Calls that complete or start requests: which requests, and for receives from whom, with which tag and how much.
+//! Calls that complete, start or give back requests: which requests, and for receives from whom, with which tag and how much.
 
 use sintonia_mpi::{Role, Slots};
 use sintonia_recording::raw::{self, MOST_REQUESTS, NONE, RequestRef, pair, part};
@@ -154,10 +154,11 @@ pub fn started(call: &mut Call) {
     }
 }
 
-/// After `MPI_Request_free`.
+/// After `MPI_Request_free`: lists the request that was given back, of which nobody will hear again.
 pub fn freed(call: &mut Call) {
-    if let Some(handle) = first(call) {
-        REQUESTS.freed(handle);
+    let request = first(call).and_then(|handle| REQUESTS.freed(handle, call.library.shared_request(handle)));
+    if let Some(request) = request {
+        list(call, &request, false, NOTHING, raw::UNKNOWN_BYTES);
     }
 }
 

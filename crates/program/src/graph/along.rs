@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use sintonia_recording::table::Call;
 
 use super::context::{Context, Contexts, Key, Parts};
-use super::ground::{Ground, Position, is_continued};
+use super::ground::{Ground, Position};
 use super::walk::{LocalNode, RankWalk};
 
 /// Everything that is needed to find the node of a call.
@@ -73,7 +73,7 @@ impl Along<'_> {
         let spot = atlas.ground.spot(call)?;
         let context = |piece| atlas.context(self.rank, call.thread, piece);
         let (position, here) = self.threads.entry(call.thread).or_insert_with(|| (Position::default(), context(0)));
-        if !is_continued(call) && position.advance(spot, &atlas.ground) {
+        if position.advance(spot, &atlas.ground) {
             *here = context(position.piece);
         }
         atlas.numbers.get(&atlas.contexts.key(spot, *here)).copied()

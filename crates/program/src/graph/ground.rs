@@ -6,8 +6,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use serde::{Deserialize, Serialize};
 use sintonia_recording::header::Header;
-use sintonia_recording::raw::part;
 use sintonia_recording::table::Call;
 use sintonia_recording::{Error, Recording};
 
@@ -24,10 +24,18 @@ pub struct Ground {
 }
 
 /// The steps of one rank, with how often a thread takes each at most.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Steps {
-    spots: Numbers<Spot>,
+    /// The spots, by numbers of their own.
+    spots: Vec<Spot>,
     most: HashMap<(usize, usize), u64>,
+}
+
+/// The steps of one rank while they are counted.
+#[derive(Default)]
+struct Counting {
+    spots: Numbers<Spot>,
+    threads: HashMap<u16, ThreadSteps>,
 }
 
 /// The steps of one thread while they are counted.
@@ -40,38 +48,37 @@ struct ThreadSteps {
 impl Steps {
     /// The steps of one rank of a recording.
     pub fn of(recording: &Recording, rank: u32, places: &Places) -> Result<Steps, Error> {
-        let mut threads = HashMap::new();
-        let mut steps = Steps::default();
+        let mut counting = Counting::default();
         let mut calls = recording.calls(rank)?;
         while let Some(call) = calls.next_call() {
-            steps.count(&call, places, &mut threads);
+            counting.count(&call, places);
         }
-        Ok(steps.done(threads))
+        Ok(counting.done())
     }
 
-    fn count(&mut self, call: &Call, places: &Places, threads: &mut HashMap<u16, ThreadSteps>) {
-        if is_continued(call) {
-            return;
-        }
+    #[cfg(test)]
+    pub fn of_calls<'a>(calls: impl Iterator<Item = Call<'a>>, places: &Places) -> Steps {
+        let mut counting = Counting::default();
+        calls.for_each(|call| counting.count(&call, places));
+        counting.done()
+    }
+}
+
+impl Counting {
+    fn count(&mut self, call: &Call, places: &Places) {
         let spot = self.spots.number(places.spot(call));
-        let thread = threads.entry(call.thread).or_default();
+        let thread = self.threads.entry(call.thread).or_default();
         if let Some(before) = thread.spot.replace(spot) {
             *thread.counts.entry((before, spot)).or_default() += 1;
         }
     }
 
-    fn done(mut self, threads: HashMap<u16, ThreadSteps>) -> Steps {
-        for (step, count) in threads.into_values().flat_map(|thread| thread.counts) {
-            keep_most(&mut self.most, step, count);
+    fn done(self) -> Steps {
+        let mut most = HashMap::new();
+        for (step, count) in self.threads.into_values().flat_map(|thread| thread.counts) {
+            keep_most(&mut most, step, count);
         }
-        self
-    }
-
-    #[cfg(test)]
-    pub fn of_calls<'a>(calls: impl Iterator<Item = Call<'a>>, places: &Places) -> Steps {
-        let (mut threads, mut steps) = (HashMap::new(), Steps::default());
-        calls.for_each(|call| steps.count(&call, places, &mut threads));
-        steps.done(threads)
+        Steps { spots: self.spots.list, most }
     }
 }
 
@@ -81,7 +88,7 @@ impl Ground {
         let mut ground = Ground { places: Places::of(header), ..Ground::default() };
         let mut most = HashMap::new();
         for steps in ranks {
-            let number: Vec<usize> = steps.spots.list.iter().map(|spot| ground.spots.number(*spot)).collect();
+            let number: Vec<usize> = steps.spots.iter().map(|spot| ground.spots.number(*spot)).collect();
             for ((from, to), count) in steps.most {
                 keep_most(&mut most, (number[from], number[to]), count);
             }
@@ -96,12 +103,14 @@ impl Ground {
     }
 }
 
-/// Where a thread is: at which spot, and in which piece of its way.
-#[derive(Debug, Default)]
+/// Where a thread is: at which spot, and in which piece of its way. Once its rank has been read, only the piece matters.
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Position {
     /// How many pieces lie behind it.
     pub piece: usize,
+    #[serde(skip)]
     spot: Option<usize>,
+    #[serde(skip)]
     seen: HashSet<usize>,
 }
 
@@ -116,11 +125,6 @@ impl Position {
         self.piece += usize::from(new);
         new
     }
-}
-
-/// Whether a record carries on with the requests of the call before it: then it is no call of its own.
-pub fn is_continued(call: &Call) -> bool {
-    call.shape.parts & part::CONTINUED != 0
 }
 
 fn keep_most(most: &mut HashMap<(usize, usize), u64>, step: (usize, usize), count: u64) {

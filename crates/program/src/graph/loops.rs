@@ -135,9 +135,7 @@ impl Control {
         let most = entries.into_iter().max_by_key(|(node, entered)| (*entered, std::cmp::Reverse(self.earliness[*node])));
         most.map_or(component[0], |(node, _)| node)
     }
-}
 
-impl Control {
     /// The bodies of the loops with this header that make up a component, from the outermost to the innermost: for each node that leads
     /// back, all from which it can be reached without passing the header. Two that only overlap are ways through one and the same body.
     fn bodies(&self, component: Vec<usize>, header: usize) -> Vec<BTreeSet<usize>> {

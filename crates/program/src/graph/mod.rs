@@ -25,10 +25,13 @@ mod walk;
 use std::collections::{BTreeMap, HashMap};
 
 use rayon::prelude::*;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use sintonia_mpi::Operation;
 use sintonia_recording::header::Rank;
 use sintonia_recording::{Error, Recording};
 
+use crate::company::{Alone, Company, Share};
 use along::Atlas;
 use context::Key;
 use ground::{Ground, Steps};
@@ -132,10 +135,16 @@ impl ProgramGraph {
     ///
     /// A recording that holds only sums has no order of calls, and so no graph: it is empty.
     pub fn of(recording: &Recording, progress: impl Fn() + Sync) -> Result<ProgramGraph, Error> {
+        ProgramGraph::with(recording, &Alone, &progress)
+    }
+
+    /// The same with others, each of whom reads some of the ranks; all of them get all of it.
+    pub fn with(recording: &Recording, company: &dyn Company, progress: &(dyn Fn() + Sync)) -> Result<ProgramGraph, Error> {
+        let readers = Readers { recording, company, share: Share::new(recording, company), progress };
         let places = Places::of(&recording.header);
-        let steps = each_rank(recording, &progress, |rank| Steps::of(recording, rank, &places))?;
+        let steps = readers.each_rank(|rank| Steps::of(recording, rank, &places))?;
         let ground = Ground::of(&recording.header, steps);
-        let walked = each_rank(recording, &progress, |rank| Walker::walk(recording, rank, &ground))?;
+        let walked = readers.each_rank(|rank| Walker::walk(recording, rank, &ground))?;
         let mut atlas = Atlas::of(ground, &walked);
         let (mut walks, keys) = number(walked, &atlas);
         let (control, mut forest) = program_order(&mut walks, keys.len());
@@ -143,7 +152,7 @@ impl ProgramGraph {
         forest.order = (0..keys.len()).collect();
         atlas.number(&keys);
         let map = Map::new(&forest);
-        let rounds = each_rank(recording, &progress, |rank| Ok((rank, map.count(recording, rank, &atlas)?)))?;
+        let rounds = readers.each_rank(|rank| Ok((rank, map.count(recording, rank, &atlas)?)))?;
         let spots: Vec<Spot> = keys.iter().map(|key| atlas.ground().spots.list[key.spot]).collect();
         let mut graph = ProgramGraph { atlas, ..ProgramGraph::default() };
         graph.put_together(&walks, &spots, &control, forest, rounds);
@@ -226,18 +235,33 @@ impl Role {
     }
 }
 
-/// Does something for each rank, on all cores.
-fn each_rank<T: Send>(
-    recording: &Recording,
-    progress: &(impl Fn() + Sync),
-    task: impl Fn(u32) -> Result<T, Error> + Sync,
-) -> Result<Vec<T>, Error> {
-    let one = |rank: &Rank| {
-        let done = task(rank.rank);
-        progress();
-        done
-    };
-    recording.header.ranks.par_iter().map(one).collect()
+/// Those who read the ranks of a recording.
+struct Readers<'a> {
+    recording: &'a Recording,
+    company: &'a dyn Company,
+    share: Share,
+    progress: &'a (dyn Fn() + Sync),
+}
+
+impl Readers<'_> {
+    /// Does something for each rank, on all cores of all processes; everyone gets what came of it, in the order of the header.
+    fn each_rank<T>(&self, task: impl Fn(u32) -> Result<T, Error> + Sync) -> Result<Vec<T>, Error>
+    where
+        T: Send + Serialize + DeserializeOwned,
+    {
+        let (progress, share, here) = (self.progress, &self.share, self.company.here());
+        let one = |(place, rank): (usize, &Rank)| {
+            let done = task(rank.rank)?;
+            progress();
+            Ok((place, done))
+        };
+        let ranks = self.recording.header.ranks.par_iter().enumerate();
+        let own = ranks.filter(|(_, rank)| share.owner(rank.rank) == here).map(one);
+        let own: Vec<(usize, T)> = own.collect::<Result<_, Error>>()?;
+        let mut all: Vec<(usize, T)> = self.company.gather(own).into_iter().flatten().collect();
+        all.sort_by_key(|(place, _)| *place);
+        Ok(all.into_iter().map(|(_, done)| done).collect())
+    }
 }
 
 /// Numbers the nodes of all ranks in the same way.

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
+use serde::{Deserialize, Serialize};
 use sintonia_mpi::Operation;
 use sintonia_recording::header::{Frame, Header};
 use sintonia_recording::table::Call;
@@ -37,12 +38,25 @@ fn lines(frames: &[Frame]) -> Vec<(Option<&str>, Option<&str>, Option<u32>)> {
 }
 
 /// An operation at a place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(from = "(u16, u32)", into = "(u16, u32)")]
 pub struct Spot {
     /// The MPI function.
     pub operation: Operation,
     /// The call site that stands for its place.
     pub site: u32,
+}
+
+impl From<(u16, u32)> for Spot {
+    fn from((operation, site): (u16, u32)) -> Spot {
+        Spot { operation: Operation(operation), site }
+    }
+}
+
+impl From<Spot> for (u16, u32) {
+    fn from(spot: Spot) -> (u16, u32) {
+        (spot.operation.0, spot.site)
+    }
 }
 
 impl Places {

@@ -1,15 +1,15 @@
-//! How often loops go round: counted in a second look at the calls, when the loops are known.
+//! How often loops go round: counted in another look at the calls, when the loops are known.
 
 use std::collections::HashMap;
 
+use serde::{Deserialize, Serialize};
 use sintonia_recording::{Error, Recording};
 
 use super::along::Atlas;
-use super::ground::is_continued;
 use super::loops::Forest;
 
 /// How often a loop was entered and went round.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rounds {
     /// How often it was entered.
     pub entries: u64,
@@ -59,8 +59,7 @@ impl Map {
         let mut along = atlas.along(rank);
         let mut calls = recording.calls(rank)?;
         while let Some(call) = calls.next_call() {
-            let node = along.node(&call).filter(|_| !is_continued(&call));
-            if let Some(node) = node {
+            if let Some(node) = along.node(&call) {
                 threads.entry(call.thread).or_insert_with(|| Counter::new(self.headers.len())).arrive(node, self);
             }
         }

@@ -2,8 +2,10 @@
 //!
 //! Only whole numbers are kept: sums then do not depend on the order in which ranks are added, and two machines agree to the last digit.
 
+use serde::{Deserialize, Serialize};
+
 /// Durations summed up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Times {
     /// How many there were.
     pub count: u64,

@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 
+use serde::{Deserialize, Serialize};
 use sintonia_mpi::Role as Does;
 use sintonia_recording::deed::{Deed, Follower, Group, Message};
 use sintonia_recording::raw::{self, part};
@@ -12,14 +13,14 @@ use sintonia_recording::{Error, Recording};
 
 use super::Times;
 use super::context::Piece;
-use super::ground::{Ground, Position, is_continued};
+use super::ground::{Ground, Position};
 use super::places::Numbers;
 
 /// Programs that count their tags up would need memory for each of them; what matters is that small tags stay apart.
 const TAG_CLASSES: i32 = 64;
 
 /// What one rank did, in sums.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct RankWalk {
     /// The rank.
     pub rank: u32,
@@ -36,7 +37,7 @@ pub struct RankWalk {
 }
 
 /// The way of one thread.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct ThreadWalk {
     /// The thread.
     pub thread: u16,
@@ -53,7 +54,7 @@ pub struct ThreadWalk {
 }
 
 /// The calls of one thread or role at one node.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Visit {
     /// How often and how long.
     pub calls: Times,
@@ -74,7 +75,7 @@ pub struct Visit {
 }
 
 /// What came of the calls at a node.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
     /// A message left, or its sending was completed.
     pub sends: bool,
@@ -89,7 +90,7 @@ pub struct Outcome {
 }
 
 /// Messages of one kind between two ranks, seen from one of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stream {
     /// The other rank.
     pub peer: u32,
@@ -108,7 +109,7 @@ pub struct Stream {
 }
 
 /// The meetings of a group that a rank took part in at one node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attendance {
     /// The group.
     pub group: Group,
@@ -162,7 +163,7 @@ impl Outcome {
 }
 
 /// A node as its rank knows it: before it is known which parts of the program its pieces are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct LocalNode {
     /// The thread.
     pub thread: u16,
@@ -182,12 +183,12 @@ pub struct Walker<'a> {
 }
 
 impl<'a> Walker<'a> {
-    /// Someone who has not gone a step yet.
-    pub fn new(ground: &'a Ground) -> Walker<'a> {
+    /// Someone who has not gone a step yet, in this world.
+    pub fn new(ground: &'a Ground, world: u32) -> Walker<'a> {
         Walker {
             ground,
             nodes: Numbers::default(),
-            follower: Follower::default(),
+            follower: Follower::in_world(world),
             threads: HashMap::new(),
             exchanges: Exchanges::default(),
         }
@@ -195,7 +196,7 @@ impl<'a> Walker<'a> {
 
     /// The way of one rank of a recording, and the nodes it numbers.
     pub fn walk(recording: &Recording, rank: u32, ground: &'a Ground) -> Result<(RankWalk, Vec<LocalNode>), Error> {
-        let mut walker = Walker::new(ground);
+        let mut walker = Walker::new(ground, recording.world(rank));
         let mut calls = recording.calls(rank)?;
         while let Some(call) = calls.next_call() {
             walker.step(&call);
@@ -205,20 +206,17 @@ impl<'a> Walker<'a> {
 
     /// The next call of the rank.
     pub fn step(&mut self, call: &Call) {
+        let Some(spot) = self.ground.spot(call) else { return };
         let thread = self.threads.entry(call.thread).or_insert_with(|| ThreadWalk { thread: call.thread, ..ThreadWalk::default() });
-        let node = match thread.at {
-            Some((before, _)) if is_continued(call) => before,
-            _ => {
-                let Some(spot) = self.ground.spot(call) else { return };
-                let node = self.nodes.number(thread.local_node(spot, self.ground));
-                thread.arrive(node, call);
-                node
-            }
-        };
+        let node = self.nodes.number(thread.local_node(spot, self.ground));
+        thread.arrive(node, call);
         let visit = &mut thread.visits[node];
         for deed in self.follower.follow(call) {
             visit.outcome.merge(Outcome::of(deed));
             self.exchanges.note(deed, node);
+        }
+        if call.shape.operation.role() == Does::RequestFree {
+            call.listed().for_each(|(request, _)| _ = self.exchanges.begun.remove(&request));
         }
         self.exchanges.calls += 1;
     }
@@ -376,7 +374,7 @@ fn count(streams: &mut HashMap<(usize, Message), Stream>, node: usize, message: 
     let new = Stream { peer, communicator: message.communicator, tag, node, first, messages: 0, bytes: 0 };
     let stream = streams.entry((node, kind)).or_insert(new);
     stream.messages += 1;
-    stream.bytes = stream.bytes.saturating_add(if message.bytes == raw::UNKNOWN_BYTES { 0 } else { message.bytes });
+    stream.bytes = stream.bytes.saturating_add(raw::known_bytes(message.bytes));
 }
 
 fn partner_is_nobody(shape: &Shape) -> bool {
@@ -407,7 +405,7 @@ mod tests {
         let mut table: CallTable = table(0, calls);
         table.shapes.iter_mut().for_each(|shape| shape.site = u32::from(shape.operation.0));
         let ground = Ground::of(&Header::default(), vec![Steps::of_calls(table.calls(), &Places::default())]);
-        let mut walker = Walker::new(&ground);
+        let mut walker = Walker::new(&ground, 0);
         table.calls().for_each(|call| walker.step(&call));
         walker.done(3)
     }

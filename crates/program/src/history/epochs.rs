@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use bytemuck::{Pod, Zeroable};
 use sintonia_mpi::Role;
 use sintonia_recording::Recording;
-use sintonia_recording::raw::{LOCK_SHARED, NO_OBJECT, part};
+use sintonia_recording::raw::{LOCK_SHARED, part};
 use sintonia_recording::table::Call;
 
 use super::{At, History, Line, NOWHERE};
@@ -161,10 +161,8 @@ impl Epochs {
     /// Notes what a call that has to do with a window means for the epochs of its process.
     pub fn note(&mut self, recording: &Recording, lines: &mut [Line], here: Here, call: &Call) {
         let shape = call.shape;
-        let window = shape.object;
-        if shape.parts & (part::ERROR | part::FOUND_NOTHING) != 0 || window == NO_OBJECT {
-            return;
-        }
+        let nothing_done = shape.parts & (part::ERROR | part::FOUND_NOTHING) != 0;
+        let Some(window) = shape.window().filter(|_| !nothing_done) else { return };
         let target = u32::try_from(shape.peer).ok();
         if shape.operation.role() != Role::WindowSync {
             return self.access(lines, window, target, call.leave);

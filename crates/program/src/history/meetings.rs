@@ -21,7 +21,8 @@ pub struct Meeting {
     pub group: Group,
     /// Its number among the meetings of that group.
     pub number: u64,
-    /// What for.
+    /// What for; where the members say different things, because the recording lacks calls of some, that which stands first among
+    /// them as words.
     pub purpose: Purpose,
     /// How many took part, as far as they were recorded.
     pub members: u32,
@@ -34,12 +35,6 @@ pub struct Meeting {
 }
 
 impl Meeting {
-    /// The group in two plain words.
-    pub(super) fn group_words(&self) -> (u32, u32) {
-        let key = Key::new(self.group, self.number);
-        (key.kind, key.id)
-    }
-
     fn add(&mut self, other: &Meeting) {
         let mut part = Part::new(self, 0);
         part.add(&Part::new(other, 0));
@@ -48,6 +43,7 @@ impl Meeting {
 
     fn set(&mut self, part: &Part) {
         (self.members, self.first_leave) = (part.members, part.first_leave);
+        self.purpose = Purpose::from_word(part.purpose).unwrap_or(self.purpose);
         (self.last, self.root) = ((part.last, part.last_enter), (part.root, part.root_enter));
     }
 }
@@ -78,7 +74,8 @@ pub fn assemble(
                     Some(meeting) => meeting.add(&part),
                     None => meetings.push(part),
                 }
-                lines[place].joined[join.place as usize].meeting = (first + number) as u32;
+                let Some(joined) = lines[place].joined.get_mut(join.place as usize) else { continue };
+                joined.meeting = (first + number) as u32;
                 let neighbours = is_among_neighbours(join.purpose);
                 if neighbours || is_scan(join.purpose) {
                     let (at, enter) = part.last;
@@ -114,9 +111,12 @@ pub fn neighbourhoods(recording: &Recording, meetings: &[Meeting]) -> HashMap<u3
     found
 }
 
-/// What one call knows of its meeting.
+/// What one call knows of its meeting; one that has no part in it knows only what it is.
 fn part(group: Group, number: u64, join: &Join, line: &Line) -> Meeting {
-    let joined = &line.joined[join.place as usize];
+    let nobody = (At::NOWHERE, i64::MIN);
+    let Some(joined) = line.joined.get(join.place as usize) else {
+        return Meeting { group, number, purpose: join.purpose, members: 0, last: nobody, first_leave: i64::MAX, root: nobody };
+    };
     let (at, enter) = (line.at(joined.row), line.calls.enter[joined.row as usize]);
     let is_root = join.root == raw::ROOT_HERE || u32::try_from(join.root) == Ok(line.rank);
     Meeting {
@@ -126,7 +126,7 @@ fn part(group: Group, number: u64, join: &Join, line: &Line) -> Meeting {
         members: 1,
         last: (at, enter),
         first_leave: if joined.done == NOWHERE { i64::MAX } else { line.calls.leave[joined.done as usize] },
-        root: if is_root { (at, enter) } else { (At::NOWHERE, 0) },
+        root: if is_root { (at, enter) } else { nobody },
     }
 }
 
@@ -152,24 +152,20 @@ impl Places {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Pod, Zeroable)]
 #[repr(C)]
 struct Key {
-    kind: u32,
-    id: u32,
+    group: [u32; 3],
+    padding: u32,
     number: u64,
 }
 
 impl Key {
     fn new(group: Group, number: u64) -> Key {
-        let (kind, id) = match group {
-            Group::Communicator(id) => (0, id),
-            Group::Object(id) => (1, id),
-            Group::World => (2, 0),
-        };
-        Key { kind, id, number }
+        Key { group: group.words(), padding: 0, number }
     }
 
     /// The process that puts together what the others know of it.
     fn home(&self, company: &dyn Company) -> usize {
-        ((self.number + u64::from(self.id)) % company.size() as u64) as usize
+        let group: u64 = self.group.iter().map(|word| u64::from(*word)).sum();
+        (self.number.wrapping_add(group) % company.size() as u64) as usize
     }
 }
 
@@ -186,6 +182,8 @@ struct Part {
     members: u32,
     /// The place of the meeting at the process that sent the part.
     place: u32,
+    purpose: u32,
+    padding: u32,
 }
 
 impl Part {
@@ -199,17 +197,21 @@ impl Part {
             root: meeting.root.0,
             members: meeting.members,
             place: place as u32,
+            purpose: meeting.purpose.word(),
+            padding: 0,
         }
     }
 
     /// What some processes know of a meeting together; whatever order they are asked in, it is the same.
     fn add(&mut self, other: &Part) {
         self.members += other.members;
+        self.purpose = self.purpose.min(other.purpose);
         if (other.last_enter, other.last) > (self.last_enter, self.last) {
             (self.last_enter, self.last) = (other.last_enter, other.last);
         }
         self.first_leave = self.first_leave.min(other.first_leave);
-        if self.root == At::NOWHERE {
+        // Where several say that they are the root, the first of them is; nobody stands behind everyone.
+        if (other.root, other.root_enter) < (self.root, self.root_enter) {
             (self.root, self.root_enter) = (other.root, other.root_enter);
         }
     }
@@ -273,7 +275,8 @@ fn order(recording: &Recording, company: &dyn Company, share: &Share, partial: V
     let mut found = Vec::new();
     for meeting in all.chunk_by(|a, b| a.group == b.group) {
         if meeting[0].neighbours != 0 {
-            let number = meeting[0].group.id;
+            let group = Group::from_words(meeting[0].group.group);
+            let Some(number) = group.and_then(|group| communicator(&recording.header, group)) else { continue };
             let neighbourhood = neighbourhoods.entry(number).or_insert_with(|| Neighbourhood::of(recording, number));
             found.extend(meeting.iter().filter_map(|part| needs_neighbours(neighbourhood, meeting, part)));
         } else {

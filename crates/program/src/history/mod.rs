@@ -8,6 +8,7 @@ mod epochs;
 mod meetings;
 mod messages;
 mod neighbourhoods;
+mod news;
 mod repair;
 mod scan;
 mod walk;
@@ -26,6 +27,7 @@ pub use meetings::Meeting;
 use neighbourhoods::Neighbourhood;
 pub use neighbourhoods::is_among_neighbours;
 pub use repair::Repair;
+use scan::Process;
 pub use walk::{Walk, walk};
 
 /// One call: the row of a thread.
@@ -203,24 +205,26 @@ impl History {
     pub fn read(recording: &Recording, company: &dyn Company, progress: &(dyn Fn() + Sync)) -> Result<History, Error> {
         let share = Share::new(recording, company);
         let ranks: Vec<u32> = share.own().collect();
-        let tables = ranks.par_iter().map(|rank| {
-            let tables = recording.tables(*rank)?;
+        let processes = ranks.par_iter().map(|rank| {
+            let process = Process::new(*rank, recording.tables(*rank)?);
             progress();
-            Ok((*rank, tables))
+            Ok(process)
         });
-        let tables: Vec<(u32, Vec<CallTable>)> = tables.collect::<Result<_, Error>>()?;
-        let mut history = History::of(recording, company, share, tables);
+        let processes: Vec<Process> = processes.collect::<Result<_, Error>>()?;
+        let mut history = History::of(recording, company, share, processes);
         if history.repair.violations > 0 {
+            // Threads are moved each by itself; what they did for each other stays in the order in which it happened.
+            let orders = history.orders();
             let repair = repair::put_right(&mut history, company);
-            let tables = history.into_tables();
-            history = History::of(recording, company, Share::new(recording, company), tables);
+            let (share, processes) = history.into_processes(orders);
+            history = History::of(recording, company, share, processes);
             history.repair = repair;
         }
         Ok(history)
     }
 
-    fn of(recording: &Recording, company: &dyn Company, share: Share, tables: Vec<(u32, Vec<CallTable>)>) -> History {
-        let scanned: Vec<scan::Scan> = tables.into_par_iter().map(|(rank, tables)| scan::scan(recording, rank, tables)).collect();
+    fn of(recording: &Recording, company: &dyn Company, share: Share, processes: Vec<Process>) -> History {
+        let scanned: Vec<scan::Scan> = processes.into_par_iter().map(|process| scan::scan(recording, process)).collect();
         let mut lines = Vec::new();
         let mut places = Vec::new();
         let (mut letters, mut receipts, mut joins, mut epochs) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -243,10 +247,23 @@ impl History {
         history
     }
 
-    fn into_tables(self) -> Vec<(u32, Vec<CallTable>)> {
-        let mut lines = self.lines.into_iter();
-        let ranks = self.share.own().zip(&self.places);
-        ranks.map(|(rank, places)| (rank, lines.by_ref().take(places.len()).map(|line| line.calls).collect())).collect()
+    /// The order of the calls of each rank.
+    fn orders(&self) -> Vec<Vec<(u32, u32)>> {
+        let tables = |places: &Range<u32>| -> Vec<&CallTable> {
+            self.lines[places.start as usize..places.end as usize].iter().map(|line| &line.calls).collect()
+        };
+        self.places.iter().map(|places| scan::order(&tables(places))).collect()
+    }
+
+    fn into_processes(self, orders: Vec<Vec<(u32, u32)>>) -> (Share, Vec<Process>) {
+        let History { share, lines, places, .. } = self;
+        let mut lines = lines.into_iter();
+        let mut processes = Vec::with_capacity(places.len());
+        for ((rank, places), order) in share.own().zip(places).zip(orders) {
+            let tables = lines.by_ref().take(places.len()).map(|line| line.calls).collect();
+            processes.push(Process { rank, tables, order });
+        }
+        (share, processes)
     }
 
     /// The line of a call, by place in [`History::lines`]; `None` if another process looks after it.

@@ -5,7 +5,6 @@
 
 use std::collections::HashMap;
 
-use sintonia_mpi::Pattern;
 use sintonia_recording::Recording;
 use sintonia_recording::deed::Purpose;
 
@@ -45,9 +44,5 @@ impl Neighbourhood {
 
 /// Whether the members of an operation need their neighbours only.
 pub fn is_among_neighbours(purpose: Purpose) -> bool {
-    use Pattern::*;
-    matches!(
-        purpose,
-        Purpose::Collective(NeighborAllgather | NeighborAllgatherv | NeighborAlltoall | NeighborAlltoallv | NeighborAlltoallw)
-    )
+    matches!(purpose, Purpose::Collective(pattern) if pattern.is_among_neighbours())
 }

@@ -1,11 +1,11 @@
 //! Goes through the calls of one process and notes what each did to others.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use sintonia_mpi::Role;
 use sintonia_recording::Recording;
 use sintonia_recording::deed::{Deed, Follower, Group, Message, Purpose};
-use sintonia_recording::raw::part;
+use sintonia_recording::raw::{PROC_NULL, part};
 use sintonia_recording::table::{Call, CallTable, RequestId, Shape};
 
 use super::epochs::{Epochs, Here};
@@ -55,7 +55,7 @@ pub struct Receipt {
     pub source: u32,
     pub communicator: u32,
     pub tag: i32,
-    /// The call that began the receive, counted among all calls of the process.
+    /// The call that had it matched, counted among all calls of the process: the one that began the receive, or a probe that took it.
     pub since: u64,
     /// The call that began it.
     pub posted: (u32, u32),
@@ -70,27 +70,46 @@ pub struct Receipt {
 #[derive(Clone, Copy, Debug)]
 pub struct Join {
     pub line: u32,
-    /// The place among what that line joined.
+    /// The place among what that line joined; [`NOWHERE`] if the process has no part in it, beside the root between two groups.
     pub place: u32,
     pub purpose: Purpose,
     pub root: i32,
 }
 
-/// Goes through the tables of one process.
-pub fn scan(recording: &Recording, rank: u32, tables: Vec<CallTable>) -> Scan {
-    let mut scanner = Scanner { rank, order: order(&tables), ..Scanner::default() };
+/// The calls of one process.
+pub struct Process {
+    /// Its rank.
+    pub rank: u32,
+    /// The calls of its threads.
+    pub tables: Vec<CallTable>,
+    /// See [`order`].
+    pub order: Vec<(u32, u32)>,
+}
+
+impl Process {
+    /// Puts the calls of a rank's threads in order.
+    pub fn new(rank: u32, tables: Vec<CallTable>) -> Process {
+        let order = order(&tables.iter().collect::<Vec<_>>());
+        Process { rank, tables, order }
+    }
+}
+
+/// Goes through the calls of one process.
+pub fn scan(recording: &Recording, process: Process) -> Scan {
+    let Process { rank, tables, order } = process;
+    let mut scanner = Scanner { rank, order, ..Scanner::default() };
     scanner.lines = tables
         .iter()
         .map(|table| Line { rank, calls: CallTable { thread: table.thread, ..CallTable::default() }, ..Line::default() })
         .collect();
-    let mut follower = Follower::default();
+    let mut follower = Follower::in_world(recording.world(rank));
     let mut calls: Vec<_> = tables.iter().map(|table| table.calls().enumerate()).collect();
     let rows: usize = tables.iter().map(CallTable::len).sum();
     for call in 0..rows as u64 {
         let (line, _) = scanner.place(call);
         let Some((row, next)) = calls[line as usize].next() else { continue };
         match next.shape.operation.role() {
-            Role::Probe | Role::MatchedProbe => scanner.probe(line, row as u32, next.shape),
+            Role::Probe | Role::MatchedProbe => scanner.probe(line, row as u32, call, next.shape),
             Role::PartitionReady => next.listed().for_each(|(request, _)| scanner.ready(line, row as u32, next.enter, request)),
             Role::WindowSync | Role::Put | Role::Get | Role::Exchange => {
                 scanner.epochs.note(recording, &mut scanner.lines, Here { line, row: row as u32 }, &next);
@@ -114,11 +133,11 @@ pub fn scan(recording: &Recording, rank: u32, tables: Vec<CallTable>) -> Scan {
 }
 
 /// Lines and rows in the order in which the calls ended; nothing where there is one thread, whose calls are in order.
-fn order(tables: &[CallTable]) -> Vec<(u32, u32)> {
+pub fn order(tables: &[&CallTable]) -> Vec<(u32, u32)> {
     if tables.len() < 2 {
         return Vec::new();
     }
-    let rows = |(line, table): (usize, &CallTable)| (0..table.len() as u32).map(move |row| (line as u32, row)).collect::<Vec<_>>();
+    let rows = |(line, table): (usize, &&CallTable)| (0..table.len() as u32).map(move |row| (line as u32, row)).collect::<Vec<_>>();
     let mut order: Vec<(u32, u32)> = tables.iter().enumerate().flat_map(rows).collect();
     order.sort_by_key(|(line, row)| (tables[*line as usize].leave[*row as usize], *line, *row));
     order
@@ -132,6 +151,12 @@ struct Open {
     /// The letter, of a send.
     letter: usize,
 }
+
+/// What messages have in common that are received in the order of sending: source, communicator and tag.
+type Kind = (i32, u32, i32);
+
+/// A message that a probe took: the call among all of the process, and the line and place of the probe.
+type Taken = (u64, (u32, u32));
 
 #[derive(Default)]
 struct Scanner {
@@ -147,7 +172,11 @@ struct Scanner {
     /// Whether anything was sent in partitions.
     partitioned: bool,
     /// Probes whose message has not been received yet: line and place.
-    probes: HashMap<(i32, u32, i32), (u32, u32)>,
+    probes: HashMap<Kind, (u32, u32)>,
+    /// Messages that probes took, so that nobody else can receive them.
+    matched: HashMap<Kind, VecDeque<Taken>>,
+    /// Receives under way of such messages.
+    matched_requests: HashSet<RequestId>,
 }
 
 impl Scanner {
@@ -164,7 +193,14 @@ impl Scanner {
                     self.lines[line as usize].sent[open.place as usize].done = row;
                 }
             }
-            Deed::Receive { message, since, .. } => self.receive(line, row, message, since),
+            Deed::Receive { message, request, since } => {
+                let matched = request.map_or_else(|| receives_matched(call), |request| self.matched_requests.remove(&request));
+                self.receive(line, row, message, since, matched);
+            }
+            Deed::Join { meeting, purpose, root: PROC_NULL, .. } => {
+                let join = Join { line, place: NOWHERE, purpose, root: PROC_NULL };
+                self.joins.entry(meeting.group).or_default().push(join);
+            }
             Deed::Join { meeting, purpose, root, request } => {
                 let joined = &mut self.lines[line as usize].joined;
                 let place = joined.len() as u32;
@@ -180,6 +216,7 @@ impl Scanner {
                     self.lines[line as usize].joined[open.place as usize].done = row;
                 }
             }
+            Deed::Post { request } if receives_matched(call) => _ = self.matched_requests.insert(request),
             Deed::Post { .. } | Deed::Cancel { .. } => {}
         }
     }
@@ -207,14 +244,20 @@ impl Scanner {
         });
     }
 
-    fn receive(&mut self, line: u32, row: u32, message: Message, since: u64) {
+    /// A message was received; one that a probe had taken is in order since then.
+    fn receive(&mut self, line: u32, row: u32, message: Message, since: u64, matched: bool) {
         let Ok(source) = u32::try_from(message.peer) else { return };
         let posted = self.place(since);
         let posted_at = At { rank: self.rank, thread: self.lines[posted.0 as usize].calls.thread.into(), row: posted.1 };
         let place = self.lines[line as usize].received.len() as u32;
         self.lines[line as usize].received.push(unmatched(row, posted_at, true));
-        let probe = self.probes.remove(&(message.peer, message.communicator, message.tag));
         let (communicator, tag) = (message.communicator, message.tag);
+        let key = (message.peer, communicator, tag);
+        let taken = if matched { self.matched.get_mut(&key).and_then(VecDeque::pop_front) } else { None };
+        let (since, probe) = match taken {
+            Some((since, probe)) => (since, Some(probe)),
+            None => (since, self.probes.remove(&key)),
+        };
         self.receipts.push(Receipt { source, communicator, tag, since, posted, line, place, probe });
     }
 
@@ -242,18 +285,26 @@ impl Scanner {
         }
     }
 
-    /// A probe that found a message; one more probe for the same message found nothing new.
-    fn probe(&mut self, line: u32, row: u32, shape: &Shape) {
+    /// A probe that found a message; one more probe for the same message found nothing new, unless it took it.
+    fn probe(&mut self, line: u32, row: u32, call: u64, shape: &Shape) {
         if shape.parts & (part::FOUND_NOTHING | part::ERROR | part::UNFINISHED) != 0 || shape.peer < 0 {
             return;
         }
         let place = self.lines[line as usize].received.len() as u32;
-        let before = self.probes.entry((shape.peer, shape.object, shape.tag)).or_insert((line, place));
-        if *before == (line, place) {
-            let at = self.lines[line as usize].at(row);
-            self.lines[line as usize].received.push(unmatched(row, at, false));
+        let key = (shape.peer, shape.object, shape.tag);
+        if shape.operation.role() == Role::MatchedProbe {
+            self.matched.entry(key).or_default().push_back((call, (line, place)));
+        } else if *self.probes.entry(key).or_insert((line, place)) != (line, place) {
+            return;
         }
+        let at = self.lines[line as usize].at(row);
+        self.lines[line as usize].received.push(unmatched(row, at, false));
     }
+}
+
+/// Whether a call receives a message that a probe took.
+fn receives_matched(call: &Call) -> bool {
+    call.shape.operation.role() == Role::MatchedReceive
 }
 
 fn unmatched(row: u32, posted: At, taken: bool) -> Received {

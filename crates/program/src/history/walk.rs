@@ -16,6 +16,7 @@ use sintonia_mpi::Pattern;
 use sintonia_recording::deed::{Group, Purpose};
 
 use super::neighbourhoods::{Neighbourhood, is_among_neighbours};
+use super::news::{News, Post};
 use super::{Access, At, History, Joined, Line, Meeting, NOWHERE};
 use crate::company::Company;
 
@@ -34,8 +35,8 @@ pub fn walk(history: &History, company: &dyn Company, walk: &mut impl Walk) -> u
     let mut walker = Walker::new(history, company);
     let mut forced = 0;
     loop {
-        while let Some(line) = walker.ready.pop_front() {
-            walker.go_on(line as usize, walk);
+        while let Some(line) = walker.ready.next() {
+            walker.go_on(line, walk);
         }
         let moved = walker.tell_others(company);
         if moved {
@@ -165,6 +166,30 @@ enum Missing {
     Later,
 }
 
+/// The lines that may be able to go on. A line that went on without what it needed is still woken by it later; it is here once.
+struct Ready {
+    lines: VecDeque<u32>,
+    is_here: Vec<bool>,
+}
+
+impl Ready {
+    fn all(lines: usize) -> Ready {
+        Ready { lines: (0..lines as u32).collect(), is_here: vec![true; lines] }
+    }
+
+    fn next(&mut self) -> Option<usize> {
+        let line = self.lines.pop_front()? as usize;
+        self.is_here[line] = false;
+        Some(line)
+    }
+
+    fn wake(&mut self, line: u32) {
+        if !std::mem::replace(&mut self.is_here[line as usize], true) {
+            self.lines.push_back(line);
+        }
+    }
+}
+
 struct Walker<'a> {
     history: &'a History,
     lines: Vec<Progress>,
@@ -179,44 +204,12 @@ struct Walker<'a> {
     entered: HashMap<At, i64>,
     /// Lines that wait for such a call.
     for_calls: HashMap<At, Vec<u32>>,
-    ready: VecDeque<u32>,
+    ready: Ready,
     post: Post,
-}
-
-/// News for and from other processes.
-#[derive(Default)]
-struct Post {
-    alone: bool,
-    here: usize,
-    /// The first meeting of each group.
-    groups: HashMap<(u32, u32), u32>,
-    /// Messages from elsewhere.
-    arrived: HashMap<(u32, u32, u32), i64>,
-    sent: Vec<Vec<News>>,
-}
-
-/// What another process is told.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(C)]
-struct News {
-    /// [`News::SENT`], [`News::CAME`] to a meeting, or [`News::ENTERED`] a call that another needs.
-    kind: u32,
-    /// The call; the words of the meeting's group.
-    at: At,
-    /// The place among what the line sent; the place in the group.
-    place: u32,
-    is_root: u32,
-    /// The number of the meeting.
-    number: u64,
-    value: i64,
 }
 
 impl<'a> Walker<'a> {
     fn new(history: &'a History, company: &dyn Company) -> Walker<'a> {
-        let mut groups = HashMap::new();
-        for (place, meeting) in history.meetings.iter().enumerate().rev() {
-            groups.insert(meeting.group_words(), place as u32);
-        }
         let mut lines: Vec<Progress> = history.lines.iter().map(Progress::new).collect();
         let synchronous = history.lines.iter().flat_map(|line| &line.received).filter(|received| received.synchronous && received.taken);
         for received in synchronous {
@@ -234,14 +227,8 @@ impl<'a> Walker<'a> {
             later: Vec::new(),
             entered: HashMap::new(),
             for_calls: HashMap::new(),
-            ready: (0..history.lines.len() as u32).collect(),
-            post: Post {
-                alone: company.size() == 1,
-                here: company.here(),
-                groups,
-                sent: vec![Vec::new(); company.size()],
-                ..Post::default()
-            },
+            ready: Ready::all(history.lines.len()),
+            post: Post::new(history, company),
         }
     }
 
@@ -260,7 +247,7 @@ impl<'a> Walker<'a> {
     fn force(&mut self, line: usize, walk: &mut impl Walk) {
         self.later.retain(|waiting| *waiting as usize != line);
         self.leave(line, walk, None);
-        self.ready.push_back(line as u32);
+        self.ready.wake(line as u32);
     }
 
     fn enter(&mut self, line: usize, walk: &mut impl Walk) {
@@ -292,7 +279,7 @@ impl<'a> Walker<'a> {
             progress.waiting.retain(|(needed, waiting)| {
                 let still = *needed > row;
                 if !still {
-                    ready.push_back(*waiting);
+                    ready.wake(*waiting);
                 }
                 still
             });
@@ -314,7 +301,7 @@ impl<'a> Walker<'a> {
     /// A call was entered that another one may wait for.
     fn entered(&mut self, at: At, value: i64) {
         self.entered.insert(at, value);
-        self.ready.extend(self.for_calls.remove(&at).into_iter().flatten());
+        self.for_calls.remove(&at).into_iter().flatten().for_each(|line| self.ready.wake(line));
     }
 
     /// Someone comes to a meeting.
@@ -335,7 +322,7 @@ impl<'a> Walker<'a> {
         let enough = gathered.came >= about.members || is_root;
         if let Entry::Occupied(mut waiting) = self.at_meetings.entry(meeting) {
             let wakes = |awaited: u32| if one_by_one { awaited == place } else { enough };
-            self.ready.extend(waiting.get_mut().extract_if(.., |(_, awaited)| wakes(*awaited)).map(|(line, _)| line));
+            waiting.get_mut().extract_if(.., |(_, awaited)| wakes(*awaited)).for_each(|(line, _)| self.ready.wake(line));
             if waiting.get().is_empty() {
                 waiting.remove();
             }
@@ -435,7 +422,7 @@ impl<'a> Walker<'a> {
         for news in company.swap(parcels).into_iter().flatten() {
             self.hear(news);
         }
-        self.ready.extend(self.later.drain(..));
+        self.later.drain(..).for_each(|line| self.ready.wake(line));
         let flags = vec![vec![u8::from(told)]; company.size()];
         company.swap(flags).into_iter().flatten().any(|flag| flag != 0)
     }
@@ -445,17 +432,11 @@ impl<'a> Walker<'a> {
             News::SENT => _ = self.post.arrived.insert((news.at.rank, news.at.thread, news.place), news.value),
             News::ENTERED => self.entered(news.at, news.value),
             _ => {
-                let first = self.post.groups.get(&news.group());
-                let meeting = first.map(|first| *first as usize + news.number as usize);
-                if let Some(meeting) = meeting.filter(|meeting| self.is_meeting(*meeting, &news)) {
-                    self.come(meeting as u32, news.place, news.is_root != 0, news.value);
+                if let Some(meeting) = self.post.meeting(self.history, &news) {
+                    self.come(meeting, news.place, news.is_root != 0, news.value);
                 }
             }
         }
-    }
-
-    fn is_meeting(&self, place: usize, news: &News) -> bool {
-        self.history.meetings.get(place).is_some_and(|meeting| meeting.group_words() == news.group() && meeting.number == news.number)
     }
 
     /// Where to go on when nobody can: at the line whose call came first.
@@ -535,46 +516,24 @@ fn needed_places<'a>(history: &'a History, line: &Line, joined: &Joined) -> Box<
 
 fn neighbourhood<'a>(history: &'a History, joined: &Joined) -> Option<&'a Neighbourhood> {
     match &history.meetings[joined.meeting as usize] {
-        Meeting { purpose, group: Group::Communicator(number), .. } if is_among_neighbours(*purpose) => history.neighbourhoods.get(number),
+        Meeting { purpose, group: Group::Communicator(number) | Group::Persistent(number, _), .. } if is_among_neighbours(*purpose) => {
+            history.neighbourhoods.get(number)
+        }
         _ => None,
     }
 }
 
-impl Post {
-    fn tell(&mut self, history: &History, rank: u32, news: News) {
-        let owner = history.share.owner(rank);
-        if !history.share.own().contains(&rank) {
-            self.sent[owner].push(news);
-        }
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    fn tell_all(&mut self, news: News) {
-        let here = self.here;
-        self.sent.iter_mut().enumerate().filter(|(process, _)| *process != here).for_each(|(_, sent)| sent.push(news));
-    }
-}
-
-impl News {
-    const SENT: u32 = 0;
-    const CAME: u32 = 1;
-    const ENTERED: u32 = 2;
-
-    fn sent(at: At, place: u32, value: i64) -> News {
-        News { kind: News::SENT, at, place, value, ..News::zeroed() }
-    }
-
-    fn entered(at: At, value: i64) -> News {
-        News { kind: News::ENTERED, at, value, ..News::zeroed() }
-    }
-
-    fn came(meeting: &Meeting, place: u32, is_root: bool, value: i64) -> News {
-        let (kind, id) = meeting.group_words();
-        let at = At { rank: kind, thread: id, row: 0 };
-        News { kind: News::CAME, at, place, is_root: is_root.into(), number: meeting.number, value }
-    }
-
-    /// The first words of the group of a meeting.
-    fn group(&self) -> (u32, u32) {
-        (self.at.rank, self.at.thread)
+    #[test]
+    fn a_line_that_is_woken_twice_goes_on_once() {
+        let mut ready = Ready::all(2);
+        ready.wake(1);
+        assert_eq!([ready.next(), ready.next(), ready.next()], [Some(0), Some(1), None]);
+        ready.wake(1);
+        ready.wake(1);
+        assert_eq!([ready.next(), ready.next()], [Some(1), None]);
     }
 }

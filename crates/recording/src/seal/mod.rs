@@ -5,6 +5,7 @@
 
 mod clocks;
 mod communicators;
+mod cython;
 mod groups;
 mod header;
 mod left;

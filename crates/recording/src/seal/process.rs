@@ -7,12 +7,9 @@ use std::path::{Path, PathBuf};
 use sintonia_mpi::FUNCTIONS;
 
 use crate::definitions::{
-    ClockOffset, ClockReading, Definition, End, FORMAT, Library, LocalCommunicator, LocalGroup, LocalObject, Module, World,
+    ClockOffset, ClockReading, Definition, End, FORMAT, Library, LocalCommunicator, LocalGroup, LocalObject, MOST_RANKS, Module, World,
 };
 use crate::error::{At, Error};
-
-/// More processes than any machine runs: what claims more is damaged.
-const MOST_RANKS: i32 = 1 << 24;
 
 /// A process, as its definitions describe it.
 #[derive(Clone, Debug, Default)]
@@ -130,7 +127,7 @@ impl Process {
                 self.time_stamp_counter = process.time_stamp_counter;
             }
             Definition::Library(library) => self.library = Some(library),
-            Definition::World(world) if world.rank < 0 || world.rank >= world.size || world.size > MOST_RANKS => {
+            Definition::World(world) if world.rank < 0 || world.rank >= world.size || world.size > MOST_RANKS as i32 => {
                 self.notes.push(format!("{}: rank {} of {} makes no sense", self.name, world.rank, world.size));
             }
             Definition::World(world) => self.world = Some(world),

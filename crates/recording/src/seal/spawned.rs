@@ -46,7 +46,7 @@ fn calls_of(member: &Member) -> Vec<(Vec<i32>, usize)> {
 pub fn in_recording(member: &Member, ranks: Vec<i32>) -> impl Iterator<Item = i32> {
     let (first, size) = (member.first, member.size);
     ranks.into_iter().map(move |rank| match u32::try_from(rank) {
-        Ok(rank) if rank < size => (first + rank) as i32,
+        Ok(rank) if rank < size => first.saturating_add(rank) as i32,
         _ => OUTSIDE,
     })
 }

@@ -13,6 +13,7 @@ use object::read::{ReadCache, ReadRef};
 use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
 use rayon::prelude::*;
 
+use super::cython;
 use crate::header::{Frame, Site};
 
 /// Fills in the source frames of call sites.
@@ -67,7 +68,7 @@ impl Module {
         if let Some(mut frames) = self.debug.as_ref().and_then(|debug| debug.find_frames(address).ok()) {
             while let Ok(Some(frame)) = frames.next() {
                 found.push(Frame {
-                    function: frame.function.and_then(|name| Some(name.demangle().ok()?.into_owned())),
+                    function: frame.function.and_then(|name| Some(readable(&name.demangle().ok()?))),
                     file: frame.location.as_ref().and_then(|place| place.file).map(str::to_owned),
                     line: frame.location.as_ref().and_then(|place| place.line),
                 });
@@ -84,8 +85,13 @@ impl Module {
     fn function(&self, address: u64) -> Option<String> {
         let after = self.symbols.partition_point(|(first, _, _)| *first <= address);
         let (first, bytes, name) = self.symbols.get(after.checked_sub(1)?)?;
-        (address - first < *bytes).then(|| addr2line::demangle_auto(name.into(), None).into_owned())
+        (address - first < *bytes).then(|| readable(&addr2line::demangle_auto(name.into(), None)))
     }
+}
+
+/// The name of a function as its programmer knows it, once the compiler's marks are gone.
+fn readable(name: &str) -> String {
+    cython::readable(name).unwrap_or_else(|| name.to_owned())
 }
 
 fn functions<'a, R: ReadRef<'a>>(file: &object::File<'a, R>) -> Vec<(u64, u64, String)> {

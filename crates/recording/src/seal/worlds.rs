@@ -3,8 +3,9 @@
 //! A script may run several MPI programs, and a program may spawn others: each set of processes that were started together is a world.
 //! Spawned worlds go with the world that ran when they were started; every other world is a recording of its own.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
+use crate::definitions;
 use crate::seal::clocks::HostClocks;
 use crate::seal::left::Left;
 use crate::seal::process::Process;
@@ -50,7 +51,7 @@ pub fn members<'a>(group: &Group, processes: &'a [Left]) -> Vec<Member<'a>> {
     for (place, world) in group.iter().enumerate() {
         let size = world.size;
         members.extend(world.members.iter().map(|(rank, left)| Member {
-            rank: first + rank,
+            rank: first.saturating_add(*rank),
             world: place,
             first,
             size,
@@ -110,17 +111,15 @@ fn worlds(processes: &[Left], clocks: &HostClocks) -> (Vec<(World, bool)>, Vec<S
         // Launchers that give a run no name leave the same one to all: then a rank that comes again, or after the end, begins another.
         let same = |forming: &&mut Forming| {
             (forming.id, forming.spawned, forming.world.size) == (world.id, world.spawned, world.size as u32)
-                && begin <= forming.end + BETWEEN_RUNS_NS
-                && forming.world.members.iter().all(|(other, _)| *other != rank)
+                && begin <= forming.end.saturating_add(BETWEEN_RUNS_NS)
+                && !forming.ranks.contains(&rank)
         };
         match worlds.iter_mut().rev().find(same) {
-            Some(forming) => {
-                forming.world.members.push((rank, place));
-                forming.end = forming.end.max(end);
-            }
+            Some(forming) => forming.add(rank, place, end),
             None => {
-                let members = vec![(rank, place)];
-                worlds.push(Forming { id: world.id, spawned: world.spawned, end, world: World { size: world.size as u32, members } });
+                let mut forming = Forming::new(world);
+                forming.add(rank, place, end);
+                worlds.push(forming);
             }
         }
     }
@@ -151,7 +150,21 @@ struct Forming {
     spawned: bool,
     /// The last moment known of any of them.
     end: i64,
+    ranks: HashSet<u32>,
     world: World,
+}
+
+impl Forming {
+    fn new(world: &definitions::World) -> Forming {
+        let nobody = World { size: world.size as u32, members: Vec::new() };
+        Forming { id: world.id, spawned: world.spawned, end: i64::MIN, ranks: HashSet::new(), world: nobody }
+    }
+
+    fn add(&mut self, rank: u32, place: usize, end: i64) {
+        self.ranks.insert(rank);
+        self.world.members.push((rank, place));
+        self.end = self.end.max(end);
+    }
 }
 
 fn in_order_of_start<'a>(processes: &'a [Left], clocks: &HostClocks) -> Vec<(usize, &'a Left)> {

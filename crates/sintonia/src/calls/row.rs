@@ -90,26 +90,24 @@ impl<'a> Row<'a> {
     /// The names of the columns of text.
     pub const TITLE: &'static str = "rank thread          enter       time  call";
 
-    /// A call of a rank's thread, with the requests it completed or started and the place it was called from.
-    pub fn of(rank: u32, thread: u16, call: &Call, listed: &[(RequestId, &ListedRequest)], place: Option<&'a Place>) -> Row<'a> {
+    /// A call of a rank, and the place it was called from.
+    pub fn of(rank: u32, call: &Call, place: Option<&'a Place>) -> Row<'a> {
         let shape = call.shape;
         let has = |wanted: u16| shape.parts & wanted != 0;
         let role = shape.operation.role();
         let rooted = matches!(role, Role::Collective(_));
-        let object = Some(shape.object).filter(|object| *object != raw::NO_OBJECT);
-        let kind = Kind::of(role);
         let number = |part: u16, number: i32| (has(part) && number != raw::NONE).then_some(Number(number));
         let bytes = |part: u16, bytes: u64| (has(part) && bytes != raw::UNKNOWN_BYTES).then_some(bytes);
         let (started, completed) = (has(part::STARTED), !has(part::STARTED));
         Row {
             rank,
-            thread,
+            thread: call.thread,
             enter_s: seconds(call.enter),
             leave_s: seconds(call.leave),
             operation: shape.operation.name(),
-            communicator: object.filter(|_| kind == Kind::Communicator),
-            window: object.filter(|_| kind == Kind::Window),
-            handle: object.filter(|_| kind == Kind::File),
+            communicator: shape.communicator(),
+            window: shape.window(),
+            handle: shape.file(),
             made: Some(shape.made).filter(|made| has(part::MADE) && *made != raw::NO_OBJECT),
             peer: number(part::OBJECT, shape.peer).filter(|_| !rooted),
             root: number(part::OBJECT, shape.peer).filter(|_| rooted),
@@ -119,8 +117,8 @@ impl<'a> Row<'a> {
             sent: bytes(part::SENT, shape.sent),
             received: bytes(part::RECEIVED, shape.received),
             request: call.request.map(Request),
-            completed: listed.iter().filter(|_| completed).map(Completed::of).collect(),
-            started: listed.iter().filter(|_| started).map(Completed::of).collect(),
+            completed: call.listed().filter(|_| completed).map(Completed::of).collect(),
+            started: call.listed().filter(|_| started).map(Completed::of).collect(),
             file: place.and_then(|place| place.file.as_deref()),
             line: place.and_then(|place| place.line),
             function: place.and_then(|place| place.function.as_deref()),
@@ -167,29 +165,11 @@ impl<'a> Row<'a> {
     }
 }
 
-/// What the object of a call is.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Communicator,
-    Window,
-    File,
-}
-
-impl Kind {
-    fn of(role: Role) -> Kind {
-        match role {
-            Role::Put | Role::Get | Role::Exchange | Role::WindowFree | Role::WindowSync => Kind::Window,
-            Role::FileClose | Role::FileRead | Role::FileWrite | Role::FileOther => Kind::File,
-            _ => Kind::Communicator,
-        }
-    }
-}
-
 impl Completed {
-    fn of((request, listed): &(RequestId, &ListedRequest)) -> Completed {
+    fn of((request, listed): (RequestId, &ListedRequest)) -> Completed {
         let number = |number: i32| (listed.receive && number != raw::NONE).then_some(Number(number));
         Completed {
-            request: Request(*request),
+            request: Request(request),
             peer: number(listed.peer),
             tag: number(listed.tag),
             received: Some(listed.received).filter(|bytes| listed.receive && *bytes != raw::UNKNOWN_BYTES),

@@ -1,4 +1,4 @@
-//! MPI libraries on this machine, found by their files: nothing is loaded or run.
+//! MPI libraries on this machine: found by their files, and each asked for its version by a process that does nothing else.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

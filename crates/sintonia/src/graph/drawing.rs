@@ -27,6 +27,7 @@ pub fn of(graph: &ProgramGraph, recording: &Recording, title: String) -> Drawing
         lanes: graph.roles.iter().map(|role| lane(role, graph)).collect(),
         messages: graph.messages.iter().map(message).collect(),
         together: graph.together.clone(),
+        worth_a_box: WORTH_A_BOX,
     }
 }
 
@@ -136,7 +137,8 @@ fn spread(times: &Times, ranks: u64) -> String {
     repeated(times, ranks) + &around
 }
 
-fn per_rank(number: u64, ranks: u64) -> String {
+/// How often something happened on each rank, on average.
+pub fn per_rank(number: u64, ranks: u64) -> String {
     let ranks = ranks.max(1);
     let mean = number as f64 / ranks as f64;
     if number.is_multiple_of(ranks) || mean >= 100.0 { count(mean.round() as u64) } else { format!("{mean:.1}") }
@@ -213,6 +215,11 @@ mod tests {
     fn rounds_say_how_much_they_differ() {
         assert_eq!(rounds_note(&Rounds { entries: 4, total: 2000, least: 500, most: 500 }, 4), "× 500");
         assert_eq!(rounds_note(&Rounds { entries: 40, total: 100, least: 2, most: 3 }, 4), "× 2 to 3, mean 2.5, entered 10 times");
+    }
+
+    #[test]
+    fn what_some_ranks_do_is_not_shown_as_nothing() {
+        assert_eq!([(6, 3), (1, 3), (1000, 3)].map(|(number, ranks)| per_rank(number, ranks)), ["2", "0.3", "333"]);
     }
 
     #[test]

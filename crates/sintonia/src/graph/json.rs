@@ -73,9 +73,10 @@ fn role(role: &Role) -> Value {
         object
     });
     let loops = role.rounds.iter().map(|(number, rounds)| {
-        let rounds = (rounds.entries, rounds.total, rounds.least, rounds.mean(), rounds.most);
-        let (entries, total, least, mean, most) = rounds;
-        json!({"loop": number, "entries": entries, "iterations": total, "least": least, "mean": mean, "most": most})
+        json!({
+            "loop": number, "entries": rounds.entries, "iterations": rounds.total,
+            "least": rounds.least, "mean": rounds.mean(), "most": rounds.most,
+        })
     });
     json!({
         "name": role.name, "ranks": role.ranks, "elapsed_s": role.elapsed_ns as f64 * 1e-9,

@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use sintonia_program::graph::{ProgramGraph, Role, Segment};
 use sintonia_recording::Recording;
 
-use super::drawing::{notes, percent, place, ranks_of, rounds_note};
+use super::drawing::{notes, per_rank, percent, place, ranks_of, rounds_note};
 use super::overview;
-use crate::text::{bytes, count, head, plural, seconds};
+use crate::text::{bytes, head, plural, seconds};
 
 const COLUMNS: usize = 100;
 /// Computation that takes less than this share of a role's time is not worth a line.
@@ -66,12 +66,12 @@ fn role_lines(graph: &ProgramGraph, role: &Role, recording: &Recording) -> Vec<S
         let indent = "  ".repeat(open.len());
         let share = |ns: u64| ns as f64 / role.threads_ns.max(1) as f64;
         let name = format!("{indent}{}", graph.nodes[*node].operation.name());
-        let each = format!("{} x {}", count(visit.calls.count / ranks.max(1)), seconds(visit.calls.mean_s()));
-        let where_ = place(&graph.nodes[*node], recording);
-        lines.push(format!("  {name:<32} {each:>20} {:>7}  {where_}", percent(share(visit.calls.total_ns))));
+        let each = format!("{} x {}", per_rank(visit.calls.count, ranks), seconds(visit.calls.mean_s()));
+        let at = place(&graph.nodes[*node], recording);
+        lines.push(format!("  {name:<32} {each:>20} {:>7}  {at}", percent(share(visit.calls.total_ns))));
         let worth = |segment: &&Segment| segment.from == *node && share(segment.times.total_ns) >= WORTH_A_LINE;
         for segment in role.segments.iter().filter(worth) {
-            let each = format!("{} x {}", count(segment.times.count / ranks.max(1)), seconds(segment.times.mean_s()));
+            let each = format!("{} x {}", per_rank(segment.times.count, ranks), seconds(segment.times.mean_s()));
             let to = format!("to {}", place(&graph.nodes[segment.to], recording));
             let name = format!("{indent}[computes]");
             lines.push(format!("  {name:<32} {each:>20} {:>7}  {to}", percent(share(segment.times.total_ns))));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use sintonia_recording::definitions::LIVE_FOLDER;
 
 use super::program;
-use crate::Error;
+use crate::{Error, output};
 
 /// Room without which recording is not begun.
 const LEAST_ROOM: u64 = 8 << 20;
@@ -17,10 +17,12 @@ pub fn prepare(asked: Option<&Path>, command: &[OsString], force: bool) -> Resul
         Some(folder) => folder.to_owned(),
         None => free_name(&program::name(command)),
     };
-    if folder.exists() {
-        make_way(&folder, force)?;
-    }
+    output::may_replace(&folder, force)?;
     let failed = |source| Error::Write { path: folder.clone(), source };
+    let is_full = std::fs::read_dir(&folder).is_ok_and(|mut entries| entries.next().is_some());
+    if is_full {
+        std::fs::remove_dir_all(&folder).map_err(failed)?;
+    }
     std::fs::create_dir_all(folder.join(LIVE_FOLDER)).map_err(failed)?;
     enough_room(&folder).inspect_err(|_| withdraw(&folder))?;
     Ok(folder)
@@ -36,24 +38,6 @@ fn free_name(program: &str) -> PathBuf {
     let first = PathBuf::from(format!("{program}.sin"));
     let numbered = (2..).map(|number| PathBuf::from(format!("{program}-{number}.sin")));
     std::iter::once(first).chain(numbered).find(|path| !path.exists()).expect("numbers do not end")
-}
-
-fn make_way(folder: &Path, force: bool) -> Result<(), Error> {
-    let shown = folder.display();
-    if !folder.is_dir() {
-        return Err(Error::Other(format!("{shown} is a file; choose another name with -o")));
-    }
-    let empty = std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none());
-    if empty {
-        return Ok(());
-    }
-    if !force {
-        return Err(Error::Other(format!("{shown} exists already; choose another name with -o, or replace it with --force")));
-    }
-    if !folder.join("recording.json").exists() && !folder.join(LIVE_FOLDER).is_dir() {
-        return Err(Error::Other(format!("{shown} is not a recording, so it is not replaced; choose another name with -o")));
-    }
-    std::fs::remove_dir_all(folder).map_err(|source| Error::Write { path: folder.to_owned(), source })
 }
 
 fn enough_room(folder: &Path) -> Result<(), Error> {

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use sintonia_insight::advice::RULES;
 use sintonia_insight::wait::PATTERNS;
 
+use crate::error::wrong_usage;
 use crate::text::wrapped;
 use crate::{Error, output};
 
@@ -17,7 +18,7 @@ pub fn run(kind: &str) -> Result<ExitCode, Error> {
     let all = waits.chain(rules);
     let Some((kind, name, help)) = all.clone().find(|(known, ..)| *known == kind) else {
         let kinds: Vec<&str> = all.map(|(kind, ..)| kind).collect();
-        return Err(Error::Other(format!("there is no kind {kind:?}; there are: {}", kinds.join(", "))));
+        wrong_usage(format!("there is no kind {kind:?}; there are: {}", kinds.join(", ")));
     };
     output::to_stdout(|out| writeln!(out, "{name} ({kind})\n\n{}", wrapped(&help, COLUMNS).join("\n")))?;
     Ok(ExitCode::SUCCESS)

@@ -2,9 +2,8 @@
 
 use sintonia_insight::advice::Advice;
 use sintonia_insight::phases::PhaseEfficiency;
-use sintonia_insight::shown::{CriticalPath, PathCall, PathSegment, RootCause, WaitState};
-use sintonia_insight::{CallSite, Pair, RankTime, SizeClass, Spread, Summary};
-use sintonia_recording::definitions::write_ranks;
+use sintonia_insight::shown::{ClockRepair, CriticalPath, PathCall, PathSegment, RootCause, WaitState};
+use sintonia_insight::{CallSite, Pair, RankTime, SizeClass, Spread, Summary, words};
 
 use crate::text::{bar, binary_bytes, bytes, command, count, head, percent, plural, seconds, tail, wrapped};
 
@@ -43,7 +42,8 @@ impl Screen<'_> {
         }
         let why =
             [self.title(name), self.efficiency(), self.phases(), self.advice(), self.waits(), self.root_causes(), self.critical_path()];
-        let calls = [self.call_sites(), self.operations(), self.time(), self.per_rank(), self.sizes(), self.pairs(), self.remarks()];
+        let calls =
+            [self.call_sites(CALL_SITES), self.operations(), self.time(), self.per_rank(), self.sizes(), self.pairs(), self.remarks()];
         why.into_iter().chain(calls).collect()
     }
 
@@ -52,10 +52,14 @@ impl Screen<'_> {
         if self.summary.calls == 0 {
             return self.no_calls(name);
         }
-        let mut sections = vec![self.title(name), self.efficiency(), self.advice(), self.waits(), self.critical_path(), self.call_sites()];
+        let mut sections = vec![self.title(name), self.efficiency(), self.advice(), self.waits(), self.critical_path()];
         let remarks = self.remarks();
         let lines = |section: &Vec<String>| if section.is_empty() { 0 } else { section.len() + 1 };
         let mut used = sections.iter().map(lines).sum::<usize>() + lines(&remarks);
+        // Besides its rows a table has a title and an empty line before it.
+        let calls = self.call_sites(CALL_SITES.min(LINES.saturating_sub(used + 2)).max(1));
+        used += lines(&calls);
+        sections.push(calls);
         for section in [self.sizes(), self.pairs(), self.time()] {
             if used + lines(&section) <= LINES {
                 used += lines(&section);
@@ -247,9 +251,10 @@ impl Screen<'_> {
         ]
     }
 
-    fn call_sites(&self) -> Vec<String> {
+    /// The call sites with the most time, as many as there is room for.
+    fn call_sites(&self, most: usize) -> Vec<String> {
         let sites = &self.summary.call_sites;
-        let shown = self.rows(CALL_SITES, sites.len());
+        let shown = self.rows(most, sites.len());
         let heading = self.heading("Calls by time", shown, sites.len());
         let title = format!("{heading:<60}{:>12}{:>10}{:>8}{:>10}", "calls", "time", "of run", "bytes");
         let row = |site: &CallSite| {
@@ -348,21 +353,17 @@ fn path_ranks(path: &CriticalPath, share: impl Fn(f64) -> String) -> String {
 /// What limits the meaning of the numbers, most important first.
 fn remarks(s: &Summary) -> Vec<String> {
     let incomplete = grouped(s.incomplete.iter().map(|i| (i.why.clone(), i.rank)));
-    let incomplete: Vec<String> = incomplete.iter().map(|(why, ranks)| format!("{} ({why})", named(ranks))).collect();
+    let incomplete: Vec<String> = incomplete.iter().map(|(why, ranks)| format!("{} ({why})", words::ranks(ranks))).collect();
     let unfinished = grouped(s.unfinished.iter().map(|u| (format!("{} at {}", u.operation, u.place), u.rank)));
     let unfinished = unfinished.iter().map(|(call, ranks)| match ranks[..] {
         [rank] => format!("rank {rank} was in {call} when it ended"),
-        _ => format!("{} were in {call} when they ended", named(ranks)),
+        _ => format!("{} were in {call} when they ended", words::ranks(ranks)),
     });
     let unmatched = match s.unmatched {
         0 => None,
         number => Some(format!("sent without being received, or received without being seen sent: {}", plural(number, "message"))),
     };
-    let repair = s.clock_repair;
-    let clocks = (repair.violations > 0).then(|| {
-        let times = plural(repair.violations, "time");
-        format!("clocks of hosts disagree: a message arrived before it was sent {times}, put right by up to {}", seconds(repair.largest_s))
-    });
+    let clocks = (s.clock_repair.violations > 0).then(|| contradictions(s.clock_repair));
     let not_recorded = s.not_recorded.iter().map(|note| format!("not recorded: {note}"));
     let profile =
         s.profile.then(|| "only sums were recorded (--profile): waits are not known, and sizes are averages of similar calls".to_owned());
@@ -377,22 +378,22 @@ fn remarks(s: &Summary) -> Vec<String> {
         .collect()
 }
 
+/// That times of different ranks cannot all be right, be it those of messages, barriers or windows.
+fn contradictions(repair: ClockRepair) -> String {
+    let times = plural(repair.violations, "time");
+    format!("clocks disagree: {times} a call ended before what it waits for, put right by up to {}", seconds(repair.largest_s))
+}
+
 /// The ranks of which the same is said, in the order in which it is first said.
-fn grouped(said: impl Iterator<Item = (String, u32)>) -> Vec<(String, Vec<i32>)> {
-    let mut groups: Vec<(String, Vec<i32>)> = Vec::new();
+fn grouped(said: impl Iterator<Item = (String, u32)>) -> Vec<(String, Vec<u32>)> {
+    let mut groups: Vec<(String, Vec<u32>)> = Vec::new();
     for (what, rank) in said {
         match groups.iter_mut().find(|(known, _)| *known == what) {
-            Some((_, ranks)) => ranks.push(rank as i32),
-            None => groups.push((what, vec![rank as i32])),
+            Some((_, ranks)) => ranks.push(rank),
+            None => groups.push((what, vec![rank])),
         }
     }
     groups
-}
-
-/// Ranks as a person writes them.
-fn named(ranks: &[i32]) -> String {
-    let plural = if ranks.len() == 1 { "" } else { "s" };
-    format!("rank{plural} {}", write_ranks(ranks).replace(',', ", "))
 }
 
 /// Neighbouring classes put together until there are few enough.
@@ -439,11 +440,18 @@ mod tests {
     }
 
     #[test]
+    fn clocks_that_disagree_need_not_be_of_hosts_nor_of_messages() {
+        let said = contradictions(ClockRepair { violations: 2000, largest_s: 1.5e-6 });
+        assert_eq!(said, "clocks disagree: 2,000 times a call ended before what it waits for, put right by up to 1.50 us");
+        assert!(said.len() + 2 <= COLUMNS);
+    }
+
+    #[test]
     fn what_is_said_of_many_ranks_is_said_once() {
         let said = [("a", 0), ("b", 1), ("a", 2), ("a", 4)].map(|(what, rank)| (what.to_owned(), rank));
         let groups = grouped(said.into_iter());
         assert_eq!(
-            groups.iter().map(|(what, ranks)| format!("{what}: {}", named(ranks))).collect::<Vec<_>>(),
+            groups.iter().map(|(what, ranks)| format!("{what}: {}", words::ranks(ranks))).collect::<Vec<_>>(),
             ["a: ranks 0-4:2", "b: rank 1"]
         );
     }

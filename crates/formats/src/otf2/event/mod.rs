@@ -72,7 +72,7 @@ pub enum Transfer {
     Atomic(u8),
 }
 
-/// What completes an operation on a file.
+/// How data of a file are read or written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileAccess {
     /// Whether data go to the file.

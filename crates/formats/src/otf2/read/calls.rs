@@ -13,7 +13,7 @@ use sintonia_recording::table::{RequestId, Shape};
 
 use crate::error::Error;
 use crate::otf2::meaning::{self, Handle, Outcome, Teller};
-use crate::otf2::requests::Requests;
+use crate::requests::Requests;
 
 /// The most calls that wait for one of them to be understood.
 const WINDOW: usize = 1 << 15;
@@ -86,8 +86,11 @@ impl Calls {
             *next += 1;
             let persistent = shape.operation.function().mode == Mode::Persistent;
             let row = self.written + self.window.len() as u64;
-            let is_old = |_: &Handle, known: &Known, since| !known.persistent && known.row + since < row;
-            let replaced = made.and_then(|made| self.requests.insert(made, Known { id, persistent, row }, is_old));
+            let known = Known { id, persistent, row };
+            let replaced = made.and_then(|made| match persistent {
+                true => self.requests.insert_persistent(made, known),
+                false => self.requests.insert(made, known),
+            });
             // Of an operation whose name is given to another one, nothing more will be told.
             if let Some(row) = replaced.and_then(|known| self.waiting(known)) {
                 row.open = false;
@@ -105,7 +108,7 @@ impl Calls {
 
     /// Tells a waiting call what became of it.
     pub fn settle(&mut self, handle: Handle, outcome: Outcome, teller: Teller) {
-        let Some(known) = self.requests.get(&handle) else { return };
+        let Some(known) = self.requests.get(&handle).copied() else { return };
         if let Some(row) = self.waiting(known) {
             meaning::settle(&mut row.shape, outcome, teller);
             row.open = false;

@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::otf2::attributes::Field;
 use crate::otf2::bytes::{Reader, UNDEFINED, UNDEFINED_LONG};
 use crate::otf2::chunks::{Chunks, Content};
-use crate::otf2::definition::{MPI, group_type, kind, value_type};
+use crate::otf2::definition::{CPU_THREAD, MACHINE, MPI, MPI_IO, NANOSECONDS, PROCESS, SHARED_MEMORY, group_type, kind, value_type};
 use crate::otf2::facts::{self, Value};
 use crate::otf2::table::Table;
 
@@ -154,15 +154,9 @@ pub struct Context {
     pub around: u32,
 }
 
-const MACHINE_ROOT: u32 = 0;
-const PROCESS: u8 = 1;
-const CPU_THREAD: u8 = 1;
-const SHARED_MEMORY: u8 = 1;
-const MPI_IO: &str = "MPI-IO";
-
 /// Reads the global definitions.
 pub fn read(path: &Path, chunk: u64) -> Result<Definitions, Error> {
-    let mut definitions = Definitions { resolution: 1_000_000_000, ..Definitions::default() };
+    let mut definitions = Definitions { resolution: NANOSECONDS, ..Definitions::default() };
     let mut chunks = Chunks::open(path, Content::Definitions, chunk)?;
     loop {
         let at = chunks.position();
@@ -242,7 +236,7 @@ impl Definitions {
             }
             kind::SYSTEM_TREE_NODE_PROPERTY => {
                 let (node, (name, value)) = (content.u32()?, self.old_property(content)?);
-                if node == MACHINE_ROOT && name.starts_with(facts::PREFIX) {
+                if node == MACHINE && name.starts_with(facts::PREFIX) {
                     self.run.push((name, value));
                 }
             }

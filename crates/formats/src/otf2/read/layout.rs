@@ -35,7 +35,7 @@ pub struct Layout {
     pub groups: Vec<String>,
     /// What their numbers are in events.
     pub terms: Terms,
-    /// Threads and devices whose process is none of MPI's.
+    /// Groups of locations that are no processes of MPI.
     pub left_out: usize,
 }
 
@@ -58,6 +58,9 @@ pub fn understand(definitions: &Definitions) -> Result<Layout, String> {
     layout.size = world.ranks.iter().filter(|rank| **rank != raw::OUTSIDE).count();
     if layout.size == 0 {
         return Err("the archive has no MPI process".into());
+    }
+    if world.locations.len() > definitions.locations.len() {
+        return Err("the archive lists more MPI processes than it has locations".into());
     }
     layout.add_processes(definitions, &world)?;
     layout.add_communicators(definitions, &world)?;

@@ -19,13 +19,12 @@ use sintonia_recording::header::{Clock, Header};
 use crate::error::{At, Error};
 use crate::import::{CLOCK, Imported, NewRecording};
 use crate::otf2::anchor::Anchor;
+use crate::otf2::definition::NANOSECONDS;
 use crate::otf2::facts;
 use definitions::Definitions;
 use layout::Layout;
 use rank::{LeftOut, ReadRank};
 use sites::Sites;
-
-const NANOSECONDS: u64 = 1_000_000_000;
 
 /// Makes a recording from an OTF2 archive: its anchor file `NAME.otf2`, or a folder that holds one.
 pub fn read(path: &Path, into: &Path) -> Result<Imported, Error> {
@@ -45,7 +44,7 @@ pub fn read(path: &Path, into: &Path) -> Result<Imported, Error> {
 }
 
 /// The anchor file that a path means, if it means one.
-pub fn find_anchor(path: &Path) -> Result<PathBuf, Error> {
+fn find_anchor(path: &Path) -> Result<PathBuf, Error> {
     let unreadable = |what: &str| Error::Unreadable { path: path.to_owned(), what: what.into() };
     if !path.is_dir() {
         return Ok(path.to_owned());
@@ -96,7 +95,7 @@ impl Trace {
     /// A time of the archive in ticks of the recording.
     fn ticks(&self, time: u64) -> u64 {
         let Definitions { resolution, offset, .. } = self.definitions;
-        let since = (time + self.before()).saturating_sub(offset);
+        let since = time.saturating_sub(offset - self.before());
         if resolution == NANOSECONDS {
             return since;
         }

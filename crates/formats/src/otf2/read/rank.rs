@@ -209,6 +209,9 @@ impl Reader<'_> {
     }
 
     fn tell(&mut self, lane: &mut Lane, event: &Event) {
+        if self.is_of_others(event) {
+            return;
+        }
         let Some(call) = &mut lane.call else {
             self.left_out.stray += 1;
             return;
@@ -225,6 +228,19 @@ impl Reader<'_> {
         };
         call.told.add(event, &lane.location.attributes, teller, &mut resolve);
         self.left_out.unknown_requests += unknown;
+    }
+
+    /// Whether an event says nothing of MPI: a parameter of another tool, or the system's own access to files.
+    fn is_of_others(&self, event: &Event) -> bool {
+        match event {
+            Event::Parameter(..) => !self.trace.definitions.is_ours(),
+            Event::FileOpen(file)
+            | Event::FileClose(file)
+            | Event::FileBegin(file, ..)
+            | Event::FileIssued(file, _)
+            | Event::FileComplete(file, ..) => self.trace.layout.terms.files.get(*file).is_none(),
+            _ => false,
+        }
     }
 
     fn end_call(&mut self, thread: u16, call: UnderWay, leave: u64) -> Result<(), Error> {

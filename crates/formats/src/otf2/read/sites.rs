@@ -14,6 +14,8 @@ use crate::otf2::table::Table;
 
 /// How deep functions are inlined into each other at most.
 const MOST_FRAMES: usize = 64;
+/// Bytes of names that all sites have together. A few bytes define a site, however long its names are; what goes beyond this is damaged.
+const MOST_TEXT: usize = 1 << 28;
 
 /// The call sites of an archive, and what is where.
 #[derive(Default)]
@@ -33,6 +35,11 @@ pub struct Sites {
 impl Sites {
     /// Finds all of them.
     pub fn new(definitions: &Definitions) -> Sites {
+        Sites::within(definitions, MOST_TEXT)
+    }
+
+    /// Finds all of them; names for which there is no room are left out.
+    fn within(definitions: &Definitions, room: usize) -> Sites {
         let names = Names::new();
         let mut sites = Sites::default();
         for (number, region) in definitions.regions.iter() {
@@ -44,46 +51,47 @@ impl Sites {
             sites.around.insert(context.number, (context.region, context.around));
         }
         if definitions.sites.is_empty() {
-            sites.find_foreign(definitions);
+            sites.find_foreign(definitions, Room(room));
         } else {
-            sites.find_own(definitions);
+            sites.find_own(definitions, Room(room));
         }
         sites
     }
 
-    fn find_own(&mut self, definitions: &Definitions) {
+    fn find_own(&mut self, definitions: &Definitions, mut room: Room) {
         let by_number: HashMap<u32, &Context> = definitions.contexts.iter().map(|context| (context.number, context)).collect();
         for context in &definitions.contexts {
             let Some((module, offset)) = definitions.sites.get(&context.number) else { continue };
             let chain = std::iter::successors(Some(context), |context| by_number.get(&context.around).copied());
-            let mut frames: Vec<Frame> = chain.take(MOST_FRAMES).map(|context| frame(definitions, context)).collect();
+            let mut frames: Vec<Frame> = chain.take(MOST_FRAMES).map(|context| room.frame(definitions, context)).collect();
             if frames == [Frame::default()] {
                 frames.clear();
             }
             self.contexts.insert(context.number, self.all.len() as u32);
-            self.all.push(Site { module: module.clone(), offset: *offset, frames });
+            self.all.push(Site { module: room.text(module).unwrap_or_default(), offset: *offset, frames });
         }
         self.unknown = self.all.len() as u32;
     }
 
-    fn find_foreign(&mut self, definitions: &Definitions) {
+    fn find_foreign(&mut self, definitions: &Definitions, mut room: Room) {
         self.unknown = self.add(Frame::default());
         for context in &definitions.contexts {
-            let number = self.add(frame(definitions, context));
+            let number = self.add(room.frame(definitions, context));
             self.contexts.insert(context.number, number);
         }
         let mut lines: Vec<_> = definitions.lines.iter().collect();
         lines.sort_by_key(|(number, _)| *number);
         for (number, line) in lines {
-            let site = self.add(Frame { function: None, file: line.file.clone(), line: line.line });
+            let site = self.add(Frame { function: None, file: line.file.as_deref().and_then(|file| room.text(file)), line: line.line });
             self.lines.insert(number, site);
         }
         let mut regions: Vec<_> = definitions.regions.iter().filter(|(number, _)| self.functions.get(*number).is_none()).collect();
         regions.sort_by_key(|(number, _)| *number);
         for (number, region) in regions {
-            let function = Some(region.name.clone()).filter(|name| !name.is_empty());
-            let site = self.add(Frame { function, file: region.file.clone(), line: None });
-            self.all[site as usize].module = region.file.clone().unwrap_or_default();
+            let file = region.file.as_deref().and_then(|file| room.text(file));
+            let module = file.as_deref().and_then(|file| room.text(file)).unwrap_or_default();
+            let site = self.add(Frame { function: room.text(&region.name), file, line: None });
+            self.all[site as usize].module = module;
             self.regions.insert(number, site);
         }
     }
@@ -116,11 +124,21 @@ impl Sites {
     }
 }
 
-fn frame(definitions: &Definitions, context: &Context) -> Frame {
-    let region = definitions.regions.get(context.region);
-    let function = region.map(|region| region.name.clone()).filter(|name| !name.is_empty());
-    let line = definitions.lines.get(context.line);
-    Frame { function, file: line.and_then(|line| line.file.clone()), line: line.and_then(|line| line.line) }
+/// How many bytes of names there may still be.
+struct Room(usize);
+
+impl Room {
+    /// A copy of a name, unless it is empty or there is no room for it.
+    fn text(&mut self, name: &str) -> Option<String> {
+        self.0 = self.0.checked_sub(name.len())?;
+        Some(name.to_owned()).filter(|name| !name.is_empty())
+    }
+
+    fn frame(&mut self, definitions: &Definitions, context: &Context) -> Frame {
+        let function = definitions.regions.get(context.region).and_then(|region| self.text(&region.name));
+        let line = definitions.lines.get(context.line);
+        Frame { function, file: line.and_then(|line| self.text(line.file.as_deref()?)), line: line.and_then(|line| line.line) }
+    }
 }
 
 /// The names of MPI functions as tools write them: in C, in Fortran, with the profiling prefix, with parentheses.
@@ -146,6 +164,23 @@ impl Names {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::otf2::read::definitions::Region;
+
+    #[test]
+    fn one_long_name_cannot_fill_the_memory() {
+        let mut definitions = Definitions::default();
+        definitions.regions.insert(1, Region { name: "x".repeat(1000), canonical: String::new(), file: None });
+        let context = |number: u32| Context { number, region: 1, line: 0, around: number.wrapping_sub(1) };
+        definitions.contexts = (0..500).map(context).collect();
+        let text = |definitions: &Definitions| {
+            let sites = Sites::within(definitions, 100_000).all;
+            assert!(sites.len() >= 500);
+            sites.iter().flat_map(|site| &site.frames).filter_map(|frame| frame.function.as_ref()).map(String::len).sum::<usize>()
+        };
+        assert_eq!(text(&definitions), 100_000, "of another tool");
+        definitions.sites = (0..500).map(|number| (number, (String::new(), 0))).collect();
+        assert_eq!(text(&definitions), 100_000, "of our own");
+    }
 
     #[test]
     fn functions_are_known_by_all_their_names() {

@@ -367,7 +367,19 @@ fn what_is_no_call_is_counted() {
     let (_folder, recording, notes) = trace.import();
     assert_eq!(calls(&recording, 0).len(), 1);
     let counted = ["calls of functions that answer at once", "requests end of which", "events of MPI outside any MPI call"];
+    assert_eq!(notes.len(), 1 + counted.len(), "{notes:?}");
     assert!(notes[1..].iter().zip(counted).all(|(note, begin)| note.starts_with(begin)), "{notes:?}");
+}
+
+#[test]
+fn parameters_and_files_of_others_say_nothing_of_mpi() {
+    let mut trace = Foreign::new();
+    trace.call("MPI_Isend", [10, 11], &[Event::Send(message(WORLD), Some(1))]);
+    trace.call("MPI_Barrier", [12, 13], &[Event::Parameter(0, 1), Event::FileClose(5)]);
+    trace.threads[0].extend([(14, Event::Parameter(0, 1)), (14, Event::FileClose(5))]);
+    let (_folder, recording, notes) = trace.import();
+    assert!(calls(&recording, 0)[1].listed.is_empty());
+    assert_eq!(notes.len(), 1, "nothing was left out: {notes:?}");
 }
 
 /// The other order of bytes: numbers of one byte are the same in both, so only the full ones are turned around.

@@ -9,7 +9,9 @@ use sintonia_recording::header::Header;
 use crate::error::Error;
 use crate::otf2::attributes::Field;
 use crate::otf2::bytes::UNDEFINED;
-use crate::otf2::definition::{COMPILER, Definitions, MPI, Part, group_type, kind, real_time};
+use crate::otf2::definition::{
+    COMPILER, CPU_THREAD, Definitions, MACHINE, MPI, MPI_IO, NANOSECONDS, PROCESS, Part, SHARED_MEMORY, group_type, kind, real_time,
+};
 use crate::otf2::event::Event;
 use crate::otf2::facts::{self, Value};
 use crate::otf2::write::Archive;
@@ -19,18 +21,15 @@ use crate::otf2::write::rank::{self, WrittenRank};
 /// The parameter of a call that names a request it completes or starts.
 pub const REQUEST: u32 = 0;
 
-const MACHINE: u32 = 0;
 const MACHINE_DOMAIN: u8 = 0;
-const SHARED_MEMORY_DOMAIN: u8 = 1;
-const PROCESS: u8 = 1;
-const CPU_THREAD: u8 = 1;
 const FUNCTION_ROLE: u8 = 1;
 const UNSIGNED_PARAMETER: u8 = 2;
-const MPI_IO: u8 = 0;
+const NUMBER_OF_MPI_IO: u8 = 0;
 const PARALLEL_IO: u8 = 1;
-const NANOSECONDS: u64 = 1_000_000_000;
 /// Its making and freeing are events.
 const HAS_EVENTS: u32 = 1;
+/// The most arguments of a program that an event tells, so that it fits into a chunk; a property of the machine has all of them.
+const MOST_ARGUMENTS: usize = 1 << 14;
 
 /// The region of an MPI function.
 pub fn region(operation: Operation) -> u32 {
@@ -41,15 +40,16 @@ pub fn region(operation: Operation) -> u32 {
 pub fn program(header: &Header, definitions: &mut Definitions) -> Event {
     let mut words = header.command.iter().map(|word| definitions.string(word)).collect::<Vec<_>>().into_iter();
     let name = words.next();
-    Event::ProgramBegin(name.unwrap_or_else(|| definitions.string("")), words.collect())
+    Event::ProgramBegin(name.unwrap_or_else(|| definitions.string("")), words.take(MOST_ARGUMENTS).collect())
 }
 
 /// Adds all definitions, and says how many locations there are.
 pub fn define(archive: &Archive, ranks: &[WrittenRank], definitions: &mut Definitions) -> Result<u64, Error> {
+    let begin = archive.timeline.at(0);
     // The last event is within the length.
-    let length = 1 + ranks.iter().map(|rank| rank.end).max().unwrap_or(0).saturating_sub(archive.shift);
+    let length = 1 + ranks.iter().map(|rank| rank.end).max().unwrap_or(0).saturating_sub(begin);
     let started = real_time(archive.recording.header.started_s);
-    let clock = [Part::Long(NANOSECONDS), Part::Long(archive.shift), Part::Long(length), Part::Long(started)];
+    let clock = [Part::Long(NANOSECONDS), Part::Long(begin), Part::Long(length), Part::Long(started)];
     definitions.add(kind::CLOCK_PROPERTIES, &clock);
     paradigms(definitions);
     attributes(definitions);
@@ -60,14 +60,15 @@ pub fn define(archive: &Archive, ranks: &[WrittenRank], definitions: &mut Defini
     if let Some(location) = outside {
         rank::write_nothing(archive, location)?;
     }
-    objects(&archive.recording.header, definitions);
+    objects(archive, definitions);
     sites(archive, definitions);
     Ok(ranks.iter().map(|rank| rank.locations.len() as u64).sum::<u64>() + u64::from(outside.is_some()))
 }
 
 fn paradigms(definitions: &mut Definitions) {
     definitions.add(kind::PARADIGM, &[Part::Byte(MPI), Part::Text("MPI"), Part::Byte(0)]);
-    let io = [Part::Byte(MPI_IO), Part::Text("MPI-IO"), Part::Text("MPI-IO"), Part::Byte(PARALLEL_IO), Part::Number(0), Part::Byte(0)];
+    let number = Part::Byte(NUMBER_OF_MPI_IO);
+    let io = [number, Part::Text(MPI_IO), Part::Text(MPI_IO), Part::Byte(PARALLEL_IO), Part::Number(0), Part::Byte(0)];
     definitions.add(kind::IO_PARADIGM, &io);
 }
 
@@ -89,7 +90,7 @@ fn machine(header: &Header, definitions: &mut Definitions) {
     };
     node(MACHINE, "machine", "machine", UNDEFINED, MACHINE_DOMAIN);
     for (place, host) in header.hosts.iter().enumerate() {
-        node(node_of(place as u32), host, "node", MACHINE, SHARED_MEMORY_DOMAIN);
+        node(node_of(place as u32), host, "node", MACHINE, SHARED_MEMORY);
     }
     for (name, value) in facts::of_run(header) {
         definitions.add_property(kind::SYSTEM_TREE_NODE_PROPERTY, Part::Number(MACHINE), name, &value);
@@ -104,7 +105,8 @@ fn processes(archive: &Archive, ranks: &[WrittenRank], definitions: &mut Definit
     let header = &archive.recording.header;
     for written in ranks {
         let about = header.rank(written.rank);
-        let node = about.map_or(MACHINE, |rank| node_of(rank.host));
+        let host = about.map(|rank| rank.host).filter(|host| (*host as usize) < header.hosts.len());
+        let node = host.map_or(MACHINE, node_of);
         process(definitions, written.rank, &format!("MPI Rank {}", written.rank), node);
         let missing = || vec![(facts::MISSING, Value::Text(facts::ABSENT.into()))];
         for (name, value) in about.map_or_else(missing, facts::of_rank) {
@@ -168,8 +170,8 @@ fn role(role: Role) -> u8 {
         Role::Collective(Pattern::Reduce | Pattern::Gather | Pattern::Gatherv) => ALL_TO_ONE,
         Role::Collective(Pattern::Scan | Pattern::Exscan) => OTHER_COLLECTIVE,
         Role::Collective(_) => ALL_TO_ALL,
-        Role::FileOpen | Role::FileClose | Role::FileRead | Role::FileWrite | Role::FileOther => FILE,
-        Role::Put | Role::Get | Role::Exchange | Role::WindowCreate | Role::WindowFree | Role::WindowSync => ONE_SIDED,
+        role if role.is_file() => FILE,
+        role if role.is_one_sided() => ONE_SIDED,
         Role::Send | Role::Receive | Role::SendReceive | Role::Probe | Role::MatchedProbe | Role::MatchedReceive => POINT_TO_POINT,
         Role::Start | Role::StartAll | Role::CompleteOne | Role::CompleteAll | Role::CompleteAny | Role::CompleteSome => POINT_TO_POINT,
         Role::RequestFree | Role::Cancel | Role::RequestCreate | Role::PartitionReady | Role::PartitionArrived => POINT_TO_POINT,
@@ -241,7 +243,7 @@ impl<'a> Groups<'a> {
 
 /// One location that stands for all processes that are not of the recording.
 fn define_outside(archive: &Archive, definitions: &mut Definitions) -> u64 {
-    let number = archive.recording.header.size as u32;
+    let number = archive.recording.header.rank_count();
     process(definitions, number, "Processes outside the recording", MACHINE);
     let value = Value::Text(facts::OUTSIDE.into());
     definitions.add_property(kind::LOCATION_GROUP_PROPERTY, Part::Number(number), facts::MISSING, &value);
@@ -250,27 +252,25 @@ fn define_outside(archive: &Archive, definitions: &mut Definitions) -> u64 {
     id
 }
 
-fn objects(header: &Header, definitions: &mut Definitions) {
-    let (mut windows, mut files) = (0, 0);
-    for (number, object) in header.objects.iter().enumerate() {
+fn objects(archive: &Archive, definitions: &mut Definitions) {
+    for (number, object) in (0..).zip(&archive.recording.header.objects) {
+        let Some(definition) = archive.places.object(number) else { continue };
         let communicator = Part::Number(object.communicator.unwrap_or(UNDEFINED));
         let name = format!("{} {number}", object.kind);
         if object.kind == "window" {
-            definitions.add(kind::RMA_WIN, &[Part::Number(windows), Part::Text(&name), communicator, Part::Number(HAS_EVENTS)]);
-            windows += 1;
+            definitions.add(kind::RMA_WIN, &[Part::Number(definition), Part::Text(&name), communicator, Part::Number(HAS_EVENTS)]);
         } else {
-            definitions.add(kind::IO_REGULAR_FILE, &[Part::Number(files), Part::Text(&name), Part::Number(UNDEFINED)]);
+            definitions.add(kind::IO_REGULAR_FILE, &[Part::Number(definition), Part::Text(&name), Part::Number(UNDEFINED)]);
             let parts = [
-                Part::Number(files),
+                Part::Number(definition),
                 Part::Text(&name),
-                Part::Number(files),
-                Part::Byte(MPI_IO),
+                Part::Number(definition),
+                Part::Byte(NUMBER_OF_MPI_IO),
                 Part::Number(0),
                 communicator,
                 Part::Number(UNDEFINED),
             ];
             definitions.add(kind::IO_HANDLE, &parts);
-            files += 1;
         }
     }
 }

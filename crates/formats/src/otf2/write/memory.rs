@@ -1,12 +1,12 @@
 //! What a process does to the memory of others and to files, as events.
 
 use sintonia_mpi::{Operation, Role};
-use sintonia_recording::raw::{self, part};
+use sintonia_recording::raw::{self, known_bytes, part};
 use sintonia_recording::table::{Call, Shape};
 
 use crate::otf2::bytes::UNDEFINED;
 use crate::otf2::event::{Event, FileAccess, Transfer, group};
-use crate::otf2::write::process::{Moment, Process, What, known};
+use crate::otf2::write::process::{Moment, Process, What};
 
 /// The most one-sided operations whose end is told at the synchronisation that ends them.
 const MOST_TRANSFERS: usize = 1 << 14;
@@ -91,9 +91,9 @@ impl Process<'_> {
         let id = self.next_id();
         let how = how(shape.operation);
         let (sent, received) = match how {
-            Transfer::Put => (known(shape.sent), 0),
-            Transfer::Get => (0, known(shape.received)),
-            Transfer::Atomic(_) => (known(shape.sent), known(shape.received)),
+            Transfer::Put => (shape.bytes_sent(), 0),
+            Transfer::Get => (0, known_bytes(shape.received)),
+            Transfer::Atomic(_) => (shape.bytes_sent(), known_bytes(shape.received)),
         };
         moment.enter(Event::Transfer { how, window, peer, sent, received, id });
         if call.request.is_none() && self.transfers.len() < MOST_TRANSFERS {
@@ -118,7 +118,7 @@ impl Process<'_> {
             }
             role => role == Role::FileWrite,
         };
-        let bytes = known(if writes { shape.sent } else { shape.received });
+        let bytes = known_bytes(if writes { shape.sent } else { shape.received });
         let collective = ["_all", "_ordered"].iter().any(|part| shape.operation.name().contains(part));
         let access = FileAccess { writes, collective, nonblocking: call.request.is_some(), bytes };
         let id = self.next_id();

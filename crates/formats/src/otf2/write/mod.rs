@@ -21,6 +21,8 @@ use crate::otf2::anchor::{Anchor, MOST_CHUNK_BYTES};
 use crate::otf2::chunks::{Content, Writer};
 use crate::otf2::definition::Definitions;
 use crate::otf2::event::Event;
+use crate::rows;
+use crate::timeline::Timeline;
 use crate::written::{Aside, Written};
 use places::Places;
 use process::Missing;
@@ -33,14 +35,19 @@ const DEFINITION_CHUNK: u64 = 4 << 20;
 /// What Scalasca relies on: that no message lacks its other end.
 const COMPLETE: &str = "OTF2::MPI_COMMUNICATION_COMPLETE";
 
+/// The files and the folder that [`write()`] makes or replaces; an error if the folder's name is that of something else.
+pub fn files(path: &Path) -> Result<[PathBuf; 3], Error> {
+    let name = archive_name(path)?;
+    let folder = path.with_file_name(&name);
+    refuse_to_replace(&folder)?;
+    Ok([path.to_owned(), path.with_file_name(format!("{name}.def")), folder])
+}
+
 /// Writes a recording as an OTF2 archive: `NAME.otf2`, the file to open, and `NAME.def` and the folder `NAME` beside it.
 pub fn write(recording: &Recording, path: &Path, progress: &(dyn Fn() + Sync)) -> Result<Written, Error> {
-    if recording.header.profile {
-        return Err(Error::OnlySums);
-    }
+    rows::check_for_calls(&recording.header)?;
     let name = archive_name(path)?;
-    let events_in = path.with_file_name(&name);
-    refuse_to_replace(&events_in)?;
+    refuse_to_replace(&path.with_file_name(&name))?;
     let aside = Aside::beside(path)?;
     let folder = aside.file(&name);
     fs::create_dir(&folder).at(&folder)?;
@@ -51,12 +58,13 @@ pub fn write(recording: &Recording, path: &Path, progress: &(dyn Fn() + Sync)) -
         sites: Sites::new(&recording.header.sites),
         program: definitions::program(&recording.header, &mut definitions),
         folder,
-        shift: shift(recording),
+        timeline: Timeline::of(&recording.header),
     };
-    let size = recording.header.size as u32;
-    let ranks = (0..size).into_par_iter().map(|rank| {
+    let ranks = (0..recording.header.rank_count()).into_par_iter().map(|rank| {
         let written = rank::write(&archive, rank);
-        progress();
+        if recording.header.rank(rank).is_some() {
+            progress();
+        }
         written
     });
     let ranks = ranks.collect::<Result<Vec<_>, Error>>()?;
@@ -79,15 +87,8 @@ struct Archive<'a> {
     program: Event,
     /// Where the files of locations go.
     folder: PathBuf,
-    /// Added to every time, so that none is negative.
-    shift: u64,
-}
-
-impl Archive<'_> {
-    /// A time of the recording as one of the archive.
-    fn time(&self, nanoseconds: i64) -> u64 {
-        self.shift.saturating_add_signed(nanoseconds)
-    }
+    /// The times of the archive.
+    timeline: Timeline,
 }
 
 /// The name that the files of an archive share.
@@ -114,12 +115,6 @@ fn refuse_to_replace(folder: &Path) -> Result<(), Error> {
         }
     }
     Ok(())
-}
-
-/// How far times must be shifted so that none is negative.
-fn shift(recording: &Recording) -> u64 {
-    let first = recording.header.ranks.iter().map(|rank| rank.begin_ns).min().unwrap_or(0);
-    first.min(0).unsigned_abs()
 }
 
 /// Writes the definitions and says how large their chunks are.

@@ -5,15 +5,15 @@
 use std::collections::HashMap;
 
 use sintonia_mpi::{Mode, Operation, Pattern, Role};
-use sintonia_recording::raw::{self, RequestRef, part};
+use sintonia_recording::raw::{self, RequestRef, known_bytes, part};
 use sintonia_recording::table::{Call, ListedRequest, RequestId, Shape};
 
 use crate::otf2::attributes::{Attributes, listed};
 use crate::otf2::event::{self, Collective, Event, Message, NO_ROOT, group};
 use crate::otf2::meaning::{Teller, Told};
-use crate::otf2::requests::Requests;
 use crate::otf2::write::definitions;
 use crate::otf2::write::places::Places;
+use crate::requests::Requests;
 
 /// What there was that OTF2 has no event for.
 #[derive(Default)]
@@ -143,21 +143,30 @@ impl<'a> Process<'a> {
             _ if shape.parts & part::ERROR != 0 => self.list_others(call, moment),
             _ => {
                 let what = self.begin_operation(call, moment);
-                if let Some(request) = call.request {
-                    let what = if function.mode == Mode::Blocking { What::Other } else { what };
-                    let is_old =
-                        |name: &RequestId, open: &Open, since| !open.persistent && name.number.saturating_add(since) < request.number;
-                    self.open.insert(request, Open { what, persistent: function.mode == Mode::Persistent }, is_old);
+                if function.mode == Mode::Blocking && shape.parts & part::UNFINISHED != 0 {
+                    // What a call would have done had it returned has not happened.
+                    moment.at_leave.clear();
                 }
+                self.remember(call, what);
                 self.list_others(call, moment);
             }
         }
     }
 
+    /// Remembers what the request of a call is for.
+    fn remember(&mut self, call: &Call, what: What) {
+        let Some(request) = call.request else { return };
+        match call.shape.operation.function().mode {
+            Mode::Blocking => self.open.insert(request, Open { what: What::Other, persistent: false }),
+            Mode::Nonblocking => self.open.insert(request, Open { what, persistent: false }),
+            Mode::Persistent => self.open.insert_persistent(request, Open { what, persistent: true }),
+        };
+    }
+
     /// Requests that a call lists which neither completes nor starts any.
     fn list_others(&mut self, call: &Call, moment: &mut Moment) {
         if call.shape.operation.role() == Role::RequestFree {
-            call.listed().for_each(|(request, _)| self.open.remove(&request));
+            call.listed().for_each(|(request, _)| _ = self.open.remove(&request));
         }
         moment.at_leave.extend(call.listed().map(|(request, listed)| self.tell(None, call, request, listed)));
     }
@@ -196,7 +205,7 @@ impl<'a> Process<'a> {
     /// A message in OTF2's terms; `None` if it has no other end there.
     fn message(&self, communicator: u32, peer: i32, tag: i32, bytes: u64) -> Option<Message> {
         let peer = self.places.peer(communicator, peer, self.me)?;
-        Some(Message { peer, communicator, tag: u32::try_from(tag).ok()?, bytes: known(bytes) })
+        Some(Message { peer, communicator, tag: u32::try_from(tag).ok()?, bytes: known_bytes(bytes) })
     }
 
     fn send(&mut self, call: &Call, moment: &mut Moment) -> What {
@@ -213,10 +222,8 @@ impl<'a> Process<'a> {
     fn receive(&mut self, call: &Call, moment: &mut Moment) -> What {
         let shape = call.shape;
         if shape.operation.function().mode == Mode::Blocking {
-            if shape.parts & part::UNFINISHED == 0 {
-                let message = self.message(shape.object, shape.peer, shape.tag, shape.received);
-                moment.leave(message.map(|message| Event::Receive(message, None)));
-            }
+            let message = self.message(shape.object, shape.peer, shape.tag, shape.received);
+            moment.leave(message.map(|message| Event::Receive(message, None)));
             return What::Other;
         }
         let Some(communicator) = self.communicator(shape.object).filter(|_| shape.peer != raw::PROC_NULL) else { return What::Other };
@@ -232,7 +239,6 @@ impl<'a> Process<'a> {
         moment.enter(send.map(|message| Event::Send(message, None)));
         if shape.operation.function().mode == Mode::Blocking {
             let receive = self.message(shape.object, shape.source, shape.recv_tag, shape.received);
-            let receive = receive.filter(|_| shape.parts & part::UNFINISHED == 0);
             moment.leave(receive.map(|message| Event::Receive(message, None)));
             return What::Other;
         }
@@ -248,7 +254,7 @@ impl<'a> Process<'a> {
             return What::Other;
         };
         let Some((communicator, root)) = self.communicator(shape.object).zip(self.root(shape)) else { return What::Other };
-        let collective = Collective { operation, communicator, root, sent: known(shape.sent), received: known(shape.received) };
+        let collective = Collective { operation, communicator, root, sent: shape.bytes_sent(), received: known_bytes(shape.received) };
         self.together(call, collective, moment);
         What::Collective(collective)
     }
@@ -286,7 +292,7 @@ impl<'a> Process<'a> {
 
     /// The event of a request that is complete.
     fn complete(&mut self, request: RequestId, listed: &ListedRequest) -> Option<Event> {
-        let open = self.open.get(&request)?;
+        let open = *self.open.get(&request)?;
         if !open.persistent {
             self.open.remove(&request);
         }
@@ -337,10 +343,6 @@ pub fn number(request: RequestId) -> u64 {
     RequestRef::Of(request.thread, request.number).word(false)
 }
 
-pub(super) fn known(bytes: u64) -> u64 {
-    if bytes == raw::UNKNOWN_BYTES { 0 } else { bytes }
-}
-
 /// OTF2's number of a collective operation; it has none for those among neighbours.
 fn operation(pattern: Pattern) -> Option<u8> {
     const IN_ORDER: [Pattern; 17] = [
@@ -371,4 +373,23 @@ fn all_make_it(operation: Operation) -> bool {
         operation.name(),
         "MPI_Comm_create_group" | "MPI_Comm_create_from_group" | "MPI_Comm_join" | "MPI_Intercomm_create_from_groups"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::example::{call, written};
+
+    #[test]
+    fn what_a_call_was_doing_when_the_process_was_cut_has_not_happened() {
+        let cut = |operation: &str| Shape { object: 0, peer: 1, tag: 1, parts: part::UNFINISHED, ..call(operation, 1) };
+        for operation in ["MPI_Barrier", "MPI_Recv", "MPI_Comm_dup"] {
+            let example = written(&[vec![(0, 1, 2, Shape { made: 0, ..cut(operation) })]]);
+            let places = Places::new(&example.recording);
+            let (mut process, mut moment) = (Process::new(&places, 0), Moment::default());
+            process.understand(&example.recording.calls(0).unwrap().next_call().unwrap(), &mut moment);
+            assert_eq!(moment.at_leave.len(), 0, "{operation}");
+            assert_eq!(moment.at_enter.len(), usize::from(operation != "MPI_Recv"), "{operation}");
+        }
+    }
 }

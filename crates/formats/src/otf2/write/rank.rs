@@ -90,7 +90,7 @@ impl RankWriter<'_> {
         if let Some(rank) = about {
             let mut attributes = Attributes::default();
             attributes.add(Field::ProcessId, rank.pid.into());
-            self.put(0, self.archive.time(rank.begin_ns), &self.archive.program.clone(), &attributes)?;
+            self.put(0, self.archive.timeline.at(rank.begin_ns), &self.archive.program.clone(), &attributes)?;
         }
         Ok(())
     }
@@ -98,7 +98,7 @@ impl RankWriter<'_> {
     fn finish(mut self, about: Option<&Rank>) -> Result<WrittenRank, Error> {
         if let Some(rank) = about.filter(|rank| rank.end != End::CutShort) {
             let status = self.archive.recording.header.exit_status.map_or(i64::MIN, i64::from);
-            let time = self.archive.time(rank.end_ns);
+            let time = self.archive.timeline.at(rank.end_ns);
             self.put(0, time, &Event::ProgramEnd(status), &Attributes::default())?;
         }
         let (rank, end) = (self.rank, self.threads.values().map(Writer::now).max().unwrap_or(0));
@@ -135,7 +135,7 @@ impl RankWriter<'_> {
         moment.clear();
         self.process.understand(call, &mut moment);
         let attributes = self.attributes(call, &moment);
-        let (enter, leave) = (self.archive.time(call.enter), self.archive.time(call.leave));
+        let (enter, leave) = (self.archive.timeline.at(call.enter), self.archive.timeline.at(call.leave));
         let region = definitions::region(call.shape.operation);
         self.put(call.thread, enter, &Event::Enter(region), &attributes)?;
         for (event, attributes) in &moment.at_enter {

@@ -1,0 +1,50 @@
+//! The program graph is the same whoever reads the ranks.
+
+mod story;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use sintonia_program::company::Company;
+use sintonia_program::graph::ProgramGraph;
+use story::*;
+
+#[test]
+fn every_rank_is_read_by_one_process_of_a_company() {
+    let calls = vec![call(0, 10, 1, init()), call(20, 30, 2, collective("MPI_Barrier")), call(40, 50, 9, finalize())];
+    let (_folder, recording) = story(&vec![calls; 6]);
+    let readings = |company: &dyn Company| {
+        let count = AtomicUsize::new(0);
+        ProgramGraph::with(&recording, company, &|| _ = count.fetch_add(1, Ordering::Relaxed)).unwrap();
+        count.into_inner()
+    };
+    assert_eq!(together(3, readings), [2 * ProgramGraph::READINGS; 3]);
+}
+
+#[test]
+fn any_company_finds_the_same_program() {
+    let rank = |rank: u64| {
+        let mut calls = vec![call(0, 10, 1, init()), call(20, 30, 2, with("MPI_Bcast", 0))];
+        for round in 0..3 + rank % 2 {
+            let t = 100 + round * 100;
+            calls.push(call(t, t + 5, 3, irecv()));
+            calls.push(call(t + 10 + rank, t + 20, 4, send(((rank + 1) % 5) as i32)));
+            calls.push(call(t + 30, t + 40, 5, wait("MPI_Wait", &[(0, Some(((rank + 4) % 5) as i32))])));
+            calls.extend((rank > 2).then(|| (1, t + 50, t + 55, collective("MPI_Comm_dup"))));
+        }
+        calls.extend([call(900 + rank, 910, 6, collective("MPI_Allreduce")), call(950, 960, 9, finalize())]);
+        calls
+    };
+    let (_folder, recording) = story(&(0..5).map(rank).collect::<Vec<_>>());
+    let find = |company: &dyn Company| {
+        let ProgramGraph { nodes, loops, roles, messages, not_received, not_sent, together, completions, phases, .. } =
+            ProgramGraph::with(&recording, company, &|| ()).unwrap();
+        (nodes, format!("{loops:?}"), roles, format!("{messages:?}"), (not_received, not_sent), together, completions, phases)
+    };
+    let alone = find(&sintonia_program::company::Alone);
+    assert!(alone.0.len() > 6 && alone.2.len() > 1 && alone.7.list.len() > 1, "{alone:#?}");
+    for size in [2, 3, 7] {
+        for found in together(size, find) {
+            assert_eq!(found, alone, "{size} processes");
+        }
+    }
+}
