@@ -1,14 +1,17 @@
 //! The command `sintonia`: one module per verb, each of which reads its arguments, asks the crates below, and shows the answer.
 
+mod bench;
 mod calls;
 mod company;
 mod doctor;
 mod error;
 mod export;
+mod fit;
 mod graph;
 mod help;
 mod import;
 mod output;
+mod predict;
 mod progress;
 mod record;
 mod report;
@@ -42,6 +45,12 @@ enum Verb {
     Import(import::Arguments),
     /// List every recorded MPI call
     Calls(calls::Arguments),
+    /// Measure what computing and communicating cost here, for a machine file
+    Bench(bench::Arguments),
+    /// Find formulas: how the time of a program depends on its parameters
+    Fit(fit::Arguments),
+    /// Predict the time of a program at any size and number of processes
+    Predict(predict::Arguments),
     /// Show which MPI libraries, launchers and clocks are here
     Doctor(doctor::Arguments),
 }
@@ -55,6 +64,9 @@ impl Verb {
             Verb::Export(arguments) => export::run(arguments),
             Verb::Import(arguments) => import::run(arguments),
             Verb::Calls(arguments) => calls::run(arguments),
+            Verb::Bench(arguments) => bench::run(arguments),
+            Verb::Fit(arguments) => fit::run(arguments),
+            Verb::Predict(arguments) => predict::run(arguments),
             Verb::Doctor(arguments) => doctor::run(arguments),
         }
     }

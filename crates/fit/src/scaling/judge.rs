@@ -1,0 +1,126 @@
+//! How well a form explains the measurements, as the logarithm of a belief.
+//!
+//! Bayes' rule with the usual approximations: BIC for the coefficients, Laplace's for the exponents, and the chance that no coefficient is
+//! negative. The noise is not assumed known: what repetitions say of it counts as a few further points, so that it rules while points are
+//! few and gives way when the residuals contradict it (runs differ by more than repetitions within a run do).
+
+use super::family::Family;
+use super::member::{Factor, Member, keep_positive};
+use super::prior;
+use super::refine::Fitted;
+use super::short::Short;
+use super::solve::Solver;
+
+/// What is known of the noise, and how many points there are.
+#[derive(Debug, Clone, Copy)]
+pub struct Judge {
+    /// How many points the knowledge of the noise is worth.
+    pub noise_freedom: f64,
+    /// The variance of a point's value, relative to its weight.
+    pub noise_variance: f64,
+    /// The number of points.
+    pub points: f64,
+}
+
+impl Judge {
+    /// What the noise adds to any residual.
+    pub fn floor(&self) -> f64 {
+        self.noise_freedom * self.noise_variance
+    }
+
+    /// The degrees of freedom left beside this many unknowns.
+    pub fn freedom(&self, unknowns: usize) -> f64 {
+        (self.noise_freedom + self.points - unknowns as f64).max(1.0)
+    }
+
+    /// The variance of one point that a residual shows.
+    pub fn variance(&self, residual: f64, unknowns: usize) -> f64 {
+        (residual + self.floor()) / self.freedom(unknowns)
+    }
+
+    /// The belief in a residual with this many coefficients, exponents apart.
+    pub fn of_residual(&self, residual: f64, columns: usize) -> f64 {
+        -0.5 * (self.noise_freedom + self.points) * (residual + self.floor()).ln() - 0.5 * columns as f64 * self.points.ln()
+    }
+
+    /// The belief in a form with real exponents around its best ones.
+    pub fn of_continuous(&self, fitted: &Fitted) -> f64 {
+        let (columns, slots) = (fitted.family.columns(), fitted.family.slots.len());
+        let spread = self.variance(fitted.residual, fitted.family.unknowns()).sqrt();
+        let width = (2.0 * std::f64::consts::PI).sqrt() * spread;
+        let exponents: f64 = fitted
+            .family
+            .slots
+            .iter()
+            .zip(fitted.exponents.iter())
+            .enumerate()
+            .map(|(k, (slot, e))| {
+                let volume = prior::density(*e) * width / fitted.bend[k * slots + k];
+                (prior::of_log(slot.log) * volume.min(1.0)).ln()
+            })
+            .sum();
+        self.of_residual(fitted.residual, columns) + exponents
+    }
+
+    /// The belief in a form with one real exponent, given the logarithm of the width of the range of exponents that are as good as the
+    /// best.
+    pub fn of_scanned(&self, fitted: &Fitted, width: f64) -> f64 {
+        let density = prior::of_log(fitted.family.slots[0].log) * prior::density(fitted.exponents[0]);
+        self.of_residual(fitted.residual, fitted.family.columns()) + density.ln() + width
+    }
+
+    /// The belief that no coefficient of the solver's last solution is negative.
+    pub fn of_signs(&self, solver: &Solver, family: &Family, residual: f64) -> f64 {
+        if family.signed {
+            return 0.0;
+        }
+        // Coefficients far from zero need no more than a look.
+        let columns = family.columns();
+        let spread = self.variance(residual, family.unknowns()).sqrt();
+        let sure = (0..columns).all(|k| solver.coefficients[k] > 6.0 * spread * inverse_row(&solver.triangle, columns, k).1);
+        // What cannot be told, or is too unlikely for a number, is still believed a little: there must always be a formula left.
+        const HARDLY: f64 = -700.0;
+        if sure { 0.0 } else { self.coefficients(solver, family, residual).2.max(HARDLY) }
+    }
+
+    /// Coefficients of the solver's last solution, their covariance, and the belief that they are not negative.
+    fn coefficients(&self, solver: &Solver, family: &Family, residual: f64) -> (Vec<f64>, Vec<f64>, f64) {
+        let columns = family.columns();
+        let mut coefficients = solver.coefficients.clone();
+        let mut covariance = covariance(&solver.triangle, columns, self.variance(residual, family.unknowns()));
+        let positive = if family.signed { 0.0 } else { keep_positive(&mut coefficients, &mut covariance) };
+        (coefficients, covariance, positive)
+    }
+
+    /// The member that belongs to the solver's last solution.
+    pub fn member(&self, solver: &Solver, family: &Family, exponents: &[f64], residual: f64, weight: f64) -> Member {
+        let (coefficients, covariance, _) = self.coefficients(solver, family, residual);
+        Member { weight, terms: terms(family, exponents), coefficients, covariance, freedom: self.freedom(family.unknowns()) }
+    }
+}
+
+/// A form with numbers for its exponents.
+fn terms(family: &Family, exponents: &[f64]) -> Vec<Vec<Factor>> {
+    let constant = family.constant.then(Vec::new);
+    let factor = |i: usize| Factor { parameter: family.slots[i].axis(), exponent: exponents[i], log: family.slots[i].log };
+    constant.into_iter().chain(family.terms.iter().map(|term| term.slots().map(factor).collect())).collect()
+}
+
+/// `variance` times the inverse of the triangle's square.
+fn covariance(triangle: &[f64], size: usize, variance: f64) -> Vec<f64> {
+    let rows: Vec<Short<f64>> = (0..size).map(|k| inverse_row(triangle, size, k).0).collect();
+    let entry = |k: usize| variance * rows[k / size].iter().zip(rows[k % size].iter()).map(|(a, b)| a * b).sum::<f64>();
+    (0..size * size).map(entry).collect()
+}
+
+/// A row of the inverse of an upper triangle, and its length.
+pub fn inverse_row(triangle: &[f64], size: usize, row: usize) -> (Short<f64>, f64) {
+    let mut inverse: Short<f64> = (0..size).map(|_| 0.0).collect();
+    inverse[row] = 1.0 / triangle[row * size + row];
+    for j in row + 1..size {
+        let sum: f64 = (row..j).map(|i| inverse[i] * triangle[i * size + j]).sum();
+        inverse[j] = -sum / triangle[j * size + j];
+    }
+    let length = inverse.iter().map(|v| v * v).sum::<f64>().sqrt();
+    (inverse, length)
+}

@@ -1,0 +1,197 @@
+//! JSON: Extra-P's two document formats, and JSON lines with one value each.
+
+use super::Series;
+use super::error::{Problem, Source, TableError};
+use crate::measurements::{Measurements, Point};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// The document format of Extra-P 4.
+#[derive(Deserialize)]
+struct Document {
+    parameters: Vec<String>,
+    measurements: BTreeMap<String, BTreeMap<String, Vec<Measured>>>,
+}
+
+#[derive(Deserialize)]
+struct Measured {
+    #[serde(deserialize_with = "one_or_more")]
+    point: Vec<f64>,
+    #[serde(deserialize_with = "one_or_more")]
+    values: Vec<f64>,
+}
+
+/// The document format of Extra-P 3: everything has a number, which the measurements name.
+#[derive(Deserialize)]
+struct Numbered {
+    parameters: Vec<Named>,
+    callpaths: Vec<Named>,
+    metrics: Vec<Named>,
+    coordinates: Vec<Coordinate>,
+    measurements: Vec<Value>,
+}
+
+#[derive(Deserialize)]
+struct Named {
+    id: u64,
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct Coordinate {
+    id: u64,
+    parameter_value_pairs: Vec<Pair>,
+}
+
+#[derive(Deserialize)]
+struct Pair {
+    parameter_id: u64,
+    #[serde(deserialize_with = "number_or_text")]
+    parameter_value: f64,
+}
+
+#[derive(Deserialize)]
+struct Value {
+    coordinate_id: u64,
+    callpath_id: u64,
+    metric_id: u64,
+    #[serde(deserialize_with = "number_or_text")]
+    value: f64,
+}
+
+/// A line of JSON lines.
+#[derive(Deserialize)]
+struct Line {
+    params: BTreeMap<String, f64>,
+    #[serde(default)]
+    callpath: String,
+    #[serde(default)]
+    metric: String,
+    #[serde(deserialize_with = "one_or_more")]
+    value: Vec<f64>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum OneOrMore {
+    One(f64),
+    More(Vec<f64>),
+}
+
+fn one_or_more<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<f64>, D::Error> {
+    Ok(match OneOrMore::deserialize(deserializer)? {
+        OneOrMore::One(value) => vec![value],
+        OneOrMore::More(values) => values,
+    })
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum NumberOrText {
+    Number(f64),
+    Text(String),
+}
+
+fn number_or_text<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    match NumberOrText::deserialize(deserializer)? {
+        NumberOrText::Number(value) => Ok(value),
+        NumberOrText::Text(text) => text.trim().parse().map_err(|_| serde::de::Error::custom(format!("`{text}` is not a number"))),
+    }
+}
+
+/// Whether this is one document rather than one value per line.
+pub fn is_document(text: &str) -> bool {
+    serde_json::Deserializer::from_str(text).into_iter::<serde::de::IgnoredAny>().take(2).count() == 1 && !text.contains("\"params\"")
+}
+
+/// Reads a document in one of Extra-P's formats.
+pub fn read_document(source: Source) -> Result<Vec<Series>, TableError> {
+    if source.text.contains("\"callpaths\"") {
+        return numbered(&source, serde_json::from_str(source.text).map_err(|e| refused(&source, 0, &e))?);
+    }
+    let document: Document = serde_json::from_str(source.text).map_err(|e| refused(&source, 0, &e))?;
+    let mut gathered = Gathered::default();
+    for (region, metrics) in document.measurements {
+        for (metric, measured) in metrics {
+            for point in measured {
+                gathered.add(&region, &metric, Point { at: point.point, values: point.values });
+            }
+        }
+    }
+    gathered.finish(&source, &document.parameters)
+}
+
+fn numbered(source: &Source, mut document: Numbered) -> Result<Vec<Series>, TableError> {
+    document.parameters.sort_by_key(|p| p.id);
+    let unknown = |what: &str, id: u64| source.whole(Problem::Json(format!("a measurement names {what} {id}, which is not there")));
+    let mut points: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+    for coordinate in document.coordinates {
+        let value = |id: u64| coordinate.parameter_value_pairs.iter().find(|p| p.parameter_id == id).map(|p| p.parameter_value);
+        let at = document.parameters.iter().map(|p| value(p.id).ok_or_else(|| unknown("a value of parameter", p.id)));
+        points.insert(coordinate.id, at.collect::<Result<_, _>>()?);
+    }
+    let names = |list: Vec<Named>| list.into_iter().map(|n| (n.id, n.name)).collect::<BTreeMap<_, _>>();
+    let (regions, metrics) = (names(document.callpaths), names(document.metrics));
+    let mut gathered = Gathered::default();
+    for value in document.measurements {
+        let at = points.get(&value.coordinate_id).ok_or_else(|| unknown("coordinate", value.coordinate_id))?;
+        let region = regions.get(&value.callpath_id).ok_or_else(|| unknown("callpath", value.callpath_id))?;
+        let metric = metrics.get(&value.metric_id).ok_or_else(|| unknown("metric", value.metric_id))?;
+        gathered.add(region, metric, Point { at: at.clone(), values: vec![value.value] });
+    }
+    gathered.finish(source, &document.parameters.into_iter().map(|p| p.name).collect::<Vec<_>>())
+}
+
+/// Reads JSON lines.
+pub fn read_lines(source: Source) -> Result<Vec<Series>, TableError> {
+    let mut parameters: Option<Vec<String>> = None;
+    let mut gathered = Gathered::default();
+    for (number, (at, text)) in source.lines().enumerate().filter(|(_, (_, text))| !text.trim().is_empty()) {
+        let line: Line = serde_json::from_str(text).map_err(|e| refused(&source, number, &e))?;
+        let names = parameters.get_or_insert_with(|| line.params.keys().cloned().collect());
+        if !names.iter().eq(line.params.keys()) {
+            return Err(source.error(at, Problem::Dimensions { have: line.params.len(), need: names.len() }));
+        }
+        let values: Vec<f64> = line.params.values().chain(&line.value).copied().collect();
+        if let Some(value) = values.into_iter().find(|v| *v <= 0.0) {
+            return Err(source.error(at, Problem::NotPositive { what: "a number".to_owned(), value }));
+        }
+        gathered.add(&line.callpath, &line.metric, Point { at: line.params.into_values().collect(), values: line.value });
+    }
+    gathered.finish(&source, &parameters.unwrap_or_default())
+}
+
+/// What the JSON parser said, at its place.
+fn refused(source: &Source, lines_before: usize, error: &serde_json::Error) -> TableError {
+    let line = lines_before + error.line();
+    let said = error.to_string();
+    let said = said.split(" at line ").next().unwrap_or_default().to_owned();
+    match source.lines().nth(line.saturating_sub(1)) {
+        Some((at, _)) => {
+            let begin = (at.start + error.column().saturating_sub(1)).min(at.end);
+            source.error(begin..begin, Problem::Json(said))
+        }
+        None => source.whole(Problem::Json(said)),
+    }
+}
+
+/// Points by region and metric.
+#[derive(Default)]
+struct Gathered(BTreeMap<(String, String), Vec<Point>>);
+
+impl Gathered {
+    fn add(&mut self, region: &str, metric: &str, point: Point) {
+        self.0.entry((region.to_owned(), metric.to_owned())).or_default().push(point);
+    }
+
+    fn finish(self, source: &Source, parameters: &[String]) -> Result<Vec<Series>, TableError> {
+        if self.0.is_empty() {
+            return Err(source.whole(Problem::Empty));
+        }
+        let series = |((region, metric), points): ((String, String), Vec<Point>)| {
+            let measurements = Measurements::new(parameters.to_vec(), points).map_err(|e| source.whole(e.into()))?;
+            Ok(Series { region, metric, unit: None, measurements })
+        };
+        self.0.into_iter().map(series).collect()
+    }
+}

@@ -1,0 +1,152 @@
+use super::*;
+use crate::measurements::Point;
+
+fn columns(parameters: &[&str], value: &str, unit: Option<&str>) -> Columns {
+    Columns { parameters: parameters.iter().map(|p| p.to_string()).collect(), value: value.into(), unit: unit.map(str::to_owned) }
+}
+
+fn point(at: &[f64], values: &[f64]) -> Point {
+    Point { at: at.to_vec(), values: values.to_vec() }
+}
+
+fn csv_error(text: &str) -> (Option<usize>, Problem) {
+    let error = read_csv("t.csv", text, &columns(&["n"], "send", None)).unwrap_err();
+    (error.line, error.problem)
+}
+
+#[test]
+fn a_table_is_read_by_its_header_and_times_become_seconds() {
+    let text = "# made by hand\nn, send [us], note\n8, 2.5, \"a, b\"\n16, 4,\n\n8, 3.5, x\n";
+    let series = read_csv("t.csv", text, &columns(&["n"], "send", None)).unwrap();
+    assert_eq!(series.unit.as_deref(), Some("s"));
+    let points = series.measurements.points();
+    assert_eq!(points.len(), 2);
+    assert!((points[0].values[0] - 2.5e-6).abs() < 1e-18 && (points[0].values[1] - 3.5e-6).abs() < 1e-18);
+    let tabs = read_csv("t.csv", "n\tp\tt\n1\t2\t3\n", &columns(&["p", "n"], "t", Some("ms"))).unwrap();
+    assert_eq!(tabs.measurements.points(), &[point(&[2.0, 1.0], &[0.003])]);
+}
+
+#[test]
+fn mistakes_in_a_table_are_told_with_their_line() {
+    assert_eq!(csv_error(""), (None, Problem::Empty));
+    assert_eq!(csv_error("n,send [s]\n"), (None, Problem::Empty));
+    assert_eq!(csv_error("n,send\n1,2\n"), (Some(1), Problem::NoUnit { column: "send".into() }));
+    assert_eq!(csv_error("n,n\n1,2\n"), (Some(1), Problem::SameColumn("n".into())));
+    assert!(matches!(csv_error("m,send [s]\n1,2\n"), (Some(1), Problem::NoColumn { .. })));
+    assert_eq!(csv_error("n,send [s]\n1,2\n3\n"), (Some(3), Problem::Cells { have: 1, need: 2 }));
+    assert_eq!(csv_error("n,send [s]\n1,two\n"), (Some(2), Problem::NotANumber("two".into())));
+    assert_eq!(csv_error("n,send [s]\n1,nan\n"), (Some(2), Problem::NotANumber("nan".into())));
+    assert_eq!(csv_error("n,send [s]\n1,-2\n"), (Some(2), Problem::NotPositive { what: "send".into(), value: -2.0 }));
+    assert_eq!(csv_error("n,send [s]\n1,\"2\n"), (Some(2), Problem::OpenQuote));
+}
+
+#[test]
+fn an_error_reads_as_file_line_and_reason() {
+    let error = read_csv("t.csv", "n,send [s]\n1,0\n", &columns(&["n"], "send", None)).unwrap_err();
+    assert_eq!(error.to_string(), "t.csv:2: send is 0: it must be greater than zero");
+}
+
+const TEXT: &str = "PARAMETER p n\n# two points\nPOINTS ( 32 5000 ) ( 64 5000 )\nPOINTS (32 6000)\nMETRIC time\nREGION main\nDATA 1 2\nDATA 3\nDATA 4 5\n\
+                    REGION main->loop\nDATA 6\nDATA 7\nDATA 8\n";
+
+#[test]
+fn extra_p_text_gives_a_series_for_each_region() {
+    let series = read_extrap("t.txt", TEXT).unwrap();
+    assert_eq!(series.iter().map(|s| s.region.as_str()).collect::<Vec<_>>(), ["main", "main->loop"]);
+    assert_eq!(series[0].metric, "time");
+    assert_eq!(series[0].measurements.parameters(), ["p", "n"]);
+    let expected = [point(&[32.0, 5000.0], &[1.0, 2.0]), point(&[32.0, 6000.0], &[4.0, 5.0]), point(&[64.0, 5000.0], &[3.0])];
+    assert_eq!(series[0].measurements.points(), expected);
+    let one = read_extrap("t.txt", "PARAMETER x\nPOINTS 20 30\nDATA 1\nDATA 2\n").unwrap();
+    assert_eq!(one[0].measurements.points(), [point(&[20.0], &[1.0]), point(&[30.0], &[2.0])]);
+}
+
+#[test]
+fn mistakes_in_extra_p_text_are_told_with_their_line() {
+    let error = |text: &str| {
+        let error = read_extrap("t.txt", text).unwrap_err();
+        (error.line, error.problem)
+    };
+    assert_eq!(error("HELLO\n"), (Some(1), Problem::UnknownWord("HELLO".into())));
+    assert_eq!(error("POINTS 1 2\n"), (Some(1), Problem::TooEarly { what: "POINTS", after: "PARAMETER" }));
+    assert_eq!(error("PARAMETER x\nDATA 1\n"), (Some(2), Problem::TooEarly { what: "DATA", after: "POINTS" }));
+    assert_eq!(error("PARAMETER x y\nPOINTS (1 2) (3)\n"), (Some(2), Problem::Dimensions { have: 1, need: 2 }));
+    assert_eq!(error("PARAMETER x\nPOINTS 1\nDATA 1\nDATA 2\n"), (Some(4), Problem::DataLines { have: 2, need: 1, region: "".into() }));
+    assert_eq!(
+        error("PARAMETER x\nPOINTS 1 2\nREGION r\nDATA 1\n"),
+        (Some(4), Problem::DataLines { have: 1, need: 2, region: "r".into() })
+    );
+    assert_eq!(error("PARAMETER x\nPOINTS 1\nDATA zero\n"), (Some(3), Problem::NotANumber("zero".into())));
+    assert!(matches!(error("PARAMETER x\nPOINTS 1\nDATA 0\n"), (Some(3), Problem::NotPositive { .. })));
+    assert_eq!(error("\n"), (None, Problem::Empty));
+}
+
+#[test]
+fn extra_p_documents_of_both_kinds_are_read() {
+    let new =
+        r#"{"parameters": ["x"], "measurements": {"main": {"time": [{"point": [2], "values": [1, 1.5]}, {"point": 4, "values": 3}]}}}"#;
+    let old = r#"{"parameters": [{"id": 1, "name": "x"}], "callpaths": [{"id": 1, "name": "main"}], "metrics": [{"id": 1, "name": "time"}],
+        "coordinates": [{"id": 1, "parameter_value_pairs": [{"parameter_id": 1, "parameter_value": "2"}]},
+                        {"id": 2, "parameter_value_pairs": [{"parameter_id": 1, "parameter_value": "4"}]}],
+        "measurements": [{"coordinate_id": 1, "callpath_id": 1, "metric_id": 1, "value": 1},
+                         {"coordinate_id": 1, "callpath_id": 1, "metric_id": 1, "value": "1.5"},
+                         {"coordinate_id": 2, "callpath_id": 1, "metric_id": 1, "value": 3}]}"#;
+    for text in [new, old] {
+        let series = read_extrap("t.json", text).unwrap();
+        assert_eq!((series[0].region.as_str(), series[0].metric.as_str()), ("main", "time"));
+        assert_eq!(series[0].measurements.points(), [point(&[2.0], &[1.0, 1.5]), point(&[4.0], &[3.0])]);
+    }
+}
+
+#[test]
+fn json_lines_are_put_together_by_region_metric_and_point() {
+    let text = "{\"params\": {\"p\": 2}, \"metric\": \"t\", \"value\": 1}\n\n{\"params\": {\"p\": 2}, \"metric\": \"t\", \"value\": 2}\n";
+    let series = read_extrap("t.jsonl", text).unwrap();
+    assert_eq!(series[0].measurements.points(), [point(&[2.0], &[1.0, 2.0])]);
+    let wrong = read_extrap("t.jsonl", "{\"params\": {\"p\": 2}, \"value\": 1}\n{\"params\": {\"p\": 2}, \"value\": \"x\"}\n").unwrap_err();
+    assert_eq!(wrong.line, Some(2));
+    let other = read_extrap("t.jsonl", "{\"params\": {\"p\": 2}, \"value\": 1}\n{\"params\": {\"n\": 2}, \"value\": 1}\n").unwrap_err();
+    assert_eq!((other.line, other.problem), (Some(2), Problem::Dimensions { have: 1, need: 1 }));
+}
+
+#[test]
+fn broken_json_is_told_with_its_line() {
+    let error = read_extrap("t.json", "{\"parameters\": [\"x\"],\n \"measurements\": 5}").unwrap_err();
+    assert_eq!(error.line, Some(2), "{error}");
+    assert!(read_extrap("t.json", "{").is_err());
+    assert!(read_extrap("t.json", "{}").is_err());
+}
+
+#[test]
+fn any_text_gives_a_table_or_an_error() {
+    use proptest::prelude::*;
+    let pieces = prop::sample::select(vec![
+        "PARAMETER",
+        "POINTS",
+        "DATA",
+        "REGION",
+        "(",
+        ")",
+        " ",
+        "\n",
+        "1",
+        "-0",
+        "1e999",
+        "nan",
+        "{",
+        "}",
+        "\"params\"",
+        ":",
+        ",",
+        "\"",
+        "é",
+        "[us]",
+        "n",
+        "\r\n",
+    ]);
+    let text = prop::collection::vec(pieces, 0..40).prop_map(|p| p.concat());
+    proptest!(|(text in prop_oneof![text, ".{0,80}"])| {
+        let _ = read_extrap("t", &text);
+        let _ = read_csv("t", &text, &columns(&["n"], "n", Some("s")));
+    });
+}

@@ -1,0 +1,258 @@
+//! Formulas prepared for thousands of evaluations.
+//!
+//! Predictions draw thousands of points. A compiled formula is a list of steps over plain floats: what occurs twice is computed once, and
+//! nothing is looked up by name. It gives what `evaluate` gives up to rounding; only sums and extremes over ranges that have no closed
+//! form are still enclosed each time.
+
+use std::collections::HashMap;
+
+use crate::atom::{Atom, Extreme, Kind, Piece, Rounding, Symbol};
+use crate::evaluate::Undefined;
+use crate::formula::Formula;
+use crate::monomial::{Factor, Monomial};
+use crate::rational::Rational;
+use crate::shown::base_and_exponent;
+use crate::values::Values;
+
+/// A number this near to a whole number, relatively, is rounded as that whole number.
+const NEAR: f64 = 4.0 * f64::EPSILON;
+
+/// A formula prepared for thousands of evaluations.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    names: Vec<String>,
+    steps: Vec<Step>,
+}
+
+/// The place of an earlier result.
+type Place = usize;
+
+#[derive(Clone, Debug)]
+enum Step {
+    Constant(f64),
+    Input(usize),
+    /// A constant and multiples of earlier results.
+    Sum(f64, Vec<(f64, Place)>),
+    /// What is multiplied and what is divided by.
+    Product(Vec<Place>, Vec<Place>),
+    Whole(Place, i32),
+    Root(Place),
+    Power(Place, Place),
+    Log2(Place),
+    Exp2(Place),
+    Extreme(Extreme, Vec<Place>),
+    Rounded(Rounding, Place),
+    Pieces(Place, Vec<(Option<Place>, Place)>),
+    /// What only a full evaluation can tell.
+    Full(Formula),
+}
+
+impl Formula {
+    /// Prepares the formula for evaluation at many points, each a list of values in the order of these symbols.
+    pub fn compile(&self, symbols: &[&str]) -> Result<Compiled, Undefined> {
+        if let Some(unknown) = self.symbols().into_iter().find(|name| !symbols.contains(&name.as_str())) {
+            return Err(Undefined::Symbol(unknown));
+        }
+        let names: Vec<String> = symbols.iter().map(|&name| name.to_owned()).collect();
+        let mut compiler = Compiler { names: &names, steps: Vec::new(), formulas: HashMap::new(), atoms: HashMap::new() };
+        let result = compiler.formula(self);
+        let mut steps = compiler.steps;
+        // The last step is the result.
+        if result + 1 != steps.len() {
+            steps.push(Step::Sum(0.0, vec![(1.0, result)]));
+        }
+        Ok(Compiled { names, steps })
+    }
+}
+
+impl Compiled {
+    /// The value at a point; NaN where the formula is undefined or a value is missing.
+    pub fn at(&self, values: &[f64]) -> f64 {
+        let mut results: Vec<f64> = Vec::with_capacity(self.steps.len());
+        for step in &self.steps {
+            let value = self.step(step, values, &results);
+            results.push(value);
+        }
+        results.last().copied().unwrap_or(f64::NAN)
+    }
+
+    fn step(&self, step: &Step, values: &[f64], results: &[f64]) -> f64 {
+        match step {
+            Step::Constant(value) => *value,
+            Step::Input(input) => values.get(*input).copied().unwrap_or(f64::NAN),
+            Step::Sum(constant, terms) => terms.iter().fold(*constant, |sum, (factor, place)| factor.mul_add(results[*place], sum)),
+            Step::Product(over, under) => {
+                let product = |places: &[Place]| places.iter().map(|place| results[*place]).product::<f64>();
+                if under.is_empty() { product(over) } else { divided(product(over), product(under)) }
+            }
+            Step::Whole(place, exponent) => results[*place].powi(*exponent),
+            Step::Root(place) => results[*place].sqrt(),
+            Step::Power(base, exponent) => results[*base].powf(results[*exponent]),
+            Step::Log2(place) => {
+                if results[*place] > 0.0 {
+                    results[*place].log2()
+                } else {
+                    f64::NAN
+                }
+            }
+            Step::Exp2(place) => results[*place].exp2(),
+            Step::Extreme(side, places) => extreme(*side, places.iter().map(|place| results[*place])),
+            Step::Rounded(rounding, place) => rounded(*rounding, results[*place]),
+            Step::Pieces(variable, pieces) => {
+                let value = results[*variable];
+                let holds = |bound: &Option<Place>| bound.is_none_or(|bound| value <= results[bound]);
+                pieces.iter().find(|(bound, _)| holds(bound)).filter(|_| !value.is_nan()).map_or(f64::NAN, |(_, piece)| results[*piece])
+            }
+            Step::Full(formula) => {
+                let values: Values<f64> = self.names.iter().map(String::as_str).zip(values.iter().copied()).collect();
+                formula.evaluate(&values).unwrap_or(f64::NAN)
+            }
+        }
+    }
+}
+
+fn divided(over: f64, under: f64) -> f64 {
+    if under == 0.0 { f64::NAN } else { over / under }
+}
+
+/// Unlike the extremes of floats, undefined when one entry is.
+fn extreme(side: Extreme, values: impl Iterator<Item = f64>) -> f64 {
+    values
+        .reduce(|a, b| match side {
+            _ if a.is_nan() || b.is_nan() => f64::NAN,
+            Extreme::Max => a.max(b),
+            Extreme::Min => a.min(b),
+        })
+        .unwrap_or(f64::NAN)
+}
+
+fn rounded(rounding: Rounding, value: f64) -> f64 {
+    let near = value.round();
+    if (value - near).abs() <= NEAR * near.abs() {
+        return near;
+    }
+    match rounding {
+        Rounding::Up => value.ceil(),
+        Rounding::Down => value.floor(),
+    }
+}
+
+struct Compiler<'a> {
+    names: &'a [String],
+    steps: Vec<Step>,
+    formulas: HashMap<Formula, Place>,
+    atoms: HashMap<Atom, Place>,
+}
+
+impl Compiler<'_> {
+    fn push(&mut self, step: Step) -> Place {
+        self.steps.push(step);
+        self.steps.len() - 1
+    }
+
+    fn formula(&mut self, formula: &Formula) -> Place {
+        if let Some(place) = self.formulas.get(formula) {
+            return *place;
+        }
+        let mut constant = 0.0;
+        let mut terms = Vec::new();
+        for (monomial, coefficient) in formula.terms() {
+            let factor = coefficient.middle();
+            if monomial.is_one() {
+                constant += factor.nearest();
+                continue;
+            }
+            // A fraction divides: 30 times 0.1 is not 3, but 30 divided by 10 is.
+            let (over, under) = (factor.numerator().nearest(), factor.denominator().nearest());
+            let exact = under != 1.0 && over.abs() < 9e15 && under < 9e15;
+            let divisor = if exact { Some(self.push(Step::Constant(under))) } else { None };
+            let place = self.product(monomial, divisor);
+            terms.push((if exact { over } else { factor.nearest() }, place));
+        }
+        let place = match terms.as_slice() {
+            [] => self.push(Step::Constant(constant)),
+            [(1.0, place)] if constant == 0.0 => *place,
+            _ => self.push(Step::Sum(constant, terms)),
+        };
+        self.formulas.insert(formula.clone(), place);
+        place
+    }
+
+    fn product(&mut self, monomial: &Monomial, divisor: Option<Place>) -> Place {
+        let (mut over, mut under) = (Vec::new(), Vec::from_iter(divisor));
+        for factor in monomial.factors() {
+            let place = self.power(factor);
+            if factor.exponent.is_negative() { under.push(place) } else { over.push(place) }
+        }
+        match (over.as_slice(), under.as_slice()) {
+            ([only], []) => *only,
+            _ => self.push(Step::Product(over, under)),
+        }
+    }
+
+    /// A power, its exponent taken without its sign.
+    fn power(&mut self, factor: &Factor) -> Place {
+        let base = self.atom(&factor.atom);
+        let exponent = factor.exponent.abs();
+        if exponent.is_one() {
+            return base;
+        }
+        if let Some(whole) = exponent.to_i64().and_then(|whole| i32::try_from(whole).ok()) {
+            return self.push(Step::Whole(base, whole));
+        }
+        if exponent == Rational::new(1, 2).expect("two is not zero") {
+            return self.push(Step::Root(base));
+        }
+        let exponent = self.push(Step::Constant(exponent.nearest()));
+        self.push(Step::Power(base, exponent))
+    }
+
+    fn atom(&mut self, atom: &Atom) -> Place {
+        if let Some(place) = self.atoms.get(atom) {
+            return *place;
+        }
+        let place = match atom.kind() {
+            Kind::Symbol(Symbol::Named(name)) => match self.names.iter().position(|known| **known == **name) {
+                Some(input) => self.push(Step::Input(input)),
+                None => self.push(Step::Constant(f64::NAN)),
+            },
+            Kind::Symbol(_) | Kind::TooDeep => self.push(Step::Constant(f64::NAN)),
+            Kind::Ln2 => self.push(Step::Constant(std::f64::consts::LN_2)),
+            Kind::Group(inner) => self.formula(inner),
+            Kind::Log(inner) => {
+                let inner = self.formula(inner);
+                self.push(Step::Log2(inner))
+            }
+            Kind::Exp(inner) => self.exponential(inner),
+            Kind::Extreme(side, entries) => {
+                let entries = entries.iter().map(|entry| self.formula(entry)).collect();
+                self.push(Step::Extreme(*side, entries))
+            }
+            Kind::Rounded(rounding, inner) => {
+                let inner = self.formula(inner);
+                self.push(Step::Rounded(*rounding, inner))
+            }
+            Kind::Fold(_) => self.push(Step::Full(Formula::from(atom.clone()))),
+            Kind::Pieces(variable, pieces) => self.pieces(variable, pieces),
+        };
+        self.atoms.insert(atom.clone(), place);
+        place
+    }
+
+    fn exponential(&mut self, inner: &Formula) -> Place {
+        let (base, exponent) = base_and_exponent(inner, &Rational::ONE);
+        let exponent = self.formula(&exponent);
+        if base == Formula::integer(2) {
+            return self.push(Step::Exp2(exponent));
+        }
+        let base = self.formula(&base);
+        self.push(Step::Power(base, exponent))
+    }
+
+    fn pieces(&mut self, variable: &Formula, pieces: &[Piece]) -> Place {
+        let variable = self.formula(variable);
+        let pieces = pieces.iter().map(|piece| (piece.up_to.as_ref().map(|bound| self.formula(bound)), self.formula(&piece.formula)));
+        let pieces = pieces.collect();
+        self.push(Step::Pieces(variable, pieces))
+    }
+}

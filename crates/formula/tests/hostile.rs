@@ -1,0 +1,108 @@
+//! Sizes that would fill the memory or the day are refused or left unevaluated.
+
+use sintonia_formula::{Expected, Formula, Interval, Undefined};
+
+fn parsed(text: &str) -> Formula {
+    Formula::parse(text).unwrap_or_else(|error| panic!("{}: {error}", &text[..text.len().min(80)]))
+}
+
+#[test]
+fn numbers_without_end_are_refused() {
+    for text in ["1e999999999", "1e-999999999", &"9".repeat(1_000_000), &format!("0.{}1", "0".repeat(1_000_000))] {
+        assert_eq!(Formula::parse(text).expect_err("too long").expected, Expected::TooLong);
+    }
+    assert!(Formula::parse("1e300").is_ok());
+}
+
+#[test]
+fn huge_powers_stay_powers() {
+    for text in
+        ["2^1000000000", "(n + 1)^1000000000", "n^1000000000000", "(a + b + c + d + e + f)^200", "1.5^(10^15)", "10^(10^9)*10^(10^9)"]
+    {
+        let formula = parsed(text);
+        assert!(formula.to_string().len() < 200, "{text}");
+        assert_eq!(parsed(&formula.to_string()), formula, "{text}");
+    }
+    assert_eq!(parsed("2^1000000000").evaluate(&Default::default()), Err(Undefined::TooLarge));
+    assert_eq!(parsed("(n + 1)^1000000000").evaluate(&[("n", 0.0)].into()), Ok(1.0));
+}
+
+#[test]
+fn repeated_squaring_does_not_grow_without_end() {
+    let mut number = Formula::decimal(1.000_000_000_000_001);
+    let mut sum = Formula::symbol("a") + Formula::symbol("b") + Formula::ratio(1, 3);
+    for _ in 0..64 {
+        number = &number * &number;
+        sum = &sum * &sum;
+    }
+    assert!(number.to_string().len() < 10_000);
+    assert!(sum.to_string().len() < 20_000);
+}
+
+#[test]
+fn adding_fractions_without_end_keeps_them_short() {
+    let mut sum = Formula::zero();
+    for n in 1..400i64 {
+        sum += Formula::ratio(1, n * n + 1);
+    }
+    let enclosure = sum.enclose(&Default::default()).expect("defined");
+    let expected: f64 = (1..400).rev().map(|n| 1.0 / f64::from(n * n + 1)).sum();
+    assert!((enclosure.middle() - expected).abs() < 1e-14, "{enclosure:?}");
+    assert!(enclosure.width() < 1e-15);
+    assert!(sum.to_string().len() < 5_000);
+}
+
+#[test]
+fn ranges_without_end_are_not_gone_through() {
+    let values = [("n", 1e300)].into();
+    assert_eq!(parsed("sum(i=1..n, sqrt(i))").evaluate(&values), Err(Undefined::TooLarge));
+    assert_eq!(parsed("sum(i=1..n, i)").evaluate(&[("n", 1e100)].into()).map(|value| value > 4.9e199), Ok(true));
+    let everything = [("n", Interval::NONNEGATIVE)].into();
+    assert_eq!(parsed("sum(i=1..n, sqrt(i))").enclose(&everything).map(Interval::low), Ok(0.0));
+    assert!(parsed("sum(i=1..10^1000, i^40)").to_string().len() < 1_000_000);
+}
+
+/// A formula every level of which holds the one before, twice, as a compiled program would.
+fn deep(levels: i64) -> Formula {
+    let b = Formula::symbol("b");
+    (1..=levels).fold(Formula::symbol("a"), |formula, level| {
+        Formula::max_of([&formula + Formula::integer(level), &formula * &b / Formula::integer(level), b.clone()])
+    })
+}
+
+#[test]
+fn deep_formulas_are_built_used_and_dropped() {
+    let formula = deep(250);
+    let value = formula.evaluate(&[("a", 1.0), ("b", 2.0)].into()).expect("a value");
+    assert!(value >= 250.0 * 251.0 / 2.0);
+    let compiled = formula.compile(&["a", "b"]).expect("all symbols are there");
+    assert!((compiled.at(&[1.0, 2.0]) / value - 1.0).abs() < 1e-9);
+    let ranges = [("a", Interval::point(1.0)), ("b", Interval::new(2.0, 3.0).expect("ordered"))].into();
+    assert!(formula.enclose(&ranges).expect("defined").contains(value));
+    assert!(formula.substitute("a", &Formula::symbol("b")).evaluate(&[("b", 2.0)].into()).is_ok());
+    assert_eq!(formula.symbols().len(), 2);
+    assert!(formula.derivative("a").is_ok());
+    assert_eq!(formula.size(), u64::MAX, "written down it would have more operations than there are numbers");
+    assert_eq!(format!("{formula:?}"), format!("a formula of {} operations", u64::MAX));
+}
+
+#[test]
+fn formulas_that_are_too_deep_have_no_value_and_do_no_harm() {
+    let formula = deep(5_000);
+    assert_eq!(formula.evaluate(&[("a", 1.0), ("b", 2.0)].into()), Err(Undefined::TooDeep));
+    let difference = &formula - &formula;
+    assert_eq!(difference.evaluate(&[("a", 1.0), ("b", 2.0)].into()), Err(Undefined::TooDeep));
+    let nested = (0..20_000).fold(Formula::symbol("x"), |formula, level| (formula + Formula::integer(level + 1)).log2());
+    assert!(nested.evaluate(&[("x", 1.0)].into()).is_err());
+}
+
+#[test]
+fn long_sums_are_built_in_time_that_grows_with_their_length() {
+    // Counts, not times: every term is there, and adding the same again doubles the coefficients.
+    let terms = 20_000;
+    let build = || (0..terms).map(|i| Formula::symbol(&format!("x{i}")) * Formula::integer(i + 1)).sum::<Formula>();
+    let (one, other) = (build(), build());
+    assert_eq!(one.len(), terms as usize);
+    assert_eq!(one, other);
+    assert_eq!(&one + &other, Formula::integer(2) * &one);
+}

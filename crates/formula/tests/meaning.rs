@@ -1,0 +1,128 @@
+//! Whatever is simplified while a formula is built, it means what was written.
+
+mod support;
+
+use proptest::prelude::*;
+use sintonia_formula::Formula;
+use support::*;
+
+proptest! {
+    #![proptest_config(cases(400))]
+
+    #[test]
+    fn a_formula_has_the_value_of_what_it_was_built_from(tree in flat(SYMBOLS.to_vec()), values in point()) {
+        if let Some(expected) = tree.value(&values) {
+            let formula = tree.formula();
+            prop_assert_eq!(formula.exact_value(&values), Some(expected), "{}", formula);
+        }
+    }
+
+    #[test]
+    fn a_sum_is_what_a_loop_adds_up(tree in single_sum(), values in whole_point()) {
+        if let Some(expected) = tree.value(&values) {
+            let formula = tree.formula();
+            prop_assert_eq!(formula.exact_value(&values), Some(expected), "{}", formula);
+        }
+    }
+
+    #[test]
+    fn a_sum_within_a_sum_is_what_two_loops_add_up(tree in nested_sum(), values in whole_point()) {
+        if let Some(expected) = tree.value(&values) {
+            let formula = tree.formula();
+            prop_assert_eq!(formula.exact_value(&values), Some(expected), "{}", formula);
+        }
+    }
+
+    #[test]
+    fn a_maximum_over_a_range_is_the_largest_that_a_loop_finds(to in 0i64..12, tree in body("i", vec!["t", "p"]), values in whole_point()) {
+        let tree = Tree::MaxOver("i", Box::new(Tree::Number(0, 1)), Box::new(Tree::Number(to, 1)), Box::new(tree));
+        if let Some(expected) = tree.value(&values) {
+            let formula = tree.formula();
+            prop_assert_eq!(formula.exact_value(&values), Some(expected), "{}", formula);
+        }
+    }
+
+    #[test]
+    fn extremes_and_sums_of_quotients_are_what_a_loop_finds(to in 1i64..12, tree in flat(vec!["i", "i", "t"]), values in whole_point()) {
+        let (from, to) = (Box::new(Tree::Number(1, 1)), Box::new(Tree::Number(to, 1)));
+        for tree in [Tree::MaxOver("i", from.clone(), to.clone(), Box::new(tree.clone())), Tree::Sum("i", from, to, Box::new(tree))] {
+            if let Some(expected) = tree.value(&values) {
+                let formula = tree.formula();
+                prop_assert_eq!(formula.exact_value(&values), Some(expected), "{}", formula);
+            }
+        }
+    }
+
+    #[test]
+    fn sums_and_products_obey_the_laws_of_a_ring(
+        a in polynomial(SYMBOLS.to_vec()), b in polynomial(SYMBOLS.to_vec()), c in polynomial(SYMBOLS.to_vec())
+    ) {
+        let (a, b, c) = (a.formula(), b.formula(), c.formula());
+        prop_assume!(a.len() * b.len() * c.len() < 200);
+        prop_assert_eq!(&a + &b, &b + &a);
+        prop_assert_eq!((&a + &b) + &c, &a + (&b + &c));
+        prop_assert_eq!(&a * &b, &b * &a);
+        prop_assert_eq!((&a * &b) * &c, &a * (&b * &c));
+        prop_assert_eq!(&a * (&b + &c), &a * &b + &a * &c);
+        prop_assert_eq!(&a - &a, Formula::zero());
+        prop_assert_eq!(&a * Formula::one(), a.clone());
+        prop_assert_eq!(&a * Formula::zero(), Formula::zero());
+    }
+
+    #[test]
+    fn maxima_obey_the_laws_of_a_lattice(a in flat(SYMBOLS.to_vec()), b in flat(SYMBOLS.to_vec()), c in flat(SYMBOLS.to_vec())) {
+        let (a, b, c) = (a.formula(), b.formula(), c.formula());
+        let max = |x: &Formula, y: &Formula| Formula::max_of([x.clone(), y.clone()]);
+        prop_assert_eq!(max(&a, &b), max(&b, &a));
+        prop_assert_eq!(max(&a, &a), a.clone());
+        prop_assert_eq!(Formula::max_of([a.clone(), b.clone(), c.clone()]), Formula::max_of([c, b, a]));
+    }
+
+    #[test]
+    fn polynomials_are_equal_exactly_when_they_are_the_same_function(a in polynomial(vec!["n"]), b in polynomial(vec!["n"])) {
+        // Two polynomials of degree at most 81 that agree at 82 points are the same.
+        let (x, y) = (a.formula(), b.formula());
+        let agree = (0..82).all(|n| {
+            let values = [("n", rational(n, 1))].into();
+            a.value(&values) == b.value(&values)
+        });
+        prop_assert_eq!(x == y, agree, "{} and {}", x, y);
+    }
+
+    #[test]
+    fn substitution_commutes_with_evaluation(a in flat(SYMBOLS.to_vec()), b in flat(vec!["p", "t"]), values in point()) {
+        let Some(inner) = b.value(&values).filter(|inner| !inner.is_negative()) else { return Ok(()) };
+        let outer = values.clone().with("n", inner);
+        if let Some(expected) = a.value(&outer) {
+            let formula = a.formula().substitute("n", &b.formula());
+            prop_assert_eq!(formula.exact_value(&values), Some(expected), "{}", formula);
+        }
+    }
+
+    #[test]
+    fn substitution_into_a_sum_commutes_with_evaluation(tree in nested_sum(), shift in 0i64..4, values in whole_point()) {
+        let outer = values.clone().with("n", values.get("n").expect("n has a value") + &rational(shift, 1));
+        if let Some(expected) = tree.value(&outer) {
+            let formula = tree.formula().substitute("n", &(Formula::symbol("n") + Formula::integer(shift)));
+            prop_assert_eq!(formula.exact_value(&values), Some(expected), "{}", formula);
+        }
+    }
+}
+
+#[test]
+fn the_name_of_an_index_does_not_matter() {
+    let one = Formula::parse("sum(i=1..n, sqrt(i)*sum(j=1..i, log2(j + i)))").expect("a formula");
+    let other = Formula::parse("sum(a=1..n, sqrt(a)*sum(i=1..a, log2(i + a)))").expect("a formula");
+    assert_eq!(one, other);
+    assert_eq!(one - other, Formula::zero());
+}
+
+#[test]
+fn an_index_does_not_capture_a_symbol_of_the_same_name() {
+    let sum = Formula::parse("sum(i=1..n, sqrt(i + m))").expect("a formula");
+    let inside = sum.substitute("m", &Formula::symbol("i"));
+    assert_eq!(inside.to_string(), "sum(i_=1..n, (i + i_)^(1/2))");
+    let values = [("n", 3.0), ("i", 10.0)].into();
+    let expected = 11f64.sqrt() + 12f64.sqrt() + 13f64.sqrt();
+    assert!((inside.evaluate(&values).expect("a value") - expected).abs() < 1e-12);
+}

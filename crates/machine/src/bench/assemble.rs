@@ -1,0 +1,218 @@
+//! From what several launches measured to a machine: medians, pieces, intervals.
+//!
+//! Repetitions within a launch share its placement and memory, so their spread says nothing of the next launch. What differs from launch to
+//! launch is part of every interval.
+
+mod levels;
+mod timing;
+
+use std::collections::BTreeMap;
+
+use sintonia_fit::sample::{CONFIDENCE, median, over_launches};
+
+use super::growth::growth;
+use super::place::is_oversubscribed;
+use super::{Line, Manner, Place, Quantity, Sample};
+use crate::{
+    About, Access, AtProcesses, Collective, Cost, Figure, Group, Machine, Message, Named, Network, Node, Overlap, PairClass, Timing,
+};
+use timing::{Points, timing};
+
+/// What one launch measured.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Launch {
+    library: Option<String>,
+    places: Vec<Place>,
+    samples: Vec<Sample>,
+    thresholds: BTreeMap<PairClass, [Option<u64>; 3]>,
+    complete: bool,
+}
+
+impl Launch {
+    /// Takes one more line of what a launch says.
+    pub fn hear(&mut self, line: Line) {
+        match line {
+            Line::Hello { library, places } => (self.library, self.places) = (library, places),
+            Line::Sample(sample) => self.samples.push(sample),
+            Line::Thresholds { class, eager, unattended, detached } => {
+                self.thresholds.insert(class, [eager, unattended, detached]);
+            }
+            Line::Done(_) | Line::Alone => {}
+            Line::End => self.complete = true,
+        }
+    }
+
+    /// Whether anything was heard at all.
+    pub fn has_begun(&self) -> bool {
+        !self.places.is_empty()
+    }
+
+    /// Whether it was heard to its end.
+    pub fn is_complete(&self) -> bool {
+        self.complete
+    }
+}
+
+/// There is nothing to make a machine of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("nothing was measured")]
+pub struct NothingMeasured;
+
+/// Makes a machine of what launches measured; `about` says what they cannot know.
+pub fn assemble(launches: &[Launch], about: About) -> Result<Machine, NothingMeasured> {
+    let first = launches.first().filter(|launch| launch.has_begun()).ok_or(NothingMeasured)?;
+    let heap = Heap::of(launches);
+    let mut notes = about.notes.clone();
+    if cfg!(debug_assertions) {
+        notes.push("measured by a build that is not optimised: what computation costs means nothing".into());
+    }
+    let nodes = nodes(&first.places, &heap, &mut notes);
+    let networks = networks(launches, &heap, &mut notes);
+    let about = About {
+        mpi: first.library.clone(),
+        processes: Some(first.places.len() as u64),
+        launches: Some(launches.len() as u64),
+        oversubscribed: is_oversubscribed(&first.places),
+        confidence: Some(CONFIDENCE),
+        notes,
+        ..about
+    };
+    Ok(Machine { about, nodes, networks, groups: groups(&heap) })
+}
+
+/// All samples, those of the same thing at the same size together.
+struct Heap<'a>(BTreeMap<Quantity, BTreeMap<u64, Vec<&'a Sample>>>);
+
+impl<'a> Heap<'a> {
+    fn of(launches: &'a [Launch]) -> Heap<'a> {
+        let mut heap: BTreeMap<Quantity, BTreeMap<u64, Vec<&Sample>>> = BTreeMap::new();
+        for sample in launches.iter().flat_map(|launch| &launch.samples) {
+            heap.entry(sample.quantity).or_default().entry(sample.bytes).or_default().push(sample);
+        }
+        Heap(heap)
+    }
+
+    fn points(&self, quantity: Quantity) -> Option<&Points<'a>> {
+        self.0.get(&quantity)
+    }
+
+    /// A figure that does not depend on a size, or at each size.
+    fn figures(&self, quantity: Quantity) -> Vec<(u64, Figure)> {
+        let points = self.0.get(&quantity).into_iter().flatten();
+        points.filter_map(|(bytes, samples)| Some((*bytes, figure(samples)?))).collect()
+    }
+}
+
+/// The median over launches, with its interval.
+fn figure(samples: &[&Sample]) -> Option<Figure> {
+    let kept: Vec<Vec<f64>> = samples.iter().map(|sample| sample.kept.clone()).collect();
+    let (middle, range) = over_launches(&kept, CONFIDENCE).ok()?;
+    // One launch knows only how sure it is itself; with too few measurements for that, everything it saw may be.
+    let own = || samples.iter().find_map(|sample| sample.interval).or_else(|| Some([*kept.first()?.first()?, *kept.first()?.last()?]));
+    let [low, high] = range.map(|range| [range.low, range.high]).or_else(own)?;
+    Figure::measured(low.max(0.0), middle, high).ok()
+}
+
+fn nodes(places: &[Place], heap: &Heap, notes: &mut Vec<String>) -> Vec<Node> {
+    let mut kinds: Vec<&Place> = Vec::new();
+    for place in places {
+        if kinds.iter().all(|known| known.kind() != place.kind()) {
+            kinds.push(place);
+        }
+    }
+    let node = |(index, place): (usize, &&Place)| {
+        let mut hosts: Vec<&str> = places.iter().filter(|other| other.kind() == place.kind()).map(|place| place.host.as_str()).collect();
+        hosts.sort_unstable();
+        hosts.dedup();
+        let access = Access::ALL.iter().map(|access| (*access, heap.figures(Quantity::Memory { node: index, access: *access })));
+        let memory = levels::levels(&place.caches, &access.collect(), notes);
+        Node { kind: place.processor.clone(), count: hosts.len() as u64, cores: place.cores as u64, compute: compute(index, heap), memory }
+    };
+    kinds.iter().enumerate().map(node).collect()
+}
+
+fn compute(node: usize, heap: &Heap) -> BTreeMap<crate::NumberType, BTreeMap<crate::Arithmetic, Cost>> {
+    let mut costs: BTreeMap<_, BTreeMap<_, _>> = BTreeMap::new();
+    for &of in Named::ALL {
+        for &what in Named::ALL {
+            let one = |manner| Some(heap.figures(Quantity::Compute { node, of, what, manner }).first()?.1);
+            if let (Some(latency), Some(throughput)) = (one(Manner::Latency), one(Manner::Throughput)) {
+                costs.entry(of).or_default().insert(what, Cost { latency, throughput });
+            }
+        }
+    }
+    costs
+}
+
+fn networks(launches: &[Launch], heap: &Heap, notes: &mut Vec<String>) -> BTreeMap<PairClass, Network> {
+    let mut networks = BTreeMap::new();
+    for &class in PairClass::ALL {
+        let [eager, unattended, detached] = [0, 1, 2].map(|which| threshold(launches, class, which, notes));
+        let breaks: Vec<u64> = [eager, unattended].into_iter().flatten().collect();
+        let mut network = Network { eager_bytes: eager, unattended_bytes: unattended, detached_bytes: detached, ..Network::default() };
+        for &what in Message::ALL {
+            let Some(points) = heap.points(Quantity::Message { class, what }) else { continue };
+            let breaks = if follows_protocol(what) { breaks.as_slice() } else { &[] };
+            network.messages.extend(timing(points, breaks).map(|timing| (what, timing)));
+        }
+        network.overlap = heap.figures(Quantity::Overlap { class }).into_iter().map(|(bytes, share)| Overlap { bytes, share }).collect();
+        if !network.messages.is_empty() {
+            networks.insert(class, network);
+        }
+    }
+    networks
+}
+
+/// Whether the time of a message changes where its protocol does: synchronous ones always have the same.
+fn follows_protocol(what: Message) -> bool {
+    what != Message::SynchronousSend
+}
+
+/// A threshold, the same in all launches unless there is something to note.
+fn threshold(launches: &[Launch], class: PairClass, which: usize, notes: &mut Vec<String>) -> Option<u64> {
+    let name = ["eager", "unattended", "detached"][which];
+    let found: Vec<Option<u64>> = launches.iter().filter_map(|launch| Some(launch.thresholds.get(&class)?[which])).collect();
+    let mut known: Vec<u64> = found.iter().flatten().copied().collect();
+    known.sort_unstable();
+    let middle = known.get(known.len() / 2).copied();
+    if !found.is_empty() && known.len() < found.len() {
+        notes.push(format!(
+            "{}: even the largest messages were {name}, in {} of {} launches",
+            class.name(),
+            found.len() - known.len(),
+            found.len()
+        ));
+    } else if known.first() != known.last() {
+        notes.push(format!("{}: the {name} threshold differed from launch to launch: {known:?}", class.name()));
+    }
+    middle
+}
+
+fn groups(heap: &Heap) -> BTreeMap<Collective, Group> {
+    let mut groups = BTreeMap::new();
+    for &what in Collective::ALL {
+        let sizes = heap.0.keys().filter_map(|quantity| match quantity {
+            Quantity::Group { what: other, processes } if *other == what => Some(*processes),
+            _ => None,
+        });
+        let of = |processes: u64| Some((processes, heap.points(Quantity::Group { what, processes })?));
+        let measured: Vec<(u64, &Points)> = sizes.filter_map(of).collect();
+        let at: Vec<AtProcesses> = measured
+            .iter()
+            .filter_map(|(processes, points)| Some(AtProcesses { processes: *processes, timing: timing(points, &[])? }))
+            .collect();
+        if let Some(largest) = at.last() {
+            let ratios: Vec<(u64, f64)> = at.iter().filter_map(|at| Some((at.processes, ratio(&at.timing, &largest.timing)?))).collect();
+            groups.insert(what, Group { growth: growth(what, &ratios), at });
+        }
+    }
+    groups
+}
+
+/// How one timing relates to another over all sizes: the median of the ratios.
+fn ratio(one: &Timing, other: &Timing) -> Option<f64> {
+    let [least, most] = one.measured?.bytes;
+    let sizes = std::iter::successors(Some(least.max(1)), |bytes| Some(bytes * 2)).take_while(|bytes| *bytes <= most.max(1));
+    let ratios: Vec<f64> = sizes.map(|bytes| one.pieces.at(bytes as f64)[1] / other.pieces.at(bytes as f64)[1]).collect();
+    median(&ratios).ok().filter(|ratio| *ratio > 0.0)
+}

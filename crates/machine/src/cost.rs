@@ -1,0 +1,40 @@
+//! What a node costs: arithmetic and memory.
+
+use std::collections::BTreeMap;
+
+use crate::{Access, Arithmetic, Figure, NumberType};
+
+/// The seconds that one operation takes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Cost {
+    /// When the next one needs its result.
+    pub latency: Figure,
+    /// When many that do not need each other follow closely.
+    pub throughput: Figure,
+}
+
+/// One level of memory, the nearest first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MemoryLevel {
+    /// `L1`, `L2`, …, `main`.
+    pub name: String,
+    /// How much it holds; none for what holds the rest.
+    pub size_bytes: Option<u64>,
+    /// Seconds per access ([`Access::Latency`]) or per byte (the others).
+    pub access: BTreeMap<Access, Figure>,
+}
+
+/// Nodes that are alike.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Node {
+    /// What they are called.
+    pub kind: String,
+    /// How many there are.
+    pub count: u64,
+    /// How many cores each has.
+    pub cores: u64,
+    /// What arithmetic costs.
+    pub compute: BTreeMap<NumberType, BTreeMap<Arithmetic, Cost>>,
+    /// What memory costs.
+    pub memory: Vec<MemoryLevel>,
+}

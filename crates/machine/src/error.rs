@@ -1,0 +1,189 @@
+//! What can be wrong with a machine file, said with the place.
+
+use std::fmt;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use crate::PiecesProblem;
+use crate::figure::BadFigure;
+
+/// Why there is no machine.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The file cannot be read.
+    #[error("{}: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Something in the file is wrong.
+    #[error("{place}: {problem}{}", place.excerpt)]
+    Wrong {
+        /// Where.
+        place: Place,
+        /// What.
+        problem: Box<Problem>,
+    },
+}
+
+/// What is wrong in a file.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum Problem {
+    /// It is not even a file of that format.
+    #[error("{0}")]
+    Syntax(String),
+    /// A key that means nothing.
+    #[error("`{key}` means nothing {table}; what can be there: {known}")]
+    UnknownKey {
+        /// The key.
+        key: String,
+        /// The table it is in.
+        table: String,
+        /// The keys that mean something there.
+        known: String,
+    },
+    /// A key without its unit, or with another.
+    #[error("`{key}` has no unit that is known here: write `{known}`, in {unit}")]
+    Unit {
+        /// The key.
+        key: String,
+        /// The key with its unit.
+        known: String,
+        /// The unit, in words.
+        unit: &'static str,
+    },
+    /// A key that must be there.
+    #[error("`{key}` is missing {table}")]
+    Missing {
+        /// The key.
+        key: String,
+        /// The table it belongs in.
+        table: String,
+    },
+    /// A value of another kind.
+    #[error("`{key}` must be {expected}, not {found}")]
+    Kind {
+        /// The key.
+        key: String,
+        /// What it must be.
+        expected: &'static str,
+        /// What is there.
+        found: &'static str,
+    },
+    /// Numbers that make no figure.
+    #[error("`{key}`: {problem}")]
+    Figure {
+        /// The key.
+        key: String,
+        /// What is wrong with them.
+        problem: BadFigure,
+    },
+    /// A figure that must not be below zero.
+    #[error("`{key}` is below zero: {value}")]
+    Negative {
+        /// The key.
+        key: String,
+        /// The figure.
+        value: f64,
+    },
+    /// Sizes that no piece covers.
+    #[error("a gap: no piece holds for sizes above {after} and up to {before} bytes")]
+    Gap {
+        /// Where the piece before ends.
+        after: f64,
+        /// Where this one begins.
+        before: f64,
+    },
+    /// Sizes that two pieces cover.
+    #[error("this piece begins at {begins} bytes, but the one before holds up to {ends}")]
+    Overlapping {
+        /// Where this one begins.
+        begins: f64,
+        /// Where the one before ends.
+        ends: f64,
+    },
+    /// There are no pieces.
+    #[error("`pieces` is empty: at least one is needed")]
+    NoPieces,
+    /// Only the last piece goes on for ever.
+    #[error("this piece is not the last, so it must say where it ends: `up_to_bytes`")]
+    Endless,
+    /// The last piece goes on for ever.
+    #[error("the last piece holds for all larger messages: leave `up_to_bytes` away, or add a piece for what is beyond")]
+    Ending,
+    /// Pieces that contradict each other or time.
+    #[error(transparent)]
+    Pieces(#[from] PiecesProblem),
+    /// A formula that cannot be understood.
+    #[error("`{key}` is no formula: {reason}")]
+    Formula {
+        /// The key.
+        key: String,
+        /// Why not.
+        reason: String,
+    },
+    /// The same number of processes twice, or not in order.
+    #[error("numbers of processes must grow, from 2: {processes} after {before}")]
+    Processes {
+        /// The number before.
+        before: u64,
+        /// The number.
+        processes: u64,
+    },
+    /// Made for another version.
+    #[error("this is a machine file of format {0}, and only format 1 is known")]
+    Format(u64),
+    /// A file of another tool that lacks what a machine needs.
+    #[error("{0}")]
+    Lacking(String),
+}
+
+/// A place in a file; lines and columns count from 1.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The file.
+    pub path: PathBuf,
+    /// The line.
+    pub line: usize,
+    /// The character in it.
+    pub column: usize,
+    /// The line itself with a mark below, ready to be shown.
+    excerpt: String,
+}
+
+impl Place {
+    /// Where these bytes of the text are.
+    pub(crate) fn of(path: &Path, text: &str, span: Range<usize>) -> Place {
+        let start = boundary(text, span.start);
+        let end = boundary(text, span.end.max(start));
+        let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
+        let line_text = text[line_start..].lines().next().unwrap_or_default();
+        let (line, column) = (text[..start].matches('\n').count() + 1, text[line_start..start].chars().count() + 1);
+        let marked = text[start..end].lines().next().unwrap_or_default().chars().count().max(1);
+        Place { path: path.to_owned(), line, column, excerpt: excerpt(line_text, column, marked) }
+    }
+}
+
+/// The beginning of the character that byte `at` belongs to, or the end of the text.
+fn boundary(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+/// A line as it is, unless it is too long to be shown, and a mark below.
+fn excerpt(line: &str, column: usize, marked: usize) -> String {
+    const WIDEST: usize = 120;
+    if line.trim().is_empty() || line.chars().count() > WIDEST || line.contains('\t') {
+        return String::new();
+    }
+    let marked = marked.min(WIDEST + 1 - column.min(WIDEST));
+    format!("\n    {line}\n    {}{}", " ".repeat(column - 1), "^".repeat(marked))
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        write!(out, "{}:{}:{}", self.path.display(), self.line, self.column)
+    }
+}

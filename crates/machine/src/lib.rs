@@ -1,0 +1,25 @@
+//! What computing and communicating cost on a machine.
+//!
+//! A [`Machine`] holds these costs, each with an interval: what arithmetic and memory cost on every kind of node, what messages cost between
+//! processes that are near or far, what groups cost. It lives in a file that people read and edit (`NAME.machine.toml`), because half of the
+//! machines one wants to ask about are not at hand. [`bench`] measures the machine that is.
+
+pub mod bench;
+mod cost;
+mod error;
+mod exchange;
+mod figure;
+mod formulas;
+mod machine;
+mod names;
+mod pieces;
+mod read;
+mod write;
+
+pub use cost::{Cost, MemoryLevel, Node};
+pub use error::{Error, Place, Problem};
+pub use exchange::{dimemas, simgrid};
+pub use figure::Figure;
+pub use machine::{About, AtProcesses, Group, Machine, Measured, Network, Overlap, Timing};
+pub use names::{Access, Arithmetic, Collective, Message, Named, NumberType, PairClass};
+pub use pieces::{Line, Pieces, PiecesProblem};

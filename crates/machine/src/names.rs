@@ -1,0 +1,150 @@
+//! The words of the machine file: what is measured, and the names it has there.
+
+use serde::{Deserialize, Serialize};
+
+/// Something of a fixed set, each with the name it has in files.
+pub trait Named: Copy + Sized + 'static {
+    /// All of them, in the order of the file.
+    const ALL: &'static [Self];
+
+    /// Its name.
+    fn name(self) -> &'static str;
+
+    /// The one of that name.
+    fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|one| one.name() == name)
+    }
+
+    /// All names, for messages.
+    fn names() -> String {
+        Self::ALL.iter().map(|one| one.name()).collect::<Vec<_>>().join(", ")
+    }
+}
+
+macro_rules! named {
+    ($(#[$about:meta])* $set:ident { $($(#[$note:meta])* $one:ident = $name:literal,)* }) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        pub enum $set {
+            $($(#[$note])* #[serde(rename = $name)] $one,)*
+        }
+
+        impl Named for $set {
+            const ALL: &'static [$set] = &[$($set::$one),*];
+
+            fn name(self) -> &'static str {
+                match self { $($set::$one => $name),* }
+            }
+        }
+    };
+}
+
+named! {
+    /// How near two processes are.
+    PairClass {
+        /// On cores that share a cache.
+        SameComplex = "same_complex",
+        /// On one node, not known to share a cache.
+        SameNode = "same_node",
+        /// On different nodes.
+        OtherNode = "other_node",
+    }
+}
+
+named! {
+    /// What is timed of a message between two processes.
+    Message {
+        /// `MPI_Send`, the receiver waiting.
+        Send = "send",
+        /// `MPI_Ssend`, the receiver waiting.
+        SynchronousSend = "synchronous_send",
+        /// `MPI_Bsend`, the receiver waiting.
+        BufferedSend = "buffered_send",
+        /// `MPI_Rsend`, the receiver waiting.
+        ReadySend = "ready_send",
+        /// `MPI_Isend`, the receiver waiting.
+        StartSend = "start_send",
+        /// The `MPI_Wait` right after it.
+        WaitSend = "wait_send",
+        /// `MPI_Recv`, the message sent before.
+        Receive = "receive",
+        /// Half of a round trip.
+        Transfer = "transfer",
+    }
+}
+
+named! {
+    /// An operation of a group.
+    Collective {
+        /// `MPI_Barrier`
+        Barrier = "barrier",
+        /// `MPI_Bcast`
+        Bcast = "bcast",
+        /// `MPI_Reduce`
+        Reduce = "reduce",
+        /// `MPI_Allreduce`
+        Allreduce = "allreduce",
+        /// `MPI_Gather`
+        Gather = "gather",
+        /// `MPI_Scatter`
+        Scatter = "scatter",
+        /// `MPI_Allgather`
+        Allgather = "allgather",
+        /// `MPI_Alltoall`
+        Alltoall = "alltoall",
+        /// `MPI_Reduce_scatter_block`
+        ReduceScatterBlock = "reduce_scatter_block",
+        /// `MPI_Scan`
+        Scan = "scan",
+    }
+}
+
+named! {
+    /// A type of numbers.
+    NumberType {
+        /// Whole, of four bytes.
+        Int32 = "int32",
+        /// Whole, of eight bytes.
+        Int64 = "int64",
+        /// With a fraction, of four bytes.
+        Float32 = "float32",
+        /// With a fraction, of eight bytes.
+        Float64 = "float64",
+    }
+}
+
+named! {
+    /// What is done with numbers.
+    Arithmetic {
+        /// a + b
+        Add = "add",
+        /// a - b
+        Subtract = "subtract",
+        /// a * b
+        Multiply = "multiply",
+        /// a / b
+        Divide = "divide",
+        /// What division leaves.
+        Remainder = "remainder",
+        /// Comparing two and choosing one.
+        Compare = "compare",
+        /// Writing a variable in the nearest cache.
+        Assign = "assign",
+        /// Reading a variable in the nearest cache.
+        Load = "load",
+    }
+}
+
+named! {
+    /// How memory is used.
+    Access {
+        /// One place after another that the one before names.
+        Latency = "latency",
+        /// Reading it all.
+        Read = "read",
+        /// Writing it all.
+        Write = "write",
+        /// Reading one half and writing it to the other.
+        Copy = "copy",
+    }
+}

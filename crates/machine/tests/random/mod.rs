@@ -1,0 +1,107 @@
+//! Machines made at random, of everything that a file can say.
+
+use std::collections::BTreeMap;
+
+use proptest::collection::{btree_map, vec};
+use proptest::option;
+use proptest::prelude::*;
+use sintonia_formula::Formula;
+use sintonia_machine::{
+    About, AtProcesses, Cost, Figure, Group, Line, Machine, Measured, MemoryLevel, Named, Network, Node, Overlap, Pieces, Timing,
+};
+
+fn one<N: Named + std::fmt::Debug>() -> impl Strategy<Value = N> {
+    prop::sample::select(N::ALL)
+}
+
+/// Numbers of all sizes that a cost can have.
+fn cost() -> impl Strategy<Value = f64> {
+    (-13.0..2.0f64, 1.0..10.0f64).prop_map(|(exponent, digits)| digits * 10f64.powi(exponent as i32))
+}
+
+fn figure() -> impl Strategy<Value = Figure> {
+    let around = |(middle, below, above): (f64, f64, f64)| Figure::new(middle * below, middle, middle * above);
+    prop_oneof![
+        cost().prop_map(|value| Figure::exact(value).unwrap()),
+        (cost(), 0.0..1.0, 1.0..9.0).prop_map(move |numbers| around(numbers).unwrap()),
+        Just(Figure::exact(0.0).unwrap()),
+    ]
+}
+
+fn pieces() -> impl Strategy<Value = Pieces> {
+    let line = || (figure(), figure()).prop_map(|(intercept, slope)| Line { intercept, slope });
+    (0..1000u32, vec((1..100_000u32, line()), 0..4), line()).prop_map(|(from, steps, last)| {
+        let mut above = f64::from(from);
+        let bounded = steps.into_iter().map(|(step, line)| {
+            above += f64::from(step);
+            (Figure::new(above - 0.5, above, above * 1.5).unwrap(), line)
+        });
+        Pieces::new(f64::from(from), bounded.collect(), last).unwrap()
+    })
+}
+
+fn timing() -> impl Strategy<Value = Timing> {
+    let measured = ([any::<u32>(), any::<u32>()], any::<u32>(), any::<u32>(), any::<u16>(), cost(), cost()).prop_map(|numbers| {
+        let (bytes, sizes, samples, outliers, mean_error_percent, worst_error_percent) = numbers;
+        let [sizes, samples, outliers] = [sizes, samples, outliers.into()].map(u64::from);
+        Measured { bytes: bytes.map(u64::from), sizes, samples, outliers, mean_error_percent, worst_error_percent }
+    });
+    (pieces(), option::of(measured)).prop_map(|(pieces, measured)| Timing { pieces, measured })
+}
+
+fn network() -> impl Strategy<Value = Network> {
+    let size = || option::of(any::<u32>().prop_map(u64::from));
+    let overlap = (any::<u32>(), figure()).prop_map(|(bytes, share)| Overlap { bytes: bytes.into(), share });
+    let parts = (size(), size(), size(), btree_map(one(), timing(), 0..4), vec(overlap, 0..3));
+    parts.prop_map(|(eager_bytes, unattended_bytes, detached_bytes, messages, overlap)| Network {
+        eager_bytes,
+        unattended_bytes,
+        detached_bytes,
+        messages,
+        overlap,
+    })
+}
+
+fn group() -> impl Strategy<Value = Group> {
+    let growth = (1..100u32, 1..100u32)
+        .prop_map(|(low, more)| Formula::between(f64::from(low) / 100.0, f64::from(low + more) / 100.0) * Formula::symbol("p").log2());
+    (growth, btree_map(2..100u64, timing(), 1..3)).prop_map(|(growth, at)| Group {
+        growth,
+        at: at.into_iter().map(|(processes, timing)| AtProcesses { processes, timing }).collect(),
+    })
+}
+
+fn node() -> impl Strategy<Value = Node> {
+    let cost = (figure(), figure()).prop_map(|(latency, throughput)| Cost { latency, throughput });
+    let compute = btree_map(one(), btree_map(one(), cost, 1..4), 0..3);
+    let level = (text(), option::of(any::<u32>().prop_map(u64::from)), btree_map(one(), figure(), 0..4));
+    let level = level.prop_map(|(name, size_bytes, access)| MemoryLevel { name, size_bytes, access });
+    (text(), any::<u16>(), any::<u16>(), compute, vec(level, 0..3)).prop_map(|(kind, count, cores, compute, memory)| Node {
+        kind,
+        count: count.into(),
+        cores: cores.into(),
+        compute,
+        memory,
+    })
+}
+
+/// Text of any characters, those that mean something to TOML among them.
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof!["[a-z .\"\\\\\n\t#'=]{0,20}", "\\PC{0,10}", "\\p{Cc}{0,4}"]
+}
+
+fn about() -> impl Strategy<Value = About> {
+    let texts = (text(), option::of(text()), option::of(text()), option::of(text()), vec(text(), 0..4), vec(text(), 0..3));
+    let numbers = (option::of(0..99u64), option::of(0..9u64), option::of(0..i64::MAX as u64), any::<bool>(), option::of(0.0..1.0f64));
+    (texts, numbers).prop_map(|(texts, numbers)| {
+        let (name, date, source, mpi, launcher, notes) = texts;
+        let (processes, launches, seed, oversubscribed, confidence) = numbers;
+        About { name, date, source, mpi, launcher, processes, launches, seed, oversubscribed, confidence, notes }
+    })
+}
+
+/// Any machine.
+pub fn machine() -> impl Strategy<Value = Machine> {
+    let parts = (about(), vec(node(), 0..3), btree_map(one(), network(), 0..3), btree_map(one(), group(), 0..3));
+    parts.prop_map(|(about, nodes, networks, groups): (_, _, BTreeMap<_, _>, BTreeMap<_, _>)| Machine { about, nodes, networks, groups })
+}

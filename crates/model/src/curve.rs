@@ -1,0 +1,252 @@
+//! A fitted formula and how sure it is: the one place that talks to the numerics below.
+
+use serde::{Deserialize, Serialize};
+use sintonia_fit::Random;
+use sintonia_fit::measurements::{BadMeasurements, Measurements, Point};
+use sintonia_fit::pieces::{Estimate, Options, PiecesError, Piecewise, Weights};
+use sintonia_fit::scaling::{self, Log, Member, NotEnough, ShownFactor, ShownTerm};
+use sintonia_formula::{Formula, Rational};
+
+/// An interval that holds 95 of 100 values reaches so many standard deviations to both sides.
+const HALF_INTERVAL: f64 = 1.96;
+
+/// What was measured at one or several settings, explained by formulas.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Curve {
+    /// By laws of growth.
+    Scaling(Box<scaling::Model>),
+    /// By straight lines, each of which holds for some values of one parameter.
+    Pieces(Lines),
+}
+
+/// Straight lines over one parameter.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lines {
+    /// The parameter.
+    pub parameter: String,
+    /// The lines.
+    pub lines: Piecewise,
+}
+
+/// One of the curves that explain the values.
+pub enum Drawn<'a> {
+    /// A law of growth.
+    Scaling(scaling::Drawn<'a>),
+    /// Lines, so many half intervals above or below the likeliest.
+    Pieces(&'a Piecewise, f64),
+}
+
+impl Drawn<'_> {
+    /// Its value at a setting.
+    pub fn at(&self, setting: &[f64]) -> f64 {
+        match self {
+            Drawn::Scaling(drawn) => drawn.at(setting),
+            Drawn::Pieces(lines, place) => {
+                let [low, middle, high] = lines.predict(setting[0]);
+                middle + if *place < 0.0 { place * (middle - low) } else { place * (high - middle) }
+            }
+        }
+    }
+}
+
+/// One of the things that a formula adds up.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summand {
+    /// A product of powers and logarithms of parameters.
+    pub term: Formula,
+    /// What it is multiplied with: the least it may be, what it is, and the most it may be.
+    pub coefficient: [f64; 3],
+}
+
+/// Why there is no formula.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum NoCurve {
+    /// The measurements cannot be used.
+    #[error(transparent)]
+    Bad(#[from] BadMeasurements),
+    /// There are too few of them.
+    #[error(transparent)]
+    NotEnough(#[from] NotEnough),
+    /// Straight lines cannot be fitted.
+    #[error(transparent)]
+    NoPieces(#[from] PiecesError),
+}
+
+impl Curve {
+    /// Finds the formula of values at settings of these parameters; several values at one setting are repetitions.
+    pub fn fit(parameters: &[String], settings: &[Vec<f64>], values: &[f64]) -> Result<Curve, NoCurve> {
+        let points = settings.iter().zip(values).map(|(at, value)| Point { at: at.clone(), values: vec![*value] }).collect();
+        let measurements = Measurements::new(parameters.to_vec(), points)?;
+        Ok(Curve::Scaling(Box::new(scaling::fit(&measurements)?)))
+    }
+
+    /// Finds straight lines through pairs of a parameter's value and what was measured there.
+    ///
+    /// Where errors that count by their size and errors that count by their share give lines with the same ends, the former are taken: that
+    /// is what everybody calls least squares. Otherwise the latter are, since small values matter as much as large ones.
+    pub fn pieces(parameter: &str, points: &[(f64, f64)]) -> Result<Curve, NoCurve> {
+        let relative = Piecewise::fit(points, &Options::default())?;
+        let ordinary = Piecewise::fit(points, &Options { weights: Weights::Ordinary, ..Options::default() })?;
+        let ends = |lines: &Piecewise| lines.breaks.iter().map(|end| end.at).collect::<Vec<f64>>();
+        let lines = if ends(&relative) == ends(&ordinary) { ordinary } else { relative };
+        Ok(Curve::Pieces(Lines { parameter: parameter.to_owned(), lines }))
+    }
+
+    /// The formula that explains the values best.
+    pub fn formula(&self) -> Formula {
+        match self {
+            Curve::Scaling(model) => model.formula(),
+            Curve::Pieces(pieces) => pieces.lines.formula(&pieces.parameter),
+        }
+    }
+
+    /// What that formula adds up; lines are not a sum.
+    pub fn terms(&self) -> Vec<Summand> {
+        let summand = |term: ShownTerm| {
+            let Estimate { value, low, high } = term.coefficient;
+            let product = term.factors.iter().map(factor).fold(Formula::one(), |product, factor| product * factor);
+            Summand { term: product, coefficient: [low, value, high] }
+        };
+        match self {
+            Curve::Scaling(model) => model.terms().into_iter().map(summand).collect(),
+            Curve::Pieces(_) => Vec::new(),
+        }
+    }
+
+    /// One of the curves that explain the values, as likely as each is.
+    pub fn draw(&self, random: &mut Random) -> Drawn<'_> {
+        match self {
+            Curve::Scaling(model) => Drawn::Scaling(model.draw(random)),
+            Curve::Pieces(pieces) => Drawn::Pieces(&pieces.lines, random.normal() / HALF_INTERVAL),
+        }
+    }
+
+    /// The value of one more measurement at a setting: lowest, middle, highest.
+    pub fn predict(&self, at: &[f64]) -> [f64; 3] {
+        match self {
+            Curve::Scaling(model) => model.predict(at),
+            Curve::Pieces(pieces) => pieces.lines.predict(at[0]),
+        }
+    }
+
+    /// The true value at a setting: lowest, middle, highest.
+    pub fn expect(&self, at: &[f64]) -> [f64; 3] {
+        match self {
+            Curve::Scaling(model) => model.expect(at),
+            Curve::Pieces(pieces) => pieces.lines.predict(at[0]),
+        }
+    }
+
+    /// How far repetitions of one measurement scatter, in percent.
+    pub fn noise_percent(&self) -> f64 {
+        match self {
+            Curve::Scaling(model) => model.noise.repetitions_percent.unwrap_or(0.0).max(model.noise.percent),
+            Curve::Pieces(pieces) => pieces.lines.error_percent,
+        }
+    }
+
+    /// How far the formula is from the values on average, in percent: at the largest ones when they are held out, or else at all.
+    pub fn error_percent(&self) -> f64 {
+        match self {
+            Curve::Scaling(model) => model.error_percent.validated.unwrap_or(model.error_percent.in_sample),
+            Curve::Pieces(pieces) => pieces.lines.error_percent,
+        }
+    }
+
+    /// Whether it can be used for these parameters: what was stored in a file may have been changed there.
+    pub fn is_sound(&self, parameters: &[String]) -> bool {
+        match self {
+            Curve::Scaling(model) => is_sound(model, parameters),
+            Curve::Pieces(pieces) => {
+                let lines = &pieces.lines;
+                let numbers = lines.pieces.iter().flat_map(|line| [line.intercept.value, line.slope.value, line.freedom, line.covariance]);
+                parameters == [pieces.parameter.clone()]
+                    && lines.pieces.len() == lines.breaks.len() + 1
+                    && (0.5..1.0).contains(&lines.confidence)
+                    && lines.pieces.iter().all(|line| line.freedom > 0.0)
+                    && numbers.into_iter().all(f64::is_finite)
+            }
+        }
+    }
+}
+
+fn is_sound(model: &scaling::Model, parameters: &[String]) -> bool {
+    let positive = |values: &[f64]| values.len() == parameters.len() && values.iter().all(|value| *value > 0.0 && value.is_finite());
+    let member = |member: &Member| {
+        let size = member.terms.len();
+        let numbers = member.coefficients.iter().chain(&member.covariance).chain([&member.weight, &member.freedom]);
+        let factors = || member.terms.iter().flatten();
+        member.coefficients.len() == size
+            && member.covariance.len() == size * size
+            && member.freedom > 0.0
+            && factors().all(|factor| factor.parameter < parameters.len() && factor.exponent.is_finite())
+            && numbers.copied().all(f64::is_finite)
+    };
+    model.parameters == parameters
+        && (0.5..1.0).contains(&model.confidence)
+        && positive(&model.reference)
+        && positive(&model.smallest)
+        && !model.members.is_empty()
+        && model.members.iter().chain([&model.shown]).all(member)
+}
+
+fn factor(factor: &ShownFactor) -> Formula {
+    let symbol = Formula::symbol(&factor.parameter);
+    let logarithm = match factor.log {
+        Log::None => Formula::one(),
+        Log::Once => symbol.log2(),
+        Log::Twice => symbol.log2().power(2),
+        Log::Whole => symbol.log2().ceil(),
+    };
+    symbol.power(exponent(factor.exponent.value)) * logarithm
+}
+
+/// An exponent as a simple fraction, or as a decimal of three digits behind the point.
+fn exponent(value: f64) -> Rational {
+    let simple = (1..=12).find_map(|under| {
+        let over = value * under as f64;
+        if (over - over.round()).abs() < 1e-9 { Rational::new(over.round() as i64, under) } else { None }
+    });
+    simple.or_else(|| Rational::decimal((value * 1e3).round() / 1e3)).unwrap_or(Rational::ZERO)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sintonia_formula::Values;
+
+    fn n() -> Vec<String> {
+        vec!["n".into()]
+    }
+
+    #[test]
+    fn the_formula_shown_gives_the_values_it_was_found_in() {
+        let settings: Vec<Vec<f64>> = [100.0, 200.0, 300.0, 400.0, 600.0, 800.0].map(|n| vec![n]).into();
+        let values: Vec<f64> = settings.iter().map(|x| 2e-9 * x[0].powi(3) + 3e-4).collect();
+        let curve = Curve::fit(&n(), &settings, &values).unwrap();
+        let formula = curve.formula();
+        for (setting, value) in settings.iter().zip(&values) {
+            let found = formula.evaluate(&Values::new().with("n", setting[0])).unwrap();
+            assert!((found / value - 1.0).abs() < 0.01, "{formula} at {setting:?}: {found}, not {value}");
+            let [low, middle, high] = curve.expect(setting);
+            assert!(low <= middle && middle <= high && (middle / value - 1.0).abs() < 0.01);
+        }
+    }
+
+    #[test]
+    fn too_few_values_say_which_one_to_measure_next() {
+        let settings = vec![vec![200.0], vec![400.0]];
+        let error = Curve::fit(&n(), &settings, &[2.0, 4.0]).unwrap_err();
+        assert!(matches!(error, NoCurve::NotEnough(NotEnough::TooFewValues { have: 2, next: 800.0, .. })), "{error}");
+        assert!(matches!(Curve::fit(&n(), &settings, &[1.0, 0.0]), Err(NoCurve::Bad(BadMeasurements::NotPositive { .. }))));
+    }
+
+    #[test]
+    fn exponents_are_simple_fractions_where_they_can_be() {
+        assert_eq!(exponent(1.5), Rational::new(3, 2).unwrap());
+        assert_eq!(exponent(-1.0 / 3.0), Rational::new(-1, 3).unwrap());
+        assert_eq!(exponent(2.84371).nearest(), 2.844);
+    }
+}

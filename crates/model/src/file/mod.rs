@@ -1,0 +1,39 @@
+//! A model as a file that people read and change.
+//!
+//! Everything a person wants to know comes first: parameters, formulas, shares, errors. What the intervals come from, the other formulas
+//! that explain the measurements, stands at the end, one line per formula, and belongs to the formula as it was found: a formula that is
+//! changed by hand has the interval that its `error_percent` gives it.
+
+mod error;
+mod read;
+mod write;
+
+use std::path::Path;
+
+pub use error::FileError;
+
+use crate::model::Model;
+
+/// The version of the format that is written and read.
+const FORMAT: u64 = 1;
+
+impl Model {
+    /// Reads a model.
+    pub fn read(path: &Path) -> Result<Model, FileError> {
+        let text = std::fs::read_to_string(path).map_err(|source| FileError::Unreadable { path: path.to_owned(), source })?;
+        Model::parse(&text, path)
+    }
+
+    /// The model of a text; `path` is the file it is from.
+    pub fn parse(text: &str, path: &Path) -> Result<Model, FileError> {
+        read::model(text).map_err(|problem| FileError::wrong(path, text, problem))
+    }
+
+    /// The text of a model.
+    pub fn to_text(&self) -> String {
+        write::text(self)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,112 @@
+use std::path::Path;
+
+use proptest::prelude::*;
+
+use crate::machine::Home;
+use crate::model::{Calls, Limit, Measured, Model, ModelPart, Parameter, Quantity, Uses, Validation};
+use crate::part::Kind;
+use crate::term::Term;
+
+fn parse(text: &str) -> Result<Model, String> {
+    Model::parse(text, Path::new("m.toml")).map_err(|error| error.to_string())
+}
+
+/// A model of two parts and a role, fitted and by hand.
+fn sample(name: &str, numbers: [f64; 3]) -> Model {
+    let names = ["n".to_owned(), "p".to_owned()];
+    let settings: Vec<Vec<f64>> = [100.0, 200.0, 400.0, 800.0].iter().flat_map(|n| [2.0, 4.0, 8.0].map(|p| vec![*n, p])).collect();
+    let values: Vec<f64> = settings.iter().map(|x| 1e-9 * x[0].powi(3) / x[1]).collect();
+    let fitted = Term::fit(&names, &settings, &values).unwrap();
+    let part = |name: &str, kind, term| ModelPart { name: name.into(), kind, share: numbers[0], term, calls: None, home_cost: None };
+    let calls = Calls { operation: "MPI_Send".into(), count: "p - 1".parse().unwrap(), bytes: "8*n^2".parse().unwrap() };
+    let send = ModelPart {
+        calls: Some(calls),
+        home_cost: Some("pieces(n, up to 100: [0.5, 0.75]*n, beyond: n + p)".parse().unwrap()),
+        ..part("MPI_Send at \"a\"\\b.c:12", Kind::Communication, Term::by_hand("1e-6*p + 3".parse().unwrap(), Some(numbers[1])))
+    };
+    Model {
+        name: name.into(),
+        quantity: Quantity { name: "time".into(), unit: "s".into() },
+        parameters: names.iter().map(|name| Parameter { name: name.clone(), from: 2.0, to: 800.0 }).collect(),
+        fixed: [("it's fixed".to_owned(), numbers[2])].into(),
+        parts: vec![part("computation", Kind::Computation, fitted.clone()), send],
+        limits: vec![Limit { role: "master".into(), term: fitted.clone() }],
+        whole: Some(fitted),
+        uses: Uses::Parts,
+        home: Some(Home { name: "here".into(), costs: [("float64 add".to_owned(), numbers[1])].into() }),
+        noise_percent: numbers[1],
+        validation: Some(Validation { parts_error_percent: Some(numbers[0]), whole_error_percent: numbers[1], runs: 3 }),
+        points: vec![Measured { at: vec![100.0, 2.0], value: numbers[0] }],
+        notes: vec!["line one\nline two".into()],
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn a_model_is_read_as_it_was_written(name in "\\PC{0,12}", a in 0.0..1e9, b in 0.0..100.0, c in -1e300..1e300) {
+        let model = sample(&name, [a, b, c]);
+        prop_assert!(parse(&model.to_text()).unwrap() == model, "{}", model.name);
+    }
+
+    #[test]
+    fn any_text_gives_a_model_or_an_error(text in "\\PC{0,200}") {
+        let _ = parse(&text);
+        let _ = parse(&format!("format = 1\n[model]\nname = \"x\"\nformula = \"{text}\"\n"));
+    }
+
+    #[test]
+    fn a_file_with_one_character_changed_gives_a_model_or_an_error(place in 0.0..1.0, new in any::<char>()) {
+        let text = sample("x", [1.0, 2.0, 3.0]).to_text();
+        let place = (text.chars().count() as f64 * place) as usize;
+        let changed: String = text.chars().enumerate().map(|(at, old)| if at == place { new } else { old }).collect();
+        if let Ok(model) = parse(&changed) {
+            let names = model.names();
+            let _ = crate::predict::Predictor::new(&model, &names).seconds(&vec![3.0; names.len()]);
+        }
+    }
+}
+
+const BY_HAND: &str = "format = 1\n[model]\nname = \"lu\"\nformula = \"1e-9*n^3/p + 1e-5*p\"\n\
+                       [[parameter]]\nname = \"n\"\nfrom = 1\nto = 1000\n[[parameter]]\nname = \"p\"\nfrom = 1\nto = 16\n";
+
+#[test]
+fn a_model_can_be_written_by_hand_in_a_few_lines() {
+    let model = parse(BY_HAND).unwrap();
+    assert_eq!(model.uses, Uses::Whole);
+    assert!((model.value(&[1000.0, 4.0]).unwrap() - 0.25004).abs() < 1e-12);
+}
+
+#[test]
+fn a_formula_that_was_changed_by_hand_leaves_its_possible_formulas() {
+    let model = sample("x", [1.0, 2.0, 3.0]);
+    let found = model.parts[0].term.formula.to_string();
+    let changed =
+        parse(&model.to_text().replacen(&format!("share = 1\nformula = \"{found}\""), "share = 1\nformula = \"n^2\"", 1)).unwrap();
+    assert!(model.parts[0].term.curve.is_some() && changed.parts[0].term.curve.is_none());
+    assert_eq!(changed.parts[0].term.formula, "n^2".parse().unwrap());
+    assert!(changed.limits[0].term.curve.is_some());
+}
+
+#[test]
+fn every_error_says_the_line_and_what_is_wrong() {
+    let wrong = |from: &str, to: &str| parse(&BY_HAND.replacen(from, to, 1)).unwrap_err();
+    for (from, to, line, what) in [
+        ("format = 1", "format = 7", 1, "format 7"),
+        ("name = \"lu\"", "nome = \"lu\"", 3, "unknown field `nome`"),
+        ("name = \"lu\"\n", "", 2, "missing field `name`"),
+        ("n^3/p", "n^^3", 4, "no formula"),
+        ("n^3/p", "n^3/q", 4, "depends on q, which is no [[parameter]]"),
+        ("to = 16", "to = 0.5", 9, "p cannot go from 1 to 0.5"),
+        ("name = \"p\"", "name = \"n\"", 9, "two parameters are called n"),
+        ("formula = \"1e-9*n^3/p + 1e-5*p\"\n", "", 2, "needs a formula"),
+        ("[[parameter]]", "[[parameter]", 5, ""),
+        ("name = \"lu\"", "name = \"lu\"\nuses = \"parts\"", 4, "needs a formula"),
+    ] {
+        let error = wrong(from, to);
+        assert!(error.starts_with(&format!("m.toml:{line}:")) && error.contains(what), "{from} -> {to}: {error}");
+    }
+    let error = parse(&format!("{BY_HAND}[measured]\npoints = [[1, 2]]\n")).unwrap_err();
+    assert!(error.contains("m.toml:14:11") && error.contains("2 values of parameters"), "{error}");
+}

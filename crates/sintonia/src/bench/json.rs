@@ -1,0 +1,86 @@
+//! A machine as one JSON object.
+
+use serde_json::{Map, Value, json};
+use sintonia_machine::{Group, Machine, Named, Network, Node, Pieces, Timing};
+
+pub fn machine(machine: &Machine) -> Value {
+    let about = &machine.about;
+    json!({
+        "name": about.name,
+        "date": about.date,
+        "source": about.source,
+        "mpi": about.mpi,
+        "launcher": about.launcher,
+        "processes": about.processes,
+        "launches": about.launches,
+        "seed": about.seed,
+        "oversubscribed": about.oversubscribed,
+        "confidence": about.confidence,
+        "notes": about.notes,
+        "nodes": machine.nodes.iter().map(node).collect::<Vec<_>>(),
+        "networks": named(machine.networks.iter().map(|(class, one)| (class.name(), network(one)))),
+        "groups": named(machine.groups.iter().map(|(what, one)| (what.name(), group(one)))),
+    })
+}
+
+fn named<'a>(pairs: impl Iterator<Item = (&'a str, Value)>) -> Value {
+    pairs.map(|(name, value)| (name.to_owned(), value)).collect::<Map<_, _>>().into()
+}
+
+fn node(node: &Node) -> Value {
+    let costs = node.compute.iter().map(|(of, costs)| {
+        let cost = |cost: &sintonia_machine::Cost| json!({"latency_s": cost.latency, "throughput_s": cost.throughput});
+        (of.name(), named(costs.iter().map(|(what, one)| (what.name(), cost(one)))))
+    });
+    let level = |level: &sintonia_machine::MemoryLevel| {
+        let access = named(level.access.iter().map(|(access, figure)| (access.name(), json!(figure))));
+        json!({"level": level.name, "size_bytes": level.size_bytes, "access": access})
+    };
+    json!({
+        "kind": node.kind,
+        "count": node.count,
+        "cores": node.cores,
+        "compute": named(costs),
+        "memory": node.memory.iter().map(level).collect::<Vec<_>>(),
+    })
+}
+
+fn network(network: &Network) -> Value {
+    let overlap = |point: &sintonia_machine::Overlap| json!({"bytes": point.bytes, "share": point.share});
+    json!({
+        "eager_bytes": network.eager_bytes,
+        "unattended_bytes": network.unattended_bytes,
+        "detached_bytes": network.detached_bytes,
+        "overlap": network.overlap.iter().map(overlap).collect::<Vec<_>>(),
+        "messages": named(network.messages.iter().map(|(what, one)| (what.name(), timing(one)))),
+    })
+}
+
+fn group(group: &Group) -> Value {
+    let at = |at: &sintonia_machine::AtProcesses| {
+        let mut value = timing(&at.timing);
+        value["processes"] = at.processes.into();
+        value
+    };
+    json!({"growth": group.growth.to_string(), "at": group.at.iter().map(at).collect::<Vec<_>>()})
+}
+
+fn timing(timing: &Timing) -> Value {
+    let measured = timing.measured.map(|of| {
+        json!({
+            "bytes": of.bytes,
+            "sizes": of.sizes,
+            "samples": of.samples,
+            "outliers": of.outliers,
+            "mean_error_percent": of.mean_error_percent,
+            "worst_error_percent": of.worst_error_percent,
+        })
+    });
+    json!({"formula": timing.middle_formula().to_string(), "pieces": pieces(&timing.pieces), "measured": measured})
+}
+
+fn pieces(pieces: &Pieces) -> Vec<Value> {
+    let lines =
+        pieces.iter().map(|(bound, line)| json!({"up_to_bytes": bound, "intercept_s": line.intercept, "slope_s_per_byte": line.slope}));
+    lines.collect()
+}

@@ -1,0 +1,57 @@
+//! A model from recordings.
+
+use std::path::Path;
+
+use sintonia_machine::Machine;
+use sintonia_model::experiment::Experiment;
+use sintonia_model::model::Model;
+use sintonia_model::next::NextRun;
+use sintonia_model::run::Run;
+use sintonia_recording::Recording;
+
+use super::{Arguments, Found};
+use crate::progress::Progress;
+use crate::{Error, text};
+
+/// Reads the recordings and finds the model.
+pub fn fit(arguments: &Arguments) -> Result<Found, Error> {
+    let recordings: Vec<Recording> = arguments.inputs.iter().map(|path| Recording::open(path)).collect::<Result<_, _>>()?;
+    let progress = Progress::new("reading ranks", recordings.iter().map(Run::steps).sum());
+    let named = arguments.inputs.iter().zip(&recordings);
+    let runs = named.map(|(path, recording)| Run::of(&path.display().to_string(), recording, &|| progress.step()));
+    let runs: Vec<Run> = runs.collect::<Result<_, _>>().map_err(|error| Error::Other(error.to_string()))?;
+    drop(progress);
+    let name = arguments.name.clone().unwrap_or_else(|| program(&runs));
+    let experiment = Experiment::of(runs, arguments.x.as_deref()).map_err(|error| Error::Other(error.to_string()))?;
+    let machine =
+        arguments.machine.as_ref().map(|path| Machine::read(path)).transpose().map_err(|error| Error::Other(error.to_string()))?;
+    let mut model = Model::of(&name, &experiment).map_err(|reason| {
+        let next = NextRun::missing(&reason, &experiment).map(|next| format!("; the next run to make: {}", record(&next)));
+        Error::Other(format!("not enough recordings: {reason}{}", next.unwrap_or_default()))
+    })?;
+    if let Some(machine) = &machine {
+        model.at_home(machine, &experiment);
+    }
+    let next = NextRun::after(&model, &experiment);
+    Ok(Found { of: text::plural(experiment.runs.len() as u64, "run"), outside: outside(&experiment), next, model })
+}
+
+/// How a run is recorded.
+pub fn record(next: &NextRun) -> String {
+    let parameters: String = next.told().map(|(name, value)| format!(" --param {name}={value}")).collect();
+    format!("sintonia record{parameters} -- {}", text::command(&next.command))
+}
+
+/// What the program is called: the first word of a command that names a file of the program and no launcher.
+fn program(runs: &[Run]) -> String {
+    let words = runs.first().map(|run| run.command.as_slice()).unwrap_or_default();
+    let is_path = |word: &&String| word.contains('/') && !word.starts_with('-');
+    let word = words.iter().skip(1).find(is_path).or(words.first());
+    word.and_then(|word| Path::new(word).file_name()).map_or("program".into(), |name| name.to_string_lossy().into_owned())
+}
+
+fn outside(experiment: &Experiment) -> String {
+    let times = || experiment.runs.iter().map(|run| run.around_s);
+    let (least, most) = (times().fold(f64::INFINITY, f64::min), times().fold(0.0, f64::max));
+    format!("from the end of MPI_Init to MPI_Finalize, which take {} to {} besides", text::seconds(least), text::seconds(most))
+}
