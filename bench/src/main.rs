@@ -1,14 +1,17 @@
 //! Measures what Sintonia costs, side by side with its peers: what it adds to an MPI call (`overhead`, the usual), how quickly a
-//! recording is read (`read`), and how long it takes to understand one (`understand`). Figures go to standard output and, as JSON and
-//! Markdown, to `target/bench`.
+//! recording is read (`read`), how long it takes to understand one (`understand`), and how well runs are predicted that were not made yet
+//! (`predict`). Figures go to standard output and, as JSON and Markdown, to `target/bench`.
 
 mod error;
 mod example;
 mod machine;
+mod mpi;
 mod overhead;
 mod place;
+mod predict;
 mod random;
 mod read;
+mod search;
 mod spread;
 mod table;
 mod understand;
@@ -32,6 +35,8 @@ enum What {
     Read(read::Options),
     /// How long all analyses of a recording take, at several lengths
     Understand(understand::Options),
+    /// How well real programs are predicted at sizes and numbers of processes beyond any that was fitted
+    Predict(predict::Options),
 }
 
 fn main() -> ExitCode {
@@ -40,6 +45,7 @@ fn main() -> ExitCode {
         What::Overhead(options) => overhead::run(&options),
         What::Read(options) => read::run(&options),
         What::Understand(options) => understand::run(&options),
+        What::Predict(options) => predict::run(&options),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -4,24 +4,24 @@
 //! of them alike. What a tool adds is told against the bare program of the same round.
 
 mod figures;
-mod mpi;
 mod output;
 mod page;
 mod peers;
+mod programs;
 mod rounds;
-mod search;
 mod tool;
 
 use clap::{Args, value_parser};
 
 use self::figures::{Figures, Side};
-use self::mpi::{Mpi, Programs};
+use self::programs::Programs;
 use self::rounds::Rounds;
-use self::search::Search;
 use self::tool::Tool;
 use crate::error::Error;
 use crate::machine::Machine;
+use crate::mpi::Mpi;
 use crate::place;
+use crate::search::Search;
 
 const ROUNDS: u32 = 15;
 

@@ -34,7 +34,7 @@ fn calls_and_bytes_have_the_formulas_of_the_program() {
         let fitted = fit(folder.path(), &runs, &[]);
         let agree = list(&fitted["models"]).iter().find(|model| model["calls"]["operation"] == "MPI_Allreduce");
         let calls = &agree.unwrap_or_else(|| panic!("agreeing is a part: {fitted}"))["calls"];
-        assert_eq!([&calls["count"], &calls["bytes"]], ["2*n", "16*n^2"]);
+        assert_eq!([&calls["count"], &calls["bytes"]], ["2*n", "16000*n^2"]);
         assert!(list(&fitted["models"]).iter().any(|model| model["kind"] == "computation"), "{fitted}");
     });
 }

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use super::mpi::Mpi;
-use super::search::{self, Search};
 use super::tool::Tool;
+use crate::mpi::Mpi;
 use crate::place;
+use crate::search::{self, Search};
 
 /// The ways a peer is measured, or why it is not.
 type Found = Result<Vec<Tool>, String>;

@@ -5,10 +5,11 @@ use std::path::Path;
 use std::process::Command;
 
 use super::Absent;
-use super::mpi::{Mpi, Programs};
 use super::output::Output;
+use super::programs::Programs;
 use super::tool::Tool;
 use crate::error::Error;
+use crate::mpi::{AS_ROOT, Mpi};
 use crate::place;
 use crate::random::Random;
 
@@ -98,14 +99,13 @@ impl Bench<'_> {
 
     fn run(&self, tool: &Tool, ranks: u32, program: &Path) -> Result<(Output, u64), Error> {
         empty(self.folder)?;
-        let command = tool.command(self.mpi.launch(ranks), program);
+        let command = tool.command(self.mpi.launch_bound(ranks), program);
         let failed = |why: String| Error::Failed { command: command.join(" "), why };
         let ended = Command::new("timeout")
             .args(["--kill-after=10", LIMIT])
             .args(&command)
             .current_dir(self.folder)
-            // In a container, root is who measures.
-            .envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")])
+            .envs(AS_ROOT)
             .output()
             .map_err(|error| failed(error.to_string()))?;
         let (output, errors) = (Output::read(&String::from_utf8_lossy(&ended.stdout)), String::from_utf8_lossy(&ended.stderr));

@@ -14,6 +14,8 @@ use std::collections::VecDeque;
 use std::marker::PhantomData;
 use std::mem::{ManuallyDrop, take};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 
 pub use error::WorldError;
 use launcher::Launcher;
@@ -31,6 +33,9 @@ mod tag {
         100 + topic
     }
 }
+
+/// A launcher that is told of a failure ends all processes at once, and may lose what they have just said: it gets so long to pass it on.
+const LAST_WORDS: Duration = Duration::from_millis(200);
 
 /// The processes that a launcher started together, seen from this one.
 ///
@@ -74,6 +79,7 @@ impl World {
 
     /// Ends a process that could not join, with this status, and the others that wait for it.
     pub fn give_up(status: i32) -> ! {
+        thread::sleep(LAST_WORDS);
         launcher::report_failure(status);
         std::process::exit(status)
     }
@@ -160,6 +166,7 @@ impl World {
 
     /// Ends all processes at once, with this status: the end of a process that has failed.
     pub fn abort(&self, status: i32) -> ! {
+        thread::sleep(LAST_WORDS);
         self.library.abort(status)
     }
 }

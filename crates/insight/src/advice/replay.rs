@@ -26,6 +26,9 @@ const LOOKS_AHEAD: usize = 100;
 /// Sends that waited less for their receives than this would hardly be missed.
 const WAITS_NS: i64 = 1000;
 
+/// Computation between two messages that is no longer than this only gets the next one ready, however quick the messages are.
+const READIES_NS: i64 = 1000;
+
 /// So many times as long: the first by the second.
 pub type Ratio = (i64, i64);
 
@@ -165,7 +168,7 @@ pub fn follows(line: &Line, row: usize) -> bool {
     };
     let alike = this.operation == last.operation && this.peer == last.peer && this.object == last.object;
     let call = line.calls.leave[before] - line.calls.enter[before];
-    alike && this.peer >= 0 && bytes <= SMALL_BYTES && segment::length(line, row) <= call
+    alike && this.peer >= 0 && bytes <= SMALL_BYTES && segment::length(line, row) <= call.max(READIES_NS)
 }
 
 /// The shape of a call.

@@ -1,0 +1,25 @@
+//! The programs that calls are measured with, compiled.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+use crate::mpi::Mpi;
+
+/// The programs.
+pub struct Programs {
+    pub calls: PathBuf,
+    pub pingpong: PathBuf,
+}
+
+impl Programs {
+    /// Compiles them into a folder.
+    pub fn build(mpi: &Mpi, folder: &Path) -> Result<Programs, Error> {
+        std::fs::create_dir_all(folder).map_err(Error::at(folder))?;
+        let compiled = |name: &str| {
+            let program = folder.join(name);
+            let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs").join(name).with_extension("c");
+            mpi.compile(&source, &program).map(|()| program)
+        };
+        Ok(Programs { calls: compiled("calls")?, pingpong: compiled("pingpong")? })
+    }
+}

@@ -1,0 +1,114 @@
+//! How well runs are predicted that were not made yet.
+//!
+//! A real program is recorded at small sizes, or on few processes; its model predicts sizes at least four times larger, or four times as
+//! many processes; then these runs are made. All runs of a study, those that are fitted and those that are predicted, are made in one
+//! random order: whatever else the machine does meets both alike.
+
+mod page;
+mod run;
+mod study;
+
+use clap::Args;
+use serde::Serialize;
+
+use self::run::Workshop;
+use self::study::{STUDIES, Setting, Study};
+use crate::error::Error;
+use crate::machine::Machine;
+use crate::mpi::Mpi;
+use crate::place;
+use crate::random::Random;
+use crate::spread::Spread;
+
+/// How to measure.
+#[derive(Args)]
+pub struct Options {
+    /// How many times each run is made
+    #[arg(long, default_value_t = 5)]
+    rounds: usize,
+    /// Only with this MPI library: openmpi or mpich [default: those found]
+    #[arg(long, value_name = "NAME")]
+    mpi: Option<String>,
+    /// Only studies with this in their name
+    #[arg(long, value_name = "TEXT")]
+    only: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Figures {
+    machine: Machine,
+    rounds: usize,
+    studies: Vec<Outcome>,
+}
+
+/// What came of one study with one MPI library.
+#[derive(Serialize)]
+struct Outcome {
+    mpi: &'static str,
+    study: &'static str,
+    known: Vec<Setting>,
+    formula: String,
+    /// The error at the largest runs that were known, when they were held out: what the model says of itself.
+    own_error_percent: Option<f64>,
+    rows: Vec<Row>,
+}
+
+/// A setting that was predicted, and then run.
+#[derive(Serialize)]
+struct Row {
+    setting: Setting,
+    /// Seconds: the least, the likeliest, the most.
+    predicted: [f64; 3],
+    measured: Spread,
+    runs: Vec<f64>,
+    error_percent: f64,
+    /// How many of the runs took as long as the interval says.
+    inside: usize,
+}
+
+/// Measures, and publishes the figures.
+pub fn run(options: &Options) -> Result<(), Error> {
+    let machine = Machine::before();
+    let libraries = Mpi::found(options.mpi.as_deref())?;
+    let wanted = |study: &&Study| options.only.is_empty() || options.only.iter().any(|text| study.name.contains(text.as_str()));
+    let mut studies = Vec::new();
+    for mpi in &libraries {
+        for study in STUDIES.iter().filter(wanted) {
+            eprintln!("{}: {}", mpi.name, study.name);
+            studies.push(outcome(mpi, study, options.rounds)?);
+        }
+    }
+    let figures = Figures { machine: machine.after(), rounds: options.rounds, studies };
+    place::publish("predict", &figures, &page::text(&figures))
+}
+
+fn outcome(mpi: &Mpi, study: &Study, rounds: usize) -> Result<Outcome, Error> {
+    let workshop = Workshop::new(mpi, study)?;
+    let settings: Vec<Setting> = study.known.iter().chain(study.asked).copied().collect();
+    let mut random = Random::new();
+    let mut seconds = vec![Vec::new(); settings.len()];
+    for job in random.order(settings.len() * rounds) {
+        let (place, round) = (job % settings.len(), job / settings.len());
+        seconds[place].push(workshop.record(settings[place], round)?);
+    }
+    let fitted = workshop.fit(rounds)?;
+    let asked = study.asked.iter().zip(&seconds[study.known.len()..]);
+    let rows = asked.map(|(setting, runs)| row(*setting, workshop.predict(*setting)?, runs)).collect::<Result<_, Error>>()?;
+    workshop.clear()?;
+    let (formula, own_error_percent) = (fitted.formula, fitted.error_percent);
+    Ok(Outcome { mpi: mpi.name, study: study.name, known: study.known.to_vec(), formula, own_error_percent, rows })
+}
+
+fn row(setting: Setting, predicted: [f64; 3], runs: &[f64]) -> Result<Row, Error> {
+    let nothing = || Error::Failed { command: "predict".into(), why: "at least one round is needed".into() };
+    let measured = Spread::of(runs.iter().copied()).ok_or_else(nothing)?;
+    let [low, middle, high] = predicted;
+    Ok(Row {
+        setting,
+        predicted,
+        measured,
+        runs: runs.to_vec(),
+        error_percent: 100.0 * (middle / measured.median - 1.0),
+        inside: runs.iter().filter(|seconds| (low..=high).contains(*seconds)).count(),
+    })
+}

@@ -1,0 +1,51 @@
+//! The figures as a page.
+
+use super::{Figures, Outcome, Row};
+use crate::spread::Spread;
+use crate::table;
+
+/// The page.
+pub fn text(figures: &Figures) -> String {
+    let intro = format!(
+        "{} rounds; {}. Seconds from the end of `MPI_Init` to the beginning of `MPI_Finalize`; measured is the median of the rounds, the \
+         middle half of them in brackets.",
+        figures.rounds,
+        figures.machine.line()
+    );
+    let mut pages = vec![intro];
+    pages.extend(figures.studies.iter().map(|outcome| study(outcome, figures.rounds)));
+    pages.extend(summary(figures));
+    pages.join("\n\n") + "\n"
+}
+
+fn study(outcome: &Outcome, rounds: usize) -> String {
+    let known: Vec<String> = outcome.known.iter().map(ToString::to_string).collect();
+    let own = outcome.own_error_percent.map_or(String::new(), |percent| format!(" Its own estimate of its error: {percent:.1} %."));
+    let heading = ["predicted run", "predicted", "interval", "measured", "error", "inside"].map(String::from);
+    let rows: Vec<Vec<String>> = outcome.rows.iter().map(|row| cells(row, rounds)).collect();
+    let table = table::markdown(&heading, &rows);
+    format!("## {}, {}\n\nFrom {}: `{}`.{own}\n\n{table}", outcome.study, outcome.mpi, known.join("; "), outcome.formula)
+}
+
+fn cells(row: &Row, rounds: usize) -> Vec<String> {
+    let [low, middle, high] = row.predicted;
+    let Spread { low: first, median, high: third } = row.measured;
+    vec![
+        row.setting.to_string(),
+        format!("{middle:.3}"),
+        format!("{low:.3}–{high:.3}"),
+        format!("{median:.3} ({first:.3}–{third:.3})"),
+        format!("{:+.1} %", row.error_percent),
+        format!("{} of {rounds}", row.inside),
+    ]
+}
+
+fn summary(figures: &Figures) -> Option<String> {
+    let rows: Vec<&Row> = figures.studies.iter().flat_map(|outcome| &outcome.rows).collect();
+    let error = Spread::of(rows.iter().map(|row| row.error_percent.abs()))?;
+    let (inside, runs): (usize, usize) = (rows.iter().map(|row| row.inside).sum(), rows.iter().map(|row| row.runs.len()).sum());
+    Some(format!(
+        "Over all: the median error is {:.1} % (middle half {:.1} to {:.1} %); {inside} of {runs} runs are inside the interval that should hold 95 of 100.",
+        error.median, error.low, error.high
+    ))
+}
