@@ -1,9 +1,9 @@
-"""Fits side by side: ours, Extra-P and pycewise on the same tables, one after the other on each.
+"""Fits side by side: ours, Extra-P and pycewise on the same tables, in turn.
 
     python3 bench/fit/compare.py [--scale 1.0] [--data ../shared/data] [--only P-B]
 
 The peers are installed into target/bench/fit (a virtual environment) and the crate's examples are built; then every table is given to
-both tools in turn. The results are printed as Markdown and written to target/bench/fit.md.
+both tools in turn, in blocks of 25. The results are printed as Markdown and written to target/bench/fit.md.
 """
 import argparse
 import os
@@ -17,6 +17,8 @@ ROOT = Path(__file__).resolve().parents[2]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 ENVIRONMENT = TARGET / "bench" / "fit"
 PEERS = ["extrap==4.2.5", "pycewise==0.1.4"]
+# How many tables a tool is given before it is the other one's turn.
+BLOCK = 25
 
 
 def in_environment():
@@ -100,6 +102,11 @@ class Scores:
         right = lambda term, task: term is not None and abs(term[0] - task.term[0]) < 1e-9 and term[1] == task.term[1]
         return [share(right(n, t) for n, t in zip(names, self.tasks)) for names in named]
 
+    def closer(self):
+        """How often ours is the closer one, of the predictions where the two differ."""
+        pairs = [(a, b) for ours, theirs in zip(*self.errors) for a, b in zip(ours, theirs) if abs(a - b) > 1e-9]
+        return share(a < b for a, b in pairs) if pairs else 50.0
+
     def coverage(self):
         """How often our intervals held the truth inside, the truth farthest out, and one more measurement; and their half width."""
         last = len(self.tasks[0].at) - 1
@@ -108,8 +115,48 @@ class Scores:
         inside = share(held(a["expected"][last + 1 + k], v) for a, t in pairs for k, v in enumerate(t.inside_truth)) if self.tasks[0].inside else None
         beyond = share(held(a["expected"][last], t.truth[last]) for a, t in pairs) if self.tasks[0].inside else None
         again = share(held(a["predicted"][k], v) for a, t in pairs for k, v in enumerate(t.again))
-        width = statistics.median(50 * (a["predicted"][last][2] - a["predicted"][last][0]) / a["predicted"][last][1] for a, _ in pairs)
+        width = statistics.median(50 * (a["predicted"][last][2] - a["predicted"][last][0]) / a["predicted"][last][1] for a, _ in pairs
+                                  if a["predicted"][last][1] > 0)
         return inside, beyond, again, width
+
+
+class Summary:
+    """What all rows together say."""
+
+    def __init__(self):
+        self.behind = {}
+        self.rows = 0
+        self.slow = []
+        self.held = {"made up": ([], [], []), "real": ([], [], [])}
+
+    def add(self, scores):
+        row = scores.tasks[0].row
+        self.rows += 1
+        measures = [("within 5 %", lambda e: -share(v <= 5 for v in e)), ("median", statistics.median), ("mean", statistics.mean),
+                    ("9 of 10", lambda e: percentile(e, 0.9))]
+        for name, measure in measures:
+            ours, theirs = scores.of(measure)
+            if round(ours, 2) > round(theirs, 2):
+                self.behind.setdefault(name, []).append(row)
+        if scores.speed[0] < 100 * scores.speed[1]:
+            self.slow.append(f"{row} (×{scores.speed[0] / scores.speed[1]:.0f})")
+        if "walk" not in row:
+            kind = "real" if "P-D" in row else "made up"
+            for held, value in zip(self.held[kind], scores.coverage()):
+                if value is not None:
+                    held.append((value, len(scores.tasks)))
+
+    def print(self, write):
+        if not self.rows:
+            return
+        write("")
+        for name, rows in self.behind.items():
+            write(f"- Behind in {name}: {len(rows)} of {self.rows} rows: {'; '.join(rows)}")
+        write(f"- Less than 100 times as fast: {len(self.slow)} of {self.rows} rows: {'; '.join(self.slow)}")
+        for kind, held in self.held.items():
+            means = [sum(v * n for v, n in values) / sum(n for _, n in values) if values else None for values in held]
+            text = " / ".join("–" if m is None else f"{m:.1f}" for m in means)
+            write(f"- Intervals of 95 % hold, {kind} (inside / farthest / one more): {text}")
 
 
 def both(values, digits=1, smaller=False):
@@ -121,27 +168,38 @@ def both(values, digits=1, smaller=False):
     return f"**{ours}** / {theirs}" if ahead else f"{ours} / **{theirs}**"
 
 
+def in_turn(tasks, ours, theirs):
+    """The answers of both, a block of tables at a time: so both meet the same load, and each works as it does on the regions of a file."""
+    answers = [], []
+    for first in range(0, len(tasks), BLOCK):
+        for tool, answered in zip((ours, theirs), answers):
+            answered += [tool.fit(task) for task in tasks[first:first + BLOCK]]
+    return answers
+
+
 def print_scaling(scale, data, only, example, write):
     from peers import Example, ExtraP
     ours, theirs = Example(example / "models"), ExtraP()
-    write("| table | N | within 5 % | within 10 % | median error % | mean error % | 9 of 10 below % | farthest, median % | term named % "
+    write("| table | N | within 5 % | within 10 % | median error % | mean error % | 9 of 10 below % | farthest, median % | ours closer % | term named % "
           "| interval holds inside / farthest / one more | ± % | models per second |")
-    write("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
+    write("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
+    summary = Summary()
     for tasks in rows(scale, data):
         tasks = list(tasks)
         if only and not any(o in tasks[0].row for o in only):
             continue
-        answers = [(ours.fit(task), theirs.fit(task)) for task in tasks]
-        s = Scores(tasks, [a for a, _ in answers], [b for _, b in answers])
+        s = Scores(tasks, *in_turn(tasks, ours, theirs))
         exact = both(s.exact()) if tasks[0].term else ""
         inside, beyond, again, width = s.coverage()
         # One noise for all functions says nothing of how often an interval holds.
         shown = "" if "walk" in tasks[0].row else " / ".join("–" if v is None else f"{v:.0f}" for v in (inside, beyond, again))
         write(f"| {tasks[0].row} | {len(tasks)} | {both(s.of(lambda e: share(v <= 5 for v in e)))} | {both(s.of(lambda e: share(v <= 10 for v in e)))} "
               f"| {both(s.of(statistics.median), 2, True)} | {both(s.of(statistics.mean), 2, True)} | {both(s.of(lambda e: percentile(e, 0.9)), 2, True)} "
-              f"| {both(s.farthest(statistics.median), 2, True)} | {exact} | {shown} | {width:.1f} "
+              f"| {both(s.farthest(statistics.median), 2, True)} | {s.closer():.0f} | {exact} | {shown} | {width:.1f} "
               f"| {s.speed[0]:.0f} / {s.speed[1]:.1f} (×{s.speed[0] / s.speed[1]:.0f}) |")
+        summary.add(s)
     ours.close()
+    summary.print(write)
 
 
 def print_pieces(scale, data, only, example, write):
@@ -194,7 +252,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--scale", type=float, default=1.0, help="how many tables, relative to the usual number")
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data", help="where measurements of others lie; rows without them are left out")
-    parser.add_argument("--seed", type=int, default=1, help="which functions and noise are drawn; the fits were tuned with 0")
+    parser.add_argument("--seed", type=int, default=2, help="which functions and noise are drawn; the fits were tuned with 0 and 7")
     parser.add_argument("--only", action="append", help="only rows whose name contains this")
     options = parser.parse_args()
     in_environment()

@@ -19,8 +19,8 @@ LISTED = [(0, 1), (0, 2), (1 / 4, 0), (1 / 3, 0), (1 / 4, 1), (1 / 3, 1), (1 / 4
 AXES = [[4, 8, 16, 32, 64], [10, 20, 30, 40, 50], [1000, 2000, 3000, 4000, 5000], [10, 12, 14, 16, 18]]
 BEYOND = [128, 60, 6000, 20]
 NAMES = ["a", "b", "c", "d"]
-# Which functions and which noise are drawn. The fits were tuned with seed 0: figures to be published come from another one.
-SEED = 1
+# Which functions and which noise are drawn. The fits were tuned with the seeds 0 and 7: figures to be published come from another one.
+SEED = 2
 
 
 def source(number):
@@ -107,11 +107,11 @@ def uniform(value, percent, repetitions, rng):
     return [value * (1 + rng.uniform(-percent / 200, percent / 200)) for _ in range(repetitions)]
 
 
-def one_parameter(row, f, xs, at, percent, rng, repetitions=5, term=None, noise=uniform):
+def one_parameter(row, f, xs, at, percent, rng, repetitions=5, term=None, noise=uniform, middle=statistics.mean):
     inside = [math.sqrt(xs[1] * xs[2]), math.sqrt(xs[-3] * xs[-2])]
     return Task(row, ["x"], [[x] for x in xs], [noise(f(x), percent, repetitions, rng) for x in xs], [[x] for x in at], [f(x) for x in at],
                 term=term, inside=[[x] for x in inside], inside_truth=[f(x) for x in inside],
-                again=[statistics.median(noise(f(x), percent, repetitions, rng)) for x in at])
+                again=[middle(noise(f(x), percent, repetitions, rng)) for x in at])
 
 
 def p_b(count, percent):
@@ -178,7 +178,7 @@ def p_c_outliers(count, percent):
         i, j = gen.choice(LISTED)
         c0, c1 = gen.uniform(0.001, 1000), gen.uniform(0.001, 1000)
         yield one_parameter(f"P-C outliers, noise {percent} %", lambda x: c0 + c1 * term(x, i, j), [4, 8, 16, 32, 64], [128, 256, 512, 1024],
-                            percent, rng, noise=noise)
+                            percent, rng, noise=noise, middle=statistics.median)
 
 
 def p_c_absolute(count, percent):

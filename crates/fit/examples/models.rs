@@ -29,7 +29,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let predicted: Vec<_> = table.at.iter().map(|x| model.predict(x)).collect();
         let expected: Vec<_> = table.at.iter().map(|x| model.expect(x)).collect();
         let answer = serde_json::json!({
-            "id": table.id, "seconds": seconds, "predicted": predicted, "expected": expected, "shown": model.shown, "formula": model.formula().to_string(), "members": model.members.len(), "noise": model.noise, "error_percent": model.error_percent, "corrected": model.correction.is_some(),
+            "id": table.id,
+            "seconds": seconds,
+            "predicted": predicted,
+            "expected": expected,
+            "shown": model.shown,
+            "formula": model.formula().to_string(),
+            "noise": model.noise,
+            "error_percent": model.error_percent,
         });
         writeln!(out, "{answer}")?;
         out.flush()?;

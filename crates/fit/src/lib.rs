@@ -13,3 +13,4 @@ mod stats;
 pub mod table;
 
 pub use random::Random;
+pub use stats::student_quantile;

@@ -1,6 +1,7 @@
 //! Measurements of one quantity at several values of some parameters, checked once so that everything after may rely on them.
 
 use crate::sample::median;
+use crate::scaling::{MOST_PARAMETERS, Nature};
 use serde::{Deserialize, Serialize};
 
 /// What was measured at one setting of the parameters.
@@ -17,10 +18,11 @@ pub struct Point {
 pub struct Measurements {
     parameters: Vec<String>,
     points: Vec<Point>,
+    natures: [Nature; MOST_PARAMETERS],
 }
 
 /// The numbers that may be measured: far more than anyone measures, and far from overflow when squared.
-const SENSIBLE: std::ops::RangeInclusive<f64> = 1e-60..=1e60;
+pub(crate) const SENSIBLE: std::ops::RangeInclusive<f64> = 1e-60..=1e60;
 
 /// Why measurements cannot be used.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -93,7 +95,18 @@ impl Measurements {
         for (index, point) in points.iter().enumerate() {
             check(&parameters, index, point)?;
         }
-        Ok(Self { parameters, points: together(points) })
+        Ok(Self { parameters, points: together(points), natures: [Nature::Unknown; MOST_PARAMETERS] })
+    }
+
+    /// The same, where it is known what the parameters are.
+    pub fn of_natures(mut self, natures: impl IntoIterator<Item = Nature>) -> Self {
+        self.natures.iter_mut().zip(natures).for_each(|(own, nature)| *own = nature);
+        self
+    }
+
+    /// What the parameters are.
+    pub fn natures(&self) -> [Nature; MOST_PARAMETERS] {
+        self.natures
     }
 
     /// The names of the parameters.
@@ -111,6 +124,12 @@ impl Measurements {
         (self.parameters.len() == 1).then(|| {
             self.points.iter().map(|p| (p.at[0], median(&p.values).expect("values were checked to be finite and not empty"))).collect()
         })
+    }
+
+    /// The points at which a parameter is not smaller than this.
+    pub(crate) fn from(&self, parameter: usize, least: f64) -> Self {
+        let points = self.points.iter().filter(|p| p.at[parameter] >= least).cloned().collect();
+        Self { parameters: self.parameters.clone(), points, natures: self.natures }
     }
 
     /// The different values of a parameter, sorted.

@@ -63,24 +63,52 @@ pub fn student_below(t: f64, freedom: f64) -> f64 {
     if t > 0.0 { 1.0 - tail } else { tail }
 }
 
-/// The value below which Student's variable lies with the chance `p`.
+/// The chance that the ratio of two mean squares of the same noise is above `ratio` (Fisher's distribution).
+pub fn fisher_above(ratio: f64, freedom: f64, freedom_below: f64) -> f64 {
+    incomplete_beta(0.5 * freedom_below, 0.5 * freedom, freedom_below / (freedom_below + freedom * ratio))
+}
+
+/// The value below which Student's variable lies with the chance `p`; infinite where `p` is 0 or 1.
 pub fn student_quantile(p: f64, freedom: f64) -> f64 {
     if p < 0.5 {
         return -student_quantile(1.0 - p, freedom);
+    }
+    if p == 0.5 {
+        return 0.0;
+    }
+    if p >= 1.0 {
+        return f64::INFINITY;
     }
     let mut high = 1.0;
     while student_below(high, freedom) < p && high < 1e300 {
         high *= 2.0;
     }
     let mut low = 0.0;
+    // Newton's method from the quick value; where it leaves what is known to hold the quantile, that is halved.
+    let mut value = normal_as_student(normal_quantile(p), freedom);
     for _ in 0..200 {
-        let middle = 0.5 * (low + high);
-        if middle == low || middle == high {
+        if !(low < value && value < high) {
+            value = 0.5 * (low + high);
+        }
+        let excess = student_below(value, freedom) - p;
+        if excess < 0.0 {
+            low = value
+        } else {
+            high = value
+        }
+        let step = excess / student_density(value, freedom);
+        if step.abs() <= 1e-14 * value || low >= high {
             break;
         }
-        if student_below(middle, freedom) < p { low = middle } else { high = middle }
+        value -= step;
     }
-    0.5 * (low + high)
+    value
+}
+
+fn student_density(t: f64, freedom: f64) -> f64 {
+    let half = 0.5 * (freedom + 1.0);
+    let front = libm::lgamma(half) - libm::lgamma(0.5 * freedom) - 0.5 * (freedom * std::f64::consts::PI).ln();
+    (front - half * (t * t / freedom).ln_1p()).exp()
 }
 
 /// The chance of at most `successes` among `trials` tosses of a fair coin.
@@ -140,6 +168,10 @@ mod tests {
         assert!((student_quantile(0.975, 1.0) - 12.70620474).abs() < 1e-6);
         assert!((student_quantile(0.975, 4.0) - 2.776445105).abs() < 1e-8);
         assert!((student_quantile(0.025, 30.0) + 2.042272456).abs() < 1e-8);
+        assert!((student_quantile(0.9999, 1.0) - 3183.098757).abs() < 1e-5);
+        assert!((student_quantile(0.975, 1e6) - 1.959966).abs() < 1e-5);
+        assert_eq!(student_quantile(0.5, 3.0), 0.0);
+        assert_eq!(student_quantile(0.0, 3.0), f64::NEG_INFINITY);
     }
 
     #[test]
@@ -164,6 +196,12 @@ mod tests {
         for t in [-3.0, -0.1, 0.0, 2.5] {
             assert!((normal_as_student(student_as_normal(t, 4.0), 4.0) - t).abs() < 1e-9);
         }
+    }
+
+    #[test]
+    fn ratios_of_mean_squares_are_those_of_printed_tables() {
+        assert!((fisher_above(4.0, 1.0, 20.0) - 2.0 * (1.0 - student_below(2.0, 20.0))).abs() < 1e-12);
+        assert!((fisher_above(2.7109, 5.0, 20.0) - 0.05).abs() < 1e-4);
     }
 
     #[test]

@@ -45,6 +45,14 @@ impl Heading<'_> {
     }
 }
 
+/// A drawing in words.
+pub struct Words<'a> {
+    /// What it is called.
+    pub title: &'a str,
+    /// What it shows.
+    pub description: &'a str,
+}
+
 /// An SVG drawing under construction.
 #[derive(Default)]
 pub struct Canvas {
@@ -126,10 +134,12 @@ impl Canvas {
         self.element(format_args!("</g>"));
     }
 
-    /// The whole file, with what this drawing adds to the look of all.
-    pub fn finish(self, (width, height): Point, style: &str) -> String {
+    /// The whole file, with what this drawing adds to the look of all, and with what it shows in words for whoever hears it read.
+    pub fn finish(self, (width, height): Point, style: &str, words: Words) -> String {
+        let [title, description] = [words.title, words.description].map(escaped);
         format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" viewBox=\"0 0 {width:.0} {height:.0}\">\n\
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" width=\"{width:.0}\" height=\"{height:.0}\" \
+             viewBox=\"0 0 {width:.0} {height:.0}\">\n<title>{title}</title>\n<desc>{description}</desc>\n\
              <style>\n{STYLE}{style}</style>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n{}</svg>\n",
             self.body
         )
@@ -209,6 +219,12 @@ mod tests {
     }
 
     #[test]
+    fn a_drawing_says_in_words_what_it_shows() {
+        let svg = Canvas::default().finish((10.0, 20.0), "", Words { title: "a<b", description: "from a & to b" });
+        assert!(svg.contains("<title>a&lt;b</title>\n<desc>from a &amp; to b</desc>\n<style>"), "{svg}");
+    }
+
+    #[test]
     fn long_texts_are_cut_at_the_end_that_matters_less() {
         assert_eq!((head("short", 10.0, 100.0), tail("short", 10.0, 100.0)), ("short".into(), "short".into()));
         let long = "a/very/long/path/to/some/file.c:12";
@@ -220,7 +236,7 @@ mod tests {
     fn an_arrow_ends_at_its_point() {
         let mut canvas = Canvas::default();
         canvas.arrow("way", 1.0, &[(0.0, 0.0), (0.0, 20.0)]);
-        let svg = canvas.finish((10.0, 20.0), "");
+        let svg = canvas.finish((10.0, 20.0), "", Words { title: "", description: "" });
         assert!(svg.contains(r#"points="0.0,0.0 0.0,13.0""#) && svg.contains(r#"class="way-head" points="0.0,20.0"#), "{svg}");
     }
 }

@@ -254,11 +254,12 @@ fn degree(kind: &Kind) -> f64 {
     match kind {
         Kind::Symbol(_) => 1.0,
         Kind::Ln2 | Kind::TooDeep => 0.0,
+        Kind::Log(inner) if inner.as_number().is_some() => 0.0,
         Kind::Log(_) => 1.0 / 64.0,
         Kind::Exp(_) => 64.0,
         Kind::Group(inner) | Kind::Rounded(_, inner) => of(inner),
         Kind::Extreme(_, entries) => entries.iter().map(of).fold(0.0, f64::max),
-        Kind::Fold(fold) => of(&fold.body) + 1.0,
+        Kind::Fold(fold) => of(&fold.body) + if fold.how == How::Sum { 1.0 } else { 0.0 },
         Kind::Pieces(_, pieces) => pieces.iter().map(|piece| of(&piece.formula)).fold(0.0, f64::max),
     }
 }

@@ -4,11 +4,12 @@
 //! nowhere negative. Otherwise by dividing the domain into boxes and enclosing the difference in each, as long as that is affordable.
 
 use std::cmp::Ordering;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use crate::atom::{Kind, Symbol};
 use crate::build::{power, product};
 use crate::domain::Domain;
+use crate::evaluate;
 use crate::formula::Formula;
 use crate::interval::Interval;
 use crate::monomial::Factor;
@@ -53,29 +54,41 @@ fn cleared(formula: &Formula) -> Formula {
 }
 
 /// The order as the signs of the terms show it.
-pub(crate) fn by_form(difference: &Formula, domain: &Domain) -> Option<Ordering> {
-    let seen = from_lower_ends(difference, domain)?;
+fn by_form(difference: &Formula, domain: &Domain) -> Option<Ordering> {
+    let seen = FromEnds::of(domain).seen(difference)?;
     if sign::is_nonnegative(&seen) {
         return Some(Ordering::Greater);
     }
     sign::is_nonnegative(&-seen).then_some(Ordering::Less)
 }
 
-/// The formula with every parameter as an end of its range and a symbol for the distance from there.
-fn from_lower_ends(formula: &Formula, domain: &Domain) -> Option<Formula> {
-    let mut result = formula.clone();
-    for name in formula.symbols() {
-        let range = domain.range(&name);
-        let distance = Formula::from(Symbol::fresh());
-        let place = match (Rational::exactly(range.low()), Rational::exactly(range.high())) {
-            (Some(low), _) if low.is_zero() => continue,
-            (Some(low), _) => Formula::exact(low) + distance,
-            (None, Some(high)) => Formula::exact(high) - distance,
-            (None, None) => return None,
-        };
-        result = result.substitute(&name, &place);
+/// Formulas with every parameter as an end of its range and a symbol for the distance from there, the same one in all of them.
+pub(crate) struct FromEnds<'a> {
+    domain: &'a Domain,
+    places: HashMap<String, Formula>,
+}
+
+impl<'a> FromEnds<'a> {
+    pub(crate) fn of(domain: &'a Domain) -> FromEnds<'a> {
+        FromEnds { domain, places: HashMap::new() }
     }
-    Some(result)
+
+    /// The formula seen so, or nothing when a parameter may be anything.
+    pub(crate) fn seen(&mut self, formula: &Formula) -> Option<Formula> {
+        let mut result = formula.clone();
+        for name in formula.symbols() {
+            let range = self.domain.range(&name);
+            let distance = || Formula::from(Symbol::fresh());
+            let place = match (Rational::exactly(range.low()), Rational::exactly(range.high())) {
+                (Some(low), _) if low.is_zero() => continue,
+                (Some(low), _) => self.places.entry(name.clone()).or_insert_with(|| Formula::exact(low) + distance()),
+                (None, Some(high)) => self.places.entry(name.clone()).or_insert_with(|| Formula::exact(high) - distance()),
+                (None, None) => return None,
+            };
+            result = result.substitute(&name, place);
+        }
+        Some(result)
+    }
 }
 
 /// The order as enclosures of the difference show it.
@@ -125,7 +138,8 @@ fn sign_of(value: Interval) -> Option<Ordering> {
 
 fn enclosed(formula: &Formula, names: &[String], ranges: &[Interval]) -> Option<Interval> {
     let values: Values<Interval> = names.iter().map(String::as_str).zip(ranges.iter().copied()).collect();
-    formula.enclose(&values).ok()
+    // The boxes are divided here, so that one look at each is enough.
+    evaluate::enclosed_at_once(formula, &values).ok()
 }
 
 /// A number well inside a range: in the middle of its magnitudes when it reaches far.

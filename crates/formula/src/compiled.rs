@@ -50,10 +50,10 @@ enum Step {
 impl Formula {
     /// Prepares the formula for evaluation at many points, each a list of values in the order of these symbols.
     pub fn compile(&self, symbols: &[&str]) -> Result<Compiled, Undefined> {
-        if let Some(unknown) = self.symbols().into_iter().find(|name| !symbols.contains(&name.as_str())) {
+        let names: HashMap<&str, usize> = symbols.iter().copied().zip(0..).collect();
+        if let Some(unknown) = self.symbols().into_iter().find(|name| !names.contains_key(name.as_str())) {
             return Err(Undefined::Symbol(unknown));
         }
-        let names: Vec<String> = symbols.iter().map(|&name| name.to_owned()).collect();
         let mut compiler = Compiler { names: &names, steps: Vec::new(), formulas: HashMap::new(), atoms: HashMap::new() };
         let result = compiler.formula(self);
         let mut steps = compiler.steps;
@@ -61,7 +61,7 @@ impl Formula {
         if result + 1 != steps.len() {
             steps.push(Step::Sum(0.0, vec![(1.0, result)]));
         }
-        Ok(Compiled { names, steps })
+        Ok(Compiled { names: symbols.iter().map(|&name| name.to_owned()).collect(), steps })
     }
 }
 
@@ -138,7 +138,7 @@ fn rounded(rounding: Rounding, value: f64) -> f64 {
 }
 
 struct Compiler<'a> {
-    names: &'a [String],
+    names: &'a HashMap<&'a str, usize>,
     steps: Vec<Step>,
     formulas: HashMap<Formula, Place>,
     atoms: HashMap<Atom, Place>,
@@ -200,7 +200,7 @@ impl Compiler<'_> {
         if let Some(whole) = exponent.to_i64().and_then(|whole| i32::try_from(whole).ok()) {
             return self.push(Step::Whole(base, whole));
         }
-        if exponent == Rational::new(1, 2).expect("two is not zero") {
+        if exponent == Rational::HALF {
             return self.push(Step::Root(base));
         }
         let exponent = self.push(Step::Constant(exponent.nearest()));
@@ -212,8 +212,8 @@ impl Compiler<'_> {
             return *place;
         }
         let place = match atom.kind() {
-            Kind::Symbol(Symbol::Named(name)) => match self.names.iter().position(|known| **known == **name) {
-                Some(input) => self.push(Step::Input(input)),
+            Kind::Symbol(Symbol::Named(name)) => match self.names.get(&**name) {
+                Some(input) => self.push(Step::Input(*input)),
                 None => self.push(Step::Constant(f64::NAN)),
             },
             Kind::Symbol(_) | Kind::TooDeep => self.push(Step::Constant(f64::NAN)),

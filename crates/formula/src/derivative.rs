@@ -88,16 +88,17 @@ impl Derivation<'_> {
 
     /// The derivative of whichever entry is the extreme one.
     fn extreme(&mut self, side: Extreme, entries: &[Formula]) -> Option<Formula> {
-        let (last, others) = entries.split_last()?;
-        if others.is_empty() {
-            return self.formula(last);
+        if let [only] = entries {
+            return self.formula(only);
         }
-        let rest = build::extreme(side, others.to_vec());
+        // Halves, so that the pieces do not stand as deep inside each other as there are entries.
+        let (first, last) = entries.split_at(entries.len() / 2);
+        let of = |half: &[Formula]| build::extreme(side, half.to_vec());
         let ahead = match side {
-            Extreme::Max => last - &rest,
-            Extreme::Min => &rest - last,
+            Extreme::Max => of(last) - of(first),
+            Extreme::Min => of(first) - of(last),
         };
-        let slopes = [Piece::up_to(Formula::zero(), self.extreme(side, others)?), Piece::beyond(self.formula(last)?)];
+        let slopes = [Piece::up_to(Formula::zero(), self.extreme(side, first)?), Piece::beyond(self.extreme(side, last)?)];
         Some(build::pieces(&ahead, slopes.into()))
     }
 

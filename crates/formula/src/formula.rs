@@ -14,6 +14,7 @@ use crate::fingerprint::{fingerprint, mixed};
 use crate::monomial::Monomial;
 use crate::number::Number;
 use crate::rational::Rational;
+use crate::sign;
 
 /// Atoms with more operations are searched only once, since many may share them.
 const WORTH_REMEMBERING: u64 = 32;
@@ -206,6 +207,16 @@ impl Formula {
     /// Whether it holds an unknown number.
     pub(crate) fn is_loose(&self) -> bool {
         self.terms().any(|(monomial, coefficient)| monomial.facts().loose || !coefficient.is_exact())
+    }
+
+    /// Whether its products say all about their size: none holds an unknown number, a maximum or a rounding that something else bounds.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.terms().all(|(monomial, _)| !monomial.facts().loose && !sign::is_bounded(monomial))
+    }
+
+    /// Whether a term is one of its terms.
+    pub(crate) fn has_term(&self, monomial: &Monomial, coefficient: &Number) -> bool {
+        self.0.map.get(&Key(monomial.clone(), side(monomial, coefficient))) == Some(coefficient)
     }
 
     /// Whether it is zero.

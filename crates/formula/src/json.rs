@@ -29,7 +29,7 @@ pub struct JsonError {
 impl Formula {
     /// The formula as a JSON tree.
     pub fn to_json(&self) -> Value {
-        tree(&shown(self))
+        tree(&shown(self, None))
     }
 
     /// The formula of a JSON tree.
@@ -48,6 +48,7 @@ fn tree(shown: &Shown) -> Value {
         Shown::Call(call, entries) => match call {
             Call::Max => json!({ "max": list(entries) }),
             Call::Min => json!({ "min": list(entries) }),
+            Call::Sqrt => json!({ "sqrt": list(entries) }),
             Call::Log2 => json!({ "log2": list(entries) }),
             Call::Ln => json!({ "ln": list(entries) }),
             Call::Ceil => json!({ "ceil": list(entries) }),
@@ -168,6 +169,7 @@ impl<'a> Place<'a> {
             "multiply" => Ok(place.formulas()?.iter().fold(Formula::one(), |product, factor| product * factor)),
             "divide" => place.quotient(),
             "power" => place.exactly().map(|[base, exponent]: [Formula; 2]| base.to_the(&exponent)),
+            "sqrt" => one(Formula::sqrt),
             "log2" => one(Formula::log2),
             "ln" => one(Formula::ln),
             "ceil" => one(Formula::ceil),

@@ -8,7 +8,12 @@ use crate::shown::{Call, Shown, ShownRange, shown};
 impl Formula {
     /// The formula in LaTeX, without the signs that begin and end mathematics.
     pub fn latex(&self) -> String {
-        sum_level(&shown(self))
+        sum_level(&shown(self, None))
+    }
+
+    /// The formula in LaTeX with so many significant digits, as `{:.4}` writes it as text.
+    pub fn latex_with_digits(&self, digits: usize) -> String {
+        sum_level(&shown(self, Some(digits)))
     }
 }
 
@@ -18,6 +23,7 @@ fn sum_level(shown: &Shown) -> String {
         Shown::Number(value) => number(value),
         Shown::Between(low, high) => format!("\\left[{}, {}\\right]", number(low), number(high)),
         Shown::Symbol(name) => symbol(name),
+        Shown::Power(base, exponent) if is_half(exponent) => root(base),
         Shown::Power(base, exponent) => format!("{}^{{{}}}", base_level(base), sum_level(exponent)),
         Shown::Call(call, entries) => called(*call, entries),
         Shown::Product { over, under } if under.is_empty() => product(over),
@@ -45,6 +51,15 @@ fn sum_level(shown: &Shown) -> String {
             format!("\\begin{{cases}} {} \\end{{cases}}", pieces.iter().map(row).collect::<Vec<_>>().join(" \\\\ "))
         }
     }
+}
+
+fn is_half(exponent: &Shown) -> bool {
+    matches!(exponent, Shown::Product { over, under } if matches!((over.as_slice(), under.as_slice()),
+        ([Shown::Number(over)], [Shown::Number(under)]) if over.is_one() && *under == Rational::from(2)))
+}
+
+fn root(base: &Shown) -> String {
+    format!("\\sqrt{{{}}}", sum_level(base))
 }
 
 fn alone_or_product(list: &[Shown]) -> String {
@@ -91,6 +106,7 @@ fn parenthesised(shown: &Shown) -> String {
 fn called(call: Call, entries: &[Shown]) -> String {
     let list = entries.iter().map(sum_level).collect::<Vec<_>>().join(", ");
     match call {
+        Call::Sqrt => format!("\\sqrt{{{list}}}"),
         Call::Log2 => format!("\\log_2\\left({list}\\right)"),
         Call::Ln => format!("\\ln\\left({list}\\right)"),
         Call::Ceil => format!("\\left\\lceil {list} \\right\\rceil"),

@@ -22,6 +22,7 @@ mod number;
 mod peak;
 mod prune;
 mod rational;
+mod scale;
 mod shown;
 mod sign;
 mod substitute;

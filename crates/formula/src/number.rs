@@ -74,7 +74,7 @@ impl Number {
     pub(crate) fn middle(&self) -> Rational {
         match self {
             Exact(value) => value.clone(),
-            Between(low, high) => &(low + high) * &Rational::new(1, 2).expect("two is not zero"),
+            Between(low, high) => &(low + high) * &Rational::HALF,
         }
     }
 
@@ -130,6 +130,14 @@ impl Number {
                 let powers = Number::between(a, b);
                 Some(if around_zero && exponent % 2 == 0 { Number::between(Rational::ZERO, powers.high().clone()) } else { powers })
             }
+        }
+    }
+
+    /// It with so many significant digits: the nearest such number, or an interval around it.
+    pub(crate) fn shortened(&self, digits: usize) -> Number {
+        match self {
+            Exact(value) => Exact(value.shortened(digits)),
+            Between(low, high) => Number::between(low.shortened_down(digits), -(-high).shortened_down(digits)),
         }
     }
 

@@ -7,13 +7,13 @@ use crate::build::{self, Range, product};
 use crate::derivative::derived;
 use crate::formula::{Formula, Terms, atom_contains, monomial_contains};
 use crate::monomial::Factor;
-use crate::sign;
 
 /// Larger bodies are kept as they are: to look for their direction would take too long.
 const MOST_SIZE: u64 = 10_000;
 
 /// The extreme of a body over a range, which is not empty.
 pub(crate) fn extreme_over(side: Extreme, range: &Range, body: &Formula) -> Formula {
+    let range = &range.whole();
     let at = |index: &Formula| body.replaced(&range.index, index);
     if !body.contains(&range.index) || range.from == range.to {
         return at(&range.from);
@@ -106,16 +106,16 @@ fn factor_trend(factor: &Factor, symbol: &Symbol) -> Option<Ordering> {
 /// The sign of the derivative on the range, where it is smooth and one sign can be shown.
 fn slope_sign(body: &Formula, range: &Range) -> Option<Ordering> {
     let slope = smooth_derivative(body, range)?;
-    if is_nonnegative_on(&slope, range) {
+    if range.keeps_nonnegative(&slope) {
         return Some(Ordering::Greater);
     }
-    is_nonnegative_on(&-slope, range).then_some(Ordering::Less)
+    range.keeps_nonnegative(&-slope).then_some(Ordering::Less)
 }
 
 /// Whether the extreme is at one of the ends because the body bends towards it in between.
 fn bends_outward(side: Extreme, body: &Formula, range: &Range) -> bool {
     let bend = smooth_derivative(body, range).and_then(|slope| derived(&slope, &range.index));
-    bend.is_some_and(|bend| is_nonnegative_on(&if side == Extreme::Max { bend } else { -bend }, range))
+    bend.is_some_and(|bend| range.keeps_nonnegative(&if side == Extreme::Max { bend } else { -bend }))
 }
 
 /// The derivative of a formula without jumps, kinks and poles in the range.
@@ -127,22 +127,10 @@ fn is_smooth(formula: &Formula, range: &Range) -> bool {
     let factors = formula.terms().flat_map(|(monomial, _)| monomial.factors());
     factors.filter(|factor| atom_contains(&factor.atom, &range.index)).all(|factor| match factor.atom.kind() {
         Kind::Extreme(..) | Kind::Rounded(..) | Kind::Fold(_) | Kind::Pieces(..) => false,
-        Kind::Group(inner) if factor.exponent.is_negative() => has_one_sign(inner, range) && is_smooth(inner, range),
+        Kind::Group(inner) if factor.exponent.is_negative() => range.keeps_one_sign(inner) && is_smooth(inner, range),
         Kind::Log(inner) if factor.exponent.is_negative() => {
-            has_one_sign(&Formula::from(factor.atom.clone()), range) && is_smooth(inner, range)
+            range.keeps_one_sign(&Formula::from(factor.atom.clone())) && is_smooth(inner, range)
         }
         kind => kind.parts().into_iter().all(|part| is_smooth(part, range)),
     })
-}
-
-/// Whether a formula is shown to stay on one side of zero, so that one over it has no pole.
-fn has_one_sign(formula: &Formula, range: &Range) -> bool {
-    is_nonnegative_on(formula, range) || is_nonnegative_on(&-formula, range)
-}
-
-/// Whether a formula is shown to be nowhere negative on a range, seen from either of its ends.
-fn is_nonnegative_on(formula: &Formula, range: &Range) -> bool {
-    let steps = Formula::from(Symbol::fresh());
-    let seen_from = |end: Formula| sign::is_nonnegative(&formula.replaced(&range.index, &end));
-    sign::is_nonnegative(formula) || seen_from(&range.from + &steps) || seen_from(&range.to - &steps)
 }

@@ -3,12 +3,11 @@
 //! While a formula is built nothing is known of a parameter but that it is not negative: `max(n, n^2)` must stay. Where every parameter is at
 //! least one it is `n^2`.
 
-use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use crate::atom::{Atom, Extreme, Kind};
 use crate::build;
-use crate::compare::by_form;
+use crate::compare::FromEnds;
 use crate::domain::Domain;
 use crate::formula::Formula;
 use crate::substitute::{Change, rebuilt, with_parts};
@@ -46,17 +45,9 @@ impl Change for Pruning<'_> {
 }
 
 fn undominated(side: Extreme, entries: Vec<Formula>, domain: &Domain) -> Vec<Formula> {
-    let wins = match side {
-        Extreme::Max => Ordering::Greater,
-        Extreme::Min => Ordering::Less,
-    };
-    let mut kept: Vec<Formula> = Vec::with_capacity(entries.len());
-    for entry in entries {
-        let order = |other: &Formula| by_form(&(other - &entry), domain);
-        if !kept.iter().any(|other| order(other) == Some(wins)) {
-            kept.retain(|other| order(other) != Some(wins.reverse()));
-            kept.push(entry);
-        }
+    let mut from_ends = FromEnds::of(domain);
+    match entries.iter().map(|entry| from_ends.seen(entry)).collect::<Option<Vec<_>>>() {
+        Some(seen) => entries.into_iter().zip(build::undominated(side, &seen)).filter_map(|(entry, kept)| kept.then_some(entry)).collect(),
+        None => entries,
     }
-    kept
 }

@@ -25,6 +25,12 @@ const MOST_DIGITS: usize = 1_300;
 /// Decimals with more digits than a float needs are written as fractions.
 const DECIMAL_DIGITS: usize = 17;
 
+/// Fractions of numbers below this stay fractions when digits are cut off.
+const SIMPLE: i64 = 1_000;
+
+/// Decimals with more zeros behind the point are written with a power of ten.
+const MOST_ZEROS: i64 = 3;
+
 /// A fraction in lowest terms.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Rational(Size);
@@ -42,6 +48,8 @@ impl Rational {
     pub const ZERO: Rational = Rational(Small { over: 0, under: 1 });
     /// One.
     pub const ONE: Rational = Rational(Small { over: 1, under: 1 });
+    /// One half.
+    pub const HALF: Rational = Rational(Small { over: 1, under: 2 });
 
     /// The fraction `over / under`, or nothing when `under` is zero.
     pub fn new(over: i64, under: i64) -> Option<Rational> {
@@ -64,6 +72,11 @@ impl Rational {
         let (bits, field) = (value.to_bits(), (value.to_bits() >> 52) & 0x7ff);
         let mantissa = (bits & ((1 << 52) - 1)) | if field == 0 { 0 } else { 1 << 52 };
         let power = field.max(1) as i64 - 1075;
+        let zeros = i64::from(mantissa.trailing_zeros()).min(-power);
+        if mantissa != 0 && power <= 0 && (-62..=0).contains(&(power + zeros)) {
+            let over = (mantissa >> zeros) as i64;
+            return Some(Rational(Small { over: if value < 0.0 { -over } else { over }, under: 1 << -(power + zeros) }));
+        }
         let signed = BigInt::from(mantissa) * if value < 0.0 { -1 } else { 1 };
         let scale = BigInt::one() << power.unsigned_abs();
         Some(if power < 0 { Ratio::new(signed, scale) } else { Ratio::from_integer(signed * scale) }.into())
@@ -86,6 +99,10 @@ impl Rational {
             return None;
         }
         let power = power - part.len() as i64;
+        if let (Ok(digits), Some(scale)) = (all.parse::<i64>(), 10i64.checked_pow(power.unsigned_abs() as u32)) {
+            let digits = if negative { -digits } else { digits };
+            return Some(if power < 0 { reduced(digits.into(), scale.into()) } else { reduced(i128::from(digits) * i128::from(scale), 1) });
+        }
         let mantissa = BigInt::from_biguint(if negative { Sign::Minus } else { Sign::Plus }, BigUint::parse_bytes(all.as_bytes(), 10)?);
         let scale = Pow::pow(BigInt::from(10), power.unsigned_abs());
         Some(if power < 0 { Ratio::new(mantissa, scale) } else { Ratio::from_integer(mantissa * scale) }.into())
@@ -194,6 +211,28 @@ impl Rational {
         }
     }
 
+    /// The nearest number with so many significant digits; whole numbers and simple fractions stay as they are.
+    pub(crate) fn shortened(&self, digits: usize) -> Rational {
+        self.cut(digits, |scaled| (scaled + &Rational::HALF).floor())
+    }
+
+    /// The nearest number below with so many significant digits; whole numbers and simple fractions stay as they are.
+    pub(crate) fn shortened_down(&self, digits: usize) -> Rational {
+        self.cut(digits, Rational::floor)
+    }
+
+    fn cut(&self, digits: usize, round: impl Fn(&Rational) -> Rational) -> Rational {
+        let (over, under) = self.as_written();
+        let simple = !under.is_one() && over.abs().max(under) < Rational::from(SIMPLE);
+        let leading = self.nearest().abs().log10();
+        if self.is_whole() || simple || !leading.is_finite() {
+            return self.clone();
+        }
+        let places = digits.clamp(1, DECIMAL_DIGITS) as i64 - 1 - leading.floor() as i64;
+        let scale = Rational::from(10).power(places);
+        scale.and_then(|scale| round(&(self * &scale)).over(&scale)).unwrap_or_else(|| self.clone())
+    }
+
     /// Bits of numerator and denominator together.
     pub(crate) fn bits(&self) -> u64 {
         match &self.0 {
@@ -233,6 +272,9 @@ impl Rational {
 
     /// The whole number whose given power is this one, when there is one.
     pub(crate) fn whole_root(&self, degree: u32) -> Option<Rational> {
+        if degree == 1 {
+            return Some(self.clone()).filter(|whole| whole.is_whole() && !whole.is_negative());
+        }
         let number = self.whole()?;
         let root = number.nth_root(degree);
         (Pow::pow(&root, degree) == number).then(|| Ratio::from_integer(root).into())
@@ -244,22 +286,20 @@ impl Rational {
     }
 
     /// How often a small number divides this whole number, and what is left then.
-    pub(crate) fn divided_out(&self, divisor: i64) -> (i64, Rational) {
-        let (mut times, mut rest) = (0, self.clone());
-        loop {
-            let next = match &rest.0 {
-                Small { over, under: 1 } if over % divisor == 0 && *over != 0 => Rational::from(over / divisor),
-                Big(ratio) if ratio.is_integer() => {
-                    let (quotient, remainder) = ratio.numer().div_rem(&BigInt::from(divisor));
-                    if !remainder.is_zero() {
-                        return (times, rest);
-                    }
-                    Ratio::from_integer(quotient).into()
+    pub(crate) fn divided_out(&self, divisor: u32) -> (i64, Rational) {
+        match &self.0 {
+            Small { over, under: 1 } if *over != 0 => {
+                let (mut times, mut rest) = (0, *over);
+                while rest % i64::from(divisor) == 0 {
+                    (times, rest) = (times + 1, rest / i64::from(divisor));
                 }
-                _ => return (times, rest),
-            };
-            rest = next;
-            times += 1;
+                (times, Rational::from(rest))
+            }
+            Big(ratio) if ratio.is_integer() => {
+                let (times, rest) = divided_out(ratio.numer().clone(), divisor);
+                (times, Ratio::from_integer(rest).into())
+            }
+            _ => (0, self.clone()),
         }
     }
 
@@ -306,6 +346,24 @@ impl Rational {
             (true, false) => (-below.next_up(), false, -near),
         }
     }
+}
+
+/// How often a small number divides a large one that is not zero, and what is left then.
+fn divided_out(number: BigInt, divisor: u32) -> (i64, BigInt) {
+    let (mut times, mut rest) = (0, number);
+    // Many at once first: large numbers here are mostly powers of ten.
+    let chunk = u32::MAX.ilog(divisor);
+    for at_once in [chunk, 1] {
+        let power = divisor.pow(at_once);
+        loop {
+            let (quotient, remainder) = rest.div_rem(&BigInt::from(power));
+            if !remainder.is_zero() {
+                break;
+            }
+            (times, rest) = (times + i64::from(at_once), quotient);
+        }
+    }
+    (times, rest)
 }
 
 /// The float at or below a positive quotient of large integers, whether that is exact, and the nearest float.
@@ -439,6 +497,8 @@ impl Mul for &Rational {
             (Small { over: a, under: b }, Small { over: c, under: d }) => {
                 reduced(i128::from(*a) * i128::from(*c), i128::from(*b) * i128::from(*d))
             }
+            // Whole numbers have no common divisor with what they are divided by, which is one.
+            _ if self.is_whole() && other.is_whole() => Ratio::from_integer(self.big().numer() * other.big().numer()).into(),
             _ => (self.big() * other.big()).into(),
         }
     }
@@ -474,17 +534,10 @@ impl fmt::Debug for Rational {
 
 /// The significant digits and the power of ten of the last one, when the fraction ends and is worth writing as a decimal.
 fn decimal_digits(ratio: &Ratio<BigInt>) -> Option<(String, i64)> {
-    let mut rest = ratio.denom().clone();
-    let mut places = 0u32;
-    for prime in [2u32, 5] {
-        let mut times = 0;
-        while rest.is_multiple_of(&prime.into()) {
-            rest /= prime;
-            times += 1;
-        }
-        places = places.max(times);
-    }
-    if !rest.is_one() || places as usize > MOST_DIGITS {
+    let (twos, rest) = divided_out(ratio.denom().clone(), 2);
+    let (fives, rest) = divided_out(rest, 5);
+    let places = u32::try_from(twos.max(fives)).ok().filter(|places| *places as usize <= MOST_DIGITS)?;
+    if !rest.is_one() {
         return None;
     }
     let digits = (ratio.numer().abs() * Pow::pow(BigInt::from(10), places) / ratio.denom()).to_string();
@@ -505,7 +558,7 @@ fn write_decimal(out: &mut fmt::Formatter<'_>, negative: bool, digits: &str, pow
     if power >= 0 && leading < 16 {
         return write!(out, "{digits}{}", "0".repeat(power as usize));
     }
-    if power < 0 && (-5..16).contains(&leading) {
+    if power < 0 && (-MOST_ZEROS - 1..16).contains(&leading) {
         return if leading < 0 {
             write!(out, "0.{}{digits}", "0".repeat((-leading - 1) as usize))
         } else {

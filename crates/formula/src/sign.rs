@@ -13,8 +13,9 @@ use crate::number::Number;
 /// How many bounds in a row are put in place of maxima and roundings.
 const MOST_BOUNDS: u32 = 3;
 
-/// With more of them than this in one sum it is not tried.
+/// With more of them than this in one sum, or more entries in them together, it is not tried.
 const MOST_BOUNDED: usize = 5;
+const MOST_ENTRIES: usize = 16;
 
 /// Whether the formula is shown to be nowhere below zero.
 pub(crate) fn is_nonnegative(formula: &Formula) -> bool {
@@ -28,7 +29,7 @@ pub(crate) fn is_positive(formula: &Formula) -> bool {
 
 /// Whether the first formula is shown to be nowhere below the second.
 pub(crate) fn is_at_least(a: &Formula, b: &Formula) -> bool {
-    if a.is_loose() || b.is_loose() || a.terms().chain(b.terms()).any(|(monomial, _)| is_bounded(monomial)) {
+    if !a.is_plain() || !b.is_plain() {
         return is_nonnegative(&(a - b));
     }
     // Without building the difference: most comparisons end at the first term.
@@ -43,7 +44,7 @@ pub(crate) fn is_at_least(a: &Formula, b: &Formula) -> bool {
         let own = if order.is_le() { left.next() } else { None };
         let other = if order.is_ge() { right.next() } else { None };
         let above = match (own, other) {
-            (Some((monomial, x)), Some((_, y))) => x == y || (x.low() >= y.high() && monomial.is_nonnegative()),
+            (Some((monomial, x)), Some((_, y))) => (x.is_exact() && x == y) || (x.low() >= y.high() && monomial.is_nonnegative()),
             (Some((monomial, x)), None) => x.is_nonnegative() && monomial.is_nonnegative(),
             (None, Some((monomial, y))) => y.negated().is_nonnegative() && monomial.is_nonnegative(),
             (None, None) => return true,
@@ -70,7 +71,8 @@ fn is_nonnegative_with(formula: &Formula, bounds: u32) -> bool {
     }
     // All of them are tried, so that the answer does not depend on the order of the terms.
     let bounded: Vec<_> = formula.terms().filter(|(monomial, coefficient)| is_bounded(monomial) && coefficient.is_exact()).collect();
-    if bounds == 0 || bounded.len() > MOST_BOUNDED {
+    let entries = |monomial: &Monomial| monomial.as_atom().map_or(0, |atom| atom.kind().parts().len());
+    if bounds == 0 || bounded.len() > MOST_BOUNDED || bounded.iter().map(|(monomial, _)| entries(monomial)).sum::<usize>() > MOST_ENTRIES {
         return false;
     }
     bounded.into_iter().any(|(monomial, coefficient)| is_nonnegative_by(formula, monomial, coefficient, bounds - 1))
@@ -95,7 +97,7 @@ fn is_nonnegative_by(formula: &Formula, monomial: &Monomial, coefficient: &Numbe
 }
 
 /// Whether there is something simpler that bounds this product.
-fn is_bounded(monomial: &Monomial) -> bool {
+pub(crate) fn is_bounded(monomial: &Monomial) -> bool {
     monomial.as_atom().is_some_and(|atom| !atom.facts().loose && matches!(atom.kind(), Kind::Extreme(..) | Kind::Rounded(..)))
 }
 

@@ -216,6 +216,9 @@ fn unknown_numbers_never_cancel() {
 #[test]
 fn sums_add_unknown_numbers_step_by_step() {
     let enclosure = |text: &str| parsed(text).enclose(&[("n", Interval::point(10.0))].into()).expect("defined");
+    // From 9 to -9: whatever stands before them is another number for each of them, also where it holds a symbol.
+    let factors = enclosure("sum(i=1..n, (n + [0, 1])*(11 - 2*i))");
+    assert!(factors.covers(Interval::new(-25.0, 25.0).expect("ordered")), "{factors:?}");
     assert_eq!(enclosure("sum(i=1..n, [1, 2])"), Interval::new(10.0, 20.0).expect("ordered"));
     // From -4 to 5 with an unknown factor at every step: the negative ones may be doubled and the positive ones not.
     let steps = enclosure("sum(i=1..n, [1, 2]*(i - 5))");

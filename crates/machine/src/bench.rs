@@ -16,6 +16,7 @@ mod messages;
 mod order;
 mod pair;
 mod place;
+mod room;
 mod sample;
 mod settings;
 mod sizes;
@@ -30,6 +31,7 @@ pub use line::Line;
 pub use place::Place;
 pub use sample::{Manner, Quantity, Sample};
 pub use settings::{BadSettings, Settings};
+pub use threshold::Thresholds;
 
 /// Why a benchmark inside a launcher ended early.
 #[derive(Debug, thiserror::Error)]

@@ -89,6 +89,14 @@ pub enum Problem {
         /// The figure.
         value: f64,
     },
+    /// A share that is more than the whole.
+    #[error("`{key}` is a share, from 0 to 1, not {value}")]
+    NoShare {
+        /// The key.
+        key: String,
+        /// The number.
+        value: f64,
+    },
     /// Sizes that no piece covers.
     #[error("a gap: no piece holds for sizes above {after} and up to {before} bytes")]
     Gap {
@@ -124,6 +132,14 @@ pub enum Problem {
         key: String,
         /// Why not.
         reason: String,
+    },
+    /// A growth that makes no time.
+    #[error("`growth` is {value} at {processes} processes: it multiplies a time, so it must be a number above zero")]
+    NoGrowth {
+        /// The number of processes.
+        processes: u64,
+        /// What it comes to.
+        value: f64,
     },
     /// The same number of processes twice, or not in order.
     #[error("numbers of processes must grow, from 2: {processes} after {before}")]

@@ -148,3 +148,15 @@ named! {
         Copy = "copy",
     }
 }
+
+impl Access {
+    /// The key of its cost, which ends with the unit.
+    pub fn key(self) -> &'static str {
+        match self {
+            Access::Latency => "latency_s",
+            Access::Read => "read_s_per_byte",
+            Access::Write => "write_s_per_byte",
+            Access::Copy => "copy_s_per_byte",
+        }
+    }
+}

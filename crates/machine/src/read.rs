@@ -5,12 +5,12 @@ mod table;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use sintonia_formula::Formula;
+use sintonia_formula::{Formula, Interval, Values};
 use toml::de::DeTable;
 
 use crate::{
-    About, AtProcesses, Cost, Error, Figure, Group, Line, Machine, Measured, MemoryLevel, Message, Named, Network, Node, Overlap, Pieces,
-    Problem, Timing,
+    About, Access, AtProcesses, Cost, Error, Figure, Group, Line, Machine, Measured, MemoryLevel, Message, Named, Network, Node, Overlap,
+    Pieces, Problem, Timing,
 };
 use table::{Source, Table, Value};
 
@@ -48,7 +48,7 @@ fn about(value: Value) -> Result<About, Error> {
         launches: table.take("launches").map(|value| value.count()).transpose()?,
         seed: table.take("seed").map(|value| value.count()).transpose()?,
         oversubscribed: table.take("oversubscribed").map_or(Ok(false), |value| value.truth())?,
-        confidence: table.take("confidence").map(|value| value.number()).transpose()?,
+        confidence: table.take("confidence").map(|value| value.share()).transpose()?.map(|share| share.middle()),
         notes: texts(table.take("notes"))?,
     };
     table.finish().map(|()| about)
@@ -58,8 +58,8 @@ fn node(value: Value) -> Result<Node, Error> {
     let mut table = value.table("in [[node]]".into())?;
     let node = Node {
         kind: table.require("kind")?.text()?,
-        count: table.require("count")?.count()?,
-        cores: table.require("cores")?.count()?,
+        count: table.require("count")?.count_of_some()?,
+        cores: table.require("cores")?.count_of_some()?,
         compute: by_name(table.take("compute"), "node.compute", |value, name| by_name(Some(value), name, cost))?,
         memory: each(table.take("memory"), level)?,
     };
@@ -77,9 +77,9 @@ fn level(value: Value) -> Result<MemoryLevel, Error> {
     let name = table.require("level")?.text()?;
     let size_bytes = table.take("size_bytes").map(|value| value.count()).transpose()?;
     let mut access = BTreeMap::new();
-    for (what, key) in super::write::ACCESS_KEYS {
-        if let Some(value) = table.take(key) {
-            access.insert(what, value.positive()?);
+    for what in Access::ALL {
+        if let Some(value) = table.take(what.key()) {
+            access.insert(*what, value.positive()?);
         }
     }
     table.finish().map(|()| MemoryLevel { name, size_bytes, access })
@@ -100,13 +100,14 @@ fn network(value: Value, name: &str) -> Result<Network, Error> {
 
 fn overlap(value: Value) -> Result<Overlap, Error> {
     let mut table = value.table("in `overlap`".into())?;
-    let overlap = Overlap { bytes: table.require("bytes")?.count()?, share: table.require("share")?.positive()? };
+    let overlap = Overlap { bytes: table.require("bytes")?.count()?, share: table.require("share")?.share()? };
     table.finish().map(|()| overlap)
 }
 
 fn group(value: Value, name: &str) -> Result<Group, Error> {
     let mut table = value.table(format!("in [{name}]"))?;
-    let growth = formula_of_p(table.require("growth")?)?;
+    let formula = table.require("growth")?;
+    let growth = formula_of_p(formula)?;
     let list = table.require("at")?;
     let at = each(Some(list), |value| at_processes(value, name))?;
     if at.is_empty() {
@@ -116,6 +117,8 @@ fn group(value: Value, name: &str) -> Result<Group, Error> {
     if let Some((before, processes)) = [1].into_iter().chain(numbers()).zip(numbers()).find(|(before, next)| next <= before) {
         return Err(list.error(Problem::Processes { before, processes }));
     }
+    let most = at.iter().map(|at| at.processes).max().unwrap_or(1);
+    makes_times(&growth, most).map_err(|problem| formula.error(problem))?;
     table.finish().map(|()| Group { growth, at })
 }
 
@@ -126,6 +129,18 @@ fn formula_of_p(value: Value) -> Result<Formula, Error> {
         Some(symbol) => Err(wrong(format!("it depends on `{symbol}`, and only the number of processes `p` is known"))),
         None => Ok(formula),
     }
+}
+
+/// What a growth comes to must be above zero at the largest number of processes that was measured, and beyond.
+fn makes_times(growth: &Formula, most: u64) -> Result<(), Problem> {
+    for processes in [most, most.saturating_mul(2), most.saturating_mul(1 << 10)] {
+        let value = growth.enclose(&Values::new().with("p", Interval::point(processes as f64)));
+        let value = value.map_or(f64::NAN, |value| if value.high().is_finite() { value.low() } else { value.high() });
+        if !(value > 0.0 && value.is_finite()) {
+            return Err(Problem::NoGrowth { processes, value });
+        }
+    }
+    Ok(())
 }
 
 fn at_processes(value: Value, name: &str) -> Result<AtProcesses, Error> {
@@ -156,8 +171,8 @@ fn measured(value: Value) -> Result<Measured, Error> {
         sizes: table.require("sizes")?.count()?,
         samples: table.require("samples")?.count()?,
         outliers: table.require("outliers")?.count()?,
-        mean_error_percent: table.require("mean_error_percent")?.number()?,
-        worst_error_percent: table.require("worst_error_percent")?.number()?,
+        mean_error_percent: table.require("mean_error_percent")?.amount()?,
+        worst_error_percent: table.require("worst_error_percent")?.amount()?,
     };
     table.finish().map(|()| measured)
 }
@@ -174,7 +189,7 @@ fn given(value: Value) -> Result<Given, Error> {
     let mut table = value.table("in this piece".into())?;
     let given = Given {
         value,
-        from: table.take("from_bytes").map(|value| value.number()).transpose()?,
+        from: table.take("from_bytes").map(|value| value.amount()).transpose()?,
         up_to: table.take("up_to_bytes").map(|value| value.positive()).transpose()?,
         line: Line { intercept: table.require("intercept_s")?.figure()?, slope: table.require("slope_s_per_byte")?.figure()? },
     };

@@ -3,15 +3,7 @@
 use std::fmt::Write;
 
 use crate::read::FORMAT;
-use crate::{About, Access, Figure, Group, Machine, Measured, Named, Network, Node, Pieces, Timing};
-
-/// The keys of memory, with their units.
-pub const ACCESS_KEYS: [(Access, &str); 4] = [
-    (Access::Latency, "latency_s"),
-    (Access::Read, "read_s_per_byte"),
-    (Access::Write, "write_s_per_byte"),
-    (Access::Copy, "copy_s_per_byte"),
-];
+use crate::{About, Figure, Group, Machine, Measured, Named, Network, Node, Pieces, Timing};
 
 const HEAD: &str = "\
 # A machine: what computing and communicating cost on it. docs/machine.md explains every key.
@@ -82,8 +74,8 @@ fn node(out: &mut String, node: &Node) -> std::fmt::Result {
         if let Some(size) = level.size_bytes {
             writeln!(out, "size_bytes = {size}")?;
         }
-        for (key, value) in ACCESS_KEYS.iter().filter_map(|(what, key)| Some((key, level.access.get(what)?))) {
-            writeln!(out, "{key} = {}", figure(*value))?;
+        for (access, value) in &level.access {
+            writeln!(out, "{} = {}", access.key(), figure(*value))?;
         }
     }
     Ok(())

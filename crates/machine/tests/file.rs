@@ -61,6 +61,12 @@ fn a_file_written_by_hand_is_read() {
 }
 
 #[test]
+fn sizes_may_be_written_as_programmers_do() {
+    let machine = read(&GOOD.replace("[32768, 65536, 65536]", "0x1_0000")).unwrap();
+    assert_eq!(machine.networks[&PairClass::OtherNode].messages[&Message::Send].pieces.bounded()[0].0.middle(), 65_536.0);
+}
+
+#[test]
 fn a_network_that_is_not_there_is_stood_in_for_by_the_next() {
     let machine = read(GOOD).unwrap();
     assert_eq!(machine.network(PairClass::SameNode), machine.networks.get(&PairClass::OtherNode));
@@ -125,6 +131,13 @@ fn each_mistake_has_its_own_words_and_its_place() {
         ("[{ intercept_s = 1e-5, slope_s_per_byte = 0 }]", "[]", "m.toml:26:10: `pieces` is empty: at least one is needed"),
         ("\"log2(p)\"", "\"log2(q)\"", "m.toml:23:10: `growth` is no formula: it depends on `q`"),
         ("\"log2(p)\"", "\"log2(\"", "m.toml:23:10: `growth` is no formula: "),
+        ("\"log2(p)\"", "\"3 - p\"", "m.toml:23:10: `growth` is -1 at 4 processes"),
+        ("\"log2(p)\"", "\"log2(p - 2)\"", "m.toml:23:10: `growth` is "),
+        ("count = 2", "count = 0", "m.toml:6:9: `count` must be a whole number from 1 on, not a number"),
+        ("[0.1, 0.2, 0.3]", "[0.1, 0.2, 1.3]", "m.toml:16:36: `share` is a share, from 0 to 1, not 1.3"),
+        ("name = \"by hand\"", "name = \"by hand\"\nconfidence = nan", "m.toml:4:14: `confidence`: NaN is no figure"),
+        ("{ up_to_bytes = [32768,", "{ from_bytes = nan, up_to_bytes = [32768,", "m.toml:19:20: `from_bytes`: NaN is no figure"),
+        ("{ up_to_bytes = [32768,", "{ from_bytes = -1, up_to_bytes = [32768,", "m.toml:19:20: `from_bytes` is below zero: -1"),
         ("processes = 2", "processes = 1", "m.toml:24:1: numbers of processes must grow, from 2: 1 after 1"),
     ];
     for (what, with, message) in expected {

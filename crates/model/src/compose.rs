@@ -46,7 +46,7 @@ impl Model {
     fn of_runs(name: &str, experiment: &Experiment, runs: &[usize]) -> Result<Model, NoCurve> {
         let settings: Vec<Vec<f64>> = runs.iter().map(|run| experiment.settings[*run].clone()).collect();
         let seconds: Vec<f64> = runs.iter().map(|run| experiment.runs[*run].seconds).collect();
-        let whole = Term::fit(&experiment.parameters, &settings, &seconds)?;
+        let whole = Term::fit(&experiment.parameters, &settings, &seconds, 0)?;
         let fitted = experiment.parts.par_iter().map(|row| part(experiment, row, runs)).collect::<Vec<_>>();
         let mut notes = experiment.notes.clone();
         let mut parts = Vec::new();
@@ -115,7 +115,7 @@ fn ranges(names: &[String], settings: &[Vec<f64>]) -> Vec<Parameter> {
 fn part(experiment: &Experiment, row: &PartRow, runs: &[usize]) -> Result<ModelPart, NoCurve> {
     let there = runs.iter().filter_map(|run| Some((experiment.settings[*run].clone(), row.seconds[*run]?)));
     let (settings, seconds): (Vec<Vec<f64>>, Vec<f64>) = there.unzip();
-    let term = Term::fit(&experiment.parameters, &settings, &seconds)?;
+    let term = Term::fit(&experiment.parameters, &settings, &seconds, row.left_out)?;
     let calls = match (&row.part, &row.traffic) {
         (Part::Communication { at }, Some(traffic)) => calls(experiment, &at.operation, traffic),
         _ => None,
@@ -128,7 +128,7 @@ fn calls(experiment: &Experiment, operation: &str, traffic: &[Traffic]) -> Optio
     let formula = |of: fn(&Traffic) -> u64| {
         let counted: Vec<f64> = traffic.iter().map(|traffic| of(traffic) as f64).collect();
         let exact = exact::formula(&experiment.parameters, &experiment.settings, &counted);
-        exact.or_else(|| Some(Term::fit(&experiment.parameters, &experiment.settings, &counted).ok()?.formula))
+        exact.or_else(|| Some(Term::fit(&experiment.parameters, &experiment.settings, &counted, 0).ok()?.formula))
     };
     Some(Calls { operation: operation.to_owned(), count: formula(|t| t.calls)?, bytes: formula(|t| t.bytes)? })
 }
@@ -141,7 +141,7 @@ fn limits(experiment: &Experiment, runs: &[usize], settings: &[Vec<f64>]) -> Vec
         if share.fold(0.0, f64::max) > ON_THE_PATH {
             return None;
         }
-        Some(Limit { role: row.name.clone(), term: Term::fit(&experiment.parameters, settings, &busy).ok()? })
+        Some(Limit { role: row.name.clone(), term: Term::fit(&experiment.parameters, settings, &busy, 0).ok()? })
     };
     let roles = if experiment.roles.len() > 1 { &experiment.roles[..] } else { &[] };
     roles.iter().filter_map(limit).collect()

@@ -4,8 +4,10 @@ use serde::{Deserialize, Serialize};
 use sintonia_fit::Random;
 use sintonia_fit::measurements::{BadMeasurements, Measurements, Point};
 use sintonia_fit::pieces::{Estimate, Options, PiecesError, Piecewise, Weights};
-use sintonia_fit::scaling::{self, Log, Member, NotEnough, ShownFactor, ShownTerm};
+use sintonia_fit::scaling::{self, Log, Member, Nature, NotEnough, ShownFactor, ShownTerm};
 use sintonia_formula::{Formula, Rational};
+
+use crate::run::RANKS;
 
 /// An interval that holds 95 of 100 values reaches so many standard deviations to both sides.
 const HALF_INTERVAL: f64 = 1.96;
@@ -16,8 +18,48 @@ const HALF_INTERVAL: f64 = 1.96;
 pub enum Curve {
     /// By laws of growth.
     Scaling(Box<scaling::Model>),
+    /// By laws of growth in which the number of processes is less by those that have no part in it.
+    Among(Others),
     /// By straight lines, each of which holds for some values of one parameter.
     Pieces(Lines),
+}
+
+/// What some processes have no part in, as the workers' tasks of which the master does none.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Others {
+    /// How many have none.
+    pub left_out: usize,
+    /// The laws, of the number of the others.
+    pub law: Box<scaling::Model>,
+}
+
+impl Others {
+    /// A setting as the laws see it.
+    fn at(&self, setting: &[f64]) -> Vec<f64> {
+        among_others(&self.law.parameters, setting, self.left_out)
+    }
+
+    /// What one of the laws adds up, as formulas of the number of all.
+    fn terms(&self, law: &scaling::Model) -> Vec<Summand> {
+        terms(law).into_iter().map(|one| Summand { term: self.of_all(&one.term), ..one }).collect()
+    }
+
+    /// A formula of the number of the others as one of the number of all.
+    fn of_all(&self, formula: &Formula) -> Formula {
+        formula.substitute(RANKS, &(Formula::symbol(RANKS) - Formula::integer(self.left_out as i64)))
+    }
+}
+
+/// A setting with so many processes fewer; there is always at least a little of one.
+fn among_others(parameters: &[String], setting: &[f64], left_out: usize) -> Vec<f64> {
+    const HARDLY_ANY: f64 = 1e-9;
+    let less = |name: &String| if name == RANKS { left_out as f64 } else { 0.0 };
+    parameters
+        .iter()
+        .zip(setting)
+        .map(|(name, value)| if less(name) > 0.0 { (value - less(name)).max(HARDLY_ANY) } else { *value })
+        .collect()
 }
 
 /// Straight lines over one parameter.
@@ -34,6 +76,8 @@ pub struct Lines {
 pub enum Drawn<'a> {
     /// A law of growth.
     Scaling(scaling::Drawn<'a>),
+    /// A law of growth among the others.
+    Among(&'a Others, scaling::Drawn<'a>),
     /// Lines, so many half intervals above or below the likeliest.
     Pieces(&'a Piecewise, f64),
 }
@@ -43,6 +87,7 @@ impl Drawn<'_> {
     pub fn at(&self, setting: &[f64]) -> f64 {
         match self {
             Drawn::Scaling(drawn) => drawn.at(setting),
+            Drawn::Among(others, drawn) => drawn.at(&others.at(setting)),
             Drawn::Pieces(lines, place) => {
                 let [low, middle, high] = lines.predict(setting[0]);
                 middle + if *place < 0.0 { place * (middle - low) } else { place * (high - middle) }
@@ -82,6 +127,17 @@ impl Curve {
         Ok(Curve::Scaling(Box::new(scaling::fit(&measurements)?)))
     }
 
+    /// The same for what runs took, where it is known what the parameters are: the number of ranks, of which some have no part in it, and sizes.
+    pub fn of_runs(parameters: &[String], settings: &[Vec<f64>], values: &[f64], left_out: usize) -> Result<Curve, NoCurve> {
+        let left_out = if parameters.iter().any(|name| name == RANKS) { left_out } else { 0 };
+        let point = |(at, value): (&Vec<f64>, &f64)| Point { at: among_others(parameters, at, left_out), values: vec![*value] };
+        let points = settings.iter().zip(values).map(point).collect();
+        let nature = |name: &String| if name == RANKS { Nature::Processes } else { Nature::Size };
+        let measurements = Measurements::new(parameters.to_vec(), points)?.of_natures(parameters.iter().map(nature));
+        let law = Box::new(scaling::fit(&measurements)?);
+        Ok(if left_out == 0 { Curve::Scaling(law) } else { Curve::Among(Others { left_out, law }) })
+    }
+
     /// Finds straight lines through pairs of a parameter's value and what was measured there.
     ///
     /// Where errors that count by their size and errors that count by their share give lines with the same ends, the former are taken: that
@@ -98,19 +154,25 @@ impl Curve {
     pub fn formula(&self) -> Formula {
         match self {
             Curve::Scaling(model) => model.formula(),
+            Curve::Among(others) => others.of_all(&others.law.formula()),
             Curve::Pieces(pieces) => pieces.lines.formula(&pieces.parameter),
         }
     }
 
-    /// What that formula adds up; lines are not a sum.
+    /// What that formula adds up among the measurements; lines are not a sum.
     pub fn terms(&self) -> Vec<Summand> {
-        let summand = |term: ShownTerm| {
-            let Estimate { value, low, high } = term.coefficient;
-            let product = term.factors.iter().map(factor).fold(Formula::one(), |product, factor| product * factor);
-            Summand { term: product, coefficient: [low, value, high] }
-        };
         match self {
-            Curve::Scaling(model) => model.terms().into_iter().map(summand).collect(),
+            Curve::Scaling(model) => terms(model),
+            Curve::Among(others) => others.terms(&others.law),
+            Curve::Pieces(_) => Vec::new(),
+        }
+    }
+
+    /// What it adds up at a setting, where beyond the measurements another law may hold.
+    pub fn terms_at(&self, setting: &[f64]) -> Vec<Summand> {
+        match self {
+            Curve::Scaling(model) => terms(model.law_at(setting)),
+            Curve::Among(others) => others.terms(others.law.law_at(&others.at(setting))),
             Curve::Pieces(_) => Vec::new(),
         }
     }
@@ -119,6 +181,7 @@ impl Curve {
     pub fn draw(&self, random: &mut Random) -> Drawn<'_> {
         match self {
             Curve::Scaling(model) => Drawn::Scaling(model.draw(random)),
+            Curve::Among(others) => Drawn::Among(others, others.law.draw(random)),
             Curve::Pieces(pieces) => Drawn::Pieces(&pieces.lines, random.normal() / HALF_INTERVAL),
         }
     }
@@ -127,6 +190,7 @@ impl Curve {
     pub fn predict(&self, at: &[f64]) -> [f64; 3] {
         match self {
             Curve::Scaling(model) => model.predict(at),
+            Curve::Among(others) => others.law.predict(&others.at(at)),
             Curve::Pieces(pieces) => pieces.lines.predict(at[0]),
         }
     }
@@ -135,6 +199,7 @@ impl Curve {
     pub fn expect(&self, at: &[f64]) -> [f64; 3] {
         match self {
             Curve::Scaling(model) => model.expect(at),
+            Curve::Among(others) => others.law.expect(&others.at(at)),
             Curve::Pieces(pieces) => pieces.lines.predict(at[0]),
         }
     }
@@ -142,7 +207,9 @@ impl Curve {
     /// How far repetitions of one measurement scatter, in percent.
     pub fn noise_percent(&self) -> f64 {
         match self {
-            Curve::Scaling(model) => model.noise.repetitions_percent.unwrap_or(0.0).max(model.noise.percent),
+            Curve::Scaling(model) | Curve::Among(Others { law: model, .. }) => {
+                model.noise.repetitions_percent.unwrap_or(0.0).max(model.noise.percent)
+            }
             Curve::Pieces(pieces) => pieces.lines.error_percent,
         }
     }
@@ -150,7 +217,9 @@ impl Curve {
     /// How far the formula is from the values on average, in percent: at the largest ones when they are held out, or else at all.
     pub fn error_percent(&self) -> f64 {
         match self {
-            Curve::Scaling(model) => model.error_percent.validated.unwrap_or(model.error_percent.in_sample),
+            Curve::Scaling(model) | Curve::Among(Others { law: model, .. }) => {
+                model.error_percent.validated.unwrap_or(model.error_percent.in_sample)
+            }
             Curve::Pieces(pieces) => pieces.lines.error_percent,
         }
     }
@@ -158,7 +227,7 @@ impl Curve {
     /// Whether it can be used for these parameters: what was stored in a file may have been changed there.
     pub fn is_sound(&self, parameters: &[String]) -> bool {
         match self {
-            Curve::Scaling(model) => is_sound(model, parameters),
+            Curve::Scaling(model) | Curve::Among(Others { law: model, .. }) => is_sound(model, parameters),
             Curve::Pieces(pieces) => {
                 let lines = &pieces.lines;
                 let numbers = lines.pieces.iter().flat_map(|line| [line.intercept.value, line.slope.value, line.freedom, line.covariance]);
@@ -172,7 +241,17 @@ impl Curve {
     }
 }
 
+fn terms(law: &scaling::Model) -> Vec<Summand> {
+    let summand = |term: ShownTerm| {
+        let Estimate { value, low, high } = term.coefficient;
+        let product = term.factors.iter().map(factor).fold(Formula::one(), |product, factor| product * factor);
+        Summand { term: product, coefficient: [low, value, high] }
+    };
+    law.terms().into_iter().map(summand).collect()
+}
+
 fn is_sound(model: &scaling::Model, parameters: &[String]) -> bool {
+    let each = |values: &[f64]| values.len() == parameters.len() && values.iter().all(|value| value.is_finite());
     let positive = |values: &[f64]| values.len() == parameters.len() && values.iter().all(|value| *value > 0.0 && value.is_finite());
     let member = |member: &Member| {
         let size = member.terms.len();
@@ -190,6 +269,16 @@ fn is_sound(model: &scaling::Model, parameters: &[String]) -> bool {
         && positive(&model.smallest)
         && !model.members.is_empty()
         && model.members.iter().chain([&model.shown]).all(member)
+        && model.unexplained.as_ref().is_none_or(|unexplained| each(&unexplained.ahead) && each(&unexplained.steps))
+        && model.correction.as_ref().is_none_or(|correction| {
+            each(&correction.steps)
+                && each(&correction.likeness.along)
+                && correction.likeness.goes_on.len() == parameters.len()
+                && correction.points.iter().all(|point| positive(point))
+        })
+        && model.beyond.as_ref().is_none_or(|beyond| {
+            beyond.parameter < parameters.len() && beyond.model.beyond.is_none() && is_sound(&beyond.model, parameters)
+        })
 }
 
 fn factor(factor: &ShownFactor) -> Formula {
@@ -241,6 +330,24 @@ mod tests {
         let error = Curve::fit(&n(), &settings, &[2.0, 4.0]).unwrap_err();
         assert!(matches!(error, NoCurve::NotEnough(NotEnough::TooFewValues { have: 2, next: 800.0, .. })), "{error}");
         assert!(matches!(Curve::fit(&n(), &settings, &[1.0, 0.0]), Err(NoCurve::Bad(BadMeasurements::NotPositive { .. }))));
+    }
+
+    #[test]
+    fn what_the_workers_of_a_master_share_is_divided_among_them() {
+        let settings: Vec<Vec<f64>> = [2.0, 3.0, 4.0, 6.0].map(|p| vec![p]).into();
+        let values: Vec<f64> = settings.iter().map(|x| 3.0 / (x[0] - 1.0)).collect();
+        let curve = Curve::of_runs(&["p".into()], &settings, &values, 1).unwrap();
+        assert_eq!(curve.formula().to_string(), "3/(p - 1)");
+        assert!((curve.expect(&[31.0])[1] / 0.1 - 1.0).abs() < 1e-3);
+    }
+
+    #[test]
+    fn what_runs_take_grows_with_whole_powers_of_sizes_unless_they_say_otherwise() {
+        let settings: Vec<Vec<f64>> = [400.0, 500.0, 600.0, 700.0, 800.0].map(|n| vec![n]).into();
+        let noise = [1.04, 0.97, 1.02, 0.95, 1.03];
+        let values: Vec<f64> = settings.iter().zip(noise).map(|(x, noise)| 4e-7 * x[0].powi(2) * noise).collect();
+        let curve = Curve::of_runs(&n(), &settings, &values, 0).unwrap();
+        assert!((curve.expect(&[3200.0])[1] / (4e-7 * 3200.0 * 3200.0) - 1.0).abs() < 0.1, "{}", curve.formula());
     }
 
     #[test]

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::part::{Part, Spot};
-use crate::run::{PartTime, Run, Traffic};
+use crate::run::{PartTime, RANKS, Run, Traffic};
 
 /// Runs that have fewer spots in common than this share of the smaller of them are of different programs.
 const SAME_PROGRAM: f64 = 0.5;
@@ -49,6 +49,8 @@ pub struct PartRow {
     pub share: f64,
     /// What was called there in each run, if it is an operation.
     pub traffic: Option<Vec<Traffic>>,
+    /// How many ranks never come by, in whichever run: the master of workers, say. Work is divided among the others.
+    pub left_out: usize,
 }
 
 /// A role in all runs.
@@ -100,7 +102,7 @@ pub enum Unlike {
         known: String,
     },
     /// A parameter was asked for that is the same in all runs.
-    #[error("{parameter} is {value} in every recording: record runs with other values of it, as with --param {parameter}={}", 2.0 * value)]
+    #[error("{parameter} is {value} in every recording: record runs with other values of it, as with {}", other(parameter, *value))]
     Same {
         /// The parameter.
         parameter: String,
@@ -181,7 +183,15 @@ impl Experiment {
             Part::Communication { at } => Some(self.runs.iter().map(|run| run.traffic.get(at).copied().unwrap_or_default()).collect()),
             _ => None,
         };
-        Some(PartRow { part: part.clone(), seconds, share, traffic })
+        Some(PartRow { part: part.clone(), seconds, share, traffic, left_out: self.left_out(&times) })
+    }
+
+    /// How many ranks never come by a part; none if that changes from run to run.
+    fn left_out(&self, times: &[Option<PartTime>]) -> usize {
+        let others = |(run, time): (&Run, &Option<PartTime>)| Some(*run.parameters.get(RANKS)? as usize - time.as_ref()?.ranks);
+        let mut counts = self.runs.iter().zip(times).filter_map(others);
+        let first = counts.next().unwrap_or(0);
+        if counts.all(|count| count == first) { first } else { 0 }
     }
 
     /// Many small parts as one, which is in every run: a little of it everywhere.
@@ -194,7 +204,7 @@ impl Experiment {
         }
         let share = seconds.iter().sum::<f64>() / all;
         seconds.iter_mut().for_each(|s| *s = s.max(1e-3 * largest));
-        Some(PartRow { part: Part::Rest, seconds: seconds.into_iter().map(Some).collect(), share, traffic: None })
+        Some(PartRow { part: Part::Rest, seconds: seconds.into_iter().map(Some).collect(), share, traffic: None, left_out: 0 })
     }
 
     fn note_missing(&self, row: &PartRow) -> Option<String> {
@@ -239,12 +249,18 @@ fn same_program(runs: &[Run]) -> Result<(), Unlike> {
     Ok(())
 }
 
+/// How a run with another value of a parameter is recorded.
+fn other(parameter: &str, value: f64) -> String {
+    if parameter == RANKS { format!("{} processes", 2.0 * value) } else { format!("--param {parameter}={}", 2.0 * value) }
+}
+
 /// What only one of two runs calls, in words.
 fn only(one: &Run, other: &Run) -> String {
     let spots: Vec<&Spot> = one.traffic.keys().filter(|spot| !other.traffic.contains_key(spot)).collect();
     match &spots[..] {
         [] => "nothing else".into(),
         [spot] => spot.to_string(),
+        [spot, _] => format!("{spot} and one more place"),
         [spot, rest @ ..] => format!("{spot} and {} more places", rest.len()),
     }
 }
@@ -344,7 +360,7 @@ mod tests {
     }
 
     fn with_part(mut run: Run, part: Part, path_s: f64, each_s: f64) -> Run {
-        run.parts.insert(part, PartTime { path_s, each_s });
+        run.parts.insert(part, PartTime { path_s, each_s, ranks: 1 });
         run
     }
 
@@ -380,7 +396,7 @@ mod tests {
     fn recordings_of_different_programs_are_refused_by_what_differs() {
         let runs = vec![run("a.sin", &[("n", 1.0)], 1.0, &[1, 2, 3]), run("b.sin", &[("n", 2.0)], 1.0, &[1, 8, 9])];
         let error = Experiment::of(runs, None).unwrap_err().to_string();
-        assert!(error.contains("a.sin calls MPI_Send at a.c:2 and 1 more places, b.sin calls MPI_Send at a.c:8"), "{error}");
+        assert!(error.contains("a.sin calls MPI_Send at a.c:2 and one more place, b.sin calls MPI_Send at a.c:8"), "{error}");
     }
 
     #[test]

@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use crate::made_of::{Reign, made_of, most, reigns};
 use crate::model::Model;
 use crate::predict::{Figure, Predictor};
 use crate::run::RANKS;
-use crate::sweep::{Best, Crossing, Line};
+use crate::sweep::{Best, Line};
 
+/// Of more combinations of parameters than this, only the first are looked at along their lines.
+pub const LOOKED_AT: usize = 16;
 /// More settings than this are a mistake.
 const MOST_SETTINGS: usize = 10_000;
 
@@ -17,14 +20,19 @@ pub struct Question {
     pub parameters: BTreeMap<String, Vec<f64>>,
     /// The least efficiency that is enough.
     pub efficiency: f64,
+    /// The number of processes that speed-ups are counted from, if it is not the fewest that were measured.
+    pub base: Option<f64>,
 }
 
 /// The answer.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Forecast {
+pub struct Forecast<'a> {
+    /// The model that gave it.
+    pub model: &'a Model,
+    /// The model with its worlds.
+    pub predictor: &'a Predictor<'a>,
     /// What runs take, in the order of the question, the number of processes changing first.
     pub rows: Vec<Row>,
-    /// What can be said of all numbers of processes together, for each combination of the other parameters.
+    /// What can be said of each combination of the other parameters, of the first [`LOOKED_AT`] ones.
     pub sets: Vec<Set>,
     /// The number of processes that speed-ups are counted from, as if these had no losses; `None` if the model does not know of any.
     pub base: Option<f64>,
@@ -51,15 +59,15 @@ pub struct Row {
     pub beyond: f64,
 }
 
-/// What can be said of all numbers of processes together.
+/// What can be said of all numbers of processes, or of all values of a parameter, together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Set {
-    /// The line along which the number of processes, or else the parameter with most values, changes; `None` if nothing does.
-    pub line: Option<Line>,
+    /// The line along which the number of processes, or else the parameter with most values, changes.
+    pub line: Line,
     /// The numbers of processes to choose, if that is what changes.
     pub best: Option<Best>,
-    /// Where something else begins to take most of the time.
-    pub crossings: Vec<Crossing>,
+    /// What takes most of the time, one after the other.
+    pub reigns: Vec<Reign>,
 }
 
 /// Why there is no answer.
@@ -112,29 +120,25 @@ pub enum NoForecast {
     Undefined(String),
 }
 
-impl Forecast {
-    /// Answers a question with a model.
-    pub fn of(model: &Model, question: &Question) -> Result<Forecast, NoForecast> {
+impl<'a> Forecast<'a> {
+    /// Answers a question with a model and its worlds.
+    pub fn of(model: &'a Model, predictor: &'a Predictor<'a>, question: &Question) -> Result<Forecast<'a>, NoForecast> {
         let values = values(model, question)?;
-        let names = model.names();
-        let predictor = Predictor::new(model, &names);
-        let ranks = names.iter().position(|name| name == RANKS);
-        let base = ranks.map(|ranks| model.parameters[ranks].from);
+        let ranks = model.parameters.iter().position(|parameter| parameter.name == RANKS);
+        let base = ranks.map(|ranks| question.base.unwrap_or(model.parameters[ranks].from));
         let settings = combinations(&values, ranks)?;
-        let asking = Asking { model, predictor: &predictor, ranks, base };
+        let asking = Asking { model, predictor, ranks, base };
         let rows = settings.iter().map(|setting| asking.row(setting)).collect::<Result<Vec<Row>, NoForecast>>()?;
         let changing = ranks.filter(|ranks| values[*ranks].len() > 1).or_else(|| most_values(&values));
-        let mut sets: Vec<Set> = Vec::new();
-        for setting in &settings {
-            let line = changing.map(|place| line(&values, place, setting));
-            if !sets.iter().any(|set| set.line == line) {
-                let best = line.as_ref().filter(|line| Some(line.parameter) == ranks).zip(base);
-                let best = best.and_then(|(line, base)| model.best(line, base, question.efficiency));
-                let crossings = line.as_ref().map(|line| model.crossings(line)).unwrap_or_default();
-                sets.push(Set { line, best, crossings });
+        let mut lines: Vec<Line> = Vec::new();
+        for line in changing.into_iter().flat_map(|place| settings.iter().map(|setting| line(&values, place, setting)).collect::<Vec<_>>())
+        {
+            if lines.len() < LOOKED_AT && lines.last() != Some(&line) && !lines.contains(&line) {
+                lines.push(line);
             }
         }
-        Ok(Forecast { rows, sets, base })
+        let sets = lines.into_iter().map(|line| asking.set(line, question.efficiency)).collect();
+        Ok(Forecast { model, predictor, rows, sets, base })
     }
 }
 
@@ -168,13 +172,16 @@ impl Asking<'_> {
         })
     }
 
-    /// What takes most of the time.
+    fn set(&self, line: Line, efficiency: f64) -> Set {
+        let base = self.base.filter(|_| Some(line.parameter) == self.ranks);
+        let best = base.and_then(|base| Best::of(self.model, self.predictor, &line, base, efficiency));
+        Set { best, reigns: reigns(self.model, self.predictor, &line), line }
+    }
+
+    /// What takes most of the time, and its share of it.
     fn most(&self, setting: &[f64]) -> Option<(String, f64)> {
-        let contributions = self.predictor.contributions(setting);
-        let sum: f64 = contributions.iter().filter(|one| one.is_part).map(|one| one.seconds[1]).sum();
-        let role = contributions.iter().find(|one| !one.is_part && one.seconds[1] > sum);
-        let largest = role.or(contributions.iter().find(|one| one.is_part))?;
-        Some((largest.name.to_owned(), if largest.is_part { largest.seconds[1] / sum } else { 1.0 }))
+        let ingredients = made_of(self.model, self.predictor, setting);
+        most(&ingredients).map(|(one, share)| (one.called().to_owned(), share))
     }
 
     fn beyond(&self, setting: &[f64]) -> f64 {
@@ -261,44 +268,60 @@ mod tests {
         Model::parse(text, Path::new("lu")).unwrap()
     }
 
-    fn question(parameters: &[(&str, &[f64])]) -> Question {
-        Question { parameters: parameters.iter().map(|(name, values)| (name.to_string(), values.to_vec())).collect(), efficiency: 0.5 }
+    /// What is answered to a question about these parameters.
+    fn asked<T>(model: &Model, parameters: &[(&str, &[f64])], base: Option<f64>, see: impl Fn(Result<Forecast, NoForecast>) -> T) -> T {
+        let names = model.names();
+        let predictor = Predictor::new(model, &names);
+        let parameters = parameters.iter().map(|(name, values)| (name.to_string(), values.to_vec())).collect();
+        see(Forecast::of(model, &predictor, &Question { parameters, efficiency: 0.5, base }))
+    }
+
+    fn rows(parameters: &[(&str, &[f64])], base: Option<f64>) -> Vec<Row> {
+        asked(&model(), parameters, base, |forecast| forecast.unwrap().rows)
     }
 
     #[test]
     fn times_speed_ups_efficiencies_and_costs_follow_from_the_formula() {
-        let forecast = Forecast::of(&model(), &question(&[("n", &[10.0]), ("p", &[1.0, 5.0])])).unwrap();
-        let row = &forecast.rows[1];
+        let row = &rows(&[("n", &[10.0]), ("p", &[1.0, 5.0])], None)[1];
         assert_eq!((row.seconds[1], row.cost.unwrap()[1]), (25.0, 125.0));
         assert!((row.speedup.unwrap()[1] - 101.0 / 25.0).abs() < 1e-12);
         assert!((row.efficiency.unwrap()[1] - 101.0 / 125.0).abs() < 1e-12);
-        assert_eq!(forecast.base, Some(1.0));
+    }
+
+    #[test]
+    fn speed_ups_are_counted_from_the_base_that_was_asked_for() {
+        let row = &rows(&[("n", &[10.0]), ("p", &[5.0])], Some(2.0))[0];
+        assert!((row.speedup.unwrap()[1] - 2.0 * 52.0 / 25.0).abs() < 1e-12, "two processes count as two times one");
+        assert!((row.efficiency.unwrap()[1] - 2.0 * 52.0 / 125.0).abs() < 1e-12);
     }
 
     #[test]
     fn the_best_number_of_processes_is_found_for_each_size() {
-        let forecast = Forecast::of(&model(), &question(&[("n", &[8.0, 32.0]), ("p", &[1.0, 100.0])])).unwrap();
-        let best: Vec<f64> = forecast.sets.iter().map(|set| set.best.unwrap().time).collect();
-        assert_eq!(best, [8.0, 31.0], "of times within 0.1 % the smaller number is better");
-        assert_eq!(forecast.rows.len(), 4);
-        assert_eq!(forecast.rows[1].setting, [8.0, 100.0], "processes change first");
+        asked(&model(), &[("n", &[8.0, 32.0]), ("p", &[1.0, 100.0])], None, |forecast| {
+            let forecast = forecast.unwrap();
+            let best: Vec<f64> = forecast.sets.iter().map(|set| set.best.unwrap().time[1]).collect();
+            assert_eq!(best, [8.0, 31.0], "of times within 0.1 % the smaller number is better");
+            assert_eq!(forecast.rows.len(), 4);
+            assert_eq!(forecast.rows[1].setting, [8.0, 100.0], "processes change first");
+            assert_eq!(forecast.base, Some(1.0));
+        });
     }
 
     #[test]
     fn how_far_beyond_the_measurements_a_setting_is_is_known() {
-        let forecast = Forecast::of(&model(), &question(&[("n", &[50.0, 400.0]), ("p", &[16.0])])).unwrap();
-        assert_eq!(forecast.rows.iter().map(|row| row.beyond).collect::<Vec<_>>(), [1.0, 4.0]);
+        let rows = rows(&[("n", &[50.0, 400.0]), ("p", &[16.0])], None);
+        assert_eq!(rows.iter().map(|row| row.beyond).collect::<Vec<_>>(), [1.0, 4.0]);
     }
 
     #[test]
     fn without_a_number_of_processes_those_near_the_measured_ones_are_predicted() {
-        let forecast = Forecast::of(&model(), &question(&[("n", &[50.0])])).unwrap();
-        assert_eq!(forecast.rows.iter().map(|row| row.processes.unwrap()).collect::<Vec<_>>(), [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0]);
+        let rows = rows(&[("n", &[50.0])], None);
+        assert_eq!(rows.iter().map(|row| row.processes.unwrap()).collect::<Vec<_>>(), [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0]);
     }
 
     #[test]
     fn questions_without_an_answer_say_why() {
-        let ask = |parameters: &[(&str, &[f64])]| Forecast::of(&model(), &question(parameters)).unwrap_err();
+        let ask = |parameters: &[(&str, &[f64])]| asked(&model(), parameters, None, |forecast| forecast.err().unwrap());
         assert!(matches!(ask(&[]), NoForecast::Missing { .. }));
         assert!(matches!(ask(&[("m", &[1.0])]), NoForecast::Unknown { .. }));
         assert!(matches!(ask(&[("n", &[1.0]), ("k", &[6.0])]), NoForecast::Fixed { .. }));

@@ -9,6 +9,7 @@ pub mod file;
 pub mod forecast;
 pub mod laws;
 pub mod machine;
+pub mod made_of;
 pub mod model;
 pub mod next;
 pub mod part;

@@ -79,16 +79,30 @@ impl Part {
 impl fmt::Display for Part {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
-            Part::Computation { from, to } if from.place == to.place => write!(f, "computation around {from}"),
+            Part::Computation { from, to } if from.place == to.place => {
+                write!(f, "computation around {} at {}", from.operation, short(&from.place))
+            }
             Part::Computation { from, to } => match (from.place.rsplit_once(':'), to.place.rsplit_once(':')) {
-                (Some((file, _)), Some((same, line))) if file == same => write!(f, "computation {} to {line}", from.place),
-                _ => write!(f, "computation {} to {}", from.place, to.place),
+                (Some((file, _)), Some((same, line))) if file == same && line.parse::<u32>().is_ok() => {
+                    write!(f, "computation {} to {line}", from.place)
+                }
+                _ => write!(f, "computation {} to {}", short(&from.place), short(&to.place)),
             },
-            Part::Communication { at } => write!(f, "{at}"),
+            Part::Communication { at } => write!(f, "{} at {}", at.operation, short(&at.place)),
             Part::Start => write!(f, "start of the ranks"),
             Part::Rest => write!(f, "rest"),
         }
     }
+}
+
+/// A function without the file it is in, its arguments and the outer ones of its namespaces; any other place as it is.
+fn short(place: &str) -> &str {
+    let function = match place.split_once(" in ") {
+        Some((function, _)) if !function.starts_with("0x") => function,
+        _ => return place,
+    };
+    let name = function.split_once('(').map_or(function, |(name, _)| name);
+    name.rmatch_indices("::").nth(1).map_or(name, |(outer, _)| &name[outer + 2..])
 }
 
 #[cfg(test)]
@@ -105,7 +119,9 @@ mod tests {
         assert_eq!(name("src/a.c:1", "src/a.c:20"), "computation src/a.c:1 to 20");
         assert_eq!(name("src/a.c:1", "src/b.c:1"), "computation src/a.c:1 to src/b.c:1");
         assert_eq!(name("src/a.c:1", "src/a.c:1"), "computation around MPI_Send at src/a.c:1");
-        assert_eq!(name("solve in lu", "init in lu"), "computation solve in lu to init in lu");
+        assert_eq!(name("solve in lu", "init in lu"), "computation solve to init");
+        assert_eq!(name("MD::Comm::send(int) in libmd.so.0", "MD::Comm::wait() in libmd.so.0"), "computation Comm::send to Comm::wait");
+        assert_eq!(name("0x12 in lu", "init in lu"), "computation 0x12 in lu to init");
         assert_eq!(Part::Communication { at: spot("a.c:3") }.to_string(), "MPI_Send at a.c:3");
     }
 }

@@ -52,6 +52,8 @@ pub struct PartTime {
     pub path_s: f64,
     /// Seconds that a rank spent in it without waiting for others, on average over the ranks that came by.
     pub each_s: f64,
+    /// How many ranks came by.
+    pub ranks: usize,
 }
 
 /// How busy the ranks of a role were.
@@ -154,7 +156,7 @@ impl Run {
         self.seconds = seconds(span.length());
         self.parts = PartSums::of(recording, history, &waits, &path).into_times();
         let start = seconds(span.length() - path.length_ns());
-        self.parts.insert(Part::Start, PartTime { path_s: start, each_s: start });
+        self.parts.insert(Part::Start, PartTime { path_s: start, each_s: start, ranks: history.lines.len() });
         let busy = busy(history, &waits);
         self.roles = graph.roles.iter().map(|role| RoleTime::of(recording, graph, role, &busy)).collect();
         for role in &graph.roles {
@@ -272,6 +274,7 @@ impl PartSums {
         let time = |path: i64, ranks: BTreeMap<u32, i64>| PartTime {
             path_s: seconds(path),
             each_s: ranks.values().map(|ns| seconds(*ns)).sum::<f64>() / ranks.len().max(1) as f64,
+            ranks: ranks.len(),
         };
         let times = self.sums.into_iter().map(|(part, (path, ranks))| (part, time(path, ranks)));
         times.filter(|(_, time)| time.path_s > 0.0 || time.each_s > 0.0).collect()

@@ -1,11 +1,12 @@
-//! What happens along one parameter: where the time is least, up to where it pays to go, and where one thing overtakes another.
+//! What happens along one parameter: where the time is least, and up to where it pays to go.
 
 use crate::model::Model;
-use crate::predict::Predictor;
-use crate::term::Term;
+use crate::predict::{Figure, Predictor};
 
 /// Along a parameter so many places are looked at before looking closer.
 const PLACES: usize = 96;
+/// Where every place takes a thousand worlds, so many are enough.
+const FEW_PLACES: usize = 24;
 /// Times that differ by less than this share are the same.
 const SAME: f64 = 1e-3;
 
@@ -22,26 +23,24 @@ pub struct Line {
     pub to: f64,
 }
 
-/// Where something begins to take more time than what took most before.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Crossing {
-    /// The value of the parameter.
-    pub at: f64,
-    /// What takes most below it.
-    pub below: String,
-    /// What takes most above it.
-    pub above: String,
-}
-
 /// A number of processes to choose.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Best {
-    /// The number at which the time is least; of several, the smallest.
-    pub time: f64,
+    /// The smallest number that no other is faster than, between those of which the same may be true.
+    pub time: Figure,
     /// Whether the time still falls at the largest number that was asked for.
     pub still_falls: bool,
-    /// The largest number that is efficient enough; `None` if none is.
-    pub efficiency: Option<f64>,
+    /// The largest number that is efficient enough, between what it surely is and what it may be; `None` if none is.
+    pub efficiency: Option<Figure>,
+    /// Whether the largest number that was asked for is efficient enough.
+    pub still_enough: bool,
+}
+
+/// The same, by the likeliest formulas alone.
+struct Likeliest {
+    time: f64,
+    still_falls: bool,
+    efficiency: Option<f64>,
 }
 
 impl Line {
@@ -68,9 +67,63 @@ impl Line {
     }
 }
 
-impl Model {
+impl Best {
     /// The numbers of processes to choose along a line; the efficiency is that over `base` processes.
-    pub fn best(&self, line: &Line, base: f64, efficiency: f64) -> Option<Best> {
+    pub fn of(model: &Model, predictor: &Predictor, line: &Line, base: f64, enough: f64) -> Option<Best> {
+        let best = model.likeliest_best(line, base, enough)?;
+        let places = places(line, best.time);
+        let alone = line.at(base);
+        let may_be_fastest = |p: f64| {
+            let over_best = predictor.compare(&line.at(best.time), &line.at(p), |best, own| own / best);
+            over_best.is_some_and(|[least, ..]| least <= 1.0)
+        };
+        let (fewer, more): (Vec<f64>, Vec<f64>) = places.iter().partition(|place| **place < best.time);
+        let fewer: Vec<f64> = fewer.into_iter().rev().collect();
+        let time = [reach(best.time, &fewer, may_be_fastest), best.time, reach(best.time, &more, may_be_fastest)];
+        let efficient = |p: f64, end: usize| {
+            let speedup = predictor.speedup(&alone, base, &line.at(p));
+            speedup.is_some_and(|speedup| speedup[end] / p >= enough * (1.0 - 1e-9))
+        };
+        let last = |end: usize| {
+            let place = places.iter().rposition(|place| efficient(*place, end))?;
+            Some(reach(places[place], &places[place + 1..], |p| efficient(p, end)))
+        };
+        let efficiency = best.efficiency.map(|most| [last(0).unwrap_or(line.from).min(most), most, last(2).unwrap_or(most).max(most)]);
+        Some(Best { time, still_falls: best.still_falls, efficiency, still_enough: efficiency.is_some_and(|[_, most, _]| most >= line.to) })
+    }
+}
+
+/// Whole numbers of processes from the least to the largest, closer together where they are small, and one that must be among them.
+fn places(line: &Line, one: f64) -> Vec<f64> {
+    let share = |place: usize| place as f64 / (FEW_PLACES - 1) as f64;
+    let mut places: Vec<f64> =
+        (0..FEW_PLACES).map(|place| (line.from * (line.to / line.from).powf(share(place))).round()).chain([one]).collect();
+    places.sort_by(f64::total_cmp);
+    places.dedup();
+    places
+}
+
+/// How far from a number something still holds, on the way along places: it is looked for closely before the first where it does not.
+fn reach(from: f64, places: &[f64], holds: impl Fn(f64) -> bool) -> f64 {
+    let mut inside = from;
+    for place in places {
+        if holds(*place) {
+            inside = *place;
+            continue;
+        }
+        let mut outside = *place;
+        while (outside - inside).abs() > 1.0 {
+            let middle = f64::midpoint(inside, outside).floor();
+            if holds(middle) { inside = middle } else { outside = middle }
+        }
+        break;
+    }
+    inside
+}
+
+impl Model {
+    /// The numbers of processes to choose along a line by the likeliest formulas; the efficiency is that over `base` processes.
+    fn likeliest_best(&self, line: &Line, base: f64, efficiency: f64) -> Option<Likeliest> {
         let time = |processes: f64| self.value(&line.at(processes)).filter(|time| time.is_finite());
         let alone = time(base)? * base;
         let enough = |processes: f64| time(processes).is_some_and(|time| alone / (time * processes) >= efficiency * (1.0 - 1e-9));
@@ -82,74 +135,7 @@ impl Model {
         let last = values.iter().rev().copied().find(|value| enough(*value));
         let last = last
             .map(|value| close(&values, value).filter(|close| *close >= value).take_while(|close| enough(*close)).last().unwrap_or(value));
-        Some(Best { time: best, still_falls: best >= line.to, efficiency: last })
-    }
-
-    /// Where along a line something else begins to take most of the time: a part or a role, or a term of the whole if there are no parts.
-    pub fn crossings(&self, line: &Line) -> Vec<Crossing> {
-        let rivals = self.rivals();
-        let largest = |value: f64| {
-            let setting = line.at(value);
-            let times = rivals.iter().map(|rival| rival.at(self, &setting));
-            times.enumerate().max_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(place, _)| place)
-        };
-        let mut crossings = Vec::new();
-        let values = line.values();
-        for two in values.windows(2) {
-            if let (Some(below), Some(above)) = (largest(two[0]), largest(two[1]))
-                && below != above
-            {
-                let (mut low, mut high) = (two[0], two[1]);
-                for _ in 0..30 {
-                    let middle = (low * high).sqrt();
-                    if largest(middle) == Some(below) { low = middle } else { high = middle }
-                }
-                crossings.push(Crossing { at: high, below: rivals[below].name.clone(), above: rivals[above].name.clone() });
-            }
-        }
-        crossings
-    }
-
-    fn rivals(&self) -> Vec<Rival<'_>> {
-        let parts = self.parts.iter().map(|part| Rival { name: part.name.clone(), what: What::Term(&part.term) });
-        let limits = self.limits.iter().map(|limit| Rival { name: limit.role.clone(), what: What::Limit(&limit.term) });
-        if !self.parts.is_empty() {
-            return parts.chain(limits).collect();
-        }
-        let summands = self.whole.as_ref().and_then(|whole| whole.curve.as_ref()).map(|curve| curve.terms()).unwrap_or_default();
-        let term = |summand: crate::curve::Summand| {
-            let formula = sintonia_formula::Formula::decimal(summand.coefficient[1]) * summand.term;
-            Rival { name: formula.to_string(), what: What::Own(Term::by_hand(formula, None)) }
-        };
-        summands.into_iter().map(term).collect()
-    }
-}
-
-/// Something that can take most of the time.
-struct Rival<'a> {
-    name: String,
-    what: What<'a>,
-}
-
-enum What<'a> {
-    Term(&'a Term),
-    /// A role takes part only where it is busy longer than all parts together.
-    Limit(&'a Term),
-    Own(Term),
-}
-
-impl Rival<'_> {
-    fn at(&self, model: &Model, setting: &[f64]) -> f64 {
-        let names = model.names();
-        let value = |term: &Term| term.likeliest(&names, setting).unwrap_or(0.0);
-        match &self.what {
-            What::Term(term) => value(term),
-            What::Own(term) => value(term),
-            What::Limit(term) => {
-                let parts: f64 = model.parts.iter().map(|part| value(&part.term)).sum();
-                if value(term) > parts { f64::INFINITY } else { 0.0 }
-            }
-        }
+        Some(Likeliest { time: best, still_falls: best >= line.to, efficiency: last })
     }
 }
 
@@ -169,7 +155,7 @@ fn close(values: &[f64], value: f64) -> impl Iterator<Item = f64> {
 
 impl Predictor<'_> {
     /// The speed-up from `base` processes, which count as so many, to those of another setting.
-    pub fn speedup(&self, alone: &[f64], base: f64, setting: &[f64]) -> Option<crate::predict::Figure> {
+    pub fn speedup(&self, alone: &[f64], base: f64, setting: &[f64]) -> Option<Figure> {
         self.compare(alone, setting, |alone, time| base * alone / time)
     }
 }
@@ -177,11 +163,12 @@ impl Predictor<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Limit, ModelPart, Parameter, Quantity, Uses};
+    use crate::model::{ModelPart, Parameter, Quantity, Uses};
     use crate::part::Kind;
+    use crate::term::Term;
 
-    fn model(parts: &[&str], limits: &[&str]) -> Model {
-        let term = |formula: &&str| Term::by_hand(formula.parse().unwrap(), None);
+    fn model(parts: &[&str], error_percent: f64) -> Model {
+        let term = |formula: &&str| Term::by_hand(formula.parse().unwrap(), Some(error_percent));
         let part = |formula: &&str| ModelPart {
             name: formula.to_string(),
             kind: Kind::Other,
@@ -196,7 +183,7 @@ mod tests {
             parameters: vec![Parameter { name: "p".into(), from: 1.0, to: 8.0 }],
             fixed: Default::default(),
             parts: parts.iter().map(part).collect(),
-            limits: limits.iter().map(|limit| Limit { role: "master".into(), term: term(limit) }).collect(),
+            limits: vec![],
             whole: None,
             uses: Uses::Parts,
             home: None,
@@ -211,34 +198,37 @@ mod tests {
         Line { parameter: 0, base: vec![1.0], from: 1.0, to }
     }
 
+    fn best(model: &Model, line: &Line, enough: f64) -> Best {
+        let names = model.names();
+        Best::of(model, &Predictor::new(model, &names), line, 1.0, enough).unwrap()
+    }
+
     #[test]
     fn the_best_number_of_processes_is_where_the_time_is_least() {
-        let best = model(&["100/p", "p/100"], &[]).best(&line(1000.0), 1.0, 0.5).unwrap();
-        assert!((90.0..=110.0).contains(&best.time), "{best:?}");
-        assert!(!best.still_falls);
-        assert_eq!(best.efficiency, Some(100.0), "100/(p*(100/p + p/100)) is a half at 100");
+        let best = best(&model(&["100/p", "p/100"], 0.0), &line(1000.0), 0.5);
+        assert!((90.0..=110.0).contains(&best.time[1]), "{best:?}");
+        assert_eq!(best.efficiency, Some([100.0; 3]), "100/(p*(100/p + p/100)) is a half at 100");
+        assert!(!best.still_falls && !best.still_enough);
     }
 
     #[test]
     fn where_the_time_falls_to_the_end_that_is_said() {
-        let best = model(&["100/p"], &[]).best(&line(64.0), 1.0, 0.9).unwrap();
-        assert_eq!(best, Best { time: 64.0, still_falls: true, efficiency: Some(64.0) });
+        let best = best(&model(&["100/p"], 0.0), &line(64.0), 0.9);
+        assert_eq!(best, Best { time: [64.0; 3], still_falls: true, efficiency: Some([64.0; 3]), still_enough: true });
     }
 
     #[test]
-    fn parts_cross_where_they_are_equal() {
-        let crossings = model(&["100/p", "p/4"], &[]).crossings(&line(1000.0));
-        assert_eq!(crossings.len(), 1);
-        assert!((crossings[0].at - 20.0).abs() < 1e-6, "{crossings:?}");
-        assert_eq!((crossings[0].below.as_str(), crossings[0].above.as_str()), ("100/p", "p/4"));
+    fn the_best_numbers_of_processes_are_as_sure_as_the_formulas() {
+        let Best { time, efficiency, .. } = best(&model(&["100/p", "p/100"], 10.0), &line(1000.0), 0.5);
+        assert!(time[0] < 95.0 && time[2] > 105.0 && time[0] > 50.0 && time[2] < 200.0, "{time:?}");
+        let [least, middle, most] = efficiency.unwrap();
+        assert!(least < 100.0 && middle == 100.0 && most > 100.0, "{efficiency:?}");
     }
 
     #[test]
-    fn a_role_overtakes_where_it_is_busy_longer_than_all_parts_together() {
-        let model = model(&["100/p", "1"], &["5"]);
-        let crossings = model.crossings(&line(1000.0));
-        assert!((crossings[0].at - 25.0).abs() < 1e-6, "{crossings:?}");
-        assert_eq!(crossings[0].above, "master");
-        assert_eq!(model.value(&[50.0]), Some(5.0));
+    fn how_far_something_holds_is_found_between_places() {
+        assert_eq!(reach(1.0, &[10.0, 100.0], |p| p <= 37.0), 37.0);
+        assert_eq!(reach(50.0, &[20.0, 4.0], |p| p >= 7.0), 7.0);
+        assert_eq!((reach(1.0, &[10.0], |_| true), reach(1.0, &[10.0], |_| false), reach(1.0, &[], |_| true)), (10.0, 1.0, 1.0));
     }
 }

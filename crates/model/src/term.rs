@@ -72,9 +72,9 @@ enum Way<'a> {
 }
 
 impl Term {
-    /// The term of values at settings of these parameters.
-    pub fn fit(parameters: &[String], settings: &[Vec<f64>], values: &[f64]) -> Result<Term, NoCurve> {
-        Ok(Term::of(Curve::fit(parameters, settings, values)?))
+    /// The term of what runs took at settings of these parameters, where some ranks have no part in it.
+    pub fn fit(parameters: &[String], settings: &[Vec<f64>], values: &[f64], left_out: usize) -> Result<Term, NoCurve> {
+        Ok(Term::of(Curve::of_runs(parameters, settings, values, left_out)?))
     }
 
     /// The term that a curve shows.

@@ -45,7 +45,7 @@ pub struct Arguments {
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(64..=Timed::LARGEST as u64))]
     max_bytes: Option<u64>,
     /// What the order of measurements is drawn from
-    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
     seed: u64,
     /// Show what was measured, or is in the file, as one JSON object
     #[arg(long)]

@@ -1,12 +1,13 @@
 //! `sintonia fit`: from recordings of a program, or a table of measurements, to formulas.
 
 mod json;
+pub mod page;
 pub mod plot;
 mod recordings;
 mod screen;
 mod table;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use sintonia_formats::plot::svg;
@@ -82,9 +83,14 @@ pub fn symbol(model: &Model) -> &str {
 
 /// Runs the verb.
 pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
-    if let Some(path) = arguments.output.as_ref().filter(|path| path.is_file() && !arguments.force) {
-        return Err(Error::Other(format!("{} exists already; choose another name with -o, or replace it with --force", path.display())));
+    if let Some(path) = &arguments.output {
+        may_write(path)?;
+        if path.is_file() && !arguments.force {
+            let path = path.display();
+            return Err(Error::Other(format!("{path} exists already; choose another name with -o, or replace it with --force")));
+        }
     }
+    arguments.plot.iter().try_for_each(|path| may_write(path))?;
     let found = if arguments.is_about_table() { table::fit(&arguments)? } else { vec![recordings::fit(&arguments)?] };
     if arguments.output.is_some() || arguments.plot.is_some() {
         write(&arguments, &found)?;
@@ -96,6 +102,16 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Refuses a file that cannot be there, before any work is done for it.
+pub fn may_write(path: &Path) -> Result<(), Error> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    match folder.filter(|folder| !folder.is_dir()) {
+        _ if path.is_dir() => Err(Error::Other(format!("{} is a folder; give the name of a file", path.display()))),
+        Some(folder) => Err(Error::Other(format!("cannot write {}: there is no folder {}", path.display(), folder.display()))),
+        None => Ok(()),
+    }
+}
+
 /// Writes what goes into files: one model.
 fn write(arguments: &Arguments, found: &[Found]) -> Result<(), Error> {
     let [Found { model, .. }] = found else {
@@ -104,8 +120,8 @@ fn write(arguments: &Arguments, found: &[Found]) -> Result<(), Error> {
     if let Some(path) = &arguments.output {
         output::to_file(path, |out| out.write_all(model.to_text().as_bytes()))?;
     }
-    if let Some(path) = &arguments.plot {
-        output::to_file(path, |out| out.write_all(svg(&plot::of(model)).as_bytes()))?;
+    if let Some((path, drawing)) = arguments.plot.as_ref().zip(plot::of(model)) {
+        output::to_file(path, |out| out.write_all(svg(&drawing).as_bytes()))?;
     }
     Ok(())
 }
@@ -113,18 +129,16 @@ fn write(arguments: &Arguments, found: &[Found]) -> Result<(), Error> {
 impl Arguments {
     /// Whether it is a table that is fitted; what is meant for one kind of input is refused with the other.
     fn is_about_table(&self) -> bool {
-        let is_table = self.inputs.iter().any(|path| path.is_file());
-        if is_table && self.inputs.len() > 1 {
-            wrong_usage("tables are fitted one at a time");
-        }
-        if is_table && self.machine.is_some() {
-            wrong_usage("--machine is about recordings");
-        }
         let table_only =
             [("--y", self.y.is_some()), ("--unit", self.unit.is_some()), ("--where", !self.only.is_empty()), ("--pieces", self.pieces)];
-        if let Some((option, _)) = table_only.iter().find(|(_, given)| *given && !is_table) {
-            wrong_usage(format!("{option} is about tables"));
+        let option = table_only.iter().find(|(_, given)| *given).map(|(option, _)| option);
+        // A file that is not there is a table if what is said of it is about tables: then that it is not there is the reason to tell.
+        let is_table = self.inputs.iter().any(|path| path.is_file() || option.is_some() && !path.exists());
+        match option {
+            _ if is_table && self.inputs.len() > 1 => wrong_usage("tables are fitted one at a time"),
+            _ if is_table && self.machine.is_some() => wrong_usage("--machine is about recordings, and this is a table"),
+            Some(option) if !is_table => wrong_usage(format!("{option} is about tables, and these are recordings")),
+            _ => is_table,
         }
-        is_table
     }
 }

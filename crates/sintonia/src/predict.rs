@@ -13,9 +13,11 @@ use sintonia_formats::plot::svg;
 use sintonia_machine::Machine;
 use sintonia_model::forecast::{Forecast, Question};
 use sintonia_model::model::Model;
+use sintonia_model::predict::Predictor;
 use sintonia_model::run::RANKS;
 
 use crate::error::wrong_usage;
+use crate::fit::may_write;
 use crate::{Error, output};
 
 /// What `sintonia predict` is told.
@@ -40,6 +42,9 @@ pub struct Arguments {
     /// The least efficiency that is enough, for the best number of processes
     #[arg(long, value_name = "SHARE", default_value_t = 0.5)]
     efficiency: f64,
+    /// The number of processes that speed-ups are counted from, which count as so many without losses [default: the fewest measured]
+    #[arg(long, value_name = "P", requires = "model")]
+    base: Option<f64>,
     /// Show what each prediction is made of, term by term
     #[arg(long)]
     explain: bool,
@@ -70,6 +75,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
     if !(arguments.efficiency > 0.0 && arguments.efficiency <= 1.0) {
         wrong_usage(format!("--efficiency is a share between 0 and 1, not {}", arguments.efficiency));
     }
+    arguments.plot.iter().try_for_each(|path| may_write(path))?;
     match &arguments.model {
         Some(path) => with_model(path, &arguments)?,
         None => law::run(&arguments)?,
@@ -78,32 +84,45 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
 }
 
 fn with_model(path: &Path, arguments: &Arguments) -> Result<(), Error> {
+    let about = |error: &dyn std::fmt::Display| Error::Other(format!("{}: {error}", path.display()));
+    if path.is_dir() {
+        return Err(about(&"this is a folder, not a model file; `sintonia fit NAME.sin... -o MODEL.toml` makes one from recordings"));
+    }
     let mut model = Model::read(path).map_err(|error| Error::Other(error.to_string()))?;
     if let Some(file) = &arguments.machine {
         let machine = Machine::read(file).map_err(|error| Error::Other(error.to_string()))?;
-        model = model.on(&machine).map_err(|error| Error::Other(format!("{}: {error}", path.display())))?;
+        model = model.on(&machine).map_err(|error| about(&error))?;
     }
-    let forecast = Forecast::of(&model, &question(arguments)).map_err(|error| Error::Other(format!("{}: {error}", path.display())))?;
+    let names = model.names();
+    let predictor = Predictor::new(&model, &names);
+    let forecast = Forecast::of(&model, &predictor, &question(arguments)).map_err(|error| about(&error))?;
+    if arguments.base.is_some() && forecast.base.is_none() {
+        return Err(about(&"the time does not depend on p, so there are no speed-ups and --base means nothing"));
+    }
     if let Some(file) = &arguments.plot {
-        let drawing = svg(&plot::of(&model, &forecast));
-        output::to_file(file, |out| out.write_all(drawing.as_bytes()))?;
+        let drawing = plot::of(&forecast).ok_or_else(|| about(&"it has no parameters, so there is nothing to draw"))?;
+        output::to_file(file, |out| out.write_all(svg(&drawing).as_bytes()))?;
     }
     output::to_stdout(|out| match arguments.json {
-        true => output::json_line(out, &json::Shown::of(&model, &forecast, arguments.explain)),
-        false => out.write_all(screen::show(&model, &forecast, arguments.efficiency, arguments.explain).as_bytes()),
+        true => output::json_line(out, &json::Shown::of(&forecast, arguments.explain)),
+        false => out.write_all(screen::show(&forecast, arguments.efficiency, arguments.explain).as_bytes()),
     })
 }
 
 fn question(arguments: &Arguments) -> Question {
-    let mut question = Question { efficiency: arguments.efficiency, ..Question::default() };
+    let mut question = Question { efficiency: arguments.efficiency, base: arguments.base, ..Question::default() };
     for text in &arguments.param {
-        let Some((name, list)) = text.split_once('=') else {
+        let Some((name, list)) = text.split_once('=').filter(|(name, _)| !name.trim().is_empty()) else {
             wrong_usage(format!("-p {text}: a parameter and its values are needed, such as n=2000"));
         };
         set(&mut question, name.trim(), list);
     }
     if let Some(list) = &arguments.procs {
         set(&mut question, RANKS, list);
+    }
+    let processes = || question.parameters.get(RANKS).into_iter().flatten().chain(&arguments.base);
+    if let Some(bad) = processes().find(|processes| **processes < 1.0 || processes.fract() != 0.0) {
+        wrong_usage(format!("there cannot be {bad} processes: their number is whole, from 1 on"));
     }
     question
 }

@@ -3,7 +3,7 @@
 mod launcher;
 mod output;
 pub mod probe;
-mod program;
+pub mod program;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

@@ -8,8 +8,9 @@
 mod line;
 mod split;
 
+use crate::measurements::SENSIBLE;
 use crate::sample::{CONFIDENCE, Range, rounded};
-use crate::stats::student_quantile;
+use crate::stats::{normal_quantile, student_quantile};
 use line::{Line, Moments};
 use serde::{Deserialize, Serialize};
 use sintonia_formula::Formula;
@@ -79,16 +80,16 @@ pub enum PiecesError {
         /// The break above, if there is one.
         up_to: Option<f64>,
     },
-    /// A time is zero, negative or not a number.
-    #[error("at size {x} the time is {y}: times must be positive numbers")]
+    /// A time is zero, negative, not a number, or beyond all measuring.
+    #[error("at size {x} the time is {y}: times must be positive numbers, from 1e-60 to 1e60")]
     NotPositive {
         /// The size.
         x: f64,
         /// The time.
         y: f64,
     },
-    /// A size or a break is not a number, or infinite.
-    #[error("{0} is not a size")]
+    /// A size or a break is not a number, infinite, or beyond all measuring.
+    #[error("{0} is not a size: it must lie between -1e60 and 1e60")]
     NotASize(f64),
 }
 
@@ -217,10 +218,12 @@ impl Piecewise {
 
 /// Checks the points, sorts them and gives each its weight and region.
 fn weigh(points: &[(f64, f64)], options: &Options) -> Result<Vec<Weighed>, PiecesError> {
-    if let Some(bad) = points.iter().map(|p| p.0).chain(options.demanded_breaks.iter().copied()).find(|x| !x.is_finite()) {
+    if let Some(bad) =
+        points.iter().map(|p| p.0).chain(options.demanded_breaks.iter().copied()).find(|x| !(-SENSIBLE.end()..=*SENSIBLE.end()).contains(x))
+    {
         return Err(PiecesError::NotASize(bad));
     }
-    if let Some(&(x, y)) = points.iter().find(|p| !(p.1 > 0.0 && p.1.is_finite())) {
+    if let Some(&(x, y)) = points.iter().find(|p| !SENSIBLE.contains(&p.1)) {
         return Err(PiecesError::NotPositive { x, y });
     }
     let mut breaks = options.demanded_breaks.clone();
@@ -244,7 +247,7 @@ fn weigh(points: &[(f64, f64)], options: &Options) -> Result<Vec<Weighed>, Piece
         let inside: Vec<Weighed> = weighed.iter().copied().filter(|p| p.region == region).collect();
         if different(&inside) < 2 {
             let above = region.checked_sub(1).map(|i| breaks[i]);
-            return Err(PiecesError::TooFewInRegion { have: inside.len(), above, up_to: breaks.get(region).copied() });
+            return Err(PiecesError::TooFewInRegion { have: different(&inside), above, up_to: breaks.get(region).copied() });
         }
     }
     Ok(weighed)
@@ -361,7 +364,7 @@ fn find_break(points: &[Weighed], bounds: &[usize], index: usize, lines: [&Line;
     let at = crossing(lines, last, next).or_else(|| power_of_two(last, next)).unwrap_or(last);
     let best = lines[0].residual + lines[1].residual;
     // Chi-squared with one degree of freedom, as a ratio of residuals.
-    let limit = student_quantile(0.5 * (1.0 + options.confidence), 1e6).powi(2) / points.len() as f64;
+    let limit = normal_quantile(0.5 * (1.0 + options.confidence)).powi(2) / points.len() as f64;
     let likely = |i: &usize| {
         let moved = line_of(&points[begin..*i]).residual + line_of(&points[*i..end]).residual;
         (total - best + moved) <= total * limit.exp()

@@ -23,13 +23,20 @@ pub struct Splits {
     begin: Vec<Vec<usize>>,
 }
 
+/// Whether the points before and after a bound have the same x.
+fn is_within_one_x(points: &[Weighed], bound: usize) -> bool {
+    bound > 0 && bound < points.len() && points[bound - 1].x == points[bound].x
+}
+
 impl Splits {
     /// Splits points sorted by x into up to `most` pieces of at least `fewest` points each (fewer where a region has fewer).
+    ///
+    /// Points at the same x stay together, and a piece has two different x at least: one alone has no line.
     pub fn of(points: &[Weighed], most: usize, fewest: usize) -> Self {
         let n = points.len();
         let mut splits = Self { points: n, least: vec![vec![f64::INFINITY; n + 1]; most + 1], begin: vec![vec![0; n + 1]; most + 1] };
         splits.least[0][0] = 0.0;
-        for end in 1..=n {
+        for end in (1..=n).filter(|end| !is_within_one_x(points, *end)) {
             splits.end_pieces_at(end, points, fewest);
         }
         splits
@@ -45,7 +52,8 @@ impl Splits {
                 break;
             }
             moments.add(point.x, point.y, point.weight);
-            if moments.count < fewest.min(population) {
+            let is_line = point.x < points[end - 1].x && !is_within_one_x(points, begin);
+            if !is_line || moments.count < fewest.min(population) {
                 continue;
             }
             let residual = moments.residual();

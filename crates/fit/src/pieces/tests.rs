@@ -129,6 +129,19 @@ fn each_kind_of_bad_input_has_its_own_error() {
     assert_eq!(fit(&[(1.0, 1.0), (2.0, 1.0)], &[]), PiecesError::TooFewPoints { have: 2, need: 3 });
     assert_eq!(fit(&[(1.0, 1.0), (2.0, 0.0), (3.0, 1.0)], &[]), PiecesError::NotPositive { x: 2.0, y: 0.0 });
     assert!(matches!(fit(&[(f64::NAN, 1.0), (2.0, 1.0), (3.0, 1.0)], &[]), PiecesError::NotASize(_)));
+    assert!(matches!(fit(&[(1e300, 1.0), (2.0, 1.0), (3.0, 1.0)], &[]), PiecesError::NotASize(_)));
+    assert!(matches!(fit(&[(1.0, 1e-200), (2.0, 1.0), (3.0, 1.0)], &[]), PiecesError::NotPositive { .. }));
+    let repeated = fit(&[(1.0, 1.0), (1.0, 1.1), (2.0, 1.0), (3.0, 1.0)], &[1.5]);
+    assert_eq!(repeated, PiecesError::TooFewInRegion { have: 1, above: None, up_to: Some(1.5) });
     let beyond = fit(&[(1.0, 1.0), (2.0, 1.0), (3.0, 1.0)], &[10.0]);
     assert_eq!(beyond, PiecesError::TooFewInRegion { have: 0, above: Some(10.0), up_to: None });
+}
+
+#[test]
+fn values_of_one_size_stay_in_one_piece() {
+    // Five values of each of five sizes, scattered so that cutting within a size would pay.
+    let points: Vec<(f64, f64)> =
+        (1..=5).flat_map(|size| (0..5).map(move |k| (f64::from(size), if k < 3 { 1.0 } else { 9.0 } + f64::from(size)))).collect();
+    let fit = Piecewise::fit(&points, &Options { fewest_points: 2, floor: 0.0, ..Options::default() }).unwrap();
+    assert!(fit.pieces.iter().all(|piece| piece.points >= 10), "{:?}", fit.pieces);
 }

@@ -136,7 +136,7 @@ impl Family {
 
     /// Whether there is room for a further term of so many factors of its own.
     pub fn has_room(&self, factors: usize) -> bool {
-        self.slots.len() + factors <= MOST && self.terms.len() < MOST
+        self.slots.len() + factors <= MOST && self.columns() < MOST
     }
 
     /// The same with another logarithm.

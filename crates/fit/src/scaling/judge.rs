@@ -4,12 +4,13 @@
 //! negative. The noise is not assumed known: what repetitions say of it counts as a few further points, so that it rules while points are
 //! few and gives way when the residuals contradict it (runs differ by more than repetitions within a run do).
 
-use super::family::Family;
+use super::MOST_PARAMETERS;
+use super::family::{Family, Slot};
 use super::member::{Factor, Member, keep_positive};
-use super::prior;
+use super::prior::Nature;
 use super::refine::Fitted;
 use super::short::Short;
-use super::solve::Solver;
+use super::solve::{MOST_COLUMNS, Solver};
 
 /// What is known of the noise, and how many points there are.
 #[derive(Debug, Clone, Copy)]
@@ -20,9 +21,26 @@ pub struct Judge {
     pub noise_variance: f64,
     /// The number of points.
     pub points: f64,
+    /// What each parameter is.
+    pub natures: [Nature; MOST_PARAMETERS],
 }
 
 impl Judge {
+    /// Whether repetitions tell the noise; otherwise it is a guess, which is worth one point.
+    pub fn knows_noise(&self) -> bool {
+        self.noise_freedom > 1.0
+    }
+
+    /// What the parameter of a factor is.
+    pub fn nature(&self, slot: Slot) -> Nature {
+        self.natures[slot.axis()]
+    }
+
+    /// The belief (as a logarithm) that a cost of these parameters has a negative term.
+    pub fn signed(&self) -> f64 {
+        self.natures.iter().map(|nature| nature.signed()).fold(0.0, f64::min)
+    }
+
     /// What the noise adds to any residual.
     pub fn floor(&self) -> f64 {
         self.noise_freedom * self.noise_variance
@@ -55,8 +73,9 @@ impl Judge {
             .zip(fitted.exponents.iter())
             .enumerate()
             .map(|(k, (slot, e))| {
-                let volume = prior::density(*e) * width / fitted.bend[k * slots + k];
-                (prior::of_log(slot.log) * volume.min(1.0)).ln()
+                let nature = self.nature(*slot);
+                let volume = nature.density(*e) * width / fitted.bend[k * slots + k];
+                (nature.of_log(slot.log) * volume.min(1.0)).ln()
             })
             .sum();
         self.of_residual(fitted.residual, columns) + exponents
@@ -65,7 +84,8 @@ impl Judge {
     /// The belief in a form with one real exponent, given the logarithm of the width of the range of exponents that are as good as the
     /// best.
     pub fn of_scanned(&self, fitted: &Fitted, width: f64) -> f64 {
-        let density = prior::of_log(fitted.family.slots[0].log) * prior::density(fitted.exponents[0]);
+        let slot = fitted.family.slots[0];
+        let density = self.nature(slot).of_log(slot.log) * self.nature(slot).density(fitted.exponents[0]);
         self.of_residual(fitted.residual, fitted.family.columns()) + density.ln() + width
     }
 
@@ -80,21 +100,24 @@ impl Judge {
         let sure = (0..columns).all(|k| solver.coefficients[k] > 6.0 * spread * inverse_row(&solver.triangle, columns, k).1);
         // What cannot be told, or is too unlikely for a number, is still believed a little: there must always be a formula left.
         const HARDLY: f64 = -700.0;
-        if sure { 0.0 } else { self.coefficients(solver, family, residual).2.max(HARDLY) }
-    }
-
-    /// Coefficients of the solver's last solution, their covariance, and the belief that they are not negative.
-    fn coefficients(&self, solver: &Solver, family: &Family, residual: f64) -> (Vec<f64>, Vec<f64>, f64) {
-        let columns = family.columns();
-        let mut coefficients = solver.coefficients.clone();
-        let mut covariance = covariance(&solver.triangle, columns, self.variance(residual, family.unknowns()));
-        let positive = if family.signed { 0.0 } else { keep_positive(&mut coefficients, &mut covariance) };
-        (coefficients, covariance, positive)
+        if sure {
+            return 0.0;
+        }
+        let (mut coefficients, mut covariance) = ([0.0; MOST_COLUMNS], [0.0; MOST_COLUMNS * MOST_COLUMNS]);
+        coefficients[..columns].copy_from_slice(&solver.coefficients);
+        fill_covariance(&solver.triangle, columns, spread * spread, &mut covariance[..columns * columns]);
+        keep_positive(&mut coefficients[..columns], &mut covariance[..columns * columns]).max(HARDLY)
     }
 
     /// The member that belongs to the solver's last solution.
     pub fn member(&self, solver: &Solver, family: &Family, exponents: &[f64], residual: f64, weight: f64) -> Member {
-        let (coefficients, covariance, _) = self.coefficients(solver, family, residual);
+        let columns = family.columns();
+        let mut coefficients = solver.coefficients.clone();
+        let mut covariance = vec![0.0; columns * columns];
+        fill_covariance(&solver.triangle, columns, self.variance(residual, family.unknowns()), &mut covariance);
+        if !family.signed {
+            keep_positive(&mut coefficients, &mut covariance);
+        }
         Member { weight, terms: terms(family, exponents), coefficients, covariance, freedom: self.freedom(family.unknowns()) }
     }
 }
@@ -106,11 +129,12 @@ fn terms(family: &Family, exponents: &[f64]) -> Vec<Vec<Factor>> {
     constant.into_iter().chain(family.terms.iter().map(|term| term.slots().map(factor).collect())).collect()
 }
 
-/// `variance` times the inverse of the triangle's square.
-fn covariance(triangle: &[f64], size: usize, variance: f64) -> Vec<f64> {
-    let rows: Vec<Short<f64>> = (0..size).map(|k| inverse_row(triangle, size, k).0).collect();
-    let entry = |k: usize| variance * rows[k / size].iter().zip(rows[k % size].iter()).map(|(a, b)| a * b).sum::<f64>();
-    (0..size * size).map(entry).collect()
+/// Fills in `variance` times the inverse of the triangle's square.
+fn fill_covariance(triangle: &[f64], size: usize, variance: f64, out: &mut [f64]) {
+    let rows: Short<Short<f64>> = (0..size).map(|k| inverse_row(triangle, size, k).0).collect();
+    for (k, entry) in out.iter_mut().enumerate() {
+        *entry = variance * rows[k / size].iter().zip(rows[k % size].iter()).map(|(a, b)| a * b).sum::<f64>();
+    }
 }
 
 /// A row of the inverse of an upper triangle, and its length.

@@ -1,6 +1,7 @@
 //! One possible formula among those that explain the measurements, with what is known of its coefficients.
 
 use super::family::Log;
+use super::solve::MOST_COLUMNS;
 use crate::stats::{normal_below, normal_density};
 use serde::{Deserialize, Serialize};
 
@@ -73,7 +74,8 @@ pub fn keep_positive(coefficients: &mut [f64], covariance: &mut [f64]) -> f64 {
         likely += inside.ln();
         let pull = normal_density(z) / inside;
         let shrink = pull * (pull + z);
-        let column: Vec<f64> = (0..size).map(|i| covariance[i * size + k] / spread).collect();
+        let mut column = [0.0; MOST_COLUMNS];
+        (0..size).for_each(|i| column[i] = covariance[i * size + k] / spread);
         for i in 0..size {
             coefficients[i] += pull * column[i];
             for j in 0..size {

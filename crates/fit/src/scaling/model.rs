@@ -49,10 +49,42 @@ pub struct Model {
     pub error_percent: ErrorPercent,
     /// What puts predictions near the measurements right, where the errors of the formula have a pattern.
     pub correction: Option<Correction>,
-    /// How far the truth may be from any of the formulas, relative to it, because their errors have a pattern; otherwise zero.
-    pub discrepancy: f64,
+    /// How far the truth may be from all formulas, if more than noise is between them and the measurements.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unexplained: Option<Unexplained>,
     /// The confidence of the intervals.
     pub confidence: f64,
+    /// How it goes on beyond the largest measured value of a parameter, if the growth changes among the measured ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beyond: Option<Beyond>,
+}
+
+/// How far the truth may be from all formulas, as a standard deviation relative to them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Unexplained {
+    /// Among the measured settings.
+    pub within: f64,
+    /// Further for each step beyond the largest measured value of each parameter.
+    pub ahead: Vec<f64>,
+    /// The logarithm of a typical step between measured values of each parameter.
+    pub steps: Vec<f64>,
+}
+
+impl Unexplained {
+    /// The standard deviation at a setting.
+    fn at(&self, x: &[f64], reference: &[f64]) -> f64 {
+        let steps = |k: usize| ((x[k] / reference[k]).ln() / self.steps[k]).max(0.0);
+        (0..self.ahead.len()).map(|k| self.ahead[k] * steps(k)).fold(self.within, f64::hypot)
+    }
+}
+
+/// How a quantity goes on beyond the largest measured value of a parameter: as the largest values alone say.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Beyond {
+    /// The parameter, as an index.
+    pub parameter: usize,
+    /// The law of the points at its largest values.
+    pub model: Box<Model>,
 }
 
 impl Model {
@@ -68,17 +100,35 @@ impl Model {
 
     /// Lowest, middle and highest value with another confidence, for one more measurement or for the true value.
     pub fn quantiles(&self, x: &[f64], measured: bool, confidence: f64) -> [f64; 3] {
+        if let Some(beyond) = self.beyond(x) {
+            return beyond.quantiles(x, measured, confidence);
+        }
         let bells: Vec<Bell> = self.members.iter().map(|m| self.bell(m, x, measured)).collect();
         let tail = 0.5 * (1.0 - confidence);
         let (low, high) = (quantile(&bells, tail), quantile(&bells, 1.0 - tail));
         let factor = self.correction.as_ref().map_or(1.0, |c| c.at(x));
-        [low, middle(bells).clamp(low, high), high].map(|value| factor * value)
+        // What is measured is positive, which the bells do not know.
+        [low, middle(bells).clamp(low, high), high].map(|value| (factor * value).max(0.0))
+    }
+
+    /// The law that holds at a setting: this one, or that beyond the measurements.
+    pub fn law_at(&self, x: &[f64]) -> &Self {
+        self.beyond(x).unwrap_or(self)
+    }
+
+    /// The law that holds at a setting beyond the measurements, if it is another one.
+    fn beyond(&self, x: &[f64]) -> Option<&Self> {
+        self.beyond.as_ref().filter(|b| x[b.parameter] > self.reference[b.parameter]).map(|b| &*b.model)
+    }
+
+    fn unexplained_at(&self, x: &[f64]) -> f64 {
+        self.unexplained.as_ref().map_or(0.0, |u| u.at(x, &self.reference))
     }
 
     fn bell(&self, member: &Member, x: &[f64], measured: bool) -> Bell {
         let (middle, error) = member.at(x, &self.reference);
         let noise = if measured { self.spread * middle.abs().powf(self.noise.growth) } else { 0.0 };
-        let spread = error.hypot(noise).hypot(self.discrepancy * middle);
+        let spread = error.hypot(noise).hypot(self.unexplained_at(x) * middle);
         Bell { weight: member.weight, middle, spread, freedom: member.freedom }
     }
 
@@ -96,7 +146,9 @@ impl Model {
         let normals: Vec<f64> = (0..size).map(|_| stretch * random.normal()).collect();
         let coefficients =
             (0..size).map(|i| member.coefficients[i] + (0..=i).map(|j| root[i * size + j] * normals[j]).sum::<f64>()).collect();
-        Drawn { model: self, member, coefficients, factor: 1.0 + self.discrepancy * random.normal() }
+        let unexplained = random.normal();
+        let beyond = self.beyond.as_ref().map(|b| Box::new(b.model.draw(random)));
+        Drawn { model: self, member, coefficients, unexplained, beyond }
     }
 }
 
@@ -106,16 +158,21 @@ pub struct Drawn<'a> {
     model: &'a Model,
     member: &'a Member,
     coefficients: Vec<f64>,
-    factor: f64,
+    /// How many standard deviations it is from its formula.
+    unexplained: f64,
+    beyond: Option<Box<Drawn<'a>>>,
 }
 
 impl Drawn<'_> {
     /// Its value at a setting, which is never negative.
     pub fn at(&self, x: &[f64]) -> f64 {
+        if let Some(beyond) = self.beyond.as_ref().filter(|_| self.model.beyond(x).is_some()) {
+            return beyond.at(x);
+        }
         let term = |t: &Vec<Factor>| t.iter().map(|f| f.at(x, &self.model.reference)).product::<f64>();
         let value: f64 = self.member.terms.iter().zip(&self.coefficients).map(|(t, c)| c * term(t)).sum();
         let correction = self.model.correction.as_ref().map_or(1.0, |c| c.at(x));
-        (value * correction * self.factor).max(0.0)
+        (value * correction * (1.0 + self.unexplained * self.model.unexplained_at(x))).max(0.0)
     }
 }
 

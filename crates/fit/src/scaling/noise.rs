@@ -4,8 +4,11 @@
 //! mean, unless one of its repetitions lies far outside of what the repetitions of all points make usual: then it is its median, and the
 //! repetition is told.
 
+use super::MOST_PARAMETERS;
+use super::prior::Nature;
 use crate::measurements::Measurements;
 use crate::sample::{mean, quantile};
+use crate::stats::fisher_above;
 
 /// How many spreads from the middle a repetition is told as an outlier.
 const FAR: f64 = 5.0;
@@ -25,6 +28,8 @@ pub struct Summarised {
     pub values: Vec<f64>,
     /// What the value of each point is thought to be, which its weight follows.
     thought: Vec<f64>,
+    /// The geometric mean of those.
+    typical: f64,
     /// The relative spread of single repetitions, if there are any.
     pub repetitions: Option<f64>,
     /// How the noise grows with the value, by the repetitions: 1 if in proportion, 0 if not at all.
@@ -35,6 +40,8 @@ pub struct Summarised {
     scatter: Vec<(f64, f64)>,
     /// The mean of one over the number of repetitions.
     share: f64,
+    /// What the parameters are.
+    pub natures: [Nature; MOST_PARAMETERS],
 }
 
 /// What is known of the noise before anything is fitted.
@@ -49,10 +56,20 @@ pub struct Known {
 impl Summarised {
     pub fn of(measurements: &Measurements) -> Self {
         let points = measurements.points();
-        let middles: Vec<f64> = points.iter().map(|p| middle(&p.values)).collect();
+        let mut sorted = Vec::new();
+        let middles: Vec<f64> = points.iter().map(|p| middle(&p.values, &mut sorted)).collect();
         let limit = FAR * usual_spread(measurements, &middles);
-        let mut summary =
-            Self { values: Vec::new(), thought: Vec::new(), repetitions: None, growth: None, outliers: 0, scatter: Vec::new(), share: 0.0 };
+        let mut summary = Self {
+            values: Vec::with_capacity(points.len()),
+            thought: Vec::new(),
+            typical: 1.0,
+            repetitions: None,
+            growth: None,
+            outliers: 0,
+            scatter: Vec::with_capacity(points.len()),
+            share: 0.0,
+            natures: measurements.natures(),
+        };
         for (point, &middle) in points.iter().zip(&middles) {
             let far = point.values.iter().filter(|v| (**v - middle).abs() > limit * middle).count();
             let count = point.values.len() as f64;
@@ -63,7 +80,8 @@ impl Summarised {
             summary.values.push(value);
             summary.scatter.push(if far > 0 { (0.0, 0.0) } else { (squares, count - 1.0) });
         }
-        summary.thought = summary.values.clone();
+        summary.thought.clone_from(&summary.values);
+        summary.typical = geometric_mean(&summary.values);
         summary.repetitions = summary.variance_of_repetitions(&summary.root_weights(1.0)).map(f64::sqrt);
         summary.growth = summary.find_growth();
         summary
@@ -73,14 +91,13 @@ impl Summarised {
     ///
     /// They are scaled so that weighted errors are relative errors at a typical point, whatever the growth.
     pub fn root_weights(&self, growth: f64) -> Vec<f64> {
-        let typical = (self.thought.iter().map(|y| y.ln()).sum::<f64>() / self.thought.len() as f64).exp();
-        self.thought.iter().map(|y| (y / typical).powf(-growth) / typical).collect()
+        self.thought.iter().map(|y| 1.0 / (raised(y / self.typical, growth) * self.typical)).collect()
     }
 
     /// The same with weights that follow what a first fit says of the points, since weights that follow noisy values favour low ones.
     pub fn thought_again(&self, relative_errors: &[f64]) -> Self {
-        let thought = self.values.iter().zip(relative_errors).map(|(y, e)| y * (1.0 + e.clamp(-0.7, 2.0))).collect();
-        Self { thought, ..self.clone() }
+        let thought: Vec<f64> = self.values.iter().zip(relative_errors).map(|(y, e)| y * (1.0 + e.clamp(-0.7, 2.0))).collect();
+        Self { typical: geometric_mean(&thought), thought, ..self.clone() }
     }
 
     /// What the repetitions say of the variance of a point's value.
@@ -90,6 +107,12 @@ impl Summarised {
             Some(single) => Known { variance: single * self.share, freedom: freedom.min(MOST_FREEDOM) },
             None => Known { variance: UNKNOWN * UNKNOWN, freedom: 1.0 },
         }
+    }
+
+    /// How likely noise alone leaves so many times the variance that the repetitions say; 1 if nothing was repeated.
+    pub fn chance(&self, times: f64, freedom: f64) -> f64 {
+        let repeated: f64 = self.scatter.iter().map(|s| s.1).sum();
+        if repeated > 0.0 { fisher_above(times, freedom, repeated) } else { 1.0 }
     }
 
     fn variance_of_repetitions(&self, root_weights: &[f64]) -> Option<f64> {
@@ -104,20 +127,36 @@ impl Summarised {
         if freedom < 8.0 {
             return None;
         }
-        let likelihood = |growth: f64| {
-            let weights = self.root_weights(growth);
-            let scales: f64 = self.scatter.iter().zip(&weights).map(|(s, w)| s.1 * w.ln()).sum();
-            Some(scales - 0.5 * freedom * self.variance_of_repetitions(&weights)?.ln())
-        };
+        let scale: f64 = self.scatter.iter().zip(&self.thought).map(|(s, y)| s.1 * (y / self.typical).ln()).sum();
+        let likelihood =
+            |growth: f64| Some(-growth * scale - 0.5 * freedom * self.variance_of_repetitions(&self.root_weights(growth))?.ln());
         let likely = GROWTHS.into_iter().filter_map(|(growth, belief)| Some((growth, likelihood(growth)? + belief.ln())));
         likely.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(growth, _)| growth)
     }
 }
 
-fn middle(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
+/// A power, which is a root or the number itself for the growths that are tried.
+fn raised(number: f64, power: f64) -> f64 {
+    match power {
+        0.0 => 1.0,
+        0.25 => number.sqrt().sqrt(),
+        0.5 => number.sqrt(),
+        0.75 => number.sqrt() * number.sqrt().sqrt(),
+        1.0 => number,
+        power => number.powf(power),
+    }
+}
+
+fn geometric_mean(values: &[f64]) -> f64 {
+    (values.iter().map(|y| y.ln()).sum::<f64>() / values.len() as f64).exp()
+}
+
+/// The median; `sorted` is room for the values.
+fn middle(values: &[f64], sorted: &mut Vec<f64>) -> f64 {
+    sorted.clear();
+    sorted.extend_from_slice(values);
     sorted.sort_unstable_by(f64::total_cmp);
-    quantile(&sorted, 0.5)
+    quantile(sorted, 0.5)
 }
 
 /// The usual relative distance of a repetition from its point's middle, as a standard deviation; infinite with too few to tell.
@@ -127,9 +166,10 @@ fn usual_spread(measurements: &Measurements, middles: &[f64]) -> f64 {
     if distances.len() < 9 {
         return f64::INFINITY;
     }
-    distances.sort_unstable_by(f64::total_cmp);
     // The middle value itself is at distance zero, which makes the median of few distances too small: the upper quartile is steadier.
-    (quantile(&distances, 0.75) / 1.15).max(LEAST)
+    let place = (distances.len() - 1) * 3 / 4;
+    let (_, quartile, _) = distances.select_nth_unstable_by(place, f64::total_cmp);
+    (*quartile / 1.15).max(LEAST)
 }
 
 #[cfg(test)]

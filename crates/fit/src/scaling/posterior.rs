@@ -41,12 +41,6 @@ struct Choice {
     exponents: Exponents,
 }
 
-impl Choice {
-    fn score(&self) -> f64 {
-        self.prior - self.far
-    }
-}
-
 /// A member with what it was made from.
 #[derive(Debug, Clone)]
 pub struct Possible {
@@ -127,12 +121,12 @@ impl<'s, 'd> Posterior<'s, 'd> {
     /// Members for a single exponent that is so uncertain that no bell describes it: evenly spaced over its whole range.
     fn add_scanned(&mut self, fitted: &Fitted, prior: f64) {
         let best = fitted.exponents[0];
-        let (low, high) = prior::range_around(best, fitted.family.slots[0].log);
+        let slot = fitted.family.slots[0];
+        let (low, high) = prior::range_around(best, slot.log);
+        let density = |e: f64| self.judge.nature(slot).density(e);
         let steps = ((high - low) / SCAN_STEP) as usize;
-        let spaced: Vec<(Exponents, f64)> = (0..=steps)
-            .map(|i| low + SCAN_STEP * i as f64)
-            .map(|e| ([e].as_slice().into(), (prior::density(best) / prior::density(e)).ln()))
-            .collect();
+        let spaced: Vec<(Exponents, f64)> =
+            (0..=steps).map(|i| low + SCAN_STEP * i as f64).map(|e| ([e].as_slice().into(), (density(best) / density(e)).ln())).collect();
         let judge = self.judge;
         self.share(fitted, &spaced, |all| prior + judge.of_scanned(fitted, all + SCAN_STEP.ln()));
     }
@@ -166,33 +160,11 @@ impl<'s, 'd> Posterior<'s, 'd> {
         let mut chosen = vec![Choice::default()];
         // From the last factor to the first, so that each row of the triangle is complete when it is needed.
         for k in (0..slots).rev() {
-            let log = fitted.family.slots[k].log;
-            let reach = (3.5 * spread * inverse_row(&fitted.bend, slots, k).1).max(0.02);
-            let near = prior::nice_between(fitted.exponents[k] - reach, fitted.exponents[k] + reach, log);
-            let mut longer: Vec<Choice> = Vec::new();
-            let mut best = f64::NEG_INFINITY;
-            for (numerator, denominator) in near {
-                let exponent = numerator as f64 / denominator as f64;
-                let prior = (prior::of_nice(numerator, denominator, log) * prior::of_log(log)).ln();
-                for choice in &chosen {
-                    let others = choice.exponents.iter().zip(&fitted.exponents[k + 1..]).map(|(e, best)| e - best);
-                    let moved = std::iter::once(exponent - fitted.exponents[k]).chain(others);
-                    let row: f64 = moved.zip(&fitted.bend[k * slots + k..]).map(|(m, b)| m * b).sum();
-                    let (prior, far) = (choice.prior + prior, choice.far + 0.5 * (row / spread).powi(2));
-                    if prior - far > best - NEGLIGIBLE {
-                        best = best.max(prior - far);
-                        let exponents = std::iter::once(exponent).chain(choice.exponents.iter().copied()).collect();
-                        longer.push(Choice { prior, far, exponents });
-                    }
-                }
-            }
-            longer.retain(|choice| choice.score() > best - NEGLIGIBLE);
-            longer.sort_unstable_by(|a, b| b.score().total_cmp(&a.score()));
-            longer.truncate(MOST_NICE);
-            chosen = longer;
+            chosen = with_nice(&self.judge, fitted, k, &chosen, spread);
         }
+        let refutable = if self.judge.knows_noise() { prior::NICE_IF_NOISE_IS_KNOWN * slots as f64 } else { 0.0 };
         for choice in chosen {
-            self.add(&fitted.family, &choice.exponents, prior + choice.prior);
+            self.add(&fitted.family, &choice.exponents, prior + choice.prior + refutable);
         }
     }
 
@@ -212,6 +184,44 @@ impl<'s, 'd> Posterior<'s, 'd> {
         }
         possible
     }
+}
+
+/// The choices with a nice exponent for one more factor, the best of them.
+fn with_nice(judge: &Judge, fitted: &Fitted, k: usize, chosen: &[Choice], spread: f64) -> Vec<Choice> {
+    let slots = fitted.family.slots.len();
+    let log = fitted.family.slots[k].log;
+    let nature = judge.nature(fitted.family.slots[k]);
+    let row = &fitted.bend[k * slots + k..(k + 1) * slots];
+    let reach = (3.5 * spread * inverse_row(&fitted.bend, slots, k).1).max(0.02);
+    let near = prior::nice_between(fitted.exponents[k] - reach, fitted.exponents[k] + reach, log);
+    let others = |choice: &Choice| {
+        let moved = choice.exponents.iter().zip(&fitted.exponents[k + 1..]).map(|(e, best)| e - best);
+        moved.zip(&row[1..]).map(|(m, b)| m * b).sum::<f64>()
+    };
+    let others: Vec<f64> = chosen.iter().map(others).collect();
+    // Only numbers are compared, since most choices are dropped again: the score, the belief before measuring, the exponent, the choice.
+    let mut scored: Vec<(f64, f64, f64, usize)> = Vec::new();
+    let mut best = f64::NEG_INFINITY;
+    for (numerator, denominator) in near {
+        let exponent = numerator as f64 / denominator as f64;
+        let prior = (nature.of_nice(numerator, denominator, log) * nature.of_log(log)).ln();
+        for (index, (choice, others)) in chosen.iter().zip(&others).enumerate() {
+            let far = choice.far + 0.5 * ((row[0] * (exponent - fitted.exponents[k]) + others) / spread).powi(2);
+            let score = choice.prior + prior - far;
+            if score > best - NEGLIGIBLE {
+                best = best.max(score);
+                scored.push((score, choice.prior + prior, exponent, index));
+            }
+        }
+    }
+    scored.retain(|s| s.0 > best - NEGLIGIBLE);
+    scored.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
+    scored.truncate(MOST_NICE);
+    let longer = |(score, prior, exponent, index): (f64, f64, f64, usize)| {
+        let exponents = std::iter::once(exponent).chain(chosen[index].exponents.iter().copied()).collect();
+        Choice { prior, far: prior - score, exponents }
+    };
+    scored.into_iter().map(longer).collect()
 }
 
 /// Points that fill a normal distribution evenly: Roberts's additive sequence through the normal quantile.

@@ -15,7 +15,7 @@ pub struct Fitted {
     pub exponents: Exponents,
     /// The weighted sum of squares that is left.
     pub residual: f64,
-    /// The upper triangle of the exponents' information, coefficients eliminated.
+    /// The upper triangle of the exponents' information, coefficients eliminated, at the last step but one.
     pub bend: Vec<f64>,
 }
 
@@ -68,6 +68,5 @@ pub fn refine(solver: &mut Solver, family: &Family, guess: &[f64], known: Known)
             break;
         }
     }
-    solver.improve(family);
     Some(Fitted { family: *family, exponents, residual, bend: solver.bend.clone() })
 }

@@ -51,6 +51,16 @@ pub struct Found {
     pub belief: f64,
 }
 
+impl Found {
+    /// Judges the form that a solver was last asked for; it may have negative terms if nothing else fits, which is believed less.
+    pub fn judged(mut fitted: Fitted, solver: &Solver, judge: &Judge) -> Self {
+        fitted.family.signed = false;
+        let signs = judge.of_signs(solver, &fitted.family, fitted.residual);
+        fitted.family.signed = signs < judge.signed();
+        Self { belief: judge.of_continuous(&fitted) + signs.max(judge.signed()), fitted }
+    }
+}
+
 /// A sum of simple terms of one parameter, with its exponents given.
 #[derive(Debug, Clone, Copy)]
 pub struct Simple {
@@ -313,7 +323,7 @@ impl<'s, 'd> Search<'s, 'd> {
         for lead in self.leading(1) {
             let (family, exponents) = self.form(lead);
             let variance = self.judge.variance(self.found[lead].fitted.residual, family.unknowns());
-            if self.judge.noise_freedom > 1.0 && variance < 2.0 * self.judge.noise_variance || !family.has_room(1) {
+            if self.judge.knows_noise() && variance < 2.0 * self.judge.noise_variance || !family.has_room(1) {
                 continue;
             }
             for parameter in (0..self.design.axes.len()).filter(|p| self.design.axes[*p].len() >= ENOUGH_FOR_OWN_TERM) {
@@ -341,11 +351,8 @@ impl<'s, 'd> Search<'s, 'd> {
         }
         let least = self.found.iter().map(|f| f.fitted.residual).fold(f64::INFINITY, f64::min);
         let known = Known { floor: self.judge.floor(), least };
-        let mut fitted = refine(self.solver, &family, guess, known)?;
-        let signs = self.judge.of_signs(self.solver, &family, fitted.residual);
-        fitted.family.signed = signs < prior::SIGNED;
-        let belief = self.judge.of_continuous(&fitted) + signs.max(prior::SIGNED);
-        self.found.push(Found { fitted, belief });
+        let fitted = refine(self.solver, &family, guess, known)?;
+        self.found.push(Found::judged(fitted, self.solver, &self.judge));
         Some(self.found.len() - 1)
     }
 }
@@ -381,12 +388,11 @@ fn partitions(items: &[usize]) -> Vec<Vec<Vec<usize>>> {
     all
 }
 
-/// How the logarithm of the value grows with the logarithm of each parameter, over the points that count.
+/// How the logarithm of the value grows with the logarithm of each parameter.
 fn slopes(design: &Design, target: &Target) -> Vec<f64> {
-    let counted: Vec<usize> = (0..design.points).filter(|i| target.root_weights[*i] > 0.0).collect();
-    let logarithm = |axis: &Axis| counted.iter().map(|&i| axis.ln[axis.place[i] as usize]).collect::<Vec<f64>>();
-    let mut columns: Vec<Vec<f64>> = std::iter::once(vec![1.0; counted.len()]).chain(design.axes.iter().map(logarithm)).collect();
-    let mut rest: Vec<f64> = counted.iter().map(|&i| target.values[i].ln()).collect();
+    let logarithm = |axis: &Axis| axis.place.iter().map(|place| axis.ln[*place as usize]).collect::<Vec<f64>>();
+    let mut columns: Vec<Vec<f64>> = std::iter::once(vec![1.0; design.points]).chain(design.axes.iter().map(logarithm)).collect();
+    let mut rest: Vec<f64> = target.values.iter().map(|y| y.ln()).collect();
     let size = columns.len();
     let (mut triangle, mut right, mut solution) = (vec![0.0; size * size], vec![0.0; size], vec![0.0; size]);
     for j in 0..size {

@@ -7,7 +7,7 @@ use crate::pieces::Estimate;
 use crate::sample::rounded;
 use crate::stats::student_quantile;
 use serde::{Deserialize, Serialize};
-use sintonia_formula::{Formula, Rational};
+use sintonia_formula::{Formula, Piece, Rational};
 
 /// The largest denominator of an exponent that is shown as a fraction.
 const LARGEST_DENOMINATOR: i64 = 12;
@@ -35,13 +35,20 @@ pub struct ShownTerm {
 }
 
 impl Model {
-    /// The formula to show.
+    /// The formula to show; in two pieces if beyond the measurements another law holds.
     pub fn formula(&self) -> Formula {
+        let Some(beyond) = &self.beyond else { return self.sum() };
+        let parameter = Formula::symbol(&self.parameters[beyond.parameter]);
+        let largest = Formula::decimal(self.reference[beyond.parameter]);
+        Formula::pieces(&parameter, [Piece::up_to(largest, self.sum()), Piece::beyond(beyond.model.sum())])
+    }
+
+    fn sum(&self) -> Formula {
         let terms = self.shown.terms.iter().zip(&self.shown.coefficients);
         terms.map(|(factors, c)| Formula::decimal(rounded(c * self.scale(factors))) * self.product(factors)).sum()
     }
 
-    /// The terms of the formula to show, with intervals.
+    /// The terms of the formula to show, within the measurements, with intervals.
     pub fn terms(&self) -> Vec<ShownTerm> {
         let shown = &self.shown;
         let size = shown.terms.len();

@@ -196,7 +196,7 @@ fn where_no_formula_fits_predictions_near_the_measurements_follow_them() {
     let truth = |x: &[f64]| x[1] * if x[0] < 100.0 { 1.0 + 0.01 * x[0] } else { 3.5 + 0.002 * x[0] };
     let axes: [&[f64]; 2] = [&[16.0, 32.0, 64.0, 128.0, 256.0], &[1000.0, 2000.0, 3000.0, 4000.0]];
     let model = fit(&noisy(&["p", "n"], &grid(&axes), 0.002, 29, truth)).unwrap();
-    assert!(model.correction.is_some() && model.discrepancy > 0.0);
+    assert!(model.correction.is_some() && model.unexplained.is_some());
     for p in axes[0] {
         let error = model.predict(&[*p, 5000.0])[1] / truth(&[*p, 5000.0]) - 1.0;
         assert!(error.abs() < 0.05, "p {p}: {error}");
@@ -204,11 +204,24 @@ fn where_no_formula_fits_predictions_near_the_measurements_follow_them() {
 }
 
 #[test]
+fn one_step_beyond_a_bend_the_growth_goes_on_as_it_went_last() {
+    let of_p = |p: f64| if p <= 128.0 { p.powf(0.8) } else { 128f64.powf(0.8) * (p / 128.0).powf(0.2) };
+    let truth = |x: &[f64]| of_p(x[0]) * x[1].powf(1.1);
+    let axes: [&[f64]; 2] = [&[32.0, 64.0, 128.0, 256.0], &[5000.0, 6000.0, 7000.0, 8000.0, 9000.0]];
+    let model = fit(&noisy(&["p", "n"], &grid(&axes), 0.003, 61, truth)).unwrap();
+    let [low, middle, high] = model.predict(&[512.0, 7000.0]);
+    let value = truth(&[512.0, 7000.0]);
+    assert!((middle / value - 1.0).abs() < 0.08, "{}: {middle} instead of {value}", model.formula());
+    assert!(low < value && value < high);
+}
+
+#[test]
 fn a_model_survives_being_stored() {
     let model = fit(&noisy(&["n"], &axis(&[4.0, 8.0, 16.0, 32.0]), 0.02, 31, |x| 3.0 * x[0])).unwrap();
     let stored = serde_json::to_string(&model).unwrap();
     let again: Model = serde_json::from_str(&stored).unwrap();
-    assert_eq!(again.predict(&[100.0]), model.predict(&[100.0]));
+    // The JSON reader may miss the last digit.
+    assert!(again.predict(&[100.0]).iter().zip(model.predict(&[100.0])).all(|(a, b)| (a / b - 1.0).abs() < 1e-12));
     assert_eq!(again.formula(), model.formula());
 }
 
@@ -255,6 +268,43 @@ fn any_measurements_give_a_finite_model_or_an_error() {
             let _ = model.formula().to_string();
         }
     });
+}
+
+#[test]
+fn many_tables_give_what_each_of_them_gives() {
+    let table = |k: u64| noisy(&["n"], &axis(&[4.0, 8.0, 16.0, 32.0, 64.0][..2 + k as usize % 4]), 0.02, k, |x| 3.0 * x[0] + 20.0);
+    let tables: Vec<Measurements> = (0..12).map(table).collect();
+    let alone: Vec<_> = tables.iter().map(fit).collect();
+    assert_eq!(fit_many(&tables), alone);
+    assert!(alone.iter().any(Result::is_ok) && alone.iter().any(Result::is_err));
+    assert_eq!(fit_many(&[]), Vec::new());
+}
+
+#[test]
+fn a_change_of_growth_among_the_measurements_is_followed_beyond_them() {
+    let truth = |x: &[f64]| if x[0] <= 24.0 { 5.0 * x[0].sqrt() } else { 5.0 * 24f64.sqrt() * (x[0] / 24.0).powf(1.5) };
+    let sizes = axis(&[4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0]);
+    let model = fit(&noisy(&["n"], &sizes, 0.01, 53, truth)).unwrap();
+    let error = model.predict(&[2048.0])[1] / truth(&[2048.0]) - 1.0;
+    assert!(error.abs() < 0.02, "{}: {error}", model.formula());
+    assert!(model.formula().to_string().starts_with("pieces(n, up to 512: "), "{}", model.formula());
+    let mut random = Random::new(3);
+    let drawn = model.draw(&mut random).at(&[2048.0]);
+    assert!((drawn / truth(&[2048.0]) - 1.0).abs() < 0.05, "{drawn}");
+}
+
+#[test]
+fn a_polynomial_that_falls_in_the_end_predicts_nothing() {
+    // Growth that slows down: a parabola follows it, and would say zero soon.
+    let truth = |x: &[f64]| 100.0 * x[0] - 0.15 * x[0] * x[0];
+    let model = fit(&noisy(&["n"], &axis(&[20.0, 60.0, 100.0, 140.0, 180.0, 220.0, 260.0, 300.0]), 0.001, 67, truth)).unwrap();
+    assert!(model.predict(&[900.0])[1] > truth(&[300.0]), "{}: {:?}", model.formula(), model.predict(&[900.0]));
+}
+
+#[test]
+fn predictions_are_never_negative() {
+    let model = fit(&noisy(&["n"], &axis(&[4.0, 8.0, 16.0, 32.0, 64.0]), 0.9, 59, |x| 100.0 / x[0])).unwrap();
+    assert!(model.predict(&[4096.0]).iter().all(|v| *v >= 0.0), "{:?}", model.predict(&[4096.0]));
 }
 
 #[test]

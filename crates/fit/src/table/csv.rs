@@ -49,9 +49,9 @@ pub fn read(source: Source, columns: &Columns) -> Result<Series, TableError> {
 }
 
 fn positive(source: &Source, cell: &Cell, what: &str) -> Result<f64, TableError> {
-    let inner = source.text[cell.at.clone()].trim_matches('"').len();
-    let begin = cell.at.start + source.text[cell.at.clone()].find(|c| c != '"').unwrap_or(0);
-    source.positive(begin..begin + inner, what)
+    let value = source.number(cell.at.clone(), &cell.text)?;
+    source.check_positive(cell.at.clone(), value, what)?;
+    Ok(value)
 }
 
 /// The cells of a line; quotation marks hold separators together, and two of them stand for one.

@@ -63,6 +63,9 @@ pub enum Problem {
     /// A quotation mark is not closed.
     #[error("a quotation mark is not closed")]
     OpenQuote,
+    /// Points in parentheses have something else between them, or a parenthesis is not closed.
+    #[error("points must stand in parentheses with nothing between them, as in (32 5000) (64 5000)")]
+    Parentheses,
     /// A line begins with a word that the format does not have.
     #[error("`{0}` is none of PARAMETER, POINTS, METRIC, REGION and DATA")]
     UnknownWord(String),
@@ -142,16 +145,17 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// A positive number at a range of bytes.
-    pub fn positive(&self, at: Range<usize>, what: &str) -> Result<f64, TableError> {
-        let text = self.text[at.clone()].trim();
-        let value: f64 = text.parse().map_err(|_| self.error(at.clone(), Problem::NotANumber(text.to_owned())))?;
-        if value.is_nan() || value.is_infinite() {
-            return Err(self.error(at, Problem::NotANumber(text.to_owned())));
+    /// A number at a range of bytes, written as `text` there.
+    pub fn number(&self, at: Range<usize>, text: &str) -> Result<f64, TableError> {
+        text.trim().parse().map_err(|_| self.error(at, Problem::NotANumber(text.trim().to_owned())))
+    }
+
+    /// An error unless the number at a range of bytes is positive and finite.
+    pub fn check_positive(&self, at: Range<usize>, value: f64, what: &str) -> Result<(), TableError> {
+        match value {
+            v if !v.is_finite() => Err(self.error(at.clone(), Problem::NotANumber(self.text[at].trim().to_owned()))),
+            v if v <= 0.0 => Err(self.error(at, Problem::NotPositive { what: what.to_owned(), value })),
+            _ => Ok(()),
         }
-        if value <= 0.0 {
-            return Err(self.error(at, Problem::NotPositive { what: what.to_owned(), value }));
-        }
-        Ok(value)
     }
 }

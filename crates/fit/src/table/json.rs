@@ -1,9 +1,10 @@
 //! JSON: Extra-P's two document formats, and JSON lines with one value each.
 
-use super::Series;
 use super::error::{Problem, Source, TableError};
+use super::{Refused, Series};
 use crate::measurements::{Measurements, Point};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use std::collections::BTreeMap;
 
 /// The document format of Extra-P 4.
@@ -99,16 +100,27 @@ fn number_or_text<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<f
     }
 }
 
-/// Whether this is one document rather than one value per line.
-pub fn is_document(text: &str) -> bool {
-    serde_json::Deserializer::from_str(text).into_iter::<serde::de::IgnoredAny>().take(2).count() == 1 && !text.contains("\"params\"")
+/// What the first value of a text tells of its format.
+#[derive(Deserialize)]
+struct First {
+    params: Option<IgnoredAny>,
+    callpaths: Option<IgnoredAny>,
 }
 
-/// Reads a document in one of Extra-P's formats.
-pub fn read_document(source: Source) -> Result<Vec<Series>, TableError> {
-    if source.text.contains("\"callpaths\"") {
-        return numbered(&source, serde_json::from_str(source.text).map_err(|e| refused(&source, 0, &e))?);
+/// Reads one of Extra-P's documents or JSON lines, whichever it is.
+pub fn read(source: Source) -> Result<Vec<Result<Series, Refused>>, TableError> {
+    let first = serde_json::Deserializer::from_str(source.text).into_iter::<First>().next();
+    match first.and_then(Result::ok) {
+        Some(First { params: Some(_), .. }) => read_lines(source),
+        Some(First { callpaths: Some(_), .. }) => {
+            numbered(&source, serde_json::from_str(source.text).map_err(|e| refused(&source, 0, &e))?)
+        }
+        _ => read_document(source),
     }
+}
+
+/// Reads a document of Extra-P 4.
+fn read_document(source: Source) -> Result<Vec<Result<Series, Refused>>, TableError> {
     let document: Document = serde_json::from_str(source.text).map_err(|e| refused(&source, 0, &e))?;
     let mut gathered = Gathered::default();
     for (region, metrics) in document.measurements {
@@ -121,7 +133,7 @@ pub fn read_document(source: Source) -> Result<Vec<Series>, TableError> {
     gathered.finish(&source, &document.parameters)
 }
 
-fn numbered(source: &Source, mut document: Numbered) -> Result<Vec<Series>, TableError> {
+fn numbered(source: &Source, mut document: Numbered) -> Result<Vec<Result<Series, Refused>>, TableError> {
     document.parameters.sort_by_key(|p| p.id);
     let unknown = |what: &str, id: u64| source.whole(Problem::Json(format!("a measurement names {what} {id}, which is not there")));
     let mut points: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
@@ -143,7 +155,7 @@ fn numbered(source: &Source, mut document: Numbered) -> Result<Vec<Series>, Tabl
 }
 
 /// Reads JSON lines.
-pub fn read_lines(source: Source) -> Result<Vec<Series>, TableError> {
+fn read_lines(source: Source) -> Result<Vec<Result<Series, Refused>>, TableError> {
     let mut parameters: Option<Vec<String>> = None;
     let mut gathered = Gathered::default();
     for (number, (at, text)) in source.lines().enumerate().filter(|(_, (_, text))| !text.trim().is_empty()) {
@@ -152,9 +164,8 @@ pub fn read_lines(source: Source) -> Result<Vec<Series>, TableError> {
         if !names.iter().eq(line.params.keys()) {
             return Err(source.error(at, Problem::Dimensions { have: line.params.len(), need: names.len() }));
         }
-        let values: Vec<f64> = line.params.values().chain(&line.value).copied().collect();
-        if let Some(value) = values.into_iter().find(|v| *v <= 0.0) {
-            return Err(source.error(at, Problem::NotPositive { what: "a number".to_owned(), value }));
+        if let Some(error) = line.params.values().chain(&line.value).find_map(|v| source.check_positive(at.clone(), *v, "a number").err()) {
+            gathered.refuse(&line.callpath, &line.metric, error);
         }
         gathered.add(&line.callpath, &line.metric, Point { at: line.params.into_values().collect(), values: line.value });
     }
@@ -175,23 +186,31 @@ fn refused(source: &Source, lines_before: usize, error: &serde_json::Error) -> T
     }
 }
 
-/// Points by region and metric.
+/// Points by region and metric, and the first thing that is wrong with each.
 #[derive(Default)]
-struct Gathered(BTreeMap<(String, String), Vec<Point>>);
+struct Gathered(BTreeMap<(String, String), (Vec<Point>, Option<TableError>)>);
 
 impl Gathered {
     fn add(&mut self, region: &str, metric: &str, point: Point) {
-        self.0.entry((region.to_owned(), metric.to_owned())).or_default().push(point);
+        self.0.entry((region.to_owned(), metric.to_owned())).or_default().0.push(point);
     }
 
-    fn finish(self, source: &Source, parameters: &[String]) -> Result<Vec<Series>, TableError> {
+    fn refuse(&mut self, region: &str, metric: &str, error: TableError) {
+        self.0.entry((region.to_owned(), metric.to_owned())).or_default().1.get_or_insert(error);
+    }
+
+    fn finish(self, source: &Source, parameters: &[String]) -> Result<Vec<Result<Series, Refused>>, TableError> {
         if self.0.is_empty() {
             return Err(source.whole(Problem::Empty));
         }
-        let series = |((region, metric), points): ((String, String), Vec<Point>)| {
-            let measurements = Measurements::new(parameters.to_vec(), points).map_err(|e| source.whole(e.into()))?;
-            Ok(Series { region, metric, unit: None, measurements })
+        let measurements = |points, bad: Option<TableError>| match bad {
+            Some(error) => Err(error),
+            None => Measurements::new(parameters.to_vec(), points).map_err(|e| source.whole(e.into())),
         };
-        self.0.into_iter().map(series).collect()
+        let series = |((region, metric), (points, bad))| match measurements(points, bad) {
+            Ok(measurements) => Ok(Series { region, metric, unit: None, measurements }),
+            Err(error) => Err(Refused { region, metric, error: Box::new(error) }),
+        };
+        Ok(self.0.into_iter().map(series).collect())
     }
 }

@@ -39,19 +39,43 @@ pub struct Columns {
     pub unit: Option<String>,
 }
 
-/// Reads a table with a header; `name` is what errors call it.
-pub fn read_csv(name: &str, text: &str, columns: &Columns) -> Result<Series, TableError> {
-    csv::read(Source { name, text }, columns)
+/// A region and metric whose measurements cannot be used, and why.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{}{error}", of(region, metric))]
+pub struct Refused {
+    /// The region, or nothing.
+    pub region: String,
+    /// The metric.
+    pub metric: String,
+    /// What is wrong, and where.
+    pub error: Box<TableError>,
 }
 
-/// Reads Extra-P's text, JSON or JSON lines, whichever it is; `name` is what errors call it.
-pub fn read_extrap(name: &str, text: &str) -> Result<Vec<Series>, TableError> {
-    let source = Source { name, text };
-    if !text.trim_start().starts_with('{') {
-        extrap::read(source)
-    } else if json::is_document(text) {
-        json::read_document(source)
-    } else {
-        json::read_lines(source)
+fn of(region: &str, metric: &str) -> String {
+    match (region, metric) {
+        ("", "") => String::new(),
+        ("", name) | (name, "") => format!("`{name}`: "),
+        (region, metric) => format!("`{metric}` of `{region}`: "),
     }
+}
+
+/// Reads a table with a header; `name` is what errors call it.
+pub fn read_csv(name: &str, text: &str, columns: &Columns) -> Result<Series, TableError> {
+    csv::read(Source { name, text: without_mark(text) }, columns)
+}
+
+/// Reads Extra-P's text, JSON or JSON lines, whichever it is, and refuses the file for one region that cannot be used.
+pub fn read_extrap(name: &str, text: &str) -> Result<Vec<Series>, TableError> {
+    read_regions(name, text)?.into_iter().map(|read| read.map_err(|refused| *refused.error)).collect()
+}
+
+/// Reads Extra-P's text, JSON or JSON lines, whichever it is; a region with a value that cannot be used does not spoil the others.
+pub fn read_regions(name: &str, text: &str) -> Result<Vec<Result<Series, Refused>>, TableError> {
+    let source = Source { name, text: without_mark(text) };
+    if source.text.trim_start().starts_with('{') { json::read(source) } else { extrap::read(source) }
+}
+
+/// The text without the mark that some editors put before it.
+fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
 }

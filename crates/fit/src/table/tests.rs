@@ -62,6 +62,49 @@ fn extra_p_text_gives_a_series_for_each_region() {
 }
 
 #[test]
+fn a_value_that_cannot_be_used_refuses_its_own_region_only() {
+    let zero = TEXT.replace("DATA 7", "DATA 0 7").replace("DATA 8", "DATA nan");
+    let regions = read_regions("t.txt", &zero).unwrap();
+    assert_eq!(regions[0].as_ref().unwrap().region, "main");
+    let refused = regions[1].as_ref().unwrap_err();
+    assert_eq!(refused.to_string(), "`time` of `main->loop`: t.txt:12: a value is 0: it must be greater than zero");
+    assert_eq!(read_extrap("t.txt", &zero).unwrap_err().line, Some(12));
+
+    let line = |region: &str, value: &str| format!("{{\"params\": {{\"p\": 2}}, \"callpath\": \"{region}\", \"value\": {value}}}\n");
+    let regions = read_regions("t.jsonl", &(line("a", "1") + &line("b", "-1") + &line("b", "0"))).unwrap();
+    assert!(regions[0].is_ok());
+    assert_eq!(regions[1].as_ref().unwrap_err().error.line, Some(2));
+
+    let document =
+        r#"{"parameters": ["x"], "measurements": {"a": {"t": [{"point": 2, "values": 1}]}, "b": {"t": [{"point": 2, "values": 0}]}}}"#;
+    let regions = read_regions("t.json", document).unwrap();
+    assert!(regions[0].is_ok() && regions[1].is_err());
+}
+
+#[test]
+fn points_with_something_between_their_parentheses_are_no_points() {
+    for points in ["(1 2) 3 (3 4)", "(1 2) (3 4", "1 (1 2)", "(1 2) 5"] {
+        let error = read_extrap("t.txt", &format!("PARAMETER x y\nPOINTS {points}\n")).unwrap_err();
+        assert_eq!((error.line, error.problem), (Some(2), Problem::Parentheses), "{points}");
+    }
+}
+
+#[test]
+fn a_mark_before_the_text_and_quotes_around_numbers_do_not_matter() {
+    let series = read_csv("t.csv", "\u{feff}n,send [s]\n\"8\", \"2.5\"\n", &columns(&["n"], "send", None)).unwrap();
+    assert_eq!(series.measurements.points(), &[point(&[8.0], &[2.5])]);
+    assert!(read_extrap("t.txt", &format!("\u{feff}{TEXT}")).is_ok());
+}
+
+#[test]
+fn a_region_may_be_called_like_a_word_of_another_format() {
+    for name in ["params", "callpaths"] {
+        let text = format!("{{\"parameters\": [\"x\"], \"measurements\": {{\"{name}\": {{\"t\": [{{\"point\": 2, \"values\": 1}}]}}}}}}");
+        assert_eq!(read_extrap("t.json", &text).unwrap()[0].region, name);
+    }
+}
+
+#[test]
 fn mistakes_in_extra_p_text_are_told_with_their_line() {
     let error = |text: &str| {
         let error = read_extrap("t.txt", text).unwrap_err();

@@ -76,10 +76,10 @@ impl Ruler {
         let [down, up] = [-1.0, 1.0].map(|sign| {
             let middle = reach(&values.middles, sign);
             let largest = middle.max(reach(&values.middles, -sign));
-            reach(&values.ends, sign).min(middle + 2.0 * largest).max(middle)
+            reach(&values.ends, sign).min(middle + 6.0 * largest).max(middle)
         });
         let larger = down.max(up);
-        let [down, up] = if larger < 1e-6 { [1.0; 2] } else { [down, up].map(|side| side.max(larger * 0.25) * 1.12) };
+        let [down, up] = if larger < 1e-6 { [1.0; 2] } else { [down, up].map(|side| side.max(larger * 0.25) * 1.25) };
         Ruler { low: -down, high: up, log: false, zero: false, base: Base::Ten, whole: false }
     }
 
@@ -170,9 +170,8 @@ fn linear_range(middles: &[f64], ends: &[f64], least: f64) -> (f64, f64) {
     let Some((low, high)) = range(middles.iter().copied()) else { return (0.0, least.max(1.0)) };
     let largest = low.abs().max(high.abs());
     let (lowest, highest) = range(ends.iter().copied()).unwrap_or((low, high));
-    let span = high - low;
-    // Values that are all the same have no range of their own.
-    let most = if span <= largest * 1e-9 { largest * 0.5 } else { span };
+    // Values that are almost the same have no range of their own: what surrounds them may be as large as they are.
+    let most = (high - low).max(largest);
     let (low, high) = (low.min(lowest.max(low - most)), high.max(highest.min(high + most)));
     if high - low <= largest * 1e-9 {
         return around((low, high), if largest == 0.0 { 1.0 } else { largest * 0.5 }, least);
@@ -263,7 +262,14 @@ mod tests {
     fn one_wild_error_bar_does_not_flatten_everything_else() {
         let values = Values { middles: vec![1.0, 2.0], deciding: vec![1.0, 2.0], ends: vec![0.5, 1e9] };
         let ruler = Ruler::new(&axis(Unit::Number, Scale::Linear), &values);
-        assert!(ruler.high < 4.0 && ruler.upper_end(1e9) == Some(1.0) && ruler.upper_end(f64::INFINITY) == Some(1.0), "{ruler:?}");
+        assert!(ruler.high < 5.0 && ruler.upper_end(1e9) == Some(1.0) && ruler.upper_end(f64::INFINITY) == Some(1.0), "{ruler:?}");
+    }
+
+    #[test]
+    fn a_wide_band_around_values_that_hardly_change_is_seen_whole() {
+        let values = Values { middles: vec![0.37, 0.46], deciding: vec![0.37, 0.46], ends: vec![0.2, 0.87] };
+        let ruler = Ruler::new(&axis(Unit::Seconds, Scale::Linear), &values);
+        assert!(ruler.low < 0.2 && ruler.high > 0.87, "{ruler:?}");
     }
 
     #[test]

@@ -40,14 +40,15 @@ fn exact(times: f64, step: f64) -> f64 {
     if times == 0.0 { 0.0 } else { times * step }
 }
 
-/// Ticks for a range of positive numbers that differ by factors: 1-2-5, powers of the base, or every so many powers; evenly spaced ones
-/// where the range is too narrow for that.
+/// Ticks for a range of positive numbers that differ by factors: 1-2-5, 1-3, powers of the base, or every so many powers; evenly spaced
+/// ones where the range is too narrow for that.
 pub fn by_factors(low: f64, high: f64, base: Base, most: usize) -> Vec<f64> {
     let powers = |every: i32| within(low, high, base, every, &[1.0]);
-    let fine = (base == Base::Ten).then(|| within(low, high, base, 1, &[1.0, 2.0, 5.0]));
+    let fine: &[&[f64]] = if base == Base::Ten { &[&[1.0, 2.0, 5.0], &[1.0, 3.0]] } else { &[] };
+    let fine = fine.iter().map(|factors| within(low, high, base, 1, factors));
     let coarse = [1, 2, 3, 4, 5, 10, 20, 30, 50, 100, 200, 500].into_iter().map(powers);
     let suits = |ticks: &Vec<f64>| (3..=most).contains(&ticks.len());
-    fine.into_iter().chain(coarse).find(suits).unwrap_or_else(|| even(low, high, base, false, most).0)
+    fine.chain(coarse).find(suits).unwrap_or_else(|| even(low, high, base, false, most).0)
 }
 
 /// The numbers between the ticks of a range of a few powers of ten, for lines without a number.
@@ -62,8 +63,10 @@ fn within(low: f64, high: f64, base: Base, every: i32, factors: &[f64]) -> Vec<f
         Base::Two => (f64::log2, 2.0),
     };
     let [from, to] = [log(low), log(high)].map(|power| power.floor() as i32);
-    let powers = (from.div_euclid(every)..=to.div_euclid(every)).map(|power| base.powi(power * every));
-    powers.flat_map(|power| factors.iter().map(move |factor| factor * power)).filter(|tick| (low..=high).contains(tick)).collect()
+    let powers = (from.div_euclid(every)..=to.div_euclid(every)).map(|power| power * every);
+    // Dividing gives the number that is nearest to the decimal one.
+    let product = move |factor: f64, power: i32| if power < 0 { factor / base.powi(-power) } else { factor * base.powi(power) };
+    powers.flat_map(|power| factors.iter().map(move |factor| product(*factor, power))).filter(|tick| (low..=high).contains(tick)).collect()
 }
 
 #[cfg(test)]
@@ -113,6 +116,7 @@ mod tests {
         assert_eq!(even(0.0, 5.33 * 1048576.0, Base::Two, false, MOST).1, 1048576.0);
         assert_eq!(even(0.5, 4.5, Base::Ten, true, MOST).0, [1.0, 2.0, 3.0, 4.0]);
         assert_eq!(by_factors(0.9, 110.0, Base::Ten, MOST), [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0]);
+        assert_eq!(by_factors(0.27, 47.0, Base::Ten, 5), [0.3, 1.0, 3.0, 10.0, 30.0]);
         assert_eq!(by_factors(0.9, 1.1e5, Base::Ten, MOST), [1.0, 10.0, 100.0, 1e3, 1e4, 1e5]);
         assert_eq!(by_factors(1.0, 64.0, Base::Two, MOST), [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0]);
         assert_eq!(by_factors(6.0, 15.0, Base::Ten, MOST), [6.0, 8.0, 10.0, 12.0, 14.0]);

@@ -52,7 +52,7 @@ impl<'a> View<'a> {
         let y = Side::new(&plot.y, Ruler::new(&plot.y, &collected(plot.series.iter(), along_y)), most);
         let mut panels = vec![Panel { y, series: &plot.series }];
         if !plot.residuals.is_empty() {
-            let axis = Axis::new("measured above the formula", Unit::Percent);
+            let axis = Axis::new("measured above the model", Unit::Percent);
             let ruler = Ruler::around_zero(&collected(plot.residuals.iter(), along_y));
             panels.push(Panel { y: Side::new(&axis, ruler, most_beside_residuals), series: &plot.residuals });
         }

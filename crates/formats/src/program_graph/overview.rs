@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::svg::{Canvas, Heading, head};
+use crate::svg::{Canvas, Heading, Words, head};
 
 /// Phases of a program to be drawn.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -91,7 +91,7 @@ pub fn write(overview: &Overview, out: &mut (impl Write + ?Sized)) -> io::Result
         }
     }
     legend(&mut canvas, size.1 - 24.0);
-    out.write_all(canvas.finish(size, STYLE).as_bytes())
+    out.write_all(canvas.finish(size, STYLE, Words { title: &overview.title, description: &overview.notes.join(". ") }).as_bytes())
 }
 
 /// The box of a phase; the filled part of its foot is its share of the time.

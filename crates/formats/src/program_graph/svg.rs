@@ -8,7 +8,7 @@ use std::io::{self, Write};
 
 use super::layout::{LaneLayout, Layout, PathLayout, SYMBOL, TEXT_ROOM, WORK};
 use super::{Drawing, Lane, Message, Node, Path, Stage, Step, Symbol, Work};
-use crate::svg::{Canvas, Heading, Point, head, tail, width};
+use crate::svg::{Canvas, Heading, Point, Words, head, tail, width};
 
 /// More messages than this hide each other; the lightest are left out.
 const MOST_MESSAGES: usize = 80;
@@ -60,7 +60,7 @@ pub fn write(drawing: &Drawing, out: &mut (impl Write + ?Sized)) -> io::Result<(
     picture.messages(&mut canvas);
     picture.nodes(&mut canvas);
     legend(&mut canvas, layout.size.1 + 18.0, drawing.worth_a_box);
-    out.write_all(canvas.finish(size, STYLE).as_bytes())
+    out.write_all(canvas.finish(size, STYLE, Words { title: &drawing.title, description: &notes.join(". ") }).as_bytes())
 }
 
 /// The drawing without the lightest messages where there are too many, and how many were left out.

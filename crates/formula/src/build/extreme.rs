@@ -1,6 +1,6 @@
 //! The largest and the smallest of several formulas.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use super::product;
 use crate::atom::{Atom, Extreme, Kind};
@@ -9,6 +9,12 @@ use crate::monomial::{Factor, Monomial};
 use crate::number::Number;
 use crate::rational::Rational;
 use crate::sign;
+
+/// So many entries are compared each with each other.
+const FEW: usize = 8;
+
+/// Entries that only bounds put in their place can show to be beaten are compared with all others up to this many.
+const MOST_COMPARED: usize = 256;
 
 /// The extreme of several formulas: flat, without what another entry beats everywhere, and with what all share taken out.
 pub(crate) fn extreme(side: Extreme, entries: Vec<Formula>) -> Formula {
@@ -23,7 +29,9 @@ pub(crate) fn extreme(side: Extreme, entries: Vec<Formula>) -> Formula {
         }
     }
     flat.extend(number.map(Formula::number));
-    let kept = undominated(side, flat.into_iter().collect());
+    let entries: Vec<Formula> = flat.into_iter().collect();
+    let kept = undominated(side, &entries);
+    let kept: Vec<Formula> = entries.into_iter().zip(kept).filter_map(|(entry, kept)| kept.then_some(entry)).collect();
     match kept.as_slice() {
         [] => Formula::undefined(),
         [only] => only.clone(),
@@ -47,20 +55,55 @@ fn of_numbers(side: Extreme, a: &Number, b: &Number) -> Number {
     Number::between(pick(a.low(), b.low()), pick(a.high(), b.high()))
 }
 
-/// The entries that no other entry beats for all values of the symbols.
-fn undominated(side: Extreme, entries: Vec<Formula>) -> Vec<Formula> {
-    let mut kept: Vec<Formula> = Vec::with_capacity(entries.len());
-    for entry in entries {
-        let beats = |a: &Formula, b: &Formula| match side {
-            Extreme::Max => sign::is_at_least(a, b),
-            Extreme::Min => sign::is_at_least(b, a),
-        };
-        if !kept.iter().any(|other| beats(other, &entry)) {
-            kept.retain(|other| !beats(&entry, other));
-            kept.push(entry);
+/// Which entries no other entry beats for all values of the symbols.
+pub(crate) fn undominated(side: Extreme, entries: &[Formula]) -> Vec<bool> {
+    let uppers = Uppers::of(entries);
+    let mut kept = vec![true; entries.len()];
+    for lower in 0..entries.len() {
+        for &upper in uppers.of_lower(&entries[lower]) {
+            if !kept[lower] {
+                break;
+            }
+            if upper != lower && kept[upper] && sign::is_at_least(&entries[upper], &entries[lower]) {
+                kept[if side == Extreme::Max { lower } else { upper }] = false;
+            }
         }
     }
     kept
+}
+
+/// Which entries may be nowhere below another one. A product that can be positive must be in both, so most pairs need no look.
+struct Uppers<'a> {
+    all: Vec<usize>,
+    /// Where there are many entries: which of them have a product, with those that may exceed a product without having it.
+    having: HashMap<&'a Monomial, Vec<usize>>,
+}
+
+impl<'a> Uppers<'a> {
+    fn of(entries: &'a [Formula]) -> Uppers<'a> {
+        let all: Vec<usize> = (0..entries.len()).collect();
+        let mut having: HashMap<&Monomial, Vec<usize>> = HashMap::new();
+        if entries.len() > FEW {
+            for (place, (monomial, _)) in entries.iter().enumerate().flat_map(|(place, entry)| entry.terms().map(move |term| (place, term)))
+            {
+                having.entry(monomial).or_default().push(place);
+            }
+            if entries.len() <= MOST_COMPARED {
+                let others: Vec<usize> = all.iter().copied().filter(|place| !entries[*place].is_plain()).collect();
+                having.values_mut().for_each(|places| places.extend(&others));
+            }
+        }
+        Uppers { all, having }
+    }
+
+    fn of_lower(&self, lower: &Formula) -> &[usize] {
+        let needed = lower.terms().filter(|(monomial, number)| !number.negated().is_nonnegative() || !monomial.is_nonnegative());
+        let rarest = needed.filter_map(|(monomial, _)| self.having.get(monomial)).min_by_key(|places| places.len());
+        match rarest {
+            Some(places) if lower.is_plain() || self.all.len() > MOST_COMPARED => places,
+            _ => &self.all,
+        }
+    }
 }
 
 /// Takes out the terms that all entries have, then the product that all that is left has in common and that cannot be negative.
@@ -78,7 +121,7 @@ fn shared_out(side: Extreme, mut entries: Vec<Formula>) -> Formula {
 fn shared_terms(entries: &[Formula]) -> Formula {
     let mut shared = Terms::default();
     for (monomial, coefficient) in entries[0].terms() {
-        if entries[1..].iter().all(|entry| entry.terms().any(|term| term == (monomial, coefficient))) {
+        if entries[1..].iter().all(|entry| entry.has_term(monomial, coefficient)) {
             shared.add(monomial, coefficient);
         }
     }
@@ -88,7 +131,7 @@ fn shared_terms(entries: &[Formula]) -> Formula {
 /// A formula without the terms that it shares. A term that holds an unknown number would not cancel if it were subtracted.
 fn unshared(entry: &Formula, shared: &Formula) -> Formula {
     let mut rest = Terms::default();
-    for (monomial, coefficient) in entry.terms().filter(|term| !shared.terms().any(|common| common == *term)) {
+    for (monomial, coefficient) in entry.terms().filter(|(monomial, coefficient)| !shared.has_term(monomial, coefficient)) {
         rest.add(monomial, coefficient);
     }
     rest.into()

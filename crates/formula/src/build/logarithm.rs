@@ -2,7 +2,7 @@
 
 use super::power;
 use super::power::number_power;
-use super::product::{common_number, common_product, divided, product, without};
+use super::product::{common_number, common_product, divided, finished, product, without};
 use crate::atom::{Atom, Kind};
 use crate::formula::Formula;
 use crate::monomial::{Factor, Monomial};
@@ -68,7 +68,8 @@ fn unsure(coefficient: &Number, monomial: &Monomial, sure: impl Fn(&Factor) -> b
         None => (Rational::ONE, coefficient.clone()),
     };
     let out = of_term(&Number::Exact(outside), &monomial.filtered(&sure));
-    out + kept(Formula::term(inside, &monomial.filtered(|factor| !sure(factor))))
+    let rest = finished(inside, &monomial.filtered(|factor| !sure(factor)));
+    out + if rest.len() == 1 { kept(rest) } else { of_sum(&rest) }
 }
 
 fn of_atom(atom: &Atom) -> Formula {

@@ -25,7 +25,7 @@ impl Formula {
 
     /// The square root.
     pub fn sqrt(&self) -> Formula {
-        power(self, &Rational::new(1, 2).expect("two is not zero"))
+        power(self, &Rational::HALF)
     }
 
     /// The logarithm to base two; undefined where the formula is not positive.

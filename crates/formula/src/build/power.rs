@@ -3,7 +3,7 @@
 //! Symbols are not negative, so `(x^a)^b` is `x^(a*b)` for them and for everything built from them that cannot be negative. What may be
 //! negative keeps its roots.
 
-use super::product::{common_number, common_product, divided, finished, is_expandable, product, without};
+use super::product::{common_number, common_product, divided, finished, is_expandable, multiplied_out, product, without};
 use crate::atom::{Atom, Kind};
 use crate::formula::Formula;
 use crate::monomial::{Factor, Monomial};
@@ -11,7 +11,7 @@ use crate::number::Number;
 use crate::rational::Rational;
 
 /// Numbers under roots are split into these and a rest, so that `8^(1/2)` and `2*2^(1/2)` are the same.
-const PRIMES: [i64; 25] = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97];
+const PRIMES: [u32; 25] = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97];
 
 /// A power of a formula.
 pub(crate) fn power(base: &Formula, exponent: &Rational) -> Formula {
@@ -46,7 +46,11 @@ fn term_power(coefficient: &Number, monomial: &Monomial, exponent: &Rational) ->
         Some(value) => (Number::Exact(value.clone()), one()),
         None => (one(), coefficient.clone()),
     };
-    let kept = Formula::from(Monomial::power(Atom::new(Kind::Group(Formula::term(inside, &unsure))), exponent.clone()));
+    let rest = finished(inside, &unsure);
+    let kept = match rest.len() {
+        1 => Formula::from(Monomial::power(Atom::new(Kind::Group(rest)), exponent.clone())),
+        _ => sum_power(&rest, exponent),
+    };
     product(&product(&number_power(&outside, exponent), &sure), &kept)
 }
 
@@ -69,8 +73,9 @@ fn sum_power(base: &Formula, exponent: &Rational) -> Formula {
     product(&number_power(&Number::Exact(content), exponent), &Formula::from(group))
 }
 
+/// A power multiplied out. Its terms were counted, and there are fewer of them than products of terms on the way.
 fn repeated(base: &Formula, exponent: i64) -> Formula {
-    (1..exponent).fold(base.clone(), |result, _| product(&result, base))
+    (1..exponent).fold(base.clone(), |result, _| multiplied_out(&result, base))
 }
 
 /// A power of a number: exact where it is a fraction, otherwise with the roots that remain.

@@ -1,5 +1,7 @@
 //! Products: multiplied out while the result stays small and no unknown number is torn apart.
 
+use std::collections::BTreeMap;
+
 use super::MOST_TERMS;
 use super::power::{number_power, power};
 use crate::atom::{Atom, Kind};
@@ -63,16 +65,20 @@ fn spread(term: Term, sum: &Formula) -> Formula {
 
 fn of_sums(a: &Formula, b: &Formula) -> Formula {
     let tight = !a.is_loose() && !b.is_loose();
-    let multiplied_out = tight || (may_be_spread(a) && may_be_spread(b));
-    if multiplied_out && a.len() * b.len() <= MOST_TERMS {
-        let mut terms = Terms::default();
-        for term in a.terms() {
-            terms.add_all(spread(term, b).inner());
-        }
-        return terms.into();
+    if (tight || (may_be_spread(a) && may_be_spread(b))) && a.len() * b.len() <= MOST_TERMS {
+        return multiplied_out(a, b);
     }
     let ((a, x), (b, y)) = (grouped(a), grouped(b));
     of_terms((&a, &Number::Exact(x)), (&b, &Number::Exact(y)))
+}
+
+/// The product of two sums term by term, however many terms that gives.
+pub(crate) fn multiplied_out(a: &Formula, b: &Formula) -> Formula {
+    let mut terms = Terms::default();
+    for term in a.terms() {
+        terms.add_all(spread(term, b).inner());
+    }
+    terms.into()
 }
 
 /// Whether an unknown factor of a sum may be another one for each of its terms: all of them have the same sign, whatever it is.
@@ -95,21 +101,22 @@ pub(crate) fn taken_apart(sum: &Formula) -> (Rational, Monomial, Formula) {
     (content, common, rest)
 }
 
-/// The powers that all terms of a sum have in common, among those that may be taken out; a denominator of one term counts for all.
-pub(crate) fn common_product(sum: &Formula, may: impl Fn(&Factor) -> bool) -> Monomial {
-    let first = sum.terms().take(1).flat_map(|(monomial, _)| monomial.factors());
-    let under = sum.terms().skip(1).flat_map(|(monomial, _)| monomial.factors()).filter(|factor| factor.exponent.is_negative());
-    let mut common: Vec<Factor> = Vec::new();
-    for factor in first.chain(under) {
-        if factor.atom.facts().loose || !may(factor) || common.iter().any(|known| known.atom == factor.atom) {
-            continue;
-        }
-        let exponent = sum.terms().map(|(monomial, _)| monomial.exponent_of(&factor.atom)).min().unwrap_or(Rational::ZERO);
-        if !exponent.is_zero() {
-            common.push(Factor { atom: factor.atom.clone(), exponent });
+/// The powers that all terms of a sum have in common and that may be taken out; a denominator of one term counts for all.
+pub(crate) fn common_product(sum: &Formula, may: impl FnMut(&Factor) -> bool) -> Monomial {
+    // How many terms have an atom, and its least exponent there: of those in the first term, and of those under the line in any.
+    let mut found: BTreeMap<&Atom, (usize, &Rational)> = BTreeMap::new();
+    for (place, (monomial, _)) in sum.terms().enumerate() {
+        for factor in monomial.factors().iter().filter(|factor| !factor.atom.facts().loose) {
+            if let Some((terms, least)) = found.get_mut(&factor.atom) {
+                (*terms, *least) = (*terms + 1, (*least).min(&factor.exponent));
+            } else if place == 0 || factor.exponent.is_negative() {
+                found.insert(&factor.atom, (1, &factor.exponent));
+            }
         }
     }
-    Monomial::of(common)
+    let common = found.into_iter().filter(|(_, (terms, least))| *terms == sum.len() || least.is_negative());
+    let factors = common.map(|(atom, (_, least))| Factor { atom: atom.clone(), exponent: least.clone() });
+    Monomial::of(factors.filter(may))
 }
 
 /// A sum with every term divided by a product. Powers of sums meet before anything is multiplied out, so that they cancel.

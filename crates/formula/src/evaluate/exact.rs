@@ -24,8 +24,11 @@ impl Formula {
 }
 
 impl Evaluation<'_> {
-    /// The exact value at the present point.
+    /// The exact value at the present point, if it is one.
     pub(super) fn exact(&self, formula: &Formula) -> Option<Rational> {
+        if !self.middles && formula.is_loose() {
+            return None;
+        }
         let lookup =
             |symbol: &Symbol| self.symbol(symbol).ok().filter(|value| value.is_point()).and_then(|value| Rational::exactly(value.low()));
         Exact { lookup: &lookup, bound: Vec::new(), known: HashMap::new() }.formula(formula)

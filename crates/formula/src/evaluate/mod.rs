@@ -14,6 +14,7 @@ mod special;
 
 use std::collections::HashMap;
 
+pub(crate) use slope::enclosed_at_once;
 use thiserror::Error;
 
 use crate::atom::{Atom, Extreme, Fold, How, Kind, MOST_DEPTH, Piece, Rounding, Symbol};
@@ -169,12 +170,7 @@ impl<'a> Evaluation<'a> {
         if exponent.is_one() {
             return Ok(base);
         }
-        if factor.atom.facts().loose && exponent.is_whole() && base.low() < 0.0 && base.high() > 0.0 {
-            // Each factor may be another number of the interval.
-            let reach = Interval::point(base.magnitude()).powr(&exponent).ok_or(Undefined::Root)?.high();
-            return Ok(Interval::between(-reach, reach));
-        }
-        base.powr(&exponent).ok_or(Undefined::Root)
+        raised(base, &exponent, factor.atom.facts().loose).ok_or(Undefined::Root)
     }
 
     fn atom(&mut self, atom: &Atom) -> Result<Interval, Undefined> {
@@ -243,7 +239,7 @@ impl<'a> Evaluation<'a> {
             Rounding::Up => value.ceil(),
             Rounding::Down => value.floor(),
         };
-        if whole.is_point() || !self.decides {
+        if whole.is_point() {
             return Ok(whole);
         }
         if let Some(exact) = self.exact(inner) {
@@ -251,6 +247,9 @@ impl<'a> Evaluation<'a> {
                 Rounding::Up => exact.ceil().enclosing(),
                 Rounding::Down => exact.floor().enclosing(),
             });
+        }
+        if !self.decides {
+            return Ok(whole);
         }
         // Only rounding errors keep it from being the whole number that it is around.
         let near = value.middle().round();
@@ -260,7 +259,8 @@ impl<'a> Evaluation<'a> {
     fn fold(&mut self, fold: &Fold) -> Result<Interval, Undefined> {
         let (from, to) = (self.formula(&fold.from)?, self.formula(&fold.to)?);
         // The number of steps is a decision like rounding, best taken on the difference of the bounds.
-        let span = if self.decides { self.rounded(Rounding::Down, &(&fold.to - &fold.from))? } else { to - from };
+        let span = to - from;
+        let span = if span.is_point() { span } else { self.rounded(Rounding::Down, &(&fold.to - &fold.from))? };
         match fold.how {
             How::Sum => self.sum(fold, from, to, span),
             How::Extreme(side) => self.extreme_over(side, fold, from, to, span),
@@ -306,13 +306,24 @@ impl<'a> Evaluation<'a> {
     /// Whether a piece can hold, and whether no later one can.
     fn place(&mut self, value: Interval, bound: Interval, variable: &Formula, piece: &Piece) -> (bool, bool) {
         let (holds, ends) = (value.low() <= bound.high(), value.high() <= bound.low());
-        if !self.decides || !holds || ends {
+        if !holds || ends {
             return (holds, ends);
         }
-        let exact = piece.up_to.as_ref().and_then(|bound| self.exact(&(variable - bound)));
-        let inside = exact.map_or(value.middle() <= bound.middle(), |beyond| !beyond.sign().is_gt());
-        (inside, inside)
+        match piece.up_to.as_ref().and_then(|bound| self.exact(&(variable - bound))) {
+            Some(beyond) => (!beyond.sign().is_gt(), !beyond.sign().is_gt()),
+            None if self.decides => (value.middle() <= bound.middle(), value.middle() <= bound.middle()),
+            None => (holds, ends),
+        }
     }
+}
+
+/// A power with a fraction for an exponent. If the base holds unknown numbers, each of its factors may be another one of its interval.
+fn raised(base: Interval, exponent: &Rational, loose: bool) -> Option<Interval> {
+    if !loose || !exponent.is_whole() || exponent.sign().is_le() || base.low() >= 0.0 || base.high() <= 0.0 {
+        return base.powr(exponent);
+    }
+    let reach = Interval::point(base.magnitude()).powr(exponent)?.high();
+    Some(Interval::between(-reach, reach))
 }
 
 /// A power of positive numbers with any exponent.

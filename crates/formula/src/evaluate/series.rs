@@ -19,7 +19,7 @@ use crate::sum::{binomial, half_bernoulli};
 const SHORT: i128 = 16;
 
 /// Sums with at most this many indexes are never enclosed by blocks.
-const SHORT_SUM: i128 = 64;
+const SHORT_SUM: i128 = 256;
 
 /// How many blocks there may be.
 const MOST_BLOCKS: usize = 2_000;
@@ -149,7 +149,7 @@ impl Evaluation<'_> {
         let mut parts = BinaryHeap::from([Part { value: self.sum_of_block(fold, steps)?, steps }]);
         let mut done = Vec::new();
         let most_blocks = self.most_blocks(fold);
-        let (mut width, mut size) = (f64::INFINITY, 0.0f64);
+        let (mut width, mut size, mut looked_at) = (f64::INFINITY, 0.0f64, 0);
         while let Some(widest) = parts.pop() {
             if width <= NARROW * size || parts.len() + done.len() >= most_blocks || widest.width() == 0.0 {
                 parts.push(widest);
@@ -163,9 +163,13 @@ impl Evaluation<'_> {
                     parts.push(Part { value: self.sum_of_block(fold, steps)?, steps });
                 }
             }
-            // Anew each time: widths of very different size would leave rounding errors behind.
-            width = parts.iter().map(Part::width).sum();
-            size = parts.iter().chain(&done).map(|part| part.value.middle()).sum::<f64>().abs();
+            // Anew, since widths of very different size would leave rounding errors behind; but not for every block, since there may be many.
+            let blocks = parts.len() + done.len();
+            if blocks > looked_at + looked_at / 8 {
+                looked_at = blocks;
+                width = parts.iter().map(Part::width).sum();
+                size = parts.iter().chain(&done).map(|part| part.value.middle()).sum::<f64>().abs();
+            }
         }
         Ok(parts.iter().chain(&done).fold(Interval::ZERO, |sum, part| sum + part.value))
     }

@@ -4,7 +4,7 @@
 //! symbol, its extremes are at the ends of the symbol's interval, and there the symbol is one number. Jumps and kinks have slopes too here: all that
 //! matters is their direction.
 
-use super::{Evaluation, Undefined, WORTH_REMEMBERING, power};
+use super::{Evaluation, Undefined, WORTH_REMEMBERING, power, raised};
 use crate::atom::{Atom, Extreme, Fold, How, Kind, Symbol};
 use crate::formula::{Formula, atom_contains};
 use crate::interval::Interval;
@@ -18,12 +18,8 @@ const MOST_SYMBOLS: usize = 12;
 
 /// A formula's enclosure, narrowed where its direction is known; where it is not, over the parts of the box.
 pub(super) fn enclosed(formula: &Formula, values: &Values<Interval>) -> Result<Interval, Undefined> {
-    let natural = at(formula, values)?;
-    let names: Vec<String> = formula.symbols().into_iter().filter(|name| values.get(name).is_some_and(|value| !value.is_point())).collect();
-    if names.is_empty() || names.len() > MOST_SYMBOLS {
-        return Ok(natural);
-    }
-    let Narrowed { enclosure, undecided } = narrowed(formula, values, &names, natural);
+    let names = wide(formula, values);
+    let Narrowed { enclosure, undecided } = narrowed(formula, values, &names, at(formula, values)?);
     let parts = match undecided.len() {
         1 => 8,
         2 => 4,
@@ -40,6 +36,17 @@ pub(super) fn enclosed(formula: &Formula, values: &Values<Interval>) -> Result<I
         }
     })?;
     Ok(over_parts.and_then(|parts| parts.intersection(enclosure)).unwrap_or(enclosure))
+}
+
+/// The same without looking at parts of the box.
+pub(crate) fn enclosed_at_once(formula: &Formula, values: &Values<Interval>) -> Result<Interval, Undefined> {
+    Ok(narrowed(formula, values, &wide(formula, values), at(formula, values)?).enclosure)
+}
+
+/// The symbols that are not at one point, unless there are too many of them.
+fn wide(formula: &Formula, values: &Values<Interval>) -> Vec<String> {
+    let wide: Vec<String> = formula.symbols().into_iter().filter(|name| values.get(name).is_some_and(|value| !value.is_point())).collect();
+    if wide.len() > MOST_SYMBOLS { Vec::new() } else { wide }
 }
 
 fn at(formula: &Formula, values: &Values<Interval>) -> Result<Interval, Undefined> {
@@ -87,6 +94,9 @@ fn narrowed(formula: &Formula, values: &Values<Interval>, names: &[String], natu
             lowest.set(name, Interval::point(ends[0]));
             highest.set(name, Interval::point(ends[1]));
         }
+    }
+    if undecided.len() == names.len() {
+        return Narrowed { enclosure: natural, undecided };
     }
     let enclosure = match (at(formula, &lowest), at(formula, &highest)) {
         (Ok(low), Ok(high)) => Interval::new(natural.low().max(low.low()), natural.high().min(high.high())).unwrap_or(natural),
@@ -144,7 +154,7 @@ impl Evaluation<'_> {
         if factor.exponent.is_negative() && base.value.low() < 0.0 && base.value.high() > 0.0 {
             return None;
         }
-        let lower = base.value.powr(&(&factor.exponent - &Rational::ONE))?;
+        let lower = raised(base.value, &(&factor.exponent - &Rational::ONE), factor.atom.facts().loose)?;
         Some(Dual { value, slope: factor.exponent.enclosing() * lower * base.slope })
     }
 

@@ -21,6 +21,7 @@ pub(crate) fn of(range: &Range, inside: &Monomial) -> Option<Formula> {
         }
     }
     let stairs = stairs?;
+    let height = |step: &Formula| Formula::integer(stairs.sign) * (step - Formula::integer(stairs.below));
     let before = &range.from + Formula::integer(stairs.offset - 1);
     if !sign::is_at_least(&before, &Formula::integer(-1)) || !is_whole_number(&range.from) {
         return None;
@@ -29,7 +30,7 @@ pub(crate) fn of(range: &Range, inside: &Monomial) -> Option<Formula> {
     let body = |index: &Formula, step: &Formula| {
         let place = index - Formula::integer(stairs.offset);
         inside.factors().iter().fold(Formula::one(), |value, factor| {
-            let base = if matches!(factor.atom.kind(), Kind::Symbol(_)) { &place } else { step };
+            let base = if matches!(factor.atom.kind(), Kind::Symbol(_)) { place.clone() } else { height(step) };
             product(&value, &base.power(factor.exponent.clone()))
         })
     };
@@ -41,25 +42,29 @@ fn is_whole_number(formula: &Formula) -> bool {
     formula.terms().all(|(_, coefficient)| coefficient.exact().is_some_and(Rational::is_whole))
 }
 
-/// The stairs `floor((i + offset)/width)`.
+/// The stairs `sign*(floor((i + offset)/width) - below)`, with an offset that is not negative.
 struct Stairs {
+    sign: i64,
     offset: i64,
     width: i64,
+    below: i64,
 }
 
 impl Stairs {
     fn of(rounding: Rounding, inner: &Formula, index: &Symbol) -> Option<Stairs> {
         let rate = inner.terms().find(|(monomial, _)| !monomial.is_one())?;
         let only = Monomial::power(Atom::symbol(index.clone()), Rational::ONE);
-        let width = rate.1.exact()?.inverse()?.to_i64().filter(|width| *width > 1)?;
+        let rise = rate.1.exact()?.inverse()?.to_i64().filter(|rise| rise.unsigned_abs() > 1)?;
+        let (width, sign) = (rise.checked_abs()?, rise.signum());
         let rest = inner - Formula::term(rate.1.clone(), &only);
-        let offset = (&Rational::from(width) * rest.as_exact()?).to_i64()?;
-        let offset = match rounding {
-            Rounding::Down => offset,
+        let offset = (&Rational::from(rise) * rest.as_exact()?).to_i64()?;
+        let offset = match (rounding, sign) {
+            (Rounding::Down, 1) | (Rounding::Up, -1) => offset,
             // Of whole numbers, the quotient rounded up is the one of the last number of the block rounded down.
-            Rounding::Up => offset.checked_add(width - 1)?,
+            _ => offset.checked_add(width - 1)?,
         };
-        Some(Stairs { offset, width })
+        let below = -offset.div_euclid(width).min(0);
+        Some(Stairs { sign, offset: offset.checked_add(below.checked_mul(width)?)?, width, below })
     }
 
     /// The sum of `body(j, floor(j/width))` for all j from zero to `end`.

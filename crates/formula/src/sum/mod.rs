@@ -12,9 +12,9 @@ mod split;
 pub(crate) use closed::{Shape, binomial, half_bernoulli};
 
 use crate::atom::How;
-use crate::build::{Range, product};
+use crate::build::{Range, finished, product};
 use crate::formula::Formula;
-use crate::monomial::Monomial;
+use crate::monomial::{Factor, Monomial};
 use crate::number::Number;
 use crate::rational::Rational;
 use crate::sign;
@@ -29,35 +29,13 @@ pub(crate) fn sum(range: &Range, body: &Formula) -> Formula {
 }
 
 fn sum_split(range: &Range, body: &Formula, splits: u32) -> Formula {
-    match steps(range) {
-        Steps::None => return Formula::zero(),
-        Steps::One => return body.replaced(&range.index, &range.from),
-        Steps::Known(to) => {
-            if to != range.to {
-                return sum_split(&range.part(range.from.clone(), to), body, splits);
-            }
-        }
-        Steps::Unknown => {}
+    let range = &range.whole();
+    match range.steps() {
+        Some(steps) if steps.is_negative() => return Formula::zero(),
+        Some(steps) if steps.is_zero() => return body.replaced(&range.index, &range.from),
+        _ => {}
     }
     body.terms().map(|(monomial, coefficient)| of_term(range, monomial, coefficient, splits)).sum()
-}
-
-/// What is known of the number of steps.
-enum Steps {
-    None,
-    One,
-    /// Two or more, and the last index.
-    Known(Formula),
-    Unknown,
-}
-
-fn steps(range: &Range) -> Steps {
-    let Some(span) = (&range.to - &range.from).as_exact().map(Rational::floor) else { return Steps::Unknown };
-    match span.sign() {
-        std::cmp::Ordering::Less => Steps::None,
-        std::cmp::Ordering::Equal => Steps::One,
-        std::cmp::Ordering::Greater => Steps::Known(&range.from + Formula::exact(span)),
-    }
 }
 
 /// The last index, or the one before the first if there is none: closed forms are zero there.
@@ -67,16 +45,23 @@ fn last(range: &Range) -> Formula {
 }
 
 fn of_term(range: &Range, monomial: &Monomial, coefficient: &Number, splits: u32) -> Formula {
-    let (outside, inside) = separated(monomial, &range.index);
-    if let Some(sum) = split::split(range, &Formula::term(coefficient.clone(), &inside), splits) {
+    let (apart, inside) = separated(monomial, &range.index);
+    // An unknown number is another one at every step, so it belongs to the steps even where it does not depend on the index.
+    let is_unknown = |factor: &Factor| factor.atom.facts().loose;
+    let (unknown, outside) = (apart.filtered(is_unknown), apart.filtered(|factor| !is_unknown(factor)));
+    let body = Formula::term(coefficient.clone(), &unknown.times(&inside).0);
+    if let Some(sum) = split::split(range, &body, splits) {
         return product(&Formula::from(outside), &sum);
     }
-    // An unknown number is another one at every step; that is the same as one for all only if no step has another sign.
-    if !coefficient.is_exact() && !inside.is_nonnegative() {
-        let body = Formula::term(coefficient.clone(), &inside);
+    // One for all is the same only if no step has another sign.
+    let factor = Formula::term(coefficient.clone(), &apart);
+    if (!coefficient.is_exact() || !unknown.is_one()) && !inside.is_nonnegative() {
+        let steps = finished(Number::Exact(Rational::ONE), &inside);
+        if range.keeps_one_sign(&steps) {
+            return product(&factor, &sum_split(range, &steps, splits));
+        }
         return product(&Formula::from(outside), &range.kept(How::Sum, &body));
     }
-    let factor = Formula::term(coefficient.clone(), &outside);
     let sum = closed::of(range, &inside)
         .or_else(|| blocks::of(range, &inside))
         .or_else(|| exchange::of(range, &inside))

@@ -8,8 +8,10 @@ use crate::formula::{Formula, READABLE};
 use crate::shown::{Call, Shown, ShownRange, shown};
 
 impl Display for Formula {
+    /// With a precision, as in `{:.4}`, fractions get so many significant digits; unknown numbers are rounded outward and whole numbers not at
+    /// all. Without one, what is written reads back as the same formula.
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
-        write_shown(out, &shown(self), Binding::Sum)
+        write_shown(out, &shown(self, out.precision()), Binding::Sum)
     }
 }
 
@@ -149,6 +151,7 @@ fn write_range(out: &mut Formatter<'_>, range: &ShownRange) -> fmt::Result {
 
 fn name(call: Call) -> &'static str {
     match call {
+        Call::Sqrt => "sqrt",
         Call::Log2 => "log2",
         Call::Ln => "ln",
         Call::Ceil => "ceil",

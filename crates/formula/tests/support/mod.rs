@@ -4,6 +4,8 @@
 //! that is computed step by step in exact fractions, loops included.
 #![allow(dead_code)]
 
+use std::cell::Cell;
+
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use sintonia_formula::{Formula, Piece, Rational, Values};
@@ -12,6 +14,8 @@ use sintonia_formula::{Formula, Piece, Rational, Values};
 #[derive(Clone, Debug)]
 pub enum Tree {
     Number(i64, i64),
+    /// An unknown number between two others, in quarters: another one each time it is computed.
+    Unknown(i64, i64),
     Symbol(&'static str),
     Add(Box<Tree>, Box<Tree>),
     Subtract(Box<Tree>, Box<Tree>),
@@ -48,6 +52,7 @@ impl Tree {
         let f = |tree: &Tree| tree.formula();
         match self {
             Number(over, under) => Formula::ratio(*over, *under),
+            Unknown(low, high) => Formula::between(*low as f64 / 4.0, *high as f64 / 4.0),
             Symbol(name) => Formula::symbol(name),
             Add(a, b) => f(a) + f(b),
             Subtract(a, b) => f(a) - f(b),
@@ -72,6 +77,7 @@ impl Tree {
         let v = |tree: &Tree| tree.value(values);
         Some(match self {
             Number(over, under) => rational(*over, *under),
+            Unknown(low, high) => rational(4 * low + picked(5) * (high - low), 16),
             Symbol(name) => values.get(name)?.clone(),
             Add(a, b) => v(a)? + v(b)?,
             Subtract(a, b) => v(a)? - v(b)?,
@@ -102,6 +108,22 @@ impl Tree {
     }
 }
 
+thread_local! {
+    static PICKS: Cell<u64> = const { Cell::new(1) };
+}
+
+/// Which unknown numbers are picked from now on.
+pub fn pick_from(seed: u64) {
+    PICKS.set(seed | 1);
+}
+
+/// A number below a limit, another one each time.
+fn picked(limit: u64) -> i64 {
+    let next = PICKS.get().wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    PICKS.set(next);
+    ((next >> 33) % limit) as i64
+}
+
 /// The values of a body for every index, one by one.
 fn steps(index: &str, from: &Rational, to: &Rational, body: &Tree, values: &Values<Rational>) -> Option<Vec<Rational>> {
     let mut place = from.clone();
@@ -113,7 +135,7 @@ fn steps(index: &str, from: &Rational, to: &Rational, body: &Tree, values: &Valu
     (list.len() < 200).then_some(list)
 }
 
-fn leaf(symbols: Vec<&'static str>) -> impl Strategy<Value = Tree> + Clone {
+pub fn leaf(symbols: Vec<&'static str>) -> impl Strategy<Value = Tree> + Clone {
     prop_oneof![
         2 => (-6i64..=6, 1i64..=4).prop_map(|(over, under)| Number(over, under)),
         3 => prop::sample::select(symbols).prop_map(Symbol),
@@ -139,7 +161,30 @@ pub fn polynomial(symbols: Vec<&'static str>) -> impl Strategy<Value = Tree> + C
 
 /// Everything that has an exact value, without ranges.
 pub fn flat(symbols: Vec<&'static str>) -> impl Strategy<Value = Tree> + Clone {
-    leaf(symbols).prop_recursive(4, 14, 2, |inner| {
+    operations(leaf(symbols))
+}
+
+/// The same with unknown numbers.
+pub fn loose(symbols: Vec<&'static str>) -> impl Strategy<Value = Tree> + Clone {
+    let unknown = (-6i64..=8, 1i64..=6).prop_map(|(low, width)| Unknown(low, low + width));
+    operations(prop_oneof![3 => leaf(symbols), 2 => unknown])
+}
+
+/// The same with sums and maxima over ranges that are not empty, anywhere.
+pub fn ranging(symbols: Vec<&'static str>, leaf: impl Strategy<Value = Tree> + Clone + 'static) -> impl Strategy<Value = Tree> + Clone {
+    let mut inside = symbols;
+    inside.extend(["i", "i"]);
+    let body = operations(prop_oneof![2 => prop::sample::select(inside).prop_map(Symbol), 1 => leaf.clone()]);
+    let to = prop_oneof![(1i64..=6).prop_map(|to| Number(to, 1)), Just(Add(boxed(Symbol("p")), boxed(Number(1, 1))))];
+    let range = (0i64..=1, to, body, any::<bool>()).prop_map(|(from, to, body, adds)| {
+        let (from, to, body) = (boxed(Number(from, 1)), boxed(to), boxed(body));
+        if adds { Sum("i", from, to, body) } else { MaxOver("i", from, to, body) }
+    });
+    operations(prop_oneof![1 => leaf, 1 => range])
+}
+
+fn operations(leaf: impl Strategy<Value = Tree> + Clone + 'static) -> impl Strategy<Value = Tree> + Clone {
+    leaf.prop_recursive(4, 14, 2, |inner| {
         let pair = (inner.clone(), inner.clone());
         prop_oneof![
             2 => pair.clone().prop_map(|(a, b)| Add(boxed(a), boxed(b))),
@@ -186,6 +231,36 @@ pub fn body(index: &'static str, symbols: Vec<&'static str>) -> impl Strategy<Va
             )),
         ]
     })
+}
+
+/// What a sum over an index has a closed form of, whatever its bounds: the kinds that the laws name, each with numbers of its own.
+pub fn closed_body(index: &'static str) -> impl Strategy<Value = Tree> + Clone {
+    let i = move || boxed(Symbol(index));
+    let power = move |degree: i64| Power(i(), degree);
+    let stairs = move |up: bool, falls: bool, offset: i64, width: i64| {
+        let (place, offset) = (i(), boxed(Number(offset, 1)));
+        let over = if falls { Subtract(offset, place) } else { Add(place, offset) };
+        let inner = boxed(Divide(boxed(over), boxed(Number(width, 1))));
+        if up { Ceil(inner) } else { Floor(inner) }
+    };
+    let line = move |slope: i64, level: i64| Add(boxed(Multiply(boxed(Number(slope, 1)), i())), boxed(Number(level, 1)));
+    prop_oneof![
+        (0i64..=8).prop_map(power),
+        (0i64..=3, 1i64..=2, -2i64..=2).prop_map(move |(degree, rate, shift)| {
+            let exponent = Add(boxed(Multiply(boxed(Number(rate, 1)), i())), boxed(Number(shift, 1)));
+            Multiply(boxed(power(degree)), boxed(Two(boxed(exponent))))
+        }),
+        (0i64..=2).prop_map(move |degree| Multiply(boxed(power(degree)), boxed(Two(boxed(Multiply(boxed(Number(-1, 1)), i())))))),
+        (any::<bool>(), any::<bool>(), -7i64..=7, 2i64..=5, 0i64..=2).prop_map(move |(up, falls, offset, width, degree)| {
+            Multiply(boxed(power(degree)), boxed(stairs(up, falls, offset, width)))
+        }),
+        (1i64..=3, -3i64..=3, -8i64..=8, any::<bool>()).prop_map(move |(slope, other, level, max)| {
+            let (a, b) = (boxed(line(slope, 0)), boxed(line(other, level)));
+            if max { Max(a, b) } else { Min(a, b) }
+        }),
+        (0i64..=7, 0i64..=3, -4i64..=4)
+            .prop_map(move |(at, degree, level)| { Pieces(i(), boxed(Number(at, 1)), boxed(power(degree)), boxed(line(2, level))) }),
+    ]
 }
 
 /// A bound of a range: a symbol that is a whole number, a number, or their sum.

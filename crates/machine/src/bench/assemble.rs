@@ -12,6 +12,7 @@ use sintonia_fit::sample::{CONFIDENCE, median, over_launches};
 
 use super::growth::growth;
 use super::place::is_oversubscribed;
+use super::threshold::Thresholds;
 use super::{Line, Manner, Place, Quantity, Sample};
 use crate::{
     About, Access, AtProcesses, Collective, Cost, Figure, Group, Machine, Message, Named, Network, Node, Overlap, PairClass, Timing,
@@ -24,7 +25,7 @@ pub struct Launch {
     library: Option<String>,
     places: Vec<Place>,
     samples: Vec<Sample>,
-    thresholds: BTreeMap<PairClass, [Option<u64>; 3]>,
+    thresholds: BTreeMap<PairClass, Thresholds>,
     complete: bool,
 }
 
@@ -34,8 +35,8 @@ impl Launch {
         match line {
             Line::Hello { library, places } => (self.library, self.places) = (library, places),
             Line::Sample(sample) => self.samples.push(sample),
-            Line::Thresholds { class, eager, unattended, detached } => {
-                self.thresholds.insert(class, [eager, unattended, detached]);
+            Line::Thresholds(class, thresholds) => {
+                self.thresholds.insert(class, thresholds);
             }
             Line::Done(_) | Line::Alone => {}
             Line::End => self.complete = true,
@@ -67,6 +68,7 @@ pub fn assemble(launches: &[Launch], about: About) -> Result<Machine, NothingMea
         notes.push("measured by a build that is not optimised: what computation costs means nothing".into());
     }
     let nodes = nodes(&first.places, &heap, &mut notes);
+    notes.extend(nodes.iter().flat_map(implausible));
     let networks = networks(launches, &heap, &mut notes);
     let about = About {
         mpi: first.library.clone(),
@@ -144,10 +146,28 @@ fn compute(node: usize, heap: &Heap) -> BTreeMap<crate::NumberType, BTreeMap<cra
     costs
 }
 
+/// What cannot be: that many operations side by side take longer each than one after another. Something disturbed them.
+fn implausible(node: &Node) -> Option<String> {
+    const MUCH: f64 = 1.5;
+    let costs = node.compute.iter().flat_map(|(of, costs)| costs.iter().map(move |(what, cost)| (of, what, cost)));
+    let odd = costs.filter(|(_, _, cost)| cost.throughput.middle() > MUCH * cost.latency.middle());
+    let names: Vec<String> = odd.map(|(of, what, _)| format!("{} {}", of.name(), what.name())).collect();
+    let said = || {
+        format!("{}: many at a time took longer each than one after another, so something disturbed them: {}", node.kind, names.join(", "))
+    };
+    (!names.is_empty()).then(said)
+}
+
 fn networks(launches: &[Launch], heap: &Heap, notes: &mut Vec<String>) -> BTreeMap<PairClass, Network> {
     let mut networks = BTreeMap::new();
     for &class in PairClass::ALL {
-        let [eager, unattended, detached] = [0, 1, 2].map(|which| threshold(launches, class, which, notes));
+        let found: Vec<Thresholds> = launches.iter().filter_map(|launch| launch.thresholds.get(&class).copied()).collect();
+        let mut of_launches = |name: &str, of: fn(&Thresholds) -> Option<u64>| {
+            agreed(&found.iter().map(of).collect::<Vec<_>>(), &format!("{}: the {name} threshold", class.name()), notes)
+        };
+        let eager = of_launches("eager", |found| found.eager);
+        let unattended = of_launches("unattended", |found| found.unattended);
+        let detached = of_launches("detached", |found| found.detached);
         let breaks: Vec<u64> = [eager, unattended].into_iter().flatten().collect();
         let mut network = Network { eager_bytes: eager, unattended_bytes: unattended, detached_bytes: detached, ..Network::default() };
         for &what in Message::ALL {
@@ -168,24 +188,18 @@ fn follows_protocol(what: Message) -> bool {
     what != Message::SynchronousSend
 }
 
-/// A threshold, the same in all launches unless there is something to note.
-fn threshold(launches: &[Launch], class: PairClass, which: usize, notes: &mut Vec<String>) -> Option<u64> {
-    let name = ["eager", "unattended", "detached"][which];
-    let found: Vec<Option<u64>> = launches.iter().filter_map(|launch| Some(launch.thresholds.get(&class)?[which])).collect();
-    let mut known: Vec<u64> = found.iter().flatten().copied().collect();
-    known.sort_unstable();
-    let middle = known.get(known.len() / 2).copied();
-    if !found.is_empty() && known.len() < found.len() {
-        notes.push(format!(
-            "{}: even the largest messages were {name}, in {} of {} launches",
-            class.name(),
-            found.len() - known.len(),
-            found.len()
-        ));
-    } else if known.first() != known.last() {
-        notes.push(format!("{}: the {name} threshold differed from launch to launch: {known:?}", class.name()));
+/// A threshold that launches found: the middle one, none being above all sizes. What is not the same in all of them is noted.
+fn agreed(found: &[Option<u64>], name: &str, notes: &mut Vec<String>) -> Option<u64> {
+    let mut sorted: Vec<u64> = found.iter().map(|size| size.unwrap_or(u64::MAX)).collect();
+    sorted.sort_unstable();
+    let middle = *sorted.get(sorted.len() / 2)?;
+    if sorted.first() != sorted.last() {
+        let told: Vec<String> = found.iter().map(|size| size.map_or("beyond all sizes".into(), |size| size.to_string())).collect();
+        notes.push(format!("{name} differed from launch to launch: {}", told.join(", ")));
+    } else if middle == u64::MAX {
+        notes.push(format!("{name} lies beyond all sizes that were tried"));
     }
-    middle
+    Some(middle).filter(|middle| *middle < u64::MAX)
 }
 
 fn groups(heap: &Heap) -> BTreeMap<Collective, Group> {
@@ -215,4 +229,33 @@ fn ratio(one: &Timing, other: &Timing) -> Option<f64> {
     let sizes = std::iter::successors(Some(least.max(1)), |bytes| Some(bytes * 2)).take_while(|bytes| *bytes <= most.max(1));
     let ratios: Vec<f64> = sizes.map(|bytes| one.pieces.at(bytes as f64)[1] / other.pieces.at(bytes as f64)[1]).collect();
     median(&ratios).ok().filter(|ratio| *ratio > 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arithmetic_that_cannot_be_is_noted() {
+        let cost = |latency: f64, throughput: f64| {
+            let [latency, throughput] = [latency, throughput].map(|seconds| Figure::exact(seconds).unwrap());
+            Cost { latency, throughput }
+        };
+        let costs = BTreeMap::from([(crate::Arithmetic::Add, cost(1e-9, 0.2e-9)), (crate::Arithmetic::Divide, cost(1e-9, 2e-9))]);
+        let compute = BTreeMap::from([(crate::NumberType::Int32, costs)]);
+        let node = Node { kind: "PC".into(), count: 1, cores: 1, compute, memory: Vec::new() };
+        assert!(implausible(&node).is_some_and(|note| note.ends_with(": int32 divide")));
+        assert_eq!(implausible(&Node { compute: BTreeMap::new(), ..node }), None);
+    }
+
+    #[test]
+    fn a_threshold_that_few_launches_found_is_not_believed() {
+        let mut notes = Vec::new();
+        assert_eq!(agreed(&[Some(4040), None, None], "x", &mut notes), None);
+        assert_eq!(notes, ["x differed from launch to launch: 4040, beyond all sizes, beyond all sizes"]);
+        assert_eq!(agreed(&[Some(4040), None, Some(4040)], "x", &mut notes), Some(4040));
+        assert_eq!((agreed(&[Some(1); 3], "x", &mut notes), notes.len()), (Some(1), 2));
+        assert_eq!((agreed(&[None; 3], "y", &mut notes), notes[2].as_str()), (None, "y lies beyond all sizes that were tried"));
+        assert_eq!(agreed(&[], "z", &mut notes), None);
+    }
 }

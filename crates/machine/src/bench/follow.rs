@@ -5,8 +5,9 @@ use std::time::Duration;
 use serde::Serialize;
 use sintonia_mpi::{Group, Timed};
 
-use super::order::{Answer, Order};
+use super::order::{Answer, Order, Round};
 use super::pair::Side;
+use super::room::Room;
 use super::{Failure, Place, compute, memory};
 use crate::Collective;
 
@@ -21,9 +22,9 @@ pub fn follow(timed: &Timed) -> Result<(), Failure> {
             Order::Measure(task, other) => tell(timed, &Answer::Values(side.measure(&task, other)?))?,
             Order::Assist(task, other) => side.assist(&task, other)?,
             Order::Gather(size) => group = timed.group(size)?,
-            Order::Join(what, bytes, times) => {
+            Order::Join(round) => {
                 if let Some(group) = &group {
-                    tell(timed, &Answer::Values(vec![join(group, &side, what, bytes, times)?]))?;
+                    tell(timed, &Answer::Values(vec![join(group, &side, &round)?]))?;
                 }
             }
             Order::Dissolve => group.take().map_or(Ok(()), Group::dissolve)?,
@@ -47,16 +48,17 @@ fn collected<T>(work: impl FnOnce(&mut dyn FnMut(T))) -> Vec<T> {
     all
 }
 
-/// Does something with the group so often, after a first time that does not count: the seconds that this process was in it.
-pub fn join(group: &Group, side: &Side, what: Collective, bytes: usize, times: usize) -> Result<Vec<f64>, Failure> {
-    let given = vec![1.0; group.room(bytes)];
-    let mut taken = given.clone();
+/// Does something with the group so often, after some first times that do not count: the seconds that this process was in it.
+pub fn join(group: &Group, side: &Side, round: &Round) -> Result<Vec<f64>, Failure> {
+    let Round { what, bytes, first, times } = *round;
+    let room = || Room::new(group.room(bytes), 1.0);
+    let (given, mut taken) = (room(), room());
     let operation = operation(what);
     let mut values = Vec::with_capacity(times);
-    for time in 0..=times {
+    for time in 0..first + times {
         group.run(sintonia_mpi::Collective::Barrier, 0, &[], &mut [])?;
         let seconds = side.clock.time(|| group.run(operation, bytes, &given, &mut taken))?;
-        if time > 0 {
+        if time >= first {
             values.push(seconds);
         }
     }

@@ -8,8 +8,9 @@ use sintonia_fit::sample::Summary;
 use sintonia_mpi::{Group, Timed};
 
 use super::follow::join;
-use super::order::{Answer, Order, Task, Values};
+use super::order::{Answer, Order, Round, Task, Values, first_times};
 use super::pair::Side;
+use super::place::is_oversubscribed;
 use super::{Failure, Line, Place, Quantity, Sample, Settings, compute, memory, messages};
 use crate::{Collective, Named};
 
@@ -37,7 +38,19 @@ pub fn lead(timed: &Timed, settings: &Settings, out: &mut dyn Write) -> Result<(
     let places = gather(timed)?;
     Line::Hello { library: Some(timed.world().library()), places: places.clone() }.write(out)?;
     let (side, random) = (Side::new(timed), Random::new(settings.seed));
-    let mut leader = Leader { timed, side, random, settings: *settings, places, began, done: 0, out };
+    let oversubscribed = is_oversubscribed(&places);
+    let mut leader = Leader {
+        timed,
+        side,
+        random,
+        settings: *settings,
+        places,
+        oversubscribed,
+        late: false,
+        began,
+        pulse: Pulse { done: 0, said: began },
+        out,
+    };
     let kinds = kinds(&leader.places);
     for (node, rank) in kinds.iter().enumerate() {
         leader.node(node, *rank, part(until(SHARE_OF_NODES), kinds.len() - node))?;
@@ -105,10 +118,31 @@ pub struct Leader<'t, 'o> {
     random: Random,
     pub settings: Settings,
     pub places: Vec<Place>,
+    /// Whether processes share cores.
+    pub oversubscribed: bool,
+    /// Whether the time for what is being measured is up, and only its first pass is left to be ended.
+    late: bool,
     began: Instant,
-    /// How much of the time is over, as was said last, in percent.
-    done: u32,
+    pulse: Pulse,
     pub out: &'o mut dyn Write,
+}
+
+/// What was said last of how far it is, and when.
+struct Pulse {
+    done: u32,
+    said: Instant,
+}
+
+impl Pulse {
+    /// Whether something is to be said: there is more done, or who listens could think that nobody lives any more.
+    fn is_due(&mut self, done: u32, now: Instant) -> bool {
+        const SILENCE: Duration = Duration::from_secs(5);
+        let is_due = done > self.done || now.duration_since(self.said) > SILENCE;
+        if is_due {
+            *self = Pulse { done, said: now };
+        }
+        is_due
+    }
 }
 
 impl Leader<'_, '_> {
@@ -119,19 +153,19 @@ impl Leader<'_, '_> {
         Ok(Line::Sample(sample).write(self.out)?)
     }
 
-    /// Says how much of the time is over, if that has changed.
+    /// Says how much of the time is over, if that is due.
     fn say_how_far(&mut self) -> Result<(), Failure> {
         let share = self.began.elapsed().as_secs_f64() / self.settings.budget.as_secs_f64().max(1e-3);
         let done = ((100.0 * share) as u32).min(100);
-        if done > self.done {
-            self.done = done;
+        if self.pulse.is_due(done, Instant::now()) {
             Line::Done(done).write(self.out)?;
         }
         Ok(())
     }
 
     /// Measures things in passes, each in a new random order, so that what disturbs the machine for a while disturbs a little of
-    /// everything; until all medians are known well enough, or the time is up. There is always a first pass, of `first` times for each.
+    /// everything; until all medians are known well enough, or the time is up. There is always a first pass, of `first` times for each, and of
+    /// fewer when the time is up before it ends.
     pub fn passes<K>(
         &mut self,
         keys: Vec<K>,
@@ -147,16 +181,19 @@ impl Leader<'_, '_> {
             }
             self.shuffle(&mut open);
             for at in open {
-                if pass > 0 && Instant::now() >= until {
+                self.late = Instant::now() >= until;
+                if pass > 0 && self.late {
                     break;
                 }
                 let (key, values) = &mut points[at];
-                let more = ask(self, key, if pass == 0 { first } else { 2 * first })?;
+                let times = if pass > 0 { 2 * first } else { self.at_most(first) };
+                let more = ask(self, key, times)?;
                 values.resize(more.len(), Vec::new());
                 values.iter_mut().zip(more).for_each(|(values, more)| values.extend(more));
                 self.say_how_far()?;
             }
         }
+        self.late = false;
         Ok(points)
     }
 
@@ -249,14 +286,25 @@ impl Leader<'_, '_> {
 
     /// The group does something together: of each time, the seconds of the process that was in it longest.
     fn together(&mut self, group: &Group, what: Collective, bytes: u64, times: usize) -> Result<Vec<f64>, Failure> {
-        let order = Order::Join(what, bytes as usize, times);
-        (1..group.size()).try_for_each(|rank| self.tell(rank, &order))?;
-        let mut longest = join(group, &self.side, what, bytes as usize, times)?;
+        let round = Round { what, bytes: bytes as usize, first: self.first_times(bytes), times };
+        (1..group.size()).try_for_each(|rank| self.tell(rank, &Order::Join(round)))?;
+        let mut longest = join(group, &self.side, &round)?;
         for _ in 1..group.size() {
             let values = self.values()?.pop().unwrap_or_default();
             longest.iter_mut().zip(values).for_each(|(longest, value)| *longest = longest.max(value));
         }
         Ok(longest)
+    }
+
+    /// How often something is done before it counts: once where processes take turns on a core, which they do again and again anyway.
+    pub fn first_times(&self, bytes: u64) -> usize {
+        if self.oversubscribed || self.late { 1 } else { first_times(bytes) }
+    }
+
+    /// So often, or less if it is late.
+    fn at_most(&self, times: usize) -> usize {
+        const LATE: usize = 2;
+        if self.late { times.min(LATE) } else { times }
     }
 }
 
@@ -279,4 +327,25 @@ fn in_groups(size: usize, settings: &Settings) -> Vec<(Collective, u64)> {
         _ => bytes.iter().map(|bytes| (*what, *bytes)).collect(),
     };
     Collective::ALL.iter().flat_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_measures_for_hours_is_heard_every_few_seconds() {
+        let began = Instant::now();
+        let mut pulse = Pulse { done: 0, said: began };
+        let said: Vec<u64> = (0..20).filter(|second| pulse.is_due(0, began + Duration::from_secs(*second))).collect();
+        assert_eq!(said, [6, 12, 18]);
+        assert!(pulse.is_due(1, began + Duration::from_secs(18)));
+    }
+
+    #[test]
+    fn groups_double_up_to_all() {
+        assert_eq!(group_sizes(2), [2]);
+        assert_eq!(group_sizes(6), [2, 4, 6]);
+        assert_eq!(group_sizes(8), [2, 4, 8]);
+    }
 }

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
 
+use super::threshold::Thresholds;
 use super::{Place, Sample};
 use crate::PairClass;
 
@@ -27,17 +28,8 @@ pub enum Line {
     Done(u32),
     /// Something was measured.
     Sample(Sample),
-    /// The thresholds between two protocols, found by behaviour.
-    Thresholds {
-        /// Between what processes.
-        class: PairClass,
-        /// The largest eager message; none if even the largest one that was tried is.
-        eager: Option<u64>,
-        /// The largest message that is sent while the receiver does not call MPI; none if even the largest one that was tried is.
-        unattended: Option<u64>,
-        /// The largest message that is copied at once; none if even the largest one that was tried is.
-        detached: Option<u64>,
-    },
+    /// The thresholds between protocols, found by behaviour, for processes that are so near.
+    Thresholds(PairClass, Thresholds),
     /// All is done.
     End,
 }

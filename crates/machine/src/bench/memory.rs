@@ -18,7 +18,8 @@ const MOST: usize = 25;
 /// The amounts of memory in use that are measured: powers of two and what is between, to twice the last cache if that may be.
 pub fn amounts(last_cache: Option<u64>, quick: bool) -> Vec<u64> {
     const LEAST: u64 = 4 << 10;
-    let most = if quick { 32 << 20 } else { (last_cache.unwrap_or(64 << 20) * 2).clamp(64 << 20, 1 << 30).min(free_bytes() / 4) };
+    let most =
+        if quick { 32 << 20 } else { last_cache.unwrap_or(64 << 20).saturating_mul(2).clamp(64 << 20, 1 << 30).min(free_bytes() / 4) };
     let between = |power: u64| if quick { power } else { power + power / 2 };
     let powers = (0..u64::BITS).map(|exponent| LEAST << exponent).take_while(|power| *power <= most);
     let mut amounts: Vec<u64> = powers.flat_map(|power| [power, between(power)]).filter(|amount| *amount <= most).chain([most]).collect();
@@ -42,11 +43,18 @@ pub fn measure(node: usize, amount: u64, seed: u64, time: Duration, mut tell: im
         let share = time / Access::ALL.len() as u32;
         let values = match access {
             Access::Latency => latency(&mut memory, seed, share),
-            Access::Read => repeated(share, lines * LINE, || read(&memory)),
-            Access::Write => repeated(share, lines * LINE, || memory.fill(black_box([1; WORDS]))),
+            Access::Read => repeated(share, lines * LINE, || read(black_box(&memory))),
+            // What is written may be read elsewhere, as far as the compiler knows: else it need not be written.
+            Access::Write => repeated(share, lines * LINE, || {
+                memory.fill(black_box([1; WORDS]));
+                black_box(&mut memory);
+            }),
             Access::Copy => {
                 let (from, to) = memory.split_at_mut(lines / 2);
-                repeated(share, from.len() * LINE, || to[..from.len()].copy_from_slice(from))
+                repeated(share, from.len() * LINE, || {
+                    to[..from.len()].copy_from_slice(black_box(&*from));
+                    black_box(&mut *to);
+                })
             }
         };
         let sample = Sample::of(Quantity::Memory { node, access }, amount, &values);
@@ -70,11 +78,7 @@ fn repeated(time: Duration, bytes: usize, mut work: impl FnMut()) -> Vec<f64> {
     const BLOCK: usize = 256 << 10;
     let passes = BLOCK.div_ceil(bytes);
     measured(time, || {
-        for _ in 0..passes {
-            work();
-            // What was written may be read elsewhere, as far as the compiler knows.
-            black_box(());
-        }
+        (0..passes).for_each(|_| work());
         (passes * bytes) as f64
     })
 }
@@ -152,6 +156,6 @@ mod tests {
     fn amounts_reach_beyond_the_last_cache_when_there_is_time() {
         assert_eq!(amounts(Some(16 << 20), true).last(), Some(&(32 << 20)));
         assert_eq!(amounts(Some(40 << 20), false).last(), Some(&(80 << 20)));
-        assert!(amounts(Some(u64::MAX / 4), false).last().is_some_and(|most| *most <= 1 << 30));
+        assert!(amounts(Some(u64::MAX), false).last().is_some_and(|most| *most <= 1 << 30));
     }
 }

@@ -5,10 +5,9 @@ use std::time::Instant;
 use sintonia_fit::sample::median;
 
 use super::lead::{FIRST, Leader, part};
-use super::order::{Exchange, Task, Values};
-use super::place::is_oversubscribed;
+use super::order::{Exchange, Task};
 use super::sizes::{refined, sizes};
-use super::threshold::{largest, two_of_three};
+use super::threshold::{Thresholds, largest, two_of_three};
 use super::{Failure, Line, Place, Quantity, Settings};
 use crate::{Message, Named, PairClass};
 
@@ -23,6 +22,14 @@ pub fn pairs(places: &[Place]) -> Vec<(PairClass, [usize; 2])> {
     PairClass::ALL.iter().filter_map(first).collect()
 }
 
+/// How many round trips of so many seconds one way it takes until reading the clock does not matter: what follows each other closely is
+/// also what others time.
+fn train(seconds: f64) -> usize {
+    const LONG: f64 = 20e-6;
+    const MOST: f64 = 32.0;
+    (LONG / (2.0 * seconds)).clamp(1.0, MOST) as usize
+}
+
 fn overlap_sizes(settings: &Settings) -> Vec<u64> {
     (5..).map(|exponent| 4u64 << (2 * exponent)).take_while(|bytes| *bytes <= settings.max_bytes).step_by(2).collect()
 }
@@ -32,7 +39,7 @@ pub fn measure(leader: &mut Leader, class: PairClass, pair: [usize; 2], until: I
     let mut pair = Pair::meet(leader, class, pair)?;
     pair.find_thresholds()?;
     let settings = pair.leader.settings;
-    let sizes = sizes(settings.max_bytes, settings.quick, &pair.thresholds());
+    let sizes = sizes(settings.max_bytes, settings.quick, &pair.thresholds.all());
     let of = |what: Message| sizes.iter().map(move |bytes| (Exchange::Time(what), *bytes));
     pair.all(of(Message::Transfer).collect(), part(until, ASKED.len() + 2))?;
     let overlap = overlap_sizes(&settings).into_iter().map(|bytes| (Exchange::Overlap, bytes));
@@ -47,11 +54,9 @@ struct Pair<'l, 't, 'o> {
     leader: &'l mut Leader<'t, 'o>,
     class: PairClass,
     ranks: [usize; 2],
-    eager: Option<u64>,
-    unattended: Option<u64>,
-    detached: Option<u64>,
-    /// How long it takes until the other one has surely begun to wait, in seconds.
-    settle: f64,
+    thresholds: Thresholds,
+    /// The seconds that an empty message takes, about.
+    empty: f64,
     /// The seconds that the largest message takes, about.
     largest: f64,
     known: Vec<(Message, u64, f64)>,
@@ -59,69 +64,73 @@ struct Pair<'l, 't, 'o> {
 
 impl<'l, 't, 'o> Pair<'l, 't, 'o> {
     fn meet(leader: &'l mut Leader<'t, 'o>, class: PairClass, ranks: [usize; 2]) -> Result<Self, Failure> {
-        let mut pair =
-            Pair { leader, class, ranks, eager: None, unattended: None, detached: None, settle: 0.0, largest: 0.0, known: Vec::new() };
-        pair.settle = 2e-6 + 4.0 * pair.glance(0, 20)?;
+        let thresholds = Thresholds::default();
+        let mut pair = Pair { leader, class, ranks, thresholds, empty: 0.0, largest: 0.0, known: Vec::new() };
+        pair.empty = pair.glance(0, 20)?;
         pair.largest = pair.glance(pair.leader.settings.max_bytes, 3)?;
         Ok(pair)
     }
 
     /// The seconds of a transfer, after a few times only.
     fn glance(&mut self, bytes: u64, times: usize) -> Result<f64, Failure> {
-        let values = self.ask(Exchange::Time(Message::Transfer), bytes, times)?;
+        let task = self.task(Exchange::Time(Message::Transfer), bytes);
+        let values = self.leader.exchange(self.ranks, Task { times, train: 1, ..task })?;
         Ok(values.first().and_then(|values| median(values).ok()).unwrap_or(0.0))
     }
 
-    fn ask(&mut self, exchange: Exchange, bytes: u64, times: usize) -> Result<Values, Failure> {
+    /// What a message does, 1 for yes, or how many seconds it takes.
+    fn try_once(&mut self, exchange: Exchange, bytes: u64) -> Result<f64, Failure> {
         let task = self.task(exchange, bytes);
-        self.leader.exchange(self.ranks, Task { times, ..task })
+        let values = self.leader.exchange(self.ranks, task)?;
+        Ok(values.first().and_then(|values| values.first().copied()).unwrap_or(f64::INFINITY))
     }
 
     fn task(&self, exchange: Exchange, bytes: u64) -> Task {
+        // How long it takes until the other one has surely begun to wait.
+        let settle = 2e-6 + 4.0 * self.empty;
         let settle = match exchange {
             // Only what is sent eagerly arrives by itself.
-            Exchange::Time(Message::Receive) if self.eager.is_none_or(|eager| bytes <= eager) => self.settle + 2.0 * self.about(bytes),
-            _ => self.settle,
+            Exchange::Time(Message::Receive) if self.thresholds.eager.is_none_or(|eager| bytes <= eager) => {
+                settle + 2.0 * self.about(bytes)
+            }
+            _ => settle,
         };
-        Task { exchange, bytes: bytes as usize, times: 1, settle }
+        let train = if exchange == Exchange::Time(Message::Transfer) { train(self.about(bytes)) } else { 1 };
+        let first = self.leader.first_times(bytes).div_ceil(train);
+        Task { exchange, bytes: bytes as usize, first, times: 1, train, settle }
     }
 
     /// The seconds of a transfer, about: as it was measured, or by the share of the largest.
     fn about(&self, bytes: u64) -> f64 {
         let known = self.known.iter().find(|(what, size, _)| *what == Message::Transfer && *size == bytes);
-        known.map_or(self.largest * bytes as f64 / self.leader.settings.max_bytes.max(1) as f64, |(_, _, seconds)| *seconds)
+        let share = bytes as f64 / self.leader.settings.max_bytes.max(1) as f64;
+        known.map_or(self.empty + self.largest * share, |(_, _, seconds)| *seconds)
     }
 
     fn find_thresholds(&mut self) -> Result<(), Failure> {
         let most = self.leader.settings.max_bytes;
-        let patience = if is_oversubscribed(&self.leader.places) { 0.05 } else { 0.02 };
+        let patience = if self.leader.oversubscribed { 0.05 } else { 0.02 };
         let wait = |pair: &Self, bytes: u64| patience + 2.0 * pair.about(bytes);
-        let value = |values: Values| values.first().and_then(|values| values.first().copied()).unwrap_or(f64::INFINITY);
         // What is sent too late to be noticed was held up by something else; what is noticed is certain. So a no is worth patience.
-        self.eager = largest(most, |bytes| {
+        self.thresholds.eager = largest(most, |bytes| {
             for patience in [1.0, 2.0, 4.0] {
-                if value(self.ask(Exchange::Eager(patience * wait(self, bytes)), bytes, 1)?) == 1.0 {
+                if self.try_once(Exchange::Eager(patience * wait(self, bytes)), bytes)? == 1.0 {
                     return Ok(true);
                 }
             }
             Ok::<_, Failure>(false)
         })?;
         // A message that was not sent before the other one called MPI again took as long as that.
-        self.unattended = largest(self.eager.unwrap_or(most), |bytes| {
+        self.thresholds.unattended = largest(self.thresholds.eager.unwrap_or(most), |bytes| {
             let wait = wait(self, bytes);
-            two_of_three(|| Ok::<_, Failure>(value(self.ask(Exchange::Unattended(wait), bytes, 1)?) < wait / 2.0))
+            two_of_three(|| Ok::<_, Failure>(self.try_once(Exchange::Unattended(wait), bytes)? < wait / 2.0))
         })?
-        .or(self.eager);
-        self.detached = largest(most, |bytes| {
-            let task = Exchange::Detached(wait(self, bytes));
-            two_of_three(|| Ok::<_, Failure>(value(self.ask(task, bytes, 1)?) == 1.0))
+        .or(self.thresholds.eager);
+        self.thresholds.detached = largest(most, |bytes| {
+            let exchange = Exchange::Detached(wait(self, bytes));
+            two_of_three(|| Ok::<_, Failure>(self.try_once(exchange, bytes)? == 1.0))
         })?;
-        let (class, eager, unattended, detached) = (self.class, self.eager, self.unattended, self.detached);
-        Ok(Line::Thresholds { class, eager, unattended, detached }.write(self.leader.out)?)
-    }
-
-    fn thresholds(&self) -> Vec<u64> {
-        [self.eager, self.unattended, self.detached].into_iter().flatten().collect()
+        Ok(Line::Thresholds(self.class, self.thresholds).write(self.leader.out)?)
     }
 
     fn all(&mut self, todo: Vec<(Exchange, u64)>, until: Instant) -> Result<(), Failure> {
@@ -131,8 +140,10 @@ impl<'l, 't, 'o> Pair<'l, 't, 'o> {
         for (todo, times, until) in passes.into_iter().filter(|(todo, _, _)| !todo.is_empty()) {
             let ranks = self.ranks;
             let tasks = todo.into_iter().map(|(exchange, bytes)| self.task(exchange, bytes)).collect();
-            let measured =
-                self.leader.passes(tasks, until, times, |leader, task: &Task, times| leader.exchange(ranks, Task { times, ..*task }))?;
+            let measured = self.leader.passes(tasks, until, times, |leader, task: &Task, times| {
+                let first = task.first.min(leader.first_times(task.bytes as u64));
+                leader.exchange(ranks, Task { first, times, ..*task })
+            })?;
             for (task, values) in measured {
                 self.say(task.exchange, task.bytes as u64, &values)?;
             }
@@ -180,6 +191,11 @@ mod tests {
     fn each_class_has_one_pair() {
         let places = ["a", "b", "b"].map(place);
         assert_eq!(pairs(&places), [(PairClass::SameNode, [1, 2]), (PairClass::OtherNode, [0, 1])]);
+    }
+
+    #[test]
+    fn short_messages_are_timed_many_at_a_time() {
+        assert_eq!([0.4e-6, 5e-6, 1e-3, 0.0].map(train), [25, 2, 1, 32]);
     }
 
     #[test]

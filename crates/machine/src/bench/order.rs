@@ -27,10 +27,35 @@ pub struct Task {
     pub exchange: Exchange,
     /// The size of the message.
     pub bytes: usize,
-    /// How often, after a first time that does not count.
+    /// How often before it counts.
+    pub first: usize,
+    /// How often then.
     pub times: usize,
+    /// Of a transfer: how many round trips follow each other between two readings of the clock.
+    pub train: usize,
     /// How long it takes until what the other one began is surely under way, in seconds.
     pub settle: f64,
+}
+
+/// What a group does, and how often.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Round {
+    /// What it does.
+    pub what: Collective,
+    /// The size.
+    pub bytes: usize,
+    /// How often before it counts.
+    pub first: usize,
+    /// How often then.
+    pub times: usize,
+}
+
+/// How often something is done before it counts. Processes slept since the last time, and libraries go round through memory of their own;
+/// what is short is slow until both are over.
+pub fn first_times(bytes: u64) -> usize {
+    const MOST: usize = 32;
+    const ENOUGH: u64 = 128 << 10;
+    ENOUGH.checked_div(bytes).map_or(MOST, |times| times.clamp(1, MOST as u64) as usize)
 }
 
 /// What a process is told.
@@ -42,8 +67,8 @@ pub enum Order {
     Assist(Task, usize),
     /// The first so many processes become a group.
     Gather(usize),
-    /// The group does something together, so often.
-    Join(Collective, usize, usize),
+    /// The group does something together.
+    Join(Round),
     /// The group ends.
     Dissolve,
     /// Measure computation.
@@ -64,4 +89,14 @@ pub enum Answer {
     Values(Values),
     /// Samples.
     Samples(Vec<Sample>),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_short_is_done_more_often_before_it_counts() {
+        assert_eq!([0, 8, 4096, 16 << 10, 128 << 10, 4 << 20].map(first_times), [32, 32, 32, 8, 1, 1]);
+    }
 }

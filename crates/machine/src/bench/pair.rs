@@ -9,6 +9,7 @@ use sintonia_mpi::{Sending, Timed, WorldError};
 
 use super::clock::{Clock, pause};
 use super::order::{Exchange, Task, Values};
+use super::room::Room;
 use crate::Message;
 
 /// What a message between the two is about.
@@ -25,12 +26,12 @@ pub struct Side<'t> {
     pub timed: &'t Timed<'t>,
     pub clock: Clock,
     /// Memory for messages, which grows with them.
-    pub buffer: Vec<u8>,
+    pub buffer: Room<u8>,
 }
 
 impl<'t> Side<'t> {
     pub fn new(timed: &'t Timed<'t>) -> Side<'t> {
-        Side { timed, clock: Clock::new(), buffer: Vec::new() }
+        Side { timed, clock: Clock::new(), buffer: Room::new(0, ORIGINAL) }
     }
 
     /// The side that measures: values of each thing that is timed.
@@ -64,9 +65,11 @@ impl<'t> Side<'t> {
                 side.hear(other, topic::READY)?;
                 side.timed.send(Sending::Standard, &side.buffer[..task.bytes], other, topic::DATA)
             }),
-            Exchange::Time(Message::Transfer) => self.assist_all(task, |side| {
-                side.timed.receive(&mut side.buffer[..task.bytes], other, topic::DATA)?;
-                side.timed.send(Sending::Standard, &side.buffer[..task.bytes], other, topic::BACK)
+            Exchange::Time(Message::Transfer) => self.assist_all(task, |Side { timed, buffer, .. }| {
+                (0..task.train).try_for_each(|_| {
+                    timed.receive(&mut buffer[..task.bytes], other, topic::DATA)?;
+                    timed.send(Sending::Standard, &buffer[..task.bytes], other, topic::BACK)
+                })
             }),
             Exchange::Time(_) => self.assist_all(task, |side| side.receive_when_ready(task, other)),
             // Each time there is a message without computation and one beside it.
@@ -86,13 +89,15 @@ impl<'t> Side<'t> {
 
     fn make_room(&mut self, bytes: usize) {
         if self.buffer.len() < bytes {
-            self.buffer.resize(bytes, ORIGINAL);
+            self.buffer = Room::new(bytes, ORIGINAL);
         }
     }
 
-    /// Once to warm up, then as often as asked.
+    /// As often as asked, and how long it takes then.
     fn repeat(&mut self, task: &Task, mut once: impl FnMut(&mut Self) -> Result<Vec<f64>, WorldError>) -> Result<Values, WorldError> {
-        once(self)?;
+        for _ in 0..task.first {
+            once(self)?;
+        }
         let mut all: Values = Vec::new();
         for _ in 0..task.times {
             let values = once(self)?;
@@ -103,7 +108,7 @@ impl<'t> Side<'t> {
     }
 
     fn assist_all(&mut self, task: &Task, mut once: impl FnMut(&mut Self) -> Result<(), WorldError>) -> Result<(), WorldError> {
-        (0..=task.times).try_for_each(|_| once(self))
+        (0..task.first + task.times).try_for_each(|_| once(self))
     }
 
     /// Waits until the other one is ready, and for what it began then to be under way.
@@ -148,10 +153,12 @@ impl<'t> Side<'t> {
     fn transfer(&mut self, task: &Task, other: usize) -> Result<f64, WorldError> {
         let Side { timed, clock, buffer } = self;
         let there_and_back = clock.time(|| {
-            timed.send(Sending::Standard, &buffer[..task.bytes], other, topic::DATA)?;
-            timed.receive(&mut buffer[..task.bytes], other, topic::BACK)
-        });
-        Ok(there_and_back? / 2.0)
+            (0..task.train).try_for_each(|_| {
+                timed.send(Sending::Standard, &buffer[..task.bytes], other, topic::DATA)?;
+                timed.receive(&mut buffer[..task.bytes], other, topic::BACK)
+            })
+        })?;
+        Ok(there_and_back / (2 * task.train) as f64)
     }
 
     /// The share of a message that is hidden behind computation of twice its time.

@@ -1,5 +1,25 @@
 //! Where one protocol gives way to the next, found by what a message does rather than by how long it takes.
 
+use serde::{Deserialize, Serialize};
+
+/// The largest messages that do something; none where even the largest one that was tried does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Thresholds {
+    /// `MPI_Send` gets rid of it though nobody receives it yet.
+    pub eager: Option<u64>,
+    /// The same while the receiver does not call MPI.
+    pub unattended: Option<u64>,
+    /// `MPI_Isend` has copied it when it returns.
+    pub detached: Option<u64>,
+}
+
+impl Thresholds {
+    /// Those that there are.
+    pub fn all(&self) -> Vec<u64> {
+        [self.eager, self.unattended, self.detached].into_iter().flatten().collect()
+    }
+}
+
 /// The largest size up to `most` that does it, by halving; none if the largest does. A size of 0 does it always.
 pub fn largest<E>(most: u64, mut does: impl FnMut(u64) -> Result<bool, E>) -> Result<Option<u64>, E> {
     if does(most)? {

@@ -141,13 +141,28 @@ impl<'a> Value<'a> {
         u64::from_str_radix(digits.as_str(), digits.radix()).map_err(|_| self.unexpected("a whole number from 0 on"))
     }
 
-    pub fn number(&self) -> Result<f64, Error> {
+    /// A whole number of things of which there is at least one.
+    pub fn count_of_some(&self) -> Result<u64, Error> {
+        match self.count()? {
+            0 => Err(self.unexpected("a whole number from 1 on")),
+            count => Ok(count),
+        }
+    }
+
+    fn number(&self) -> Result<f64, Error> {
         let number = match self.value.get_ref() {
             DeValue::Integer(digits) if digits.radix() == 10 => digits.as_str().parse().ok(),
+            DeValue::Integer(digits) => u64::from_str_radix(digits.as_str(), digits.radix()).ok().map(|whole| whole as f64),
             DeValue::Float(digits) => digits.as_str().parse().ok(),
             _ => None,
         };
         number.ok_or_else(|| self.unexpected("a number"))
+    }
+
+    /// A finite number that is not below zero.
+    pub fn amount(&self) -> Result<f64, Error> {
+        let exact = Figure::exact(self.number()?).map_err(|problem| self.error(Problem::Figure { key: self.key.into(), problem }))?;
+        self.not_negative(exact).map(|figure| figure.middle())
     }
 
     pub fn list(&self) -> Result<Vec<Value<'a>>, Error> {
@@ -170,7 +185,19 @@ impl<'a> Value<'a> {
 
     /// A figure that is not below zero anywhere.
     pub fn positive(&self) -> Result<Figure, Error> {
-        let figure = self.figure()?;
+        self.not_negative(self.figure()?)
+    }
+
+    /// A figure from 0 to 1.
+    pub fn share(&self) -> Result<Figure, Error> {
+        let share = self.positive()?;
+        if share.high() > 1.0 {
+            return Err(self.error(Problem::NoShare { key: self.key.into(), value: share.high() }));
+        }
+        Ok(share)
+    }
+
+    fn not_negative(&self, figure: Figure) -> Result<Figure, Error> {
         if figure.low() < 0.0 {
             return Err(self.error(Problem::Negative { key: self.key.into(), value: figure.low() }));
         }

@@ -51,7 +51,8 @@ fn timing() -> impl Strategy<Value = Timing> {
 
 fn network() -> impl Strategy<Value = Network> {
     let size = || option::of(any::<u32>().prop_map(u64::from));
-    let overlap = (any::<u32>(), figure()).prop_map(|(bytes, share)| Overlap { bytes: bytes.into(), share });
+    let share = (0.0..0.5, 0.5..1.0).prop_map(|(low, high)| Figure::new(low, (low + high) / 2.0, high).unwrap());
+    let overlap = (any::<u32>(), share).prop_map(|(bytes, share)| Overlap { bytes: bytes.into(), share });
     let parts = (size(), size(), size(), btree_map(one(), timing(), 0..4), vec(overlap, 0..3));
     parts.prop_map(|(eager_bytes, unattended_bytes, detached_bytes, messages, overlap)| Network {
         eager_bytes,
@@ -76,7 +77,7 @@ fn node() -> impl Strategy<Value = Node> {
     let compute = btree_map(one(), btree_map(one(), cost, 1..4), 0..3);
     let level = (text(), option::of(any::<u32>().prop_map(u64::from)), btree_map(one(), figure(), 0..4));
     let level = level.prop_map(|(name, size_bytes, access)| MemoryLevel { name, size_bytes, access });
-    (text(), any::<u16>(), any::<u16>(), compute, vec(level, 0..3)).prop_map(|(kind, count, cores, compute, memory)| Node {
+    (text(), 1..u16::MAX, 1..u16::MAX, compute, vec(level, 0..3)).prop_map(|(kind, count, cores, compute, memory)| Node {
         kind,
         count: count.into(),
         cores: cores.into(),

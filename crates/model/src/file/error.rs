@@ -8,12 +8,20 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// The file cannot be read.
-    #[error("{}: {source}", path.display())]
+    #[error("cannot read {}: {source}", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
         /// What the system said.
         source: io::Error,
+    },
+    /// It is no text.
+    #[error("{} is no model file: byte {at} is not of a text", path.display())]
+    NoText {
+        /// The file.
+        path: PathBuf,
+        /// The first byte that is not.
+        at: usize,
     },
     /// Something in the file is wrong.
     #[error("{}:{line}:{column}: {what}{excerpt}", path.display())]
@@ -62,10 +70,10 @@ fn boundary(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
-/// A line with a mark below, unless it is too long to be shown.
+/// A line with a mark below, unless it is too long to be shown, or there is nothing on it.
 fn excerpt(line: &str, column: usize, marked: usize) -> String {
     const WIDEST: usize = 120;
-    if line.chars().count() > WIDEST || line.contains('\t') {
+    if line.chars().count() > WIDEST || line.contains('\t') || line.trim().is_empty() {
         return String::new();
     }
     format!("\n    {line}\n    {}{}", " ".repeat(column - 1), "^".repeat(marked.min(WIDEST)))

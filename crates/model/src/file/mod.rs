@@ -20,7 +20,9 @@ const FORMAT: u64 = 1;
 impl Model {
     /// Reads a model.
     pub fn read(path: &Path) -> Result<Model, FileError> {
-        let text = std::fs::read_to_string(path).map_err(|source| FileError::Unreadable { path: path.to_owned(), source })?;
+        let bytes = std::fs::read(path).map_err(|source| FileError::Unreadable { path: path.to_owned(), source })?;
+        let text =
+            String::from_utf8(bytes).map_err(|error| FileError::NoText { path: path.to_owned(), at: error.utf8_error().valid_up_to() })?;
         Model::parse(&text, path)
     }
 

@@ -16,7 +16,7 @@ fn sample(name: &str, numbers: [f64; 3]) -> Model {
     let names = ["n".to_owned(), "p".to_owned()];
     let settings: Vec<Vec<f64>> = [100.0, 200.0, 400.0, 800.0].iter().flat_map(|n| [2.0, 4.0, 8.0].map(|p| vec![*n, p])).collect();
     let values: Vec<f64> = settings.iter().map(|x| 1e-9 * x[0].powi(3) / x[1]).collect();
-    let fitted = Term::fit(&names, &settings, &values).unwrap();
+    let fitted = Term::fit(&names, &settings, &values, 0).unwrap();
     let part = |name: &str, kind, term| ModelPart { name: name.into(), kind, share: numbers[0], term, calls: None, home_cost: None };
     let calls = Calls { operation: "MPI_Send".into(), count: "p - 1".parse().unwrap(), bytes: "8*n^2".parse().unwrap() };
     let send = ModelPart {
@@ -79,6 +79,32 @@ fn a_model_can_be_written_by_hand_in_a_few_lines() {
 }
 
 #[test]
+fn a_formula_by_hand_has_the_interval_of_its_error() {
+    let model = parse(&BY_HAND.replacen("name = \"lu\"", "name = \"lu\"\nerror_percent = 10", 1)).unwrap();
+    let names = model.names();
+    let [low, middle, high] = crate::predict::Predictor::new(&model, &names).seconds(&[1000.0, 4.0]).unwrap();
+    assert!(low < 0.85 * middle && high > 1.15 * middle && (middle - 0.25004).abs() < 1e-12, "{low} {middle} {high}");
+}
+
+#[test]
+fn a_file_that_cannot_be_read_or_is_no_text_is_refused_with_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("m.toml");
+    let refused = || Model::read(&path).unwrap_err().to_string();
+    assert!(refused().starts_with(&format!("cannot read {}: ", path.display())), "{}", refused());
+    std::fs::write(&path, b"format\xff").unwrap();
+    assert_eq!(refused(), format!("{} is no model file: byte 6 is not of a text", path.display()));
+}
+
+#[test]
+fn the_composed_formula_is_told_in_a_comment() {
+    let model = sample("x", [1.0, 2.0, 3.0]);
+    let text = model.to_text();
+    let told = text.lines().find_map(|line| line.strip_prefix("# What follows from the terms below: time = "));
+    assert_eq!(told.map(str::parse), Some(Ok(model.formula())));
+}
+
+#[test]
 fn a_formula_that_was_changed_by_hand_leaves_its_possible_formulas() {
     let model = sample("x", [1.0, 2.0, 3.0]);
     let found = model.parts[0].term.formula.to_string();
@@ -97,6 +123,16 @@ fn every_error_says_the_line_and_what_is_wrong() {
         ("name = \"lu\"", "nome = \"lu\"", 3, "unknown field `nome`"),
         ("name = \"lu\"\n", "", 2, "missing field `name`"),
         ("n^3/p", "n^^3", 4, "no formula"),
+        ("from = 1\nto = 16", "from = 1\nto = nan", 9, "p cannot go from 1 to NaN"),
+        ("name = \"lu\"", "name = \"lu\"\nnoise_percent = nan", 4, "how far runs scatter must be a finite number, from 0 on, not NaN"),
+        ("name = \"lu\"", "name = \"lu\"\nnoise_percent = -5", 4, "how far runs scatter must be"),
+        ("name = \"lu\"", "name = \"lu\"\nerror_percent = -5", 4, "an error in percent must be a finite number, from 0 on, not -5"),
+        ("format = 1", "format = 1\n[fixed]\nk = inf", 3, "a fixed parameter must be a finite number, not inf"),
+        ("format = 1", "format = 1\n[validation]\nwhole_error_percent = nan\nruns = 1", 2, "an error in percent must be"),
+        ("format = 1", "format = 1\n[machine]\nname = \"m\"\ncosts = { \"add\" = 0 }", 4, "a cost must be a finite number above 0, not 0"),
+        ("formula = \"1e-9*n^3/p + 1e-5*p\"", "error_percent = 5\n[whole]\nformula = \"n\"", 4, "put it beside one"),
+        ("format = 1", "format = 1\n[whole]\nformula = \"n\"", 6, "two formulas of the whole"),
+        ("[[parameter]]", "[[part]]\nname = \"a\"\nkind = \"other\"\nformula = \"n\"\n[[parameter]]", 4, "the parts make the formula"),
         ("n^3/p", "n^3/q", 4, "depends on q, which is no [[parameter]]"),
         ("to = 16", "to = 0.5", 9, "p cannot go from 1 to 0.5"),
         ("name = \"p\"", "name = \"n\"", 9, "two parameters are called n"),
@@ -107,6 +143,10 @@ fn every_error_says_the_line_and_what_is_wrong() {
         let error = wrong(from, to);
         assert!(error.starts_with(&format!("m.toml:{line}:")) && error.contains(what), "{from} -> {to}: {error}");
     }
+    assert_eq!(parse("").unwrap_err(), "m.toml:1:1: this is no model file: `format = 1` is missing, with which one begins");
+    assert!(parse("format = 2\n[other]\n").unwrap_err().contains("m.toml:1:10: this is a model file of format 2"));
+    let error = wrong("n^3/p", "n^^3");
+    assert!(error.contains("m.toml:4:19: ") && error.contains("formula = \"1e-9*n^^3 + 1e-5*p\"\n                      ^"), "{error}");
     let error = parse(&format!("{BY_HAND}[measured]\npoints = [[1, 2]]\n")).unwrap_err();
     assert!(error.contains("m.toml:14:11") && error.contains("2 values of parameters"), "{error}");
 }

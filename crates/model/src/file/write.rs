@@ -18,35 +18,8 @@ pub fn text(model: &Model) -> String {
 }
 
 fn write(model: &Model, out: &mut String) -> std::fmt::Result {
-    let names = model.names().join(", ");
-    writeln!(out, "# How {} depends on {names}. Formulas can be changed by hand: docs/fit.md.", subject(model))?;
-    writeln!(out, "format = {FORMAT}\n\n[model]")?;
-    writeln!(out, "name = {}", quoted(&model.name))?;
-    writeln!(out, "quantity = {}", quoted(&model.quantity.name))?;
-    writeln!(out, "unit = {}", quoted(&model.quantity.unit))?;
-    writeln!(out, "# What follows from the terms below, for those who read; to change it, change them.")?;
-    writeln!(out, "formula = {}", quoted(&model.formula().to_string()))?;
-    let uses = if model.uses == Uses::Parts { "parts" } else { "whole" };
-    writeln!(out, "uses = {uses:?}  # what predictions are made with: the sum of the parts, or the formula of the whole")?;
-    writeln!(out, "noise_percent = {}  # how far repetitions of one run scatter", number(model.noise_percent))?;
-    writeln!(out, "notes = [{}]", model.notes.iter().map(|note| quoted(note)).collect::<Vec<_>>().join(", "))?;
-    if let Some(home) = &model.home {
-        writeln!(out, "\n# The machine that the runs were made on, and the seconds that arithmetic and memory cost there.")?;
-        writeln!(out, "[machine]\nname = {}", quoted(&home.name))?;
-        let costs: Vec<String> = home.costs.iter().map(|(name, cost)| format!("{} = {}", quoted(name), number(*cost))).collect();
-        writeln!(out, "costs = {{ {} }}", costs.join(", "))?;
-    }
-    for parameter in &model.parameters {
-        writeln!(out, "\n[[parameter]]\nname = {}", quoted(&parameter.name))?;
-        let (from, to) = (number(parameter.from), number(parameter.to));
-        writeln!(out, "from = {from}  # the least value that was measured, and the largest\nto = {to}")?;
-    }
-    if !model.fixed.is_empty() {
-        writeln!(out, "\n# Parameters that were the same in all runs.\n[fixed]")?;
-        for (name, value) in &model.fixed {
-            writeln!(out, "{} = {}", key(name), number(*value))?;
-        }
-    }
+    write_head(model, out)?;
+    write_parameters(model, out)?;
     if let Some(whole) = &model.whole {
         writeln!(out, "\n# The formula of the whole, found without looking at its parts.\n[whole]")?;
         write_term(whole, out)?;
@@ -58,24 +31,77 @@ fn write(model: &Model, out: &mut String) -> std::fmt::Result {
         }
         writeln!(out, "whole_error_percent = {}\nruns = {}", number(validation.whole_error_percent), validation.runs)?;
     }
-    for part in &model.parts {
-        write_part(part, out)?;
-    }
+    model.parts.iter().try_for_each(|part| write_part(part, out))?;
     for limit in &model.limits {
         writeln!(out, "\n# The time is never less than a role is busy.\n[[limit]]\nrole = {}", quoted(&limit.role))?;
         write_term(&limit.term, out)?;
     }
-    writeln!(out, "\n# What was measured: {names}, and the {}.\n[measured]\npoints = [", model.quantity.name)?;
+    write_points(model, out)?;
+    write_possible(model, out)
+}
+
+fn write_head(model: &Model, out: &mut String) -> std::fmt::Result {
+    writeln!(
+        out,
+        "# How {} depends on {}. Formulas can be changed by hand: docs/fit.md.",
+        subject(model),
+        plain(&model.names().join(", "))
+    )?;
+    writeln!(out, "# What follows from the terms below: {} = {}", plain(&model.quantity.name), plain(&model.formula().to_string()))?;
+    writeln!(out, "format = {FORMAT}\n\n[model]")?;
+    writeln!(out, "name = {}", quoted(&model.name))?;
+    writeln!(out, "quantity = {}", quoted(&model.quantity.name))?;
+    writeln!(out, "unit = {}", quoted(&model.quantity.unit))?;
+    let uses = if model.uses == Uses::Parts { "parts" } else { "whole" };
+    writeln!(out, "uses = {uses:?}  # what predictions are made with: the sum of the parts, or the formula of the whole")?;
+    writeln!(out, "noise_percent = {}  # how far repetitions of one run scatter", number(model.noise_percent))?;
+    writeln!(out, "notes = [{}]", model.notes.iter().map(|note| quoted(note)).collect::<Vec<_>>().join(", "))?;
+    if let Some(home) = &model.home {
+        writeln!(out, "\n# The machine that the runs were made on, and the seconds that arithmetic and memory cost there.")?;
+        writeln!(out, "[machine]\nname = {}", quoted(&home.name))?;
+        let costs: Vec<String> = home.costs.iter().map(|(name, cost)| format!("{} = {}", quoted(name), number(*cost))).collect();
+        writeln!(out, "costs = {{ {} }}", costs.join(", "))?;
+    }
+    Ok(())
+}
+
+fn write_parameters(model: &Model, out: &mut String) -> std::fmt::Result {
+    for parameter in &model.parameters {
+        writeln!(out, "\n[[parameter]]\nname = {}", quoted(&parameter.name))?;
+        let (from, to) = (number(parameter.from), number(parameter.to));
+        writeln!(out, "from = {from}  # the least value that was measured, and the largest\nto = {to}")?;
+    }
+    if !model.fixed.is_empty() {
+        writeln!(out, "\n# Parameters that were the same in all runs.\n[fixed]")?;
+        for (name, value) in &model.fixed {
+            writeln!(out, "{} = {}", key(name), number(*value))?;
+        }
+    }
+    Ok(())
+}
+
+fn write_points(model: &Model, out: &mut String) -> std::fmt::Result {
+    writeln!(
+        out,
+        "\n# What was measured: {}, and the {}.\n[measured]\npoints = [",
+        plain(&model.names().join(", ")),
+        plain(&model.quantity.name)
+    )?;
     for point in &model.points {
         let values: Vec<String> = point.at.iter().chain([&point.value]).map(|value| number(*value)).collect();
         writeln!(out, "  [{}],", values.join(", "))?;
     }
-    writeln!(out, "]")?;
-    write_possible(model, out)
+    writeln!(out, "]")
+}
+
+/// A text for a comment, which ends with its line.
+fn plain(text: &str) -> String {
+    text.replace(char::is_control, " ")
 }
 
 fn subject(model: &Model) -> String {
-    format!("the {} of {}", model.quantity.name, model.name).replace(char::is_control, " ")
+    let of = if model.name == model.quantity.name { String::new() } else { format!(" of {}", model.name) };
+    plain(&format!("the {}{of}", model.quantity.name))
 }
 
 fn write_part(part: &ModelPart, out: &mut String) -> std::fmt::Result {

@@ -98,6 +98,14 @@ impl Law {
         Ok(case)
     }
 
+    /// A symbol with the name that commands know it by.
+    fn known_as(&self, name: &str) -> String {
+        match self.symbol(name).and_then(|symbol| symbol.also.first()) {
+            Some(also) => format!("{name} ({also})"),
+            None => name.to_owned(),
+        }
+    }
+
     /// The formula of a quantity in terms of what has values: other symbols are replaced by what the law says they are.
     fn resolved(&self, of: Quantity, has_value: impl Fn(&str) -> bool) -> Option<Formula> {
         let mut formula = self.formula(of)?;
@@ -134,13 +142,17 @@ impl Case {
     /// result is as narrow as it can be.
     pub fn at(&self, of: Quantity, free: &[(&str, f64)]) -> Result<Interval, Unanswered> {
         let (law, symbol) = (self.law.title, of.symbol());
+        // What has a value is not computed from others, which may know less of it.
+        if let Some(known) = self.values.get(symbol).filter(|_| self.law.equation(of).is_some()) {
+            return Ok(*known);
+        }
         let formula = self.resolved(of, free)?;
         let ends = |name: &str| {
             let given = free.iter().find(|(symbol, _)| *symbol == name).map(|(_, value)| (*value, *value));
             given.or_else(|| self.values.get(name).map(|value| (value.low(), value.high())))
         };
         let symbols = formula.symbols();
-        let missing: Vec<&str> = symbols.iter().map(String::as_str).filter(|name| ends(name).is_none()).collect();
+        let missing: Vec<String> = symbols.iter().filter(|name| ends(name).is_none()).map(|name| self.law.known_as(name)).collect();
         if !missing.is_empty() {
             return Err(Unanswered::Missing { law, symbol, missing: missing.join(", ") });
         }

@@ -3,6 +3,7 @@
 //! The laws speak of the mean: what all tasks take together decides. Its interval is Student's; that of the granularity, a ratio of two means,
 //! is Fieller's.
 
+use sintonia_fit::student_quantile;
 use thiserror::Error;
 
 /// How long something took, again and again: what is needed for the mean and its interval, in constant memory.
@@ -143,17 +144,7 @@ impl Tasks {
 
 /// How many standard deviations of the mean reach to both ends of a 95 % interval.
 fn student(freedom: u64) -> f64 {
-    const FEW: [f64; 4] = [12.706_204_736, 4.302_652_730, 3.182_446_305, 2.776_445_105];
-    if let Some(exact) = usize::try_from(freedom).ok().and_then(|freedom| FEW.get(freedom.saturating_sub(1))) {
-        return *exact;
-    }
-    // Cornish and Fisher: from the normal distribution by powers of 1/freedom.
-    let (z, one) = (1.959_963_985_f64, 1.0 / freedom as f64);
-    let first = (z.powi(3) + z) / 4.0;
-    let second = (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / 96.0;
-    let third = (3.0 * z.powi(7) + 19.0 * z.powi(5) + 17.0 * z.powi(3) - 15.0 * z) / 384.0;
-    let fourth = (79.0 * z.powi(9) + 776.0 * z.powi(7) + 1482.0 * z.powi(5) - 1920.0 * z.powi(3) - 945.0 * z) / 92_160.0;
-    z + one * (first + one * (second + one * (third + one * fourth)))
+    student_quantile(0.975, freedom as f64)
 }
 
 #[cfg(test)]
@@ -212,6 +203,7 @@ mod tests {
         for (freedom, factor) in [(1, 12.706), (2, 4.303), (5, 2.571), (10, 2.228), (30, 2.042), (1000, 1.962)] {
             assert!(close(student(freedom), factor, 3e-4), "{freedom}: {}", student(freedom));
         }
+        assert!(close(student(1_000_000_000), 1.959_964, 1e-4), "with ever more, that of the normal distribution");
     }
 
     #[test]

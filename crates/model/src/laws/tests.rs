@@ -199,6 +199,20 @@ fn limits_are_what_remains_of_the_formula_when_one_over_nodes_is_nothing() {
 }
 
 #[test]
+fn composite_nodes_are_at_their_limit_as_soon_as_there_are_as_many_as_the_granularity() {
+    let law = Law::named("all-to-one-composite").unwrap();
+    for g in [1, 7, 40, 1000] {
+        for n in [g, g + 1, 10 * g, 1_000_000 * g] {
+            let at = |quantity| of(law, quantity).exact_value(&Values::from([("N", whole(n)), ("G", whole(g))])).unwrap();
+            assert_eq!(at(Quantity::SpeedUp), at(Quantity::SpeedUpLimit), "N = {n}, G = {g}");
+            assert_eq!(at(Quantity::Efficiency) * whole(n), whole(g), "so the efficiency comes to nothing");
+            let times = Values::from([("N", whole(n)), ("RM", whole(3 * g)), ("CM", whole(3)), ("M", whole(5))]);
+            assert_eq!(of(law, Quantity::Time).exact_value(&times), of(law, Quantity::TimeLimit).exact_value(&times));
+        }
+    }
+}
+
+#[test]
 fn the_wanted_efficiency_is_that_at_the_nodes_for_it() {
     for law in LAWS.into_iter().filter(|law| law.equation(Quantity::NodesForEfficiency).is_some()) {
         let (mut next, mut compared) = (fractions(), 0);
@@ -306,11 +320,19 @@ fn intervals_of_symbols_give_the_narrowest_interval() {
 }
 
 #[test]
+fn what_has_a_value_is_not_computed_from_others() {
+    let [low, high] = [(0.5, 2.0), (1.0, 3.0)].map(|(low, high)| Interval::new(low, high).unwrap());
+    let known = Interval::new(0.8, 1.2).unwrap();
+    let case = Law::named("all-to-one-simple").unwrap().with([("R", low), ("C", high), ("G", known)]).unwrap();
+    assert_eq!(case.at(Quantity::Granularity, &[]).unwrap(), known);
+}
+
+#[test]
 fn granularity_alone_answers_for_speed_up_but_not_for_time() {
     let case = Law::named("all-to-one-simple").unwrap().with([("G", Interval::point(40.0))]).unwrap();
     assert!(case.at(Quantity::Efficiency, &[("N", 8.0)]).is_ok());
     let error = case.at(Quantity::Time, &[("N", 8.0)]).unwrap_err();
-    assert_eq!(error.to_string(), "All to one, simple nodes needs CM, M, RM for T");
+    assert_eq!(error.to_string(), "All to one, simple nodes needs CM (C), M, RM (R) for T");
     assert_eq!(case.at(Quantity::Latency, &[]).unwrap_err().to_string(), "All to one, simple nodes says nothing about Lc");
 }
 

@@ -33,8 +33,9 @@ fn node(node: &Node) -> Value {
         (of.name(), named(costs.iter().map(|(what, one)| (what.name(), cost(one)))))
     });
     let level = |level: &sintonia_machine::MemoryLevel| {
-        let access = named(level.access.iter().map(|(access, figure)| (access.name(), json!(figure))));
-        json!({"level": level.name, "size_bytes": level.size_bytes, "access": access})
+        let mut value = named(level.access.iter().map(|(access, figure)| (access.key(), json!(figure))));
+        (value["level"], value["size_bytes"]) = (level.name.as_str().into(), level.size_bytes.into());
+        value
     };
     json!({
         "kind": node.kind,
@@ -76,7 +77,12 @@ fn timing(timing: &Timing) -> Value {
             "worst_error_percent": of.worst_error_percent,
         })
     });
-    json!({"formula": timing.middle_formula().to_string(), "pieces": pieces(&timing.pieces), "measured": measured})
+    json!({
+        "formula": timing.middle_formula().to_string(),
+        "from_bytes": timing.pieces.from_bytes(),
+        "pieces": pieces(&timing.pieces),
+        "measured": measured,
+    })
 }
 
 fn pieces(pieces: &Pieces) -> Vec<Value> {

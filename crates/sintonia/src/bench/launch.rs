@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use sintonia_machine::bench::{Launch, Line, Settings};
@@ -73,13 +73,13 @@ impl Run<'_> {
                 Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => {
                     silent = true;
-                    end(&child);
                     break;
                 }
             }
         }
-        let status = child.wait()?;
-        let said = said.and_then(|reader| reader.join().ok()).unwrap_or_default();
+        let status = if silent { end(&mut child)? } else { child.wait()? };
+        // Processes that outlive their launcher may keep the pipe, so what is to be read from it is not waited for then.
+        let said = said.filter(|_| !silent).and_then(|reader| reader.join().ok()).unwrap_or_default();
         if launch.is_complete() && status.success() {
             return Ok(launch);
         }
@@ -166,10 +166,20 @@ fn collect(mut from: impl Read + Send + 'static) -> thread::JoinHandle<String> {
     })
 }
 
-/// Asks a launcher to end, which then ends its processes.
-fn end(child: &Child) {
+/// Asks a launcher to end, which then ends its processes; one that does not is ended.
+fn end(child: &mut Child) -> io::Result<ExitStatus> {
+    const PATIENCE: Duration = Duration::from_secs(10);
     if let Some(process) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
         // Who has ended already needs no telling.
         let _ = kill_process(process, Signal::TERM);
     }
+    let asked = Instant::now();
+    while asked.elapsed() < PATIENCE {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    child.kill()?;
+    child.wait()
 }

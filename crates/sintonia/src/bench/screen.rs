@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use sintonia_machine::{Access, Arithmetic, Group, Machine, MemoryLevel, Named, Network, Node, Timing};
+use sintonia_machine::{Access, Arithmetic, Cost, Figure, Group, Machine, MemoryLevel, Named, Network, Node, Timing};
 
 use crate::text;
 
@@ -28,8 +28,8 @@ fn head(out: &mut dyn Write, machine: &Machine, path: &Path) -> io::Result<()> {
     let about = &machine.about;
     let parts = [
         about.mpi.clone(),
-        about.processes.map(|count| text::plural(count, "process").replace("processs", "processes")),
-        about.launches.map(|count| if count == 1 { "1 launch".into() } else { format!("{count} launches") }),
+        about.processes.map(|count| format!("{count} process{}", if count == 1 { "" } else { "es" })),
+        about.launches.map(|count| format!("{count} launch{}", if count == 1 { "" } else { "es" })),
         about.date.clone(),
         about.source.clone(),
     ];
@@ -49,17 +49,12 @@ fn node(out: &mut dyn Write, node: &Node) -> io::Result<()> {
         writeln!(out)?;
     }
     for (of, costs) in &node.compute {
-        write!(out, "  {:<12}", of.name())?;
-        for what in Arithmetic::ALL {
-            let cost = costs.get(what).map_or("-".into(), |cost| format!("{:.2}", cost.latency.middle() * 1e9));
-            write!(out, "{cost:>10}")?;
-        }
-        write!(out, "\n  {:<12}", "  throughput")?;
-        for what in Arithmetic::ALL {
-            let cost = costs.get(what).map_or("-".into(), |cost| format!("{:.2}", cost.throughput.middle() * 1e9));
-            write!(out, "{cost:>10}")?;
-        }
-        writeln!(out)?;
+        let of_each = |cost: fn(&Cost) -> Figure| {
+            let nanoseconds = |what| costs.get(what).map_or("-".into(), |one| format!("{:.2}", cost(one).middle() * 1e9));
+            Arithmetic::ALL.iter().map(|what| format!("{:>10}", nanoseconds(what))).collect::<String>()
+        };
+        writeln!(out, "  {:<12}{}", of.name(), of_each(|cost| cost.latency))?;
+        writeln!(out, "  {:<12}{}", "  throughput", of_each(|cost| cost.throughput))?;
     }
     if !node.memory.is_empty() {
         writeln!(out, "  {:<12}{:>10}{:>10}{:>12}{:>12}{:>12}", "memory", "holds", "latency", "read", "write", "copy")?;
@@ -104,7 +99,7 @@ fn network(out: &mut dyn Write, name: &str, network: &Network) -> io::Result<()>
         write!(out, "; eager up to {}", text::plural(bytes, "byte"))?;
     }
     if let Some(bytes) = network.unattended_bytes.filter(|bytes| network.eager_bytes != Some(*bytes)) {
-        write!(out, " ({} while the receiver is not in MPI)", bytes)?;
+        write!(out, " ({} while the receiver is not in MPI)", text::count(bytes))?;
     }
     if let Some(bytes) = network.detached_bytes {
         write!(out, "; copied at once up to {}", text::plural(bytes, "byte"))?;

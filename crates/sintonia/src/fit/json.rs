@@ -34,6 +34,9 @@ struct Fitted<'a> {
     kind: Option<Kind>,
     #[serde(skip_serializing_if = "Option::is_none")]
     share: Option<f64>,
+    /// Of a whole: those of its parts and roles are the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unit: Option<&'a str>,
     formula: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     terms: Vec<Summand>,
@@ -96,6 +99,7 @@ impl<'a> Shown<'a> {
 fn models(model: &Model) -> Vec<Fitted<'_>> {
     let own = model.whole.as_ref().filter(|_| model.uses == Uses::Whole);
     let whole = Fitted {
+        unit: Some(&model.quantity.unit),
         formula: model.formula().to_string(),
         error_percent: model.error_percent().or(model.whole.as_ref().and_then(|whole| whole.error_percent)),
         ..Fitted::of(&model.name, own)
@@ -121,6 +125,7 @@ impl<'a> Fitted<'a> {
             name,
             kind: None,
             share: None,
+            unit: None,
             formula: term.map(|term| term.formula.to_string()).unwrap_or_default(),
             terms: curve.map(terms).unwrap_or_default(),
             pieces: curve.map(pieces).unwrap_or_default(),

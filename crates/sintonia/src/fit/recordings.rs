@@ -1,6 +1,6 @@
 //! A model from recordings.
 
-use std::path::Path;
+use std::ffi::OsString;
 
 use sintonia_machine::Machine;
 use sintonia_model::experiment::Experiment;
@@ -11,6 +11,7 @@ use sintonia_recording::Recording;
 
 use super::{Arguments, Found};
 use crate::progress::Progress;
+use crate::record::program;
 use crate::{Error, text};
 
 /// Reads the recordings and finds the model.
@@ -21,7 +22,10 @@ pub fn fit(arguments: &Arguments) -> Result<Found, Error> {
     let runs = named.map(|(path, recording)| Run::of(&path.display().to_string(), recording, &|| progress.step()));
     let runs: Vec<Run> = runs.collect::<Result<_, _>>().map_err(|error| Error::Other(error.to_string()))?;
     drop(progress);
-    let name = arguments.name.clone().unwrap_or_else(|| program(&runs));
+    let name = arguments.name.clone().unwrap_or_else(|| {
+        let command: Vec<OsString> = runs.first().map(|run| run.command.iter().map(OsString::from).collect()).unwrap_or_default();
+        program::name(&command)
+    });
     let experiment = Experiment::of(runs, arguments.x.as_deref()).map_err(|error| Error::Other(error.to_string()))?;
     let machine =
         arguments.machine.as_ref().map(|path| Machine::read(path)).transpose().map_err(|error| Error::Other(error.to_string()))?;
@@ -40,14 +44,6 @@ pub fn fit(arguments: &Arguments) -> Result<Found, Error> {
 pub fn record(next: &NextRun) -> String {
     let parameters: String = next.told().map(|(name, value)| format!(" --param {name}={value}")).collect();
     format!("sintonia record{parameters} -- {}", text::command(&next.command))
-}
-
-/// What the program is called: the first word of a command that names a file of the program and no launcher.
-fn program(runs: &[Run]) -> String {
-    let words = runs.first().map(|run| run.command.as_slice()).unwrap_or_default();
-    let is_path = |word: &&String| word.contains('/') && !word.starts_with('-');
-    let word = words.iter().skip(1).find(is_path).or(words.first());
-    word.and_then(|word| Path::new(word).file_name()).map_or("program".into(), |name| name.to_string_lossy().into_owned())
 }
 
 fn outside(experiment: &Experiment) -> String {

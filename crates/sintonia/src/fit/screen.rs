@@ -2,18 +2,18 @@
 
 use std::path::Path;
 
-use sintonia_fit::pieces::Estimate;
-use sintonia_formats::plot;
-use sintonia_model::curve::Curve;
-use sintonia_model::model::{Model, ModelPart, Uses};
+use sintonia_fit::pieces::{Estimate, Piece};
+use sintonia_model::curve::{Curve, Lines};
+use sintonia_model::model::{Calls, Model, Uses};
 
+use super::page::{Column, amount, drawing, figure, hanging, number, page, remarks, table};
 use super::recordings::record;
 use super::{Found, symbol};
-use crate::text::{head, percent, plural, tail, wrapped};
+use crate::text::{head, percent, plural, tail};
 
-const COLUMNS: usize = 100;
 const PARTS: usize = 12;
 const NAME: usize = 46;
+const FORMULA: usize = 70;
 
 /// Everything that was found.
 pub fn show(found: &[Found], written: Option<&Path>) -> String {
@@ -22,11 +22,9 @@ pub fn show(found: &[Found], written: Option<&Path>) -> String {
 }
 
 fn one(found: &Found, written: Option<&Path>, plots: bool) -> String {
-    let drawing = if plots { drawing(&found.model) } else { Vec::new() };
-    let sections =
-        [title(found), pieces(&found.model), parts(&found.model), check(&found.model), drawing, remarks(found), ending(found, written)];
-    let sections = sections.iter().filter(|lines| !lines.is_empty());
-    sections.map(|lines| lines.iter().map(|line| format!("{}\n", line.trim_end())).collect::<String>()).collect::<Vec<_>>().join("\n")
+    let model = &found.model;
+    let drawn = if plots { super::plot::of(model).map(drawing).unwrap_or_default() } else { Vec::new() };
+    page([title(found), parts(model), check(model), drawn, remarks(&model.notes), ending(found, written)])
 }
 
 fn title(found: &Found) -> Vec<String> {
@@ -34,72 +32,72 @@ fn title(found: &Found) -> Vec<String> {
     let ranges: Vec<String> = model.parameters.iter().map(|p| format!("{} = {} to {}", p.name, p.from, p.to)).collect();
     let fixed: String = model.fixed.iter().map(|(name, value)| format!(", {name} = {value}")).collect();
     let mut lines = vec![format!("{}: {}, {}{fixed}", model.name, found.of, ranges.join(", ")), String::new()];
-    let formula = format!("{}({}) = {} {}", symbol(model), model.names().join(", "), model.formula(), model.quantity.unit);
-    lines.extend(indented(&formula, 6));
+    lines.extend(match model.whole.as_ref().and_then(|whole| whole.curve.as_ref()) {
+        Some(Curve::Pieces(pieces)) => straight_lines(model, pieces),
+        _ => hanging(&format!("{}({}) = {:.4} {}", symbol(model), model.names().join(", "), model.formula(), model.quantity.unit), 6),
+    });
     if !found.outside.is_empty() {
         lines.push(format!("  {}", found.outside));
     }
     lines
 }
 
-/// A formula over as many lines as it needs, broken between its terms.
-fn indented(text: &str, hang: usize) -> Vec<String> {
-    let lines = wrapped(text, COLUMNS - 2 - hang);
-    lines
-        .into_iter()
-        .enumerate()
-        .map(|(place, line)| format!("  {}{line}", if place > 0 { " ".repeat(hang) } else { String::new() }))
-        .collect()
-}
-
-/// Straight lines and where each holds.
-fn pieces(model: &Model) -> Vec<String> {
-    let Some(Curve::Pieces(pieces)) = model.whole.as_ref().and_then(|whole| whole.curve.as_ref()) else { return Vec::new() };
-    let mut lines = vec![format!("{:>24}  {:>34}  {:>34}", pieces.parameter, "at zero", "for each more")];
-    for (place, piece) in pieces.lines.pieces.iter().enumerate() {
-        let figure = |estimate: &Estimate| format!("{:.6e} [{:.3e}, {:.3e}]", estimate.value, estimate.low, estimate.high);
-        let range = match pieces.lines.breaks.get(place) {
-            Some(end) => format!("up to {} [{}, {}]", end.at, end.interval.low, end.interval.high),
-            None => "beyond".into(),
-        };
-        lines.push(format!("{range:>24}  {:>34}  {:>34}", figure(&piece.intercept), figure(&piece.slope)));
-    }
-    lines
+/// Straight lines, where each holds, and how sure its two numbers are.
+fn straight_lines(model: &Model, Lines { parameter, lines }: &Lines) -> Vec<String> {
+    let unit = model.quantity.unit.as_str();
+    let each = |show: &dyn Fn(usize, &Piece) -> String| lines.pieces.iter().enumerate().map(|(place, piece)| show(place, piece)).collect();
+    let sure = |estimate: &Estimate| figure([estimate.low, estimate.value, estimate.high], &|value| amount(value, unit));
+    let range = |place: usize| match lines.breaks.get(place) {
+        Some(end) => format!("up to {}", figure([end.interval.low, end.at, end.interval.high], &number)),
+        None if place == 0 => "everywhere".into(),
+        None => "beyond".into(),
+    };
+    let formula = |piece: &Piece| {
+        let (sign, intercept) = if piece.intercept.value < 0.0 { ('-', -piece.intercept.value) } else { ('+', piece.intercept.value) };
+        format!("{}({parameter}) = {:.6e}*{parameter} {sign} {intercept:.6e} {unit}", symbol(model), piece.slope.value)
+    };
+    let ranges: Vec<String> = each(&|place, _| range(place));
+    let formulas = table([Column::texts("", each(&|_, piece| formula(piece))), Column::texts("", ranges.clone())]);
+    let numbers = table([
+        Column::texts(parameter.as_str(), ranges),
+        Column::texts("at zero", each(&|_, piece| sure(&piece.intercept))),
+        Column::texts(format!("for each {parameter}"), each(&|_, piece| sure(&piece.slope))),
+    ]);
+    [&formulas[1..], &[String::new()], &numbers].concat()
 }
 
 fn parts(model: &Model) -> Vec<String> {
     if model.parts.is_empty() {
         return Vec::new();
     }
-    let shown = model.parts.len().min(PARTS);
-    let more = if shown < model.parts.len() { format!(" ({shown} of {}; all with --json)", model.parts.len()) } else { String::new() };
-    let title = format!("Parts of the critical path{more}");
-    let mut lines = vec![format!("{title:<width$} share  error  seconds", width = NAME + 2)];
-    lines.extend(model.parts.iter().take(shown).map(part));
-    for limit in &model.limits {
-        let name = format!("at least: {} is busy", limit.role);
-        lines.push(format!("  {:<NAME$}        {:>5}  {}", tail(&name, NAME), error(limit.term.error_percent), limit.term.formula));
-    }
-    lines
-}
-
-fn part(part: &ModelPart) -> String {
-    let calls = part.calls.as_ref().map(|calls| format!("  ({} calls, {} bytes)", calls.count, calls.bytes)).unwrap_or_default();
-    let (name, share) = (tail(&part.name, NAME), percent(part.share));
-    head(&format!("  {name:<NAME$} {share:>5}  {:>5}  {}{calls}", error(part.term.error_percent), part.term.formula), 160)
+    let shown = &model.parts[..model.parts.len().min(PARTS)];
+    let more = if shown.len() < model.parts.len() { format!(" ({} of {})", shown.len(), model.parts.len()) } else { String::new() };
+    let roles = || model.limits.iter();
+    let names = shown.iter().map(|part| part.name.clone()).chain(roles().map(|limit| format!("at least: {} is busy", limit.role)));
+    let terms = || shown.iter().map(|part| &part.term).chain(roles().map(|limit| &limit.term));
+    let calls = |of: &dyn Fn(&Calls) -> String| shown.iter().map(|part| part.calls.as_ref().map(of).unwrap_or_default()).collect();
+    table([
+        Column::texts(format!("Parts of the critical path{more}"), names.map(|name| tail(&name, NAME)).collect()),
+        Column::numbers("share", shown.iter().map(|part| percent(part.share)).collect()),
+        Column::numbers("error", terms().map(|term| error(term.error_percent)).collect()),
+        Column::texts(model.quantity.unit.as_str(), terms().map(|term| head(&format!("{:.4}", term.formula), FORMULA)).collect()),
+        Column::texts("calls", calls(&|calls| calls.count.to_string())),
+        Column::texts("bytes", calls(&|calls| format!("{:.4}", calls.bytes))),
+    ])
 }
 
 fn error(percent: Option<f64>) -> String {
     percent.map_or("?".into(), |percent| if percent < 9.95 { format!("{percent:.1} %") } else { format!("{percent:.0} %") })
 }
 
+/// How far the model is off, and what that was found by.
 fn check(model: &Model) -> Vec<String> {
-    if model.parts.is_empty() && model.validation.is_none() {
-        let wrong = error(model.whole.as_ref().and_then(|whole| whole.error_percent));
-        return vec![format!("Check: off by {wrong} on average, repetitions scatter by {}", error(Some(model.noise_percent)))];
-    }
     let Some(validation) = model.validation else {
-        return vec!["Check: there are too few runs to predict the largest from the others".into()];
+        let scatter = format!("single values scatter by {}", error(Some(model.noise_percent)));
+        return match model.whole.as_ref().filter(|_| model.parts.is_empty()) {
+            Some(whole) => vec![format!("Check: {} by {} on average; {scatter}", how(whole.curve.as_ref()), error(whole.error_percent))],
+            None => vec!["Check: there are too few runs to predict the largest from the others".into()],
+        };
     };
     let runs = plural(validation.runs as u64, "largest run");
     let whole = error(Some(validation.whole_error_percent));
@@ -113,21 +111,15 @@ fn check(model: &Model) -> Vec<String> {
         }
         (_, None) => format!("off by {whole}"),
     };
-    vec![format!("Check: the {runs}, predicted from the others: {line}")]
+    hanging(&format!("Check: the {runs}, predicted from the others: {line}"), 0).iter().map(|line| line.trim().to_owned()).collect()
 }
 
-fn drawing(model: &Model) -> Vec<String> {
-    let screen = plot::Screen { rows: 10, ..plot::Screen::new(COLUMNS, super::plot::letters()) };
-    let text = plot::text(&plot::Plot { residuals: Vec::new(), ..super::plot::of(model) }, screen);
-    text.lines().map(str::to_owned).collect()
-}
-
-fn remarks(found: &Found) -> Vec<String> {
-    let mut lines: Vec<String> = found.model.notes.iter().flat_map(|note| indented(note, 2)).collect();
-    if !lines.is_empty() {
-        lines.insert(0, "Keep in mind".into());
+/// What the error of a formula says.
+fn how(curve: Option<&Curve>) -> &'static str {
+    match curve {
+        Some(Curve::Scaling(model)) if model.error_percent.validated.is_some() => "the largest, predicted from the others, are off",
+        _ => "what was measured is off",
     }
-    lines
 }
 
 fn ending(found: &Found, written: Option<&Path>) -> Vec<String> {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use sintonia_fit::table::{Columns, Series, read_csv, read_extrap};
+use sintonia_fit::table::{Columns, Series, read_csv, read_regions};
 use sintonia_model::model::Model;
 use sintonia_model::table::Form;
 
@@ -15,12 +15,33 @@ use crate::{Error, text};
 pub fn fit(arguments: &Arguments) -> Result<Vec<Found>, Error> {
     let path = &arguments.inputs[0];
     let name = path.display().to_string();
-    let text = fs::read(path).map_err(|source| Error::Other(format!("{name}: {source}")))?;
-    let text =
-        String::from_utf8(text).map_err(|error| Error::Other(format!("{name}: byte {} is no text", error.utf8_error().valid_up_to())))?;
+    let text = fs::read(path).map_err(|source| Error::Other(format!("cannot read {name}: {source}")))?;
+    let text = String::from_utf8(text).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Error::Other(format!("{name} is no table: byte {at} is not of a text; tables are CSV, Extra-P's text, JSON or JSON lines"))
+    })?;
     let series = if is_csv(path, &text) { vec![csv(arguments, &name, &text)?] } else { extrap(arguments, &name, &text)? };
     let form = if arguments.pieces { Form::Pieces } else { Form::Scaling };
-    series.iter().map(|series| found(arguments, &name, series, form)).collect()
+    if series.is_empty() {
+        return Err(Error::Other(format!("{name}: there are no measurements in it")));
+    }
+    usable(series.iter().map(|series| found(arguments, &name, series, form)))
+}
+
+/// What can be used: what cannot is told, unless it is all there is.
+fn usable<T>(all: impl IntoIterator<Item = Result<T, Error>>) -> Result<Vec<T>, Error> {
+    let (mut usable, mut refused) = (Vec::new(), Vec::new());
+    for one in all {
+        match one {
+            Ok(one) => usable.push(one),
+            Err(error) => refused.push(error),
+        }
+    }
+    if usable.is_empty() {
+        return refused.into_iter().next().map_or(Ok(usable), Err);
+    }
+    refused.iter().for_each(|error| eprintln!("sintonia: left out: {error}"));
+    Ok(usable)
 }
 
 fn found(arguments: &Arguments, table: &str, series: &Series, form: Form) -> Result<Found, Error> {
@@ -46,7 +67,8 @@ fn is_csv(path: &Path, text: &str) -> bool {
 
 fn csv(arguments: &Arguments, name: &str, text: &str) -> Result<Series, Error> {
     let (Some(x), Some(y)) = (&arguments.x, &arguments.y) else {
-        wrong_usage("a table with a header has columns: name them, as --x n,p --y send");
+        let (_, columns) = header(text);
+        wrong_usage(format!("{name} has the columns {}: name those to fit, as --x n,p --y send", columns.join(", ")));
     };
     let columns = Columns { parameters: x.clone(), value: y.clone(), unit: arguments.unit.clone() };
     let text = arguments.only.iter().try_fold(text.to_owned(), |text, condition| only(name, &text, condition))?;
@@ -56,22 +78,47 @@ fn csv(arguments: &Arguments, name: &str, text: &str) -> Result<Series, Error> {
 /// The table with only the lines where a column has a value; the others are empty, so that lines keep their numbers.
 fn only(name: &str, text: &str, condition: &str) -> Result<String, Error> {
     let (column, value) = condition.split_once('=').unwrap_or_else(|| wrong_usage(format!("--where {condition}: COLUMN=VALUE is needed")));
-    let is_data = |line: &str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
-    let header = text.lines().find(|line| is_data(line)).unwrap_or_default();
-    let separator = [';', '\t', ','].into_iter().find(|separator| header.contains(*separator)).unwrap_or(',');
-    let cells = |line: &str| line.split(separator).map(|cell| cell.trim().trim_matches('"').to_owned()).collect::<Vec<String>>();
+    let (header, columns) = header(text);
     let named = |cell: &String| cell == column || cell.split(['[', '(']).next().map(str::trim) == Some(column);
-    let Some(place) = cells(header).iter().position(named) else {
-        return Err(Error::Other(format!("{name}: no column is called `{column}`; there are {}", cells(header).join(", "))));
+    let Some(place) = columns.iter().position(named) else {
+        return Err(Error::Other(format!("{name}: no column is called `{column}`; there are {}", columns.join(", "))));
     };
     let same = |cell: &str| cell == value || cell.parse::<f64>().ok().zip(value.parse::<f64>().ok()).is_some_and(|(a, b)| a == b);
-    let is_kept = |line: &str| line == header || !is_data(line) || cells(line).get(place).is_some_and(|cell| same(cell));
+    let has_value = |line: &str| cells(line, separator(header)).get(place).is_some_and(|cell| same(cell));
+    let is_kept = |line: &str| line == header || !is_data(line) || has_value(line);
     Ok(text.lines().map(|line| if is_kept(line) { format!("{line}\n") } else { "\n".into() }).collect())
+}
+
+/// Whether a line is neither empty nor a comment.
+fn is_data(line: &str) -> bool {
+    !line.trim().is_empty() && !line.trim_start().starts_with('#')
+}
+
+/// The header of a table, and its columns.
+fn header(text: &str) -> (&str, Vec<String>) {
+    let header = text.lines().find(|line| is_data(line)).unwrap_or_default();
+    (header, cells(header, separator(header)))
+}
+
+/// What stands between the cells of a table with this header.
+fn separator(header: &str) -> char {
+    [';', '\t', ','].into_iter().find(|separator| header.contains(*separator)).unwrap_or(',')
+}
+
+/// The cells of a line; quotation marks hold separators together.
+fn cells(line: &str, separator: char) -> Vec<String> {
+    let mut quoted = false;
+    let is_end = |c: char| {
+        quoted ^= c == '"';
+        c == separator && !quoted
+    };
+    line.split(is_end).map(|cell| cell.trim().trim_matches('"').to_owned()).collect()
 }
 
 /// The metrics and regions of Extra-P's formats that were asked for.
 fn extrap(arguments: &Arguments, name: &str, text: &str) -> Result<Vec<Series>, Error> {
-    let mut series = read_extrap(name, text).map_err(|error| Error::Other(error.to_string()))?;
+    let regions = read_regions(name, text).map_err(|error| Error::Other(error.to_string()))?;
+    let mut series = usable(regions.into_iter().map(|region| region.map_err(|refused| Error::Other(refused.to_string()))))?;
     let metrics: Vec<String> = series.iter().map(|series| series.metric.clone()).collect();
     let regions: Vec<String> = series.iter().map(|series| series.region.clone()).collect();
     if let Some(metric) = &arguments.y {
@@ -116,6 +163,9 @@ mod tests {
         let text = "# units\nop, n [B], t\nsend,1,5\nrecv,1,6\nsend, 2.0,7\n";
         assert_eq!(only("t", text, "op=send").unwrap(), "# units\nop, n [B], t\nsend,1,5\n\nsend, 2.0,7\n");
         assert_eq!(only("t", text, "n=2").unwrap(), "# units\nop, n [B], t\n\n\nsend, 2.0,7\n");
+        let quoted = "where,n,t\n\"Oslo, north\",1,5\n\"Oslo, south\",2,6\n";
+        assert_eq!(only("t", quoted, "n=2").unwrap(), "where,n,t\n\n\"Oslo, south\",2,6\n");
+        assert_eq!(only("t", quoted, "where=Oslo, north").unwrap(), "where,n,t\n\"Oslo, north\",1,5\n\n");
         let error = only("t", text, "size=2").unwrap_err().to_string();
         assert!(error.contains("no column is called `size`"), "{error}");
     }

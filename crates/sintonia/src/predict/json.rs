@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use sintonia_model::forecast::{Forecast, Row, Set};
+use sintonia_model::made_of::{Ingredient, made_of};
 use sintonia_model::model::Model;
-use sintonia_model::predict::{Figure, Predictor};
+use sintonia_model::predict::Figure;
 
 /// Everything that was predicted.
 #[derive(Serialize)]
@@ -50,8 +51,11 @@ struct TermShown {
 #[derive(Clone, Serialize)]
 struct Best {
     time: f64,
+    time_between: [f64; 2],
     still_falls: bool,
     efficiency: Option<f64>,
+    efficiency_between: Option<[f64; 2]>,
+    still_enough: bool,
 }
 
 #[derive(Serialize)]
@@ -65,20 +69,20 @@ struct SetShown {
 struct CrossingShown {
     parameter: String,
     at: f64,
+    between: [f64; 2],
     below: String,
     above: String,
 }
 
 impl Shown {
     /// Everything that was predicted; with what each prediction is made of, if that is asked for.
-    pub fn of(model: &Model, forecast: &Forecast, explain: bool) -> Shown {
-        let names = model.names();
-        let predictor = explain.then(|| Predictor::new(model, &names));
+    pub fn of(forecast: &Forecast, explain: bool) -> Shown {
+        let model = forecast.model;
         let sets: Vec<SetShown> = forecast.sets.iter().map(|set| shown(model, set)).collect();
         Shown {
             formula: model.formula().to_string(),
             unit: model.quantity.unit.clone(),
-            predictions: forecast.rows.iter().map(|row| prediction(model, row, predictor.as_ref())).collect(),
+            predictions: forecast.rows.iter().map(|row| prediction(forecast, row, explain)).collect(),
             best: sets.iter().find_map(|set| set.best.clone()),
             sets,
             speedup_base: forecast.base,
@@ -88,51 +92,48 @@ impl Shown {
     }
 }
 
-fn prediction(model: &Model, row: &Row, predictor: Option<&Predictor>) -> Prediction {
-    let between = |figure: Option<Figure>| figure.map(|[low, _, high]| [low, high]);
-    let contributions = predictor.map(|predictor| predictor.contributions(&row.setting)).unwrap_or_default();
+fn between([low, _, high]: Figure) -> [f64; 2] {
+    [low, high]
+}
+
+fn prediction(forecast: &Forecast, row: &Row, explain: bool) -> Prediction {
+    let terms = if explain { made_of(forecast.model, forecast.predictor, &row.setting) } else { Vec::new() };
+    let shown =
+        |one: Ingredient| TermShown { name: one.called().to_owned(), seconds: one.value, is_role: one.is_role, formula: one.formula };
     Prediction {
         procs: row.processes,
-        params: named(model, &row.setting),
+        params: named(forecast.model, &row.setting),
         seconds: row.seconds,
         speedup: row.speedup.map(|figure| figure[1]),
-        speedup_between: between(row.speedup),
+        speedup_between: row.speedup.map(between),
         efficiency: row.efficiency.map(|figure| figure[1]),
-        efficiency_between: between(row.efficiency),
+        efficiency_between: row.efficiency.map(between),
         cost: row.cost,
         limited_by: row.most.as_ref().map(|(name, _)| name.clone()),
         limited_by_share: row.most.as_ref().map(|(_, share)| *share),
         times_beyond: row.beyond,
-        terms: contributions
-            .into_iter()
-            .map(|one| TermShown {
-                name: one.name.into(),
-                formula: one.term.formula.to_string(),
-                seconds: one.seconds,
-                is_role: !one.is_part,
-            })
-            .collect(),
+        terms: terms.into_iter().map(shown).collect(),
     }
 }
 
 fn shown(model: &Model, set: &Set) -> SetShown {
-    let changing = set.line.as_ref().map(|line| model.parameters[line.parameter].name.clone());
-    let mut params = set.line.as_ref().map(|line| named(model, &line.base)).unwrap_or_default();
-    params.retain(|name, _| Some(name) != changing.as_ref());
-    SetShown {
-        params,
-        best: set.best.map(|best| Best { time: best.time, still_falls: best.still_falls, efficiency: best.efficiency }),
-        crossings: set
-            .crossings
-            .iter()
-            .map(|one| CrossingShown {
-                parameter: changing.clone().unwrap_or_default(),
-                at: one.at,
-                below: one.below.clone(),
-                above: one.above.clone(),
-            })
-            .collect(),
-    }
+    let changing = &model.parameters[set.line.parameter].name;
+    let mut params = named(model, &set.line.base);
+    params.retain(|name, _| name != changing);
+    let best = set.best.map(|best| Best {
+        time: best.time[1],
+        time_between: between(best.time),
+        still_falls: best.still_falls,
+        efficiency: best.efficiency.map(|figure| figure[1]),
+        efficiency_between: best.efficiency.map(between),
+        still_enough: best.still_enough,
+    });
+    let crossings = set.reigns.iter().zip(set.reigns.iter().skip(1)).filter_map(|(below, above)| {
+        let until = below.until?;
+        let (below, above) = (below.name.clone(), above.name.clone());
+        Some(CrossingShown { parameter: changing.clone(), at: until[1], between: between(until), below, above })
+    });
+    SetShown { params, best, crossings: crossings.collect() }
 }
 
 fn named(model: &Model, setting: &[f64]) -> BTreeMap<String, f64> {

@@ -21,11 +21,22 @@ use crate::progress::Progress;
 use crate::{Error, output};
 use ask::Asked;
 
-/// A granularity that may be anything above is as good as this one.
+/// What may be anything above is computed with this, and what comes out as large may be anything above too.
 const ENDLESS: f64 = 1e15;
 
 /// The laws that speak of granularity.
 const GRANULARITY: [&str; 2] = ["all-to-one-simple", "all-to-one-composite"];
+
+/// What is told of all nodes together, in this order.
+const FACTS: [Quantity; 7] = [
+    Quantity::Granularity,
+    Quantity::TimeAlone,
+    Quantity::TimeLimit,
+    Quantity::SpeedUpLimit,
+    Quantity::EfficiencyLimit,
+    Quantity::BestNodes,
+    Quantity::NodesForEfficiency,
+];
 
 /// What a law says.
 pub struct Answer {
@@ -66,12 +77,13 @@ pub enum Origin {
 /// Answers with the laws that were asked for.
 pub fn run(arguments: &Arguments) -> Result<(), Error> {
     let (efficiency, procs) = (arguments.efficiency, arguments.procs.as_deref());
-    let one = |name: &str, values: &str| match ask::of(name, values, procs) {
-        Ok(asked) => answer(&asked, efficiency),
-        Err(error) => wrong_usage(error),
+    let one = |name: &str, values: &str| {
+        let answer = ask::of(name, values, procs).and_then(|asked| answer(&asked, efficiency));
+        answer.unwrap_or_else(|error| wrong_usage(error))
     };
     let (answers, origin) = match arguments {
-        Arguments { granularity: Some(text), .. } if Path::new(text).exists() => recorded(text, procs, efficiency)?,
+        // Values have a sign of equality; a recording may have one in its name.
+        Arguments { granularity: Some(text), .. } if !text.contains('=') || Path::new(text).exists() => recorded(text, procs, efficiency)?,
         Arguments { granularity: Some(values), .. } => (GRANULARITY.map(|name| one(name, values)).into(), Origin::Told),
         Arguments { amdahl: Some(values), .. } => (vec![one("amdahl", values)], Origin::Told),
         Arguments { gustafson: Some(values), .. } => (vec![one("gustafson", values)], Origin::Told),
@@ -102,20 +114,21 @@ fn recorded(path: &str, procs: Option<&str>, efficiency: f64) -> Result<(Vec<Ans
     let exact = |value: f64| Estimate { value, between: None };
     let values = [("RM", found.computing), ("CM", found.overhead), ("G", found.granularity), ("M", exact(found.tasks as f64))];
     let answers = GRANULARITY.map(|name| {
-        let asked = Asked::estimated(name, &values, procs).unwrap_or_else(|error| wrong_usage(error));
-        answer(&asked, efficiency)
+        let answer = Asked::estimated(name, &values, procs).and_then(|asked| answer(&asked, efficiency));
+        answer.unwrap_or_else(|error| wrong_usage(error))
     });
     Ok((answers.into(), Origin::Recorded(path.to_owned(), farm, found)))
 }
 
-fn answer(asked: &Asked, efficiency: f64) -> Answer {
+fn answer(asked: &Asked, efficiency: f64) -> Result<Answer, String> {
     let figure = |of: Quantity, free: &[(&str, f64)]| -> Option<Figure> {
         let middle = exact(&asked.middle, of, free)?;
         if asked.middle == asked.around {
             return Some([middle; 3]);
         }
         let around = asked.around.at(of, free).ok()?;
-        Some([around.low().min(middle), middle, around.high().max(middle)])
+        let high = if around.high() >= ENDLESS { f64::INFINITY } else { around.high() };
+        Some([around.low().min(middle), middle, high.max(middle)])
     };
     let row = |at: &f64| {
         let free = [(asked.along, *at)];
@@ -123,22 +136,19 @@ fn answer(asked: &Asked, efficiency: f64) -> Answer {
             [Quantity::Time, Quantity::Latency, Quantity::SpeedUp, Quantity::Efficiency].map(|of| figure(of, &free));
         Row { at: *at, seconds, latency, speedup, efficiency }
     };
-    let facts = [
-        Quantity::Granularity,
-        Quantity::TimeAlone,
-        Quantity::TimeLimit,
-        Quantity::SpeedUpLimit,
-        Quantity::EfficiencyLimit,
-        Quantity::BestNodes,
-        Quantity::NodesForEfficiency,
-    ];
-    Answer {
-        law: asked.middle.law(),
-        formulas: formulas(&asked.middle),
-        along: asked.along,
-        rows: asked.values.iter().map(row).collect(),
-        facts: facts.into_iter().filter_map(|of| Some((of, figure(of, &[("E", efficiency)])?))).collect(),
+    let rows: Vec<Row> = asked.values.iter().map(row).collect();
+    if let Some(first) = rows.first().filter(|row| row.seconds.is_none() && row.speedup.is_none()) {
+        let missing = asked.middle.at(Quantity::Time, &[(asked.along, first.at)]).err();
+        return Err(missing.map_or_else(|| format!("{} has no value there", asked.middle.law().title), |error| error.to_string()));
     }
+    let law = asked.middle.law();
+    let fact = |of: Quantity| {
+        let value = figure(of, &[("E", efficiency)])?;
+        // Where nothing limits the speed-up, nothing brings the efficiency down, and the time comes to nothing.
+        let is_limited = law.equation(Quantity::SpeedUpLimit).is_none() || figure(Quantity::SpeedUpLimit, &[]).is_some();
+        (is_limited || !matches!(of, Quantity::EfficiencyLimit | Quantity::TimeLimit)).then_some((of, value))
+    };
+    Ok(Answer { law, formulas: formulas(&asked.middle), along: asked.along, rows, facts: FACTS.into_iter().filter_map(fact).collect() })
 }
 
 /// The value of a quantity, without the rounding that intervals need.

@@ -2,31 +2,37 @@
 
 use sintonia_formats::plot::Plot;
 use sintonia_model::forecast::Forecast;
-use sintonia_model::model::Model;
-use sintonia_model::predict::Predictor;
+use sintonia_model::sweep::Line;
 
 use crate::fit::plot;
 
-/// The time along what was asked for, with what was measured beside it.
-pub fn of(model: &Model, forecast: &Forecast) -> Plot {
-    let names = model.names();
-    let predictor = Predictor::new(model, &names);
-    let line = forecast.sets.iter().rev().find_map(|set| set.line.as_ref());
-    match line {
-        Some(line) => {
-            let own = &model.parameters[line.parameter];
-            let measured = (own.from.min(line.from), own.to.max(line.to));
-            plot::along(model, &predictor, line.parameter, &line.base, measured)
-        }
-        None => point(model, &predictor, forecast),
+/// More curves than this cannot be told apart.
+const CURVES: usize = 6;
+
+/// The time along what was asked for, with what was measured beside it. One setting alone is reached from what was measured; without
+/// parameters there is nothing to draw.
+pub fn of(forecast: &Forecast) -> Option<Plot> {
+    let model = forecast.model;
+    let from_measured = |line: &Line| {
+        let own = &model.parameters[line.parameter];
+        Line { from: own.from.min(line.from), to: own.to.max(line.to), ..line.clone() }
+    };
+    let lines: Vec<Line> = forecast.sets.iter().map(|set| from_measured(&set.line)).collect();
+    match &lines[..] {
+        [] => to_one_setting(forecast).map(|line| plot::along(model, forecast.predictor, &from_measured(&line))),
+        [line] => Some(plot::along(model, forecast.predictor, line)),
+        several => plot::side_by_side(model, forecast.predictor, &several[..several.len().min(CURVES)]),
     }
 }
 
-/// The way from what was measured to the one setting that was asked for.
-fn point(model: &Model, predictor: &Predictor, forecast: &Forecast) -> Plot {
-    let setting = forecast.rows.first().map(|row| row.setting.clone()).unwrap_or_default();
-    let far = |place: &usize| setting[*place] / model.parameters[*place].to;
-    let place = (0..setting.len()).max_by(|a, b| far(a).total_cmp(&far(b))).unwrap_or(0);
-    let (own, value) = (&model.parameters[place], setting[place]);
-    plot::along(model, predictor, place, &setting, (own.from.min(value), own.to.max(value)))
+/// Along the parameter that is farthest from what was measured.
+fn to_one_setting(forecast: &Forecast) -> Option<Line> {
+    let base = forecast.rows.first()?.setting.clone();
+    let far = |place: &usize| {
+        let own = &forecast.model.parameters[*place];
+        (base[*place] / own.to).max(own.from / base[*place])
+    };
+    let parameter = (0..base.len()).max_by(|a, b| far(a).total_cmp(&far(b)))?;
+    let value = base[parameter];
+    Some(Line { parameter, base, from: value, to: value })
 }

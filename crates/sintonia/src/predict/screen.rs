@@ -1,39 +1,38 @@
 //! A prediction, as text.
 
-use sintonia_formats::plot;
-use sintonia_model::forecast::{Forecast, Row, Set};
-use sintonia_model::model::{Model, Uses};
-use sintonia_model::predict::{Figure, Predictor};
+use sintonia_model::forecast::{Forecast, LOOKED_AT, Row, Set};
+use sintonia_model::made_of::{Ingredient, made_of, sum};
+use sintonia_model::model::Uses;
+use sintonia_model::predict::Figure;
 use sintonia_model::run::RANKS;
 
-use crate::text::{head, percent, seconds, tail, wrapped};
+use crate::fit::page::{Column, amount, drawing, figure, hanging, number, page, remarks, table};
+use crate::fit::plot::others;
+use crate::fit::symbol;
+use crate::text::{head, percent, plural, tail};
 
-const COLUMNS: usize = 100;
-/// More settings than this are explained one by one only at the ends.
+/// Of more settings than this, only the first and the last are explained.
 const EXPLAINED: usize = 3;
 const NAME: usize = 40;
+const FORMULA: usize = 60;
 
 /// Everything that was predicted.
-pub fn show(model: &Model, forecast: &Forecast, efficiency: f64, explain: bool) -> String {
-    let screen = Screen { model, forecast };
-    let mut sections = vec![screen.title(), screen.table(), screen.advice(efficiency)];
+pub fn show(forecast: &Forecast, efficiency: f64, explain: bool) -> String {
+    let screen = Screen(forecast);
+    let mut sections = vec![screen.title(), screen.table(), screen.best(efficiency), screen.most()];
     sections.extend(if explain { screen.explanations() } else { Vec::new() });
-    sections.extend([screen.drawing(), screen.remarks()]);
-    let sections = sections.iter().filter(|lines| !lines.is_empty());
-    sections.map(|lines| lines.iter().map(|line| format!("{}\n", line.trim_end())).collect::<String>()).collect::<Vec<_>>().join("\n")
+    sections.extend([super::plot::of(forecast).map(drawing).unwrap_or_default(), screen.remarks()]);
+    page(sections)
 }
 
-struct Screen<'a> {
-    model: &'a Model,
-    forecast: &'a Forecast,
-}
+struct Screen<'a>(&'a Forecast<'a>);
 
 impl Screen<'_> {
     fn title(&self) -> Vec<String> {
-        let symbol = crate::fit::symbol(self.model);
-        let model = self.model;
-        let formula = format!("{symbol}({}) = {} {}", model.names().join(", "), model.formula_at_home(), model.quantity.unit);
-        let mut lines = vec![format!("{}: predicted {}", self.model.name, self.model.quantity.name), String::new()];
+        let model = self.0.model;
+        let name = if model.name == model.quantity.name { String::new() } else { format!("{}: ", model.name) };
+        let formula = format!("{}({}) = {} {}", symbol(model), model.names().join(", "), model.formula_at_home(), model.quantity.unit);
+        let mut lines = vec![format!("{name}{} as predicted", model.quantity.name), String::new()];
         lines.extend(hanging(&formula, 6));
         if model.is_exchanged() {
             lines.push("  where it was measured; here, each part times what it costs over what it cost there".into());
@@ -41,145 +40,211 @@ impl Screen<'_> {
         lines
     }
 
-    fn figure(&self, figure: Figure) -> String {
-        let value = |value: f64| match self.model.quantity.unit.as_str() {
-            "s" => seconds(value),
-            unit => format!("{value:.4} {unit}"),
-        };
-        format!("{:>9} [{}, {}]", value(figure[1]), value(figure[0]), value(figure[2]))
+    fn amount(&self, value: f64) -> String {
+        amount(value, &self.0.model.quantity.unit)
     }
 
     fn table(&self) -> Vec<String> {
-        let others: Vec<usize> = (0..self.model.parameters.len()).filter(|place| self.model.parameters[*place].name != RANKS).collect();
-        let heads: String = others.iter().map(|place| format!("{:>9} ", head(&self.model.parameters[*place].name, 9))).collect();
-        let title = format!(
-            "{heads}{:>7} {:>31}  {:>8} {:>10} {:>10}   takes most",
-            "procs", "time, 95 of 100 runs", "speed-up", "efficiency", "cost"
-        );
-        let mut lines = vec![title];
-        for row in &self.forecast.rows {
-            let values: String = others.iter().map(|place| format!("{:>9} ", row.setting[*place])).collect();
-            lines.push(head(&format!("{values}{}", self.row(row)), COLUMNS + 20));
-        }
-        lines
+        let (model, rows) = (self.0.model, &self.0.rows);
+        let others = (0..model.parameters.len()).filter(|place| model.parameters[*place].name != RANKS);
+        let parameter = |place: usize| {
+            let values = rows.iter().map(|row| number(row.setting[place])).collect();
+            Column::numbers(head(&model.parameters[place].name, 16), values)
+        };
+        let processes = rows.iter().map(|row| row.processes.map(number).unwrap_or_default()).collect();
+        let time = |value: f64| self.amount(value);
+        let figures = |head: &str, of: &dyn Fn(&Row) -> Option<Figure>, show: &dyn Fn(f64) -> String| {
+            Column::figures(head, &rows.iter().map(of).collect::<Vec<_>>(), show)
+        };
+        let quantity = if model.quantity.name == "time" { "time" } else { symbol(model) };
+        table(others.map(parameter).chain([
+            Column::numbers("processes", processes),
+            figures(quantity, &|row| Some(row.seconds), &time),
+            figures("speed-up", &|row| row.speedup, &|value| format!("{value:.2}")),
+            figures("efficiency", &|row| row.efficiency, &percent),
+            figures("cost", &|row| row.cost.filter(|_| model.quantity.unit == "s"), &time),
+        ]))
     }
 
-    fn row(&self, row: &Row) -> String {
-        let middle = |figure: Option<Figure>, show: &dyn Fn(f64) -> String| figure.map_or("-".into(), |figure| show(figure[1]));
-        let processes = row.processes.map_or("-".into(), |processes| processes.to_string());
-        let speedup = middle(row.speedup, &|value| format!("{value:.2}"));
-        let (efficiency, cost) = (middle(row.efficiency, &percent), middle(row.cost, &seconds));
-        let most = row.most.as_ref().map(|(name, share)| format!("{:>4} {}", percent(*share), tail(name, 32))).unwrap_or_default();
-        format!("{processes:>7} {:>31}  {speedup:>8} {efficiency:>10} {cost:>10}   {most}", self.figure(row.seconds))
-    }
-
-    fn advice(&self, efficiency: f64) -> Vec<String> {
-        self.forecast.sets.iter().flat_map(|set| self.of_set(set, efficiency)).collect()
-    }
-
-    fn of_set(&self, set: &Set, efficiency: f64) -> Vec<String> {
-        let Some(line) = &set.line else { return Vec::new() };
-        let parameter = &self.model.parameters[line.parameter].name;
-        let others = self.model.parameters.iter().zip(&line.base).enumerate().filter(|(place, _)| *place != line.parameter);
-        let others: Vec<String> = others.map(|(_, (parameter, value))| format!("{} = {value}", parameter.name)).collect();
-        let with = if others.is_empty() { String::new() } else { format!(" for {}", others.join(", ")) };
-        let mut lines = Vec::new();
-        if let Some(best) = set.best {
+    /// The numbers of processes to choose.
+    fn best(&self, efficiency: f64) -> Vec<String> {
+        let line = |set: &Set| {
+            let (best, with) = (set.best?, self.others(set));
             let falls = if best.still_falls { ", and more may be faster still" } else { "" };
-            lines.push(format!("Fastest{with}: {} processes{falls}", best.time));
             let share = percent(efficiency);
-            lines.push(match best.efficiency {
-                Some(most) => format!("Efficiency of at least {share}{with}: up to {most} processes"),
-                None => format!("Efficiency of at least {share}{with}: never"),
-            });
+            let enough = match best.efficiency {
+                Some(most) if best.still_enough => format!("up to {} processes and beyond", number(most[1])),
+                Some(most) => format!("up to {} processes", figure(most, &number)),
+                None => "with no number of processes".into(),
+            };
+            let fastest = format!("Fastest{with}: {} processes{falls}", figure(best.time, &number));
+            Some([fastest, format!("Efficiency of at least {share}{with}: {enough}")])
+        };
+        self.0.sets.iter().filter_map(line).flatten().collect()
+    }
+
+    /// The values of the parameters that do not change, in words.
+    fn others(&self, set: &Set) -> String {
+        let others = others(self.0.model, &set.line);
+        if others.is_empty() { others } else { format!(" for {others}") }
+    }
+
+    /// What limits the program, and up to where.
+    fn most(&self) -> Vec<String> {
+        let of_set = |set: &Set| {
+            let parameter = &self.0.model.parameters[set.line.parameter].name;
+            let until = |end: Option<Figure>, place: usize| match end {
+                Some(end) => format!("up to {parameter} = {}", figure(end, &number)),
+                None if place == 0 => format!("for every {parameter}"),
+                None => "beyond".into(),
+            };
+            let share = |[first, last]: [f64; 2]| match [first, last].map(percent) {
+                [first, last] if first == last => first,
+                [first, last] => format!("{first} to {last}"),
+            };
+            let reigns = || set.reigns.iter();
+            let mut lines = table([
+                Column::texts("", reigns().enumerate().map(|(place, reign)| until(reign.until, place)).collect()),
+                Column::texts("", reigns().map(|reign| tail(&reign.name, FORMULA)).collect()),
+                Column::texts("", reigns().map(|reign| share(reign.shares)).collect()),
+            ]);
+            lines.iter_mut().take(1).for_each(|head| *head = format!("What takes most of the time{}", self.others(set)));
+            lines
+        };
+        let one = self.0.rows.first().filter(|_| self.0.sets.is_empty()).and_then(|row| row.most.as_ref());
+        if let Some((name, share)) = one.filter(|(_, share)| *share < 0.995) {
+            return vec![format!("What takes most of the time: {}, {}", tail(name, FORMULA), percent(*share))];
         }
-        for crossing in &set.crossings {
-            lines.extend(hanging(
-                &format!("From {parameter} = {:.4} on, {} takes more than {}", crossing.at, crossing.above, crossing.below),
-                2,
-            ));
-        }
-        lines.into_iter().map(|line| line.trim_start().to_owned()).collect()
+        // Where there is but one thing, nothing is to be told.
+        let is_told = |set: &&Set| set.reigns.len() > 1 || set.reigns.iter().any(|reign| reign.shares[0].min(reign.shares[1]) < 0.995);
+        self.0.sets.iter().filter(is_told).flat_map(of_set).collect()
     }
 
     /// The sum term by term, at the settings that were asked for or at both ends.
     fn explanations(&self) -> Vec<Vec<String>> {
-        let names = self.model.names();
-        let predictor = Predictor::new(self.model, &names);
-        let rows = &self.forecast.rows;
+        let rows = &self.0.rows;
         let chosen: Vec<&Row> = match &rows[..] {
             [first, .., last] if rows.len() > EXPLAINED => vec![first, last],
             all => all.iter().collect(),
         };
-        chosen.into_iter().map(|row| self.explanation(&predictor, row)).collect()
+        chosen.into_iter().map(|row| self.explanation(row)).collect()
     }
 
-    fn explanation(&self, predictor: &Predictor, row: &Row) -> Vec<String> {
+    fn explanation(&self, row: &Row) -> Vec<String> {
+        let model = self.0.model;
+        let time = |value: f64| self.amount(value);
         let setting: Vec<String> =
-            self.model.parameters.iter().zip(&row.setting).map(|(p, value)| format!("{} = {value}", p.name)).collect();
-        let mut lines = vec![format!("{}: {}", setting.join(", "), self.figure(row.seconds).trim())];
-        if self.model.uses == Uses::Whole {
-            lines.extend(self.summands(row));
-        }
-        let contributions = predictor.contributions(&row.setting);
-        let sum: f64 = contributions.iter().filter(|one| one.is_part).map(|one| one.seconds[1]).sum();
-        if !contributions.is_empty() {
-            lines.push(format!("  the sum of the parts is {}:", seconds(sum)));
-        }
-        for one in contributions {
-            let share = if one.is_part { percent(one.seconds[1] / sum) } else { "role".into() };
-            lines.push(format!("  {share:>5}  {:<NAME$} {:>32} = {}", tail(one.name, NAME), self.figure(one.seconds), one.term.formula));
+            model.parameters.iter().zip(&row.setting).map(|(p, value)| format!("{} = {}", p.name, number(*value))).collect();
+        let with = if setting.is_empty() { model.quantity.name.clone() } else { setting.join(", ") };
+        let ingredients = made_of(model, self.0.predictor, &row.setting);
+        let sum = sum(&ingredients);
+        let each = |show: &dyn Fn(&Ingredient) -> String| ingredients.iter().map(show).collect::<Vec<String>>();
+        let mut lines = vec![format!("{with}: {}", figure(row.seconds, &time))];
+        let columns = table([
+            Column::numbers("", each(&|one| if one.is_role { "at least".into() } else { percent(one.value[1] / sum) })),
+            Column::texts("", each(&|one| tail(&one.name, NAME))),
+            Column::figures("", &ingredients.iter().map(|one| Some(one.value)).collect::<Vec<_>>(), &time),
+            Column::texts("", each(&|one| head(&one.formula, FORMULA))),
+        ]);
+        lines.extend(columns.into_iter().skip(1));
+        let told = row.seconds[1];
+        if model.uses == Uses::Whole && !model.is_exchanged() && (sum / told - 1.0).abs() > 0.01 {
+            let text = format!(
+                "These add up to {}. Other formulas explain what was measured as well; all of them together, each as likely as it is, give {}.",
+                time(sum),
+                time(told)
+            );
+            lines.extend(hanging(&text, 0));
         }
         lines
     }
 
-    /// What the formula of the whole adds up.
-    fn summands(&self, row: &Row) -> Vec<String> {
-        let names = self.model.names();
-        let summands = self.model.whole.as_ref().and_then(|whole| whole.curve.as_ref()).map(|curve| curve.terms()).unwrap_or_default();
-        let value = |summand: &sintonia_model::curve::Summand| {
-            let value = summand.term.evaluate(&sintonia_model::term::values(&names, &row.setting)).ok()?;
-            let figure = summand.coefficient.map(|coefficient| coefficient * value);
-            Some(format!("  {:>41}  {:.5e} * {}", self.figure(figure), summand.coefficient[1], summand.term))
-        };
-        summands.iter().filter_map(value).collect()
-    }
-
-    fn drawing(&self) -> Vec<String> {
-        let screen = plot::Screen { rows: 10, ..plot::Screen::new(COLUMNS, crate::fit::plot::letters()) };
-        let drawn = plot::Plot { residuals: Vec::new(), ..super::plot::of(self.model, self.forecast) };
-        plot::text(&drawn, screen).lines().map(str::to_owned).collect()
-    }
-
     fn remarks(&self) -> Vec<String> {
-        let mut remarks: Vec<String> = Vec::new();
-        for (place, parameter) in self.model.parameters.iter().enumerate() {
-            let values = || self.forecast.rows.iter().map(|row| row.setting[place]);
+        let (model, rows) = (self.0.model, &self.0.rows);
+        let mut told: Vec<String> = Vec::new();
+        for (place, parameter) in model.parameters.iter().enumerate() {
+            let values = || rows.iter().map(|row| row.setting[place]);
             let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
             let (from, to) = (parameter.from, parameter.to);
             let beyond = (most / to).max(from / least);
             if beyond > 1.0 {
-                remarks.push(format!("{} goes {beyond:.1} times beyond what was measured ({from} to {to})", parameter.name));
+                told.push(format!("{} goes {beyond:.1} times beyond what was measured ({from} to {to})", parameter.name));
             }
         }
-        if let Some(base) = self.forecast.base {
-            let counted = if base == 1.0 {
-                "one process".into()
-            } else {
-                format!("{base} processes, the fewest measured, counted as {base} times one")
-            };
-            remarks.push(format!("speed-ups are over {counted}"));
+        let is_sure = |row: &Row| row.seconds[2] - row.seconds[0] <= 1e-9 * row.seconds[2];
+        told.push(match rows.iter().all(is_sure) {
+            true => "the formula was written without an error (error_percent), so there are no intervals".into(),
+            false => "intervals hold 95 of 100 runs, if the program goes on as it did where it was measured".into(),
+        });
+        if let Some(base) = self.0.base.filter(|_| rows.iter().any(|row| row.speedup.is_some())) {
+            let counted = if base == 1.0 { "1 process".into() } else { format!("{base} processes, which count as {base} without losses") };
+            told.push(format!("speed-ups are over {counted}; another base is chosen with --base"));
         }
-        if let Some(error) = self.model.error_percent() {
-            remarks.push(format!("when it was fitted, the largest runs were predicted from the others with an error of {error:.1} %"));
+        if let Some(error) = model.error_percent() {
+            told.push(format!("when it was fitted, the largest runs were predicted from the others with an error of {error:.1} %"));
         }
-        let lines: Vec<String> = remarks.iter().chain(&self.model.notes).flat_map(|remark| hanging(remark, 2)).collect();
-        if lines.is_empty() { lines } else { [vec!["Keep in mind".to_owned()], lines].concat() }
+        if self.0.sets.len() == LOOKED_AT {
+            told.push(format!("what to choose and what takes most is told of {} at most", plural(LOOKED_AT as u64, "combination")));
+        }
+        remarks(told.iter().chain(&model.notes))
     }
 }
 
-/// A text over as many lines as it needs, all but the first further to the right.
-fn hanging(text: &str, by: usize) -> Vec<String> {
-    let lines = wrapped(text, COLUMNS - 2 - by);
-    lines.into_iter().enumerate().map(|(place, line)| format!("  {}{line}", " ".repeat(if place > 0 { by } else { 0 }))).collect()
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sintonia_model::forecast::Question;
+    use sintonia_model::model::Model;
+    use sintonia_model::predict::Predictor;
+    use std::path::Path;
+
+    fn shown(values: &[(&str, &[f64])], explain: bool) -> String {
+        let text = "format = 1\n[model]\nname = \"lu\"\nformula = \"2e-9*n^3/p + 1e-4*p\"\n\
+                    [[parameter]]\nname = \"n\"\nfrom = 100\nto = 1000\n[[parameter]]\nname = \"p\"\nfrom = 1\nto = 16\n";
+        let model = Model::parse(text, Path::new("lu")).unwrap();
+        let names = model.names();
+        let predictor = Predictor::new(&model, &names);
+        let parameters = values.iter().map(|(name, values)| (name.to_string(), values.to_vec())).collect();
+        let question = Question { parameters, efficiency: 0.5, base: None };
+        show(&Forecast::of(&model, &predictor, &question).unwrap(), 0.5, explain)
+    }
+
+    #[test]
+    fn a_prediction_looks_like_this() {
+        let expected = "\
+lu: time as predicted
+
+  T(n, p) = 2e-9*n^3/p + 0.0001*p s
+
+     n  processes  time     speed-up  efficiency  cost
+  2000          2   8.00 s    2.00    100 %       16.0 s
+  2000        256  88.1 ms  181.61     71 %       22.6 s
+  2000       1024   118 ms  135.57     13 %        121 s
+
+Fastest for n = 2000: 383 [383, 417] processes
+Efficiency of at least 50 % for n = 2000: up to 400 processes
+
+What takes most of the time for n = 2000
+  up to p = 400  2e-9*n^3/p  100 % to 53 %
+  beyond         0.0001*p    52 % to 87 %
+
+lu: time over p with n = 2000
+";
+        let shown = shown(&[("n", &[2000.0]), ("p", &[2.0, 256.0, 1024.0])], false);
+        assert!(shown.starts_with(expected), "{shown}");
+        assert!(shown.contains("p goes 64.0 times beyond what was measured (1 to 16)"), "{shown}");
+    }
+
+    #[test]
+    fn an_explanation_adds_up_term_by_term() {
+        let shown = shown(&[("n", &[1000.0]), ("p", &[100.0])], true);
+        let expected = "\
+What takes most of the time: 2e-9*n^3/p, 67 %
+
+n = 1000, p = 100: 30.0 ms
+  67 %  20.0 ms  2e-9*n^3/p
+  33 %  10.0 ms  0.0001*p
+";
+        assert!(shown.contains(expected), "{shown}");
+    }
 }

@@ -9,8 +9,8 @@ pub enum NoList {
     /// A part of it is no number.
     #[error("`{0}` is no number")]
     NoNumber(String),
-    /// A range goes backwards, or from zero.
-    #[error("`{0}` is no range: it goes up, as 16..256, or with a step, as 2..10:2")]
+    /// A range goes backwards, from zero, or has only one end.
+    #[error("`{0}` is no range: it has two ends and goes up, as 16..256, or with a step, as 2..10:2")]
     NoRange(String),
     /// It has too many numbers.
     #[error("it has more than {MOST} numbers")]
@@ -26,7 +26,7 @@ pub fn doubling(list: &str) -> Result<Vec<f64>, NoList> {
 
 /// The numbers of a list, in which a range has every number: `1..4` is 1, 2, 3, 4.
 pub fn every(list: &str) -> Result<Vec<f64>, NoList> {
-    numbers(list, |from, to| (to - from <= MOST as f64).then(|| steps(from, to, 1.0)))
+    numbers(list, |from, to| Some(steps(from, to, 1.0)))
 }
 
 /// The numbers of a list; `range` says what is between two ends, or that this is no range.
@@ -45,11 +45,11 @@ fn numbers(list: &str, range: impl Fn(f64, f64) -> Option<Vec<f64>>) -> Result<V
 }
 
 fn of_range(item: &str, from: &str, rest: &str, range: impl Fn(f64, f64) -> Option<Vec<f64>>) -> Result<Vec<f64>, NoList> {
-    let (to, step) = match rest.split_once(':') {
-        Some((to, step)) => (number(to)?, Some(number(step)?)),
-        None => (number(rest)?, None),
-    };
-    let from = number(from)?;
+    let (to, step) = rest.split_once(':').map_or((rest, None), |(to, step)| (to, Some(step)));
+    if from.trim().is_empty() || to.trim().is_empty() {
+        return Err(NoList::NoRange(item.to_owned()));
+    }
+    let (from, to, step) = (number(from)?, number(to)?, step.map(number).transpose()?);
     let between = match step {
         _ if from > to => None,
         Some(step) if step > 0.0 && (to - from) / step > MOST as f64 => return Err(NoList::TooMany),
@@ -61,6 +61,7 @@ fn of_range(item: &str, from: &str, rest: &str, range: impl Fn(f64, f64) -> Opti
 
 /// Every number from one to another, a step apart.
 fn steps(from: f64, to: f64, step: f64) -> Vec<f64> {
+    // One more than there may be, so that it is seen that there are too many.
     let count = ((to - from) / step + 1e-9).floor().min(MOST as f64) as usize;
     (0..=count).map(|place| from + step * place as f64).collect()
 }
@@ -92,10 +93,15 @@ mod tests {
             ("4..2", NoList::NoRange("4..2".into())),
             ("0..8", NoList::NoRange("0..8".into())),
             ("1..8:0", NoList::NoRange("1..8:0".into())),
+            ("16..", NoList::NoRange("16..".into())),
+            ("..16", NoList::NoRange("..16".into())),
+            ("2..:2", NoList::NoRange("2..:2".into())),
+            ("1..x", NoList::NoNumber("x".into())),
             ("1..1e9:1", NoList::TooMany),
             ("inf", NoList::NoNumber("inf".into())),
         ] {
             assert_eq!(doubling(list), Err(reason), "{list}");
         }
+        assert_eq!(every("1..1e9"), Err(NoList::TooMany));
     }
 }

@@ -12,7 +12,7 @@ use panel::{Drawing, Frame};
 use super::ticks::MOST;
 use super::view::{self, View};
 use super::{Plot, Series, Shape};
-use crate::svg::{Canvas, Heading, head, width};
+use crate::svg::{Canvas, Heading, Words, head, width};
 
 const WIDE: f64 = 760.0;
 const MARGIN: f64 = 24.0;
@@ -57,19 +57,11 @@ pub fn svg(plot: &Plot) -> String {
         drawing.panel(panel, above, number + 1 == view.panels.len());
     }
     canvas.text("caption-x", (f64::midpoint(frame.left, frame.right), frame.bottom + 37.0), &head(&view.x.caption, TEXT, frame.wide()));
-    described(canvas.finish((WIDE, frame.bottom + 52.0), STYLE), &plot.title, &description(plot, &view))
+    let words = Words { title: &plot.title, description: &description(plot, &view) };
+    canvas.finish((WIDE, frame.bottom + 52.0), STYLE, words)
 }
 
-/// The picture with its name and what it shows in words, for whoever hears it read.
-fn described(svg: String, title: &str, description: &str) -> String {
-    let plain = |text: &str| {
-        let visible: String = text.chars().map(|c| if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') { ' ' } else { c }).collect();
-        visible.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
-    };
-    let words = format!("<title>{}</title>\n<desc>{}</desc>\n<style>", plain(title), plain(description));
-    svg.replacen("<svg ", "<svg role=\"img\" ", 1).replacen("<style>", &words, 1)
-}
-
+/// What the picture shows, in words.
 fn description(plot: &Plot, view: &View) -> String {
     let mut words = plot.notes.clone();
     words.push(format!("To the right: {}", view.x.describe()));
@@ -117,7 +109,7 @@ mod tests {
     #[test]
     fn the_picture_has_a_title_and_says_in_words_what_it_shows() {
         let svg = svg(&speed_up());
-        assert!(svg.starts_with("<svg role=\"img\"") && svg.contains("<title>Speed-up</title>"), "{svg}");
+        assert!(svg.contains("role=\"img\"") && svg.contains("<title>Speed-up</title>"), "{svg}");
         assert!(svg.contains("<desc>To the right: processes from 0.801 to 320, logarithmic. Up: speed-up from "), "{svg}");
         assert!(svg.contains("ideal: a curve. predicted: a curve. measured: 4 points</desc>"), "{svg}");
         assert!(svg.contains("@media (prefers-color-scheme: dark)"));

@@ -25,7 +25,7 @@ pub fn levels(caches: &[Cache], uses: &Uses, notes: &mut Vec<String>) -> Vec<Mem
         levels.push(level(name, Some(*size), uses, below..=size / 4 * 3));
         below = *size;
     }
-    let main = level("main", None, uses, below * 2..=u64::MAX);
+    let main = level("main", None, uses, below.saturating_mul(2)..=u64::MAX);
     if main.access.is_empty() {
         notes.push(format!("main memory was not measured: the last cache holds {below} bytes, and less than twice that was used"));
     } else {

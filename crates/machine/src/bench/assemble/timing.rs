@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sintonia_fit::pieces::{Estimate, Options, Piece, PiecesError, Piecewise};
+use sintonia_fit::pieces::{Estimate, Options, Piece, Piecewise};
 use sintonia_fit::sample::median;
 
 use crate::bench::Sample;
@@ -43,47 +43,112 @@ fn point(bytes: u64, samples: &[&Sample]) -> Option<Point> {
     Some(Point { bytes: bytes as f64, seconds, spread: (most - least) / seconds })
 }
 
+/// Pieces where they can be told, else one line, else none.
 fn fitted(points: &[Point], breaks: &[u64]) -> Option<Pieces> {
-    let pairs: Vec<(f64, f64)> = points.iter().map(|point| (point.bytes, point.seconds)).collect();
-    // Sizes grow by half and more, so that a protocol for the largest messages shows itself at a few sizes only.
-    let options = Options { fewest_points: 3, ..Options::default() };
-    let demanded_breaks = breaks.iter().map(|bytes| *bytes as f64).collect();
-    let fit = match Piecewise::fit(&pairs, &Options { demanded_breaks, ..options.clone() }) {
-        // A threshold at the edge of what was measured cannot be a break.
-        Err(PiecesError::TooFewInRegion { .. }) => Piecewise::fit(&pairs, &options),
-        fit => fit,
+    let all: Vec<f64> = breaks.iter().map(|bytes| *bytes as f64).collect();
+    let breaks = possible(&all, &merged(points, &all));
+    let merged = merged(points, &breaks);
+    let by_pieces = Options { fewest_points: FEWEST, floor: FLOOR, demanded_breaks: breaks, ..Options::default() };
+    let one_line = Options { most_pieces: 1, ..Options::default() };
+    [by_pieces, one_line].iter().find_map(|options| with(&merged, options))
+}
+
+/// The fewest sizes of a piece: with two to each doubling, a protocol shows itself over a factor of three.
+const FEWEST: usize = 4;
+/// By how much a piece must change the times to be worth having: less is lost between one bench and the next.
+const FLOOR: f64 = 0.05;
+/// Sizes so close, as a share, are one: they are there to find what alignment does, not to make a piece of their own.
+const CLOSE: f64 = 0.02;
+
+/// The points with those that are close put together, unless a break is between them.
+fn merged(points: &[Point], breaks: &[f64]) -> Vec<Point> {
+    let region = |bytes: f64| breaks.iter().filter(|at| **at < bytes).count();
+    let together = |a: &Point, b: &Point| b.bytes - a.bytes <= CLOSE * b.bytes && region(a.bytes) == region(b.bytes);
+    let middle = |of: fn(&Point) -> f64, group: &[Point]| median(&group.iter().map(of).collect::<Vec<_>>()).ok();
+    let point = |group: &[Point]| {
+        let [bytes, seconds, spread] = [|p: &Point| p.bytes, |p: &Point| p.seconds, |p: &Point| p.spread].map(|of| middle(of, group));
+        Some(Point { bytes: bytes?, seconds: seconds?, spread: spread? })
     };
-    let fit = fit.ok()?;
-    let lines: Vec<Line> =
-        fit.pieces.iter().enumerate().map(|(i, piece)| line(piece, points, i + 1 == fit.pieces.len())).collect::<Option<_>>()?;
+    points.chunk_by(together).filter_map(point).collect()
+}
+
+fn with(points: &[Point], options: &Options) -> Option<Pieces> {
+    let pairs: Vec<(f64, f64)> = points.iter().map(|point| (point.bytes, point.seconds)).collect();
+    let fit = plainest(&pairs, options)?;
+    let lines: Vec<Line> = fit.pieces.iter().map(|piece| line(piece, &fit, points)).collect::<Option<_>>()?;
     let bound = |at: &sintonia_fit::pieces::Break| {
         let middle = at.at.floor();
         Figure::new(at.interval.low.min(middle), middle, at.interval.high.max(middle)).ok()
     };
     let bounds: Vec<Figure> = fit.breaks.iter().map(bound).collect::<Option<_>>()?;
     let (last, lines) = lines.split_last()?;
-    Pieces::new(0.0, bounds.into_iter().zip(lines.iter().copied()).collect(), *last).ok()
+    Pieces::new(points.first()?.bytes, bounds.into_iter().zip(lines.iter().copied()).collect(), *last).ok()
 }
 
-/// The line of a piece. One that would fall below zero, as noise can make it, becomes the constant in its middle.
-fn line(piece: &Piece, points: &[Point], is_last: bool) -> Option<Line> {
-    let at = |bytes: f64| piece.intercept.value + piece.slope.value * bytes;
-    let within = |point: &&Point| piece.from <= point.bytes && point.bytes <= piece.to;
-    let spreads: Vec<f64> = points.iter().filter(within).map(|point| point.spread).collect();
-    let spread = median(&spreads).unwrap_or(0.0);
-    if at(piece.from) <= 0.0 || at(piece.to) <= 0.0 || (is_last && piece.slope.value < 0.0) {
-        let seconds: Vec<f64> = points.iter().filter(within).map(|point| point.seconds).collect();
-        return level(&seconds, spread);
+/// The fewest pieces that are hardly worse than as many as the criterion takes. That many differ from one bench to the next, since the
+/// last of them are there for the noise of one; and what launches disagree about is no use to be known better.
+fn plainest(pairs: &[(f64, f64)], options: &Options) -> Option<Piecewise> {
+    /// The scatter that is good enough, as a share of the time, and how much more of it than least is bearable.
+    const GOOD: f64 = 0.05;
+    const MORE: f64 = 1.25;
+    let best = Piecewise::fit(pairs, options).ok()?;
+    let bearable = GOOD.max(MORE * best.scatter);
+    let of = |most_pieces: usize| Piecewise::fit(pairs, &Options { most_pieces, ..options.clone() }).ok();
+    (1..best.pieces.len()).filter_map(of).find(|fit| fit.scatter <= bearable).or(Some(best))
+}
+
+/// The breaks that have at least two sizes on either side: a threshold at the edge of what was measured cannot be one.
+fn possible(breaks: &[f64], points: &[Point]) -> Vec<f64> {
+    let mut sorted = breaks.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let between = |above: f64, up_to: f64| points.iter().filter(|point| above < point.bytes && point.bytes <= up_to).count();
+    let mut kept: Vec<f64> = Vec::new();
+    for bytes in sorted {
+        let before = kept.last().copied().unwrap_or(f64::NEG_INFINITY);
+        if between(before, bytes) >= 2 && between(bytes, f64::INFINITY) >= 2 {
+            kept.push(bytes);
+        }
     }
-    Some(Line { intercept: widened(&piece.intercept, spread)?, slope: widened(&piece.slope, spread)? })
+    kept
 }
 
-/// An estimate with the interval of the fit and that of the launches, which know nothing of each other, added in squares.
-fn widened(estimate: &Estimate, spread: f64) -> Option<Figure> {
-    let launches = spread * estimate.value.abs();
-    let reach = |fit: f64| fit.hypot(launches);
-    let [low, high] = [estimate.value - reach(estimate.value - estimate.low), estimate.value + reach(estimate.high - estimate.value)];
-    Figure::measured(low, estimate.value, high).ok()
+/// The line of a piece, with intervals such that the time is between the line of the low ends and that of the high ones. One that would
+/// fall below zero, as noise can make it, becomes the constant in its middle.
+fn line(piece: &Piece, fit: &Piecewise, points: &[Point]) -> Option<Line> {
+    let is_last = fit.pieces.last().is_some_and(|last| std::ptr::eq(last, piece));
+    let first = points.first()?.bytes;
+    let within: Vec<&Point> =
+        points.iter().filter(|point| (piece.from < point.bytes || point.bytes == first) && point.bytes <= piece.to).collect();
+    let spread = median(&within.iter().map(|point| point.spread).collect::<Vec<_>>()).unwrap_or(0.0);
+    let at = |bytes: f64| piece.intercept.value + piece.slope.value * bytes;
+    if at(piece.from) <= 0.0 || at(piece.to) <= 0.0 || (is_last && piece.slope.value < 0.0) {
+        return level(&within.iter().map(|point| point.seconds).collect::<Vec<_>>(), spread);
+    }
+    // How sure the fit is, and by how much launches differ, know nothing of each other: they are added in squares.
+    let share = within.iter().map(|point| reach(piece, fit, point.bytes)).fold(0.0, f64::max).hypot(spread);
+    // Beyond what was measured, only the slope counts.
+    let beyond = if is_last { relative(&piece.slope) } else { 0.0 };
+    Some(Line { intercept: around(piece.intercept.value, share)?, slope: around(piece.slope.value, share.max(beyond))? })
+}
+
+/// By what share of it the time at a size may be off, as the fit sees it.
+fn reach(piece: &Piece, fit: &Piecewise, bytes: f64) -> f64 {
+    let middle = piece.intercept.value + piece.slope.value * bytes;
+    let variance = piece.spread[0] + bytes * (2.0 * piece.covariance + bytes * piece.spread[1]);
+    let quantile = if piece.spread[1] > 0.0 { (piece.slope.high - piece.slope.value) / piece.spread[1].sqrt() } else { 0.0 };
+    // The scatter is that of all pieces, of so many points that twice it holds 95 of 100.
+    (quantile * variance.max(0.0).sqrt() / middle).hypot(2.0 * fit.scatter)
+}
+
+fn relative(estimate: &Estimate) -> f64 {
+    if estimate.value == 0.0 { 0.0 } else { ((estimate.high - estimate.value) / estimate.value).abs() }
+}
+
+fn around(value: f64, share: f64) -> Option<Figure> {
+    let reach = share * value.abs();
+    // A time that falls with the size is noise as well, but a slope that rises is not made to fall.
+    let low = if value > 0.0 { (value - reach).max(0.0) } else { value - reach };
+    Figure::measured(low, value, value + reach).ok()
 }
 
 /// One value for all sizes, for what was measured at too few of them.
@@ -133,6 +198,34 @@ mod tests {
         let measured = timing.measured.unwrap();
         assert_eq!((measured.bytes, measured.sizes, measured.samples), ([0, 131_072], 13, 91));
         assert!(measured.worst_error_percent < 0.1, "{measured:?}");
+    }
+
+    #[test]
+    fn a_threshold_at_the_edge_takes_no_other_with_it() {
+        let samples = samples(1, |bytes, _| two_lines(bytes));
+        let timing = timing(&points(&samples), &[4000, 131_072]).unwrap();
+        assert_eq!(timing.pieces.bounded().iter().map(|(bound, _)| bound.middle()).collect::<Vec<_>>(), [4000.0]);
+    }
+
+    #[test]
+    fn a_curve_with_noise_is_not_cut_into_its_noise() {
+        // A protocol that changes at 4000 bytes, with noise of 4 % that differs from bench to bench.
+        let pieces = |bench: u64| {
+            let mut random = sintonia_fit::Random::new(bench);
+            let noise: Vec<f64> = (0..13).map(|_| 1.0 + 0.04 * random.normal()).collect();
+            let samples = samples(1, |bytes, _| two_lines(bytes) * noise[(bytes as usize + 1).ilog2() as usize % 13]);
+            timing(&points(&samples), &[4000]).unwrap().pieces.bounded().len() + 1
+        };
+        assert_eq!([1, 2, 3, 4, 5, 6].map(pieces), [2; 6]);
+    }
+
+    #[test]
+    fn sizes_that_are_close_make_no_piece() {
+        let point = |bytes: f64, seconds: f64| Point { bytes, seconds, spread: 0.0 };
+        let points = [point(1021.0, 1.0), point(1024.0, 3.0), point(1027.0, 2.0), point(1536.0, 5.0)];
+        let merged = |breaks: &[f64]| merged(&points, breaks).iter().map(|point| (point.bytes, point.seconds)).collect::<Vec<_>>();
+        assert_eq!(merged(&[]), [(1024.0, 2.0), (1536.0, 5.0)]);
+        assert_eq!(merged(&[1024.0]), [(1022.5, 2.0), (1027.0, 2.0), (1536.0, 5.0)]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 
-use super::{Plain, Sections, sum};
+use super::{ENVELOPE, Plain, Sections, detached, ending, sum};
 use crate::exchange::plain;
 use crate::{About, Error, Figure, Machine, Message, Network, Node, PairClass, Pieces, Place, Problem, Timing};
 
@@ -16,29 +16,37 @@ pub fn parse(text: &str, path: &Path) -> Result<Machine, Error> {
     let mut messages = BTreeMap::new();
     for (what, sections) in [(Message::Send, &send), (Message::StartSend, &start), (Message::Receive, &receive)] {
         if !sections.is_empty() {
-            messages.insert(what, file.timing(sections)?);
+            messages.insert(what, file.timing(&from_zero(sections))?);
         }
     }
+    let thresholds = Network {
+        eager_bytes: file.threshold("async-small-thresh")?,
+        detached_bytes: file.threshold("send-is-detached-thresh")?,
+        ..Network::default()
+    };
     if let Some(wire) = file.wire()? {
-        messages.insert(Message::Transfer, file.timing(&sum(&sum(&wire, &send), &receive))?);
+        let [send, receive] = [send, receive].map(|end| ending(end, detached(&thresholds)));
+        messages.insert(Message::Transfer, file.timing(&sum(&[wire, send, receive]))?);
     }
     if messages.is_empty() {
         let lacks = "there is no key of SMPI (smpi/os, smpi/or, …) and no cluster or link with bw and lat in it";
         return Err(file.error(0..0, Problem::Lacking(lacks.into())));
     }
-    let network = Network {
-        eager_bytes: file.threshold("async-small-thresh")?,
-        detached_bytes: file.threshold("send-is-detached-thresh")?,
-        messages,
-        ..Network::default()
-    };
     let name = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     Ok(Machine {
         about: About { name, source: Some("a platform of SimGrid".into()), ..About::default() },
         nodes: file.nodes()?,
-        networks: BTreeMap::from([(PairClass::OtherNode, network)]),
+        networks: BTreeMap::from([(PairClass::OtherNode, Network { messages, ..thresholds })]),
         groups: BTreeMap::new(),
     })
+}
+
+/// Without the nothing that [`super::beginning`] put before.
+fn from_zero(sections: &Sections) -> Sections {
+    match sections.as_slice() {
+        [(0, Plain { intercept: 0.0, slope: 0.0 }), (1, line), rest @ ..] => [(0, *line)].into_iter().chain(rest.iter().copied()).collect(),
+        _ => sections.clone(),
+    }
 }
 
 struct File<'a> {
@@ -151,8 +159,13 @@ impl<'a> File<'a> {
         let mut bounds: Vec<u64> = latencies.iter().chain(&rates).map(|(above, _)| *above).collect();
         bounds.sort_unstable();
         bounds.dedup();
-        let line = |above: u64| Plain { intercept: latency * at(&latencies, above), slope: 1.0 / (rate * at(&rates, above)) };
-        Ok(Some(bounds.into_iter().map(|above| (above, line(above))).collect()))
+        let line = |above: u64| {
+            let slope = 1.0 / (rate * at(&rates, above));
+            Plain { intercept: latency * at(&latencies, above) + ENVELOPE as f64 * slope, slope }
+        };
+        // What holds for envelopes alone is that of no message but the empty one.
+        let last_small = bounds.iter().rposition(|above| *above <= ENVELOPE).unwrap_or(0);
+        Ok(Some(bounds[last_small..].iter().map(|above| (above.saturating_sub(ENVELOPE), line(*above))).collect()))
     }
 
     /// A number with its unit.
@@ -253,9 +266,10 @@ mod tests {
         let machine = parse(PLATFORM, Path::new("c.xml")).unwrap();
         let close = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-9;
         assert!(close(at(&machine, Message::Send, 1000.0), 1.1e-6));
-        // Two links of 5 us, 1000 bytes at half of 1 GB/s, and both ends.
-        assert!(close(at(&machine, Message::Transfer, 1000.0), 10e-6 + 2e-6 + 1.1e-6 + 2.2e-6));
-        assert!(close(at(&machine, Message::Transfer, 1e6), 10e-6 + 1e-3));
+        // Two links of 5 us, 984 bytes and an envelope at half of 1 GB/s, and both ends.
+        assert!(close(at(&machine, Message::Transfer, 984.0), 10e-6 + 2e-6 + 1.0984e-6 + 2.1968e-6));
+        assert!(close(at(&machine, Message::Transfer, 985.0), 10e-6 + 1.001e-6 + 1.0985e-6 + 2.197e-6));
+        assert!(close(at(&machine, Message::Transfer, 1e6), 10e-6 + 1.000016e-3));
         assert_eq!(machine.networks[&PairClass::OtherNode].eager_bytes, Some(1000));
         assert_eq!((machine.nodes[0].count, machine.nodes[0].cores), (4, 2));
     }

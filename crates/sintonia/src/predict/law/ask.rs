@@ -63,7 +63,7 @@ pub fn of(name: &str, text: &str, procs: Option<&str>) -> Result<Asked, String> 
 impl Asked {
     /// A law with values that were estimated.
     pub fn estimated(name: &str, values: &[(&str, Estimate)], procs: Option<&str>) -> Result<Asked, String> {
-        let middle = values.iter().map(|(symbol, estimate)| (symbol.to_string(), Interval::point(estimate.value))).collect();
+        let middle = values.iter().map(|(symbol, estimate)| (symbol.to_string(), Interval::point(short(estimate.value)))).collect();
         let around = values.iter().map(|(symbol, estimate)| (symbol.to_string(), interval(estimate))).collect();
         Asked::new(named(name)?, (middle, around), None, procs)
     }
@@ -83,11 +83,18 @@ impl Asked {
             (None, procs) if has_nodes => ("N", values::every(procs.unwrap_or(NODES)).map_err(|error| format!("--procs: {error}"))?),
             (None, _) => return Err(format!("{} needs a list for one of its symbols, such as d=0..8", law.title)),
         };
-        if let Some(bad) = values.iter().find(|value| **value < 0.0 || (along == "N" && **value < 1.0)) {
+        let least = if along == "N" { 1.0 } else { 0.0 };
+        let most = law.symbol(along).map_or(f64::INFINITY, |symbol| symbol.most);
+        if let Some(bad) = values.iter().find(|value| !(least..=most).contains(*value)) {
             return Err(format!("{along} cannot be {bad}"));
         }
         Ok(Asked { middle: case(middle)?, around: case(around)?, along, values })
     }
+}
+
+/// A value with no more digits than anybody can have measured, since formulas show all of them.
+fn short(value: f64) -> f64 {
+    format!("{value:.5e}").parse().unwrap_or(value)
 }
 
 fn named(name: &str) -> Result<&'static Law, String> {
@@ -160,6 +167,7 @@ mod tests {
             ("wormhole", "P=1,L=1,F=1,d=1", None, "needs a list"),
             ("wormhole", "P=1,L=1,F=1", Some("4"), "not about processes"),
             ("amdahl", "serial=1,parallel=2", Some("0,1"), "N cannot be 0"),
+            ("virtual-cut-through", "P=1,L=1,F=1,d=1,header=1,busy=0,2", None, "B cannot be 2"),
         ] {
             let error = of(name, text, procs).err().unwrap();
             assert!(error.contains(reason), "{name} {text}: {error}");

@@ -25,12 +25,13 @@ pub fn of(answers: &[Answer]) -> Plot {
     }
     let along = answers.first().map_or("N", |answer| answer.along);
     let (label, unit) = if speedups { ("speed-up", Unit::Number) } else { ("time", Unit::Seconds) };
-    Plot {
-        title: answers.iter().map(|answer| answer.law.title).collect::<Vec<_>>().join("; "),
-        notes: Vec::new(),
-        x: Axis::new(if along == "N" { "processes" } else { along }, if along == "N" { Unit::Whole } else { Unit::Number }),
-        y: Axis::new(label, unit),
-        series,
-        residuals: Vec::new(),
-    }
+    let (over, counts) = match answers.first().and_then(|answer| answer.law.symbol(along)) {
+        Some(symbol) if along != "N" => (format!("{along}, {}", symbol.means), Unit::Number),
+        _ => ("processes".into(), Unit::Whole),
+    };
+    let title = match answers {
+        [one] => format!("{}: {label} over {along}", one.law.title),
+        _ => format!("{label} over {along}"),
+    };
+    Plot { title, notes: Vec::new(), x: Axis::new(over, counts), y: Axis::new(label, unit), series, residuals: Vec::new() }
 }

@@ -1,74 +1,86 @@
 //! What laws say, as text.
 
-use sintonia_formats::plot;
-use sintonia_model::laws::Quantity;
 use sintonia_model::laws::tasks::Estimate;
+use sintonia_model::laws::{self, Quantity};
 use sintonia_model::predict::Figure;
 
 use super::{Answer, Origin, Row};
-use crate::text::{percent, plural, seconds, wrapped};
+use crate::fit::page::{Column, drawing, figure, hanging, number, page, table};
+use crate::text::{percent, plural, seconds};
 
-const COLUMNS: usize = 100;
 /// More rows than this are shown at doubling distances.
 const ROWS: usize = 16;
 
 /// Everything that the laws say.
 pub fn show(answers: &[Answer], origin: &Origin, efficiency: f64) -> String {
-    let mut sections = vec![estimated(origin)];
-    sections.extend(answers.iter().flat_map(|answer| [title(answer), table(answer), facts(answer, efficiency)]));
-    let screen = plot::Screen { rows: 10, ..plot::Screen::new(COLUMNS, crate::fit::plot::letters()) };
-    sections.push(plot::text(&super::plot::of(answers), screen).lines().map(str::to_owned).collect());
-    let sections = sections.iter().filter(|lines| !lines.is_empty());
-    sections.map(|lines| lines.iter().map(|line| format!("{}\n", line.trim_end())).collect::<String>()).collect::<Vec<_>>().join("\n")
+    let of_law = |answer| [title(answer), formulas(answer), rows(answer), facts(answer, efficiency)];
+    let drawn = drawing(super::plot::of(answers));
+    page([estimated(origin)].into_iter().chain(answers.iter().flat_map(of_law)).chain([drawn]))
 }
 
 fn estimated(origin: &Origin) -> Vec<String> {
     let Origin::Recorded(path, farm, found) = origin else { return Vec::new() };
-    let time = |estimate: &Estimate| {
-        let between = estimate.between.map(|(low, high)| format!(" [{}, {}]", seconds(low), seconds(high))).unwrap_or_default();
-        format!("{}{between}", seconds(estimate.value))
+    let told = |estimate: &Estimate, show: &dyn Fn(f64) -> String| {
+        let (low, high) = estimate.between.unwrap_or((estimate.value, estimate.value));
+        figure([low, estimate.value, high], show)
     };
-    let granularity = found.granularity.between.map(|(low, high)| format!(" [{low:.3}, {high:.3}]")).unwrap_or_default();
-    vec![
-        format!("{path}: rank {} hands out {} to {}", farm.master, plural(found.tasks, "task"), plural(farm.workers as u64, "worker")),
-        format!("  R = {}  to compute a task", time(&found.computing)),
-        format!("  C = {}  of communication for a task", time(&found.overhead)),
-        format!("  G = {:.3}{granularity}  R over C", found.granularity.value),
-    ]
+    let mut lines = vec![format!(
+        "{path}: rank {} hands out {} to {}",
+        farm.master,
+        plural(found.tasks, "task"),
+        plural(farm.workers as u64, "worker")
+    )];
+    let rows = [
+        ("R", told(&found.computing, &seconds), "to compute a task"),
+        ("C", told(&found.overhead, &seconds), "of communication for a task"),
+        ("G", told(&found.granularity, &number), "the granularity, R over C"),
+    ];
+    let columns = table([
+        Column::texts("", rows.iter().map(|(name, ..)| format!("{name} =")).collect()),
+        Column::texts("", rows.iter().map(|(_, value, _)| value.clone()).collect()),
+        Column::texts("", rows.iter().map(|(.., what)| what.to_string()).collect()),
+    ]);
+    lines.extend(columns.into_iter().skip(1));
+    lines.push("  N counts the workers; the one that hands out the tasks comes besides.".into());
+    lines
 }
 
 fn title(answer: &Answer) -> Vec<String> {
     let mut lines = vec![format!("{} ({})", answer.law.title, answer.law.source.author)];
-    lines.extend(wrapped(answer.law.says, COLUMNS - 2).into_iter().map(|line| format!("  {line}")));
-    for (of, formula) in &answer.formulas {
-        let origin = match answer.law.equation(*of).map(|equation| equation.origin) {
-            Some(sintonia_model::laws::Origin::Printed(number)) => format!("equation {number}"),
-            _ => "follows from it".into(),
-        };
-        let general = answer.law.equation(*of).map_or("", |equation| equation.text);
-        lines.push(format!("  {} = {general} = {formula}   ({origin})", of.symbol()));
-    }
+    lines.extend(hanging(answer.law.says, 0));
     lines
 }
 
-/// What a column shows of a row, if there is anything.
-type Column = fn(&Row) -> Option<String>;
+/// Each formula as it is printed, with the values in it, and where it comes from.
+fn formulas(answer: &Answer) -> Vec<String> {
+    let equation = |of: Quantity| answer.law.equation(of);
+    let general = |of: Quantity| format!("{} = {}", of.symbol(), equation(of).map_or("", |equation| equation.text));
+    let origin = |of: Quantity| match equation(of).map(|equation| equation.origin) {
+        Some(laws::Origin::Printed(number)) if number.starts_with(|c: char| c.is_ascii_digit()) => format!("equation {number}"),
+        Some(laws::Origin::Printed(name)) => name.into(),
+        _ => "follows from it".into(),
+    };
+    let each = |show: &dyn Fn(&(Quantity, String)) -> String| answer.formulas.iter().map(show).collect::<Vec<String>>();
+    let columns = table([
+        Column::texts("", each(&|(of, _)| general(*of))),
+        Column::texts("", each(&|(_, formula)| format!("= {formula}"))),
+        Column::texts("", each(&|(of, _)| origin(*of))),
+    ]);
+    columns.into_iter().skip(1).collect()
+}
 
-fn table(answer: &Answer) -> Vec<String> {
-    let columns: [(&str, Column); 4] = [
-        ("time", |row| row.seconds.map(|value| figure(value, &seconds))),
-        ("latency", |row| row.latency.map(|value| figure(value, &seconds))),
-        ("speed-up", |row| row.speedup.map(|value| figure(value, &|value| format!("{value:.2}")))),
-        ("efficiency", |row| row.efficiency.map(|value| figure(value, &percent))),
-    ];
-    let columns: Vec<(&str, Column)> = columns.into_iter().filter(|(_, show)| answer.rows.iter().any(|row| show(row).is_some())).collect();
-    let heads: String = columns.iter().map(|(name, _)| format!(" {name:>24}")).collect();
-    let mut lines = vec![format!("{:>9}{heads}", answer.along)];
-    for row in shown(&answer.rows) {
-        let cells: String = columns.iter().map(|(_, show)| format!(" {:>24}", show(row).unwrap_or_else(|| "-".into()))).collect();
-        lines.push(format!("{:>9}{cells}", row.at));
-    }
-    lines
+fn rows(answer: &Answer) -> Vec<String> {
+    let rows = shown(&answer.rows);
+    let column = |head: &str, of: fn(&Row) -> Option<Figure>, show: &dyn Fn(f64) -> String| {
+        Column::figures(head, &rows.iter().map(|row| of(row)).collect::<Vec<_>>(), show)
+    };
+    table([
+        Column::numbers(answer.along, rows.iter().map(|row| number(row.at)).collect()),
+        column("time", |row| row.seconds, &seconds),
+        column("latency", |row| row.latency, &seconds),
+        column("speed-up", |row| row.speedup, &|value| format!("{value:.2}")),
+        column("efficiency", |row| row.efficiency, &percent),
+    ])
 }
 
 /// The rows that fit on a screen: all, or those whose places double, and the last.
@@ -77,28 +89,17 @@ fn shown(rows: &[Row]) -> Vec<&Row> {
     rows.iter().enumerate().filter(|(place, _)| is_shown(*place)).map(|(_, row)| row).collect()
 }
 
-fn figure([low, middle, high]: Figure, show: &dyn Fn(f64) -> String) -> String {
-    if high <= low * (1.0 + 1e-9) { show(middle) } else { format!("{} [{}, {}]", show(middle), show(low), show(high)) }
-}
-
-/// A number with the digits it has, but no more than two behind the point.
-fn plain(value: f64) -> String {
-    let digits = format!("{value:.2}");
-    digits.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
 fn facts(answer: &Answer, efficiency: f64) -> Vec<String> {
-    let line = |(of, figure_of): &(Quantity, Figure)| {
-        let (number, time) = (figure(*figure_of, &plain), figure(*figure_of, &seconds));
-        match of {
-            Quantity::Granularity => format!("Granularity G: {number}"),
-            Quantity::TimeAlone => format!("Time on one node: {time}"),
-            Quantity::TimeLimit => format!("However many nodes, never below {time}"),
-            Quantity::SpeedUpLimit => format!("However many nodes, never {number} times faster"),
-            Quantity::EfficiencyLimit => format!("The efficiency for ever more nodes: {}", figure(*figure_of, &percent)),
-            Quantity::BestNodes => format!("Fastest with {number} nodes"),
-            _ => format!("Efficiency of at least {}: up to {number} nodes", percent(efficiency)),
-        }
+    // Of what is not whole, a node less is still enough.
+    let nodes = |value: f64| number(value.floor());
+    let line = |(of, value): &(Quantity, Figure)| match of {
+        Quantity::Granularity => format!("Granularity: G = {}", figure(*value, &number)),
+        Quantity::TimeAlone => format!("One node takes {}", figure(*value, &seconds)),
+        Quantity::TimeLimit => format!("However many nodes, never below {}", figure(*value, &seconds)),
+        Quantity::SpeedUpLimit => format!("However many nodes, never more than {} times faster", figure(*value, &number)),
+        Quantity::EfficiencyLimit => format!("For ever more nodes, the efficiency comes to {}", figure(*value, &percent)),
+        Quantity::BestNodes => format!("Fastest with {} nodes", figure(*value, &number)),
+        _ => format!("Efficiency of at least {}: up to {} nodes", percent(efficiency), figure(*value, &nodes)),
     };
     answer.facts.iter().map(line).collect()
 }
