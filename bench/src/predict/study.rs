@@ -58,9 +58,9 @@ pub const STUDIES: &[Study] = &[
     Study {
         name: "conjugate, size",
         source: "conjugate.f90",
-        then: &["20"],
-        known: &[at(1000, 2), at(1100, 2), at(1200, 2), at(1300, 2), at(1400, 2)],
-        asked: &[at(5600, 2), at(6400, 2)],
+        then: &["10"],
+        known: &[at(2000, 2), at(2400, 2), at(2800, 2), at(3200, 2), at(3600, 2)],
+        asked: &[at(14_400, 2)],
     },
     Study {
         name: "matmul, processes",

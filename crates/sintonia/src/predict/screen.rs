@@ -31,7 +31,7 @@ impl Screen<'_> {
     fn title(&self) -> Vec<String> {
         let model = self.0.model;
         let name = if model.name == model.quantity.name { String::new() } else { format!("{}: ", model.name) };
-        let formula = format!("{}({}) = {} {}", symbol(model), model.names().join(", "), model.formula_at_home(), model.quantity.unit);
+        let formula = format!("{}({}) = {:.4} {}", symbol(model), model.names().join(", "), model.formula_at_home(), model.quantity.unit);
         let mut lines = vec![format!("{name}{} as predicted", model.quantity.name), String::new()];
         lines.extend(hanging(&formula, 6));
         if model.is_exchanged() {
