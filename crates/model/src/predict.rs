@@ -13,6 +13,8 @@ use crate::term::{Possible, Term};
 const WORLDS: usize = 1000;
 /// The share of worlds that an interval holds.
 const CONFIDENCE: f64 = 0.95;
+/// How many runs it is worth that runs of programs scatter by some percent, not by some hundred: without that, four runs would say nothing.
+const KNOWN_BEFORE: f64 = 3.0;
 /// Where the drawing of worlds begins.
 const SEED: u64 = 2003;
 
@@ -67,7 +69,7 @@ impl<'a> Predictor<'a> {
     /// The worlds of a model; `names` are those of its parameters.
     pub fn new(model: &'a Model, names: &'a [String]) -> Predictor<'a> {
         let mut random = Random::new(SEED);
-        let freedom = model.points.len().saturating_sub(3).max(1) as f64;
+        let freedom = model.points.len().saturating_sub(3) as f64 + KNOWN_BEFORE;
         let worlds = (0..WORLDS).map(|_| {
             let noise = model.noise_percent / 100.0 * random.normal() / random.mean_square(freedom).sqrt();
             World {

@@ -99,7 +99,7 @@ fn check(model: &Model) -> Vec<String> {
             None => vec!["Check: there are too few runs to predict the largest from the others".into()],
         };
     };
-    let runs = plural(validation.runs as u64, "largest run");
+    let runs = if validation.runs == 1 { "largest run".into() } else { plural(validation.runs as u64, "largest run") };
     let whole = error(Some(validation.whole_error_percent));
     let parts = validation.parts_error_percent.map(|parts| error(Some(parts)));
     let line = match (model.uses, parts) {
