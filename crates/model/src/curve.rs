@@ -35,9 +35,9 @@ pub struct Others {
 }
 
 impl Others {
-    /// A setting as the laws see it.
-    fn at(&self, setting: &[f64]) -> Vec<f64> {
-        among_others(&self.law.parameters, setting, self.left_out)
+    /// A setting as the laws see it; `None` if no process is left to have a part in it.
+    fn at(&self, setting: &[f64]) -> Option<Vec<f64>> {
+        Some(among_others(&self.law.parameters, setting, self.left_out)).filter(|others| others.iter().all(|value| *value > 0.0))
     }
 
     /// What one of the laws adds up, as formulas of the number of all.
@@ -51,15 +51,10 @@ impl Others {
     }
 }
 
-/// A setting with so many processes fewer; there is always at least a little of one.
+/// A setting with so many processes fewer.
 fn among_others(parameters: &[String], setting: &[f64], left_out: usize) -> Vec<f64> {
-    const HARDLY_ANY: f64 = 1e-9;
-    let less = |name: &String| if name == RANKS { left_out as f64 } else { 0.0 };
-    parameters
-        .iter()
-        .zip(setting)
-        .map(|(name, value)| if less(name) > 0.0 { (value - less(name)).max(HARDLY_ANY) } else { *value })
-        .collect()
+    let others = |(name, value): (&String, &f64)| if name == RANKS { value - left_out as f64 } else { *value };
+    parameters.iter().zip(setting).map(others).collect()
 }
 
 /// Straight lines over one parameter.
@@ -87,7 +82,7 @@ impl Drawn<'_> {
     pub fn at(&self, setting: &[f64]) -> f64 {
         match self {
             Drawn::Scaling(drawn) => drawn.at(setting),
-            Drawn::Among(others, drawn) => drawn.at(&others.at(setting)),
+            Drawn::Among(others, drawn) => others.at(setting).map_or(f64::INFINITY, |at| drawn.at(&at)),
             Drawn::Pieces(lines, place) => {
                 let [low, middle, high] = lines.predict(setting[0]);
                 middle + if *place < 0.0 { place * (middle - low) } else { place * (high - middle) }
@@ -172,7 +167,7 @@ impl Curve {
     pub fn terms_at(&self, setting: &[f64]) -> Vec<Summand> {
         match self {
             Curve::Scaling(model) => terms(model.law_at(setting)),
-            Curve::Among(others) => others.terms(others.law.law_at(&others.at(setting))),
+            Curve::Among(others) => others.at(setting).map_or_else(Vec::new, |at| others.terms(others.law.law_at(&at))),
             Curve::Pieces(_) => Vec::new(),
         }
     }
@@ -190,7 +185,7 @@ impl Curve {
     pub fn predict(&self, at: &[f64]) -> [f64; 3] {
         match self {
             Curve::Scaling(model) => model.predict(at),
-            Curve::Among(others) => others.law.predict(&others.at(at)),
+            Curve::Among(others) => others.at(at).map_or([f64::INFINITY; 3], |at| others.law.predict(&at)),
             Curve::Pieces(pieces) => pieces.lines.predict(at[0]),
         }
     }
@@ -199,7 +194,7 @@ impl Curve {
     pub fn expect(&self, at: &[f64]) -> [f64; 3] {
         match self {
             Curve::Scaling(model) => model.expect(at),
-            Curve::Among(others) => others.law.expect(&others.at(at)),
+            Curve::Among(others) => others.at(at).map_or([f64::INFINITY; 3], |at| others.law.expect(&at)),
             Curve::Pieces(pieces) => pieces.lines.predict(at[0]),
         }
     }
@@ -339,6 +334,7 @@ mod tests {
         let curve = Curve::of_runs(&["p".into()], &settings, &values, 1).unwrap();
         assert_eq!(curve.formula().to_string(), "3/(p - 1)");
         assert!((curve.expect(&[31.0])[1] / 0.1 - 1.0).abs() < 1e-3);
+        assert!(!curve.expect(&[1.0])[1].is_finite(), "a master alone never ends");
     }
 
     #[test]

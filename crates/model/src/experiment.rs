@@ -188,7 +188,8 @@ impl Experiment {
 
     /// How many ranks never come by a part; none if that changes from run to run.
     fn left_out(&self, times: &[Option<PartTime>]) -> usize {
-        let others = |(run, time): (&Run, &Option<PartTime>)| Some(*run.parameters.get(RANKS)? as usize - time.as_ref()?.ranks);
+        let others =
+            |(run, time): (&Run, &Option<PartTime>)| Some((*run.parameters.get(RANKS)? as usize).saturating_sub(time.as_ref()?.ranks));
         let mut counts = self.runs.iter().zip(times).filter_map(others);
         let first = counts.next().unwrap_or(0);
         if counts.all(|count| count == first) { first } else { 0 }
@@ -375,6 +376,21 @@ mod tests {
         assert!((sums - 40.0).abs() < 1e-9, "{sums}");
         assert!(experiment.parts.iter().all(|row| row.seconds.iter().all(Option::is_some)));
         assert_eq!(experiment.parts[0].part.to_string(), "computation a.c:1 to 2");
+    }
+
+    #[test]
+    fn ranks_without_a_share_are_counted_where_their_number_stays() {
+        let left_out = |ranks: [(f64, usize); 2]| {
+            let runs = ranks.map(|(p, came_by)| {
+                let mut run = with_part(run(&p.to_string(), &[("p", p)], 10.0, &[1]), computation(1, 2), 10.0, 5.0);
+                run.parts.values_mut().for_each(|time| time.ranks = came_by);
+                run
+            });
+            Experiment::of(runs.into(), None).unwrap().parts[0].left_out
+        };
+        assert_eq!(left_out([(2.0, 1), (4.0, 3)]), 1, "a master");
+        assert_eq!(left_out([(2.0, 1), (4.0, 2)]), 0, "half of the ranks");
+        assert_eq!(left_out([(2.0, 3), (4.0, 5)]), 0, "more than there were at the start");
     }
 
     #[test]

@@ -116,7 +116,7 @@ pub enum NoForecast {
     #[error("these are {0} settings; ask for at most {MOST_SETTINGS} at a time")]
     TooMany(usize),
     /// A formula has no value.
-    #[error("the formula has no value at {0}")]
+    #[error("the formula has no value at {0}: ask for values nearer to those that were measured")]
     Undefined(String),
 }
 
@@ -131,9 +131,8 @@ impl<'a> Forecast<'a> {
         let rows = settings.iter().map(|setting| asking.row(setting)).collect::<Result<Vec<Row>, NoForecast>>()?;
         let changing = ranks.filter(|ranks| values[*ranks].len() > 1).or_else(|| most_values(&values));
         let mut lines: Vec<Line> = Vec::new();
-        for line in changing.into_iter().flat_map(|place| settings.iter().map(|setting| line(&values, place, setting)).collect::<Vec<_>>())
-        {
-            if lines.len() < LOOKED_AT && lines.last() != Some(&line) && !lines.contains(&line) {
+        for line in changing.iter().flat_map(|place| settings.iter().map(|setting| line(&values, *place, setting))) {
+            if lines.len() < LOOKED_AT && !lines.contains(&line) {
                 lines.push(line);
             }
         }
@@ -157,6 +156,8 @@ impl Asking<'_> {
         let speedup = self.ranks.zip(self.base).and_then(|(ranks, base)| {
             let mut alone = setting.to_vec();
             alone[ranks] = base;
+            // Without a time to count from, as that of a master without workers, there is no speed-up.
+            self.model.value(&alone).filter(|time| time.is_finite())?;
             self.predictor.speedup(&alone, base, setting)
         });
         let per_process = |figure: Figure| processes.map(|processes| figure.map(|value| value / processes));
@@ -293,6 +294,15 @@ mod tests {
         let row = &rows(&[("n", &[10.0]), ("p", &[5.0])], Some(2.0))[0];
         assert!((row.speedup.unwrap()[1] - 2.0 * 52.0 / 25.0).abs() < 1e-12, "two processes count as two times one");
         assert!((row.efficiency.unwrap()[1] - 2.0 * 52.0 / 125.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn there_is_no_speed_up_over_what_never_ends() {
+        let text = "format = 1\n[model]\nname = \"farm\"\nformula = \"8/(p - 1)\"\n[[parameter]]\nname = \"p\"\nfrom = 2\nto = 16\n";
+        let farm = Model::parse(text, Path::new("farm")).unwrap();
+        let speedups = |base| asked(&farm, &[("p", &[5.0])], base, |forecast| forecast.unwrap().rows[0].speedup.map(|s| s[1]));
+        assert_eq!((speedups(None), speedups(Some(1.0))), (Some(8.0), None));
+        assert!(asked(&farm, &[("p", &[1.0])], None, |forecast| matches!(forecast, Err(NoForecast::Undefined(_)))));
     }
 
     #[test]

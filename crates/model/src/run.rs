@@ -156,7 +156,7 @@ impl Run {
         self.seconds = seconds(span.length());
         self.parts = PartSums::of(recording, history, &waits, &path).into_times();
         let start = seconds(span.length() - path.length_ns());
-        self.parts.insert(Part::Start, PartTime { path_s: start, each_s: start, ranks: history.lines.len() });
+        self.parts.insert(Part::Start, PartTime { path_s: start, each_s: start, ranks: recording.header.size });
         let busy = busy(history, &waits);
         self.roles = graph.roles.iter().map(|role| RoleTime::of(recording, graph, role, &busy)).collect();
         for role in &graph.roles {

@@ -99,6 +99,9 @@ fn with_model(path: &Path, arguments: &Arguments) -> Result<(), Error> {
     if arguments.base.is_some() && forecast.base.is_none() {
         return Err(about(&"the time does not depend on p, so there are no speed-ups and --base means nothing"));
     }
+    if let Some(base) = arguments.base.filter(|_| forecast.rows.iter().all(|row| row.speedup.is_none())) {
+        return Err(about(&format!("the formula has no value at p = {base}, so nothing can be counted from there: choose another --base")));
+    }
     if let Some(file) = &arguments.plot {
         let drawing = plot::of(&forecast).ok_or_else(|| about(&"it has no parameters, so there is nothing to draw"))?;
         output::to_file(file, |out| out.write_all(svg(&drawing).as_bytes()))?;
