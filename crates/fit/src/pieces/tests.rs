@@ -1,3 +1,5 @@
+//! Breaks and lines that are known are found again, in tables of a paper and in noise.
+
 use super::*;
 use crate::random::Random;
 

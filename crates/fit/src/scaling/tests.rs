@@ -1,3 +1,5 @@
+//! Laws that are known are found again, in tables of a paper and in noise.
+
 use super::*;
 use crate::measurements::Point;
 use crate::random::Random;

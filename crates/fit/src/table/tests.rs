@@ -1,3 +1,5 @@
+//! What tables of measurements may look like, and what is said of mistakes in them.
+
 use super::*;
 use crate::measurements::Point;
 

@@ -3,10 +3,9 @@
 //! The range is divided like that of a sum, most promising block first; a block in which the body only rises or only falls has its extreme
 //! at an end. What is found encloses the extreme even when the search ends early.
 
-use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use super::series::{Extent, Steps, is_short};
+use super::series::{Extent, Part, Steps, is_short};
 use super::{Evaluation, Undefined};
 use crate::atom::{Extreme, Fold};
 use crate::interval::Interval;
@@ -51,12 +50,12 @@ impl Evaluation<'_> {
         let ends = [steps.first, steps.last].map(|step| self.at(&fold.index(), steps.index(step), &fold.body).map(flip));
         let [first, last] = ends;
         let mut found = first?.max(last?);
-        let mut parts = BinaryHeap::from([Part { bound: f64::INFINITY, steps }]);
+        let mut parts = BinaryHeap::from([Part { promise: f64::INFINITY, steps, value: Interval::ALL }]);
         let (mut looked_at, most_blocks) = (0, self.most_blocks(fold));
         while let Some(part) = parts.pop() {
             let enough = found.low() + NARROW * found.magnitude();
-            if part.bound <= enough || looked_at >= most_blocks {
-                return Ok(flip(Interval::between(found.low(), found.high().max(part.bound))));
+            if part.promise <= enough || looked_at >= most_blocks {
+                return Ok(flip(Interval::between(found.low(), found.high().max(part.promise))));
             }
             looked_at += 1;
             if is_short(part.steps) {
@@ -76,32 +75,9 @@ impl Evaluation<'_> {
                     continue;
                 }
                 let range = self.over(&fold.index(), steps.all(), &fold.body).map_or(Interval::ALL, flip);
-                parts.push(Part { bound: range.high(), steps });
+                parts.push(Part { promise: range.high(), steps, value: range });
             }
         }
         Ok(flip(found))
-    }
-}
-
-/// A block and what its values cannot exceed.
-struct Part {
-    bound: f64,
-    steps: Steps,
-}
-
-impl PartialEq for Part {
-    fn eq(&self, other: &Part) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-impl Eq for Part {}
-impl PartialOrd for Part {
-    fn partial_cmp(&self, other: &Part) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Part {
-    fn cmp(&self, other: &Part) -> Ordering {
-        self.bound.total_cmp(&other.bound).then_with(|| other.steps.first.cmp(&self.steps.first))
     }
 }

@@ -146,12 +146,12 @@ impl Evaluation<'_> {
         if steps.count() <= SHORT_SUM {
             return self.sum_one_by_one(fold, steps);
         }
-        let mut parts = BinaryHeap::from([Part { value: self.sum_of_block(fold, steps)?, steps }]);
+        let mut parts = BinaryHeap::from([Part::of_sum(steps, self.sum_of_block(fold, steps)?)]);
         let mut done = Vec::new();
         let most_blocks = self.most_blocks(fold);
         let (mut width, mut size, mut looked_at) = (f64::INFINITY, 0.0f64, 0);
         while let Some(widest) = parts.pop() {
-            if width <= NARROW * size || parts.len() + done.len() >= most_blocks || widest.width() == 0.0 {
+            if width <= NARROW * size || parts.len() + done.len() >= most_blocks || widest.promise == 0.0 {
                 parts.push(widest);
                 break;
             }
@@ -160,14 +160,14 @@ impl Evaluation<'_> {
             } else {
                 let (left, right) = widest.steps.halves();
                 for steps in [left, right] {
-                    parts.push(Part { value: self.sum_of_block(fold, steps)?, steps });
+                    parts.push(Part::of_sum(steps, self.sum_of_block(fold, steps)?));
                 }
             }
             // Anew, since widths of very different size would leave rounding errors behind; but not for every block, since there may be many.
             let blocks = parts.len() + done.len();
             if blocks > looked_at + looked_at / 8 {
                 looked_at = blocks;
-                width = parts.iter().map(Part::width).sum();
+                width = parts.iter().map(|part| part.promise).sum();
                 size = parts.iter().chain(&done).map(|part| part.value.middle()).sum::<f64>().abs();
             }
         }
@@ -228,15 +228,17 @@ impl Evaluation<'_> {
     }
 }
 
-/// A block and the sum over it, ordered by how much is unknown of it.
-struct Part {
-    steps: Steps,
-    value: Interval,
+/// A block and what is known of it, ordered by how much dividing it promises.
+pub(super) struct Part {
+    pub(super) promise: f64,
+    pub(super) steps: Steps,
+    pub(super) value: Interval,
 }
 
 impl Part {
-    fn width(&self) -> f64 {
-        self.value.width()
+    /// A block whose sum is known to lie in the value: the wider that is, the more.
+    fn of_sum(steps: Steps, value: Interval) -> Part {
+        Part { promise: value.width(), steps, value }
     }
 }
 
@@ -253,7 +255,7 @@ impl PartialOrd for Part {
 }
 impl Ord for Part {
     fn cmp(&self, other: &Part) -> Ordering {
-        self.width().total_cmp(&other.width()).then_with(|| other.steps.first.cmp(&self.steps.first))
+        self.promise.total_cmp(&other.promise).then_with(|| other.steps.first.cmp(&self.steps.first))
     }
 }
 

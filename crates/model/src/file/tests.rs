@@ -1,3 +1,5 @@
+//! What a model file may say, and what it says of mistakes.
+
 use std::path::Path;
 
 use proptest::prelude::*;
