@@ -1,7 +1,8 @@
 //! Measures what Sintonia costs, side by side with its peers: what it adds to an MPI call (`overhead`, the usual), how quickly a
 //! recording is read (`read`), how long it takes to understand one (`understand`), and how well runs are predicted that were not made yet
-//! (`predict`). Figures go to standard output and, as JSON and Markdown, to `target/bench`.
+//! (`predict`), or from their source alone (`source`). Figures go to standard output and, as JSON and Markdown, to `target/bench`.
 
+mod ask;
 mod error;
 mod example;
 mod machine;
@@ -11,7 +12,9 @@ mod place;
 mod predict;
 mod random;
 mod read;
+mod row;
 mod search;
+mod source;
 mod spread;
 mod table;
 mod understand;
@@ -37,6 +40,8 @@ enum What {
     Understand(understand::Options),
     /// How well real programs are predicted at sizes and numbers of processes beyond any that was fitted
     Predict(predict::Options),
+    /// How well the paper's programs are predicted from their source alone, on this machine
+    Source(source::Options),
 }
 
 fn main() -> ExitCode {
@@ -46,6 +51,7 @@ fn main() -> ExitCode {
         What::Read(options) => read::run(&options),
         What::Understand(options) => understand::run(&options),
         What::Predict(options) => predict::run(&options),
+        What::Source(options) => source::run(&options),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

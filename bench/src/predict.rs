@@ -18,7 +18,7 @@ use crate::machine::Machine;
 use crate::mpi::Mpi;
 use crate::place;
 use crate::random::Random;
-use crate::spread::Spread;
+use crate::row::Row;
 
 /// How to measure.
 #[derive(Args)]
@@ -53,19 +53,6 @@ struct Outcome {
     rows: Vec<Row>,
 }
 
-/// A setting that was predicted, and then run.
-#[derive(Serialize)]
-struct Row {
-    setting: Setting,
-    /// Seconds: the least, the likeliest, the most.
-    predicted: [f64; 3],
-    measured: Spread,
-    runs: Vec<f64>,
-    error_percent: f64,
-    /// How many of the runs took as long as the interval says.
-    inside: usize,
-}
-
 /// Measures, and publishes the figures.
 pub fn run(options: &Options) -> Result<(), Error> {
     let machine = Machine::before();
@@ -93,22 +80,10 @@ fn outcome(mpi: &Mpi, study: &Study, rounds: usize) -> Result<Outcome, Error> {
     }
     let fitted = workshop.fit(rounds)?;
     let asked = study.asked.iter().zip(&seconds[study.known.len()..]);
-    let rows = asked.map(|(setting, runs)| row(*setting, workshop.predict(*setting)?, runs)).collect::<Result<_, Error>>()?;
+    let rows = asked
+        .map(|(setting, runs)| Row::of(setting.to_string(), workshop.predict(*setting)?, runs.clone()))
+        .collect::<Result<_, Error>>()?;
     workshop.clear()?;
     let (formula, own_error_percent) = (fitted.formula, fitted.error_percent);
     Ok(Outcome { mpi: mpi.name, study: study.name, known: study.known.to_vec(), formula, own_error_percent, rows })
-}
-
-fn row(setting: Setting, predicted: [f64; 3], runs: &[f64]) -> Result<Row, Error> {
-    let nothing = || Error::Failed { command: "predict".into(), why: "at least one round is needed".into() };
-    let measured = Spread::of(runs.iter().copied()).ok_or_else(nothing)?;
-    let [low, middle, high] = predicted;
-    Ok(Row {
-        setting,
-        predicted,
-        measured,
-        runs: runs.to_vec(),
-        error_percent: 100.0 * (middle / measured.median - 1.0),
-        inside: runs.iter().filter(|seconds| (low..=high).contains(*seconds)).count(),
-    })
 }

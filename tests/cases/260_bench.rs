@@ -104,7 +104,7 @@ fn without_a_launcher_computation_and_memory_are_measured() {
     assert_eq!(machine["networks"], serde_json::json!({}));
     let compute = &machine["nodes"][0]["compute"];
     for of in ["int32", "int64", "float32", "float64"] {
-        for what in ["add", "subtract", "multiply", "divide", "remainder", "compare", "assign", "load"] {
+        for what in ["add", "subtract", "multiply", "divide", "remainder", "compare", "convert", "store", "load"] {
             assert!(compute[of][what]["latency_s"][1].as_f64() > Some(0.0), "{of} {what}: {compute}");
         }
     }

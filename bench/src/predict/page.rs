@@ -1,6 +1,7 @@
 //! The figures as a page.
 
-use super::{Figures, Outcome, Row};
+use super::{Figures, Outcome};
+use crate::row::Row;
 use crate::spread::Spread;
 use crate::table;
 
@@ -28,16 +29,9 @@ fn study(outcome: &Outcome, rounds: usize) -> String {
 }
 
 fn cells(row: &Row, rounds: usize) -> Vec<String> {
-    let [low, middle, high] = row.predicted;
-    let Spread { low: first, median, high: third } = row.measured;
-    vec![
-        row.setting.to_string(),
-        format!("{middle:.3}"),
-        format!("{low:.3}–{high:.3}"),
-        format!("{median:.3} ({first:.3}–{third:.3})"),
-        format!("{:+.1} %", row.error_percent),
-        format!("{} of {rounds}", row.inside),
-    ]
+    let mut cells = row.cells();
+    cells.push(format!("{} of {rounds}", row.inside));
+    cells
 }
 
 fn summary(figures: &Figures) -> Option<String> {

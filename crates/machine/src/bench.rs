@@ -9,6 +9,7 @@ mod clock;
 mod compute;
 mod follow;
 mod growth;
+pub mod java;
 mod lead;
 mod line;
 mod memory;
@@ -26,7 +27,7 @@ use std::io::Write;
 
 use sintonia_mpi::{World, WorldError};
 
-pub use assemble::{Launch, NothingMeasured, assemble};
+pub use assemble::{Launch, NothingMeasured, assemble, implausible};
 pub use line::Line;
 pub use place::Place;
 pub use sample::{Manner, Quantity, Sample};

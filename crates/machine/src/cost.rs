@@ -13,6 +13,9 @@ pub struct Cost {
     pub throughput: Figure,
 }
 
+/// What arithmetic costs, by type and operation.
+pub type Costs = BTreeMap<NumberType, BTreeMap<Arithmetic, Cost>>;
+
 /// One level of memory, the nearest first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MemoryLevel {
@@ -33,8 +36,10 @@ pub struct Node {
     pub count: u64,
     /// How many cores each has.
     pub cores: u64,
-    /// What arithmetic costs.
-    pub compute: BTreeMap<NumberType, BTreeMap<Arithmetic, Cost>>,
+    /// What arithmetic costs in a program compiled to the machine's own instructions.
+    pub compute: Costs,
+    /// What it costs in a Java virtual machine.
+    pub java: Costs,
     /// What memory costs.
     pub memory: Vec<MemoryLevel>,
 }

@@ -16,7 +16,7 @@ mod pieces;
 mod read;
 mod write;
 
-pub use cost::{Cost, MemoryLevel, Node};
+pub use cost::{Cost, Costs, MemoryLevel, Node};
 pub use error::{Error, Place, Problem};
 pub use exchange::{dimemas, simgrid};
 pub use figure::Figure;

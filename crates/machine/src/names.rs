@@ -70,6 +70,8 @@ named! {
         Receive = "receive",
         /// Half of a round trip.
         Transfer = "transfer",
+        /// Half of a round trip between the coordinator of `run-tasks` and a worker, over TCP.
+        Task = "task",
     }
 }
 
@@ -128,10 +130,44 @@ named! {
         Remainder = "remainder",
         /// Comparing two and choosing one.
         Compare = "compare",
-        /// Writing a variable in the nearest cache.
+        /// `and`, `or`, `xor` of their bits.
+        Bits = "bits",
+        /// Moving their bits.
+        Shift = "shift",
+        /// Making one of another type.
+        Convert = "convert",
+        /// Writing a local variable.
         Assign = "assign",
-        /// Reading a variable in the nearest cache.
+        /// Reading a local variable.
+        Access = "access",
+        /// Writing an element of an array, or a field, in the nearest cache.
+        Store = "store",
+        /// Reading one.
         Load = "load",
+        /// Without its sign.
+        Abs = "abs",
+        /// The whole number below.
+        Floor = "floor",
+        /// The square root.
+        Sqrt = "sqrt",
+        /// The sine.
+        Sin = "sin",
+        /// The cosine.
+        Cos = "cos",
+        /// The tangent.
+        Tan = "tan",
+        /// The exponential.
+        Exp = "exp",
+        /// The natural logarithm.
+        Log = "log",
+        /// One to the power of another.
+        Pow = "pow",
+        /// The next random number of the language's library.
+        Random = "random",
+        /// Calling a routine and coming back; it has no type, and stands with `int32`.
+        Call = "call",
+        /// Allocating one byte of memory; it has no type, and stands with `int32`.
+        New = "new",
     }
 }
 

@@ -9,8 +9,8 @@ use sintonia_formula::{Formula, Interval, Values};
 use toml::de::DeTable;
 
 use crate::{
-    About, Access, AtProcesses, Cost, Error, Figure, Group, Line, Machine, Measured, MemoryLevel, Message, Named, Network, Node, Overlap,
-    Pieces, Problem, Timing,
+    About, Access, AtProcesses, Cost, Costs, Error, Figure, Group, Line, Machine, Measured, MemoryLevel, Message, Named, Network, Node,
+    Overlap, Pieces, Problem, Timing,
 };
 use table::{Source, Table, Value};
 
@@ -60,10 +60,15 @@ fn node(value: Value) -> Result<Node, Error> {
         kind: table.require("kind")?.text()?,
         count: table.require("count")?.count_of_some()?,
         cores: table.require("cores")?.count_of_some()?,
-        compute: by_name(table.take("compute"), "node.compute", |value, name| by_name(Some(value), name, cost))?,
+        compute: costs(table.take("compute"), "node.compute")?,
+        java: costs(table.take("java"), "node.java")?,
         memory: each(table.take("memory"), level)?,
     };
     table.finish().map(|()| node)
+}
+
+fn costs(value: Option<Value>, name: &str) -> Result<Costs, Error> {
+    by_name(value, name, |value, name| by_name(Some(value), name, cost))
 }
 
 fn cost(value: Value, name: &str) -> Result<Cost, Error> {

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::read::FORMAT;
-use crate::{About, Figure, Group, Machine, Measured, Named, Network, Node, Pieces, Timing};
+use crate::{About, Costs, Figure, Group, Machine, Measured, Named, Network, Node, Pieces, Timing};
 
 const HEAD: &str = "\
 # A machine: what computing and communicating cost on it. docs/machine.md explains every key.
@@ -60,14 +60,9 @@ fn about(out: &mut String, about: &About) -> std::fmt::Result {
 
 fn node(out: &mut String, node: &Node) -> std::fmt::Result {
     writeln!(out, "\n# Nodes that are alike.\n[[node]]\nkind = {}\ncount = {}\ncores = {}", quoted(&node.kind), node.count, node.cores)?;
-    for (index, (of, costs)) in node.compute.iter().enumerate() {
-        let note = "\n# One operation: latency_s when the next one needs its result, throughput_s when many follow closely.";
-        writeln!(out, "{}\n[node.compute.{}]", if index == 0 { note } else { "" }, of.name())?;
-        for (what, cost) in costs {
-            let [latency, throughput] = [cost.latency, cost.throughput].map(figure);
-            writeln!(out, "{} = {{ latency_s = {latency}, throughput_s = {throughput} }}", what.name())?;
-        }
-    }
+    let note = "One operation: latency_s when the next one needs its result, throughput_s when many follow closely.";
+    costs(out, "compute", note, &node.compute)?;
+    costs(out, "java", "The same in a Java virtual machine.", &node.java)?;
     for (index, level) in node.memory.iter().enumerate() {
         let note = "\n# Memory, the nearest first: one access that must wait for the one before, and one byte among many.";
         writeln!(out, "{}\n[[node.memory]]\nlevel = {}", if index == 0 { note } else { "" }, quoted(&level.name))?;
@@ -76,6 +71,18 @@ fn node(out: &mut String, node: &Node) -> std::fmt::Result {
         }
         for (access, value) in &level.access {
             writeln!(out, "{} = {}", access.key(), figure(*value))?;
+        }
+    }
+    Ok(())
+}
+
+fn costs(out: &mut String, key: &str, note: &str, costs: &Costs) -> std::fmt::Result {
+    for (index, (of, costs)) in costs.iter().enumerate() {
+        let note = if index == 0 { format!("\n# {note}") } else { String::new() };
+        writeln!(out, "{note}\n[node.{key}.{}]", of.name())?;
+        for (what, cost) in costs {
+            let [latency, throughput] = [cost.latency, cost.throughput].map(figure);
+            writeln!(out, "{} = {{ latency_s = {latency}, throughput_s = {throughput} }}", what.name())?;
         }
     }
     Ok(())

@@ -166,6 +166,10 @@ fn collective(name: &str) -> Option<Collective> {
         .find_map(|form| Collective::named(&form))
 }
 
+/// What machines are compared by: operations that programs are full of. Others take next to nothing, or are done in ever other ways.
+const COMPARED: [Arithmetic; 6] =
+    [Arithmetic::Add, Arithmetic::Subtract, Arithmetic::Multiply, Arithmetic::Compare, Arithmetic::Store, Arithmetic::Load];
+
 /// What arithmetic and memory cost on the nodes of a machine, by name.
 fn costs(machine: &Machine) -> BTreeMap<String, f64> {
     let mut costs = BTreeMap::new();
@@ -174,7 +178,7 @@ fn costs(machine: &Machine) -> BTreeMap<String, f64> {
         if !matches!(number, NumberType::Float64 | NumberType::Int64) {
             continue;
         }
-        for (what, cost) in arithmetic.iter().filter(|(what, _)| !matches!(what, Arithmetic::Divide | Arithmetic::Remainder)) {
+        for (what, cost) in arithmetic.iter().filter(|(what, _)| COMPARED.contains(what)) {
             costs.insert(format!("{} {} latency", number.name(), what.name()), cost.latency.middle());
             costs.insert(format!("{} {} throughput", number.name(), what.name()), cost.throughput.middle());
         }

@@ -4,6 +4,7 @@
 mod convert;
 mod date;
 mod inside;
+mod java;
 mod json;
 mod launch;
 mod screen;
@@ -17,6 +18,7 @@ use sintonia_machine::bench::{Launch, Settings, assemble};
 use sintonia_machine::{About, Machine};
 use sintonia_mpi::Timed;
 
+use crate::error::wrong_usage;
 use crate::{Error, output, text};
 
 /// What `sintonia bench` is told.
@@ -24,7 +26,8 @@ use crate::{Error, output, text};
 #[command(after_help = "Examples:\n  \
     sintonia bench --quick                                      # this machine, in half a minute\n  \
     sintonia bench -o two.machine.toml -- mpirun -n 2 --map-by node\n  \
-    sintonia bench --from two.machine.toml --to simgrid -o two.xml")]
+    sintonia bench --from two.machine.toml --to simgrid -o two.xml\n  \
+    sintonia bench --java --from two.machine.toml               # adds what Java costs here")]
 pub struct Arguments {
     /// The machine file to write [default: the host's name with .machine.toml]
     #[arg(short, long, value_name = "FILE")]
@@ -50,9 +53,12 @@ pub struct Arguments {
     /// Show what was measured, or is in the file, as one JSON object
     #[arg(long)]
     json: bool,
-    /// Measure nothing: check and show this machine file, or that of another tool
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["quick", "budget", "launches", "max_bytes", "seed", "launcher"])]
+    /// Measure nothing: check and show this machine file, or that of another tool. With --java: the file to add to
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["budget", "max_bytes", "seed", "launcher"])]
     from: Option<PathBuf>,
+    /// Measure what operations cost in a Java virtual machine, and what a task of `run-tasks` costs on its way to a worker
+    #[arg(long, conflicts_with_all = ["budget", "max_bytes", "to", "launcher"])]
+    java: bool,
     /// Write it in this format [default: what the ending of the output says]
     #[arg(long, value_enum, value_name = "FORMAT", requires = "from")]
     to: Option<convert::Format>,
@@ -72,7 +78,13 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
     if let Some(settings) = &arguments.inside {
         return inside::run(settings, arguments.alone);
     }
+    if arguments.java {
+        return java::run(&arguments);
+    }
     if let Some(from) = &arguments.from {
+        if arguments.quick || arguments.launches.is_some() {
+            wrong_usage("--from measures nothing, so --quick and --launches say nothing; with --java they do");
+        }
         return convert::run(&arguments, from);
     }
     let path = arguments.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}.machine.toml", host())));

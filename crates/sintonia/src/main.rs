@@ -3,6 +3,7 @@
 mod bench;
 mod calls;
 mod company;
+mod compile;
 mod doctor;
 mod error;
 mod export;
@@ -15,6 +16,7 @@ mod predict;
 mod progress;
 mod record;
 mod report;
+mod run_tasks;
 mod text;
 
 use std::process::ExitCode;
@@ -49,8 +51,12 @@ enum Verb {
     Bench(bench::Arguments),
     /// Find formulas: how the time of a program depends on its parameters
     Fit(fit::Arguments),
+    /// Make a model of a program from its source, or check one
+    Compile(compile::Arguments),
     /// Predict the time of a program at any size and number of processes
     Predict(predict::Arguments),
+    /// Run an application of batches of tasks on workers
+    RunTasks(run_tasks::Arguments),
     /// Show which MPI libraries, launchers and clocks are here
     Doctor(doctor::Arguments),
 }
@@ -66,7 +72,9 @@ impl Verb {
             Verb::Calls(arguments) => calls::run(arguments),
             Verb::Bench(arguments) => bench::run(arguments),
             Verb::Fit(arguments) => fit::run(arguments),
+            Verb::Compile(arguments) => compile::run(arguments),
             Verb::Predict(arguments) => predict::run(arguments),
+            Verb::RunTasks(arguments) => run_tasks::run(arguments),
             Verb::Doctor(arguments) => doctor::run(arguments),
         }
     }

@@ -1,9 +1,10 @@
-//! `sintonia predict`: how long a program takes at any size and number of processes, from a model or from a law.
+//! `sintonia predict`: how long a program takes at any size and number of processes, from a model, from its source or from a law.
 
 mod json;
 mod law;
 mod plot;
 mod screen;
+mod source;
 mod values;
 
 use std::path::{Path, PathBuf};
@@ -27,8 +28,8 @@ use crate::{Error, output};
     printf '[[parameter]]\\nname = \"n\"\\nfrom = 100\\nto = 1000\\n[[parameter]]\\nname = \"p\"\\nfrom = 1\\nto = 16\\n' >> lu.model.toml\n  \
     sintonia predict lu.model.toml -p n=2000 --procs 2,4,8,16..256")]
 pub struct Arguments {
-    /// The model, as `sintonia fit -o` writes it
-    #[arg(value_name = "MODEL.toml", required_unless_present_any = ["granularity", "amdahl", "gustafson", "law"])]
+    /// The model, as `sintonia fit -o` writes it; or PROGRAM.pam, as `sintonia compile -o` makes it from source
+    #[arg(value_name = "MODEL.toml|PROGRAM.pam", required_unless_present_any = ["granularity", "amdahl", "gustafson", "law"])]
     model: Option<PathBuf>,
     /// A parameter and its values: numbers, ranges that double (16..256) and ranges with a step (2..10:2)
     #[arg(short, long, value_name = "NAME=VALUES")]
@@ -36,7 +37,7 @@ pub struct Arguments {
     /// The numbers of processes, in the same way
     #[arg(long, value_name = "VALUES")]
     procs: Option<String>,
-    /// Another machine than the model's: its machine file (sintonia bench, or written by hand)
+    /// Another machine than the model's, or the one to predict for from source: its machine file (sintonia bench, or written by hand)
     #[arg(long, value_name = "FILE.machine.toml", requires = "model")]
     machine: Option<PathBuf>,
     /// The least efficiency that is enough, for the best number of processes
@@ -45,6 +46,12 @@ pub struct Arguments {
     /// The number of processes that speed-ups are counted from, which count as so many without losses [default: the fewest measured]
     #[arg(long, value_name = "P", requires = "model")]
     base: Option<f64>,
+    /// From source: how often the condition at a place holds: a number, a range (0.05..0.1) or a formula of the model's names
+    #[arg(long, value_name = "PLACE=SHARE", requires = "model")]
+    taken: Vec<String>,
+    /// From source: only half of the tasks are dealt to workers at the beginning, the others to whoever is free
+    #[arg(long, requires = "model")]
+    mixed: bool,
     /// Show what each prediction is made of, term by term
     #[arg(long)]
     explain: bool,
@@ -77,6 +84,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
     }
     arguments.plot.iter().try_for_each(|path| may_write(path))?;
     match &arguments.model {
+        Some(path) if path.extension().is_some_and(|ending| ending == "pam") => source::run(path, &arguments)?,
         Some(path) => with_model(path, &arguments)?,
         None => law::run(&arguments)?,
     }
@@ -84,6 +92,9 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
 }
 
 fn with_model(path: &Path, arguments: &Arguments) -> Result<(), Error> {
+    if arguments.mixed || !arguments.taken.is_empty() {
+        wrong_usage("--taken and --mixed are of programs that are predicted from source, with a PROGRAM.pam");
+    }
     let about = |error: &dyn std::fmt::Display| Error::Other(format!("{}: {error}", path.display()));
     if path.is_dir() {
         return Err(about(&"this is a folder, not a model file; `sintonia fit NAME.sin... -o MODEL.toml` makes one from recordings"));

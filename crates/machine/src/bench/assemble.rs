@@ -15,7 +15,8 @@ use super::place::is_oversubscribed;
 use super::threshold::Thresholds;
 use super::{Line, Manner, Place, Quantity, Sample};
 use crate::{
-    About, Access, AtProcesses, Collective, Cost, Figure, Group, Machine, Message, Named, Network, Node, Overlap, PairClass, Timing,
+    About, Access, Arithmetic, AtProcesses, Collective, Cost, Costs, Figure, Group, Machine, Message, Named, Network, Node, Overlap,
+    PairClass, Timing,
 };
 use timing::{Points, timing};
 
@@ -68,7 +69,7 @@ pub fn assemble(launches: &[Launch], about: About) -> Result<Machine, NothingMea
         notes.push("measured by a build that is not optimised: what computation costs means nothing".into());
     }
     let nodes = nodes(&first.places, &heap, &mut notes);
-    notes.extend(nodes.iter().flat_map(implausible));
+    notes.extend(nodes.iter().filter_map(|node| implausible(&node.kind, &node.compute)));
     let networks = networks(launches, &heap, &mut notes);
     let about = About {
         mpi: first.library.clone(),
@@ -87,8 +88,12 @@ struct Heap<'a>(BTreeMap<Quantity, BTreeMap<u64, Vec<&'a Sample>>>);
 
 impl<'a> Heap<'a> {
     fn of(launches: &'a [Launch]) -> Heap<'a> {
+        Heap::of_samples(launches.iter().flat_map(|launch| &launch.samples))
+    }
+
+    fn of_samples(samples: impl Iterator<Item = &'a Sample>) -> Heap<'a> {
         let mut heap: BTreeMap<Quantity, BTreeMap<u64, Vec<&Sample>>> = BTreeMap::new();
-        for sample in launches.iter().flat_map(|launch| &launch.samples) {
+        for sample in samples {
             heap.entry(sample.quantity).or_default().entry(sample.bytes).or_default().push(sample);
         }
         Heap(heap)
@@ -128,13 +133,22 @@ fn nodes(places: &[Place], heap: &Heap, notes: &mut Vec<String>) -> Vec<Node> {
         hosts.dedup();
         let access = Access::ALL.iter().map(|access| (*access, heap.figures(Quantity::Memory { node: index, access: *access })));
         let memory = levels::levels(&place.caches, &access.collect(), notes);
-        Node { kind: place.processor.clone(), count: hosts.len() as u64, cores: place.cores as u64, compute: compute(index, heap), memory }
+        Node {
+            kind: place.processor.clone(),
+            count: hosts.len() as u64,
+            cores: place.cores as u64,
+            compute: compute(index, heap),
+            java: Costs::new(),
+            memory,
+        }
     };
     kinds.iter().enumerate().map(node).collect()
 }
 
-fn compute(node: usize, heap: &Heap) -> BTreeMap<crate::NumberType, BTreeMap<crate::Arithmetic, Cost>> {
-    let mut costs: BTreeMap<_, BTreeMap<_, _>> = BTreeMap::new();
+/// What arithmetic costs, as far as it was measured. Local variables are free: optimised code keeps them in registers, and an operation
+/// that uses one takes no longer for it.
+fn compute(node: usize, heap: &Heap) -> Costs {
+    let mut costs = Costs::new();
     for &of in Named::ALL {
         for &what in Named::ALL {
             let one = |manner| Some(heap.figures(Quantity::Compute { node, of, what, manner }).first()?.1);
@@ -143,18 +157,29 @@ fn compute(node: usize, heap: &Heap) -> BTreeMap<crate::NumberType, BTreeMap<cra
             }
         }
     }
+    let free = Cost { latency: Figure::ZERO, throughput: Figure::ZERO };
+    costs.values_mut().for_each(|costs| costs.extend([(Arithmetic::Assign, free), (Arithmetic::Access, free)]));
     costs
 }
 
+/// What arithmetic costs, by the samples that several launches gave of it.
+pub fn costs(launches: &[Vec<Sample>]) -> Costs {
+    compute(0, &Heap::of_samples(launches.iter().flatten()))
+}
+
+/// What a message costs against its size, by the samples that several launches gave of it.
+pub fn message(class: PairClass, what: Message, launches: &[Vec<Sample>]) -> Option<Timing> {
+    timing(Heap::of_samples(launches.iter().flatten()).points(Quantity::Message { class, what })?, &[])
+}
+
 /// What cannot be: that many operations side by side take longer each than one after another. Something disturbed them.
-fn implausible(node: &Node) -> Option<String> {
+pub fn implausible(kind: &str, costs: &Costs) -> Option<String> {
     const MUCH: f64 = 1.5;
-    let costs = node.compute.iter().flat_map(|(of, costs)| costs.iter().map(move |(what, cost)| (of, what, cost)));
+    let costs = costs.iter().flat_map(|(of, costs)| costs.iter().map(move |(what, cost)| (of, what, cost)));
     let odd = costs.filter(|(_, _, cost)| cost.throughput.middle() > MUCH * cost.latency.middle());
     let names: Vec<String> = odd.map(|(of, what, _)| format!("{} {}", of.name(), what.name())).collect();
-    let said = || {
-        format!("{}: many at a time took longer each than one after another, so something disturbed them: {}", node.kind, names.join(", "))
-    };
+    let said =
+        || format!("{kind}: many at a time took longer each than one after another, so something disturbed them: {}", names.join(", "));
     (!names.is_empty()).then(said)
 }
 
@@ -241,11 +266,10 @@ mod tests {
             let [latency, throughput] = [latency, throughput].map(|seconds| Figure::exact(seconds).unwrap());
             Cost { latency, throughput }
         };
-        let costs = BTreeMap::from([(crate::Arithmetic::Add, cost(1e-9, 0.2e-9)), (crate::Arithmetic::Divide, cost(1e-9, 2e-9))]);
+        let costs = BTreeMap::from([(Arithmetic::Add, cost(1e-9, 0.2e-9)), (Arithmetic::Divide, cost(1e-9, 2e-9))]);
         let compute = BTreeMap::from([(crate::NumberType::Int32, costs)]);
-        let node = Node { kind: "PC".into(), count: 1, cores: 1, compute, memory: Vec::new() };
-        assert!(implausible(&node).is_some_and(|note| note.ends_with(": int32 divide")));
-        assert_eq!(implausible(&Node { compute: BTreeMap::new(), ..node }), None);
+        assert!(implausible("PC", &compute).is_some_and(|note| note.ends_with(": int32 divide")));
+        assert_eq!(implausible("PC", &Costs::new()), None);
     }
 
     #[test]

@@ -4,6 +4,9 @@
 //! The compiler knows neither the numbers nor what becomes of them. Within a round it could only shorten a chain by a law of arithmetic, so
 //! steps are chosen that no law shortens: each uses the results of the two before, or divides by the one before.
 
+mod number;
+mod step;
+
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -11,7 +14,12 @@ use sintonia_fit::Random;
 use sintonia_fit::sample::median;
 
 use super::sample::{Manner, Quantity, Sample};
-use crate::{Arithmetic, NumberType};
+use crate::Arithmetic;
+use number::{Broken, Number, Whole};
+use step::{
+    Abs, Add, Besides, Bits, Call, Compare, Convert, Cos, Divide, Exp, Floor, Given, Load, Log, Multiply, Pow, Remainder, Shift, Sin, Sqrt,
+    Step, Store, Subtract, Tan,
+};
 
 /// Steps in the round of the short loop and of the long one.
 const FEW: usize = 8;
@@ -23,149 +31,10 @@ const TIMES: usize = 15;
 /// The places of the memory that is read: with 8 bytes each, they fit into any nearest cache.
 const PLACES: usize = 512;
 
-/// Numbers that can be counted with.
-trait Number: Copy {
-    const TYPE: NumberType;
-    /// Two to begin with and one that stays, such that no step leaves the range where it costs the same.
-    const START: [Self; 3];
-
-    fn plus(self, other: Self) -> Self;
-    fn minus(self, other: Self) -> Self;
-    fn times(self, other: Self) -> Self;
-    fn over(self, other: Self) -> Self;
-    fn rest(self, other: Self) -> Self;
-    fn is_less(self, other: Self) -> bool;
-    fn of_place(place: usize) -> Self;
-    fn place(self) -> usize;
-}
-
-macro_rules! whole {
-    ($number:ty, $of:expr) => {
-        impl Number for $number {
-            const TYPE: NumberType = $of;
-            const START: [$number; 3] = [3, 31_622, 1_000_003];
-
-            #[inline(always)]
-            fn plus(self, other: Self) -> Self {
-                self.wrapping_add(other)
-            }
-            #[inline(always)]
-            fn minus(self, other: Self) -> Self {
-                self.wrapping_sub(other)
-            }
-            #[inline(always)]
-            fn times(self, other: Self) -> Self {
-                self.wrapping_mul(other)
-            }
-            #[inline(always)]
-            fn over(self, other: Self) -> Self {
-                self.wrapping_div(other)
-            }
-            #[inline(always)]
-            fn rest(self, other: Self) -> Self {
-                self.wrapping_rem(other)
-            }
-            #[inline(always)]
-            fn is_less(self, other: Self) -> bool {
-                self < other
-            }
-            #[inline(always)]
-            fn of_place(place: usize) -> Self {
-                place as $number
-            }
-            #[inline(always)]
-            fn place(self) -> usize {
-                self as usize
-            }
-        }
-    };
-}
-
-macro_rules! broken {
-    ($number:ty, $bits:ty, $of:expr) => {
-        impl Number for $number {
-            const TYPE: NumberType = $of;
-            const START: [$number; 3] = [1.00001, 0.99999, 1.0003];
-
-            #[inline(always)]
-            fn plus(self, other: Self) -> Self {
-                self + other
-            }
-            #[inline(always)]
-            fn minus(self, other: Self) -> Self {
-                self - other
-            }
-            #[inline(always)]
-            fn times(self, other: Self) -> Self {
-                self * other
-            }
-            #[inline(always)]
-            fn over(self, other: Self) -> Self {
-                self / other
-            }
-            #[inline(always)]
-            fn rest(self, other: Self) -> Self {
-                self % other
-            }
-            #[inline(always)]
-            fn is_less(self, other: Self) -> bool {
-                self < other
-            }
-            #[inline(always)]
-            fn of_place(place: usize) -> Self {
-                Self::from_bits(place as $bits)
-            }
-            #[inline(always)]
-            fn place(self) -> usize {
-                self.to_bits() as usize
-            }
-        }
-    };
-}
-
-whole!(i32, NumberType::Int32);
-whole!(i64, NumberType::Int64);
-broken!(f32, u32, NumberType::Float32);
-broken!(f64, u64, NumberType::Float64);
-
-/// A step: the next number after the last two, with one that stays and memory to read.
-trait Step {
-    const WHAT: Arithmetic;
-    /// Whether the step holds an addition as well, without which the numbers would run away.
-    const ADDS: bool = false;
-
-    fn step<N: Number>(before: N, last: N, same: N, memory: &[N; PLACES]) -> N;
-}
-
-macro_rules! step {
-    ($name:ident, $adds:literal, |$before:pat_param, $last:pat_param, $same:pat_param, $memory:pat_param| $result:expr) => {
-        struct $name;
-
-        impl Step for $name {
-            const WHAT: Arithmetic = Arithmetic::$name;
-            const ADDS: bool = $adds;
-
-            #[inline(always)]
-            fn step<N: Number>($before: N, $last: N, $same: N, $memory: &[N; PLACES]) -> N {
-                $result
-            }
-        }
-    };
-}
-
-step!(Add, false, |before, last, _, _| before.plus(last));
-step!(Subtract, false, |before, last, _, _| before.minus(last));
-step!(Multiply, false, |before, last, _, _| before.times(last));
-step!(Divide, false, |_, last, same, _| same.over(last));
-step!(Remainder, true, |_, last, same, _| last.rest(same).plus(same));
-step!(Compare, true, |before, last, same, _| (if before.is_less(last) { before } else { last }).plus(same));
-step!(Assign, false, |_, last, _, _| black_box(last));
-step!(Load, false, |_, last, _, memory| memory[last.place() % PLACES]);
-
 /// `rounds` rounds of `STEPS` steps in each of `CHAINS` chains.
 #[inline(never)]
-fn run<N: Number, S: Step, const CHAINS: usize, const STEPS: usize>(rounds: usize, start: [N; 3], memory: &[N; PLACES]) -> N {
-    let [first, second, same] = start;
+fn run<N: Number, S: Step<N>, const CHAINS: usize, const STEPS: usize>(rounds: usize, start: [N; 4], memory: &[N; PLACES]) -> N {
+    let [first, second, same, nothing] = start;
     let (mut before, mut last) = ([first; CHAINS], [second; CHAINS]);
     for _ in 0..rounds {
         for chain in 0..CHAINS {
@@ -173,7 +42,7 @@ fn run<N: Number, S: Step, const CHAINS: usize, const STEPS: usize>(rounds: usiz
         }
         for _ in 0..STEPS {
             for chain in 0..CHAINS {
-                let next = S::step(before[chain], last[chain], same, memory);
+                let next = S::step(Given { before: before[chain], last: last[chain], same, nothing, memory });
                 (before[chain], last[chain]) = (last[chain], next);
             }
         }
@@ -182,7 +51,7 @@ fn run<N: Number, S: Step, const CHAINS: usize, const STEPS: usize>(rounds: usiz
 }
 
 /// The seconds of one step, measured several times.
-fn steps<N: Number, S: Step, const CHAINS: usize>(memory: &[N; PLACES]) -> Vec<f64> {
+fn steps<N: Number, S: Step<N>, const CHAINS: usize>(memory: &[N; PLACES]) -> Vec<f64> {
     let time = |run: &dyn Fn(usize) -> N, rounds: usize| {
         let began = Instant::now();
         black_box(run(rounds));
@@ -208,37 +77,113 @@ fn enough(time: impl Fn(usize) -> f64) -> usize {
 
 /// What each operation costs on this node, which has the number `node` among the kinds of nodes.
 pub fn measure(node: usize, seed: u64, mut tell: impl FnMut(Sample)) {
-    of_type::<i32>(node, seed, &mut tell);
-    of_type::<i64>(node, seed, &mut tell);
-    of_type::<f32>(node, seed, &mut tell);
-    of_type::<f64>(node, seed, &mut tell);
+    let int32 = Bench::<i32>::new(node, seed);
+    int32.of_numbers(&mut tell);
+    int32.of_bits(&mut tell);
+    int32.measure::<Call>(&mut tell);
+    int32.allocation(&mut tell);
+    let int64 = Bench::<i64>::new(node, seed);
+    int64.of_numbers(&mut tell);
+    int64.of_bits(&mut tell);
+    let float32 = Bench::<f32>::new(node, seed);
+    float32.of_numbers(&mut tell);
+    float32.of_functions(&mut tell);
+    let float64 = Bench::<f64>::new(node, seed);
+    float64.of_numbers(&mut tell);
+    float64.of_functions(&mut tell);
 }
 
-fn of_type<N: Number>(node: usize, seed: u64, tell: &mut impl FnMut(Sample)) {
-    let memory = &round_trip::<N>(seed);
-    let additions = [steps::<N, Add, 1>(memory), steps::<N, Add, WIDE>(memory)];
-    let addition = additions.each_ref().map(|values| median(values).unwrap_or(0.0));
-    let mut say = |what, adds: bool, [latency, throughput]: [Vec<f64>; 2]| {
-        for (manner, values, addition) in [(Manner::Latency, latency, addition[0]), (Manner::Throughput, throughput, addition[1])] {
-            let quantity = Quantity::Compute { node, of: N::TYPE, what, manner };
-            let own: Vec<f64> = values.iter().map(|value| (value - if adds { addition } else { 0.0 }).max(LEAST)).collect();
-            tell(Sample::of(quantity, 0, &own).expect("differences of finite times, and there are some"));
+/// Everything that is measured of one type of numbers, and what is subtracted where a step holds more than its operation.
+struct Bench<N> {
+    node: usize,
+    memory: [N; PLACES],
+    /// The times of steps one after another, and of steps side by side.
+    additions: [Vec<f64>; 2],
+    multiplications: [Vec<f64>; 2],
+}
+
+impl<N: Number> Bench<N> {
+    fn new(node: usize, seed: u64) -> Bench<N> {
+        let memory = round_trip::<N>(seed);
+        Bench { node, memory, additions: both::<N, Add>(&memory), multiplications: both::<N, Multiply>(&memory) }
+    }
+
+    fn of_numbers(&self, tell: &mut impl FnMut(Sample)) {
+        self.say(Arithmetic::Add, &self.additions, tell);
+        self.say(Arithmetic::Multiply, &self.multiplications, tell);
+        self.measure::<Subtract>(tell);
+        self.measure::<Divide>(tell);
+        self.measure::<Remainder>(tell);
+        self.measure::<Compare>(tell);
+        self.measure::<Convert>(tell);
+        self.measure::<Store>(tell);
+        self.measure::<Load>(tell);
+        self.measure::<Abs>(tell);
+    }
+
+    fn measure<S: Step<N>>(&self, tell: &mut impl FnMut(Sample)) {
+        let middle = |values: &Vec<f64>| median(values).unwrap_or(0.0);
+        let [additions, multiplications] = [&self.additions, &self.multiplications].map(|of| of.each_ref().map(middle));
+        let besides = |manner: usize| match S::BESIDES {
+            Besides::Nothing => 0.0,
+            Besides::Addition => additions[manner],
+            Besides::AdditionAndMultiplication => additions[manner] + multiplications[manner],
+        };
+        let mut values = both::<N, S>(&self.memory);
+        for (manner, values) in values.iter_mut().enumerate() {
+            values.iter_mut().for_each(|value| *value -= besides(manner));
         }
-    };
-    say(Add::WHAT, Add::ADDS, additions);
-    say(Subtract::WHAT, Subtract::ADDS, both::<N, Subtract>(memory));
-    say(Multiply::WHAT, Multiply::ADDS, both::<N, Multiply>(memory));
-    say(Divide::WHAT, Divide::ADDS, both::<N, Divide>(memory));
-    say(Remainder::WHAT, Remainder::ADDS, both::<N, Remainder>(memory));
-    say(Compare::WHAT, Compare::ADDS, both::<N, Compare>(memory));
-    say(Assign::WHAT, Assign::ADDS, both::<N, Assign>(memory));
-    say(Load::WHAT, Load::ADDS, both::<N, Load>(memory));
+        self.say(S::WHAT, &values, tell);
+    }
+
+    /// What one byte costs in a piece of memory that is small, and in one that is large.
+    fn allocation(&self, tell: &mut impl FnMut(Sample)) {
+        const SIZES: [usize; 2] = [64, 64 << 10];
+        let byte = |size: usize| {
+            let time = |times: usize| {
+                let began = Instant::now();
+                (0..times).for_each(|_| drop(black_box(vec![0u8; black_box(size)])));
+                began.elapsed().as_secs_f64()
+            };
+            let times = enough(time);
+            (0..TIMES).map(|_| time(times) / (times * size) as f64).collect()
+        };
+        self.say(Arithmetic::New, &SIZES.map(byte), tell);
+    }
+
+    fn say(&self, what: Arithmetic, values: &[Vec<f64>; 2], tell: &mut impl FnMut(Sample)) {
+        for (manner, values) in [Manner::Latency, Manner::Throughput].into_iter().zip(values) {
+            let quantity = Quantity::Compute { node: self.node, of: N::TYPE, what, manner };
+            let values: Vec<f64> = values.iter().map(|value| value.max(LEAST)).collect();
+            tell(Sample::of(quantity, 0, &values).expect("differences of finite times, and there are some"));
+        }
+    }
+}
+
+impl<N: Whole> Bench<N> {
+    fn of_bits(&self, tell: &mut impl FnMut(Sample)) {
+        self.measure::<Bits>(tell);
+        self.measure::<Shift>(tell);
+    }
+}
+
+impl<N: Broken> Bench<N> {
+    fn of_functions(&self, tell: &mut impl FnMut(Sample)) {
+        self.measure::<Floor>(tell);
+        self.measure::<Sqrt>(tell);
+        self.measure::<Sin>(tell);
+        self.measure::<Cos>(tell);
+        self.measure::<Tan>(tell);
+        self.measure::<Exp>(tell);
+        self.measure::<Log>(tell);
+        self.measure::<Pow>(tell);
+    }
 }
 
 /// Nothing takes less than a thousandth of a nanosecond: what is measured as less is noise.
 const LEAST: f64 = 1e-12;
 
-fn both<N: Number, S: Step>(memory: &[N; PLACES]) -> [Vec<f64>; 2] {
+fn both<N: Number, S: Step<N>>(memory: &[N; PLACES]) -> [Vec<f64>; 2] {
     [steps::<N, S, 1>(memory), steps::<N, S, WIDE>(memory)]
 }
 
@@ -251,13 +196,14 @@ fn round_trip<N: Number>(seed: u64) -> [N; PLACES] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Named;
+    use crate::{Named, NumberType};
 
     #[test]
     fn everything_is_measured_once_and_takes_time() {
         let mut told = Vec::new();
         measure(0, 1, |sample| told.push(sample));
-        let all = NumberType::ALL.len() * Arithmetic::ALL.len() * 2;
+        // Ten of each type, two of whole numbers, eight functions of numbers with a fraction, a call and an allocation.
+        let all = (10 * NumberType::ALL.len() + 2 * 2 + 2 * 8 + 2) * 2;
         assert_eq!(told.len(), all);
         assert!(told.iter().all(|sample| sample.kept.len() == TIMES && sample.kept.iter().all(|time| *time > 0.0)));
         let mut quantities: Vec<Quantity> = told.iter().map(|sample| sample.quantity).collect();

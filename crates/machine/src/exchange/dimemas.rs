@@ -70,6 +70,7 @@ pub fn parse(text: &str, path: &Path) -> Result<Machine, Error> {
         count: file.whole(&nodes[1])?,
         cores: file.whole(&nodes[3])?,
         compute: BTreeMap::new(),
+        java: BTreeMap::new(),
         memory: Vec::new(),
     };
     Ok(Machine {

@@ -73,15 +73,17 @@ fn group() -> impl Strategy<Value = Group> {
 }
 
 fn node() -> impl Strategy<Value = Node> {
-    let cost = (figure(), figure()).prop_map(|(latency, throughput)| Cost { latency, throughput });
-    let compute = btree_map(one(), btree_map(one(), cost, 1..4), 0..3);
+    let cost = || (figure(), figure()).prop_map(|(latency, throughput)| Cost { latency, throughput });
+    let costs = || btree_map(one(), btree_map(one(), cost(), 1..4), 0..3);
     let level = (text(), option::of(any::<u32>().prop_map(u64::from)), btree_map(one(), figure(), 0..4));
     let level = level.prop_map(|(name, size_bytes, access)| MemoryLevel { name, size_bytes, access });
-    (text(), 1..u16::MAX, 1..u16::MAX, compute, vec(level, 0..3)).prop_map(|(kind, count, cores, compute, memory)| Node {
+    let sizes = (1..u16::MAX, 1..u16::MAX);
+    (text(), sizes, costs(), costs(), vec(level, 0..3)).prop_map(|(kind, (count, cores), compute, java, memory)| Node {
         kind,
         count: count.into(),
         cores: cores.into(),
         compute,
+        java,
         memory,
     })
 }

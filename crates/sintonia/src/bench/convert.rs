@@ -45,7 +45,8 @@ pub fn run(arguments: &Arguments, from: &Path) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn read(path: &Path) -> Result<Machine, Error> {
+/// Reads a machine file, or one of another tool.
+pub fn read(path: &Path) -> Result<Machine, Error> {
     let other = |error: sintonia_machine::Error| Error::Other(error.to_string());
     let text = || std::fs::read_to_string(path).map_err(|error| Error::Other(format!("{}: {error}", path.display())));
     match of_name(path) {

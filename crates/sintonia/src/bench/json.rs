@@ -28,10 +28,10 @@ fn named<'a>(pairs: impl Iterator<Item = (&'a str, Value)>) -> Value {
 }
 
 fn node(node: &Node) -> Value {
-    let costs = node.compute.iter().map(|(of, costs)| {
-        let cost = |cost: &sintonia_machine::Cost| json!({"latency_s": cost.latency, "throughput_s": cost.throughput});
-        (of.name(), named(costs.iter().map(|(what, one)| (what.name(), cost(one)))))
-    });
+    let cost = |cost: &sintonia_machine::Cost| json!({"latency_s": cost.latency, "throughput_s": cost.throughput});
+    let costs = |costs: &sintonia_machine::Costs| {
+        named(costs.iter().map(|(of, costs)| (of.name(), named(costs.iter().map(|(what, one)| (what.name(), cost(one)))))))
+    };
     let level = |level: &sintonia_machine::MemoryLevel| {
         let mut value = named(level.access.iter().map(|(access, figure)| (access.key(), json!(figure))));
         (value["level"], value["size_bytes"]) = (level.name.as_str().into(), level.size_bytes.into());
@@ -41,7 +41,8 @@ fn node(node: &Node) -> Value {
         "kind": node.kind,
         "count": node.count,
         "cores": node.cores,
-        "compute": named(costs),
+        "compute": costs(&node.compute),
+        "java": costs(&node.java),
         "memory": node.memory.iter().map(level).collect::<Vec<_>>(),
     })
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use sintonia_machine::{Access, Arithmetic, Cost, Figure, Group, Machine, MemoryLevel, Named, Network, Node, Timing};
+use sintonia_machine::{Access, Arithmetic, Costs, Figure, Group, Machine, MemoryLevel, Named, Network, Node, Timing};
 
 use crate::text;
 
@@ -43,23 +43,32 @@ fn head(out: &mut dyn Write, machine: &Machine, path: &Path) -> io::Result<()> {
 
 fn node(out: &mut dyn Write, node: &Node) -> io::Result<()> {
     writeln!(out, "\n{} of {} ({})", text::plural(node.count, "node"), node.kind, text::plural(node.cores, "core"))?;
-    if !node.compute.is_empty() {
-        write!(out, "  {:<12}", "ns: latency")?;
-        Arithmetic::ALL.iter().try_for_each(|what| write!(out, "{:>10}", what.name()))?;
-        writeln!(out)?;
-    }
-    for (of, costs) in &node.compute {
-        let of_each = |cost: fn(&Cost) -> Figure| {
-            let nanoseconds = |what| costs.get(what).map_or("-".into(), |one| format!("{:.2}", cost(one).middle() * 1e9));
-            Arithmetic::ALL.iter().map(|what| format!("{:>10}", nanoseconds(what))).collect::<String>()
-        };
-        writeln!(out, "  {:<12}{}", of.name(), of_each(|cost| cost.latency))?;
-        writeln!(out, "  {:<12}{}", "  throughput", of_each(|cost| cost.throughput))?;
-    }
+    costs(out, "ns", &node.compute)?;
+    costs(out, "ns, Java", &node.java)?;
     if !node.memory.is_empty() {
         writeln!(out, "  {:<12}{:>10}{:>10}{:>12}{:>12}{:>12}", "memory", "holds", "latency", "read", "write", "copy")?;
     }
     node.memory.iter().try_for_each(|one| level(out, one))
+}
+
+/// Operations by type: the latency of each, and its throughput.
+fn costs(out: &mut dyn Write, title: &str, costs: &Costs) -> io::Result<()> {
+    if costs.is_empty() {
+        return Ok(());
+    }
+    write!(out, "  {title:<12}")?;
+    costs.keys().try_for_each(|of| write!(out, "{:>10}{:>9}", of.name(), "closely"))?;
+    writeln!(out)?;
+    for what in Arithmetic::ALL.iter().filter(|what| costs.values().any(|costs| costs.contains_key(what))) {
+        write!(out, "  {:<12}", what.name())?;
+        for costs in costs.values() {
+            let nanoseconds = |figure: Figure| format!("{:.2}", figure.middle() * 1e9);
+            let one = costs.get(what).map_or(["-".into(), "-".into()], |cost| [cost.latency, cost.throughput].map(nanoseconds));
+            write!(out, "{:>10}{:>9}", one[0], one[1])?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
 }
 
 fn level(out: &mut dyn Write, level: &MemoryLevel) -> io::Result<()> {

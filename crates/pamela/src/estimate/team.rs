@@ -1,0 +1,146 @@
+//! Who works: so many workers on the nodes of a machine, the fastest first.
+
+use sintonia_machine::Machine;
+
+use super::EstimateError;
+
+/// Workers on nodes that are alike.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Crew {
+    /// What the nodes are called.
+    pub kind: String,
+    /// How many workers there are.
+    pub workers: u64,
+    /// How many cores they have.
+    pub cores: u64,
+    /// How fast each is, relative to the fastest.
+    pub factor: f64,
+    /// Which node of the machine file that is.
+    pub(crate) node: usize,
+}
+
+impl Crew {
+    /// How many times longer everything takes, since workers share cores.
+    pub fn sharing(&self) -> f64 {
+        (self.workers as f64 / self.cores as f64).max(1.0)
+    }
+}
+
+/// All workers, the fastest first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Team(pub Vec<Crew>);
+
+/// Whether so many workers have a core each on one node, whichever it is that is used first.
+pub(crate) fn fits_one_node(machine: &Machine, workers: u64) -> bool {
+    let nodes: u64 = machine.nodes.iter().map(|node| node.count).sum();
+    nodes == 1 || machine.nodes.iter().all(|node| workers <= node.cores)
+}
+
+impl Team {
+    /// One worker on a node.
+    pub(crate) fn one(machine: &Machine, node: usize) -> Team {
+        let kind = machine.nodes.get(node).map(|node| node.kind.clone()).unwrap_or_default();
+        Team(vec![Crew { kind, workers: 1, cores: 1, factor: 1.0, node }])
+    }
+
+    /// So many workers, given how long each kind of node takes for the same work. The slowest are left out first; when there are more workers
+    /// than cores, each core gets its share of them.
+    pub(crate) fn of(
+        machine: &Machine,
+        workers: u64,
+        seconds: impl Fn(usize) -> Result<f64, EstimateError>,
+    ) -> Result<Team, EstimateError> {
+        let mut kinds: Vec<(usize, f64)> = if machine.nodes.len() == 1 {
+            vec![(0, 1.0)]
+        } else {
+            (0..machine.nodes.len()).map(|node| Ok((node, seconds(node)?))).collect::<Result<_, EstimateError>>()?
+        };
+        kinds.sort_by(|(_, a), (_, b)| a.total_cmp(b));
+        let fastest = kinds[0].1;
+        let cores = |node: usize| machine.nodes[node].count.saturating_mul(machine.nodes[node].cores).max(1);
+        let all: u64 = kinds.iter().fold(0, |sum: u64, (node, _)| sum.saturating_add(cores(*node)));
+        let (mut left, mut cores_left) = (workers, all);
+        let crew = |(node, seconds): (usize, f64)| {
+            let own = cores(node);
+            let share = if workers <= all { own.min(left) } else { shared(left, own, cores_left) };
+            left -= share;
+            cores_left -= own;
+            let factor = if seconds > 0.0 { fastest / seconds } else { 1.0 };
+            Crew { kind: machine.nodes[node].kind.clone(), workers: share, cores: own, factor, node }
+        };
+        Ok(Team(kinds.into_iter().map(crew).filter(|crew| crew.workers > 0).collect()))
+    }
+
+    /// How many workers there are.
+    pub fn workers(&self) -> u64 {
+        self.0.iter().map(|crew| crew.workers).sum()
+    }
+
+    /// Whether some share a core.
+    pub fn shares_cores(&self) -> bool {
+        self.0.iter().any(|crew| crew.workers > crew.cores)
+    }
+
+    /// The same with as many cores as workers.
+    pub(crate) fn with_a_core_each(&self) -> Team {
+        Team(self.0.iter().map(|crew| Crew { cores: crew.cores.max(crew.workers), ..crew.clone() }).collect())
+    }
+
+    /// The numbers of the workers of each crew, from 1.
+    pub(crate) fn numbered(&self) -> impl Iterator<Item = (usize, [f64; 2])> {
+        let mut before = 0.0;
+        self.0.iter().enumerate().map(move |(place, crew)| {
+            let first = before + 1.0;
+            before += crew.workers as f64;
+            (place, [first, before])
+        })
+    }
+}
+
+/// What falls to some cores when workers are dealt to all that are left; what is left over goes to the fastest.
+fn shared(workers: u64, own: u64, cores: u64) -> u64 {
+    let share = (u128::from(workers) * u128::from(own)).div_ceil(u128::from(cores));
+    u64::try_from(share).unwrap_or(workers).min(workers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn machine() -> Machine {
+        let text = "format = 1\n[machine]\nname = \"lab\"\n\
+                    [[node]]\nkind = \"slow\"\ncount = 9\ncores = 1\n[[node]]\nkind = \"fast\"\ncount = 2\ncores = 4\n";
+        Machine::parse(text, Path::new("lab")).unwrap()
+    }
+
+    fn crews(workers: u64) -> Vec<(String, u64, f64)> {
+        let team = Team::of(&machine(), workers, |node| Ok([3.0, 1.5][node])).unwrap();
+        team.0.into_iter().map(|crew| (crew.kind.clone(), crew.workers, crew.sharing())).collect()
+    }
+
+    #[test]
+    fn the_fastest_work_first() {
+        assert_eq!(crews(8), [("fast".to_owned(), 8, 1.0)]);
+        assert_eq!(crews(10), [("fast".to_owned(), 8, 1.0), ("slow".to_owned(), 2, 1.0)]);
+    }
+
+    #[test]
+    fn more_workers_than_cores_share_them() {
+        assert_eq!(crews(34), [("fast".to_owned(), 16, 2.0), ("slow".to_owned(), 18, 2.0)]);
+        assert_eq!(crews(18), [("fast".to_owned(), 9, 9.0 / 8.0), ("slow".to_owned(), 9, 1.0)]);
+    }
+
+    #[test]
+    fn crews_have_numbers_that_follow_each_other() {
+        let team = Team::of(&machine(), 10, |node| Ok([3.0, 1.5][node])).unwrap();
+        assert_eq!(team.numbered().collect::<Vec<_>>(), [(0, [1.0, 8.0]), (1, [9.0, 10.0])]);
+        assert_eq!(team.0[1].factor, 0.5);
+    }
+
+    #[test]
+    fn workers_on_one_node_need_no_network() {
+        assert!(!fits_one_node(&machine(), 2), "slow nodes have one core");
+        assert!(fits_one_node(&machine(), 1));
+    }
+}

@@ -1,0 +1,11 @@
+//! The PAMELA language: models of parallel programs, compiled to formulas of their time.
+
+mod bindings;
+mod bounds;
+mod check;
+pub mod compile;
+pub mod estimate;
+pub mod expression;
+pub mod model;
+pub mod text;
+mod vocabulary;

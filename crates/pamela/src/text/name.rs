@@ -1,0 +1,203 @@
+//! What the name of a term means: a procedure, a message, an operation of a group, or one of a computer.
+//!
+//! PAMELA writes operation, type and computer as one word (`sum_double_w`), so the word has to be taken apart, and be put together so that
+//! it can be taken apart again.
+
+use sintonia_machine::{Collective, Named};
+
+use super::error::Problem;
+use super::outline::Outline;
+use super::token::is_of_name;
+use crate::model::{Computer, Operation, Term};
+
+/// The types that operations work on.
+pub(crate) const TYPES: [&str; 4] = ["int", "long", "float", "double"];
+
+/// Operations that the machine file has a cost of for each type.
+const TYPED: [&str; 20] = [
+    "sum", "sub", "mpy", "div", "mod", "load", "store", "bits", "shift", "convert", "sqrt", "sin", "cos", "tan", "exp", "log", "pow",
+    "abs", "floor", "random",
+];
+
+/// Operations that may stand without a type.
+const UNTYPED: [&str; 5] = ["call", "new", "compare", "access", "assign"];
+
+/// Words that begin a term or a declaration.
+const KEYWORDS: [&str; 10] = ["seq", "par", "tasks", "if", "else", "use", "delay", "language", "parameter", "resource"];
+
+/// What a message begins with.
+const SEND: &str = "send";
+
+/// What a name means.
+pub(super) enum Meaning<'a> {
+    /// A procedure, by its place.
+    Procedure(usize),
+    Message {
+        from: &'a str,
+        to: &'a str,
+    },
+    Group(Collective),
+    Delay,
+    Operation {
+        word: &'a str,
+        of: Option<&'a str>,
+        on: Option<&'a str>,
+    },
+}
+
+/// What a name means, or why it means nothing, with a hint.
+pub(super) fn meaning<'a>(name: &'a str, outline: &Outline) -> Result<Meaning<'a>, (Problem, Option<String>)> {
+    if let Some(procedure) = outline.procedure(name) {
+        return Ok(Meaning::Procedure(procedure));
+    }
+    if name == "delay" {
+        return Ok(Meaning::Delay);
+    }
+    if let Some(group) = Collective::named(name) {
+        return Ok(Meaning::Group(group));
+    }
+    let (word, rest) = name.split_once('_').map_or((name, None), |(word, rest)| (word, Some(rest)));
+    if word == SEND {
+        let ends = rest.and_then(|rest| rest.split_once('_')).filter(|(from, to)| is_computer(from) && is_computer(to));
+        let (from, to) = ends.ok_or_else(|| {
+            let hint = "a message names who sends and who gets it, as in send_0_w(8*n)";
+            (Problem::UnknownName(name.to_owned()), Some(hint.to_owned()))
+        })?;
+        return Ok(Meaning::Message { from, to });
+    }
+    operation(name, word, rest).ok_or_else(|| unknown(name, word, rest, outline))
+}
+
+fn operation<'a>(name: &str, word: &'a str, rest: Option<&'a str>) -> Option<Meaning<'a>> {
+    let (of, on) = match rest.map(|rest| rest.split_once('_').unwrap_or((rest, ""))) {
+        Some((of, on)) if TYPES.contains(&of) => (Some(of), Some(on).filter(|_| name.len() > word.len() + 1 + of.len())),
+        _ => (None, rest),
+    };
+    let is_typed = of.is_some() || !TYPED.contains(&word) && (on.is_some() || UNTYPED.contains(&word));
+    let is_operation = is_typed && is_operation_word(word) && on.is_none_or(is_computer);
+    is_operation.then_some(Meaning::Operation { word, of, on })
+}
+
+/// Why a name is no operation.
+fn unknown(name: &str, word: &str, rest: Option<&str>, outline: &Outline) -> (Problem, Option<String>) {
+    let procedure = nearest(name, outline.procedure_names());
+    let hint = |near: Option<String>| near.map(|near| format!("did you mean `{near}`?"));
+    if TYPED.contains(&word) && rest != Some("") && procedure.is_none() {
+        let of = rest.and_then(|rest| nearest(rest.split('_').next().unwrap_or(rest), TYPES));
+        return (Problem::Untyped(word.to_owned()), hint(of.map(|of| format!("{word}_{of}"))));
+    }
+    let groups = Collective::ALL.iter().map(|group| group.name());
+    let words = TYPED.into_iter().chain(UNTYPED).chain(KEYWORDS).chain(groups);
+    (Problem::UnknownName(name.to_owned()), hint(procedure.or_else(|| nearest(name, words)).map(str::to_owned)))
+}
+
+/// Whether a word can be an operation: it is none that already means something, and can be told from what follows it.
+pub(crate) fn is_operation_word(word: &str) -> bool {
+    is_name(word) && !word.contains('_') && word != SEND && !is_reserved(word)
+}
+
+/// Whether no procedure can have this name.
+pub(crate) fn is_reserved(name: &str) -> bool {
+    KEYWORDS.contains(&name) || Collective::named(name).is_some()
+}
+
+/// Whether it can be a name: letters, digits and `_`, and no digit first.
+pub(crate) fn is_name(name: &str) -> bool {
+    is_computer(name) && !name.starts_with(|first: char| first.is_numeric())
+}
+
+/// Whether it can be a computer: a name, or a number.
+pub(crate) fn is_computer(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(is_of_name)
+}
+
+/// Whether a computer can be told from the type before which it would stand.
+pub(crate) fn begins_with_type(computer: &str) -> bool {
+    TYPES.contains(&computer.split('_').next().unwrap_or_default())
+}
+
+/// The name that a term is written with.
+pub(crate) fn spelled(term: &Term) -> Option<String> {
+    match term {
+        Term::Operation { operation: Operation { name, of, on }, .. } => {
+            let on = on.as_ref().map(|Computer(on)| on);
+            Some([Some(name), of.as_ref(), on].into_iter().flatten().map(String::as_str).collect::<Vec<_>>().join("_"))
+        }
+        Term::Message { from: Computer(from), to: Computer(to), .. } => Some(format!("{SEND}_{from}_{to}")),
+        Term::Group { operation, .. } => Some(operation.name().to_owned()),
+        Term::Delay(_) => Some("delay".to_owned()),
+        Term::Call { procedure, .. } => Some(procedure.clone()),
+        _ => None,
+    }
+}
+
+/// The one of some names that is most like this one, if any is.
+pub(super) fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    /// So many are compared at most: a hint is not worth more.
+    const MOST_NAMES: usize = 2_000;
+    const LONGEST: usize = 64;
+    let letters: Vec<char> = name.chars().take(LONGEST).collect();
+    let farthest = (letters.len() / 3).clamp(1, 3);
+    let near = names.into_iter().take(MOST_NAMES).filter(|other| other.len().abs_diff(name.len()) <= 4 * farthest);
+    let distances = near.map(|other| (distance(&letters, other), other));
+    distances.filter(|(distance, _)| *distance <= farthest).min_by_key(|(distance, _)| *distance).map(|(_, other)| other)
+}
+
+/// How many letters must be changed, added, left away or swapped with their neighbour to make one name of the other.
+fn distance(a: &[char], b: &str) -> usize {
+    let (mut before, mut last) = (Vec::new(), (0..=a.len()).collect::<Vec<usize>>());
+    let mut previous = None;
+    for (row, b) in b.chars().enumerate() {
+        let mut this = vec![row + 1];
+        for (column, a_here) in a.iter().enumerate() {
+            let changed = last[column] + usize::from(*a_here != b);
+            let mut least = changed.min(last[column + 1] + 1).min(this[column] + 1);
+            if column > 0 && previous == Some(*a_here) && a[column - 1] == b {
+                least = least.min(before[column - 1] + 1);
+            }
+            this.push(least);
+        }
+        (before, last, previous) = (last, this, Some(b));
+    }
+    last[a.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Parts<'a> = Option<(&'a str, Option<&'a str>, Option<&'a str>)>;
+
+    fn read(name: &str) -> Parts<'_> {
+        match meaning(name, &Outline::of("search(i) {}")) {
+            Ok(Meaning::Operation { word, of, on }) => Some((word, of, on)),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn operations_are_taken_apart() {
+        assert_eq!(read("sum_double"), Some(("sum", Some("double"), None)));
+        assert_eq!(read("sum_double_w"), Some(("sum", Some("double"), Some("w"))));
+        assert_eq!(read("sum_double_0"), Some(("sum", Some("double"), Some("0"))));
+        assert_eq!(read("compare_w_1"), Some(("compare", None, Some("w_1"))));
+        assert_eq!(read("access"), Some(("access", None, None)));
+        assert_eq!(read("fft_p"), Some(("fft", None, Some("p"))), "words that the machine may know");
+    }
+
+    #[test]
+    fn other_names_are_no_operations() {
+        for name in ["fft", "sum", "sum_w", "sum_double_", "sum_", "_sum", "barrier_w", "send_w", "search", "bcast", "delay", "seq_w"] {
+            assert_eq!(read(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_hint_names_what_is_near() {
+        let hint = |name: &str| meaning(name, &Outline::of("search(i) {}")).err().and_then(|(_, hint)| hint);
+        assert_eq!(hint("serach"), Some("did you mean `search`?".into()));
+        assert_eq!(hint("sum_duoble_w"), Some("did you mean `sum_double`?".into()));
+        assert_eq!(hint("bcats"), Some("did you mean `bcast`?".into()));
+        assert_eq!(hint("whatever"), None);
+    }
+}

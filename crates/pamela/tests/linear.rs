@@ -1,0 +1,99 @@
+//! The effort grows with the text of a model, not with what it unfolds to.
+
+use std::time::{Duration, Instant};
+
+use sintonia_formula::Formula;
+use sintonia_pamela::compile::{CompileError, Shares, compile};
+use sintonia_pamela::estimate::ClosedForms;
+use sintonia_pamela::model::{Computer, Model, Operation, Order, Procedure, Term};
+
+fn operation(name: &str) -> Term {
+    let operation = Operation { name: name.to_owned(), of: Some("int".to_owned()), on: Some(Computer("w".to_owned())) };
+    Term::Operation { operation, times: Formula::one() }
+}
+
+fn procedure(name: String, parameters: &[&str], body: Term) -> Procedure {
+    Procedure { name, parameters: parameters.iter().map(|name| (*name).to_owned()).collect(), body, note: None }
+}
+
+/// A model of so many nodes: procedures of twenty, each a loop with operations in it, and calls of all of them.
+fn large(nodes: usize) -> Model {
+    let body = || Term::Loop {
+        order: Order::Sequential,
+        index: "i".to_owned(),
+        from: Formula::one(),
+        to: Formula::symbol("n"),
+        body: Box::new(Term::Sequence(["sum", "mpy", "compare", "load", "store", "assign"].repeat(3).into_iter().map(operation).collect())),
+    };
+    let call = |place: usize| Term::Call {
+        procedure: format!("f{place}"),
+        arguments: vec![Formula::integer(place as i64 % 8 + 1), Formula::integer(place as i64)],
+    };
+    let many = nodes / 21;
+    let mut procedures = vec![procedure("main".to_owned(), &[], Term::Sequence((0..many).map(call).collect()))];
+    procedures.extend((0..many).map(|place| procedure(format!("f{place}"), &["w", "n"], body())));
+    Model { procedures, ..Model::default() }
+}
+
+/// The least of three measurements, since others use the machine too.
+fn least(work: impl Fn()) -> Duration {
+    let once = || {
+        let begin = Instant::now();
+        work();
+        begin.elapsed()
+    };
+    (0..3).map(|_| once()).min().unwrap()
+}
+
+#[test]
+fn twice_the_nodes_compile_in_twice_the_time() {
+    let [half, whole] = [50_000, 100_000].map(|nodes| {
+        let model = large(nodes);
+        least(|| assert!(!compile(&model, &Shares::new()).unwrap().free.is_nothing()))
+    });
+    assert!(whole < half * 4, "{half:?} for 50,000 nodes and {whole:?} for 100,000");
+}
+
+#[test]
+fn twice_the_nodes_have_closed_forms_in_twice_the_time() {
+    let [half, whole] = [5_000, 10_000].map(|nodes| {
+        let analysis = compile(&large(nodes), &Shares::new()).unwrap();
+        least(|| assert!(!ClosedForms::of(&analysis).free.is_zero()))
+    });
+    assert!(whole < half * 4, "{half:?} for 5,000 nodes and {whole:?} for 10,000");
+}
+
+#[test]
+fn a_chain_that_doubles_at_every_step_does_not_blow_up() {
+    let call = |place: usize, argument: Formula| Term::Call { procedure: format!("f{place}"), arguments: vec![argument] };
+    let step = |place: usize| {
+        let twice = Term::Sequence(vec![call(place + 1, Formula::symbol("x") + Formula::one()), call(place + 1, Formula::symbol("x"))]);
+        procedure(format!("f{place}"), &["x"], twice)
+    };
+    let mut procedures = vec![procedure("main".to_owned(), &[], call(0, Formula::zero()))];
+    procedures.extend((0..100).map(step));
+    procedures.push(procedure("f100".to_owned(), &["x"], Term::Delay(Formula::symbol("x"))));
+    let analysis = compile(&Model { procedures, ..Model::default() }, &Shares::new()).unwrap();
+    // Each of the 2^100 leaves has its number of steps to the left, fifty of a hundred in the mean.
+    assert_eq!(ClosedForms::of(&analysis).free, Formula::integer(2).power(100) * Formula::integer(50));
+    assert!(analysis.free.size() > u64::MAX / 2, "it would never be written down");
+    assert!(analysis.free.to_string().len() < 100);
+}
+
+#[test]
+fn a_chain_that_is_too_deep_is_refused() {
+    let call = |place: usize| Term::Call { procedure: format!("f{place}"), arguments: vec![Formula::symbol("x")] };
+    let looped = |place: usize| Term::Loop {
+        order: Order::Parallel,
+        index: "i".to_owned(),
+        from: Formula::one(),
+        to: Formula::symbol("x"),
+        body: Box::new(call(place + 1)),
+    };
+    let mut procedures =
+        vec![procedure("main".to_owned(), &[], Term::Call { procedure: "f0".to_owned(), arguments: vec![Formula::one()] })];
+    procedures.extend((0..100_000).map(|place| procedure(format!("f{place}"), &["x"], looped(place))));
+    procedures.push(procedure("f100000".to_owned(), &["x"], Term::Delay(Formula::symbol("x"))));
+    let error = compile(&Model { procedures, ..Model::default() }, &Shares::new()).unwrap_err();
+    assert!(matches!(error, CompileError::TooDeep(_)), "{error}");
+}

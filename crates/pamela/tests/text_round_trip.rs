@@ -1,0 +1,200 @@
+//! What is printed reads as the same model, and no text is too strange to get an answer.
+
+use std::time::{Duration, Instant};
+
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+use sintonia_formula::Formula;
+use sintonia_machine::{Collective, Named};
+use sintonia_pamela::model::{Computer, Language, Model, Operation, Order, Parameter, Procedure, Resource, Term};
+use sintonia_pamela::text::Error;
+
+/// Formulas of symbols that every model here declares.
+fn formula() -> impl Strategy<Value = Formula> {
+    let texts = ["1", "0", "3", "1000000", "1e-9", "[0.25, 0.5]", "n", "m", "i", "8*n + 1", "n/m", "max(n, m, 2)", "ceil(n/p)", "`max`^2"];
+    let sums = ["sum(k=1..n, sqrt(k))", "pieces(n, up to 64: n, beyond: 2*n - 64)", "sqrt(n + 1)/(m + 2)", "log2(n)", "n^(1/2) - 3"];
+    select([texts.as_slice(), &sums].concat()).prop_map(|text| text.parse().unwrap())
+}
+
+fn share() -> impl Strategy<Value = Formula> {
+    select(vec!["0", "1", "0.5", "[0.1, 0.2]", "1/n"]).prop_map(|text| text.parse().unwrap())
+}
+
+fn word(words: &'static [&'static str]) -> impl Strategy<Value = String> {
+    select(words).prop_map(str::to_owned)
+}
+
+fn computer() -> impl Strategy<Value = String> {
+    word(&["0", "p", "w", "q", "w_1", "17", "ü"])
+}
+
+fn line() -> impl Strategy<Value = String> {
+    "[ -~üé]{0,24}".prop_map(|text| text.trim().to_owned())
+}
+
+fn lines() -> impl Strategy<Value = Option<String>> {
+    option::of(vec(line(), 1..4).prop_map(|lines| lines.join("\n")))
+}
+
+fn operation() -> impl Strategy<Value = Operation> {
+    let on = || option::of(computer().prop_map(Computer));
+    let typed = (word(&["sum", "mpy", "compare", "load", "fft"]), word(&["int", "long", "float", "double"]), on());
+    let typed = typed.prop_map(|(name, of, on)| Operation { name, of: Some(of), on });
+    let untyped = (word(&["compare", "access", "assign", "call", "new"]), on()).prop_map(|(name, on)| Operation { name, of: None, on });
+    prop_oneof![typed, untyped]
+}
+
+fn single(callable: &'static [(&'static str, usize)]) -> BoxedStrategy<Term> {
+    let message = (word(&["0", "w", "p"]), computer(), formula());
+    let group = (select(Collective::ALL), formula(), formula());
+    let own = prop_oneof![
+        4 => (operation(), formula()).prop_map(|(operation, times)| Term::Operation { operation, times }),
+        1 => message.prop_map(|(from, to, bytes)| Term::Message { from: Computer(from), to: Computer(to), bytes }),
+        1 => group.prop_map(|(operation, bytes, processes)| Term::Group { operation, bytes, processes }),
+        1 => formula().prop_map(Term::Delay),
+        1 => line().prop_map(Term::Note),
+        1 => Just(Term::Sequence(vec![])),
+    ];
+    if callable.is_empty() {
+        return own.boxed();
+    }
+    let call = (select(callable), vec(formula(), 3))
+        .prop_map(|((name, takes), given)| Term::Call { procedure: name.into(), arguments: given[..takes].to_vec() });
+    prop_oneof![3 => own, 1 => call].boxed()
+}
+
+/// What a block of these is, as it is read: a block of one is the one.
+fn block(mut terms: Vec<Term>, order: Order) -> Term {
+    let others = terms.iter().filter(|term| !matches!(term, Term::Note(_))).count();
+    match order {
+        _ if terms.len() == 1 => terms.remove(0),
+        Order::Parallel if others > 1 => Term::Parallel(terms),
+        _ => Term::Sequence(terms),
+    }
+}
+
+fn term(callable: &'static [(&'static str, usize)]) -> impl Strategy<Value = Term> {
+    single(callable).prop_recursive(6, 64, 6, |inner| {
+        let order = || select(vec![Order::Sequential, Order::Parallel]);
+        let index = || word(&["i", "j", "n"]);
+        let boxed = || inner.clone().prop_map(Box::new);
+        let repetition = (order(), index(), formula(), formula(), boxed());
+        let tasks = (index(), formula(), formula(), word(&["w", "x"]), boxed());
+        let condition = (option::of("[ -~\n]{0,16}"), option::of(share()), boxed(), boxed());
+        let using = (word(&["network", "disks", "0"]), boxed());
+        prop_oneof![
+            (vec(inner.clone(), 0..6), order()).prop_map(|(terms, order)| block(terms, order)),
+            repetition.prop_map(|(order, index, from, to, body)| Term::Loop { order, index, from, to, body }),
+            tasks.prop_map(|(index, from, to, computer, body)| Term::Tasks { index, from, to, computer, body }),
+            condition.prop_map(|(place, share, then, otherwise)| Term::If { place, share, then, otherwise }),
+            using.prop_map(|(resource, body)| Term::Use { resource, body }),
+        ]
+    })
+}
+
+fn model() -> impl Strategy<Value = Model> {
+    let names = ["n", "m", "i", "max"];
+    let parameters = vec((option::of(share()), lines()), names.len());
+    let language = select(vec![Language::C, Language::Java]);
+    let bodies = (term(&[("first", 2), ("second", 0), ("send_back", 1)]), term(&[("second", 0), ("send_back", 1)]), term(&[]), term(&[]));
+    (language, parameters, bodies, vec(lines(), 4)).prop_map(move |(language, parameters, bodies, notes)| {
+        let parameter = |(name, (value, note)): (&str, (Option<Formula>, _))| {
+            let value = value.filter(|value| value.symbols().is_empty() || name != "n");
+            Parameter { name: name.into(), value, note }
+        };
+        let headers: [(&str, &[&str]); 4] = [("main", &[]), ("first", &["a", "w"]), ("second", &[]), ("send_back", &["b"])];
+        let procedure = |(((name, parameters), body), note): (((&str, &[&str]), Term), _)| Procedure {
+            name: name.into(),
+            parameters: parameters.iter().map(|name| (*name).into()).collect(),
+            body,
+            note,
+        };
+        let bodies = [bodies.0, bodies.1, bodies.2, bodies.3];
+        Model {
+            language,
+            parameters: names.into_iter().zip(parameters).map(parameter).collect(),
+            resources: [("network", 1), ("disks", 4)]
+                .map(|(name, count)| Resource { name: name.into(), multiplicity: Formula::integer(count) })
+                .into(),
+            procedures: headers.into_iter().zip(bodies).zip(notes).map(procedure).collect(),
+        }
+    })
+}
+
+/// Whether an answer is one: a model that is printed as itself, or mistakes that are in the text.
+fn answered(text: &str) {
+    match Model::parse(text, "a.pam") {
+        Ok(model) => {
+            let printed = model.to_text();
+            let again = Model::parse(&printed, "a.pam").unwrap_or_else(|error| panic!("{error}\n{printed}"));
+            assert_eq!(again, model, "{printed}");
+            assert_eq!(again.to_text(), printed);
+        }
+        Err(Error::Wrong(mistakes)) => {
+            assert!(!mistakes.is_empty() && mistakes.len() <= 100);
+            for mistake in mistakes {
+                assert!(text.get(mistake.bytes.clone()).is_some(), "{mistake:?}");
+                let line = text.split('\n').nth(mistake.line - 1).expect("the line is there");
+                assert!(mistake.column <= line.chars().count() + 1 && mistake.column < mistake.end_column, "{mistake:?}");
+                assert!(mistake.to_string().starts_with("a.pam:"));
+            }
+        }
+        Err(other) => panic!("{other}"),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_printed_reads_as_the_same_model(model in model()) {
+        let text = model.to_text();
+        let again = Model::parse(&text, "a.pam").unwrap_or_else(|error| panic!("{error}\n{text}"));
+        prop_assert_eq!(&again, &model, "{}", text);
+        prop_assert_eq!(again.to_text(), text);
+        prop_assert!(model.check().is_ok());
+    }
+
+    #[test]
+    fn a_text_with_mistakes_gets_an_answer(
+        model in model(),
+        edits in vec((any::<prop::sample::Index>(), 0_usize..12, "[ -~\n]{0,3}|\\{|\\}|;|\\|\\||/\\*|\"|`|seq\\(i=1,|else|ü"), 1..4),
+    ) {
+        let mut text = model.to_text();
+        for (place, length, put) in edits {
+            let place = (0..=place.index(text.len() + 1)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+            let end = (place..=(place + length).min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(place);
+            text.replace_range(place..end, &put);
+        }
+        answered(&text);
+    }
+
+    #[test]
+    fn any_text_gets_an_answer(text in "\\PC{0,200}|[ -~\n]{0,200}|(seq|par|\\(|\\)|\\{|\\}|i|=|1|,|;|\\|\\||if|else|use|main|sum_int|//x\n|\"a\"| ){0,80}") {
+        answered(&text);
+    }
+}
+
+#[test]
+fn reading_and_printing_take_as_long_as_the_text_is() {
+    let taken = |terms: usize| {
+        let term = |at: usize| match at % 8 {
+            0 => format!("seq(i=1,{at}*n) {{ sum_double_w(i) }}"),
+            1 => "// a remark".to_owned(),
+            2 => format!("\nuse(network, send_0_w({}*n))", at % 64),
+            3 => "if \"A.java:3\" (0.5) compare else { work(n, w) }".to_owned(),
+            _ => "mpy_double_w; access_int".to_owned(),
+        };
+        let terms: Vec<String> = (0..terms / 2).map(|at| term(at) + if at % 8 == 1 { "\n" } else { ";" }).collect();
+        let text = format!("parameter n; resource network; main {{ {} }} work(i, w) {{ sum_int_w(i) }}", terms.join(" "));
+        let begin = Instant::now();
+        let model = Model::parse(&text, "a.pam").unwrap();
+        assert!(model.to_text().len() > text.len() / 2);
+        begin.elapsed()
+    };
+    let least = |terms: usize| (0..3).map(|_| taken(terms)).min().unwrap_or(Duration::MAX);
+    let (small, large) = (least(5_000), least(50_000));
+    assert!(large < 40 * small, "ten times the terms took {large:?} instead of {small:?}");
+}

@@ -1,0 +1,181 @@
+//! What the reader of C makes of programs, and what it says of texts that are none.
+
+use sintonia_formula::{Formula, Values};
+use sintonia_pamela::model::{Order, Term};
+use sintonia_source::c;
+use sintonia_source::routine::{Action, Computation, Program, Scalar, Type};
+
+fn read(text: &str) -> Program {
+    c::read_text("folder/test.c", text).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn refused(text: &str) -> String {
+    c::read_text("folder/test.c", text).expect_err("not understood").to_string()
+}
+
+/// How often an operation is done, in a model without messages.
+fn operations(term: &Term, name: &str, of: &str, model: &[sintonia_pamela::model::Procedure], values: &Values<f64>) -> f64 {
+    let at = |formula: &Formula| formula.evaluate(values).unwrap_or_else(|error| panic!("{formula}: {error}"));
+    let inner = |term: &Term| operations(term, name, of, model, values);
+    match term {
+        Term::Operation { operation, times } if operation.name == name && operation.of.as_deref() == Some(of) => at(times),
+        Term::Sequence(terms) | Term::Parallel(terms) => terms.iter().map(inner).sum(),
+        Term::Loop { order: Order::Sequential, index, from, to, body } => (at(from) as i64..=at(to) as i64)
+            .map(|round| operations(body, name, of, model, &values.clone().with(index, round as f64)))
+            .sum(),
+        Term::Call { procedure, arguments } => {
+            let called = model.iter().find(|found| found.name == *procedure).expect("a procedure");
+            let mut inside = Values::new();
+            called.parameters.iter().zip(arguments).for_each(|(parameter, argument)| inside.set(parameter, at(argument)));
+            operations(&called.body, name, of, model, &inside)
+        }
+        Term::If { share: Some(share), then, otherwise, .. } => at(share) * inner(then) + (1.0 - at(share)) * inner(otherwise),
+        _ => 0.0,
+    }
+}
+
+fn counted(text: &str, name: &str, of: &str, given: &[(&str, f64)]) -> f64 {
+    let model = c::compile_text("test.c", text).unwrap_or_else(|error| panic!("{error}")).model;
+    let mut values = Values::new();
+    given.iter().for_each(|(name, value)| values.set(name, *value));
+    operations(&model.procedures[0].body, name, of, &model.procedures, &values)
+}
+
+#[test]
+fn functions_have_their_names_parameters_and_types() {
+    let program = read("typedef float real; static double *f(const int n, real x[], size_t m) { return 0; }\nvoid g(void) { }");
+    let f = &program.routines[0];
+    assert_eq!((f.name.as_str(), f.place.line, f.parameters.len()), ("f", 1, 3));
+    assert_eq!(f.parameters[1].of, Type::Array(Box::new(Type::Scalar(Scalar::Float))));
+    assert_eq!(f.parameters[2].of, Type::Scalar(Scalar::Long));
+    assert_eq!(f.returns, Some(Type::Array(Box::new(Type::Scalar(Scalar::Double)))));
+    assert_eq!(program.routines[1].returns, None);
+}
+
+#[test]
+fn macros_stand_for_what_they_say_at_the_place_of_their_use() {
+    let program = read("#define N (4 * 2) /* eight */\n#define TWICE(x) ((x) + (x))\nint f(int a) {\n  return TWICE(a * N);\n}");
+    let Action::Return(Some(value)) = &program.routines[0].body[0].what else { panic!("a return") };
+    assert!(matches!(&value.what, Computation::Binary(..)));
+    assert_eq!((value.place.line, value.place.column), (4, 10));
+}
+
+#[test]
+fn a_macro_may_stand_for_statements() {
+    let text = "#define REPEAT(n) do { for (int i = 0; i < (n); i++) s += 1.5; } while (0)\nint main(void) { double s = 0; REPEAT(6); REPEAT(4); return 0; }";
+    assert_eq!(counted(text, "sum", "double", &[]), 10.0);
+}
+
+#[test]
+fn conditions_of_the_preprocessor_are_decided() {
+    let text = |head: &str, line: &str| {
+        format!("{head}\nint main(void) {{ double s = 0;\n{line}\ns += 1.0;\n#else\ns += 1.0; s += 1.0;\n#endif\nreturn 0; }}")
+    };
+    assert_eq!(counted(&text("#define FAST", "#ifdef FAST"), "sum", "double", &[]), 1.0);
+    assert_eq!(counted(&text("", "#ifdef FAST"), "sum", "double", &[]), 2.0);
+    assert_eq!(counted(&text("#define LEVEL 3", "#if LEVEL > 2 && !defined(FAST)"), "sum", "double", &[]), 1.0);
+    assert_eq!(counted(&text("", "#if 0"), "sum", "double", &[]), 2.0);
+}
+
+#[test]
+fn what_is_not_compiled_may_begin_in_the_middle_of_something() {
+    let text = "#ifdef __cplusplus\nextern \"C\" {\n#endif\nint main(void) { double s = 0;\n#if defined(FAST) || LEVEL == 3\nif (s > 1) {\n#else\nfor (int i = 0; i < 5; i++) {\n#endif\ns += 1.0; }\n\
+                return 0; }\n#ifdef __cplusplus\n}\n#endif\n";
+    assert_eq!(counted(text, "sum", "double", &[]), 5.0);
+    assert_eq!(read(text).routines[0].place.line, 4);
+}
+
+#[test]
+fn types_decide_which_operations_are_counted() {
+    let text = "struct point { float x; double y; };\nint main(void) { struct point p; struct point *q = &p; int i = 1; long l; double d;\n\
+                p.x = p.x * 2.0f; q->y = q->y * 2; l = i * 2L; d = i / 2.0; i = i % 7; return 0; }";
+    assert_eq!(counted(text, "mpy", "float", &[]), 1.0);
+    assert_eq!(counted(text, "mpy", "double", &[]), 1.0);
+    assert_eq!(counted(text, "mpy", "long", &[]), 1.0);
+    assert_eq!(counted(text, "div", "double", &[]), 1.0);
+    assert_eq!(counted(text, "mod", "int", &[]), 1.0);
+}
+
+#[test]
+fn loops_in_functions_are_counted_with_what_they_are_given() {
+    let text = "static double f(double *a, int rows, int n) { double s = 0; for (int i = 0; i < rows; i++) for (int j = i; j < n; j++) s += a[i * n + j]; return s; }\n\
+                int main(int argc, char **argv) { int n = atoi(argv[1]); double *a = malloc(n * n * sizeof(double)); f(a, n / 2, n); return 0; }";
+    for n in [1.0, 4.0, 9.0] {
+        let rows = (n / 2.0_f64).floor();
+        let rounds: f64 = (0..rows as i64).map(|i| n - i as f64).sum();
+        assert_eq!(counted(text, "sum", "double", &[("n", n)]), rounds, "n = {n}");
+    }
+}
+
+#[test]
+fn a_field_that_is_known_counts_rounds() {
+    let text = "typedef struct { int rows, columns; double *now; } Block;\n\
+                static void step(Block *b) { for (int i = 1; i <= b->rows; i++) for (int j = 0; j < b->columns; j++) b->now[j] += 1.0; }\n\
+                int main(int argc, char **argv) { int n = atoi(argv[1]); Block block = {n, n + 1, NULL}; for (int t = 0; t < 3; t++) step(&block); return 0; }";
+    assert_eq!(counted(text, "sum", "double", &[("n", 5.0)]), 3.0 * 5.0 * 6.0);
+}
+
+#[test]
+fn sizes_of_types_are_those_of_the_machine() {
+    let text = |of: &str| {
+        format!(
+            "struct s {{ char c; double d; int i[3]; }}; int main(void) {{ double s = 0; for (int i = 0; i < sizeof({of}); i++) s += 1.0; return 0; }}"
+        )
+    };
+    for (of, bytes) in [("int", 4.0), ("double[10]", 80.0), ("struct s", 32.0), ("void *", 8.0), ("unsigned char", 1.0)] {
+        assert_eq!(counted(&text(of), "sum", "double", &[]), bytes, "{of}");
+    }
+}
+
+#[test]
+fn syntax_errors_name_file_line_column_and_what_was_expected() {
+    let message = refused("int main(void) {\n    int i = 1\n    return i;\n}");
+    assert!(message.starts_with("folder/test.c:2:14: expected `;`"), "{message}");
+    assert!(message.contains("    int i = 1\n"), "{message}");
+    let message = refused("int main(void) {\n    int i = (1 + ;\n    return i;\n}");
+    assert!(message.starts_with("folder/test.c:2:"), "{message}");
+    assert!(refused("int main(void) { return 0;").contains("`}`"));
+}
+
+#[test]
+fn what_no_model_can_be_made_of_is_refused_with_a_reason() {
+    let message = refused("int main(void) {\n  int i = 0;\nagain:\n  if (i++ < 3) goto again;\n  return 0;\n}");
+    assert!(message.starts_with("folder/test.c:4:16: a `goto` that goes back"), "{message}");
+    read("int main(void) { int error = 1; if (error) goto end; error = 2; end: return error; }");
+    let error = c::compile_text("test.c", "int f(void) { return 0; }").expect_err("no main").to_string();
+    assert!(error.contains("`main`"), "{error}");
+}
+
+#[test]
+fn a_routine_that_communicates_and_calls_itself_is_refused_with_the_way_round() {
+    let text = "#include <mpi.h>\nvoid f(int n) { MPI_Barrier(MPI_COMM_WORLD); if (n > 0) f(n - 1); }\nint main(int argc, char **argv) { f(argc); return 0; }";
+    let message = c::compile_text("test.c", text).expect_err("recursion").to_string();
+    assert!(message.starts_with("test.c:2:") && message.contains("main -> f -> f"), "{message}");
+}
+
+#[test]
+fn macros_that_double_each_other_and_deep_nesting_end_with_an_error() {
+    let mut text = String::from("#define A0 (1 + 1)\n");
+    for level in 1..40 {
+        text.push_str(&format!("#define A{level} (A{} + A{})\n", level - 1, level - 1));
+    }
+    text.push_str("int main(void) { return A39; }");
+    assert!(refused(&text).contains("more than can be read"), "{}", refused(&text));
+    let deep = format!("int main(void) {{ return {}1{}; }}", "(".repeat(5000), ")".repeat(5000));
+    assert!(refused(&deep).contains("levels deep"));
+    let long = format!("int main(void) {{ return {}; }}", vec!["1"; 5000].join(" + "));
+    assert!(refused(&long).contains("levels deep"));
+}
+
+#[test]
+fn types_made_of_types_and_cases_that_fall_through_stay_small() {
+    let mut text = String::from("typedef int *t0; typedef int s0[sizeof(int)];\n");
+    for level in 1..2000 {
+        text.push_str(&format!("typedef t{} *t{level}; typedef s{} s{level}[sizeof(s{})];\n", level - 1, level - 1, level - 1));
+    }
+    text.push_str("int main(void) { t1999 t; s1999 s; return sizeof(s); }");
+    read(&text);
+    let cases: String = (0..3000).map(|case| format!("case {case}: n++; ")).collect();
+    let message = refused(&format!("int main(void) {{ int n = 0; switch (n) {{ {cases} }} return 0; }}"));
+    assert!(message.contains("fall through"), "{message}");
+}
