@@ -65,6 +65,8 @@ pub struct Estimate {
     pub seconds: Seconds,
     /// The least and the most that it takes with the middle costs.
     pub bounds: [f64; 2],
+    /// What everything in it would take one after the other, with the middle costs.
+    pub work: f64,
     /// T0 and one Tr for each resource.
     pub terms: Vec<(Rule, Seconds)>,
     /// The one of them that is largest in the middle.
@@ -222,8 +224,9 @@ fn answer(
     let largest = terms.iter().map(|(_, seconds)| seconds[1]).fold(0.0, f64::max);
     let rules = terms.iter().find(|(_, seconds)| seconds[1] >= largest * (1.0 - 1e-9)).map_or(Rule::Free, |(rule, _)| rule.clone());
     let shares = shares::of(&case, &plans.lower)?;
+    let work = case.value(&plans.serial)?[1];
     let most = |level: usize| upper[level].max(lower[level]);
-    Ok(Estimate { seconds: [lower[0], lower[1], most(2)], bounds: [lower[1], most(1)], terms, rules, shares, team })
+    Ok(Estimate { seconds: [lower[0], lower[1], most(2)], bounds: [lower[1], most(1)], work, terms, rules, shares, team })
 }
 
 /// A number as a formula.

@@ -131,9 +131,12 @@ fn rows(estimator: &mut Estimator, question: &Question, machine: &Machine, alloc
         let parameters: Values<Interval> = parameters.iter().map(|(name, value)| (name.as_str(), Interval::point(*value))).collect();
         estimator.at(&Setting { workers, parameters, allocation }).map_err(|error| error.to_string())
     };
-    // A program that cannot run alone is compared with the fewest processes that were asked for.
     let fewest = processes.iter().copied().min().unwrap_or(1);
-    let base = question.base.map_or_else(|| if at(1, &settings[0]).is_ok() { 1 } else { fewest }, |base| base as u64);
+    let base = match question.base {
+        Some(base) => base as u64,
+        None if runs_alone(at(1, &settings[0]), at(fewest, &settings[0])?) => 1,
+        None => fewest,
+    };
     let mut rows = Vec::new();
     for parameters in settings {
         let alone = at(base, &parameters)?.seconds;
@@ -144,6 +147,11 @@ fn rows(estimator: &mut Estimator, question: &Question, machine: &Machine, alloc
         }
     }
     Ok((rows, base))
+}
+
+/// Whether one process does what several do. A master without workers has an answer too, but its work is not done.
+fn runs_alone(alone: Result<Estimate, String>, together: Estimate) -> bool {
+    alone.is_ok_and(|alone| alone.work >= together.work / 2.0)
 }
 
 fn with(setting: &BTreeMap<String, f64>, name: &str, value: f64) -> BTreeMap<String, f64> {
@@ -187,6 +195,18 @@ mod tests {
     #[test]
     fn without_numbers_of_processes_they_double_up_to_all_cores() {
         assert_eq!(answered(&[], |outlook| outlook.rows.iter().map(|row| row.processes).collect::<Vec<_>>()), [1, 2, 4, 8]);
+    }
+
+    #[test]
+    fn speed_ups_of_a_master_with_workers_count_from_where_there_are_workers() {
+        let base = |text: &str| {
+            let (model, machine) = (Model::parse(text, "m.pam").unwrap(), Machine::parse(MACHINE, Path::new("lab")).unwrap());
+            let parameters = [("p".to_owned(), vec![2.0, 4.0])].into_iter().collect();
+            let question = Question { parameters, efficiency: 0.5, base: None };
+            rows(&mut Estimator::new(&model, &machine, &Shares::new()).unwrap(), &question, &machine, Allocation::Static).unwrap().1
+        };
+        assert_eq!(base("main { delay(1e-3) ; par(r=1,p - 1) sum_double_r(1e9/(p - 1)) }"), 2);
+        assert_eq!(base("main { delay(1e-3) ; par(r=0,p - 1) sum_double_r(1e9/p) }"), 1);
     }
 
     #[test]
