@@ -10,6 +10,7 @@ mod error;
 mod file;
 mod generate;
 pub mod java;
+mod mistake;
 mod mpi;
 mod names;
 pub mod pasl;

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use tree_sitter::{Language, Node, Parser, Tree};
 
 use crate::error::Wrong;
+use crate::file::Text;
+use crate::mistake;
 use crate::place::Place;
 
 /// The largest source that is read: beyond, nobody wrote it.
@@ -12,9 +14,6 @@ const MOST_BYTES: usize = 16 << 20;
 
 /// How many macros of headers are left out of a text.
 const MOST_MACROS: usize = 16;
-
-/// How many things that could stand there are named.
-const MOST_EXPECTED: usize = 6;
 
 fn language() -> Language {
     tree_sitter_c::LANGUAGE.into()
@@ -49,10 +48,10 @@ pub fn understood(text: &str) -> Option<(String, Tree)> {
     let mut text = readable(text);
     let mut found = tree(&text)?;
     for _ in 0..MOST_MACROS {
-        let Some(word) = first_wrong(found.root_node()).and_then(|node| shouted_before(node, &text)) else { break };
+        let Some(word) = mistake::first(found.root_node()).and_then(|node| shouted_before(node, &text)) else { break };
         let shorter = without(&text, &word);
         let next = tree(&shorter)?;
-        let place = |tree: &Tree| first_wrong(tree.root_node()).map_or(usize::MAX, |node| node.start_byte());
+        let place = |tree: &Tree| mistake::first(tree.root_node()).map_or(usize::MAX, |node| node.start_byte());
         if place(&next) <= place(&found) {
             break;
         }
@@ -89,58 +88,12 @@ pub fn place_of(node: Node, text: &str, file: &Arc<str>) -> Place {
 
 /// The first thing in the tree that is no C.
 pub fn first_error(tree: &Tree, text: &str, file: &Arc<str>) -> Option<Wrong> {
-    let node = first_wrong(tree.root_node())?;
-    let wrong = Wrong::at(place_of(node, text, file), expected(node, text)).in_text(text);
+    let node = mistake::first(tree.root_node())?;
+    let wrong = mistake::described(node, &language(), &Text::new(file, text));
     Some(match shouted_before(node, text) {
         Some(word) => wrong.hint(format!(
             "`{word}` looks like a macro of a header that was not read: only headers in quotation marks beside the file are"
         )),
         None => wrong,
     })
-}
-
-fn first_wrong(root: Node) -> Option<Node> {
-    let mut node = root.has_error().then_some(root)?;
-    loop {
-        if node.is_missing() {
-            return Some(node);
-        }
-        let inner = node.children(&mut node.walk()).find(|child| child.has_error() || child.is_error() || child.is_missing());
-        match inner {
-            Some(inner) => node = inner,
-            None => return Some(node),
-        }
-    }
-}
-
-fn expected(node: Node, text: &str) -> String {
-    if node.is_missing() {
-        return format!("expected {}", word(node.kind()));
-    }
-    let found = node.utf8_text(text.as_bytes()).unwrap_or_default().split_whitespace().next().unwrap_or_default();
-    let found: String = found.chars().take(40).collect();
-    let before = node.prev_sibling().map(|sibling| sibling.next_parse_state()).or_else(|| node.parent().map(|parent| parent.parse_state()));
-    let possible = before.map(possible_after).unwrap_or_default();
-    match possible.is_empty() {
-        true => format!("`{found}` makes no sense here"),
-        false => format!("`{found}` makes no sense here; expected {}", possible.join(", ")),
-    }
-}
-
-fn possible_after(state: u16) -> Vec<String> {
-    let language = language();
-    let Some(mut symbols) = language.lookahead_iterator(state) else { return Vec::new() };
-    let mut names: Vec<String> =
-        symbols.iter_names().filter(|name| !name.starts_with('_') && *name != "comment" && *name != "end").map(word).collect();
-    names.sort();
-    names.dedup();
-    if names.len() > MOST_EXPECTED { Vec::new() } else { names }
-}
-
-fn word(name: &str) -> String {
-    if name.chars().all(|letter| letter.is_ascii_lowercase() || letter == '_') && name.contains('_') {
-        format!("a {}", name.replace('_', " "))
-    } else {
-        format!("`{name}`")
-    }
 }
