@@ -4,6 +4,7 @@ mod formulas;
 mod input;
 mod json;
 mod mistake;
+mod recorded;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -38,6 +39,9 @@ pub struct Arguments {
     /// The routine where the program begins, if there is no PASL file [default: main]
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
+    /// Take from this recording of the C program how often conditions hold that decide about calls of MPI
+    #[arg(long, value_name = "NAME.sin")]
+    recording: Option<PathBuf>,
     /// Show what is in the model as one JSON object; with --check, each mistake as one
     #[arg(long)]
     json: bool,
@@ -56,7 +60,10 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
         may_write(path)?;
         refuse_input(path, &arguments.files)?;
     }
-    let compiled = input.compile()?;
+    let mut compiled = input.compile()?;
+    if let Some(path) = &arguments.recording {
+        recorded::give_shares(path, &arguments.files, &mut compiled)?;
+    }
     let formulas = if arguments.formulas { Some(formulas::of(&compiled.model)?) } else { None };
     let text = compiled.model.to_text();
     if let Some(path) = &arguments.output {

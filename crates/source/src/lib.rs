@@ -15,6 +15,7 @@ mod mpi;
 mod names;
 pub mod pasl;
 pub mod place;
+pub mod recorded;
 pub mod routine;
 
 pub use compile::{Compiled, Note, Options, compile, compile_texts, compile_with};

@@ -245,3 +245,41 @@ pub enum Shift {
     /// `>>`, `>>>`
     Right,
 }
+
+impl Statement {
+    /// The expressions that stand in it directly, not in the blocks inside.
+    pub fn expressions(&self) -> Vec<&Expression> {
+        match &self.what {
+            Action::Declare(variable) => variable.value.iter().collect(),
+            Action::Compute(of) | Action::If { condition: of, .. } | Action::ForEach { of, .. } | Action::Switch { of, .. } => vec![of],
+            Action::Loop { condition, after, .. } => condition.iter().chain(after).collect(),
+            Action::Return(value) | Action::Leave(value) => value.iter().collect(),
+            Action::Block(_) | Action::Break | Action::Continue => Vec::new(),
+        }
+    }
+
+    /// The blocks inside of it.
+    pub fn blocks(&self) -> Vec<&[Statement]> {
+        match &self.what {
+            Action::Block(body) | Action::ForEach { body, .. } => vec![body],
+            Action::If { then, otherwise, .. } => vec![then, otherwise],
+            Action::Loop { before, body, .. } => vec![before, body],
+            Action::Switch { cases, .. } => cases.iter().map(Vec::as_slice).collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl Expression {
+    /// The expressions it is made of.
+    pub fn parts(&self) -> Vec<&Expression> {
+        match &self.what {
+            Computation::Number(_) | Computation::Text(_) | Computation::Variable(_) => Vec::new(),
+            Computation::Field(of, _) | Computation::Unary(_, of) | Computation::Convert(of) | Computation::AddressOf(of) => vec![of],
+            Computation::Element(one, two) | Computation::Binary(_, one, two) => vec![one, two],
+            Computation::Assign { target, value, .. } => vec![target, value],
+            Computation::Choice(condition, one, two) => vec![condition, one, two],
+            Computation::Call(_, list) | Computation::New(list) | Computation::List(list) => list.iter().collect(),
+        }
+    }
+}

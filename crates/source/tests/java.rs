@@ -176,7 +176,10 @@ fn syntax_errors_say_where_and_what_was_expected() {
         ("class A { int f() { for (int i = 0; i < 3 i++) { } } }", "A.java:1:43: expected an operator or `;`"),
         ("class A { int f() { return 3 4; } }", "A.java:1:30: expected an operator or `;`"),
         ("class A { int f() { if (x { } } }", "A.java:1:26: expected `)`"),
-        ("class A { int f() {\n for (int i = 0; i < 3; i++ {\n } } }", "A.java:3:4: expected `)` for the `(` of line 2, column 6, found `}`"),
+        (
+            "class A { int f() {\n for (int i = 0; i < 3; i++ {\n } } }",
+            "A.java:3:4: expected `)` for the `(` of line 2, column 6, found `}`",
+        ),
     ] {
         let found = error(&[("A.java", text)], Some("f"));
         assert!(found.starts_with(expected) && found.contains('^'), "{text}\ngave {found}");

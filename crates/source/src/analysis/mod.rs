@@ -17,7 +17,7 @@ mod looping;
 mod scope;
 mod statement;
 mod value;
-mod walk;
+pub(crate) mod walk;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

@@ -371,20 +371,6 @@ impl Reader {
     }
 }
 
-impl Expression {
-    /// The expressions that it is made of.
-    pub(crate) fn parts(&self) -> Vec<&Expression> {
-        match &self.what {
-            Computation::Number(_) | Computation::Text(_) | Computation::Variable(_) => Vec::new(),
-            Computation::Element(a, b) | Computation::Binary(_, a, b) => vec![a, b],
-            Computation::Assign { target, value, .. } => vec![target, value],
-            Computation::Field(a, _) | Computation::Unary(_, a) | Computation::Convert(a) | Computation::AddressOf(a) => vec![a],
-            Computation::Choice(a, b, c) => vec![a, b, c],
-            Computation::Call(_, list) | Computation::New(list) | Computation::List(list) => list.iter().collect(),
-        }
-    }
-}
-
 impl Binary {
     fn is_comparison(self) -> bool {
         matches!(self, Binary::Less | Binary::LessOrEqual | Binary::Greater | Binary::GreaterOrEqual | Binary::Equal | Binary::NotEqual)
