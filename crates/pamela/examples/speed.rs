@@ -20,7 +20,10 @@ const PI: &str = "language java; parameter points = 1e9; parameter tasks = 100; 
         }
     }";
 
-const PRIMES: &str = "language java; parameter upto = 1000000; parameter tasks = 100; resource coordinator;
+/// A search for primes with a sieve, as compiled from its source in Java.
+const PRIMES: &str = include_str!("primes.pam");
+
+const DIVISION: &str = "language java; parameter upto = 1000000; parameter tasks = 100; resource coordinator;
     main { tasks(i=1,tasks) on w { use(coordinator, send_0_w(64)); search((i-1)*upto/tasks + 2, i*upto/tasks, w); use(coordinator, send_w_0(64)) } }
     search(a, b, w) {
         seq(x=a,b) {
@@ -33,14 +36,31 @@ const PRIMES: &str = "language java; parameter upto = 1000000; parameter tasks =
 const SIEVE: &str =
     "language java; parameter n = 1000000; main { seq(d=2,sqrt(n)) { seq(k=1,n/d) { store_int_1; sum_int_1; compare_int_1 } } }";
 
+const OPERATIONS: [&str; 16] = [
+    "add",
+    "subtract",
+    "multiply",
+    "divide",
+    "remainder",
+    "compare",
+    "assign",
+    "access",
+    "load",
+    "store",
+    "random",
+    "sqrt",
+    "bits",
+    "shift",
+    "convert",
+    "new",
+];
+
 fn machine() -> Machine {
     let mut text = "format = 1\n[machine]\nname = \"lab\"\n".to_owned();
     for (kind, count, factor) in [("slow", 9, 2.0), ("middle", 12, 1.2), ("fast", 11, 1.0)] {
         text += &format!("[[node]]\nkind = \"{kind}\"\ncount = {count}\ncores = 1\n");
         for of in ["int32", "int64", "float32", "float64"] {
-            for operation in
-                ["add", "subtract", "multiply", "divide", "remainder", "compare", "assign", "access", "load", "store", "random", "sqrt"]
-            {
+            for operation in OPERATIONS {
                 let (fast, slow) = (1e-9 * factor, 4e-9 * factor);
                 text += &format!("java.{of}.{operation} = {{ latency_s = {slow:e}, throughput_s = {fast:e} }}\n");
             }
@@ -103,6 +123,8 @@ fn main() {
     sweep("pi", PI, ("points", 1e9));
     sweep("pi to 1e12", PI, ("points", 1e12));
     sweep("primes", PRIMES, ("upto", 1e6));
+    sweep("primes to 1e8", PRIMES, ("upto", 1e8));
+    sweep("primes by division", DIVISION, ("upto", 1e6));
     sweep("sieve", SIEVE, ("n", 1e6));
     sweep("sieve to 1e12", SIEVE, ("n", 1e12));
     for nodes in [25_000, 50_000, 100_000] {

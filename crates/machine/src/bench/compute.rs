@@ -17,56 +17,69 @@ use super::sample::{Manner, Quantity, Sample};
 use crate::Arithmetic;
 use number::{Broken, Number, Whole};
 use step::{
-    Abs, Add, Besides, Bits, Call, Compare, Convert, Cos, Divide, Exp, Floor, Given, Load, Log, Multiply, Pow, Remainder, Shift, Sin, Sqrt,
-    Step, Store, Subtract, Tan,
+    Abs, Add, Besides, Bits, Branch, Call, Compare, Convert, Cos, Divide, Exp, Floor, Given, Load, Log, Multiply, Pow, Read, Remainder,
+    Shift, Sin, Sqrt, Step, Store, Subtract, Tan, Write,
 };
 
-/// Steps in the round of the short loop and of the long one.
-const FEW: usize = 8;
-const MANY: usize = 24;
+/// Steps in a block, which the compiler writes one after the other: a loop around fewer of them would be part of what they seem to cost.
+const BLOCK: usize = 8;
+/// Blocks in the round of the short loop and of the long one.
+const FEW: usize = 2;
+const MANY: usize = 6;
 /// Chains side by side: enough to keep the units of a core busy, few enough for its registers.
 const WIDE: usize = 6;
 /// How often each cost is measured.
 const TIMES: usize = 15;
-/// The places of the memory that is read: with 8 bytes each, they fit into any nearest cache.
+/// The places of the memory that is read and written: with 8 bytes each, they fit into any nearest cache.
 const PLACES: usize = 512;
+/// From one step's place to the next one's: not neighbours, of which the compiler would take several at once.
+const APART: usize = 5;
 
-/// `rounds` rounds of `STEPS` steps in each of `CHAINS` chains.
+/// `rounds` rounds of `BLOCKS` blocks of steps in each of `CHAINS` chains.
 #[inline(never)]
-fn run<N: Number, S: Step<N>, const CHAINS: usize, const STEPS: usize>(rounds: usize, start: [N; 4], memory: &[N; PLACES]) -> N {
+fn run<N: Number, S: Step<N>, const CHAINS: usize, const BLOCKS: usize>(
+    rounds: usize,
+    start: [N; 4],
+    memory: &mut [N; PLACES],
+) -> [N; CHAINS] {
     let [first, second, same, nothing] = start;
     let (mut before, mut last) = ([first; CHAINS], [second; CHAINS]);
     for _ in 0..rounds {
         for chain in 0..CHAINS {
             (before[chain], last[chain]) = (black_box(before[chain]), black_box(last[chain]));
         }
-        for _ in 0..STEPS {
-            for chain in 0..CHAINS {
-                let next = S::step(Given { before: before[chain], last: last[chain], same, nothing, memory });
-                (before[chain], last[chain]) = (last[chain], next);
+        for _ in 0..BLOCKS {
+            let memory = black_box(&mut *memory);
+            for step in 0..BLOCK {
+                for chain in 0..CHAINS {
+                    let place = (step * CHAINS + chain) * APART % PLACES;
+                    let next = S::step(Given { before: before[chain], last: last[chain], same, nothing, memory, place });
+                    (before[chain], last[chain]) = (last[chain], next);
+                }
             }
         }
     }
-    (0..CHAINS).fold(same, |sum, chain| sum.plus(before[chain]).plus(last[chain]))
+    last.map(black_box)
 }
 
 /// The seconds of one step, measured several times.
-fn steps<N: Number, S: Step<N>, const CHAINS: usize>(memory: &[N; PLACES]) -> Vec<f64> {
-    let time = |run: &dyn Fn(usize) -> N, rounds: usize| {
-        let began = Instant::now();
-        black_box(run(rounds));
-        began.elapsed().as_secs_f64()
-    };
+fn steps<N: Number, S: Step<N>, const CHAINS: usize>(memory: [N; PLACES]) -> Vec<f64> {
     let start = black_box(N::START);
-    let few = |rounds| run::<N, S, CHAINS, FEW>(rounds, start, memory);
-    let many = |rounds| run::<N, S, CHAINS, MANY>(rounds, start, memory);
-    let rounds = enough(|rounds| time(&many, rounds));
-    let difference = || time(&many, rounds) - time(&few, rounds);
-    (0..TIMES).map(|_| difference() / ((MANY - FEW) * CHAINS * rounds) as f64).collect()
+    let [mut of_few, mut of_many] = [memory; 2];
+    let mut few = |rounds| time(|| run::<N, S, CHAINS, FEW>(rounds, start, &mut of_few));
+    let mut many = |rounds| time(|| run::<N, S, CHAINS, MANY>(rounds, start, &mut of_many));
+    let rounds = enough(&mut many);
+    (0..TIMES).map(|_| (many(rounds) - few(rounds)) / ((MANY - FEW) * BLOCK * CHAINS * rounds) as f64).collect()
+}
+
+fn time<R>(run: impl FnOnce() -> R) -> f64 {
+    let began = Instant::now();
+    black_box(run());
+    began.elapsed().as_secs_f64()
 }
 
 /// So many rounds that a clock of some nanoseconds tells two loops apart.
-fn enough(time: impl Fn(usize) -> f64) -> usize {
+fn enough(mut time: impl FnMut(usize) -> f64) -> usize {
     const LONG: f64 = 30e-6;
     let mut rounds = 64;
     while time(rounds) < LONG && rounds < 1 << 20 {
@@ -105,7 +118,7 @@ struct Bench<N> {
 impl<N: Number> Bench<N> {
     fn new(node: usize, seed: u64) -> Bench<N> {
         let memory = round_trip::<N>(seed);
-        Bench { node, memory, additions: both::<N, Add>(&memory), multiplications: both::<N, Multiply>(&memory) }
+        Bench { node, memory, additions: both::<N, Add, Add>(memory), multiplications: both::<N, Multiply, Multiply>(memory) }
     }
 
     fn of_numbers(&self, tell: &mut impl FnMut(Sample)) {
@@ -114,37 +127,42 @@ impl<N: Number> Bench<N> {
         self.measure::<Subtract>(tell);
         self.measure::<Divide>(tell);
         self.measure::<Remainder>(tell);
-        self.measure::<Compare>(tell);
+        self.measure_apart::<Compare, Branch>(tell);
         self.measure::<Convert>(tell);
-        self.measure::<Store>(tell);
-        self.measure::<Load>(tell);
+        self.measure_apart::<Store, Write>(tell);
+        self.measure_apart::<Load, Read>(tell);
         self.measure::<Abs>(tell);
     }
 
     fn measure<S: Step<N>>(&self, tell: &mut impl FnMut(Sample)) {
-        let middle = |values: &Vec<f64>| median(values).unwrap_or(0.0);
-        let [additions, multiplications] = [&self.additions, &self.multiplications].map(|of| of.each_ref().map(middle));
-        let besides = |manner: usize| match S::BESIDES {
-            Besides::Nothing => 0.0,
-            Besides::Addition => additions[manner],
-            Besides::AdditionAndMultiplication => additions[manner] + multiplications[manner],
-        };
-        let mut values = both::<N, S>(&self.memory);
-        for (manner, values) in values.iter_mut().enumerate() {
-            values.iter_mut().for_each(|value| *value -= besides(manner));
+        self.measure_apart::<S, S>(tell);
+    }
+
+    /// An operation that has one step for those that wait for each other, and another one for those that do not.
+    fn measure_apart<Waiting: Step<N>, Free: Step<N>>(&self, tell: &mut impl FnMut(Sample)) {
+        let [mut latency, mut throughput] = both::<N, Waiting, Free>(self.memory);
+        let besides = self.besides(Waiting::BESIDES)[0];
+        latency.iter_mut().for_each(|step| *step -= besides);
+        let besides = self.besides(Free::BESIDES)[1];
+        throughput.iter_mut().for_each(|step| *step = alone(*step, besides, Free::BESIDES.operations()));
+        self.say(Waiting::WHAT, &[latency, throughput], tell);
+    }
+
+    /// What the operations besides take, one after another and side by side.
+    fn besides(&self, besides: Besides) -> [f64; 2] {
+        let [additions, multiplications] = [&self.additions, &self.multiplications].map(|of| of.each_ref().map(|times| middle(times)));
+        match besides {
+            Besides::Nothing => [0.0; 2],
+            Besides::Addition => additions,
+            Besides::AdditionAndMultiplication => [0, 1].map(|manner| additions[manner] + multiplications[manner]),
         }
-        self.say(S::WHAT, &values, tell);
     }
 
     /// What one byte costs in a piece of memory that is small, and in one that is large.
     fn allocation(&self, tell: &mut impl FnMut(Sample)) {
         const SIZES: [usize; 2] = [64, 64 << 10];
         let byte = |size: usize| {
-            let time = |times: usize| {
-                let began = Instant::now();
-                (0..times).for_each(|_| drop(black_box(vec![0u8; black_box(size)])));
-                began.elapsed().as_secs_f64()
-            };
+            let time = |times: usize| time(|| (0..times).for_each(|_| drop(black_box(vec![0u8; black_box(size)]))));
             let times = enough(time);
             (0..TIMES).map(|_| time(times) / (times * size) as f64).collect()
         };
@@ -152,7 +170,7 @@ impl<N: Number> Bench<N> {
     }
 
     fn say(&self, what: Arithmetic, values: &[Vec<f64>; 2], tell: &mut impl FnMut(Sample)) {
-        for (manner, values) in [Manner::Latency, Manner::Throughput].into_iter().zip(values) {
+        for (manner, values) in [Manner::Latency, Manner::Throughput].into_iter().zip(in_order(values)) {
             let quantity = Quantity::Compute { node: self.node, of: N::TYPE, what, manner };
             let values: Vec<f64> = values.iter().map(|value| value.max(LEAST)).collect();
             tell(Sample::of(quantity, 0, &values).expect("differences of finite times, and there are some"));
@@ -183,8 +201,25 @@ impl<N: Broken> Bench<N> {
 /// Nothing takes less than a thousandth of a nanosecond: what is measured as less is noise.
 const LEAST: f64 = 1e-12;
 
-fn both<N: Number, S: Step<N>>(memory: &[N; PLACES]) -> [Vec<f64>; 2] {
-    [steps::<N, S, 1>(memory), steps::<N, S, WIDE>(memory)]
+fn middle(times: &[f64]) -> f64 {
+    median(times).expect("there are some, all finite")
+}
+
+/// What an operation takes of a step that runs beside others, and holds more `operations` that take `besides` by themselves.
+///
+/// A core does several of them at once, so that the difference may be too little, or nothing: then the operation takes its share.
+fn alone(step: f64, besides: f64, operations: u32) -> f64 {
+    (step - besides).max(step / f64::from(1 + operations))
+}
+
+/// The times of steps that wait, and of those that do not: waiting makes nothing faster, so a latency is at least its throughput.
+fn in_order([latency, throughput]: &[Vec<f64>; 2]) -> [&Vec<f64>; 2] {
+    [if middle(latency) < middle(throughput) { throughput } else { latency }, throughput]
+}
+
+/// The times of steps that wait for each other, on a round trip through `memory`, and of those that do not, in memory with ordinary numbers.
+fn both<N: Number, Waiting: Step<N>, Free: Step<N>>(memory: [N; PLACES]) -> [Vec<f64>; 2] {
+    [steps::<N, Waiting, 1>(memory), steps::<N, Free, WIDE>([N::START[0]; PLACES])]
 }
 
 /// Places that each name the next one, such that all are visited before the first comes again.
@@ -214,9 +249,33 @@ mod tests {
 
     #[test]
     fn numbers_stay_where_each_step_costs_the_same() {
-        let memory = &round_trip::<f64>(1);
-        for value in [run::<f64, Divide, 1, 8>(1000, f64::START, memory), run::<f64, Remainder, 1, 8>(1000, f64::START, memory)] {
+        let memory = &mut round_trip::<f64>(1);
+        for [value] in [run::<f64, Divide, 1, 1>(1000, f64::START, memory), run::<f64, Remainder, 1, 1>(1000, f64::START, memory)] {
             assert!(value.is_finite() && value.abs() < 100.0, "{value}");
         }
+    }
+
+    #[test]
+    fn branches_are_never_taken_and_elements_are_written() {
+        let mut memory = [0; PLACES];
+        let [_, second, ..] = i32::START;
+        assert_eq!(run::<i32, Branch, 1, 1>(3, i32::START, &mut memory), [second]);
+        run::<i32, Write, 2, 1>(1, i32::START, &mut memory);
+        assert_eq!(memory.iter().filter(|element| **element == second).count(), 2 * BLOCK);
+    }
+
+    #[test]
+    fn an_operation_takes_the_rest_of_its_step_and_at_least_its_share() {
+        assert_eq!(alone(5.0, 2.0, 1), 3.0);
+        assert_eq!(alone(5.0, 4.0, 1), 2.5);
+        assert_eq!(alone(6.0, 6.0, 2), 2.0);
+        assert_eq!(alone(5.0, 0.0, 0), 5.0);
+    }
+
+    #[test]
+    fn no_throughput_is_above_its_latency() {
+        let [slow, quick] = [vec![3.0, 4.0, 5.0], vec![1.0, 2.0, 9.0]];
+        assert_eq!(in_order(&[slow.clone(), quick.clone()]), [&slow, &quick]);
+        assert_eq!(in_order(&[quick, slow.clone()]), [&slow, &slow]);
     }
 }

@@ -49,6 +49,14 @@ impl Item {
         }
     }
 
+    fn runs_only_on(&self, name: &str) -> bool {
+        match self {
+            Item::Operation(operation) => operation.on.as_ref().is_some_and(|on| on.0 == name),
+            // These cost the same everywhere.
+            Item::Message { .. } | Item::Second | Item::Group { .. } => true,
+        }
+    }
+
     fn with(&self, bindings: &Bindings) -> Item {
         match self {
             Item::Operation(operation) => Item::Operation(Operation { on: doer(operation.on.as_ref(), bindings), ..operation.clone() }),
@@ -124,6 +132,11 @@ impl Bill {
     /// Whether an item belongs to a computer of that name.
     pub(crate) fn runs_on(&self, name: &str) -> bool {
         self.0.keys().any(|item| item.runs_on(name))
+    }
+
+    /// Whether no item belongs to a computer of another name.
+    pub(crate) fn runs_only_on(&self, name: &str) -> bool {
+        self.0.keys().all(|item| item.runs_only_on(name))
     }
 
     /// Whether all counts rise, or all fall, along a range: then the whole does. Gives the index at which it is largest.

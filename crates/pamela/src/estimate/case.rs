@@ -8,17 +8,18 @@ use sintonia_formula::{Formula, Interval, Values};
 use sintonia_machine::PairClass;
 
 use super::bill::{Bill, Item};
-use super::deal::OnCrew;
+use super::deal::{OnCrew, TasksOn};
 use super::factor::Factor;
 use super::plan::Plan;
 use super::prices::Prices;
+use super::shares::Parts;
 use super::team::Team;
 use super::{Allocation, EstimateError, Seconds, error};
 use crate::compile::WORKERS;
 use crate::expression::Range;
 
 /// Sums without closed form of at most so many steps are added up.
-const MOST_ADDED: f64 = 5_000.0;
+const MOST_ADDED: f64 = 20_000.0;
 
 /// Lowest, middle, highest: which figure of every price is taken.
 pub(super) const LEVELS: [usize; 3] = [0, 1, 2];
@@ -29,8 +30,10 @@ pub(crate) struct Memory {
     of: Vec<(String, Interval)>,
     /// At each value of the index that has one. Nothing for formulas that depend on something else too.
     known: HashMap<(Formula, Option<u64>), Option<Seconds>>,
-    /// What tasks take that had to be looked at, by where their plan lies and on what they run.
-    pub(super) tasks: HashMap<(usize, usize, u64), OnCrew>,
+    /// What tasks take that are the same in a whole sweep.
+    pub(super) tasks: HashMap<TasksOn, OnCrew>,
+    /// What one of them is made of.
+    pub(super) parts: HashMap<TasksOn, Rc<Parts>>,
 }
 
 impl Memory {

@@ -10,7 +10,6 @@ use super::case::{Case, LEVELS};
 use super::plan::{Shape, Tasks};
 use super::team::Crew;
 use super::{Allocation, EstimateError, Seconds, number};
-use crate::compile::WORKERS;
 use crate::expression::{Dealt, Range};
 
 /// Workers that are alike and have equally many tasks.
@@ -56,12 +55,15 @@ pub(super) struct OnCrew {
     drift: Seconds,
 }
 
+/// Tasks and what they run on: where their plan lies, the kind of node, and how many workers share a core.
+pub(super) type TasksOn = (usize, usize, u64);
+
 /// So many tasks are looked at one by one; of more, these and some between.
 const LOOKED_AT: f64 = 24.0;
 
 impl Case<'_> {
     pub(super) fn tasks(&self, tasks: &Tasks) -> Result<Seconds, EstimateError> {
-        let number = self.number(&tasks.number(), || "the number of tasks".to_owned())?.map(|number| number.max(0.0).round());
+        let number = self.number(&tasks.number, || "the number of tasks".to_owned())?.map(|number| number.max(0.0).round());
         if number[2] == 0.0 {
             return Ok([0.0; 3]);
         }
@@ -84,7 +86,23 @@ impl Case<'_> {
         (0..self.team.0.len()).map(|crew| self.on(&tasks.computer, crew).on_crew(tasks, number, &self.team.0[crew])).collect()
     }
 
+    /// What tasks on a crew are known by, if they are the same in a whole sweep.
+    pub(super) fn known_as(&self, tasks: &Tasks, crew: &Crew) -> Option<TasksOn> {
+        let lasts = tasks.are_apart && self.indexes.is_empty();
+        lasts.then(|| (std::ptr::from_ref(tasks) as usize, crew.node, crew.sharing().to_bits()))
+    }
+
     fn on_crew(&self, tasks: &Tasks, number: Seconds, crew: &Crew) -> Result<OnCrew, EstimateError> {
+        let Some(key) = self.known_as(tasks, crew) else { return self.found(tasks, number) };
+        if let Some(known) = self.memory.borrow().tasks.get(&key) {
+            return Ok(*known);
+        }
+        let found = self.found(tasks, number)?;
+        self.memory.borrow_mut().tasks.insert(key, found);
+        Ok(found)
+    }
+
+    fn found(&self, tasks: &Tasks, number: Seconds) -> Result<OnCrew, EstimateError> {
         match &tasks.shape {
             Shape::Alike => {
                 let one = self.value(&tasks.body)?;
@@ -96,17 +114,7 @@ impl Case<'_> {
                 let drift = LEVELS.map(|level| (greatest[level] - least[level]).max(0.0));
                 Ok(OnCrew { total, least, greatest, varied: drift, drift })
             }
-            // What depends on more than parameters is another thing each time.
-            Shape::Any if tasks.body.mentions(WORKERS) || !self.indexes.is_empty() => self.looked_at(tasks, number[1]),
-            Shape::Any => {
-                let key = (std::ptr::from_ref(tasks) as usize, crew.node, crew.sharing().to_bits());
-                if let Some(known) = self.memory.borrow().tasks.get(&key) {
-                    return Ok(*known);
-                }
-                let found = self.looked_at(tasks, number[1])?;
-                self.memory.borrow_mut().tasks.insert(key, found);
-                Ok(found)
-            }
+            Shape::Any => self.looked_at(tasks, number[1]),
         }
     }
 
@@ -134,7 +142,7 @@ impl Case<'_> {
 
     /// The crew whose workers need longest.
     pub(super) fn longest(&self, tasks: &Tasks) -> Result<usize, EstimateError> {
-        let number = self.number(&tasks.number(), || "the number of tasks".to_owned())?.map(|number| number.max(0.0).round());
+        let number = self.number(&tasks.number, || "the number of tasks".to_owned())?.map(|number| number.max(0.0).round());
         let crews = self.on_crews(tasks, number)?;
         let seconds = |hand: &Hand| hand.tasks * crews[hand.crew].total[1];
         let hands = self.hands_of(number[1], &crews);

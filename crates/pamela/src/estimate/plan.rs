@@ -8,6 +8,7 @@ use sintonia_formula::{Domain, Formula};
 use super::bill::Bill;
 use super::factor::Factor;
 use crate::bindings::{Bindings, replaced, unused};
+use crate::compile::WORKERS;
 use crate::expression::{Dealt, Fold, Range};
 
 /// What a part of a model costs.
@@ -28,11 +29,15 @@ pub(crate) struct Tasks {
     pub(crate) dealt: Dealt,
     /// Their numbers.
     pub(crate) range: Range,
+    /// How many there are.
+    pub(crate) number: Formula,
     /// The name that their computer has.
     pub(crate) computer: String,
     /// What one of them takes.
     pub(crate) body: Plan,
     pub(crate) shape: Shape,
+    /// Whether they take the same however many workers there are, each on its own.
+    pub(crate) are_apart: bool,
 }
 
 /// How tasks differ from each other.
@@ -157,7 +162,10 @@ impl Plan {
     /// Tasks of which this is one.
     pub(crate) fn dealt(self, dealt: Dealt, range: &Range, computer: &str) -> Plan {
         let shape = if self.mentions(&range.index) { self.shape(range) } else { Shape::Alike };
-        Plan::Tasks(Arc::new(Tasks { dealt, range: range.clone(), computer: computer.to_owned(), body: self, shape }))
+        let counts_workers = self.counts_by(WORKERS) || [&range.from, &range.to].iter().any(|end| end.symbols().contains(WORKERS));
+        let are_apart = !counts_workers && self.runs_only_on(computer);
+        let (number, range, computer) = (range.rounds(), range.clone(), computer.to_owned());
+        Plan::Tasks(Arc::new(Tasks { dealt, range, number, computer, body: self, shape, are_apart }))
     }
 
     fn shape(&self, range: &Range) -> Shape {
@@ -189,6 +197,17 @@ impl Plan {
             Plan::Times(_, body) => body.runs_on(name),
             Plan::Over(_, range, body) => range.index != name && body.runs_on(name),
             Plan::Tasks(tasks) => tasks.computer != name && tasks.range.index != name && tasks.body.runs_on(name),
+        }
+    }
+
+    /// Whether all that depends on who does it is done by the computer of that name.
+    fn runs_only_on(&self, name: &str) -> bool {
+        match self {
+            Plan::Bill(bill) => bill.runs_only_on(name),
+            Plan::Add(parts) | Plan::Max(parts) | Plan::Min(parts) => parts.iter().all(|part| part.runs_only_on(name)),
+            Plan::Times(_, body) => body.runs_only_on(name),
+            Plan::Over(_, range, body) => range.index != name && body.runs_only_on(name),
+            Plan::Tasks(_) => false,
         }
     }
 
@@ -227,11 +246,6 @@ impl Plan {
 }
 
 impl Tasks {
-    /// How many there are.
-    pub(crate) fn number(&self) -> Formula {
-        self.range.rounds()
-    }
-
     fn with(&self, bindings: &Bindings) -> Plan {
         let (index, inner) = entered(&self.range.index, bindings.clone(), &self.body);
         let (computer, inner) = entered(&self.computer, inner, &self.body);

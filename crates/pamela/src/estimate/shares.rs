@@ -3,6 +3,7 @@
 //! A time is a sum of prices times counts, or the largest of several such sums. Along those that are largest, the parts add up to the whole.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use sintonia_formula::Formula;
 
@@ -21,7 +22,7 @@ pub(super) fn of(case: &Case<'_>, plan: &Plan) -> Result<Vec<(String, f64)>, Est
     Ok(shares)
 }
 
-type Parts = BTreeMap<String, f64>;
+pub(super) type Parts = BTreeMap<String, f64>;
 
 fn split(case: &Case<'_>, plan: &Plan, factor: f64, parts: &mut Parts) -> Result<(), EstimateError> {
     let ranked = |list: &[Plan]| -> Result<Vec<f64>, EstimateError> { list.iter().map(|part| Ok(case.value(part)?[1])).collect() };
@@ -75,10 +76,25 @@ fn over(case: &Case<'_>, fold: Fold, range: &Range, body: &Plan, factor: f64, pa
 
 /// Tasks: those of the worker that needs longest, as the one in the middle is on its computer.
 fn dealt(case: &Case<'_>, plan: &Plan, tasks: &Tasks, factor: f64, parts: &mut Parts) -> Result<(), EstimateError> {
+    let crew = case.longest(tasks)?;
+    let key = case.known_as(tasks, &case.team.0[crew]);
+    let known = key.and_then(|key| case.memory.borrow().parts.get(&key).cloned());
+    let task = known.map_or_else(|| middle(case, tasks, crew).map(Rc::new), Ok)?;
+    let value = factor * case.value(plan)?[1];
+    task.iter().for_each(|(name, part)| *parts.entry(name.clone()).or_default() += value * part);
+    key.map(|key| case.memory.borrow_mut().parts.insert(key, task));
+    Ok(())
+}
+
+/// The parts of the task in the middle, of which it is one.
+fn middle(case: &Case<'_>, tasks: &Tasks, crew: usize) -> Result<Parts, EstimateError> {
     let bound = |formula: &Formula| Ok::<f64, EstimateError>(case.number(formula, || "the numbers of tasks".to_owned())?[1]);
     let middle = f64::midpoint(bound(&tasks.range.from)?, bound(&tasks.range.to)?).round();
-    let crew = case.longest(tasks)?;
     let on = case.on(&tasks.computer, crew).at(&tasks.range.index, middle);
-    let (value, one) = (case.value(plan)?[1], on.value(&tasks.body)?[1]);
-    if one > 0.0 { split(&on, &tasks.body, factor * value / one, parts) } else { Ok(()) }
+    let one = on.value(&tasks.body)?[1];
+    let mut parts = Parts::new();
+    if one > 0.0 {
+        split(&on, &tasks.body, 1.0 / one, &mut parts)?;
+    }
+    Ok(parts)
 }

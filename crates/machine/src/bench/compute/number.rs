@@ -39,7 +39,7 @@ pub trait Broken: Number {
 }
 
 macro_rules! whole {
-    ($number:ty, $shorter:ty, $of:expr) => {
+    ($number:ty, $broken:ty, $of:expr) => {
         impl Number for $number {
             const TYPE: NumberType = $of;
             const START: [$number; 4] = [3, 31_622, 1_000_003, 0];
@@ -70,7 +70,7 @@ macro_rules! whole {
             }
             #[inline(always)]
             fn convert(self) -> Self {
-                self as $shorter as $number
+                (self as $broken).to_bits().cast_signed()
             }
             #[inline(always)]
             fn abs(self) -> Self {
@@ -184,7 +184,7 @@ macro_rules! broken {
     };
 }
 
-whole!(i32, i16, NumberType::Int32);
-whole!(i64, i32, NumberType::Int64);
+whole!(i32, f32, NumberType::Int32);
+whole!(i64, f64, NumberType::Int64);
 broken!(f32, u32, NumberType::Float32);
 broken!(f64, u64, NumberType::Float64);

@@ -14,13 +14,24 @@ pub enum Besides {
     AdditionAndMultiplication,
 }
 
-/// What a step has: the last two results, a number that stays, nothing, and memory to read.
+impl Besides {
+    pub fn operations(self) -> u32 {
+        match self {
+            Besides::Nothing => 0,
+            Besides::Addition => 1,
+            Besides::AdditionAndMultiplication => 2,
+        }
+    }
+}
+
+/// What a step has: the last two results, a number that stays, nothing, memory, and a place in it that no step nearby has.
 pub struct Given<'a, N> {
     pub before: N,
     pub last: N,
     pub same: N,
     pub nothing: N,
-    pub memory: &'a [N; PLACES],
+    pub memory: &'a mut [N; PLACES],
+    pub place: usize,
 }
 
 impl<N: Number> Given<'_, N> {
@@ -42,10 +53,13 @@ pub trait Step<N> {
 
 macro_rules! step {
     ($name:ident of $numbers:ident, $besides:ident, |$given:ident| $result:expr) => {
+        step!($name for $name of $numbers, $besides, |$given| $result);
+    };
+    ($name:ident for $what:ident of $numbers:ident, $besides:ident, |$given:ident| $result:expr) => {
         pub struct $name;
 
         impl<N: $numbers> Step<N> for $name {
-            const WHAT: Arithmetic = Arithmetic::$name;
+            const WHAT: Arithmetic = Arithmetic::$what;
             const BESIDES: Besides = Besides::$besides;
 
             #[inline(always)]
@@ -65,7 +79,7 @@ step!(Compare of Number, Addition, |given| (if given.before.is_less(given.last) 
 step!(Bits of Whole, Addition, |given| given.last.bits(given.same).plus(given.same));
 step!(Shift of Whole, Addition, |given| given.last.shift().plus(given.same));
 step!(Convert of Number, Addition, |given| given.last.convert().plus(given.same));
-step!(Store of Number, Nothing, |given| black_box(given.last));
+step!(Store of Number, Addition, |given| black_box(given.last).plus(given.nothing));
 step!(Load of Number, Nothing, |given| given.memory[given.last.place() % PLACES]);
 step!(Abs of Number, Addition, |given| given.last.abs().minus(given.same));
 step!(Floor of Broken, AdditionAndMultiplication, |given| given.argument().floor());
@@ -78,8 +92,27 @@ step!(Log of Broken, AdditionAndMultiplication, |given| given.argument().log());
 step!(Pow of Broken, AdditionAndMultiplication, |given| given.argument().pow(given.same));
 step!(Call of Number, Addition, |given| sum(given.before, given.last));
 
+// What programs do with memory and conditions when nothing waits for them: they read and write elements that are known long before, and
+// branch on comparisons whose outcome is guessed.
+step!(Read for Load of Number, Addition, |given| given.last.plus(given.memory[given.place]));
+step!(Write for Store of Number, Nothing, |given| {
+    given.memory[given.place] = given.last;
+    given.last
+});
+step!(Branch for Compare of Number, Addition, |given| {
+    let next = given.last.plus(given.nothing);
+    if next.is_less(given.nothing) { never(next) } else { next }
+});
+
 /// A routine that is really called.
 #[inline(never)]
 fn sum<N: Number>(one: N, other: N) -> N {
     one.plus(other)
+}
+
+/// Where a branch goes that is not taken: far away, so that the compiler cannot do without the branch.
+#[cold]
+#[inline(never)]
+fn never<N: Number>(number: N) -> N {
+    black_box(number)
 }
