@@ -1,13 +1,16 @@
 //! How long compiling models and estimating times takes: `cargo run --release -p sintonia-pamela --example speed`.
 
+#[path = "../tests/large/mod.rs"]
+mod large;
+
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use sintonia_formula::{Formula, Interval, Values};
+use sintonia_formula::{Interval, Values};
 use sintonia_machine::Machine;
 use sintonia_pamela::compile::{Shares, compile};
 use sintonia_pamela::estimate::{Allocation, ClosedForms, Estimator, Setting};
-use sintonia_pamela::model::{Computer, Model, Operation, Order, Procedure, Term};
+use sintonia_pamela::model::Model;
 
 const PI: &str = "language java; parameter points = 1e9; parameter tasks = 100; resource coordinator;
     main { tasks(i=1,tasks) on w { use(coordinator, send_0_w(64)); search(points/tasks, w); use(coordinator, send_w_0(64)) } }
@@ -96,29 +99,6 @@ fn sweep(name: &str, text: &str, parameter: (&str, f64)) {
     });
 }
 
-fn large(nodes: usize) -> Model {
-    let operation = |name: &str| Term::Operation {
-        operation: Operation { name: name.to_owned(), of: Some("int".to_owned()), on: Some(Computer("w".to_owned())) },
-        times: Formula::one(),
-    };
-    let body = || Term::Loop {
-        order: Order::Sequential,
-        index: "i".to_owned(),
-        from: Formula::one(),
-        to: Formula::symbol("n"),
-        body: Box::new(Term::Sequence(["sum", "mpy", "compare", "load", "store", "assign"].repeat(3).into_iter().map(operation).collect())),
-    };
-    let call = |place: usize| Term::Call {
-        procedure: format!("f{place}"),
-        arguments: vec![Formula::integer(place as i64 % 8 + 1), Formula::integer(place as i64)],
-    };
-    let many = nodes / 21;
-    let procedure = |name: String, parameters: Vec<String>, body: Term| Procedure { name, parameters, body, note: None };
-    let mut procedures = vec![procedure("main".to_owned(), Vec::new(), Term::Sequence((0..many).map(call).collect()))];
-    procedures.extend((0..many).map(|place| procedure(format!("f{place}"), vec!["w".to_owned(), "n".to_owned()], body())));
-    Model { procedures, ..Model::default() }
-}
-
 fn main() {
     sweep("pi", PI, ("points", 1e9));
     sweep("pi to 1e12", PI, ("points", 1e12));
@@ -128,7 +108,7 @@ fn main() {
     sweep("sieve", SIEVE, ("n", 1e6));
     sweep("sieve to 1e12", SIEVE, ("n", 1e12));
     for nodes in [25_000, 50_000, 100_000] {
-        let model = large(nodes);
+        let model = large::large(nodes);
         let analysis = timed(&format!("{nodes} nodes: compiled"), || compile(&model, &Shares::new()).expect("it compiles"));
         timed(&format!("{nodes} nodes: closed forms"), || ClosedForms::of(&analysis));
     }

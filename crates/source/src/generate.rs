@@ -6,9 +6,10 @@ use sintonia_pamela::model::{Computer, Language, Model, Parameter, Procedure, Re
 use crate::analysis::{Analysis, Parts, Value, bytes_of, folded};
 use crate::compile::{Compiled, Note};
 use crate::error::{Error, Wrong};
-use crate::names::{for_model, nearest};
+use crate::names::for_model;
 use crate::pasl::{Application, Argument, Batch, TASK};
 use crate::routine::{Program, Routine, Scalar, Type};
+use sintonia_pamela::near::nearest;
 
 /// Who deals the tasks out and gathers their results.
 const COORDINATOR: &str = "coordinator";

@@ -1,29 +1,6 @@
-//! Names: which known one a misspelt one is near to, and which the model can have.
+//! Names that the model can have.
 
-/// The name that is nearest to one that nobody knows, if it is near enough to be meant.
-pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let most = (name.chars().count() / 2).clamp(1, 3);
-    known.into_iter().map(|other| (distance(name, other), other)).filter(|(far, _)| *far <= most).min().map(|(_, other)| other)
-}
-
-/// How many letters must be changed, put in or left away. Long names are taken as far from everything.
-fn distance(one: &str, other: &str) -> usize {
-    let (one, other): (Vec<char>, Vec<char>) = (one.to_lowercase().chars().collect(), other.to_lowercase().chars().collect());
-    if one.len().max(other.len()) > 100 {
-        return usize::MAX;
-    }
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (line, letter) in one.iter().enumerate() {
-        let mut corner = row[0];
-        row[0] = line + 1;
-        for column in 0..other.len() {
-            let change = corner + usize::from(*letter != other[column]);
-            corner = row[column + 1];
-            row[column + 1] = change.min(row[column] + 1).min(corner + 1);
-        }
-    }
-    row[other.len()]
-}
+use crate::place::Place;
 
 /// Words that mean something in formulas or models and so cannot be names there.
 const TAKEN: [&str; 24] = [
@@ -66,15 +43,17 @@ pub(crate) fn for_model(name: &str) -> String {
     result
 }
 
+/// A file without its ending and a line, as part of a name.
+pub(crate) fn spot(place: &Place) -> String {
+    let short = place.short();
+    let (file, line) = short.rsplit_once(':').unwrap_or((&short, ""));
+    let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
+    for_model(&format!("{stem}_{line}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_misspelt_name_finds_the_one_that_was_meant() {
-        assert_eq!(nearest("serach", ["search", "total"]), Some("search"));
-        assert_eq!(nearest("upto", ["tasks", "limit"]), None);
-    }
 
     #[test]
     fn names_of_the_program_become_names_of_the_model() {

@@ -283,3 +283,28 @@ impl Expression {
         }
     }
 }
+
+impl Binary {
+    /// The operation that a sign stands for, in either language.
+    pub fn of_sign(sign: &str) -> Option<Binary> {
+        Some(match sign {
+            "+" => Binary::Add,
+            "-" => Binary::Subtract,
+            "*" => Binary::Multiply,
+            "/" => Binary::Divide,
+            "%" => Binary::Remainder,
+            "<" => Binary::Less,
+            "<=" => Binary::LessOrEqual,
+            ">" => Binary::Greater,
+            ">=" => Binary::GreaterOrEqual,
+            "==" => Binary::Equal,
+            "!=" => Binary::NotEqual,
+            "&&" => Binary::And,
+            "||" => Binary::Or,
+            "&" | "|" | "^" => Binary::Bits,
+            "<<" => Binary::Shift(Shift::Left),
+            ">>" | ">>>" => Binary::Shift(Shift::Right),
+            _ => return None,
+        })
+    }
+}

@@ -7,8 +7,8 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::error::{Mistakes, Problem};
-use super::name::nearest;
 use super::outline::Outline;
+use crate::near::nearest;
 
 /// A parameter of a procedure: the place of the procedure, and its own place there.
 pub(super) type Slot = (usize, usize);

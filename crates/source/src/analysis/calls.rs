@@ -5,9 +5,10 @@ use sintonia_pamela::model::{Procedure, Term};
 
 use super::ledger::{self, Ledger};
 use super::statement::Next;
-use super::{Analysis, Scope, Value, library, scalar, spot, walk};
+use super::{Analysis, Scope, Value, library, scalar, walk};
 use crate::error::{Error, Wrong};
 use crate::names::for_model;
+use crate::names::spot;
 use crate::place::Place;
 use crate::routine::{Expression, Routine, Scalar, Type};
 

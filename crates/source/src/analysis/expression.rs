@@ -7,6 +7,7 @@ use super::condition::indicator;
 use super::ledger::Ledger;
 use super::{Analysis, Scope, Value, bytes_of, common, scalar};
 use crate::error::Error;
+use crate::names;
 use crate::routine::{Binary, Computation, Expression, Scalar, Shift, Type, Unary};
 
 /// How many bytes an object of Java has before its first field.
@@ -356,7 +357,7 @@ impl<'a> Analysis<'a> {
             (_, Some(bytes)) => bytes * Formula::integer(bytes_of(inside)) + header,
             ([first, ..], None) => {
                 let place = first.place.clone();
-                let name = format!("bytes_{}", super::spot(&place));
+                let name = format!("bytes_{}", names::spot(&place));
                 self.note(&place, format!("how much is allocated here cannot be derived: give it with -p {name}=…"));
                 self.parameter(&name, None, format!("bytes allocated at {}", place.short()))
             }

@@ -13,8 +13,9 @@ use super::counting::{self, While};
 use super::induction::{self, Course, Step, plain};
 use super::ledger::Ledger;
 use super::walk::{Changes, Exits};
-use super::{Analysis, Scope, Share, Value, common, spot};
+use super::{Analysis, Scope, Share, Value, common};
 use crate::error::Error;
+use crate::names::spot;
 use crate::place::Place;
 use crate::routine::{Action, Binary, Computation, Expression, Scalar, Statement, Type, Unary, Variable};
 

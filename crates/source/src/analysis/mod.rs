@@ -238,11 +238,3 @@ pub(crate) fn bytes_of(of: &Type) -> i64 {
         _ => 8,
     }
 }
-
-/// The name of a file and a line as part of a name.
-fn spot(place: &Place) -> String {
-    let short = place.short();
-    let (file, line) = short.rsplit_once(':').unwrap_or((&short, ""));
-    let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
-    format!("{stem}_{line}")
-}

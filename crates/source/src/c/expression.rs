@@ -8,7 +8,7 @@ use super::reader::{Piece, Reader};
 use super::types::CType;
 use crate::error::Error;
 use crate::place::Place;
-use crate::routine::{Binary, Computation, Expression, Scalar, Shift, Type, Unary};
+use crate::routine::{Binary, Computation, Expression, Scalar, Type, Unary};
 
 /// An expression, and its type in C.
 pub(super) struct Typed {
@@ -149,7 +149,7 @@ impl Reader {
     fn binary(&mut self, node: Node, piece: Piece) -> Result<Typed, Error> {
         let place = piece.place(node);
         let operator = child(node, "operator").kind();
-        let Some(operation) = operation_of(operator) else { return piece.refuse(node, format!("`{operator}` is not understood")) };
+        let Some(operation) = Binary::of_sign(operator) else { return piece.refuse(node, format!("`{operator}` is not understood")) };
         let a = self.expression(child(node, "left"), piece)?;
         let b = self.expression(child(node, "right"), piece)?;
         Ok(self.operated(operation, a, b, place))
@@ -203,7 +203,7 @@ impl Reader {
         let operator = child(node, "operator").kind();
         let with = match operator {
             "=" => None,
-            _ => match operation_of(operator.trim_end_matches('=')) {
+            _ => match Binary::of_sign(operator.trim_end_matches('=')) {
                 Some(operation) => Some(operation),
                 None => return piece.refuse(node, format!("`{operator}` is not understood")),
             },
@@ -380,28 +380,6 @@ impl Binary {
 /// The child of a role, or the node itself where it has none, which a tree without errors does not show.
 fn child<'t>(node: Node<'t>, role: &str) -> Node<'t> {
     node.child_by_field_name(role).unwrap_or(node)
-}
-
-fn operation_of(text: &str) -> Option<Binary> {
-    Some(match text {
-        "+" => Binary::Add,
-        "-" => Binary::Subtract,
-        "*" => Binary::Multiply,
-        "/" => Binary::Divide,
-        "%" => Binary::Remainder,
-        "<" => Binary::Less,
-        "<=" => Binary::LessOrEqual,
-        ">" => Binary::Greater,
-        ">=" => Binary::GreaterOrEqual,
-        "==" => Binary::Equal,
-        "!=" => Binary::NotEqual,
-        "&&" => Binary::And,
-        "||" => Binary::Or,
-        "&" | "|" | "^" => Binary::Bits,
-        "<<" => Binary::Shift(Shift::Left),
-        ">>" => Binary::Shift(Shift::Right),
-        _ => return None,
-    })
 }
 
 fn name_of_type(of: &CType) -> &str {

@@ -6,7 +6,7 @@ use super::classes::Whose;
 use super::types::{self, Promotion, common};
 use super::{BOOLEAN, DOUBLE, INT, Reader};
 use crate::error::Wrong;
-use crate::routine::{Binary, Computation, Expression, Scalar, Shift, Type, Unary};
+use crate::routine::{Binary, Computation, Expression, Scalar, Type, Unary};
 
 impl<'t> Reader<'t, '_> {
     pub(super) fn expression(&mut self, node: Node<'t>) -> Result<Expression, Wrong> {
@@ -138,7 +138,7 @@ impl<'t> Reader<'t, '_> {
         };
         let (left, right) = (self.expression(left)?, self.expression(right)?);
         let sign = node.child_by_field_name("operator").map_or("", |operator| operator.kind());
-        let Some(operation) = operation(sign) else { return Ok(self.nothing(node)) };
+        let Some(operation) = Binary::of_sign(sign) else { return Ok(self.nothing(node)) };
         Ok(self.computed(node, operation, left, right))
     }
 
@@ -178,7 +178,7 @@ impl<'t> Reader<'t, '_> {
         };
         let (target, value) = (self.expression(left)?, self.expression(right)?);
         let sign = node.child_by_field_name("operator").map_or("", |operator| operator.kind());
-        let with = operation(sign.trim_end_matches('='));
+        let with = Binary::of_sign(sign.trim_end_matches('='));
         let of = target.of.clone();
         let value = match with {
             Some(Binary::Add) if of == types::text_type() => {
@@ -421,28 +421,6 @@ impl<'t> Reader<'t, '_> {
 fn inside(node: Node<'_>) -> Option<Node<'_>> {
     let mut cursor = node.walk();
     node.named_children(&mut cursor).find(|child| !child.is_extra())
-}
-
-fn operation(sign: &str) -> Option<Binary> {
-    Some(match sign {
-        "+" => Binary::Add,
-        "-" => Binary::Subtract,
-        "*" => Binary::Multiply,
-        "/" => Binary::Divide,
-        "%" => Binary::Remainder,
-        "<" => Binary::Less,
-        "<=" => Binary::LessOrEqual,
-        ">" => Binary::Greater,
-        ">=" => Binary::GreaterOrEqual,
-        "==" => Binary::Equal,
-        "!=" => Binary::NotEqual,
-        "&&" => Binary::And,
-        "||" => Binary::Or,
-        "&" | "|" | "^" => Binary::Bits,
-        "<<" => Binary::Shift(Shift::Left),
-        ">>" | ">>>" => Binary::Shift(Shift::Right),
-        _ => return None,
-    })
 }
 
 /// Numbers that the language itself has names for.

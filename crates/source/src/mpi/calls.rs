@@ -6,7 +6,8 @@ use sintonia_machine::Collective;
 use super::role::Role;
 use super::step::{Message, Step};
 use super::value::{Group, Value};
-use super::walk::{Walk, Walked, spot};
+use super::walk::{Walk, Walked};
+use crate::names::spot;
 use crate::place::Place;
 use crate::routine::{Computation, Expression};
 

@@ -5,8 +5,9 @@ use sintonia_formula::Formula;
 use super::counter::{Counter, counter};
 use super::step::Step;
 use super::value::Value;
-use super::walk::{Flow, Walk, Walked, spot};
+use super::walk::{Flow, Walk, Walked};
 use crate::names;
+use crate::names::spot;
 use crate::place::Place;
 use crate::routine::{Expression, Statement};
 

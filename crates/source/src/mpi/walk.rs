@@ -333,11 +333,3 @@ impl<'p> Walk<'_, 'p> {
         }
     }
 }
-
-/// The file without its ending and the line, as part of a name.
-pub(super) fn spot(place: &Place) -> String {
-    let short = place.short();
-    let (file, line) = short.rsplit_once(':').unwrap_or((&short, ""));
-    let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
-    names::for_model(&format!("{stem}_{line}"))
-}
