@@ -5,6 +5,8 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use sintonia_text::spot::{Lines, Spot};
+
 use crate::PiecesProblem;
 use crate::figure::BadFigure;
 
@@ -173,29 +175,9 @@ pub struct Place {
 impl Place {
     /// Where these bytes of the text are.
     pub(crate) fn of(path: &Path, text: &str, span: Range<usize>) -> Place {
-        let start = boundary(text, span.start);
-        let end = boundary(text, span.end.max(start));
-        let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
-        let line_text = text[line_start..].lines().next().unwrap_or_default();
-        let (line, column) = (text[..start].matches('\n').count() + 1, text[line_start..start].chars().count() + 1);
-        let marked = text[start..end].lines().next().unwrap_or_default().chars().count().max(1);
-        Place { path: path.to_owned(), line, column, excerpt: excerpt(line_text, column, marked) }
+        let Spot { line, column, excerpt, .. } = Lines::of(text).spot(&span);
+        Place { path: path.to_owned(), line, column, excerpt }
     }
-}
-
-/// The beginning of the character that byte `at` belongs to, or the end of the text.
-fn boundary(text: &str, at: usize) -> usize {
-    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
-}
-
-/// A line as it is, unless it is too long to be shown, and a mark below.
-fn excerpt(line: &str, column: usize, marked: usize) -> String {
-    const WIDEST: usize = 120;
-    if line.trim().is_empty() || line.chars().count() > WIDEST || line.contains('\t') {
-        return String::new();
-    }
-    let marked = marked.min(WIDEST + 1 - column.min(WIDEST));
-    format!("\n    {line}\n    {}{}", " ".repeat(column - 1), "^".repeat(marked))
 }
 
 impl fmt::Display for Place {

@@ -7,6 +7,5 @@ pub mod compile;
 pub mod estimate;
 pub mod expression;
 pub mod model;
-pub mod near;
 pub mod text;
 mod vocabulary;

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use sintonia_text::spot::excerpt;
+
 use crate::file::Text;
 use crate::place::Place;
 
@@ -35,7 +37,7 @@ pub enum Error {
 
 /// Something wrong in a file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{place}: {problem}{}{}", excerpt(.line, place), hint.as_ref().map(|hint| format!("\n  hint: {hint}")).unwrap_or_default())]
+#[error("{place}: {problem}{}{}", shown(.line, place), hint.as_ref().map(|hint| format!("\n    hint: {hint}")).unwrap_or_default())]
 pub struct Wrong {
     /// Where it is.
     pub place: Place,
@@ -85,15 +87,8 @@ impl From<Wrong> for Error {
     }
 }
 
-/// How much of a line is shown before and after the place.
-const AROUND: usize = 60;
-
-fn excerpt(line: &Option<String>, place: &Place) -> String {
-    let Some(line) = line else { return String::new() };
-    let column = place.column.saturating_sub(1);
-    let first = column.saturating_sub(AROUND);
-    let shown: String = line.chars().skip(first).take(2 * AROUND).map(|letter| if letter.is_control() { ' ' } else { letter }).collect();
-    format!("\n  {shown}\n  {}^", " ".repeat(column - first))
+fn shown(line: &Option<String>, place: &Place) -> String {
+    line.as_ref().map(|line| excerpt(line, place.column, 1)).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -104,6 +99,6 @@ mod tests {
     fn an_error_shows_its_line_with_a_mark_below_the_place() {
         let place = Place { file: "a.pasl".into(), line: 2, column: 3 };
         let wrong = Wrong::at(place, "expected `;`").in_text("one\ntwo\nthree").hint("end it");
-        assert_eq!(wrong.to_string(), "a.pasl:2:3: expected `;`\n  two\n    ^\n  hint: end it");
+        assert_eq!(wrong.to_string(), "a.pasl:2:3: expected `;`\n    two\n      ^\n    hint: end it");
     }
 }

@@ -9,7 +9,7 @@ use crate::error::{Error, Wrong};
 use crate::names::for_model;
 use crate::pasl::{Application, Argument, Batch, TASK};
 use crate::routine::{Program, Routine, Scalar, Type};
-use sintonia_pamela::near::nearest;
+use sintonia_text::near::nearest;
 
 /// Who deals the tasks out and gathers their results.
 const COORDINATOR: &str = "coordinator";

@@ -4,6 +4,8 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use sintonia_text::spot::{Lines, Spot};
+
 /// Why there is no model.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
@@ -55,26 +57,7 @@ impl Problem {
 impl FileError {
     /// The problem, at its place in the text.
     pub(super) fn wrong(path: &Path, text: &str, problem: Problem) -> FileError {
-        let start = boundary(text, problem.span.start);
-        let end = boundary(text, problem.span.end.max(start));
-        let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
-        let (line, column) = (text[..start].matches('\n').count() + 1, text[line_start..start].chars().count() + 1);
-        let shown = text[line_start..].lines().next().unwrap_or_default();
-        let marked = text[start..end].lines().next().unwrap_or_default().chars().count().max(1);
-        FileError::Wrong { path: path.to_owned(), line, column, what: problem.what, excerpt: excerpt(shown, column, marked) }
+        let Spot { line, column, excerpt, .. } = Lines::of(text).spot(&problem.span);
+        FileError::Wrong { path: path.to_owned(), line, column, what: problem.what, excerpt }
     }
-}
-
-/// The beginning of the character that byte `at` belongs to, or the end of the text.
-fn boundary(text: &str, at: usize) -> usize {
-    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
-}
-
-/// A line with a mark below, unless it is too long to be shown, or there is nothing on it.
-fn excerpt(line: &str, column: usize, marked: usize) -> String {
-    const WIDEST: usize = 120;
-    if line.chars().count() > WIDEST || line.contains('\t') || line.trim().is_empty() {
-        return String::new();
-    }
-    format!("\n    {line}\n    {}{}", " ".repeat(column - 1), "^".repeat(marked.min(WIDEST)))
 }

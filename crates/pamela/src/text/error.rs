@@ -1,11 +1,11 @@
 //! What can be wrong with the text of a model, said with the place.
 
-use std::fmt::Write as _;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use sintonia_formula::Expected;
+use sintonia_text::spot::{Lines, Spot};
 
 use super::term::MOST_DEPTH;
 
@@ -76,6 +76,13 @@ pub struct Mistake {
     pub hint: Option<String>,
     /// The line itself with a mark below, ready to be shown.
     excerpt: String,
+}
+
+impl Mistake {
+    pub(super) fn at(path: &Path, lines: &Lines, bytes: Range<usize>, problem: Problem, hint: Option<String>) -> Mistake {
+        let Spot { line, column, end_column, excerpt } = lines.spot(&bytes);
+        Mistake { file: path.to_owned(), bytes, line, column, end_column, problem, hint, excerpt }
+    }
 }
 
 fn below(hint: Option<&str>) -> String {
@@ -223,47 +230,7 @@ impl Mistakes {
         }
         self.list.sort_by_key(|(bytes, ..)| bytes.start);
         let places = Lines::of(text);
-        let placed = |(bytes, problem, hint)| places.mistake(path, bytes, problem, hint);
+        let placed = |(bytes, problem, hint)| Mistake::at(path, &places, bytes, problem, hint);
         Err(Error::Wrong(self.list.into_iter().map(placed).collect()))
     }
-}
-
-/// A text, and where its lines begin.
-pub(super) struct Lines<'a> {
-    text: &'a str,
-    begins: Vec<usize>,
-}
-
-impl<'a> Lines<'a> {
-    pub(super) fn of(text: &'a str) -> Lines<'a> {
-        let behind_newlines = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
-        Lines { text, begins: std::iter::once(0).chain(behind_newlines).collect() }
-    }
-
-    pub(super) fn mistake(&self, path: &Path, bytes: Range<usize>, problem: Problem, hint: Option<String>) -> Mistake {
-        let line = self.begins.partition_point(|begin| *begin <= bytes.start);
-        let begin = self.begins[line - 1];
-        let line_text = self.text[begin..].lines().next().unwrap_or_default();
-        let column = self.text[begin..bytes.start].chars().count() + 1;
-        let marked = self.text[bytes.clone()].lines().next().unwrap_or_default().chars().count();
-        let end_column = column + marked.max(1);
-        Mistake { file: path.to_owned(), bytes, line, column, end_column, problem, hint, excerpt: excerpt(line_text, column..end_column) }
-    }
-}
-
-/// A line, or what fits on a screen around the mark, and the mark below.
-fn excerpt(line: &str, marked: Range<usize>) -> String {
-    const WIDEST: usize = 120;
-    const BEFORE: usize = 40;
-    if line.trim().is_empty() {
-        return String::new();
-    }
-    let skipped = if line.chars().nth(WIDEST).is_some() { marked.start.saturating_sub(1 + BEFORE) } else { 0 };
-    let shown = |letter: char| if letter.is_control() { ' ' } else { letter };
-    let shown: String = line.chars().skip(skipped).take(WIDEST).map(shown).collect();
-    let before = marked.start - 1 - skipped;
-    let mut excerpt = format!("\n    {}\n    ", shown.trim_end());
-    let marks = marked.len().min(WIDEST + 1 - before.min(WIDEST));
-    let _ = write!(excerpt, "{}{}", " ".repeat(before), "^".repeat(marks));
-    excerpt
 }

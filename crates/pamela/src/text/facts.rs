@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::error::{Mistakes, Problem};
 use super::outline::Outline;
-use crate::near::nearest;
+use sintonia_text::near::nearest;
 
 /// A parameter of a procedure: the place of the procedure, and its own place there.
 pub(super) type Slot = (usize, usize);

@@ -9,7 +9,7 @@ use super::error::Problem;
 use super::facts::Slot;
 use super::reader::{Failed, Local, Reader};
 use super::token::{Kind, Lexer, Token};
-use crate::near::nearest;
+use sintonia_text::near::nearest;
 
 /// The symbol for the number of processes, which a model need not declare.
 pub(super) const PROCESSES: &str = "p";

@@ -18,9 +18,9 @@ use std::path::Path;
 use std::str::FromStr;
 
 pub use error::{Error, Mistake, Problem};
+use sintonia_text::spot::Lines;
 
 use crate::model::Model;
-use error::Lines;
 
 impl Model {
     /// Reads a model; the path is what errors call the text.
@@ -58,5 +58,5 @@ fn not_text(path: &Path, bytes: &[u8], up_to: usize) -> Error {
     // What is text before stays as it is, so the place is the same; what is none there becomes one character.
     let text = String::from_utf8_lossy(bytes);
     let place = up_to..up_to + char::REPLACEMENT_CHARACTER.len_utf8();
-    Error::Wrong(vec![Lines::of(&text).mistake(path, place, Problem::NotText, None)])
+    Error::Wrong(vec![Mistake::at(path, &Lines::of(&text), place, Problem::NotText, None)])
 }

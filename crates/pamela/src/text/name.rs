@@ -9,7 +9,7 @@ use super::error::Problem;
 use super::outline::Outline;
 use super::token::is_of_name;
 use crate::model::{Computer, Operation, Term};
-use crate::near::nearest;
+use sintonia_text::near::nearest;
 
 /// The types that operations work on.
 pub(crate) const TYPES: [&str; 4] = ["int", "long", "float", "double"];

@@ -6,7 +6,7 @@ use super::application::{Application, Argument, Batch, Flow, Parameter, TASK};
 use super::parse::{self, Declarations};
 use crate::error::Wrong;
 use crate::file::Text;
-use sintonia_pamela::near::nearest;
+use sintonia_text::near::nearest;
 
 /// The application that these declarations describe.
 pub(super) fn ordered(found: Declarations<'_>, text: &Text) -> Result<Application, Wrong> {

@@ -8,7 +8,7 @@ use super::application::TASK;
 use super::token::{self, Token, Word};
 use crate::error::Wrong;
 use crate::file::Text;
-use sintonia_pamela::near::nearest;
+use sintonia_text::near::nearest;
 
 /// How deep parentheses may stand inside each other.
 const MOST_DEPTH: usize = 100;

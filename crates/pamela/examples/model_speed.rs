@@ -1,4 +1,4 @@
-//! How long compiling models and estimating times takes: `cargo run --release -p sintonia-pamela --example speed`.
+//! How long compiling models and estimating times takes: `cargo run --release -p sintonia-pamela --example model_speed`.
 
 #[path = "../tests/large/mod.rs"]
 mod large;
