@@ -1,8 +1,11 @@
 //! `sintonia run-tasks`: applications run on real virtual machines, and what happens to them.
 
 use std::fs::File;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -80,6 +83,22 @@ fn dealt_beforehand_every_worker_does_its_own_tasks() {
     assert!(!problem.is_empty() && outcome["predicted_seconds"].is_null(), "{outcome}");
 }
 
+#[test]
+fn workers_beyond_the_cores_of_the_machine_file_are_as_fast_as_those_within() {
+    let folder = fresh_dir();
+    let machine = folder.path().join("one.machine.toml");
+    let text = "format = 1\n[machine]\nname = \"one\"\n[[node]]\nkind = \"PC\"\ncount = 1\ncores = 1\n\
+                [node.java.int32]\nadd = { latency_s = 1e-9, throughput_s = 1e-10 }\n";
+    std::fs::write(&machine, text).expect("a machine file");
+    let machine = machine.display().to_string();
+    let words =
+        [&app("pi/pi.pasl"), "--workers", "2", "--allocation", "static", "-p", "points=8e5", "-p", "tasks=40", "--machine", &machine];
+    let outcome = ran(folder.path(), &words);
+    for worker in outcome["workers"].as_array().expect("workers") {
+        assert!(worker["tasks"].as_u64().expect("a number").abs_diff(20) <= 1 && worker["factor"] == 1.0, "{outcome}");
+    }
+}
+
 /// Twelve tasks of some tenths of a second each, which say when they begin; each gives the square of its number, and the last batch their sum.
 const SLOW: (&str, &str) = (
     "application slow;\nbatch square { tasks: 12; run: Slow.square(task); }\nbatch sum { tasks: 1; run: Slow.sum(square); }\nflow square -> sum {}\n",
@@ -119,8 +138,9 @@ impl Running {
         let folder = fresh_dir();
         let file = |name: &str| File::create(folder.path().join(name)).expect("a file");
         let mut command = Command::new(sintonia());
-        let child = command.arg("run-tasks").args(words).stdout(file("out")).stderr(file("err")).spawn().expect("sintonia starts");
-        Running { child, folder }
+        // A group of its own is what a terminal sends signals to.
+        command.arg("run-tasks").args(words).stdin(Stdio::null()).stdout(file("out")).stderr(file("err")).process_group(0);
+        Running { child: command.spawn().expect("sintonia starts"), folder }
     }
 
     fn text(&self, name: &str) -> String {
@@ -145,9 +165,7 @@ impl Running {
 
     /// The virtual machines that it has started.
     fn workers(&self) -> Vec<u32> {
-        let children = format!("/proc/{0}/task/{0}/children", self.child.id());
-        let children = std::fs::read_to_string(children).expect("the children of a process");
-        children.split_whitespace().map(|id| id.parse().expect("a number")).collect()
+        children(self.child.id())
     }
 
     fn end(mut self) -> (Option<i32>, String, String) {
@@ -166,20 +184,32 @@ impl Running {
     }
 }
 
+fn children(process: u32) -> Vec<u32> {
+    let children = std::fs::read_to_string(format!("/proc/{process}/task/{process}/children")).expect("the children of a process");
+    children.split_whitespace().map(|id| id.parse().expect("a number")).collect()
+}
+
 fn signal(name: &str, process: u32) {
-    let sent = Command::new("kill").args([name, &process.to_string()]).status().expect("kill");
+    signal_to(name, &process.to_string());
+}
+
+fn signal_to(name: &str, whom: &str) {
+    let sent = Command::new("kill").args([name, "--", whom]).status().expect("kill");
     assert!(sent.success());
+}
+
+/// Whether that process is a worker.
+fn is_virtual_machine(process: &u32) -> bool {
+    std::fs::read_to_string(format!("/proc/{process}/cmdline")).is_ok_and(|words| words.contains("\0SintoniaWorker\0"))
 }
 
 /// Whether these processes have ended, if a moment is given to them.
 fn have_ended(processes: &[u32]) -> bool {
-    let is_there =
-        |process: &u32| std::fs::read_to_string(format!("/proc/{process}/cmdline")).is_ok_and(|words| words.contains("SintoniaWorker"));
     let began = Instant::now();
-    while processes.iter().any(is_there) && began.elapsed() < Duration::from_secs(10) {
+    while processes.iter().any(is_virtual_machine) && began.elapsed() < Duration::from_secs(10) {
         std::thread::sleep(Duration::from_millis(20));
     }
-    !processes.iter().any(is_there)
+    !processes.iter().any(is_virtual_machine)
 }
 
 /// Sends a signal to one of three workers in the middle of a run, which must go on as if nothing had happened.
@@ -239,27 +269,99 @@ fn an_interrupted_run_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_worker_may_be_started_by_hand_by_whoever_knows_the_token() {
+fn on_a_terminal_an_interrupt_is_one_though_the_workers_hear_it_first() {
     let (_folder, path) = written("Slow", SLOW);
+    let running = Running::start(&[&path.display().to_string(), "--workers", "1"]);
+    running.until(|text| text.contains("began").then_some(()));
+    signal_to("-INT", &format!("-{}", running.child.id()));
+    let (status, _, err) = running.end();
+    assert_eq!(status, Some(130), "{err}");
+}
+
+#[test]
+fn a_run_that_was_stopped_for_a_while_goes_on() {
+    let (_folder, path) = written("Slow", SLOW);
+    let running = Running::start(&[&path.display().to_string(), "--workers", "2", "--json"]);
+    running.until_begun();
+    let group = format!("-{}", running.child.id());
+    signal_to("-STOP", &group);
+    std::thread::sleep(Duration::from_secs(11));
+    signal_to("-CONT", &group);
+    let (status, out, err) = running.end();
+    assert_eq!(status, Some(0), "{err}");
+    let outcome: Value = serde_json::from_str(&out).expect("one JSON object");
+    assert!(outcome["workers"].as_array().expect("workers").iter().all(|worker| worker["lost"].is_null()), "{outcome}");
+    assert_eq!(result(&outcome), 650);
+}
+
+/// A run without workers of its own, the token of its workers, and where they come.
+fn listening() -> (TempDir, Running, String, String) {
+    let (folder, path) = written("Slow", SLOW);
     let running = Running::start(&[&path.display().to_string(), "--workers", "0", "--listen", "127.0.0.1", "--json"]);
     let (token, address) = running.until(|text| {
         let words: Vec<&str> = text.lines().next()?.split_whitespace().collect();
         let token = words.iter().find_map(|word| word.strip_prefix("SINTONIA_TASKS_TOKEN="))?;
         Some((token.to_owned(), words.last()?.to_string()))
     });
-    let by_hand = |token: &str| {
-        let mut command = Command::new(sintonia());
-        command.args(["run-tasks", "--worker", &address]).env("SINTONIA_TASKS_TOKEN", token).spawn().expect("a worker starts")
-    };
-    let mut stranger = by_hand("guessed");
-    assert!(stranger.wait().expect("it ends").success(), "nobody talks to it, so it ends");
+    (folder, running, token, address)
+}
+
+fn worker_by_hand(token: &str, address: &str) -> Child {
+    let mut command = Command::new(sintonia());
+    command.args(["run-tasks", "--worker", address]).env("SINTONIA_TASKS_TOKEN", token).stderr(Stdio::piped());
+    command.spawn().expect("a worker starts")
+}
+
+fn errors_of(worker: Child) -> (Option<i32>, String) {
+    let ended = worker.wait_with_output().expect("it ends");
+    (ended.status.code(), String::from_utf8_lossy(&ended.stderr).into_owned())
+}
+
+#[test]
+fn a_worker_may_be_started_by_hand_by_whoever_holds_the_token() {
+    let (_folder, running, token, address) = listening();
+    for rubbish in [&b"GET / HTTP/1.1\r\n\r\n"[..], &[0xFF; 5000], &[0, 0, 0, 1]] {
+        TcpStream::connect(&address).and_then(|mut stream| stream.write_all(rubbish)).expect("a stranger may knock");
+    }
+    let (status, said) = errors_of(worker_by_hand("guessed", &address));
+    assert!(status == Some(1) && said.contains("does not know the token of this worker"), "{said}");
     assert!(!running.text("err").contains("began"));
-    let mut worker = by_hand(&token);
+    let worker = worker_by_hand(&token, &address);
     let (status, out, err) = running.end();
     assert_eq!(status, Some(0), "{err}");
-    assert!(worker.wait().expect("it ends").success());
+    assert_eq!(errors_of(worker).0, Some(0));
     let outcome: Value = serde_json::from_str(&out).expect("one JSON object");
     assert_eq!((result(&outcome), outcome["workers"].as_array().map(Vec::len)), (&Value::from(650), Some(1)));
+}
+
+#[test]
+fn a_worker_by_hand_ends_with_its_command() {
+    for name in ["-TERM", "-KILL"] {
+        let (_folder, running, token, address) = listening();
+        let worker = worker_by_hand(&token, &address);
+        // First it has another child, the compiler.
+        let machine = running.until(|_| children(worker.id()).into_iter().find(is_virtual_machine));
+        signal(name, worker.id());
+        assert_ne!(errors_of(worker).0, Some(0));
+        assert!(have_ended(&[machine]), "{name}");
+        signal("-TERM", running.child.id());
+        assert!([Some(1), Some(130)].contains(&running.end().0));
+    }
+}
+
+#[test]
+fn a_worker_runs_nothing_for_one_who_does_not_hold_its_token() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let worker = worker_by_hand("secret", &listener.local_addr().expect("an address").to_string());
+    let (mut stream, _) = listener.accept().expect("a worker");
+    let mut hello = [0; 25];
+    stream.read_exact(&mut hello).expect("its first word");
+    assert!(!hello.windows(6).any(|bytes| bytes == b"secret"), "the token stays where it is");
+    // A random number, and then no classes with a seal that somebody guessed.
+    let welcome = [&[0, 0, 0, 17, 2][..], &[7; 16]].concat();
+    stream.write_all(&[welcome, vec![0, 0, 0, 5, 4, 0, 0, 0, 0], vec![0; 16]].concat()).expect("it listens");
+    let (status, said) = errors_of(worker);
+    assert!(status == Some(1) && said.contains("does not hold the token of this worker"), "{said}");
 }
 
 #[test]
@@ -274,6 +376,22 @@ fn workers_on_other_hosts_do_their_part() {
 }
 
 #[test]
+fn a_host_that_is_cut_off_in_the_middle_is_survived() {
+    let Some(hosts) = Hosts::up() else { return };
+    let (_folder, path) = written("Slow", SLOW);
+    let words = ["--workers", "2", "--hosts", "snth1,snth2", "--launch", "ip netns exec {host}", "--listen", "10.78.0.254", "--json"];
+    let running = Running::start(&[&[path.display().to_string().as_str()][..], &words].concat());
+    running.until_begun();
+    let cut = Command::new("ip").args(["-n", &hosts.second(), "link", "set", "eth0", "down"]).status().expect("ip");
+    assert!(cut.success());
+    let (status, out, err) = running.end();
+    assert_eq!(status, Some(0), "{err}");
+    let outcome: Value = serde_json::from_str(&out).expect("one JSON object");
+    assert_eq!(result(&outcome), 650, "{outcome}");
+    assert!(sum(&outcome, "replicas") > 0, "somebody did its task again: {outcome}");
+}
+
+#[test]
 fn an_exception_in_a_task_ends_the_run_and_is_shown() {
     let pasl = "application bad;\nbatch only { tasks: 3; run: Bad.divide(task - 2); }\n";
     let java = "final class Bad {\n    static long divide(long by) {\n        return 1 / by;\n    }\n}\n";
@@ -283,6 +401,47 @@ fn an_exception_in_a_task_ends_the_run_and_is_shown() {
     for part in ["task 2 of only", "java.lang.ArithmeticException: / by zero", "at Bad.divide(Bad.java:3)"] {
         assert!(outcome.stderr.contains(part), "{part}: {}", outcome.text());
     }
+}
+
+#[test]
+fn what_cannot_be_sent_ends_the_run_and_not_one_worker_after_the_other() {
+    let pasl = "application odd;\nbatch first { tasks: 2; run: Odd.first(task); }\nbatch second { tasks: 1; run: Odd.second(first); }\nflow first -> second {}\n";
+    let class = |first: &str, second: &str| format!("final class Odd {{ static {first} static long second({second} a) {{ return 1; }} }}");
+    for (java, message) in [
+        (
+            class("double[][] first(long task) { return new double[2][]; }", "double[][][]"),
+            "task 1 of first: a task gives an array that holds null",
+        ),
+        (class("Integer[] first(long task) { return new Integer[] { 1 }; }", "int[][]"), "a task gives an array that holds Integer"),
+        (class("void first(long task) { }", "long[]"), "task 1 of second: a task cannot be given the results of methods that give none"),
+        (
+            class("long[][] first(long task) { return new long[0][]; }", "long[][][]"),
+            "a task cannot be given an array of arrays that has none",
+        ),
+        (
+            class("long first(long task) { return task; }", "double[]"),
+            "argument 1 of Odd.second is of type double[], which long[] cannot become",
+        ),
+        (
+            class("long first(float task) { return 1; }", "long[]"),
+            "argument 1 of Odd.first is of type float, which the number 1.0 cannot become",
+        ),
+    ] {
+        let (folder, path) = written("Odd", (pasl, &java));
+        let outcome = run(folder.path(), &[&path.display().to_string(), "--workers", "1"]);
+        outcome.expect_status(1);
+        assert!(outcome.stderr.contains(message), "{message}: {}", outcome.text());
+    }
+}
+
+#[test]
+fn a_task_that_ends_its_workers_is_named() {
+    let pasl = "application last;\nbatch only { tasks: 1; run: Last.only(task); }\n";
+    let java = "final class Last { static long only(long task) { System.exit(3); return 0; } }\n";
+    let (folder, path) = written("Last", (pasl, java));
+    let outcome = run(folder.path(), &[&path.display().to_string(), "--workers", "2"]);
+    outcome.expect_status(1);
+    assert!(outcome.stderr.contains("its connection closed during task 1 of only"), "{}", outcome.text());
 }
 
 #[test]

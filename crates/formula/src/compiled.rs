@@ -17,6 +17,12 @@ use crate::values::Values;
 /// A number this near to a whole number, relatively, is rounded as that whole number.
 const NEAR: f64 = 4.0 * f64::EPSILON;
 
+/// So many points are evaluated at once where one value is counted up: each step then is a short loop over plain floats.
+const LANES: usize = 64;
+
+/// The results of a step at so many points.
+type Lanes = [f64; LANES];
+
 /// A formula prepared for thousands of evaluations.
 #[derive(Clone, Debug)]
 pub struct Compiled {
@@ -76,6 +82,99 @@ impl Compiled {
         results.last().copied().unwrap_or(f64::NAN)
     }
 
+    /// The sum of so many values: at a point, and with one of its values one larger each time.
+    pub fn sum(&self, values: &[f64], counted: usize, rounds: u64) -> f64 {
+        // What does not depend on the counted value stays what it is at the first point.
+        let mut lanes: Vec<Lanes> = Vec::with_capacity(self.steps.len());
+        let mut first: Vec<f64> = Vec::with_capacity(self.steps.len());
+        for step in &self.steps {
+            first.push(self.step(step, values, &first));
+            lanes.push([first[first.len() - 1]; LANES]);
+        }
+        let varying = self.varying(counted);
+        let (mut values, begin) = (values.to_vec(), values.get(counted).copied().unwrap_or(f64::NAN));
+        let mut sum = 0.0;
+        for round in (0..rounds).step_by(LANES) {
+            for place in &varying {
+                let (before, here) = lanes.split_at_mut(*place);
+                let counted = (counted, begin + round as f64);
+                self.step_in_lanes(&self.steps[*place], &mut values, counted, before, &mut here[0]);
+            }
+            let last = lanes.last().map_or(&[f64::NAN; LANES], |last| last);
+            sum = last.iter().take((rounds - round) as usize).fold(sum, |sum, value| sum + value);
+        }
+        sum
+    }
+
+    /// The steps that depend on an input.
+    fn varying(&self, input: usize) -> Vec<Place> {
+        let mut varies: Vec<bool> = Vec::with_capacity(self.steps.len());
+        for step in &self.steps {
+            let any = |places: &[Place]| places.iter().any(|place| varies[*place]);
+            varies.push(match step {
+                Step::Constant(_) => false,
+                Step::Input(own) => *own == input,
+                Step::Sum(_, terms) => terms.iter().any(|(_, place)| varies[*place]),
+                Step::Product(over, under) => any(over) || any(under),
+                Step::Whole(place, _) | Step::Root(place) | Step::Log2(place) | Step::Exp2(place) | Step::Rounded(_, place) => {
+                    varies[*place]
+                }
+                Step::Power(base, exponent) => any(&[*base, *exponent]),
+                Step::Extreme(_, places) => any(places),
+                Step::Pieces(variable, pieces) => {
+                    varies[*variable] || pieces.iter().any(|(bound, piece)| varies[*piece] || bound.is_some_and(|bound| varies[bound]))
+                }
+                Step::Full(_) => true,
+            });
+        }
+        (0..varies.len()).filter(|place| varies[*place]).collect()
+    }
+
+    /// A step at points whose counted value begins with a number, with the results of earlier steps there.
+    fn step_in_lanes(&self, step: &Step, values: &mut [f64], (counted, begin): (usize, f64), before: &[Lanes], here: &mut Lanes) {
+        match step {
+            Step::Sum(constant, terms) => {
+                here.fill(*constant);
+                for (factor, place) in terms {
+                    match factor {
+                        1.0 => each(here, &before[*place], |sum, value| sum + value),
+                        -1.0 => each(here, &before[*place], |sum, value| sum - value),
+                        _ => each(here, &before[*place], |sum, value| factor.mul_add(value, sum)),
+                    }
+                }
+            }
+            Step::Product(over, under) => {
+                let product = |places: &[Place]| {
+                    let mut product = [1.0; LANES];
+                    places.iter().for_each(|place| each(&mut product, &before[*place], |product, value| product * value));
+                    product
+                };
+                *here = product(over);
+                if !under.is_empty() {
+                    each(here, &product(under), divided);
+                }
+            }
+            Step::Extreme(side, places) => {
+                if let [first, rest @ ..] = places.as_slice() {
+                    *here = before[*first];
+                    rest.iter().for_each(|place| each(here, &before[*place], |a, b| extreme_of_two(*side, a, b)));
+                }
+            }
+            Step::Rounded(rounding, place) => each(here, &before[*place], |_, value| rounded(*rounding, value)),
+            Step::Whole(place, 2) => each(here, &before[*place], |_, value| value * value),
+            Step::Root(place) => each(here, &before[*place], |_, value| value.sqrt()),
+            Step::Input(_) => here.iter_mut().enumerate().for_each(|(lane, value)| *value = begin + lane as f64),
+            _ => {
+                let mut results = vec![0.0; before.len()];
+                for (lane, value) in here.iter_mut().enumerate() {
+                    results.iter_mut().zip(before).for_each(|(result, lanes)| *result = lanes[lane]);
+                    values[counted] = begin + lane as f64;
+                    *value = self.step(step, values, &results);
+                }
+            }
+        }
+    }
+
     fn step(&self, step: &Step, values: &[f64], results: &[f64]) -> f64 {
         match step {
             Step::Constant(value) => *value,
@@ -85,6 +184,7 @@ impl Compiled {
                 let product = |places: &[Place]| places.iter().map(|place| results[*place]).product::<f64>();
                 if under.is_empty() { product(over) } else { divided(product(over), product(under)) }
             }
+            Step::Whole(place, 2) => results[*place] * results[*place],
             Step::Whole(place, exponent) => results[*place].powi(*exponent),
             Step::Root(place) => results[*place].sqrt(),
             Step::Power(base, exponent) => results[*base].powf(results[*exponent]),
@@ -117,23 +217,39 @@ fn divided(over: f64, under: f64) -> f64 {
 
 /// Unlike the extremes of floats, undefined when one entry is.
 fn extreme(side: Extreme, values: impl Iterator<Item = f64>) -> f64 {
-    values
-        .reduce(|a, b| match side {
-            _ if a.is_nan() || b.is_nan() => f64::NAN,
-            Extreme::Max => a.max(b),
-            Extreme::Min => a.min(b),
-        })
-        .unwrap_or(f64::NAN)
+    values.reduce(|a, b| extreme_of_two(side, a, b)).unwrap_or(f64::NAN)
 }
 
+fn extreme_of_two(side: Extreme, a: f64, b: f64) -> f64 {
+    match side {
+        _ if a.is_nan() || b.is_nan() => f64::NAN,
+        Extreme::Max => a.max(b),
+        Extreme::Min => a.min(b),
+    }
+}
+
+/// Changes each of many values by the one beside it.
+fn each(values: &mut Lanes, others: &Lanes, change: impl Fn(f64, f64) -> f64) {
+    values.iter_mut().zip(others).for_each(|(value, other)| *value = change(*value, *other));
+}
+
+/// Beyond this, floats are so far apart that those beside a whole number count as it.
+const COARSE: f64 = 2_251_799_813_685_248.0;
+
+/// Added to a smaller number, this leaves no room for a fraction: what comes out is the nearest whole number, without a call.
+const NO_FRACTION: f64 = 6_755_399_441_055_744.0;
+
 fn rounded(rounding: Rounding, value: f64) -> f64 {
-    let near = value.round();
+    if value.is_nan() || value.abs() >= COARSE {
+        return value.round();
+    }
+    let near = (value + NO_FRACTION) - NO_FRACTION;
     if (value - near).abs() <= NEAR * near.abs() {
         return near;
     }
     match rounding {
-        Rounding::Up => value.ceil(),
-        Rounding::Down => value.floor(),
+        Rounding::Up => near + f64::from(u8::from(near < value)),
+        Rounding::Down => near - f64::from(u8::from(near > value)),
     }
 }
 

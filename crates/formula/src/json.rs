@@ -166,7 +166,7 @@ impl<'a> Place<'a> {
             "between" => place.between(),
             "add" => Ok(place.formulas()?.into_iter().sum()),
             "negative" => one(|formula| -formula),
-            "multiply" => Ok(place.formulas()?.iter().fold(Formula::one(), |product, factor| product * factor)),
+            "multiply" => Ok(build::product_of(place.formulas()?)),
             "divide" => place.quotient(),
             "power" => place.exactly().map(|[base, exponent]: [Formula; 2]| base.to_the(&exponent)),
             "sqrt" => one(Formula::sqrt),
@@ -195,7 +195,7 @@ impl<'a> Place<'a> {
         match self.value.as_object().and_then(|object| object.iter().next()) {
             Some((key, value)) if key == "multiply" => {
                 let factors = self.inside(key, value).entries()?;
-                factors.iter().try_fold(Formula::one(), |product, factor| Ok(product * factor.inverse()?))
+                Ok(build::product_of(factors.iter().map(Place::inverse).collect::<Result<_, _>>()?))
             }
             Some((key, value)) if key == "power" => {
                 let [base, exponent] = self.inside(key, value).exactly()?;

@@ -61,7 +61,17 @@ impl Monomial {
 
     /// The product of any factors, which may need to be multiplied out further.
     pub(crate) fn of(factors: impl IntoIterator<Item = Factor>) -> Monomial {
-        factors.into_iter().fold(Monomial::one(), |product, factor| product.times(&Monomial::sorted(vec![factor])).0)
+        let mut factors: Vec<Factor> = factors.into_iter().collect();
+        factors.sort_by(Factor::place);
+        factors.dedup_by(|next, kept| {
+            let meets = kept.place(next).is_eq();
+            if meets {
+                kept.exponent = &kept.exponent + &next.exponent;
+            }
+            meets
+        });
+        factors.retain(|factor| !factor.exponent.is_zero());
+        Monomial::sorted(factors)
     }
 
     /// The factors that pass a test.

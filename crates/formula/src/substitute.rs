@@ -33,13 +33,13 @@ pub(crate) fn rebuilt(formula: &Formula, change: &mut impl Change) -> Formula {
     for (monomial, coefficient) in formula.terms() {
         if monomial.factors().iter().any(|factor| change.concerns(&factor.atom)) {
             let kept = monomial.filtered(|factor| !change.concerns(&factor.atom));
-            let mut changed = Formula::term(coefficient.clone(), &kept);
+            let mut factors = vec![Formula::term(coefficient.clone(), &kept)];
             for factor in monomial.factors() {
                 if change.concerns(&factor.atom) {
-                    changed = build::product(&changed, &build::power(&change.atom(&factor.atom), &factor.exponent));
+                    factors.push(build::power(&change.atom(&factor.atom), &factor.exponent));
                 }
             }
-            terms.add_all(changed.inner());
+            terms.add_all(build::product_of(factors).inner());
         } else {
             terms.add(monomial, coefficient);
         }

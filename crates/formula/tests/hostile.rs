@@ -54,6 +54,39 @@ fn repeated_squaring_does_not_grow_without_end() {
 }
 
 #[test]
+fn a_product_of_many_sums_is_read_and_written_in_time_that_grows_with_its_text() {
+    let texts = [
+        (0..4_000).map(|i| format!("(x{i} + 1)")).collect::<Vec<_>>().join("*"),
+        (0..4_000).map(|i| format!("x{i}")).collect::<Vec<_>>().join("*"),
+        (0..4_000).map(|i| format!("n*(x{i} + y)")).collect::<Vec<_>>().join("/"),
+    ];
+    let read = texts.map(|text| (text.len(), parsed(&text)));
+    for (length, formula) in &read {
+        assert_eq!(formula.len(), 1, "one product");
+        assert!(formula.size() < 40_000, "it holds each sum once, not each beside each other: {}", formula.size());
+        let written = formula.to_string();
+        assert!(written.len() < 2 * length);
+        assert!(parsed(&written) == *formula);
+        assert!(Formula::from_json(&formula.to_json()).unwrap() == *formula);
+    }
+    let values: Vec<(String, f64)> = (0..4_000).map(|i| (format!("x{i}"), 1e-4)).collect();
+    let values = values.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+    let value = read[0].1.evaluate(&values).unwrap();
+    assert!((value / 1.0001_f64.powi(4_000) - 1.0).abs() < 1e-9, "{value}");
+}
+
+#[test]
+fn a_product_of_sums_is_the_same_in_any_order() {
+    let sums: Vec<String> = (0..12).map(|i| format!("(x{i} + {})", i + 1)).collect();
+    let reversed: Vec<String> = sums.iter().rev().cloned().collect();
+    let formula = parsed(&sums.join("*"));
+    assert_eq!(formula, parsed(&reversed.join("*")));
+    assert_eq!(formula.substitute("x0", &Formula::integer(4)), parsed(&sums.join("*").replace("(x0 + 1)", "5")));
+    let few = parsed("(n + 1)*(n + 2)*(n + 3)*(n + 4)*(n + 5)*(n + 6)*(n + 7)*(n + 8)*(n + 9)*(n + 10)");
+    assert_eq!(few.len(), 11, "a polynomial of one symbol is multiplied out");
+}
+
+#[test]
 fn adding_fractions_without_end_keeps_them_short() {
     let mut sum = Formula::zero();
     let under = |n: i64| 1_000_000_000_000_000_003 + 2 * n;

@@ -94,6 +94,19 @@ proptest! {
     }
 
     #[test]
+    fn a_compiled_formula_adds_up_what_it_gives_at_each_step(formula in wild(), (_, inside) in boxes(), rounds in 0u64..200, counted in 0..SYMBOLS.len()) {
+        let compiled = formula.compile(&SYMBOLS).expect("all symbols are there");
+        let begin: Vec<f64> = SYMBOLS.iter().map(|name| *inside.get(name).expect("a value")).collect();
+        let at = |step: u64| {
+            let mut values = begin.clone();
+            values[counted] += step as f64;
+            compiled.at(&values)
+        };
+        let (sum, one_by_one) = (compiled.sum(&begin, counted, rounds), (0..rounds).map(at).sum::<f64>());
+        prop_assert!(sum == one_by_one || sum.is_nan() && one_by_one.is_nan(), "{formula}: {sum} and {one_by_one}");
+    }
+
+    #[test]
     fn a_compiled_formula_is_exact_where_floats_are(tree in polynomial(SYMBOLS.to_vec()), values in whole_point()) {
         let compiled = tree.formula().compile(&SYMBOLS).expect("all symbols are there");
         let list: Vec<f64> = SYMBOLS.iter().map(|name| values.get(name).expect("a value").nearest()).collect();

@@ -60,7 +60,7 @@ fn about(out: &mut String, about: &About) -> std::fmt::Result {
 
 fn node(out: &mut String, node: &Node) -> std::fmt::Result {
     writeln!(out, "\n# Nodes that are alike.\n[[node]]\nkind = {}\ncount = {}\ncores = {}", quoted(&node.kind), node.count, node.cores)?;
-    let note = "One operation: latency_s when the next one needs its result, throughput_s when many follow closely.";
+    let note = "One operation: latency_s when the next one needs its result, throughput_s when nothing waits for it, among others.";
     costs(out, "compute", note, &node.compute)?;
     costs(out, "java", "The same in a Java virtual machine.", &node.java)?;
     for (index, level) in node.memory.iter().enumerate() {

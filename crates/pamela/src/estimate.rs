@@ -31,7 +31,7 @@ use crate::compile::{Analysis, CompileError, Resource, Shares, WORKERS, compile}
 use crate::model::Model;
 use case::{Case, Memory};
 use plan::Plan;
-use planner::Planner;
+use planner::{Planned, Planner};
 use prices::Prices;
 
 /// Lowest, middle and highest.
@@ -75,6 +75,8 @@ pub struct Estimate {
     pub shares: Vec<(String, f64)>,
     /// Who works.
     pub team: Team,
+    /// Whether only some of many unequal tasks were looked at, so that the bounds of the time are no more than likely.
+    pub is_sampled: bool,
 }
 
 /// One of the terms whose largest is the time.
@@ -107,6 +109,8 @@ pub struct Estimator<'a> {
     /// With messages inside a node, and between nodes.
     near: Option<Plans>,
     far: Option<Plans>,
+    /// What is the same in both.
+    planned: Planned,
     memory: RefCell<Memory>,
 }
 
@@ -128,7 +132,7 @@ impl<'a> Estimator<'a> {
             return Err(EstimateError::NoNodes);
         }
         let prices = Prices::new(machine, model.language);
-        Ok(Estimator { model, machine, analysis, prices, near: None, far: None, memory: RefCell::default() })
+        Ok(Estimator { model, machine, analysis, prices, near: None, far: None, planned: Planned::default(), memory: RefCell::default() })
     }
 
     /// What the model costs, as expressions.
@@ -147,7 +151,7 @@ impl<'a> Estimator<'a> {
         self.prepare(class)?;
         let plans = if class == PairClass::SameNode { &self.near } else { &self.far };
         let Some(plans) = plans else { return Err(EstimateError::NoNodes) };
-        self.memory.borrow_mut().forget_unless(&values);
+        self.memory.borrow_mut().begin(&values);
         answer(plans, &self.prices, class, &values, setting, &self.memory)
     }
 
@@ -168,14 +172,16 @@ impl<'a> Estimator<'a> {
             return Ok(());
         }
         let tariff = self.prices.tariff(class);
-        let mut planner = Planner::new(&tariff);
+        let mut planner = Planner::knowing(&tariff, std::mem::take(&mut self.planned));
         let analysis = &self.analysis;
         let mut terms = vec![(Rule::Free, planner.plan(&analysis.free)?)];
         for (resource, load) in &analysis.contended {
             terms.push((Rule::Busy(resource.clone()), planner.plan(load)?));
         }
         let (lower, upper, serial) = (planner.plan(&analysis.lower)?, planner.plan(&analysis.upper)?, planner.plan(&analysis.serial)?);
-        *plans = Some(Plans { terms, lower, upper, serial, counts_ranks: planner.counts_ranks() });
+        let planned = planner.finished();
+        *plans = Some(Plans { terms, lower, upper, serial, counts_ranks: planned.counts_ranks });
+        self.planned = planned.without_messages();
         Ok(())
     }
 
@@ -226,7 +232,8 @@ fn answer(
     let shares = shares::of(&case, &plans.lower)?;
     let work = case.value(&plans.serial)?[1];
     let most = |level: usize| upper[level].max(lower[level]);
-    Ok(Estimate { seconds: [lower[0], lower[1], most(2)], bounds: [lower[1], most(1)], work, terms, rules, shares, team })
+    let is_sampled = memory.borrow().is_sampled;
+    Ok(Estimate { seconds: [lower[0], lower[1], most(2)], bounds: [lower[1], most(1)], work, terms, rules, shares, team, is_sampled })
 }
 
 /// A number as a formula.

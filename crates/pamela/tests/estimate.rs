@@ -205,6 +205,54 @@ fn tasks_without_closed_forms_are_looked_at() {
 }
 
 #[test]
+fn what_tasks_take_between_those_that_were_looked_at_is_enclosed() {
+    // A kink and a jump: neither rising nor falling, and some that take long stand between those that are looked at.
+    let text = "parameter n = 1000; parameter peak = 700.5;
+        main { tasks(i=1,n) on w { delay(max(10, 400 - 3*max(i - peak, peak - i))); delay(pieces(i, up to 90: 1, beyond: 50)) } }";
+    let task = |i: u64, peak: f64| (400.0 - 3.0 * (i as f64 - peak).abs()).max(10.0) + if i <= 90 { 1.0 } else { 50.0 };
+    for (workers, peak) in [(1_u64, 700.5), (2, 700.5), (4, 191.0), (4, 3.0), (3, 64.0)] {
+        let estimate = estimate(text, workers, &[("peak", peak)]);
+        let of = |worker: u64| (1..=1000).filter(|i| i % workers == worker % workers).map(|i| task(i, peak)).sum::<f64>();
+        let longest = (1..=workers).map(of).fold(0.0, f64::max);
+        let [low, _, high] = estimate.seconds;
+        assert!(!estimate.is_sampled, "the bounds are certain");
+        assert!(low <= longest && longest <= high, "{longest} is not in {low} to {high}");
+        assert!(high < 2.5 * low, "{low} to {high}");
+    }
+}
+
+#[test]
+fn it_is_told_when_tasks_were_only_sampled() {
+    let text = "parameter n; main { tasks(i=1,n) on w { seq(d=1,100) seq(k=1,ceil(100*i/d)) delay(1e-6) } }";
+    assert!(estimate(text, 2, &[("n", 1000.0)]).is_sampled);
+    assert!(!estimate(text, 2, &[("n", 20.0)]).is_sampled, "all of few are looked at");
+    assert!(!estimate(TASKS, 2, &[]).is_sampled, "they are alike");
+    // A question that needs no sampling, asked after one that did.
+    let (model, machine) = (Model::parse(text, "test.pam").unwrap(), machine());
+    let mut estimator = Estimator::new(&model, &machine, &Shares::new()).unwrap();
+    let sampled = [1000.0, 20.0, 1000.0].map(|n| estimator.at(&setting(3, &[("n", n)])).unwrap().is_sampled);
+    assert_eq!(sampled, [true, false, true]);
+}
+
+#[test]
+fn tasks_of_which_there_may_be_none_have_a_time() {
+    let text = "parameter n = [-10, 5]; main { tasks(i=1,n) on w { delay(max(i - 3, 3 - i)) } }";
+    let [low, middle, high] = estimate(text, 1, &[]).seconds;
+    assert_eq!([low, middle, high], [0.0, 0.0, 6.0]);
+}
+
+#[test]
+fn messages_cost_what_they_cost_where_the_workers_are() {
+    let text = MACHINE.to_owned() + "[network.same_node.transfer]\npieces = [{ intercept_s = 5e-6, slope_s_per_byte = 0 }]\n";
+    let machine = Machine::parse(&text.replace("count = 4\ncores = 1", "count = 4\ncores = 2"), Path::new("lab")).unwrap();
+    let model = Model::parse("main { send_0_1(100); sum_double_1(1e6); send_1_0(100) }", "test.pam").unwrap();
+    let mut estimator = Estimator::new(&model, &machine, &Shares::new()).unwrap();
+    // What has no messages in it is planned once for both; one after the other, in both orders.
+    let seconds = [2, 5, 2].map(|workers| estimator.at(&setting(workers, &[])).unwrap().seconds[1]);
+    assert!(close(seconds[0], 1e-3 + 1e-5) && close(seconds[1], 1e-3 + 2e-3) && seconds[2] == seconds[0], "{seconds:?}");
+}
+
+#[test]
 fn loops_without_closed_forms_are_added_up() {
     let text = "parameter n = 1000; main { seq(d=2,n) seq(k=1,floor(n/d)) delay(1) }";
     let seconds = estimate(text, 1, &[]).seconds;

@@ -21,6 +21,7 @@ const FIGURE_4: &str =
 #[test]
 fn figure_4_is_compiled_symbol_for_symbol() {
     let analysis = analysis(FIGURE_4);
+    assert_eq!(analysis.contended.len(), 1, "the figure has contention only at computer p");
     assert_eq!(analysis.free.to_string(), "t_sum_double_p + t_mpy_int_p + max(i=1..10, 1000000*(t_sum_double_p))");
     assert_eq!(contended(&analysis, "p"), "t_sum_double_p + t_mpy_int_p + sum(i=1..10, 1000000*(t_sum_double_p))");
     assert_eq!(
@@ -28,6 +29,14 @@ fn figure_4_is_compiled_symbol_for_symbol() {
         "max(t_sum_double_p + t_mpy_int_p + max(i=1..10, 1000000*(t_sum_double_p)), \
          t_sum_double_p + t_mpy_int_p + sum(i=1..10, 1000000*(t_sum_double_p)))"
     );
+}
+
+#[test]
+fn what_figure_4_leaves_out_of_its_loop_is_added_inside_of_it() {
+    let analysis = analysis(&FIGURE_4.replace("sum_double_p; }", "sum_double_p; access_p; compare_p }"));
+    let round = "1000000*(t_sum_double_p + t_access_p + t_compare_p)";
+    assert_eq!(analysis.free.to_string(), format!("t_sum_double_p + t_mpy_int_p + max(i=1..10, {round})"));
+    assert_eq!(contended(&analysis, "p"), format!("t_sum_double_p + t_mpy_int_p + sum(i=1..10, {round})"));
 }
 
 #[test]

@@ -2,12 +2,14 @@
 
 mod large;
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use large::{large, procedure};
-use sintonia_formula::Formula;
+use sintonia_formula::{Formula, Values};
+use sintonia_machine::Machine;
 use sintonia_pamela::compile::{CompileError, Shares, compile};
-use sintonia_pamela::estimate::ClosedForms;
+use sintonia_pamela::estimate::{Allocation, ClosedForms, Estimator, Setting};
 use sintonia_pamela::model::{Model, Order, Term};
 
 /// The least of three measurements, since others use the machine too.
@@ -36,6 +38,23 @@ fn twice_the_nodes_have_closed_forms_in_twice_the_time() {
         least(|| assert!(!ClosedForms::of(&analysis).free.is_zero()))
     });
     assert!(whole < half * 4, "{half:?} for 5,000 nodes and {whole:?} for 10,000");
+}
+
+#[test]
+fn many_branches_have_a_time_at_once() {
+    let machine = "format = 1\n[machine]\nname = \"lab\"\n[[node]]\nkind = \"PC\"\ncount = 1\ncores = 1\n";
+    let machine = Machine::parse(machine, Path::new("lab")).unwrap();
+    let setting = Setting { workers: 1, parameters: Values::new(), allocation: Allocation::Static };
+    let [few, many] = [2_500, 10_000].map(|branches| {
+        let branch = |place: usize| Term::Delay(Formula::symbol("n") + Formula::integer(place as i64));
+        let mut model = Model::parse("parameter n = 1; main {}", "test.pam").unwrap();
+        model.procedures[0].body = Term::Parallel((0..branches).map(branch).collect());
+        least(|| {
+            let time = Estimator::new(&model, &machine, &Shares::new()).unwrap().at(&setting).unwrap();
+            assert_eq!(time.seconds, [branches as f64; 3]);
+        })
+    });
+    assert!(many < few * 10, "{few:?} for 2,500 branches and {many:?} for 10,000");
 }
 
 #[test]

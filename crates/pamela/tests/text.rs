@@ -265,6 +265,13 @@ fn what_is_declared_twice_is_refused() {
 }
 
 #[test]
+fn the_number_of_processes_is_no_parameter() {
+    let (_, column, message, hint) = mistake("parameter p = 8; main { delay(p) }");
+    assert_eq!((column, hint.unwrap().as_str()), (11, "it needs no declaration: predict --procs gives it"));
+    assert!(message.starts_with("no parameter can be called `p`"), "{message}");
+}
+
+#[test]
 fn wrong_numbers_of_arguments_are_told() {
     let cases = [
         ("work(1)", "`work` takes 2 arguments, not 1"),

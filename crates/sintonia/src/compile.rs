@@ -10,6 +10,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use sintonia_source::Options;
+use sintonia_source::c::Definition;
+
 use crate::error::wrong_usage;
 use crate::fit::may_write;
 use crate::{Error, output};
@@ -22,7 +25,8 @@ use input::Input;
     echo 'parameter n = 1000; main { par(i=1,p) use(disk, seq(j=1,n) sum_double) } resource disk;' > sum.pam\n  \
     sintonia compile sum.pam --check\n  \
     sintonia compile sum.pam --formulas\n  \
-    sintonia compile primes.pasl Primes.java -o primes.pam")]
+    sintonia compile primes.pasl Primes.java -o primes.pam\n  \
+    sintonia compile heat.c -D N=1000 -D USE_ISEND -o heat.pam")]
 pub struct Arguments {
     /// A PAMELA model (.pam); or a program: PASL and Java (.pasl, .java), or C (.c)
     #[arg(value_name = "FILE", required = true)]
@@ -39,6 +43,9 @@ pub struct Arguments {
     /// The routine where the program begins, if there is no PASL file [default: main]
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
+    /// Define a macro of C, as for a compiler; 1 without a value
+    #[arg(short = 'D', long = "define", value_name = "NAME[=VALUE]")]
+    definitions: Vec<Definition>,
     /// Take from this recording of the C program how often conditions hold that decide about calls of MPI
     #[arg(long, value_name = "NAME.sin")]
     recording: Option<PathBuf>,
@@ -49,7 +56,8 @@ pub struct Arguments {
 
 /// Runs the verb.
 pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
-    let inputs = Input::of(&arguments.files, arguments.entry.as_deref())?;
+    let options = Options { entry: arguments.entry, definitions: arguments.definitions.clone() };
+    let inputs = Input::of(&arguments.files, options)?;
     if arguments.check {
         return check(&inputs, arguments.json);
     }
@@ -62,7 +70,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
     }
     let mut compiled = input.compile()?;
     if let Some(path) = &arguments.recording {
-        recorded::give_shares(path, &arguments.files, &mut compiled)?;
+        recorded::give_shares(path, &arguments.files, &arguments.definitions, &mut compiled)?;
     }
     let formulas = if arguments.formulas { Some(formulas::of(&compiled.model)?) } else { None };
     let text = compiled.model.to_text();

@@ -5,6 +5,7 @@ mod json;
 mod prediction;
 mod screen;
 
+use std::net::{IpAddr, SocketAddr};
 use std::num::NonZero;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -72,18 +73,27 @@ enum Allocation {
     Static,
 }
 
+/// The exit status of what was interrupted, as of one that Ctrl-C ends.
+const INTERRUPTED: u8 = 130;
+
 /// Runs the verb.
 pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
     let other = |error: sintonia_tasks::Error| Error::Other(error.to_string());
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, stop.clone())?;
+    }
     if let Some(address) = &arguments.worker {
-        sintonia_tasks::be_worker(address).map_err(other)?;
-        return Ok(ExitCode::SUCCESS);
+        return match sintonia_tasks::be_worker(address, &stop) {
+            Err(sintonia_tasks::Error::Interrupted) => Ok(INTERRUPTED.into()),
+            ended => ended.map(|()| ExitCode::SUCCESS).map_err(other),
+        };
     }
     let Some(application) = &arguments.application else { return Ok(ExitCode::SUCCESS) };
     let machine = arguments.machine.as_deref().map(Machine::read).transpose().map_err(|error| Error::Other(error.to_string()))?;
     let shares = arguments.taken.iter().try_fold(Shares::new(), |shares, text| shares.with(text));
     let shares = shares.unwrap_or_else(|error| wrong_usage(format!("--taken {error}")));
-    let options = options(&arguments, machine.as_ref())?;
+    let options = options(&arguments, machine.as_ref(), stop)?;
     let by_hand = arguments.listen.is_some();
     let hear = |address: &str, token: &str| {
         if by_hand {
@@ -91,7 +101,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
         }
     };
     let outcome = match sintonia_tasks::run(application, &options, hear) {
-        Err(sintonia_tasks::Error::Interrupted) => return Ok(ExitCode::from(130)),
+        Err(sintonia_tasks::Error::Interrupted) => return Ok(INTERRUPTED.into()),
         outcome => outcome.map_err(other)?,
     };
     let prediction = machine.map(|machine| prediction::of(application, &machine, &shares, &options, outcome.workers.len()));
@@ -102,23 +112,23 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn options(arguments: &Arguments, machine: Option<&Machine>) -> Result<Options, Error> {
+fn options(arguments: &Arguments, machine: Option<&Machine>, stop: Arc<AtomicBool>) -> Result<Options, Error> {
     let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
     let workers = arguments.workers.map_or_else(cores, |workers| workers as usize);
     if workers == 0 && arguments.listen.is_none() {
         wrong_usage("--workers 0 starts none, and without --listen none can come");
     }
-    let listen = arguments.listen.as_deref().unwrap_or("127.0.0.1");
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register(signal, stop.clone())?;
+    let listen = listen(arguments.listen.as_deref().unwrap_or("127.0.0.1"));
+    let is_any = listen.parse::<SocketAddr>().is_ok_and(|address| address.ip().is_unspecified());
+    if is_any && !arguments.hosts.is_empty() {
+        wrong_usage("--hosts: other hosts cannot connect to an address that stands for all; give --listen one of this host's own");
     }
     Ok(Options {
         workers,
         hosts: arguments.hosts.clone(),
         launch: arguments.launch.clone(),
         program: std::env::current_exe()?,
-        listen: if listen.contains(':') { listen.to_owned() } else { format!("{listen}:0") },
+        listen,
         policy: match arguments.allocation {
             Allocation::Mixed => Policy::Mixed,
             Allocation::Static => Policy::Static,
@@ -131,6 +141,15 @@ fn options(arguments: &Arguments, machine: Option<&Machine>) -> Result<Options, 
         parameters: arguments.param.iter().map(|text| parameter(text)).collect(),
         stop,
     })
+}
+
+/// An address with a port, any one unless told.
+fn listen(text: &str) -> String {
+    match text.parse::<IpAddr>() {
+        Ok(address) => SocketAddr::new(address, 0).to_string(),
+        Err(_) if text.contains(':') => text.to_owned(),
+        Err(_) => format!("{text}:0"),
+    }
 }
 
 /// `upto=1e6`: a name and an exact number.

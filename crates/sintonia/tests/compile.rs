@@ -110,3 +110,17 @@ fn files_that_are_no_source_are_refused_with_the_list() {
     assert!(refused(folder.path(), &["b.pam"]).1.contains("b.pam: No such file"));
     assert_eq!(compile(folder.path(), &["a.pam", "a.pam"]).status.code(), Some(2));
 }
+
+#[test]
+fn macros_of_c_are_defined_as_for_a_compiler() {
+    let text = "#ifdef TWICE\n#define ROUNDS (2 * N)\n#else\n#define ROUNDS N\n#endif\n\
+                int main(void) { double s = 0; for (int i = 0; i < ROUNDS; i++) s += 0.5; return 0; }";
+    let folder = folder(&[("a.c", text), ("a.pam", "main { access }"), ("A.java", "class A { static void main() { } }")]);
+    assert!(shown(folder.path(), &["a.c", "-D", "N=1000"]).contains("seq(i=1,1000)"));
+    assert!(shown(folder.path(), &["a.c", "-DN=1000", "-D", "TWICE"]).contains("seq(i=1,2000)"));
+    assert!(refused(folder.path(), &["a.pam", "-D", "N=1"]).1.contains("a.pam is a model, and -D defines macros of C"));
+    assert!(refused(folder.path(), &["A.java", "-D", "N=1"]).1.contains("macros are defined for programs in C only"));
+    let wrong = compile(folder.path(), &["a.c", "-D", "4N=1"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("`4N` is no name of a macro"), "{}", String::from_utf8_lossy(&wrong.stderr));
+}

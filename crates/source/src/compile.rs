@@ -42,6 +42,8 @@ impl fmt::Display for Note {
 pub struct Options {
     /// The routine that is the program, for Java without PASL; `main` unless told.
     pub entry: Option<String>,
+    /// Macros of C that are defined from outside.
+    pub definitions: Vec<c::Definition>,
 }
 
 /// The model of the program in these files, with the usual options.
@@ -67,7 +69,10 @@ fn dispatch(paths: &[PathBuf], options: &Options) -> Result<Compiled, Error> {
     let with = |ending: &str| paths.iter().filter(|path| has_ending(path, ending)).collect::<Vec<_>>();
     let (pasl, java, in_c) = (with("pasl"), with("java"), with("c"));
     if !in_c.is_empty() && in_c.len() == paths.len() {
-        return c::compile(paths);
+        return c::compile(paths, &options.definitions);
+    }
+    if !options.definitions.is_empty() {
+        return Err(Error::Files("macros are defined for programs in C only".to_owned()));
     }
     if let Some(other) = paths.iter().find(|path| !pasl.contains(path) && !java.contains(path)) {
         let problem =

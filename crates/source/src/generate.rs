@@ -1,5 +1,7 @@
 //! Models of whole programs: batches of tasks, as PASL describes them, or one routine alone.
 
+use std::collections::BTreeSet;
+
 use sintonia_formula::Formula;
 use sintonia_pamela::model::{Computer, Language, Model, Parameter, Procedure, Resource, Term};
 
@@ -93,7 +95,9 @@ pub(crate) fn application(application: &Application, program: &Program) -> Resul
 }
 
 fn compiled(mut parameters: Vec<Parameter>, resources: Vec<Resource>, main: Term, parts: Parts, keep: Option<&str>) -> Compiled {
-    parameters.extend(parts.parameters);
+    // What the application declares by the name of something that cannot be derived is meant for it.
+    let declared: BTreeSet<String> = parameters.iter().map(|parameter| parameter.name.clone()).collect();
+    parameters.extend(parts.parameters.into_iter().filter(|parameter| !declared.contains(&parameter.name)));
     let main = Procedure { name: "main".to_owned(), parameters: Vec::new(), body: main, note: None };
     let procedures = folded(std::iter::once(main).chain(parts.procedures.into_iter().rev()).collect(), keep);
     Compiled { model: Model { language: Language::Java, parameters, resources, procedures }, notes: parts.notes }
@@ -206,7 +210,8 @@ impl<'a> Builder<'a> {
 
     fn unknown_bytes(&mut self, batch: &Batch) -> Formula {
         let name = for_model(&format!("bytes_{}", batch.name));
-        if self.extra.iter().all(|parameter| parameter.name != name) {
+        let known = self.application.parameters.iter().map(|parameter| &parameter.name);
+        if known.chain(self.extra.iter().map(|parameter| &parameter.name)).all(|known| *known != name) {
             let note = Some(format!("bytes of one result of batch {}", batch.name));
             self.extra.push(Parameter { name: name.clone(), value: None, note });
             let text =

@@ -232,9 +232,20 @@ pub enum Binary {
     /// `||`: the second only where the first does not hold.
     Or,
     /// `&`, `|`, `^`
-    Bits,
+    Bits(Bits),
     /// `<<`, `>>`, `>>>`
     Shift(Shift),
+}
+
+/// How two numbers are put together bit by bit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bits {
+    /// `&`
+    And,
+    /// `|`
+    Or,
+    /// `^`
+    Exclusive,
 }
 
 /// Which way bits are shifted.
@@ -267,6 +278,11 @@ impl Statement {
             Action::Switch { cases, .. } => cases.iter().map(Vec::as_slice).collect(),
             _ => Vec::new(),
         }
+    }
+
+    /// How many statements it is, with those inside.
+    pub fn weight(&self) -> usize {
+        1 + self.blocks().into_iter().flatten().map(Statement::weight).sum::<usize>()
     }
 }
 
@@ -301,7 +317,9 @@ impl Binary {
             "!=" => Binary::NotEqual,
             "&&" => Binary::And,
             "||" => Binary::Or,
-            "&" | "|" | "^" => Binary::Bits,
+            "&" => Binary::Bits(Bits::And),
+            "|" => Binary::Bits(Bits::Or),
+            "^" => Binary::Bits(Bits::Exclusive),
             "<<" => Binary::Shift(Shift::Left),
             ">>" | ">>>" => Binary::Shift(Shift::Right),
             _ => return None,

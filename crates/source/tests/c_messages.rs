@@ -244,3 +244,154 @@ fn derived_datatypes_have_the_bytes_of_what_they_are_made_of() {
     );
     assert_eq!(sent(&model(&text), 2, &[("n", 5.0)]).bytes, 2.0 * (3.0 * 40.0 + 40.0));
 }
+
+#[test]
+fn persistent_requests_send_each_time_they_are_started() {
+    let text = in_main(
+        "MPI_Request r[2]; int left = rank > 0 ? rank - 1 : MPI_PROC_NULL, right = rank < size - 1 ? rank + 1 : MPI_PROC_NULL;\n\
+         MPI_Recv_init(a, n, MPI_DOUBLE, left, 0, MPI_COMM_WORLD, &r[0]); MPI_Send_init(a, n, MPI_DOUBLE, right, 0, MPI_COMM_WORLD, &r[1]);\n\
+         for (int step = 0; step < 10; step++) { MPI_Startall(2, r); MPI_Waitall(2, r, MPI_STATUSES_IGNORE); }\n\
+         MPI_Start(&r[1]); MPI_Start(&r[0]); MPI_Wait(&r[1], MPI_STATUS_IGNORE);",
+    );
+    let compiled = c::compile_text("test.c", &text).expect("a model");
+    assert!(compiled.notes.is_empty(), "{:?}", compiled.notes);
+    assert_eq!(sent(&compiled.model, 4, &[("n", 5.0)]), Traffic { messages: 33.0, bytes: 33.0 * 40.0, groups: BTreeMap::new() });
+}
+
+#[test]
+fn persistent_requests_of_a_master_meet_those_of_its_worker() {
+    let text = in_main(
+        "MPI_Request r; if (rank == 0) { MPI_Send_init(a, n, MPI_INT, 1, 0, MPI_COMM_WORLD, &r);\n\
+         for (int i = 0; i < 8; i++) { MPI_Start(&r); MPI_Wait(&r, MPI_STATUS_IGNORE); } } else if (rank == 1) {\n\
+         for (int i = 0; i < 8; i++) MPI_Recv(a, n, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE); }",
+    );
+    let model = model(&text);
+    assert_eq!(sent(&model, 2, &[("n", 7.0)]), Traffic { messages: 8.0, bytes: 8.0 * 28.0, groups: BTreeMap::new() });
+    assert!(!format!("{:?}", model.procedures[0].body).contains("neighbour"), "both ends are known");
+}
+
+#[test]
+fn a_partitioned_message_has_the_bytes_of_all_its_parts() {
+    let text = in_main(
+        "MPI_Request r; MPI_Psend_init(a, 4, n, MPI_INT, (rank + 1) % size, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &r);\n\
+         MPI_Start(&r); for (int part = 0; part < 4; part++) MPI_Pready(part, r); MPI_Wait(&r, MPI_STATUS_IGNORE);",
+    );
+    assert_eq!(sent(&model(&text), 3, &[("n", 5.0)]), Traffic { messages: 3.0, bytes: 3.0 * 80.0, groups: BTreeMap::new() });
+}
+
+#[test]
+fn a_request_that_nobody_knows_is_told_at_the_place_where_it_starts() {
+    let text = in_main("MPI_Request r; make(&r);\nMPI_Start(&r); MPI_Startall(n, &r);");
+    let notes = c::compile_text("test.c", &text).expect("a model").notes;
+    for expected in ["which message this starts cannot be told", "how many requests this starts cannot be told"] {
+        assert!(notes.iter().any(|note| note.place.line == 5 && note.text.contains(expected)), "{notes:?}");
+    }
+}
+
+#[test]
+fn one_sided_communication_is_counted_by_who_does_it() {
+    let text = in_main(
+        "MPI_Win w; MPI_Win_create(a, 800, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &w); MPI_Win_fence(0, w);\n\
+         if (rank > 0) MPI_Put(a, n, MPI_DOUBLE, rank - 1, 0, n, MPI_DOUBLE, w);\n\
+         MPI_Get(a, 2, MPI_INT, 0, 0, 2, MPI_INT, w); MPI_Accumulate(a, n, MPI_FLOAT, 0, 0, n, MPI_FLOAT, MPI_SUM, w);\n\
+         MPI_Fetch_and_op(a, a, MPI_LONG, 0, 0, MPI_SUM, w); MPI_Win_fence(0, w); MPI_Win_free(&w);",
+    );
+    let compiled = c::compile_text("test.c", &text).expect("a model");
+    assert!(
+        compiled.model.parameters.iter().all(|parameter| parameter.name == "n"),
+        "the window knows its processes: {:?}",
+        compiled.notes
+    );
+    let sent = sent(&compiled.model, 4, &[("n", 5.0)]);
+    let (put, got, added, fetched) = (3.0 * 40.0, 4.0 * 8.0, 4.0 * 20.0, 8.0 * 8.0);
+    assert_eq!((sent.messages, sent.bytes), (3.0 + 4.0 + 4.0 + 8.0, put + got + added + fetched));
+    assert_eq!(sent.groups, BTreeMap::from([("barrier", (2.0, 0.0))]));
+}
+
+/// The processes of the operations of groups in a model.
+fn members(model: &Model, processes: f64, given: &[(&str, f64)]) -> Vec<f64> {
+    fn all<'m>(term: &'m Term, into: &mut Vec<&'m Formula>) {
+        match term {
+            Term::Group { processes, .. } => into.push(processes),
+            Term::Sequence(terms) | Term::Parallel(terms) => terms.iter().for_each(|term| all(term, into)),
+            Term::Loop { body, .. } => all(body, into),
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    all(&model.procedures[0].body, &mut found);
+    let values = given.iter().fold(Values::new().with("p", processes), |values, (name, value)| values.with(name, *value));
+    found.into_iter().map(|formula| at(formula, &values)).collect()
+}
+
+#[test]
+fn communicators_that_are_split_by_division_have_a_known_size() {
+    for (color, sizes) in [
+        ("rank / 4", [4.0, 3.0, 4.0]),
+        ("rank % 4", [2.0, 1.0, 3.0]),
+        ("rank / n", [5.0, 3.0, 5.0]),
+        ("rank % n", [2.0, 1.0, 2.0]),
+        ("0", [8.0, 3.0, 9.0]),
+    ] {
+        let text = in_main(&format!(
+            "MPI_Comm row; int mine, all; MPI_Comm_split(MPI_COMM_WORLD, {color}, rank, &row); MPI_Comm_rank(row, &mine); MPI_Comm_size(row, &all);\n\
+             MPI_Allreduce(a, a, 1, MPI_INT, MPI_SUM, row); if (mine + 1 < all) MPI_Send(a, n, MPI_INT, mine + 1, 0, row);"
+        ));
+        let model = model(&text);
+        for (processes, size) in [8, 3, 9].into_iter().zip(sizes) {
+            assert_eq!(members(&model, f64::from(processes), &[("n", 5.0)]), [size], "{color}, {processes} processes");
+        }
+        // Of each row, all but the last send.
+        let rows = |processes: f64| match color {
+            "rank / 4" => (processes / 4.0_f64).ceil(),
+            "rank % 4" => processes.min(4.0),
+            "rank / n" => (processes / 5.0_f64).ceil(),
+            "rank % n" => processes.min(5.0),
+            _ => 1.0,
+        };
+        for processes in [3_u32, 8, 9] {
+            let expected = f64::from(processes) - rows(f64::from(processes));
+            assert_eq!(sent(&model, processes, &[("n", 5.0)]).messages, expected, "{color}, {processes} processes");
+        }
+    }
+}
+
+#[test]
+fn communicators_that_cannot_be_derived_have_a_parameter_for_their_size() {
+    let text = in_main(
+        "MPI_Comm near; MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &near);\n\
+         MPI_Bcast(a, n, MPI_INT, 0, near); MPI_Send(a, n, MPI_INT, 0, 0, near);",
+    );
+    let compiled = c::compile_text("test.c", &text).expect("a model");
+    assert!(compiled.notes.iter().any(|note| note.place.line == 4 && note.text.contains("-p processes_near=")), "{:?}", compiled.notes);
+    assert_eq!(members(&compiled.model, 6.0, &[("n", 5.0), ("processes_near", 2.0)]), [2.0]);
+    assert_eq!(sent(&compiled.model, 6, &[("n", 5.0)]).messages, 6.0);
+}
+
+#[test]
+fn a_part_of_a_grid_has_the_processes_of_its_dimensions() {
+    let text = in_main(
+        "int dims[2] = {3, 4}, periods[2] = {0, 0}, kept[2] = {0, 1}, low, high; MPI_Comm grid, row;\n\
+         MPI_Cart_create(MPI_COMM_WORLD, 2, dims, periods, 0, &grid); MPI_Cart_sub(grid, kept, &row);\n\
+         MPI_Barrier(row); MPI_Cart_shift(row, 0, 1, &low, &high); MPI_Send(a, n, MPI_INT, high, 0, row);",
+    );
+    let model = model(&text);
+    assert_eq!(members(&model, 12.0, &[]), [4.0]);
+    assert_eq!(sent(&model, 12, &[("n", 1.0)]).messages, 9.0);
+}
+
+#[test]
+fn what_is_received_needs_no_size() {
+    let text = in_main("int most = room(); MPI_Recv(a, most, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);");
+    assert!(model(&text).parameters.iter().all(|parameter| parameter.name != "most"));
+}
+
+#[test]
+fn calls_with_large_counts_are_those_without() {
+    let text = in_main(
+        "MPI_Send_c(a, (MPI_Count)n, MPI_INT, (rank + 1) % size, 0, MPI_COMM_WORLD); MPI_Bcast_c(a, n, MPI_INT, 0, MPI_COMM_WORLD);",
+    );
+    let sent = sent(&model(&text), 3, &[("n", 5.0)]);
+    assert_eq!((sent.messages, sent.bytes), (3.0, 60.0));
+    assert_eq!(sent.groups, BTreeMap::from([("bcast", (1.0, 20.0))]));
+}

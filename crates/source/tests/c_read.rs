@@ -179,3 +179,89 @@ fn types_made_of_types_and_cases_that_fall_through_stay_small() {
     let message = refused(&format!("int main(void) {{ int n = 0; switch (n) {{ {cases} }} return 0; }}"));
     assert!(message.contains("fall through"), "{message}");
 }
+
+#[test]
+fn macros_from_outside_are_defined_before_the_first_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("sized.c");
+    let text = "#ifndef N\n#define N 10\n#endif\n#ifdef TWICE\n#define ROUNDS 2\n#else\n#define ROUNDS 1\n#endif\n\
+                int main(void) { double a[N], s = 0; for (int k = 0; k < ROUNDS; k++) for (int i = 0; i < N; i++) s += a[i]; return 0; }";
+    std::fs::write(&path, text).expect("a file");
+    let loads = |definitions: &[&str]| {
+        let definitions: Vec<c::Definition> = definitions.iter().map(|text| text.parse().expect("a definition")).collect();
+        let model = c::compile(&[&path], &definitions).unwrap_or_else(|error| panic!("{error}")).model;
+        operations(&model.procedures[0].body, "load", "double", &model.procedures, &Values::new())
+    };
+    assert_eq!(loads(&[]), 10.0);
+    assert_eq!(loads(&["N=400"]), 400.0);
+    assert_eq!(loads(&["N=20", "TWICE"]), 40.0);
+    assert_eq!(loads(&["N=(4 * 5)", "TWICE="]), 40.0);
+}
+
+#[test]
+fn mistakes_show_their_line() {
+    assert!(refused("int f(void) {\n  again: ;\n  goto again;\n}").contains("    goto again;\n      ^"));
+    let recursive = "int f(int n) { MPI_Barrier(MPI_COMM_WORLD); return f(n - 1); }\nint main(void) { return f(3); }";
+    let error = c::compile_text("test.c", recursive).expect_err("it calls itself").to_string();
+    assert!(error.contains("return f(n - 1); }\n"), "{error}");
+}
+
+#[test]
+fn a_compound_assignment_is_computed_in_the_wider_type() {
+    let text = "int main(void) { int a = 3; double d = 0.5; for (int i = 0; i < 10; i++) a *= d; return 0; }";
+    assert_eq!(counted(text, "mpy", "double", &[]), 10.0);
+    let text = "int main(void) { double d = 0.5; for (int i = 0; i < 10; i++) d += i; return 0; }";
+    assert_eq!((counted(text, "sum", "double", &[]), counted(text, "convert", "double", &[])), (10.0, 10.0));
+}
+
+#[test]
+fn what_does_not_change_in_a_loop_is_computed_before_it() {
+    let inner = |statement: &str| {
+        format!(
+            "void f(int n, double x, double *a, double *b, double *c, int *at) {{ for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) {statement} }}\n\
+             int main(int argc, char **argv) {{ int n = atoi(argv[1]); double x, *a, *b, *c; int *at; f(n, x, a, b, c, at); return 0; }}"
+        )
+    };
+    let loads = |statement: &str| counted(&inner(statement), "load", "double", &[("n", 10.0)]);
+    assert_eq!(loads("c[j] = a[i] * b[j];"), 100.0 + 10.0, "a[i] is loaded once for all j");
+    assert_eq!(loads("c[j] += a[0] * b[j];"), 200.0 + 1.0, "a[0] is loaded once for all");
+    assert_eq!(loads("a[j] += a[i];"), 200.0, "a changes");
+    assert_eq!(loads("if (j > i) c[j] = a[i];"), 45.0, "only under a condition");
+    assert_eq!(loads("{ say(j); c[j] = a[i]; }"), 100.0, "a function may change everything");
+    let divisions = |statement: &str| counted(&inner(statement), "div", "double", &[("n", 10.0)]);
+    assert_eq!(divisions("c[j] = b[j] * (x / n);"), 1.0);
+    assert_eq!(divisions("c[j] = b[j] * (x / i);"), 10.0);
+    assert_eq!(divisions("{ x = x / n; c[j] = x; }"), 100.0);
+    assert_eq!(counted(&inner("c[at[i]] += b[j];"), "load", "int", &[("n", 10.0)]), 10.0);
+}
+
+#[test]
+fn the_bound_of_a_loop_is_computed_once_and_still_counts_its_rounds() {
+    let text = "int main(int argc, char **argv) { int n = atoi(argv[1]); double s = 0; for (int i = 0; i < n - 1; i++) s += 2; return 0; }";
+    assert_eq!(counted(text, "sum", "double", &[("n", 10.0)]), 9.0);
+    assert_eq!(counted(text, "sub", "int", &[("n", 10.0)]), 1.0);
+}
+
+#[test]
+fn a_bound_that_is_not_known_is_called_as_it_is_written() {
+    let text = "struct box { int n; }; int main(void) { struct box b; fill(&b); double s = 0; for (int i = 0; i < b.n - 1; i++) s += i; return 0; }";
+    let notes = c::compile_text("test.c", text).expect("a model").notes;
+    assert!(notes.iter().any(|note| note.text.contains("`b.n - 1`") && note.text.contains("-p trips_test_1=")), "{notes:?}");
+}
+
+#[test]
+fn a_macro_that_stands_for_nothing_may_have_blanks_behind_it() {
+    let program = read("#define EMPTY  \t\n#define GUARD \r\n#ifdef EMPTY\nint f(void) { return 1; }\n#endif\n");
+    assert_eq!(program.routines[0].place.line, 4);
+}
+
+#[test]
+fn short_functions_cost_no_call_and_leave_loops_like_everything_else() {
+    let text = "typedef struct { int columns; double *now, *next; } Block; static int at(const Block *b, int row, int column) { return row * (b->columns + 2) + column; }\n\
+                double half(double x) { return x / 2; } double twice(int n) { double s = 0; for (int i = 0; i < n; i++) s += 2; return s; }\n\
+                void f(Block *b, int n) { for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) b->next[at(b, i, j)] = half(0.5); }\n\
+                int main(int argc, char **argv) { int n = atoi(argv[1]); Block *b; f(b, n); twice(n); return 0; }";
+    assert_eq!(counted(text, "load", "int", &[("n", 10.0)]), 1.0, "the columns stay the same");
+    assert_eq!(counted(text, "store", "double", &[("n", 10.0)]), 100.0);
+    assert!(!c::compile_text("test.c", text).expect("a model").model.to_text().contains("half("));
+}

@@ -74,7 +74,8 @@ fn a_condition_that_is_never_true_has_no_rounds() {
 fn allocation_counts_bytes() {
     assert_eq!(body("double[] c = new double[n];"), ["access_int", "new(8*n + 16)"]);
     assert_eq!(body("int[][] c = new int[n][4];"), ["access_int", "new(16*n + 16)"]);
-    assert_eq!(body("int[] c = { 1, 2, n };"), ["store_int(3)", "access_int", "new(12)"]);
+    assert_eq!(body("int[] c; c = new int[] { 1, 2 };"), ["store_int(2)", "new(24)"]);
+    assert_eq!(body("int[] c = { 1, 2, n };"), ["store_int(3)", "access_int", "new(28)"]);
 }
 
 #[test]
@@ -178,12 +179,89 @@ fn syntax_errors_say_where_and_what_was_expected() {
         ("class A { int f() { if (x { } } }", "A.java:1:26: expected `)`"),
         (
             "class A { int f() {\n for (int i = 0; i < 3; i++ {\n } } }",
-            "A.java:3:4: expected `)` for the `(` of line 2, column 6, found `}`",
+            "A.java:2:28: expected `)` for the `(` of line 2, column 6, found `{`",
         ),
+        ("class A {\n void f() {\n  g(1)\n  g(2);\n }\n}", "A.java:3:7: expected `;`, found `g`"),
+        ("class A {\n int f() {\n  return 1\n }\n}", "A.java:3:11: expected `;`, found `}`"),
+        (
+            "class A {\n void f(int n) {\n  if (n > 1) {\n   n = 2;\n }\n}",
+            "A.java:6:2: expected `}` for the `{` of line 3, column 14, found the end of the file",
+        ),
+        (
+            "class A {\n void f() {\n  n = 1;\n static void g() { }\n}",
+            "A.java:4:2: expected `}` for the `{` of line 2, column 11, found `static`",
+        ),
+        ("class A {\n void f() { } }\n}", "A.java:3:1: expected the end of the file, found `}`"),
+        ("class A { void f(int n) { n = max(n, 3; } }", "A.java:1:39: expected `)` for the `(` of line 1, column 34, found `;`"),
+        ("class A { void f(int n) { n = (n + 3)); } }", "A.java:1:38: expected an operator or `;`, found `)`"),
+        ("class A { void f(int n) { if n > 1 { n = 2; } } }", "A.java:1:30: expected `(` after `if`, found `n`"),
+        ("class A { void f(int n) { n = 1; else n = 2; } }", "A.java:1:34: expected a statement, found `else`"),
+        ("class A { void f(int n) { n = max(n, ); } }", "A.java:1:38: expected something after `,`, found `)`"),
+        ("class A { void f(int n, ) { } }", "A.java:1:25: expected something after `,`, found `)`"),
+        ("class A { void f(int n) { for (int i = 0, i < n, i++) n = 1; } }", "A.java:1:53: expected `;`, found `)`"),
+        ("class A { void f(int n) { n = n * / 2; } }", "A.java:1:35: expected an expression, found `/`"),
+        ("class A { void f(int n) { n = 12abc; } }", "A.java:1:31: expected a number or a name, found `12abc`"),
+        ("class A { void f() { switch (n) { case 1 n = 2; } } }", "A.java:1:42: expected `:` after `case`, found `n`"),
+        ("class A { void f() { do { n--; } n > 0; } }", "A.java:1:34: expected `while` with the condition of `do`, found `n`"),
+        ("class A { static f(int n) { } }", "A.java:1:18: expected a type before `f`"),
+        ("class A { void f(n) { } }", "A.java:1:18: expected a type and a name, found `n`"),
+        ("class A { void f() { final x = 2; } }", "A.java:1:28: expected a type before `x`"),
+        ("class A { void f() { String s = \"abc; } }", "A.java:1:33: this text has no end: expected `\"`"),
+        ("class A { void f() { char c = 'a; } }", "A.java:1:31: this letter has no end: expected `'`"),
+        ("class A { void f() {\n /* never } }", "A.java:2:2: this comment has no end: expected `*/`"),
     ] {
         let found = error(&[("A.java", text)], Some("f"));
         assert!(found.starts_with(expected) && found.contains('^'), "{text}\ngave {found}");
     }
+}
+
+#[test]
+fn a_misspelt_word_comes_with_the_one_that_was_meant() {
+    for (text, meant) in [
+        ("clas A { void f() { } }", "class"),
+        ("pubilc class A { void f() { } }", "public"),
+        ("class A { sttaic int f() { } }", "static"),
+        ("class A { void f(int n) { fro (int i = 0; i < n; i++) { } } }", "for"),
+        ("class A { void f(int n) { whlie (n > 1) { n--; } } }", "while"),
+        ("class A { void f(int n) { if (n > 1) { n--; } esle { n++; } } }", "else"),
+        ("class A { int f(int n) { retrun n + 1; } }", "return"),
+        ("class A { int f(int n) { retrun n; } }", "return"),
+        ("class A { void f(int n) { itn k = n; } }", "int"),
+    ] {
+        let found = error(&[("A.java", text)], Some("f"));
+        assert!(found.ends_with(&format!("hint: did you mean `{meant}`?")), "{text}\ngave {found}");
+    }
+}
+
+#[test]
+fn comments_are_no_parts_of_expressions() {
+    assert_eq!(body("n = /* a product */ n * 3;"), body("n = n * 3;"));
+    let returned = |value: &str| {
+        let text = format!(
+            "class A {{ static int f(int k) {{ return {value}; }} static void run(int n, int[] a) {{ for (int i = 0; i < f(n); i++) a[i] = 0; }} }}"
+        );
+        counted(&java(&text, "run").model, &[("n", 4.0)])["store_int"]
+    };
+    assert_eq!((returned("k * 2"), returned("/* twice */ k * 2")), (8.0, 8.0));
+}
+
+#[test]
+fn division_of_what_may_be_negative_is_not_counted_as_rounding_down() {
+    let compiled = java("class A { static void run(int n, int[] a) { for (int i = 3 - n; i < -1; i /= 2) a[0] = 1; } }", "run");
+    assert!(compiled.notes[0].text.contains("cannot be derived"), "{:?}", compiled.notes);
+}
+
+#[test]
+fn a_switch_inside_of_a_switch_cannot_grow_without_end() {
+    let cases = "case 1: n++; case 2: n++; case 3: n++; case 4: n++; case 5: n++; case 6: n++; case 7: n++; case 8:";
+    let text = (0..12).fold("n--;".to_owned(), |inside, _| format!("switch (n) {{ {cases} {inside} }}"));
+    let found = error(&[("A.java", &format!("class A {{ static void run(int n) {{ {text} }} }}"))], Some("run"));
+    assert!(found.contains("fall through into too many others"), "{found}");
+    let value =
+        (0..40).fold("n".to_owned(), |inside, _| format!("switch ({inside}) {{ case 1 -> 2; case 2 -> 3; case 3 -> 4; default -> 1; }}"));
+    java(&format!("class A {{ static void run(int n) {{ n = {value}; }} }}"), "run");
+    let concatenation = (0..40).fold("0".to_owned(), |inside, _| format!("(s[{inside}] += 1)"));
+    java(&format!("class A {{ static void run(String[] s) {{ String t = {concatenation}; }} }}"), "run");
 }
 
 #[test]

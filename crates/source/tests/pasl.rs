@@ -128,12 +128,29 @@ fn errors_say_where_and_what_was_expected() {
         ("application a; batch x { run: A.f(); } batch x { run: A.f(); }", "there is a batch `x` already"),
         ("application a; parameter n; parameter n; batch x { run: A.f(); }", "there is a parameter `n` already"),
         ("application a; batch x { run: A.f(); } flow x -> x { byte: 3 }", "expected `bytes:` once, or `}`, found `byte`"),
+        ("application a; batch x { run: A.f(1,); }", "a.pasl:1:37: expected an argument after `,`, found `)`"),
+        ("application a; batch x { task: 3; run: A.f(); }", "did you mean `tasks`?"),
+        ("application a; batch x { run: A.f(); } flow x -> y { byte: 3 }", "did you mean `bytes`?"),
+        (
+            "application a; parameter x; batch x { run: A.f(); }",
+            "a.pasl:1:35: there is a parameter `x` already, and the name of a batch must be its own",
+        ),
         ("application a; /* never", "this comment has no end"),
         ("application a;", "expected at least one `batch`, found the end of the file"),
     ] {
         let found = problem(text);
         assert!(found.contains(expected), "{text}\ngave {found}\nand not {expected}");
     }
+}
+
+#[test]
+fn what_cannot_be_derived_may_be_declared_by_its_name() {
+    let java = ("A.java", "class A { static int[] f(int n) {\n while (n != 1) { if (n % 2 == 0) n /= 2; else n += 3; }\n return null; } }");
+    let text = "application a; parameter trips_A_2 = 7; parameter bytes_x = 8; batch x { run: A.f(5); }";
+    let names = |compiled: sintonia_source::Compiled| -> Vec<String> {
+        compiled.model.parameters.into_iter().map(|parameter| parameter.name).collect()
+    };
+    assert_eq!(names(application(text, java)), ["trips_A_2", "bytes_x"]);
 }
 
 #[test]

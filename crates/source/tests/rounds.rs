@@ -64,6 +64,10 @@ rounds! {
     while_counter_in_the_condition: "while (n-- > 0) mark[n] = 1;" => |n, _m| n;
     while_counter_before_the_condition: "while (--n > 0) mark[n] = 1;" => |n, _m| (n - 1).max(0);
     do_loop: "int i = 0; do { mark[i] = 1; i++; } while (i < n);" => |n, _m| n.max(1);
+    do_loop_that_steps_in_its_condition: "do { mark[0] = 1; } while (--n > 0);" => |n, _m| n.max(1);
+    do_loop_that_steps_behind_its_condition: "int i = 0; do { mark[i] = 1; } while (i++ < n);" => |n, _m| n + 1;
+    do_loop_that_steps_in_both: "int i = 0; do { mark[i] = 1; i += 2; } while (--n > i);"
+        => |n, _m| 1 + going((2, n - 1), |(i, n)| n > i, |(i, n)| (i + 2, n - 1));
     two_counters: "int j = n; for (int i = 0; i < j; i++, j--) mark[i] = 1;" => |n, _m| (n + 1) / 2;
     square: "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) mark[j] = 1;" => |n, _m| n * n;
     triangle: "for (int i = 0; i < n; i++) for (int j = i; j < n; j++) mark[j] = 1;" => |n, _m| n * (n + 1) / 2;
@@ -90,6 +94,28 @@ rounds! {
     one_round: "for (int i = 0; i < n; i++) if (i == 0) mark[i] = 1;" => |n, _m| n.min(1);
     by_parameters: "if (n > m) for (int i = 0; i < m; i++) mark[i] = 1;" => |n, m| if n > m { m } else { 0 };
     depending_on_the_round: "for (int i = 0; i < n; i++) if (i > 3) for (int j = 0; j < i; j++) mark[j] = 1;" => |n, _m| (4..n.max(4)).sum();
+    even: "for (int i = 0; i < n; i++) if ((i & 1) == 0) mark[i] = 1;" => |n, _m| (n + 1) / 2;
+    not_divisible: "for (int i = 0; i < n; i++) if ((i & 3) != 0) mark[i] = 1;" => |n, _m| (0..n).filter(|i| i & 3 != 0).count() as i64;
+    one_bit: "for (int i = m; i < n; i++) if ((i & 4) == 0) mark[i] = 1;" => |n, m| (m..n).filter(|i| i & 4 == 0).count() as i64;
+    some_bits: "for (int i = m; i < n; i++) if (4 == (i & 5)) mark[i] = 1;" => |n, m| (m..n).filter(|i| i & 5 == 4).count() as i64;
+    bits_below_zero: "for (int i = 0 - n; i < m; i++) if ((i & 3) == 1) mark[0] = 1;" => |n, m| (-n..m).filter(|i| i & 3 == 1).count() as i64;
+    every_third: "for (int i = m; i < n; i++) if (i % 3 == 1) mark[i] = 1;" => |n, m| (m..n).filter(|i| i % 3 == 1).count() as i64;
+    every_third_below_zero: "for (int i = 0 - n; i < m; i++) if (i % 3 == 0) mark[0] = 1;" => |n, m| (-n..m).filter(|i| i % 3 == 0).count() as i64;
+    every_third_downward: "for (int i = n; i > m; i--) if (i % 3 == 1) mark[i] = 1;" => |n, m| (m + 1..=n).filter(|i| i % 3 == 1).count() as i64;
+    every_mth: "for (int i = 0; i < n; i++) if (i % (m + 1) == 0) mark[i] = 1;" => |n, m| (0..n).filter(|i| i % (m + 1) == 0).count() as i64;
+    all_but_every_mth: "for (int i = n; i > 0; i--) if (i % (m + 2) != 1) mark[i] = 1;"
+        => |n, m| (1..=n).filter(|i| i % (m + 2) != 1).count() as i64;
+    first_of_each_m: "for (int i = 0; i < n; i++) if (i % (m + 4) < 3) mark[i] = 1;" => |n, m| (0..n).filter(|i| i % (m + 4) < 3).count() as i64;
+    last_of_each_five: "for (int i = m; i < n; i++) if (i % 5 >= 2) mark[i] = 1;" => |n, m| (m..n).filter(|i| i % 5 >= 2).count() as i64;
+    step_without_common_divisor: "for (int i = m; i < n; i += 3) if (i % 4 == 1) mark[i] = 1;"
+        => |n, m| (m..n.max(m)).step_by(3).filter(|i| i % 4 == 1).count() as i64;
+    step_with_common_divisor: "for (int i = 1; i < n; i += 2) if (i % 6 == 3) mark[i] = 1;"
+        => |n, _m| (1..n.max(1)).step_by(2).filter(|i| i % 6 == 3).count() as i64;
+    step_that_is_the_divisor: "for (int i = 0; i < n; i += 2) if (i % 2 == 0) mark[i] = 1;" => |n, _m| (n + 1) / 2;
+    chequered: "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) if ((i + j) % 2 == 0) mark[j] = 1;"
+        => |n, m| (0..n).map(|i| (0..m).filter(|j| (i + j) % 2 == 0).count() as i64).sum();
+    bits_as_a_bound: "for (int i = 0; i < n; i++) for (int j = 0; j < (i & 7); j++) mark[j] = 1;" => |n, _m| (0..n).map(|i| i & 7).sum();
+    floor_mod: "for (int i = Math.floorMod(m - n, 7); i > 0; i--) mark[i] = 1;" => |n, m| (m - n).rem_euclid(7);
     array_length: "double[] a = new double[n + 2]; for (int i = 0; i < a.length; i++) mark[i] = 1;" => |n, _m| n + 2;
     elements: "int[] a = new int[n]; for (int x : a) mark[x] = 1;" => |n, _m| n;
     rows: "int[][] a = new int[n][m]; for (int[] r : a) for (int i = 1; i < r.length; i++) mark[i] = 1;" => |n, m| n * (m - 1).max(0);
@@ -103,19 +129,4 @@ fn going_sum(n: i64) -> i64 {
         size *= 2;
     }
     sum
-}
-
-/// `i % k == c` counts its rounds only as a share, which is exact but for rounding.
-#[test]
-fn every_kth_round_is_counted() {
-    for (text, every, rest) in [("i % 3 == 0", 3, 0), ("i % 4 == 1", 4, 1), ("(i + 1) % 5 == 0", 5, 4)] {
-        let program =
-            format!("class A {{ static void run(int n, float[] mark) {{ for (int i = 0; i < n; i++) if ({text}) mark[i] = 1; }} }}");
-        let compiled = java(&program, "run");
-        for n in 0..30 {
-            let found = counted(&compiled.model, &[("n", f64::from(n))]).get("store_float").copied().unwrap_or(0.0);
-            let by_hand = (0..n).filter(|i| i % every == rest).count() as f64;
-            assert!((found - by_hand).abs() < 1e-9, "{text} with n = {n}: {found} instead of {by_hand}");
-        }
-    }
 }

@@ -6,7 +6,9 @@ import java.io.BufferedOutputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
+import java.io.FilterInputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.lang.reflect.Array;
@@ -17,16 +19,25 @@ import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.security.GeneralSecurityException;
+import java.security.MessageDigest;
+import java.security.SecureRandom;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.LinkedBlockingQueue;
+import javax.crypto.Mac;
+import javax.crypto.spec.SecretKeySpec;
 
 final class SintoniaWorker {
-    static final int VERSION = 1;
+    static final int VERSION = 2;
     static final int LONGEST = 1 << 28;
     static final int DEEPEST = 8;
     static final int PULSE_MILLISECONDS = 500;
-    static final int HELLO = 1, CLASSES = 2, READY = 3, RUN = 4, DONE = 5, FAILED = 6, PULSE = 7;
+    // Without a sign of life for so many pulses of its own, a worker takes its coordinator to be gone.
+    static final int PATIENCE_PULSES = 60;
+    static final int SEAL_BYTES = 16, NONCE_BYTES = 16;
+    static final int HELLO = 1, WELCOME = 2, HERE = 3, CLASSES = 4, READY = 5, RUN = 6, DONE = 7, FAILED = 8, PULSE = 9;
     static final int NOTHING = 0, INT = 1, LONG = 2, DOUBLE = 3, NUMBER = 4, INTS = 5, LONGS = 6, DOUBLES = 7, LIST = 8;
 
     /// A number of which it is not known yet whether a whole one is wanted.
@@ -54,14 +65,55 @@ final class SintoniaWorker {
         }
     }
 
+    /// What makes the seals of one direction: nobody makes them who does not hold the token.
+    static final class Seal {
+        final Mac mac;
+        long count = 0;
+
+        Seal(String token, String side, byte[] worker, byte[] coordinator) throws GeneralSecurityException {
+            Mac maker = keyed(token.getBytes(StandardCharsets.UTF_8));
+            maker.update(worker);
+            maker.update(coordinator);
+            mac = keyed(maker.doFinal(side.getBytes(StandardCharsets.UTF_8)));
+        }
+
+        static Mac keyed(byte[] key) throws GeneralSecurityException {
+            Mac mac = Mac.getInstance("HmacSHA256");
+            mac.init(new SecretKeySpec(key, "HmacSHA256"));
+            return mac;
+        }
+
+        /// The seal of the next message.
+        byte[] of(byte[] frame) {
+            mac.update(ByteBuffer.allocate(8).putLong(0, count++));
+            return Arrays.copyOf(mac.doFinal(frame), SEAL_BYTES);
+        }
+    }
+
+    /// What comes in, and a note that something came.
+    final class Noted extends FilterInputStream {
+        Noted(InputStream in) {
+            super(in);
+        }
+
+        @Override
+        public int read(byte[] into, int from, int length) throws IOException {
+            int count = super.read(into, from, length);
+            quietPulses = 0;
+            return count;
+        }
+    }
+
+    volatile int quietPulses = 0;
     final DataInputStream in;
     final DataOutputStream out;
+    Seal says, hears;
     final Loader loader = new Loader();
     final LinkedBlockingQueue<byte[]> tasks = new LinkedBlockingQueue<>();
 
     SintoniaWorker(Socket socket) throws IOException {
         socket.setTcpNoDelay(true);
-        in = new DataInputStream(new BufferedInputStream(socket.getInputStream(), 1 << 16));
+        in = new DataInputStream(new BufferedInputStream(new Noted(socket.getInputStream()), 1 << 16));
         out = new DataOutputStream(new BufferedOutputStream(socket.getOutputStream(), 1 << 16));
     }
 
@@ -71,18 +123,26 @@ final class SintoniaWorker {
             System.err.println("a worker needs the host and the port of its coordinator, and SINTONIA_TASKS_TOKEN");
             System.exit(2);
         }
+        String address = arguments[0] + ":" + arguments[1];
         SintoniaWorker worker;
         try {
             worker = new SintoniaWorker(new Socket(arguments[0], Integer.parseInt(arguments[1])));
         } catch (IOException error) {
-            System.err.println("the coordinator at " + arguments[0] + ":" + arguments[1] + " cannot be reached: " + error.getMessage());
+            System.err.println("the coordinator at " + address + " cannot be reached: " + error.getMessage());
             System.exit(1);
             return;
         }
-        worker.hello(token);
+        worker.start(worker::watch);
+        worker.start(worker::waitForStarter);
+        try {
+            worker.hello(token);
+        } catch (IOException error) {
+            System.err.println("whoever listens at " + address + " is no coordinator of this version: " + error.getMessage());
+            System.exit(1);
+        }
         worker.start(worker::work);
         worker.start(worker::pulse);
-        worker.listen();
+        worker.listen(address);
     }
 
     interface Job {
@@ -94,7 +154,10 @@ final class SintoniaWorker {
         Thread thread = new Thread(() -> {
             try {
                 job.run();
+            } catch (Gone gone) {
+                // Whoever listens hears it, too, and ends the worker.
             } catch (Throwable error) {
+                System.err.println("this worker cannot go on: " + error.getMessage());
                 Runtime.getRuntime().halt(1);
             }
         });
@@ -102,10 +165,24 @@ final class SintoniaWorker {
         thread.start();
     }
 
-    synchronized void send(byte[] frame) throws IOException {
-        out.writeInt(frame.length);
-        out.write(frame);
-        out.flush();
+    /// The coordinator takes no more.
+    static final class Gone extends IOException {
+        Gone(IOException error) {
+            super(error);
+        }
+    }
+
+    synchronized void send(byte[] frame) throws Gone {
+        try {
+            out.writeInt(frame.length);
+            out.write(frame);
+            if (says != null) {
+                out.write(says.of(frame));
+            }
+            out.flush();
+        } catch (IOException error) {
+            throw new Gone(error);
+        }
     }
 
     interface Filling {
@@ -140,38 +217,81 @@ final class SintoniaWorker {
         return new String(bytes(in), StandardCharsets.UTF_8);
     }
 
-    void hello(String token) throws IOException {
-        String host;
-        try {
-            host = InetAddress.getLocalHost().getHostName();
-        } catch (IOException unknown) {
-            host = "unknown";
-        }
-        String name = host;
+    void hello(String token) throws IOException, GeneralSecurityException {
+        byte[] own = new byte[NONCE_BYTES];
+        new SecureRandom().nextBytes(own);
         send(frame(HELLO, out -> {
             out.writeInt(VERSION);
-            text(out, token);
-            text(out, name);
+            out.write(own);
+        }));
+        if (in.readInt() != 1 + NONCE_BYTES || in.readUnsignedByte() != WELCOME) {
+            throw new IOException("it does not welcome a worker");
+        }
+        byte[] theirs = new byte[NONCE_BYTES];
+        in.readFully(theirs);
+        says = new Seal(token, "worker", own, theirs);
+        hears = new Seal(token, "coordinator", own, theirs);
+        String host = hostName();
+        send(frame(HERE, out -> {
+            text(out, host);
             out.writeLong(ProcessHandle.current().pid());
         }));
     }
 
+    static String hostName() {
+        try {
+            String name = InetAddress.getLocalHost().getHostName();
+            return name.substring(0, Math.min(name.length(), 255));
+        } catch (IOException unknown) {
+            return "unknown";
+        }
+    }
+
     /// Reads what the coordinator sends until it sends no more, and then ends, whatever is being computed.
-    void listen() {
+    void listen(String address) {
+        boolean known = false;
         try {
             while (true) {
                 int length = in.readInt();
                 if (length < 1 || length > LONGEST) {
                     break;
                 }
-                byte[] frame = new byte[length];
-                in.readFully(frame);
-                tasks.put(frame);
+                byte[] frame = in.readNBytes(length);
+                byte[] seal = in.readNBytes(SEAL_BYTES);
+                if (!MessageDigest.isEqual(seal, hears.of(frame))) {
+                    System.err.println("whoever listens at " + address + " does not hold the token of this worker");
+                    Runtime.getRuntime().halt(1);
+                }
+                known = true;
+                if (frame[0] != PULSE) {
+                    tasks.put(frame);
+                }
             }
         } catch (IOException | InterruptedException | OutOfMemoryError end) {
             // Without its coordinator a worker has nothing to do.
         }
-        Runtime.getRuntime().halt(0);
+        if (!known) {
+            System.err.println("the coordinator at " + address + " does not know the token of this worker, or has ended");
+        }
+        Runtime.getRuntime().halt(known ? 0 : 1);
+    }
+
+    /// Ends when whoever has started it, and holds the other end of its input, has ended.
+    void waitForStarter() throws IOException {
+        while (System.in.read() >= 0) {
+            // Nothing is said there.
+        }
+        Runtime.getRuntime().halt(1);
+    }
+
+    /// Ends when the coordinator has shown no sign of life for long: a connection that is cut somewhere between hosts does not close.
+    void watch() throws Exception {
+        while (quietPulses < PATIENCE_PULSES) {
+            Thread.sleep(PULSE_MILLISECONDS);
+            // Counted by itself rather than by a clock: who was stopped for a while has not waited.
+            quietPulses++;
+        }
+        throw new IOException("its coordinator has shown no sign of life for long");
     }
 
     void pulse() throws Exception {
@@ -278,16 +398,14 @@ final class SintoniaWorker {
                 method.setAccessible(true);
                 return method;
             }
-            reason = "argument " + (wrong + 1) + " of " + name + " is " + types[wrong].getSimpleName() + ", which " + shown(arguments[wrong]) + " is not";
+            reason = "argument " + (wrong + 1) + " of " + name + " is of type " + types[wrong].getSimpleName() + ", which " + shown(arguments[wrong])
+                + " cannot become: numbers become int, long or double, and results of a batch are an array of their type";
         }
         throw new Refused(reason);
     }
 
     static String shown(Object argument) {
-        if (argument instanceof Number) {
-            return String.valueOf(((Number) argument).value);
-        }
-        return argument == null ? "the result of a method without one" : argument.getClass().getSimpleName();
+        return argument instanceof Number ? "the number " + ((Number) argument).value : argument.getClass().getSimpleName();
     }
 
     /// The argument as a type, or nothing if it cannot be of it.
@@ -331,10 +449,16 @@ final class SintoniaWorker {
             }
             case LIST: {
                 int count = count(in, 1);
-                if (depth == DEEPEST || count == 0) {
-                    throw new IOException("a list that is too deep, or empty");
+                if (depth > DEEPEST) {
+                    throw new IOException("a list that is too deep");
+                }
+                if (count == 0) {
+                    throw new Refused("a task cannot be given an array of arrays that has none");
                 }
                 Object first = read(in, depth + 1);
+                if (first == null) {
+                    throw new Refused("a task cannot be given the results of methods that give none");
+                }
                 Object values = Array.newInstance(first.getClass(), count);
                 Array.set(values, 0, first);
                 for (int i = 1; i < count; i++) {
@@ -368,6 +492,8 @@ final class SintoniaWorker {
         }
         return count;
     }
+
+    static final String SENDABLE = "int, long, double and arrays of them can be sent";
 
     static void write(DataOutputStream out, Object value, int depth) throws IOException {
         if (value == null) {
@@ -403,10 +529,13 @@ final class SintoniaWorker {
             out.writeByte(LIST);
             out.writeInt(((Object[]) value).length);
             for (Object one : (Object[]) value) {
+                if (one == null || !one.getClass().isArray()) {
+                    throw new Refused("a task gives an array that holds " + (one == null ? "null" : one.getClass().getSimpleName()) + ", but only " + SENDABLE);
+                }
                 write(out, one, depth + 1);
             }
         } else {
-            throw new Refused("a task gives " + value.getClass().getSimpleName() + ", but only int, long, double and arrays of them can be sent");
+            throw new Refused("a task gives " + value.getClass().getSimpleName() + ", but only " + SENDABLE);
         }
         if (out.size() > LONGEST) {
             throw new Refused("the result of a task is larger than " + LONGEST + " bytes");

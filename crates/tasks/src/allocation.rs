@@ -257,6 +257,44 @@ mod tests {
         assert_eq!(allocation.next(1, now + Duration::from_millis(2100)), Some(Given { task: slow, replica: true }));
     }
 
+    /// When the last task is done, if a worker takes so many seconds for a task.
+    fn end(policy: Policy, tasks: usize, workers: usize, seconds: impl Fn(usize, usize) -> f64) -> f64 {
+        let began = Instant::now();
+        let mut allocation = Allocation::new(policy);
+        allocation.begin(0, tasks, &(0..workers).map(|worker| (worker, 1.0 / seconds(worker, 0))).collect::<Vec<_>>());
+        // When each is free, and what it has done then.
+        let mut team: Vec<(Duration, usize, Option<Task>)> = (0..workers).map(|worker| (Duration::ZERO, worker, None)).collect();
+        loop {
+            team.sort_unstable();
+            let (now, worker, done) = team[0];
+            done.map(|task| allocation.done(task, Duration::ZERO));
+            if allocation.is_done(0) {
+                return now.as_secs_f64();
+            }
+            match allocation.next(worker, began + now) {
+                Some(given) => team[0] = (now + Duration::from_secs_f64(seconds(worker, given.task.index)), worker, Some(given.task)),
+                None => drop(team.remove(0)),
+            }
+        }
+    }
+
+    #[test]
+    fn mixed_ends_within_two_tasks_of_an_even_share() {
+        // The longest come last, which is worst; of four workers the last may be five times as slow as the others.
+        let task = |index: usize| 0.024 + 0.004 * index as f64;
+        let total: f64 = (0..40).map(task).sum();
+        for (workers, slower) in [(1, 1.0), (2, 1.0), (4, 1.0), (4, 5.0), (8, 1.0)] {
+            let times = |worker: usize| if worker + 1 == workers { slower } else { 1.0 };
+            let even = total / (0..workers).map(|worker| 1.0 / times(worker)).sum::<f64>();
+            let [mixed, fixed] =
+                [Policy::Mixed, Policy::Static].map(|policy| end(policy, 40, workers, |worker, index| times(worker) * task(index)));
+            println!("{workers} workers, the last {slower} times slower: even {even:.3}, mixed {mixed:.3}, static {fixed:.3}");
+            assert!(even * 0.999_999 <= mixed.min(fixed), "{even} {mixed} {fixed}");
+            // Whatever the slowest has begun last, somebody faster does it again, and began no later than one task after the even share.
+            assert!(mixed <= even + 2.0 * task(39), "{workers} {slower}: {mixed} {even}");
+        }
+    }
+
     #[test]
     fn without_workers_tasks_wait_for_one() {
         let mut allocation = Allocation::new(Policy::Static);

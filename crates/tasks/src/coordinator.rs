@@ -17,8 +17,8 @@ use crate::launch::{Launcher, start_on, token};
 use crate::plan::Plan;
 use crate::protocol::{self, Word};
 use crate::{BatchOutcome, Error, Jdk, Outcome, Value, jdk};
-use crew::{Processes, State, Worker};
-use door::{Door, Event, listen};
+use crew::{Ended, Processes, State, Worker};
+use door::{Door, Event, Guest};
 
 /// What a run is told.
 #[derive(Debug, Clone)]
@@ -47,12 +47,14 @@ pub struct Options {
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How often it is looked whether somebody hangs.
 const TICK: Duration = Duration::from_millis(100);
+/// How often workers are shown that the coordinator lives. Who has not looked for as long was stopped itself, and knows nothing of the others' silence.
+const BEAT: Duration = Duration::from_secs(1);
 
 /// Runs an application to its end; `hear` is told where workers can be started by hand, and with what token.
 pub fn run(path: &Path, options: &Options, hear: impl FnOnce(&str, &str)) -> Result<Outcome, Error> {
     let plan = Plan::new(&pasl::read(path)?, &options.parameters)?;
     let jdk = Jdk::find()?;
-    let classes = protocol::classes(&compiled(&plan, path, &jdk)?);
+    let classes = protocol::classes(&compiled(&plan, path, &jdk)?).map_err(|error| Error::Other(format!("the classes are {error}")))?;
     let launcher = Launcher::new(jdk)?;
     let (sender, events) = channel();
     let token = token()?;
@@ -106,11 +108,16 @@ struct Run<'a> {
     progress: Vec<Progress>,
     /// The results of batches that are done, as arrays.
     arrays: Vec<Option<Value>>,
+    /// When it was looked last who is silent, since when it is looked all the time, and when workers were shown last that the coordinator lives.
+    looked: Instant,
+    looking_since: Instant,
+    beat: Instant,
 }
 
 impl<'a> Run<'a> {
     fn new(plan: &'a Plan, options: &'a Options, classes: Vec<u8>, sender: Sender<Event>, events: Receiver<Event>) -> Run<'a> {
         let progress = plan.batches.iter().map(|batch| Progress { results: vec![None; batch.tasks], ..Progress::default() });
+        let now = Instant::now();
         Run {
             plan,
             options,
@@ -123,6 +130,9 @@ impl<'a> Run<'a> {
             allocation: Allocation::new(options.policy),
             progress: progress.collect(),
             arrays: vec![None; plan.batches.len()],
+            looked: now,
+            looking_since: now,
+            beat: now,
         }
     }
 
@@ -130,15 +140,18 @@ impl<'a> Run<'a> {
     fn gather(&mut self, expected: usize) -> Result<(), Error> {
         let began = Instant::now();
         loop {
-            let settled = self.workers.iter().filter(|worker| !matches!(worker.state, State::Preparing)).count();
             let by_hand = self.options.workers == 0;
+            // Who starts workers by hand can start another in place of one that is lost.
+            let is_settled = |worker: &&Worker| worker.is_ready() || (worker.is_lost() && !by_hand);
+            let settled = self.workers.iter().filter(is_settled).count();
             if settled + self.absent.len() >= expected || (began.elapsed() > PATIENCE && !by_hand) {
                 return self.workers.iter().any(Worker::is_ready).then_some(()).ok_or_else(|| self.nobody());
             }
             self.hear()?;
             let ended = self.processes.ended().into_iter();
-            let never_came = ended.filter(|(process, _)| self.workers.iter().all(|worker| worker.process != *process));
-            self.absent.extend(never_came.map(|(_, how)| how));
+            let never_came = ended.filter(|ended| self.workers.iter().all(|worker| worker.process_here() != Some(ended.process)));
+            let how = |ended: Ended| format!("process {} ended with {} before it came", ended.process, ended.status);
+            self.absent.extend(never_came.map(how));
         }
     }
 
@@ -175,8 +188,13 @@ impl<'a> Run<'a> {
 
     /// The workers that can do something, with their factors.
     fn ready(&self) -> Vec<(usize, f64)> {
-        let ready = self.workers.iter().enumerate().filter(|(_, worker)| worker.is_ready());
-        ready.map(|(at, worker)| (at, self.options.factors.get(at).copied().unwrap_or(1.0 / worker.benchmark))).collect()
+        (0..self.workers.len()).filter(|at| self.workers[*at].is_ready()).map(|at| (at, self.speed(at))).collect()
+    }
+
+    /// How fast a worker is: as it was told, where more workers than were told of begin again with the first, or as it measured itself.
+    fn speed(&self, at: usize) -> f64 {
+        let factors = &self.options.factors;
+        if factors.is_empty() { 1.0 / self.workers[at].benchmark } else { factors[at % factors.len()] }
     }
 
     /// Gives tasks to all who have none.
@@ -191,49 +209,60 @@ impl<'a> Run<'a> {
             let batch = &self.plan.batches[batch];
             let arguments = batch.arguments(index, &self.arrays)?;
             let message = protocol::run(number(given.task), &batch.routine, arguments.iter().map(AsRef::as_ref));
+            let message = message.map_err(|error| self.failed(given.task, format!("what it is given is {error}")))?;
             let worker = &mut self.workers[at];
             worker.state = State::Busy(given, now);
             worker.replicas += usize::from(given.replica);
-            if let Err(reason) = worker.send(&message) {
-                self.lose(at, reason);
-            }
+            worker.send(message);
         }
         Ok(())
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.options.stop.load(Ordering::Relaxed)
     }
 
     /// Waits a little for something to happen, and takes it in.
     fn hear(&mut self) -> Result<(), Error> {
-        if self.options.stop.load(Ordering::Relaxed) {
+        if self.is_stopped() {
             return Err(Error::Interrupted);
         }
         match self.events.recv_timeout(TICK) {
-            Ok(Event::Came { stream, host, process }) => self.welcome(stream, host, process)?,
+            Ok(Event::Came(guest)) => self.welcome(*guest)?,
             Ok(Event::Said(at, word)) => self.heard(at, word)?,
             Ok(Event::Silent(at, reason)) => self.lose(at, reason),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
         }
-        let now = Instant::now();
-        for at in 0..self.workers.len() {
-            if self.workers[at].is_silent(now) {
-                self.lose(at, "it showed no sign of life".into());
-            }
-        }
+        self.look(Instant::now());
         Ok(())
     }
 
-    fn welcome(&mut self, stream: std::net::TcpStream, host: String, process: u64) -> Result<(), Error> {
-        let at = self.workers.len();
-        listen(at, stream.try_clone().map_err(Error::io("the connection of a worker"))?, self.sender.clone());
-        self.workers.push(Worker::new(stream, host, process));
-        if let Err(reason) = self.workers[at].send(&self.classes) {
-            self.lose(at, reason);
+    /// Gives up those who show no sign of life, and shows one.
+    fn look(&mut self, now: Instant) {
+        if now.saturating_duration_since(self.looked) > BEAT {
+            self.looking_since = now;
         }
+        self.looked = now;
+        for at in 0..self.workers.len() {
+            if self.workers[at].is_silent(now, self.looking_since) {
+                self.lose(at, "it showed no sign of life".into());
+            }
+        }
+        if now.saturating_duration_since(self.beat) > BEAT {
+            self.beat = now;
+            self.workers.iter_mut().filter(|worker| !worker.is_lost()).for_each(|worker| worker.send(protocol::pulse()));
+        }
+    }
+
+    fn welcome(&mut self, guest: Guest) -> Result<(), Error> {
+        let mut worker = Worker::new(self.workers.len(), guest, &self.sender).map_err(Error::io("the connection of a worker"))?;
+        worker.send(self.classes.clone());
+        self.workers.push(worker);
         Ok(())
     }
 
     fn heard(&mut self, at: usize, word: Word) -> Result<(), Error> {
         let worker = &mut self.workers[at];
-        worker.is_heard(Instant::now());
         match (word, &worker.state) {
             (_, State::Lost(_)) | (Word::Pulse, _) => Ok(()),
             (Word::Ready { seconds }, State::Preparing) if seconds > 0.0 && seconds.is_finite() => {
@@ -248,14 +277,18 @@ impl<'a> Run<'a> {
                 self.result(at, given, result, took, Duration::from_nanos(nanoseconds))
             }
             (Word::Failed { task, reason }, State::Busy(given, _)) if number(given.task) == task => {
-                let Task { batch, index } = given.task;
-                Err(Error::Failed { batch: self.plan.batches[batch].name.clone(), number: index + 1, reason: reason.trim_end().to_owned() })
+                let task = given.task;
+                Err(self.failed(task, reason.trim_end().to_owned()))
             }
             _ => {
                 self.lose(at, "it said what makes no sense".into());
                 Ok(())
             }
         }
+    }
+
+    fn failed(&self, task: Task, reason: String) -> Error {
+        Error::Failed { batch: self.plan.batches[task.batch].name.clone(), number: task.index + 1, reason }
     }
 
     fn result(&mut self, at: usize, given: Given, result: Value, took: Duration, busy: Duration) -> Result<(), Error> {
@@ -280,17 +313,25 @@ impl<'a> Run<'a> {
 
     /// Goes on without a worker.
     fn lose(&mut self, at: usize, reason: String) {
-        if self.workers[at].is_lost() {
-            return;
+        let during = match &self.workers[at].state {
+            State::Lost(_) => return,
+            // A task that ends its worker ends one after the other.
+            State::Busy(Given { task, .. }, _) => format!(" during task {} of {}", task.index + 1, self.plan.batches[task.batch].name),
+            State::Preparing | State::Idle => String::new(),
+        };
+        self.workers[at].lose(reason + &during);
+        if let Some(process) = self.workers[at].process_here() {
+            self.processes.end(process);
         }
-        self.workers[at].lose(reason);
-        let process = self.workers[at].process;
-        self.processes.end(process);
         let ready = self.ready();
         self.allocation.lost(at, &ready);
     }
 
     fn nobody(&mut self) -> Error {
+        // Who interrupts a run on a terminal interrupts its workers, too.
+        if self.is_stopped() {
+            return Error::Interrupted;
+        }
         let lost = self.workers.iter().filter_map(|worker| match &worker.state {
             State::Lost(reason) => Some(format!("{}: {reason}", worker.name())),
             _ => None,
@@ -300,7 +341,7 @@ impl<'a> Run<'a> {
     }
 
     fn outcome(&self, began: Instant) -> Outcome {
-        let fastest = self.workers.iter().map(|worker| worker.benchmark).fold(f64::INFINITY, f64::min);
+        let fastest = (0..self.workers.len()).map(|at| self.speed(at)).fold(0.0, f64::max);
         let last: Vec<usize> = self.plan.last().collect();
         let ended = self.progress.iter().filter_map(|progress| progress.ended).max().unwrap_or(began);
         let batch = |(index, progress): (usize, &Progress)| BatchOutcome {
@@ -315,7 +356,7 @@ impl<'a> Run<'a> {
             parameters: self.plan.parameters.iter().map(|(name, value)| (name.clone(), value.to_string())).collect(),
             seconds: (ended - began).as_secs_f64(),
             batches: self.progress.iter().enumerate().map(batch).collect(),
-            workers: self.workers.iter().map(|worker| worker.outcome(fastest)).collect(),
+            workers: self.workers.iter().enumerate().map(|(at, worker)| worker.outcome(self.speed(at) / fastest)).collect(),
         }
     }
 }

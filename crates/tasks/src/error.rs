@@ -11,9 +11,9 @@ pub enum Error {
     /// The application cannot be understood.
     #[error(transparent)]
     Source(#[from] sintonia_source::Error),
-    /// A number of the application cannot be computed.
+    /// What is wrong with what was asked for, in words.
     #[error("{0}")]
-    Number(String),
+    Other(String),
     /// There is no Java compiler.
     #[error(
         "no Java compiler was found: `{0}` is neither in the folders of PATH nor in JAVA_HOME. Install a JDK, on Debian the package \

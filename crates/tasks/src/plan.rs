@@ -49,7 +49,7 @@ impl Plan {
             })
         };
         let batches = application.batches.iter().enumerate().map(|(index, batch)| {
-            let wrong = |problem: String| Error::Number(format!("{}: the batch {} {problem}", batch.place, batch.name));
+            let wrong = |problem: String| Error::Other(format!("{}: the batch {} {problem}", batch.place, batch.name));
             let tasks = exact(&known(&batch.tasks)).map_err(|problem| wrong(format!("has a number of tasks that {problem}")))?;
             let count = tasks.floor().to_i64().filter(|count| (1..=MOST).contains(count));
             let tasks = count.ok_or_else(|| wrong(format!("would have {tasks} tasks: it must be one at least and {MOST} at most")))?;
@@ -92,7 +92,7 @@ impl Batch {
             Given::Results(batch) => Ok(results.get(*batch).and_then(Option::as_ref).map_or(Cow::Owned(Value::Nothing), Cow::Borrowed)),
             Given::Number(formula) => number(&formula.substitute(TASK, &task))
                 .map(Cow::Owned)
-                .map_err(|problem| Error::Number(format!("argument {} of task {} of {} {problem}", position + 1, index + 1, self.name))),
+                .map_err(|problem| Error::Other(format!("argument {} of task {} of {} {problem}", position + 1, index + 1, self.name))),
         };
         self.arguments.iter().enumerate().map(of).collect()
     }
@@ -102,7 +102,7 @@ impl Batch {
 fn values(application: &Application, given: &[(String, Rational)]) -> Result<BTreeMap<String, Rational>, Error> {
     let names = || application.parameters.iter().map(|parameter| parameter.name.as_str()).collect::<Vec<_>>().join(", ");
     if let Some((name, _)) = given.iter().find(|(name, _)| application.parameters.iter().all(|parameter| parameter.name != *name)) {
-        return Err(Error::Number(format!("{} has no parameter `{name}`; it has: {}", application.name, names())));
+        return Err(Error::Other(format!("{} has no parameter `{name}`; it has: {}", application.name, names())));
     }
     let mut values: BTreeMap<String, Rational> = BTreeMap::new();
     for parameter in &application.parameters {
@@ -110,11 +110,11 @@ fn values(application: &Application, given: &[(String, Rational)]) -> Result<BTr
         let own = || {
             let name = &parameter.name;
             let formula = parameter.value.as_ref().ok_or_else(|| {
-                Error::Number(format!("{}: the parameter `{name}` has no value: give one with -p {name}=…", parameter.place))
+                Error::Other(format!("{}: the parameter `{name}` has no value: give one with -p {name}=…", parameter.place))
             })?;
             let formula =
                 values.iter().fold(formula.clone(), |formula, (name, value)| formula.substitute(name, &Formula::exact(value.clone())));
-            exact(&formula).map_err(|problem| Error::Number(format!("{}: the value of `{name}` {problem}", parameter.place)))
+            exact(&formula).map_err(|problem| Error::Other(format!("{}: the value of `{name}` {problem}", parameter.place)))
         };
         let value = told.map_or_else(own, Ok)?;
         values.insert(parameter.name.clone(), value);

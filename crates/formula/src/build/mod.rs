@@ -14,7 +14,7 @@ pub(crate) use fold::{Range, fold, opened};
 pub(crate) use logarithm::{log2, two_to};
 pub(crate) use pieces::pieces;
 pub(crate) use power::power;
-pub(crate) use product::{common_product, finished, product, without};
+pub(crate) use product::{common_product, finished, product, product_of, without};
 pub(crate) use rounding::rounded;
 
 /// Products of sums are multiplied out up to this many terms: enough for what people write, too few to fill the memory.

@@ -26,6 +26,46 @@ pub(crate) fn product(a: &Formula, b: &Formula) -> Formula {
     }
 }
 
+/// The product of many formulas. Either all sums are multiplied out or none, so that it does not depend on their order: a product that was
+/// written down reads back as what it was.
+pub(crate) fn product_of(factors: Vec<Formula>) -> Formula {
+    multiplied(&factors).unwrap_or_else(|| joined(factors.into_iter().map(as_one_term).collect()))
+}
+
+/// The product multiplied out from left to right, unless that has too many terms.
+fn multiplied(factors: &[Formula]) -> Option<Formula> {
+    let has_sums = factors.iter().any(|factor| factor.len() > 1);
+    if has_sums && factors.iter().filter_map(Formula::as_term).any(|(monomial, _)| is_kept_together(monomial)) {
+        return None;
+    }
+    let mut result = Formula::one();
+    for run in factors.chunk_by(|a, b| a.len() < 2 && b.len() < 2) {
+        let next = if let [one] = run { one.clone() } else { joined(run.to_vec()) };
+        if result.len() > 1 && next.len() > 1 && result.len() * next.len() > MOST_TERMS {
+            return None;
+        }
+        result = product(&result, &next);
+    }
+    Some(result)
+}
+
+/// The product by pairs: each step goes through all that is in a product, so that one after the other would take long.
+fn joined(mut factors: Vec<Formula>) -> Formula {
+    while factors.len() > 1 {
+        factors = factors.chunks(2).map(|pair| if let [a, b] = pair { product(a, b) } else { pair[0].clone() }).collect();
+    }
+    factors.pop().unwrap_or_else(Formula::one)
+}
+
+/// A formula as one product, in which a sum is one factor.
+fn as_one_term(formula: Formula) -> Formula {
+    if formula.len() < 2 {
+        return formula;
+    }
+    let (monomial, coefficient) = grouped(&formula);
+    Formula::term(Number::Exact(coefficient), &monomial)
+}
+
 fn of_terms((a, x): Term, (b, y): Term) -> Formula {
     let (monomial, met) = a.times(b);
     match x.times(y) {
@@ -52,7 +92,7 @@ fn spread(term: Term, sum: &Formula) -> Formula {
         }
     }
     let tight = coefficient.is_exact() && !monomial.facts().loose;
-    if tight || may_be_spread(sum) {
+    if (tight && !is_kept_together(monomial)) || (!tight && may_be_spread(sum)) {
         let mut terms = Terms::default();
         for other in sum.terms() {
             terms.add_all(of_terms(term, other).inner());
@@ -61,6 +101,12 @@ fn spread(term: Term, sum: &Formula) -> Formula {
     }
     let (monomial, coefficient) = grouped(sum);
     of_terms(term, (&monomial, &Number::Exact(coefficient)))
+}
+
+/// Whether sums stand in a product because there would be too many terms without them: another one stands beside them.
+fn is_kept_together(product: &Monomial) -> bool {
+    let is_sum = |factor: &Factor| matches!(factor.atom.kind(), Kind::Group(inner) if inner.len() > 1 && !factor.atom.facts().loose);
+    product.factors().iter().any(|factor| is_sum(factor) && factor.exponent.is_whole() && !factor.exponent.is_negative())
 }
 
 fn of_sums(a: &Formula, b: &Formula) -> Formula {

@@ -191,14 +191,14 @@ impl<'a> Reader<'a> {
     }
 
     fn product(&mut self) -> Result<Formula, ParseError> {
-        let mut result = self.signed()?.value();
+        let mut factors = vec![self.signed()?.value()];
         loop {
             if self.took("*") {
-                result = result * self.signed()?.value();
+                factors.push(self.signed()?.value());
             } else if self.took("/") {
-                result = result * self.signed()?.inverse();
+                factors.push(self.signed()?.inverse());
             } else {
-                return Ok(result);
+                return Ok(build::product_of(factors));
             }
         }
     }

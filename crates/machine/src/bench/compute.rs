@@ -3,7 +3,10 @@
 //!
 //! The compiler knows neither the numbers nor what becomes of them. Within a round it could only shorten a chain by a law of arithmetic, so
 //! steps are chosen that no law shortens: each uses the results of the two before, or divides by the one before.
+//!
+//! Programs seldom do the same thing all the time. What does not wait is therefore timed among others as well, see [`company`].
 
+mod company;
 mod number;
 mod step;
 
@@ -113,17 +116,20 @@ struct Bench<N> {
     /// The times of steps one after another, and of steps side by side.
     additions: [Vec<f64>; 2],
     multiplications: [Vec<f64>; 2],
+    /// The times of one round of a loop as programs have it.
+    rounds: Vec<f64>,
 }
 
 impl<N: Number> Bench<N> {
     fn new(node: usize, seed: u64) -> Bench<N> {
         let memory = round_trip::<N>(seed);
-        Bench { node, memory, additions: both::<N, Add, Add>(memory), multiplications: both::<N, Multiply, Multiply>(memory) }
+        let [additions, multiplications] = [both::<N, Add, Add>(memory), both::<N, Multiply, Multiply>(memory)];
+        Bench { node, memory, additions, multiplications, rounds: company::rounds::<N>() }
     }
 
     fn of_numbers(&self, tell: &mut impl FnMut(Sample)) {
-        self.say(Arithmetic::Add, &self.additions, tell);
-        self.say(Arithmetic::Multiply, &self.multiplications, tell);
+        self.say_in_company(Arithmetic::Add, self.additions.clone(), tell);
+        self.say_in_company(Arithmetic::Multiply, self.multiplications.clone(), tell);
         self.measure::<Subtract>(tell);
         self.measure::<Divide>(tell);
         self.measure::<Remainder>(tell);
@@ -145,7 +151,12 @@ impl<N: Number> Bench<N> {
         latency.iter_mut().for_each(|step| *step -= besides);
         let besides = self.besides(Free::BESIDES)[1];
         throughput.iter_mut().for_each(|step| *step = alone(*step, besides, Free::BESIDES.operations()));
-        self.say(Waiting::WHAT, &[latency, throughput], tell);
+        self.say_in_company(Waiting::WHAT, [latency, throughput], tell);
+    }
+
+    /// What an operation takes when it waits, and when it does not but has others around it.
+    fn say_in_company(&self, what: Arithmetic, [latency, throughput]: [Vec<f64>; 2], tell: &mut impl FnMut(Sample)) {
+        self.say(what, &[latency, company::among(throughput, &self.rounds)], tell);
     }
 
     /// What the operations besides take, one after another and side by side.

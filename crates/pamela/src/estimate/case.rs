@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
-use sintonia_formula::{Formula, Interval, Values};
+use sintonia_formula::{Compiled, Formula, Interval, Values};
 use sintonia_machine::PairClass;
 
 use super::bill::{Bill, Item};
@@ -34,16 +34,21 @@ pub(crate) struct Memory {
     pub(super) tasks: HashMap<TasksOn, OnCrew>,
     /// What one of them is made of.
     pub(super) parts: HashMap<TasksOn, Rc<Parts>>,
+    /// What is added up step by step, prepared for these names.
+    prepared: HashMap<(Formula, Vec<String>), Rc<Compiled>>,
+    /// Whether tasks were only sampled for the answer that is being found.
+    pub(super) is_sampled: bool,
 }
 
 impl Memory {
-    /// Keeps what is known only if it is known of these values.
-    pub(crate) fn forget_unless(&mut self, values: &Values<Interval>) {
+    /// Begins an answer: keeps what is known only if it is known of these values.
+    pub(crate) fn begin(&mut self, values: &Values<Interval>) {
         let of: Vec<(String, Interval)> =
             values.iter().filter(|(name, _)| *name != WORKERS).map(|(name, value)| (name.to_owned(), *value)).collect();
         if of != self.of {
-            *self = Memory { of, ..Memory::default() };
+            *self = Memory { of, prepared: std::mem::take(&mut self.prepared), ..Memory::default() };
         }
+        self.is_sampled = false;
     }
 }
 
@@ -62,8 +67,8 @@ pub(crate) struct Case<'a> {
     pub(super) memory: &'a RefCell<Memory>,
     /// The crews that names of computers belong to, the latest last.
     crews: Vec<(String, usize)>,
-    /// The indexes that have values.
-    pub(super) indexes: Vec<(String, f64)>,
+    /// The indexes that have values, or lie somewhere in an interval.
+    pub(super) indexes: Vec<(String, Interval)>,
 }
 
 impl<'a> Case<'a> {
@@ -99,9 +104,13 @@ impl<'a> Case<'a> {
 
     /// The same, where an index has a value.
     pub(super) fn at(&self, index: &str, value: f64) -> Case<'a> {
-        let point = Interval::point(value);
-        let with = |values: &Rc<Values<Interval>>| Rc::new(Values::clone(values).with(index, point));
-        let (values, middles) = (with(&self.values), with(&self.middles));
+        self.within(index, Interval::point(value))
+    }
+
+    /// The same, where an index has any of some values.
+    pub(super) fn within(&self, index: &str, value: Interval) -> Case<'a> {
+        let with = |values: &Rc<Values<Interval>>, value: Interval| Rc::new(Values::clone(values).with(index, value));
+        let (values, middles) = (with(&self.values, value), with(&self.middles, Interval::point(value.middle())));
         let indexes = self.indexes.iter().cloned().chain([(index.to_owned(), value)]).collect();
         Case { crews: self.crews.clone(), indexes, values, middles, team: self.team.clone(), ..*self }
     }
@@ -133,6 +142,7 @@ impl<'a> Case<'a> {
         let mut sum = [0.0; 3];
         for ((item, _), count) in bill.iter().zip(self.counts(bill)?) {
             let price = self.price(item);
+            // A line that begins below zero is paid together with its bytes, which are more.
             LEVELS.into_iter().for_each(|level| sum[level] += price[level] * count[level]);
         }
         // Lines may begin below zero, times do not.
@@ -170,19 +180,22 @@ impl<'a> Case<'a> {
         if to - from > MOST_ADDED {
             return Ok(None);
         }
-        let mut names: Vec<&str> = vec![&range.index];
-        let mut values = vec![from];
-        for (name, value) in self.middles.iter() {
-            names.push(name);
-            values.push(value.low());
-        }
-        let Ok(each) = each.compile(&names) else { return Ok(None) };
-        let mut sum = 0.0;
-        for index in steps(from, to) {
-            values[0] = index;
-            sum += each.at(&values);
-        }
+        let (names, values): (Vec<&str>, Vec<f64>) =
+            std::iter::once((range.index.as_str(), from)).chain(self.middles.iter().map(|(name, value)| (name, value.low()))).unzip();
+        let Some(each) = self.prepared(each, &names) else { return Ok(None) };
+        let sum = each.sum(&values, 0, rounds(from, to));
         Ok(Some(sum).filter(|sum| sum.is_finite()))
+    }
+
+    /// A formula ready to be evaluated at many points; nothing if it has other names.
+    fn prepared(&self, formula: &Formula, names: &[&str]) -> Option<Rc<Compiled>> {
+        let key = (formula.clone(), names.iter().map(|name| (*name).to_owned()).collect());
+        if let Some(known) = self.memory.borrow().prepared.get(&key) {
+            return Some(known.clone());
+        }
+        let compiled = Rc::new(formula.compile(names).ok()?);
+        self.memory.borrow_mut().prepared.insert(key, compiled.clone());
+        Some(compiled)
     }
 
     /// A value that is computed once, if it is the same in a whole sweep.
@@ -193,7 +206,7 @@ impl<'a> Case<'a> {
     ) -> Result<Seconds, EstimateError> {
         let index = match &self.indexes[..] {
             [] => None,
-            [(_, value)] => Some(value.to_bits()),
+            [(_, value)] if value.is_point() => Some(value.low().to_bits()),
             _ => return compute(&formula.symbols()),
         };
         let key = (formula.clone(), index);
@@ -241,6 +254,9 @@ impl<'a> Case<'a> {
 
 /// The indexes of a range that is known to be short.
 pub(super) fn steps(from: f64, to: f64) -> impl Iterator<Item = f64> {
-    let rounds = if to >= from { (to - from).floor() as u64 + 1 } else { 0 };
-    (0..rounds).map(move |step| from + step as f64)
+    (0..rounds(from, to)).map(move |step| from + step as f64)
+}
+
+fn rounds(from: f64, to: f64) -> u64 {
+    if to >= from { (to - from).floor() as u64 + 1 } else { 0 }
 }

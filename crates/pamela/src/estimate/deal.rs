@@ -4,7 +4,7 @@
 //! Workers of a crew that get equally many are one group, so the effort does not grow with the workers or the tasks. Tasks that take
 //! longer and longer are not looked at one by one either: it is known how far from an even share a worker can come.
 
-use sintonia_formula::Formula;
+use sintonia_formula::{Formula, Interval};
 
 use super::case::{Case, LEVELS};
 use super::plan::{Shape, Tasks};
@@ -53,6 +53,8 @@ pub(super) struct OnCrew {
     varied: Seconds,
     /// What the first and the last differ by.
     drift: Seconds,
+    /// Whether these figures are those of some tasks, from which the others may differ.
+    is_sampled: bool,
 }
 
 /// Tasks and what they run on: where their plan lies, the kind of node, and how many workers share a core.
@@ -93,12 +95,12 @@ impl Case<'_> {
     }
 
     fn on_crew(&self, tasks: &Tasks, number: Seconds, crew: &Crew) -> Result<OnCrew, EstimateError> {
-        let Some(key) = self.known_as(tasks, crew) else { return self.found(tasks, number) };
-        if let Some(known) = self.memory.borrow().tasks.get(&key) {
-            return Ok(*known);
-        }
-        let found = self.found(tasks, number)?;
-        self.memory.borrow_mut().tasks.insert(key, found);
+        let key = self.known_as(tasks, crew);
+        let known = key.and_then(|key| self.memory.borrow().tasks.get(&key).copied());
+        let found = known.map_or_else(|| self.found(tasks, number), Ok)?;
+        let mut memory = self.memory.borrow_mut();
+        memory.is_sampled |= found.is_sampled;
+        key.map(|key| memory.tasks.insert(key, found));
         Ok(found)
     }
 
@@ -107,37 +109,46 @@ impl Case<'_> {
             Shape::Alike => {
                 let one = self.value(&tasks.body)?;
                 let total = LEVELS.map(|level| one[level] * number[level]);
-                Ok(OnCrew { total, least: one, greatest: one, varied: [0.0; 3], drift: [0.0; 3] })
+                Ok(OnCrew { total, least: one, greatest: one, varied: [0.0; 3], drift: [0.0; 3], is_sampled: false })
             }
             Shape::Ordered { total, least, greatest } => {
                 let (total, least, greatest) = (self.value(total)?, self.value(least)?, self.value(greatest)?);
                 let drift = LEVELS.map(|level| (greatest[level] - least[level]).max(0.0));
-                Ok(OnCrew { total, least, greatest, varied: drift, drift })
+                Ok(OnCrew { total, least, greatest, varied: drift, drift, is_sampled: false })
             }
-            Shape::Any => self.looked_at(tasks, number[1]),
+            Shape::Any => self.looked_at(tasks, number),
         }
     }
 
-    /// Looks at all of few tasks; of many at the first ones, the last one and some between, of which it is known that they tell of their neighbours.
-    /// Twice what half of them would have told otherwise is how unsure the sum is.
-    fn looked_at(&self, tasks: &Tasks, number: f64) -> Result<OnCrew, EstimateError> {
-        let first = self.number(&tasks.range.from, || "the first task".to_owned())?[1];
+    /// Looks at all of few tasks; of many at the first ones, the last one and some between. What the others are at least and at most is
+    /// found too, if that can be told; otherwise twice what half of those seen would have told differently is how unsure the sum is.
+    fn looked_at(&self, tasks: &Tasks, number: Seconds) -> Result<OnCrew, EstimateError> {
+        let most = number[2].max(1.0);
+        let [earliest, first, latest] = self.number(&tasks.range.from, || "the first task".to_owned())?;
         let at = |place: f64| Ok((place, self.at(&tasks.range.index, first + place).value(&tasks.body)?));
-        let seen: Vec<(f64, Seconds)> = places(number).into_iter().map(at).collect::<Result<_, EstimateError>>()?;
-        let fewer: Vec<(f64, Seconds)> =
-            seen.iter().enumerate().filter(|(place, _)| place % 2 == 0 || place + 1 == seen.len()).map(|(_, one)| *one).collect();
-        let of = |level: usize, fold: fn(f64, f64) -> f64, begin: f64| seen.iter().map(|(_, one)| one[level]).fold(begin, fold);
-        let total = |level: usize| {
-            let (all, half) = (sum(&seen, level), sum(&fewer, level));
-            let unsure = if number <= LOOKED_AT { 0.0 } else { 2.0 * (all - half).abs() };
-            [all - unsure, all, all + unsure][level]
+        let seen: Vec<(f64, Seconds)> = places(most).into_iter().map(at).collect::<Result<_, EstimateError>>()?;
+        let sure = self.stretches(tasks, first, &seen);
+        let is_sampled = sure.is_none() || number[0] != number[2] || earliest != latest;
+        let crew = sure.map_or_else(|| sampled(&seen), |stretches| enclosed(&stretches, &seen));
+        let total = LEVELS.map(|level| crew.total[level] * number[level] / most);
+        Ok(OnCrew { total, is_sampled, ..crew })
+    }
+
+    /// What tasks take at least and at most from each of those seen to the one before the next; nothing if that cannot be told.
+    fn stretches(&self, tasks: &Tasks, first: f64, seen: &[(f64, Seconds)]) -> Option<Vec<Stretch>> {
+        let between = |pair: &[(f64, Seconds)]| {
+            let ([(from, one), (to, _)], index) = ([pair[0], pair[1]], &tasks.range.index);
+            let values = if to - from > 1.0 {
+                let inside = Interval::new(first + from, first + to - 1.0)?;
+                self.within(index, inside).value(&tasks.body).ok()?
+            } else {
+                one
+            };
+            Some(Stretch { tasks: to - from, values })
         };
-        let step = |level: usize, a: &(f64, Seconds), b: &(f64, Seconds)| (b.1[level] - a.1[level]).abs();
-        let varied = LEVELS.map(|level| seen.windows(2).map(|pair| step(level, &pair[0], &pair[1])).sum());
-        let drift = LEVELS.map(|level| step(level, &seen[0], &seen[seen.len() - 1]));
-        let least = LEVELS.map(|level| of(level, f64::min, f64::INFINITY));
-        let greatest = LEVELS.map(|level| of(level, f64::max, 0.0));
-        Ok(OnCrew { total: LEVELS.map(total), least, greatest, varied, drift })
+        let last = seen.last().map(|(_, values)| Stretch { tasks: 1.0, values: *values });
+        let is_known = tasks.body.is_closed() || seen.windows(2).all(|pair| pair[1].0 - pair[0].0 == 1.0);
+        is_known.then(|| seen.windows(2).map(between).chain(last.map(Some)).collect()).flatten()
     }
 
     /// The crew whose workers need longest.
@@ -216,6 +227,55 @@ impl Case<'_> {
 
 fn added(a: Seconds, b: Seconds) -> Seconds {
     LEVELS.map(|level| a[level] + b[level])
+}
+
+/// Tasks that follow each other, and what each of them takes at least and at most.
+struct Stretch {
+    tasks: f64,
+    values: Seconds,
+}
+
+/// What is known of tasks in stretches. Nobody's tasks take more than if each took what is most in its stretch, and the variation of that is
+/// what it changes by from stretch to stretch.
+fn enclosed(stretches: &[Stretch], seen: &[(f64, Seconds)]) -> OnCrew {
+    let all = |level: usize| stretches.iter().map(move |stretch| stretch.values[level]);
+    let ends = |level: usize| stretches.iter().map(|stretch| stretch.tasks * stretch.values[level]).sum::<f64>();
+    let varied = |level: usize| stretches.windows(2).map(|pair| (pair[1].values[level] - pair[0].values[level]).abs()).sum();
+    OnCrew {
+        total: [ends(0), sum(seen, 1).max(ends(0)).min(ends(2)), ends(2)],
+        least: LEVELS.map(|level| all(level).fold(f64::INFINITY, f64::min)),
+        greatest: LEVELS.map(|level| all(level).fold(0.0, f64::max)),
+        varied: LEVELS.map(varied),
+        drift: drift(seen),
+        is_sampled: false,
+    }
+}
+
+/// What tasks take if those between two that were seen lie on a line.
+fn sampled(seen: &[(f64, Seconds)]) -> OnCrew {
+    let fewer: Vec<(f64, Seconds)> =
+        seen.iter().enumerate().filter(|(place, _)| place % 2 == 0 || place + 1 == seen.len()).map(|(_, one)| *one).collect();
+    let all = |level: usize| seen.iter().map(move |(_, one)| one[level]);
+    let total = |level: usize| {
+        let (all, half) = (sum(seen, level), sum(&fewer, level));
+        let unsure = 2.0 * (all - half).abs();
+        [all - unsure, all, all + unsure][level]
+    };
+    let varied = |level: usize| seen.windows(2).map(|pair| (pair[1].1[level] - pair[0].1[level]).abs()).sum();
+    OnCrew {
+        total: LEVELS.map(total),
+        least: LEVELS.map(|level| all(level).fold(f64::INFINITY, f64::min)),
+        greatest: LEVELS.map(|level| all(level).fold(0.0, f64::max)),
+        varied: LEVELS.map(varied),
+        drift: drift(seen),
+        is_sampled: true,
+    }
+}
+
+/// What the first task and the last differ by.
+fn drift(seen: &[(f64, Seconds)]) -> Seconds {
+    let ends = seen.first().zip(seen.last());
+    LEVELS.map(|level| ends.map_or(0.0, |((_, first), (_, last))| (last[level] - first[level]).abs()))
 }
 
 /// The places of the tasks that are looked at, from 0.

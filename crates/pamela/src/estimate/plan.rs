@@ -1,6 +1,8 @@
 //! The form in which a model is evaluated: bills, and what cannot be one bill.
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use sintonia_formula::{Domain, Formula};
@@ -84,12 +86,8 @@ impl Plan {
     }
 
     pub(crate) fn max(parts: Vec<Plan>) -> Plan {
-        let mut different: Vec<Plan> = Vec::new();
-        for part in parts.into_iter().flat_map(|part| if let Plan::Max(inner) = part { inner.to_vec() } else { vec![part] }) {
-            if !part.is_nothing() && !different.contains(&part) {
-                different.push(part);
-            }
-        }
+        let flat = parts.into_iter().flat_map(|part| if let Plan::Max(inner) = part { inner.to_vec() } else { vec![part] });
+        let mut different = different(flat.filter(|part| !part.is_nothing()));
         match different.len() {
             0 => Plan::nothing(),
             1 => different.remove(0),
@@ -98,13 +96,24 @@ impl Plan {
     }
 
     pub(crate) fn min(parts: Vec<Plan>) -> Plan {
-        let mut different: Vec<Plan> = Vec::new();
-        for part in parts {
-            if !different.contains(&part) {
-                different.push(part);
-            }
-        }
+        let mut different = different(parts.into_iter());
         if different.len() == 1 { different.remove(0) } else { Plan::Min(Arc::new(different)) }
+    }
+
+    /// The same number for plans that are equal, and mostly another one for others; what stands deeper than a few steps is not looked at.
+    fn fingerprint(&self, depth: u32) -> u64 {
+        let Some(inside) = depth.checked_sub(1) else { return 0 };
+        let mut hasher = DefaultHasher::new();
+        match self {
+            Plan::Bill(bill) => bill.iter().for_each(|(_, count)| count.hash(&mut hasher)),
+            Plan::Add(parts) | Plan::Max(parts) | Plan::Min(parts) => {
+                parts.iter().for_each(|part| part.fingerprint(inside).hash(&mut hasher));
+            }
+            Plan::Times(factor, body) => (&factor.value, body.fingerprint(inside)).hash(&mut hasher),
+            Plan::Over(_, range, body) => (&range.from, &range.to, body.fingerprint(inside)).hash(&mut hasher),
+            Plan::Tasks(tasks) => (&tasks.number, tasks.body.fingerprint(inside)).hash(&mut hasher),
+        }
+        hasher.finish()
     }
 
     pub(crate) fn times(self, factor: &Formula) -> Plan {
@@ -173,6 +182,16 @@ impl Plan {
         let (Some(_), total @ Plan::Bill(_)) = (bill.peak(range), self.clone().over(Fold::Sum, range)) else { return Shape::Any };
         let [least, greatest] = [false, true].map(|largest| Plan::bill(bill.extreme(range, largest)));
         Shape::Ordered { total, least, greatest }
+    }
+
+    /// Whether its value where an index lies in an interval is a bound, and is found at once.
+    pub(crate) fn is_closed(&self) -> bool {
+        match self {
+            Plan::Bill(_) => true,
+            Plan::Add(parts) | Plan::Max(parts) | Plan::Min(parts) => parts.iter().all(Plan::is_closed),
+            Plan::Times(factor, body) => factor.sum.is_none() && body.is_closed(),
+            Plan::Over(..) | Plan::Tasks(_) => false,
+        }
     }
 
     pub(crate) fn mentions(&self, name: &str) -> bool {
@@ -285,6 +304,20 @@ fn summed(bill: &Bill, range: &Range) -> Plan {
     }
     let open = open.into_iter().map(|(_, factor, bill)| Plan::Times(factor, Arc::new(Plan::bill(bill))));
     Plan::sum(open.chain([Plan::bill(closed)]).collect())
+}
+
+/// Each plan once, in the order in which they come first.
+fn different(parts: impl Iterator<Item = Plan>) -> Vec<Plan> {
+    const DEPTH: u32 = 3;
+    let (mut different, mut places): (Vec<Plan>, HashMap<u64, Vec<usize>>) = Default::default();
+    for part in parts {
+        let alike = places.entry(part.fingerprint(DEPTH)).or_default();
+        if alike.iter().all(|place| different[*place] != part) {
+            alike.push(different.len());
+            different.push(part);
+        }
+    }
+    different
 }
 
 /// One if there is a round, nothing if there is none.

@@ -24,27 +24,55 @@ pub(crate) trait Tariff {
 /// Makes plans, each expression once.
 pub(crate) struct Planner<'a> {
     tariff: &'a dyn Tariff,
-    known: HashMap<usize, Plan>,
-    counts_ranks: bool,
+    known: Planned,
+    /// Whether there was a message in what is being planned.
+    has_messages: bool,
+}
+
+/// Plans by where their expressions lie, which must outlive them.
+#[derive(Default)]
+pub(crate) struct Planned {
+    plans: HashMap<usize, (Plan, HasMessages)>,
+    /// Whether any computers are numbered from 0.
+    pub(crate) counts_ranks: bool,
+}
+
+/// Whether there is a message in a plan: what it costs is another matter on one node than on several.
+type HasMessages = bool;
+
+impl Planned {
+    /// Those that are the same whatever messages cost.
+    pub(crate) fn without_messages(self) -> Planned {
+        let plans = self.plans.into_iter().filter(|(_, (_, has_messages))| !has_messages).collect();
+        Planned { plans, ..self }
+    }
 }
 
 impl<'a> Planner<'a> {
     pub(crate) fn new(tariff: &'a dyn Tariff) -> Planner<'a> {
-        Planner { tariff, known: HashMap::new(), counts_ranks: false }
+        Planner::knowing(tariff, Planned::default())
     }
 
-    /// Whether any computers are numbered from 0.
-    pub(crate) fn counts_ranks(&self) -> bool {
-        self.counts_ranks
+    /// One that need not plan again what is known.
+    pub(crate) fn knowing(tariff: &'a dyn Tariff, known: Planned) -> Planner<'a> {
+        Planner { tariff, known, has_messages: false }
+    }
+
+    /// All that was planned.
+    pub(crate) fn finished(self) -> Planned {
+        self.known
     }
 
     /// The plan of an expression, which must outlive the planner.
     pub(crate) fn plan(&mut self, expression: &Expression) -> Result<Plan, EstimateError> {
-        if let Some(plan) = self.known.get(&expression.address()) {
+        if let Some((plan, has_messages)) = self.known.plans.get(&expression.address()) {
+            self.has_messages |= has_messages;
             return Ok(plan.clone());
         }
+        let around = std::mem::replace(&mut self.has_messages, false);
         let plan = self.made(expression)?;
-        self.known.insert(expression.address(), plan.clone());
+        self.known.plans.insert(expression.address(), (plan.clone(), self.has_messages));
+        self.has_messages |= around;
         Ok(plan)
     }
 
@@ -58,7 +86,7 @@ impl<'a> Planner<'a> {
             Kind::Divided(body, by) => self.plan(body)?.times(&(Formula::one() / by)),
             Kind::Over(fold, range, body) => {
                 let body = self.plan(body)?;
-                self.counts_ranks |= body.runs_on(&range.index) && (range.from.is_zero() || range.is_of_ranks());
+                self.known.counts_ranks |= body.runs_on(&range.index) && (range.from.is_zero() || range.is_of_ranks());
                 body.over(*fold, range)
             }
             Kind::Tasks(dealt, range, computer, body) => self.plan(body)?.dealt(*dealt, range, &computer.0),
@@ -83,13 +111,13 @@ impl<'a> Planner<'a> {
         parts.iter().map(|part| self.plan(part)).collect()
     }
 
-    fn cost(&self, cost: &Cost) -> Result<Plan, EstimateError> {
+    fn cost(&mut self, cost: &Cost) -> Result<Plan, EstimateError> {
         let mut bill = Bill::default();
         self.write(cost, &mut bill)?;
         Ok(Plan::bill(bill))
     }
 
-    fn write(&self, cost: &Cost, bill: &mut Bill) -> Result<(), EstimateError> {
+    fn write(&mut self, cost: &Cost, bill: &mut Bill) -> Result<(), EstimateError> {
         match cost {
             Cost::Operation(operation, times) => {
                 self.tariff.knows(operation)?;
@@ -97,6 +125,7 @@ impl<'a> Planner<'a> {
             }
             Cost::Delay(seconds) => bill.add(Item::Second, seconds.clone()),
             Cost::Message { from, to, bytes } => {
+                self.has_messages = true;
                 self.tariff.message(from, to, bytes)?.into_iter().for_each(|(item, count)| bill.add(item, count));
             }
             Cost::Group { operation, bytes, processes } => {

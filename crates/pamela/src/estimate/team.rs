@@ -32,7 +32,7 @@ pub struct Team(pub Vec<Crew>);
 
 /// Whether so many workers have a core each on one node, whichever it is that is used first.
 pub(crate) fn fits_one_node(machine: &Machine, workers: u64) -> bool {
-    let nodes: u64 = machine.nodes.iter().map(|node| node.count).sum();
+    let nodes = machine.nodes.iter().fold(0, |sum: u64, node| sum.saturating_add(node.count));
     nodes == 1 || machine.nodes.iter().all(|node| workers <= node.cores)
 }
 
@@ -64,7 +64,7 @@ impl Team {
             let own = cores(node);
             let share = if workers <= all { own.min(left) } else { shared(left, own, cores_left) };
             left -= share;
-            cores_left -= own;
+            cores_left = cores_left.saturating_sub(own);
             let factor = if seconds > 0.0 { fastest / seconds } else { 1.0 };
             Crew { kind: machine.nodes[node].kind.clone(), workers: share, cores: own, factor, node }
         };
@@ -99,7 +99,7 @@ impl Team {
 
 /// What falls to some cores when workers are dealt to all that are left; what is left over goes to the fastest.
 fn shared(workers: u64, own: u64, cores: u64) -> u64 {
-    let share = (u128::from(workers) * u128::from(own)).div_ceil(u128::from(cores));
+    let share = (u128::from(workers) * u128::from(own)).div_ceil(u128::from(cores.max(1)));
     u64::try_from(share).unwrap_or(workers).min(workers)
 }
 
@@ -108,10 +108,11 @@ mod tests {
     use super::*;
     use std::path::Path;
 
+    const TEXT: &str = "format = 1\n[machine]\nname = \"lab\"\n\
+                        [[node]]\nkind = \"slow\"\ncount = 9\ncores = 1\n[[node]]\nkind = \"fast\"\ncount = 2\ncores = 4\n";
+
     fn machine() -> Machine {
-        let text = "format = 1\n[machine]\nname = \"lab\"\n\
-                    [[node]]\nkind = \"slow\"\ncount = 9\ncores = 1\n[[node]]\nkind = \"fast\"\ncount = 2\ncores = 4\n";
-        Machine::parse(text, Path::new("lab")).unwrap()
+        Machine::parse(TEXT, Path::new("lab")).unwrap()
     }
 
     fn crews(workers: u64) -> Vec<(String, u64, f64)> {
@@ -129,6 +130,16 @@ mod tests {
     fn more_workers_than_cores_share_them() {
         assert_eq!(crews(34), [("fast".to_owned(), 16, 2.0), ("slow".to_owned(), 18, 2.0)]);
         assert_eq!(crews(18), [("fast".to_owned(), 9, 9.0 / 8.0), ("slow".to_owned(), 9, 1.0)]);
+    }
+
+    #[test]
+    fn machines_of_any_size_have_workers() {
+        let many =
+            |text: &str| text.replace("count = 9", "count = 9000000000000000000").replace("count = 2", "count = 9000000000000000000");
+        let machine = Machine::parse(&many(TEXT), Path::new("lab")).unwrap();
+        assert!(!fits_one_node(&machine, 2));
+        let team = Team::of(&machine, u64::MAX, |node| Ok([3.0, 1.5][node])).unwrap();
+        assert_eq!(team.workers(), u64::MAX);
     }
 
     #[test]

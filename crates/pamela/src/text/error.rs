@@ -154,6 +154,9 @@ pub enum Problem {
         /// The name.
         name: String,
     },
+    /// A parameter has the name of the number of processes.
+    #[error("no parameter can be called `{0}`: that is the number of processes, which a prediction is asked for")]
+    Processes(String),
     /// A procedure has a name that means something else.
     #[error("no procedure can be called `{0}`: that is a word of the language")]
     Reserved(String),

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use sintonia_formula::Formula;
 
 use super::error::{Mistakes, Problem};
-use super::formula::Must;
+use super::formula::{Must, PROCESSES};
 use super::name::is_reserved;
 use super::note;
 use super::reader::{Failed, Local, Reader};
@@ -71,6 +71,10 @@ impl<'a> Reader<'a> {
         self.take();
         let name = self.name("the name of a parameter")?;
         self.check_first(name, self.outline.parameters.get(name.text).copied(), "parameters");
+        if name.text == PROCESSES {
+            let hint = "it needs no declaration: predict --procs gives it".to_owned();
+            self.report(name.at..name.end(), Problem::Processes(name.text.into()), Some(hint));
+        }
         self.declared_before = name.at;
         let value = if self.took("=") { self.formula().map(Some) } else { Ok(None) };
         self.declared_before = usize::MAX;

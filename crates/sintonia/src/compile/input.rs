@@ -17,7 +17,7 @@ pub enum Input {
 
 impl Input {
     /// What some files are: each model by itself, or one program.
-    pub fn of(files: &[PathBuf], entry: Option<&str>) -> Result<Vec<Input>, Error> {
+    pub fn of(files: &[PathBuf], options: Options) -> Result<Vec<Input>, Error> {
         const KNOWN: [&str; 4] = ["pam", "pasl", "java", "c"];
         let ending = |path: &PathBuf| path.extension().and_then(|ending| ending.to_str()).map(str::to_owned);
         let is_known = |path: &PathBuf| ending(path).is_some_and(|ending| KNOWN.contains(&ending.as_str()));
@@ -32,7 +32,10 @@ impl Input {
                 let problem = "are a model and a part of a program; compile one of them";
                 Err(Error::Other(format!("{} and {} {problem}", model.display(), file.display())))
             }
-            (None, _) => Ok(vec![Input::Program(program, Options { entry: entry.map(str::to_owned) })]),
+            (None, _) => Ok(vec![Input::Program(program, options)]),
+            (Some(model), None) if !options.definitions.is_empty() => {
+                Err(Error::Other(format!("{} is a model, and -D defines macros of C", model.display())))
+            }
             _ => Ok(models.into_iter().map(Input::Model).collect()),
         }
     }

@@ -4,16 +4,17 @@ use std::path::{Path, PathBuf};
 
 use sintonia_recording::Recording;
 use sintonia_source::Compiled;
+use sintonia_source::c::Definition;
 use sintonia_source::recorded::{self, Calls};
 
 use crate::Error;
 
 /// Gives the model the shares that the recording tells, with a note for each.
-pub fn give_shares(path: &Path, files: &[PathBuf], compiled: &mut Compiled) -> Result<(), Error> {
+pub fn give_shares(path: &Path, files: &[PathBuf], definitions: &[Definition], compiled: &mut Compiled) -> Result<(), Error> {
     if files.iter().any(|file| file.extension().is_none_or(|ending| ending != "c")) {
         return Err(Error::Other("--recording tells of conditions around calls of MPI, so the program must be in C".to_owned()));
     }
-    let program = sintonia_source::c::read(files).map_err(|error| Error::Other(error.to_string()))?;
+    let program = sintonia_source::c::read(files, definitions).map_err(|error| Error::Other(error.to_string()))?;
     let calls = calls(path)?;
     if calls.is_empty() {
         let problem = "the recording does not know the lines of its calls: compile the program with -g and record it again";

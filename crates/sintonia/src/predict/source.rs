@@ -182,7 +182,11 @@ mod tests {
         compute.float64.add = { latency_s = 4e-9, throughput_s = 2e-9 }\n";
 
     fn answered<T>(values: &[(&str, &[f64])], show: impl Fn(&Outlook) -> T) -> T {
-        let (model, machine) = (Model::parse(MODEL, "pi.pam").unwrap(), Machine::parse(MACHINE, Path::new("lab")).unwrap());
+        answered_of(MODEL, values, show)
+    }
+
+    fn answered_of<T>(text: &str, values: &[(&str, &[f64])], show: impl Fn(&Outlook) -> T) -> T {
+        let (model, machine) = (Model::parse(text, "pi.pam").unwrap(), Machine::parse(MACHINE, Path::new("lab")).unwrap());
         let mut estimator = Estimator::new(&model, &machine, &Shares::new()).unwrap();
         let parameters = values.iter().map(|(name, values)| (name.to_string(), values.to_vec())).collect();
         let question = Question { parameters, efficiency: 0.5, base: None };
@@ -231,6 +235,24 @@ mod tests {
             assert!(screen.contains(line), "{line} is not in\n{screen}");
         }
         assert!(screen.contains("ruled by") && screen.contains("coordinator"), "{screen}");
+    }
+
+    #[test]
+    fn it_is_told_when_bounds_are_only_likely() {
+        let text = "parameter n; main { tasks(i=1,n) on w { seq(d=1,100) seq(k=1,ceil(100*i/d)) sum_double_w } }";
+        let told = |n: f64| {
+            let screen = answered_of(text, &[("n", &[n])], |outlook| screen::show(outlook, false));
+            screen.split_whitespace().collect::<Vec<_>>().join(" ").contains("only some of them were looked at")
+        };
+        assert_eq!([told(20.0), told(1000.0)], [false, true]);
+        let shown = answered_of(text, &[("n", &[1000.0])], |outlook| serde_json::to_value(json::Shown::of(outlook)).unwrap());
+        assert_eq!(shown["predictions"][0]["is_sampled"], true);
+    }
+
+    #[test]
+    fn what_takes_no_time_has_no_largest_part() {
+        let screen = answered_of("main {}", &[], |outlook| screen::show(outlook, true));
+        assert!(!screen.contains("What takes most of the time"), "{screen}");
     }
 
     #[test]

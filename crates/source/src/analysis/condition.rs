@@ -1,7 +1,7 @@
 //! Conditions: how often they hold, where that can be told without running the program.
 //!
 //! A comparison that is a line over the rounds of a loop holds in a stretch of them, which can be counted. One of a remainder holds in every
-//! k-th round, one of a random number in its share of cases. Bounds decide what holds always or never.
+//! k-th round ([`super::residue`]), one of a random number in its share of cases. Bounds decide what holds always or never.
 
 use std::cmp::Ordering;
 
@@ -9,7 +9,6 @@ use sintonia_formula::{Formula, Piece, Rational};
 use sintonia_pamela::model::Term;
 
 use super::facts::{Facts, Line};
-use super::induction::plain;
 use super::ledger::{Ledger, depends_on, is_nothing};
 use super::{Analysis, Scope, Value, common};
 use crate::error::Error;
@@ -157,15 +156,25 @@ impl<'a> Analysis<'a> {
                 Ok(first.and(second, &self.facts).opposite(&self.facts))
             }
             Computation::Binary(operation, one, two) if is_comparison(*operation) => {
-                if let Some(share) = self.share_of_remainder(*operation, one, two, scope)? {
+                let mut after = scope.clone();
+                let (left, right) = (self.value(one, &mut after)?, self.value(two, &mut after)?);
+                if let Value::Known(rest) = &right
+                    && let Some(share) = self.share_of_remainder(*operation, one, rest.clone(), scope)?
+                {
                     return Ok(share);
                 }
-                let mut scope = scope.clone();
-                let (left, right) = (self.value(one, &mut scope)?, self.value(two, &mut scope)?);
+                if let Value::Known(rest) = &left
+                    && let Some(share) = self.share_of_remainder(mirrored(*operation), two, rest.clone(), scope)?
+                {
+                    return Ok(share);
+                }
                 let whole = common(&one.of, &two.of) < Scalar::Float;
                 Ok(compared(*operation, &left, &right, whole, &self.facts))
             }
             _ => {
+                if let Some(share) = self.share_of_remainder(Binary::NotEqual, condition, Formula::zero(), scope)? {
+                    return Ok(share);
+                }
                 let value = self.value(condition, &mut scope.clone())?;
                 Ok(match value.formula().and_then(Formula::as_exact) {
                     Some(number) if number.is_zero() => Share::Never,
@@ -174,37 +183,6 @@ impl<'a> Analysis<'a> {
                 })
             }
         }
-    }
-
-    /// `a % k == c` holds in every k-th round of a loop in which `a` grows by one.
-    fn share_of_remainder(
-        &mut self,
-        operation: Binary,
-        one: &'a Expression,
-        two: &'a Expression,
-        scope: &Scope,
-    ) -> Result<Option<Share>, Error> {
-        let Computation::Binary(Binary::Remainder, over, by) = &plain(one).what else { return Ok(None) };
-        if !matches!(operation, Binary::Equal | Binary::NotEqual) {
-            return Ok(None);
-        }
-        let mut scope = scope.clone();
-        let (over, by, rest) = (self.value(over, &mut scope)?, self.value(by, &mut scope)?, self.value(two, &mut scope)?);
-        let (Value::Known(over), Value::Known(by), Value::Known(rest)) = (over, by, rest) else { return Ok(None) };
-        let facts = &self.facts;
-        let Some((index, of)) = facts.innermost(&over) else { return Ok(None) };
-        let Some(line) = Line::of(&over, index) else { return Ok(None) };
-        let possible = facts.is_nonnegative(&over) && facts.is_nonnegative(&rest) && facts.is_positive(&(&by - &rest));
-        let share = match line.slope.as_exact() {
-            Some(slope) if slope.is_one() && possible && !by.symbols().contains(index) && !rest.symbols().contains(index) => {
-                let until = |round: &Formula| facts.floor(&((line.at(round) - rest.clone()) * by.power(-1)));
-                let rounds = until(of) - until(&Formula::zero());
-                Share::Part(rounds * facts.at_least_one(of).power(-1))
-            }
-            Some(slope) if possible && without_common_divisor(slope, &by) => Share::Part(by.power(-1)),
-            _ => return Ok(None),
-        };
-        Ok(Some(if operation == Binary::Equal { share } else { share.opposite(facts) }))
     }
 
     /// Adds one of two terms, by how often a condition holds.
@@ -258,6 +236,17 @@ impl<'a> Analysis<'a> {
 
 pub(super) fn is_comparison(operation: Binary) -> bool {
     matches!(operation, Binary::Less | Binary::LessOrEqual | Binary::Greater | Binary::GreaterOrEqual | Binary::Equal | Binary::NotEqual)
+}
+
+/// The comparison with its sides exchanged.
+pub(super) fn mirrored(operation: Binary) -> Binary {
+    match operation {
+        Binary::Less => Binary::Greater,
+        Binary::LessOrEqual => Binary::GreaterOrEqual,
+        Binary::Greater => Binary::Less,
+        Binary::GreaterOrEqual => Binary::LessOrEqual,
+        other => other,
+    }
 }
 
 /// How often a comparison of two values holds.
@@ -347,12 +336,4 @@ fn along_rounds(operation: Binary, one: &Formula, two: &Formula, facts: &Facts) 
 /// A comparison of formulas holds or does not hold; which, the parameters and the rounds decide.
 fn of_parameters(operation: Binary, one: &Formula, two: &Formula, facts: &Facts) -> Option<Share> {
     indicator(operation, one, two, facts).filter(|share| share.size() <= MOST_SIZE).map(Share::Part)
-}
-
-fn without_common_divisor(slope: &Rational, by: &Formula) -> bool {
-    let (Some(mut one), Some(mut two)) = (slope.to_i64(), by.as_exact().and_then(Rational::to_i64)) else { return false };
-    while two != 0 {
-        (one, two) = (two, one.wrapping_rem(two));
-    }
-    one.abs() == 1
 }

@@ -5,10 +5,13 @@ use sintonia_pamela::model::{Language, Term};
 
 use super::condition::indicator;
 use super::ledger::Ledger;
-use super::{Analysis, Scope, Value, bytes_of, common, scalar};
+use super::{Analysis, Scope, Share, Value, bytes_of, common, scalar};
 use crate::error::Error;
 use crate::names;
 use crate::routine::{Binary, Computation, Expression, Scalar, Shift, Type, Unary};
+
+/// How many conditions inside of expressions are weighed one inside of the other: each is gone through once more for it.
+const MOST_WEIGHED: usize = 2;
 
 /// How many bytes an object of Java has before its first field.
 const HEADER_BYTES: i64 = 16;
@@ -41,7 +44,7 @@ impl<'a> Analysis<'a> {
             }
             Computation::Unary(operation, of) => self.unary(*operation, of, expression, scope, ledger),
             Computation::Binary(operation @ (Binary::And | Binary::Or), one, two) => {
-                let share = self.share(one, scope)?;
+                let share = self.weighed(Share::Unknown, |analysis| analysis.share(one, scope))?;
                 self.expression(one, scope, ledger)?;
                 let share = if *operation == Binary::And { share } else { share.opposite(&self.facts) };
                 let (mut inside, mut after) = (Ledger::default(), scope.clone());
@@ -72,7 +75,12 @@ impl<'a> Analysis<'a> {
                     self.expression(part, scope, ledger)?;
                     self.add("store", &part.of, ledger);
                 }
-                Ok(Value::Array(vec![Some(Formula::integer(i64::try_from(parts.len()).unwrap_or(i64::MAX)))]))
+                let length = Formula::integer(i64::try_from(parts.len()).unwrap_or(i64::MAX));
+                if let (Type::Array(element), Language::Java) = (&expression.of, self.language) {
+                    let bytes = &length * &Formula::integer(bytes_of(element)) + Formula::integer(HEADER_BYTES);
+                    ledger.add(self.plain_operation("new"), bytes);
+                }
+                Ok(Value::Array(vec![Some(length)]))
             }
         }
     }
@@ -235,7 +243,8 @@ impl<'a> Analysis<'a> {
                 }
             }
             Binary::And | Binary::Or => truth(),
-            Binary::Remainder | Binary::Bits => Value::unknown(),
+            Binary::Bits(how) if whole => one.bits(how, two, facts),
+            Binary::Remainder | Binary::Bits(_) => Value::unknown(),
         };
         match kind {
             Some(Scalar::Int) => result.within(32),
@@ -311,20 +320,32 @@ impl<'a> Analysis<'a> {
         ledger: &mut Ledger,
     ) -> Result<Value, Error> {
         self.condition_name(&condition.place);
-        let share = self.share(condition, scope)?;
+        let share = self.weighed(Share::Unknown, |analysis| analysis.share(condition, scope))?;
         self.expression(condition, scope, ledger)?;
         match share {
-            super::Share::Always => return self.expression(one, scope, ledger),
-            super::Share::Never => return self.expression(two, scope, ledger),
+            Share::Always => return self.expression(one, scope, ledger),
+            Share::Never => return self.expression(two, scope, ledger),
             _ => {}
         }
         let (mut first, mut second) = ((scope.clone(), Ledger::default()), (scope.clone(), Ledger::default()));
         let left = self.expression(one, &mut first.0, &mut first.1)?;
         let right = self.expression(two, &mut second.0, &mut second.1)?;
-        let result = self.chosen(condition, scope, &left, &right)?;
+        let either = left.or(&right, &self.facts);
+        let result = self.weighed(either, |analysis| analysis.chosen(condition, scope, &left, &right))?;
         *scope = first.0.or(&second.0, &self.facts);
         self.push_if(&condition.place, &share, first.1.into_term(), second.1.into_term(), ledger);
         Ok(result)
+    }
+
+    /// What weighing a condition inside of an expression gives, or something else if it stands inside of too many others.
+    fn weighed<T>(&mut self, otherwise: T, weigh: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
+        if self.weighed >= MOST_WEIGHED {
+            return Ok(otherwise);
+        }
+        self.weighed += 1;
+        let result = weigh(self);
+        self.weighed -= 1;
+        result
     }
 
     fn convert(&self, value: Value, from: &Type, to: &Type, ledger: &mut Ledger) -> Value {
@@ -394,7 +415,7 @@ pub(super) fn operation_name(operation: Binary) -> &'static str {
         Binary::Multiply => "mpy",
         Binary::Divide => "div",
         Binary::Remainder => "mod",
-        Binary::Bits | Binary::And | Binary::Or => "bits",
+        Binary::Bits(_) | Binary::And | Binary::Or => "bits",
         Binary::Shift(_) => "shift",
         Binary::Less | Binary::LessOrEqual | Binary::Greater | Binary::GreaterOrEqual | Binary::Equal | Binary::NotEqual => "compare",
     }

@@ -38,6 +38,8 @@ pub(crate) fn function(name: &str) -> Option<Function> {
         "max" if java => Function::Extreme { larger: true },
         "min" if java => Function::Extreme { larger: false },
         "random" if java => Function::Random,
+        "floorMod" if java => Function::Named("mod"),
+        "floorDiv" if java => Function::Named("div"),
         "drand48" => Function::Random,
         "rand" => Function::Named("random"),
         _ => return None,
@@ -62,6 +64,12 @@ pub(crate) fn result(name: &str, function: Function, arguments: &[Value], facts:
             _ => Value::unknown(),
         },
         (Function::Named("pow"), [Value::Known(base), Value::Known(exponent)]) => Value::Known(base.to_the(exponent)),
+        (Function::Named("div"), [Value::Known(over), Value::Known(by)]) if facts.is_positive(by) => {
+            Value::Known(facts.floor(&(over * &by.power(-1))))
+        }
+        (Function::Named("mod"), [Value::Known(over), Value::Known(by)]) if facts.is_positive(by) => {
+            Value::Known(over - &(by * &facts.floor(&(over * &by.power(-1)))))
+        }
         (Function::Named("random"), _) => Value::Between { low: Some(Formula::zero()), high: None },
         _ => Value::unknown(),
     }

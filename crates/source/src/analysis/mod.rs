@@ -14,8 +14,11 @@ mod induction;
 pub(crate) mod ledger;
 mod library;
 mod looping;
+mod residue;
+mod rounds;
 mod scope;
 mod statement;
+mod trips;
 mod value;
 pub(crate) mod walk;
 
@@ -27,7 +30,7 @@ use sintonia_pamela::model::{Computer, Language, Operation, Parameter, Procedure
 pub use condition::Share;
 pub(crate) use constants::folded;
 pub use facts::{Facts, Line};
-pub use looping::Rounds;
+pub use rounds::Rounds;
 pub use scope::Scope;
 pub use value::Value;
 
@@ -62,6 +65,8 @@ pub struct Analysis<'a> {
     /// The columns at which conditions of a line were found, to tell them apart.
     conditions: HashMap<String, usize>,
     depth: usize,
+    /// How many conditions inside of expressions are being weighed, one inside of the other.
+    weighed: usize,
 }
 
 /// What a model needs besides the terms that an analysis gave.
@@ -94,6 +99,7 @@ impl<'a> Analysis<'a> {
             notes: BTreeSet::new(),
             conditions: HashMap::new(),
             depth: 0,
+            weighed: 0,
         };
         analysis.learn_globals(program);
         analysis

@@ -1,7 +1,7 @@
 //! Statements, one after the other.
 
 use sintonia_formula::Formula;
-use sintonia_pamela::model::Term;
+use sintonia_pamela::model::{Language, Term};
 
 use super::ledger::Ledger;
 use super::{Analysis, Scope, Share, Value, scalar};
@@ -110,9 +110,10 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// An array that is written down element by element is allocated as well.
+    /// A variable of C that is an array written down element by element has its memory from there.
     fn listed(&self, known: Value, of: &Type, ledger: &mut Ledger) -> Value {
         if let (Value::Array(lengths), Type::Array(element)) = (&known, of)
+            && self.language == Language::C
             && let Some(Some(length)) = lengths.first()
         {
             ledger.add(self.plain_operation("new"), length * &Formula::integer(super::bytes_of(element)));

@@ -6,6 +6,7 @@
 use sintonia_formula::{Formula, Rational};
 
 use super::facts::Facts;
+use crate::routine::Bits;
 
 /// What is known of a value.
 #[derive(Debug, Clone, PartialEq)]
@@ -211,6 +212,28 @@ impl Value {
         };
         let low = if self.is_nonnegative(facts) { Formula::zero() } else { -&most };
         Value::between(low, most)
+    }
+
+    /// What two numbers give bit by bit.
+    pub fn bits(&self, how: Bits, other: &Value, facts: &Facts) -> Value {
+        let number = |value: &Value| value.formula().and_then(Formula::as_exact).and_then(Rational::to_i64);
+        match (how, number(self), number(other)) {
+            (Bits::And, Some(one), Some(two)) => Value::number(one & two),
+            (Bits::Or, Some(one), Some(two)) => Value::number(one | two),
+            (Bits::Exclusive, Some(one), Some(two)) => Value::number(one ^ two),
+            (Bits::And, Some(mask), None) => other.masked(mask, facts),
+            (Bits::And, None, Some(mask)) => self.masked(mask, facts),
+            _ => Value::unknown(),
+        }
+    }
+
+    /// The bits of it that a mask has as well; those of a mask that is one less than a power of two are a remainder.
+    fn masked(&self, mask: i64, facts: &Facts) -> Value {
+        match mask.checked_add(1) {
+            Some(by) if by > 0 && by & mask == 0 && self.is_nonnegative(facts) => self.remainder(&Value::number(by), facts),
+            _ if mask >= 0 => Value::between(Formula::zero(), Formula::integer(mask)),
+            _ => Value::unknown(),
+        }
     }
 
     /// The larger of two, or the smaller.

@@ -1,6 +1,6 @@
 //! Whole numbers that are known while a program is read: lengths of arrays, enumerators, conditions of `#if`.
 
-use crate::routine::{Binary, Computation, Expression, Shift, Unary};
+use crate::routine::{Binary, Bits, Computation, Expression, Shift, Unary};
 
 /// The value of an expression that holds nothing but numbers.
 pub fn constant(expression: &Expression) -> Option<i64> {
@@ -36,7 +36,9 @@ fn binary(operation: Binary, a: i64, b: i64) -> Option<i64> {
         Binary::NotEqual => i64::from(a != b),
         Binary::And => i64::from(a != 0 && b != 0),
         Binary::Or => i64::from(a != 0 || b != 0),
-        Binary::Bits => return None,
+        Binary::Bits(Bits::And) => a & b,
+        Binary::Bits(Bits::Or) => a | b,
+        Binary::Bits(Bits::Exclusive) => a ^ b,
         Binary::Shift(Shift::Left) => a.checked_shl(u32::try_from(b).ok()?)?,
         Binary::Shift(Shift::Right) => a.checked_shr(u32::try_from(b).ok()?)?,
     })

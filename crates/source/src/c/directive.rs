@@ -41,7 +41,10 @@ impl Reader {
                 None => is_compiled,
             };
             if keeps {
-                out.push_str(line);
+                // The grammar knows no blanks after a macro that stands for nothing.
+                let end = if directive.is_some() { line.trim_end().len() } else { line.len() };
+                out.push_str(&line[..end]);
+                out.extend(line[end..].chars().filter(|letter| *letter == '\n'));
                 in_comment = ends_in_comment(line, in_comment);
             } else {
                 out.extend(line.chars().map(|letter| if letter == '\n' { '\n' } else { ' ' }));

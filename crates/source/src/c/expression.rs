@@ -211,7 +211,10 @@ impl Reader {
         let target = self.expression(child(node, "left"), piece)?;
         let value = self.expression(child(node, "right"), piece)?;
         let of = target.of;
-        let value = value.converted(&of);
+        let wider = |of: &CType| matches!((of, &value.of), (CType::Number(a), CType::Number(b)) if common(*a, *b) != common(*a, *a));
+        // What is computed in a wider type is narrowed only afterwards; bits are shifted in the type of what is shifted.
+        let stays = with.is_some_and(|operation| matches!(operation, Binary::Shift(_)) || wider(&of));
+        let value = if stays { value.expression } else { value.converted(&of) };
         Ok(Typed::new(Computation::Assign { target: Box::new(target.expression), with, value: Box::new(value) }, of, place))
     }
 

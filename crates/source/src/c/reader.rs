@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use tree_sitter::Node;
 
+use super::definition::Definition;
 use super::macros::Macros;
 use super::syntax;
 use super::types::{CType, Structures};
@@ -59,12 +60,20 @@ pub struct Reader {
     pub(super) functions: HashMap<String, CType>,
     pub(super) scopes: Vec<HashMap<String, CType>>,
     pub(super) nameless: usize,
+    /// What was read, for messages.
+    pub(super) texts: Vec<Text>,
     included: HashSet<PathBuf>,
     headers: usize,
     depth: usize,
 }
 
 impl Reader {
+    /// Reads the files of a program in which some macros are defined from outside.
+    pub fn files<P: AsRef<Path>>(&mut self, paths: &[P], definitions: &[Definition]) -> Result<(), Error> {
+        definitions.iter().try_for_each(|definition| self.text("-D", &definition.line()))?;
+        paths.iter().try_for_each(|path| self.file(path.as_ref()))
+    }
+
     /// Reads a file, and what it includes in quotation marks as far as that is there.
     pub fn file(&mut self, path: &Path) -> Result<(), Error> {
         self.included.insert(path.to_owned());
@@ -74,18 +83,24 @@ impl Reader {
 
     /// Reads a text; the name says what it is called in messages, and where what it includes is searched.
     pub fn text(&mut self, name: &str, text: &str) -> Result<(), Error> {
-        let file: Arc<str> = name.into();
+        let text = Text::new(name, text);
+        let result = self.parsed(&text.file, &text.text);
+        self.texts.push(text);
+        result.map_err(|error| error.in_texts(&self.texts))
+    }
+
+    fn parsed(&mut self, file: &Arc<str>, text: &str) -> Result<(), Error> {
         if self.scopes.is_empty() {
             self.scopes.push(HashMap::new());
         }
-        let text = self.compiled(&file, text)?;
+        let text = self.compiled(file, text)?;
         let Some((text, tree)) = syntax::understood(&text) else {
-            return Err(Wrong::at(Place { file, line: 1, column: 1 }, "the file is too large").into());
+            return Err(Wrong::at(Place { file: file.clone(), line: 1, column: 1 }, "the file is too large").into());
         };
-        if let Some(error) = syntax::first_error(&tree, &text, &file) {
+        if let Some(error) = syntax::first_error(&tree, &text, file) {
             return Err(error.into());
         }
-        self.items(tree.root_node(), Piece { text: &text, file: &file, used_at: None })
+        self.items(tree.root_node(), Piece { text: &text, file, used_at: None })
     }
 
     /// Everything that stands at the outermost level.

@@ -61,7 +61,7 @@ impl<'t> Classes<'t> {
                 }
                 ("enum_body_declarations", Some(_)) => self.inside(text, child, class, depth + 1)?,
                 ("field_declaration" | "constant_declaration", Some(class)) => self.field(text, child, class),
-                ("method_declaration" | "constructor_declaration", Some(class)) => self.method(text, child, class),
+                ("method_declaration" | "constructor_declaration", Some(class)) => self.method(text, child, class)?,
                 ("static_initializer" | "block", Some(class)) => self.members.push(Member { class: class.to_owned(), node: child, text }),
                 _ => {}
             }
@@ -94,10 +94,17 @@ impl<'t> Classes<'t> {
         self.members.push(Member { class: class.to_owned(), node, text });
     }
 
-    fn method(&mut self, text: &'t Text, node: Node<'t>, class: &str) {
+    fn method(&mut self, text: &'t Text, node: Node<'t>, class: &str) -> Result<(), Wrong> {
         let source = |node: Node<'_>| text.text.get(node.byte_range()).unwrap_or_default();
         let constructor = node.kind() == "constructor_declaration";
-        let name = if constructor { "new" } else { node.child_by_field_name("name").map(source).unwrap_or_default() };
+        let written = node.child_by_field_name("name").map(source).unwrap_or_default();
+        if constructor && written != class {
+            let problem = format!("expected a type before `{written}`");
+            let hint = "a method has the type of what it returns, or `void`";
+            let at = node.child_by_field_name("name").unwrap_or(node).start_byte();
+            return Err(Wrong::at(text.place(at), problem).in_text(&text.text).hint(hint));
+        }
+        let name = if constructor { "new" } else { written };
         let parameters = node.child_by_field_name("parameters").map(|list| parameters(text, list)).unwrap_or_default();
         let returns = match node.child_by_field_name("type") {
             Some(of) if of.kind() != "void_type" => {
@@ -112,6 +119,7 @@ impl<'t> Classes<'t> {
         self.by_node.insert(node.id(), signature.clone());
         overloads.push(signature);
         self.members.push(Member { class: class.to_owned(), node, text });
+        Ok(())
     }
 
     pub(super) fn members(&self) -> &[Member<'t>] {

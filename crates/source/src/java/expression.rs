@@ -117,7 +117,7 @@ impl<'t> Reader<'t, '_> {
 
     /// `i++` and `--i`. Where the value is used and the sign stands behind, the value is the one from before.
     pub(super) fn update(&mut self, node: Node<'t>, used: bool) -> Result<Expression, Wrong> {
-        let Some(operand) = node.named_child(0) else { return Ok(self.nothing(node)) };
+        let Some(operand) = inside(node) else { return Ok(self.nothing(node)) };
         let behind = node.child(0).is_some_and(|first| first.id() == operand.id());
         let down = self.source(node).trim_start().starts_with("--") || self.source(node).trim_end().ends_with("--");
         let target = self.expression(operand)?;
@@ -159,7 +159,7 @@ impl<'t> Reader<'t, '_> {
                 }
                 both(shared.unwrap_or(INT), BOOLEAN, left, right)
             }
-            Binary::Bits if left.of == BOOLEAN && right.of == BOOLEAN => both(BOOLEAN, BOOLEAN, left, right),
+            Binary::Bits(_) if left.of == BOOLEAN && right.of == BOOLEAN => both(BOOLEAN, BOOLEAN, left, right),
             Binary::Shift(_) => {
                 let of = common(&left.of, &INT).unwrap_or(INT);
                 let left = left.promoted(&of);
@@ -182,8 +182,7 @@ impl<'t> Reader<'t, '_> {
         let of = target.of.clone();
         let value = match with {
             Some(Binary::Add) if of == types::text_type() => {
-                let before = target.clone();
-                let value = self.computed(node, Binary::Add, before, value);
+                let value = self.expression_of(node, Computation::Call("String.concat".to_owned(), vec![value]), types::text_type());
                 return Ok(self.assigned(node, target, None, value));
             }
             // The wider of both types is computed with.
@@ -322,8 +321,6 @@ impl<'t> Reader<'t, '_> {
             "addExact" => Some(Binary::Add),
             "subtractExact" => Some(Binary::Subtract),
             "multiplyExact" => Some(Binary::Multiply),
-            "floorMod" => Some(Binary::Remainder),
-            "floorDiv" => Some(Binary::Divide),
             _ => None,
         };
         match (exact, <[Expression; 2]>::try_from(arguments)) {
@@ -397,17 +394,22 @@ impl<'t> Reader<'t, '_> {
         let of = self.expression(of)?;
         let mut cursor = body.walk();
         let rules: Vec<Node<'t>> = body.named_children(&mut cursor).filter(|child| child.kind() == "switch_rule").collect();
+        // What is asked is computed once; after the first comparison it is at hand.
+        let at_hand = self.expression_of(node, Computation::Text(String::new()), of.of.clone());
+        let mut asked_first = Some(of);
         let mut result: Option<Expression> = None;
-        for rule in rules.into_iter().rev() {
-            let (Some(label), Some(action)) = (rule.named_child(0), rule.named_child(1)) else { continue };
-            let value = match (action.kind(), action.named_child(0)) {
+        for (position, rule) in rules.into_iter().enumerate().rev() {
+            let [Some(label), Some(action)] = first_two(rule) else { continue };
+            let value = match (action.kind(), inside(action)) {
                 ("expression_statement", Some(value)) => self.expression(value)?,
                 _ => self.nothing(action),
             };
-            result = Some(match (label.named_child(0), result) {
+            result = Some(match (inside(label), result) {
                 (Some(case), Some(otherwise)) => {
                     let case = self.expression(case)?;
-                    let asked = self.computed(rule, Binary::Equal, of.clone(), case);
+                    let of = if position == 0 { asked_first.take() } else { None };
+                    let of = of.unwrap_or_else(|| at_hand.clone());
+                    let asked = self.computed(rule, Binary::Equal, of, case);
                     self.chosen(rule, asked, value, otherwise)
                 }
                 _ => value,
@@ -417,10 +419,17 @@ impl<'t> Reader<'t, '_> {
     }
 }
 
-/// The expression between parentheses or brackets.
-fn inside(node: Node<'_>) -> Option<Node<'_>> {
+/// The first part of something that is no comment: what stands between parentheses, what is returned.
+pub(super) fn inside(node: Node<'_>) -> Option<Node<'_>> {
+    let [first, _] = first_two(node);
+    first
+}
+
+/// The first two parts of something that are no comments.
+pub(super) fn first_two(node: Node<'_>) -> [Option<Node<'_>>; 2] {
     let mut cursor = node.walk();
-    node.named_children(&mut cursor).find(|child| !child.is_extra())
+    let mut parts = node.named_children(&mut cursor).filter(|child| !child.is_extra());
+    [parts.next(), parts.next()]
 }
 
 /// Numbers that the language itself has names for.

@@ -11,6 +11,7 @@ mod types;
 
 use std::collections::HashMap;
 
+use sintonia_text::near::nearest;
 use tree_sitter::Node;
 
 use crate::analysis::MOST_DEPTH;
@@ -66,7 +67,7 @@ impl<'t> Reader<'t, '_> {
             }
             // Nobody calls what initialises a class, but it changes fields.
             "static_initializer" | "block" => {
-                let block = if node.kind() == "block" { Some(node) } else { node.named_child(0) };
+                let block = if node.kind() == "block" { Some(node) } else { expression::inside(node) };
                 let body = block.map_or(Ok(Vec::new()), |block| self.statements(block))?;
                 let name = format!("{}.static", self.class);
                 program.routines.push(Routine { name, parameters: Vec::new(), returns: None, body, place: self.place(node) });
@@ -117,6 +118,9 @@ impl<'t> Reader<'t, '_> {
     fn declarators(&mut self, node: Node<'t>) -> Result<Vec<Variable>, Wrong> {
         let written = node.child_by_field_name("type");
         let base = written.map_or(types::unknown(), |of| types::read(self.text, of));
+        if let (Some(written), Type::Other(name)) = (written, &base) {
+            self.is_spelt(written, name)?;
+        }
         let inferred = written.is_some_and(|of| self.source(of) == "var");
         let constant = self.has_modifier(node, "final");
         let mut cursor = node.walk();
@@ -134,6 +138,14 @@ impl<'t> Reader<'t, '_> {
             variables.push(Variable { name, of, value, constant, place: self.place(declarator) });
         }
         Ok(variables)
+    }
+
+    /// Classes begin with a capital letter, so a type that does not and is none of the language's is one of them misspelt, or a statement.
+    fn is_spelt(&self, written: Node<'t>, name: &str) -> Result<(), Wrong> {
+        let own = name == "var" || !name.starts_with(char::is_lowercase) || self.classes.has(name);
+        let Some(near) = nearest(name, NEAR_TYPES).filter(|_| !own && written.kind() == "type_identifier") else { return Ok(()) };
+        let wrong = Wrong::at(self.place(written), format!("expected a type or a statement, found `{name}`"));
+        Err(wrong.in_text(&self.text.text).hint(format!("did you mean `{near}`?")))
     }
 
     fn initial(&mut self, node: Node<'t>, of: &Type) -> Result<Expression, Wrong> {
@@ -162,6 +174,9 @@ impl<'t> Reader<'t, '_> {
         result
     }
 }
+
+/// What a type that nobody declares may have been meant to be.
+const NEAR_TYPES: [&str; 12] = ["boolean", "byte", "short", "char", "int", "long", "float", "double", "var", "return", "throw", "assert"];
 
 const INT: Type = Type::Scalar(Scalar::Int);
 const BOOLEAN: Type = Type::Scalar(Scalar::Boolean);

@@ -2,12 +2,13 @@
 
 use tree_sitter::Node;
 
+use super::expression::{first_two, inside};
 use super::{BOOLEAN, Reader, types};
 use crate::error::Wrong;
 use crate::routine::{Action, Computation, Expression, Statement, Type, Variable};
 
-/// How many cases a case of `switch` may fall through: beyond, nobody would see that it was meant.
-const MOST_FALLEN: usize = 16;
+/// How many statements the cases of a `switch` may have together, with those that they fall through to: beyond, nobody wrote them.
+const MOST_FALLEN: usize = 10_000;
 
 impl<'t> Reader<'t, '_> {
     /// The statements of a block, or a statement alone.
@@ -43,7 +44,7 @@ impl<'t> Reader<'t, '_> {
                 }
                 return Ok(());
             }
-            "expression_statement" => match node.named_child(0) {
+            "expression_statement" => match inside(node) {
                 Some(child) => return self.effect(child, list),
                 None => return Ok(()),
             },
@@ -54,7 +55,7 @@ impl<'t> Reader<'t, '_> {
             "enhanced_for_statement" => self.for_each(node, None)?,
             "labeled_statement" => return self.labeled(node, list),
             "switch_expression" => self.switch(node)?,
-            "return_statement" => Action::Return(node.named_child(0).map(|value| self.expression(value)).transpose()?),
+            "return_statement" => Action::Return(inside(node).map(|value| self.expression(value)).transpose()?),
             "throw_statement" => Action::Leave(None),
             "break_statement" => self.jump(node, Action::Break, Action::Return(None)),
             "continue_statement" => self.jump(node, Action::Continue, Action::Break),
@@ -155,7 +156,7 @@ impl<'t> Reader<'t, '_> {
     }
 
     fn labeled(&mut self, node: Node<'t>, list: &mut Vec<Statement>) -> Result<(), Wrong> {
-        let (Some(label), Some(statement)) = (node.named_child(0), node.named_child(1)) else { return Ok(()) };
+        let [Some(label), Some(statement)] = first_two(node) else { return Ok(()) };
         let label = Some(self.source(label).to_owned());
         let what = match statement.kind() {
             "for_statement" => return self.counted(statement, label, list),
@@ -169,7 +170,7 @@ impl<'t> Reader<'t, '_> {
 
     /// A jump that names an outer loop leaves the inner ones: for their costs it is like the jump one farther.
     fn jump(&self, node: Node<'t>, near: Action, far: Action) -> Action {
-        let label = node.named_child(0).map(|label| self.source(label));
+        let label = inside(node).map(|label| self.source(label));
         let innermost = self.loops.last().and_then(Option::as_deref);
         if label.is_none() || label == innermost { near } else { far }
     }
@@ -187,7 +188,7 @@ impl<'t> Reader<'t, '_> {
         list.extend(self.body(node)?);
         let mut cursor = node.walk();
         for clause in node.named_children(&mut cursor).filter(|child| child.kind() == "finally_clause") {
-            if let Some(block) = clause.named_child(0) {
+            if let Some(block) = inside(clause) {
                 let place = self.place(block);
                 list.push(Statement { what: Action::Block(self.statements(block)?), place });
             }
@@ -231,7 +232,10 @@ impl<'t> Reader<'t, '_> {
             }
         }
         self.locals.pop();
-        let mut cases: Vec<Vec<Statement>> = (0..groups.len()).map(|first| fallen(&groups[first..])).collect();
+        let Some(mut cases) = fallen(&groups) else {
+            let problem = "the cases of this `switch` fall through into too many others";
+            return Err(Wrong::at(self.place(node), problem).in_text(&self.text.text));
+        };
         if !has_default {
             cases.push(Vec::new());
         }
@@ -239,18 +243,24 @@ impl<'t> Reader<'t, '_> {
     }
 }
 
-/// The statements of a case with those that it falls through to.
-fn fallen(groups: &[(Vec<Statement>, bool)]) -> Vec<Statement> {
-    let mut list = Vec::new();
-    for (statements, falls) in groups.iter().take(MOST_FALLEN) {
-        list.extend(statements.iter().cloned());
+/// The statements of each case with those that it falls through to; nothing if that is too much to write down.
+fn fallen(groups: &[(Vec<Statement>, bool)]) -> Option<Vec<Vec<Statement>>> {
+    let mut cases: Vec<Vec<Statement>> = Vec::new();
+    let mut all = 0;
+    for (statements, falls) in groups.iter().rev() {
         let leaves = matches!(
-            list.last().map(|statement| &statement.what),
+            statements.last().map(|statement| &statement.what),
             Some(Action::Break | Action::Return(_) | Action::Continue | Action::Leave(_))
         );
-        if !falls || leaves {
-            break;
+        let following = cases.last().filter(|_| *falls && !leaves).map_or(&[][..], Vec::as_slice);
+        let case = || statements.iter().chain(following);
+        all += 1 + case().map(Statement::weight).sum::<usize>();
+        if all > MOST_FALLEN {
+            return None;
         }
+        let case = case().cloned().collect();
+        cases.push(case);
     }
-    list
+    cases.reverse();
+    Some(cases)
 }

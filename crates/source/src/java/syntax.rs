@@ -15,6 +15,6 @@ pub(super) fn tree(text: &Text) -> Result<Tree, Wrong> {
     let tree = parser.parse(&text.text, None).ok_or_else(|| whole("the file could not be parsed"))?;
     match mistake::first(tree.root_node()) {
         Some(node) => Err(mistake::described(node, &language, text)),
-        None => Ok(tree),
+        None => mistake::misplaced_word(tree.root_node(), &language, text).map_or(Ok(tree), Err),
     }
 }

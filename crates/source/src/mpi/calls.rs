@@ -46,6 +46,7 @@ fn shape(name: &str) -> Option<(Shape, bool)> {
         "Alltoall" => (Collective::Alltoall, Some((1, 2)), 6, false),
         "Alltoallv" => (Collective::Alltoall, Some((1, 3)), 8, true),
         "Reduce_scatter_block" => (Collective::ReduceScatterBlock, Some((2, 3)), 5, false),
+        "Win_fence" => (Collective::Barrier, None, 1, true),
         "Reduce_scatter" => (Collective::ReduceScatterBlock, Some((2, 3)), 5, true),
         _ => return None,
     };
@@ -53,26 +54,16 @@ fn shape(name: &str) -> Option<(Shape, bool)> {
 }
 
 /// Calls that take no time worth counting; what they are given to write to is unknown afterwards.
-const QUIET: [&str; 21] = [
+const QUIET: [&str; 11] = [
     "Init",
     "Init_thread",
     "Finalize",
     "Initialized",
     "Finalized",
-    "Wait",
-    "Waitall",
-    "Waitany",
-    "Waitsome",
-    "Test",
-    "Testall",
-    "Testany",
-    "Testsome",
     "Comm_set_errhandler",
     "Errhandler_set",
     "Get_processor_name",
     "Request_free",
-    "Wtime",
-    "Wtick",
     "Error_string",
     "Pcontrol",
 ];
@@ -80,16 +71,15 @@ const QUIET: [&str; 21] = [
 impl<'p> Walk<'_, 'p> {
     /// A call of MPI.
     pub(super) fn mpi(&mut self, name: &str, arguments: &'p [Expression], place: &Place) -> Walked<Value> {
-        let short = name.trim_start_matches("MPI_");
+        // Calls with large counts take the same arguments.
+        let short = name.trim_start_matches("MPI_").trim_end_matches("_c");
         let mut values = Vec::new();
         for argument in arguments {
             values.push(self.evaluate(argument)?);
         }
         let call = Call { name: short, arguments, values, place };
-        if matches!(short, "Wtime" | "Wtick") {
-            return Ok(Value::Unknown);
-        }
         match short {
+            "Wtime" | "Wtick" => return Ok(Value::Unknown),
             "Send" | "Ssend" | "Bsend" | "Rsend" | "Isend" | "Issend" | "Ibsend" | "Irsend" => self.message(&call, true, [1, 2, 3, 5]),
             "Recv" | "Irecv" => {
                 self.received(&call, 0);
@@ -105,9 +95,9 @@ impl<'p> Walk<'_, 'p> {
                 self.received(&call, 0);
                 self.message(&call, false, [1, 2, 5, 7]);
             }
-            _ if self.group_call(&call) => {}
-            _ if self.inquiry(&call) || self.construction(&call) => {}
-            "Type_commit" | "Type_free" | "Comm_free" => {}
+            _ if self.group_call(&call) || self.request(&call) || self.window(&call) => {}
+            _ if self.inquiry(&call) || self.datatype(&call) || self.communicator(&call) => {}
+            "Type_commit" | "Type_free" | "Comm_free" | "Win_free" => {}
             _ if QUIET.contains(&short) => self.forget_given(&call.values),
             _ => {
                 self.forget_given(&call.values);
@@ -126,33 +116,49 @@ impl<'p> Walk<'_, 'p> {
 
     /// A message; `at` are the arguments that count, are the datatype, the other end, and the communicator.
     fn message(&mut self, call: &Call, is_sent: bool, at: [usize; 4]) {
-        let [count, datatype, peer, group] = at;
-        let bytes = self.bytes(call, count, datatype);
-        let Some(values) = call.values.get(peer) else { return };
-        let (peer, exists) = match values.as_neighbour() {
+        if let Some(message) = self.envelope(call, is_sent, at) {
+            self.emit(Step::Message(message));
+        }
+    }
+
+    /// One end of a message, unless it goes to nobody else. How large it is, only its sender says.
+    pub(super) fn envelope(&mut self, call: &Call, is_sent: bool, [count, datatype, peer, group]: [usize; 4]) -> Option<Message> {
+        let bytes = if is_sent { self.number_at(call, count, "count") * self.size_at(call, datatype) } else { Formula::zero() };
+        self.between(call, is_sent, bytes, peer, group)
+    }
+
+    /// What goes from this process to another or back; the arguments are the other one and who they are among.
+    pub(super) fn between(&self, call: &Call, is_sent: bool, bytes: Formula, peer: usize, group: usize) -> Option<Message> {
+        let (peer, exists) = match call.values.get(peer)?.as_neighbour() {
             Some((rank, exists)) => (Some(rank), exists),
             None => (None, Formula::one()),
         };
-        let is_world = matches!(call.values.get(group), Some(Value::Group(group)) if group.size == Formula::symbol("p"));
-        let peer = peer.filter(|_| is_world);
-        let is_own = matches!(call.values.get(group), Some(Value::Group(group)) if group.size.is_one());
-        if exists.is_zero() || is_own {
-            return;
+        let group = match call.values.get(group) {
+            Some(Value::Group(group)) => Some(group),
+            _ => None,
+        };
+        if exists.is_zero() || group.is_some_and(|group| group.size.is_one()) {
+            return None;
         }
-        self.emit(Step::Message(Message { is_sent, peer, exists, bytes, place: call.place.clone() }));
+        let is_world = |group: &Group| group.size == Formula::symbol("p") && group.rank == Some(self.role.rank());
+        let peer = peer.filter(|_| group.is_some_and(is_world));
+        Some(Message { is_sent, peer, exists, bytes, place: call.place.clone() })
     }
 
-    /// The bytes of so many elements of a datatype.
-    fn bytes(&mut self, call: &Call, count: usize, datatype: usize) -> Formula {
-        let count = match call.values.get(count) {
+    /// A number that is given to a call.
+    pub(super) fn number_at(&mut self, call: &Call, argument: usize, what: &str) -> Formula {
+        match call.values.get(argument) {
             Some(Value::Number(number)) => number.clone(),
-            _ => self.unknown(call, count, "count"),
-        };
-        let size = match call.values.get(datatype) {
+            _ => self.unknown(call, argument, what),
+        }
+    }
+
+    /// The bytes of one element of a datatype that is given to a call.
+    pub(super) fn size_at(&mut self, call: &Call, argument: usize) -> Formula {
+        match call.values.get(argument) {
             Some(Value::Datatype(size)) => size.clone(),
-            _ => self.unknown(call, datatype, "bytes"),
-        };
-        count * size
+            _ => self.unknown(call, argument, "bytes"),
+        }
     }
 
     /// A number that could not be derived: named after the variable if it is one.
@@ -178,7 +184,10 @@ impl<'p> Walk<'_, 'p> {
         });
         let known = shape(call.name).or_else(|| blocking.as_deref().and_then(shape));
         let Some((shape, is_nearest)) = known else { return false };
-        let bytes = shape.count.map_or(Formula::zero(), |(count, datatype)| self.bytes(call, count, datatype));
+        let bytes = match shape.count {
+            Some((count, datatype)) => self.number_at(call, count, "count") * self.size_at(call, datatype),
+            None => Formula::zero(),
+        };
         let processes = match call.values.get(shape.communicator) {
             Some(Value::Group(group)) => group.size.clone(),
             _ => self.size_of_group(call, shape.communicator),
@@ -192,18 +201,6 @@ impl<'p> Walk<'_, 'p> {
         }
         self.emit(Step::Group { operation: shape.operation, bytes, processes, place: call.place.clone() });
         true
-    }
-
-    fn size_of_group(&mut self, call: &Call, argument: usize) -> Formula {
-        if self.is_silent() {
-            return Formula::symbol("p");
-        }
-        let name = match call.arguments.get(argument).map(|argument| &argument.what) {
-            Some(Computation::Variable(name)) => format!("processes_{name}"),
-            _ => format!("processes_{}", spot(call.place)),
-        };
-        self.note(call.place, format!("how many processes take part cannot be derived, and is taken as all: give it with -p {name}=…"));
-        self.parameter(&name, Some(Formula::symbol("p")), format!("processes in MPI_{} at {}", call.name, call.place.short()))
     }
 
     /// What a group gives to a variable: a number that all get is what it was at the root.
@@ -264,8 +261,8 @@ impl<'p> Walk<'_, 'p> {
         }
     }
 
-    /// Calls that make a communicator or a datatype.
-    fn construction(&mut self, call: &Call) -> bool {
+    /// Calls that make a datatype.
+    fn datatype(&mut self, call: &Call) -> bool {
         let number = |at: usize| call.values.get(at).and_then(Value::number).cloned();
         let size = |at: usize| match call.values.get(at) {
             Some(Value::Datatype(size)) => Some(size.clone()),
@@ -280,11 +277,6 @@ impl<'p> Walk<'_, 'p> {
             }
             "Type_create_resized" => self.give(call, 3, datatype(size(0))),
             "Type_dup" => self.give(call, 1, datatype(size(0))),
-            "Comm_dup" => {
-                let group = call.values.first().cloned().unwrap_or(Value::Unknown);
-                self.give(call, 1, group);
-            }
-            "Cart_create" => self.grid(call),
             _ => return false,
         }
         true

@@ -128,7 +128,7 @@ impl<'p> Walk<'_, 'p> {
         Ok(self.computed(operation, &x, &y, &whole.of))
     }
 
-    fn computed(&self, operation: Binary, a: &Value, b: &Value, of: &Type) -> Value {
+    pub(super) fn computed(&self, operation: Binary, a: &Value, b: &Value, of: &Type) -> Value {
         let (Value::Number(a), Value::Number(b)) = (a, b) else { return Value::Unknown };
         let (one, two) = (Known::known(a.clone()), Known::known(b.clone()));
         let number = |known: Known| known.formula().map_or(Value::Unknown, |formula| Value::Number(formula.clone()));

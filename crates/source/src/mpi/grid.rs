@@ -24,16 +24,31 @@ impl Walk<'_, '_> {
         usize::try_from(count).ok().filter(|count| (1..=8).contains(count))
     }
 
-    pub(super) fn grid(&mut self, call: &Call) {
-        let group = Self::count_of(call, 1).and_then(|count| {
-            let Some(Value::Group(parent)) = call.values.first() else { return None };
-            let lengths = self.elements(call.values.get(2), count);
-            let around = self.elements(call.values.get(3), count);
-            let grid: Option<Vec<(Formula, bool)>> =
-                lengths.iter().zip(&around).map(|(length, around)| Some((length.number()?.clone(), !around.number()?.is_zero()))).collect();
-            Some(Group { grid: grid?, ..parent.clone() })
-        });
-        self.give(call, 5, group.map_or(Value::Unknown, Value::Group));
+    /// The grid that a call makes.
+    pub(super) fn grid(&self, call: &Call) -> Option<Group> {
+        let count = Self::count_of(call, 1)?;
+        let Some(Value::Group(parent)) = call.values.first() else { return None };
+        let lengths = self.elements(call.values.get(2), count);
+        let around = self.elements(call.values.get(3), count);
+        let grid: Option<Vec<(Formula, bool)>> =
+            lengths.iter().zip(&around).map(|(length, around)| Some((length.number()?.clone(), !around.number()?.is_zero()))).collect();
+        Some(Group { grid: grid?, ..parent.clone() })
+    }
+
+    /// The part of a grid in which this process stands, of some of its dimensions.
+    pub(super) fn rows_of_grid(&self, call: &Call, parent: Group) -> Option<Group> {
+        let kept = self.elements(call.values.get(1), parent.grid.len());
+        let kept: Option<Vec<bool>> = kept.iter().map(|kept| Some(!kept.number()?.as_exact()?.is_zero())).collect();
+        let kept = kept.filter(|kept| !kept.is_empty())?;
+        let place = Self::place_in(&parent.grid, &parent.rank?);
+        let mut part = Group { size: Formula::one(), rank: None, grid: Vec::new() };
+        let mut rank = Formula::zero();
+        for (dimension, place) in parent.grid.iter().zip(place).zip(kept).filter(|(_, is_kept)| *is_kept).map(|(dimension, _)| dimension) {
+            rank = rank * dimension.0.clone() + place;
+            part.size = part.size * dimension.0.clone();
+            part.grid.push(dimension.clone());
+        }
+        Some(Group { rank: Some(rank), ..part })
     }
 
     /// The place of a rank in a grid, the last dimension running fastest.

@@ -94,28 +94,27 @@ fn depends_on_rank(formula: &Formula, parts: &[Part]) -> bool {
     parts.iter().any(|part| symbols.contains(&part.role.index))
 }
 
-/// An operation of a group; where roles give different sizes, the largest counts.
+/// An operation of a group; where roles give different sizes, or are in groups of different sizes, the largest counts.
 fn group(parts: &[Part], steps: &[&Step]) -> Option<Term> {
-    let mut first: Option<(Collective, Formula)> = None;
-    let mut sizes: Vec<Formula> = Vec::new();
+    let mut first: Option<Collective> = None;
+    let (mut sizes, mut members): (Vec<Formula>, Vec<Formula>) = (Vec::new(), Vec::new());
     for (part, step) in parts.iter().zip(steps) {
         let Step::Group { operation, bytes, processes, .. } = step else { return None };
-        match &first {
-            Some((known, _)) if known != operation => return None,
-            Some(_) => {}
-            None => first = Some((*operation, processes.clone())),
+        if *first.get_or_insert(*operation) != *operation {
+            return None;
         }
-        let largest = largest_of(part.role, bytes);
-        if !sizes.contains(&largest) {
-            sizes.push(largest);
+        for (all, own) in [(&mut sizes, bytes), (&mut members, processes)] {
+            let largest = largest_of(part.role, own);
+            if !all.contains(&largest) {
+                all.push(largest);
+            }
         }
     }
-    let (operation, processes) = first?;
-    Some(Term::Group { operation, bytes: Formula::max_of(sizes), processes })
+    Some(Term::Group { operation: first?, bytes: Formula::max_of(sizes), processes: Formula::max_of(members) })
 }
 
-fn largest_of(role: &Role, bytes: &Formula) -> Formula {
-    if bytes.symbols().contains(&role.index) { Formula::max_over(&role.index, &role.low, &role.high, bytes) } else { bytes.clone() }
+fn largest_of(role: &Role, size: &Formula) -> Formula {
+    if size.symbols().contains(&role.index) { Formula::max_over(&role.index, &role.low, &role.high, size) } else { size.clone() }
 }
 
 /// Roles whose operations of groups cannot be matched: each for itself, at the same time.
@@ -209,15 +208,18 @@ pub fn alone(role: &Role, steps: &[Step]) -> Term {
     sequence(terms)
 }
 
-fn message_from(role: &Role, message: &Message) -> Term {
-    let to = match &message.peer {
+/// A message that is counted by the process that this end belongs to.
+pub fn message_from(role: &Role, message: &Message) -> Term {
+    let other = match &message.peer {
         Some(peer) => match peer.as_exact().and_then(|rank| rank.to_i64()) {
             Some(rank) => rank.to_string(),
             None => "neighbour".to_owned(),
         },
         None => "neighbour".to_owned(),
     };
-    let term = Term::Message { from: Computer(role.computer()), to: Computer(to), bytes: message.bytes.clone() };
+    let (own, other) = (Computer(role.computer()), Computer(other));
+    let (from, to) = if message.is_sent { (own, other) } else { (other, own) };
+    let term = Term::Message { from, to, bytes: message.bytes.clone() };
     if message.exists.is_one() {
         return term;
     }

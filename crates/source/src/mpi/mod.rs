@@ -6,16 +6,18 @@
 
 mod branching;
 mod calls;
+mod communicator;
 mod condition;
 mod count;
 mod counter;
 mod datatype;
 mod evaluate;
-mod follow;
+pub(crate) mod follow;
 mod grid;
 mod join;
 mod looping;
 mod naming;
+mod request;
 mod role;
 mod star;
 mod step;
@@ -23,6 +25,7 @@ mod term;
 mod truth;
 mod value;
 mod walk;
+mod window;
 
 use std::collections::{HashMap, HashSet};
 

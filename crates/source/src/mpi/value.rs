@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use sintonia_formula::Formula;
 
+use super::request::Request;
+
 /// Formulas that take more operations to write down are not joined.
 const MOST_SIZE: u64 = 400;
 
@@ -29,6 +31,8 @@ pub enum Value {
     Datatype(Formula),
     /// A group of processes.
     Group(Group),
+    /// A message that can be started again and again.
+    Request(Request),
 }
 
 /// A communicator.

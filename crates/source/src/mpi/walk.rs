@@ -191,7 +191,7 @@ impl<'p> Walk<'_, 'p> {
     }
 
     /// All numbers that are known by a name.
-    fn known(&self) -> BTreeMap<String, Formula> {
+    pub(super) fn known(&self) -> BTreeMap<String, Formula> {
         let mut known = BTreeMap::new();
         for (name, address) in self.scopes.iter().flatten() {
             // A variable hides another of its name, also where nothing is known of it.

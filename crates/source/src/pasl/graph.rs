@@ -1,6 +1,6 @@
 //! Declarations become an application: names are resolved, and batches ordered so that each comes after those it waits for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::application::{Application, Argument, Batch, Flow, Parameter, TASK};
 use super::parse::{self, Declarations};
@@ -30,18 +30,24 @@ struct Graph<'a> {
 impl<'a> Graph<'a> {
     fn of(found: Declarations<'a>, text: &'a Text) -> Result<Graph<'a>, Wrong> {
         let mut places = BTreeMap::new();
+        let parameters: BTreeSet<&str> = found.parameters.iter().map(|(name, ..)| *name).collect();
         for (position, batch) in found.batches.iter().enumerate() {
+            if parameters.contains(batch.name) {
+                let problem = format!("there is a parameter `{}` already, and the name of a batch must be its own", batch.name);
+                return Err(wrong(text, batch.at, problem));
+            }
             if places.insert(batch.name, position).is_some() {
                 return Err(wrong(text, batch.at, format!("there is a batch `{}` already", batch.name)));
             }
         }
         let mut graph = Graph { text, arguments: Vec::new(), flows: Vec::new(), waits: vec![Vec::new(); found.batches.len()], found };
-        graph.declared(&places)?;
-        graph.implied(&places)?;
+        let mut known = BTreeSet::new();
+        graph.declared(&places, &mut known)?;
+        graph.implied(&places, &parameters, known)?;
         Ok(graph)
     }
 
-    fn declared(&mut self, places: &BTreeMap<&str, usize>) -> Result<(), Wrong> {
+    fn declared(&mut self, places: &BTreeMap<&str, usize>, known: &mut BTreeSet<(usize, usize)>) -> Result<(), Wrong> {
         let position = |(name, at): (&str, usize)| {
             places.get(name).copied().ok_or_else(|| {
                 let wrong = wrong(self.text, at, format!("there is no batch `{name}`"));
@@ -53,7 +59,7 @@ impl<'a> Graph<'a> {
         };
         for (number, flow) in self.found.flows.iter().enumerate() {
             let (from, to) = (position(flow.from)?, position(flow.to)?);
-            if self.flows.iter().any(|(other_from, other_to, ..)| (*other_from, *other_to) == (from, to)) {
+            if !known.insert((from, to)) {
                 return Err(wrong(self.text, flow.from.1, format!("there is a flow `{} -> {}` already", flow.from.0, flow.to.0)));
             }
             self.flows.push((from, to, Some(number), flow.from.1));
@@ -63,8 +69,12 @@ impl<'a> Graph<'a> {
     }
 
     /// A batch that is an argument flows, even where nobody says so.
-    fn implied(&mut self, places: &BTreeMap<&str, usize>) -> Result<(), Wrong> {
-        let parameters: Vec<&str> = self.found.parameters.iter().map(|(name, ..)| *name).collect();
+    fn implied(
+        &mut self,
+        places: &BTreeMap<&str, usize>,
+        parameters: &BTreeSet<&str>,
+        mut known: BTreeSet<(usize, usize)>,
+    ) -> Result<(), Wrong> {
         for (to, batch) in self.found.batches.iter().enumerate() {
             let mut arguments = Vec::new();
             for given in &batch.arguments {
@@ -81,7 +91,7 @@ impl<'a> Graph<'a> {
                 };
                 arguments.push(from);
                 if let Some(from) = from
-                    && !self.flows.iter().any(|(other_from, other_to, ..)| (*other_from, *other_to) == (from, to))
+                    && known.insert((from, to))
                 {
                     self.flows.push((from, to, None, given.at));
                     self.waits[to].push((from, given.at));

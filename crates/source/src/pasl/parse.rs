@@ -61,11 +61,9 @@ pub(super) fn declarations(text: &Text) -> Result<Declarations<'_>, Wrong> {
             Word::Name("batch") => found.batches.push(reader.batch()?),
             Word::Name("flow") => found.flows.push(reader.flow()?),
             Word::End => break,
-            Word::Name(name) => {
-                let hint = nearest(name, ["parameter", "batch", "flow"]).map(|near| format!("did you mean `{near}`?"));
-                return Err(Wrong { hint, ..reader.expected("`parameter`, `batch` or `flow`") });
+            Word::Name(_) | Word::Sign(_) => {
+                return Err(reader.misspelt("`parameter`, `batch` or `flow`", &["parameter", "batch", "flow"]));
             }
-            Word::Sign(_) => return Err(reader.expected("`parameter`, `batch` or `flow`")),
         }
     }
     if found.batches.is_empty() {
@@ -100,6 +98,18 @@ impl<'a> Reader<'a> {
     fn expected(&self, what: &str) -> Wrong {
         let token = self.peek();
         self.wrong(token.at, format!("expected {what}, found {}", token.word.shown()))
+    }
+
+    /// The same, with the one of some words that was perhaps meant.
+    fn misspelt(&self, what: &str, words: &[&str]) -> Wrong {
+        let wrong = self.expected(what);
+        match self.peek().word {
+            Word::Name(name) if !words.contains(&name) => match nearest(name, words.iter().copied()) {
+                Some(near) => wrong.hint(format!("did you mean `{near}`?")),
+                None => wrong,
+            },
+            _ => wrong,
+        }
     }
 
     fn sign(&mut self, sign: &str) -> Result<usize, Wrong> {
@@ -173,7 +183,7 @@ impl<'a> Reader<'a> {
                 }
                 Word::Name(key @ ("tasks" | "run")) => return Err(self.wrong(self.peek().at, format!("this batch has `{key}` already"))),
                 Word::End => return Err(self.unclosed(open)),
-                _ => return Err(self.expected("`tasks:`, `run:` or `}`")),
+                _ => return Err(self.misspelt("`tasks:`, `run:` or `}`", &["tasks", "run"])),
             }
         }
         self.take();
@@ -198,7 +208,7 @@ impl<'a> Reader<'a> {
                         self.end_of_entry()?;
                     }
                     Word::End => return Err(self.unclosed(open)),
-                    _ => return Err(self.expected("`bytes:` once, or `}`")),
+                    _ => return Err(self.misspelt("`bytes:` once, or `}`", &["bytes"])),
                 }
             }
             self.take();
@@ -249,6 +259,9 @@ impl<'a> Reader<'a> {
             arguments.push(Given { name, value, at });
             if self.is(",") {
                 self.take();
+                if self.is(")") {
+                    return Err(self.expected("an argument after `,`"));
+                }
             }
         }
         self.take();

@@ -1,11 +1,13 @@
 //! The workers of a run.
 
 use std::net::{Shutdown, TcpStream};
-use std::process::Child;
+use std::process::{Child, ExitStatus};
+use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
+use super::door::{Event, Guest, Heard, listen, speak};
+use crate::WorkerOutcome;
 use crate::allocation::Given;
-use crate::{WorkerOutcome, protocol};
 
 /// Who shows no sign of life for so long has none; signs come twice a second.
 const SILENCE: Duration = Duration::from_secs(10);
@@ -31,17 +33,25 @@ pub struct Worker {
     pub state: State,
     /// How long its benchmark took.
     pub benchmark: f64,
+    /// Whether it runs on this host.
+    is_here: bool,
     stream: TcpStream,
-    heard: Instant,
+    messages: Sender<Vec<u8>>,
+    heard: Heard,
     pub tasks: usize,
     pub replicas: usize,
     pub busy: Duration,
 }
 
 impl Worker {
-    pub fn new(stream: TcpStream, host: String, process: u64) -> Worker {
-        let (state, heard, busy) = (State::Preparing, Instant::now(), Duration::ZERO);
-        Worker { host, process, state, benchmark: f64::NAN, stream, heard, tasks: 0, replicas: 0, busy }
+    /// The worker with that number, which is listened to from now on.
+    pub fn new(at: usize, guest: Guest, events: &Sender<Event>) -> std::io::Result<Worker> {
+        let (is_here, heard) = (guest.is_here(), Heard::now());
+        let Guest { stream, hears, says, host, process } = guest;
+        listen(at, stream.try_clone()?, hears, heard.clone(), events.clone());
+        let messages = speak(at, stream.try_clone()?, says, events.clone());
+        let (state, busy) = (State::Preparing, Duration::ZERO);
+        Ok(Worker { host, process, state, benchmark: f64::NAN, is_here, stream, messages, heard, tasks: 0, replicas: 0, busy })
     }
 
     pub fn name(&self) -> String {
@@ -57,16 +67,19 @@ impl Worker {
         matches!(self.state, State::Idle | State::Busy(..))
     }
 
-    pub fn send(&mut self, message: &[u8]) -> Result<(), String> {
-        protocol::send(&mut self.stream, message).map_err(|error| format!("it cannot be sent anything: {error}"))
+    /// The process of this host that it is, if it is on this host.
+    pub fn process_here(&self) -> Option<u64> {
+        self.is_here.then_some(self.process)
     }
 
-    pub fn is_heard(&mut self, now: Instant) {
-        self.heard = now;
+    /// Sends it something; that it cannot be sent anything any more is heard of it.
+    pub fn send(&mut self, message: Vec<u8>) {
+        let _ = self.messages.send(message);
     }
 
-    pub fn is_silent(&self, now: Instant) -> bool {
-        now.saturating_duration_since(self.heard) > SILENCE
+    /// Whether nothing has come from it for too long, if it was listened to since that moment.
+    pub fn is_silent(&self, now: Instant, since: Instant) -> bool {
+        now.saturating_duration_since(self.heard.last().max(since)) > SILENCE
     }
 
     pub fn lose(&mut self, reason: String) {
@@ -75,16 +88,24 @@ impl Worker {
         let _ = self.stream.shutdown(Shutdown::Both);
     }
 
-    pub fn outcome(&self, fastest: f64) -> WorkerOutcome {
+    /// What came of it, its factor being told.
+    pub fn outcome(&self, factor: f64) -> WorkerOutcome {
         WorkerOutcome {
             host: self.host.clone(),
             process: self.process,
-            factor: fastest / self.benchmark,
+            factor,
             tasks: self.tasks,
             replicas: self.replicas,
             busy_seconds: self.busy.as_secs_f64(),
             lost: if let State::Lost(reason) = &self.state { Some(reason.clone()) } else { None },
         }
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        // The threads that listen and speak hold the connection, too; who is on another host ends when it closes.
+        let _ = self.stream.shutdown(Shutdown::Both);
     }
 }
 
@@ -104,18 +125,24 @@ impl Processes {
         }
     }
 
-    /// Those that have ended by themselves since this was asked last, and how.
-    pub fn ended(&mut self) -> Vec<(u64, String)> {
-        let mut said = Vec::new();
+    /// Those that have ended by themselves since this was asked last.
+    pub fn ended(&mut self) -> Vec<Ended> {
+        let mut ended = Vec::new();
         self.0.retain_mut(|child| match child.try_wait() {
             Ok(Some(status)) => {
-                said.push((child.id().into(), format!("process {} ended with {status} before it came", child.id())));
+                ended.push(Ended { process: child.id().into(), status });
                 false
             }
             _ => true,
         });
-        said
+        ended
     }
+}
+
+/// A process that has ended by itself.
+pub struct Ended {
+    pub process: u64,
+    pub status: ExitStatus,
 }
 
 fn end(mut child: Child) {

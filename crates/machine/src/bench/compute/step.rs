@@ -113,6 +113,6 @@ fn sum<N: Number>(one: N, other: N) -> N {
 /// Where a branch goes that is not taken: far away, so that the compiler cannot do without the branch.
 #[cold]
 #[inline(never)]
-fn never<N: Number>(number: N) -> N {
+pub fn never<N: Number>(number: N) -> N {
     black_box(number)
 }

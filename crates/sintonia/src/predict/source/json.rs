@@ -32,6 +32,8 @@ struct Prediction {
     efficiency: f64,
     efficiency_between: [f64; 2],
     rules: String,
+    /// Whether the bounds hold only if tasks that were not looked at are like the others.
+    is_sampled: bool,
     terms: Vec<Named<Figure>>,
     shares: Vec<Named<f64>>,
     workers: Vec<CrewShown>,
@@ -100,6 +102,7 @@ fn prediction(row: &Row) -> Prediction {
         efficiency: efficiency[1],
         efficiency_between: [efficiency[0], efficiency[2]],
         rules: estimate.rules.to_string(),
+        is_sampled: estimate.is_sampled,
         terms: estimate.terms.iter().map(|(rule, value)| Named { name: rule.to_string(), value: *value }).collect(),
         shares: estimate.shares.iter().map(|(name, value)| Named { name: name.clone(), value: *value }).collect(),
         workers: estimate.team.0.iter().map(crew).collect(),

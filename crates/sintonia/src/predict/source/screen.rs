@@ -84,6 +84,9 @@ fn most(outlook: &Outlook) -> Vec<String> {
     names.sort_by(|a, b| most(b).total_cmp(&most(a)).then(a.cmp(b)));
     names.dedup();
     names.truncate(OPERATIONS);
+    if names.is_empty() {
+        return Vec::new();
+    }
     let column = |row: &Row| {
         let shares = names.iter().map(|name| percent(of(row, name))).collect();
         Column::numbers(format!("p = {}", row.processes), shares)
@@ -143,6 +146,7 @@ fn remarks_of(outlook: &Outlook) -> Vec<String> {
     ];
     let guessed: Vec<&Share> = outlook.estimator.analysis().shares.iter().filter(|share| share.is_guess).collect();
     let mut places: Vec<&str> = guessed.iter().filter_map(|share| share.place.as_deref()).collect();
+    places.sort_unstable();
     places.dedup();
     if !guessed.is_empty() {
         let at = if places.is_empty() { String::new() } else { format!(" ({})", head(&places.join(", "), 60)) };
@@ -153,6 +157,10 @@ fn remarks_of(outlook: &Outlook) -> Vec<String> {
     }
     if outlook.rows.iter().any(|row| row.estimate.team.shares_cores()) {
         told.push("there are more workers than cores: they are taken to share them evenly".to_owned());
+    }
+    if outlook.rows.iter().any(|row| row.estimate.is_sampled) {
+        let told_of = "tasks differ in a way that has no closed form, and only some of them were looked at:";
+        told.push(format!("{told_of} the time is between the bounds as far as the others are like those between which they stand"));
     }
     if outlook.allocation == Allocation::Mixed {
         told.push("half of the tasks are dealt at the beginning, the others to whoever is free".to_owned());

@@ -1,7 +1,6 @@
-//! What is wrong with the syntax of a program, said so that a person can mend it.
+//! What cannot stand where it does, by the states of the parser.
 //!
-//! The parser goes on after a mistake, so its tree has the mistake somewhere and says little about it. What is known is the state of the
-//! parser after each word it could place, and what could have followed.
+//! What is known is the state of the parser after each word it could place, and what could have followed.
 
 use std::collections::BTreeSet;
 
@@ -16,30 +15,8 @@ const MOST_EXPECTED: usize = 4;
 /// What grammars call whole numbers.
 const NUMBERS: [&str; 2] = ["decimal_integer_literal", "number_literal"];
 
-/// The first node that is wrong, or missing.
-pub(crate) fn first(root: Node<'_>) -> Option<Node<'_>> {
-    if !root.has_error() {
-        return None;
-    }
-    let mut cursor = root.walk();
-    loop {
-        let node = cursor.node();
-        if node.is_missing() || node.is_error() {
-            return Some(node);
-        }
-        if node.has_error() && cursor.goto_first_child() {
-            continue;
-        }
-        while !cursor.goto_next_sibling() {
-            if !cursor.goto_parent() {
-                return Some(root);
-            }
-        }
-    }
-}
-
 /// What is wrong there, and what could stand there instead.
-pub(crate) fn described(node: Node<'_>, language: &Language, text: &Text) -> Wrong {
+pub(super) fn described(node: Node<'_>, language: &Language, text: &Text) -> Wrong {
     if node.is_missing() {
         let at = before(&text.text, node.start_byte());
         return Wrong::at(text.place(at), format!("expected {}", shown(node.kind()))).in_text(&text.text);
@@ -149,7 +126,7 @@ fn leaves(node: Node<'_>) -> (Node<'_>, Option<Node<'_>>) {
 }
 
 /// The words of a part, in their order.
-fn leaves_of(node: Node<'_>) -> impl Iterator<Item = Node<'_>> {
+pub(super) fn leaves_of(node: Node<'_>) -> impl Iterator<Item = Node<'_>> {
     let mut cursor = node.walk();
     let mut more = true;
     std::iter::from_fn(move || {
@@ -183,7 +160,7 @@ fn expected(names: &BTreeSet<&str>) -> String {
     let signs = [";", ")", ",", "{", "}", "]", ":", "=", "->"].into_iter().filter(|sign| has(sign));
     list.extend(signs.map(shown));
     if list.is_empty() {
-        list.extend(names.iter().filter(|name| !name.starts_with('_')).map(|name| shown(name)));
+        list.extend(names.iter().filter(|name| !name.starts_with('_') && !name.contains("_repeat")).map(|name| shown(name)));
     }
     list.truncate(MOST_EXPECTED);
     list.join(" or ")
