@@ -5,7 +5,7 @@ use std::process::Command;
 
 fn main() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    for part in ["probe", "recording", "link", "mpi"] {
+    for part in ["probe", "recording", "link", "hook", "mpi"] {
         println!("cargo::rerun-if-changed={}", crates.join(part).display());
     }
     println!("cargo::rerun-if-changed={}", crates.join("../Cargo.lock").display());

@@ -5,7 +5,10 @@
 //! gives all the same answer.
 
 mod addresses;
+pub mod order;
+pub mod ring;
 mod roll_call;
+pub mod session;
 
 pub use addresses::local_addresses;
 pub use roll_call::{Card, RollCall, ask};

@@ -20,6 +20,7 @@ mod settings;
 mod stream;
 mod stub;
 mod thread;
+mod tuning;
 
 /// Runs when the probe is loaded, before the program's own code.
 extern "C" fn loaded() {

@@ -19,6 +19,7 @@ use crate::requests::REQUESTS;
 use crate::settings::settings;
 use crate::stub;
 use crate::thread;
+use crate::tuning;
 
 /// Where a process stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,6 +91,7 @@ pub fn begin(role: Role) -> bool {
         return false;
     }
     set_state(State::Recording);
+    tuning::begin();
     if !starts {
         // MPI was started where the probe could not see it; other processes may not be at the same point, so nothing can be exchanged.
         note("MPI was started before the probe could see it; what came before is not recorded");
@@ -236,7 +238,11 @@ pub fn initialized(library: &Library) {
         REQUESTS.expect_threads();
     }
     communicators::begin(library);
-    define_world(library, hosts::meet(library));
+    let world = hosts::meet(library);
+    if let Some(world) = &world {
+        tuning::initialized(world.rank as u32, world.size as u32);
+    }
+    define_world(library, world);
     define(&Definition::Clock(clock::reading()));
     define_modules();
 }
@@ -259,6 +265,7 @@ pub fn session_begun(library: &Library, session: Handle) {
 
 /// `MPI_Finalize` is about to be called: the last moment to talk to other processes.
 pub fn before_finalize() {
+    tuning::leaving();
     if let Some(library) = library::library() {
         hosts::part(library);
     }
@@ -307,4 +314,5 @@ extern "C" fn in_child() {
     set_state(State::Ended);
     stub::pass_all();
     thread::forget();
+    tuning::in_child();
 }

@@ -18,6 +18,7 @@ mod record;
 mod report;
 mod run_tasks;
 mod text;
+mod tune;
 
 use std::process::ExitCode;
 
@@ -57,6 +58,8 @@ enum Verb {
     Predict(predict::Arguments),
     /// Run an application of batches of tasks on workers
     RunTasks(run_tasks::Arguments),
+    /// Run an MPI program and adapt it while it runs
+    Tune(tune::Arguments),
     /// Show which MPI libraries, launchers and clocks are here
     Doctor(doctor::Arguments),
 }
@@ -75,6 +78,7 @@ impl Verb {
             Verb::Compile(arguments) => compile::run(arguments),
             Verb::Predict(arguments) => predict::run(arguments),
             Verb::RunTasks(arguments) => run_tasks::run(arguments),
+            Verb::Tune(arguments) => tune::run(arguments),
             Verb::Doctor(arguments) => doctor::run(arguments),
         }
     }

@@ -47,7 +47,7 @@ pub struct Arguments {
     param: Vec<(String, f64)>,
     /// End with one line of JSON on standard error
     #[arg(long)]
-    json: bool,
+    pub json: bool,
     /// The command to record: mpirun, mpiexec, srun, flux run, a script that calls one, or the program itself
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<OsString>,
@@ -55,27 +55,34 @@ pub struct Arguments {
 
 /// Runs the verb.
 pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
+    let (status, _) = run_with(&arguments, &[])?;
+    Ok(ExitCode::from(code(status) as u8))
+}
+
+/// Runs and records the command with more in its environment; how it ended, and where the recording is.
+pub fn run_with(arguments: &Arguments, more: &[(&'static str, OsString)]) -> Result<(ExitStatus, PathBuf), Error> {
     // Where files may not grow, writing is to fail with an error. Handlers, unlike ignored signals, are not handed on to the program.
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
     let executable = program::find(&arguments.command[0])?;
     let folder = output::prepare(arguments.output.as_deref(), &arguments.command, arguments.force)?;
-    let (status, sealed) = record(&arguments, &executable, &folder).inspect_err(|_| output::withdraw(&folder))?;
+    let (status, sealed) = record(arguments, &executable, &folder, more).inspect_err(|_| output::withdraw(&folder))?;
     match sealed {
-        Ok(sealed) => tell(&arguments, &folder, status, sealed),
+        Ok(sealed) => tell(arguments, &folder, status, sealed),
         // The program has done its work; what it left is read as well unsealed.
         Err(error) => eprintln!("sintonia: the recording could not be sealed and stays as it is in {}: {error}", folder.display()),
     }
-    Ok(ExitCode::from(code(status) as u8))
+    Ok((status, folder))
 }
 
 type Outcome = (ExitStatus, Result<Sealed, Error>);
 
-fn record(arguments: &Arguments, executable: &Path, folder: &Path) -> Result<Outcome, Error> {
+fn record(arguments: &Arguments, executable: &Path, folder: &Path, more: &[(&'static str, OsString)]) -> Result<Outcome, Error> {
     let command: Vec<String> = arguments.command.iter().map(|part| part.to_string_lossy().into_owned()).collect();
     let started_s = seconds_since_1970();
     let parameters: BTreeMap<String, f64> = arguments.param.iter().cloned().collect();
     Run { command, started_s, parameters, profile: arguments.profile, ..Run::default() }.write(folder)?;
-    let environment = environment(arguments, folder)?;
+    let mut environment = environment(arguments, folder)?;
+    environment.extend_from_slice(more);
     let child = start(executable, &arguments.command, &environment)?;
     let status = wait(child)?;
     let options = SealOptions { exit_status: Some(code(status)), ended_s: Some(seconds_since_1970()), ..SealOptions::default() };
@@ -150,7 +157,7 @@ fn wait(mut child: Child) -> Result<ExitStatus, Error> {
 }
 
 /// The exit status as a shell gives it.
-fn code(status: ExitStatus) -> i32 {
+pub fn code(status: ExitStatus) -> i32 {
     status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1)
 }
 

@@ -1,0 +1,306 @@
+# The way into and out of a hooked function. Only rax, rcx, rdx and r11 are used, and each is given back as it was: a compiler that saw the
+# function may rely on more than the calling convention promises. Every instruction is covered by what unwinders are told (.cfi).
+
+    .section .tbss,"awT",@nobits
+    .balign 16
+    .hidden sintonia_ring
+    .globl sintonia_ring
+    .type sintonia_ring, @object
+    .size sintonia_ring, 32
+sintonia_ring: .zero 32         # +0 where the next record goes, +8 where the chunk ends, +16 the ring, +24 whether more is being asked for
+    .text
+
+# An entry of the table of hooks: +0 where the moved function is, +8 first word of its entry records, +16 of its exit records,
+# +24 what to read at entry, +32 at exit, +40 whether something is to be done at entry, +48 at exit.
+
+# Takes room for a record, into rcx. One instruction, so that a signal handler that is hooked as well takes the next.
+.macro TAKE_ROOM
+    movq sintonia_ring@GOTTPOFF(%rip), %rdx
+    movl $128, %ecx
+    xaddq %rcx, %fs:(%rdx)
+    cmpq %fs:8(%rdx), %rcx
+    jb 1f
+    call sintonia_more_room
+1:
+.endm
+
+# Notes the time, and then that the record is complete: its lap stands at the head of the chunk.
+.macro COMPLETE tag
+    rdtsc
+    shlq $32, %rdx
+    orq %rdx, %rax
+    movq %rax, 8(%rcx)
+    movq %rcx, %rax
+    andq $-8192, %rax
+    movq (%rax), %rax
+    orq \tag(%r11), %rax
+    movq %rax, (%rcx)
+.endm
+
+# The frame of a wrapped call: K bytes of copied arguments, rax, rdx, rcx, r11, the target, one word free; then the number and the caller.
+.macro SAVE K
+    movq %rax, \K(%rsp)
+    movq %rdx, \K+8(%rsp)
+    movq %rcx, \K+16(%rsp)
+    movq %r11, \K+24(%rsp)
+    movl \K+48(%rsp), %r11d
+    shlq $6, %r11
+    leaq {hooks}(%rip), %rax
+    addq %rax, %r11
+.endm
+
+.macro GIVE_BACK K
+    movq \K(%rsp), %rax
+    movq \K+8(%rsp), %rdx
+    movq \K+16(%rsp), %rcx
+    movq \K+24(%rsp), %r11
+.endm
+
+.macro NOTE_ENTRY K
+    cmpq $0, 40(%r11)
+    je 4f
+    call sintonia_act_entry
+4:  TAKE_ROOM
+    movq %rdi, 24(%rcx)
+    movq %rsi, 32(%rcx)
+    movq \K+8(%rsp), %rax
+    movq %rax, 40(%rcx)
+    movq \K+16(%rsp), %rax
+    movq %rax, 48(%rcx)
+    movq %r8, 56(%rcx)
+    movq %r9, 64(%rcx)
+    movq %xmm0, 72(%rcx)
+    movq %xmm1, 80(%rcx)
+    leaq \K+56(%rsp), %rax
+    movq %rax, 16(%rcx)
+    movq 24(%r11), %rdx
+    testq %rdx, %rdx
+    jz 2f
+    call sintonia_read
+2:  COMPLETE 8
+.endm
+
+.macro WRAP name, K
+    .hidden \name
+    .globl \name
+    .type \name, @function
+    .balign 64
+\name:
+    .cfi_startproc
+    .cfi_def_cfa_offset 16
+    leaq -(\K+48)(%rsp), %rsp
+    .cfi_def_cfa_offset \K+64
+    SAVE \K
+    movq (%r11), %rax
+    movq %rax, \K+32(%rsp)
+    NOTE_ENTRY \K
+    .set word, 0
+    .rept \K/8
+    movq \K+64+word(%rsp), %rax
+    movq %rax, word(%rsp)
+    .set word, word+8
+    .endr
+    GIVE_BACK \K
+    call *\K+32(%rsp)
+    SAVE \K
+    TAKE_ROOM
+    movq \K(%rsp), %rax
+    movq %rax, 24(%rcx)
+    movq \K+8(%rsp), %rax
+    movq %rax, 32(%rcx)
+    movq %xmm0, 72(%rcx)
+    movq %xmm1, 80(%rcx)
+    leaq \K+56(%rsp), %rax
+    movq %rax, 16(%rcx)
+    movq 32(%r11), %rdx
+    testq %rdx, %rdx
+    jz 2f
+    call sintonia_read
+2:  COMPLETE 16
+    cmpq $0, 48(%r11)
+    je 4f
+    call sintonia_act_exit
+4:  GIVE_BACK \K
+    leaq \K+56(%rsp), %rsp
+    .cfi_def_cfa_offset 8
+    ret
+    .cfi_endproc
+    .size \name, .-\name
+.endm
+
+    WRAP sintonia_wrap, 0
+    WRAP sintonia_wrap_stack, 128
+
+# Notes the entry only, and leaves no frame: for functions that look at their caller.
+    .hidden sintonia_pass
+    .globl sintonia_pass
+    .type sintonia_pass, @function
+    .balign 64
+sintonia_pass:
+    .cfi_startproc
+    .cfi_def_cfa_offset 16
+    leaq -48(%rsp), %rsp
+    .cfi_def_cfa_offset 64
+    SAVE 0
+    movq (%r11), %rax
+    movq %rax, 32(%rsp)
+    NOTE_ENTRY 0
+    GIVE_BACK 0
+    leaq 56(%rsp), %rsp
+    .cfi_def_cfa_offset 8
+    jmp *-24(%rsp)              # below the stack pointer, but within what the system leaves alone there
+    .cfi_endproc
+    .size sintonia_pass, .-sintonia_pass
+
+# Reads what the list in rdx asks for into the record in rcx. Uses rax, rdx and r11, and gives r11 back.
+    .type sintonia_read, @function
+    .balign 64
+sintonia_read:
+    .cfi_startproc
+    pushq %r11
+    .cfi_def_cfa_offset 16
+    pushq %rcx
+    .cfi_def_cfa_offset 24
+3:  movl (%rdx), %eax           # rcx + 88 is the place of the next value
+    testl %eax, %eax
+    jz 9f
+    cmpl $2, %eax
+    jb 4f                       # at an address
+    je 5f                       # behind a pointer
+    cmpl $4, %eax
+    jb 6f                       # behind an argument
+    je 7f                       # a floating argument
+    movq (%rsp), %rax           # an argument on the stack: the record knows where the stack was
+    movq 16(%rax), %r11
+    addq 8(%rdx), %r11
+    jmp 10f
+4:  movq 8(%rdx), %r11
+    jmp 10f
+5:  movq 8(%rdx), %r11
+    movq (%r11), %r11
+    jmp 8f
+6:  movq (%rsp), %r11
+    addq 8(%rdx), %r11
+    movq (%r11), %r11
+8:  cmpq $65536, %r11           # null, or a number that is no pointer
+    jb 11f
+    movq %r11, %rax
+    shrq $47, %rax
+    jnz 11f
+    addq 16(%rdx), %r11
+10: movl 4(%rdx), %eax
+    cmpl $4, %eax
+    je 12f
+    ja 13f
+    cmpl $2, %eax
+    je 14f
+    movzbl (%r11), %eax
+    jmp 20f
+12: movl (%r11), %eax
+    jmp 20f
+13: movq (%r11), %rax
+    jmp 20f
+14: movzwl (%r11), %eax
+    jmp 20f
+11: xorl %eax, %eax
+20: movq %rax, 88(%rcx)
+21: addq $8, %rcx
+    addq $24, %rdx
+    jmp 3b
+7:  movl 8(%rdx), %eax
+    shll $4, %eax
+    leaq 30f(%rip), %r11
+    addq %rax, %r11
+    jmp *%r11
+    .balign 16
+30: .irp register, 0, 1, 2, 3, 4, 5, 6, 7
+    movq %xmm\register, 88(%rcx)
+    jmp 21b
+    .balign 16
+    .endr
+9:  popq %rcx
+    .cfi_def_cfa_offset 16
+    popq %r11
+    .cfi_def_cfa_offset 8
+    ret
+    .cfi_endproc
+    .size sintonia_read, .-sintonia_read
+
+# A call out of a stub into compiled code, with the thread's part of the ring and the hook's entry as arguments; its result comes in rcx.
+# Everything but rax, rcx and rdx is kept, the vector registers in full.
+.macro CALL_OUT name, function, moment
+    .type \name, @function
+    .balign 64
+\name:
+    .cfi_startproc
+    pushq %rbp
+    .cfi_def_cfa_offset 16
+    .cfi_offset rbp, -16
+    movq %rsp, %rbp
+    .cfi_def_cfa_register rbp
+    pushq %rdi
+    pushq %rsi
+    pushq %r8
+    pushq %r9
+    pushq %r10
+    pushq %r11
+    subq {state_bytes}(%rip), %rsp
+    andq $-64, %rsp
+    xorl %eax, %eax
+    .set word, 512
+    .rept 8
+    movq %rax, word(%rsp)       # the head of the saved state must be clear
+    .set word, word+8
+    .endr
+    movl {state_parts}(%rip), %eax
+    xorl %edx, %edx
+    xsave64 (%rsp)
+    movq %fs:0, %rdi
+    addq sintonia_ring@GOTTPOFF(%rip), %rdi
+    movq %r11, %rsi
+    movl $\moment, %edx
+    call \function
+    movq %rax, %rcx
+    movl {state_parts}(%rip), %eax
+    xorl %edx, %edx
+    xrstor64 (%rsp)
+    leaq -48(%rbp), %rsp
+    popq %r11
+    popq %r10
+    popq %r9
+    popq %r8
+    popq %rsi
+    popq %rdi
+    popq %rbp
+    .cfi_def_cfa rsp, 8
+    ret
+    .cfi_endproc
+    .size \name, .-\name
+.endm
+
+    CALL_OUT sintonia_more_room, {next_chunk}, 0
+    CALL_OUT sintonia_act_entry, {act}, 1
+    CALL_OUT sintonia_act_exit, {act}, 2
+
+# One stub of 16 bytes for each hook: its number, and on to the common part.
+.macro STUBS name, common
+    .hidden \name
+    .globl \name
+    .balign 64
+\name:
+    .cfi_startproc
+    .set number, 0
+    .rept 2048
+    .balign 16
+    .cfi_def_cfa_offset 8
+    pushq $number
+    .cfi_def_cfa_offset 16
+    jmp \common
+    .set number, number+1
+    .endr
+    .cfi_endproc
+.endm
+
+    STUBS sintonia_stubs_wrap, sintonia_wrap
+    STUBS sintonia_stubs_wrap_stack, sintonia_wrap_stack
+    STUBS sintonia_stubs_pass, sintonia_pass

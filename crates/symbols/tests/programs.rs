@@ -1,0 +1,186 @@
+//! Names in programs that compilers of this system built.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use sintonia_symbols::{Place, Problem, Program, Type};
+
+fn build(compiler: &str, file: &str, text: &str, options: &[&str]) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = folder.path().join(file);
+    std::fs::write(&source, text).expect("written");
+    let program = folder.path().join("program");
+    let status = Command::new(compiler)
+        .current_dir(folder.path())
+        .args(options)
+        .arg("-o")
+        .arg(&program)
+        .arg(&source)
+        .status()
+        .expect("the compiler runs");
+    assert!(status.success(), "{compiler} failed");
+    (folder, program)
+}
+
+fn open(path: &Path) -> Program {
+    Program::of_file(path).expect("a program")
+}
+
+const C: &str = r#"
+#include <stdio.h>
+struct cell { int id; double heat; struct cell *next; };
+struct grid { int nx; struct { short a, b; } inner; struct cell cells[4]; struct cell *first; };
+struct grid grid = { 3 };
+struct grid *current = &grid;
+double factor = 0.5;
+static volatile unsigned char flag = 1;
+static int never = 5;
+unsigned long table[8];
+_Thread_local int own;
+__attribute__((noinline)) long work(long a, const double *data, double scale, int count) { __asm__ volatile("" ::: "memory"); return a + (long)(data[0] * scale) + count; }
+static inline __attribute__((always_inline)) int twice(int x) { return 2 * x + flag; }
+static __attribute__((noinline)) int step(int mode, int x) { __asm__ volatile("" ::: "memory"); return mode == 3 ? x + flag : x - mode; }
+__attribute__((noinline)) long many(long a, long b, long c, long d, long e, long f, int g, double h) { __asm__ volatile("" ::: "memory"); return a + b + c + d + e + f + g + (long)h; }
+int main(int argc, char **argv) { own = argc; printf("%ld %d %d %ld\n", work(argc, &factor, 2.0, 3), twice(argc) + twice(own), step(3, argc), many(1, 2, 3, 4, 5, 6, argc, 8.0)); return (int)(table[argc] + current->nx) + never; }
+"#;
+
+#[test]
+fn t001_a_function_has_its_parameters_where_they_are_at_entry() {
+    for level in ["-O0", "-O2"] {
+        let (_folder, program) = build("cc", "a.c", C, &["-g", level]);
+        let functions = open(&program).functions("work").expect("there is one");
+        let [work] = &functions[..] else { panic!("one function, not {}", functions.len()) };
+        let parameters = work.parameters.as_ref().expect("debug information");
+        let places: Vec<(&str, Place)> = parameters.iter().map(|parameter| (parameter.name.as_str(), parameter.place)).collect();
+        assert_eq!(
+            places,
+            [("a", Place::Word(0)), ("data", Place::Word(1)), ("scale", Place::Float(0)), ("count", Place::Word(2))],
+            "{level}"
+        );
+        assert_eq!(parameters[1].target, Some(Type::Float { bytes: 8 }));
+        assert_eq!(work.result, Some(Type::Whole { signed: true, bytes: 8 }));
+        assert!(!work.stack && work.size > 0);
+    }
+}
+
+#[test]
+fn t002_arguments_on_the_stack_are_known() {
+    let (_folder, program) = build("cc", "a.c", C, &["-g", "-O0"]);
+    let many = open(&program).functions("many").expect("there is one").remove(0);
+    assert!(many.stack);
+    assert_eq!(many.parameters.expect("debug information")[6].place, Place::Stack(0));
+}
+
+#[test]
+fn t003_variables_fields_and_elements_are_found() {
+    let (_folder, program) = build("cc", "a.c", C, &["-g", "-O2"]);
+    let program = open(&program);
+    let variable = |path: &str| program.variable(path).unwrap_or_else(|problem| panic!("{path}: {problem}"));
+    let grid = variable("grid");
+    assert_eq!(grid.kind, Type::Structure { name: "grid".into(), bytes: 112 });
+    assert_eq!(
+        variable("grid.nx"),
+        sintonia_symbols::Variable { address: grid.address, behind: vec![], kind: Type::Whole { signed: true, bytes: 4 } }
+    );
+    assert_eq!(variable("grid.inner.b").address, grid.address + 6);
+    assert_eq!(variable("grid.cells[2].heat").address, grid.address + 8 + 2 * 24 + 8);
+    let behind = variable("current->first->heat");
+    assert_eq!((behind.behind, behind.kind), (vec![104, 8], Type::Float { bytes: 8 }));
+    assert_eq!(variable("current->cells[1].id").behind, [8 + 24]);
+    assert_eq!(variable("a.c:flag").kind, Type::Whole { signed: false, bytes: 1 });
+    assert_eq!(variable("table[7]").address, variable("table").address + 56);
+}
+
+#[test]
+fn t004_what_is_not_there_says_why() {
+    let (_folder, program) = build("cc", "a.c", C, &["-g", "-O2"]);
+    let program = open(&program);
+    let function = |name: &str| program.functions(name).map(|_| ()).expect_err("not there").to_string();
+    let variable = |name: &str| program.variable(name).map(|_| ()).expect_err("not there").to_string();
+    assert!(function("wrok").contains("did you mean `work`?"), "{}", function("wrok"));
+    assert!(function("twice").contains("inlined into its callers (2 places)"), "{}", function("twice"));
+    assert!(function("setjmp").contains("returns twice"));
+    assert!(variable("fcator").contains("did you mean `factor`?"));
+    assert!(variable("never").contains("optimised away") && variable("a.c:never").contains("optimised away"));
+    assert!(variable("own").contains("every thread"));
+    assert!(variable("grid.ny").contains("has no field `ny`; did you mean `nx`?"), "{}", variable("grid.ny"));
+    assert!(variable("factor.x").contains("a floating number of 8 bytes, which has no fields"));
+    assert!(variable("table[8]").contains("only 8 elements"));
+    assert!(variable("*factor").contains("no pointer"));
+}
+
+#[test]
+fn t005_without_debug_information_functions_are_found_and_types_are_asked_for() {
+    let (_folder, program) = build("cc", "a.c", C, &["-O2"]);
+    let program = open(&program);
+    let work = program.functions("work").expect("there is one").remove(0);
+    assert!(work.parameters.is_none() && work.stack);
+    assert!(matches!(program.variable("factor"), Err(Problem::NoDebug { .. })));
+    let declared = program.variable_of_type("factor", Type::Float { bytes: 8 }).expect("a symbol");
+    assert!(declared.address > 0);
+}
+
+#[test]
+fn t006_a_clone_is_found_by_the_name_in_the_source() {
+    let (_folder, program) = build("gcc", "a.c", C, &["-g", "-O3"]);
+    let step = open(&program).functions("step").expect("found").remove(0);
+    let parameters = step.parameters.expect("debug information");
+    if step.clone.is_some() {
+        assert_ne!(step.symbol, "step");
+        let x = parameters.iter().find(|parameter| parameter.name == "x").expect("x is left");
+        assert!(matches!(x.place, Place::Word(_) | Place::Nowhere));
+    }
+}
+
+#[test]
+fn t007_cpp_is_found_by_what_is_written() {
+    let text = r#"
+        #include <cstdio>
+        namespace sim { struct Solver { int rounds = 2; __attribute__((noinline)) double step(double dt, int n); }; double limit = 0.25; Solver *solver; }
+        double sim::Solver::step(double dt, int n) { __asm__ volatile("" ::: "memory"); if (n < 0) throw 1; return dt * n * rounds; }
+        int main(int argc, char **) { sim::Solver s; sim::solver = &s; std::printf("%f\n", s.step(sim::limit, argc)); }
+    "#;
+    let (_folder, program) = build("g++", "a.cpp", text, &["-g", "-O2"]);
+    let program = open(&program);
+    let step = program.functions("sim::Solver::step").expect("found").remove(0);
+    let places: Vec<(String, Place)> = step.parameters.expect("debug information").into_iter().map(|one| (one.name, one.place)).collect();
+    assert_eq!(places, [("this".into(), Place::Word(0)), ("dt".into(), Place::Float(0)), ("n".into(), Place::Word(1))]);
+    assert_eq!(program.functions("sim::Solver::step(double, int)").expect("found").len(), 1);
+    assert_eq!(program.variable("sim::limit").expect("found").kind, Type::Float { bytes: 8 });
+    assert_eq!(program.variable("sim::solver->rounds").expect("found").behind, [0]);
+}
+
+#[test]
+fn t008_fortran_is_found_by_what_is_written() {
+    let text = "module heat\n  integer :: rounds = 3\n  real(8) :: limit = 0.25d0\ncontains\n  subroutine step(n, x)\n    integer, intent(in) :: n\n    real(8), intent(inout) :: x\n    x = x * n + limit\n  end subroutine\nend module\nsubroutine outer(x)\n  real(8) :: x\n  integer :: chunk\n  common /share/ chunk\n  chunk = 4\n  x = x + chunk\nend subroutine\nprogram main\n  use heat\n  real(8) :: x = 1\n  call step(rounds, x)\n  call outer(x)\n  print *, x\nend program\n";
+    let (_folder, program) = build("gfortran", "a.f90", text, &["-g", "-O0"]);
+    let program = open(&program);
+    let step = program.functions("heat::step").expect("found").remove(0);
+    let parameters = step.parameters.expect("debug information");
+    let n = &parameters[0];
+    assert_eq!((n.name.as_str(), &n.kind, n.by_reference, n.place), ("n", &Type::Whole { signed: true, bytes: 4 }, true, Place::Word(0)));
+    assert_eq!(program.functions("Outer").expect("found")[0].symbol, "outer_");
+    assert_eq!(program.variable("heat::limit").expect("found").kind, Type::Float { bytes: 8 });
+    assert_eq!(program.variable("chunk").expect("found").kind, Type::Whole { signed: true, bytes: 4 });
+}
+
+#[test]
+fn t009_a_running_process_is_seen_where_it_is() {
+    let (_folder, program) = build(
+        "cc",
+        "a.c",
+        "#include <unistd.h>\nlong answer = 42;\nint main(void) { write(1, \"ready\\n\", 6); pause(); return (int)answer; }\n",
+        &["-g", "-O2"],
+    );
+    let mut child = Command::new(&program).stdout(std::process::Stdio::piped()).spawn().expect("runs");
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.take().expect("a pipe")), &mut String::new()).expect("ready");
+    let seen = Program::of_process(child.id()).expect("seen");
+    let answer = seen.variable("answer").expect("found");
+    let memory = std::fs::File::open(format!("/proc/{}/mem", child.id())).expect("may be read");
+    let mut bytes = [0; 8];
+    std::os::unix::fs::FileExt::read_exact_at(&memory, &mut bytes, answer.address).expect("mapped");
+    child.kill().expect("ends");
+    child.wait().expect("ended");
+    assert_eq!(i64::from_ne_bytes(bytes), 42);
+    assert!(seen.functions("puts").is_ok(), "functions of libraries are found");
+}

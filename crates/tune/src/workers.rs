@@ -1,0 +1,62 @@
+//! How many workers are worth having: the index of section 4.3 of the paper on MATE, which weighs time against the processors it takes.
+
+/// What was measured in an iteration of a master with its workers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Iteration {
+    /// Latency of a message, in seconds.
+    pub latency: f64,
+    /// Seconds for each byte.
+    pub per_byte: f64,
+    /// Bytes sent in both directions.
+    pub bytes: f64,
+    /// The share of them that goes to the workers.
+    pub share_out: f64,
+    /// Seconds of computing, of all workers together.
+    pub computing: f64,
+}
+
+impl Iteration {
+    /// The time of an iteration with `workers` of them: equation 4.7.
+    pub fn time(&self, workers: u32) -> f64 {
+        let count = f64::from(workers);
+        let sending = ((count - 1.0) * self.share_out + 1.0) * self.per_byte * self.bytes;
+        2.0 * self.latency + (sending + self.computing) / count
+    }
+
+    /// Time over efficiency, the less the better: equation 4.6.
+    pub fn index(&self, workers: u32) -> f64 {
+        f64::from(workers) * self.time(workers).powi(2) / self.computing
+    }
+
+    /// The number of workers up to `most` with the least index; `None` if nothing was computed.
+    pub fn best(&self, most: u32) -> Option<u32> {
+        if !(self.computing > 0.0 && self.computing.is_finite()) {
+            return None;
+        }
+        (1..=most).min_by(|one, other| self.index(*one).total_cmp(&self.index(*other)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_communication_every_worker_is_worth_having() {
+        let iteration = Iteration { latency: 0.0, per_byte: 0.0, bytes: 0.0, share_out: 0.5, computing: 10.0 };
+        assert_eq!(iteration.best(64), Some(64));
+        assert_eq!(iteration.time(4), 2.5);
+    }
+
+    #[test]
+    fn the_more_is_sent_the_fewer_workers_are_worth_having() {
+        let best = |per_byte| Iteration { latency: 1e-4, per_byte, bytes: 1e7, share_out: 0.5, computing: 1.0 }.best(64).expect("computed");
+        assert!(best(1e-10) > best(1e-8) && best(1e-8) > best(1e-7));
+        assert!(best(1e-6) <= 2);
+    }
+
+    #[test]
+    fn where_nothing_was_computed_nothing_can_be_said() {
+        assert_eq!(Iteration { latency: 0.0, per_byte: 0.0, bytes: 0.0, share_out: 0.0, computing: 0.0 }.best(8), None);
+    }
+}
