@@ -17,6 +17,7 @@ use crate::{Error, help, record};
 
 /// What `sintonia tune` is told.
 #[derive(clap::Args)]
+#[group(skip)]
 #[command(after_help = help::example!("sintonia tune --tunlet factoring -- mpirun -n 4 ./xfire fire.conf"))]
 pub struct Arguments {
     /// What to tune by: factoring; several are asked in this order
