@@ -19,7 +19,8 @@ static const Conf usual = {
 static const struct { const char *name; size_t at; char kind; } keys[] = {
     LARGE(points), NUMBER(centre_x), NUMBER(centre_y), NUMBER(semi_x), NUMBER(semi_y), NUMBER(start), NUMBER(end), NUMBER(step), WHOLE(substeps),
     NUMBER(spacing), NUMBER(wind_speed), NUMBER(wind_direction), NUMBER(moisture), NUMBER(patch), NUMBER(hill_height), NUMBER(hill_length),
-    NUMBER(heavy_below), NUMBER(heavy), NUMBER(heavy_moves), WHOLE(heavy_works), NUMBER(idle_per_point), LARGE(least_chunk), WHOLE(show),
+    NUMBER(heavy_below), NUMBER(heavy), WHOLE(heavy_since), NUMBER(heavy_moves), WHOLE(heavy_works), NUMBER(idle_per_point),
+    WHOLE(slow_from), NUMBER(slow), LARGE(least_chunk), WHOLE(show),
 };
 
 static void wrong(const char *path, int line, const char *what)

@@ -30,7 +30,7 @@ __attribute__((noinline)) long arcStepKernel(const Conf *conf, int iterId, int b
     long heavy = 0;
     for (long i = 0; i < NTareas; i++) {
         moved[i] = spread_point(conf, points[i], points[i + 1], points[i + 2], minute);
-        if (points[i + 1].y >= border) continue;
+        if (iterId < conf->heavy_since || points[i + 1].y >= border) continue;
         heavy++;
         for (again += conf->heavy; conf->heavy_works && again >= 1; again--) {
             nowhere = spread_point(conf, points[i], points[i + 1], points[i + 2], minute).x;
@@ -58,7 +58,9 @@ void worker(const Conf *conf)
         MPI_Recv(message, length, MPI_DOUBLE, 0, status.MPI_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         if (status.MPI_TAG == STOP) break;
         long NTareas = (long)message[3];
+        double begin = now();
         arcStepKernel(conf, (int)message[0], (int)message[1], NTareas, message, moved);
+        message[0] = now() - begin;
         MPI_Send(message, (int)(HEAD + 2 * NTareas), MPI_DOUBLE, 0, RESULT, MPI_COMM_WORLD);
     }
     free(message);

@@ -5,6 +5,7 @@
 //! Which Sintonia: `SINTONIA_BIN`, or the one in the target folder (release before debug).
 
 mod compare;
+pub mod fire;
 mod hosts;
 mod mpi;
 mod problem;
@@ -21,6 +22,7 @@ pub use program::{Language, Program};
 pub use recording::{Call, Completion, Recording, own_lines, record, sintonia};
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// The folder this crate lives in.
 pub fn tests_dir() -> &'static Path {
@@ -42,6 +44,15 @@ pub fn target_dir() -> PathBuf {
 /// A fresh folder that goes away with its owner.
 pub fn fresh_dir() -> tempfile::TempDir {
     tempfile::Builder::new().prefix("sintonia-test-").tempdir().expect("a temporary folder")
+}
+
+/// Waits until something is so, a minute at most.
+pub fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let since = Instant::now();
+    while !is_so() {
+        assert!(since.elapsed() < Duration::from_secs(60), "{what}: not within a minute");
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 /// The program of that name (`c/001_send_modes`) recorded on every library that can run it, each given to `check`.

@@ -76,6 +76,13 @@ impl Mpi {
         }
     }
 
+    /// Builds a program from files of C, with optimisation and debug information.
+    pub fn compile(&self, files: &[PathBuf], program: &Path) {
+        let mut command = Command::new(&self.cc[0]);
+        command.args(&self.cc[1..]).args(["-O2", "-g", "-o"]).arg(program).args(files).args(&self.link).arg("-lm");
+        assert!(command.status().expect("the compiler runs").success());
+    }
+
     /// The command that runs `program` on so many ranks.
     pub fn launch(&self, ranks: usize, program: &[String]) -> Vec<String> {
         let mut command = vec![text(&self.launcher), "-n".to_string(), ranks.to_string()];

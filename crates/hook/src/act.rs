@@ -1,24 +1,42 @@
 //! What is to be done in the program at a moment that a hook sees: so a change comes when no thread is in the middle of using it.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::panic::catch_unwind;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use sintonia_link::order::{Act, Side, When, Width};
 
 use crate::ring::Place;
 use crate::stub::{self, Entry};
 
-/// Does it now; what was there before, or what the function returned; `None` if a pointer on the way is null.
+/// Does acts that are not about memory; what they give, or why they cannot be done.
+pub type Doer = fn(&Act) -> Result<u64, String>;
+
+static DOER: OnceLock<Doer> = OnceLock::new();
+
+/// Says who does acts that are not about memory.
+pub fn entrust(doer: Doer) {
+    let _ = DOER.set(doer);
+}
+
+/// Does it now; what was there before, or what the function returned, or why it cannot be done.
 ///
 /// # Safety
 /// The address must be that of a variable of this width, or of a function with such arguments.
-pub unsafe fn perform(act: &Act) -> Option<u64> {
+pub unsafe fn perform(act: &Act) -> Result<u64, String> {
     // SAFETY: as the caller promises.
     unsafe {
         match act {
-            Act::Set { address, behind, width, bits } => follow(*address, behind).map(|address| set(address, *width, *bits)),
+            Act::Set { address, behind, width, bits } => {
+                let address = follow(*address, behind).ok_or("a pointer on the way to it is null")?;
+                Ok(set(address, *width, *bits))
+            }
             Act::Call { address, words: [a, b, c, d, e, f], floats: [s, t, u, v] } => {
                 let function: extern "C" fn(u64, u64, u64, u64, u64, u64, f64, f64, f64, f64) -> u64 = std::mem::transmute(*address);
-                Some(function(*a, *b, *c, *d, *e, *f, *s, *t, *u, *v))
+                Ok(function(*a, *b, *c, *d, *e, *f, *s, *t, *u, *v))
+            }
+            Act::Load { .. } | Act::Environment { .. } | Act::Control { .. } => {
+                DOER.get().ok_or("nothing in the process knows how to do it")?(act)
             }
         }
     }
@@ -55,29 +73,87 @@ unsafe fn set(address: u64, width: Width, bits: u64) -> u64 {
 }
 
 /// What is to be done, and what came of it.
+#[derive(Debug)]
 pub struct Pending {
     acts: Vec<Act>,
     when: When,
-    /// How often it was done.
-    pub done: AtomicU64,
+    /// Whether a thread has begun with it, or it was taken back: what is to be done once is not done again.
+    is_taken: AtomicBool,
     /// What each act gave the first time.
-    pub given: Vec<AtomicU64>,
+    given: OnceLock<Vec<Result<u64, String>>>,
 }
 
-/// Lets something be done at a hook; it is never freed, a thread may be doing it.
+impl Pending {
+    /// What each act gave the first time, once it has been done.
+    pub fn given(&self) -> Option<&[Result<u64, String>]> {
+        self.given.get().map(Vec::as_slice)
+    }
+
+    /// Whether it may be done once more.
+    fn is_open(&self) -> bool {
+        !self.is_taken.load(Ordering::Acquire)
+    }
+
+    fn perform(&self) {
+        // Of several threads that come at once, one does what is to be done once.
+        let is_taken = match self.when {
+            When::Once => self.is_taken.swap(true, Ordering::AcqRel),
+            When::Always => !self.is_open(),
+        };
+        if is_taken {
+            return;
+        }
+        // SAFETY: whoever arranged it promised.
+        let given = self.acts.iter().map(|act| unsafe { perform(act) }).collect();
+        let _ = self.given.set(given);
+    }
+}
+
+/// All that is to be done at one side of a hook, in the order in which it was asked for; never changed, only replaced by another.
+type Plan = Vec<&'static Pending>;
+
+/// The plan at one side of a hook.
+struct Slot(&'static AtomicU64);
+
+impl Slot {
+    fn of(hook: u32, side: Side) -> Slot {
+        Slot(&stub::entry(hook as usize).acts[side as usize])
+    }
+
+    fn plan(&self) -> (u64, &'static [&'static Pending]) {
+        let address = self.0.load(Ordering::Acquire);
+        // SAFETY: plans are never freed: a thread may be at one.
+        (address, unsafe { (address as *const Plan).as_ref() }.map_or(&[], Vec::as_slice))
+    }
+
+    /// Replaces the plan by what is still open of it, and something more.
+    fn renew(&self, more: Option<&'static Pending>) {
+        loop {
+            let (address, plan) = self.plan();
+            let new: Plan = plan.iter().copied().filter(|pending| pending.is_open()).chain(more).collect();
+            let new = if new.is_empty() { 0 } else { std::ptr::from_ref(Box::leak(Box::new(new))) as u64 };
+            if self.0.compare_exchange(address, new, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+                return;
+            }
+        }
+    }
+}
+
+/// Lets something be done at a hook, after what is to be done there already; it is never freed, a thread may be doing it.
 ///
 /// # Safety
 /// As for [`perform`], at every such moment to come.
 pub unsafe fn arrange(hook: u32, side: Side, acts: Vec<Act>, when: When) -> &'static Pending {
-    let given = acts.iter().map(|_| AtomicU64::new(0)).collect();
-    let pending: &'static Pending = Box::leak(Box::new(Pending { acts, when, done: AtomicU64::new(0), given }));
-    stub::entry(hook as usize).acts[side as usize].store(std::ptr::from_ref(pending) as u64, Ordering::Release);
+    let pending: &'static Pending = Box::leak(Box::new(Pending { acts, when, is_taken: AtomicBool::new(false), given: OnceLock::new() }));
+    Slot::of(hook, side).renew(Some(pending));
     pending
 }
 
-/// What is arranged at a hook is not done any more.
-pub fn cancel(hook: u32, side: Side) {
-    stub::entry(hook as usize).acts[side as usize].store(0, Ordering::Release);
+/// Takes back what was arranged at a hook; `false` if it was to be done once, and is done.
+pub fn cancel(hook: u32, side: Side, pending: &Pending) -> bool {
+    let was_open = !pending.is_taken.swap(true, Ordering::AcqRel);
+    Slot::of(hook, side).renew(None);
+    was_open
 }
 
 /// Called by the stub when something is to be done.
@@ -86,22 +162,13 @@ pub fn cancel(hook: u32, side: Side) {
 /// The entry must be that of the hook, the moment 1 or 2.
 pub unsafe extern "C" fn act(_place: *mut Place, entry: *const Entry, moment: u32) -> u64 {
     // SAFETY: the stub passes its entry, and 1 or 2.
-    let slot = unsafe { &(&(*entry).acts)[moment as usize - 1] };
-    let address = slot.load(Ordering::Acquire);
-    // SAFETY: what is arranged is never freed.
-    let Some(pending) = (unsafe { (address as *const Pending).as_ref() }) else { return 0 };
-    // Of several threads that come at once, one does what is to be done once.
-    if pending.when == When::Once && slot.compare_exchange(address, 0, Ordering::AcqRel, Ordering::Relaxed).is_err() {
-        return 0;
+    let slot = Slot(unsafe { &(&(*entry).acts)[moment as usize - 1] });
+    let (address, plan) = slot.plan();
+    // The program goes on, whatever happens here.
+    let _ = catch_unwind(|| plan.iter().for_each(|pending| pending.perform()));
+    // Calls to come need not even ask. Should the plan have been replaced meanwhile, the new one stays.
+    if !plan.iter().any(|pending| pending.is_open()) {
+        let _ = slot.0.compare_exchange(address, 0, Ordering::AcqRel, Ordering::Relaxed);
     }
-    let first = pending.done.load(Ordering::Relaxed) == 0;
-    for (wanted, given) in pending.acts.iter().zip(&pending.given) {
-        // SAFETY: whoever arranged it promised.
-        let result = unsafe { perform(wanted) }.unwrap_or(0);
-        if first {
-            given.store(result, Ordering::Relaxed);
-        }
-    }
-    pending.done.fetch_add(1, Ordering::Release);
     0
 }

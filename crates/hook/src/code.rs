@@ -2,7 +2,8 @@
 //! how they read elsewhere.
 
 use iced_x86::{
-    BlockEncoder, BlockEncoderOptions, Code, Decoder, DecoderOptions, FlowControl, Instruction, InstructionBlock, OpKind, Register,
+    BlockEncoder, BlockEncoderOptions, Code, Decoder, DecoderOptions, FlowControl, Instruction, InstructionBlock, InstructionInfoFactory,
+    OpAccess, OpKind, Register,
 };
 
 /// The bytes of a jump to an address nearby.
@@ -38,6 +39,41 @@ pub enum Refusal {
     /// It returns twice, or looks at who called it.
     #[error("it depends on the stack frame of its caller")]
     DependsOnCaller,
+}
+
+/// Where a function may leave results besides the first register for whole numbers. Where it leaves none, its callers may keep something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Results {
+    /// In the second register for whole numbers.
+    pub second_word: bool,
+    /// In the first two for floating numbers.
+    pub floats: bool,
+}
+
+impl Results {
+    /// What can be seen in the code of a function: what it does not write is no result. What it calls may leave any.
+    pub fn of(address: u64, body: &[u8]) -> Results {
+        let mut results = Results { second_word: false, floats: false };
+        let mut factory = InstructionInfoFactory::new();
+        let own = address..address + body.len() as u64;
+        for instruction in Decoder::with_ip(64, body, address, DecoderOptions::NONE) {
+            let stays = match instruction.flow_control() {
+                FlowControl::Next | FlowControl::Return => true,
+                FlowControl::ConditionalBranch | FlowControl::UnconditionalBranch => own.contains(&instruction.near_branch_target()),
+                _ => false,
+            };
+            if !stays {
+                return Results { second_word: true, floats: true };
+            }
+            let is_written = |access| !matches!(access, OpAccess::None | OpAccess::Read | OpAccess::CondRead | OpAccess::NoMemAccess);
+            for used in factory.info(&instruction).used_registers().iter().filter(|used| is_written(used.access())) {
+                let register = used.register();
+                results.second_word |= register.full_register() == Register::RDX;
+                results.floats |= register.is_vector_register() && register.number() < 2;
+            }
+        }
+        results
+    }
 }
 
 /// The instructions at the beginning of a function that have to go.
@@ -212,6 +248,20 @@ mod tests {
 
     fn beginning(body: &[u8]) -> Result<Beginning, Refusal> {
         Beginning::of(AT, body, &[])
+    }
+
+    #[test]
+    fn what_a_function_does_not_write_is_no_result() {
+        let of = |body: &[u8]| {
+            let Results { second_word, floats } = Results::of(AT, body);
+            (second_word, floats)
+        };
+        assert_eq!(of(&[0x8d, 0x04, 0x7f, 0xc3]), (false, false), "lea eax, [rdi + rdi * 2]; ret");
+        assert_eq!(of(&[0x99, 0xf7, 0xfe, 0xc3]), (true, false), "cdq; idiv esi; ret");
+        assert_eq!(of(&[0xf2, 0x0f, 0x58, 0xc1, 0xc3]), (false, true), "addsd xmm0, xmm1; ret");
+        assert_eq!(of(&[0xe8, 0, 0, 0, 0, 0xc3]), (true, true), "what is called may leave a result");
+        assert_eq!(of(&[0xe9, 0, 1, 0, 0]), (true, true), "what is jumped to may leave a result");
+        assert_eq!(of(&[0x74, 0x01, 0x90, 0xc3]), (false, false), "je over a nop; ret");
     }
 
     /// push rbp; mov rbp, rsp; sub rsp, 16; leave; ret

@@ -20,9 +20,11 @@ mod signals;
 mod site;
 mod stub;
 mod threads;
+mod throttle;
 
-pub use act::{Pending, arrange, cancel, perform};
+pub use act::{Doer, Pending, arrange, cancel, entrust, perform};
 pub use code::Refusal;
-pub use patch::{PatchError, hook, unhook, unhook_all};
-pub use reads::MOST_READS;
-pub use ring::{Rings, forget, homeless, taken};
+pub use patch::{PatchError, hook, is_throttling, may_throttle, restore, sees, unhook, unhook_all};
+pub use ring::{Rings, forget, note, taken};
+pub use signals::guard::stand_in;
+pub use throttle::{Throttled, throttle};

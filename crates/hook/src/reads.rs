@@ -3,6 +3,7 @@
 //! A list of reads is walked by the stub itself, in assembly; so its form is fixed, and lists are never freed: a thread may be walking one.
 
 use sintonia_link::order::{Read, Source};
+use sintonia_link::ring::READS;
 
 /// As the assembly in `stub.s` knows it.
 #[repr(C)]
@@ -14,8 +15,6 @@ pub(crate) struct Step {
     offset: i64,
 }
 
-/// As many can be read at one moment.
-pub const MOST_READS: usize = sintonia_link::ring::READS;
 /// Where the six arguments begin in a record, in bytes.
 const WORDS_AT: u64 = 24;
 
@@ -39,6 +38,6 @@ pub(crate) fn list(reads: &[Read]) -> u64 {
     if reads.is_empty() {
         return 0;
     }
-    let steps: Vec<Step> = reads.iter().take(MOST_READS).map(Step::of).chain([Step::END]).collect();
+    let steps: Vec<Step> = reads.iter().take(READS).map(Step::of).chain([Step::END]).collect();
     Box::leak(steps.into_boxed_slice()).as_ptr() as u64
 }

@@ -4,9 +4,10 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use sintonia_link::ring::{CHUNK_BYTES, CHUNK_RECORDS, Counters, HEAD_BYTES, RECORD_BYTES};
+use sintonia_link::ring::{CHUNK_BYTES, CHUNK_RECORDS, Counters, HEAD_BYTES, Moment, RECORD_BYTES, tag};
 
 use crate::stub::Entry;
 
@@ -17,8 +18,7 @@ pub const MOST_RINGS: usize = 256;
 static BASE: AtomicUsize = AtomicUsize::new(0);
 static CHUNKS: AtomicUsize = AtomicUsize::new(0);
 static GIVEN: AtomicUsize = AtomicUsize::new(0);
-/// Records of threads that found no ring.
-static HOMELESS: AtomicU64 = AtomicU64::new(0);
+static MEMORY: OnceLock<File> = OnceLock::new();
 
 /// Bytes of one ring: counters, chunks, and a chunk that is never read, for what must be dropped.
 const fn ring_bytes(chunks: usize) -> usize {
@@ -37,9 +37,15 @@ pub struct Rings {
 }
 
 impl Rings {
-    /// Makes the memory; only room that is used is ever taken. To be called once, before the first hook.
+    /// Makes the memory; only room that is used is ever taken. To be called before the first hook. Threads keep their rings for ever: for
+    /// a collector that comes later the memory is the same, and what was noted before is passed over.
     pub fn create(chunks: usize) -> io::Result<Rings> {
         let bytes = ring_bytes(chunks);
+        if let Some(memory) = MEMORY.get() {
+            let base = BASE.load(Ordering::Acquire);
+            (0..taken()).for_each(|number| pass_over(base + number * bytes));
+            return Ok(Rings { file: memory.try_clone()?, bytes, chunks });
+        }
         // SAFETY: a call that only makes a new file, which then belongs to `file`.
         let file = unsafe {
             let number = libc::memfd_create(c"sintonia".as_ptr(), libc::MFD_CLOEXEC);
@@ -51,6 +57,7 @@ impl Rings {
         file.set_len((MOST_RINGS * bytes) as u64)?;
         CHUNKS.store(chunks, Ordering::Relaxed);
         BASE.store(map(&file, MOST_RINGS * bytes)?, Ordering::Release);
+        let _ = MEMORY.set(file.try_clone()?);
         Ok(Rings { file, bytes, chunks })
     }
 }
@@ -100,18 +107,36 @@ pub unsafe extern "C" fn next_chunk(place: *mut Place, _entry: *const Entry, _mo
     // SAFETY: the stub passes the place of its own thread.
     let place = unsafe { &mut *place };
     if std::mem::replace(&mut place.asking, 1) == 1 {
-        HOMELESS.fetch_add(1, Ordering::Relaxed);
+        count_homeless(1);
         return NOWHERE.0.as_ptr() as usize + RECORD_BYTES;
     }
     if place.ring == 0 {
         place.ring = take_ring().unwrap_or(NO_RING);
     }
-    let chunk = if place.ring == NO_RING { drop_chunk(&HOMELESS, NOWHERE.0.as_ptr() as usize) } else { begin_chunk(place.ring) };
+    let chunk = if place.ring == NO_RING {
+        count_homeless(CHUNK_RECORDS as u64);
+        NOWHERE.0.as_ptr() as usize
+    } else {
+        begin_chunk(place.ring)
+    };
     let first = chunk + RECORD_BYTES;
     place.end = chunk + CHUNK_BYTES;
     place.next = first + RECORD_BYTES;
     place.asking = 0;
     first
+}
+
+/// Lets the next reader of a ring begin with what is noted from now on.
+fn pass_over(ring: usize) {
+    let chunks = CHUNKS.load(Ordering::Relaxed) as u64;
+    let Some(left) = counter(ring, Counters::BEGUN).load(Ordering::Acquire).checked_sub(1) else { return };
+    let chunk = ring + HEAD_BYTES + (left % chunks) as usize * CHUNK_BYTES;
+    let lap = left / chunks + 1;
+    let is_complete = |place: &usize| counter(chunk + place * RECORD_BYTES, 0).load(Ordering::Acquire) >> 32 == lap;
+    let taken = (1..=CHUNK_RECORDS).take_while(is_complete).count();
+    let (left, taken) = if taken == CHUNK_RECORDS { (left + 1, 0) } else { (left, taken) };
+    counter(ring, Counters::TAKEN).store(taken as u64, Ordering::Relaxed);
+    counter(ring, Counters::LEFT).store(left, Ordering::Release);
 }
 
 /// The next chunk of a ring, begun; or the one for what is dropped.
@@ -120,7 +145,8 @@ fn begin_chunk(ring: usize) -> usize {
     let begun = counter(ring, Counters::BEGUN).load(Ordering::Relaxed);
     let first = ring + HEAD_BYTES;
     if begun - counter(ring, Counters::LEFT).load(Ordering::Acquire).min(begun) >= chunks {
-        return drop_chunk(counter(ring, Counters::DROPPED), first + chunks as usize * CHUNK_BYTES);
+        counter(ring, Counters::DROPPED).fetch_add(CHUNK_RECORDS as u64, Ordering::Relaxed);
+        return first + chunks as usize * CHUNK_BYTES;
     }
     let chunk = first + (begun % chunks) as usize * CHUNK_BYTES;
     let lap = begun / chunks + 1;
@@ -129,10 +155,12 @@ fn begin_chunk(ring: usize) -> usize {
     chunk
 }
 
-/// All records of this chunk are dropped.
-fn drop_chunk(dropped: &AtomicU64, chunk: usize) -> usize {
-    dropped.fetch_add(CHUNK_RECORDS as u64, Ordering::Relaxed);
-    chunk
+/// Counts records that have no ring where the reader looks for those that were dropped: in the first ring of the process.
+fn count_homeless(records: u64) {
+    let base = BASE.load(Ordering::Acquire);
+    if base != 0 {
+        counter(base, Counters::HOMELESS).fetch_add(records, Ordering::Relaxed);
+    }
 }
 
 /// A ring for this thread, with its memory taken: where there is none left, the program must not notice.
@@ -149,7 +177,6 @@ fn take_ring() -> Option<usize> {
     if taken != 0 && errno() != libc::EINVAL {
         return None;
     }
-    counter(ring, Counters::CHUNKS).store(CHUNKS.load(Ordering::Relaxed) as u64, Ordering::Relaxed);
     // SAFETY: asks the system for a number.
     let thread = unsafe { libc::syscall(libc::SYS_gettid) };
     counter(ring, Counters::THREAD).store(thread as u64, Ordering::Release);
@@ -165,13 +192,8 @@ pub fn taken() -> usize {
     GIVEN.load(Ordering::Relaxed).min(MOST_RINGS)
 }
 
-/// How many records found no ring.
-pub fn homeless() -> u64 {
-    HOMELESS.load(Ordering::Relaxed)
-}
-
-/// In a forked child: this thread, the only one there, writes into its parent's ring no more.
-pub fn forget() {
+/// What this thread knows of its ring.
+fn place() -> *mut Place {
     let place: *mut Place;
     // SAFETY: the address of this thread's own place, which the assembly reserves.
     unsafe {
@@ -181,6 +203,33 @@ pub fn forget() {
             place = out(reg) place,
             options(nostack, readonly),
         );
-        *place = Place { next: 0, end: 0, ring: NO_RING, asking: 0 };
     }
+    place
+}
+
+/// Notes something that happened in this thread and was not seen by a hook, as one with this number would. Call and return have the same
+/// place on the stack.
+pub fn note(hook: u32, moment: Moment, ticks: u64, stack: u64, words: [u64; 6]) {
+    let place = place();
+    let mut room = RECORD_BYTES;
+    // SAFETY: the place of this thread. Room is taken by one instruction, as in the stubs: a signal handler that is hooked takes the next.
+    // A record lies within its chunk, which is mapped for ever.
+    unsafe {
+        core::arch::asm!("xadd qword ptr [{place}], {room}", place = in(reg) place, room = inout(reg) room, options(nostack));
+        if room >= (*place).end {
+            room = next_chunk(place, std::ptr::null(), 0);
+        }
+        let record = room as *mut u64;
+        record.add(1).write(ticks);
+        record.add(2).write(stack);
+        record.add(3).cast::<[u64; 6]>().write(words);
+        let lap = counter(room & !(CHUNK_BYTES - 1), 0).load(Ordering::Relaxed);
+        counter(room, 0).store(lap | tag(hook, moment), Ordering::Release);
+    }
+}
+
+/// In a forked child: this thread, the only one there, writes into its parent's ring no more.
+pub fn forget() {
+    // SAFETY: the place of this thread.
+    unsafe { *place() = Place { next: 0, end: 0, ring: NO_RING, asking: 0 } };
 }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
-use crate::code::{Beginning, JUMP, Moved, Refusal};
+use crate::code::{Beginning, JUMP, Moved, Refusal, Results};
 use crate::near;
 use crate::stub::MOST_HOOKS;
 
@@ -18,6 +18,8 @@ pub struct Site {
     pub places: Vec<(u64, u64)>,
     /// Whether a thread can stand between two of the instructions.
     pub has_inner_places: bool,
+    /// Where the function may leave results.
+    pub results: Results,
     /// Where the jump leads: code that jumps on to the address that stands behind it.
     island: u64,
 }
@@ -27,7 +29,7 @@ const ISLAND: [u8; 8] = [0x66, 0x90, 0xff, 0x25, 0, 0, 0, 0];
 
 impl Site {
     /// Writes the moved code and the island near the function.
-    pub fn build(beginning: &Beginning, original: Vec<u8>) -> Result<Site, Refusal> {
+    pub fn build(beginning: &Beginning, original: Vec<u8>, results: Results) -> Result<Site, Refusal> {
         let place = near::room(beginning.address, Beginning::MOST_BYTES).ok_or(Refusal::NotMovable)?;
         let island = near::room(beginning.address, 16).ok_or(Refusal::NotMovable)?;
         let Moved { bytes, places } = beginning.moved_to(place)?;
@@ -37,7 +39,7 @@ impl Site {
             std::ptr::copy_nonoverlapping(ISLAND.as_ptr(), island as *mut u8, ISLAND.len());
         }
         let address = beginning.address;
-        Ok(Site { address, original, moved: place, places, has_inner_places: beginning.has_inner_places(), island })
+        Ok(Site { address, original, moved: place, places, has_inner_places: beginning.has_inner_places(), results, island })
     }
 
     /// Where a call of the function goes from now on, once the jump is in place.

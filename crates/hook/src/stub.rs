@@ -6,6 +6,7 @@ use sintonia_link::order::Read;
 use sintonia_link::ring::{Moment, tag};
 
 use crate::act::act;
+use crate::code::Results;
 use crate::reads;
 use crate::ring::next_chunk;
 
@@ -27,10 +28,11 @@ unsafe extern "C" {
     fn sintonia_stubs_wrap();
     fn sintonia_stubs_wrap_stack();
     fn sintonia_stubs_pass();
+    fn sintonia_stubs_replace();
 }
 
 /// What a stub knows of its hook; the assembly knows the places of the fields.
-#[repr(C, align(64))]
+#[repr(C, align(128))]
 pub struct Entry {
     target: AtomicU64,
     entry_tag: AtomicU64,
@@ -39,7 +41,16 @@ pub struct Entry {
     exit_reads: AtomicU64,
     /// What is to be done at entry and at exit, if anything.
     pub acts: [AtomicU64; 2],
+    unused: u64,
+    /// How many calls there were.
+    calls: AtomicU64,
+    /// How many ticks those took that were seen to return.
+    ticks: AtomicU64,
+    replacement: AtomicU64,
+    results: AtomicU64,
 }
+
+const _: () = assert!(std::mem::offset_of!(Entry, calls) == 64 && std::mem::offset_of!(Entry, results) == 88 && size_of::<Entry>() == 128);
 
 impl Entry {
     const fn empty() -> Entry {
@@ -50,14 +61,45 @@ impl Entry {
             entry_reads: AtomicU64::new(0),
             exit_reads: AtomicU64::new(0),
             acts: [AtomicU64::new(0), AtomicU64::new(0)],
+            unused: 0,
+            calls: AtomicU64::new(0),
+            ticks: AtomicU64::new(0),
+            replacement: AtomicU64::new(0),
+            results: AtomicU64::new(0),
         }
     }
 
     /// Makes the entry ready for calls.
-    pub fn prepare(&self, hook: u32, target: u64) {
+    pub fn prepare(&self, hook: u32) {
         self.entry_tag.store(tag(hook, Moment::Entry), Ordering::Relaxed);
         self.exit_tag.store(tag(hook, Moment::Exit), Ordering::Relaxed);
+    }
+
+    /// What is called from now on.
+    pub fn call(&self, target: u64) {
         self.target.store(target, Ordering::Release);
+    }
+
+    /// What is called in the function's place, and where besides the first register its callers may look for a result.
+    pub fn replace(&self, by: u64, results: Results) {
+        self.results.store(u64::from(results.second_word) | u64::from(results.floats) << 1, Ordering::Relaxed);
+        self.replacement.store(by, Ordering::Release);
+    }
+
+    /// How many calls there were, and the ticks they took.
+    pub fn counts(&self) -> (u64, u64) {
+        (self.calls.load(Ordering::Relaxed), self.ticks.load(Ordering::Relaxed))
+    }
+
+    /// Whether something waits to be done here.
+    pub fn has_something_to_do(&self) -> bool {
+        self.acts.iter().any(|acts| acts.load(Ordering::Relaxed) != 0)
+    }
+
+    /// Counts from nothing.
+    pub fn count_anew(&self) {
+        self.calls.store(0, Ordering::Relaxed);
+        self.ticks.store(0, Ordering::Relaxed);
     }
 
     /// What is read from now on.
@@ -87,6 +129,8 @@ pub enum Kind {
     WrapStack,
     /// Notes the entry only.
     Pass,
+    /// Calls another function.
+    Replace,
 }
 
 /// Where the stub of a hook is.
@@ -95,6 +139,7 @@ pub fn address(kind: Kind, hook: usize) -> u64 {
         Kind::Wrap => sintonia_stubs_wrap as *const () as u64,
         Kind::WrapStack => sintonia_stubs_wrap_stack as *const () as u64,
         Kind::Pass => sintonia_stubs_pass as *const () as u64,
+        Kind::Replace => sintonia_stubs_replace as *const () as u64,
     };
     pool + STUB_BYTES * hook as u64
 }

@@ -11,7 +11,9 @@ sintonia_ring: .zero 32         # +0 where the next record goes, +8 where the ch
     .text
 
 # An entry of the table of hooks: +0 where the moved function is, +8 first word of its entry records, +16 of its exit records,
-# +24 what to read at entry, +32 at exit, +40 whether something is to be done at entry, +48 at exit.
+# +24 what to read at entry, +32 at exit, +40 whether something is to be done at entry, +48 at exit. In a line of the processor's cache
+# of their own, because they are written: +64 how many calls there were, +72 the ticks they took. Threads may lose a count to each other.
+# Of a function that is replaced: +80 by what, +88 where besides rax it may leave a result: 1 in rdx, 2 in xmm0 and xmm1.
 
 # Takes room for a record, into rcx. One instruction, so that a signal handler that is hooked as well takes the next.
 .macro TAKE_ROOM
@@ -37,14 +39,36 @@ sintonia_ring: .zero 32         # +0 where the next record goes, +8 where the ch
     movq %rax, (%rcx)
 .endm
 
-# The frame of a wrapped call: K bytes of copied arguments, rax, rdx, rcx, r11, the target, one word free; then the number and the caller.
+# Saves the parts of the processor's state that are asked for where the stack ends; uses rax and rdx.
+.macro SAVE_STATE parts
+    xorl %eax, %eax
+    .set word, 512
+    .rept 8
+    movq %rax, word(%rsp)       # the head of the saved state must be clear
+    .set word, word+8
+    .endr
+    movl {state_parts}(%rip), %eax
+    andl \parts, %eax
+    xorl %edx, %edx
+    xsave64 (%rsp)
+.endm
+
+.macro GIVE_STATE_BACK parts
+    movl {state_parts}(%rip), %eax
+    andl \parts, %eax
+    xorl %edx, %edx
+    xrstor64 (%rsp)
+.endm
+
+# The frame of a wrapped call: K bytes of copied arguments, rax, rdx, rcx, r11, the target, the ticks of its entry; then the number and the
+# caller.
 .macro SAVE K
     movq %rax, \K(%rsp)
     movq %rdx, \K+8(%rsp)
     movq %rcx, \K+16(%rsp)
     movq %r11, \K+24(%rsp)
     movl \K+48(%rsp), %r11d
-    shlq $6, %r11
+    shlq $7, %r11
     leaq {hooks}(%rip), %rax
     addq %rax, %r11
 .endm
@@ -56,11 +80,25 @@ sintonia_ring: .zero 32         # +0 where the next record goes, +8 where the ch
     movq \K+24(%rsp), %r11
 .endm
 
+# What both records have: floating registers, the caller's stack pointer, what is to be read besides, and the time.
+.macro NOTE_REST K, reads, tag
+    movq %xmm0, 72(%rcx)
+    movq %xmm1, 80(%rcx)
+    leaq \K+56(%rsp), %rax
+    movq %rax, 16(%rcx)
+    movq \reads(%r11), %rdx
+    testq %rdx, %rdx
+    jz 2f
+    call sintonia_read
+2:  COMPLETE \tag
+.endm
+
 .macro NOTE_ENTRY K
     cmpq $0, 40(%r11)
     je 4f
     call sintonia_act_entry
-4:  TAKE_ROOM
+4:  incq 64(%r11)
+    TAKE_ROOM
     movq %rdi, 24(%rcx)
     movq %rsi, 32(%rcx)
     movq \K+8(%rsp), %rax
@@ -69,15 +107,7 @@ sintonia_ring: .zero 32         # +0 where the next record goes, +8 where the ch
     movq %rax, 48(%rcx)
     movq %r8, 56(%rcx)
     movq %r9, 64(%rcx)
-    movq %xmm0, 72(%rcx)
-    movq %xmm1, 80(%rcx)
-    leaq \K+56(%rsp), %rax
-    movq %rax, 16(%rcx)
-    movq 24(%r11), %rdx
-    testq %rdx, %rdx
-    jz 2f
-    call sintonia_read
-2:  COMPLETE 8
+    NOTE_REST \K, 24, 8
 .endm
 
 .macro WRAP name, K
@@ -94,6 +124,8 @@ sintonia_ring: .zero 32         # +0 where the next record goes, +8 where the ch
     movq (%r11), %rax
     movq %rax, \K+32(%rsp)
     NOTE_ENTRY \K
+    movq 8(%rcx), %rax
+    movq %rax, \K+40(%rsp)
     .set word, 0
     .rept \K/8
     movq \K+64+word(%rsp), %rax
@@ -108,15 +140,10 @@ sintonia_ring: .zero 32         # +0 where the next record goes, +8 where the ch
     movq %rax, 24(%rcx)
     movq \K+8(%rsp), %rax
     movq %rax, 32(%rcx)
-    movq %xmm0, 72(%rcx)
-    movq %xmm1, 80(%rcx)
-    leaq \K+56(%rsp), %rax
-    movq %rax, 16(%rcx)
-    movq 32(%r11), %rdx
-    testq %rdx, %rdx
-    jz 2f
-    call sintonia_read
-2:  COMPLETE 16
+    NOTE_REST \K, 32, 16
+    movq 8(%rcx), %rax
+    subq \K+40(%rsp), %rax
+    addq %rax, 72(%r11)
     cmpq $0, 48(%r11)
     je 4f
     call sintonia_act_exit
@@ -151,6 +178,84 @@ sintonia_pass:
     jmp *-24(%rsp)              # below the stack pointer, but within what the system leaves alone there
     .cfi_endproc
     .size sintonia_pass, .-sintonia_pass
+
+# Calls another function in the place of the hooked one. A compiler that saw the hooked function knows which registers it does not touch, and
+# may keep something in them; the other may touch them all. So all are given back but those with a result.
+    .hidden sintonia_replace
+    .globl sintonia_replace
+    .type sintonia_replace, @function
+    .balign 64
+sintonia_replace:
+    .cfi_startproc
+    .cfi_def_cfa_offset 16
+    pushq %rbp
+    .cfi_def_cfa_offset 24
+    .cfi_offset rbp, -24
+    movq %rsp, %rbp
+    .cfi_def_cfa_register rbp
+    pushq %rdi
+    pushq %rsi
+    pushq %rdx                  # -24(%rbp)
+    pushq %rcx
+    pushq %r8
+    pushq %r9
+    pushq %r10
+    pushq %r11
+    pushq %rax                  # -72(%rbp)
+    subq $40, %rsp              # -80(%rbp): where the state is saved; -96(%rbp) and -112(%rbp): xmm1 and xmm0 as results
+    subq {state_bytes}(%rip), %rsp
+    andq $-64, %rsp
+    movq %rsp, -80(%rbp)
+    SAVE_STATE $-2              # results of the old floating unit are left in it
+    subq $128, %rsp
+    .set word, 0
+    .rept 16
+    movq 24+word(%rbp), %rax
+    movq %rax, word(%rsp)
+    .set word, word+8
+    .endr
+    movl 8(%rbp), %eax
+    shlq $7, %rax
+    leaq {hooks}(%rip), %r11
+    addq %rax, %r11
+    movq 80(%r11), %r11
+    movq -72(%rbp), %rax
+    movq -24(%rbp), %rdx
+    call *%r11
+    movq %rax, -72(%rbp)
+    movups %xmm0, -112(%rbp)
+    movups %xmm1, -96(%rbp)
+    movl 8(%rbp), %eax
+    shlq $7, %rax
+    leaq {hooks}(%rip), %r11
+    addq %rax, %r11
+    movq 88(%r11), %r11
+    testl $1, %r11d
+    jz 1f
+    movq %rdx, -24(%rbp)
+1:  movq -80(%rbp), %rsp
+    GIVE_STATE_BACK $-2
+    testl $2, %r11d
+    jz 1f
+    movups -112(%rbp), %xmm0
+    movups -96(%rbp), %xmm1
+1:  leaq -72(%rbp), %rsp
+    popq %rax
+    popq %r11
+    popq %r10
+    popq %r9
+    popq %r8
+    popq %rcx
+    popq %rdx
+    popq %rsi
+    popq %rdi
+    popq %rbp
+    .cfi_def_cfa rsp, 16
+    leaq 8(%rsp), %rsp
+    .cfi_def_cfa_offset 8
+    ret
+    .cfi_endproc
+    .size sintonia_replace, .-sintonia_replace
 
 # Reads what the list in rdx asks for into the record in rcx. Uses rax, rdx and r11, and gives r11 back.
     .type sintonia_read, @function
@@ -246,24 +351,14 @@ sintonia_read:
     pushq %r11
     subq {state_bytes}(%rip), %rsp
     andq $-64, %rsp
-    xorl %eax, %eax
-    .set word, 512
-    .rept 8
-    movq %rax, word(%rsp)       # the head of the saved state must be clear
-    .set word, word+8
-    .endr
-    movl {state_parts}(%rip), %eax
-    xorl %edx, %edx
-    xsave64 (%rsp)
+    SAVE_STATE $-1
     movq %fs:0, %rdi
     addq sintonia_ring@GOTTPOFF(%rip), %rdi
     movq %r11, %rsi
     movl $\moment, %edx
     call \function
     movq %rax, %rcx
-    movl {state_parts}(%rip), %eax
-    xorl %edx, %edx
-    xrstor64 (%rsp)
+    GIVE_STATE_BACK $-1
     leaq -48(%rbp), %rsp
     popq %r11
     popq %r10
@@ -304,3 +399,4 @@ sintonia_read:
     STUBS sintonia_stubs_wrap, sintonia_wrap
     STUBS sintonia_stubs_wrap_stack, sintonia_wrap_stack
     STUBS sintonia_stubs_pass, sintonia_pass
+    STUBS sintonia_stubs_replace, sintonia_replace

@@ -32,8 +32,22 @@ pub struct Task {
     /// Whether it may stand on an instruction of the program's: it does not if it sleeps in a call of the system. One that waits for the
     /// disk may do so for the sake of an instruction.
     pub runs: bool,
-    /// Whether it would not notice a trap: the system ends a process that traps then.
-    pub blocks_traps: bool,
+    /// The signals it blocks, as bits from that of signal 1 on.
+    blocked: u64,
+}
+
+impl Task {
+    /// Whether it would not notice a signal.
+    pub fn blocks(&self, signal: i32) -> bool {
+        self.blocked >> (signal - 1) & 1 == 1
+    }
+
+    /// Whether it blocks even the signals that the C library keeps for itself: only that library does, for a moment, when a thread begins
+    /// or ends.
+    pub fn begins_or_ends(&self) -> bool {
+        const OF_THE_LIBRARY: [i32; 2] = [32, 33];
+        OF_THE_LIBRARY.iter().all(|signal| self.blocks(*signal))
+    }
 }
 
 /// The threads of this process but the one that asks.
@@ -55,15 +69,21 @@ pub fn others() -> io::Result<Vec<Task>> {
 
 fn task(number: i32, status: &str) -> Task {
     let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim).unwrap_or_default();
-    let blocked = u64::from_str_radix(field("SigBlk:"), 16).unwrap_or(0);
     let state = field("State:");
-    Task { number, runs: !state.starts_with(['S', 'Z', 'X']), blocks_traps: blocked >> (libc::SIGTRAP - 1) & 1 == 1 }
+    Task { number, runs: !state.starts_with(['S', 'Z', 'X']), blocked: u64::from_str_radix(field("SigBlk:"), 16).unwrap_or(0) }
 }
 
-/// Whether a thread of this process has not ended.
-pub fn exists(thread: i32) -> bool {
-    // SAFETY: no signal is sent, only asked whether one could be.
-    unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), thread, 0) == 0 }
+/// A thread of this process, if it has not ended.
+pub fn find(number: i32) -> Option<Task> {
+    let status = std::fs::read_to_string(format!("/proc/self/task/{number}/status")).ok()?;
+    Some(task(number, &status))
+}
+
+/// The process that traces this one and gets its signals first: a debugger.
+pub fn tracer() -> io::Result<Option<i32>> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let number = status.lines().find_map(|line| line.strip_prefix("TracerPid:")).and_then(|number| number.trim().parse().ok());
+    Ok(number.filter(|tracer| *tracer != 0))
 }
 
 #[cfg(test)]
@@ -73,9 +93,15 @@ mod tests {
     #[test]
     fn a_status_tells_whether_a_thread_runs_and_whether_it_blocks_traps() {
         let status = |state: &str, blocked: &str| task(7, &format!("Name:\tx\nState:\t{state}\nSigPnd:\t0\nSigBlk:\t{blocked}\n"));
-        assert_eq!(status("R (running)", "0000000000000000"), Task { number: 7, runs: true, blocks_traps: false });
-        assert_eq!(status("S (sleeping)", "0000000000000010"), Task { number: 7, runs: false, blocks_traps: true });
-        assert_eq!(status("t (tracing stop)", "fffffffe7ffbfeff"), Task { number: 7, runs: true, blocks_traps: true });
+        let seen = |state: &str, blocked: &str| {
+            let task = status(state, blocked);
+            (task.number, task.runs, task.blocks(libc::SIGTRAP), task.blocks(64))
+        };
+        assert_eq!(seen("R (running)", "0000000000000000"), (7, true, false, false));
+        assert_eq!(seen("S (sleeping)", "0000000000000010"), (7, false, true, false));
+        assert_eq!(seen("t (tracing stop)", "fffffffe7ffbfeff"), (7, true, true, true));
+        let begins_or_ends = |blocked| status("R (running)", blocked).begins_or_ends();
+        assert!(begins_or_ends("ffffffffffffffff") && !begins_or_ends("fffffffe7ffbfeff"));
     }
 
     #[test]

@@ -1,10 +1,18 @@
-//! The addresses under which other hosts can reach this one.
+//! The name of this host, and the addresses under which others can reach it.
 
 use std::net::Ipv4Addr;
 
 /// The IPv4 addresses of this host, without those that only it can use.
 pub fn local_addresses() -> Vec<Ipv4Addr> {
     parse(&std::fs::read_to_string("/proc/net/fib_trie").unwrap_or_default())
+}
+
+/// The name of this host, of letters that a file's name can have.
+pub fn host_name() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let name: String =
+        name.trim().chars().map(|letter| if letter.is_ascii_alphanumeric() || letter == '-' { letter } else { '_' }).collect();
+    if name.is_empty() { "host".into() } else { name }
 }
 
 /// In the kernel's table of routes an address of this host is a line with the address, followed by one that calls it local.

@@ -23,7 +23,7 @@ pub enum Shape {
     },
     /// Only the entry is noted.
     Pass,
-    /// Another function, with this address, is called in its place.
+    /// Another function, with this address, is called in its place. What is noted of calls is noted as before.
     Replace(u64),
 }
 
@@ -105,6 +105,25 @@ pub enum Act {
         /// What it is passed in registers for floating numbers.
         floats: [f64; 4],
     },
+    /// A library is loaded; gives 1.
+    Load {
+        /// Its file.
+        path: String,
+    },
+    /// A variable of the environment is set; gives 0.
+    Environment {
+        /// Its name.
+        name: String,
+        /// Its value.
+        value: String,
+    },
+    /// A control variable of the MPI library is set; gives the number it held before, as the bits of a floating number.
+    Control {
+        /// Its name in MPI_T.
+        name: String,
+        /// The number it is to hold.
+        bits: f64,
+    },
 }
 
 /// Which moment of a call.
@@ -138,9 +157,17 @@ pub enum Order {
         at_entry: Vec<Read>,
         /// What is read besides the result.
         at_exit: Vec<Read>,
+        /// Whether the hook may take itself out when the function is called very often and takes very little time.
+        may_throttle: bool,
     },
-    /// Takes a hook out.
+    /// Takes a hook out: the function is neither watched nor replaced any more.
     Unhook(u32),
+    /// Lets a function that was replaced be called again; what is noted of it is noted as before.
+    Restore(u32),
+    /// Notes calls of a function of MPI, by the number of its operation, without a hook.
+    Watch(u16),
+    /// Notes them no more.
+    Unwatch(u16),
     /// Does something at once.
     Do(Act),
     /// Does something at a hook.
@@ -154,8 +181,21 @@ pub enum Order {
         /// How often.
         when: When,
     },
-    /// Loads a library.
-    Load(String),
+    /// Before `MPI_Init`: before every so many collective calls of all processes, these are to agree on changes.
+    Agree(u32),
+    /// Does something when all processes were asked for it, before the same call in each.
+    Together {
+        /// The number of the change, the same in all processes.
+        change: u64,
+        /// What.
+        act: Act,
+    },
+    /// Takes back what the order with this number arranged.
+    Cancel(u64),
+    /// Says what its clock shows.
+    Clock,
+    /// Lets the program start MPI: all that is to be in place before is.
+    Begin,
     /// Lets the program go on that waits for what is to be in place at its beginning.
     GoOn,
 }
@@ -169,10 +209,10 @@ pub enum Outcome {
     Done(u64),
     /// It will be done at its moment.
     Arranged,
-    /// What was arranged has been done; what each act gave.
+    /// What was arranged has been done, the first time if it is done always.
     Performed {
-        /// What each act gave.
-        given: Vec<u64>,
+        /// What each act gave, or why it could not be done.
+        given: Vec<Result<u64, String>>,
     },
     /// It cannot be done, for this reason.
     Refused(String),
@@ -200,6 +240,8 @@ pub enum Word {
         ring_chunks: u64,
         /// Now in ticks, and in nanoseconds of the monotonic clock.
         clock: (u64, u64),
+        /// Its rank and how many there are, as the launcher's environment says, if it does.
+        place: Option<(u32, u32)>,
     },
     /// MPI has begun.
     Rank {
@@ -216,6 +258,20 @@ pub enum Word {
         number: u64,
         /// What came of it.
         outcome: Outcome,
+    },
+    /// A hook took itself out: the function is called very often, and takes very little time.
+    Throttled {
+        /// Which hook.
+        hook: u32,
+        /// How often the function was called since the hook was put in.
+        calls: u64,
+        /// How long a call took on the average.
+        seconds_per_call: f64,
+    },
+    /// What its clock shows, as it was asked.
+    Clock {
+        /// Now in ticks, and in nanoseconds of the monotonic clock.
+        clock: (u64, u64),
     },
     /// MPI ends.
     Leaving,

@@ -23,20 +23,28 @@ pub const HEAD_BYTES: usize = CHUNK_BYTES;
 /// Values that a hook can read besides arguments and results.
 pub const READS: usize = 5;
 
+/// What stands in the place of a hook's number for a function of MPI, together with the number of its operation. At exit its words are
+/// bytes, peer, tag, number of the communicator, 0 and the ticks of its entry; what is not known is [`UNKNOWN`], bytes are 0.
+pub const OF_MPI: u32 = 0x80_0000;
+/// A peer, tag or communicator that a call has not.
+pub const UNKNOWN: i64 = -1;
+
 /// Words of the page of counters, by their place.
 pub struct Counters;
 
 impl Counters {
     /// How many chunks the reader has left, over all laps; written by the reader.
     pub const LEFT: usize = 0;
+    /// How many records of the chunk behind these are of an earlier reader; written by the process before a reader comes.
+    pub const TAKEN: usize = 1;
     /// How many chunks the writer has begun, over all laps.
     pub const BEGUN: usize = 8;
     /// How many records were dropped.
     pub const DROPPED: usize = 9;
     /// The number the system gives to the thread that writes; 0 if none does.
     pub const THREAD: usize = 10;
-    /// How many chunks there are in a lap.
-    pub const CHUNKS: usize = 11;
+    /// How many records of threads without a ring were dropped; in the first ring of a process.
+    pub const HOMELESS: usize = 11;
 }
 
 /// What kind of moment a record is of: the lowest byte of its first word.
@@ -108,9 +116,12 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Reads the ring that begins at `base` of the file.
+    /// Reads the ring that begins at `base` of the file, from where an earlier reader may have left it.
     pub fn new(file: File, base: u64, chunks: u64) -> Reader {
-        Reader { file, base, chunks, left: 0, taken: 0 }
+        let mut reader = Reader { file, base, chunks, left: 0, taken: 0 };
+        reader.left = reader.counter(Counters::LEFT).unwrap_or(0);
+        reader.taken = reader.counter(Counters::TAKEN).unwrap_or(0) as usize;
+        reader
     }
 
     /// The value of a counter.
@@ -120,13 +131,25 @@ impl Reader {
         Ok(u64::from_ne_bytes(word))
     }
 
+    /// Whether the next record of a chunk is complete: most of the time nothing has happened, and then no more is read.
+    fn has_more(&self, chunk: u64, lap: u32) -> io::Result<bool> {
+        let mut word = [0; 8];
+        let next = self.taken.min(CHUNK_RECORDS - 1) + 1;
+        self.file.read_exact_at(&mut word, chunk + (next * RECORD_BYTES) as u64)?;
+        Ok((u64::from_ne_bytes(word) >> 32) as u32 == lap)
+    }
+
     /// Gives every event that is complete to `each`, in the order they were begun; how many there were.
     pub fn drain(&mut self, mut each: impl FnMut(Event)) -> io::Result<usize> {
         let mut count = 0;
-        let mut chunk = vec![0; CHUNK_BYTES];
-        while self.left < self.counter(Counters::BEGUN)? {
+        let mut chunk = Vec::new();
+        loop {
             let lap = (self.left / self.chunks) as u32 + 1;
             let at = self.base + HEAD_BYTES as u64 + (self.left % self.chunks) * CHUNK_BYTES as u64;
+            if !self.has_more(at, lap)? {
+                break;
+            }
+            chunk.resize(CHUNK_BYTES, 0);
             // The first look tells which records are complete, the second reads them: what is complete stays as it is.
             self.file.read_exact_at(&mut chunk, at)?;
             let complete = (self.taken..CHUNK_RECORDS).take_while(|place| Event::of_words(&record(&chunk, *place), lap).is_some()).count();

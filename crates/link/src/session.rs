@@ -6,13 +6,10 @@
 
 use std::io::{self, Read, Write};
 
-use hmac::{Hmac, Mac};
-use sha2::Sha256;
+use crate::seal::{self, Seal};
 
 /// Bytes of a secret, and of the random numbers that the two sides send each other.
 const SECRET_BYTES: usize = 32;
-/// Bytes of the code behind each message.
-const CODE_BYTES: usize = 16;
 /// No message is longer.
 const LONGEST: usize = 16 << 20;
 
@@ -41,13 +38,6 @@ impl Secret {
             *byte = u8::from_str_radix(&text[2 * place..2 * place + 2], 16).ok()?;
         }
         Some(Secret(bytes))
-    }
-
-    /// A code of several texts under this secret.
-    fn code(&self, parts: &[&[u8]]) -> [u8; SECRET_BYTES] {
-        let mut code = Hmac::<Sha256>::new_from_slice(&self.0).expect("a key may have any length");
-        parts.iter().for_each(|part| code.update(part));
-        code.finalize().into_bytes().into()
     }
 }
 
@@ -117,15 +107,14 @@ impl Side {
 #[derive(Debug)]
 pub struct Sender<W> {
     stream: W,
-    key: Secret,
-    sent: u64,
+    seal: Seal,
 }
 
 /// The half that receives.
 #[derive(Debug)]
 pub struct Receiver<R> {
     stream: R,
-    key: Secret,
+    seal: Seal,
     received: u64,
 }
 
@@ -137,30 +126,22 @@ pub fn begin<R: Read, W: Write>(mut from: R, mut to: W, secret: &Secret, side: S
     let mut theirs = [0; SECRET_BYTES];
     from.read_exact(&mut theirs)?;
     let (client, server) = if side == Side::Client { (own, theirs) } else { (theirs, own) };
-    let proof = |side: Side| secret.code(&[side.proof(), &client, &server]);
+    let proof = |side: Side| [side.proof(), client.as_slice(), &server];
+    let prove = |to: &mut W| to.write_all(&seal::code(&secret.0, &proof(side))).and_then(|()| to.flush());
     // The one that called proves first, so that whoever listens tells strangers nothing.
     if side == Side::Client {
-        to.write_all(&proof(side))?;
-        to.flush()?;
-        check_proof(&mut from, &proof(side.other()))?;
-    } else {
-        check_proof(&mut from, &proof(side.other()))?;
-        to.write_all(&proof(side))?;
-        to.flush()?;
+        prove(&mut to)?;
     }
-    let key = |side: Side| Secret(secret.code(&[side.key(), &client, &server]));
-    Ok((Receiver { stream: from, key: key(side.other()), received: 0 }, Sender { stream: to, key: key(side), sent: 0 }))
-}
-
-fn check_proof(from: &mut impl Read, expected: &[u8; SECRET_BYTES]) -> Result<(), SessionError> {
-    let mut proof = [0; SECRET_BYTES];
-    from.read_exact(&mut proof)?;
-    if is_equal(&proof, expected) { Ok(()) } else { Err(SessionError::Stranger) }
-}
-
-/// Compares in a time that tells nothing of where two codes differ.
-fn is_equal(one: &[u8], other: &[u8]) -> bool {
-    one.len() == other.len() && one.iter().zip(other).fold(0, |difference, (one, other)| difference | (one ^ other)) == 0
+    let mut shown = [0; SECRET_BYTES];
+    from.read_exact(&mut shown)?;
+    if !seal::is_code(&secret.0, &proof(side.other()), &shown) {
+        return Err(SessionError::Stranger);
+    }
+    if side == Side::Server {
+        prove(&mut to)?;
+    }
+    let seal = |side: Side| Seal::new(&secret.0, &[side.key(), &client, &server]);
+    Ok((Receiver { stream: from, seal: seal(side.other()), received: 0 }, Sender { stream: to, seal: seal(side) }))
 }
 
 impl<W: Write> Sender<W> {
@@ -169,14 +150,12 @@ impl<W: Write> Sender<W> {
         if message.len() > LONGEST {
             return Err(SessionError::TooLong(message.len() as u64));
         }
-        let code = self.key.code(&[&self.sent.to_le_bytes(), message]);
-        let mut frame = Vec::with_capacity(4 + message.len() + CODE_BYTES);
+        let mut frame = Vec::with_capacity(4 + message.len() + seal::LENGTH);
         frame.extend((message.len() as u32).to_le_bytes());
         frame.extend(message);
-        frame.extend(&code[..CODE_BYTES]);
+        frame.extend(self.seal.of(message));
         self.stream.write_all(&frame)?;
         self.stream.flush()?;
-        self.sent += 1;
         Ok(())
     }
 }
@@ -192,13 +171,10 @@ impl<R: Read> Receiver<R> {
         }
         // Read piece by piece: a length that is announced is not yet there.
         let mut message = Vec::new();
-        (&mut self.stream).take((length + CODE_BYTES) as u64).read_to_end(&mut message)?;
-        if message.len() != length + CODE_BYTES {
-            return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
-        }
-        let code = message.split_off(length);
-        let expected = self.key.code(&[&self.received.to_le_bytes(), &message]);
-        if !is_equal(&code, &expected[..CODE_BYTES]) {
+        (&mut self.stream).take(length as u64).read_to_end(&mut message)?;
+        let mut shown = [0; seal::LENGTH];
+        self.stream.read_exact(&mut shown)?;
+        if message.len() != length || !self.seal.fits(&message, &shown) {
             return Err(SessionError::Forged(self.received));
         }
         self.received += 1;
@@ -259,13 +235,13 @@ mod tests {
         let (client, server, mut raw, _server_raw) = conversation(&secret, &secret);
         let ((_, mut says), (mut hears, _)) = (client.expect("begun"), server.expect("begun"));
         let mut frame = Vec::new();
-        Sender { stream: &mut frame, key: says.key.clone(), sent: 0 }.send(b"set F0 0.5").expect("made");
+        Sender { stream: &mut frame, seal: says.seal.clone() }.send(b"set F0 0.5").expect("made");
         says.send(b"set F0 0.5").expect("sent");
         assert!(hears.receive().is_ok());
         raw.write_all(&frame).expect("sent");
         assert!(matches!(hears.receive(), Err(SessionError::Forged(1))));
         let mut changed = Vec::new();
-        Sender { stream: &mut changed, key: says.key.clone(), sent: 1 }.send(b"set F0 0.5").expect("made");
+        Sender { stream: &mut changed, seal: says.seal.clone() }.send(b"set F0 0.5").expect("made");
         changed[8] ^= 1;
         raw.write_all(&changed).expect("sent");
         assert!(matches!(hears.receive(), Err(SessionError::Forged(1))));
@@ -277,7 +253,7 @@ mod tests {
         let (client, server, _raw, mut server_raw) = conversation(&secret, &secret);
         let ((mut hears, says), _) = (client.expect("begun"), server.expect("begun"));
         let mut frame = Vec::new();
-        Sender { stream: &mut frame, key: says.key.clone(), sent: 0 }.send(b"hello").expect("made");
+        Sender { stream: &mut frame, seal: says.seal.clone() }.send(b"hello").expect("made");
         server_raw.write_all(&frame).expect("sent");
         assert!(matches!(hears.receive(), Err(SessionError::Forged(0))));
     }

@@ -1,11 +1,9 @@
 //! What can be wrong with a machine file, said with the place.
 
-use std::fmt;
 use std::io;
-use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use sintonia_text::spot::{Lines, Spot};
+use sintonia_text::place::Place;
 
 use crate::PiecesProblem;
 use crate::figure::BadFigure;
@@ -157,31 +155,4 @@ pub enum Problem {
     /// A file of another tool that lacks what a machine needs.
     #[error("{0}")]
     Lacking(String),
-}
-
-/// A place in a file; lines and columns count from 1.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
-    /// The file.
-    pub path: PathBuf,
-    /// The line.
-    pub line: usize,
-    /// The character in it.
-    pub column: usize,
-    /// The line itself with a mark below, ready to be shown.
-    excerpt: String,
-}
-
-impl Place {
-    /// Where these bytes of the text are.
-    pub(crate) fn of(path: &Path, text: &str, span: Range<usize>) -> Place {
-        let Spot { line, column, excerpt, .. } = Lines::of(text).spot(&span);
-        Place { path: path.to_owned(), line, column, excerpt }
-    }
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
-        write!(out, "{}:{}:{}", self.path.display(), self.line, self.column)
-    }
 }

@@ -17,9 +17,10 @@ mod read;
 mod write;
 
 pub use cost::{Cost, Costs, MemoryLevel, Node};
-pub use error::{Error, Place, Problem};
+pub use error::{Error, Problem};
 pub use exchange::{dimemas, simgrid};
 pub use figure::Figure;
 pub use machine::{About, AtProcesses, Group, Machine, Measured, Network, Overlap, Timing};
 pub use names::{Access, Arithmetic, Collective, Message, Named, NumberType, PairClass};
 pub use pieces::{Line, Pieces, PiecesProblem};
+pub use sintonia_text::place::Place;

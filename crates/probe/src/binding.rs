@@ -19,6 +19,7 @@ use self::elf::{Object, Reference};
 use crate::library;
 use crate::process;
 use crate::stub;
+use crate::tuning;
 
 /// The address of the system's `dlsym`, for the stub to jump to.
 pub static REAL_DLSYM: AtomicUsize = AtomicUsize::new(0);
@@ -84,12 +85,13 @@ impl Binder {
         // Once MPI is known a file need not be looked at again; before, only its references to dlsym and dlopen are replaced.
         if mpi {
             self.bound.insert(object.base, object.path.clone());
-            if is_mpi_library(object) {
-                return;
-            }
         }
+        let is_mpi_library = mpi && is_mpi_library(object);
+        let is_tuned = tuning::is_wanted();
         for reference in object.references() {
             let stub = match reference.name {
+                name if is_tuned && sintonia_hook::stand_in(name).is_some() => sintonia_hook::stand_in(name),
+                _ if is_mpi_library => None,
                 "dlsym" => Some(stub::dlsym_stub()),
                 "dlopen" => Some(stub::dlopen_stub()),
                 name if mpi && (name.starts_with("MPI_") || name.starts_with("mpi_")) => self.stub_for_reference(object, &reference),

@@ -12,6 +12,7 @@ use crate::observe::{self, Call};
 use crate::process::{self, State};
 use crate::stub::{self, Entry, Frame};
 use crate::thread::{self, Inside, Thread};
+use crate::tuning::{together, watch};
 
 /// `MPI_Pcontrol(0)` was called: calls are followed, but not written down.
 static SWITCHED_OFF: AtomicBool = AtomicBool::new(false);
@@ -46,10 +47,12 @@ fn try_enter(frame: &mut Frame) {
     }
     frame.thread = &raw mut *thread;
     observe::enter(&mut Call { about, thread, library, frame });
+    together::enter(about, &thread.recorder, library);
     let now = ticks();
     frame.enter = now;
     thread.inside = Some(Inside { frame: address, enter: now });
     thread.recorder.under_way(now);
+    watch::enter(about, frame, &thread.recorder, now);
 }
 
 /// Runs after the real function.
@@ -73,6 +76,7 @@ fn try_leave(frame: &mut Frame, thread: &mut Thread, now: u64) {
         return;
     }
     observe::leave(&mut Call { about, thread, library, frame });
+    watch::leave(about, frame, &thread.recorder, now);
     if switched_off() {
         thread.recorder.discard();
     } else {

@@ -46,6 +46,8 @@ pub struct Library {
     pub errors_hide_without_statuses: bool,
     functions: Functions,
     fortran: OnceLock<Sentinels>,
+    /// What the system knows it by.
+    loaded: usize,
 }
 
 struct Functions {
@@ -188,7 +190,18 @@ impl Library {
             complete_request: constant("ompi_request_empty", 0, 0).unwrap_or(0),
             functions: Functions::find(abi, &find)?,
             fortran: OnceLock::new(),
+            loaded: library as usize,
         })
+    }
+
+    /// The address of one of its functions, by its name without `MPI_`.
+    pub fn function(&self, name: &str) -> Option<usize> {
+        find(self.loaded as *mut c_void, name)
+    }
+
+    /// The address of one of its variables, as the program sees it.
+    pub fn variable(&self, name: &str) -> Option<usize> {
+        symbol(libc::RTLD_DEFAULT, name).or_else(|| symbol(self.loaded as *mut c_void, name))
     }
 
     /// Whether MPI has been started.
@@ -547,7 +560,7 @@ impl Functions {
 ///
 /// # Safety
 /// `F` is a pointer to a function, of the type that the function at this address has.
-unsafe fn as_function<F: Copy>(address: usize) -> F {
+pub unsafe fn as_function<F: Copy>(address: usize) -> F {
     const { assert!(size_of::<F>() == size_of::<usize>()) };
     // SAFETY: sizes agree, and the caller knows the type.
     unsafe { std::mem::transmute_copy::<usize, F>(&address) }

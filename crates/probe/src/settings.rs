@@ -39,6 +39,11 @@ pub fn read() -> bool {
     SETTINGS.set(settings).is_ok()
 }
 
+/// Whether this process is recorded.
+pub fn is_read() -> bool {
+    SETTINGS.get().is_some()
+}
+
 /// The settings; only asked for after [`read`] said yes.
 pub fn settings() -> &'static Settings {
     SETTINGS.get().expect("read() comes first")

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use sintonia_recording::raw::{self, BLOCK_WORDS, HEADER_WORDS, Header, LONG_DURATION, REFERENCE_BITS, part};
+use sintonia_recording::raw::{self, BLOCK_WORDS, HEADER_WORDS, Header, LONG_DURATION, NO_OBJECT, NONE, REFERENCE_BITS, part};
 
 use crate::clock;
 use crate::process;
@@ -26,6 +26,18 @@ impl Kin {
     const NONE: Kin = Kin { place: 0, variants: 0 };
     /// So many are kept in full, to be found again; what comes after them is taken to change for ever.
     const MOST_VARIANTS: u16 = 16;
+}
+
+/// What a call is about that is under way.
+pub struct Staged {
+    /// Bytes sent and received together, as far as they are known.
+    pub bytes: u64,
+    /// Its peer or root; negative if it has none.
+    pub peer: i32,
+    /// Its tag; negative if it has none.
+    pub tag: i32,
+    /// The number of its communicator, window or file.
+    pub object: Option<u32>,
 }
 
 /// Writes calls down, or adds them up.
@@ -165,6 +177,23 @@ impl Recorder {
         self.pending += 3;
         let header = self.get(self.used + 2) + (1 << 32) + (3 << 48);
         self.set(self.used + 2, header);
+    }
+
+    /// What the staged call is about.
+    pub fn summary(&self) -> Staged {
+        let parts = (self.get(self.used + 2) >> 16) as u16;
+        let part = |wanted| (parts & wanted != 0).then(|| self.staged(parts, wanted));
+        let (object, mut peer) = part(part::OBJECT).map_or((NO_OBJECT, NONE), raw::unpair);
+        let mut tag = part(part::TAG).map_or(NONE, |word| raw::unpair(word).0 as i32);
+        let mut bytes = [part::SENT, part::RECEIVED].into_iter().filter_map(part).map(raw::known_bytes).sum();
+        // What stands in requests that are complete: three words each, at the end.
+        for request in 0..self.listed() {
+            let at = self.used + self.pending - 3 * (self.listed() - request);
+            bytes += raw::known_bytes(self.get(at + 2));
+            let (source, source_tag) = raw::unpair(self.get(at + 1));
+            (peer, tag) = (source as i32, source_tag);
+        }
+        Staged { bytes, peer, tag, object: (object != NO_OBJECT).then_some(object) }
     }
 
     /// How many requests the staged call lists.

@@ -150,8 +150,8 @@ pub struct Frame {
     pub thread: *mut Thread,
     /// A status array that was put in the place of an ignored one, or 0.
     pub own_status: usize,
-    /// For alignment.
-    unused: usize,
+    /// When its entry was noted for whoever tunes the program, or 0.
+    pub watched_since: u64,
     /// Ticks at entry.
     pub enter: u64,
     /// What the function returned.

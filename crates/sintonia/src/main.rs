@@ -2,6 +2,7 @@
 
 mod bench;
 mod calls;
+mod collect;
 mod company;
 mod compile;
 mod doctor;
@@ -22,7 +23,7 @@ mod tune;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use error::Error;
 
@@ -60,6 +61,9 @@ enum Verb {
     RunTasks(run_tasks::Arguments),
     /// Run an MPI program and adapt it while it runs
     Tune(tune::Arguments),
+    /// Watch the processes of a program on one of its hosts; started by them
+    #[command(hide = true)]
+    Collect(collect::Arguments),
     /// Show which MPI libraries, launchers and clocks are here
     Doctor(doctor::Arguments),
 }
@@ -79,13 +83,20 @@ impl Verb {
             Verb::Predict(arguments) => predict::run(arguments),
             Verb::RunTasks(arguments) => run_tasks::run(arguments),
             Verb::Tune(arguments) => tune::run(arguments),
+            Verb::Collect(arguments) => collect::run(arguments),
             Verb::Doctor(arguments) => doctor::run(arguments),
         }
     }
 }
 
+fn command_line() -> clap::Command {
+    Command::command().mut_subcommand("tune", tune::adapt)
+}
+
 fn main() -> ExitCode {
-    Command::parse().verb.run().unwrap_or_else(|error| {
+    let given = command_line().get_matches();
+    let command = Command::from_arg_matches(&given).unwrap_or_else(|error| error.exit());
+    command.verb.run().unwrap_or_else(|error| {
         eprintln!("sintonia: {error}");
         ExitCode::FAILURE
     })
@@ -94,16 +105,15 @@ fn main() -> ExitCode {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_consistent() {
-        Command::command().debug_assert();
+        command_line().debug_assert();
     }
 
     #[test]
     fn every_verb_shows_an_example() {
-        for verb in Command::command().get_subcommands_mut() {
+        for verb in command_line().get_subcommands_mut() {
             let help = verb.render_long_help().to_string();
             assert!(help.contains("Example"), "{}: {help}", verb.get_name());
         }

@@ -29,7 +29,7 @@ use crate::{Error, help, text};
 pub struct Arguments {
     /// Folder to record into [default: the program's name with .sin, numbered if that is taken]
     #[arg(short, long, value_name = "NAME.sin")]
-    output: Option<PathBuf>,
+    pub output: Option<PathBuf>,
     /// Replace a recording that is there already
     #[arg(long)]
     force: bool,

@@ -3,6 +3,7 @@
 mod compare;
 mod explain;
 mod screen;
+mod tuning;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -10,6 +11,7 @@ use std::process::ExitCode;
 use sintonia_insight::{Growth, Run, Scaled, Summary};
 use sintonia_program::company::Company;
 use sintonia_recording::Recording;
+use sintonia_tune::decision::Entry;
 
 use crate::error::wrong_usage;
 use crate::progress::Progress;
@@ -64,10 +66,24 @@ fn show_one(path: &Path, arguments: &Arguments, company: &dyn Company) -> Result
     if company.here() > 0 {
         return Ok(());
     }
+    let log = tuning::log(path)?;
     output::to_stdout(|out| match arguments.json {
-        true => output::json_line(out, &summary),
-        false => out.write_all(screen::show(&path.display().to_string(), &summary, arguments.all).as_bytes()),
+        true => output::json_line(out, &Shown { summary: &summary, tuning: log.as_deref() }),
+        false => {
+            let lines = log.map_or(Vec::new(), |log| tuning::lines(&log, arguments.all));
+            out.write_all(screen::show(&path.display().to_string(), &summary, lines, arguments.all).as_bytes())
+        }
     })
+}
+
+/// The report of a recording as JSON.
+#[derive(serde::Serialize)]
+struct Shown<'a> {
+    #[serde(flatten)]
+    summary: &'a Summary,
+    /// What was changed while it ran, if it was tuned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tuning: Option<&'a [Entry]>,
 }
 
 fn compare(paths: &[PathBuf], arguments: &Arguments, company: &dyn Company) -> Result<(), Error> {

@@ -1,107 +1,150 @@
 //! `sintonia tune`: runs an MPI program, records it, and adapts it while it runs.
 
-use std::fs::File;
-use std::io::Write;
+mod attach;
+pub mod live;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sintonia_link::session::Secret;
-use sintonia_tune::analyzer::{Analyzer, Summary, Tale};
+use sintonia_tune::analyzer::{Analyzer, Summary};
 use sintonia_tune::collector::Collector;
-use sintonia_tune::factoring::{Factoring, Names};
+use sintonia_tune::decision::{self, Entry};
+use sintonia_tune::station::now_ns;
+use sintonia_tune::tree::{Door, Tree};
 use sintonia_tune::tunlet::Tunlet;
+use sintonia_tune::tunlets;
 
-use crate::{Error, help, record};
+use crate::{Error, help, output, record};
+use live::Live;
 
 /// What `sintonia tune` is told.
 #[derive(clap::Args)]
 #[group(skip)]
 #[command(after_help = help::example!("sintonia tune --tunlet factoring -- mpirun -n 4 ./xfire fire.conf"))]
 pub struct Arguments {
-    /// What to tune by: factoring; several are asked in this order
-    #[arg(long, value_name = "NAME", required = true)]
+    /// What to tune by: factoring, workers, search, collectives, advise, or a file of your own; of several, the first that sets something wins
+    #[arg(long, value_name = "NAME", default_value = "advise")]
     tunlet: Vec<String>,
+    /// Tune a program that runs already: one of its processes on this host, or the launcher that started them
+    #[arg(long, value_name = "PID", conflicts_with_all = ["command", "fan_out"])]
+    attach: Option<u32>,
     /// Change nothing: tell what would be changed, and why
     #[arg(long)]
     watch: bool,
-    /// Iterations whose times count
-    #[arg(long, value_name = "N", default_value_t = 3)]
-    history: usize,
+    /// How many hosts one host collects from, where there are many
+    #[arg(long, value_name = "N", default_value_t = 16)]
+    fan_out: usize,
     #[command(flatten)]
     record: record::Arguments,
 }
 
-/// The file in a recording that tells what was changed.
-const LOG: &str = "tuning.jsonl";
+/// The command line of the verb: with a program that runs already, no command is needed.
+pub fn adapt(command: clap::Command) -> clap::Command {
+    command.mut_arg("command", |command| command.required(false).required_unless_present("attach"))
+}
 
 /// Runs the verb.
 pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
-    let tunlets = arguments.tunlet.iter().map(|name| tunlet(name, &arguments)).collect::<Result<Vec<_>, Error>>()?;
+    let tunlets = arguments.tunlet.iter().map(|text| open(text)).collect::<Result<Vec<_>, Error>>()?;
+    if let Some(process) = arguments.attach {
+        let output = arguments.record.output.as_deref();
+        return attach::run(attach::Request { process, tunlets, watch: arguments.watch, output, json: arguments.record.json });
+    }
     let failed = |what: &'static str| move |error: std::io::Error| Error::Other(format!("cannot {what}: {error}"));
     let secret = Secret::new().map_err(failed("make a secret"))?;
     let folder = door_folder();
     let collector = Collector::open(&folder, &secret).map_err(failed("open the door that the program's processes come to"))?;
-    let over = Arc::new(AtomicBool::new(false));
-    let analyzer = Analyzer::new(tunlets, collector, arguments.watch);
-    let (is_over, json) = (over.clone(), arguments.record.json);
-    let thread = std::thread::spawn(move || analyzer.run(|| is_over.load(Ordering::Acquire), |tale| show(tale, json)));
-    let more = [("SINTONIA_TUNE", Collector::door(&folder).into_os_string()), ("SINTONIA_SECRET", secret.to_text().into())];
+    let door = Door::open(&secret, arguments.fan_out).map_err(failed("open the door that other hosts come to"))?;
+    let own = std::env::current_exe().map_err(failed("find this command's own file"))?;
+    let more = [
+        ("SINTONIA_TUNE", folder.into_os_string()),
+        ("SINTONIA_SECRET", secret.to_text().into()),
+        ("SINTONIA_COLLECT", own.into_os_string()),
+        ("SINTONIA_UP", door.addresses().join(",").into()),
+        ("SINTONIA_FAN_OUT", arguments.fan_out.to_string().into()),
+    ];
+    let json = arguments.record.json;
+    let analyzer = Analyzer::new(tunlets, Tree::new(collector, Some(door), now_ns()), arguments.watch);
+    let tuning = Tuning::begin(analyzer, json);
     let outcome = record::run_with(&arguments.record, &more);
-    over.store(true, Ordering::Release);
-    let summary = thread.join().map_err(|_| Error::Other("the analyzer failed; the program was not touched by that".into()))?;
+    let summary = tuning.end()?;
     let (status, recording) = outcome?;
-    keep(&recording.join(LOG), &summary)?;
+    keep(&recording.join(decision::FILE), &summary)?;
     tell(&summary, record::code(status), json);
     Ok(ExitCode::from(record::code(status) as u8))
 }
 
-fn tunlet(name: &str, arguments: &Arguments) -> Result<Box<dyn Tunlet>, Error> {
-    match name {
-        "factoring" => Ok(Box::new(Factoring::new(Names::default(), arguments.history))),
-        _ => Err(Error::Other(format!("there is no tunlet `{name}`; there is factoring"))),
+/// A tuning that goes on beside the program.
+struct Tuning {
+    over: Arc<AtomicBool>,
+    thread: std::thread::JoinHandle<Summary>,
+}
+
+impl Tuning {
+    /// Begins; what happens is shown, unless whoever reads is a program.
+    fn begin(analyzer: Analyzer, json: bool) -> Tuning {
+        let over = Arc::new(AtomicBool::new(false));
+        let is_over = over.clone();
+        let thread = std::thread::spawn(move || {
+            let mut live = (!json).then(Live::new);
+            let summary = analyzer.run(|| is_over.load(Ordering::Acquire), |entry| live.iter_mut().for_each(|live| live.show(entry)));
+            live.iter_mut().for_each(Live::end);
+            summary
+        });
+        Tuning { over, thread }
     }
+
+    /// Ends; what came of it.
+    fn end(self) -> Result<Summary, Error> {
+        self.over.store(true, Ordering::Release);
+        self.thread.join().map_err(|_| Error::Other("the analyzer failed; the program was not touched by that".into()))
+    }
+}
+
+fn open(text: &str) -> Result<Box<dyn Tunlet>, Error> {
+    tunlets::open(text).map_err(|problem| Error::Other(problem.to_string()))
 }
 
 /// A folder with a short path: that of a door may have a hundred letters only.
 fn door_folder() -> PathBuf {
-    let base = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|folder| folder.is_dir()).unwrap_or_else(std::env::temp_dir);
+    /// Of the hundred letters, those that the folder's own name and that of a host may need.
+    const LONGEST_BASE: usize = 32;
+    let fits = |folder: &PathBuf| folder.is_dir() && folder.as_os_str().len() <= LONGEST_BASE;
+    let told = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(fits);
+    let base = told.or_else(|| Some(std::env::temp_dir()).filter(fits)).unwrap_or_else(|| "/tmp".into());
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_micros());
     base.join(format!("sintonia-{}-{:x}", std::process::id(), now & 0xffff_ffff))
 }
 
-fn show(tale: &Tale, json: bool) {
-    if json {
-        return;
-    }
-    match tale {
-        Tale::Decided(decision) => {
-            let old = decision.old.map_or(String::new(), |old| format!(" from {old:.3}"));
-            let refused = decision.refused.as_ref().map_or(String::new(), |why| format!(" (not done: {why})"));
-            eprintln!("sintonia: {:9.3} s  {}{old} to {:.3}: {}{refused}", decision.time_s, decision.action, decision.new, decision.why);
-        }
-        Tale::Problem(what) => eprintln!("sintonia: {what}"),
-        Tale::Hooked { .. } => {}
-    }
-}
-
 /// Writes what was decided beside the recording.
 fn keep(path: &Path, summary: &Summary) -> Result<(), Error> {
-    let failed = |source| Error::Write { path: path.to_owned(), source };
-    let mut file = File::create(path).map_err(failed)?;
-    for decision in &summary.decisions {
-        let line = serde_json::to_string(decision).map_err(|error| failed(error.into()))?;
-        writeln!(file, "{line}").map_err(failed)?;
-    }
-    Ok(())
+    output::to_file(path, |out| summary.log.iter().try_for_each(|entry| output::json_line(out, entry)))
 }
 
 fn tell(summary: &Summary, exit_status: i32, json: bool) {
-    let Summary { decisions, events, dropped } = summary;
+    let decisions: Vec<_> = summary.decisions().collect();
+    let Summary { processes, size, events, dropped, .. } = summary;
     if json {
-        eprintln!("{}", serde_json::json!({ "exit_status": exit_status, "decisions": decisions, "events": events, "dropped": dropped }));
-    } else {
-        eprintln!("sintonia: {} changes from {events} events, {dropped} dropped", decisions.len());
+        let others: Vec<_> = summary.log.iter().filter(|entry| matches!(entry, Entry::Finding { .. } | Entry::Problem { .. })).collect();
+        let told = serde_json::json!({
+            "exit_status": exit_status, "decisions": decisions, "told": others, "events": events, "dropped": dropped, "processes": processes, "of": size
+        });
+        return eprintln!("{told}");
     }
+    eprintln!("sintonia: {}", in_a_line(summary));
+}
+
+/// What came of it, in a line.
+fn in_a_line(summary: &Summary) -> String {
+    let Summary { processes, size, events, dropped, .. } = summary;
+    let of = size.filter(|size| (*processes as u32) < *size).map_or(String::new(), |size| format!(" of {size}"));
+    let not_made = match summary.decisions().filter(|decision| decision.refused.is_some()).count() {
+        0 => String::new(),
+        refused => format!(" and {refused} not made,"),
+    };
+    let made = summary.decisions().filter(|decision| decision.refused.is_none()).count();
+    format!("{made} changes{not_made} in {processes}{of} processes, from {events} events, {dropped} dropped")
 }

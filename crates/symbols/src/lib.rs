@@ -5,6 +5,7 @@
 //! program built without debug information, or the name misspelt ([`Problem`]). A tool that stays silent there reports nothing and looks right.
 
 mod arguments;
+mod callees;
 mod debug;
 mod function;
 mod module;
@@ -16,7 +17,7 @@ mod variable;
 
 pub use arguments::{Parameter, Place};
 pub use function::Function;
-pub use module::{Module, Program};
+pub use module::{Files, Module, Program};
 pub use problem::Problem;
 pub use types::Type;
 pub use variable::Variable;

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use object::{Object, ObjectKind, ObjectSection, ObjectSymbol, SymbolKind};
 
@@ -22,9 +23,44 @@ pub struct Module {
     pub path: PathBuf,
     /// What is added to the addresses in the file.
     pub bias: u64,
+    contents: Arc<Contents>,
+}
+
+/// What a file of code holds: the same for every process that runs it.
+struct Contents {
     data: Vec<u8>,
+    /// The lowest address in the file, if it can be moved.
+    lowest: Option<u64>,
     symbols: OnceLock<Symbols>,
     debug: OnceLock<Option<Debug>>,
+}
+
+/// Files that were read before: processes of one program run the same.
+#[derive(Default)]
+pub struct Files(HashMap<(u64, u64, i64, u64), Arc<Contents>>);
+
+impl Files {
+    /// What a file holds, read unless it was before and is still the same.
+    fn read(&mut self, path: &Path, seen: &Path) -> Result<Arc<Contents>, Problem> {
+        let unreadable = |source| Problem::Unreadable { path: path.to_owned(), source };
+        let about = fs::metadata(seen).map_err(unreadable)?;
+        let key = (about.dev(), about.ino(), about.mtime_nsec() ^ about.mtime(), about.len());
+        if let Some(known) = self.0.get(&key) {
+            return Ok(known.clone());
+        }
+        let contents = Arc::new(Contents::of(path, fs::read(seen).map_err(unreadable)?)?);
+        self.0.insert(key, contents.clone());
+        Ok(contents)
+    }
+}
+
+impl Contents {
+    fn of(path: &Path, data: Vec<u8>) -> Result<Contents, Problem> {
+        let what = |problem: object::Error| Problem::NoCode { path: path.to_owned(), what: problem.to_string() };
+        let file = object::File::parse(&*data).map_err(what)?;
+        let lowest = (file.kind() != ObjectKind::Executable).then(|| lowest_address(&file));
+        Ok(Contents { data, lowest, symbols: OnceLock::new(), debug: OnceLock::new() })
+    }
 }
 
 /// A function or variable as the linker knows it.
@@ -51,11 +87,12 @@ pub struct Symbols {
 impl Program {
     /// The files of a program that does not run; addresses are those in the file.
     pub fn of_file(path: &Path) -> Result<Program, Problem> {
-        Ok(Program { modules: vec![Module::open(path, path, |_| 0)?] })
+        let contents = Files::default().read(path, path)?;
+        Ok(Program { modules: vec![Module { path: path.to_owned(), bias: 0, contents }] })
     }
 
-    /// The files of a running process.
-    pub fn of_process(process: u32) -> Result<Program, Problem> {
+    /// The files of a running process; `known` are those of others.
+    pub fn of_process(process: u32, known: &mut Files) -> Result<Program, Problem> {
         let folder = PathBuf::from(format!("/proc/{process}"));
         let maps = folder.join("maps");
         let text = fs::read_to_string(&maps).map_err(|source| Problem::Unreadable { path: maps, source })?;
@@ -66,7 +103,8 @@ impl Program {
         let root = folder.join("root");
         let modules = loaded.into_iter().filter_map(|(path, begin)| {
             let seen = root.join(path.strip_prefix("/").unwrap_or(&path));
-            Module::open(&path, &seen, |lowest| begin - lowest).ok()
+            let contents = known.read(&path, &seen).ok()?;
+            Some(Module { bias: contents.lowest.map_or(0, |lowest| begin - lowest), path, contents })
         });
         Ok(Program { modules: modules.collect() })
     }
@@ -90,30 +128,18 @@ fn mapped(maps: &str) -> Vec<(PathBuf, u64)> {
 }
 
 impl Module {
-    /// Reads a file of code; `bias` is told the lowest address in the file.
-    fn open(path: &Path, seen: &Path, bias: impl FnOnce(u64) -> u64) -> Result<Module, Problem> {
-        let data = fs::read(seen).map_err(|source| Problem::Unreadable { path: path.to_owned(), source })?;
-        let what = |problem: object::Error| Problem::NoCode { path: path.to_owned(), what: problem.to_string() };
-        let file = object::File::parse(&*data).map_err(what)?;
-        let bias = match file.kind() {
-            ObjectKind::Executable => 0,
-            _ => bias(lowest_address(&file)),
-        };
-        Ok(Module { path: path.to_owned(), bias, data, symbols: OnceLock::new(), debug: OnceLock::new() })
-    }
-
-    fn file(&self) -> object::File<'_> {
-        object::File::parse(&*self.data).expect("it was parsed before")
+    pub(crate) fn file(&self) -> object::File<'_> {
+        object::File::parse(&*self.contents.data).expect("it was parsed before")
     }
 
     /// The symbols of the file.
     pub fn symbols(&self) -> &Symbols {
-        self.symbols.get_or_init(|| Symbols::of(&self.file()))
+        self.contents.symbols.get_or_init(|| Symbols::of(&self.file()))
     }
 
     /// Its debug information, if it has any.
     pub fn debug(&self) -> Option<&Debug> {
-        self.debug.get_or_init(|| Debug::of(&self.file())).as_ref()
+        self.contents.debug.get_or_init(|| Debug::of(&self.file())).as_ref()
     }
 }
 
@@ -134,6 +160,12 @@ impl Symbols {
     /// The symbol with exactly this name.
     pub fn named(&self, name: &str) -> Option<&Symbol> {
         self.by_name.get(name).map(|place| &self.list[*place])
+    }
+
+    /// The function that begins at this address.
+    pub fn at(&self, address: u64) -> Option<&Symbol> {
+        let place = self.list.partition_point(|symbol| symbol.address < address);
+        self.list[place..].iter().take_while(|symbol| symbol.address == address).find(|symbol| symbol.is_function)
     }
 
     /// The functions.

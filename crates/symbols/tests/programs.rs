@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use sintonia_symbols::{Place, Problem, Program, Type};
+use sintonia_symbols::{Files, Place, Problem, Program, Type};
 
 fn build(compiler: &str, file: &str, text: &str, options: &[&str]) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a folder");
@@ -174,7 +174,7 @@ fn t009_a_running_process_is_seen_where_it_is() {
     );
     let mut child = Command::new(&program).stdout(std::process::Stdio::piped()).spawn().expect("runs");
     std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.take().expect("a pipe")), &mut String::new()).expect("ready");
-    let seen = Program::of_process(child.id()).expect("seen");
+    let seen = Program::of_process(child.id(), &mut Files::default()).expect("seen");
     let answer = seen.variable("answer").expect("found");
     let memory = std::fs::File::open(format!("/proc/{}/mem", child.id())).expect("may be read");
     let mut bytes = [0; 8];
@@ -183,4 +183,15 @@ fn t009_a_running_process_is_seen_where_it_is() {
     child.wait().expect("ended");
     assert_eq!(i64::from_ne_bytes(bytes), 42);
     assert!(seen.functions("puts").is_ok(), "functions of libraries are found");
+}
+
+#[test]
+fn t010_the_functions_that_a_function_calls_are_known_by_their_names() {
+    let (_folder, program) = build("cc", "a.c", C, &["-g", "-O2"]);
+    let program = open(&program);
+    let mut callees = program.callees("main").expect("main");
+    callees.sort();
+    assert_eq!(callees, ["many", "step", "work"]);
+    assert!(program.callees("work").expect("work").is_empty());
+    assert!(matches!(program.callees("nothing"), Err(Problem::Unknown { .. })));
 }

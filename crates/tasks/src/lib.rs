@@ -1,6 +1,6 @@
 //! Running what is otherwise predicted: an application of batches of tasks, by a coordinator and workers.
 //!
-//! The application is PASL with Java. Workers are Java virtual machines that connect to the coordinator over TCP ([`protocol`]) and hold its token ([`seal`]); who gets which
+//! The application is PASL with Java. Workers are Java virtual machines that connect to the coordinator over TCP ([`protocol`]) and hold its token; who gets which
 //! task is decided as the system JoiN does it ([`allocation`]), and who dies or hangs is done without.
 
 pub mod allocation;
@@ -12,7 +12,6 @@ mod launch;
 mod outcome;
 mod plan;
 pub mod protocol;
-pub mod seal;
 mod value;
 
 pub use allocation::Policy;

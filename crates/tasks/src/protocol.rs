@@ -1,6 +1,6 @@
 //! What the coordinator and a worker say to each other, version 2.
 //!
-//! A message is a *frame*: its length as four bytes, then so many bytes, of which the first is its kind, and then its [seal](crate::seal), 16 bytes. Only
+//! A message is a *frame*: its length as four bytes, then so many bytes, of which the first is its kind, and then its [seal](sintonia_link::seal), 16 bytes. Only
 //! the first message of each end has no seal, as it says what seals are made of. All numbers are big-endian. A text or a file is its length as
 //! four bytes, and then its bytes; texts are UTF-8.
 //!
@@ -26,7 +26,7 @@
 use std::io::{self, Read, Write};
 
 use crate::Value;
-use crate::seal::{self, Nonce, Seal};
+use sintonia_link::seal::{self, Seal};
 
 /// The version that is spoken.
 pub const VERSION: u32 = 2;
@@ -198,6 +198,27 @@ impl Frame {
     }
 }
 
+/// A random number that an end of a conversation begins with.
+pub type Nonce = [u8; 16];
+
+/// An end of a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// Who gives tasks.
+    Coordinator,
+    /// Who does them.
+    Worker,
+}
+
+/// The seals of what that side says, as `SintoniaWorker.java` makes and checks them.
+pub fn seal(token: &str, side: Side, worker: &Nonce, coordinator: &Nonce) -> Seal {
+    let name: &[u8] = match side {
+        Side::Coordinator => b"coordinator",
+        Side::Worker => b"worker",
+    };
+    Seal::new(token.as_bytes(), &[worker, coordinator, name])
+}
+
 /// Sends a message with its seal.
 pub fn send(to: &mut impl Write, seal: &mut Seal, mut message: Vec<u8>) -> io::Result<()> {
     let made = seal.of(&message[4..]);
@@ -321,8 +342,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn seal(token: &str) -> Seal {
-        Seal::new(token, seal::Side::Worker, &[1; 16], &[2; 16])
+    fn worker_seal(token: &str) -> Seal {
+        seal(token, Side::Worker, &[1; 16], &[2; 16])
     }
 
     /// What a worker would send.
@@ -332,12 +353,12 @@ mod tests {
         out.bytes(&9u64.to_be_bytes());
         out.value(result);
         let mut sent = Vec::new();
-        send(&mut sent, &mut seal("secret"), out.measured()).unwrap();
+        send(&mut sent, &mut worker_seal("secret"), out.measured()).unwrap();
         sent
     }
 
     fn received(bytes: &[u8], longest: usize) -> io::Result<Word> {
-        receive(&mut &*bytes, &mut seal("secret"), longest)
+        receive(&mut &*bytes, &mut worker_seal("secret"), longest)
     }
 
     #[test]
@@ -353,7 +374,7 @@ mod tests {
     #[test]
     fn what_has_not_the_seal_of_the_run_is_refused() {
         let good = done(&Value::Long(1));
-        assert!(receive(&mut good.as_slice(), &mut seal("guessed"), LONGEST).is_err());
+        assert!(receive(&mut good.as_slice(), &mut worker_seal("guessed"), LONGEST).is_err());
         for at in 4..good.len() {
             let mut changed = good.clone();
             changed[at] ^= 1;

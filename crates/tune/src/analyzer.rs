@@ -1,374 +1,366 @@
-//! The analyzer: binds tunlets to the processes of a program, tells them what happens there, and makes the changes they wish.
+//! The analyzer: tells tunlets what happens in the program, and has the changes made that they wish.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
 
-use sintonia_link::order::{Order, Outcome, Side, Word};
-use sintonia_link::ring::{Event, Moment as EventMoment};
-use sintonia_symbols::Program;
+use crate::decision::{Decision, Entry};
+use crate::point::Needs;
+use crate::talk::{Ask, Change, Told};
+use crate::tree::Tree;
+use crate::tunlet::{Figure, Happening, Joined, Tunlet, Wish};
 
-use crate::bind::{BindError, Hook, Knob, Listener, value_of};
-use crate::collector::{Collector, News, Process};
-use crate::decision::Decision;
-use crate::point::{Moment, Needs};
-use crate::tunlet::{Happening, Tunlet, Wish};
-
-/// The rank that hands out work, unless told.
-const MASTER: u32 = 0;
 /// Events are read so often: a decision comes soon enough, and reading takes next to nothing from the program.
 const PAUSE: Duration = Duration::from_micros(500);
+/// Tunlets are told of the time so often.
+const TICK: Duration = Duration::from_millis(100);
 
-/// What the analyzer tells whoever looks on.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Tale {
-    /// A change was made, or would have been.
-    Decided(Decision),
-    /// Something is not as it was asked for: why.
-    Problem(String),
-    /// A function is hooked in a process.
-    Hooked {
-        /// The function.
-        function: String,
-        /// The process.
-        rank: u32,
-    },
-}
+/// What is under way at the end of the program comes within this time.
+const LAST: Duration = Duration::from_millis(300);
+/// No more lines of the log are kept than this, so that a run of days does not fill the memory.
+const MOST_KEPT: usize = 1 << 20;
+/// No more changes wait for answers.
+const MOST_ASKED: usize = 1 << 16;
 
 /// What came of tuning a run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Summary {
-    /// The changes.
-    pub decisions: Vec<Decision>,
+    /// All that was told on the way.
+    pub log: Vec<Entry>,
+    /// How many other hosts took part.
+    pub hosts: usize,
+    /// How many processes were tuned.
+    pub processes: usize,
+    /// How many the program has, if one of them said so.
+    pub size: Option<u32>,
     /// How many events were read.
     pub events: u64,
     /// How many were dropped.
     pub dropped: u64,
 }
 
-/// A process whose rank is known.
-struct Bound {
-    process: Process,
-    rank: Option<u32>,
-    is_there: bool,
-    hooks: HashMap<u32, Placed>,
-    knobs: HashMap<(usize, usize), Knob>,
-    /// Hooks that were asked for, and not answered yet.
-    expected: usize,
+impl Summary {
+    /// The changes.
+    pub fn decisions(&self) -> impl Iterator<Item = &Decision> {
+        self.log.iter().filter_map(Entry::decision)
+    }
 }
 
-/// A hook that is in place.
-struct Placed {
-    function: String,
-    listeners: Vec<Listener>,
-}
-
-/// An order that was sent and not yet answered.
-enum Asked {
-    Hook(Placed),
-    Set(Decision, sintonia_symbols::Type),
-    Nothing,
+/// A change that was asked for: by which tunlet, at which of its points, and what is told of it when a process answers.
+struct Asked {
+    tunlet: usize,
+    point: usize,
+    decision: Decision,
+    was_answered: bool,
 }
 
 /// Watches and tunes one run.
 pub struct Analyzer {
     tunlets: Vec<Box<dyn Tunlet>>,
     needs: Vec<Needs>,
-    collector: Collector,
-    processes: HashMap<u32, Bound>,
-    asked: HashMap<u64, Asked>,
-    orders: u64,
-    begin: Option<f64>,
+    tree: Tree,
+    /// By number: the first was asked for first.
+    asked: BTreeMap<u64, Asked>,
+    changes: u64,
+    /// Lines of the log that nobody was told of yet.
+    fresh: Vec<Entry>,
+    /// What was complained of.
+    problems: HashSet<String>,
+    /// The ranks that are there.
+    ranks: HashSet<u32>,
+    figures: Vec<Vec<Figure>>,
     /// Nothing is changed, only told.
     watch: bool,
     summary: Summary,
 }
 
 impl Analyzer {
-    /// An analyzer of the processes that come to this collector.
-    pub fn new(tunlets: Vec<Box<dyn Tunlet>>, collector: Collector, watch: bool) -> Analyzer {
-        let needs = tunlets.iter().map(|_| Needs::default()).collect();
+    /// An analyzer of the hosts of this tree.
+    pub fn new(tunlets: Vec<Box<dyn Tunlet>>, tree: Tree, watch: bool) -> Analyzer {
         Analyzer {
+            needs: tunlets.iter().map(|_| Needs::default()).collect(),
+            figures: tunlets.iter().map(|_| Vec::new()).collect(),
             tunlets,
-            needs,
-            collector,
-            processes: HashMap::new(),
-            asked: HashMap::new(),
-            orders: 0,
-            begin: None,
+            tree,
+            asked: BTreeMap::new(),
+            changes: 0,
+            fresh: Vec::new(),
+            problems: HashSet::new(),
+            ranks: HashSet::new(),
             watch,
             summary: Summary::default(),
         }
     }
 
-    /// Works until told to stop.
-    pub fn run(mut self, is_over: impl Fn() -> bool, mut tell: impl FnMut(&Tale)) -> Summary {
+    /// Works until told to stop; whoever looks on is told every line of the log.
+    pub fn run(mut self, is_over: impl Fn() -> bool, mut tell: impl FnMut(&Entry)) -> Summary {
+        let mut ticked = Instant::now();
         loop {
             let over = is_over();
             let begin = Instant::now();
-            let mut tales = self.hear();
-            tales.extend(self.read());
-            for tale in tales {
-                tell(&tale);
-                if let Tale::Decided(decision) = tale {
-                    self.summary.decisions.push(decision);
-                }
-            }
+            self.hear();
             if over {
-                self.summary.dropped = self.processes.values().map(|bound| bound.process.dropped()).sum();
+                self.end();
+            }
+            if over || ticked.elapsed() >= TICK {
+                ticked = Instant::now();
+                self.tick();
+            }
+            self.tell_and_keep(&mut tell);
+            if over {
                 return self.summary;
             }
             std::thread::sleep(PAUSE.saturating_sub(begin.elapsed()));
         }
     }
 
-    /// What the processes say.
-    fn hear(&mut self) -> Vec<Tale> {
-        let news: Vec<News> = self.collector.news().collect();
-        news.into_iter().flat_map(|news| self.heard(news)).collect()
+    /// Hears what is still under way; what nobody has done by then is told as not done.
+    fn end(&mut self) {
+        let begin = Instant::now();
+        while !self.tree.is_empty() && begin.elapsed() < LAST {
+            std::thread::sleep(PAUSE);
+            self.hear();
+        }
+        let last = self.tree.hear_last();
+        self.heard(last);
+        // Of one that a later change of the same point has taken the place of, nothing is told.
+        let mut later = HashSet::new();
+        for Asked { tunlet, point, decision, was_answered } in std::mem::take(&mut self.asked).into_values().rev() {
+            if later.insert((tunlet, point, decision.rank)) && !was_answered {
+                let refused = Some("no process made it before the program ended".into());
+                self.fresh.push(Entry::Change(Decision { refused, ..decision }));
+            }
+        }
     }
 
-    fn heard(&mut self, news: News) -> Vec<Tale> {
-        match news {
-            News::Came(process) => {
-                let bound =
-                    Bound { process: *process, rank: None, is_there: true, hooks: HashMap::new(), knobs: HashMap::new(), expected: 0 };
-                self.processes.insert(bound.process.number, bound);
-                Vec::new()
-            }
-            News::Said(process, Word::Rank { rank, size, clock }) => self.bind(process, rank, size, clock),
-            News::Said(process, Word::Answer { number, outcome }) => self.answered(process, number, outcome),
-            News::Said(_, Word::Here { .. } | Word::Leaving) => Vec::new(),
-            News::Gone(process) => {
-                if let Some(bound) = self.processes.get_mut(&process) {
-                    bound.is_there = false;
+    fn tell_and_keep(&mut self, tell: &mut impl FnMut(&Entry)) {
+        let room = MOST_KEPT.saturating_sub(self.summary.log.len());
+        if room > 0 && self.fresh.len() >= room {
+            let what = format!("the log has {MOST_KEPT} lines: what follows is told, and not kept");
+            self.fresh.insert(room - 1, Entry::Problem { time_s: self.tree.now(), what });
+        }
+        self.fresh.iter().for_each(tell);
+        self.summary.log.extend(self.fresh.drain(..).take(room));
+    }
+
+    fn hear(&mut self) {
+        let told = self.tree.hear();
+        self.heard(told);
+    }
+
+    fn heard(&mut self, all: Vec<Told>) {
+        for told in all {
+            match told {
+                Told::Host(_) => self.summary.hosts += 1,
+                Told::Came { size } => self.begin(size),
+                Told::Ready { rank } => {
+                    self.summary.processes += 1;
+                    if !self.ranks.insert(rank) {
+                        self.problem(format!("rank {rank}: {SEVERAL}"));
+                    }
                 }
-                Vec::new()
-            }
-            News::Stranger(what) => vec![Tale::Problem(format!("somebody who does not belong to this run was refused: {what}"))],
-        }
-    }
-
-    /// Finds what the tunlets need in a process, and asks for its hooks.
-    fn bind(&mut self, process: u32, rank: u32, size: u32, clock: (u64, u64)) -> Vec<Tale> {
-        let Some(bound) = self.processes.get_mut(&process) else { return Vec::new() };
-        bound.rank = Some(rank);
-        bound.process.set_clock(clock);
-        self.needs = self.tunlets.iter().map(|tunlet| tunlet.needs(size)).collect();
-        let mut tales = Vec::new();
-        let hooks = match Program::of_process(process) {
-            Ok(program) => find(&program, rank, &self.needs, &mut bound.knobs, &mut tales),
-            Err(problem) => {
-                tales.push(Tale::Problem(format!("rank {rank}: {problem}")));
-                Vec::new()
-            }
-        };
-        for hook in hooks {
-            for order in hook.orders() {
-                let asked = Asked::Hook(Placed { function: hook.name.clone(), listeners: hook.listeners.clone() });
-                self.send(process, order, asked, &mut tales);
-                if let Some(bound) = self.processes.get_mut(&process) {
-                    bound.expected += 1;
+                Told::Gone { rank, finished } => {
+                    self.ranks.remove(&rank);
+                    if !finished {
+                        self.problem(format!("rank {rank} has ended in the middle; the others are tuned on"));
+                    }
+                }
+                Told::Happened { tunlet, happening } => self.happened(tunlet, &happening),
+                Told::Joined { tunlet, joined } => self.joined(tunlet, &joined),
+                Told::Changed { number, rank, outcome } => self.changed(number, rank, outcome),
+                Told::Callees { tunlet, function, callees } => self.callees(tunlet, &function, &callees),
+                Told::Problem(what) => self.problem(what),
+                Told::Count { events, dropped } => {
+                    self.summary.events += events;
+                    self.summary.dropped += dropped;
                 }
             }
         }
-        self.go_on_if_ready(process, &mut tales);
-        tales
     }
 
-    /// Lets a process go on when all its hooks are in place.
-    fn go_on_if_ready(&mut self, process: u32, tales: &mut Vec<Tale>) {
-        if self.processes.get(&process).is_some_and(|bound| bound.expected == 0 && bound.rank.is_some()) {
-            self.send(process, Order::GoOn, Asked::Nothing, tales);
+    fn problem(&mut self, what: String) {
+        let time_s = self.tree.now();
+        // What every process has to complain of is told once.
+        let about = what.split_once(": ").map_or(&what[..], |(_, rest)| rest).to_owned();
+        if self.problems.insert(about) {
+            self.fresh.push(Entry::Problem { time_s, what });
         }
     }
 
-    fn send(&mut self, process: u32, order: Order, asked: Asked, tales: &mut Vec<Tale>) {
-        let Some(bound) = self.processes.get_mut(&process).filter(|bound| bound.is_there) else { return };
-        self.orders += 1;
-        match bound.process.order(self.orders, order) {
-            Ok(()) => drop(self.asked.insert(self.orders, asked)),
-            Err(problem) => {
-                bound.is_there = false;
-                tales.push(Tale::Problem(format!("process {process} cannot be reached any more: {problem}")));
+    /// The size of the program is known: so is what tunlets need.
+    fn begin(&mut self, size: u32) {
+        if self.summary.size.is_some() {
+            return;
+        }
+        self.summary.size = Some(size);
+        self.needs = self.tunlets.iter_mut().map(|tunlet| tunlet.needs(size)).collect();
+        self.tree.ask(Ask::Needs(self.needs.clone()));
+        for tunlet in 0..self.tunlets.len() {
+            let wishes = self.tunlets[tunlet].begins(size);
+            self.grant_all(tunlet, wishes, 0.0);
+        }
+        self.tree.ask(Ask::Begin);
+    }
+
+    fn happened(&mut self, tunlet: usize, happening: &Happening) {
+        let Some(one) = self.tunlets.get_mut(tunlet) else { return };
+        let wishes = one.happened(happening);
+        self.grant_all(tunlet, wishes, happening.time);
+    }
+
+    fn joined(&mut self, tunlet: usize, joined: &Joined) {
+        let Some(one) = self.tunlets.get_mut(tunlet) else { return };
+        let wishes = one.joined(joined);
+        self.grant_all(tunlet, wishes, joined.from);
+    }
+
+    fn callees(&mut self, tunlet: usize, function: &str, callees: &[String]) {
+        let Some(one) = self.tunlets.get_mut(tunlet) else { return };
+        let wishes = one.callees(function, callees);
+        self.grant_all(tunlet, wishes, self.tree.now());
+    }
+
+    fn tick(&mut self) {
+        let time_s = self.tree.now();
+        for tunlet in 0..self.tunlets.len() {
+            let wishes = self.tunlets[tunlet].passed(time_s);
+            self.grant_all(tunlet, wishes, time_s);
+            let figures = self.tunlets[tunlet].figures();
+            if figures != self.figures[tunlet] {
+                self.figures[tunlet].clone_from(&figures);
+                self.fresh.push(Entry::Figures { time_s, tunlet: self.tunlets[tunlet].name().to_owned(), figures });
             }
         }
     }
 
-    fn answered(&mut self, process: u32, number: u64, outcome: Outcome) -> Vec<Tale> {
-        let mut tales = Vec::new();
-        let Some(asked) = self.asked.remove(&number) else { return tales };
-        match (asked, outcome) {
-            (Asked::Hook(placed), outcome) => {
-                tales.extend(self.hooked(process, placed, outcome));
-                self.go_on_if_ready(process, &mut tales);
-            }
-            (Asked::Set(mut decision, kind), Outcome::Done(before)) => {
-                decision.old = Some(value_of(&kind, before));
-                tales.push(Tale::Decided(decision));
-            }
-            (Asked::Set(mut decision, kind), Outcome::Performed { given }) => {
-                decision.old = given.first().map(|before| value_of(&kind, *before));
-                tales.push(Tale::Decided(decision));
-            }
-            // What is arranged is answered again when it is done.
-            (asked @ Asked::Set(..), Outcome::Arranged) => drop(self.asked.insert(number, asked)),
-            (Asked::Set(mut decision, _), Outcome::Refused(why)) => {
-                decision.refused = Some(why);
-                tales.push(Tale::Decided(decision));
-            }
-            _ => {}
-        }
-        tales
-    }
-
-    fn hooked(&mut self, process: u32, placed: Placed, outcome: Outcome) -> Option<Tale> {
-        let bound = self.processes.get_mut(&process)?;
-        bound.expected = bound.expected.saturating_sub(1);
-        let rank = bound.rank?;
-        let function = placed.function.clone();
+    fn changed(&mut self, number: u64, rank: u32, outcome: Result<Option<f64>, String>) {
+        let Some(Asked { tunlet, point, decision, was_answered }) = self.asked.get_mut(&number) else { return };
+        *was_answered = true;
+        let (tunlet, point) = (*tunlet, *point);
+        let mut decision = Decision { rank: Some(rank), ..decision.clone() };
+        let mut wishes = Vec::new();
         match outcome {
-            Outcome::Hooked(hook) => {
-                bound.hooks.insert(hook, placed);
-                Some(Tale::Hooked { function, rank })
+            Ok(before) => {
+                self.tunlets[tunlet].changed(point, rank, before);
+                decision.old = before;
             }
-            Outcome::Refused(why) => Some(Tale::Problem(format!("rank {rank}: `{function}` cannot be hooked: {why}"))),
-            _ => None,
+            Err(why) => {
+                wishes = self.tunlets[tunlet].refused(point, rank, &why);
+                decision.refused = Some(why);
+            }
         }
+        let time = decision.time_s;
+        self.fresh.push(Entry::Change(decision));
+        self.grant_all(tunlet, wishes, time);
     }
 
-    /// Reads the events of all processes, tells the tunlets in the order of time, and does what they wish.
-    fn read(&mut self) -> Vec<Tale> {
-        let mut events: Vec<(f64, u32, Event)> = Vec::new();
-        for bound in self.processes.values_mut() {
-            let Some(rank) = bound.rank else { continue };
-            let _ = bound.process.drain(|time, event| events.push((time, rank, event)));
-        }
-        self.summary.events += events.len() as u64;
-        events.sort_by(|one, other| one.0.total_cmp(&other.0));
-        let Some((first, ..)) = events.first() else { return Vec::new() };
-        let begin = *self.begin.get_or_insert(*first);
-        let mut tales = Vec::new();
-        for (time, rank, event) in events {
-            let seconds = (time - begin) / 1e9;
-            for (tunlet, happening) in self.happenings(rank, seconds, &event) {
-                for wish in self.tunlets[tunlet].happened(&happening) {
-                    tales.extend(self.grant(tunlet, wish, seconds));
+    fn grant_all(&mut self, tunlet: usize, wishes: Vec<Wish>, time: f64) {
+        for wish in wishes {
+            match wish {
+                Wish::Change { point, value, rank, why } => self.grant(Change { number: 0, tunlet, point, value, rank }, why, time),
+                Wish::Look { number, point } => self.tree.ask(Ask::Look { tunlet, number, point }),
+                Wish::LookAway(number) => self.tree.ask(Ask::LookAway { tunlet, number }),
+                Wish::Callees(function) => self.tree.ask(Ask::Callees { tunlet, function }),
+                Wish::Tell(what) => {
+                    self.fresh.push(Entry::Finding { time_s: time, tunlet: self.tunlets[tunlet].name().to_owned(), what });
                 }
             }
         }
-        tales
     }
 
-    /// What an event is for each tunlet that listens.
-    fn happenings(&self, rank: u32, time: f64, event: &Event) -> Vec<(usize, Happening)> {
-        let side = match event.moment {
-            EventMoment::Entry => Side::Entry,
-            EventMoment::Exit => Side::Exit,
-        };
-        let Some(bound) = self.processes.values().find(|bound| bound.rank == Some(rank)) else { return Vec::new() };
-        let listeners =
-            bound.hooks.get(&event.hook).into_iter().flat_map(|placed| &placed.listeners).filter(|listener| listener.side == side);
-        listeners
-            .map(|listener| {
-                let values = listener.decoders.iter().map(|decoder| decoder.decode(event)).collect();
-                (listener.tunlet, Happening { point: listener.point, rank, side, time, values })
-            })
-            .collect()
-    }
-
-    /// Makes a change in every process that it is about.
-    fn grant(&mut self, tunlet: usize, wish: Wish, time: f64) -> Vec<Tale> {
-        let mut tales = Vec::new();
-        let Some(point) = self.needs[tunlet].tunes.get(wish.point).cloned() else { return tales };
-        let decision = |rank, refused| Decision {
-            time_s: time,
-            tunlet: self.tunlets[tunlet].name().to_owned(),
-            action: point.variable.clone(),
-            rank,
-            old: None,
-            new: wish.value,
-            why: wish.why.clone(),
-            refused,
-        };
+    /// Has a change made, unless it may not be.
+    fn grant(&mut self, change: Change, why: String, time: f64) {
+        let Some(point) = self.needs[change.tunlet].tunes.get(change.point) else { return };
+        let action = point.target.to_string();
         let (least, most) = point.range;
-        if !(least..=most).contains(&wish.value) {
-            let refused = format!("{} may be from {least} to {most}", point.variable);
-            return vec![Tale::Decided(decision(MASTER, Some(refused)))];
+        let refused = if !(least..=most).contains(&change.value) {
+            Some(format!("{action} may be from {least} to {most}"))
+        } else if self.is_owned_by_another(change.tunlet, &action) {
+            Some("another tunlet, named before, sets it".into())
+        } else if self.watch {
+            Some("only watched".into())
+        } else {
+            None
+        };
+        let tunlet = self.tunlets[change.tunlet].name().to_owned();
+        let decision = Decision { time_s: time, tunlet, action, rank: change.rank, old: None, new: change.value, why, refused };
+        if decision.refused.is_some() {
+            return self.fresh.push(Entry::Change(decision));
         }
-        if self.is_owned_by_another(tunlet, &point.variable) {
-            return vec![Tale::Decided(decision(MASTER, Some("another tunlet, named before, sets it".into())))];
+        self.changes += 1;
+        self.asked.insert(self.changes, Asked { tunlet: change.tunlet, point: change.point, decision, was_answered: false });
+        if self.asked.len() > MOST_ASKED {
+            self.asked.pop_first();
         }
-        let mut orders = Vec::new();
-        for (process, bound) in &self.processes {
-            let Some(rank) = bound.rank.filter(|rank| point.actor.is(*rank, MASTER)) else { continue };
-            let Some((knob, act)) = bound.knobs.get(&(tunlet, wish.point)).and_then(|knob| Some((knob, knob.set(wish.value)?))) else {
-                continue;
-            };
-            if self.watch {
-                tales.push(Tale::Decided(decision(rank, Some("only watched".into()))));
-                continue;
-            }
-            let order = match &point.moment {
-                Moment::AtOnce => Order::Do(act),
-                Moment::At(function, side) => {
-                    let Some(hook) = bound.hook_of(function) else { continue };
-                    Order::Arrange { hook, side: *side, acts: vec![act], when: point.when }
-                }
-            };
-            orders.push((*process, order, Asked::Set(decision(rank, None), knob.kind.clone())));
-        }
-        for (process, order, asked) in orders {
-            self.send(process, order, asked, &mut tales);
-        }
-        tales
+        self.tree.ask(Ask::Change(Change { number: self.changes, ..change }));
     }
 
     /// Of several tunlets that would set one variable, the one that was named first does.
-    fn is_owned_by_another(&self, tunlet: usize, variable: &str) -> bool {
-        self.needs[..tunlet].iter().flat_map(|needs| &needs.tunes).any(|point| point.variable == variable)
+    fn is_owned_by_another(&self, tunlet: usize, action: &str) -> bool {
+        self.needs[..tunlet].iter().flat_map(|needs| &needs.tunes).any(|point| point.target.to_string() == action)
     }
 }
 
-impl Bound {
-    fn hook_of(&self, function: &str) -> Option<u32> {
-        self.hooks.iter().find(|(_, placed)| placed.function == function).map(|(hook, _)| *hook)
-    }
-}
+/// Processes of several programs cannot be told apart by their ranks.
+const SEVERAL: &str = "two processes have the same rank, as with several programs at once: what happens in them is taken for that of one";
 
-/// The hooks that a process needs for all tunlets together; what they may change there.
-fn find(program: &Program, rank: u32, needs: &[Needs], knobs: &mut HashMap<(usize, usize), Knob>, tales: &mut Vec<Tale>) -> Vec<Hook> {
-    let mut hooks: Vec<Hook> = Vec::new();
-    let mut problem = |what: String| tales.push(Tale::Problem(format!("rank {rank}: {what}")));
-    for (tunlet, needs) in needs.iter().enumerate() {
-        for (place, point) in needs.measures.iter().enumerate().filter(|(_, point)| point.actor.is(rank, MASTER)) {
-            let listening = hook_at(&mut hooks, program, &point.function).and_then(|hook| hook.listen(program, tunlet, place, point));
-            if let Err(why) = listening {
-                problem(why.to_string());
-            }
+#[cfg(test)]
+mod tests {
+    use sintonia_link::order::When;
+    use sintonia_link::session::Secret;
+
+    use super::*;
+    use crate::collector::Collector;
+    use crate::point::{Actor, Moment, Target, TuningPoint};
+    use crate::station::now_ns;
+
+    /// A tunlet that wants something from the beginning on.
+    struct Eager;
+
+    impl Tunlet for Eager {
+        fn name(&self) -> &str {
+            "eager"
         }
-        for (place, point) in needs.tunes.iter().enumerate().filter(|(_, point)| point.actor.is(rank, MASTER)) {
-            if let Moment::At(function, _) = &point.moment
-                && let Err(why) = hook_at(&mut hooks, program, function)
-            {
-                problem(why.to_string());
-            }
-            match Knob::of(program, point) {
-                Ok(knob) => drop(knobs.insert((tunlet, place), knob)),
-                Err(why) => problem(why.to_string()),
-            }
+
+        fn needs(&mut self, _processes: u32) -> Needs {
+            let target = Target::Variable("chunk".into());
+            let tune = TuningPoint { actor: Actor::Master, target, range: (0.0, 9.0), moment: Moment::AtOnce, when: When::Once };
+            Needs { measures: Vec::new(), tunes: vec![tune] }
+        }
+
+        fn begins(&mut self, _processes: u32) -> Vec<Wish> {
+            vec![
+                Wish::change(0, 2.0, "two are better"),
+                Wish::change(0, 3.0, "three are better"),
+                Wish::change(7, 3.0, "there is no such point"),
+            ]
         }
     }
-    hooks
-}
 
-/// The hook of a function, made if there is none yet.
-fn hook_at<'hooks>(hooks: &'hooks mut Vec<Hook>, program: &Program, function: &str) -> Result<&'hooks mut Hook, BindError> {
-    let place = match hooks.iter().position(|hook| hook.name == function) {
-        Some(place) => place,
-        None => {
-            hooks.push(Hook::of(program, function)?);
-            hooks.len() - 1
-        }
-    };
-    Ok(&mut hooks[place])
+    fn analyzer(folder: &tempfile::TempDir) -> Analyzer {
+        let collector = Collector::open(&folder.path().join("door"), &Secret::new().expect("randomness")).expect("a door");
+        Analyzer::new(vec![Box::new(Eager)], Tree::new(collector, None, now_ns()), false)
+    }
+
+    #[test]
+    fn a_change_that_no_process_made_is_told_as_not_done() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut analyzer = analyzer(&folder);
+        analyzer.heard(vec![Told::Came { size: 2 }]);
+        let summary = analyzer.run(|| true, |_| ());
+        let decisions: Vec<_> = summary.decisions().map(|decision| (decision.new, decision.refused.is_some())).collect();
+        assert_eq!(decisions, [(3.0, true)]);
+    }
+
+    #[test]
+    fn two_processes_with_one_rank_are_told_of_once_and_one_after_the_other_are_not() {
+        let problems = |told: &[Told]| {
+            let folder = tempfile::tempdir().expect("a folder");
+            let mut analyzer = analyzer(&folder);
+            analyzer.heard(told.to_vec());
+            analyzer.run(|| true, |_| ()).log.len()
+        };
+        let (comes, goes) = (|rank| Told::Ready { rank }, Told::Gone { rank: 0, finished: true });
+        assert_eq!(problems(&[comes(0), comes(1), comes(0), comes(1)]), 1);
+        assert_eq!(problems(&[comes(0), comes(1), goes, comes(0)]), 0);
+    }
 }

@@ -4,7 +4,9 @@ use sintonia_link::order::{Act, Function, Order, Read, Shape, Side, Source, Widt
 use sintonia_link::ring::Event;
 use sintonia_symbols::{Parameter, Place, Program, Type, Variable};
 
-use crate::point::{MeasurePoint, TuningPoint};
+use crate::point::{Argument, Join, Kind, MeasurePoint, Target};
+use crate::station::Took;
+use crate::tunlet::Happening;
 
 /// Why something that a tunlet needs is not there.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +44,35 @@ pub enum BindError {
         /// What it is.
         kind: Type,
     },
+    /// It has another type than the tunlet declares.
+    #[error("`{variable}` is {kind}, and not {declared} as the tunlet says")]
+    OtherType {
+        /// The variable.
+        variable: String,
+        /// What it is.
+        kind: Type,
+        /// What it is said to be.
+        declared: Kind,
+    },
+    /// It is not known how the function is called.
+    #[error("`{function}` cannot be called: {why}")]
+    NotCallable {
+        /// The function.
+        function: String,
+        /// Why.
+        why: String,
+    },
+    /// Several copies of a function.
+    #[error("`{0}` exists in several copies, and cannot be replaced or called as one")]
+    Several(String),
+    /// No value of a function of MPI.
+    #[error("`{value}` of `{function}`: of a function of MPI one can read seconds, bytes, peer, tag and communicator, when it returns")]
+    NotOfMpi {
+        /// What was asked for.
+        value: String,
+        /// Of which function.
+        function: String,
+    },
     /// Too much for one hook.
     #[error("more than {} values besides arguments are asked for at one side of `{function}`", sintonia_link::ring::READS)]
     TooMany {
@@ -66,12 +97,39 @@ enum From {
     Word(usize),
     Float(usize),
     Read(usize),
+    Took(Timing),
+}
+
+/// What is known of how long a call took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Timing {
+    /// All of it: `seconds`.
+    Seconds,
+    /// How much of that in functions of MPI: `mpi_seconds`.
+    InMpi,
+}
+
+impl Timing {
+    fn named(name: &str) -> Option<Timing> {
+        match name {
+            "seconds" => Some(Timing::Seconds),
+            "mpi_seconds" => Some(Timing::InMpi),
+            _ => None,
+        }
+    }
 }
 
 impl Decoder {
-    /// The value as a number.
-    pub fn decode(&self, event: &Event) -> f64 {
+    /// How long a call took, which the events themselves do not say.
+    fn of_timing(timing: Timing) -> Decoder {
+        Decoder { from: From::Took(timing), kind: Type::Float { bytes: 8 } }
+    }
+
+    /// The value as a number, of a call that took so long.
+    fn decode(&self, event: &Event, took: Took) -> f64 {
         let bits = match self.from {
+            From::Took(Timing::Seconds) => return took.seconds,
+            From::Took(Timing::InMpi) => return took.in_mpi,
             From::Word(place) => event.words[place],
             From::Float(place) => event.floats[place],
             From::Read(place) => event.reads[place],
@@ -99,11 +157,18 @@ pub fn value_of(kind: &Type, bits: u64) -> f64 {
 
 /// The bits of a number in a type; `None` where the type holds no such number.
 fn bits(kind: &Type, value: f64) -> Option<u64> {
+    let whole = value.round();
+    // As many values as so many bytes have.
+    let values = |bytes: &u64| 2f64.powi(8 * *bytes as i32);
     match kind {
-        Type::Float { bytes: 4 } => Some(u64::from((value as f32).to_bits())),
+        Type::Float { bytes: 4 } => Some(value as f32).filter(|short| short.is_finite()).map(|short| u64::from(short.to_bits())),
         Type::Float { bytes: 8 } => Some(value.to_bits()),
-        Type::Whole { signed: true, bytes: 1 | 2 | 4 | 8 } => Some(value.round() as i64 as u64),
-        Type::Whole { signed: false, bytes: 1 | 2 | 4 | 8 } | Type::Truth { .. } => Some(value.round().max(0.0) as u64),
+        Type::Whole { signed: true, bytes: bytes @ (1 | 2 | 4 | 8) } => {
+            let half = values(bytes) / 2.0;
+            (-half..half).contains(&whole).then_some(whole as i64 as u64)
+        }
+        Type::Whole { signed: false, bytes: bytes @ (1 | 2 | 4 | 8) } => (0.0..values(bytes)).contains(&whole).then_some(whole as u64),
+        Type::Truth { .. } => (0.0..=1.0).contains(&whole).then_some(whole as u64),
         _ => None,
     }
 }
@@ -129,8 +194,35 @@ pub struct Listener {
     pub point: usize,
     /// Which side of the function.
     pub side: Side,
+    /// Whether events may be joined.
+    pub join: Join,
     /// How its values come out of an event.
-    pub decoders: Vec<Decoder>,
+    decoders: Vec<Decoder>,
+}
+
+impl Listener {
+    /// What an event, of a call that took so long, means to it.
+    pub fn happening(&self, event: &Event, rank: u32, time: f64, took: Took) -> Happening {
+        let values = self.decoders.iter().map(|decoder| decoder.decode(event, took)).collect();
+        Happening { point: self.point, rank, side: self.side, time, values }
+    }
+}
+
+/// Lets a point listen to a function of MPI, which is measured without a hook.
+pub fn mpi_listener(tunlet: usize, place: usize, point: &MeasurePoint) -> Result<Listener, BindError> {
+    let whole = |word| Decoder { from: From::Word(word), kind: Type::Whole { signed: true, bytes: 8 } };
+    let decoder = |value: &String| match value.as_str() {
+        _ if point.side == Side::Entry => None,
+        "seconds" => Some(Decoder::of_timing(Timing::Seconds)),
+        "bytes" => Some(whole(0)),
+        "peer" => Some(whole(1)),
+        "tag" => Some(whole(2)),
+        "communicator" => Some(whole(3)),
+        _ => None,
+    };
+    let no_value = |value: &String| BindError::NotOfMpi { value: value.clone(), function: point.function.clone() };
+    let decoders = point.values.iter().map(|value| decoder(value).ok_or_else(|| no_value(value))).collect::<Result<_, BindError>>()?;
+    Ok(Listener { tunlet, point: place, side: point.side, join: point.join, decoders })
 }
 
 impl Hook {
@@ -148,18 +240,24 @@ impl Hook {
     /// The orders that put it in place: one for each copy of the function.
     pub fn orders(&self) -> Vec<Order> {
         let order = |function: &sintonia_symbols::Function| Order::Hook {
-            function: Function { address: function.address, size: function.size as usize, padding: function.padding as usize },
+            function: place_of(function),
             shape: Shape::Wrap { stack: function.stack },
             at_entry: self.at_entry.clone(),
             at_exit: self.at_exit.clone(),
+            may_throttle: true,
         };
         self.functions.iter().map(order).collect()
+    }
+
+    /// Whether somebody wants to know this of calls.
+    pub fn wants(&self, timing: Timing) -> bool {
+        self.listeners.iter().flat_map(|listener| &listener.decoders).any(|decoder| decoder.from == From::Took(timing))
     }
 
     /// Lets a point listen.
     pub fn listen(&mut self, program: &Program, tunlet: usize, place: usize, point: &MeasurePoint) -> Result<(), BindError> {
         let decoders = point.values.iter().map(|value| self.value(program, value, point.side)).collect::<Result<_, BindError>>()?;
-        self.listeners.push(Listener { tunlet, point: place, side: point.side, decoders });
+        self.listeners.push(Listener { tunlet, point: place, side: point.side, join: point.join, decoders });
         Ok(())
     }
 
@@ -168,6 +266,9 @@ impl Hook {
         let parameters = function.parameters.clone().unwrap_or_default();
         if side == Side::Exit && value == "result" {
             return self.result();
+        }
+        if let Some(timing) = Timing::named(value).filter(|_| side == Side::Exit) {
+            return Ok(Decoder::of_timing(timing));
         }
         if let Some(parameter) = parameters.iter().find(|parameter| parameter.name == value) {
             return self.parameter(parameter, side);
@@ -233,29 +334,162 @@ impl Hook {
 
 /// A tuning point, found in a process.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Knob {
-    variable: Variable,
-    /// The type of the variable.
-    pub kind: Type,
-    width: Width,
+pub enum Knob {
+    /// A variable of the program.
+    Variable {
+        /// Where it is.
+        variable: Variable,
+        /// How many bytes it has.
+        width: Width,
+    },
+    /// A function that is called.
+    Call {
+        /// Where it begins.
+        address: u64,
+        /// What it is passed: where, of which type, and what.
+        arguments: Vec<(Place, Type, Argument)>,
+    },
+    /// A function that is replaced.
+    Replace {
+        /// Which.
+        function: Function,
+        /// Where the other begins.
+        by: u64,
+    },
+    /// A library that is loaded.
+    Library(String),
+    /// A control variable of the MPI library.
+    Control(String),
+    /// A variable of the environment.
+    Environment(String),
 }
 
 impl Knob {
+    /// What needs no symbols of the program.
+    pub fn without_symbols(target: &Target) -> Option<Knob> {
+        match target {
+            Target::Library(path) => Some(Knob::Library(path.clone())),
+            Target::Control(name) => Some(Knob::Control(name.clone())),
+            Target::Environment(name) => Some(Knob::Environment(name.clone())),
+            Target::Variable(_) | Target::Typed { .. } | Target::Call { .. } | Target::Replace { .. } => None,
+        }
+    }
+
     /// Finds what a tuning point is about.
-    pub fn of(program: &Program, point: &TuningPoint) -> Result<Knob, BindError> {
-        let variable = program.variable(&point.variable)?;
-        let not_settable = || BindError::NotSettable { variable: point.variable.clone(), kind: variable.kind.clone() };
+    pub fn of(program: &Program, target: &Target) -> Result<Knob, BindError> {
+        match target {
+            Target::Variable(name) => Knob::of_variable(program, name),
+            Target::Typed { variable, kind } => {
+                let found = Knob::of_variable(program, variable)?;
+                match &found {
+                    Knob::Variable { variable: about, .. } if !is_of(&about.kind, *kind) => {
+                        Err(BindError::OtherType { variable: variable.clone(), kind: about.kind.clone(), declared: *kind })
+                    }
+                    _ => Ok(found),
+                }
+            }
+            Target::Call { function, arguments } => Knob::of_call(&only(program, function)?, function, arguments),
+            Target::Replace { function, by } => {
+                let (function, by) = (only(program, function)?, only(program, by)?);
+                Ok(Knob::Replace { function: place_of(&function), by: by.address })
+            }
+            Target::Library(_) | Target::Control(_) | Target::Environment(_) => Ok(Knob::without_symbols(target).expect("one of these")),
+        }
+    }
+
+    fn of_variable(program: &Program, name: &str) -> Result<Knob, BindError> {
+        let variable = program.variable(name)?;
+        let not_settable = || BindError::NotSettable { variable: name.to_owned(), kind: variable.kind.clone() };
         let width = Width::of(variable.kind.bytes())
             .filter(|_| variable.kind != Type::Pointer && variable.kind.is_single())
             .ok_or_else(not_settable)?;
-        Ok(Knob { kind: variable.kind.clone(), width, variable })
+        Ok(Knob::Variable { width, variable })
     }
 
-    /// What sets it.
-    pub fn set(&self, value: f64) -> Option<Act> {
-        let bits = bits(&self.kind, value)?;
-        Some(Act::Set { address: self.variable.address, behind: self.variable.behind.clone(), width: self.width, bits })
+    fn of_call(found: &sintonia_symbols::Function, name: &str, arguments: &[Argument]) -> Result<Knob, BindError> {
+        let not_callable = |why: String| BindError::NotCallable { function: name.to_owned(), why };
+        let parameters = match &found.parameters {
+            Some(parameters) => &parameters[..],
+            None if arguments.is_empty() => &[],
+            None => return Err(not_callable("it was built without debug information, so nobody knows what it takes".into())),
+        };
+        if parameters.len() != arguments.len() {
+            return Err(not_callable(format!("it takes {} arguments, and {} are given", parameters.len(), arguments.len())));
+        }
+        let pass = |(parameter, argument): (&Parameter, &Argument)| match parameter.place {
+            Place::Word(word) if word < 6 && !parameter.by_reference => Ok((parameter.place, parameter.kind.clone(), *argument)),
+            Place::Float(float) if float < 4 => Ok((parameter.place, parameter.kind.clone(), *argument)),
+            _ => Err(not_callable(format!("its parameter {} is not passed in a register", parameter.name))),
+        };
+        let arguments = parameters.iter().zip(arguments).map(pass).collect::<Result<_, BindError>>()?;
+        Ok(Knob::Call { address: found.address, arguments })
     }
+
+    /// What is done for a value, at once or at a moment; `None` if there is no such value.
+    pub fn act(&self, value: f64) -> Option<Act> {
+        match self {
+            Knob::Variable { variable, width } => {
+                let bits = bits(&variable.kind, value)?;
+                Some(Act::Set { address: variable.address, behind: variable.behind.clone(), width: *width, bits })
+            }
+            Knob::Call { address, arguments } => {
+                let (mut words, mut floats) = ([0; 6], [0.0; 4]);
+                for (place, kind, argument) in arguments {
+                    let number = match argument {
+                        Argument::Wished => value,
+                        Argument::Number(number) => *number,
+                    };
+                    match (place, kind) {
+                        (Place::Float(float), Type::Float { bytes: 4 }) => {
+                            floats[usize::from(*float)] = f64::from_bits(u64::from((number as f32).to_bits()));
+                        }
+                        (Place::Float(float), _) => floats[usize::from(*float)] = number,
+                        (Place::Word(word), kind) => words[usize::from(*word)] = bits(kind, number)?,
+                        _ => return None,
+                    }
+                }
+                Some(Act::Call { address: *address, words, floats })
+            }
+            Knob::Replace { .. } => None,
+            Knob::Library(path) => (value != 0.0).then(|| Act::Load { path: path.clone() }),
+            Knob::Control(name) => Some(Act::Control { name: name.clone(), bits: value }),
+            Knob::Environment(name) => Some(Act::Environment { name: name.clone(), value: value.to_string() }),
+        }
+    }
+
+    /// The value before, as the answer says; `None` of what has none.
+    pub fn value(&self, given: u64) -> Option<f64> {
+        match self {
+            Knob::Variable { variable, .. } => Some(value_of(&variable.kind, given)),
+            Knob::Control(_) => Some(f64::from_bits(given)),
+            Knob::Call { .. } | Knob::Replace { .. } | Knob::Library(_) | Knob::Environment(_) => None,
+        }
+    }
+}
+
+/// Whether a type is the one that was declared.
+fn is_of(kind: &Type, declared: Kind) -> bool {
+    match (kind, declared) {
+        (Type::Whole { bytes, signed }, Kind::Whole { bytes: said, signed: can_be_negative }) => {
+            *bytes == said && *signed == can_be_negative
+        }
+        (Type::Float { bytes }, Kind::Real { bytes: said }) => *bytes == said,
+        (Type::Truth { .. }, Kind::Truth) => true,
+        _ => false,
+    }
+}
+
+/// A function that exists once.
+fn only(program: &Program, name: &str) -> Result<sintonia_symbols::Function, BindError> {
+    let mut found = program.functions(name)?;
+    match found.pop() {
+        Some(function) if found.is_empty() => Ok(function),
+        _ => Err(BindError::Several(name.to_owned())),
+    }
+}
+
+fn place_of(function: &sintonia_symbols::Function) -> Function {
+    Function { address: function.address, size: function.size as usize, padding: function.padding as usize }
 }
 
 #[cfg(test)]
@@ -276,7 +510,10 @@ mod tests {
         }
         let byte = Type::Whole { signed: false, bytes: 1 };
         assert_eq!(value_of(&byte, 0x1ff), 255.0);
-        assert_eq!(bits(&byte, -3.0), Some(0));
+        for (kind, value) in [(&byte, -3.0), (&byte, 256.0), (&byte, f64::NAN), (&Type::Float { bytes: 4 }, 1e300)] {
+            assert_eq!(bits(kind, value), None, "{kind} holds no {value}");
+        }
+        assert_eq!((bits(&byte, 255.4), bits(&Type::Whole { signed: true, bytes: 2 }, 32768.0)), (Some(255), None));
         assert_eq!(bits(&Type::Pointer, 1.0), None);
     }
 }

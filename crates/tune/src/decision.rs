@@ -1,6 +1,94 @@
-//! Decisions: what was changed, when, from what to what, and why. Kept as lines of JSON, so that they can be read while the program runs.
+//! The log of a tuning: what was changed, when, from what to what, and why; what was found; and the figures on the way. Kept as lines of
+//! JSON beside the recording.
+
+use std::io;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+
+use crate::tunlet::Figure;
+
+/// The name of the log in the folder of a recording.
+pub const FILE: &str = "tuning.jsonl";
+
+/// Why a log cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    /// The file.
+    #[error("cannot read {}: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A line of it.
+    #[error("{}:{line}: no line of a tuning's log: {why}", path.display())]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// Which line, counted from 1.
+        line: usize,
+        /// Why.
+        why: String,
+    },
+}
+
+/// The log in a file; none if there is no such file.
+pub fn read(path: &Path) -> Result<Option<Vec<Entry>>, LogError> {
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(source) if source.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(source) => return Err(LogError::Unreadable { path: path.into(), source }),
+    };
+    let entry = |(place, line): (usize, &str)| {
+        serde_json::from_str(line).map_err(|error| LogError::Line { path: path.into(), line: place + 1, why: error.to_string() })
+    };
+    text.lines().enumerate().map(entry).collect::<Result<_, _>>().map(Some)
+}
+
+/// A line of the log.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Entry {
+    /// A change.
+    Change(Decision),
+    /// What a tunlet has found out.
+    Finding {
+        /// Seconds since the beginning of the tuning.
+        time_s: f64,
+        /// Who found it.
+        tunlet: String,
+        /// What.
+        what: String,
+    },
+    /// What a tunlet knew at a moment.
+    Figures {
+        /// Seconds since the beginning of the tuning.
+        time_s: f64,
+        /// Which tunlet.
+        tunlet: String,
+        /// The figures.
+        figures: Vec<Figure>,
+    },
+    /// Something is not as it was asked for.
+    Problem {
+        /// Seconds since the beginning of the tuning.
+        time_s: f64,
+        /// What.
+        what: String,
+    },
+}
+
+impl Entry {
+    /// The change, if it is one.
+    pub fn decision(&self) -> Option<&Decision> {
+        match self {
+            Entry::Change(decision) => Some(decision),
+            _ => None,
+        }
+    }
+}
 
 /// A change that was made, or would have been.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -11,8 +99,8 @@ pub struct Decision {
     pub tunlet: String,
     /// What was done: a variable's name, mostly.
     pub action: String,
-    /// The process.
-    pub rank: u32,
+    /// The process; none if it was decided against in all of them.
+    pub rank: Option<u32>,
     /// The value before; not known while the program has not answered.
     pub old: Option<f64>,
     /// The value after.

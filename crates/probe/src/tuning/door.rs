@@ -6,6 +6,9 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicI32, Ordering};
+use std::time::Duration;
+
+use super::host;
 
 /// One direction of the way.
 #[derive(Debug)]
@@ -33,8 +36,8 @@ impl Write for Way {
 static DESCRIPTOR: AtomicI32 = AtomicI32::new(-1);
 
 /// Goes to the collector.
-pub fn open(door: &OsStr) -> io::Result<(Way, Way)> {
-    let stream = UnixStream::connect(door)?;
+pub fn open(folder: &OsStr) -> io::Result<(Way, Way)> {
+    let stream = host::reach(folder)?;
     DESCRIPTOR.store(stream.as_raw_fd(), Ordering::Relaxed);
     Ok((Way(stream.try_clone()?), Way(stream)))
 }
@@ -60,11 +63,10 @@ pub fn hand_over(file: &File) -> io::Result<()> {
     if sent == 1 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Waits until something comes; not longer than a moment if the thread has more to do.
-pub fn has_something(has_more_to_do: bool) -> bool {
-    /// What was arranged is told within a millisecond.
-    const MOMENT: i32 = 1;
+/// Waits until something comes, but not longer than the thread has time.
+pub fn has_something(time: Option<Duration>) -> bool {
     let mut wanted = libc::pollfd { fd: DESCRIPTOR.load(Ordering::Relaxed), events: libc::POLLIN, revents: 0 };
+    let milliseconds = time.map_or(-1, |time| time.as_millis() as i32);
     // SAFETY: one descriptor is asked about.
-    unsafe { libc::poll(&mut wanted, 1, if has_more_to_do { MOMENT } else { -1 }) > 0 }
+    unsafe { libc::poll(&mut wanted, 1, milliseconds) > 0 }
 }

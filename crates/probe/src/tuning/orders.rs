@@ -1,70 +1,113 @@
 //! Orders, done.
 
-use std::ffi::CString;
-use std::sync::atomic::Ordering;
+use sintonia_hook::{PatchError, Pending};
+use sintonia_link::order::{Order, Outcome, Shape, Side, When};
 
-use sintonia_hook::Pending;
-use sintonia_link::order::{Order, Outcome};
+use super::{together, watch};
 
-/// What was arranged and not yet done, with the number of its order.
+/// Something that was arranged.
+struct Arrangement {
+    /// The number of its order.
+    number: u64,
+    hook: u32,
+    side: Side,
+    when: When,
+    pending: &'static Pending,
+    /// Whether it was told that it has been done.
+    is_told: bool,
+}
+
+/// What was arranged and may still be done, or told.
 #[derive(Default)]
 pub struct Arranged {
-    waiting: Vec<(u64, &'static Pending)>,
+    all: Vec<Arrangement>,
 }
 
 impl Arranged {
     /// Whether something may be done at any moment that has to be told.
     pub fn is_waiting(&self) -> bool {
-        !self.waiting.is_empty()
+        self.all.iter().any(|arrangement| !arrangement.is_told) || together::is_waiting()
     }
 
-    /// What has been done since the last time, and what it gave.
-    pub fn performed(&mut self) -> Vec<(u64, Vec<u64>)> {
-        let (done, waiting) =
-            std::mem::take(&mut self.waiting).into_iter().partition(|(_, pending)| pending.done.load(Ordering::Acquire) > 0);
-        self.waiting = waiting;
-        let given = |pending: &Pending| pending.given.iter().map(|given| given.load(Ordering::Relaxed)).collect();
-        let done: Vec<(u64, &'static Pending)> = done;
-        done.into_iter().map(|(number, pending)| (number, given(pending))).collect()
+    /// What has been done since the last time, by the number of its order, and what it gave.
+    pub fn performed(&mut self) -> Vec<(u64, Vec<Result<u64, String>>)> {
+        let mut performed = Vec::new();
+        for arrangement in self.all.iter_mut().filter(|arrangement| !arrangement.is_told) {
+            if let Some(given) = arrangement.pending.given() {
+                arrangement.is_told = true;
+                performed.push((arrangement.number, given.to_vec()));
+            }
+        }
+        self.all.retain(|arrangement| !arrangement.is_told || arrangement.when == When::Always);
+        performed.extend(together::performed().into_iter().map(|(number, given)| (number, vec![given])));
+        performed
     }
 
     /// Does an order; what came of it.
     pub fn obey(&mut self, number: u64, order: Order) -> Outcome {
         match order {
-            Order::Hook { function, shape, at_entry, at_exit } => match sintonia_hook::hook(function, shape, &at_entry, &at_exit) {
-                Ok(hook) => Outcome::Hooked(hook),
-                Err(problem) => Outcome::Refused(problem.to_string()),
-            },
-            Order::Unhook(hook) => match sintonia_hook::unhook(hook) {
-                Ok(()) => Outcome::Done(0),
-                Err(problem) => Outcome::Refused(problem.to_string()),
-            },
+            Order::Hook { function, shape, at_entry, at_exit, may_throttle } => {
+                match sintonia_hook::hook(function, shape, &at_entry, &at_exit) {
+                    Ok(hook) => {
+                        if !matches!(shape, Shape::Replace(_)) {
+                            sintonia_hook::may_throttle(hook, may_throttle);
+                        }
+                        Outcome::Hooked(hook)
+                    }
+                    Err(problem) => Outcome::Refused(problem.to_string()),
+                }
+            }
+            Order::Unhook(hook) => done(sintonia_hook::unhook(hook)),
+            Order::Restore(hook) => done(sintonia_hook::restore(hook)),
+            Order::Watch(operation) => watched(operation, true),
+            Order::Unwatch(operation) => watched(operation, false),
             // SAFETY: who holds the run's secret found the address in the files of this process, with the type it has there.
-            Order::Do(act) => match unsafe { sintonia_hook::perform(&act) } {
-                Some(before) => Outcome::Done(before),
-                None => Outcome::Refused("a pointer on the way to it is null".into()),
-            },
+            Order::Do(act) => unsafe { sintonia_hook::perform(&act) }.map_or_else(Outcome::Refused, Outcome::Done),
             Order::Arrange { hook, side, acts, when } => {
+                if !sintonia_hook::sees(hook, side) {
+                    return Outcome::Refused(format!("hook {hook} does not see that moment"));
+                }
                 // SAFETY: as above.
                 let pending = unsafe { sintonia_hook::arrange(hook, side, acts, when) };
-                self.waiting.push((number, pending));
+                self.all.push(Arrangement { number, hook, side, when, pending, is_told: false });
                 Outcome::Arranged
             }
-            Order::Load(path) => load(path),
-            Order::GoOn => Outcome::Done(0),
+            Order::Agree(every) => {
+                together::enable(every);
+                Outcome::Done(0)
+            }
+            Order::Together { change, act } => together::want(number, change, act).map_or_else(Outcome::Refused, |()| Outcome::Arranged),
+            Order::Cancel(number) => self.cancel(number),
+            Order::Begin | Order::GoOn | Order::Clock => Outcome::Done(0),
+        }
+    }
+
+    fn cancel(&mut self, number: u64) -> Outcome {
+        let Some(place) = self.all.iter().position(|arrangement| arrangement.number == number) else {
+            return Outcome::Refused("it was done already, or never arranged".into());
+        };
+        let Arrangement { hook, side, pending, .. } = self.all[place];
+        if !sintonia_hook::cancel(hook, side, pending) {
+            return Outcome::Refused("it is being done".into());
+        }
+        self.all.swap_remove(place);
+        Outcome::Done(0)
+    }
+}
+
+/// What was arranged ends with the conversation in which it was.
+impl Drop for Arranged {
+    fn drop(&mut self) {
+        for Arrangement { hook, side, pending, .. } in &self.all {
+            sintonia_hook::cancel(*hook, *side, pending);
         }
     }
 }
 
-/// Loads a library as the program itself could.
-fn load(path: String) -> Outcome {
-    let Ok(path) = CString::new(path) else { return Outcome::Refused("a path has no zero in it".into()) };
-    // SAFETY: a path that ends with zero; what the library does when it is loaded is what the user wants.
-    let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) };
-    if handle.is_null() {
-        // SAFETY: after a failure there is a text.
-        let why = unsafe { std::ffi::CStr::from_ptr(libc::dlerror()) };
-        return Outcome::Refused(why.to_string_lossy().into_owned());
-    }
-    Outcome::Done(handle as u64)
+fn done(result: Result<(), PatchError>) -> Outcome {
+    result.map_or_else(|problem| Outcome::Refused(problem.to_string()), |()| Outcome::Done(0))
+}
+
+fn watched(operation: u16, watched: bool) -> Outcome {
+    watch::set(operation, watched).map_or_else(Outcome::Refused, |()| Outcome::Done(0))
 }

@@ -83,7 +83,7 @@ impl Run<'_> {
         if launch.is_complete() && status.success() {
             return Ok(launch);
         }
-        Err(Error::Other(self.why(&launch, alone, silent, status) + &said))
+        Err(Error::Other(self.why(&launch, alone, silent, status) + said.as_str()))
     }
 
     fn start(&self, settings: &Settings) -> Result<Child, Error> {

@@ -134,7 +134,7 @@ fn repeated(times: &Times, ranks: u64) -> String {
 
 fn spread(times: &Times, ranks: u64) -> String {
     let around = if times.count > 1 { format!(" ± {}", seconds(times.deviation_s())) } else { String::new() };
-    repeated(times, ranks) + &around
+    repeated(times, ranks) + around.as_str()
 }
 
 /// How often something happened on each rank, on average.

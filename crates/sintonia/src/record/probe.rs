@@ -1,5 +1,6 @@
 //! The probe, carried inside the command and laid down where the recorded processes can load it.
 
+use std::borrow::Cow;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -21,6 +22,12 @@ pub fn library(live: &Path) -> Result<PathBuf, Error> {
     let path = folder.join(NAME);
     write(&path)?;
     Ok(path)
+}
+
+/// The probe as bytes, for programs that run already.
+pub fn bytes() -> Result<Cow<'static, [u8]>, Error> {
+    let Some(path) = std::env::var_os("SINTONIA_PROBE").map(PathBuf::from) else { return Ok(Cow::Borrowed(PROBE)) };
+    std::fs::read(&path).map(Cow::Owned).map_err(|error| Error::Other(format!("cannot read {}: {error}", path.display())))
 }
 
 /// Writes the probe to a file.

@@ -7,7 +7,8 @@ use sintonia_insight::{CallSite, Pair, RankTime, SizeClass, Spread, Summary, wor
 
 use crate::text::{bar, binary_bytes, bytes, command, count, head, percent, plural, seconds, tail, wrapped};
 
-const COLUMNS: usize = 100;
+/// Columns of a screen.
+pub const COLUMNS: usize = 100;
 const LINES: usize = 40;
 const CALL_SITES: usize = 5;
 const SIZES: usize = 5;
@@ -22,9 +23,9 @@ const GOOD: f64 = 0.8;
 const WORTH_SHOWING: f64 = 0.01;
 const BAR: usize = 30;
 
-/// The report of a recording; `all` shows every row.
-pub fn show(name: &str, summary: &Summary, all: bool) -> String {
-    let screen = Screen { summary, all };
+/// The report of a recording, with what is told of its tuning; `all` shows every row.
+pub fn show(name: &str, summary: &Summary, tuning: Vec<String>, all: bool) -> String {
+    let screen = Screen { summary, tuning, all };
     let sections = if all { screen.everything(name) } else { screen.fitting(name) };
     let sections: Vec<String> = sections.into_iter().filter(|lines| !lines.is_empty()).map(|lines| screen.joined(lines)).collect();
     sections.join("\n")
@@ -32,6 +33,7 @@ pub fn show(name: &str, summary: &Summary, all: bool) -> String {
 
 struct Screen<'a> {
     summary: &'a Summary,
+    tuning: Vec<String>,
     all: bool,
 }
 
@@ -42,9 +44,10 @@ impl Screen<'_> {
         }
         let why =
             [self.title(name), self.efficiency(), self.phases(), self.advice(), self.waits(), self.root_causes(), self.critical_path()];
+        let why = why.into_iter().chain([self.tuning.clone()]);
         let calls =
             [self.call_sites(CALL_SITES), self.operations(), self.time(), self.per_rank(), self.sizes(), self.pairs(), self.remarks()];
-        why.into_iter().chain(calls).collect()
+        why.chain(calls).collect()
     }
 
     /// What fits on a screen: first of all why, then where, and where there is room, what else is known.
@@ -52,7 +55,8 @@ impl Screen<'_> {
         if self.summary.calls == 0 {
             return self.no_calls(name);
         }
-        let mut sections = vec![self.title(name), self.efficiency(), self.advice(), self.waits(), self.critical_path()];
+        let mut sections =
+            vec![self.title(name), self.tuning.clone(), self.efficiency(), self.advice(), self.waits(), self.critical_path()];
         let remarks = self.remarks();
         let lines = |section: &Vec<String>| if section.is_empty() { 0 } else { section.len() + 1 };
         let mut used = sections.iter().map(lines).sum::<usize>() + lines(&remarks);
@@ -163,7 +167,7 @@ impl Screen<'_> {
         paragraphs.push(format!("Try: {}", advice.try_this));
         let lines = paragraphs.iter().flat_map(|paragraph| wrapped(paragraph, COLUMNS - 5));
         let lead = |place: usize| if place == 0 { format!("{number:>2}. ") } else { "    ".into() };
-        lines.enumerate().map(|(place, line)| lead(place) + &line).collect()
+        lines.enumerate().map(|(place, line)| lead(place) + line.as_str()).collect()
     }
 
     fn waits(&self) -> Vec<String> {

@@ -8,10 +8,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use sintonia_link::seal::Seal;
+
 use crate::Error;
 use crate::launch::random;
-use crate::protocol::{self, LONGEST, LONGEST_OF_STRANGERS, VERSION, Word};
-use crate::seal::{Seal, Side};
+use crate::protocol::{self, LONGEST, LONGEST_OF_STRANGERS, Side, VERSION, Word};
 
 /// What the coordinator hears.
 pub enum Event {
@@ -113,7 +114,7 @@ fn greet(stream: TcpStream, token: &str) -> Option<Guest> {
     let Ok(Word::Hello { version: VERSION, nonce: theirs }) = protocol::receive_first(&mut from) else { return None };
     let ours = random().ok()?;
     (&stream).write_all(&protocol::welcome(&ours)).ok()?;
-    let [mut hears, says] = [Side::Worker, Side::Coordinator].map(|side| Seal::new(token, side, &theirs, &ours));
+    let [mut hears, says] = [Side::Worker, Side::Coordinator].map(|side| protocol::seal(token, side, &theirs, &ours));
     let Ok(Word::Here { host, process }) = protocol::receive(&mut from, &mut hears, LONGEST_OF_STRANGERS) else { return None };
     stream.set_read_timeout(None).ok()?;
     Some(Guest { stream, hears, says, host, process })
@@ -263,7 +264,7 @@ mod tests {
         let mut welcome = [0; 21];
         stream.read_exact(&mut welcome).unwrap();
         let ours = welcome[5..].try_into().unwrap();
-        let mut seal = Seal::new(TOKEN, Side::Worker, &[7; 16], &ours);
+        let mut seal = protocol::seal(TOKEN, Side::Worker, &[7; 16], &ours);
         let here = [&[0, 0, 0, 14, 3, 0, 0, 0, 1, b'h'][..], &5u64.to_be_bytes()].concat();
         protocol::send(&mut stream, &mut seal, here).unwrap();
         let Ok(Event::Came(guest)) = events.recv_timeout(Duration::from_secs(20)) else { panic!("nobody came") };

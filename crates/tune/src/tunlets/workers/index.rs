@@ -2,7 +2,7 @@
 
 /// What was measured in an iteration of a master with its workers.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Iteration {
+pub struct Load {
     /// Latency of a message, in seconds.
     pub latency: f64,
     /// Seconds for each byte.
@@ -15,7 +15,7 @@ pub struct Iteration {
     pub computing: f64,
 }
 
-impl Iteration {
+impl Load {
     /// The time of an iteration with `workers` of them: equation 4.7.
     pub fn time(&self, workers: u32) -> f64 {
         let count = f64::from(workers);
@@ -23,17 +23,17 @@ impl Iteration {
         2.0 * self.latency + (sending + self.computing) / count
     }
 
-    /// Time over efficiency, the less the better: equation 4.6.
+    /// Time over efficiency, the less the better: equations 4.5 and 4.6.
     pub fn index(&self, workers: u32) -> f64 {
         f64::from(workers) * self.time(workers).powi(2) / self.computing
     }
 
-    /// The number of workers up to `most` with the least index; `None` if nothing was computed.
-    pub fn best(&self, most: u32) -> Option<u32> {
+    /// The number of workers up to `most` with the least index, of those that may be; `None` if nothing was computed.
+    pub fn best(&self, most: u32, may_be: impl Fn(u32) -> bool) -> Option<u32> {
         if !(self.computing > 0.0 && self.computing.is_finite()) {
             return None;
         }
-        (1..=most).min_by(|one, other| self.index(*one).total_cmp(&self.index(*other)))
+        (1..=most).filter(|workers| may_be(*workers)).min_by(|one, other| self.index(*one).total_cmp(&self.index(*other)))
     }
 }
 
@@ -41,22 +41,32 @@ impl Iteration {
 mod tests {
     use super::*;
 
+    fn best(load: Load) -> Option<u32> {
+        load.best(64, |_| true)
+    }
+
+    #[test]
+    fn the_equations_are_those_of_the_paper() {
+        let load = Load { latency: 0.5, per_byte: 0.01, bytes: 100.0, share_out: 0.6, computing: 10.0 };
+        // 2 * 0.5 + ((3 * 0.6 + 1) * 1 + 10) / 4 = 4.2; 4 * 4.2² / 10 = 7.056.
+        assert!((load.time(4) - 4.2).abs() < 1e-12 && (load.index(4) - 7.056).abs() < 1e-12);
+    }
+
     #[test]
     fn without_communication_every_worker_is_worth_having() {
-        let iteration = Iteration { latency: 0.0, per_byte: 0.0, bytes: 0.0, share_out: 0.5, computing: 10.0 };
-        assert_eq!(iteration.best(64), Some(64));
-        assert_eq!(iteration.time(4), 2.5);
+        let load = Load { latency: 0.0, per_byte: 0.0, bytes: 0.0, share_out: 0.5, computing: 10.0 };
+        assert_eq!((best(load), load.time(4)), (Some(64), 2.5));
     }
 
     #[test]
     fn the_more_is_sent_the_fewer_workers_are_worth_having() {
-        let best = |per_byte| Iteration { latency: 1e-4, per_byte, bytes: 1e7, share_out: 0.5, computing: 1.0 }.best(64).expect("computed");
+        let best = |per_byte| best(Load { latency: 1e-4, per_byte, bytes: 1e7, share_out: 0.5, computing: 1.0 }).expect("computed");
         assert!(best(1e-10) > best(1e-8) && best(1e-8) > best(1e-7));
         assert!(best(1e-6) <= 2);
     }
 
     #[test]
     fn where_nothing_was_computed_nothing_can_be_said() {
-        assert_eq!(Iteration { latency: 0.0, per_byte: 0.0, bytes: 0.0, share_out: 0.0, computing: 0.0 }.best(8), None);
+        assert_eq!(best(Load { latency: 0.0, per_byte: 0.0, bytes: 0.0, share_out: 0.0, computing: 0.0 }), None);
     }
 }

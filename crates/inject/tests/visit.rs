@@ -1,0 +1,164 @@
+//! Real processes, visited: what they do must not change.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use sintonia_inject::{Message, Problem, Visit, enter};
+
+/// The two programs, built once: the one that is visited, and what stands for the probe.
+fn built() -> &'static (PathBuf, Vec<u8>) {
+    static BUILT: OnceLock<(PathBuf, Vec<u8>)> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
+        let (host, guest) = (folder.join("host"), folder.join("guest.so"));
+        compile(&["-O2", "-pthread"], &source.join("host.c"), &host, &["-lm"]);
+        compile(&["-O2", "-fPIC", "-shared", "-Wl,-soname,libsintonia_probe.so"], &source.join("guest.c"), &guest, &[]);
+        (host, std::fs::read(guest).expect("the guest"))
+    })
+}
+
+fn compile(options: &[&str], source: &Path, into: &Path, libraries: &[&str]) {
+    let status = Command::new("cc").args(options).arg("-o").arg(into).arg(source).args(libraries).status();
+    assert!(status.expect("the compiler runs").success());
+}
+
+/// A host that has begun.
+struct Host {
+    child: Child,
+    out: BufReader<std::process::ChildStdout>,
+    door: PathBuf,
+}
+
+impl Host {
+    fn start(words: &[&str]) -> Host {
+        let mut child = Command::new(&built().0).args(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("runs");
+        let mut out = BufReader::new(child.stdout.take().expect("an output"));
+        let mut line = String::new();
+        out.read_line(&mut line).expect("a line");
+        assert_eq!(line, "begun\n");
+        std::thread::sleep(Duration::from_millis(20));
+        let door = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("door-{}", child.id()));
+        let _ = std::fs::remove_file(&door);
+        Host { child, out, door }
+    }
+
+    fn visit(&self, secret: &str) -> Result<Visit, Problem> {
+        enter(self.child.id(), &Message { probe: &built().1, door: &self.door, secret, place: (3, 4) })
+    }
+
+    /// What it told at its end, and what the guest told.
+    fn end(mut self) -> (String, String) {
+        let (mut said, mut complaints) = (String::new(), String::new());
+        self.out.read_to_string(&mut said).expect("text");
+        self.child.stderr.take().expect("an output").read_to_string(&mut complaints).expect("text");
+        let status = self.child.wait().expect("ends");
+        assert!(status.success(), "{status}: {said}{complaints}");
+        let told = std::fs::read_to_string(&self.door).unwrap_or_default();
+        let _ = std::fs::remove_file(&self.door);
+        (said + &complaints, told)
+    }
+}
+
+const UNDISTURBED: &str = "interrupted 0, wrong 0\n";
+
+#[test]
+fn whatever_a_thread_waits_for_it_goes_on_waiting() {
+    let kinds = ["pipe", "sleep", "lock", "futex", "poll", "epoll", "signal", "semaphore", "socket"];
+    let hosts = kinds.map(|kind| (kind, Host::start(&["4", kind])));
+    for (kind, host) in &hosts {
+        let visit = host.visit("s").unwrap_or_else(|problem| panic!("{kind}: {problem}"));
+        println!("{kind}: {visit:?}");
+        assert_eq!(visit.thread, host.child.id());
+    }
+    for (kind, host) in hosts {
+        let (said, told) = host.end();
+        assert_eq!((said.as_str(), told.as_str()), (UNDISTURBED, "visit 1 of rank 3 of 4 with s\n"), "{kind}");
+    }
+}
+
+#[test]
+fn whatever_a_thread_does_it_goes_on_doing() {
+    for kinds in
+        [&["hot"][..], &["memory"], &["yielding"], &["alarmed"], &["memory", "memory", "hot", "epoll"], &["hot", "sleep", "alarmed"]]
+    {
+        let host = Host::start(&[&["1.5"], kinds].concat());
+        let visit = host.visit("s").unwrap_or_else(|problem| panic!("{kinds:?}: {problem}"));
+        println!("{kinds:?}: {visit:?}");
+        let (said, told) = host.end();
+        assert_eq!((said.as_str(), told.as_str()), (UNDISTURBED, "visit 1 of rank 3 of 4 with s\n"), "{kinds:?}");
+    }
+}
+
+#[test]
+fn a_process_is_visited_a_hundred_times() {
+    let host = Host::start(&["8", "hot", "memory", "sleep", "epoll", "alarmed"]);
+    let mut stops: Vec<Duration> = (0..100).map(|_| host.visit("s").expect("visited").stopped).collect();
+    stops.sort_unstable();
+    println!("stopped for {:?} at least, {:?} in the middle, {:?} for 95 of 100, {:?} at most", stops[0], stops[50], stops[95], stops[99]);
+    let memory = std::fs::read_to_string(format!("/proc/{}/maps", host.child.id())).expect("maps");
+    assert_eq!(memory.lines().filter(|line| line.contains("memfd:libsintonia_probe") && line.contains(" r-xp ")).count(), 1);
+    let (said, told) = host.end();
+    assert_eq!(said, UNDISTURBED);
+    assert_eq!((told.lines().count(), told.lines().last()), (100, Some("visit 100 of rank 3 of 4 with s")));
+}
+
+#[test]
+fn a_visitor_that_is_killed_at_any_time_leaves_the_process_as_it_was() {
+    let host = Host::start(&["8", "hot", "lock", "epoll", "pipe", "memory"]);
+    for round in 0..40u64 {
+        let mut visitor = Command::new(env!("CARGO_BIN_EXE_visitor"));
+        visitor.arg(host.child.id().to_string()).arg(&host.door).arg(Path::new(env!("CARGO_TARGET_TMPDIR")).join("guest.so"));
+        let mut visitor = visitor.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("runs");
+        std::thread::sleep(Duration::from_micros(40_000 + 2_370 * round));
+        visitor.kill().expect("killed");
+        visitor.wait().expect("ended");
+    }
+    assert!(host.visit("s").is_ok());
+    let (said, told) = host.end();
+    assert_eq!(said, UNDISTURBED);
+    assert!(told.lines().count() > 5, "few visits: {told}");
+}
+
+#[test]
+fn what_the_guest_says_is_told() {
+    let host = Host::start(&["1", "sleep"]);
+    assert_eq!(host.visit("unwilling").expect_err("refused").to_string(), format!("process {}: not today", host.child.id()));
+    assert_eq!(host.end().0, UNDISTURBED);
+}
+
+#[test]
+fn what_is_no_library_is_not_loaded_and_harms_nobody() {
+    let host = Host::start(&["1", "sleep"]);
+    let outcome = enter(host.child.id(), &Message { probe: b"nothing", door: &host.door, secret: "s", place: (0, 1) });
+    assert!(
+        matches!(&outcome, Err(Problem::NotLoaded { why, .. }) if why.contains("invalid ELF header") || why.contains("too short")),
+        "{outcome:?}"
+    );
+    assert_eq!(host.end().0, UNDISTURBED);
+}
+
+#[test]
+fn who_cannot_be_visited_is_told_why() {
+    let message = Message { probe: &[], door: Path::new("/"), secret: "", place: (0, 1) };
+    assert!(matches!(enter(u32::MAX / 2, &message), Err(Problem::NoProcess(_))));
+    let host = Host::start(&["1", "sleep"]);
+    let process = host.child.id();
+    let kill = |signal: &str| assert!(Command::new("kill").args([signal, &process.to_string()]).status().expect("kill runs").success());
+    kill("-STOP");
+    std::thread::sleep(Duration::from_millis(20));
+    assert!(matches!(enter(process, &message), Err(Problem::Stopped(_))));
+    kill("-CONT");
+    assert_eq!(host.end().0, UNDISTURBED);
+    let source = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("still.c");
+    std::fs::write(&source, "#include <unistd.h>\nint main(void) { sleep(1); return 0; }\n").expect("written");
+    let program = source.with_extension("static");
+    compile(&["-static"], &source, &program, &[]);
+    let mut child = Command::new(&program).spawn().expect("runs");
+    std::thread::sleep(Duration::from_millis(50));
+    assert!(matches!(enter(child.id(), &message), Err(Problem::Static(_))));
+    assert!(child.wait().expect("ends").success());
+}

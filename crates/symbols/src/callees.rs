@@ -1,0 +1,53 @@
+//! Which functions of a program a function calls, as its code says: calls through pointers, and calls into other files, are not seen.
+
+use iced_x86::{Decoder, DecoderOptions, FlowControl, OpKind};
+use object::{Object, ObjectSection};
+
+use crate::module::{Module, Program};
+use crate::names;
+use crate::problem::Problem;
+
+impl Program {
+    /// The functions of the same file that a function calls, by the names its users know, each once, in the order of its code.
+    pub fn callees(&self, name: &str) -> Result<Vec<String>, Problem> {
+        let functions = self.functions(name)?;
+        let mut callees: Vec<String> = Vec::new();
+        for function in functions {
+            let inside = |module: &&Module| module.symbols().at(function.address.wrapping_sub(module.bias)).is_some();
+            let Some(module) = self.modules.iter().find(inside) else { continue };
+            for callee in module.callees(function.address - module.bias, function.size) {
+                if callee != name && !callees.contains(&callee) {
+                    callees.push(callee);
+                }
+            }
+        }
+        Ok(callees)
+    }
+}
+
+impl Module {
+    /// The functions that the code between two addresses of the file calls, or goes on to.
+    fn callees(&self, address: u64, size: u64) -> Vec<String> {
+        let code = self.code(address, size);
+        let own = address..address + size;
+        let decoder = Decoder::with_ip(64, &code, address, DecoderOptions::NONE);
+        let leads_on = |flow| matches!(flow, FlowControl::Call | FlowControl::UnconditionalBranch | FlowControl::ConditionalBranch);
+        decoder
+            .into_iter()
+            .filter(|instruction| leads_on(instruction.flow_control()) && instruction.op0_kind() == OpKind::NearBranch64)
+            .map(|instruction| instruction.near_branch64())
+            .filter(|target| !own.contains(target))
+            .filter_map(|target| self.symbols().at(target))
+            .map(|symbol| {
+                let plain = names::without_clone(&symbol.name).0;
+                names::demangled(plain).unwrap_or_else(|| plain.to_owned())
+            })
+            .collect()
+    }
+
+    fn code(&self, address: u64, size: u64) -> Vec<u8> {
+        let file = self.file();
+        let section = file.sections().find_map(|section| section.data_range(address, size).ok().flatten().map(<[u8]>::to_vec));
+        section.unwrap_or_default()
+    }
+}
