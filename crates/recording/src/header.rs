@@ -169,6 +169,12 @@ impl Line {
     /// Bits of the slope behind the point: a day is right to a nanosecond.
     const FRACTION: u32 = 48;
 
+    /// Nanoseconds that so many ticks take.
+    #[inline]
+    pub fn length(self, ticks: u64) -> i64 {
+        ((i128::from(ticks as i64) * i128::from(self.slope)) >> Line::FRACTION) as i64
+    }
+
     /// Nanoseconds since the recording began.
     #[inline]
     pub fn nanoseconds(self, ticks: u64) -> i64 {

@@ -33,6 +33,8 @@ pub mod sealed;
 #[cfg(feature = "reader")]
 pub mod table;
 #[cfg(feature = "reader")]
+mod thread;
+#[cfg(feature = "reader")]
 mod totals;
 
 #[cfg(feature = "reader")]
@@ -41,4 +43,5 @@ pub use self::{
     error::Error,
     recording::{Incomplete, Recording},
     run::Run,
+    thread::{Stroke, ThreadCalls},
 };

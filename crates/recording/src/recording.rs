@@ -16,6 +16,7 @@ use crate::neighbours::{self, Neighbours};
 use crate::seal;
 use crate::sealed::{self, Blocks, Fault, Merge, Operations};
 use crate::table::{CallTable, Shape, Totals};
+use crate::thread::ThreadCalls;
 use crate::totals::Summary;
 
 /// What made the communicator of all processes that started together.
@@ -130,13 +131,28 @@ impl Recording {
     /// none for a rank that left nothing, and in a profile.
     pub fn calls(&self, rank: u32) -> Result<Calls<'_>, Error> {
         let mut lanes = Vec::new();
-        let threads = self.header.rank(rank).filter(|_| !self.header.profile).map(|rank| self.count(rank)).transpose()?;
-        for thread in threads.unwrap_or_default().into_keys() {
+        for thread in self.threads(rank)? {
             if let Some((rank, blocks)) = self.blocks(rank)? {
                 lanes.push(Lane::new(Parts { recording: self, rank, blocks: blocks.only(thread), part: Merge::new(thread, 0) }));
             }
         }
         Ok(Calls { lanes })
+    }
+
+    /// The threads of a rank that called MPI, each to be read a few calls at a time; none for a rank that left nothing, and in a profile.
+    pub fn threads(&self, rank: u32) -> Result<Vec<u16>, Error> {
+        let threads = self.header.rank(rank).filter(|_| !self.header.profile).map(|rank| self.count(rank)).transpose()?;
+        Ok(threads.unwrap_or_default().into_keys().collect())
+    }
+
+    /// The calls of one thread; `None` for a rank that left nothing.
+    pub fn thread(&self, rank: u32, thread: u16) -> Option<ThreadCalls<'_>> {
+        let path = self.folder.join(sealed::file_name(rank));
+        self.header.rank(rank).map(|rank| ThreadCalls::new(self, rank, thread, path))
+    }
+
+    pub(crate) fn operations(&self) -> &Operations {
+        &self.operations
     }
 
     /// The calls of a rank summed up by shape.
@@ -268,7 +284,7 @@ impl Recording {
     }
 
     /// Hands out the next block that can be read, notes those before it that cannot, and says whether there was one.
-    fn next_block(&self, rank: &Rank, blocks: &mut Blocks, mut use_block: impl FnMut(&sealed::Block) -> Option<()>) -> bool {
+    pub(crate) fn next_block(&self, rank: &Rank, blocks: &mut Blocks, mut use_block: impl FnMut(&sealed::Block) -> Option<()>) -> bool {
         loop {
             let at = blocks.position();
             match blocks.next() {

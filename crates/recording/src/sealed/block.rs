@@ -322,14 +322,8 @@ impl<'a> Block<'a> {
 
     /// Its rows; `None` if they make no sense.
     pub fn rows(&self) -> Option<Rows<'a>> {
-        let Header { calls, shapes, dictionary, width, .. } = self.header;
-        let bytes: &'a [u8] = self.bytes;
-        let numbers_end = dictionary.checked_add(calls.checked_mul(width)?)?;
-        let numbers = bytes.get(dictionary..numbers_end)?;
-        let times_begin = numbers_end.checked_add(calls).filter(|end| *end <= self.header.body)?;
-        let (control, times) = (&bytes[numbers_end..times_begin], &bytes[times_begin..]);
-        let rows = Rows { width, numbers, control, times, base: self.header.base };
-        (self.header.kind == Kind::Calls && rows.lengths_fit() && rows.numbers_fit(shapes)).then_some(rows)
+        let rows = Rows::at(&self.header, self.bytes)?;
+        (self.header.kind == Kind::Calls && rows.lengths_fit() && rows.numbers_fit(self.header.shapes)).then_some(rows)
     }
 }
 
@@ -340,6 +334,26 @@ pub struct Rows<'a> {
     control: &'a [u8],
     times: &'a [u8],
     base: u64,
+}
+
+impl<'a> Rows<'a> {
+    /// The rows of a block whose [`Block::rows`] were there before: they need not be checked again.
+    pub fn at(header: &Header, bytes: &'a [u8]) -> Option<Rows<'a>> {
+        let Header { calls, dictionary, width, .. } = *header;
+        let numbers_end = dictionary.checked_add(calls.checked_mul(width)?)?;
+        let numbers = bytes.get(dictionary..numbers_end)?;
+        let times_begin = numbers_end.checked_add(calls).filter(|end| *end <= header.body)?;
+        let (control, times) = (&bytes[numbers_end..times_begin], &bytes[times_begin..]);
+        Some(Rows { width, numbers, control, times, base: header.base })
+    }
+}
+
+/// Where reading the rows of a block has come to.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Place {
+    row: usize,
+    /// Bytes of times that were read.
+    times: usize,
 }
 
 /// The bits that a number of so many bytes has.
@@ -394,6 +408,29 @@ impl Rows<'_> {
             rest = &rest[gap + duration..];
             (enter, line.nanoseconds(now))
         })
+    }
+
+    /// At most so many rows from a place on, which moves along: for each the ticks since the call before was left, those in the call, and
+    /// the number of its shape in the block.
+    pub fn some(&self, place: &mut Place, most: usize) -> impl Iterator<Item = (u64, u64, u16)> {
+        let first = place.row.min(self.len());
+        let last = (first + most).min(self.len());
+        place.row = last;
+        self.control[first..last].iter().zip(first..).map(move |(control, row)| {
+            let (gap, duration) = (usize::from(control & 15), usize::from(control >> 4));
+            let bytes: &[u8; SLACK] = self.times[place.times..].first_chunk().expect("the lengths were checked, and the slack follows");
+            place.times += gap + duration;
+            (word(bytes, 0) & MASKS[gap], word(bytes, gap) & MASKS[duration], self.number(row))
+        })
+    }
+
+    /// The number of a row's shape in the block.
+    fn number(&self, row: usize) -> u16 {
+        match self.width {
+            0 => row as u16,
+            1 => self.numbers[row].into(),
+            _ => u16::from_le_bytes([self.numbers[2 * row], self.numbers[2 * row + 1]]),
+        }
     }
 
     /// Appends the number of each call's shape in the table, given those of the block's shapes.

@@ -26,7 +26,7 @@ mod reader;
 mod varint;
 mod writer;
 
-pub(crate) use block::Block;
+pub(crate) use block::{Block, Header as BlockHeader, Place, Rows};
 pub use block::Sums;
 pub(crate) use dictionary::Operations;
 pub(crate) use reader::{Blocks, Fault, Merge};

@@ -52,6 +52,24 @@ impl Blocks {
         Ok(Blocks { file, at, length, buffer: Vec::new(), ended: false, only: None })
     }
 
+    /// Opens a file at the block that begins at this byte.
+    pub fn open_at(path: &Path, at: u64) -> Result<Blocks, Error> {
+        let mut blocks = Blocks::open(path)?;
+        blocks.at = at.min(blocks.length);
+        blocks.file.seek(SeekFrom::Start(blocks.at)).at(path)?;
+        Ok(blocks)
+    }
+
+    /// Reads into a buffer that was used before.
+    pub fn with_buffer(self, buffer: Vec<u8>) -> Blocks {
+        Blocks { buffer, ..self }
+    }
+
+    /// The buffer that holds the last block's body.
+    pub fn into_buffer(self) -> Vec<u8> {
+        self.buffer
+    }
+
     /// The byte at which the next block begins.
     pub fn position(&self) -> u64 {
         self.at
