@@ -65,10 +65,10 @@ impl Format {
 }
 
 /// The clock of imported ranks: ticks are nanoseconds since the recording began.
-pub(crate) const CLOCK: Clock = Clock { origin_ticks: 0, origin_ns: 0.0, ns_per_tick: 1.0 };
+pub const CLOCK: Clock = Clock { origin_ticks: 0, origin_ns: 0.0, ns_per_tick: 1.0 };
 
 /// A recording that is being made aside.
-pub(crate) struct NewRecording {
+pub struct NewRecording {
     aside: Aside,
     name: String,
     folder: PathBuf,

@@ -32,6 +32,6 @@ mod written;
 
 pub use error::{Error, Place};
 pub use graph::{Edge, Graph};
-pub use import::{Imported, import};
+pub use import::{CLOCK, Imported, NewRecording, import};
 pub use single::open_device;
 pub use written::Written;

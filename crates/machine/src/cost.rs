@@ -36,6 +36,8 @@ pub struct Node {
     pub count: u64,
     /// How many cores each has.
     pub cores: u64,
+    /// How many times as fast as the machine of a recording they compute what was recorded there.
+    pub speed: Figure,
     /// What arithmetic costs in a program compiled to the machine's own instructions.
     pub compute: Costs,
     /// What it costs in a Java virtual machine.

@@ -7,6 +7,7 @@ use sintonia_text::place::Place;
 
 use crate::PiecesProblem;
 use crate::figure::BadFigure;
+use crate::topology::TopologyProblem;
 
 /// Why there is no machine.
 #[derive(Debug, thiserror::Error)]
@@ -89,6 +90,24 @@ pub enum Problem {
         /// The figure.
         value: f64,
     },
+    /// A figure that must be above zero.
+    #[error("`{key}` must be above zero, not {value}")]
+    NotAboveZero {
+        /// The key.
+        key: String,
+        /// The figure.
+        value: f64,
+    },
+    /// A word of which only some mean something.
+    #[error("`{key}` cannot be \"{word}\"; what it can be: {known}")]
+    UnknownWord {
+        /// The key.
+        key: String,
+        /// The word.
+        word: String,
+        /// The words that mean something there.
+        known: String,
+    },
     /// A share that is more than the whole.
     #[error("`{key}` is a share, from 0 to 1, not {value}")]
     NoShare {
@@ -125,6 +144,9 @@ pub enum Problem {
     /// Pieces that contradict each other or time.
     #[error(transparent)]
     Pieces(#[from] PiecesProblem),
+    /// Nodes that are not connected as they should be.
+    #[error(transparent)]
+    Topology(#[from] TopologyProblem),
     /// A formula that cannot be understood.
     #[error("`{key}` is no formula: {reason}")]
     Formula {

@@ -36,9 +36,10 @@ fn plain(intercept: f64, slope: f64) -> Option<Line> {
     Some(Line { intercept: Figure::exact(intercept).ok()?, slope: Figure::exact(slope).ok()? })
 }
 
+/// Faster than any memory, in bytes per second: for lines on which size makes no difference.
+const FASTEST: f64 = 1e13;
+
 /// How many bytes a second a line comes to.
 fn bandwidth(line: &Line) -> f64 {
-    // Faster than any memory: for lines on which size makes no difference.
-    const FASTEST: f64 = 1e13;
     if line.slope.middle() > 1.0 / FASTEST { 1.0 / line.slope.middle() } else { FASTEST }
 }

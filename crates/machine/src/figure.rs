@@ -41,6 +41,9 @@ impl Figure {
     /// Nothing, for sure.
     pub const ZERO: Figure = Figure { low: 0.0, middle: 0.0, high: 0.0 };
 
+    /// One, for sure: a factor that changes nothing.
+    pub const ONE: Figure = Figure { low: 1.0, middle: 1.0, high: 1.0 };
+
     /// A figure, if the numbers are in order.
     pub fn new(low: f64, middle: f64, high: f64) -> Result<Figure, BadFigure> {
         if let Some(bad) = [low, middle, high].into_iter().find(|number| !number.is_finite()) {

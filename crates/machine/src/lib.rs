@@ -14,13 +14,15 @@ mod machine;
 mod names;
 mod pieces;
 mod read;
+pub mod topology;
 mod write;
 
 pub use cost::{Cost, Costs, MemoryLevel, Node};
 pub use error::{Error, Problem};
 pub use exchange::{dimemas, simgrid};
 pub use figure::Figure;
-pub use machine::{About, AtProcesses, Group, Machine, Measured, Network, Overlap, Timing};
-pub use names::{Access, Arithmetic, Collective, Message, Named, NumberType, PairClass};
+pub use machine::{About, AtProcesses, Collectives, Group, Machine, Measured, Network, Overlap, Timing};
+pub use names::{Access, Arithmetic, Collective, Duplex, Message, Named, NumberType, PairClass, Sharing};
 pub use pieces::{Line, Pieces, PiecesProblem};
 pub use sintonia_text::place::Place;
+pub use topology::Topology;

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use sintonia_formula::Formula;
 
-use crate::{Collective, Error, Figure, Message, Node, PairClass, Pieces, read, write};
+use crate::{Collective, Error, Figure, Message, Node, PairClass, Pieces, Topology, read, write};
 
 /// A machine: what computing and communicating cost on it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Machine {
     /// Where the figures come from.
     pub about: About,
@@ -18,6 +18,19 @@ pub struct Machine {
     pub networks: BTreeMap<PairClass, Network>,
     /// What operations of groups cost.
     pub groups: BTreeMap<Collective, Group>,
+    /// How they are done.
+    pub collectives: Collectives,
+    /// How the nodes are connected, if messages can be in each other's way.
+    pub topology: Option<Topology>,
+}
+
+/// How operations of groups are done.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Collectives {
+    /// The MPI library whose choice is made where none is told here.
+    pub library: Option<String>,
+    /// The algorithm of each operation that has one of its own, by name.
+    pub algorithms: BTreeMap<Collective, String>,
 }
 
 /// Where the figures come from.
@@ -122,7 +135,7 @@ impl Machine {
         Machine::parse(&text, path)
     }
 
-    /// Reads the text of a machine file; `path` is for messages.
+    /// Reads the text of a machine file; `path` is for messages, and a graph of nodes is looked for beside it.
     pub fn parse(text: &str, path: &Path) -> Result<Machine, Error> {
         read::machine(text, path)
     }

@@ -72,6 +72,8 @@ named! {
         Transfer = "transfer",
         /// Half of a round trip between the coordinator of `run-tasks` and a worker, over TCP.
         Task = "task",
+        /// The least time between two messages of one process.
+        Gap = "gap",
     }
 }
 
@@ -168,6 +170,26 @@ named! {
         Call = "call",
         /// Allocating one byte of memory; it has no type, and stands with `int32`.
         New = "new",
+    }
+}
+
+named! {
+    /// Whether a link carries messages both ways at once.
+    Duplex {
+        /// Each way has the whole bandwidth.
+        Full = "full",
+        /// Both ways share it.
+        Half = "half",
+    }
+}
+
+named! {
+    /// What becomes of messages that meet on a link.
+    Sharing {
+        /// They share its bandwidth, each as much as the others where it can use it.
+        Fair = "fair",
+        /// Nothing: each goes as if it were alone.
+        None = "none",
     }
 }
 

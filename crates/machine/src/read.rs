@@ -1,6 +1,7 @@
 //! Reading a machine file: any text gives a machine, or an error that says where and what.
 
 mod table;
+mod topology;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,8 +10,8 @@ use sintonia_formula::{Formula, Interval, Values};
 use toml::de::DeTable;
 
 use crate::{
-    About, Access, AtProcesses, Cost, Costs, Error, Figure, Group, Line, Machine, Measured, MemoryLevel, Message, Named, Network, Node,
-    Overlap, Pieces, Problem, Timing,
+    About, Access, AtProcesses, Collective, Collectives, Cost, Costs, Error, Figure, Group, Line, Machine, Measured, MemoryLevel, Message,
+    Named, Network, Node, Overlap, Pieces, Problem, Timing,
 };
 use table::{Source, Table, Value};
 
@@ -26,11 +27,15 @@ pub fn machine(text: &str, path: &Path) -> Result<Machine, Error> {
     if format.count()? != FORMAT {
         return Err(format.error(Problem::Format(format.count()?)));
     }
+    let about = about(file.require("machine")?)?;
+    let nodes = each(file.take("node"), node)?;
     let machine = Machine {
-        about: about(file.require("machine")?)?,
-        nodes: each(file.take("node"), node)?,
+        about,
         networks: by_name(file.take("network"), "network", network)?,
         groups: by_name(file.take("group"), "group", group)?,
+        collectives: file.take("collectives").map_or(Ok(Collectives::default()), collectives)?,
+        topology: file.take("topology").map(|value| topology::topology(value, &nodes)).transpose()?,
+        nodes,
     };
     file.finish().map(|()| machine)
 }
@@ -60,6 +65,7 @@ fn node(value: Value) -> Result<Node, Error> {
         kind: table.require("kind")?.text()?,
         count: table.require("count")?.count_of_some()?,
         cores: table.require("cores")?.count_of_some()?,
+        speed: table.take("speed").map_or(Ok(Figure::ONE), |value| value.above_zero())?,
         compute: costs(table.take("compute"), "node.compute")?,
         java: costs(table.take("java"), "node.java")?,
         memory: each(table.take("memory"), level)?,
@@ -125,6 +131,14 @@ fn group(value: Value, name: &str) -> Result<Group, Error> {
     let most = at.iter().map(|at| at.processes).max().unwrap_or(1);
     makes_times(&growth, most).map_err(|problem| formula.error(problem))?;
     table.finish().map(|()| Group { growth, at })
+}
+
+fn collectives(value: Value) -> Result<Collectives, Error> {
+    let mut table = value.table("in [collectives]".into())?;
+    let library = table.take("library").map(|value| value.text()).transpose()?;
+    let named = table.take_named::<Collective>().into_iter();
+    let algorithms = named.map(|(what, value)| Ok((what, value.text()?))).collect::<Result<_, Error>>()?;
+    table.finish().map(|()| Collectives { library, algorithms })
 }
 
 fn formula_of_p(value: Value) -> Result<Formula, Error> {

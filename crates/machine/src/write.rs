@@ -1,9 +1,11 @@
 //! Writing a machine file: numbers that can be read again, and comments that say what they are.
 
+mod topology;
+
 use std::fmt::Write;
 
 use crate::read::FORMAT;
-use crate::{About, Costs, Figure, Group, Machine, Measured, Named, Network, Node, Pieces, Timing};
+use crate::{About, Collectives, Costs, Figure, Group, Machine, Measured, Named, Network, Node, Pieces, Timing};
 
 const HEAD: &str = "\
 # A machine: what computing and communicating cost on it. docs/machine.md explains every key.
@@ -28,7 +30,8 @@ fn write_all(out: &mut String, machine: &Machine) -> std::fmt::Result {
     for (what, one) in &machine.groups {
         group(out, what.name(), one)?;
     }
-    Ok(())
+    collectives(out, &machine.collectives)?;
+    machine.topology.as_ref().map_or(Ok(()), |one| topology::topology(out, one))
 }
 
 fn about(out: &mut String, about: &About) -> std::fmt::Result {
@@ -60,6 +63,9 @@ fn about(out: &mut String, about: &About) -> std::fmt::Result {
 
 fn node(out: &mut String, node: &Node) -> std::fmt::Result {
     writeln!(out, "\n# Nodes that are alike.\n[[node]]\nkind = {}\ncount = {}\ncores = {}", quoted(&node.kind), node.count, node.cores)?;
+    if node.speed != Figure::ONE {
+        writeln!(out, "speed = {}  # against the machine of a recording", figure(node.speed))?;
+    }
     let note = "One operation: latency_s when the next one needs its result, throughput_s when nothing waits for it, among others.";
     costs(out, "compute", note, &node.compute)?;
     costs(out, "java", "The same in a Java virtual machine.", &node.java)?;
@@ -125,6 +131,20 @@ fn group(out: &mut String, name: &str, group: &Group) -> std::fmt::Result {
         timing(out, &at.timing)?;
     }
     Ok(())
+}
+
+fn collectives(out: &mut String, collectives: &Collectives) -> std::fmt::Result {
+    if *collectives == Collectives::default() {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "\n# How operations of groups are done: by the algorithm told, else by that which this library would choose.\n[collectives]"
+    )?;
+    if let Some(library) = &collectives.library {
+        writeln!(out, "library = {}", quoted(library))?;
+    }
+    collectives.algorithms.iter().try_for_each(|(what, algorithm)| writeln!(out, "{} = {}", what.name(), quoted(algorithm)))
 }
 
 fn timing(out: &mut String, timing: &Timing) -> std::fmt::Result {

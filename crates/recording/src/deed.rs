@@ -358,6 +358,14 @@ pub fn communicator(header: &Header, group: Group) -> Option<u32> {
     }
 }
 
+/// The operation of a group that a call of this shape is part of, in a process of this world: who meets, for what, and the root.
+pub fn joins(shape: &Shape, world: u32) -> Option<(Group, Purpose, i32)> {
+    match what(shape, world)? {
+        What::Join { group, purpose, root } => Some((group, purpose, root)),
+        _ => None,
+    }
+}
+
 /// What a call of this shape does or is for, in a process of this world. On an object that is not known it meets nobody.
 fn what(shape: &Shape, world: u32) -> Option<What> {
     let communicator = shape.object;

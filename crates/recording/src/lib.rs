@@ -41,6 +41,7 @@ mod totals;
 pub use self::{
     calls::Calls,
     error::Error,
+    hash::QuickMap,
     recording::{Incomplete, Recording},
     run::Run,
     thread::{Stroke, ThreadCalls},

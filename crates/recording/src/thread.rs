@@ -35,18 +35,25 @@ pub struct ThreadCalls<'a> {
     /// Ticks at which the last call was left.
     left: u64,
     began: bool,
+    /// When the first of the calls that were read last was entered.
+    first_enter_ns: i64,
     /// Nanoseconds between the last call of the block before and the first of this one.
     between_ns: i64,
 }
 
 impl<'a> ThreadCalls<'a> {
     pub(crate) fn new(recording: &'a Recording, rank: &'a Rank, thread: u16, path: PathBuf) -> ThreadCalls<'a> {
-        ThreadCalls { recording, rank, thread, path, at: 0, block: None, place: Place::default(), shapes: Vec::new(), left: 0, began: false, between_ns: 0 }
+        ThreadCalls { recording, rank, thread, path, at: 0, block: None, place: Place::default(), shapes: Vec::new(), left: 0, began: false, first_enter_ns: 0, between_ns: 0 }
     }
 
     /// The shapes of the calls that were read last.
     pub fn shapes(&self) -> &[Shape] {
         &self.shapes
+    }
+
+    /// When the first of the calls that were read last was entered, in nanoseconds since the recording began.
+    pub fn first_enter_ns(&self) -> i64 {
+        self.first_enter_ns
     }
 
     /// The number that the next request of this thread has, where a block that was just begun says so.
@@ -60,11 +67,15 @@ impl<'a> ThreadCalls<'a> {
         let Some(rows) = self.block.as_ref().and_then(|(header, bytes)| Rows::at(header, bytes)) else { return };
         let line = self.rank.clock.line();
         let mut left = self.left;
+        let mut first_enter = None;
         strokes.extend(rows.some(&mut self.place, most).map(|(gap, duration, shape)| {
-            left = left.wrapping_add(gap).wrapping_add(duration);
+            let enter = left.wrapping_add(gap);
+            first_enter.get_or_insert(enter);
+            left = enter.wrapping_add(duration);
             Stroke { computed_ns: line.length(gap), took_ns: line.length(duration), shape }
         }));
         self.left = left;
+        self.first_enter_ns = first_enter.map_or(0, |ticks| line.nanoseconds(ticks));
         if let Some(first) = strokes.first_mut() {
             first.computed_ns += std::mem::take(&mut self.between_ns);
         }

@@ -16,6 +16,9 @@ pub enum Error {
     /// A file of another tool cannot be written or read.
     #[error(transparent)]
     Format(#[from] sintonia_formats::Error),
+    /// A replay cannot be made.
+    #[error(transparent)]
+    Replay(#[from] sintonia_replay::Error),
     /// A file cannot be written.
     #[error("cannot write {}: {source}", path.display())]
     Write {

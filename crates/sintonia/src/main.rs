@@ -16,6 +16,7 @@ mod output;
 mod predict;
 mod progress;
 mod record;
+mod replay;
 mod report;
 mod run_tasks;
 mod text;
@@ -57,6 +58,8 @@ enum Verb {
     Compile(compile::Arguments),
     /// Predict the time of a program at any size and number of processes
     Predict(predict::Arguments),
+    /// Replay a recorded run on another machine, or with something changed
+    Replay(replay::Arguments),
     /// Run an application of batches of tasks on workers
     RunTasks(run_tasks::Arguments),
     /// Run an MPI program and adapt it while it runs
@@ -81,6 +84,7 @@ impl Verb {
             Verb::Fit(arguments) => fit::run(arguments),
             Verb::Compile(arguments) => compile::run(arguments),
             Verb::Predict(arguments) => predict::run(arguments),
+            Verb::Replay(arguments) => replay::run(arguments),
             Verb::RunTasks(arguments) => run_tasks::run(arguments),
             Verb::Tune(arguments) => tune::run(arguments),
             Verb::Collect(arguments) => collect::run(arguments),

@@ -3,8 +3,13 @@
 //! Computation between calls is a `calc`; how long MPI took is left to the simulator. Each thread is a chain: an operation `requires` the
 //! one before it, or `irequires` (needs it only to have begun) where that was a nonblocking send. A wait requires what it completes; a
 //! nonblocking receive, whose sender is known only when it completes, stands there but requires what came before it was begun.
+//!
+//! Schedules of other tools are read into a [`Goal`], which the replay plays.
 
+mod build;
 mod collective;
+pub mod graph;
+mod read;
 mod tag;
 
 use std::collections::{BTreeSet, HashMap};
@@ -22,6 +27,8 @@ use crate::requests::Requests;
 use crate::rows::{self, Row};
 use crate::{Error, Written, single};
 use collective::{ALGORITHMS, Party, Round};
+pub use graph::Goal;
+pub use read::{Told, read};
 
 /// Writes the schedule of a recording; `progress` is called after each rank.
 pub fn write(recording: &Recording, path: &Path, progress: &(dyn Fn() + Sync)) -> Result<Written, Error> {

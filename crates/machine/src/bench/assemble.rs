@@ -80,7 +80,7 @@ pub fn assemble(launches: &[Launch], about: About) -> Result<Machine, NothingMea
         notes,
         ..about
     };
-    Ok(Machine { about, nodes, networks, groups: groups(&heap) })
+    Ok(Machine { about, nodes, networks, groups: groups(&heap), ..Machine::default() })
 }
 
 /// All samples, those of the same thing at the same size together.
@@ -137,6 +137,7 @@ fn nodes(places: &[Place], heap: &Heap, notes: &mut Vec<String>) -> Vec<Node> {
             kind: place.processor.clone(),
             count: hosts.len() as u64,
             cores: place.cores as u64,
+            speed: Figure::ONE,
             compute: compute(index, heap),
             java: Costs::new(),
             memory,

@@ -50,8 +50,8 @@ impl<'t> Side<'t> {
             Exchange::Time(Message::Send) => self.repeat(task, |side| side.send(Sending::Standard, task, other)),
             Exchange::Time(Message::SynchronousSend) => self.repeat(task, |side| side.send(Sending::Synchronous, task, other)),
             Exchange::Time(Message::ReadySend) => self.repeat(task, |side| side.send(Sending::Ready, task, other)),
-            // The way of a task is none of MPI's: measured elsewhere, and not asked for here.
-            Exchange::Time(Message::Task) => Ok(Vec::new()),
+            // The way of a task is none of MPI's, and a gap is no time of one message: not asked for here.
+            Exchange::Time(Message::Task | Message::Gap) => Ok(Vec::new()),
             Exchange::Overlap => self.repeat(task, |side| side.overlap(task, other).map(|share| vec![share])),
             Exchange::Eager(_) => Ok(vec![vec![self.send_eagerly(task, other)?]]),
             Exchange::Unattended(_) => Ok(vec![vec![self.send_to_nobody(task, other)?]]),
@@ -73,7 +73,7 @@ impl<'t> Side<'t> {
                     timed.send(Sending::Standard, &buffer[..task.bytes], other, topic::BACK)
                 })
             }),
-            Exchange::Time(Message::Task) => Ok(()),
+            Exchange::Time(Message::Task | Message::Gap) => Ok(()),
             Exchange::Time(_) => self.assist_all(task, |side| side.receive_when_ready(task, other)),
             // Each time there is a message without computation and one beside it.
             Exchange::Overlap => self.assist_all(task, |side| {

@@ -1,4 +1,4 @@
-//! Configurations of Dimemas: a latency and a bandwidth inside nodes, another between them.
+//! Configurations of Dimemas: a latency and a bandwidth inside nodes, another between them, and how many messages there may be at once.
 //!
 //! Dimemas draws one line where a machine has pieces: the latency is the time of an empty message, the bandwidth that of the longest ones.
 //! Its megabytes have 2^20 bytes. The eager limit is no part of its files but an option of its command (`-S`); it is kept in a comment.
@@ -6,8 +6,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::{Lacking, bandwidth, lacking, needed, plain, widest};
-use crate::{About, Error, Machine, Message, Network, Node, PairClass, Pieces, Place, Problem, Timing};
+use super::{FASTEST, Lacking, bandwidth, lacking, needed, plain, widest};
+use crate::topology::{Kind, Limits, Link};
+use crate::{About, Duplex, Error, Figure, Machine, Message, Network, Node, PairClass, Pieces, Place, Problem, Sharing, Timing, Topology};
 
 const MEGABYTE: f64 = (1u64 << 20) as f64;
 const EAGER: &str = "eager limit, for the option -S of Dimemas:";
@@ -22,17 +23,20 @@ pub fn text(machine: &Machine) -> Result<String, Lacking> {
     let node = machine.nodes.first().ok_or_else(|| lacking(machine, "has no node".into()))?;
     let count: u64 = machine.nodes.iter().map(|node| node.count).sum();
     let (name, kind) = (word(&machine.about.name), word(&node.kind));
+    let limits = machine.topology.as_ref().map_or(Limits { buses: 0, links_out: 1, links_in: 1 }, |topology| topology.limits);
+    let Limits { buses, links_out, links_in } = limits;
     let eager = between.eager_bytes.map_or(String::new(), |bytes| format!("{EAGER} {bytes}\n"));
     Ok(format!(
         "#DIMEMAS_CONFIGURATION\n\n\
          /* The machine {name}, written by Sintonia. Latencies in seconds, rates in MBps of 2^20 bytes.\n{eager}*/\n\n\
          \"wide area network information\" {{\"\", 1, 0, 4, 0.0, 0.0, 1}};;\n\n\
-         \"environment information\" {{\"{name}\", 0, \"\", {count}, {rate}, 0, 3}};;\n\n\
-         \"multi node information\" {{0, {count}, \"{kind}\", {}, 1.0, {inner_latency}, {inner_rate}, 0, 1, 1, {latency}, 1, 1, 0.0}};;\n\n\
+         \"environment information\" {{\"{name}\", 0, \"\", {count}, {rate}, {buses}, 3}};;\n\n\
+         \"multi node information\" {{0, {count}, \"{kind}\", {}, {:?}, {inner_latency}, {inner_rate}, 0, 1, 1, {latency}, {links_in}, {links_out}, 0.0}};;\n\n\
          \"predefined mapping information\" {{\"FILL_NODES\"}};;\n\n\
          \"configuration files\" {{\"\", \"\", \"\", \"\"}};;\n\n\
          \"file system parameters\" {{0.0, 0.0, 8.0, 0, 1.0}};;\n",
-        node.cores
+        node.cores,
+        node.speed.middle()
     ))
 }
 
@@ -69,16 +73,29 @@ pub fn parse(text: &str, path: &Path) -> Result<Machine, Error> {
         kind: nodes[2].text.clone(),
         count: file.whole(&nodes[1])?,
         cores: file.whole(&nodes[3])?,
+        speed: file.speed(&nodes[4])?,
         compute: BTreeMap::new(),
         java: BTreeMap::new(),
         memory: Vec::new(),
     };
+    let limits = Limits { buses: file.whole(&environment[5])?, links_in: file.whole(&nodes[11])?, links_out: file.whole(&nodes[12])? };
+    let topology = topology(node.count, file.number(&environment[4])?, limits);
     Ok(Machine {
         about: About { name: environment[0].text.clone(), source: Some("a configuration of Dimemas".into()), ..About::default() },
         nodes: vec![node],
         networks: BTreeMap::from([(PairClass::SameNode, inside), (PairClass::OtherNode, between)]),
-        groups: BTreeMap::new(),
+        topology,
+        ..Machine::default()
     })
+}
+
+/// Nodes that are limited in how many messages there are, and in nothing else; none if there is no limit.
+fn topology(nodes: u64, rate: f64, limits: Limits) -> Option<Topology> {
+    let rate = if rate > 0.0 { rate * MEGABYTE } else { FASTEST };
+    let link = Link { bandwidth: Figure::exact(rate).ok()?, latency: Figure::ZERO };
+    let kind = Kind::Crossbar { nodes: nodes.try_into().ok().filter(|nodes| *nodes > 0)? };
+    let topology = Topology { kind, link, duplex: Duplex::Full, sharing: Sharing::None, flow_control: None, limits };
+    (limits != Limits::default()).then_some(topology)
 }
 
 /// The same text with blanks for comments, so that places stay.
@@ -144,6 +161,12 @@ impl File<'_> {
         number.ok_or_else(|| self.error(field.at.clone(), Problem::Syntax(format!("`{}` is no number from 0 on", field.text))))
     }
 
+    /// How many times as fast as the recorded processor; 0 is one that takes no time, which no machine is.
+    fn speed(&self, field: &Field) -> Result<Figure, Error> {
+        let speed = Figure::exact(self.number(field)?).ok().filter(|speed| speed.middle() > 0.0);
+        speed.ok_or_else(|| self.error(field.at.clone(), Problem::NotAboveZero { key: "speed ratio".into(), value: 0.0 }))
+    }
+
     fn whole(&self, field: &Field) -> Result<u64, Error> {
         let number = field.text.parse().ok();
         number.ok_or_else(|| self.error(field.at.clone(), Problem::Syntax(format!("`{}` is no whole number", field.text))))
@@ -175,6 +198,19 @@ mod tests {
         let transfer = |class: PairClass, bytes: f64| machine.networks[&class].messages[&Message::Transfer].pieces.at(bytes)[1];
         assert!((transfer(PairClass::OtherNode, 100.0 * MEGABYTE) - 1.00005).abs() < 1e-9);
         assert_eq!(transfer(PairClass::SameNode, 1e9), 1e-6, "a rate of 0 takes no time");
+    }
+
+    #[test]
+    fn buses_links_and_speed_are_kept() {
+        let limited = IDEAL.replace("100.0, 0, 1}", "100.0, 3, 1}").replace("4, 1.0,", "4, 2.5,").replace("0.00005, 1, 1", "0.00005, 4, 2");
+        let machine = parse(&limited, Path::new("limited.cfg")).unwrap();
+        let topology = machine.topology.as_ref().unwrap();
+        assert_eq!(topology.limits, Limits { buses: 3, links_in: 4, links_out: 2 });
+        assert_eq!((topology.nodes(), topology.sharing, machine.nodes[0].speed.middle()), (16, Sharing::None, 2.5));
+        let again = parse(&text(&machine).unwrap(), Path::new("again.cfg")).unwrap();
+        assert_eq!((again.topology.unwrap().limits, again.nodes[0].speed), (topology.limits, machine.nodes[0].speed));
+        let free = IDEAL.replace("0.00005, 1, 1", "0.00005, 0, 0");
+        assert_eq!(parse(&free, Path::new("free.cfg")).unwrap().topology, None, "without a limit nothing is in anyone's way");
     }
 
     #[test]

@@ -93,7 +93,13 @@ impl<'a> Table<'a> {
 
 /// A key that has a unit, without it, and the unit in words.
 fn unit(key: &str) -> Option<(&str, &'static str)> {
-    const UNITS: [(&str, &str); 4] = [("_s_per_byte", "seconds per byte"), ("_bytes", "bytes"), ("_percent", "percent"), ("_s", "seconds")];
+    const UNITS: [(&str, &str); 5] = [
+        ("_s_per_byte", "seconds per byte"),
+        ("_bytes_per_s", "bytes per second"),
+        ("_bytes", "bytes"),
+        ("_percent", "percent"),
+        ("_s", "seconds"),
+    ];
     UNITS.iter().find_map(|(ending, words)| Some((key.strip_suffix(ending)?, *words)))
 }
 
@@ -186,6 +192,31 @@ impl<'a> Value<'a> {
     /// A figure that is not below zero anywhere.
     pub fn positive(&self) -> Result<Figure, Error> {
         self.not_negative(self.figure()?)
+    }
+
+    /// A figure that is above zero everywhere.
+    pub fn above_zero(&self) -> Result<Figure, Error> {
+        let figure = self.figure()?;
+        if figure.low() <= 0.0 {
+            return Err(self.error(Problem::NotAboveZero { key: self.key.into(), value: figure.low() }));
+        }
+        Ok(figure)
+    }
+
+    /// A whole number of things of which there is at least one, and not more than anyone could number.
+    pub fn number_of_some(&self) -> Result<u32, Error> {
+        self.count_of_some()?.try_into().map_err(|_| self.unexpected("a whole number from 1 to 4294967295"))
+    }
+
+    /// One of a fixed set, by its name.
+    pub fn named<N: Named>(&self) -> Result<N, Error> {
+        let word = self.text()?;
+        N::named(&word).ok_or_else(|| self.error(Problem::UnknownWord { key: self.key.into(), word, known: N::names() }))
+    }
+
+    /// A file beside the one that is read.
+    pub fn file_beside(&self) -> Result<std::path::PathBuf, Error> {
+        Ok(self.source.path.with_file_name(self.text()?))
     }
 
     /// A figure from 0 to 1.

@@ -1,5 +1,7 @@
 //! Machines made at random, of everything that a file can say.
 
+mod topology;
+
 use std::collections::BTreeMap;
 
 use proptest::collection::{btree_map, vec};
@@ -7,7 +9,8 @@ use proptest::option;
 use proptest::prelude::*;
 use sintonia_formula::Formula;
 use sintonia_machine::{
-    About, AtProcesses, Cost, Figure, Group, Line, Machine, Measured, MemoryLevel, Named, Network, Node, Overlap, Pieces, Timing,
+    About, AtProcesses, Collectives, Cost, Figure, Group, Line, Machine, Measured, MemoryLevel, Named, Network, Node, Overlap, Pieces,
+    Timing,
 };
 
 fn one<N: Named + std::fmt::Debug>() -> impl Strategy<Value = N> {
@@ -26,6 +29,10 @@ fn figure() -> impl Strategy<Value = Figure> {
         (cost(), 0.0..1.0, 1.0..9.0).prop_map(move |numbers| around(numbers).unwrap()),
         Just(Figure::exact(0.0).unwrap()),
     ]
+}
+
+fn above_zero() -> impl Strategy<Value = Figure> {
+    (cost(), 0.1..1.0, 1.0..9.0).prop_map(|(middle, below, above)| Figure::new(middle * below, middle, middle * above).unwrap())
 }
 
 fn pieces() -> impl Strategy<Value = Pieces> {
@@ -72,16 +79,22 @@ fn group() -> impl Strategy<Value = Group> {
     })
 }
 
+fn collectives() -> impl Strategy<Value = Collectives> {
+    (option::of(text()), btree_map(one(), text(), 0..4)).prop_map(|(library, algorithms)| Collectives { library, algorithms })
+}
+
 fn node() -> impl Strategy<Value = Node> {
     let cost = || (figure(), figure()).prop_map(|(latency, throughput)| Cost { latency, throughput });
     let costs = || btree_map(one(), btree_map(one(), cost(), 1..4), 0..3);
     let level = (text(), option::of(any::<u32>().prop_map(u64::from)), btree_map(one(), figure(), 0..4));
     let level = level.prop_map(|(name, size_bytes, access)| MemoryLevel { name, size_bytes, access });
     let sizes = (1..u16::MAX, 1..u16::MAX);
-    (text(), sizes, costs(), costs(), vec(level, 0..3)).prop_map(|(kind, (count, cores), compute, java, memory)| Node {
+    let speed = || prop_oneof![Just(Figure::ONE), above_zero()];
+    (text(), sizes, speed(), costs(), costs(), vec(level, 0..3)).prop_map(|(kind, (count, cores), speed, compute, java, memory)| Node {
         kind,
         count: count.into(),
         cores: cores.into(),
+        speed,
         compute,
         java,
         memory,
@@ -105,6 +118,11 @@ fn about() -> impl Strategy<Value = About> {
 
 /// Any machine.
 pub fn machine() -> impl Strategy<Value = Machine> {
-    let parts = (about(), vec(node(), 0..3), btree_map(one(), network(), 0..3), btree_map(one(), group(), 0..3));
-    parts.prop_map(|(about, nodes, networks, groups): (_, _, BTreeMap<_, _>, BTreeMap<_, _>)| Machine { about, nodes, networks, groups })
+    let ways = (collectives(), option::of(topology::topology()));
+    let parts = (about(), vec(node(), 0..3), btree_map(one(), network(), 0..3), btree_map(one(), group(), 0..3), ways);
+    parts.prop_map(|(about, nodes, networks, groups, (collectives, topology)): (_, Vec<Node>, BTreeMap<_, _>, BTreeMap<_, _>, _)| {
+        let count: u64 = nodes.iter().map(|node| node.count).sum();
+        let topology = topology.filter(|topology| count <= topology.nodes().into());
+        Machine { about, nodes, networks, groups, collectives, topology }
+    })
 }

@@ -35,7 +35,6 @@ use crate::company::{Alone, Company, Share};
 use along::Atlas;
 use context::Key;
 use ground::{Ground, Steps};
-use loops::{Control, Forest};
 use phases::Material;
 use places::{Numbers, Places, Spot};
 use roles::Behaviour;
@@ -43,7 +42,7 @@ use rounds::Map;
 use walk::{LocalNode, RankWalk, Walker};
 
 pub use along::Along;
-pub use loops::Loop;
+pub use loops::{Control, Forest, Loop};
 pub use messages::MessageEdge;
 pub use phases::{Phase, PhaseTime, Phases};
 pub use roles::ranges;

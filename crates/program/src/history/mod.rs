@@ -28,7 +28,7 @@ use neighbourhoods::Neighbourhood;
 pub use neighbourhoods::is_among_neighbours;
 pub use repair::Repair;
 use scan::Process;
-pub use walk::{Walk, walk};
+pub use walk::{Need, Walk, need, walk};
 
 /// One call: the row of a thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, bytemuck::Pod, bytemuck::Zeroable)]

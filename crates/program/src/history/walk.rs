@@ -55,7 +55,7 @@ pub fn walk(history: &History, company: &dyn Company, walk: &mut impl Walk) -> u
 
 /// What a member of a meeting needs before it can leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Need {
+pub enum Need {
     /// Everyone.
     All,
     /// The root.
@@ -82,7 +82,7 @@ pub(crate) fn needs(line: &Line, joined: &Joined, meeting: &Meeting) -> Need {
 }
 
 /// What a member of a meeting needs, as MPI defines the operation.
-fn need(purpose: Purpose, is_root: bool) -> Need {
+pub fn need(purpose: Purpose, is_root: bool) -> Need {
     use Pattern::*;
     match purpose {
         Purpose::Collective(Broadcast | Scatter | Scatterv) => {

@@ -2,6 +2,29 @@
 //!
 //! MPI libraries build each operation in several ways and choose by the number of processes and bytes; so does the replay.
 
+mod algorithm;
+mod broadcast;
+mod choice;
+mod circle;
+mod doubling;
+mod exchange;
+mod halving;
+mod name;
+pub mod operation;
+mod piece;
+mod ring;
+mod seats;
+mod shape;
+#[cfg(test)]
+mod spec;
+mod tree;
+mod way;
+
+pub use algorithm::{Algorithm, Folding, Shape, round};
+pub use choice::{Library, UnknownLibrary, choose};
+pub use name::NameError;
+pub use way::{Way, built, pattern, way};
+
 /// What one member knows of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Party {

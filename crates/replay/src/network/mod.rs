@@ -3,6 +3,27 @@
 //! Without that, what a message takes is known when it leaves, and the replay needs no network at all. With it, messages begin and end in
 //! the order of time: the replay lets them [`begin`](Network::begin), and the network says what has arrived.
 
+mod alone;
+mod events;
+mod fluid;
+mod limits;
+mod packets;
+mod slots;
+#[cfg(test)]
+mod tests;
+mod topology;
+mod train;
+
+use sintonia_machine::topology::{Limits, Link, TopologyProblem};
+use sintonia_machine::{Figure, Machine, Sharing};
+
+pub use alone::Alone;
+use fluid::Fluid;
+use limits::Limited;
+use packets::Packets;
+use topology::{Routes, Speed};
+use train::Trains;
+
 /// A message under way, by a number that the replay gave it.
 pub type Flow = u32;
 
@@ -19,7 +40,7 @@ pub trait Network {
 }
 
 /// A message from node to node.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Transfer {
     /// The node it leaves, by number from 0.
     pub from: u32,
@@ -31,4 +52,60 @@ pub struct Transfer {
     pub latency_s: f64,
     /// What each byte takes at least, whatever the links could do: no single message is faster.
     pub least_s_per_byte: f64,
+}
+
+/// Why there is no network.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum Problem {
+    /// The machine does not say how its nodes are connected.
+    #[error("the machine `{machine}` has no [topology], so no message can be in another's way")]
+    NoTopology {
+        /// The machine.
+        machine: String,
+    },
+    /// The topology is none.
+    #[error(transparent)]
+    Topology(#[from] TopologyProblem),
+    /// More links than there is memory for.
+    #[error("this topology has more than {} million links", topology::MOST_LINKS / 1_000_000)]
+    TooManyLinks,
+}
+
+/// The network of a machine that has a topology, as quick as its figures allow (0), as they say (1) or as slow as they allow (2). Messages go
+/// between nodes below [`nodes`](sintonia_machine::Topology::nodes).
+pub fn build(machine: &Machine, which: usize) -> Result<Box<dyn Network>, Problem> {
+    let topology = machine.topology.as_ref().ok_or_else(|| Problem::NoTopology { machine: machine.about.name.clone() })?;
+    let bound = Bound(which.min(2));
+    let routes = Routes::of(topology, bound)?;
+    let network: Box<dyn Network> = match (topology.sharing, &topology.flow_control) {
+        (Sharing::None, control) => Box::new(Alone::new(routes, Trains::new(control.as_ref(), bound))),
+        (Sharing::Fair, None) => Box::new(Fluid::new(routes)),
+        (Sharing::Fair, Some(control)) => Box::new(Packets::new(routes, control, bound)),
+    };
+    let limited = topology.limits != Limits::default();
+    Ok(if limited { Box::new(Limited::new(network, topology.limits, topology.kind.nodes()?)) } else { network })
+}
+
+/// Which end of the figures is taken: 0 makes everything quick, 2 slow.
+#[derive(Clone, Copy, Debug)]
+struct Bound(usize);
+
+impl Bound {
+    fn time(self, figure: Figure) -> f64 {
+        <[f64; 3]>::from(figure)[self.0]
+    }
+
+    /// A rate is quick where it is high.
+    fn rate(self, figure: Figure) -> f64 {
+        <[f64; 3]>::from(figure)[2 - self.0]
+    }
+
+    fn speed(self, link: Link) -> Speed {
+        Speed { bytes_per_s: self.rate(link.bandwidth), latency_s: self.time(link.latency) }
+    }
+}
+
+/// Moments up to this one are the same: times that were added up can be told apart no better.
+fn same_moment(at_s: f64) -> f64 {
+    at_s + at_s.abs() * 1e-12
 }

@@ -5,8 +5,10 @@
 //! done once, as an [`Action`], and its rows only when and which.
 
 mod action;
+mod recording;
 
 pub use action::{Action, Envelope, How, Join, Outcome, Receive, Request, Send, SendMode, Side, Sync};
+pub use recording::action;
 use sintonia_recording::table::Shape;
 
 use crate::Error;
@@ -26,7 +28,7 @@ pub trait Schedule: std::marker::Sync {
     fn ranks(&self) -> u32;
 
     /// The lines, by rank and thread.
-    fn lines(&self) -> Vec<LineId>;
+    fn lines(&self) -> Result<Vec<LineId>, Error>;
 
     /// Opens a line at its beginning.
     fn open(&self, line: LineId) -> Result<Box<dyn Stretches + '_>, Error>;
@@ -45,6 +47,9 @@ pub trait Schedule: std::marker::Sync {
         let _ = (communicator, rank);
         Neighbours::default()
     }
+
+    /// How many call sites there are.
+    fn sites(&self) -> u32;
 
     /// Where in the program a call site is, for messages to people: `lu.f:310`.
     fn site(&self, site: u32) -> String;
@@ -108,6 +113,8 @@ pub struct Described {
 pub struct Row {
     /// Nanoseconds of computation since the call before was left, or since the line began.
     pub computed_ns: i64,
+    /// Nanoseconds besides that in which the line only looked again whether something had happened.
+    pub idle_ns: u32,
     /// Nanoseconds from entering the call to leaving it, as recorded; 0 if that is not known.
     pub took_ns: i64,
     /// What it did, by place in [`Stretch::actions`].

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
 
 use sintonia_machine::bench::{Place, Sample, implausible, java};
-use sintonia_machine::{About, Costs, Machine, Message, Node, PairClass};
+use sintonia_machine::{About, Costs, Figure, Machine, Message, Node, PairClass};
 use sintonia_tasks::{Jdk, round_trips};
 
 use super::{Arguments, convert, date, host, may_write, show};
@@ -46,8 +46,8 @@ fn only_here(path: &Path) -> Machine {
         ..About::default()
     };
     let (compute, java) = (Costs::new(), Costs::new());
-    let node = Node { kind: place.processor, count: 1, cores: place.cores as u64, compute, java, memory: Vec::new() };
-    Machine { about, nodes: vec![node], networks: Default::default(), groups: Default::default() }
+    let node = Node { kind: place.processor, count: 1, cores: place.cores as u64, speed: Figure::ONE, compute, java, memory: Vec::new() };
+    Machine { about, nodes: vec![node], ..Machine::default() }
 }
 
 /// The node of the machine that this is: the one of this kind, or the only one.

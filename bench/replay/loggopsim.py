@@ -1,0 +1,183 @@
+"""The same GOAL schedules played by Sintonia and by LogGOPSim: how long it takes, in how much memory, and whether the times agree.
+
+    python3 bench/replay/loggopsim.py --check           # agreement: patterns of Schedgen, random schedules
+    python3 bench/replay/loggopsim.py                   # speed: the same files, in turns
+    python3 bench/replay/loggopsim.py --rounds 7 --large
+
+LogGOPSim is looked for in the folder LOGGOPSIM (an environment variable); without it nothing is compared. To get it (BSD licence):
+
+    apt install re2c gengetopt libgraphviz-dev libboost-iostreams-dev
+    git clone https://github.com/spcl/LogGOPSim && cd LogGOPSim/src
+    make -C LogGOPSim CXXFLAGS="-std=c++11 -O3 -w" CCFLAGS=-O3 && make -C Schedgen
+    export LOGGOPSIM=$PWD
+"""
+import argparse
+import json
+import os
+import re
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import goal_files
+
+ROOT = Path(__file__).resolve().parents[2]
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+PLAY = Path(os.environ.get("PLAY_GOAL", TARGET / "release" / "examples" / "play_goal"))
+MACHINE = {"L": 2500, "o": 1500, "g": 1000, "G": 6, "O": 1, "S": 65535}
+PATTERNS = ["binomialtreebcast", "binomialtreereduce", "binarytreebcast", "nwaydissemination", "pipelinedring", "pipelinedringdep", "doublering",
+            "gather", "scatter", "linbarrier", "dissemination", "linear_alltoall", "allreduce_recdoub", "allreduce_ring"]
+
+
+def run(words, limit=600):
+    """What a program printed, and the seconds and KiB that it took."""
+    begin = time.perf_counter()
+    child = subprocess.Popen(list(map(str, words)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        text, _ = child.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.communicate()
+        return None, time.perf_counter() - begin
+    return text, time.perf_counter() - begin
+
+
+def largest_kib(words):
+    """The largest memory of a program, measured in a process of its own."""
+    code = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL); "
+            "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
+    return int(subprocess.run([sys.executable, "-c", code, *map(str, words)], capture_output=True, text=True, check=True).stdout)
+
+
+def ours(path):
+    return [PLAY, path, *(MACHINE[key] for key in "LogGOS")]
+
+
+def theirs(folder, path):
+    return [folder / "LogGOPSim" / "LogGOPSim", "-f", path, *(word for key in "LogGOS" for word in (f"-{key}", MACHINE[key]))]
+
+
+def convert(folder, path):
+    """Makes the binary file that LogGOPSim reads, and says how long that took."""
+    binary = path.with_suffix(".bin")
+    _, seconds = run([folder / "LogGOPSim" / "txt2bin", "-i", path, "-o", binary])
+    return binary, seconds
+
+
+def read_theirs(text):
+    """The end of each rank, or else of the last one, in nanoseconds; none if it did not come to its end."""
+    ends = [int(end) for end in re.findall(r"^Host \d+: (\d+)$", text or "", re.M)]
+    last = re.search(r"Maximum finishing time at host \d+: (\d+)", text or "")
+    return ends or ([int(last.group(1))] if last else None)
+
+
+def compare(folder, name, path, tally):
+    binary, _ = convert(folder, path)
+    text, _ = run(theirs(folder, binary), limit=20)
+    expected = read_theirs(text)
+    found = run(ours(path))[0]
+    found = json.loads(found) if found.startswith("{") else None
+    if found is None or expected is None:
+        both, only = ("come to no end in either", "come to an end only in Sintonia" if found else "come to an end only in LogGOPSim")
+        tally[only if found or expected else both].append(name)
+        return
+    ends = found.get("ends_ns") if len(expected) > 1 else [found["last_ns"]]
+    if ends == expected:
+        tally["equal"].append(name)
+    else:
+        off = max(abs(a - b) / max(b, 1) for a, b in zip(ends, expected))
+        tally["within 2 %" if off <= 0.02 else "more than 2 % off"].append(f"{name} ({100 * off:.2f} %)")
+
+
+def check(folder, work, seeds):
+    tally = {key: [] for key in ("equal", "within 2 %", "more than 2 % off", "come to no end in either", "come to an end only in Sintonia",
+                                 "come to an end only in LogGOPSim")}
+    for pattern in PATTERNS:
+        for ranks in (4, 16, 64):
+            for size in (8, 100, 100_000):
+                if pattern.startswith("pipelined") and size > 100:
+                    continue  # A message for each byte: LogGOPSim would need hours.
+                path = work / "pattern.goal"
+                run([folder / "Schedgen" / "schedgen", "-p", pattern, "-s", ranks, "-d", size, "-o", path])
+                compare(folder, f"{pattern} {ranks} {size}", path, tally)
+    for seed in range(seeds):
+        path = work / "random.goal"
+        goal_files.random_schedule(path, seed)
+        compare(folder, f"random {seed}", path, tally)
+    compare(folder, "binary_tree_32.goal", folder / "LogGOPSim" / "binary_tree_32.goal", tally)
+    for key, names in tally.items():
+        shown = "" if key == "equal" else ": " + ", ".join(names[:6]) + (" …" if len(names) > 6 else "")
+        print(f"{len(names):5} {key}{shown if names else ''}")
+    return not tally["more than 2 % off"] and not tally["come to an end only in LogGOPSim"]
+
+
+def measure(folder, name, path, rounds):
+    binary, convert_s = convert(folder, path)
+    quick, slow, ratios, ours_read, events = [], [], [], [], 0
+    agree = None
+    for turn in range(rounds):
+        pair = {}
+        for who in ("ours", "theirs") if turn % 2 else ("theirs", "ours"):
+            text, pair[who] = run(ours(binary) if who == "ours" else theirs(folder, binary))
+            if who == "ours":
+                found = json.loads(text)
+                events = found["events"]
+                ours_read.append(found["read_s"])
+            else:
+                expected = read_theirs(text)
+        agree = found["last_ns"] / max(expected) if expected else None
+        quick.append(pair["ours"])
+        slow.append(pair["theirs"])
+        ratios.append(pair["theirs"] / pair["ours"])
+    text_s = min(run(ours(path))[1] for _ in range(2))
+    middle = statistics.median
+    print(f"{name}: {events:,} events; makespan ours/theirs {agree:.6f}")
+    print(f"  ours    {middle(quick):7.2f} s  {events / middle(quick) / 1e6:6.2f} M events/s  {largest_kib(ours(binary)) // 1024:6} MiB"
+          f"  (of it reading {middle(ours_read):.2f} s; from the text {text_s:.2f} s)")
+    print(f"  theirs  {middle(slow):7.2f} s  {events / middle(slow) / 1e6:6.2f} M events/s  {largest_kib(theirs(folder, binary)) // 1024:6} MiB"
+          f"  (from the text {convert_s + middle(slow):.2f} s)")
+    print(f"  ratio   {middle(ratios):.1f} (from {min(ratios):.1f} to {max(ratios):.1f}, {rounds} rounds)", flush=True)
+    binary.unlink()
+
+
+def speed(folder, work, rounds, large):
+    cases = [("stencil 32x32, 400 steps", lambda path: goal_files.stencil(path, 32, 32, 400)),
+             ("dissemination 1,024, 100 rounds", lambda path: goal_files.dissemination(path, 1024, 100)),
+             ("stencil 256x256, 10 steps", lambda path: goal_files.stencil(path, 256, 256, 10)),
+             ("dissemination 65,536, 1 round", lambda path: goal_files.dissemination(path, 65_536, 1))]
+    if large:
+        cases.append(("dissemination 1,048,576, 1 round", lambda path: goal_files.dissemination(path, 1 << 20, 1)))
+    for name, make in cases:
+        path = work / "case.goal"
+        make(path)
+        measure(folder, name, path, rounds)
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--check", action="store_true", help="compare results, not times")
+    options.add_argument("--seeds", type=int, default=200, help="how many random schedules")
+    options.add_argument("--rounds", type=int, default=5)
+    options.add_argument("--large", action="store_true", help="also a million ranks")
+    chosen = options.parse_args()
+    folder = Path(os.environ.get("LOGGOPSIM", "/nonexistent"))
+    if not (folder / "LogGOPSim" / "LogGOPSim").exists():
+        print("skipped: LogGOPSim is not in the folder that LOGGOPSIM names; the beginning of this file says how to get it")
+        return 0
+    if not PLAY.exists():
+        print(f"skipped: {PLAY} is missing; make it with `cargo build --release -p sintonia-replay --example play_goal`")
+        return 0
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with tempfile.TemporaryDirectory() as work:
+        if chosen.check:
+            return 0 if check(folder, Path(work), chosen.seeds) else 1
+        speed(folder, Path(work), chosen.rounds, chosen.large)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

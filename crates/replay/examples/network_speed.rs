@@ -1,0 +1,125 @@
+//! How many messages per second go through a fat tree of 1,024 nodes, while they share its links.
+//!
+//!     cargo run --release -p sintonia-replay --example network_speed [MESSAGES]
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::Instant;
+
+use sintonia_machine::Machine;
+use sintonia_replay::network::{self, Network, Transfer};
+
+const NODES: u32 = 1024;
+const SIDE: u32 = 32;
+
+const FAT_TREE: &str = "format = 1
+machine = { name = \"fat tree\" }
+[topology]
+kind = \"fat_tree\"
+levels = [{ down = 16 }, { down = 8, up = 16 }, { down = 8, up = 8 }]
+bandwidth_bytes_per_s = 1.25e10
+latency_s = 1e-7
+";
+
+type Error = Box<dyn std::error::Error>;
+
+fn main() -> Result<(), Error> {
+    let messages: usize = std::env::args().nth(1).map_or(Ok(2_000_000), |word| word.parse())?;
+    let machine = Machine::parse(FAT_TREE, Path::new("fat tree"))?;
+    for pattern in [Pattern::Permutation, Pattern::Random, Pattern::Stencil { jitter: 0.0 }, Pattern::Stencil { jitter: 1e-5 }] {
+        let mut network = network::build(&machine, 1)?;
+        let begins = Instant::now();
+        let (sent, simulated) = Run::new(pattern).run(&mut *network, messages);
+        let rate = sent as f64 / begins.elapsed().as_secs_f64();
+        println!("{pattern:?}: {sent} messages, {simulated:.6} s simulated, {:.2} M messages/s", rate / 1e6);
+    }
+    Ok(())
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Pattern {
+    /// Everybody sends to one other and all wait for all.
+    Permutation,
+    /// Everybody sends to somebody at random, again and again.
+    Random,
+    /// Everybody sends to four neighbours and waits for four, then computes a little longer or shorter.
+    Stencil { jitter: f64 },
+}
+
+struct Run {
+    pattern: Pattern,
+    random: u64,
+    /// By node: how many messages have come to it.
+    came: Vec<u64>,
+    /// The ends of each message.
+    ends: Vec<[u32; 2]>,
+    /// Who sends next, by the moment in bits, which are in the order of the moments.
+    ready: BTreeSet<(u64, u32)>,
+}
+
+impl Run {
+    fn new(pattern: Pattern) -> Run {
+        let ready = (0..NODES).map(|node| (0, node)).collect();
+        Run { pattern, random: 1, came: vec![0; NODES as usize], ends: Vec::new(), ready }
+    }
+
+    /// How many messages were sent, and when the last of them arrived.
+    fn run(&mut self, network: &mut dyn Network, messages: usize) -> (usize, f64) {
+        let (mut now, mut arrived, mut under_way) = (0.0, Vec::new(), 0);
+        loop {
+            let next = network.next().unwrap_or(f64::INFINITY);
+            let ready = self.ready.first().copied().filter(|(at, _)| f64::from_bits(*at) <= next && self.ends.len() < messages);
+            if let Some((at, node)) = ready {
+                self.ready.remove(&(at, node));
+                under_way += self.send(network, f64::from_bits(at), node);
+            } else if next.is_finite() {
+                now = next;
+                network.advance(&mut arrived);
+                for flow in arrived.drain(..) {
+                    under_way -= 1;
+                    self.arrive(flow, now, under_way == 0);
+                }
+            } else {
+                return (self.ends.len(), now);
+            }
+        }
+    }
+
+    fn send(&mut self, network: &mut dyn Network, at: f64, from: u32) -> usize {
+        let round = self.ends.len() as u32 / NODES;
+        let (x, y) = (from % SIDE, from / SIDE);
+        let place = |x: u32, y: u32| x % SIDE + y % SIDE * SIDE;
+        let all = match self.pattern {
+            Pattern::Permutation => vec![(from ^ (round * 37 % NODES)) * 5 % NODES],
+            Pattern::Random => vec![self.draw() as u32 % NODES],
+            Pattern::Stencil { .. } => vec![place(x + 1, y), place(x + SIDE - 1, y), place(x, y + 1), place(x, y + SIDE - 1)],
+        };
+        for &to in &all {
+            let transfer = Transfer { from, to, bytes: 65536.0, latency_s: 1e-6, least_s_per_byte: 0.0 };
+            network.begin(at, self.ends.len() as u32, transfer);
+            self.ends.push([from, to]);
+        }
+        all.len()
+    }
+
+    fn arrive(&mut self, flow: u32, now: f64, all: bool) {
+        let [from, to] = self.ends[flow as usize];
+        match self.pattern {
+            Pattern::Permutation if all => self.ready.extend((0..NODES).map(|node| (now.to_bits(), node))),
+            Pattern::Permutation => {}
+            Pattern::Random => self.ready.extend([(now.to_bits(), from)]),
+            Pattern::Stencil { jitter } => {
+                self.came[to as usize] += 1;
+                if self.came[to as usize] % 4 == 0 {
+                    let at: f64 = now + 2e-5 + jitter * (self.draw() % 1000) as f64 / 1000.0;
+                    self.ready.insert((at.to_bits(), to));
+                }
+            }
+        }
+    }
+
+    fn draw(&mut self) -> u64 {
+        self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.random >> 33
+    }
+}

@@ -1,0 +1,154 @@
+//! What is made different in the program: how long it computes, and how its operations of groups are built.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use sintonia_machine::Collective;
+
+use crate::collective::Algorithm;
+use crate::schedule::{LineId, Next, Schedule, Stretch};
+use crate::Error;
+
+/// Places in the program where computation is not changed.
+const NONE: u32 = u32::MAX;
+
+/// Everything that is made different. The default is nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Changes {
+    /// Computation at certain call sites.
+    pub segments: Vec<SegmentChange>,
+    /// All computation, times as long.
+    pub computation: Option<f64>,
+    /// Every rank computes as long as the mean of all.
+    pub balance: Option<Balance>,
+    /// Computation varies at random.
+    pub noise: Option<Noise>,
+    /// Messages are not in each other's way.
+    pub no_contention: bool,
+    /// Operations of groups that are built in another way.
+    pub algorithms: BTreeMap<Collective, Built>,
+    /// How those are built that are not named there.
+    pub all_algorithms: Option<Built>,
+}
+
+/// How an operation of a group is built.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Built {
+    /// It takes what was measured, or else a formula, once everyone is there.
+    Closed,
+    /// By an algorithm.
+    By(Algorithm),
+    /// As a library chooses.
+    Library(crate::collective::Library),
+}
+
+/// Computation between certain calls.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SegmentChange {
+    /// The call sites before it; any if there is none.
+    pub from: Option<HashSet<u32>>,
+    /// The call sites after it.
+    pub to: HashSet<u32>,
+    /// How long it takes.
+    pub takes: Takes,
+}
+
+/// How long computation takes instead.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Takes {
+    /// So many times as long.
+    Times(f64),
+    /// So many seconds each time.
+    Each(f64),
+}
+
+/// Computation that varies: each time it takes up to so much longer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Noise {
+    /// The mean share by which it is longer.
+    pub share: f64,
+    /// What the numbers are drawn from.
+    pub seed: u64,
+}
+
+/// The factors that make every rank compute as long as the mean of all, between each two call sites.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Balance {
+    factors: HashMap<(u32, u32), Vec<f64>>,
+}
+
+impl Changes {
+    /// Whether computation everywhere has to be looked at.
+    #[inline]
+    pub fn touches_everything(&self) -> bool {
+        self.balance.is_some() || self.noise.is_some() || self.computation.is_some()
+    }
+
+    /// The first change of computation before a call site; a number that [`Changes::computes`] takes.
+    pub fn segment(&self, site: u32) -> u32 {
+        self.segments.iter().position(|change| change.to.contains(&site)).map_or(NONE, |place| place as u32)
+    }
+
+    /// How long a rank computes between two call sites, for the so-manieth time, where it was recorded to compute so long.
+    pub fn computes(&self, first: u32, rank: u32, (from, to): (u32, u32), turn: u64, seconds: f64) -> f64 {
+        let mut seconds = seconds;
+        if let Some(factor) = self.balance.as_ref().and_then(|balance| balance.factors.get(&(from, to))?.get(rank as usize)) {
+            seconds *= factor;
+        }
+        for change in self.segments.iter().skip(first as usize) {
+            if change.to.contains(&to) && change.from.as_ref().is_none_or(|sites| sites.contains(&from)) {
+                seconds = match change.takes {
+                    Takes::Times(times) => seconds * times,
+                    Takes::Each(each) => each,
+                };
+            }
+        }
+        seconds *= self.computation.unwrap_or(1.0);
+        match &self.noise {
+            // The mean of the exponential distribution is 1: mostly a little, sometimes much, as disturbances are.
+            Some(noise) => seconds * (1.0 + noise.share * -(1.0 - random(noise.seed, rank, turn)).ln()),
+            None => seconds,
+        }
+    }
+}
+
+/// A number from 0 to 1 that is always the same for the same rank and turn.
+fn random(seed: u64, rank: u32, turn: u64) -> f64 {
+    // The finisher of SplitMix64, by Sebastiano Vigna.
+    let mut word = seed ^ (u64::from(rank) << 32) ^ turn.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((word ^ word >> 31) >> 11) as f64 / (1u64 << 53) as f64
+}
+
+impl Balance {
+    /// Adds up what every rank computes between each two call sites.
+    pub fn of(schedule: &dyn Schedule) -> Result<Balance, Error> {
+        let ranks = schedule.ranks() as usize;
+        let mut sums: HashMap<(u32, u32), Vec<f64>> = HashMap::new();
+        for line in schedule.lines()? {
+            add_up(schedule, line, ranks, &mut sums)?;
+        }
+        let mean = |sums: &[f64]| sums.iter().sum::<f64>() / ranks.max(1) as f64;
+        let factors = sums.into_iter().map(|(segment, sums)| {
+            let mean = mean(&sums);
+            (segment, sums.iter().map(|sum| if *sum > 0.0 { mean / sum } else { 1.0 }).collect())
+        });
+        Ok(Balance { factors: factors.collect() })
+    }
+}
+
+fn add_up(schedule: &dyn Schedule, line: LineId, ranks: usize, sums: &mut HashMap<(u32, u32), Vec<f64>>) -> Result<(), Error> {
+    let mut source = schedule.open(line)?;
+    let (mut stretch, mut from) = (Stretch::default(), NONE);
+    while source.next(&mut stretch)? != Next::End {
+        for row in &stretch.rows {
+            let to = stretch.actions[row.action as usize].shape.site;
+            let sum = sums.entry((from, to)).or_insert_with(|| vec![0.0; ranks]);
+            if let Some(sum) = sum.get_mut(line.rank as usize) {
+                *sum += row.computed_ns as f64 * 1e-9;
+            }
+            from = to;
+        }
+    }
+    Ok(())
+}

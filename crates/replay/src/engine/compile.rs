@@ -1,0 +1,120 @@
+//! Looks everything up that is the same each time a call is made: channels, prices, seats.
+
+use sintonia_recording::deed::Group;
+
+use super::letters::NONE;
+use super::line::{About, Line, Op};
+use super::meetings::{Seat, SeatId};
+use super::world::World;
+use crate::schedule::{Action, Described, Envelope, How, Join, Request, Schedule};
+
+impl World<'_> {
+    /// Makes the ops of a line from the actions of its next stretch.
+    pub fn compile(&mut self, schedule: &dyn Schedule, line: &mut Line, place: u32, actions: &[Described]) {
+        line.ops.clear();
+        line.about.clear();
+        line.listed.clear();
+        line.actions.clear();
+        for described in actions {
+            let op = self.op(schedule, line, place, &described.action);
+            line.ops.push(op);
+            let (site, number) = (described.shape.site, described.shape.operation.0);
+            let tally = self.tally(site, number);
+            line.about.push(About { tally, site, segment: self.changes.segment(site) });
+        }
+    }
+
+    fn op(&mut self, schedule: &dyn Schedule, line: &mut Line, place: u32, action: &Action) -> Op {
+        let rank = line.id.rank;
+        let outward = |to: &Envelope| (rank, to.peer, to.communicator, to.tag);
+        let inward = |from: &Envelope| (from.peer, rank, from.communicator, from.tag);
+        match action {
+            Action::Local => Op::Local,
+            Action::Poll => Op::Poll,
+            Action::Init => Op::Init,
+            Action::Finalize => Op::Finalize,
+            Action::Send(send) if send.how != How::Persistent => Op::Send {
+                channel: self.letters.channel(outward(&send.to)),
+                price: self.price(rank, send.to.peer, send.bytes, send.mode),
+                to: send.to.peer,
+                request: send.how == How::Request,
+            },
+            Action::Receive(receive) if receive.how != How::Persistent => Op::Receive {
+                channel: receive.from.as_ref().map_or(NONE, |from| self.letters.channel(inward(from))),
+                request: receive.how == How::Request,
+            },
+            Action::SendReceive(send, receive) if send.how == How::Blocking && receive.from.is_some() => Op::SendReceive {
+                out: self.letters.channel(outward(&send.to)),
+                price: self.price(rank, send.to.peer, send.bytes, send.mode),
+                to: send.to.peer,
+                channel: receive.from.as_ref().map_or(NONE, |from| self.letters.channel(inward(from))),
+            },
+            Action::Probe { message } => Op::Probe { channel: self.letters.channel(inward(message)) },
+            Action::Complete(requests) => listed(line, requests, |first, count| Op::Complete { first, count }),
+            Action::Start(requests) => listed(line, requests, |first, count| Op::Start { first, count }),
+            Action::Forget(requests) => listed(line, requests, |first, count| Op::Forget { first, count }),
+            Action::Join(join) if join.how != How::Persistent => {
+                let Some(seat) = self.seat(schedule, place, rank, join.group) else { return Op::Local };
+                Op::Join { seat, join: kept(line, action) }
+            }
+            Action::Send(_) | Action::Receive(_) | Action::Join(_) => Op::Define { action: kept(line, action) },
+            Action::SendReceive(..) | Action::Access { .. } | Action::Sync { .. } => Op::Other { action: kept(line, action) },
+        }
+    }
+
+    /// The seat of a line in a group; `None` if the group is not known, or the rank is no member of it.
+    pub fn seat(&mut self, schedule: &dyn Schedule, place: u32, rank: u32, group: Group) -> Option<SeatId> {
+        // Threads of a rank join operations of a group one after another, whichever thread does.
+        let first = self.places_first(rank).unwrap_or(place);
+        if let Some(seat) = self.seats.get(&(first, group)) {
+            return Some(*seat);
+        }
+        let communicator = match group {
+            Group::Communicator(number) | Group::World(number) | Group::Persistent(number, _) => number,
+            Group::Object(number) => schedule.object(number)?,
+        };
+        let number = self.meetings.group(group, communicator, || schedule.members(communicator));
+        let at = self.meetings.place(number, rank)?;
+        let seat = self.meetings.seats.len() as SeatId;
+        self.meetings.seats.push(Seat { group: number, place: at, next: 0 });
+        self.seats.insert((first, group), seat);
+        Some(seat)
+    }
+
+    /// The seat of a line for a persistent operation that it describes.
+    pub fn persistent_seat(&mut self, place: u32, line: &Line, join: &Join) -> SeatId {
+        let group = match join.group {
+            Group::Communicator(communicator) => {
+                let next = self.persistent.entry((place, communicator)).or_default();
+                *next += 1;
+                Group::Persistent(communicator, *next - 1)
+            }
+            group => group,
+        };
+        self.seat(self.schedule, place, line.id.rank, group).unwrap_or(NONE)
+    }
+
+    fn tally(&mut self, site: u32, function: u16) -> u32 {
+        let next = self.tallies.len() as u32;
+        let number = *self.tally_numbers.entry((site, function)).or_insert(next);
+        if number == next {
+            self.tallies.push(super::outcome::Tally::new(site, function));
+        }
+        number
+    }
+
+    fn places_first(&self, rank: u32) -> Option<u32> {
+        self.firsts.get(rank as usize).copied().filter(|first| *first != NONE)
+    }
+}
+
+fn listed(line: &mut Line, requests: &[Request], op: impl FnOnce(u32, u32) -> Op) -> Op {
+    let first = line.listed.len() as u32;
+    line.listed.extend_from_slice(requests);
+    op(first, requests.len() as u32)
+}
+
+fn kept(line: &mut Line, action: &Action) -> u32 {
+    line.actions.push(action.clone());
+    (line.actions.len() - 1) as u32
+}

@@ -1,0 +1,263 @@
+//! A thread of a rank as the replay goes along it.
+
+use std::collections::HashMap;
+
+use super::letters::{LetterId, NONE};
+use super::meetings::SeatId;
+use crate::schedule::{Action, LineId, Request, Row, Stretches};
+
+/// What a call does, with everything looked up that is the same each time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Op {
+    /// It takes as long as it took.
+    Local,
+    /// It takes no time.
+    Poll,
+    /// MPI starts.
+    Init,
+    /// MPI ends.
+    Finalize,
+    /// A blocking send, or one that makes a request.
+    Send { channel: u32, price: u32, to: u32, request: bool },
+    /// A blocking receive, or one that makes a request. Without a channel it has to be asked what it got.
+    Receive { channel: u32, request: bool },
+    /// A blocking send and receive at the same time.
+    SendReceive { out: u32, price: u32, to: u32, channel: u32 },
+    /// Waits for a message.
+    Probe { channel: u32 },
+    /// Waits for requests, by place in the line's list.
+    Complete { first: u32, count: u32 },
+    /// Starts persistent requests.
+    Start { first: u32, count: u32 },
+    /// Gives requests up.
+    Forget { first: u32, count: u32 },
+    /// Describes a persistent request, by place among the line's actions.
+    Define { action: u32 },
+    /// Takes part in an operation of a group.
+    Join { seat: SeatId, join: u32 },
+    /// Anything else, by place among the line's actions.
+    Other { action: u32 },
+}
+
+/// What is known of an op besides what it does.
+#[derive(Clone, Copy, Debug)]
+pub struct About {
+    /// Where its times are added up.
+    pub tally: u32,
+    /// The call site.
+    pub site: u32,
+    /// How the computation before it is changed: a place in the changes, or [`NONE`].
+    pub segment: u32,
+}
+
+/// What a request stands for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Slot {
+    /// Nothing, or nothing any more.
+    Empty,
+    /// A send that is over at this moment.
+    Sent { until: f64 },
+    /// A send that leaves when it is received.
+    Leaving(LetterId),
+    /// A receive.
+    Coming(LetterId),
+    /// A send and a receive under one request.
+    Both(LetterId, LetterId),
+    /// An operation of a group.
+    Errand(u32),
+    /// An access to a window that is over at this moment.
+    Accessed { until: f64 },
+}
+
+/// Requests of a line by number.
+#[derive(Default)]
+pub struct Requests {
+    slots: std::collections::VecDeque<Slot>,
+    /// The number of the first of them.
+    base: u64,
+    /// Persistent ones, and others that stayed open for very long.
+    kept: HashMap<u64, Slot>,
+    /// What persistent requests do when they are started, by their number.
+    pub defined: HashMap<u64, Defined>,
+}
+
+/// What a persistent request does each time it is started.
+#[derive(Clone, Debug)]
+pub struct Defined {
+    /// It.
+    pub action: Action,
+    /// The seat, for an operation of a group.
+    pub seat: SeatId,
+    /// Whether it was started and has not completed.
+    pub active: bool,
+}
+
+/// More open requests than this are kept elsewhere: they are hardly waited for any more.
+const MOST_OPEN: usize = 1 << 16;
+
+impl Requests {
+    /// The number of the next request.
+    pub fn next(&self) -> u64 {
+        self.base + self.slots.len() as u64
+    }
+
+    /// Lets the next request have this number.
+    pub fn set_next(&mut self, number: u64) {
+        if number == self.next() {
+            return;
+        }
+        let base = self.base;
+        let open = self.slots.drain(..).enumerate().filter(|(_, slot)| *slot != Slot::Empty);
+        self.kept.extend(open.map(|(place, slot)| (base + place as u64, slot)));
+        self.base = number;
+    }
+
+    /// Makes the next request.
+    #[inline]
+    pub fn make(&mut self, slot: Slot) -> u64 {
+        let number = self.next();
+        self.slots.push_back(slot);
+        if self.slots.len() > MOST_OPEN {
+            let slot = self.slots.pop_front().unwrap_or(Slot::Empty);
+            if !matches!(slot, Slot::Empty | Slot::Sent { .. }) {
+                self.kept.insert(self.base, slot);
+            }
+            self.base += 1;
+        }
+        number
+    }
+
+    /// What a request stands for.
+    #[inline]
+    pub fn get(&self, number: u64) -> Slot {
+        match number.checked_sub(self.base).and_then(|place| self.slots.get(place as usize)) {
+            Some(Slot::Empty) | None => self.kept.get(&number).copied().unwrap_or(Slot::Empty),
+            Some(slot) => *slot,
+        }
+    }
+
+    /// A request is complete.
+    #[inline]
+    pub fn clear(&mut self, number: u64) {
+        match number.checked_sub(self.base).and_then(|place| self.slots.get_mut(place as usize)) {
+            Some(slot) if *slot != Slot::Empty => {
+                *slot = Slot::Empty;
+                while self.slots.front() == Some(&Slot::Empty) {
+                    self.slots.pop_front();
+                    self.base += 1;
+                }
+            }
+            _ => _ = self.kept.remove(&number),
+        }
+        if let Some(defined) = self.defined.get_mut(&number) {
+            defined.active = false;
+        }
+    }
+
+    /// A persistent request is started.
+    pub fn start(&mut self, number: u64, slot: Slot) {
+        self.kept.insert(number, slot);
+        if let Some(defined) = self.defined.get_mut(&number) {
+            defined.active = true;
+        }
+    }
+}
+
+/// How far a line has come in its present call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// It computes before it.
+    Before,
+    /// It has entered it.
+    Entered,
+    /// It waits for a letter, an errand or a meeting; which one depends on the call.
+    Waits,
+}
+
+/// A line.
+pub struct Line<'a> {
+    /// Which one.
+    pub id: LineId,
+    pub source: Box<dyn Stretches + 'a>,
+    pub rows: Vec<Row>,
+    pub row: usize,
+    pub ops: Vec<Op>,
+    pub about: Vec<About>,
+    /// Requests that calls name.
+    pub listed: Vec<Request>,
+    /// What calls do that do it seldom.
+    pub actions: Vec<Action>,
+    /// The moment in the replay.
+    pub now: f64,
+    /// The same in the recording.
+    pub recorded: f64,
+    /// When the present call was entered.
+    pub entered: f64,
+    /// The same in the recording.
+    pub entered_recorded: f64,
+    pub stage: Stage,
+    /// How many of the requests of the present call are known to be complete.
+    pub done: u32,
+    /// The letters of the present call.
+    pub held: [LetterId; 2],
+    /// Seconds that it takes for what took one second.
+    pub slowness: f64,
+    /// Sends and receives that only go on while the process is in MPI, begun since it was last there.
+    pub unattended: Vec<(LetterId, bool)>,
+    /// When its accesses to windows will be over.
+    pub accesses: HashMap<(u32, u32), f64>,
+    /// Those to whom its windows are open, and whose windows it accesses.
+    pub exposed: HashMap<u32, Vec<u32>>,
+    /// See `exposed`.
+    pub accessing: HashMap<u32, Vec<u32>>,
+    /// Letters that a call on a window waits for.
+    pub heard: Vec<LetterId>,
+    /// How many calls it has made.
+    pub calls: u64,
+    /// The site of the call before.
+    pub last_site: u32,
+    pub began: bool,
+    pub ended: bool,
+    /// When it came to the end of MPI, or to its own.
+    pub end: f64,
+    /// The same in the recording.
+    pub end_recorded: f64,
+    /// Lines that wait for a request of this one.
+    pub watchers: Vec<u32>,
+}
+
+impl<'a> Line<'a> {
+    /// A line at its beginning.
+    pub fn new(id: LineId, source: Box<dyn Stretches + 'a>, slowness: f64) -> Line<'a> {
+        Line {
+            id,
+            source,
+            rows: Vec::new(),
+            row: 0,
+            ops: Vec::new(),
+            about: Vec::new(),
+            listed: Vec::new(),
+            actions: Vec::new(),
+            now: 0.0,
+            recorded: 0.0,
+            entered: 0.0,
+            entered_recorded: 0.0,
+            stage: Stage::Before,
+            done: 0,
+            held: [NONE; 2],
+            slowness,
+            unattended: Vec::new(),
+            accesses: HashMap::new(),
+            exposed: HashMap::new(),
+            accessing: HashMap::new(),
+            heard: Vec::new(),
+            calls: 0,
+            last_site: NONE,
+            began: false,
+            ended: false,
+            end: 0.0,
+            end_recorded: 0.0,
+            watchers: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,474 @@
+//! What each kind of call does in the replay.
+
+use sintonia_recording::deed::Purpose;
+
+use super::letters::{Lane, LetterId, Moment, NONE, UNKNOWN};
+use super::line::{Defined, Line, Op, Slot, Stage};
+use super::world::World;
+use crate::schedule::{Action, How, Outcome, Receive, Request, Row, Send};
+use crate::Error;
+
+/// How a call went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// It is over; the line's moment is when it was left.
+    Done,
+    /// It waits for somebody, who will wake the line.
+    Waits,
+}
+
+/// A blocking send that took longer than this may have waited for its receive.
+const PERHAPS_WAITS_NS: i64 = 5000;
+
+impl World<'_> {
+    /// Takes the present call of a line as far as it goes.
+    #[inline]
+    pub fn step(&mut self, place: u32, line: &mut Line, row: &Row) -> Result<Step, Error> {
+        let op = line.ops[row.action as usize];
+        if line.stage == Stage::Entered && !line.unattended.is_empty() && waits(op) {
+            self.attend_all(line);
+        }
+        match op {
+            Op::Local => {
+                line.now += row.took_ns as f64 * 1e-9 * line.slowness;
+                Ok(Step::Done)
+            }
+            Op::Poll => Ok(Step::Done),
+            Op::Init => {
+                (line.now, line.entered, line.began) = (0.0, 0.0, true);
+                Ok(Step::Done)
+            }
+            Op::Finalize => {
+                (line.end, line.end_recorded) = (line.now, line.entered_recorded);
+                Ok(Step::Done)
+            }
+            Op::Send { channel, price, to, request } => self.send_call(place, line, row, (Lane::Channel(channel), price, to), request),
+            Op::Receive { channel, request } => self.receive_call(place, line, row, channel, request),
+            Op::SendReceive { out, price, to, channel } => self.send_receive(place, line, row, (Lane::Channel(out), price, to), channel),
+            Op::Probe { channel } => Ok(self.probe(place, line, row, channel)),
+            Op::Complete { first, count } => self.complete(place, line, row, first as usize, count as usize),
+            Op::Start { first, count } => self.start(place, line, row, first as usize, count as usize),
+            Op::Forget { first, count } => {
+                for request in first..first + count {
+                    self.forget(place, line.listed[request as usize]);
+                }
+                line.now += row.took_ns as f64 * 1e-9 * line.slowness;
+                Ok(Step::Done)
+            }
+            Op::Define { action } => {
+                self.define(place, line, action);
+                line.now += row.took_ns as f64 * 1e-9 * line.slowness;
+                Ok(Step::Done)
+            }
+            Op::Join { seat, join } => self.join_call(place, line, row, seat, join),
+            Op::Other { action } => self.window_call(place, line, row, action),
+        }
+    }
+
+    /// The moment that a line has come to.
+    #[inline]
+    pub fn moment(line: &Line) -> Moment {
+        Moment { now: line.now, recorded: line.entered_recorded }
+    }
+
+    /// When a call is left of the recorded network: as long after what it needed as it was recorded, times what is changed.
+    pub fn as_recorded(&self, line: &Line, row: &Row, needed: Option<Moment>, bytes: f64) -> f64 {
+        let Some(network) = self.recorded() else { return line.now };
+        as_it_was(line, row, needed, network.times(bytes))
+    }
+
+    /// A line is in MPI: what it had begun before goes on.
+    fn attend_all(&mut self, line: &mut Line) {
+        for (id, sends) in std::mem::take(&mut line.unattended) {
+            self.attend(id, sends, line.now);
+        }
+    }
+
+    fn send_call(&mut self, place: u32, line: &mut Line, row: &Row, (lane, number, to): (Lane, u32, u32), request: bool) -> Result<Step, Error> {
+        let price = self.prices[number as usize];
+        if line.stage == Stage::Waits {
+            return Ok(self.sent(line, row));
+        }
+        let attended = !(request && price.attended);
+        let id = self.send(place, lane, number, to, World::moment(line), attended);
+        if request {
+            let slot = self.begin_send(line, row, id, price.rendezvous, attended);
+            self.requests[place as usize].make(slot);
+            self.tell_watchers(line);
+            return Ok(Step::Done);
+        }
+        line.held[0] = id;
+        Ok(self.sent_or_waits(place, line, row))
+    }
+
+    /// A send that a request will complete: what the request stands for.
+    fn begin_send(&mut self, line: &mut Line, row: &Row, id: LetterId, rendezvous: bool, attended: bool) -> Slot {
+        let price = self.prices[self.letters.get(id).price as usize];
+        if self.recorded().is_some() {
+            line.now = self.as_recorded(line, row, None, price.bytes);
+        } else {
+            line.now += price.start;
+        }
+        if !rendezvous {
+            self.letters.release(id);
+            return Slot::Sent { until: line.now + price.wait };
+        }
+        if !attended {
+            line.unattended.push((id, true));
+        }
+        Slot::Leaving(id)
+    }
+
+    /// After a blocking send has let its message go.
+    fn sent_or_waits(&mut self, place: u32, line: &mut Line, row: &Row) -> Step {
+        let id = line.held[0];
+        let letter = *self.letters.get(id);
+        let rendezvous = self.prices[letter.price as usize].rendezvous;
+        let perhaps = self.recorded().is_some() && letter.posted.now == UNKNOWN && row.took_ns > PERHAPS_WAITS_NS;
+        if perhaps {
+            self.note_perhaps(place, id);
+        }
+        if perhaps || rendezvous && letter.arrived == UNKNOWN {
+            self.letters.get_mut(id).sender_waits = place;
+            line.stage = Stage::Waits;
+            return Step::Waits;
+        }
+        self.sent(line, row)
+    }
+
+    /// A blocking send is over.
+    fn sent(&mut self, line: &mut Line, row: &Row) -> Step {
+        let id = std::mem::replace(&mut line.held[0], NONE);
+        let letter = self.letters.get(id);
+        let price = self.prices[letter.price as usize];
+        if self.recorded().is_some() {
+            let needed = letter.posted.is_known().then_some(letter.posted);
+            line.now = self.as_recorded(line, row, needed, price.bytes);
+            self.letters.release(id);
+        } else if price.rendezvous {
+            line.now = self.sent_away(id, line.now, true);
+        } else {
+            line.now += price.send;
+            self.letters.release(id);
+        }
+        Step::Done
+    }
+
+    fn receive_call(&mut self, place: u32, line: &mut Line, row: &Row, channel: u32, request: bool) -> Result<Step, Error> {
+        if line.stage == Stage::Entered {
+            let Some(channel) = self.channel_or_outcome(line, channel)? else {
+                if request {
+                    self.requests[place as usize].make(Slot::Empty);
+                }
+                line.now = self.as_recorded(line, row, None, 0.0);
+                return Ok(Step::Done);
+            };
+            let waits_for_attention = request && self.any_attended;
+            let id = self.post(Lane::Channel(channel), World::moment(line), !waits_for_attention);
+            if request {
+                if waits_for_attention && self.letters.get(id).arrived == UNKNOWN {
+                    line.unattended.push((id, false));
+                } else if waits_for_attention {
+                    self.attend(id, false, line.now);
+                }
+                self.requests[place as usize].make(Slot::Coming(id));
+                self.tell_watchers(line);
+                line.now = self.as_recorded(line, row, None, 0.0);
+                return Ok(Step::Done);
+            }
+            line.held[1] = id;
+        }
+        Ok(self.received_or_waits(place, line, row))
+    }
+
+    /// After a blocking receive has been begun.
+    fn received_or_waits(&mut self, place: u32, line: &mut Line, row: &Row) -> Step {
+        let id = line.held[1];
+        if self.letters.get(id).arrived == UNKNOWN {
+            self.letters.get_mut(id).receiver_waits = place;
+            line.stage = Stage::Waits;
+            return Step::Waits;
+        }
+        line.held[1] = NONE;
+        let letter = self.letters.get(id);
+        let (sent, bytes) = (letter.sent, self.prices[letter.price as usize].bytes);
+        let there = self.take(place, id, line.now);
+        if self.recorded().is_some() && sent.recorded >= line.entered_recorded {
+            self.samples.add(bytes, line.entered_recorded + row.took_ns as f64 * 1e-9 - sent.recorded);
+        }
+        line.now = if self.recorded().is_some() { self.as_recorded(line, row, Some(sent), bytes) } else { there };
+        Step::Done
+    }
+
+    fn send_receive(&mut self, place: u32, line: &mut Line, row: &Row, (lane, number, to): (Lane, u32, u32), channel: u32) -> Result<Step, Error> {
+        if line.stage == Stage::Entered {
+            let at = World::moment(line);
+            line.held[1] = self.post(Lane::Channel(channel), at, true);
+            line.held[0] = self.send(place, lane, number, to, at, true);
+        }
+        let [out, inward] = line.held;
+        for (id, sends) in [(out, true), (inward, false)] {
+            let letter = self.letters.get_mut(id);
+            let needs = !sends || self.prices[letter.price as usize].rendezvous;
+            if needs && letter.arrived == UNKNOWN {
+                if sends { letter.sender_waits = place } else { letter.receiver_waits = place };
+                line.stage = Stage::Waits;
+                return Ok(Step::Waits);
+            }
+        }
+        line.held = [NONE; 2];
+        let (sent, bytes) = (self.letters.get(inward).sent, self.prices[self.letters.get(inward).price as usize].bytes);
+        let price = self.prices[number as usize];
+        let away = if price.rendezvous {
+            self.sent_away(out, line.now, true)
+        } else {
+            self.letters.release(out);
+            line.now + price.send
+        };
+        let there = self.take(place, inward, line.now);
+        line.now = if self.recorded().is_some() { self.as_recorded(line, row, Some(sent), bytes.max(price.bytes)) } else { away.max(there) };
+        Ok(Step::Done)
+    }
+
+    fn probe(&mut self, place: u32, line: &mut Line, row: &Row, channel: u32) -> Step {
+        let Some(id) = self.letters.peek(channel) else {
+            self.letters.watch(channel, place);
+            line.stage = Stage::Waits;
+            return Step::Waits;
+        };
+        let letter = *self.letters.get(id);
+        let price = self.prices[letter.price as usize];
+        if self.recorded().is_some() {
+            line.now = self.as_recorded(line, row, Some(letter.sent), 0.0);
+            return Step::Done;
+        }
+        // A message that waits for its receive is announced by an empty one.
+        let there = if letter.arrived != UNKNOWN { letter.arrived } else { letter.sent.now + price.latency };
+        line.now = line.now.max(there);
+        Step::Done
+    }
+
+    /// The channel of a receive; where that shows only later, what became of it is asked for.
+    pub fn channel_or_outcome(&mut self, line: &mut Line, channel: u32) -> Result<Option<u32>, Error> {
+        if channel != NONE {
+            return Ok(Some(channel));
+        }
+        Ok(match line.source.outcome()? {
+            Outcome::Never => None,
+            Outcome::Received(from) => Some(self.letters.channel((from.peer, line.id.rank, from.communicator, from.tag))),
+        })
+    }
+
+    fn complete(&mut self, place: u32, line: &mut Line, row: &Row, first: usize, count: usize) -> Result<Step, Error> {
+        while (line.done as usize) < count {
+            let (owner, number) = self.request(place, line, line.listed[first + line.done as usize]);
+            if !self.is_over(owner, number, place) {
+                line.stage = Stage::Waits;
+                return Ok(Step::Waits);
+            }
+            line.done += 1;
+        }
+        self.completed(place, line, row, first, count);
+        Ok(Step::Done)
+    }
+
+    /// The line whose request it is, and its number there.
+    #[inline]
+    fn request(&self, place: u32, line: &Line, request: Request) -> (u32, u64) {
+        match request {
+            Request::Ago(ago) => (place, self.requests[place as usize].next().wrapping_sub(1 + ago)),
+            Request::Of(thread, number) => (self.places.get(&(line.id.rank, thread)).copied().unwrap_or(place), number),
+        }
+    }
+
+    /// Whether a request is over; if not, the line will be woken.
+    #[inline]
+    fn is_over(&mut self, owner: u32, number: u64, place: u32) -> bool {
+        match self.requests[owner as usize].get(number) {
+            Slot::Empty | Slot::Sent { .. } | Slot::Accessed { .. } => true,
+            Slot::Coming(id) => self.has_arrived(id, place, false),
+            Slot::Leaving(id) => self.has_arrived(id, place, true),
+            Slot::Both(out, inward) => self.has_arrived(out, place, true) && self.has_arrived(inward, place, false),
+            Slot::Errand(id) => {
+                let errand = self.meetings.errand_mut(id);
+                errand.waiter = if errand.until == UNKNOWN { place } else { NONE };
+                errand.until != UNKNOWN
+            }
+        }
+    }
+
+    #[inline]
+    fn has_arrived(&mut self, id: LetterId, place: u32, sends: bool) -> bool {
+        let letter = self.letters.get_mut(id);
+        if letter.arrived != UNKNOWN {
+            return true;
+        }
+        if sends { letter.sender_waits = place } else { letter.receiver_waits = place };
+        false
+    }
+
+    /// All requests of a call are over: when it is left.
+    fn completed(&mut self, place: u32, line: &mut Line, row: &Row, first: usize, count: usize) {
+        let mut until = line.now;
+        let mut needed: Option<Moment> = None;
+        let mut bytes: f64 = 0.0;
+        let mut coming = std::mem::take(&mut self.scratch);
+        coming.clear();
+        for listed in first..first + count {
+            let (owner, number) = self.request(place, line, line.listed[listed]);
+            let slot = self.requests[owner as usize].get(number);
+            match slot {
+                Slot::Empty => {}
+                Slot::Sent { until: over } | Slot::Accessed { until: over } => until = until.max(over),
+                Slot::Leaving(id) => until = self.sent_away(id, until, false),
+                Slot::Coming(id) => coming.push((self.letters.get(id).arrived, id)),
+                Slot::Both(out, inward) => {
+                    until = self.sent_away(out, until, false);
+                    coming.push((self.letters.get(inward).arrived, inward));
+                }
+                Slot::Errand(id) => {
+                    let errand = self.meetings.errand(id);
+                    until = until.max(errand.until);
+                    needed = Some(latest(needed, errand.needed));
+                    self.meetings.release(id);
+                }
+            }
+            if slot != Slot::Empty {
+                self.requests[owner as usize].clear(number);
+            }
+        }
+        if coming.len() > 1 {
+            coming.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        }
+        let mut now = line.now;
+        for (_, id) in &coming {
+            let letter = self.letters.get(*id);
+            needed = Some(latest(needed, letter.sent));
+            bytes += self.prices[letter.price as usize].bytes;
+            now = self.take(place, *id, now);
+        }
+        if let ([_], Some(sent), Some(_)) = (&coming[..], needed.filter(|needed| needed.recorded >= line.entered_recorded), self.recorded()) {
+            self.samples.add(bytes, line.entered_recorded + row.took_ns as f64 * 1e-9 - sent.recorded);
+        }
+        self.scratch = coming;
+        line.now = if self.recorded().is_some() { self.as_recorded(line, row, needed, bytes) } else { now.max(until) };
+    }
+
+    /// Nobody will wait for a request any more.
+    fn forget(&mut self, place: u32, request: Request) {
+        let Request::Ago(ago) = request else { return };
+        let requests = &mut self.requests[place as usize];
+        let number = requests.next().wrapping_sub(1 + ago);
+        let slot = requests.get(number);
+        requests.clear(number);
+        requests.defined.remove(&number);
+        match slot {
+            Slot::Leaving(id) | Slot::Coming(id) => self.letters.release(id),
+            Slot::Errand(id) => self.meetings.errand_mut(id).forgotten = true,
+            _ => {}
+        }
+    }
+
+    fn define(&mut self, place: u32, line: &Line, action: u32) {
+        let action = line.actions[action as usize].clone();
+        let seat = match &action {
+            Action::Join(join) => self.persistent_seat(place, line, join),
+            _ => NONE,
+        };
+        let requests = &mut self.requests[place as usize];
+        let number = requests.make(Slot::Empty);
+        requests.clear(number);
+        requests.defined.insert(number, Defined { action, seat, active: false });
+    }
+
+    fn start(&mut self, place: u32, line: &mut Line, row: &Row, first: usize, count: usize) -> Result<Step, Error> {
+        for listed in first..first + count {
+            let (owner, number) = self.request(place, line, line.listed[listed]);
+            let Some(defined) = self.requests[owner as usize].defined.get(&number).cloned() else { continue };
+            let slot = match defined.action {
+                Action::Send(send) => self.start_send(place, line, row, &send),
+                Action::Receive(receive) => self.start_receive(line, &receive)?,
+                Action::Join(join) => Slot::Errand(self.join_errand(place, line, defined.seat, &join)),
+                _ => Slot::Empty,
+            };
+            self.requests[owner as usize].start(number, slot);
+        }
+        if self.recorded().is_some() {
+            line.now = self.as_recorded(line, row, None, 0.0);
+        }
+        Ok(Step::Done)
+    }
+
+    fn start_send(&mut self, place: u32, line: &mut Line, row: &Row, send: &Send) -> Slot {
+        let channel = self.letters.channel((line.id.rank, send.to.peer, send.to.communicator, send.to.tag));
+        let number = self.price(line.id.rank, send.to.peer, send.bytes, send.mode);
+        let price = self.prices[number as usize];
+        let attended = !price.attended;
+        let id = self.send(place, Lane::Channel(channel), number, send.to.peer, World::moment(line), attended);
+        self.begin_send(line, row, id, price.rendezvous, attended)
+    }
+
+    fn start_receive(&mut self, line: &mut Line, receive: &Receive) -> Result<Slot, Error> {
+        let known = receive.from.map_or(NONE, |from| self.letters.channel((from.peer, line.id.rank, from.communicator, from.tag)));
+        let Some(channel) = self.channel_or_outcome(line, known)? else { return Ok(Slot::Empty) };
+        Ok(Slot::Coming(self.post(Lane::Channel(channel), World::moment(line), true)))
+    }
+
+    fn join_call(&mut self, place: u32, line: &mut Line, row: &Row, seat: u32, join: u32) -> Result<Step, Error> {
+        let Action::Join(join) = line.actions[join as usize].clone() else { return Ok(Step::Done) };
+        if line.stage == Stage::Entered {
+            let id = self.join_errand(place, line, seat, &join);
+            if join.how == How::Request {
+                self.requests[place as usize].make(Slot::Errand(id));
+                line.now = self.as_recorded(line, row, None, 0.0);
+                self.tell_watchers(line);
+                return Ok(Step::Done);
+            }
+            line.held[0] = id;
+        }
+        let id = line.held[0];
+        let errand = self.meetings.errand_mut(id);
+        if errand.until == UNKNOWN {
+            errand.waiter = place;
+            line.stage = Stage::Waits;
+            return Ok(Step::Waits);
+        }
+        let (until, needed) = (errand.until, errand.needed);
+        line.held[0] = NONE;
+        self.meetings.release(id);
+        let bytes = join.sent.max(join.received) as f64;
+        if join.purpose == Purpose::File {
+            // No network makes files quicker.
+            line.now = as_it_was(line, row, Some(needed), 1.0);
+            return Ok(Step::Done);
+        }
+        line.now = if self.recorded().is_some() { self.as_recorded(line, row, Some(needed), bytes) } else { until.max(line.now) };
+        Ok(Step::Done)
+    }
+
+    /// Wakes other threads that wait for a request of this one.
+    #[inline]
+    fn tell_watchers(&mut self, line: &mut Line) {
+        self.ready.append(&mut line.watchers);
+    }
+}
+
+/// When a call is left that takes so many times as long after what it needed as it was recorded to.
+fn as_it_was(line: &Line, row: &Row, needed: Option<Moment>, times: f64) -> f64 {
+    let left = line.entered_recorded + row.took_ns as f64 * 1e-9;
+    // What was left before the other had come did not need it.
+    let needed = needed.filter(|needed| needed.recorded <= left);
+    let from = needed.map_or(line.entered, |needed| line.entered.max(needed.now));
+    let from_recorded = needed.map_or(line.entered_recorded, |needed| line.entered_recorded.max(needed.recorded));
+    from + (left - from_recorded).max(0.0) * times
+}
+
+/// Whether a call may wait, so that MPI can see to what was begun before.
+fn waits(op: Op) -> bool {
+    !matches!(op, Op::Local | Op::Poll | Op::Define { .. } | Op::Forget { .. })
+        && !matches!(op, Op::Send { request: true, .. } | Op::Receive { request: true, .. })
+}
+
+fn latest(known: Option<Moment>, next: Moment) -> Moment {
+    known.map_or(next, |known| Moment { now: known.now.max(next.now), recorded: known.recorded.max(next.recorded) })
+}

@@ -1,0 +1,181 @@
+//! The pattern of a program: its loops and calls as rules, and what it computes in between.
+
+use std::collections::BTreeMap;
+
+use super::amount::Amount;
+use super::error::Impossible;
+use super::extrapolated::Extrapolated;
+use super::family::{Loop, Part as Piece};
+use super::grid::{Grid, GridRule, Spot};
+use super::list::List;
+use super::open::Open;
+use super::part::Part;
+use super::step::{Handles, Step, Target};
+use super::times::Laws;
+use super::who::{Round, Who};
+use super::{Options, Which};
+
+/// A program as rules that hold for any number of ranks.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// How ranks stand side by side.
+    pub grid: GridRule,
+    /// Who belongs to the communicators of each kind; the first is the world.
+    pub kinds: Vec<Part>,
+    /// The calls, in program order.
+    pub steps: Vec<Step>,
+    /// How often each loop goes round.
+    pub counts: Vec<Count>,
+    /// The loops.
+    pub loops: Vec<Loop>,
+    /// What stands outside all loops.
+    pub body: Vec<Piece>,
+    /// The places of calls, as people know them.
+    pub sites: Vec<String>,
+}
+
+/// How often a loop goes round.
+#[derive(Clone, Debug)]
+pub enum Count {
+    /// So often.
+    Amount(Amount),
+    /// For some ranks, so many times for each peer of a list; for others not at all.
+    List {
+        /// For which ranks.
+        who: Who,
+        /// The peers.
+        list: List,
+        /// How many times.
+        times: u32,
+    },
+    /// Once for each request that there is.
+    Requests(Handles),
+}
+
+impl Count {
+    /// How often it goes round for a rank, in these rounds of the loops around it and with these requests.
+    pub fn of(&self, spot: Spot, rounds: &[Round], open: &Open) -> u32 {
+        match self {
+            Count::Amount(amount) => u32::try_from(amount.of(spot, rounds, None).max(0)).unwrap_or(u32::MAX),
+            Count::List { who, list, times } => {
+                if who.holds(spot, None) {
+                    times * list.length(spot)
+                } else {
+                    0
+                }
+            }
+            Count::Requests(handles) => handles.count(&open.list),
+        }
+    }
+
+    /// Whether it is the same in all rounds of the loop at a depth.
+    pub fn is_steady(&self, depth: usize) -> bool {
+        match self {
+            Count::Amount(amount) => amount.is_steady(depth),
+            Count::List { .. } | Count::Requests(_) => true,
+        }
+    }
+}
+
+impl Program {
+    /// Which calls a rank ever makes: ranks for which it is the same are alike.
+    pub fn behaviour(&self, spot: Spot) -> Vec<bool> {
+        self.steps.iter().map(|step| step.is_ever_made_by(spot)).collect()
+    }
+
+    /// Whether all rounds of a loop are the same.
+    pub fn is_steady(&self, number: usize) -> bool {
+        let depth = self.loops[number].depth;
+        self.is_steady_body(&self.loops[number].body, depth)
+    }
+
+    fn is_steady_body(&self, body: &[Piece], depth: usize) -> bool {
+        body.iter().all(|piece| match piece {
+            Piece::Call(node) => self.steps[*node].is_steady(depth),
+            Piece::Loop(inner) => self.counts[*inner].is_steady(depth) && self.is_steady_body(&self.loops[*inner].body, depth),
+        })
+    }
+}
+
+/// How many ranks and rounds are looked at to see whether two rules differ.
+const FEW: usize = 16;
+/// Deeper than loops are.
+const DEEPEST: usize = 32;
+
+/// The pattern of a family of recordings.
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    pub(super) program: Program,
+    /// Classes of ranks that are alike, by the calls they make.
+    pub(super) classes: BTreeMap<Vec<bool>, usize>,
+    pub(super) laws: Laws,
+    /// For each loop whether all its rounds are the same.
+    pub(super) steady: Vec<bool>,
+    /// The numbers of ranks that were recorded.
+    pub(super) recorded: Vec<u32>,
+    pub(super) options: Options,
+}
+
+impl Pattern {
+    /// The run with so many ranks, to be replayed.
+    pub fn schedule(&self, ranks: u32, which: Which) -> Result<Extrapolated<'_>, Impossible> {
+        if ranks == 0 {
+            return Err(Impossible::NoRanks);
+        }
+        let grid = self.grid(ranks)?;
+        let spot = Spot { rank: 0, ranks, grid: &grid };
+        for step in &self.program.steps {
+            let ends = [&step.peer, &step.source];
+            if let Some((end, why)) = ends.into_iter().find_map(|end| Some((end, end.impossible(spot)?))) {
+                let site = self.program.sites.get(step.shape.site as usize).cloned().unwrap_or_default();
+                return Err(Impossible::Rule { site, operation: step.shape.operation.name(), rule: end.to_string(), why });
+            }
+        }
+        Ok(Extrapolated::new(self, ranks, grid, which))
+    }
+
+    /// What is not certain among so many ranks: where other rules explain the recordings as well, but lead elsewhere.
+    pub fn doubts(&self, ranks: u32) -> Vec<String> {
+        let Ok(grid) = self.grid(ranks) else { return Vec::new() };
+        let differs = |step: &Step, other: &Target| {
+            (0..ranks).step_by((ranks as usize / FEW).max(1)).any(|rank| {
+                let spot = Spot { rank, ranks, grid: &grid };
+                let rounds = |number| vec![Round { number, of: ranks }; DEEPEST];
+                (0..FEW as u32).any(|number| step.peer.of(spot, &rounds(number)) != other.of(spot, &rounds(number)))
+            })
+        };
+        let doubt = |step: &Step| {
+            let other = step.others.iter().find(|other| differs(step, other))?;
+            let site = self.program.sites.get(step.shape.site as usize).map_or("?", String::as_str);
+            let operation = step.shape.operation.name();
+            Some(format!("{site}: {operation} is taken to go to {}, but {other} explains the recordings as well", step.peer))
+        };
+        self.program.steps.iter().filter_map(doubt).collect()
+    }
+
+    fn grid(&self, ranks: u32) -> Result<Grid, Impossible> {
+        let impossible = |why| Impossible::Grid { ranks, why };
+        match &self.options.grid {
+            Some(sides) if sides.len() != self.program.grid.dimensions() => {
+                let dimensions = self.program.grid.dimensions();
+                Err(impossible(format!("the recordings have {dimensions} dimensions, and {} were given", sides.len())))
+            }
+            Some(sides) => {
+                let given = || impossible(format!("the sides {sides:?} that were given hold another number"));
+                GridRule::Given(sides.clone()).grid(ranks).ok_or_else(given)
+            }
+            None => self.program.grid.grid(ranks).ok_or_else(|| match self.program.grid {
+                GridRule::Fixed { side, .. } => impossible(format!("one side is always {side}")),
+                _ => impossible("they cannot be divided".into()),
+            }),
+        }
+    }
+
+    /// The class of ranks that a rank is most like.
+    pub(super) fn class(&self, spot: Spot) -> usize {
+        let behaviour = self.program.behaviour(spot);
+        let distance = |other: &Vec<bool>| other.iter().zip(&behaviour).filter(|(a, b)| a != b).count();
+        let nearest = || self.classes.iter().min_by_key(|(other, _)| distance(other)).map_or(Laws::EVERYONE, |(_, class)| *class);
+        self.classes.get(&behaviour).copied().unwrap_or_else(nearest)
+    }
+}

@@ -1,0 +1,150 @@
+//! Rates against their definition, and against a solver that is slow and simple.
+
+use std::path::Path;
+
+use proptest::prelude::*;
+use sintonia_machine::Machine;
+
+use super::*;
+use crate::network::Bound;
+
+const TOPOLOGIES: [&str; 7] = [
+    "kind = \"bus\"\nnodes = 16",
+    "kind = \"star\"\nnodes = 16\nswitch_bandwidth_bytes_per_s = 350",
+    "kind = \"torus\"\ndimensions = [4, 4]",
+    "kind = \"mesh\"\ndimensions = [4, 4]\nduplex = \"half\"",
+    "kind = \"hypercube\"\ndimension = 4",
+    "kind = \"fat_tree\"\nlevels = [{ down = 4, up = 1 }, { down = 4, up = 2, bandwidth_bytes_per_s = 130 }]",
+    "kind = \"dragonfly\"\ngroups = 4\nrouters_per_group = 2\nnodes_per_router = 2",
+];
+
+fn fluid(topology: usize) -> Fluid {
+    let text = format!("format = 1\nmachine = {{ name = \"t\" }}\n[topology]\nbandwidth_bytes_per_s = 100\n{}\n", TOPOLOGIES[topology]);
+    let machine = Machine::parse(&text, Path::new("t")).unwrap();
+    Fluid::new(Routes::of(&machine.topology.unwrap(), Bound(1)).unwrap())
+}
+
+/// Messages that begin some time after each other, many of them at the same moment.
+fn messages() -> impl Strategy<Value = Vec<(f64, Transfer)>> {
+    let after = prop_oneof![2 => Just(0.0), 1 => Just(0.5), 2 => 0.0..2.0f64];
+    let bytes = prop_oneof![3 => Just(64.0), 1 => Just(0.0), 2 => 1.0..1000.0f64];
+    let least = prop_oneof![3 => Just(0.0), 1 => Just(0.04), 1 => 0.001..0.1f64];
+    let latency = prop_oneof![Just(0.0), Just(0.25)];
+    let message = (after, 0..16u32, 0..16u32, bytes, latency, least);
+    prop::collection::vec(message, 1..80).prop_map(|list| {
+        let mut at = 0.0;
+        let message = |(after, from, to, bytes, latency_s, least_s_per_byte): (f64, u32, u32, f64, f64, f64)| {
+            at += after;
+            (at, Transfer { from, to, bytes, latency_s, least_s_per_byte })
+        };
+        list.into_iter().map(message).collect()
+    })
+}
+
+/// Every stream has what keeps it from flowing faster, and no link carries more than it can.
+fn is_fair(fluid: &Fluid) -> Result<(), TestCaseError> {
+    let rate = |slot: &u32| fluid.streams[*slot].rate;
+    for (number, link) in (0..).zip(&fluid.links) {
+        let taken: f64 = link.streams.iter().map(rate).sum();
+        prop_assert!(taken <= link.capacity * (1.0 + 1e-6), "{taken} over a link of {}", link.capacity);
+        for &slot in &link.streams {
+            let stream = &fluid.streams[slot];
+            let is_full = |hop: &Hop| {
+                let link = &fluid.links[hop.link as usize];
+                let taken: f64 = link.streams.iter().map(rate).sum();
+                taken >= link.capacity * (1.0 - 1e-6) && link.streams.iter().all(|other| rate(other) <= stream.rate * (1.0 + 1e-6))
+            };
+            let hindered = stream.rate >= stream.most * (1.0 - 1e-6) || stream.hops.iter().any(is_full);
+            prop_assert!(hindered, "a stream on link {number} could have more than {}", stream.rate);
+        }
+    }
+    Ok(())
+}
+
+/// When each message arrives, by filling all links anew whenever something happens.
+fn slowly(routes: &mut Routes, messages: &[(f64, Transfer)]) -> Vec<f64> {
+    let mut arrivals = vec![f64::NAN; messages.len()];
+    let mut left: Vec<f64> = messages.iter().map(|(_, transfer)| transfer.bytes).collect();
+    let ways: Vec<Vec<LinkId>> = messages
+        .iter()
+        .map(|(_, transfer)| {
+            let mut route = Vec::new();
+            routes.find(transfer.from, transfer.to, &mut route);
+            route
+        })
+        .collect();
+    let starts: Vec<f64> = messages.iter().map(|(at, transfer)| at + transfer.latency_s).collect();
+    let mut now = 0.0;
+    loop {
+        let flowing: Vec<usize> = (0..messages.len()).filter(|one| starts[*one] <= now && arrivals[*one].is_nan()).collect();
+        let rates = filled(routes, messages, &ways, &flowing);
+        let ends = flowing.iter().zip(&rates).map(|(one, rate)| now + left[*one] / rate);
+        let next = ends.chain(starts.iter().copied().filter(|start| *start > now)).fold(f64::INFINITY, f64::min);
+        if next == f64::INFINITY {
+            return arrivals;
+        }
+        for (one, rate) in flowing.into_iter().zip(rates) {
+            let over = now + left[one] / rate <= next * (1.0 + 1e-12);
+            left[one] -= if over { left[one] } else { rate * (next - now) };
+            if over {
+                arrivals[one] = next;
+            }
+        }
+        now = next;
+    }
+}
+
+fn filled(routes: &Routes, messages: &[(f64, Transfer)], ways: &[Vec<LinkId>], flowing: &[usize]) -> Vec<f64> {
+    let mut rates: Vec<Option<f64>> = vec![None; flowing.len()];
+    while rates.iter().any(Option::is_none) {
+        let part = |link: LinkId| {
+            let on = |place: &usize| ways[flowing[*place]].contains(&link);
+            let all: Vec<usize> = (0..flowing.len()).filter(on).collect();
+            let taken: f64 = all.iter().filter_map(|place| rates[*place]).sum();
+            let open = all.iter().filter(|place| rates[**place].is_none()).count();
+            (routes.speeds()[link as usize].bytes_per_s - taken).max(0.0) / open as f64
+        };
+        let could = |place: &usize| {
+            let own = 1.0 / messages[flowing[*place]].1.least_s_per_byte;
+            ways[flowing[*place]].iter().map(|link| part(*link)).fold(own, f64::min)
+        };
+        let open: Vec<(usize, f64)> =
+            (0..flowing.len()).filter(|place| rates[*place].is_none()).map(|place| (place, could(&place))).collect();
+        let least = open.iter().map(|(_, could)| *could).fold(f64::INFINITY, f64::min);
+        open.iter().filter(|(_, could)| *could <= least * (1.0 + 1e-12)).for_each(|(place, could)| rates[*place] = Some(*could));
+    }
+    rates.into_iter().flatten().collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn at_every_moment_rates_are_fair_and_links_carry_what_they_can(topology in 0..TOPOLOGIES.len(), messages in messages()) {
+        let mut fluid = fluid(topology);
+        let mut arrived = Vec::new();
+        for (flow, (at, transfer)) in (0..).zip(&messages) {
+            while fluid.next().is_some_and(|next| next < *at) {
+                fluid.advance(&mut arrived);
+                is_fair(&fluid)?;
+            }
+            fluid.begin(*at, flow, *transfer);
+        }
+        while fluid.next().is_some() {
+            fluid.advance(&mut arrived);
+            is_fair(&fluid)?;
+        }
+        arrived.sort_unstable();
+        prop_assert_eq!(arrived, (0..messages.len() as u32).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn messages_arrive_when_a_simple_solver_says(topology in 0..TOPOLOGIES.len(), messages in messages()) {
+        let mut fluid = fluid(topology);
+        let expected = slowly(&mut fluid.routes, &messages);
+        let found = crate::network::tests::arrivals_in(&mut fluid, &messages);
+        for (found, expected) in found.iter().zip(&expected) {
+            prop_assert!((found - expected).abs() <= 1e-6 * expected.max(1.0), "{found} {expected}");
+        }
+    }
+}

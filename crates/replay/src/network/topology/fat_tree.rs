@@ -1,0 +1,73 @@
+//! Fat trees in the notation of parallel-ports generalised fat trees, with the routes of D-mod-k (E. Zahavi, 2010): the destination alone says
+//! over which of the parents and parallel links a message goes, so that messages to different nodes are kept apart on the way down.
+
+use sintonia_machine::topology::Level;
+
+use super::{LinkId, Ways};
+
+/// The levels, from the nodes up.
+#[derive(Debug)]
+pub struct FatTree {
+    levels: Vec<Stage>,
+}
+
+/// The links between the switches of a level and what is below them.
+#[derive(Debug)]
+struct Stage {
+    down: u32,
+    up: u32,
+    /// Up-going links of each child: parents times parallel links.
+    ports: u32,
+    /// How many children there are that differ only in which of the parents below they go through.
+    alike: u32,
+    /// The number of the first connection.
+    first: u32,
+    connections: u128,
+}
+
+impl FatTree {
+    /// The tree, if its links can be numbered.
+    pub fn new(levels: &[Level]) -> Option<FatTree> {
+        let mut below = levels.iter().fold(1u128, |all, level| all.saturating_mul(level.down.into()));
+        let (mut alike, mut first) = (1u32, 0u32);
+        let mut stages = Vec::with_capacity(levels.len());
+        for level in levels {
+            let ports = level.up.checked_mul(level.parallel)?;
+            let connections = below.checked_mul(alike.into())?.checked_mul(ports.into())?;
+            stages.push(Stage { down: level.down, up: level.up, ports, alike, first, connections });
+            first = first.checked_add(connections.try_into().ok()?)?;
+            alike = alike.checked_mul(level.up)?;
+            below /= u128::from(level.down);
+        }
+        Some(FatTree { levels: stages })
+    }
+
+    /// How many connections each level has.
+    pub fn connections(&self) -> impl Iterator<Item = u128> {
+        self.levels.iter().map(|stage| stage.connections)
+    }
+
+    pub fn find(&self, from: u32, to: u32, ways: Ways, route: &mut Vec<LinkId>) {
+        // The destination says the port at each level, so what is above the two differs in nothing but the subtree until that is the same.
+        self.climb(from, to, |connection| route.push(ways.there(connection)), from, to);
+        let turn = route.len();
+        self.climb(to, to, |connection| route.push(ways.back(connection)), from, to);
+        route[turn..].reverse();
+    }
+
+    /// The connections above a node on the way between two, from below.
+    fn climb(&self, node: u32, to: u32, mut each: impl FnMut(u32), from: u32, other: u32) {
+        let (mut here, mut apart, mut parents) = (node, [from, other], 0);
+        for stage in &self.levels {
+            if apart[0] == apart[1] {
+                break;
+            }
+            let port = to / stage.alike % stage.ports;
+            let parent = port % stage.up;
+            each(stage.first + (here * stage.alike + parents) * stage.ports + port);
+            parents += stage.alike * parent;
+            here /= stage.down;
+            apart = apart.map(|one| one / stage.down);
+        }
+    }
+}

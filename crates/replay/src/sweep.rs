@@ -1,0 +1,132 @@
+//! One or two changes over a range of values: how the time depends on latency, bandwidth and the like.
+
+use rayon::prelude::*;
+
+use crate::Error;
+use crate::case::Case;
+use crate::what_if::{WhatIf, WhatIfError};
+
+/// So many values of a range are tried where nothing is said.
+const USUAL_STEPS: usize = 9;
+
+/// A change over a range of values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sweep {
+    /// What is changed.
+    pub name: String,
+    /// The values as they are written.
+    pub labels: Vec<String>,
+    /// What each of them changes.
+    pub what_ifs: Vec<WhatIf>,
+}
+
+impl Sweep {
+    /// Reads `latency=1us..1ms`, with `/20` behind it for another number of steps, or a list `1us:10us:1ms`.
+    pub fn parse(text: &str) -> Result<Sweep, WhatIfError> {
+        let (name, values) = text.split_once('=').unwrap_or((text, ""));
+        let wrong = |expected: &str| WhatIfError::Value { name: name.into(), value: values.into(), expected: expected.into() };
+        let labels: Vec<String> = match values.split_once("..") {
+            None => values.split(':').map(str::to_owned).collect(),
+            Some((first, rest)) => {
+                let (last, steps) = rest.split_once('/').unwrap_or((rest, ""));
+                let steps = if steps.is_empty() { Some(USUAL_STEPS) } else { steps.parse().ok().filter(|steps| (2..=1000).contains(steps)) };
+                let steps = steps.ok_or_else(|| wrong("The number of steps behind / is from 2 to 1000"))?;
+                between(first, last, steps).ok_or_else(|| wrong("Say a range with units, both above 0, such as 1us..1ms or x0.5..x2"))?
+            }
+        };
+        let what_ifs = labels.iter().map(|value| {
+            let mut found = WhatIf::parse(&format!("{name}={value}"))?;
+            found.pop().filter(|_| found.is_empty()).ok_or_else(|| wrong("A sweep changes one thing"))
+        });
+        let what_ifs = what_ifs.collect::<Result<Vec<_>, _>>()?;
+        Ok(Sweep { name: name.into(), labels, what_ifs })
+    }
+}
+
+/// Values from one to the other, each as many times the one before, written with the units of the first.
+fn between(first: &str, last: &str, steps: usize) -> Option<Vec<String>> {
+    let (low, high) = (Written::of(first)?, Written::of(last)?);
+    let (a, b) = (low.value(), high.value());
+    if !(a > 0.0 && b > 0.0) || low.kind() != high.kind() {
+        return None;
+    }
+    let at = |step: usize| (a.ln() + (b / a).ln() * step as f64 / (steps - 1) as f64).exp();
+    let middle = (1..steps - 1).map(|step| low.like(at(step)));
+    Some([first.to_owned()].into_iter().chain(middle).chain([last.to_owned()]).collect())
+}
+
+/// A number with a unit, as it was written.
+struct Written<'a> {
+    factor: bool,
+    number: f64,
+    unit: &'a str,
+}
+
+/// Units of times and rates, and how much more each is than the one before of its kind.
+const TIMES: [(&str, f64); 5] = [("ns", 1e-9), ("us", 1e-6), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0)];
+const BITS: [(&str, f64); 5] = [("b", 1.0), ("kb", 1e3), ("Mb", 1e6), ("Gb", 1e9), ("Tb", 1e12)];
+const BYTES: [(&str, f64); 5] = [("B", 1.0), ("kB", 1e3), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12)];
+const SIZES: [(&str, f64); 3] = [("KiB", 1024.0), ("MiB", 1048576.0), ("GiB", 1073741824.0)];
+const OTHERS: [(&str, f64); 2] = [("", 1.0), ("%", 1.0)];
+
+impl<'a> Written<'a> {
+    fn of(text: &'a str) -> Option<Written<'a>> {
+        let (factor, text) = text.strip_prefix('x').map_or((false, text), |rest| (true, rest));
+        let split = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != 'e' && c != '-' && c != '+').unwrap_or(text.len());
+        let (number, unit) = text.split_at(split);
+        Some(Written { factor, number: number.parse().ok()?, unit })
+    }
+
+    fn units(&self) -> &'static [(&'static str, f64)] {
+        let all: [&[(&str, f64)]; 5] = [&TIMES, &BITS, &BYTES, &SIZES, &OTHERS];
+        all.into_iter().find(|units| units.iter().any(|(unit, _)| *unit == self.unit)).unwrap_or(&OTHERS)
+    }
+
+    fn kind(&self) -> (bool, usize) {
+        (self.factor, self.units().as_ptr() as usize)
+    }
+
+    fn value(&self) -> f64 {
+        self.number * self.units().iter().find(|(unit, _)| *unit == self.unit).map_or(1.0, |(_, worth)| *worth)
+    }
+
+    /// Another value, in the unit that suits it.
+    fn like(&self, value: f64) -> String {
+        let fits = self.units().iter().filter(|(unit, _)| *unit != "µs").rev().find(|(_, worth)| value >= *worth * 0.9995);
+        let (unit, worth) = fits.copied().unwrap_or(self.units()[0]);
+        let digits = format!("{:.3e}", value / worth).parse::<f64>().unwrap_or(value / worth);
+        format!("{}{digits}{unit}", if self.factor { "x" } else { "" })
+    }
+}
+
+/// Seconds for each pair of values: one row per value of the second sweep, one column per value of the first. One sweep has one row.
+pub fn run(case: &Case, first: &Sweep, second: Option<&Sweep>) -> Result<Vec<Vec<f64>>, Error> {
+    let rows: Vec<Option<&WhatIf>> = second.map_or_else(|| vec![None], |second| second.what_ifs.iter().map(Some).collect());
+    let cell = |row: Option<&WhatIf>, column: &WhatIf| -> Result<f64, Error> {
+        let what_ifs = case.what_ifs.iter().cloned().chain([column.clone()]).chain(row.cloned()).collect();
+        let case = Case { schedule: case.schedule, machine: case.machine.clone(), what_ifs };
+        case.middle()
+    };
+    rows.into_par_iter().map(|row| first.what_ifs.par_iter().map(|column| cell(row, column)).collect()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_is_walked_in_equal_factors_and_written_in_fitting_units() {
+        let sweep = Sweep::parse("latency=1us..1ms/4").unwrap();
+        assert_eq!(sweep.labels, ["1us", "10us", "100us", "1ms"]);
+        assert_eq!(Sweep::parse("bandwidth=100Mb..100Gb/4").unwrap().labels, ["100Mb", "1Gb", "10Gb", "100Gb"]);
+        assert_eq!(Sweep::parse("compute=x0.25..x1/3").unwrap().labels, ["x0.25", "x0.5", "x1"]);
+        assert_eq!(Sweep::parse("latency=1us:5us").unwrap().labels, ["1us", "5us"]);
+    }
+
+    #[test]
+    fn a_range_that_is_none_is_told() {
+        for bad in ["latency", "latency=0..1us", "latency=1us..1Mb", "latency=1us..2us/1", "speed=1..2", "latency=..", "bandwidth=1"] {
+            assert!(Sweep::parse(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,614 @@
+//! Programs are recorded with a few ranks, and what is said of many is held against a recording of many, call by call.
+
+mod made;
+
+use made::{NOBODY, Player, family, record};
+use sintonia_recording::Recording;
+use sintonia_recording::raw::{RequestRef, part};
+use sintonia_recording::table::Shape;
+use sintonia_replay::more_ranks::{Extrapolated, Impossible, Options, Pattern, Scaling, Unrecognised, Which, recognise};
+use sintonia_replay::schedule::{LineId, Next, Schedule, Stretch};
+
+/// What is compared of a call; communicators by their members, requests as a set.
+#[derive(Debug, PartialEq)]
+struct Seen {
+    operation: &'static str,
+    site: String,
+    ends: [i32; 2],
+    tags: [i32; 2],
+    bytes: [u64; 2],
+    members: Vec<u32>,
+    made: Vec<u32>,
+    requests: Vec<(u64, bool, i32, i32, u64)>,
+    parts: u16,
+}
+
+fn seen(schedule: &dyn Schedule, shape: &Shape) -> Seen {
+    let members = |number: u32| if number == u32::MAX { Vec::new() } else { schedule.members(number) };
+    let mut requests: Vec<_> = shape
+        .requests
+        .iter()
+        .map(|listed| match listed.request {
+            RequestRef::Ago(ago) => (ago, listed.receive, listed.peer, listed.tag, listed.received),
+            RequestRef::Of(..) => panic!("there is one thread"),
+        })
+        .collect();
+    requests.sort_unstable();
+    Seen {
+        operation: shape.operation.name(),
+        site: schedule.site(shape.site),
+        ends: [shape.peer, shape.source],
+        tags: [shape.tag, shape.recv_tag],
+        bytes: [shape.sent, shape.received],
+        members: members(shape.object),
+        made: members(shape.made),
+        requests,
+        parts: shape.parts,
+    }
+}
+
+/// All calls of a rank with the nanoseconds computed before them, and how many stretches were new.
+fn calls(schedule: &dyn Schedule, rank: u32) -> (Vec<(Seen, i64)>, usize) {
+    let mut line = schedule.open(LineId { rank, thread: 0 }).unwrap();
+    let (mut stretch, mut all, mut new) = (Stretch::default(), Vec::new(), 0);
+    loop {
+        match line.next(&mut stretch).unwrap() {
+            Next::End => return (all, new),
+            Next::Actions => new += 1,
+            Next::Rows => {}
+        }
+        all.extend(stretch.rows.iter().map(|row| (seen(schedule, &stretch.actions[row.action as usize].shape), row.computed_ns)));
+    }
+}
+
+/// Both schedules have the same calls, in the same order.
+fn assert_same(told: &dyn Schedule, recorded: &Recording) {
+    assert_eq!(told.ranks(), Schedule::ranks(recorded));
+    for rank in 0..told.ranks() {
+        let (told, recorded) = (calls(told, rank).0, calls(recorded, rank).0);
+        for (place, ((told, _), (recorded, _))) in told.iter().zip(&recorded).enumerate() {
+            assert_eq!(told, recorded, "call {place} of rank {rank}");
+        }
+        assert_eq!(told.len(), recorded.len(), "calls of rank {rank}");
+    }
+}
+
+/// Learns a program from some recordings, and compares what it says of another number of ranks with a recording of that.
+fn check(learn: &[u32], ranks: u32, program: impl Fn(&mut Player)) -> Pattern {
+    let pattern = recognise(&family(learn, &program).recordings, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+    let told = pattern.schedule(ranks, Which::Middle).unwrap();
+    println!("{}", pattern.describe());
+    assert_same(&told, &record(ranks, &program).recording);
+    pattern
+}
+
+fn sides(ranks: u32) -> (i32, i32) {
+    let rows = (1..=ranks).filter(|rows| ranks % rows == 0 && rows * rows >= ranks).min().unwrap();
+    (rows as i32, (ranks / rows) as i32)
+}
+
+fn chain(player: &mut Player) {
+    let (here, last) = (player.here(), player.ranks as i32 - 1);
+    for _ in 0..20 {
+        player.compute(5000);
+        if here > 0 {
+            player.receive(10, here - 1, 1, 800);
+        }
+        player.compute(3000);
+        if here < last {
+            player.send(20, here + 1, 1, 800);
+        }
+    }
+    player.together(30, "MPI_Allreduce", 0, i32::MIN, [8, 8]);
+}
+
+#[test]
+fn a_chain_goes_on() {
+    let pattern = check(&[4, 8, 16], 64, chain);
+    let text = pattern.describe();
+    assert!(text.starts_with("ranks in a row (4, 8, 16), open\non all ranks: allreduce\n"), "{text}");
+    assert!(text.contains("made.c:10 MPI_Recv from rank -1"), "{text}");
+    assert!(pattern.doubts(64).is_empty(), "{:?}", pattern.doubts(64));
+}
+
+#[test]
+fn even_ranks_may_send_first_and_odd_ones_receive_first() {
+    check(&[4, 6, 10], 33, |player| {
+        let (here, last) = (player.here(), player.ranks as i32 - 1);
+        for _ in 0..7 {
+            if here % 2 == 0 {
+                if here < last {
+                    player.send(10, here + 1, 0, 64);
+                    player.receive(11, here + 1, 0, 64);
+                }
+            } else {
+                player.receive(12, here - 1, 0, 64);
+                player.send(13, here - 1, 0, 64);
+            }
+        }
+    });
+}
+
+/// The stencil of `apps/stencil.c`: a plate of n x n points in blocks as even as can be.
+fn plate(player: &mut Player) {
+    let (rows, columns) = sides(player.ranks);
+    let (row, column) = (player.here() / columns, player.here() % columns);
+    let at = |row: i32, column: i32| {
+        if (0..rows).contains(&row) && (0..columns).contains(&column) { row * columns + column } else { NOBODY }
+    };
+    let share = |n: i32, parts: i32, part: i32| 8 * (n / parts + i32::from(part < n % parts)) as u64;
+    let (wide, high) = (share(1001, columns, column), share(1001, rows, row));
+    let neighbours = [(at(row - 1, column), wide), (at(row + 1, column), wide), (at(row, column - 1), high), (at(row, column + 1), high)];
+    for step in 0..40 {
+        player.compute(100_000);
+        (0..4).for_each(|n| player.ireceive(10 + n, neighbours[n as usize].0, 0, neighbours[n as usize].1));
+        (0..4).for_each(|n| player.isend(20 + n, neighbours[n as usize].0, 0, neighbours[n as usize].1));
+        player.wait_all(30);
+        if step % 10 == 9 {
+            player.together(40, "MPI_Allreduce", 0, i32::MIN, [8, 8]);
+        }
+    }
+}
+
+#[test]
+fn a_plate_in_blocks_goes_on_with_the_border_that_its_blocks_have() {
+    let pattern = check(&[4, 8, 16], 64, plate);
+    let text = pattern.describe();
+    assert!(text.starts_with("2-D grid (2 x 2, 4 x 2, 4 x 4), row-major, sides as near to each other as possible, open\n"), "{text}");
+    assert!(text.contains("MPI_Isend to neighbour (-1, 0) or nobody, a share of 8008 along dimension 2 bytes"), "{text}");
+    assert!(text.contains("  4 times:\n    10 times:\n"), "ten steps, then an agreement: {text}");
+    assert_same(&pattern.schedule(15, Which::Middle).unwrap(), &record(15, plate).recording);
+}
+
+#[test]
+fn one_recording_is_enough_where_the_grid_shows() {
+    check(&[16], 64, |player| {
+        let (rows, columns) = sides(player.ranks);
+        let (row, column) = (player.here() / columns, player.here() % columns);
+        for _ in 0..5 {
+            for (direction, (to_row, to_column)) in [(row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1)].into_iter().enumerate() {
+                if (0..rows).contains(&to_row) && (0..columns).contains(&to_column) {
+                    player.send_receive(10 + direction as u32, to_row * columns + to_column, to_row * columns + to_column, 3, 4096);
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn a_loop_over_the_neighbours_that_there_are_goes_on() {
+    check(&[4, 8, 16], 64, |player| {
+        let (rows, columns) = sides(player.ranks);
+        let (row, column) = (player.here() / columns, player.here() % columns);
+        let around = [(row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1)];
+        let there = |(row, column): &(i32, i32)| (0..rows).contains(row) && (0..columns).contains(column);
+        for _ in 0..6 {
+            for (row, column) in around.into_iter().filter(there) {
+                player.ireceive(10, row * columns + column, 5, 640);
+                player.isend(11, row * columns + column, 5, 640);
+            }
+            player.compute(1000);
+            player.wait_all(12);
+        }
+    });
+}
+
+#[test]
+fn a_wave_that_runs_over_the_grid_goes_on() {
+    check(&[6, 12, 20], 48, |player| {
+        let (rows, columns) = sides(player.ranks);
+        let (row, column) = (player.here() / columns, player.here() % columns);
+        for _ in 0..9 {
+            for _ in 0..4 {
+                if row > 0 {
+                    player.receive(10, player.here() - columns, 1, 400);
+                }
+                if column > 0 {
+                    player.receive(11, player.here() - 1, 1, 200);
+                }
+                player.compute(7000);
+                if row < rows - 1 {
+                    player.send(12, player.here() + columns, 1, 400);
+                }
+                if column < columns - 1 {
+                    player.send(13, player.here() + 1, 1, 200);
+                }
+            }
+            player.together(20, "MPI_Allreduce", 0, i32::MIN, [40, 40]);
+        }
+    });
+}
+
+fn cube_sides(ranks: u32) -> [i32; 3] {
+    let all = (1..=ranks).flat_map(|a| (1..=ranks / a).map(move |b| [a, b, ranks / a / b])).filter(|[a, b, c]| a * b * c == ranks && a >= b && b >= c);
+    all.min_by_key(|[a, _, c]| (a - c, *a)).unwrap().map(|side| side as i32)
+}
+
+#[test]
+fn a_torus_of_three_dimensions_goes_on() {
+    let torus = |player: &mut Player| {
+        let sides = cube_sides(player.ranks);
+        let here = player.here();
+        let place = [here / (sides[1] * sides[2]), here / sides[2] % sides[1], here % sides[2]];
+        for _ in 0..5 {
+            player.compute(20_000);
+            for dimension in 0..3 {
+                let to = |step: i32| {
+                    let mut place = place;
+                    place[dimension] = (place[dimension] + step).rem_euclid(sides[dimension]);
+                    (place[0] * sides[1] + place[1]) * sides[2] + place[2]
+                };
+                player.send_receive(10 + dimension as u32, to(1), to(-1), 0, 1 << 12);
+                player.send_receive(20 + dimension as u32, to(-1), to(1), 0, 1 << 12);
+            }
+        }
+    };
+    let pattern = check(&[27, 64], 125, torus);
+    assert!(pattern.describe().starts_with("3-D grid (3 x 3 x 3, 4 x 4 x 4), row-major"), "{}", pattern.describe());
+    assert!(pattern.doubts(125).is_empty(), "{:?}", pattern.doubts(125));
+    let small = recognise(&family(&[4, 8], torus).recordings, &Options::default()).unwrap();
+    assert!(!small.doubts(64).is_empty(), "on a side of two ranks nobody can tell left from right");
+}
+
+#[test]
+fn an_open_cube_goes_on_and_faces_shrink_with_their_sides() {
+    check(&[8, 16, 64], 512, |player| {
+        let sides = cube_sides(player.ranks);
+        let here = player.here();
+        let place = [here / (sides[1] * sides[2]), here / sides[2] % sides[1], here % sides[2]];
+        for _ in 0..3 {
+            for dimension in 0..3 {
+                let face = 8 * 64 * 64 / (0..3).filter(|other| *other != dimension).map(|other| sides[other]).product::<i32>();
+                let to = |step: i32| {
+                    let mut place = place;
+                    place[dimension] += step;
+                    let there = (0..sides[dimension]).contains(&place[dimension]);
+                    if there { (place[0] * sides[1] + place[1]) * sides[2] + place[2] } else { NOBODY }
+                };
+                let line = 10 + 10 * dimension as u32;
+                player.ireceive(line, to(-1), 1, face as u64);
+                player.ireceive(line + 1, to(1), 2, face as u64);
+                player.isend(line + 2, to(1), 1, face as u64);
+                player.isend(line + 3, to(-1), 2, face as u64);
+                player.wait_all(line + 4);
+            }
+        }
+    });
+}
+
+#[test]
+fn an_exchange_over_a_hypercube_has_more_rounds_with_more_ranks() {
+    let cube = |player: &mut Player| {
+        for _ in 0..10 {
+            let mut bit = 1;
+            while bit < player.ranks {
+                let peer = (player.rank ^ bit) as i32;
+                player.send_receive(10, peer, peer, 7, u64::from(8 * bit));
+                bit *= 2;
+            }
+            player.together(20, "MPI_Barrier", 0, i32::MIN, [0, 0]);
+        }
+    };
+    let pattern = check(&[4, 8, 16], 64, cube);
+    assert!(pattern.describe().contains("for hypercube: rank xor 1, 2, 4 .."), "{}", pattern.describe());
+    let error = pattern.schedule(48, Which::Middle).unwrap_err();
+    assert!(error.to_string().contains("48 is not a power of two"), "{error}");
+}
+
+#[test]
+fn rounds_over_a_hypercube_are_found_where_nothing_stands_between_them() {
+    check(&[4, 8, 16], 32, |player| {
+        for _ in 0..4 {
+            let mut bit = player.ranks / 2;
+            while bit > 0 {
+                let peer = (player.rank ^ bit) as i32;
+                player.isend(10, peer, 7, 128);
+                player.receive(11, peer, 7, 128);
+                player.wait(12);
+                bit /= 2;
+            }
+        }
+    });
+}
+
+#[test]
+fn trees_grow_deeper() {
+    let pattern = check(&[4, 8, 16], 100, |player| {
+        for _ in 0..3 {
+            let mut bit = 1;
+            while bit < player.ranks {
+                if player.rank & bit != 0 {
+                    player.send(11, (player.rank - bit) as i32, 0, 80);
+                    break;
+                } else if player.rank + bit < player.ranks {
+                    player.receive(10, (player.rank + bit) as i32, 0, 80);
+                    player.compute(400);
+                }
+                bit *= 2;
+            }
+            if player.rank > 0 {
+                player.receive(20, (player.rank & (player.rank - 1)) as i32, 1, 80);
+            }
+            while bit > 0 {
+                if player.rank % (2 * bit) == 0 && player.rank + bit < player.ranks && (player.rank == 0 || bit < player.rank & player.rank.wrapping_neg()) {
+                    player.send(21, (player.rank + bit) as i32, 1, 80);
+                }
+                bit /= 2;
+            }
+            player.compute(1000);
+        }
+    });
+    assert!(pattern.describe().contains("parent in a binomial tree"), "{}", pattern.describe());
+}
+
+#[test]
+fn rows_and_columns_have_communicators_of_their_own() {
+    let pattern = check(&[4, 8, 16], 64, |player| {
+        let (_, columns) = sides(player.ranks);
+        let columns = columns as u32;
+        let row = player.split(10, |rank| rank / columns);
+        let column = player.split(11, |rank| rank % columns);
+        let (first, here) = (player.rank / columns * columns, player.rank % columns);
+        for _ in 0..6 {
+            player.together(20, "MPI_Allreduce", row, i32::MIN, [64, 64]);
+            player.together(21, "MPI_Bcast", column, (player.rank % columns) as i32, [4096, 0]);
+            for step in 1..columns {
+                let (to, from) = (first + (here + step) % columns, first + (here + columns - step) % columns);
+                player.send_receive(22, to as i32, from as i32, 9, 256);
+            }
+        }
+    });
+    let text = pattern.describe();
+    assert!(text.contains("on rows of the grid: allreduce\non columns of the grid: bcast\n"), "{text}");
+}
+
+#[test]
+fn a_master_comes_to_every_worker() {
+    let pattern = check(&[4, 8, 16], 64, |player| {
+        let workers = player.ranks as i32 - 1;
+        for _ in 0..5 {
+            if player.rank == 0 {
+                (1..=workers).for_each(|worker| player.send(10, worker, 1, 1000));
+                (1..=workers).for_each(|worker| player.receive(11, worker, 2, 50));
+            } else {
+                player.receive(12, 0, 1, 1000);
+                player.compute(1_000_000);
+                player.send(13, 0, 2, 50);
+            }
+        }
+        player.together(20, "MPI_Gather", 0, 0, [16, if player.rank == 0 { 16 * u64::from(player.ranks) } else { 0 }]);
+    });
+    assert!(pattern.describe().contains("for every other rank in turn, by rank 0"), "{}", pattern.describe());
+}
+
+#[test]
+fn a_master_may_take_results_in_any_order() {
+    let farm = |player: &mut Player| {
+        let workers = player.ranks as i32 - 1;
+        for round in 0..5 {
+            if player.rank == 0 {
+                (1..=workers).for_each(|worker| player.send(10, worker, 1, 1000));
+                (1..=workers).for_each(|place| player.receive_any(11, (place * 7 + round) % workers + 1, 2, 50));
+            } else {
+                player.receive(12, 0, 1, 1000);
+                player.send(13, 0, 2, 50);
+            }
+        }
+    };
+    let pattern = recognise(&family(&[4, 6, 14], farm).recordings, &Options::default()).unwrap();
+    let told = pattern.schedule(20, Which::Middle).unwrap();
+    let of_master: Vec<Seen> = calls(&told, 0).0.into_iter().map(|(seen, _)| seen).collect();
+    let mut peers: Vec<i32> = of_master.iter().filter(|seen| seen.site == "made.c:11").map(|seen| seen.ends[0]).collect();
+    peers.sort_unstable();
+    assert_eq!(peers, (1..20).flat_map(|peer| [peer; 5]).collect::<Vec<_>>());
+}
+
+#[test]
+fn everyone_may_talk_to_everyone() {
+    let all = |player: &mut Player| {
+        let ranks = player.ranks as i32;
+        for _ in 0..3 {
+            for peer in (0..ranks).filter(|peer| *peer != player.here()).collect::<Vec<_>>() {
+                player.ireceive(10, peer, 0, 512);
+            }
+            for step in 1..ranks {
+                player.isend(11, (player.here() + step) % ranks, 0, 512);
+            }
+            player.wait_all(12);
+        }
+        player.together(20, "MPI_Alltoall", 0, i32::MIN, [8 * u64::from(player.ranks), 8 * u64::from(player.ranks)]);
+    };
+    check(&[4, 8, 16], 64, all);
+    check(&[3, 5, 7], 20, all);
+}
+
+#[test]
+fn requests_may_be_waited_for_one_by_one() {
+    check(&[4, 8, 16], 30, |player| {
+        let ranks = player.ranks as i32;
+        for _ in 0..3 {
+            (1..ranks).for_each(|step| player.ireceive(10, (player.here() + ranks - step) % ranks, 0, 512));
+            (1..ranks).for_each(|step| player.isend(11, (player.here() + step) % ranks, 0, 512));
+            (1..ranks).for_each(|_| player.wait(12));
+            player.wait_all(13);
+        }
+    });
+}
+
+#[test]
+fn a_ring_goes_around() {
+    let pattern = check(&[4, 8, 16], 50, |player| {
+        let ranks = player.ranks as i32;
+        let (next, before) = ((player.here() + 1) % ranks, (player.here() + ranks - 1) % ranks);
+        for _ in 1..ranks {
+            player.compute(1000);
+            player.send_receive(10, next, before, 0, 65536 / 16);
+        }
+    });
+    assert!(pattern.describe().contains("1 (p - 1) times"), "{}", pattern.describe());
+    assert!(pattern.doubts(50).is_empty(), "{:?}", pattern.doubts(50));
+}
+
+#[test]
+fn persistent_requests_are_started_again_and_again() {
+    check(&[4, 8, 16], 40, |player| {
+        let (here, last) = (player.here(), player.ranks as i32 - 1);
+        if here > 0 {
+            player.receive_init(10, here - 1, 0, 64);
+            player.send_init(11, here - 1, 1, 64);
+        }
+        if here < last {
+            player.receive_init(12, here + 1, 1, 64);
+            player.send_init(13, here + 1, 0, 64);
+        }
+        for _ in 0..12 {
+            player.start_all(20);
+            player.compute(500);
+            player.wait_all(21);
+        }
+    });
+}
+
+#[test]
+fn blocks_on_the_diagonal_keep_to_themselves_and_others_are_transposed() {
+    let transpose = |player: &mut Player| {
+        let (rows, columns) = sides(player.ranks);
+        let (row, column) = (player.here() / columns, player.here() % columns);
+        for _ in 0..4 {
+            player.send_receive(10, column * rows + row, column * rows + row, 0, 8192);
+        }
+    };
+    let pattern = check(&[4, 9, 16], 64, transpose);
+    assert!(matches!(pattern.schedule(32, Which::Middle), Err(Impossible::Rule { .. })));
+}
+
+#[test]
+fn a_grid_with_one_fixed_side_refuses_what_does_not_fit() {
+    let pattern = check(&[6, 9, 15], 30, |player| {
+        let (here, ranks) = (player.here(), player.ranks as i32);
+        for _ in 0..3 {
+            if here % 3 < 2 {
+                player.send(10, here + 1, 0, 10);
+            }
+            if here % 3 > 0 {
+                player.receive(11, here - 1, 0, 10);
+            }
+            if here + 3 < ranks {
+                player.send(12, here + 3, 0, 20);
+            }
+            if here >= 3 {
+                player.receive(13, here - 3, 0, 20);
+            }
+        }
+    });
+    assert!(matches!(pattern.schedule(32, Which::Middle), Err(Impossible::Grid { ranks: 32, .. })));
+    assert_eq!(pattern.schedule(0, Which::Middle).unwrap_err(), Impossible::NoRanks);
+}
+
+#[test]
+fn ranks_that_talk_to_anyone_at_all_are_refused_with_the_place_and_examples() {
+    let scattered = |player: &mut Player| {
+        let peer = (player.rank * 5 + 3 + player.ranks / 3) % player.ranks;
+        let source = (0..player.ranks).find(|rank| (rank * 5 + 3 + player.ranks / 3) % player.ranks == player.rank);
+        player.send_receive(42, peer as i32, source.map_or(NOBODY, |source| source as i32), 0, 99);
+    };
+    let error = recognise(&family(&[4, 8, 16], scattered).recordings, &Options::default()).unwrap_err();
+    assert!(matches!(error, Unrecognised::Call { .. }), "{error}");
+    let text = error.to_string();
+    assert!(text.starts_with("made.c:42: no pattern explains the peers of MPI_Sendrecv: of 4 ranks, rank 0: "), "{text}");
+    assert!(text.contains("hypercubes"), "{text}");
+}
+
+#[test]
+fn irregular_loops_are_refused() {
+    let restless = |player: &mut Player| {
+        for _ in 0..(player.rank * 7 + player.ranks * 3) % 11 + 1 {
+            player.together(10, "MPI_Allreduce", 0, i32::MIN, [8, 8]);
+        }
+        player.together(20, "MPI_Barrier", 0, i32::MIN, [0, 0]);
+    };
+    let error = recognise(&family(&[4, 8, 16], restless).recordings, &Options::default()).unwrap_err();
+    assert!(error.to_string().contains("how often the loop that begins with this goes round"), "{error}");
+    assert!(matches!(recognise(&[], &Options::default()), Err(Unrecognised::NoRecording)));
+}
+
+fn computed(schedule: &dyn Schedule, rank: u32) -> f64 {
+    calls(schedule, rank).0.iter().map(|(_, computed)| *computed as f64).sum()
+}
+
+#[test]
+fn what_each_rank_computes_shrinks_and_grows_as_it_did() {
+    let program = |player: &mut Player| {
+        let (here, last) = (player.here(), player.ranks as i32 - 1);
+        for _ in 0..50 {
+            // The ends of the chain have half the work.
+            let whole = 64_000_000 / u64::from(player.ranks);
+            player.compute(if here == 0 || here == last { whole / 2 } else { whole });
+            if here > 0 {
+                player.send_receive(10, here - 1, here - 1, 0, 8);
+            }
+            if here < last {
+                player.send_receive(11, here + 1, here + 1, 0, 8);
+            }
+        }
+    };
+    let pattern = recognise(&family(&[4, 8, 16, 32], program).recordings, &Options::default()).unwrap();
+    let recorded = record(128, program).recording;
+    let [low, middle, high] = [Which::Low, Which::Middle, Which::High].map(|which| pattern.schedule(128, which).unwrap());
+    for rank in [0, 1, 64, 127] {
+        let told = [&low, &middle, &high].map(|schedule| computed(schedule, rank));
+        let ratio = told[1] / computed(&recorded, rank);
+        assert!((0.9..1.1).contains(&ratio), "rank {rank}: {ratio}");
+        assert!(told[0] <= told[1] && told[1] <= told[2], "rank {rank}: {told:?}");
+    }
+}
+
+#[test]
+fn a_single_recording_goes_on_as_the_user_says() {
+    let family = family(&[16], plate);
+    let told = |scaling| {
+        let options = Options { scaling, ..Options::default() };
+        let pattern = recognise(&family.recordings, &options).unwrap();
+        let schedule: Extrapolated = pattern.schedule(64, Which::Middle).unwrap();
+        let (calls, _) = calls(&schedule, 9);
+        let bytes = calls.iter().find(|(seen, _)| seen.operation == "MPI_Isend").map_or(0, |(seen, _)| seen.bytes[0]);
+        (calls.iter().map(|(_, computed)| *computed).sum::<i64>() as f64, bytes as f64)
+    };
+    let (weak, strong) = (told(Scaling::Weak), told(Scaling::Strong));
+    assert!((0.24..0.26).contains(&(strong.0 / weak.0)), "a quarter of the work: {strong:?} {weak:?}");
+    assert!((0.49..0.51).contains(&(strong.1 / weak.1)), "half of the border: {strong:?} {weak:?}");
+}
+
+#[test]
+fn times_scatter_if_asked() {
+    let program = |player: &mut Player| {
+        for round in 0..200u64 {
+            player.compute(10_000 + round * 2_654_435_761 % 5000);
+            player.together(10, "MPI_Allreduce", 0, i32::MIN, [8, 8]);
+        }
+    };
+    let family = family(&[4, 8], program);
+    let told = |noise| {
+        let pattern = recognise(&family.recordings, &Options { noise, ..Options::default() }).unwrap();
+        let schedule = pattern.schedule(32, Which::Middle).unwrap();
+        calls(&schedule, 7).0.into_iter().map(|(_, computed)| computed).skip(2).take(190).collect::<Vec<i64>>()
+    };
+    let (smooth, rough) = (told(false), told(true));
+    assert!(smooth.iter().all(|time| *time == smooth[0]));
+    let mean = |times: &[i64]| times.iter().sum::<i64>() as f64 / times.len() as f64;
+    assert!((0.95..1.05).contains(&(mean(&rough) / mean(&smooth))));
+    assert!(rough.iter().any(|time| *time != rough[0]));
+}
+
+#[test]
+fn a_million_ranks_are_told_round_by_round() {
+    let pattern = recognise(&family(&[4, 8, 16], plate).recordings, &Options::default()).unwrap();
+    let schedule = pattern.schedule(1 << 20, Which::Middle).unwrap();
+    let (calls, new) = calls(&schedule, 123_456);
+    let exchanges = calls.iter().filter(|(seen, _)| seen.operation == "MPI_Waitall").count();
+    assert_eq!(exchanges, 40);
+    let neighbours: Vec<i32> = calls.iter().filter(|(seen, _)| seen.operation == "MPI_Irecv").take(4).map(|(seen, _)| seen.ends[0]).collect();
+    assert_eq!(neighbours, [123_456 - 1024, 123_456 + 1024, 123_455, 123_457]);
+    assert!(new < 50, "{new} stretches");
+    assert_eq!(calls[0].0.parts & part::ERROR, 0);
+}

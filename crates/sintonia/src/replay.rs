@@ -1,0 +1,124 @@
+//! `sintonia replay`: a recorded run on another machine, or with something changed.
+
+mod json;
+mod screen;
+mod sweeps;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use sintonia_machine::Machine;
+use sintonia_recording::Recording;
+use sintonia_replay::Written;
+use sintonia_replay::case::{Case, Findings, Sensitivity};
+use sintonia_replay::schedule::Schedule;
+use sintonia_replay::sweep::Sweep;
+use sintonia_replay::what_if::WhatIf;
+
+use crate::error::wrong_usage;
+use crate::{Error, help, output};
+
+/// What `sintonia replay` is told.
+#[derive(clap::Args)]
+#[command(after_help = help::example!("sintonia replay hello.sin --what-if latency=0,bandwidth=inf"))]
+pub struct Arguments {
+    /// The recording
+    #[arg(value_name = "NAME.sin", required = true)]
+    recordings: Vec<PathBuf>,
+    /// The machine to replay it on; without one, the network as it was recorded
+    #[arg(short, long, value_name = "NAME.machine.toml")]
+    machine: Option<PathBuf>,
+    /// What should be different: latency=10us, bandwidth=x2, balance=perfect, "segment lu.f:310 x0.5", contention=off, eager=64KiB,
+    /// algorithm.allreduce=ring, placement=cyclic, nodes=4, noise=5%, compute=x0.5; several with commas or given again
+    #[arg(short, long, value_name = "CHANGE")]
+    what_if: Vec<String>,
+    /// A change over a range: latency=1us..1ms; given twice, a map of both
+    #[arg(long, value_name = "NAME=FIRST..LAST")]
+    sweep: Vec<String>,
+    /// Write the replayed run as a recording
+    #[arg(short, long, value_name = "NAME.sin")]
+    output: Option<PathBuf>,
+    /// Replace a recording that is there already
+    #[arg(long)]
+    force: bool,
+    /// Also say how much the time depends on latency and bandwidth
+    #[arg(long)]
+    sensitivity: bool,
+    /// Draw the sweep
+    #[arg(long, value_name = "FILE.svg")]
+    svg: Option<PathBuf>,
+    /// Say it as one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// What was replayed and found.
+pub struct Shown<'a> {
+    name: String,
+    ranks: u32,
+    machine: Option<&'a Machine>,
+    changes: &'a [String],
+    findings: Findings,
+    sensitivity: Option<Sensitivity>,
+    written: Option<&'a Path>,
+}
+
+/// Replays a recording.
+pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
+    let what_ifs: Vec<WhatIf> = arguments.what_if.iter().flat_map(|text| WhatIf::parse(text).unwrap_or_else(|error| wrong_usage(error))).collect();
+    let sweeps: Vec<Sweep> = arguments.sweep.iter().map(|text| Sweep::parse(text).unwrap_or_else(|error| wrong_usage(error))).collect();
+    if sweeps.len() > 2 {
+        wrong_usage("a map has two sides: give --sweep at most twice");
+    }
+    if let Some(path) = &arguments.output {
+        output::may_replace(path, arguments.force)?;
+    }
+    let machine = arguments.machine.as_deref().map(Machine::read).transpose().map_err(|error| Error::Other(format!("{error}")))?;
+    let [path] = &arguments.recordings[..] else { wrong_usage("one recording is replayed at a time") };
+    let recording = Recording::open(path)?;
+    if recording.header.profile {
+        return Err(Error::Other(format!("{}: only sums were kept of this run (--profile): record it again without, to replay it", path.display())));
+    }
+    let case = Case { schedule: &recording, machine, what_ifs };
+    if let [first, others @ ..] = &sweeps[..] {
+        return sweeps::run(&arguments, &case, first, others.first());
+    }
+    let findings = case.run()?;
+    let sensitivity = arguments.sensitivity.then(|| case.sensitivity()).transpose()?;
+    if let Some(into) = &arguments.output {
+        write(&case, &recording, into)?;
+    }
+    let shown = Shown {
+        name: path.display().to_string(),
+        ranks: recording.ranks(),
+        machine: case.machine.as_ref(),
+        changes: &arguments.what_if,
+        findings,
+        sensitivity,
+        written: arguments.output.as_deref(),
+    };
+    output::to_stdout(|out| match arguments.json {
+        true => output::json_line(out, &json::value(&shown)),
+        false => write!(out, "{}", screen::show(&shown)),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes the replayed run as a recording.
+fn write(case: &Case, recording: &Recording, into: &Path) -> Result<(), Error> {
+    allow_many_files();
+    let mut written = Written::begin(into, recording.lines()?)?;
+    case.write(&mut written)?;
+    let mut header = recording.header.clone();
+    header.notes.push("this run was not recorded but replayed".into());
+    written.finish(header)?;
+    Ok(())
+}
+
+/// Every rank has a file: as many may be open as the system lets us.
+fn allow_many_files() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    // Where it is refused, opening the file that is one too many says so.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+}
