@@ -20,7 +20,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
+import threading
 from pathlib import Path
 
 import goal_files
@@ -33,24 +33,20 @@ PATTERNS = ["binomialtreebcast", "binomialtreereduce", "binarytreebcast", "nwayd
             "gather", "scatter", "linbarrier", "dissemination", "linear_alltoall", "allreduce_recdoub", "allreduce_ring"]
 
 
-def run(words, limit=600):
-    """What a program printed, and the seconds and KiB that it took."""
-    begin = time.perf_counter()
-    child = subprocess.Popen(list(map(str, words)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    try:
-        text, _ = child.communicate(timeout=limit)
-    except subprocess.TimeoutExpired:
-        child.kill()
-        child.communicate()
-        return None, time.perf_counter() - begin
-    return text, time.perf_counter() - begin
+class Run:
+    """A program that has run: what it printed, the seconds of processor that it took, and its largest memory in MiB."""
 
-
-def largest_kib(words):
-    """The largest memory of a program, measured in a process of its own."""
-    code = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL); "
-            "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
-    return int(subprocess.run([sys.executable, "-c", code, *map(str, words)], capture_output=True, text=True, check=True).stdout)
+    def __init__(self, words, limit=600):
+        with tempfile.TemporaryFile("w+") as out:
+            child = subprocess.Popen(list(map(str, words)), stdout=out, stderr=subprocess.STDOUT)
+            stop = threading.Timer(limit, child.kill)
+            stop.start()
+            _, status, used = os.wait4(child.pid, 0)
+            stop.cancel()
+            child.returncode = os.waitstatus_to_exitcode(status)
+            out.seek(0)
+            self.text = out.read() if child.returncode >= 0 else ""
+        self.seconds, self.mib = used.ru_utime + used.ru_stime, used.ru_maxrss // 1024
 
 
 def ours(path):
@@ -64,22 +60,20 @@ def theirs(folder, path):
 def convert(folder, path):
     """Makes the binary file that LogGOPSim reads, and says how long that took."""
     binary = path.with_suffix(".bin")
-    _, seconds = run([folder / "LogGOPSim" / "txt2bin", "-i", path, "-o", binary])
-    return binary, seconds
+    return binary, Run([folder / "LogGOPSim" / "txt2bin", "-i", path, "-o", binary]).seconds
 
 
 def read_theirs(text):
     """The end of each rank, or else of the last one, in nanoseconds; none if it did not come to its end."""
-    ends = [int(end) for end in re.findall(r"^Host \d+: (\d+)$", text or "", re.M)]
-    last = re.search(r"Maximum finishing time at host \d+: (\d+)", text or "")
+    ends = [int(end) for end in re.findall(r"^Host \d+: (\d+)$", text, re.M)]
+    last = re.search(r"Maximum finishing time at host \d+: (\d+)", text)
     return ends or ([int(last.group(1))] if last else None)
 
 
 def compare(folder, name, path, tally):
     binary, _ = convert(folder, path)
-    text, _ = run(theirs(folder, binary), limit=20)
-    expected = read_theirs(text)
-    found = run(ours(path))[0]
+    expected = read_theirs(Run(theirs(folder, binary), limit=20).text)
+    found = Run(ours(path)).text
     found = json.loads(found) if found.startswith("{") else None
     if found is None or expected is None:
         both, only = ("come to no end in either", "come to an end only in Sintonia" if found else "come to an end only in LogGOPSim")
@@ -102,7 +96,7 @@ def check(folder, work, seeds):
                 if pattern.startswith("pipelined") and size > 100:
                     continue  # A message for each byte: LogGOPSim would need hours.
                 path = work / "pattern.goal"
-                run([folder / "Schedgen" / "schedgen", "-p", pattern, "-s", ranks, "-d", size, "-o", path])
+                Run([folder / "Schedgen" / "schedgen", "-p", pattern, "-s", ranks, "-d", size, "-o", path])
                 compare(folder, f"{pattern} {ranks} {size}", path, tally)
     for seed in range(seeds):
         path = work / "random.goal"
@@ -117,30 +111,20 @@ def check(folder, work, seeds):
 
 def measure(folder, name, path, rounds):
     binary, convert_s = convert(folder, path)
-    quick, slow, ratios, ours_read, events = [], [], [], [], 0
-    agree = None
+    runs = {"ours": [], "theirs": []}
     for turn in range(rounds):
-        pair = {}
         for who in ("ours", "theirs") if turn % 2 else ("theirs", "ours"):
-            text, pair[who] = run(ours(binary) if who == "ours" else theirs(folder, binary))
-            if who == "ours":
-                found = json.loads(text)
-                events = found["events"]
-                ours_read.append(found["read_s"])
-            else:
-                expected = read_theirs(text)
-        agree = found["last_ns"] / max(expected) if expected else None
-        quick.append(pair["ours"])
-        slow.append(pair["theirs"])
-        ratios.append(pair["theirs"] / pair["ours"])
-    text_s = min(run(ours(path))[1] for _ in range(2))
-    middle = statistics.median
-    print(f"{name}: {events:,} events; makespan ours/theirs {agree:.6f}")
-    print(f"  ours    {middle(quick):7.2f} s  {events / middle(quick) / 1e6:6.2f} M events/s  {largest_kib(ours(binary)) // 1024:6} MiB"
-          f"  (of it reading {middle(ours_read):.2f} s; from the text {text_s:.2f} s)")
-    print(f"  theirs  {middle(slow):7.2f} s  {events / middle(slow) / 1e6:6.2f} M events/s  {largest_kib(theirs(folder, binary)) // 1024:6} MiB"
-          f"  (from the text {convert_s + middle(slow):.2f} s)")
-    print(f"  ratio   {middle(ratios):.1f} (from {min(ratios):.1f} to {max(ratios):.1f}, {rounds} rounds)", flush=True)
+            runs[who].append(Run(ours(binary) if who == "ours" else theirs(folder, binary)))
+    found, expected = json.loads(runs["ours"][-1].text), read_theirs(runs["theirs"][-1].text)
+    ratios = [theirs.seconds / ours.seconds for ours, theirs in zip(runs["ours"], runs["theirs"])]
+    from_text = {"ours": Run(ours(path)).seconds, "theirs": convert_s + statistics.median(run.seconds for run in runs["theirs"])}
+    agree = f"{found['last_ns'] / max(expected):.6f}" if expected else "not known"
+    print(f"{name}: {found['events']:,} events; last end ours/theirs {agree}")
+    for who in ("ours", "theirs"):
+        seconds = statistics.median(run.seconds for run in runs[who])
+        print(f"  {who:7} {seconds:8.2f} s of processor  {found['events'] / seconds / 1e6:6.2f} M events/s  {max(run.mib for run in runs[who]):6} MiB"
+              f"  from the text {from_text[who]:.2f} s")
+    print(f"  ratio   {statistics.median(ratios):.1f} (from {min(ratios):.1f} to {max(ratios):.1f}, {rounds} rounds)", flush=True)
     binary.unlink()
 
 

@@ -113,6 +113,7 @@ unchanged! {
     c_251_io_by_one_rank => "c/251_io_by_one_rank";
     c_280_sizes => "c/280_sizes";
     c_281_tasks => "c/281_tasks";
+    c_700_head_to_head => "c/700_head_to_head";
     c_410_sometimes => "c/410_sometimes";
     f77_101_messages => "f77/101_messages";
     f77_102_sentinels => "f77/102_sentinels";

@@ -2,19 +2,22 @@
 //!
 //! What Sintonia finds out should not stay inside it, and what other tools recorded should get its report. Each public module knows one
 //! format. Traces go out and come in as those of Score-P, Scalasca and Vampir ([`otf2`]) and of BSC's tools ([`paraver`]); for timelines
-//! ([`perfetto`], [`chrome`]), tables ([`parquet`], [`csv`]) and simulators ([`goal`]) they only go out. Graphs go to partitioners
-//! ([`metis`]) and, like the program itself ([`program_graph`]), into drawings ([`dot`], SVG).
+//! ([`perfetto`], [`chrome`]) and tables ([`parquet`], [`csv`]) they only go out. What simulators play goes out ([`goal`]) and comes in
+//! ([`goal`], [`dimemas`], [`smpi`]) to be replayed. Graphs go to partitioners ([`metis`]) and, like the program itself
+//! ([`program_graph`]), into drawings ([`dot`], SVG).
 
 mod arrows;
 pub mod chrome;
 mod columns;
 pub mod csv;
+pub mod dimemas;
 pub mod dot;
 mod error;
 #[cfg(test)]
 mod example;
 pub mod goal;
 mod graph;
+pub mod heat_map;
 mod import;
 pub mod metis;
 pub mod otf2;
@@ -25,7 +28,9 @@ pub mod plot;
 pub mod program_graph;
 mod requests;
 mod rows;
+pub mod script;
 mod single;
+pub mod smpi;
 mod svg;
 mod timeline;
 mod written;

@@ -25,7 +25,7 @@ pub struct Shape {
     pub tag: i32,
     /// The source of the receiving half of a send-receive.
     pub source: i32,
-    /// The tag of the receiving half of a send-receive.
+    /// The tag of the receiving half of a send-receive; of a receive, [`raw::ANY`] if it would have taken a message from anyone.
     pub recv_tag: i32,
     /// Bytes handed over to be sent.
     pub sent: u64,

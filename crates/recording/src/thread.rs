@@ -43,7 +43,20 @@ pub struct ThreadCalls<'a> {
 
 impl<'a> ThreadCalls<'a> {
     pub(crate) fn new(recording: &'a Recording, rank: &'a Rank, thread: u16, path: PathBuf) -> ThreadCalls<'a> {
-        ThreadCalls { recording, rank, thread, path, at: 0, block: None, place: Place::default(), shapes: Vec::new(), left: 0, began: false, first_enter_ns: 0, between_ns: 0 }
+        ThreadCalls {
+            recording,
+            rank,
+            thread,
+            path,
+            at: 0,
+            block: None,
+            place: Place::default(),
+            shapes: Vec::new(),
+            left: 0,
+            began: false,
+            first_enter_ns: 0,
+            between_ns: 0,
+        }
     }
 
     /// The shapes of the calls that were read last.

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use sintonia_machine::Machine;
 use sintonia_replay::network::{self, Network, Transfer};
+use sintonia_replay::platform::End;
 
 const NODES: u32 = 1024;
 const SIDE: u32 = 32;
@@ -27,7 +28,7 @@ fn main() -> Result<(), Error> {
     let messages: usize = std::env::args().nth(1).map_or(Ok(2_000_000), |word| word.parse())?;
     let machine = Machine::parse(FAT_TREE, Path::new("fat tree"))?;
     for pattern in [Pattern::Permutation, Pattern::Random, Pattern::Stencil { jitter: 0.0 }, Pattern::Stencil { jitter: 1e-5 }] {
-        let mut network = network::build(&machine, 1)?;
+        let mut network = network::build(&machine, End::Middle.into())?;
         let begins = Instant::now();
         let (sent, simulated) = Run::new(pattern).run(&mut *network, messages);
         let rate = sent as f64 / begins.elapsed().as_secs_f64();
@@ -110,7 +111,7 @@ impl Run {
             Pattern::Random => self.ready.extend([(now.to_bits(), from)]),
             Pattern::Stencil { jitter } => {
                 self.came[to as usize] += 1;
-                if self.came[to as usize] % 4 == 0 {
+                if self.came[to as usize].is_multiple_of(4) {
                     let at: f64 = now + 2e-5 + jitter * (self.draw() % 1000) as f64 / 1000.0;
                     self.ready.insert((at.to_bits(), to));
                 }

@@ -71,11 +71,18 @@ fn write(folder: &Path, ranks: u32, iterations: u32) -> Result<(), Box<dyn std::
         for iteration in 0..iterations {
             for (direction, peer) in neighbours.iter().enumerate() {
                 let work = if direction == 0 { 1_000_000 + u64::from(rank % 7) * 1000 } else { 50 };
-                let receive = Shape { object: 0, peer: *peer as i32, tag: (direction ^ 1) as i32, received: 8192, ..shape("MPI_Irecv", 1, part::REQUEST) };
+                let receive = Shape {
+                    object: 0,
+                    peer: *peer as i32,
+                    tag: (direction ^ 1) as i32,
+                    received: 8192,
+                    ..shape("MPI_Irecv", 1, part::REQUEST)
+                };
                 call(&receive, work, 200)?;
             }
             for (direction, peer) in neighbours.iter().enumerate() {
-                let send = Shape { object: 0, peer: *peer as i32, tag: direction as i32, sent: 8192, ..shape("MPI_Isend", 2, part::REQUEST) };
+                let send =
+                    Shape { object: 0, peer: *peer as i32, tag: direction as i32, sent: 8192, ..shape("MPI_Isend", 2, part::REQUEST) };
                 call(&send, 50, 1000)?;
             }
             call(&wait(&neighbours), 30, 60_000)?;
@@ -94,7 +101,11 @@ fn write(folder: &Path, ranks: u32, iterations: u32) -> Result<(), Box<dyn std::
         size: ranks as usize,
         ranks: known,
         hosts: vec!["here".into()],
-        communicators: vec![Communicator { made_by: "MPI_COMM_WORLD".into(), members: format!("0-{}", ranks - 1), ..Communicator::default() }],
+        communicators: vec![Communicator {
+            made_by: "MPI_COMM_WORLD".into(),
+            members: format!("0-{}", ranks - 1),
+            ..Communicator::default()
+        }],
         sites: (0..6).map(site).collect(),
         operations: FUNCTIONS.iter().map(|function| function.name.into()).collect(),
         ..Header::default()

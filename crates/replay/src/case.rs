@@ -13,6 +13,8 @@ use crate::what_if::{Amount, WhatIf};
 pub struct Case<'a> {
     /// What is replayed.
     pub schedule: &'a dyn Schedule,
+    /// The same if everything in it is as quick, and as slow, as it may be, where that is open.
+    pub ends: Option<[&'a dyn Schedule; 2]>,
     /// The machine; none for that of the recording.
     pub machine: Option<Machine>,
     /// What is different.
@@ -76,13 +78,11 @@ impl Case<'_> {
         let changes = self.changes(&self.what_ifs)?;
         let outcome = replay(self.schedule, &at(End::Middle)?, &changes, None)?;
         let middle = outcome.seconds;
-        let seconds = match is_exact(machine) {
+        let seconds = match self.ends.is_none() && is_exact(machine) {
             true => [middle; 3],
             false => {
-                let ends = rayon::join(
-                    || replay(self.schedule, &at(End::Low)?, &changes, None),
-                    || replay(self.schedule, &at(End::High)?, &changes, None),
-                );
+                let [low, high] = self.ends.unwrap_or([self.schedule; 2]);
+                let ends = rayon::join(|| replay(low, &at(End::Low)?, &changes, None), || replay(high, &at(End::High)?, &changes, None));
                 [ends.0?.seconds.min(middle), middle, ends.1?.seconds.max(middle)]
             }
         };
@@ -208,6 +208,7 @@ impl Case<'_> {
         for what_if in what_ifs {
             match what_if {
                 WhatIf::NoContention => changes.no_contention = true,
+                WhatIf::WildcardsByArrival => changes.wildcards_by_arrival = true,
                 WhatIf::Balance => changes.balance = Some(Balance::of(self.schedule)?),
                 WhatIf::Noise(share) => changes.noise = Some(Noise { share: *share, seed: 1 }),
                 WhatIf::Compute(times) => changes.computation = Some(changes.computation.unwrap_or(1.0) * times),
@@ -226,7 +227,8 @@ impl Case<'_> {
     /// The call sites of that name: a file and line, or a function.
     fn sites(&self, name: &str) -> Result<std::collections::HashSet<u32>, Error> {
         let names: Vec<String> = (0..self.schedule.sites()).map(|site| self.schedule.site(site)).collect();
-        let found: std::collections::HashSet<u32> = (0u32..).zip(&names).filter(|(_, known)| *known == name).map(|(site, _)| site).collect();
+        let found: std::collections::HashSet<u32> =
+            (0u32..).zip(&names).filter(|(_, known)| *known == name).map(|(site, _)| site).collect();
         if found.is_empty() {
             let near = sintonia_text::near::nearest(name, names.iter().map(String::as_str)).map(str::to_owned);
             return Err(Error::NoSuchSite { name: name.into(), near });
@@ -275,9 +277,14 @@ impl Platform {
     /// What a small message takes between nodes and what each byte of a large one does, as they are now.
     pub fn unit(&self) -> (f64, f64) {
         let machine = self.machine();
-        let Some(network) = machine.network(PairClass::OtherNode) else { return (0.0, 0.0) };
-        let Some(timing) = network.messages.get(&Message::Transfer).or_else(|| network.messages.get(&Message::Send)) else { return (0.0, 0.0) };
+        let network = machine.network(PairClass::OtherNode);
+        let timing = network.and_then(|network| network.messages.get(&Message::Transfer).or_else(|| network.messages.get(&Message::Send)));
         let end = self.end() as usize;
+        let Some(timing) = timing else {
+            let link = machine.topology.as_ref().map(|topology| topology.link);
+            return link
+                .map_or((0.0, 0.0), |link| (link.latency.middle() * self.adjust.latency, self.adjust.per_byte / link.bandwidth.middle()));
+        };
         let first: [f64; 3] = timing.pieces.line(timing.pieces.from_bytes()).intercept.into();
         let last: [f64; 3] = timing.pieces.last().slope.into();
         (first[end].max(0.0) * self.adjust.latency, last[end].max(0.0) * self.adjust.per_byte)

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use sintonia_machine::Collective;
 
+use crate::Error;
 use crate::collective::Algorithm;
 use crate::schedule::{LineId, Next, Schedule, Stretch};
-use crate::Error;
 
 /// Places in the program where computation is not changed.
 const NONE: u32 = u32::MAX;
@@ -24,6 +24,8 @@ pub struct Changes {
     pub noise: Option<Noise>,
     /// Messages are not in each other's way.
     pub no_contention: bool,
+    /// Receives from anyone get the message that comes first, not the one that was recorded.
+    pub wildcards_by_arrival: bool,
     /// Operations of groups that are built in another way.
     pub algorithms: BTreeMap<Collective, Built>,
     /// How those are built that are not named there.

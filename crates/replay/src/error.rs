@@ -11,6 +11,9 @@ pub enum Error {
     /// A file of another tool cannot be read, or a recording not be written.
     #[error(transparent)]
     Format(#[from] sintonia_formats::Error),
+    /// A GOAL schedule cannot be played to its end.
+    #[error(transparent)]
+    Goal(#[from] crate::goal::Error),
     /// A rank of which there is nothing.
     #[error("there is nothing of rank {rank}: its file is missing from the recording")]
     NoSuchLine {
@@ -21,13 +24,28 @@ pub enum Error {
     #[error("{0}")]
     Standstill(Box<crate::engine::Standstill>),
     /// The machine has too few cores.
-    #[error("the machine is too small: {ranks} ranks do not fit on its {cores} cores; give more nodes (`count` or `cores` in [[node]], or --what-if nodes=N), or say where each rank goes (--what-if placement=...)")]
+    #[error(
+        "the machine is too small: {ranks} ranks do not fit on its {cores} cores; give more nodes (`count` or `cores` in [[node]], or --what-if nodes=N), or say where each rank goes (--what-if placement=...)"
+    )]
     TooSmall {
         /// Ranks to be placed.
         ranks: u32,
         /// Cores of all nodes.
         cores: u64,
     },
+    /// The topology connects fewer nodes than are needed.
+    #[error(
+        "the machine is too small: its topology connects {nodes} nodes, and {used} are needed; give a larger one in [topology], or more cores per node"
+    )]
+    TopologyTooSmall {
+        /// Nodes that ranks are on.
+        used: u32,
+        /// Nodes that there are.
+        nodes: u32,
+    },
+    /// The network cannot be made.
+    #[error(transparent)]
+    Network(#[from] crate::network::Problem),
     /// A placement that does not say where a rank is.
     #[error("the placement does not say where rank {rank} is")]
     Unplaced {
@@ -43,7 +61,9 @@ pub enum Error {
         nodes: usize,
     },
     /// A change of something that is not there.
-    #[error("what if {0}? It is 0 or not known here: there is nothing to change; give a machine file with --machine (`sintonia bench` makes one)")]
+    #[error(
+        "what if {0}? It is 0 or not known here: there is nothing to change; give a machine file with --machine (`sintonia bench` makes one)"
+    )]
     NothingToChange(&'static str),
     /// A change that a recording alone cannot answer.
     #[error("what if {0}? That takes a machine file: --machine NAME.machine.toml (`sintonia bench` makes one)")]

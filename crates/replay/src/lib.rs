@@ -5,6 +5,7 @@ pub mod changes;
 pub mod collective;
 pub mod engine;
 mod error;
+pub mod goal;
 pub mod more_ranks;
 pub mod network;
 pub mod platform;

@@ -1,12 +1,13 @@
 //! What a machine makes of messages and computation: where each rank is, and what everything costs there.
 
-use sintonia_machine::{AtProcesses, Collective, Machine, Message, Network, PairClass};
 use sintonia_formula::Values;
+use sintonia_machine::{AtProcesses, Collective, Machine, Message, Network, PairClass};
 use sintonia_mpi::Pattern;
 use sintonia_recording::deed::Purpose;
 
-use crate::schedule::SendMode;
 use crate::Error;
+use crate::network::Figures;
+use crate::schedule::SendMode;
 
 /// Which end of the machine's intervals is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,6 +110,11 @@ impl Platform {
         &self.machine
     }
 
+    /// How its figures are taken.
+    pub fn figures(&self) -> Figures {
+        Figures { end: self.end, latency: self.adjust.latency, per_byte: self.adjust.per_byte }
+    }
+
     /// Which end of its intervals is taken.
     pub fn end(&self) -> End {
         self.end
@@ -157,7 +163,8 @@ impl Platform {
             SendMode::Buffered | SendMode::Ready => false,
             SendMode::Standard => bytes > eager,
         };
-        let share = network.overlap.iter().rev().find(|overlap| overlap.bytes <= bytes.max(1)).map_or(1.0, |overlap| overlap.share.middle());
+        let share =
+            network.overlap.iter().rev().find(|overlap| overlap.bytes <= bytes.max(1)).map_or(1.0, |overlap| overlap.share.middle());
         let per_byte = transfer.1.max(0.0);
         let occupies = time(Message::Gap).map_or(if leaves_node { per_byte * size } else { 0.0 }, total);
         Price {
@@ -209,7 +216,8 @@ impl Platform {
         use sintonia_machine::{Access, Arithmetic, NumberType};
         let node = self.machine.nodes.first();
         let add = node.and_then(|node| node.compute.get(&NumberType::Float64)?.get(&Arithmetic::Add));
-        let memory = node.and_then(|node| node.memory.last()).and_then(|level| level.access.get(&Access::Read)).map_or(0.0, |read| read.middle());
+        let memory =
+            node.and_then(|node| node.memory.last()).and_then(|level| level.access.get(&Access::Read)).map_or(0.0, |read| read.middle());
         add.map_or(unknown, |add| add.throughput.middle() / 8.0 + memory)
     }
 }

@@ -29,7 +29,8 @@ impl Sweep {
             None => values.split(':').map(str::to_owned).collect(),
             Some((first, rest)) => {
                 let (last, steps) = rest.split_once('/').unwrap_or((rest, ""));
-                let steps = if steps.is_empty() { Some(USUAL_STEPS) } else { steps.parse().ok().filter(|steps| (2..=1000).contains(steps)) };
+                let steps =
+                    if steps.is_empty() { Some(USUAL_STEPS) } else { steps.parse().ok().filter(|steps| (2..=1000).contains(steps)) };
                 let steps = steps.ok_or_else(|| wrong("The number of steps behind / is from 2 to 1000"))?;
                 between(first, last, steps).ok_or_else(|| wrong("Say a range with units, both above 0, such as 1us..1ms or x0.5..x2"))?
             }
@@ -104,7 +105,7 @@ pub fn run(case: &Case, first: &Sweep, second: Option<&Sweep>) -> Result<Vec<Vec
     let rows: Vec<Option<&WhatIf>> = second.map_or_else(|| vec![None], |second| second.what_ifs.iter().map(Some).collect());
     let cell = |row: Option<&WhatIf>, column: &WhatIf| -> Result<f64, Error> {
         let what_ifs = case.what_ifs.iter().cloned().chain([column.clone()]).chain(row.cloned()).collect();
-        let case = Case { schedule: case.schedule, machine: case.machine.clone(), what_ifs };
+        let case = Case { schedule: case.schedule, ends: None, machine: case.machine.clone(), what_ifs };
         case.middle()
     };
     rows.into_par_iter().map(|row| first.what_ifs.par_iter().map(|column| cell(row, column)).collect()).collect()

@@ -24,6 +24,8 @@ pub enum WhatIf {
     Eager(u64),
     /// Messages are not in each other's way.
     NoContention,
+    /// Receives from anyone get the message that comes first.
+    WildcardsByArrival,
     /// Every rank computes as long as the mean of all.
     Balance,
     /// Computation takes longer at random, by this share on average.
@@ -51,7 +53,7 @@ pub enum WhatIf {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum WhatIfError {
     /// Nothing of that name.
-    #[error("what if `{name}`? There is no such change{}; there are latency, bandwidth, eager, contention, balance, noise, compute, segment, algorithm, placement, nodes", nearest(near.as_deref()))]
+    #[error("what if `{name}`? There is no such change{}; there are latency, bandwidth, eager, contention, balance, noise, compute, segment, algorithm, placement, nodes, wildcards", nearest(near.as_deref()))]
     Unknown {
         /// What was asked for.
         name: String,
@@ -75,8 +77,20 @@ fn nearest(near: Option<&str>) -> String {
 }
 
 /// The names of all changes.
-const NAMES: [&str; 11] =
-    ["latency", "bandwidth", "eager", "contention", "balance", "noise", "compute", "segment", "algorithm", "placement", "nodes"];
+const NAMES: [&str; 12] = [
+    "latency",
+    "bandwidth",
+    "eager",
+    "contention",
+    "balance",
+    "noise",
+    "compute",
+    "segment",
+    "algorithm",
+    "placement",
+    "nodes",
+    "wildcards",
+];
 
 impl WhatIf {
     /// Reads one or several, with commas between them.
@@ -93,11 +107,13 @@ fn one(text: &str) -> Result<WhatIf, WhatIfError> {
     let wrong = |expected: &str| WhatIfError::Value { name: name.into(), value: value.into(), expected: expected.into() };
     match name {
         "latency" => seconds(value).map(WhatIf::Latency).ok_or_else(|| wrong("Say 0, a time such as 10us, or a factor such as x0.5")),
-        "bandwidth" => {
-            bandwidth(value).map(WhatIf::Bandwidth).ok_or_else(|| wrong("Say inf, a rate such as 100Mb (bits) or 12.5MB (bytes) per second, or a factor such as x2"))
-        }
+        "bandwidth" => bandwidth(value)
+            .map(WhatIf::Bandwidth)
+            .ok_or_else(|| wrong("Say inf, a rate such as 100Mb (bits) or 12.5MB (bytes) per second, or a factor such as x2")),
         "eager" => bytes(value).map(WhatIf::Eager).ok_or_else(|| wrong("Say a size such as 64KiB, 0, or inf")),
         "contention" if value == "off" => Ok(WhatIf::NoContention),
+        "wildcards" if value == "arrival" => Ok(WhatIf::WildcardsByArrival),
+        "wildcards" => Err(wrong("Say wildcards=arrival")),
         "contention" => Err(wrong("Say contention=off")),
         "balance" if value == "perfect" => Ok(WhatIf::Balance),
         "balance" => Err(wrong("Say balance=perfect")),
@@ -112,9 +128,7 @@ fn one(text: &str) -> Result<WhatIf, WhatIfError> {
                 Some(collective) => algorithm(Some(collective), value),
                 None => Err(wrong(&format!("`{operation}` is no operation; there are {}", Collective::names()))),
             },
-            None => {
-                Err(WhatIfError::Unknown { name: name.into(), near: sintonia_text::near::nearest(name, NAMES).map(str::to_owned) })
-            }
+            None => Err(WhatIfError::Unknown { name: name.into(), near: sintonia_text::near::nearest(name, NAMES).map(str::to_owned) }),
         },
     }
 }

@@ -2,11 +2,17 @@
 
 mod made;
 
+use std::path::Path;
+
 use made::{NOBODY, Player, family, record};
+use sintonia_machine::Machine;
 use sintonia_recording::Recording;
 use sintonia_recording::raw::{RequestRef, part};
 use sintonia_recording::table::Shape;
-use sintonia_replay::more_ranks::{Extrapolated, Impossible, Options, Pattern, Scaling, Unrecognised, Which, recognise};
+use sintonia_replay::changes::Changes;
+use sintonia_replay::engine::{Costs, replay};
+use sintonia_replay::more_ranks::{Extrapolated, Impossible, Options, Pattern, Scaling, Unrecognised, recognise};
+use sintonia_replay::platform::{End, Placement, Platform};
 use sintonia_replay::schedule::{LineId, Next, Schedule, Stretch};
 
 /// What is compared of a call; communicators by their members, requests as a set.
@@ -76,14 +82,14 @@ fn assert_same(told: &dyn Schedule, recorded: &Recording) {
 /// Learns a program from some recordings, and compares what it says of another number of ranks with a recording of that.
 fn check(learn: &[u32], ranks: u32, program: impl Fn(&mut Player)) -> Pattern {
     let pattern = recognise(&family(learn, &program).recordings, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
-    let told = pattern.schedule(ranks, Which::Middle).unwrap();
+    let told = pattern.schedule(ranks, End::Middle).unwrap();
     println!("{}", pattern.describe());
     assert_same(&told, &record(ranks, &program).recording);
     pattern
 }
 
 fn sides(ranks: u32) -> (i32, i32) {
-    let rows = (1..=ranks).filter(|rows| ranks % rows == 0 && rows * rows >= ranks).min().unwrap();
+    let rows = (1..=ranks).filter(|rows| ranks.is_multiple_of(*rows) && rows * rows >= ranks).min().unwrap();
     (rows as i32, (ranks / rows) as i32)
 }
 
@@ -157,7 +163,7 @@ fn a_plate_in_blocks_goes_on_with_the_border_that_its_blocks_have() {
     assert!(text.starts_with("2-D grid (2 x 2, 4 x 2, 4 x 4), row-major, sides as near to each other as possible, open\n"), "{text}");
     assert!(text.contains("MPI_Isend to neighbour (-1, 0) or nobody, a share of 8008 along dimension 2 bytes"), "{text}");
     assert!(text.contains("  4 times:\n    10 times:\n"), "ten steps, then an agreement: {text}");
-    assert_same(&pattern.schedule(15, Which::Middle).unwrap(), &record(15, plate).recording);
+    assert_same(&pattern.schedule(15, End::Middle).unwrap(), &record(15, plate).recording);
 }
 
 #[test]
@@ -166,7 +172,9 @@ fn one_recording_is_enough_where_the_grid_shows() {
         let (rows, columns) = sides(player.ranks);
         let (row, column) = (player.here() / columns, player.here() % columns);
         for _ in 0..5 {
-            for (direction, (to_row, to_column)) in [(row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1)].into_iter().enumerate() {
+            for (direction, (to_row, to_column)) in
+                [(row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1)].into_iter().enumerate()
+            {
                 if (0..rows).contains(&to_row) && (0..columns).contains(&to_column) {
                     player.send_receive(10 + direction as u32, to_row * columns + to_column, to_row * columns + to_column, 3, 4096);
                 }
@@ -220,7 +228,9 @@ fn a_wave_that_runs_over_the_grid_goes_on() {
 }
 
 fn cube_sides(ranks: u32) -> [i32; 3] {
-    let all = (1..=ranks).flat_map(|a| (1..=ranks / a).map(move |b| [a, b, ranks / a / b])).filter(|[a, b, c]| a * b * c == ranks && a >= b && b >= c);
+    let all = (1..=ranks)
+        .flat_map(|a| (1..=ranks / a).map(move |b| [a, b, ranks / a / b]))
+        .filter(|[a, b, c]| a * b * c == ranks && a >= b && b >= c);
     all.min_by_key(|[a, _, c]| (a - c, *a)).unwrap().map(|side| side as i32)
 }
 
@@ -291,7 +301,7 @@ fn an_exchange_over_a_hypercube_has_more_rounds_with_more_ranks() {
     };
     let pattern = check(&[4, 8, 16], 64, cube);
     assert!(pattern.describe().contains("for hypercube: rank xor 1, 2, 4 .."), "{}", pattern.describe());
-    let error = pattern.schedule(48, Which::Middle).unwrap_err();
+    let error = pattern.schedule(48, End::Middle).unwrap_err();
     assert!(error.to_string().contains("48 is not a power of two"), "{error}");
 }
 
@@ -330,7 +340,10 @@ fn trees_grow_deeper() {
                 player.receive(20, (player.rank & (player.rank - 1)) as i32, 1, 80);
             }
             while bit > 0 {
-                if player.rank % (2 * bit) == 0 && player.rank + bit < player.ranks && (player.rank == 0 || bit < player.rank & player.rank.wrapping_neg()) {
+                if player.rank % (2 * bit) == 0
+                    && player.rank + bit < player.ranks
+                    && (player.rank == 0 || bit < player.rank & player.rank.wrapping_neg())
+                {
                     player.send(21, (player.rank + bit) as i32, 1, 80);
                 }
                 bit /= 2;
@@ -378,7 +391,7 @@ fn a_master_comes_to_every_worker() {
         }
         player.together(20, "MPI_Gather", 0, 0, [16, if player.rank == 0 { 16 * u64::from(player.ranks) } else { 0 }]);
     });
-    assert!(pattern.describe().contains("for every other rank in turn, by rank 0"), "{}", pattern.describe());
+    assert!(pattern.describe().contains("5 for rank 0, else 0 times:\n    for every other rank in turn:\n"), "{}", pattern.describe());
 }
 
 #[test]
@@ -388,7 +401,7 @@ fn a_master_may_take_results_in_any_order() {
         for round in 0..5 {
             if player.rank == 0 {
                 (1..=workers).for_each(|worker| player.send(10, worker, 1, 1000));
-                (1..=workers).for_each(|place| player.receive_any(11, (place * 7 + round) % workers + 1, 2, 50));
+                (1..=workers).for_each(|place| player.receive(11, (place * 7 + round) % workers + 1, 2, 50));
             } else {
                 player.receive(12, 0, 1, 1000);
                 player.send(13, 0, 2, 50);
@@ -396,7 +409,7 @@ fn a_master_may_take_results_in_any_order() {
         }
     };
     let pattern = recognise(&family(&[4, 6, 14], farm).recordings, &Options::default()).unwrap();
-    let told = pattern.schedule(20, Which::Middle).unwrap();
+    let told = pattern.schedule(20, End::Middle).unwrap();
     let of_master: Vec<Seen> = calls(&told, 0).0.into_iter().map(|(seen, _)| seen).collect();
     let mut peers: Vec<i32> = of_master.iter().filter(|seen| seen.site == "made.c:11").map(|seen| seen.ends[0]).collect();
     peers.sort_unstable();
@@ -479,7 +492,7 @@ fn blocks_on_the_diagonal_keep_to_themselves_and_others_are_transposed() {
         }
     };
     let pattern = check(&[4, 9, 16], 64, transpose);
-    assert!(matches!(pattern.schedule(32, Which::Middle), Err(Impossible::Rule { .. })));
+    assert!(matches!(pattern.schedule(32, End::Middle), Err(Impossible::Rule { .. })));
 }
 
 #[test]
@@ -501,8 +514,8 @@ fn a_grid_with_one_fixed_side_refuses_what_does_not_fit() {
             }
         }
     });
-    assert!(matches!(pattern.schedule(32, Which::Middle), Err(Impossible::Grid { ranks: 32, .. })));
-    assert_eq!(pattern.schedule(0, Which::Middle).unwrap_err(), Impossible::NoRanks);
+    assert!(matches!(pattern.schedule(32, End::Middle), Err(Impossible::Grid { ranks: 32, .. })));
+    assert_eq!(pattern.schedule(0, End::Middle).unwrap_err(), Impossible::NoRanks);
 }
 
 #[test]
@@ -553,11 +566,11 @@ fn what_each_rank_computes_shrinks_and_grows_as_it_did() {
         }
     };
     let pattern = recognise(&family(&[4, 8, 16, 32], program).recordings, &Options::default()).unwrap();
-    let recorded = record(128, program).recording;
-    let [low, middle, high] = [Which::Low, Which::Middle, Which::High].map(|which| pattern.schedule(128, which).unwrap());
+    let made = record(128, program);
+    let [low, middle, high] = [End::Low, End::Middle, End::High].map(|which| pattern.schedule(128, which).unwrap());
     for rank in [0, 1, 64, 127] {
         let told = [&low, &middle, &high].map(|schedule| computed(schedule, rank));
-        let ratio = told[1] / computed(&recorded, rank);
+        let ratio = told[1] / computed(&made.recording, rank);
         assert!((0.9..1.1).contains(&ratio), "rank {rank}: {ratio}");
         assert!(told[0] <= told[1] && told[1] <= told[2], "rank {rank}: {told:?}");
     }
@@ -569,7 +582,7 @@ fn a_single_recording_goes_on_as_the_user_says() {
     let told = |scaling| {
         let options = Options { scaling, ..Options::default() };
         let pattern = recognise(&family.recordings, &options).unwrap();
-        let schedule: Extrapolated = pattern.schedule(64, Which::Middle).unwrap();
+        let schedule: Extrapolated = pattern.schedule(64, End::Middle).unwrap();
         let (calls, _) = calls(&schedule, 9);
         let bytes = calls.iter().find(|(seen, _)| seen.operation == "MPI_Isend").map_or(0, |(seen, _)| seen.bytes[0]);
         (calls.iter().map(|(_, computed)| *computed).sum::<i64>() as f64, bytes as f64)
@@ -590,7 +603,7 @@ fn times_scatter_if_asked() {
     let family = family(&[4, 8], program);
     let told = |noise| {
         let pattern = recognise(&family.recordings, &Options { noise, ..Options::default() }).unwrap();
-        let schedule = pattern.schedule(32, Which::Middle).unwrap();
+        let schedule = pattern.schedule(32, End::Middle).unwrap();
         calls(&schedule, 7).0.into_iter().map(|(_, computed)| computed).skip(2).take(190).collect::<Vec<i64>>()
     };
     let (smooth, rough) = (told(false), told(true));
@@ -600,14 +613,54 @@ fn times_scatter_if_asked() {
     assert!(rough.iter().any(|time| *time != rough[0]));
 }
 
+/// A machine on which everything has a price.
+const MACHINE: &str = r#"
+format = 1
+[machine]
+name = "many"
+[[node]]
+kind = "PC"
+count = 64
+cores = 16
+[network.same_node]
+eager_bytes = 4096
+send.pieces = [{ intercept_s = 5e-7, slope_s_per_byte = 1e-10 }]
+receive.pieces = [{ intercept_s = 5e-7, slope_s_per_byte = 1e-10 }]
+transfer.pieces = [{ intercept_s = 1.5e-6, slope_s_per_byte = 2e-10 }]
+[network.other_node]
+eager_bytes = 65536
+send.pieces = [{ intercept_s = 4e-6, slope_s_per_byte = 1e-10 }]
+receive.pieces = [{ intercept_s = 5e-6, slope_s_per_byte = 1e-10 }]
+transfer.pieces = [{ intercept_s = 4e-5, slope_s_per_byte = 8e-8 }]
+"#;
+
+#[test]
+fn what_is_told_can_be_replayed_and_takes_as_long_as_a_recording_of_it() {
+    let machine = Machine::parse(MACHINE, Path::new("many.machine.toml")).unwrap();
+    let replayed = |schedule: &dyn Schedule| {
+        let platform = Platform::new(&machine, schedule.ranks(), &Placement::Block, End::Middle).unwrap();
+        replay(schedule, &Costs::Machine(Box::new(platform)), &Changes::default(), None).unwrap()
+    };
+    let pattern = recognise(&family(&[4, 8, 16], plate).recordings, &Options::default()).unwrap();
+    let (told, made) = (replayed(&pattern.schedule(64, End::Middle).unwrap()), record(64, plate));
+    let recorded = replayed(&made.recording);
+    assert_eq!(told.calls, recorded.calls);
+    let ratio = told.seconds / recorded.seconds;
+    assert!((0.98..1.02).contains(&ratio), "{ratio}");
+    let larger = replayed(&pattern.schedule(1024, End::Middle).unwrap());
+    assert_eq!(larger.ranks.len(), 1024);
+    assert!(larger.seconds < recorded.seconds * 2.0, "{} against {}", larger.seconds, recorded.seconds);
+}
+
 #[test]
 fn a_million_ranks_are_told_round_by_round() {
     let pattern = recognise(&family(&[4, 8, 16], plate).recordings, &Options::default()).unwrap();
-    let schedule = pattern.schedule(1 << 20, Which::Middle).unwrap();
+    let schedule = pattern.schedule(1 << 20, End::Middle).unwrap();
     let (calls, new) = calls(&schedule, 123_456);
     let exchanges = calls.iter().filter(|(seen, _)| seen.operation == "MPI_Waitall").count();
     assert_eq!(exchanges, 40);
-    let neighbours: Vec<i32> = calls.iter().filter(|(seen, _)| seen.operation == "MPI_Irecv").take(4).map(|(seen, _)| seen.ends[0]).collect();
+    let neighbours: Vec<i32> =
+        calls.iter().filter(|(seen, _)| seen.operation == "MPI_Irecv").take(4).map(|(seen, _)| seen.ends[0]).collect();
     assert_eq!(neighbours, [123_456 - 1024, 123_456 + 1024, 123_455, 123_457]);
     assert!(new < 50, "{new} stretches");
     assert_eq!(calls[0].0.parts & part::ERROR, 0);

@@ -1,6 +1,8 @@
 //! `sintonia replay`: a recorded run on another machine, or with something changed.
 
+mod foreign;
 mod json;
+mod ranks;
 mod screen;
 mod sweeps;
 
@@ -9,9 +11,9 @@ use std::process::ExitCode;
 
 use sintonia_machine::Machine;
 use sintonia_recording::Recording;
+use sintonia_recording::header::Header;
 use sintonia_replay::Written;
 use sintonia_replay::case::{Case, Findings, Sensitivity};
-use sintonia_replay::schedule::Schedule;
 use sintonia_replay::sweep::Sweep;
 use sintonia_replay::what_if::WhatIf;
 
@@ -22,7 +24,7 @@ use crate::{Error, help, output};
 #[derive(clap::Args)]
 #[command(after_help = help::example!("sintonia replay hello.sin --what-if latency=0,bandwidth=inf"))]
 pub struct Arguments {
-    /// The recording
+    /// The recording, or a file of another tool: .goal or .bin (LogGOPSim), .dim (Dimemas), a list of SMPI traces; with --ranks, several of the same program with other numbers of ranks
     #[arg(value_name = "NAME.sin", required = true)]
     recordings: Vec<PathBuf>,
     /// The machine to replay it on; without one, the network as it was recorded
@@ -35,6 +37,15 @@ pub struct Arguments {
     /// A change over a range: latency=1us..1ms; given twice, a map of both
     #[arg(long, value_name = "NAME=FIRST..LAST")]
     sweep: Vec<String>,
+    /// Replay the same program with so many ranks, on a machine
+    #[arg(long, value_name = "N", requires = "machine")]
+    ranks: Option<u32>,
+    /// With --ranks: each rank has as much to do whatever their number (weak), or all together have (strong)
+    #[arg(long, value_enum, value_name = "KIND", requires = "ranks")]
+    scaling: Option<ranks::Scaling>,
+    /// With --ranks: the sides of the grid of ranks, where they are to be others than those that follow from the recordings
+    #[arg(long, value_name = "AxB", requires = "ranks", value_parser = ranks::sides)]
+    grid: Option<ranks::Sides>,
     /// Write the replayed run as a recording
     #[arg(short, long, value_name = "NAME.sin")]
     output: Option<PathBuf>,
@@ -44,6 +55,9 @@ pub struct Arguments {
     /// Also say how much the time depends on latency and bandwidth
     #[arg(long)]
     sensitivity: bool,
+    /// For SMPI traces: floating point operations per second of the machine that computes
+    #[arg(long, value_name = "FLOPS", default_value_t = 1e9)]
+    flops: f64,
     /// Draw the sweep
     #[arg(long, value_name = "FILE.svg")]
     svg: Option<PathBuf>,
@@ -61,41 +75,61 @@ pub struct Shown<'a> {
     findings: Findings,
     sensitivity: Option<Sensitivity>,
     written: Option<&'a Path>,
+    notes: Vec<String>,
 }
 
 /// Replays a recording.
 pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
-    let what_ifs: Vec<WhatIf> = arguments.what_if.iter().flat_map(|text| WhatIf::parse(text).unwrap_or_else(|error| wrong_usage(error))).collect();
+    let what_ifs: Vec<WhatIf> =
+        arguments.what_if.iter().flat_map(|text| WhatIf::parse(text).unwrap_or_else(|error| wrong_usage(error))).collect();
     let sweeps: Vec<Sweep> = arguments.sweep.iter().map(|text| Sweep::parse(text).unwrap_or_else(|error| wrong_usage(error))).collect();
     if sweeps.len() > 2 {
         wrong_usage("a map has two sides: give --sweep at most twice");
+    }
+    if arguments.svg.is_some() && sweeps.is_empty() {
+        wrong_usage("--svg draws a sweep: give --sweep as well");
     }
     if let Some(path) = &arguments.output {
         output::may_replace(path, arguments.force)?;
     }
     let machine = arguments.machine.as_deref().map(Machine::read).transpose().map_err(|error| Error::Other(format!("{error}")))?;
+    if let (Some(count), Some(machine)) = (arguments.ranks, &machine) {
+        return ranks::run(&arguments, count, machine, what_ifs, &sweeps);
+    }
     let [path] = &arguments.recordings[..] else { wrong_usage("one recording is replayed at a time") };
+    if path.is_file() {
+        return foreign::run(&arguments, path, machine, what_ifs, &sweeps);
+    }
     let recording = Recording::open(path)?;
     if recording.header.profile {
-        return Err(Error::Other(format!("{}: only sums were kept of this run (--profile): record it again without, to replay it", path.display())));
+        return Err(Error::Other(format!(
+            "{}: only sums were kept of this run (--profile): record it again without, to replay it",
+            path.display()
+        )));
     }
-    let case = Case { schedule: &recording, machine, what_ifs };
-    if let [first, others @ ..] = &sweeps[..] {
-        return sweeps::run(&arguments, &case, first, others.first());
+    let case = Case { schedule: &recording, ends: None, machine, what_ifs };
+    show(&arguments, &case, &sweeps, path.display().to_string(), recording.header.clone(), Vec::new())
+}
+
+/// Replays a case, and shows what came of it.
+fn show(arguments: &Arguments, case: &Case, sweeps: &[Sweep], name: String, header: Header, notes: Vec<String>) -> Result<ExitCode, Error> {
+    if let [first, others @ ..] = sweeps {
+        return sweeps::run(arguments, case, first, others.first());
     }
     let findings = case.run()?;
     let sensitivity = arguments.sensitivity.then(|| case.sensitivity()).transpose()?;
     if let Some(into) = &arguments.output {
-        write(&case, &recording, into)?;
+        write(case, header, into)?;
     }
     let shown = Shown {
-        name: path.display().to_string(),
-        ranks: recording.ranks(),
+        name,
+        ranks: case.schedule.ranks(),
         machine: case.machine.as_ref(),
         changes: &arguments.what_if,
         findings,
         sensitivity,
         written: arguments.output.as_deref(),
+        notes,
     };
     output::to_stdout(|out| match arguments.json {
         true => output::json_line(out, &json::value(&shown)),
@@ -105,11 +139,11 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
 }
 
 /// Writes the replayed run as a recording.
-fn write(case: &Case, recording: &Recording, into: &Path) -> Result<(), Error> {
+fn write(case: &Case, header: Header, into: &Path) -> Result<(), Error> {
     allow_many_files();
-    let mut written = Written::begin(into, recording.lines()?)?;
+    let mut written = Written::begin(into, case.schedule.lines()?)?;
     case.write(&mut written)?;
-    let mut header = recording.header.clone();
+    let mut header = header;
     header.notes.push("this run was not recorded but replayed".into());
     written.finish(header)?;
     Ok(())

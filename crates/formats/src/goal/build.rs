@@ -162,7 +162,7 @@ impl Builder {
     }
 
     /// The schedule, when all has been told.
-    pub fn finish(self) -> Result<Goal, String> {
+    pub fn finish(mut self) -> Result<Goal, String> {
         if let Some(rank) = self.rank() {
             return Err(format!("the file ends within rank {rank}: a `}}` is missing"));
         }
@@ -172,7 +172,29 @@ impl Builder {
         if let Some(rank) = self.seen.iter().position(|seen| !seen) {
             return Err(format!("rank {rank} is missing: `num_ranks` says {}", self.seen.len()));
         }
+        self.known = Numbers::default();
+        self.sort_channels();
         Ok(self.goal)
+    }
+
+    /// Numbers the channels by their receiver, so that what a rank receives from lies together.
+    fn sort_channels(&mut self) {
+        let channels = &self.goal.channels;
+        let mut next = vec![0u32; self.goal.ranks.len() + 1];
+        channels.iter().for_each(|channel| next[channel.destination as usize + 1] += 1);
+        for rank in 1..next.len() {
+            next[rank] += next[rank - 1];
+        }
+        let mut sorted = channels.clone();
+        let mut places = Vec::with_capacity(channels.len());
+        for channel in channels {
+            let place = &mut next[channel.destination as usize];
+            sorted[*place as usize] = *channel;
+            places.push(*place);
+            *place += 1;
+        }
+        self.goal.channels = sorted;
+        self.goal.operations.iter_mut().for_each(|operation| operation.renumber_channel(&places));
     }
 }
 

@@ -67,6 +67,7 @@ pub const ANY: u32 = u32::MAX;
 
 impl Channel {
     /// Whether a message on the one and a receive on the other can meet.
+    #[inline]
     pub fn meets(self, other: Channel) -> bool {
         let fits = |a: u32, b: u32| a == b || a == ANY || b == ANY;
         self.destination == other.destination && fits(self.source, other.source) && fits(self.tag, other.tag)
@@ -90,11 +91,13 @@ impl Dependent {
     }
 
     /// The one that waits, by number.
+    #[inline]
     pub fn operation(self) -> usize {
         (self.0 & !Dependent::BEGUN) as usize
     }
 
     /// Whether it waits only until the other one has begun (`irequires`), not until it is done.
+    #[inline]
     pub fn waits_for_begin(self) -> bool {
         self.0 & Dependent::BEGUN != 0
     }
@@ -108,7 +111,14 @@ impl Operation {
         Operation { size, place, first: 0, needs: 0, kind, cpu, nic }
     }
 
+    pub(super) fn renumber_channel(&mut self, places: &[u32]) {
+        if self.kind != Kind::Compute {
+            self.place = places[self.place as usize];
+        }
+    }
+
     /// The channel of a message, by number.
+    #[inline]
     pub fn channel(&self) -> Option<usize> {
         (self.kind != Kind::Compute).then_some(self.place as usize)
     }
@@ -121,6 +131,7 @@ impl Goal {
     }
 
     /// How many processors a rank uses.
+    #[inline]
     pub fn cpus(&self) -> usize {
         usize::from(self.cpus)
     }
@@ -131,16 +142,19 @@ impl Goal {
     }
 
     /// All operations; a rank's are those of [`Goal::of_rank`].
+    #[inline]
     pub fn operations(&self) -> &[Operation] {
         &self.operations
     }
 
     /// The channels.
+    #[inline]
     pub fn channels(&self) -> &[Channel] {
         &self.channels
     }
 
     /// The numbers of a rank's operations.
+    #[inline]
     pub fn of_rank(&self, rank: usize) -> std::ops::Range<usize> {
         self.ranks.get(rank).map_or(0..0, |[first, end]| *first as usize..*end as usize)
     }

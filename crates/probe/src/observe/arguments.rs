@@ -306,9 +306,10 @@ impl Call<'_> {
     #[inline(always)]
     pub fn put_status(&mut self, parts: u16) {
         let Some(status) = self.filled_status(0) else { return };
-        let (id, _) = unpair(self.thread.recorder.staged(parts, part::OBJECT));
+        let (id, asked) = unpair(self.thread.recorder.staged(parts, part::OBJECT));
         self.put(parts, part::OBJECT, pair(id, status.source));
-        self.put(parts, part::TAG, pair(status.tag as u32, NONE));
+        // The half of the word that only a send-receive needs says whether anyone would have done.
+        self.put(parts, part::TAG, pair(status.tag as u32, if asked == raw::ANY { raw::ANY } else { NONE }));
         self.put(parts, part::RECEIVED, status.bytes);
     }
 }

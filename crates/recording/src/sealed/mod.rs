@@ -26,8 +26,8 @@ mod reader;
 mod varint;
 mod writer;
 
-pub(crate) use block::{Block, Header as BlockHeader, Place, Rows};
 pub use block::Sums;
+pub(crate) use block::{Block, Header as BlockHeader, Place, Rows};
 pub(crate) use dictionary::Operations;
 pub(crate) use reader::{Blocks, Fault, Merge};
 pub use writer::{Writer, Written};

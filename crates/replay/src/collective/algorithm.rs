@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use sintonia_mpi::Pattern;
 
 pub use super::halving::Folding;
-use super::piece::Sheet;
+use super::piece::{Parts, Sheet};
 pub use super::shape::Shape;
 use super::{Party, Round, broadcast, doubling, exchange, halving, ring, tree};
 
@@ -125,7 +125,7 @@ impl Algorithm {
             }
             Algorithm::RecursiveHalving | Algorithm::Butterfly => matches!(pattern, ReduceScatter | ReduceScatterBlock),
             Algorithm::Rabenseifner(_) => matches!(pattern, Reduce | Allreduce),
-            Algorithm::Ring { segment: Some(_) } => pattern == Allreduce,
+            Algorithm::Ring { segment: Some(_) } => matches!(pattern, Allreduce | Allgather | Allgatherv),
             Algorithm::Ring { segment: None } => {
                 matches!(pattern, Allreduce | Allgather | Allgatherv | ReduceScatter | ReduceScatterBlock)
             }
@@ -139,7 +139,7 @@ impl Algorithm {
 }
 
 /// Fills in what a member does in the round of this index, counted from 0; false after the last one, and then the round is empty. Rounds in
-/// which a member has nothing to do are empty too. An algorithm that does not fit the operation has no rounds.
+/// which a member has nothing to do are empty too. An algorithm that does not fit the operation has no rounds, nor has who is no member.
 pub fn round(algorithm: Algorithm, pattern: Pattern, party: &Party, index: u32, round: &mut Round) -> bool {
     round.sends.clear();
     round.receives.clear();
@@ -149,7 +149,8 @@ pub fn round(algorithm: Algorithm, pattern: Pattern, party: &Party, index: u32, 
 
 pub(super) fn write_down(algorithm: Algorithm, pattern: Pattern, party: &Party, index: u32, sheet: &mut impl Sheet) -> bool {
     use Pattern::*;
-    if party.size < 2 || !algorithm.fits(pattern) {
+    let is_a_member = party.here.max(party.root) < party.size;
+    if party.size < 2 || !is_a_member || !algorithm.fits(pattern) {
         return false;
     }
     match (algorithm, pattern) {
@@ -176,7 +177,7 @@ pub(super) fn write_down(algorithm: Algorithm, pattern: Pattern, party: &Party, 
         (Algorithm::Rabenseifner(folding), _) => halving::allreduce(folding, party, index, sheet),
         (Algorithm::Ring { segment }, Allreduce) => ring::allreduce(segment, party, index, sheet),
         (Algorithm::Ring { .. }, ReduceScatter | ReduceScatterBlock) => ring::reduce_scatter(party, index, sheet),
-        (Algorithm::Ring { .. }, _) => ring::allgather(party, blocks(party), index, sheet),
+        (Algorithm::Ring { segment }, _) => ring::allgather(segment, party, index, sheet),
         (Algorithm::DoubleRing, _) => ring::barrier(party, index, sheet),
         (Algorithm::NeighborExchange, _) => ring::neighbor_exchange(party, index, sheet),
         (Algorithm::Dissemination, _) => doubling::dissemination(party, index, sheet),
@@ -188,14 +189,10 @@ pub(super) fn write_down(algorithm: Algorithm, pattern: Pattern, party: &Party, 
     }
 }
 
-fn blocks(party: &Party) -> super::piece::Parts {
-    super::piece::Parts::blocks(party.bytes, party.size)
-}
-
 /// To the first member along one tree, and from it along another: blocks in that direction in which everyone has its own.
 fn up_and_down(up: Shape, down: Shape, pattern: Pattern, party: &Party, index: u32, sheet: &mut impl Sheet) -> bool {
     let first = Party { root: 0, bytes: if pattern == Pattern::Barrier { 0 } else { party.bytes }, ..*party };
-    let all = Party { bytes: blocks(&first).total(), ..first };
+    let all = Party { bytes: Parts::blocks(first.bytes, first.size).total(), ..first };
     match pattern {
         Pattern::Allgather | Pattern::Allgatherv => match index.checked_sub(tree::ROUNDS_OF_BLOCKS) {
             None => tree::gather(up, &first, index, sheet),

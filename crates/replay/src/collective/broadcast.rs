@@ -35,7 +35,7 @@ pub(super) fn scatter_ring(party: &Party, index: u32, sheet: &mut impl Sheet) ->
     };
     let (at, parts) = (party.distance(), parts(party));
     let circle = Party { here: at, root: 0, ..*party };
-    ring::allgather(&circle, parts, index, &mut Turned { party, sheet })
+    ring::around(&circle, parts, index, &mut Turned { party, sheet })
 }
 
 /// Writes down members that are counted from the root.
@@ -47,6 +47,10 @@ struct Turned<'a, S> {
 impl<S: Sheet> Sheet for Turned<'_, S> {
     fn send(&mut self, to: u32, piece: Piece) {
         self.sheet.send(self.party.at(to), piece);
+    }
+
+    fn forward(&mut self, to: u32, piece: Piece) {
+        self.sheet.forward(self.party.at(to), piece);
     }
 
     fn receive(&mut self, from: u32, piece: Piece) {

@@ -115,12 +115,8 @@ pub(super) fn reduce_scatter(party: &Party, index: u32, sheet: &mut impl Sheet) 
             sheet.send(other, without(level.own));
             sheet.combine(other, without(level.others));
         }
-        Deed::Give(to) => sheet.send(to, without(level.others)),
-        Deed::Take(from) => {
-            // It gets what the other half had; both then combine the same.
-            sheet.receive(from, without(level.others.clone()));
-            sheet.compute(without(level.others).bytes);
-        }
+        Deed::Give(to) => sheet.forward(to, without(level.others)),
+        Deed::Take(from) => sheet.combine(from, without(level.others)),
         Deed::Rest => {}
     }
     true

@@ -18,6 +18,11 @@ impl Piece {
     pub const fn whole(bytes: u64) -> Piece {
         Piece { start: 0, bytes }
     }
+
+    /// A piece of this one, which is given as if this one were all there is.
+    pub const fn within(self, piece: Piece) -> Piece {
+        Piece { start: self.start.saturating_add(piece.start), bytes: piece.bytes }
+    }
 }
 
 /// Data cut into numbered parts that follow each other.
@@ -78,6 +83,9 @@ pub(super) trait Sheet {
     /// It sends data that it has.
     fn send(&mut self, to: u32, piece: Piece);
 
+    /// It sends on data as it received it last, not combined with its own.
+    fn forward(&mut self, to: u32, piece: Piece);
+
     /// It receives data that takes the place of its own.
     fn receive(&mut self, from: u32, piece: Piece);
 
@@ -91,6 +99,10 @@ pub(super) trait Sheet {
 impl Sheet for Round {
     fn send(&mut self, to: u32, piece: Piece) {
         self.sends.push(Part { peer: to, bytes: piece.bytes });
+    }
+
+    fn forward(&mut self, to: u32, piece: Piece) {
+        self.send(to, piece);
     }
 
     fn receive(&mut self, from: u32, piece: Piece) {

@@ -5,18 +5,35 @@ use std::num::NonZeroU64;
 use super::Party;
 use super::piece::{Parts, Piece, Sheet};
 
-/// Everyone sends one block on and gets the one before it.
-fn step(party: &Party, blocks: Parts, sent: u32, sheet: &mut impl Sheet) {
-    sheet.send(party.after(party.here, 1), blocks.part(sent));
-    sheet.receive(party.before(party.here, 1), blocks.part(party.before(sent, 1)));
+/// Everyone sends a piece of one block on and gets the same of the one before it.
+fn step(party: &Party, sent: u32, piece: impl Fn(u32) -> Piece, sheet: &mut impl Sheet) {
+    sheet.send(party.after(party.here, 1), piece(sent));
+    sheet.receive(party.before(party.here, 1), piece(party.before(sent, 1)));
 }
 
-/// Allgather: each block goes once around.
-pub(super) fn allgather(party: &Party, blocks: Parts, index: u32, sheet: &mut impl Sheet) -> bool {
+/// Allgather: each block goes once around. With segments, it goes in pieces, one in each round.
+pub(super) fn allgather(segment: Option<NonZeroU64>, party: &Party, index: u32, sheet: &mut impl Sheet) -> bool {
+    let blocks = Parts::blocks(party.bytes, party.size);
+    let Some(segment) = segment.filter(|segment| segment.get() < party.bytes) else { return around(party, blocks, index, sheet) };
+    let pieces = party.bytes.div_ceil(segment.get());
+    let (turn, piece) = (u64::from(index) / pieces, u64::from(index) % pieces);
+    if turn >= u64::from(party.size - 1) {
+        return false;
+    }
+    let cut = |block: u32| {
+        let block = blocks.part(block);
+        block.within(Parts::sized(block.bytes, segment.get()).part(piece))
+    };
+    step(party, party.before(party.here, turn as u32), cut, sheet);
+    true
+}
+
+/// Every part of the data goes once around, each beginning at the member that it has the number of.
+pub(super) fn around(party: &Party, parts: Parts, index: u32, sheet: &mut impl Sheet) -> bool {
     if index >= party.size - 1 {
         return false;
     }
-    step(party, blocks, party.before(party.here, index), sheet);
+    step(party, party.before(party.here, index), |part| parts.part(part), sheet);
     true
 }
 
@@ -30,13 +47,13 @@ pub(super) fn allreduce(segment: Option<NonZeroU64>, party: &Party, index: u32, 
         let (phase, sent) = (index / steps, party.before(party.here, index % steps));
         let cut = |part: u32| {
             let part = parts.part(part);
-            let piece = Parts::even(part.bytes, phases).part(phase);
-            Piece { start: part.start + piece.start, ..piece }
+            part.within(Parts::even(part.bytes, phases).part(phase))
         };
         sheet.send(party.after(party.here, 1), cut(sent));
         sheet.combine(party.before(party.here, 1), cut(party.before(sent, 1)));
     } else if index - combining < steps {
-        step(party, parts, party.before(party.after(party.here, 1), index - combining), sheet);
+        let sent = party.before(party.after(party.here, 1), index - combining);
+        step(party, sent, |part| parts.part(part), sheet);
     } else {
         return false;
     }
@@ -81,10 +98,10 @@ pub(super) fn barrier(party: &Party, index: u32, sheet: &mut impl Sheet) -> bool
 /// Allgather: pairs exchange their blocks, then everyone meets its two neighbours in turn and hands on the two blocks that it got last. An
 /// odd number of members goes by the ring.
 pub(super) fn neighbor_exchange(party: &Party, index: u32, sheet: &mut impl Sheet) -> bool {
-    let blocks = Parts::blocks(party.bytes, party.size);
     if party.size % 2 == 1 {
-        return allgather(party, blocks, index, sheet);
+        return allgather(None, party, index, sheet);
     }
+    let blocks = Parts::blocks(party.bytes, party.size);
     if index >= party.size / 2 {
         return false;
     }

@@ -138,13 +138,37 @@ fn unit(pattern: Pattern, members: u32, sent: u64, received: u64) -> u64 {
     match pattern {
         Barrier => 0,
         Broadcast | Reduce | Allreduce | Scan | Exscan => sent.max(received),
-        Gather | Gatherv => if sent > 0 { sent } else { received / members },
-        Scatter | Scatterv => if received > 0 { received } else { sent / members },
-        Allgather => if sent > 0 { sent } else { received / members },
+        Gather | Gatherv => {
+            if sent > 0 {
+                sent
+            } else {
+                received / members
+            }
+        }
+        Scatter | Scatterv => {
+            if received > 0 {
+                received
+            } else {
+                sent / members
+            }
+        }
+        Allgather => {
+            if sent > 0 {
+                sent
+            } else {
+                received / members
+            }
+        }
         Allgatherv => received / members,
         Alltoall | Alltoallv | Alltoallw => sent.max(received) / members,
         ReduceScatter => sent.max(received) / members,
-        ReduceScatterBlock => if received > 0 { received } else { sent / members },
+        ReduceScatterBlock => {
+            if received > 0 {
+                received
+            } else {
+                sent / members
+            }
+        }
         NeighborAllgather | NeighborAllgatherv | NeighborAlltoall | NeighborAlltoallv | NeighborAlltoallw => sent,
     }
 }

@@ -3,7 +3,7 @@
 use sintonia_recording::deed::Group;
 
 use super::letters::NONE;
-use super::line::{About, Line, Op};
+use super::line::{About, Line, Listed, Op};
 use super::meetings::{Seat, SeatId};
 use super::world::World;
 use crate::schedule::{Action, Described, Envelope, How, Join, Request, Schedule};
@@ -16,7 +16,7 @@ impl World<'_> {
         line.listed.clear();
         line.actions.clear();
         for described in actions {
-            let op = self.op(schedule, line, place, &described.action);
+            let op = self.op(schedule, line, place, described);
             line.ops.push(op);
             let (site, number) = (described.shape.site, described.shape.operation.0);
             let tally = self.tally(site, number);
@@ -24,7 +24,8 @@ impl World<'_> {
         }
     }
 
-    fn op(&mut self, schedule: &dyn Schedule, line: &mut Line, place: u32, action: &Action) -> Op {
+    fn op(&mut self, schedule: &dyn Schedule, line: &mut Line, place: u32, described: &Described) -> Op {
+        let action = &described.action;
         let rank = line.id.rank;
         let outward = |to: &Envelope| (rank, to.peer, to.communicator, to.tag);
         let inward = |from: &Envelope| (from.peer, rank, from.communicator, from.tag);
@@ -42,6 +43,7 @@ impl World<'_> {
             Action::Receive(receive) if receive.how != How::Persistent => Op::Receive {
                 channel: receive.from.as_ref().map_or(NONE, |from| self.letters.channel(inward(from))),
                 request: receive.how == How::Request,
+                anyone: receive.anyone,
             },
             Action::SendReceive(send, receive) if send.how == How::Blocking && receive.from.is_some() => Op::SendReceive {
                 out: self.letters.channel(outward(&send.to)),
@@ -50,7 +52,11 @@ impl World<'_> {
                 channel: receive.from.as_ref().map_or(NONE, |from| self.letters.channel(inward(from))),
             },
             Action::Probe { message } => Op::Probe { channel: self.letters.channel(inward(message)) },
-            Action::Complete(requests) => listed(line, requests, |first, count| Op::Complete { first, count }),
+            Action::Complete(requests) => {
+                let op = listed(line, requests, |first, count| Op::Complete { first, count });
+                mark_given_up(line, described);
+                op
+            }
             Action::Start(requests) => listed(line, requests, |first, count| Op::Start { first, count }),
             Action::Forget(requests) => listed(line, requests, |first, count| Op::Forget { first, count }),
             Action::Join(join) if join.how != How::Persistent => {
@@ -110,8 +116,15 @@ impl World<'_> {
 
 fn listed(line: &mut Line, requests: &[Request], op: impl FnOnce(u32, u32) -> Op) -> Op {
     let first = line.listed.len() as u32;
-    line.listed.extend_from_slice(requests);
+    line.listed.extend(requests.iter().map(|request| Listed { request: *request, received: true }));
     op(first, requests.len() as u32)
+}
+
+/// Marks requests of which the call says that they received nothing: if they are receives, they were given up.
+fn mark_given_up(line: &mut Line, described: &Described) {
+    let shown = &described.shape.requests;
+    let first = line.listed.len().saturating_sub(shown.len());
+    line.listed[first..].iter_mut().zip(shown).for_each(|(listed, shown)| listed.received = shown.receive);
 }
 
 fn kept(line: &mut Line, action: &Action) -> u32 {

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::letters::{LetterId, UNKNOWN};
+use super::line::{Line, Stage};
 use super::world::World;
 use crate::network::Transfer;
 
@@ -14,6 +15,13 @@ pub enum Decision {
     Begin(LetterId),
     /// A line asks for a lock.
     Lock(u32),
+    /// A line asks which message a receive from anyone gets.
+    Anyone {
+        /// The line.
+        line: u32,
+        /// The call it is in, by number.
+        call: u64,
+    },
 }
 
 /// Moments in order: those of the replay are never negative, and such numbers have the order of their bits.
@@ -45,24 +53,34 @@ impl Decisions {
 
 impl World<'_> {
     /// Makes the earliest decision, now that no line can go on without it; `false` if there is none.
-    pub fn decide(&mut self) -> bool {
+    pub fn decide(&mut self, lines: &mut [Line]) -> bool {
         let own = self.decisions.next();
         let network = self.network.as_ref().and_then(|network| network.next()).unwrap_or(UNKNOWN);
         if own == UNKNOWN && network == UNKNOWN {
             return self.release_perhaps();
         }
-        if network <= own {
+        // What begins at the same moment shares from then on.
+        if network < own {
             self.advance_network(network);
         } else if let Some(Reverse((at, _, decision))) = self.decisions.heap.pop() {
-            self.make_decision(f64::from_bits(at), decision);
+            self.make_decision(f64::from_bits(at), decision, lines);
         }
         true
     }
 
-    fn make_decision(&mut self, at: f64, decision: Decision) {
+    fn make_decision(&mut self, at: f64, decision: Decision, lines: &mut [Line]) {
         match decision {
             Decision::Begin(id) => self.begin_transfer(at, id),
             Decision::Lock(line) => self.grant(at, line),
+            Decision::Anyone { line: place, call } => {
+                let line = &mut lines[place as usize];
+                // A message that was sent since may come before the one that was waited for.
+                if line.stage == Stage::Asks && line.calls == call {
+                    self.decide_anyone(line);
+                    line.stage = Stage::Decided;
+                    self.wake(place);
+                }
+            }
         }
     }
 

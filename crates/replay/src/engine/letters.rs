@@ -228,15 +228,34 @@ impl Letters {
 
     /// The rank that a receive which has not got its letter yet waits for.
     pub fn source(&self, id: LetterId, receiver: u32) -> Option<u32> {
-        let holds = |channel: &Channel| {
-            let mut letter = channel.first;
-            while letter != NONE && letter != id {
-                letter = self.letters[letter as usize].next;
+        self.channel_of(id, receiver).map(|((from, ..), _)| from)
+    }
+
+    /// The channel to a rank in which a letter waits for its other end.
+    fn channel_of(&self, id: LetterId, receiver: u32) -> Option<(Key, u32)> {
+        let mut to_it = self.numbers.iter().filter(|((_, to, ..), _)| *to == receiver);
+        to_it.find(|(_, number)| self.queue(**number).any(|letter| letter == id)).map(|(key, number)| (*key, *number))
+    }
+
+    /// The letters of a channel in order.
+    fn queue(&self, channel: u32) -> impl Iterator<Item = LetterId> {
+        let first = Some(self.channels[channel as usize].first).filter(|first| *first != NONE);
+        std::iter::successors(first, |letter| Some(self.letters[*letter as usize].next).filter(|next| *next != NONE))
+    }
+
+    /// A receive is given up: nobody gets its letter any more.
+    pub fn withdraw(&mut self, id: LetterId, receiver: u32) {
+        if let Some((_, number)) = self.channel_of(id, receiver) {
+            let left: Vec<LetterId> = self.queue(number).filter(|letter| *letter != id).collect();
+            let watcher = self.channels[number as usize].watcher;
+            let (first, last) = (left.first().copied().unwrap_or(NONE), left.last().copied().unwrap_or(NONE));
+            self.channels[number as usize] = Channel { first, last, watcher };
+            for (letter, next) in left.iter().zip(left.iter().skip(1).copied().chain([NONE])) {
+                self.letters[*letter as usize].next = next;
             }
-            letter == id
-        };
-        let of = self.numbers.iter().find(|((_, to, ..), number)| *to == receiver && holds(&self.channels[**number as usize]));
-        of.map(|((from, ..), _)| *from)
+            self.release(id);
+        }
+        self.release(id);
     }
 
     /// Who is to be woken by a message in a channel.
@@ -252,14 +271,11 @@ impl Letters {
     pub fn left_over(&self) -> (u64, u64, Vec<Key>) {
         let (mut sent, mut posted, mut keys) = (0, 0, Vec::new());
         for (key, number) in &self.numbers {
-            let mut letter = self.channels[*number as usize].first;
-            if letter != NONE && keys.len() < 8 {
-                keys.push(*key);
-            }
-            while letter != NONE {
-                let at = &self.letters[letter as usize];
-                if at.sent.is_known() { sent += 1 } else { posted += 1 }
-                letter = at.next;
+            for (place, letter) in self.queue(*number).enumerate() {
+                if place == 0 && keys.len() < 8 {
+                    keys.push(*key);
+                }
+                if self.letters[letter as usize].sent.is_known() { sent += 1 } else { posted += 1 }
             }
         }
         keys.sort_unstable();

@@ -20,7 +20,7 @@ pub enum Op {
     /// A blocking send, or one that makes a request.
     Send { channel: u32, price: u32, to: u32, request: bool },
     /// A blocking receive, or one that makes a request. Without a channel it has to be asked what it got.
-    Receive { channel: u32, request: bool },
+    Receive { channel: u32, request: bool, anyone: bool },
     /// A blocking send and receive at the same time.
     SendReceive { out: u32, price: u32, to: u32, channel: u32 },
     /// Waits for a message.
@@ -37,6 +37,60 @@ pub enum Op {
     Join { seat: SeatId, join: u32 },
     /// Anything else, by place among the line's actions.
     Other { action: u32 },
+}
+
+/// A call as a line keeps it: small, since thousands of lines are gone along side by side.
+#[derive(Clone, Copy, Debug)]
+pub struct Beat {
+    /// Nanoseconds of computation before it; less than none if the line only waited.
+    before_ns: f32,
+    /// Nanoseconds that it took.
+    took_ns: f32,
+    /// What it did, by place in the line's ops.
+    pub action: u32,
+}
+
+impl Beat {
+    /// Seconds of computation before it.
+    #[inline]
+    pub fn computed(&self) -> f64 {
+        f64::from(self.before_ns.max(0.0)) * 1e-9
+    }
+
+    /// Seconds since the call before, computation or not.
+    #[inline]
+    pub fn before(&self) -> f64 {
+        f64::from(self.before_ns.abs()) * 1e-9
+    }
+
+    /// Seconds that it took.
+    #[inline]
+    pub fn took(&self) -> f64 {
+        f64::from(self.took_ns) * 1e-9
+    }
+
+    /// Changes the computation before this call with that before another.
+    pub fn swap_computation(&mut self, other: &mut Beat) {
+        std::mem::swap(&mut self.before_ns, &mut other.before_ns);
+    }
+}
+
+impl From<&Row> for Beat {
+    #[inline]
+    fn from(row: &Row) -> Beat {
+        let idle = row.computed_ns == 0 && row.idle_ns > 0;
+        let before_ns = if idle { -(row.idle_ns as f32) } else { row.computed_ns as f32 };
+        Beat { before_ns, took_ns: row.took_ns as f32, action: row.action }
+    }
+}
+
+/// A request that a call names.
+#[derive(Clone, Copy, Debug)]
+pub struct Listed {
+    /// Which one.
+    pub request: Request,
+    /// Whether it received something, if it is a receive; else it was given up.
+    pub received: bool,
 }
 
 /// What is known of an op besides what it does.
@@ -170,8 +224,25 @@ pub enum Stage {
     Before,
     /// It has entered it.
     Entered,
+    /// It is in a receive from anyone, and which message that gets is to be decided.
+    Asks,
+    /// It was decided.
+    Decided,
     /// It waits for a letter, an errand or a meeting; which one depends on the call.
     Waits,
+}
+
+/// What a line has to do with windows.
+#[derive(Default)]
+pub struct Windows {
+    /// When its accesses to them will be over, by window and rank.
+    pub accesses: HashMap<(u32, u32), f64>,
+    /// Those to whom its own are open, and whose it accesses.
+    pub exposed: HashMap<u32, Vec<u32>>,
+    /// See `exposed`.
+    pub accessing: HashMap<u32, Vec<u32>>,
+    /// Letters that a call on a window waits for.
+    pub heard: Vec<LetterId>,
 }
 
 /// A line.
@@ -179,12 +250,12 @@ pub struct Line<'a> {
     /// Which one.
     pub id: LineId,
     pub source: Box<dyn Stretches + 'a>,
-    pub rows: Vec<Row>,
+    pub rows: Vec<Beat>,
     pub row: usize,
     pub ops: Vec<Op>,
     pub about: Vec<About>,
     /// Requests that calls name.
-    pub listed: Vec<Request>,
+    pub listed: Vec<Listed>,
     /// What calls do that do it seldom.
     pub actions: Vec<Action>,
     /// The moment in the replay.
@@ -204,19 +275,15 @@ pub struct Line<'a> {
     pub slowness: f64,
     /// Sends and receives that only go on while the process is in MPI, begun since it was last there.
     pub unattended: Vec<(LetterId, bool)>,
-    /// When its accesses to windows will be over.
-    pub accesses: HashMap<(u32, u32), f64>,
-    /// Those to whom its windows are open, and whose windows it accesses.
-    pub exposed: HashMap<u32, Vec<u32>>,
-    /// See `exposed`.
-    pub accessing: HashMap<u32, Vec<u32>>,
-    /// Letters that a call on a window waits for.
-    pub heard: Vec<LetterId>,
+    /// What few lines have.
+    pub windows: Box<Windows>,
     /// How many calls it has made.
     pub calls: u64,
     /// The site of the call before.
     pub last_site: u32,
     pub began: bool,
+    /// When MPI was started for it.
+    pub lead: f64,
     pub ended: bool,
     /// When it came to the end of MPI, or to its own.
     pub end: f64,
@@ -247,13 +314,11 @@ impl<'a> Line<'a> {
             held: [NONE; 2],
             slowness,
             unattended: Vec::new(),
-            accesses: HashMap::new(),
-            exposed: HashMap::new(),
-            accessing: HashMap::new(),
-            heard: Vec::new(),
+            windows: Box::default(),
             calls: 0,
             last_site: NONE,
             began: false,
+            lead: 0.0,
             ended: false,
             end: 0.0,
             end_recorded: 0.0,

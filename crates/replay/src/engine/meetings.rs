@@ -204,8 +204,7 @@ impl Meetings {
 
     /// Begins an errand that runs by itself.
     pub fn make(&mut self, line: u32, group: u32, number: u64, entered: Moment, work: Work) -> ErrandId {
-        let errand =
-            Errand { line, group, number, entered, needed: entered, until: UNKNOWN, waiter: NONE, forgotten: false, work };
+        let errand = Errand { line, group, number, entered, needed: entered, until: UNKNOWN, waiter: NONE, forgotten: false, work };
         match self.free.pop() {
             Some(place) => {
                 self.errands[place as usize] = errand;

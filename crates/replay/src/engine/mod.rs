@@ -4,6 +4,7 @@
 //! but what others have told it, in whichever order they are taken. Where the order of time does matter (links that messages share, locks),
 //! it is a *decision*: it is put off until every line stands still, and then the earliest one is made. Whatever follows from it is later.
 
+mod anyone;
 mod compile;
 mod decisions;
 mod letters;
@@ -14,17 +15,19 @@ mod rounds;
 mod samples;
 mod standstill;
 mod step;
+#[cfg(test)]
+mod tests;
 mod windows;
 mod world;
 
 pub use outcome::{Outcome, RankTime, Sink, SiteTime, Unmatched};
 pub use standstill::{Blocked, Standstill};
 
+use crate::Error;
 use crate::changes::Changes;
 use crate::platform::Platform;
 use crate::schedule::{LineId, Next, Schedule, Stretch};
-use crate::Error;
-use line::{Line, Stage};
+use line::{Beat, Line, Stage};
 use step::Step;
 use world::World;
 
@@ -60,6 +63,11 @@ impl Default for RecordedNetwork {
 }
 
 impl RecordedNetwork {
+    /// Whether nothing takes any time: then no message waits for its receive either, unless MPI says so.
+    fn is_ideal(&self) -> bool {
+        self.latency_times == 0.0 && self.per_byte_times == 0.0
+    }
+
     /// How many times as long a call takes that moved so many bytes.
     fn times(&self, bytes: f64) -> f64 {
         if self.latency_times == self.per_byte_times {
@@ -90,7 +98,12 @@ struct Engine<'a, 's> {
 }
 
 impl<'a, 's> Engine<'a, 's> {
-    fn new(schedule: &'a dyn Schedule, costs: &'a Costs, changes: &'a Changes, sink: Option<&'s mut dyn Sink>) -> Result<Engine<'a, 's>, Error> {
+    fn new(
+        schedule: &'a dyn Schedule,
+        costs: &'a Costs,
+        changes: &'a Changes,
+        sink: Option<&'s mut dyn Sink>,
+    ) -> Result<Engine<'a, 's>, Error> {
         let ids = schedule.lines()?;
         let slowness = |rank| match costs {
             Costs::Recorded(_) => 1.0,
@@ -115,8 +128,12 @@ impl<'a, 's> Engine<'a, 's> {
         }
         let mut started_at = std::collections::HashMap::new();
         firsts.iter().filter_map(|(rank, started, _)| Some((*rank, (*started)?))).for_each(|(rank, at)| _ = started_at.insert(rank, at));
+        let as_recorded = self.world.recorded().is_some();
         for line in &mut self.lines {
-            if line.started().is_none() {
+            if let Some(started) = line.started() {
+                // On another machine there is no telling who would be started first.
+                line.lead = if as_recorded { started - self.world.began } else { 0.0 };
+            } else {
                 let from = started_at.get(&line.id.rank).copied().unwrap_or(self.world.began);
                 line.now = (line.recorded - from).max(0.0);
                 line.began = true;
@@ -135,7 +152,7 @@ impl<'a, 's> Engine<'a, 's> {
                     self.go(waiter as usize)?;
                 }
             }
-            if !self.world.decide() {
+            if !self.world.decide(&mut self.lines) {
                 return Ok(());
             }
         }
@@ -187,12 +204,11 @@ impl<'a, 's> Engine<'a, 's> {
                 sink.requests(place, first)?;
             }
         }
-        std::mem::swap(&mut line.rows, &mut self.stretch.rows);
+        line.rows.clear();
+        line.rows.extend(self.stretch.rows.iter().map(Beat::from));
         line.row = 0;
         // Where the rows begin is known exactly; what was added up on the way there is not.
-        if let Some(first) = line.rows.first() {
-            line.recorded = self.stretch.enter_ns as f64 * 1e-9 - (first.computed_ns + i64::from(first.idle_ns)) as f64 * 1e-9;
-        }
+        line.recorded = self.stretch.enter_ns as f64 * 1e-9 - line.rows.first().map_or(0.0, Beat::before);
         Ok(true)
     }
 
@@ -210,7 +226,7 @@ impl Line<'_> {
     fn started(&self) -> Option<f64> {
         let mut at = self.recorded;
         for row in self.rows.iter().take(16) {
-            at += (row.computed_ns + i64::from(row.idle_ns) + row.took_ns) as f64 * 1e-9;
+            at += row.before() + row.took();
             if self.ops[row.action as usize] == line::Op::Init {
                 return Some(at);
             }

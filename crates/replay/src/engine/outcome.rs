@@ -2,8 +2,8 @@
 
 use super::line::Line;
 use super::world::World;
-use crate::schedule::{Described, Schedule};
 use crate::Error;
+use crate::schedule::{Described, Schedule};
 
 /// Is told of every call as it is replayed.
 pub trait Sink {

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use sintonia_mpi::Pattern;
 use sintonia_recording::deed::Purpose;
 
+use super::ERRAND;
 use super::letters::{Lane, Moment, NONE, UNKNOWN};
 use super::line::Line;
 use super::meetings::{Coming, ErrandId, Rounds, SeatId, Work};
 use super::world::World;
-use super::ERRAND;
 use crate::collective::{self, Party, Round, Way};
 use crate::schedule::{How, Join, SendMode};
 
@@ -37,8 +37,7 @@ impl World<'_> {
                 let (group, number) = (at.group, at.next);
                 at.next += 1;
                 let tag = if join.how == How::Blocking { 0 } else { 1 + (number % AT_ONCE) as i32 };
-                let rounds =
-                    Rounds { algorithm, pattern, party, round: 0, now: moment.now, tag, letters: Vec::new(), combines: 0 };
+                let rounds = Rounds { algorithm, pattern, party, round: 0, now: moment.now, tag, letters: Vec::new(), combines: 0 };
                 let id = self.meetings.make(place, group, number, moment, Work::Rounds(Box::new(rounds)));
                 self.run_rounds(id);
                 id
@@ -118,7 +117,11 @@ impl World<'_> {
             let at = self.letters.get_mut(*letter);
             let needs = *received || self.prices[at.price as usize].rendezvous;
             if needs && at.arrived == UNKNOWN {
-                if *received { at.receiver_waits = ERRAND | id } else { at.sender_waits = ERRAND | id };
+                if *received {
+                    at.receiver_waits = ERRAND | id
+                } else {
+                    at.sender_waits = ERRAND | id
+                };
                 return false;
             }
         }

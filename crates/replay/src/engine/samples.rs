@@ -18,7 +18,7 @@ impl Samples {
     /// A message of so many bytes took so long.
     pub fn add(&mut self, bytes: f64, seconds: f64) {
         self.count += 1;
-        if seconds < 0.0 || self.count % (self.every + 1) != 0 {
+        if seconds < 0.0 || !self.count.is_multiple_of(self.every + 1) {
             return;
         }
         self.seen.push((bytes, seconds));

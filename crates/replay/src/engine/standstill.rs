@@ -44,7 +44,12 @@ impl fmt::Display for Standstill {
             false => self.circle.iter().take(LISTED).filter_map(|rank| self.blocked.iter().find(|blocked| blocked.rank == *rank)).collect(),
         };
         match self.circle.len() {
-            0 => write!(f, "the replay stands still: {} ranks wait for something that never comes, {} have ended", self.blocked.len(), self.ended)?,
+            0 => write!(
+                f,
+                "the replay stands still: {} ranks wait for something that never comes, {} have ended",
+                self.blocked.len(),
+                self.ended
+            )?,
             count => write!(f, "deadlock: on this machine {count} ranks wait for each other")?,
         }
         for blocked in shown {
@@ -70,11 +75,11 @@ pub(super) fn explain(schedule: &dyn Schedule, lines: &[Line], world: &World, bl
 }
 
 fn describe(schedule: &dyn Schedule, line: &Line, place: u32, world: &World) -> Blocked {
-    let row = line.rows.get(line.row).copied().unwrap_or_default();
-    let about = line.about.get(row.action as usize);
+    let action = line.rows.get(line.row).map_or(0, |row| row.action as usize);
+    let about = line.about.get(action);
     let tally = about.map(|about| &world.tallies[about.tally as usize]);
     let function = tally.and_then(|tally| sintonia_mpi::Operation::from_number(tally.function)).map_or("MPI", |operation| operation.name());
-    let mut waits_for = line.ops.get(row.action as usize).map_or_else(Vec::new, |op| partners(line, place, *op, world));
+    let mut waits_for = line.ops.get(action).map_or_else(Vec::new, |op| partners(line, place, *op, world));
     waits_for.sort_unstable();
     waits_for.dedup();
     waits_for.retain(|rank| *rank != line.id.rank);
@@ -96,10 +101,10 @@ fn partners(line: &Line, place: u32, op: Op, world: &World) -> Vec<u32> {
         }
         Op::Complete { first, count } => {
             let listed = &line.listed[first as usize..(first + count) as usize];
-            listed.iter().filter_map(|request| of_request(line, place, *request, world)).collect()
+            listed.iter().filter_map(|listed| of_request(line, place, listed.request, world)).collect()
         }
         Op::Join { seat, .. } => absent(line, seat, world),
-        Op::Other { .. } => line.accessing.values().chain(line.exposed.values()).flatten().copied().collect(),
+        Op::Other { .. } => line.windows.accessing.values().chain(line.windows.exposed.values()).flatten().copied().collect(),
         _ => Vec::new(),
     }
 }

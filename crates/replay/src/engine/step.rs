@@ -3,10 +3,10 @@
 use sintonia_recording::deed::Purpose;
 
 use super::letters::{Lane, LetterId, Moment, NONE, UNKNOWN};
-use super::line::{Defined, Line, Op, Slot, Stage};
+use super::line::{Beat, Defined, Line, Op, Slot, Stage};
 use super::world::World;
-use crate::schedule::{Action, How, Outcome, Receive, Request, Row, Send};
 use crate::Error;
+use crate::schedule::{Action, How, Outcome, Receive, Request, Send};
 
 /// How a call went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,24 +18,24 @@ pub enum Step {
 }
 
 /// A blocking send that took longer than this may have waited for its receive.
-const PERHAPS_WAITS_NS: i64 = 5000;
+const PERHAPS_WAITS_S: f64 = 5e-6;
 
 impl World<'_> {
     /// Takes the present call of a line as far as it goes.
     #[inline]
-    pub fn step(&mut self, place: u32, line: &mut Line, row: &Row) -> Result<Step, Error> {
+    pub fn step(&mut self, place: u32, line: &mut Line, row: &Beat) -> Result<Step, Error> {
         let op = line.ops[row.action as usize];
         if line.stage == Stage::Entered && !line.unattended.is_empty() && waits(op) {
             self.attend_all(line);
         }
         match op {
             Op::Local => {
-                line.now += row.took_ns as f64 * 1e-9 * line.slowness;
+                line.now += row.took() * line.slowness;
                 Ok(Step::Done)
             }
             Op::Poll => Ok(Step::Done),
             Op::Init => {
-                (line.now, line.entered, line.began) = (0.0, 0.0, true);
+                (line.now, line.entered, line.began) = (line.lead, line.lead, true);
                 Ok(Step::Done)
             }
             Op::Finalize => {
@@ -43,21 +43,29 @@ impl World<'_> {
                 Ok(Step::Done)
             }
             Op::Send { channel, price, to, request } => self.send_call(place, line, row, (Lane::Channel(channel), price, to), request),
-            Op::Receive { channel, request } => self.receive_call(place, line, row, channel, request),
+            Op::Receive { request: false, anyone: true, .. }
+                if self.decides_again() && matches!(line.stage, Stage::Entered | Stage::Asks) =>
+            {
+                // Whoever sends to it may bring another decision: it is asked for anew each time the line is woken.
+                line.stage = Stage::Asks;
+                self.ask_anyone(place, line);
+                Ok(Step::Waits)
+            }
+            Op::Receive { channel, request, .. } => self.receive_call(place, line, row, channel, request),
             Op::SendReceive { out, price, to, channel } => self.send_receive(place, line, row, (Lane::Channel(out), price, to), channel),
             Op::Probe { channel } => Ok(self.probe(place, line, row, channel)),
             Op::Complete { first, count } => self.complete(place, line, row, first as usize, count as usize),
             Op::Start { first, count } => self.start(place, line, row, first as usize, count as usize),
             Op::Forget { first, count } => {
                 for request in first..first + count {
-                    self.forget(place, line.listed[request as usize]);
+                    self.forget(place, line.listed[request as usize].request);
                 }
-                line.now += row.took_ns as f64 * 1e-9 * line.slowness;
+                line.now += row.took() * line.slowness;
                 Ok(Step::Done)
             }
             Op::Define { action } => {
                 self.define(place, line, action);
-                line.now += row.took_ns as f64 * 1e-9 * line.slowness;
+                line.now += row.took() * line.slowness;
                 Ok(Step::Done)
             }
             Op::Join { seat, join } => self.join_call(place, line, row, seat, join),
@@ -72,7 +80,7 @@ impl World<'_> {
     }
 
     /// When a call is left of the recorded network: as long after what it needed as it was recorded, times what is changed.
-    pub fn as_recorded(&self, line: &Line, row: &Row, needed: Option<Moment>, bytes: f64) -> f64 {
+    pub fn as_recorded(&self, line: &Line, row: &Beat, needed: Option<Moment>, bytes: f64) -> f64 {
         let Some(network) = self.recorded() else { return line.now };
         as_it_was(line, row, needed, network.times(bytes))
     }
@@ -84,7 +92,14 @@ impl World<'_> {
         }
     }
 
-    fn send_call(&mut self, place: u32, line: &mut Line, row: &Row, (lane, number, to): (Lane, u32, u32), request: bool) -> Result<Step, Error> {
+    fn send_call(
+        &mut self,
+        place: u32,
+        line: &mut Line,
+        row: &Beat,
+        (lane, number, to): (Lane, u32, u32),
+        request: bool,
+    ) -> Result<Step, Error> {
         let price = self.prices[number as usize];
         if line.stage == Stage::Waits {
             return Ok(self.sent(line, row));
@@ -102,7 +117,7 @@ impl World<'_> {
     }
 
     /// A send that a request will complete: what the request stands for.
-    fn begin_send(&mut self, line: &mut Line, row: &Row, id: LetterId, rendezvous: bool, attended: bool) -> Slot {
+    fn begin_send(&mut self, line: &mut Line, row: &Beat, id: LetterId, rendezvous: bool, attended: bool) -> Slot {
         let price = self.prices[self.letters.get(id).price as usize];
         if self.recorded().is_some() {
             line.now = self.as_recorded(line, row, None, price.bytes);
@@ -120,11 +135,12 @@ impl World<'_> {
     }
 
     /// After a blocking send has let its message go.
-    fn sent_or_waits(&mut self, place: u32, line: &mut Line, row: &Row) -> Step {
+    fn sent_or_waits(&mut self, place: u32, line: &mut Line, row: &Beat) -> Step {
         let id = line.held[0];
         let letter = *self.letters.get(id);
         let rendezvous = self.prices[letter.price as usize].rendezvous;
-        let perhaps = self.recorded().is_some() && letter.posted.now == UNKNOWN && row.took_ns > PERHAPS_WAITS_NS;
+        let may_wait = self.recorded().is_some_and(|network| !network.is_ideal());
+        let perhaps = may_wait && letter.posted.now == UNKNOWN && row.took() > PERHAPS_WAITS_S;
         if perhaps {
             self.note_perhaps(place, id);
         }
@@ -137,12 +153,12 @@ impl World<'_> {
     }
 
     /// A blocking send is over.
-    fn sent(&mut self, line: &mut Line, row: &Row) -> Step {
+    fn sent(&mut self, line: &mut Line, row: &Beat) -> Step {
         let id = std::mem::replace(&mut line.held[0], NONE);
         let letter = self.letters.get(id);
         let price = self.prices[letter.price as usize];
-        if self.recorded().is_some() {
-            let needed = letter.posted.is_known().then_some(letter.posted);
+        if let Some(network) = self.recorded() {
+            let needed = (letter.posted.is_known() && (!network.is_ideal() || price.rendezvous)).then_some(letter.posted);
             line.now = self.as_recorded(line, row, needed, price.bytes);
             self.letters.release(id);
         } else if price.rendezvous {
@@ -154,8 +170,8 @@ impl World<'_> {
         Step::Done
     }
 
-    fn receive_call(&mut self, place: u32, line: &mut Line, row: &Row, channel: u32, request: bool) -> Result<Step, Error> {
-        if line.stage == Stage::Entered {
+    fn receive_call(&mut self, place: u32, line: &mut Line, row: &Beat, channel: u32, request: bool) -> Result<Step, Error> {
+        if matches!(line.stage, Stage::Entered | Stage::Decided) {
             let Some(channel) = self.channel_or_outcome(line, channel)? else {
                 if request {
                     self.requests[place as usize].make(Slot::Empty);
@@ -182,7 +198,7 @@ impl World<'_> {
     }
 
     /// After a blocking receive has been begun.
-    fn received_or_waits(&mut self, place: u32, line: &mut Line, row: &Row) -> Step {
+    fn received_or_waits(&mut self, place: u32, line: &mut Line, row: &Beat) -> Step {
         let id = line.held[1];
         if self.letters.get(id).arrived == UNKNOWN {
             self.letters.get_mut(id).receiver_waits = place;
@@ -194,13 +210,20 @@ impl World<'_> {
         let (sent, bytes) = (letter.sent, self.prices[letter.price as usize].bytes);
         let there = self.take(place, id, line.now);
         if self.recorded().is_some() && sent.recorded >= line.entered_recorded {
-            self.samples.add(bytes, line.entered_recorded + row.took_ns as f64 * 1e-9 - sent.recorded);
+            self.samples.add(bytes, line.entered_recorded + row.took() - sent.recorded);
         }
         line.now = if self.recorded().is_some() { self.as_recorded(line, row, Some(sent), bytes) } else { there };
         Step::Done
     }
 
-    fn send_receive(&mut self, place: u32, line: &mut Line, row: &Row, (lane, number, to): (Lane, u32, u32), channel: u32) -> Result<Step, Error> {
+    fn send_receive(
+        &mut self,
+        place: u32,
+        line: &mut Line,
+        row: &Beat,
+        (lane, number, to): (Lane, u32, u32),
+        channel: u32,
+    ) -> Result<Step, Error> {
         if line.stage == Stage::Entered {
             let at = World::moment(line);
             line.held[1] = self.post(Lane::Channel(channel), at, true);
@@ -211,7 +234,11 @@ impl World<'_> {
             let letter = self.letters.get_mut(id);
             let needs = !sends || self.prices[letter.price as usize].rendezvous;
             if needs && letter.arrived == UNKNOWN {
-                if sends { letter.sender_waits = place } else { letter.receiver_waits = place };
+                if sends {
+                    letter.sender_waits = place
+                } else {
+                    letter.receiver_waits = place
+                };
                 line.stage = Stage::Waits;
                 return Ok(Step::Waits);
             }
@@ -226,11 +253,12 @@ impl World<'_> {
             line.now + price.send
         };
         let there = self.take(place, inward, line.now);
-        line.now = if self.recorded().is_some() { self.as_recorded(line, row, Some(sent), bytes.max(price.bytes)) } else { away.max(there) };
+        line.now =
+            if self.recorded().is_some() { self.as_recorded(line, row, Some(sent), bytes.max(price.bytes)) } else { away.max(there) };
         Ok(Step::Done)
     }
 
-    fn probe(&mut self, place: u32, line: &mut Line, row: &Row, channel: u32) -> Step {
+    fn probe(&mut self, place: u32, line: &mut Line, row: &Beat, channel: u32) -> Step {
         let Some(id) = self.letters.peek(channel) else {
             self.letters.watch(channel, place);
             line.stage = Stage::Waits;
@@ -259,10 +287,11 @@ impl World<'_> {
         })
     }
 
-    fn complete(&mut self, place: u32, line: &mut Line, row: &Row, first: usize, count: usize) -> Result<Step, Error> {
+    fn complete(&mut self, place: u32, line: &mut Line, row: &Beat, first: usize, count: usize) -> Result<Step, Error> {
         while (line.done as usize) < count {
-            let (owner, number) = self.request(place, line, line.listed[first + line.done as usize]);
-            if !self.is_over(owner, number, place) {
+            let listed = line.listed[first + line.done as usize];
+            let (owner, number) = self.request(place, line, listed.request);
+            if !self.is_over(owner, number, place, listed.received) {
                 line.stage = Stage::Waits;
                 return Ok(Step::Waits);
             }
@@ -283,9 +312,10 @@ impl World<'_> {
 
     /// Whether a request is over; if not, the line will be woken.
     #[inline]
-    fn is_over(&mut self, owner: u32, number: u64, place: u32) -> bool {
+    fn is_over(&mut self, owner: u32, number: u64, place: u32, received: bool) -> bool {
         match self.requests[owner as usize].get(number) {
             Slot::Empty | Slot::Sent { .. } | Slot::Accessed { .. } => true,
+            Slot::Coming(_) if !received => true,
             Slot::Coming(id) => self.has_arrived(id, place, false),
             Slot::Leaving(id) => self.has_arrived(id, place, true),
             Slot::Both(out, inward) => self.has_arrived(out, place, true) && self.has_arrived(inward, place, false),
@@ -303,24 +333,32 @@ impl World<'_> {
         if letter.arrived != UNKNOWN {
             return true;
         }
-        if sends { letter.sender_waits = place } else { letter.receiver_waits = place };
+        if sends {
+            letter.sender_waits = place
+        } else {
+            letter.receiver_waits = place
+        };
         false
     }
 
     /// All requests of a call are over: when it is left.
-    fn completed(&mut self, place: u32, line: &mut Line, row: &Row, first: usize, count: usize) {
+    fn completed(&mut self, place: u32, line: &mut Line, row: &Beat, first: usize, count: usize) {
         let mut until = line.now;
         let mut needed: Option<Moment> = None;
         let mut bytes: f64 = 0.0;
         let mut coming = std::mem::take(&mut self.scratch);
         coming.clear();
-        for listed in first..first + count {
-            let (owner, number) = self.request(place, line, line.listed[listed]);
+        for listed in &line.listed[first..first + count] {
+            let (owner, number) = self.request(place, line, listed.request);
             let slot = self.requests[owner as usize].get(number);
             match slot {
                 Slot::Empty => {}
+                Slot::Coming(id) if !listed.received => self.letters.withdraw(id, line.id.rank),
                 Slot::Sent { until: over } | Slot::Accessed { until: over } => until = until.max(over),
-                Slot::Leaving(id) => until = self.sent_away(id, until, false),
+                Slot::Leaving(id) => {
+                    needed = Some(latest(needed, self.letters.get(id).posted));
+                    until = self.sent_away(id, until, false);
+                }
                 Slot::Coming(id) => coming.push((self.letters.get(id).arrived, id)),
                 Slot::Both(out, inward) => {
                     until = self.sent_away(out, until, false);
@@ -347,8 +385,9 @@ impl World<'_> {
             bytes += self.prices[letter.price as usize].bytes;
             now = self.take(place, *id, now);
         }
-        if let ([_], Some(sent), Some(_)) = (&coming[..], needed.filter(|needed| needed.recorded >= line.entered_recorded), self.recorded()) {
-            self.samples.add(bytes, line.entered_recorded + row.took_ns as f64 * 1e-9 - sent.recorded);
+        if let ([_], Some(sent), Some(_)) = (&coming[..], needed.filter(|needed| needed.recorded >= line.entered_recorded), self.recorded())
+        {
+            self.samples.add(bytes, line.entered_recorded + row.took() - sent.recorded);
         }
         self.scratch = coming;
         line.now = if self.recorded().is_some() { self.as_recorded(line, row, needed, bytes) } else { now.max(until) };
@@ -381,9 +420,9 @@ impl World<'_> {
         requests.defined.insert(number, Defined { action, seat, active: false });
     }
 
-    fn start(&mut self, place: u32, line: &mut Line, row: &Row, first: usize, count: usize) -> Result<Step, Error> {
+    fn start(&mut self, place: u32, line: &mut Line, row: &Beat, first: usize, count: usize) -> Result<Step, Error> {
         for listed in first..first + count {
-            let (owner, number) = self.request(place, line, line.listed[listed]);
+            let (owner, number) = self.request(place, line, line.listed[listed].request);
             let Some(defined) = self.requests[owner as usize].defined.get(&number).cloned() else { continue };
             let slot = match defined.action {
                 Action::Send(send) => self.start_send(place, line, row, &send),
@@ -399,7 +438,7 @@ impl World<'_> {
         Ok(Step::Done)
     }
 
-    fn start_send(&mut self, place: u32, line: &mut Line, row: &Row, send: &Send) -> Slot {
+    fn start_send(&mut self, place: u32, line: &mut Line, row: &Beat, send: &Send) -> Slot {
         let channel = self.letters.channel((line.id.rank, send.to.peer, send.to.communicator, send.to.tag));
         let number = self.price(line.id.rank, send.to.peer, send.bytes, send.mode);
         let price = self.prices[number as usize];
@@ -414,7 +453,7 @@ impl World<'_> {
         Ok(Slot::Coming(self.post(Lane::Channel(channel), World::moment(line), true)))
     }
 
-    fn join_call(&mut self, place: u32, line: &mut Line, row: &Row, seat: u32, join: u32) -> Result<Step, Error> {
+    fn join_call(&mut self, place: u32, line: &mut Line, row: &Beat, seat: u32, join: u32) -> Result<Step, Error> {
         let Action::Join(join) = line.actions[join as usize].clone() else { return Ok(Step::Done) };
         if line.stage == Stage::Entered {
             let id = self.join_errand(place, line, seat, &join);
@@ -454,8 +493,8 @@ impl World<'_> {
 }
 
 /// When a call is left that takes so many times as long after what it needed as it was recorded to.
-fn as_it_was(line: &Line, row: &Row, needed: Option<Moment>, times: f64) -> f64 {
-    let left = line.entered_recorded + row.took_ns as f64 * 1e-9;
+fn as_it_was(line: &Line, row: &Beat, needed: Option<Moment>, times: f64) -> f64 {
+    let left = line.entered_recorded + row.took();
     // What was left before the other had come did not need it.
     let needed = needed.filter(|needed| needed.recorded <= left);
     let from = needed.map_or(line.entered, |needed| line.entered.max(needed.now));

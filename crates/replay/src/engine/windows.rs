@@ -8,11 +8,11 @@ use sintonia_recording::QuickMap;
 
 use super::decisions::Decision;
 use super::letters::{Lane, Moment, NONE, UNKNOWN};
-use super::line::{Line, Slot, Stage};
+use super::line::{Beat, Line, Slot, Stage};
 use super::step::Step;
 use super::world::World;
-use crate::schedule::{Action, How, Join, Row, SendMode, Sync};
 use crate::Error;
+use crate::schedule::{Action, How, Join, SendMode, Sync};
 
 /// A window in the place of a communicator.
 const WINDOW: u32 = 1 << 31;
@@ -48,7 +48,7 @@ struct Wanted {
 
 impl World<'_> {
     /// A call on a window, or one that sends and receives under one request.
-    pub fn window_call(&mut self, place: u32, line: &mut Line, row: &Row, action: u32) -> Result<Step, Error> {
+    pub fn window_call(&mut self, place: u32, line: &mut Line, row: &Beat, action: u32) -> Result<Step, Error> {
         let action = line.actions[action as usize].clone();
         match action {
             Action::Access { window, target, put, get, how } => {
@@ -62,7 +62,14 @@ impl World<'_> {
     }
 
     /// A send and a receive under one request.
-    fn begin_both(&mut self, place: u32, line: &mut Line, row: &Row, send: &crate::schedule::Send, receive: &crate::schedule::Receive) -> Result<Step, Error> {
+    fn begin_both(
+        &mut self,
+        place: u32,
+        line: &mut Line,
+        row: &Beat,
+        send: &crate::schedule::Send,
+        receive: &crate::schedule::Receive,
+    ) -> Result<Step, Error> {
         let at = World::moment(line);
         let known = receive.from.map_or(NONE, |from| self.letters.channel((from.peer, line.id.rank, from.communicator, from.tag)));
         let channel = self.channel_or_outcome(line, known)?;
@@ -84,7 +91,7 @@ impl World<'_> {
         Ok(Step::Done)
     }
 
-    fn access(&mut self, place: u32, line: &mut Line, row: &Row, to: (u32, u32), (put, get): (u64, u64), how: How) {
+    fn access(&mut self, place: u32, line: &mut Line, row: &Beat, to: (u32, u32), (put, get): (u64, u64), how: How) {
         let (window, target) = to;
         let rank = line.id.rank;
         let number = self.price(rank, target, put.max(get), SendMode::Buffered);
@@ -97,7 +104,7 @@ impl World<'_> {
         let there = left + price.wire() + if get > 0 { price.latency } else { 0.0 };
         line.now = if self.recorded().is_some() { self.as_recorded(line, row, None, price.bytes) } else { line.now + price.start };
         let until = there.max(line.now);
-        let known = line.accesses.entry((window, target)).or_insert(0.0);
+        let known = line.windows.accesses.entry((window, target)).or_insert(0.0);
         *known = known.max(until);
         if how == How::Request {
             self.requests[place as usize].make(Slot::Accessed { until });
@@ -114,7 +121,7 @@ impl World<'_> {
     /// Waits for the accesses of a line to a window.
     fn flush(&mut self, line: &mut Line, window: u32, target: Option<u32>) {
         let mut until = line.now;
-        line.accesses.retain(|(of, at), over| {
+        line.windows.accesses.retain(|(of, at), over| {
             let meant = *of == window && target.is_none_or(|target| target == *at);
             if meant {
                 until = until.max(*over);
@@ -126,28 +133,28 @@ impl World<'_> {
         }
     }
 
-    fn sync(&mut self, place: u32, line: &mut Line, row: &Row, window: u32, sync: &Sync) -> Step {
+    fn sync(&mut self, place: u32, line: &mut Line, row: &Beat, window: u32, sync: &Sync) -> Step {
         match sync {
             Sync::Post(ranks) => {
-                line.exposed.insert(window, ranks.clone());
+                line.windows.exposed.insert(window, ranks.clone());
                 self.tell(place, line, ranks, window, OPENED);
                 self.takes_its_time(line, row)
             }
             Sync::Start(ranks) => {
-                line.accessing.insert(window, ranks.clone());
+                line.windows.accessing.insert(window, ranks.clone());
                 self.hear(place, line, row, ranks, window, OPENED)
             }
             Sync::Complete => {
                 self.flush(line, window, None);
-                let ranks = line.accessing.remove(&window).unwrap_or_default();
+                let ranks = line.windows.accessing.remove(&window).unwrap_or_default();
                 self.tell(place, line, &ranks, window, COMPLETED);
                 self.takes_its_time(line, row)
             }
             Sync::Wait => {
-                let ranks = line.exposed.get(&window).cloned().unwrap_or_default();
+                let ranks = line.windows.exposed.get(&window).cloned().unwrap_or_default();
                 let step = self.hear(place, line, row, &ranks, window, COMPLETED);
                 if step == Step::Done {
-                    line.exposed.remove(&window);
+                    line.windows.exposed.remove(&window);
                 }
                 step
             }
@@ -169,7 +176,7 @@ impl World<'_> {
     }
 
     /// A call that waits for nobody.
-    fn takes_its_time(&mut self, line: &mut Line, row: &Row) -> Step {
+    fn takes_its_time(&mut self, line: &mut Line, row: &Beat) -> Step {
         line.now = self.as_recorded(line, row, None, 0.0);
         Step::Done
     }
@@ -185,29 +192,30 @@ impl World<'_> {
     }
 
     /// Waits until ranks have told something about a window.
-    fn hear(&mut self, place: u32, line: &mut Line, row: &Row, ranks: &[u32], window: u32, what: i32) -> Step {
+    fn hear(&mut self, place: u32, line: &mut Line, row: &Beat, ranks: &[u32], window: u32, what: i32) -> Step {
         if line.stage == Stage::Entered {
             let at = World::moment(line);
             let post = |rank: &u32| self.post(Lane::Passing((*rank, line.id.rank, WINDOW | window, what)), at, true);
-            line.heard = ranks.iter().map(post).collect();
+            line.windows.heard = ranks.iter().map(post).collect();
         }
-        if let Some(missing) = line.heard.iter().copied().find(|letter| self.letters.get(*letter).arrived == UNKNOWN) {
+        if let Some(missing) = line.windows.heard.iter().copied().find(|letter| self.letters.get(*letter).arrived == UNKNOWN) {
             self.letters.get_mut(missing).receiver_waits = place;
             line.stage = Stage::Waits;
             return Step::Waits;
         }
         let mut needed: Option<Moment> = None;
         let mut now = line.now;
-        for letter in std::mem::take(&mut line.heard) {
+        for letter in std::mem::take(&mut line.windows.heard) {
             let sent = self.letters.get(letter).sent;
-            needed = Some(needed.map_or(sent, |known| Moment { now: known.now.max(sent.now), recorded: known.recorded.max(sent.recorded) }));
+            needed =
+                Some(needed.map_or(sent, |known| Moment { now: known.now.max(sent.now), recorded: known.recorded.max(sent.recorded) }));
             now = self.take(place, letter, now);
         }
         line.now = if self.recorded().is_some() { self.as_recorded(line, row, needed, 0.0) } else { now };
         Step::Done
     }
 
-    fn lock(&mut self, place: u32, line: &mut Line, row: &Row, window: u32, target: u32, exclusive: bool) -> Step {
+    fn lock(&mut self, place: u32, line: &mut Line, row: &Beat, window: u32, target: u32, exclusive: bool) -> Step {
         if self.recorded().is_some() {
             return self.takes_its_time(line, row);
         }

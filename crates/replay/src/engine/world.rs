@@ -4,18 +4,18 @@ use sintonia_recording::QuickMap;
 
 use super::decisions::Decisions;
 use super::letters::{Lane, LetterId, Letters, Moment, NONE, UNKNOWN, Waiter};
-use super::line::{About, Line, Requests, Stage};
+use super::line::{About, Beat, Line, Requests, Stage};
 use super::meetings::{ErrandId, Meetings};
 use super::outcome::Tally;
 use super::samples::Samples;
 use super::windows::Locks;
 use super::{Costs, RecordedNetwork};
+use crate::Error;
 use crate::changes::Changes;
 use crate::collective::Round;
-use crate::network::Network;
+use crate::network::{self, Network};
 use crate::platform::{Platform, Price};
-use crate::schedule::{LineId, Row, Schedule, SendMode};
-use crate::Error;
+use crate::schedule::{LineId, Schedule, SendMode};
 
 /// What lines share.
 pub struct World<'a> {
@@ -119,7 +119,8 @@ impl<'a> World<'a> {
     /// The number of the price of a message.
     pub fn price(&mut self, from: u32, to: u32, bytes: u64, mode: SendMode) -> u32 {
         let Some(platform) = self.platform() else {
-            return self.price_of((false, bytes, 0), || Price { bytes: bytes as f64, ..Price::default() });
+            let rendezvous = mode == SendMode::Synchronous;
+            return self.price_of((false, bytes, mode as u8), || Price { bytes: bytes as f64, rendezvous, ..Price::default() });
         };
         let key = (platform.leaves_node(from, to), bytes, mode as u8);
         self.price_of(key, || platform.price(from, to, bytes, mode))
@@ -138,14 +139,14 @@ impl<'a> World<'a> {
 
     /// A line computes, and enters its next call.
     #[inline]
-    pub fn compute(&mut self, line: &mut Line, row: &Row) {
+    pub fn compute(&mut self, line: &mut Line, row: &Beat) {
         let about = line.about[row.action as usize];
-        let mut seconds = row.computed_ns as f64 * 1e-9;
+        let mut seconds = row.computed();
         if about.segment != NONE || self.changes.touches_everything() {
             seconds = self.changes.computes(about.segment, line.id.rank, (line.last_site, about.site), line.calls, seconds);
         }
         line.now += seconds * line.slowness;
-        line.recorded += (row.computed_ns + i64::from(row.idle_ns)) as f64 * 1e-9;
+        line.recorded += row.before();
         (line.entered, line.entered_recorded) = (line.now, line.recorded);
         line.stage = Stage::Entered;
         line.done = 0;
@@ -153,8 +154,8 @@ impl<'a> World<'a> {
 
     /// A line leaves its call.
     #[inline]
-    pub fn leave(&mut self, line: &mut Line, row: &Row, about: About) {
-        let took = row.took_ns as f64 * 1e-9;
+    pub fn leave(&mut self, line: &mut Line, row: &Beat, about: About) {
+        let took = row.took();
         line.recorded = line.entered_recorded + took;
         let tally = &mut self.tallies[about.tally as usize];
         tally.calls += 1;
@@ -298,6 +299,11 @@ fn firsts(lines: &[LineId]) -> Vec<u32> {
 
 /// The network of a machine whose messages share links.
 fn shared_network(platform: &Platform) -> Result<Option<Box<dyn Network>>, Error> {
-    let _ = platform;
-    Ok(None)
+    let Some(topology) = &platform.machine().topology else { return Ok(None) };
+    let network = network::build(platform.machine(), platform.figures())?;
+    let (used, nodes) = (platform.nodes.iter().max().map_or(0, |last| last + 1), topology.nodes());
+    if used > nodes {
+        return Err(Error::TopologyTooSmall { used, nodes });
+    }
+    Ok(Some(network))
 }

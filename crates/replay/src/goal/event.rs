@@ -1,13 +1,26 @@
-//! What can happen, in one number.
+//! What can happen, in 16 bytes: so many events are moved about that their size counts.
 
-/// Something that happens, packed so that events of one moment are in order: the number in the order of all events, what, to which operation.
-#[derive(Clone, Copy)]
-pub struct Event(pub u64);
+use std::cmp::Ordering;
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// Something that happens. Events of one moment happen in the order of their numbers, of which each is given once.
+#[derive(Clone, Copy, Debug)]
+pub struct Event {
+    number: u32,
+    operation: u32,
+    /// The rank where it happens.
+    pub rank: u32,
+    what: What,
+}
+
+/// What happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// An operation may begin.
-    Begin,
+    /// A computation may begin.
+    Compute,
+    /// A send may begin.
+    Send,
+    /// A receive begins.
+    Receive,
     /// The message of a send has arrived, and may be taken in.
     Arrive,
     /// An operation is done: only where what waits for it may go on elsewhere before its own processor is free.
@@ -16,21 +29,40 @@ pub enum What {
 
 impl Event {
     /// An event, when its number in the order of all is known.
-    pub fn new(number: u32, what: What, operation: u32) -> Event {
-        Event((u64::from(number) << 32) | ((what as u64) << 30) | u64::from(operation))
+    #[inline]
+    pub fn new(number: u32, what: What, operation: u32, rank: u32) -> Event {
+        Event { number, operation, rank, what }
     }
 
     /// What happens.
+    #[inline]
     pub fn what(self) -> What {
-        match (self.0 >> 30) & 3 {
-            0 => What::Begin,
-            1 => What::Arrive,
-            _ => What::End,
-        }
+        self.what
     }
 
-    /// To which operation.
+    /// To which operation, or to the message of which send.
+    #[inline]
     pub fn operation(self) -> u32 {
-        self.0 as u32 & ((1 << 30) - 1)
+        self.operation
+    }
+}
+
+impl PartialEq for Event {
+    fn eq(&self, other: &Event) -> bool {
+        self.number == other.number
+    }
+}
+
+impl Eq for Event {}
+
+impl PartialOrd for Event {
+    fn partial_cmp(&self, other: &Event) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Event {
+    fn cmp(&self, other: &Event) -> Ordering {
+        self.number.cmp(&other.number)
     }
 }

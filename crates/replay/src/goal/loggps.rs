@@ -3,6 +3,7 @@
 use sintonia_machine::{Machine, Message, Named, Network, PairClass};
 
 use super::Error;
+use crate::platform::End;
 
 /// A machine of the LogGOPS model.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,17 +20,6 @@ pub struct Loggps {
     pub overhead_s_per_byte: f64,
     /// `S`: the largest message that is sent though nobody receives it yet.
     pub eager_bytes: u64,
-}
-
-/// Which end of the intervals of a machine file is taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// The least times.
-    Low,
-    /// The middle.
-    Middle,
-    /// The greatest times.
-    High,
 }
 
 /// Seconds of one byte and of each further one.
@@ -62,10 +52,6 @@ impl Loggps {
 
 fn cost(network: &Network, message: Message, end: End) -> Option<Cost> {
     let pieces = &network.messages.get(&message)?.pieces;
-    let which = |[low, middle, high]: [f64; 3]| match end {
-        End::Low => low,
-        End::Middle => middle,
-        End::High => high,
-    };
-    Some(Cost { one: which(pieces.at(1.0)).max(0.0), further: which(pieces.last().slope.into()).max(0.0) })
+    let which = |figures: [f64; 3]| figures[end as usize].max(0.0);
+    Some(Cost { one: which(pieces.at(1.0)), further: which(pieces.last().slope.into()) })
 }

@@ -8,47 +8,7 @@ use std::collections::VecDeque;
 use sintonia_formats::goal::Goal;
 use sintonia_formats::goal::graph::{ANY, Kind};
 
-use super::player::State;
-
-/// Nothing.
-pub const NONE: u32 = u32::MAX;
-
-/// Operations in a line; each knows the one behind it ([`State::next`]).
-#[derive(Clone, Copy, Debug)]
-pub struct Line {
-    first: u32,
-    last: u32,
-}
-
-impl Line {
-    /// Nobody.
-    pub const EMPTY: Line = Line { first: NONE, last: NONE };
-
-    /// The first one.
-    pub fn first(&self) -> Option<u32> {
-        (self.first != NONE).then_some(self.first)
-    }
-
-    /// Adds one at the end.
-    #[inline]
-    pub fn push(&mut self, operation: u32, states: &mut [State]) {
-        states[operation as usize].next = NONE;
-        if self.first == NONE {
-            self.first = operation;
-        } else {
-            states[self.last as usize].next = operation;
-        }
-        self.last = operation;
-    }
-
-    /// Takes the first one away.
-    #[inline]
-    pub fn pop(&mut self, states: &[State]) -> Option<u32> {
-        let first = self.first()?;
-        self.first = states[first as usize].next;
-        Some(first)
-    }
-}
+use super::line::{Line, State};
 
 /// What waits for a message or a receive.
 pub struct Meetings {
@@ -80,12 +40,9 @@ impl Meetings {
         }
         let line = &mut self.lines[channel];
         let kind = goal.operations()[operation as usize].kind;
-        let meets = line.first().is_some_and(|first| goal.operations()[first as usize].kind != kind);
-        if meets {
-            return line.pop(states);
-        }
-        line.push(operation, states);
-        None
+        let met = line.first().filter(|first| goal.operations()[*first as usize].kind != kind);
+        *line = if met.is_some() { line.without_first(states) } else { line.with(operation, states) };
+        met
     }
 
     /// All that waits, by number.
@@ -93,8 +50,9 @@ impl Meetings {
         let listed = self.lists.iter().flatten().flat_map(|lists| lists.iter().flatten().copied());
         let mut waiting: Vec<u32> = listed.collect();
         for mut line in self.lines.iter().copied() {
-            while let Some(operation) = line.pop(states) {
+            while let Some(operation) = line.first() {
                 waiting.push(operation);
+                line = line.without_first(states);
             }
         }
         waiting.sort_unstable();

@@ -5,9 +5,10 @@ use sintonia_formats::goal::graph::{Kind, Operation};
 
 use super::costs::{Costs, PICOSECONDS};
 use super::event::{Event, What};
-use super::meeting::{Line, Meetings};
-use super::pairs::Pairs;
+use super::line::{Line, State};
+use super::meeting::Meetings;
 use super::queue::Queue;
+use super::ranks::{Ranks, Seat, Use};
 use super::{Error, Loggps, stuck};
 
 /// How a schedule went.
@@ -32,27 +33,18 @@ const PS_PER_NS: u64 = 1000;
 pub fn play(goal: &Goal, machine: &Loggps) -> Result<Played, Error> {
     let mut player = Player::of(goal, Costs::of(machine));
     player.begin();
-    while let Some((now, order)) = player.queue.pop() {
-        player.event(now, Event(order));
+    while let Some((now, event)) = player.queue.pop() {
+        player.event(now, event);
     }
     let waiting = player.meetings.waiting(&player.states);
     if player.left > 0 || !waiting.is_empty() {
         return Err(stuck::why(goal, &waiting));
     }
-    let ends_ps: Vec<u64> = player.cpus.chunks(goal.cpus().max(1)).map(|cpus| cpus.iter().copied().max().unwrap_or(0)).collect();
+    let ends_ps: Vec<u64> = (0..goal.rank_count()).map(|rank| player.ranks.end(rank)).collect();
     if ends_ps.contains(&u64::MAX) {
         return Err(Error::TooLong);
     }
     Ok(Played { ends_ps, events: player.events })
-}
-
-/// What is known of an operation while the schedule is played.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct State {
-    /// How many it still waits for; when it waits for none, its number in the order of all events.
-    count: u32,
-    /// The one behind it in its line.
-    pub next: u32,
 }
 
 struct Player<'a> {
@@ -61,13 +53,8 @@ struct Player<'a> {
     queue: Queue,
     states: Vec<State>,
     meetings: Meetings,
-    /// When processors, and network interfaces for what goes out and what comes in, are free; by rank and number.
-    cpus: Vec<u64>,
-    out: Vec<u64>,
-    into: Vec<u64>,
-    /// Operations and messages that wait until these are free, by rank, pair and [`Use`]. The first one of each line stands in the queue.
-    lines: Vec<Line>,
-    pairs: Pairs,
+    /// Of each line of a rank, the first one stands in the queue.
+    ranks: Ranks,
     /// Operations that wait for nothing any more.
     freed: Vec<u32>,
     numbered: u32,
@@ -76,185 +63,144 @@ struct Player<'a> {
     left: usize,
 }
 
-/// What a processor is used for, alone or with one side of a network interface.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Use {
-    Compute,
-    Send,
-    TakeIn,
-}
-
-/// Where an operation, or the message of a send, takes place.
-#[derive(Clone, Copy)]
-struct Seat {
-    cpu: usize,
-    nic: usize,
-    line: usize,
-}
-
 impl<'a> Player<'a> {
     fn of(goal: &'a Goal, costs: Costs) -> Player<'a> {
-        let (ranks, pairs) = (goal.rank_count(), Pairs::of(goal));
-        Player {
-            goal,
-            costs,
-            queue: Queue::default(),
-            states: goal.operations().iter().map(|operation| State { count: operation.needs, next: 0 }).collect(),
-            meetings: Meetings::of(goal),
-            cpus: vec![0; ranks * goal.cpus().max(1)],
-            out: vec![0; ranks * goal.nics().max(1)],
-            into: vec![0; ranks * goal.nics().max(1)],
-            lines: vec![Line::EMPTY; ranks * pairs.count() * 3],
-            pairs,
-            freed: Vec::new(),
-            numbered: 0,
-            events: 0,
-            left: goal.operations().len(),
-        }
+        let states = goal.operations().iter().map(|operation| State::waiting_for(operation.needs)).collect();
+        let (queue, meetings, ranks) = (Queue::default(), Meetings::of(goal), Ranks::of(goal));
+        Player { goal, costs, queue, states, meetings, ranks, freed: Vec::new(), numbered: 0, events: 0, left: goal.operations().len() }
     }
 
     /// Begins with what waits for nothing, rank by rank.
     fn begin(&mut self) {
         let goal = self.goal;
         for rank in 0..goal.rank_count() {
-            self.freed.extend(goal.of_rank(rank).filter(|operation| goal.operations()[*operation].needs == 0).map(|operation| operation as u32));
-            self.release(0);
+            self.freed
+                .extend(goal.of_rank(rank).filter(|operation| goal.operations()[*operation].needs == 0).map(|operation| operation as u32));
+            self.release(0, rank);
         }
     }
 
     fn event(&mut self, now: u64, event: Event) {
-        let operation = event.operation();
-        match (event.what(), self.goal.operations()[operation as usize].kind) {
-            (What::Begin, Kind::Compute) => self.compute(now, event),
-            (What::Begin, Kind::Send) => self.send(now, event),
-            (What::Begin, Kind::Receive) => self.receive(now, operation),
-            (What::Arrive, _) => self.arrive(now, event),
-            (What::End, _) => self.done(operation),
+        let rank = event.rank as usize;
+        match event.what() {
+            What::Compute => self.compute(now, event),
+            What::Send => self.send(now, event),
+            What::Receive => self.receive(now, event.operation(), rank),
+            What::Arrive => self.arrive(now, event),
+            What::End => self.done(event.operation()),
         }
-        self.release(now);
+        self.release(now, rank);
     }
 
     fn compute(&mut self, now: u64, event: Event) {
+        let Some(seat) = self.sit_down(now, event, Use::Compute) else { return };
         let operation = event.operation();
-        let Operation { size, cpu, .. } = self.goal.operations()[operation as usize];
-        let seat = self.seat(self.goal.rank(&self.goal.operations()[operation as usize]), cpu, 0, Use::Compute);
-        if !self.is_free(seat, Use::Compute, now, event) {
-            return;
-        }
-        let end = now.saturating_add(size.saturating_mul(PS_PER_NS));
-        self.cpus[seat.cpu] = end;
-        self.call_next(seat, Use::Compute);
-        self.begun(operation);
-        self.done_at(operation, now, end);
+        let end = now.saturating_add(self.operation(operation).size.saturating_mul(PS_PER_NS));
+        self.ranks.occupy(seat, end, end);
+        self.call_next(seat, event);
+        self.satisfy(operation, true);
+        self.done_at(operation, event.rank, now, end);
     }
 
     fn send(&mut self, now: u64, event: Event) {
+        let Some(seat) = self.sit_down(now, event, Use::Send) else { return };
         let operation = event.operation();
-        let Operation { size, cpu, nic, .. } = self.goal.operations()[operation as usize];
-        let seat = self.seat(self.goal.rank(&self.goal.operations()[operation as usize]), cpu, nic, Use::Send);
-        if !self.is_free(seat, Use::Send, now, event) {
-            return;
-        }
+        let size = self.operation(operation).size;
         let times = self.costs.times(size);
         let end = now.saturating_add(times.send);
-        self.cpus[seat.cpu] = end;
-        self.out[seat.nic] = now.saturating_add(times.interface);
-        self.call_next(seat, Use::Send);
-        self.begun(operation);
-        let number = self.number(operation);
+        self.ranks.occupy(seat, end, now.saturating_add(times.interface));
+        self.call_next(seat, event);
+        self.satisfy(operation, true);
         let arrival = now.saturating_add(self.costs.overhead).saturating_add(self.costs.latency);
-        self.queue.push(arrival, Event::new(number, What::Arrive, operation).0);
+        let number = self.number(operation);
+        self.queue.push(arrival, Event::new(number, What::Arrive, operation, self.destination(operation)));
         if size <= self.costs.eager_bytes {
-            self.done_at(operation, now, end);
+            self.done_at(operation, event.rank, now, end);
         }
     }
 
-    fn receive(&mut self, now: u64, operation: u32) {
-        self.begun(operation);
+    fn receive(&mut self, now: u64, operation: u32, rank: usize) {
+        self.satisfy(operation, true);
         if let Some(message) = self.meet(operation) {
             self.acknowledge(now, message);
-            let Operation { cpu, .. } = self.goal.operations()[message as usize];
-            let taken_in = self.cpus[self.rank_of(operation) * self.goal.cpus() + usize::from(cpu)];
-            self.done_at(operation, now, taken_in);
+            let taken_in = *self.ranks.cpu(rank, self.operation(message).cpu);
+            self.done_at(operation, rank as u32, now, taken_in);
         }
     }
 
     fn arrive(&mut self, now: u64, event: Event) {
         let message = event.operation();
-        let Operation { size, cpu, nic, .. } = self.goal.operations()[message as usize];
-        let seat = self.seat(self.destination(message), cpu, nic, Use::TakeIn);
-        match self.lines[seat.line].first() {
-            Some(first) if first != message => return self.lines[seat.line].push(message, &mut self.states),
-            Some(_) => {}
-            None => self.lines[seat.line].push(message, &mut self.states),
+        let seat = self.seat(event, Use::TakeIn);
+        let line = self.ranks.line(seat);
+        if line.first() != Some(message) {
+            self.ranks.set_line(seat, line.with(message, &mut self.states));
+            if line.first().is_some() {
+                return;
+            }
         }
-        if !self.is_free(seat, Use::TakeIn, now, event) {
-            return;
-        }
-        let times = self.costs.times(size);
+        let Some(seat) = self.sit_down(now, event, Use::TakeIn) else { return };
+        let times = self.costs.times(self.operation(message).size);
         let end = now.saturating_add(times.receive);
-        self.cpus[seat.cpu] = end;
-        self.into[seat.nic] = now.saturating_add(times.interface);
-        self.call_next(seat, Use::TakeIn);
+        self.ranks.occupy(seat, end, now.saturating_add(times.interface));
+        self.call_next(seat, event);
         if let Some(receive) = self.meet(message) {
             self.acknowledge(now, message);
-            self.done_at(receive, now, end);
+            self.done_at(receive, event.rank, now, end);
         }
     }
 
+    #[inline]
+    fn operation(&self, operation: u32) -> &'a Operation {
+        &self.goal.operations()[operation as usize]
+    }
+
+    #[inline]
+    fn destination(&self, message: u32) -> u32 {
+        self.operation(message).channel().map_or(0, |channel| self.goal.channels()[channel].destination)
+    }
+
     fn meet(&mut self, operation: u32) -> Option<u32> {
-        let channel = self.goal.operations()[operation as usize].channel()?;
+        let channel = self.operation(operation).channel()?;
         self.meetings.meet(operation, channel, self.goal, &mut self.states)
     }
 
     /// Tells the sender of a large message that it has been received. LogGOPSim lets that cost nothing.
     fn acknowledge(&mut self, now: u64, message: u32) {
-        let Operation { size, cpu, .. } = self.goal.operations()[message as usize];
-        if size > self.costs.eager_bytes {
-            let clock = &mut self.cpus[self.goal.rank(&self.goal.operations()[message as usize]) * self.goal.cpus() + usize::from(cpu)];
+        let send = self.operation(message);
+        if send.size > self.costs.eager_bytes {
+            let clock = self.ranks.cpu(self.goal.rank(send), send.cpu);
             *clock = now.max(*clock);
             self.done(message);
         }
     }
 
-    fn rank_of(&self, operation: u32) -> usize {
-        self.goal.rank(&self.goal.operations()[operation as usize])
+    /// Where an event takes place; one of a simple rank needs no look at its operation.
+    #[inline]
+    fn seat(&self, event: Event, purpose: Use) -> Seat {
+        let (cpu, nic) = if self.ranks.are_simple() { (0, 0) } else { place(self.operation(event.operation())) };
+        self.ranks.seat(event.rank as usize, cpu, nic, purpose)
     }
 
-    fn destination(&self, message: u32) -> usize {
-        let channel = self.goal.operations()[message as usize].channel();
-        channel.map_or(0, |channel| self.goal.channels()[channel].destination as usize)
-    }
-
-    fn seat(&self, rank: usize, cpu: u8, nic: u8, purpose: Use) -> Seat {
-        let line = (rank * self.pairs.count() + self.pairs.number(cpu, nic)) * 3 + purpose as usize;
-        Seat { cpu: rank * self.goal.cpus() + usize::from(cpu), nic: rank * self.goal.nics() + usize::from(nic), line }
-    }
-
-    fn free_at(&self, seat: Seat, purpose: Use) -> u64 {
-        match purpose {
-            Use::Compute => self.cpus[seat.cpu],
-            Use::Send => self.cpus[seat.cpu].max(self.out[seat.nic]),
-            Use::TakeIn => self.cpus[seat.cpu].max(self.into[seat.nic]),
-        }
-    }
-
-    /// Whether the first one of a line can go on now; else it is tried again when it may.
-    fn is_free(&mut self, seat: Seat, purpose: Use, now: u64, event: Event) -> bool {
-        let free_at = self.free_at(seat, purpose);
+    /// The place of the first one of a line, if it can go on now; else it is tried again when it may.
+    #[inline]
+    fn sit_down(&mut self, now: u64, event: Event, purpose: Use) -> Option<Seat> {
+        let seat = self.seat(event, purpose);
+        let free_at = self.ranks.free_at(seat);
         if free_at > now {
-            self.queue.push(free_at, event.0);
+            self.queue.push(free_at, event);
+            return None;
         }
-        free_at <= now
+        Some(seat)
     }
 
     /// The first one of a line has begun: the next one is called.
-    fn call_next(&mut self, seat: Seat, purpose: Use) {
-        let line = &mut self.lines[seat.line];
-        line.pop(&self.states);
+    #[inline]
+    fn call_next(&mut self, seat: Seat, begun: Event) {
+        let line = self.ranks.line(seat).without_first(&self.states);
+        self.ranks.set_line(seat, line);
         if let Some(next) = line.first() {
-            let what = if purpose == Use::TakeIn { What::Arrive } else { What::Begin };
-            self.queue.push(self.free_at(seat, purpose), Event::new(self.states[next as usize].count, what, next).0);
+            let free_at = self.ranks.free_at(seat);
+            self.queue.push(free_at, Event::new(self.states[next as usize].count, begun.what(), next, begun.rank));
         }
     }
 
@@ -267,25 +213,22 @@ impl<'a> Player<'a> {
         number
     }
 
-    fn begun(&mut self, operation: u32) {
-        self.satisfy(operation, true);
-    }
-
     fn done(&mut self, operation: u32) {
         self.left -= 1;
         self.satisfy(operation, false);
     }
 
     /// An operation that has begun now is done then. With one processor, what waits for it cannot go on before anyway.
-    fn done_at(&mut self, operation: u32, now: u64, end: u64) {
+    fn done_at(&mut self, operation: u32, rank: u32, now: u64, end: u64) {
         if self.goal.cpus() == 1 || end <= now {
             return self.done(operation);
         }
         let number = self.numbered;
         self.numbered += 1;
-        self.queue.push(end, Event::new(number, What::End, operation).0);
+        self.queue.push(end, Event::new(number, What::End, operation, rank));
     }
 
+    /// An operation has begun or is done: those who waited for that wait for one less.
     #[inline]
     fn satisfy(&mut self, operation: u32, begun: bool) {
         let goal = self.goal;
@@ -298,36 +241,49 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// Lets what waits for nothing any more line up: rank by rank, sends before receives before computation.
+    /// Lets what waits for nothing any more line up: rank by rank, sends before receives before computation. All are of this rank, or of
+    /// the sender of a large message that it has received.
     #[inline]
-    fn release(&mut self, now: u64) {
+    fn release(&mut self, now: u64, rank: usize) {
+        if self.freed.is_empty() {
+            return;
+        }
+        let goal = self.goal;
+        let rank_of = |operation: u32| {
+            if goal.of_rank(rank).contains(&(operation as usize)) { rank } else { goal.rank(&goal.operations()[operation as usize]) }
+        };
         let mut freed = std::mem::take(&mut self.freed);
         if freed.len() > 1 {
-            freed.sort_by_key(|operation| (self.rank_of(*operation), self.goal.operations()[*operation as usize].kind));
+            freed.sort_by_key(|operation| (rank_of(*operation), goal.operations()[*operation as usize].kind));
         }
         for operation in freed.drain(..) {
-            self.line_up(operation, now);
+            self.line_up(operation, rank_of(operation), now);
         }
         self.freed = freed;
     }
 
-    fn line_up(&mut self, operation: u32, now: u64) {
+    fn line_up(&mut self, operation: u32, rank: usize, now: u64) {
         let number = self.number(operation);
-        let Operation { kind, cpu, nic, .. } = self.goal.operations()[operation as usize];
-        let rank = self.rank_of(operation);
-        let purpose = match kind {
-            Kind::Compute => Use::Compute,
-            Kind::Send => Use::Send,
+        let described = self.operation(operation);
+        let (cpu, nic) = place(described);
+        let (what, purpose) = match described.kind {
+            Kind::Compute => (What::Compute, Use::Compute),
+            Kind::Send => (What::Send, Use::Send),
             Kind::Receive => {
-                let moment = self.cpus[rank * self.goal.cpus() + usize::from(cpu)].max(now);
-                return self.queue.push(moment, Event::new(number, What::Begin, operation).0);
+                let moment = *self.ranks.cpu(rank, cpu);
+                return self.queue.push(moment.max(now), Event::new(number, What::Receive, operation, rank as u32));
             }
         };
-        let seat = self.seat(rank, cpu, if purpose == Use::Compute { 0 } else { nic }, purpose);
-        let is_first = self.lines[seat.line].first().is_none();
-        self.lines[seat.line].push(operation, &mut self.states);
-        if is_first {
-            self.queue.push(self.free_at(seat, purpose).max(now), Event::new(number, What::Begin, operation).0);
+        let seat = self.ranks.seat(rank, cpu, nic, purpose);
+        let line: Line = self.ranks.line(seat);
+        self.ranks.set_line(seat, line.with(operation, &mut self.states));
+        if line.first().is_none() {
+            let moment = self.ranks.free_at(seat).max(now);
+            self.queue.push(moment, Event::new(number, what, operation, rank as u32));
         }
     }
+}
+
+fn place(operation: &Operation) -> (u8, u8) {
+    (operation.cpu, operation.nic)
 }

@@ -7,15 +7,17 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Events by moment, and those of one moment by order. An order is given to one event only.
+use super::event::Event;
+
+/// Events by moment, and those of one moment in their order.
 pub struct Queue {
     now: u64,
     /// What is due now and was known before now, the first at the end.
-    due: Vec<u64>,
+    due: Vec<Event>,
     /// What became due since.
-    late: BinaryHeap<Reverse<u64>>,
-    /// By the highest bit in which the moment differs from now: moment and order.
-    lists: [Vec<(u64, u64)>; 64],
+    late: BinaryHeap<Reverse<Event>>,
+    /// By the highest bit in which the moment differs from now.
+    lists: [Vec<(u64, Event)>; 64],
     /// Which lists have something.
     filled: u64,
 }
@@ -29,32 +31,32 @@ impl Default for Queue {
 impl Queue {
     /// Adds an event; what would be past is due now.
     #[inline]
-    pub fn push(&mut self, moment: u64, order: u64) {
+    pub fn push(&mut self, moment: u64, event: Event) {
         if moment <= self.now {
-            self.late.push(Reverse(order));
+            self.late.push(Reverse(event));
         } else {
-            self.place(moment, order);
+            self.place(moment, event);
         }
     }
 
-    /// The next event: its moment and its order.
+    /// The next event, and its moment.
     #[inline]
-    pub fn pop(&mut self) -> Option<(u64, u64)> {
+    pub fn pop(&mut self) -> Option<(u64, Event)> {
         if self.due.is_empty() && self.late.is_empty() && !self.go_on() {
             return None;
         }
-        let order = match (self.due.last(), self.late.peek()) {
-            (Some(due), Some(Reverse(late))) if late < due => self.late.pop().map(|Reverse(order)| order),
-            (None, _) => self.late.pop().map(|Reverse(order)| order),
-            _ => self.due.pop(),
+        let late_first = match (self.due.last(), self.late.peek()) {
+            (Some(due), Some(Reverse(late))) => late < due,
+            (due, _) => due.is_none(),
         };
-        order.map(|order| (self.now, order))
+        let event = if late_first { self.late.pop().map(|Reverse(event)| event) } else { self.due.pop() };
+        event.map(|event| (self.now, event))
     }
 
     #[inline]
-    fn place(&mut self, moment: u64, order: u64) {
+    fn place(&mut self, moment: u64, event: Event) {
         let list = 63 - (moment ^ self.now).leading_zeros();
-        self.lists[list as usize].push((moment, order));
+        self.lists[list as usize].push((moment, event));
         self.filled |= 1 << list;
     }
 
@@ -67,15 +69,15 @@ impl Queue {
         self.filled &= !(1 << list);
         let mut events = std::mem::take(&mut self.lists[list as usize]);
         self.now = events.iter().map(|(moment, _)| *moment).min().unwrap_or(self.now);
-        for (moment, order) in events.drain(..) {
+        for (moment, event) in events.drain(..) {
             if moment == self.now {
-                self.due.push(order);
+                self.due.push(event);
             } else {
-                self.place(moment, order);
+                self.place(moment, event);
             }
         }
         self.lists[list as usize] = events;
-        self.due.sort_unstable_by_key(|order| Reverse(*order));
+        self.due.sort_unstable_by_key(|event| Reverse(*event));
         true
     }
 }
@@ -84,20 +86,21 @@ impl Queue {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::event::What;
     use super::*;
 
     proptest! {
         #[test]
-        fn events_come_by_moment_and_then_by_order(steps in prop::collection::vec((0u64..40, 0u64..u64::MAX / 4, 0usize..3), 1..200)) {
+        fn events_come_by_moment_and_then_by_order(steps in prop::collection::vec((0u64..40, 0u64..u64::MAX / 1000, 0usize..3), 1..200)) {
             let mut queue = Queue::default();
             let mut expected = BinaryHeap::new();
             let mut now = 0;
             for (place, (near, far, pops)) in steps.into_iter().enumerate() {
                 // Orders are mixed up, and each is there once.
-                let order = ((place as u64) * 7919) % 100_003;
+                let number = ((place * 7919) % 100_003) as u32;
                 let moment = now + if place % 5 == 0 { far } else { near };
-                queue.push(moment, order);
-                expected.push(Reverse((moment, order)));
+                queue.push(moment, Event::new(number, What::Send, 0, 0));
+                expected.push(Reverse((moment, Event::new(number, What::Send, 0, 0))));
                 for _ in 0..pops {
                     let next = queue.pop();
                     prop_assert_eq!(next, expected.pop().map(|Reverse(event)| event));

@@ -51,12 +51,14 @@ fn circle(goal: &Goal, rank: usize) -> Option<Vec<usize>> {
             needed[dependent.operation() - own.start] = Some(operation);
         }
     }
-    let mut path = vec![own.clone().find(|operation| is_stuck(*operation))?];
+    let mut path = Vec::new();
+    let mut visited = vec![None; own.len()];
+    let mut next = own.clone().find(|operation| is_stuck(*operation))?;
     loop {
-        let next = needed[path[path.len() - 1] - own.start]?;
-        if let Some(begin) = path.iter().position(|operation| *operation == next) {
+        if let Some(begin) = visited[next - own.start].replace(path.len()) {
             return Some(path.split_off(begin));
         }
         path.push(next);
+        next = needed[next - own.start]?;
     }
 }

@@ -1,10 +1,12 @@
 //! Rules that say how many: bytes of a message, rounds of a loop, the number that is a tag.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use super::grid::Spot;
 use super::growth::Law;
-use super::who::{Round, Who, cycle};
+use super::share::Share;
+use super::who::{Round, When, Who, cycle};
 
 /// A number that depends on the rank, on how many there are, and on the rounds of loops.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,12 +15,30 @@ pub enum Amount {
     Constant(i64),
     /// It grows with the number of ranks.
     Grows(Law),
-    /// A share of something that is divided along a dimension of the grid (of all ranks if there is none), in units.
+    /// A share of something that is divided.
     Share(Share),
+    /// It is less by so much for each end of some dimensions of the grid that the rank is at, as it has fewer neighbours there.
+    Neighbours {
+        /// The number inside the grid.
+        inside: i64,
+        /// By how much it is less at each end.
+        less: i64,
+        /// The dimensions.
+        along: Vec<bool>,
+    },
     /// One number for some ranks, another one for all others.
     If(Who, Box<Amount>, Box<Amount>),
     /// These in turn, as the loop at this depth goes round.
     Turns(usize, Vec<Amount>),
+    /// One number in the first round of the loop at this depth, or in the last one; another one in all others.
+    Except {
+        /// The depth of the loop.
+        depth: usize,
+        /// In which rounds the first of the two holds.
+        when: When,
+        /// The number in that round, and the number in all others.
+        numbers: Box<[Amount; 2]>,
+    },
     /// It changes by so much in each round of the loop at this depth.
     Counts {
         /// The depth of the loop.
@@ -50,50 +70,6 @@ pub enum Amount {
     },
 }
 
-/// What a rank gets of something that is divided as evenly as whole units allow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Share {
-    dimension: Option<usize>,
-    units: i64,
-    /// How large a unit is.
-    unit: i64,
-    /// Whether the last one takes what is left over, instead of the first ones one each.
-    to_last: bool,
-}
-
-impl Share {
-    fn of(&self, spot: Spot) -> i64 {
-        let (place, parts) = Share::place(self.dimension, spot);
-        let (whole, rest) = (self.units / parts, self.units % parts);
-        let more = if self.to_last { if place + 1 == parts { rest } else { 0 } } else { i64::from(place < rest) };
-        (whole + more) * self.unit
-    }
-
-    fn place(dimension: Option<usize>, spot: Spot) -> (i64, i64) {
-        match dimension {
-            None => (spot.rank.into(), spot.ranks.into()),
-            Some(d) => (spot.coordinate(d).into(), spot.grid.side(d).into()),
-        }
-    }
-
-    /// The share that explains these numbers along a dimension.
-    fn explaining(dimension: Option<usize>, seen: &[Seen]) -> Option<Share> {
-        let unit = seen.iter().fold(0, |unit, one| gcd(unit, one.value));
-        let first = seen.first()?.spot.ranks;
-        let mut shares: Vec<Option<i64>> = vec![None; Share::place(dimension, seen.first()?.spot).1 as usize];
-        for one in seen.iter().filter(|one| one.spot.ranks == first) {
-            shares[Share::place(dimension, one.spot).0 as usize] = Some(one.value);
-        }
-        let whole: i64 = shares.into_iter().sum::<Option<i64>>()?;
-        let candidates = [false, true].map(|to_last| Share { dimension, units: whole / unit.max(1), unit: unit.max(1), to_last });
-        candidates.into_iter().find(|share| seen.iter().all(|one| share.of(one.spot) == one.value))
-    }
-}
-
-fn gcd(a: i64, b: i64) -> i64 {
-    if b == 0 { a.abs() } else { gcd(b, a % b) }
-}
-
 /// A number that was recorded.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen<'a> {
@@ -116,9 +92,14 @@ impl Amount {
         match self {
             Amount::Constant(value) => *value,
             Amount::Grows(law) => law.of(spot),
-            Amount::Share(share) => share.of(spot),
+            Amount::Share(share) => share.of(spot, peer),
+            Amount::Neighbours { inside, less, along } => inside - less * ends(spot, along),
             Amount::If(who, yes, no) => if who.holds(spot, peer) { yes } else { no }.of(spot, rounds, peer),
             Amount::Turns(depth, amounts) => amounts[rounds[*depth].number as usize % amounts.len()].of(spot, rounds, peer),
+            Amount::Except { depth, when, numbers } => {
+                let [there, elsewhere] = &**numbers;
+                if when.holds(rounds[*depth]) { there } else { elsewhere }.of(spot, rounds, peer)
+            }
             Amount::Counts { depth, first, step } => first + step * i64::from(rounds[*depth].number),
             Amount::Doubles { depth, least, halves } => {
                 let Round { number, of } = rounds[*depth];
@@ -137,6 +118,7 @@ impl Amount {
             Amount::Turns(own, amounts) => *own != depth && amounts.iter().all(|amount| amount.is_steady(depth)),
             Amount::Counts { depth: own, .. } | Amount::Doubles { depth: own, .. } => *own != depth,
             Amount::If(_, yes, no) => yes.is_steady(depth) && no.is_steady(depth),
+            Amount::Except { depth: own, numbers, .. } => *own != depth && numbers.iter().all(|number| number.is_steady(depth)),
             _ => true,
         }
     }
@@ -145,17 +127,22 @@ impl Amount {
     pub fn explaining(seen: &[Seen]) -> Option<Amount> {
         let Some(first) = seen.first() else { return Some(Amount::Constant(0)) };
         let fits = |amount: &Amount| seen.iter().all(|one| amount.of(one.spot, one.rounds, one.peer) == one.value);
-        steady(seen).or_else(|| split(seen)).or_else(|| (0..first.rounds.len()).rev().find_map(|depth| in_rounds(seen, depth))).filter(fits)
+        steady(seen)
+            .or_else(|| split(seen))
+            .or_else(|| neighbours(seen))
+            .or_else(|| (0..first.rounds.len()).rev().find_map(|depth| in_rounds(seen, depth)))
+            .filter(fits)
     }
 
     /// A rule that gives about these numbers: what the mean of each run grows like.
     pub fn about(seen: &[Seen]) -> Amount {
-        let mut means: std::collections::BTreeMap<u32, (f64, f64)> = std::collections::BTreeMap::new();
+        let mut means: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
         for one in seen {
             let (sum, count) = means.entry(one.spot.ranks).or_default();
             (*sum, *count) = (*sum + one.value as f64, *count + 1.0);
         }
-        let points: Vec<(f64, f64)> = means.iter().map(|(ranks, (sum, count))| (f64::from(*ranks).ln(), (sum / count).max(1e-9).ln())).collect();
+        let points: Vec<(f64, f64)> =
+            means.iter().map(|(ranks, (sum, count))| (f64::from(*ranks).ln(), (sum / count).max(1e-9).ln())).collect();
         let many = points.len() as f64;
         let (x, y) = (points.iter().map(|p| p.0).sum::<f64>() / many, points.iter().map(|p| p.1).sum::<f64>() / many);
         let across: f64 = points.iter().map(|p| (p.0 - x).powi(2)).sum();
@@ -183,9 +170,26 @@ fn steady(seen: &[Seen]) -> Option<Amount> {
     if let Some(more) = same(|one| Some(one.value - i64::from(one.peer?))) {
         return Some(Amount::Peers(more));
     }
-    let dimensions = first.spot.grid.dimensions();
-    let along = (0..dimensions).filter(|_| dimensions > 1).map(Some).chain([None]);
-    along.into_iter().find_map(|dimension| Share::explaining(dimension, seen)).map(Amount::Share)
+    Share::explaining(seen).map(Amount::Share)
+}
+
+/// How many ends of these dimensions a rank is at.
+fn ends(spot: Spot, along: &[bool]) -> i64 {
+    let at = |d: usize| i64::from(spot.coordinate(d) == 0) + i64::from(spot.coordinate(d) + 1 == spot.grid.side(d));
+    (0..along.len()).filter(|d| along[*d]).map(at).sum()
+}
+
+/// Less for each neighbour that a rank does not have.
+fn neighbours(seen: &[Seen]) -> Option<Amount> {
+    let dimensions = seen.first()?.spot.grid.dimensions();
+    (1..1u32 << dimensions).rev().find_map(|bits| {
+        let along: Vec<bool> = (0..dimensions).map(|d| bits & 1 << d != 0).collect();
+        let by_ends: BTreeMap<i64, i64> = seen.iter().map(|one| (ends(one.spot, &along), one.value)).collect();
+        let ((few, more), (many, fewer)) = (by_ends.first_key_value()?, by_ends.last_key_value()?);
+        let less = (more - fewer).checked_div(many - few)?;
+        let amount = Amount::Neighbours { inside: more + less * few, less, along };
+        seen.iter().all(|one| amount.of(one.spot, one.rounds, one.peer) == one.value).then_some(amount)
+    })
 }
 
 /// Two rules, one for some ranks and one for the others.
@@ -212,11 +216,19 @@ fn in_rounds(seen: &[Seen], depth: usize) -> Option<Amount> {
     if let Some(found) = counts.into_iter().chain(doubles).find(fits) {
         return Some(found);
     }
+    for when in [When::FirstRound(true), When::LastRound(true)] {
+        let (there, elsewhere): (Vec<Seen>, Vec<Seen>) = seen.iter().copied().partition(|one| when.holds(one.rounds[depth]));
+        let number = |seen: &[Seen]| steady(seen).or_else(|| split(seen));
+        if let Some(numbers) = number(&there).zip(number(&elsewhere)) {
+            return Some(Amount::Except { depth, when, numbers: Box::new([numbers.0, numbers.1]) });
+        }
+    }
     if let Some(values) = cycle(&by_round) {
         return Some(Amount::Turns(depth, values.into_iter().map(Amount::Constant).collect()));
     }
     let shortest = by_round.iter().map(|(round, _)| round.of).min()?;
-    (2..=shortest.min(MOST_TURNS)).find_map(|length| {
+    let longest = by_round.iter().map(|(round, _)| round.of).max()?;
+    (2..=shortest.min(MOST_TURNS)).filter(|length| length * 2 <= shortest || *length == longest).find_map(|length| {
         let turn = |number: u32| seen.iter().copied().filter(|one| one.rounds[depth].number % length == number).collect::<Vec<_>>();
         let amounts: Option<Vec<Amount>> = (0..length).map(|number| steady(&turn(number)).or_else(|| split(&turn(number)))).collect();
         amounts.map(|amounts| Amount::Turns(depth, amounts)).filter(|amount| fits(amount))
@@ -228,8 +240,9 @@ impl fmt::Display for Amount {
         match self {
             Amount::Constant(value) => write!(f, "{value}"),
             Amount::Grows(law) => write!(f, "{law}"),
-            Amount::Share(Share { dimension: Some(d), units, unit, .. }) => write!(f, "a share of {} along dimension {}", units * unit, d + 1),
-            Amount::Share(Share { units, unit, .. }) => write!(f, "a share of {}", units * unit),
+            Amount::Share(share) => write!(f, "{share}"),
+            Amount::Except { when, numbers, .. } => write!(f, "{} {when}, else {}", numbers[0], numbers[1]),
+            Amount::Neighbours { inside, less, .. } => write!(f, "{inside}, less {less} for each neighbour that there is not,"),
             Amount::If(who, yes, no) => write!(f, "{yes} for {who}, else {no}"),
             Amount::Turns(_, amounts) if amounts.len() > 4 => write!(f, "{} numbers in turn", amounts.len()),
             Amount::Turns(_, amounts) => write!(f, "in turn {}", amounts.iter().map(Amount::to_string).collect::<Vec<_>>().join("; ")),
@@ -254,7 +267,8 @@ mod tests {
 
     fn found(grids: &[Grid], rounds: impl Fn(u32) -> Vec<Round>, value: impl Fn(Spot, &[Round]) -> i64) -> Option<Amount> {
         let spots = grids.iter().zip([4, 8, 16]).flat_map(|(grid, ranks)| (0..ranks).map(move |rank| Spot { rank, ranks, grid }));
-        let places: Vec<(Spot, Vec<Round>)> = spots.flat_map(|spot| rounds(spot.ranks).into_iter().map(move |round| (spot, vec![round]))).collect();
+        let places: Vec<(Spot, Vec<Round>)> =
+            spots.flat_map(|spot| rounds(spot.ranks).into_iter().map(move |round| (spot, vec![round]))).collect();
         let seen: Vec<Seen> =
             places.iter().map(|(spot, rounds)| Seen { spot: *spot, rounds, peer: None, value: value(*spot, rounds) }).collect();
         Amount::explaining(&seen)

@@ -2,14 +2,19 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use sintonia_recording::neighbours::Neighbours;
 use sintonia_recording::raw;
 
 use super::error::Unrecognised;
 use super::family::Family;
 use super::grid::{Grid, Spot};
 use super::part::Part;
+use super::peer::Peer;
 use super::reading::Readings;
 use super::sight::Sights;
+use super::step::Target;
+use super::targets::{Tried, Turn};
+use super::who::Who;
 
 /// The kind of the communicators that hold everyone.
 pub const WORLD: usize = 0;
@@ -36,7 +41,8 @@ pub struct Kinds {
 impl Kinds {
     /// Finds the kinds.
     pub fn of(family: &Family, sights: &Sights, readings: &Readings) -> Kinds {
-        let mut kinds = Kinds { list: vec![Kind { node: None, seen: Vec::new() }, Kind { node: None, seen: Vec::new() }], of: HashMap::new() };
+        let mut kinds =
+            Kinds { list: vec![Kind { node: None, seen: Vec::new() }, Kind { node: None, seen: Vec::new() }], of: HashMap::new() };
         for (number, run) in family.runs.iter().enumerate() {
             for (communicator, defined) in run.recording.header.communicators.iter().enumerate() {
                 let kind = match defined.made_by.as_str() {
@@ -82,6 +88,17 @@ impl Kinds {
         self.of.get(&(run, communicator)).copied()
     }
 
+    /// The rules by which ranks find their neighbours in communicators of each kind, for kinds that need them.
+    pub fn neighbours(
+        &self,
+        family: &Family,
+        grids: &[Grid],
+        parts: &[Part],
+        used: impl Fn(usize) -> bool,
+    ) -> Result<Vec<[Vec<Peer>; 2]>, Unrecognised> {
+        self.list.iter().enumerate().map(|(number, kind)| kind.neighbours(family, grids, parts, used(number))).collect()
+    }
+
     /// The rules by which ranks belong to the communicators of each kind, in grids of the runs.
     pub fn parts(&self, family: &Family, grids: &[Grid]) -> Result<Vec<Part>, Unrecognised> {
         let least = family.runs.iter().map(|run| run.ranks).min().unwrap_or(1);
@@ -91,30 +108,67 @@ impl Kinds {
 }
 
 impl Kind {
+    /// Whom members receive from and send to in operations among neighbours: none if there are no such operations.
+    fn neighbours(&self, family: &Family, grids: &[Grid], parts: &[Part], used: bool) -> Result<[Vec<Peer>; 2], Unrecognised> {
+        let sources = |neighbours: &Neighbours| neighbours.sources.clone();
+        let destinations = |neighbours: &Neighbours| neighbours.destinations.clone();
+        if !used {
+            return Ok([Vec::new(), Vec::new()]);
+        }
+        let both = self.peers(family, grids, parts, sources).zip(self.peers(family, grids, parts, destinations));
+        let (sources, destinations) =
+            both.ok_or_else(|| self.unexplained(family, "the neighbours", "neighbours in a grid, open and around the ends"))?;
+        Ok([sources, destinations])
+    }
+
+    /// The rule for each place of the lists of neighbours, which are equally long for all.
+    fn peers(&self, family: &Family, grids: &[Grid], parts: &[Part], of: impl Fn(&Neighbours) -> Vec<i32>) -> Option<Vec<Peer>> {
+        let list = |(run, rank, communicator): &(usize, u32, u32)| {
+            let known = family.runs[*run].recording.neighbours(*communicator, *rank)?;
+            Some((Spot { rank: *rank, ranks: family.runs[*run].ranks, grid: &grids[*run] }, of(known)))
+        };
+        let lists: Vec<(Spot, Vec<i32>)> = self.seen.iter().map(list).collect::<Option<_>>()?;
+        let length = lists.first()?.1.len();
+        if lists.iter().any(|(_, list)| list.len() != length) {
+            return None;
+        }
+        let tried = Tried { parts, whos: &[Who::Everyone], any_order: false };
+        let peer = |place: usize| {
+            let turns: Vec<Turn> = lists.iter().map(|(spot, list)| Turn { spot: *spot, rounds: &[], peer: Some(list[place]) }).collect();
+            if let Target::Same(peer) = tried.explain(&turns)?.target { Some(peer) } else { None }
+        };
+        (0..length).map(peer).collect()
+    }
+
     fn part(&self, family: &Family, grids: &[Grid], candidates: &[Part]) -> Result<Part, Unrecognised> {
         let fits = |part: &&Part| {
             self.seen.iter().all(|(run, rank, communicator)| {
                 let spot = Spot { rank: *rank, ranks: family.runs[*run].ranks, grid: &grids[*run] };
-                let (members, remote) = (family.runs[*run].recording.members(*communicator), family.runs[*run].recording.remote(*communicator));
+                let (members, remote) =
+                    (family.runs[*run].recording.members(*communicator), family.runs[*run].recording.remote(*communicator));
                 let wanted = (0..part.size(spot)).map(|place| part.member(spot, place).map(|rank| rank as i32));
                 remote.is_empty() && members.len() == part.size(spot) as usize && members.iter().map(|rank| Some(*rank)).eq(wanted)
             })
         };
-        candidates.iter().find(fits).cloned().ok_or_else(|| self.unexplained(family))
+        candidates.iter().find(fits).cloned().ok_or_else(|| {
+            let tried = "all ranks, each alone, lines and planes of the grid, blocks, ranks at equal distances; members in the order of their ranks";
+            self.unexplained(family, "the members", tried)
+        })
     }
 
-    fn unexplained(&self, family: &Family) -> Unrecognised {
+    fn unexplained(&self, family: &Family, what: &'static str, tried: &'static str) -> Unrecognised {
         let example = |(run, rank, communicator): &(usize, u32, u32)| {
             let run = &family.runs[*run];
-            format!("of {} ranks, rank {rank} is with {}", run.ranks, run.recording.header.communicators[*communicator as usize].members)
+            let members = run.recording.header.communicators.get(*communicator as usize).map_or("?", |defined| defined.members.as_str());
+            format!("of {} ranks, rank {rank} is with {members}", run.ranks)
         };
         let node = self.node.map(|node| family.nodes[node]);
         Unrecognised::Call {
             site: node.and_then(|node| family.sites.get(node.site as usize).cloned()).unwrap_or_else(|| "at the start".into()),
             operation: node.map_or("MPI_Init", |node| node.operation.name()),
-            what: "the members of the communicator",
+            what,
             examples: self.seen.iter().rev().take(3).map(example).collect::<Vec<_>>().join("; "),
-            tried: "all ranks, each alone, lines and planes of the grid, blocks, ranks at equal distances; members in the order of their ranks",
+            tried,
         }
     }
 }

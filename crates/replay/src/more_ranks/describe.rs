@@ -25,7 +25,8 @@ impl Pattern {
     }
 
     fn describe_grid(&self) -> String {
-        let grids: Vec<String> = self.recorded.iter().filter_map(|ranks| self.program.grid.grid(*ranks)).map(|grid: Grid| grid.to_string()).collect();
+        let grids: Vec<String> =
+            self.recorded.iter().filter_map(|ranks| self.program.grid.grid(*ranks)).map(|grid: Grid| grid.to_string()).collect();
         let wraps = self.program.steps.iter().filter_map(|step| if let Target::Same(peer) = &step.peer { peer.wraps() } else { None });
         let wraps: Vec<bool> = wraps.collect();
         let ends = match (wraps.contains(&true), wraps.contains(&false)) {
@@ -37,7 +38,9 @@ impl Pattern {
         match &self.program.grid {
             GridRule::Row => format!("ranks in a row ({}){ends}", grids.join(", ")),
             GridRule::Fixed { side, .. } => format!("2-D grid ({}), row-major, one side always {side}{ends}", grids.join(", ")),
-            grid => format!("{}-D grid ({}), row-major, sides as near to each other as possible{ends}", grid.dimensions(), grids.join(", ")),
+            grid => {
+                format!("{}-D grid ({}), row-major, sides as near to each other as possible{ends}", grid.dimensions(), grids.join(", "))
+            }
         }
     }
 
@@ -83,6 +86,9 @@ impl Pattern {
             };
             let nobody = if step.nobody == Nobody::Null { " or nobody" } else { "" };
             let _ = write!(text, " {to} {}{nobody}", step.peer);
+        }
+        if step.any_order {
+            text.push_str(", in whichever order they come");
         }
         if step.source.is_rule() {
             let _ = write!(text, ", from {}", step.source);

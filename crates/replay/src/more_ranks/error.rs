@@ -71,6 +71,14 @@ pub enum Impossible {
     /// There must be at least one.
     #[error("a run has at least one rank")]
     NoRanks,
+    /// There are more than can be numbered.
+    #[error("{ranks} ranks are more than can be told: at most {most}")]
+    TooMany {
+        /// How many ranks.
+        ranks: u32,
+        /// How many there can be.
+        most: u32,
+    },
     /// They make no grid like those recorded.
     #[error("{ranks} ranks make no grid like those of the recordings: {why}")]
     Grid {

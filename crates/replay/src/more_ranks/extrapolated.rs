@@ -2,14 +2,16 @@
 
 use sintonia_mpi::Role;
 
+use super::Scaling;
 use super::communicators::WORLD;
 use super::grid::{Grid, Spot};
 use super::line::Line;
 use super::pattern::Pattern;
+use super::peer::Peer;
 use super::times::{Laws, Segment, Taken};
-use super::{Scaling, Which};
 use crate::Error;
-use crate::schedule::{LineId, Schedule, Stretches};
+use crate::platform::End;
+use crate::schedule::{LineId, Neighbours, Schedule, Stretches};
 
 /// A run that nobody has made.
 #[derive(Debug)]
@@ -24,9 +26,10 @@ pub struct Extrapolated<'a> {
 }
 
 impl<'a> Extrapolated<'a> {
-    pub(super) fn new(pattern: &'a Pattern, ranks: u32, grid: Grid, which: Which) -> Extrapolated<'a> {
+    pub(super) fn new(pattern: &'a Pattern, ranks: u32, grid: Grid, which: End) -> Extrapolated<'a> {
         let nodes = pattern.program.steps.len();
-        let of_class = |class| (0..nodes).map(|node| [false, true].map(|again| pattern.laws.at(class, (node, again), ranks, which))).collect();
+        let of_class =
+            |class| (0..nodes).map(|node| [false, true].map(|again| pattern.laws.at(class, (node, again), ranks, which))).collect();
         let taken = (0..pattern.classes.len()).chain([Laws::EVERYONE]).map(of_class).collect();
         Extrapolated { pattern, ranks, shrinks: shrinks(pattern, ranks, &grid), grid, taken }
     }
@@ -47,6 +50,7 @@ impl<'a> Extrapolated<'a> {
 
     /// The bytes of a message that the rules say, if the problem grows as it did.
     pub(super) fn bytes(&self, role: Role, bytes: i64) -> u64 {
+        let bytes = if bytes < -1 { 0 } else { bytes };
         let message = matches!(role, Role::Send | Role::Receive | Role::SendReceive);
         if message && self.shrinks != 1.0 && bytes > 0 { (bytes as f64 * self.shrinks).round().max(1.0) as u64 } else { bytes as u64 }
     }
@@ -83,6 +87,16 @@ impl Schedule for Extrapolated<'_> {
         let Some(part) = self.pattern.program.kinds.get((communicator / self.ranks) as usize) else { return Vec::new() };
         let spot = self.spot(communicator % self.ranks);
         (0..part.size(spot)).filter_map(|place| part.member(spot, place)).collect()
+    }
+
+    fn neighbours(&self, communicator: u32, rank: u32) -> Neighbours {
+        let spot = self.spot(rank);
+        let there = |peers: &[Peer]| peers.iter().filter_map(|peer| peer.of(spot)).collect();
+        let known = self.pattern.program.neighbours.get((communicator / self.ranks) as usize);
+        known.map_or_else(Neighbours::default, |[sources, destinations]| Neighbours {
+            sources: there(sources),
+            destinations: there(destinations),
+        })
     }
 
     fn sites(&self) -> u32 {

@@ -1,6 +1,6 @@
 //! Recordings of one program with different numbers of ranks, as one: call sites, operations and loops numbered alike.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use sintonia_mpi::{Mode, Operation, Role};
 use sintonia_program::graph::{Control, Forest};
@@ -75,8 +75,8 @@ pub struct Family<'a> {
 
 impl<'a> Family<'a> {
     /// Puts recordings together.
-    pub fn of(recordings: &'a [Recording]) -> Result<Family<'a>, Unrecognised> {
-        let mut places = Places::default();
+    pub fn of(recordings: &'a [Recording], places: Places) -> Result<Family<'a>, Unrecognised> {
+        let mut places = Names { places, names: Vec::new(), known: HashMap::new() };
         let mut runs: Vec<Run> = recordings.iter().map(|recording| places.run(recording)).collect();
         runs.sort_by_key(|run| run.ranks);
         if runs.is_empty() {
@@ -109,26 +109,21 @@ impl<'a> Family<'a> {
     }
 
     fn find_loops(&mut self) -> Result<(), Unrecognised> {
-        let (mut steps, mut starts): (HashMap<(usize, usize), u64>, Vec<u64>) = (HashMap::new(), Vec::new());
+        let mut ways: BTreeMap<BTreeSet<usize>, Way> = BTreeMap::new();
         for run in &self.runs {
             for rank in 0..run.ranks {
-                let mut before: Option<usize> = None;
+                let mut way = Way::default();
                 run.each_call(rank, |call| {
                     let Some(node) = of_call(run, call.shape) else { return Ok(()) };
                     check_operation(&self.sites, node)?;
                     let next = self.numbers.len();
-                    let number = *self.numbers.entry(node).or_insert(next);
-                    starts.resize(self.numbers.len(), 0);
-                    match before.replace(number) {
-                        None => starts[number] += 1,
-                        Some(before) => *steps.entry((before, number)).or_default() += 1,
-                    }
+                    way.come_to(*self.numbers.entry(node).or_insert(next));
                     Ok(())
                 })?;
+                ways.entry(way.nodes()).or_default().merge(way);
             }
         }
-        let earliness = (0..starts.len()).collect();
-        let mut forest = Forest::of(&Control { steps: BTreeMap::from_iter(steps), starts, earliness });
+        let mut forest = Forest::of(&control(&ways, self.numbers.len()));
         self.number_nodes(&mut forest);
         loop {
             self.build(&forest);
@@ -210,19 +205,69 @@ impl Run<'_> {
     }
 }
 
-/// Numbers the call sites of several recordings alike.
+/// From which node to which a rank goes, and how often.
 #[derive(Default)]
-struct Places {
+struct Way {
+    steps: BTreeMap<(usize, usize), u64>,
+    starts: BTreeMap<usize, u64>,
+    last: Option<usize>,
+}
+
+impl Way {
+    fn come_to(&mut self, node: usize) {
+        match self.last.replace(node) {
+            None => *self.starts.entry(node).or_default() += 1,
+            Some(before) => *self.steps.entry((before, node)).or_default() += 1,
+        }
+    }
+
+    fn nodes(&self) -> BTreeSet<usize> {
+        self.starts.keys().copied().chain(self.steps.keys().map(|(_, to)| *to)).collect()
+    }
+
+    fn merge(&mut self, other: Way) {
+        other.steps.into_iter().for_each(|(step, count)| *self.steps.entry(step).or_default() += count);
+        other.starts.into_iter().for_each(|(node, count)| *self.starts.entry(node).or_default() += count);
+    }
+}
+
+/// The control flow of the program, from the ways of ranks by the nodes they come by.
+///
+/// At a border ranks pass by some calls, which makes loops look like others. Whoever comes by all that they come by tells more.
+fn control(ways: &BTreeMap<BTreeSet<usize>, Way>, nodes: usize) -> Control {
+    let mut all = Way::default();
+    for (own, way) in ways {
+        let told_by_others = ways.keys().any(|other| other.len() > own.len() && own.is_subset(other));
+        if !told_by_others {
+            all.merge(Way { steps: way.steps.clone(), starts: way.starts.clone(), last: None });
+        }
+    }
+    let starts = (0..nodes).map(|node| all.starts.get(&node).copied().unwrap_or(0)).collect();
+    Control { steps: all.steps, starts, earliness: (0..nodes).collect() }
+}
+
+/// What is one place of the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Places {
+    /// A line: a compiler that unrolls a loop makes several addresses of it.
+    Lines,
+    /// An address: somebody may have written several calls on one line.
+    Addresses,
+}
+
+/// Numbers the call sites of several recordings alike.
+struct Names {
+    places: Places,
     names: Vec<String>,
     known: HashMap<String, u32>,
 }
 
-impl Places {
+impl Names {
     fn run<'a>(&mut self, recording: &'a Recording) -> Run<'a> {
         let number = |(site, number): (&Site, u32)| {
             let name = Schedule::site(recording, number);
             let lines: Vec<String> = site.frames.iter().map(|frame| format!("{:?}:{:?}", frame.file, frame.line)).collect();
-            let has_line = site.frames.first().is_some_and(|frame| frame.line.is_some());
+            let has_line = self.places == Places::Lines && site.frames.first().is_some_and(|frame| frame.line.is_some());
             let key = if has_line { format!("{} {lines:?}", site.module) } else { format!("{} {}", site.module, site.offset) };
             *self.known.entry(key).or_insert_with(|| {
                 self.names.push(name);
@@ -249,6 +294,9 @@ fn of_call(run: &Run, shape: &Shape) -> Option<Node> {
 /// Whether everything is there that is needed.
 fn check(run: &Run) -> Result<(), Unrecognised> {
     let ranks = run.ranks;
+    if ranks == 0 {
+        return Err(Unrecognised::NoRecording);
+    }
     if run.recording.header.profile {
         return Err(Unrecognised::Profile { ranks });
     }

@@ -70,7 +70,7 @@ fn even_sides(ranks: u32, dimensions: usize) -> Vec<u32> {
     if dimensions <= 1 {
         return vec![ranks];
     }
-    let divisors = (1..).take_while(|side: &u32| u64::from(*side).pow(2) <= u64::from(ranks)).filter(|side| ranks % side == 0);
+    let divisors = (1..).take_while(|side: &u32| u64::from(*side).pow(2) <= u64::from(ranks)).filter(|side| ranks.is_multiple_of(*side));
     let candidates = divisors.flat_map(|side| [side, ranks / side]).map(|side| {
         let mut sides = even_sides(ranks / side, dimensions - 1);
         sides.push(side);

@@ -39,13 +39,15 @@ pub struct Line<'a> {
     open: Open,
     /// How many requests it has made.
     made: u64,
+    /// When it would be here if no call but those that keep their time took any.
+    now_ns: i64,
     random: u64,
     /// The requests that there were when the round of a whole loop began, and how many had been made.
     began: (Open, u64),
     /// The next rounds are like the last one.
     repeats: bool,
-    /// The segments of the rows that were handed out last, where their times scatter.
-    segments: Vec<Segment>,
+    /// The segments of the rows that were handed out last: the node, and whether the loop had gone round before.
+    segments: Vec<(u32, bool)>,
 }
 
 impl<'a> Line<'a> {
@@ -58,6 +60,7 @@ impl<'a> Line<'a> {
             rounds: Vec::new(),
             open: Open::default(),
             made: 0,
+            now_ns: 0,
             random: (u64::from(rank) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15),
             began: (Open::default(), 0),
             repeats: false,
@@ -102,7 +105,9 @@ impl<'a> Line<'a> {
         }
         self.levels.push(Level { number: Some(number), next: 0, whole });
         self.rounds.push(Round { number: 0, of });
-        self.began = (self.open.clone(), self.made);
+        if whole {
+            self.began = (self.open.clone(), self.made);
+        }
     }
 
     /// A body has come to its end: the next round begins, or the loop is left.
@@ -166,7 +171,8 @@ impl<'a> Line<'a> {
         let mut shape = self.shape(step, peer);
         if shape.makes_request() {
             let receives = matches!(step.shape.operation.role(), Role::Receive | Role::SendReceive);
-            let (peer, tag) = if step.shape.operation.role() == Role::Receive { (shape.peer, shape.tag) } else { (shape.source, shape.recv_tag) };
+            let (peer, tag) =
+                if step.shape.operation.role() == Role::Receive { (shape.peer, shape.tag) } else { (shape.source, shape.recv_tag) };
             let receives = receives.then_some(Receives { peer, tag, bytes: shape.received });
             self.open.make(self.made, node as u32, shape.operation.function().mode == Mode::Persistent, receives);
             self.made += 1;
@@ -178,7 +184,7 @@ impl<'a> Line<'a> {
             }
         }
         let again = self.rounds.last().is_some_and(|round| round.number > 0);
-        self.segments.push((node, again));
+        self.segments.push((node as u32, again));
         let row = self.row((node, again), stretch.rows.len());
         stretch.actions.push(Described { action: action(&|_| Vec::new(), 0, &shape), shape });
         stretch.rows.push(row);
@@ -188,16 +194,23 @@ impl<'a> Line<'a> {
         let (run, spot, rounds) = (self.run, self.run.spot(self.rank), &self.rounds[..]);
         let role = step.shape.operation.role();
         let nobody = step.peer.is_rule() && peer.is_none();
+        let source = step.source.of(spot, rounds);
+        // Whoever waits for a message from nobody gets an empty one with any tag.
+        let from = if role == Role::SendReceive { &step.source } else { &step.peer };
+        let received = !(from.is_rule() && if role == Role::SendReceive { source.is_none() } else { peer.is_none() })
+            || step.shape.makes_request()
+            || !matches!(role, Role::SendReceive | Role::Receive);
+        let tag_from_nobody = |tag: i32, is_receive: bool| if is_receive && !received { raw::ANY } else { tag };
         Shape {
             parts: if nobody { step.parts_with_nobody } else { step.shape.parts },
             object: step.communicator.map_or(raw::NO_OBJECT, |kind| run.communicator(kind, spot)),
             made: step.made.map_or(raw::NO_OBJECT, |kind| run.communicator(kind, spot)),
             peer: step.peer.recorded(peer),
-            source: step.source.recorded(step.source.of(spot, rounds)),
-            tag: step.tag.of(spot, rounds, peer) as i32,
-            recv_tag: step.recv_tag.of(spot, rounds, peer) as i32,
+            source: if step.any_order { raw::ANY } else { step.source.recorded(source) },
+            tag: tag_from_nobody(step.tag.of(spot, rounds, peer) as i32, role == Role::Receive),
+            recv_tag: tag_from_nobody(step.recv_tag.of(spot, rounds, source) as i32, role == Role::SendReceive),
             sent: run.bytes(role, step.sent.of(spot, rounds, peer)),
-            received: run.bytes(role, step.received.of(spot, rounds, peer)),
+            received: if received { run.bytes(role, step.received.of(spot, rounds, source.or(peer))) } else { 0 },
             ..step.shape.clone()
         }
     }
@@ -239,18 +252,23 @@ impl<'a> Line<'a> {
         ratios[(self.random >> 33) as usize % ratios.len()]
     }
 
+    /// Lets the time of rows pass.
+    fn pass(&mut self, stretch: &mut Stretch) {
+        stretch.enter_ns = self.now_ns + stretch.rows.first().map_or(0, |row| row.computed_ns);
+        self.now_ns += stretch.rows.iter().map(|row| row.computed_ns + row.took_ns).sum::<i64>();
+    }
+
     /// One more round like the last one.
     fn repeat(&mut self, stretch: &mut Stretch) {
         let added = self.made - self.began.1;
         self.began.1 = self.made;
         self.made += added;
         self.open.list.iter_mut().for_each(|request| request.number += added);
-        if self.run.pattern.options.noise {
-            stretch.rows.clear();
-            for place in 0..self.segments.len() {
-                let row = self.row(self.segments[place], place);
-                stretch.rows.push(row);
-            }
+        stretch.rows.clear();
+        for place in 0..self.segments.len() {
+            let (node, again) = self.segments[place];
+            let row = self.row((node as usize, again), place);
+            stretch.rows.push(row);
         }
         match self.rounds.last_mut() {
             Some(round) if round.number + 1 < round.of => round.number += 1,
@@ -265,7 +283,9 @@ impl<'a> Line<'a> {
 
 /// Whether there are the same requests as before, counted back from the newest.
 fn alike(before: &(Open, u64), now: &(Open, u64)) -> bool {
-    let ago = |(open, made): &(Open, u64)| open.list.iter().map(|request| (made - request.number, request.node, request.active)).collect::<Vec<_>>();
+    let ago = |(open, made): &(Open, u64)| {
+        open.list.iter().map(|request| (made - request.number, request.node, request.active)).collect::<Vec<_>>()
+    };
     // A persistent request stays where it is while others are made.
     !now.0.list.iter().any(|request| request.persistent && before.1 != now.1) && ago(before) == ago(now)
 }
@@ -275,6 +295,7 @@ impl Stretches for Line<'_> {
         stretch.first_request = None;
         if self.repeats {
             self.repeat(stretch);
+            self.pass(stretch);
             return Ok(Next::Rows);
         }
         stretch.actions.clear();
@@ -285,6 +306,7 @@ impl Stretches for Line<'_> {
                 break;
             }
         }
+        self.pass(stretch);
         Ok(if stretch.rows.is_empty() { Next::End } else { Next::Actions })
     }
 }

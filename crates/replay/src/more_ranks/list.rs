@@ -100,7 +100,10 @@ impl Order {
 impl List {
     /// All sweeps over groups, small groups last.
     pub fn sweeps(parts: &[Part]) -> impl Iterator<Item = List> {
-        parts.iter().filter(|part| **part != Part::Own).flat_map(|part| Order::all().into_iter().map(|order| List::Sweep(part.clone(), order)))
+        parts
+            .iter()
+            .filter(|part| **part != Part::Own)
+            .flat_map(|part| Order::all().into_iter().map(|order| List::Sweep(part.clone(), order)))
     }
 
     /// How many there are for a rank.

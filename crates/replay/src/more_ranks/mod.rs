@@ -6,6 +6,7 @@
 
 mod amount;
 mod communicators;
+mod counts;
 mod describe;
 mod error;
 mod extrapolated;
@@ -19,8 +20,10 @@ mod open;
 mod part;
 mod pattern;
 mod peer;
+mod proof;
 mod reading;
 mod recognise;
+mod share;
 mod sight;
 mod step;
 mod targets;
@@ -52,16 +55,4 @@ pub enum Scaling {
     Weak,
     /// All ranks together have.
     Strong,
-}
-
-/// Which end of the intervals of times.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Which {
-    /// The shortest.
-    Low,
-    /// What is likeliest.
-    #[default]
-    Middle,
-    /// The longest.
-    High,
 }

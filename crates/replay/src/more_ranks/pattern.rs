@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::Options;
 use super::amount::Amount;
 use super::error::Impossible;
 use super::extrapolated::Extrapolated;
@@ -10,10 +11,11 @@ use super::grid::{Grid, GridRule, Spot};
 use super::list::List;
 use super::open::Open;
 use super::part::Part;
+use super::peer::Peer;
 use super::step::{Handles, Step, Target};
 use super::times::Laws;
 use super::who::{Round, Who};
-use super::{Options, Which};
+use crate::platform::End;
 
 /// A program as rules that hold for any number of ranks.
 #[derive(Clone, Debug)]
@@ -22,12 +24,16 @@ pub struct Program {
     pub grid: GridRule,
     /// Who belongs to the communicators of each kind; the first is the world.
     pub kinds: Vec<Part>,
+    /// Whom members of communicators of each kind receive from and send to in operations among neighbours.
+    pub neighbours: Vec<[Vec<Peer>; 2]>,
     /// The calls, in program order.
     pub steps: Vec<Step>,
     /// How often each loop goes round.
     pub counts: Vec<Count>,
     /// The loops.
     pub loops: Vec<Loop>,
+    /// For each call the loops around it, from the outermost on.
+    pub around: Vec<Vec<usize>>,
     /// What stands outside all loops.
     pub body: Vec<Piece>,
     /// The places of calls, as people know them.
@@ -59,7 +65,7 @@ impl Count {
             Count::Amount(amount) => u32::try_from(amount.of(spot, rounds, None).max(0)).unwrap_or(u32::MAX),
             Count::List { who, list, times } => {
                 if who.holds(spot, None) {
-                    times * list.length(spot)
+                    times.saturating_mul(list.length(spot))
                 } else {
                     0
                 }
@@ -81,6 +87,15 @@ impl Program {
     /// Which calls a rank ever makes: ranks for which it is the same are alike.
     pub fn behaviour(&self, spot: Spot) -> Vec<bool> {
         self.steps.iter().map(|step| step.is_ever_made_by(spot)).collect()
+    }
+
+    /// Whether a rank goes round the loops around a call.
+    fn is_reached(&self, node: usize, spot: Spot) -> bool {
+        let goes = |number: &usize| match &self.counts[*number] {
+            Count::Requests(_) => true,
+            count => count.of(spot, &[Round { number: 0, of: 1 }; DEEPEST], &Open::default()) > 0,
+        };
+        self.around[node].iter().all(goes)
     }
 
     /// Whether all rounds of a loop are the same.
@@ -118,9 +133,13 @@ pub struct Pattern {
 
 impl Pattern {
     /// The run with so many ranks, to be replayed.
-    pub fn schedule(&self, ranks: u32, which: Which) -> Result<Extrapolated<'_>, Impossible> {
+    pub fn schedule(&self, ranks: u32, which: End) -> Result<Extrapolated<'_>, Impossible> {
         if ranks == 0 {
             return Err(Impossible::NoRanks);
+        }
+        let most = (1 << 30) / self.program.kinds.len() as u32;
+        if ranks > most {
+            return Err(Impossible::TooMany { ranks, most });
         }
         let grid = self.grid(ranks)?;
         let spot = Spot { rank: 0, ranks, grid: &grid };
@@ -134,23 +153,32 @@ impl Pattern {
         Ok(Extrapolated::new(self, ranks, grid, which))
     }
 
+    /// A run with as many ranks as one that was recorded, in the grid that it had.
+    pub(super) fn recorded(&self, ranks: u32, which: End) -> Option<Extrapolated<'_>> {
+        Some(Extrapolated::new(self, ranks, self.program.grid.grid(ranks)?, which))
+    }
+
     /// What is not certain among so many ranks: where other rules explain the recordings as well, but lead elsewhere.
     pub fn doubts(&self, ranks: u32) -> Vec<String> {
         let Ok(grid) = self.grid(ranks) else { return Vec::new() };
-        let differs = |step: &Step, other: &Target| {
-            (0..ranks).step_by((ranks as usize / FEW).max(1)).any(|rank| {
-                let spot = Spot { rank, ranks, grid: &grid };
-                let rounds = |number| vec![Round { number, of: ranks }; DEEPEST];
-                (0..FEW as u32).any(|number| step.peer.of(spot, &rounds(number)) != other.of(spot, &rounds(number)))
+        let few = (0..ranks).step_by((ranks as usize / FEW).max(1));
+        let spots: Vec<Spot> = few.map(|rank| Spot { rank, ranks, grid: &grid }).collect();
+        let differs = |node: usize, step: &Step, who: &Who, other: &Target| {
+            spots.iter().copied().filter(|spot| self.program.is_reached(node, *spot)).any(|spot| {
+                let made = |who: &Who, target: &Target, number| {
+                    let peer = target.of(spot, &[Round { number, of: ranks }; DEEPEST]);
+                    peer.filter(|_| who.holds(spot, peer))
+                };
+                (0..FEW as u32).any(|number| made(&step.who, &step.peer, number) != made(who, other, number))
             })
         };
-        let doubt = |step: &Step| {
-            let other = step.others.iter().find(|other| differs(step, other))?;
+        let doubt = |(node, step): (usize, &Step)| {
+            let (_, other) = step.others.iter().find(|(who, other)| differs(node, step, who, other))?;
             let site = self.program.sites.get(step.shape.site as usize).map_or("?", String::as_str);
             let operation = step.shape.operation.name();
             Some(format!("{site}: {operation} is taken to go to {}, but {other} explains the recordings as well", step.peer))
         };
-        self.program.steps.iter().filter_map(doubt).collect()
+        self.program.steps.iter().enumerate().filter_map(doubt).collect()
     }
 
     fn grid(&self, ranks: u32) -> Result<Grid, Impossible> {

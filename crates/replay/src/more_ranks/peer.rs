@@ -54,7 +54,7 @@ impl Peer {
             Peer::Shift { by, wraps: true } => Some((i64::from(rank) + i64::from(*by)).rem_euclid(i64::from(ranks)) as u32),
             Peer::Shift { by, wraps: false } => rank.checked_add_signed(*by),
             Peer::Flip(bits) => Some(rank ^ bits),
-            Peer::FlipHighest => Some(rank ^ ranks.next_power_of_two() / 2),
+            Peer::FlipHighest => Some(rank ^ (ranks.next_power_of_two() / 2)),
             Peer::Mirror => Some(ranks - 1 - rank),
             Peer::Transpose if grid.dimensions() == 2 && grid.side(0) == grid.side(1) => {
                 Some(spot.coordinate(1) * grid.stride(0) + spot.coordinate(0))

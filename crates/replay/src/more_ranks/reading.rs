@@ -112,9 +112,12 @@ impl Readings {
 /// Folds what one rank does, as it goes from loop to loop.
 struct Folder<'f> {
     bodies: &'f mut Numbers<Vec<Piece>>,
-    /// The pieces of the round under way and the rounds before, of each loop that the rank is in, and of the program.
-    levels: Vec<(Vec<Piece>, Vec<(u32, u32)>)>,
+    /// Of the program, and of each loop that the rank is in.
+    levels: Vec<Folded>,
 }
+
+/// The pieces of a round under way, and the rounds before it.
+type Folded = (Vec<Piece>, Vec<(u32, u32)>);
 
 impl Hears for Folder<'_> {
     fn enter(&mut self) {

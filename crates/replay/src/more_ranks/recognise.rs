@@ -9,18 +9,17 @@ use sintonia_recording::raw;
 use super::amount::{Amount, Seen};
 use super::communicators::Kinds;
 use super::error::Unrecognised;
-use super::family::Family;
+use super::family::{Family, Places};
 use super::grid::{Grid, GridRule, Spot};
-use super::list::List;
 use super::part::Part;
-use super::pattern::{Count, Pattern, Program};
-use super::reading::{Details, Readings, asks_anyone};
+use super::pattern::{Pattern, Program};
+use super::reading::{Details, Readings};
 use super::sight::{Sight, Sights};
 use super::step::{Choice, Handles, Nobody, Step, Target};
 use super::targets::{Explained, Tried, Turn};
 use super::times::Sizes;
 use super::who::{When, Who};
-use super::{Options, open::Handling};
+use super::{Options, open::Handling, proof};
 
 /// What is tried to explain a peer, in the words of an error.
 const TRIED: &str = "a certain rank, neighbours in rows and in grids of two and three dimensions (open and around the ends), rings, \
@@ -28,7 +27,12 @@ const TRIED: &str = "a certain rank, neighbours in rows and in grids of two and 
 
 /// Finds the pattern of recordings of one program.
 pub fn recognise(recordings: &[Recording], options: &Options) -> Result<Pattern, Unrecognised> {
-    let family = Family::of(recordings)?;
+    let by_lines = recognise_among(Places::Lines, recordings, options);
+    by_lines.or_else(|error| recognise_among(Places::Addresses, recordings, options).map_err(|_| error))
+}
+
+fn recognise_among(places: Places, recordings: &[Recording], options: &Options) -> Result<Pattern, Unrecognised> {
+    let family = Family::of(recordings, places)?;
     let readings = Readings::of(&family)?;
     let sights = Sights::of(&family, &readings)?;
     let kinds = Kinds::of(&family, &sights, &readings);
@@ -38,7 +42,11 @@ pub fn recognise(recordings: &[Recording], options: &Options) -> Result<Pattern,
         let Some(grids) = ranks.iter().map(|ranks| rule.grid(*ranks)).collect::<Option<Vec<Grid>>>() else { continue };
         let mut attempt = Attempt { family: &family, readings: &readings, sights: &sights, kinds: &kinds, grids: &grids, explained: 0 };
         match attempt.program(rule) {
-            Ok(program) => return Ok(pattern(&family, &readings, &grids, program, options)),
+            Ok(program) => {
+                let pattern = pattern(&family, &readings, &grids, program, options);
+                proof::prove(&family, &pattern)?;
+                return Ok(pattern);
+            }
             Err(error) if nearest.as_ref().is_none_or(|(most, _)| attempt.explained > *most) => nearest = Some((attempt.explained, error)),
             Err(_) => {}
         }
@@ -66,10 +74,10 @@ fn pattern(family: &Family, readings: &Readings, grids: &[Grid], program: Progra
 }
 
 /// Tries to explain everything with one kind of grid.
-struct Attempt<'a> {
-    family: &'a Family<'a>,
+pub(super) struct Attempt<'a> {
+    pub(super) family: &'a Family<'a>,
     readings: &'a Readings,
-    sights: &'a Sights,
+    pub(super) sights: &'a Sights,
     kinds: &'a Kinds,
     grids: &'a [Grid],
     /// How many calls were explained.
@@ -103,15 +111,30 @@ impl<'a> Attempt<'a> {
         }
         let counts = (0..self.family.loops.len()).map(|number| self.count(number, &steps)).collect::<Result<Vec<_>, _>>()?;
         let family = self.family;
-        Ok(Program { grid, kinds, steps, counts, loops: family.loops.clone(), body: family.body.clone(), sites: family.sites.clone() })
+        let among_neighbours =
+            |step: &Step| matches!(step.shape.operation.role(), Role::Collective(pattern) if pattern.is_among_neighbours());
+        let used = |kind| steps.iter().any(|step| step.communicator == Some(kind) && among_neighbours(step));
+        let neighbours = self.kinds.neighbours(family, self.grids, &parts, used)?;
+        let around = family.around.clone();
+        Ok(Program {
+            grid,
+            kinds,
+            neighbours,
+            steps,
+            counts,
+            around,
+            loops: family.loops.clone(),
+            body: family.body.clone(),
+            sites: family.sites.clone(),
+        })
     }
 
-    fn spot(&self, run: usize, rank: u32) -> Spot<'a> {
+    pub(super) fn spot(&self, run: usize, rank: u32) -> Spot<'a> {
         Spot { rank, ranks: self.family.runs[run].ranks, grid: &self.grids[run] }
     }
 
     /// The sights of calls that were made, with their details.
-    fn made(&self, node: usize) -> impl Iterator<Item = (&'a Sight, &'a Details)> + use<'a> {
+    pub(super) fn made(&self, node: usize) -> impl Iterator<Item = (&'a Sight, &'a Details)> + use<'a> {
         let readings = self.readings;
         self.sights.calls[node].iter().filter_map(move |sight| Some((sight, readings.details.get(sight.call?))))
     }
@@ -134,10 +157,17 @@ impl<'a> Attempt<'a> {
         };
         let mut shape = first.shape.clone();
         shape.site = self.family.nodes[node].site;
-        let parts_with = |nobody: bool| self.made(node).find(|(_, d)| (d.shape.peer == raw::PROC_NULL) == nobody).map(|(_, d)| d.shape.parts);
+        let parts_with =
+            |nobody: bool| self.made(node).find(|(_, d)| (d.shape.peer == raw::PROC_NULL) == nobody).map(|(_, d)| d.shape.parts);
         shape.parts = parts_with(false).unwrap_or(shape.parts);
-        let exact = |what, of: fn(&Details) -> i64| self.amount(node, of).ok_or_else(|| self.unexplained(node, what, of, "numbers"));
-        let about = |of: fn(&Details) -> i64| self.amount(node, of).unwrap_or_else(|| Amount::about(&self.seen(node, of)));
+        let exact = |end: OtherEnd, of: fn(&Details) -> i64| {
+            Amount::explaining(&self.seen(node, end, of)).ok_or_else(|| self.unexplained(node, "the tag", of, "numbers"))
+        };
+        let about = |end: OtherEnd, of: fn(&Details) -> i64| {
+            let seen = self.seen(node, end, of);
+            Amount::explaining(&seen).unwrap_or_else(|| Amount::about(&seen))
+        };
+        let back = if first.shape.operation.role() == Role::SendReceive { OtherEnd::Source } else { OtherEnd::Peer };
         Ok(Step {
             parts_with_nobody: parts_with(true).unwrap_or(shape.parts),
             communicator: self.kind(node, |details| details.shape.communicator())?,
@@ -146,12 +176,13 @@ impl<'a> Attempt<'a> {
             when: peer.when,
             peer: peer.target,
             others: peer.others,
+            any_order: peer.any_order,
             nobody: peer.nobody,
             source,
-            tag: exact("the tag", |details| details.shape.tag.into())?,
-            recv_tag: exact("the tag", |details| details.shape.recv_tag.into())?,
-            sent: about(|details| details.shape.sent as i64),
-            received: about(|details| details.shape.received as i64),
+            tag: exact(OtherEnd::Peer, |details| details.shape.tag.into())?,
+            recv_tag: exact(back, |details| details.shape.recv_tag.into())?,
+            sent: about(OtherEnd::Peer, |details| details.shape.sent as i64),
+            received: about(back, |details| details.shape.received as i64),
             handles,
             shape,
         })
@@ -160,7 +191,8 @@ impl<'a> Attempt<'a> {
     /// The rule for one of the ends of a call.
     fn target(&self, node: usize, parts: &[Part], of: fn(&Details) -> i32, with_absent: bool) -> Result<Explained, Unrecognised> {
         let whos = Who::all(self.grids[0].dimensions());
-        let any_order = self.made(node).next().is_some_and(|(_, details)| asks_anyone(&details.shape));
+        // A recording does not tell whether a blocking receive would have taken a message from anyone.
+        let any_order = self.family.nodes[node].operation.role() == Role::Receive;
         let tried = Tried { parts, whos: if with_absent { &whos } else { &whos[..1] }, any_order };
         let turn = |sight: &'a Sight| Turn {
             spot: self.spot(sight.run, sight.rank),
@@ -171,24 +203,26 @@ impl<'a> Attempt<'a> {
         tried.explain(&turns).ok_or_else(|| {
             let of_peer = |details: &Details| i64::from(details.shape.peer);
             let of_source = |details: &Details| i64::from(details.shape.source);
-            if with_absent { self.unexplained(node, "the peers", of_peer, TRIED) } else { self.unexplained(node, "the sources", of_source, TRIED) }
+            if with_absent {
+                self.unexplained(node, "the peers", of_peer, TRIED)
+            } else {
+                self.unexplained(node, "the sources", of_source, TRIED)
+            }
         })
     }
 
-    fn seen(&self, node: usize, of: fn(&Details) -> i64) -> Vec<Seen<'a>> {
-        let there = self.made(node).filter(|(_, details)| details.shape.peer != raw::PROC_NULL);
+    /// A number of all calls at a node that have somebody at that end.
+    fn seen(&self, node: usize, end: OtherEnd, of: fn(&Details) -> i64) -> Vec<Seen<'a>> {
+        let other = |details: &Details| if end == OtherEnd::Peer { details.shape.peer } else { details.shape.source };
+        let there = self.made(node).filter(|(_, details)| other(details) != raw::PROC_NULL);
         there
             .map(|(sight, details)| Seen {
                 spot: self.spot(sight.run, sight.rank),
                 rounds: &sight.rounds,
-                peer: u32::try_from(details.shape.peer).ok(),
+                peer: u32::try_from(other(details)).ok(),
                 value: of(details),
             })
             .collect()
-    }
-
-    fn amount(&self, node: usize, of: fn(&Details) -> i64) -> Option<Amount> {
-        Amount::explaining(&self.seen(node, of))
     }
 
     /// The kind of a communicator that all calls at a node name.
@@ -197,7 +231,12 @@ impl<'a> Attempt<'a> {
         let Some(first) = kinds.next() else { return Ok(None) };
         match first {
             Some(kind) if kinds.all(|other| other == first) => Ok(Some(kind)),
-            _ => Err(self.unexplained(node, "the communicator", |details| details.shape.object.into(), "one communicator for all calls here")),
+            _ => Err(self.unexplained(
+                node,
+                "the communicator",
+                |details| details.shape.object.into(),
+                "one communicator for all calls here",
+            )),
         }
     }
 
@@ -218,64 +257,6 @@ impl<'a> Attempt<'a> {
             return Err(self.unexplained(node, "the requests", |details| details.handled.named.len() as i64, tried));
         };
         Ok(Handles { handling, choice, of, only_if_any: false })
-    }
-
-    /// How often a loop goes round.
-    fn count(&self, number: usize, steps: &[Step]) -> Result<Count, Unrecognised> {
-        let (depth, seen) = (self.family.loops[number].depth, &self.sights.loops[number]);
-        let inside = |node: &usize| self.family.around[*node].get(depth) == Some(&number);
-        let nodes: Vec<usize> = (0..steps.len()).filter(inside).collect();
-        for node in &nodes {
-            if let Target::Turns(at, list @ (List::Sweep(..) | List::Each(_))) = &steps[*node].peer
-                && *at == depth
-                && let Some(count) = self.as_listed(number, steps[*node].who, list)
-            {
-                return Ok(count);
-            }
-        }
-        let values: Vec<Seen> = seen
-            .iter()
-            .map(|one| Seen { spot: self.spot(one.run, one.rank), rounds: &one.rounds, peer: None, value: one.count.into() })
-            .collect();
-        if let Some(amount) = Amount::explaining(&values) {
-            return Ok(Count::Amount(amount));
-        }
-        if let Some(handles) = nodes.iter().find_map(|node| self.as_requests(*node, number, &steps[*node])) {
-            return Ok(Count::Requests(handles));
-        }
-        let node = self.family.loops[number].first;
-        let example = |one: &Seen| format!("of {} ranks, rank {} {} times", one.spot.ranks, one.spot.rank, one.value);
-        Err(Unrecognised::Call {
-            site: self.family.site(node),
-            operation: self.family.nodes[node].operation.name(),
-            what: "how often the loop that begins with this goes round, a property",
-            examples: values.iter().rev().take(6).map(example).collect::<Vec<_>>().join("; "),
-            tried: "a constant, laws of p and of the sides of the grid, shares, as many as the peers in it, as many as open requests",
-        })
-    }
-
-    /// Once for each peer of a list, or several times over.
-    fn as_listed(&self, number: usize, who: Who, list: &List) -> Option<Count> {
-        let seen = &self.sights.loops[number];
-        let who = if matches!(who, Who::PeerAbove(_)) { Who::Everyone } else { who };
-        let length = |run, rank| {
-            let spot = self.spot(run, rank);
-            if who.holds(spot, None) { list.length(spot) } else { 0 }
-        };
-        let times = seen.iter().find_map(|one| one.count.checked_div(length(one.run, one.rank)).filter(|times| *times > 0))?;
-        let fits = seen.iter().all(|one| one.count == times * length(one.run, one.rank));
-        fits.then(|| Count::List { who, list: list.clone(), times })
-    }
-
-    /// Once for each request that there is.
-    fn as_requests(&self, node: usize, number: usize, step: &Step) -> Option<Handles> {
-        let handles = step.handles.as_ref().filter(|handles| handles.choice != Choice::All)?;
-        let depth = self.family.loops[number].depth;
-        let first = |sight: &&(&Sight, &Details)| sight.0.rounds[depth].number == 0;
-        let there = |details: &Details| details.handled.there.iter().filter(|node| handles.of.contains(node)).count() as u32;
-        let made: Vec<(&Sight, &Details)> = self.made(node).collect();
-        let fits = made.iter().filter(first).all(|(sight, details)| sight.rounds[depth].of == there(details));
-        (fits && !made.is_empty()).then(|| handles.clone())
     }
 
     fn unexplained(&self, node: usize, what: &'static str, of: impl Fn(&Details) -> i64, tried: &'static str) -> Unrecognised {
@@ -300,7 +281,23 @@ impl<'a> Attempt<'a> {
     }
 }
 
+/// Which of the other ends of a call.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OtherEnd {
+    /// To whom it goes, or from whom it comes.
+    Peer,
+    /// From whom the receiving half of a send-receive comes.
+    Source,
+}
+
 /// A call that everybody makes, with nobody at the other end.
 fn everyone() -> Explained {
-    Explained { who: Who::Everyone, when: None::<(usize, When)>, target: Target::Fixed(raw::NONE), nobody: Nobody::LeftOut, others: Vec::new() }
+    Explained {
+        who: Who::Everyone,
+        when: None::<(usize, When)>,
+        target: Target::Fixed(raw::NONE),
+        nobody: Nobody::LeftOut,
+        others: Vec::new(),
+        any_order: false,
+    }
 }

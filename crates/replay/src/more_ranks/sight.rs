@@ -41,6 +41,8 @@ pub struct Sights {
 
 /// More than this is no pattern.
 const MOST: usize = 40_000_000;
+/// So many rounds are always looked at.
+const SHORT: usize = 32;
 /// How many rounds at the beginning of a loop may be different from all later ones.
 const LONGEST_BEGINNING: usize = 2;
 
@@ -84,7 +86,14 @@ impl Looker<'_> {
         Ok(())
     }
 
-    fn look_round(&mut self, run: usize, rank: u32, number: usize, list: &[(u32, u32)], rounds: &mut Vec<Round>) -> Result<(), Unrecognised> {
+    fn look_round(
+        &mut self,
+        run: usize,
+        rank: u32,
+        number: usize,
+        list: &[(u32, u32)],
+        rounds: &mut Vec<Round>,
+    ) -> Result<(), Unrecognised> {
         let family = self.family;
         let of = list.iter().map(|(_, times)| *times).sum();
         self.sights.loops[number].push(Rounds { run, rank, rounds: rounds.clone(), count: of });
@@ -100,12 +109,15 @@ impl Looker<'_> {
     }
 }
 
-/// The rounds that tell everything about a loop: the beginning, two turns of what is repeated, and the end.
+/// The rounds that tell everything about a loop: the beginning, two turns of what is repeated, and the end. Of a short loop, all.
 fn telling(bodies: &[u32]) -> Vec<usize> {
     let length = bodies.len();
+    if length <= SHORT {
+        return (0..length).collect();
+    }
     let beginnings = (0..=LONGEST_BEGINNING.min(length)).flat_map(|first| [length, length.saturating_sub(1)].map(|end| (first, end)));
     let repeated = beginnings.filter(|(first, end)| first <= end).map(|(first, end)| first + 2 * period(&bodies[first..end]));
-    let until = repeated.min().unwrap_or(length).min(length);
+    let until = repeated.min().unwrap_or(length).max(SHORT).min(length);
     (0..until).chain(until.max(length.saturating_sub(1))..length).collect()
 }
 
@@ -129,13 +141,14 @@ mod tests {
 
     #[test]
     fn of_a_loop_that_repeats_only_the_beginning_and_the_end_are_looked_at() {
-        assert_eq!(telling(&[7; 1000]), [0, 1, 999]);
-        let tenth: Vec<u32> = (0..1000).map(|round| u32::from(round % 10 == 9)).collect();
-        assert_eq!(telling(&tenth).len(), 21);
-        let mut warmed_up = vec![1; 50];
+        let looked_at = |bodies: &[u32]| (telling(bodies).len(), telling(bodies).last().copied());
+        assert_eq!(looked_at(&[7; 1000]), (33, Some(999)));
+        let now_and_then: Vec<u32> = (0..1000).map(|round| u32::from(round % 50 == 49)).collect();
+        assert_eq!(looked_at(&now_and_then), (101, Some(999)));
+        let mut warmed_up = now_and_then.clone();
         warmed_up[0] = 5;
-        assert_eq!(telling(&warmed_up), [0, 1, 2, 49]);
-        assert_eq!(telling(&[1, 2, 3, 4, 5]), [0, 1, 2, 3, 4]);
+        assert_eq!(looked_at(&warmed_up), (102, Some(999)));
+        assert_eq!(looked_at(&[1, 2, 3, 4, 5]), (5, Some(4)));
         assert!(telling(&[]).is_empty());
     }
 }

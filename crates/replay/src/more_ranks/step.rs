@@ -29,8 +29,10 @@ pub struct Step {
     pub when: Option<(usize, When)>,
     /// To whom it goes, from whom it comes, or whose data it is.
     pub peer: Target,
-    /// Other rules that explain the recorded peers as well.
-    pub others: Vec<Target>,
+    /// Other rules that explain the recorded peers as well, and which ranks make the call then.
+    pub others: Vec<(Who, Target)>,
+    /// Whether it takes messages from anyone, so that peers may come in another order.
+    pub any_order: bool,
     /// From whom the receiving half of a send-receive comes.
     pub source: Target,
     /// What becomes of it where nobody is at the other end.

@@ -37,7 +37,9 @@ pub struct Explained {
     /// What becomes of it where nobody is there.
     pub nobody: Nobody,
     /// Other rules that explain the same.
-    pub others: Vec<Target>,
+    pub others: Vec<(Who, Target)>,
+    /// Whether the peers came in another order than the rule says.
+    pub any_order: bool,
 }
 
 /// What rules are tried with.
@@ -60,7 +62,10 @@ impl Tried<'_> {
             let mark = made.first().copied().unwrap_or(raw::NONE);
             return made.iter().all(|other| *other == mark).then(|| self.without_peer(turns, mark, nobody)).flatten();
         }
-        if made.iter().any(|peer| *peer < 0 && *peer != raw::PROC_NULL) {
+        let is_known = |turn: &Turn| {
+            turn.peer.is_none_or(|peer| peer == raw::PROC_NULL || u32::try_from(peer).is_ok_and(|peer| peer < turn.spot.ranks))
+        };
+        if !turns.iter().all(is_known) {
             return None;
         }
         self.always_the_same(turns, nobody).or_else(|| self.in_turn(turns, nobody))
@@ -69,7 +74,7 @@ impl Tried<'_> {
     fn without_peer(&self, turns: &[Turn], mark: i32, nobody: Nobody) -> Option<Explained> {
         let ever = ever_made(turns);
         let who = self.whos.iter().find(|who| ever.iter().all(|(_, (spot, made))| who.holds(*spot, None) == *made))?;
-        Some(Explained { who: *who, when: when(turns)?, target: Target::Fixed(mark), nobody, others: Vec::new() })
+        Some(Explained { who: *who, when: when(turns)?, target: Target::Fixed(mark), nobody, others: Vec::new(), any_order: false })
     }
 
     /// Each rank has the same peer whenever it makes the call.
@@ -97,9 +102,16 @@ impl Tried<'_> {
             };
             match (&mut found, self.whos.iter().find(fits)) {
                 (_, None) => {}
-                (Some(found), Some(_)) => found.others.push(Target::Same(peer)),
+                (Some(found), Some(who)) => found.others.push((*who, Target::Same(peer))),
                 (None, Some(who)) => {
-                    found = Some(Explained { who: *who, when: when.clone(), target: Target::Same(peer), nobody, others: Vec::new() });
+                    found = Some(Explained {
+                        who: *who,
+                        when: when.clone(),
+                        target: Target::Same(peer),
+                        nobody,
+                        others: Vec::new(),
+                        any_order: false,
+                    });
                 }
             }
         }
@@ -113,16 +125,33 @@ impl Tried<'_> {
             let each = in_order(turns, depth).map(List::Each);
             let in_turns = cycle(turns, depth, self.parts).map(List::Turns);
             let lists = List::sweeps(self.parts).chain(each).chain(in_turns);
-            let explained = |list: List, who: Who| Explained { who, when: None, target: Target::Turns(depth, list), nobody, others: Vec::new() };
+            let explained = |list: List, who: Who| Explained {
+                who,
+                when: None,
+                target: Target::Turns(depth, list),
+                nobody,
+                others: Vec::new(),
+                any_order: false,
+            };
             let lists: Vec<List> = lists.filter(|list| self.any_order || has_peers(list, turns, depth)).collect();
             let who = |list: &List| self.whos.iter().find(|who| fits(list, **who, turns, depth, nobody)).copied();
-            let mut fitting = lists.iter().filter_map(|list| Some((list.clone(), who(list)?)));
+            let (mut fitting, in_part): (Vec<_>, Vec<_>) = lists
+                .iter()
+                .filter_map(|list| Some((list.clone(), who(list)?)))
+                .partition(|(list, _)| comes_to_its_end(list, turns, depth));
+            if fitting.is_empty() {
+                fitting = in_part;
+            }
+            let mut fitting = fitting.into_iter();
             if let Some((list, who)) = fitting.next() {
-                let others = fitting.map(|(list, _)| Target::Turns(depth, list)).collect();
+                // A list of single neighbours explains much; it is no rival to a law.
+                let rivals =
+                    fitting.filter(|(other, _)| matches!((&list, other), (List::Each(_) | List::Turns(_), _) | (_, List::Sweep(..))));
+                let others = rivals.map(|(list, who)| (who, Target::Turns(depth, list))).collect();
                 return Some(Explained { others, ..explained(list, who) });
             }
             let list = lists.into_iter().find(|list| self.any_order && has_all(list, turns, depth))?;
-            Some(explained(list, Who::Everyone))
+            Some(Explained { any_order: true, ..explained(list, Who::Everyone) })
         })
     }
 }
@@ -175,6 +204,11 @@ fn fits(list: &List, who: Who, turns: &[Turn], depth: usize, nobody: Nobody) -> 
     })
 }
 
+/// Whether the loop goes round as often as the list is long, or several times over.
+fn comes_to_its_end(list: &List, turns: &[Turn], depth: usize) -> bool {
+    turns.iter().all(|turn| turn.rounds[depth].of.checked_rem(list.length(turn.spot)) == Some(0))
+}
+
 /// Whether each rank comes to all of a list equally often, in whichever order.
 fn has_all(list: &List, turns: &[Turn], depth: usize) -> bool {
     let mut came: BTreeMap<(u32, u32), (Spot, u32, Vec<i32>)> = BTreeMap::new();
@@ -188,7 +222,7 @@ fn has_all(list: &List, turns: &[Turn], depth: usize) -> bool {
         let mut wanted: Vec<i32> = (0..length).filter_map(|turn| list.at(spot, turn as u32)).map(|peer| peer as i32).collect();
         wanted.sort_unstable();
         peers.sort_unstable();
-        let times = if length == 0 { 0 } else { peers.len() / length };
+        let times = peers.len().checked_div(length).unwrap_or(0);
         let wanted: Vec<i32> = wanted.into_iter().flat_map(|peer| std::iter::repeat_n(peer, times)).collect();
         times > 0 && wanted == peers
     })
@@ -222,7 +256,7 @@ fn in_order(turns: &[Turn], depth: usize) -> Option<Vec<Peer>> {
 fn cycle(turns: &[Turn], depth: usize, parts: &[Part]) -> Option<Vec<Peer>> {
     let shortest = turns.iter().map(|turn| turn.rounds[depth].of).min()?;
     let longest = turns.iter().map(|turn| turn.rounds[depth].of).max()?;
-    let lengths = (2..=shortest.min(MOST_TURNS)).filter(|length| shortest == longest || length * 2 <= shortest);
+    let lengths = (2..=shortest.min(MOST_TURNS)).filter(|length| length * 2 <= shortest || *length == longest);
     lengths.into_iter().find_map(|length| {
         let peer = |number: u32| {
             let turn = turns.iter().filter(|turn| turn.rounds[depth].number % length == number);

@@ -11,7 +11,8 @@ use sintonia_mpi::Role;
 use sintonia_recording::raw::part;
 use sintonia_recording::table::Call;
 
-use super::{Scaling, Which};
+use super::Scaling;
+use crate::platform::End;
 
 /// Looking again after no longer than this is waiting, not work.
 const LOOKS_AGAIN_NS: i64 = 2000;
@@ -19,8 +20,10 @@ const LOOKS_AGAIN_NS: i64 = 2000;
 const SAMPLES: usize = 128;
 /// Segments with less than this share of all computation are not worth a fit.
 const WORTH_FITTING: f64 = 1e-3;
-/// The furthest that two runs alone are believed to tell the growth.
-const STEEPEST: f64 = 1.0;
+/// Computation of a rank grows at most with the number of ranks, and shrinks at most with its square: steeper is noise.
+const STEEPEST: [f64; 2] = [-2.0, 1.0];
+/// The same for the ends of intervals.
+const FURTHEST: [f64; 2] = [-3.0, 2.0];
 
 /// A segment: the computation before a call at a node, in the first round of the loop around it or in a later one.
 pub type Segment = (usize, bool);
@@ -155,8 +158,8 @@ enum Law {
     Constant(f64),
     /// As it went between two runs: the number of ranks of the larger one, its time, and the exponent.
     Goes(f64, f64, f64),
-    /// As was fitted.
-    Fitted(Box<Model>),
+    /// As was fitted; with the number of ranks of the largest run, and its time.
+    Fitted(Box<Model>, f64, f64),
 }
 
 impl Law {
@@ -175,20 +178,20 @@ impl Law {
             [.., (_, last)] if !worth_fitting => Law::Constant(*last),
             [(before, earlier), (ranks, time)] => {
                 let exponent = (time / earlier).ln() / (ranks / before).ln();
-                Law::Goes(*ranks, *time, exponent.clamp(-STEEPEST, STEEPEST))
+                Law::Goes(*ranks, *time, exponent.clamp(STEEPEST[0], STEEPEST[1]))
             }
-            [.., (_, last)] => Law::fitted(runs).unwrap_or(Law::Constant(*last)),
+            [.., (ranks, last)] => Law::fitted(&means).map_or(Law::Constant(*last), |model| Law::Fitted(Box::new(model), *ranks, *last)),
         }
     }
 
-    fn fitted(runs: BTreeMap<u64, Vec<f64>>) -> Option<Law> {
-        // The mean of a run counts, since it keeps the sum of all times.
-        let point = |(ranks, times): (u64, Vec<f64>)| Point { at: vec![ranks as f64], values: vec![times.iter().sum::<f64>() / times.len() as f64] };
-        let measurements = Measurements::new(vec!["p".into()], runs.into_iter().map(point).collect()).ok()?;
-        Some(Law::Fitted(Box::new(scaling::fit(&measurements.of_natures([Nature::Processes])).ok()?)))
+    /// The law of the means of runs: they keep the sum of all times.
+    fn fitted(means: &[(f64, f64)]) -> Option<Model> {
+        let points = means.iter().map(|(ranks, time)| Point { at: vec![*ranks], values: vec![*time] }).collect();
+        let measurements = Measurements::new(vec!["p".into()], points).ok()?;
+        scaling::fit(&measurements.of_natures([Nature::Processes])).ok()
     }
 
-    fn at(&self, ranks: u32, which: Which) -> f64 {
+    fn at(&self, ranks: u32, which: End) -> f64 {
         let ranks = f64::from(ranks);
         let [low, middle, high] = match self {
             Law::Constant(time) => [*time; 3],
@@ -196,12 +199,20 @@ impl Law {
                 let there = time * (ranks / from).powf(*exponent);
                 [there.min(*time), there, there.max(*time)]
             }
-            Law::Fitted(model) => model.expect(&[ranks]),
+            Law::Fitted(model, from, time) => {
+                let [low, middle, high] = model.expect(&[ranks]);
+                let believed = |value: f64, steepest: [f64; 2]| {
+                    let [a, b] = steepest.map(|exponent| time * (ranks / from).powf(exponent));
+                    // Between the runs that were made, what was fitted holds.
+                    if ranks <= *from { value } else { value.clamp(a, b) }
+                };
+                [believed(low, FURTHEST), believed(middle, STEEPEST), believed(high, FURTHEST)]
+            }
         };
         match which {
-            Which::Low => low,
-            Which::Middle => middle,
-            Which::High => high,
+            End::Low => low,
+            End::Middle => middle,
+            End::High => high,
         }
     }
 }
@@ -227,7 +238,7 @@ impl Laws {
     pub const EVERYONE: usize = usize::MAX;
 
     /// What a segment takes on ranks of a class, or of all where the class never came by.
-    pub fn at(&self, class: usize, segment: Segment, ranks: u32, which: Which) -> Taken {
+    pub fn at(&self, class: usize, segment: Segment, ranks: u32, which: End) -> Taken {
         let known = |segment| self.of.get(&(class, segment)).or_else(|| self.of.get(&(Laws::EVERYONE, segment)));
         let both = known(segment).or_else(|| known((segment.0, !segment.1)));
         both.map_or_else(Taken::default, |both| Taken { computed_ns: both.computed.at(ranks, which), took_ns: both.took.at(ranks, which) })

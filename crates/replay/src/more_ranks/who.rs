@@ -1,5 +1,6 @@
 //! Rules that say which ranks do something, and in which rounds of a loop.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use super::grid::Spot;
@@ -19,6 +20,8 @@ pub enum Who {
     Lower(bool),
     /// Those whose peer is above them; or below.
     PeerAbove(bool),
+    /// Those that are their own peer, as the root of an operation is; or all others.
+    OwnPeer(bool),
     /// Those at the beginning of a dimension; or all others.
     Beginning(usize, bool),
     /// Those at the end of a dimension; or all others.
@@ -34,7 +37,7 @@ impl Who {
     pub fn all(dimensions: usize) -> Vec<Who> {
         let both = |who: fn(bool) -> Who| [who(true), who(false)];
         let mut all = vec![Who::Everyone];
-        all.extend([Who::First, Who::Last, Who::Even, Who::PeerAbove, Who::Lower].into_iter().flat_map(both));
+        all.extend([Who::OwnPeer, Who::First, Who::Last, Who::Even, Who::PeerAbove, Who::Lower].into_iter().flat_map(both));
         for d in (0..dimensions).filter(|_| dimensions > 1) {
             all.extend([Who::Beginning, Who::End, Who::EvenCoordinate].into_iter().flat_map(|who| [who(d, true), who(d, false)]));
         }
@@ -53,6 +56,7 @@ impl Who {
             Who::Even(yes) => spot.rank.is_multiple_of(2) == yes,
             Who::Lower(yes) => (spot.rank < spot.ranks.div_ceil(2)) == yes,
             Who::PeerAbove(yes) => peer.is_some_and(|peer| if yes { peer > spot.rank } else { peer < spot.rank }),
+            Who::OwnPeer(yes) => peer.is_some_and(|peer| (peer == spot.rank) == yes),
             Who::Beginning(d, yes) => (spot.coordinate(d) == 0) == yes,
             Who::End(d, yes) => (spot.coordinate(d) + 1 == spot.grid.side(d)) == yes,
             Who::EvenCoordinate(d, yes) => spot.coordinate(d).is_multiple_of(2) == yes,
@@ -73,6 +77,8 @@ impl fmt::Display for Who {
             Who::Even(yes) => write!(f, "{} ranks", if *yes { "even" } else { "odd" }),
             Who::Lower(yes) => write!(f, "the {} half of the ranks", if *yes { "lower" } else { "upper" }),
             Who::PeerAbove(yes) => write!(f, "ranks with a {} partner", if *yes { "higher" } else { "lower" }),
+            Who::OwnPeer(true) => write!(f, "ranks that are the root"),
+            Who::OwnPeer(false) => write!(f, "ranks that are not the root"),
             Who::Beginning(d, yes) => write!(f, "ranks {}at the beginning of dimension {}", not(yes), d + 1),
             Who::End(d, yes) => write!(f, "ranks {}at the end of dimension {}", not(yes), d + 1),
             Who::EvenCoordinate(d, yes) => write!(f, "ranks with an {} place in dimension {}", if *yes { "even" } else { "odd" }, d + 1),
@@ -122,23 +128,28 @@ impl When {
     }
 }
 
-/// The shortest cycle of values that comes round again and again; without repetition only if every loop is equally long.
+/// The shortest cycle of values that was seen to come round again; or all of them, if every loop is equally long.
 pub fn cycle<T: Clone + PartialEq>(seen: &[(Round, T)]) -> Option<Vec<T>> {
     let shortest = seen.iter().map(|(round, _)| round.of).min()?;
     let longest = seen.iter().map(|(round, _)| round.of).max()?;
-    (1..=shortest).filter(|length| length * 2 <= shortest || shortest == longest).find_map(|length| of_length(seen, length as usize))
+    let all = (shortest == longest).then(|| of_length(seen, longest as usize, 1)).flatten();
+    (1..=shortest / 2).find_map(|length| of_length(seen, length as usize, 2)).or(all)
 }
 
-fn of_length<T: Clone + PartialEq>(seen: &[(Round, T)], length: usize) -> Option<Vec<T>> {
-    let mut values: Vec<Option<&T>> = vec![None; length];
+/// A cycle of this length, each of whose values was seen in so many rounds.
+fn of_length<T: Clone + PartialEq>(seen: &[(Round, T)], length: usize, times: usize) -> Option<Vec<T>> {
+    let mut values: Vec<(Option<&T>, BTreeSet<u32>)> = vec![(None, BTreeSet::new()); length];
     for (round, value) in seen {
-        let place = &mut values[round.number as usize % length];
-        if place.is_some_and(|known| known != value) {
+        let (known, rounds) = &mut values[round.number as usize % length];
+        if known.is_some_and(|known| known != value) {
             return None;
         }
-        *place = Some(value);
+        *known = Some(value);
+        if rounds.len() < times {
+            rounds.insert(round.number);
+        }
     }
-    values.into_iter().map(|value| value.cloned()).collect()
+    values.into_iter().map(|(value, rounds)| value.filter(|_| rounds.len() >= times).cloned()).collect()
 }
 
 impl fmt::Display for When {

@@ -17,12 +17,14 @@ mod train;
 use sintonia_machine::topology::{Limits, Link, TopologyProblem};
 use sintonia_machine::{Figure, Machine, Sharing};
 
-pub use alone::Alone;
+use alone::Alone;
 use fluid::Fluid;
 use limits::Limited;
 use packets::Packets;
 use topology::{Routes, Speed};
 use train::Trains;
+
+use crate::platform::End;
 
 /// A message under way, by a number that the replay gave it.
 pub type Flow = u32;
@@ -71,11 +73,11 @@ pub enum Problem {
     TooManyLinks,
 }
 
-/// The network of a machine that has a topology, as quick as its figures allow (0), as they say (1) or as slow as they allow (2). Messages go
-/// between nodes below [`nodes`](sintonia_machine::Topology::nodes).
-pub fn build(machine: &Machine, which: usize) -> Result<Box<dyn Network>, Problem> {
+/// The network of a machine that has a topology, as quick as its figures allow, as they say or as slow as they allow. Messages go between nodes
+/// below [`nodes`](sintonia_machine::Topology::nodes).
+pub fn build(machine: &Machine, figures: Figures) -> Result<Box<dyn Network>, Problem> {
     let topology = machine.topology.as_ref().ok_or_else(|| Problem::NoTopology { machine: machine.about.name.clone() })?;
-    let bound = Bound(which.min(2));
+    let bound = figures;
     let routes = Routes::of(topology, bound)?;
     let network: Box<dyn Network> = match (topology.sharing, &topology.flow_control) {
         (Sharing::None, control) => Box::new(Alone::new(routes, Trains::new(control.as_ref(), bound))),
@@ -86,18 +88,34 @@ pub fn build(machine: &Machine, which: usize) -> Result<Box<dyn Network>, Proble
     Ok(if limited { Box::new(Limited::new(network, topology.limits, topology.kind.nodes()?)) } else { network })
 }
 
-/// Which end of the figures is taken: 0 makes everything quick, 2 slow.
-#[derive(Clone, Copy, Debug)]
-struct Bound(usize);
+/// How the figures of a machine are taken.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Figures {
+    /// Which end of them: that which makes everything quick, or slow.
+    pub end: End,
+    /// Times as long for everything that does not depend on size.
+    pub latency: f64,
+    /// Times as long for every byte.
+    pub per_byte: f64,
+}
 
-impl Bound {
+impl From<End> for Figures {
+    fn from(end: End) -> Figures {
+        Figures { end, latency: 1.0, per_byte: 1.0 }
+    }
+}
+
+/// No link is more than so many times as fast as its file says: without any limit there would be nothing to share.
+const LEAST_PER_BYTE: f64 = 1e-9;
+
+impl Figures {
     fn time(self, figure: Figure) -> f64 {
-        <[f64; 3]>::from(figure)[self.0]
+        <[f64; 3]>::from(figure)[self.end as usize] * self.latency
     }
 
     /// A rate is quick where it is high.
     fn rate(self, figure: Figure) -> f64 {
-        <[f64; 3]>::from(figure)[2 - self.0]
+        <[f64; 3]>::from(figure)[2 - self.end as usize] / self.per_byte.max(LEAST_PER_BYTE)
     }
 
     fn speed(self, link: Link) -> Speed {

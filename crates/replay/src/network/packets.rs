@@ -11,7 +11,7 @@ use super::events::Events;
 use super::slots::Slots;
 use super::topology::{LinkId, Routes, Speed};
 use super::train::{Passage, Train, Trains};
-use super::{Bound, Flow, Network, Transfer, same_moment};
+use super::{Figures, Flow, Network, Transfer, same_moment};
 
 /// Links that carry one message at a time.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ enum Stage {
 }
 
 impl Packets {
-    pub fn new(routes: Routes, control: &FlowControl, bound: Bound) -> Packets {
+    pub fn new(routes: Routes, control: &FlowControl, bound: Figures) -> Packets {
         Packets {
             free_s: vec![0.0; routes.speeds().len()],
             trains: Trains::new(Some(control), bound),

@@ -40,7 +40,7 @@ pub fn arrivals_in(network: &mut dyn Network, messages: &[(f64, Transfer)]) -> V
 }
 
 fn arrivals(topology: &str, messages: &[(f64, Transfer)]) -> Vec<f64> {
-    arrivals_in(&mut *build(&machine(topology), 1).unwrap(), messages)
+    arrivals_in(&mut *build(&machine(topology), End::Middle.into()).unwrap(), messages)
 }
 
 #[track_caller]
@@ -100,7 +100,7 @@ fn one_over_two_links_and_one_over_each() {
     let machine = Machine::parse(text, &folder.path().join("m.toml")).unwrap();
     let messages = [(0.0, message(0, 2, 50.0)), (0.0, message(0, 1, 50.0)), (0.0, message(1, 2, 250.0))];
     // 50 and 50 on the first link leave 250 of the second.
-    assert_close(&arrivals_in(&mut *build(&machine, 1).unwrap(), &messages), &[1.0, 1.0, 1.0]);
+    assert_close(&arrivals_in(&mut *build(&machine, End::Middle.into()).unwrap(), &messages), &[1.0, 1.0, 1.0]);
 }
 
 #[test]
@@ -130,17 +130,18 @@ fn without_sharing_everyone_is_alone() {
 #[test]
 fn the_ends_of_the_figures_make_a_network_quick_or_slow() {
     let star = machine("kind = \"star\"\nnodes = 4\nbandwidth_bytes_per_s = [50, 100, 200]\nlatency_s = [0.25, 0.5, 1]");
-    let times = [0, 1, 2].map(|which| arrivals_in(&mut *build(&star, which).unwrap(), &[(0.0, message(0, 1, 100.0))])[0]);
+    let times = [End::Low, End::Middle, End::High]
+        .map(|end| arrivals_in(&mut *build(&star, end.into()).unwrap(), &[(0.0, message(0, 1, 100.0))])[0]);
     assert_close(&times, &[1.0, 2.0, 4.0]);
 }
 
 #[test]
 fn a_machine_without_a_topology_has_no_network() {
     let machine = Machine::parse("format = 1\nmachine = { name = \"plain\" }", Path::new("x")).unwrap();
-    let said = build(&machine, 1).err().unwrap().to_string();
+    let said = build(&machine, End::Middle.into()).err().unwrap().to_string();
     assert_eq!(said, "the machine `plain` has no [topology], so no message can be in another's way");
     let large = self::machine("kind = \"torus\"\ndimensions = [60000, 60000]\nbandwidth_bytes_per_s = 1");
-    assert_eq!(build(&large, 1).err().unwrap(), Problem::TooManyLinks);
+    assert_eq!(build(&large, End::Middle.into()).err().unwrap(), Problem::TooManyLinks);
 }
 
 /// A ring of 16 with that flow control; 100 bytes per second.

@@ -7,7 +7,7 @@
 use sintonia_machine::topology::{FlowControl, Forwarding};
 
 use super::topology::Speed;
-use super::{Bound, Transfer};
+use super::{Figures, Transfer};
 
 /// How messages are cut and forwarded.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +47,7 @@ pub struct Passage {
 }
 
 impl Trains {
-    pub fn new(control: Option<&FlowControl>, bound: Bound) -> Trains {
+    pub fn new(control: Option<&FlowControl>, bound: Figures) -> Trains {
         let Some(control) = control else { return Trains { unit: Unit::Bytes(0.0), room: None, header: 0.0, hop_s: 0.0 } };
         let header = control.header_bytes as f64;
         let unit = match control.forwarding {

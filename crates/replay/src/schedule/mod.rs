@@ -5,7 +5,10 @@
 //! done once, as an [`Action`], and its rows only when and which.
 
 mod action;
+mod dimemas;
 mod recording;
+mod script;
+mod smpi;
 
 pub use action::{Action, Envelope, How, Join, Outcome, Receive, Request, Send, SendMode, Side, Sync};
 pub use recording::action;
@@ -66,7 +69,8 @@ pub struct Neighbours {
 
 /// A line that is read from its beginning to its end.
 pub trait Stretches {
-    /// Reads on: the next rows replace those in `stretch`, and where they do other things than the last ones, so do its actions.
+    /// Reads on: the next rows replace those in `stretch`, and where they do other things than the last ones, so do its actions. What is in it
+    /// before may be another line's.
     fn next(&mut self, stretch: &mut Stretch) -> Result<Next, Error>;
 
     /// Of receives whose [`Receive::from`] is `None`: what became of the next one, in the order in which they were begun.

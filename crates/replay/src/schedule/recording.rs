@@ -12,12 +12,13 @@ use sintonia_recording::table::{RequestId, Shape};
 use sintonia_recording::{Calls, Recording, Stroke, ThreadCalls};
 
 use super::{
-    Action, Described, Envelope, How, Join, LineId, Neighbours, Next, Outcome, Receive, Row, Schedule, Send, SendMode, Stretch, Stretches, Sync,
+    Action, Described, Envelope, How, Join, LineId, Neighbours, Next, Outcome, Receive, Row, Schedule, Send, SendMode, Stretch, Stretches,
+    Sync,
 };
 use crate::Error;
 
 /// How many calls are read at a time: enough to read quickly, few enough for thousands of lines to stay near the processor.
-const ROWS: usize = 256;
+const ROWS: usize = 64;
 
 /// Looking again after no longer than this is waiting, not work.
 const LOOKS_AGAIN_NS: i64 = 2000;
@@ -37,7 +38,7 @@ impl Schedule for Recording {
 
     fn open(&self, line: LineId) -> Result<Box<dyn Stretches + '_>, Error> {
         let calls = self.thread(line.rank, line.thread).ok_or(Error::NoSuchLine { rank: line.rank })?;
-        Ok(Box::new(Thread { recording: self, line, calls, strokes: Vec::new(), polled: false, ahead: None }))
+        Ok(Box::new(Thread { recording: self, line, calls, strokes: Vec::new(), polls: Vec::new(), polled: false, ahead: None }))
     }
 
     fn members(&self, communicator: u32) -> Vec<u32> {
@@ -52,7 +53,10 @@ impl Schedule for Recording {
     fn neighbours(&self, communicator: u32, rank: u32) -> Neighbours {
         let known = Recording::neighbours(self, communicator, rank);
         let ranks = |ranks: &[i32]| ranks.iter().filter_map(|rank| u32::try_from(*rank).ok()).collect();
-        known.map_or_else(Neighbours::default, |known| Neighbours { sources: ranks(&known.sources), destinations: ranks(&known.destinations) })
+        known.map_or_else(Neighbours::default, |known| Neighbours {
+            sources: ranks(&known.sources),
+            destinations: ranks(&known.destinations),
+        })
     }
 
     fn sites(&self) -> u32 {
@@ -76,6 +80,8 @@ struct Thread<'a> {
     line: LineId,
     calls: ThreadCalls<'a>,
     strokes: Vec<Stroke>,
+    /// Which of the present actions only look whether something has happened.
+    polls: Vec<bool>,
     /// Whether the last call only looked whether something had happened.
     polled: bool,
     ahead: Option<Ahead<'a>>,
@@ -97,6 +103,8 @@ impl Stretches for Thread<'_> {
             let group = |number| self.recording.named_group(number).iter().filter_map(|rank| u32::try_from(*rank).ok()).collect();
             let describe = |shape: &Shape| Described { action: action(&group, world, shape), shape: shape.clone() };
             stretch.actions.extend(self.calls.shapes().iter().map(describe));
+            self.polls.clear();
+            self.polls.extend(stretch.actions.iter().map(|described| described.action == Action::Poll));
             self.calls.some(ROWS, &mut self.strokes);
         }
         stretch.enter_ns = self.calls.first_enter_ns();
@@ -118,7 +126,7 @@ impl Thread<'_> {
         let mut polled = self.polled;
         stretch.rows.extend(self.strokes.iter().map(|stroke| {
             let waits = polled && stroke.computed_ns <= LOOKS_AGAIN_NS.max(stroke.took_ns);
-            polled = stretch.actions[usize::from(stroke.shape)].action == Action::Poll;
+            polled = self.polls.get(usize::from(stroke.shape)).copied().unwrap_or(false);
             let computed_ns = stroke.computed_ns.max(0);
             let (computed_ns, idle_ns) = if waits { (0, u32::try_from(computed_ns).unwrap_or(u32::MAX)) } else { (computed_ns, 0) };
             Row { computed_ns, idle_ns, took_ns: stroke.took_ns.max(0), action: stroke.shape.into() }
@@ -137,7 +145,9 @@ pub fn action(group: &dyn Fn(i32) -> Vec<u32>, world: u32, shape: &Shape) -> Act
         return Action::Poll;
     }
     match shape.operation.role() {
-        Role::Send => sent(shape).map_or(Action::Local, |to| Action::Send(Send { to, bytes: known_bytes(shape.sent), mode: mode(shape), how })),
+        Role::Send => {
+            sent(shape).map_or(Action::Local, |to| Action::Send(Send { to, bytes: known_bytes(shape.sent), mode: mode(shape), how }))
+        }
         Role::Receive => receive(shape, how).map_or(Action::Local, Action::Receive),
         Role::MatchedReceive => match envelope(shape.peer, shape.object, shape.tag) {
             Some(from) => Action::Receive(Receive { from: Some(from), anyone: false, how }),
@@ -200,7 +210,7 @@ fn sent(shape: &Shape) -> Option<Envelope> {
 fn receive(shape: &Shape, how: How) -> Option<Receive> {
     let from = envelope(shape.peer, shape.object, shape.tag);
     let open = shape.peer == raw::ANY || shape.tag == raw::ANY;
-    let anyone = shape.peer == raw::ANY || shape.source == raw::ANY;
+    let anyone = shape.peer == raw::ANY || shape.recv_tag == raw::ANY;
     (from.is_some() || (open && how != How::Blocking)).then_some(Receive { from, anyone, how })
 }
 
@@ -331,7 +341,11 @@ impl<'a> Ahead<'a> {
         let own = call.thread == self.line.thread;
         if let Some(request) = call.request {
             let open = asks_anyone(call.shape);
-            if open { self.open.insert(request) } else { self.open.remove(&request) };
+            if open {
+                self.open.insert(request)
+            } else {
+                self.open.remove(&request)
+            };
         }
         for deed in self.follower.follow(&call) {
             match *deed {

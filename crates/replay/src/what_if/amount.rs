@@ -40,7 +40,17 @@ pub fn bytes(text: &str) -> Option<u64> {
     if text == "inf" {
         return Some(u64::MAX);
     }
-    let units = [("KiB", 1024.0), ("MiB", 1048576.0), ("GiB", 1073741824.0), ("kB", 1e3), ("KB", 1e3), ("MB", 1e6), ("GB", 1e9), ("B", 1.0), ("", 1.0)];
+    let units = [
+        ("KiB", 1024.0),
+        ("MiB", 1048576.0),
+        ("GiB", 1073741824.0),
+        ("kB", 1e3),
+        ("KB", 1e3),
+        ("MB", 1e6),
+        ("GB", 1e9),
+        ("B", 1.0),
+        ("", 1.0),
+    ];
     match amount(text, &units)? {
         Amount::Is(bytes) => Some(bytes as u64),
         Amount::Times(_) => None,

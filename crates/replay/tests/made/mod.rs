@@ -12,7 +12,7 @@ use sintonia_recording::sealed::Writer;
 use sintonia_recording::table::{ListedRequest, Shape};
 use tempfile::TempDir;
 
-/// What rank `0` of [`Player`] stands for where there is nobody.
+/// What stands for a peer where there is nobody.
 pub const NOBODY: i32 = raw::PROC_NULL;
 /// How many lines the source of each program has.
 const LINES: u32 = 99;
@@ -32,6 +32,9 @@ struct Communicators {
     numbers: BTreeMap<(u32, u32), u32>,
 }
 
+/// The number of a request, and what it receives: from whom, the tag, how many bytes.
+type Request = (u64, Option<(i32, i32, u64)>);
+
 /// One rank that goes through a program.
 pub struct Player<'a> {
     /// The rank.
@@ -42,8 +45,8 @@ pub struct Player<'a> {
     calls: Vec<(u64, u64, Shape)>,
     now: u64,
     made: u64,
-    pending: Vec<(u64, Option<(i32, i32, u64)>)>,
-    persistent: Vec<(u64, Option<(i32, i32, u64)>)>,
+    pending: Vec<Request>,
+    persistent: Vec<Request>,
 }
 
 impl Player<'_> {
@@ -89,16 +92,11 @@ impl Player<'_> {
         self.call(line, Shape { object: 0, peer, tag, received, ..Player::named("MPI_Recv", parts) });
     }
 
-    /// A receive from anyone that got a message from this peer.
-    pub fn receive_any(&mut self, line: u32, peer: i32, tag: i32, received: u64) {
-        let parts = part::OBJECT | part::TAG | part::RECEIVED | part::SOURCE;
-        self.call(line, Shape { object: 0, peer, tag, received, source: raw::ANY, ..Player::named("MPI_Recv", parts) });
-    }
-
     /// Both at once.
     pub fn send_receive(&mut self, line: u32, peer: i32, source: i32, tag: i32, bytes: u64) {
         let parts = part::OBJECT | part::TAG | part::SENT | part::RECEIVED | part::SOURCE;
-        let shape = Shape { object: 0, peer, source, tag, recv_tag: tag, sent: bytes, received: bytes, ..Player::named("MPI_Sendrecv", parts) };
+        let shape =
+            Shape { object: 0, peer, source, tag, recv_tag: tag, sent: bytes, received: bytes, ..Player::named("MPI_Sendrecv", parts) };
         self.call(line, shape);
     }
 
@@ -134,8 +132,8 @@ impl Player<'_> {
         self.made += 1;
     }
 
-    fn listed(&self, requests: &[(u64, Option<(i32, i32, u64)>)]) -> Vec<ListedRequest> {
-        let listed = |(number, receives): &(u64, Option<(i32, i32, u64)>)| {
+    fn listed(&self, requests: &[Request]) -> Vec<ListedRequest> {
+        let listed = |(number, receives): &Request| {
             let (peer, tag, received) = receives.unwrap_or((raw::NONE, 0, 0));
             let request = RequestRef::Ago(self.made - 1 - number);
             ListedRequest { request, receive: receives.is_some() && peer != NOBODY, peer, tag, received }
@@ -194,8 +192,16 @@ pub fn record(ranks: u32, program: impl Fn(&mut Player)) -> Made {
     let mut known = Vec::new();
     for rank in 0..ranks {
         let (now, made) = (1000, 0);
-        let mut player =
-            Player { rank, ranks, communicators: &communicators, calls: Vec::new(), now, made, pending: Vec::new(), persistent: Vec::new() };
+        let mut player = Player {
+            rank,
+            ranks,
+            communicators: &communicators,
+            calls: Vec::new(),
+            now,
+            made,
+            pending: Vec::new(),
+            persistent: Vec::new(),
+        };
         player.start();
         program(&mut player);
         player.end();

@@ -45,6 +45,9 @@ pub fn value(shown: &Shown) -> Value {
             "bandwidth_share": sensitivity.bandwidth_share,
         });
     }
+    if !shown.notes.is_empty() {
+        value["notes"] = json!(shown.notes);
+    }
     if let Some(path) = shown.written {
         value["written"] = json!(path.display().to_string());
     }

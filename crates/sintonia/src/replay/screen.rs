@@ -19,7 +19,8 @@ pub fn show(shown: &Shown) -> String {
 fn title(shown: &Shown) -> Vec<String> {
     let outcome = &shown.findings.outcome;
     let on = shown.machine.map_or_else(|| "with the network as recorded".to_owned(), |machine| format!("on {}", machine.about.name));
-    let mut lines = vec![format!("{} replayed {on}: {}, {}", tail(&shown.name, 40), plural(shown.ranks.into(), "rank"), plural(outcome.calls, "call"))];
+    let mut lines =
+        vec![format!("{} replayed {on}: {}, {}", tail(&shown.name, 40), plural(shown.ranks.into(), "rank"), plural(outcome.calls, "call"))];
     lines.extend(shown.changes.iter().map(|change| format!("  what if {change}")));
     lines
 }
@@ -87,7 +88,11 @@ fn sensitivity(shown: &Shown) -> Vec<String> {
     let Some(found) = &shown.sensitivity else { return Vec::new() };
     vec![
         "Sensitivity".to_owned(),
-        format!("  each microsecond more latency costs {} ({} of the time is latency)", seconds(found.per_latency_second * 1e-6), percent(found.latency_share)),
+        format!(
+            "  each microsecond more latency costs {} ({} of the time is latency)",
+            seconds(found.per_latency_second * 1e-6),
+            percent(found.latency_share)
+        ),
         format!(
             "  {} are in the way one after another ({} of the time is their transfer)",
             crate::text::bytes(found.per_second_per_byte.max(0.0) as u64),
@@ -102,7 +107,11 @@ fn remarks(shown: &Shown) -> Vec<String> {
     if let Some(network) = &findings.recorded
         && network.latency_s > 0.0
     {
-        let rate = if network.s_per_byte > 0.0 { format!(" and {}/s", crate::text::bytes((1.0 / network.s_per_byte) as u64)) } else { String::new() };
+        let rate = if network.s_per_byte > 0.0 {
+            format!(" and {}/s", crate::text::bytes((1.0 / network.s_per_byte) as u64))
+        } else {
+            String::new()
+        };
         lines.push(format!("The recorded network seems to have {} latency{rate}.", seconds(network.latency_s)));
     }
     let unmatched = &findings.outcome.unmatched;
@@ -110,6 +119,7 @@ fn remarks(shown: &Shown) -> Vec<String> {
         let (sends, receives) = (plural(unmatched.sends, "message"), plural(unmatched.receives, "receive"));
         lines.push(format!("{sends} sent but not received, {receives} without a message: the recording lacks their other ends."));
     }
+    lines.extend(shown.notes.iter().cloned());
     lines.extend(shown.written.map(|path| format!("Written to {0}; see it with: sintonia report {0}", path.display())));
     lines
 }

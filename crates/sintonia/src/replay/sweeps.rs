@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use serde_json::json;
+use sintonia_formats::heat_map::HeatMap;
 use sintonia_replay::case::Case;
 use sintonia_replay::sweep::{self, Sweep};
 
@@ -14,6 +15,10 @@ use crate::{Error, output};
 /// Replays every value, or every pair of values.
 pub fn run(arguments: &Arguments, case: &Case, first: &Sweep, second: Option<&Sweep>) -> Result<ExitCode, Error> {
     let cells = sweep::run(case, first, second)?;
+    if let Some(path) = &arguments.svg {
+        let drawing = draw(arguments, first, second, &cells);
+        output::to_file(path, |out| out.write_all(drawing.as_bytes()))?;
+    }
     output::to_stdout(|out| match arguments.json {
         true => output::json_line(out, &value(first, second, &cells)),
         false => write!(out, "{}", show(first, second, &cells)),
@@ -26,6 +31,15 @@ fn value(first: &Sweep, second: Option<&Sweep>, cells: &[Vec<f64>]) -> serde_jso
     json!({"columns": side(first), "rows": second.map(side), "seconds": cells})
 }
 
+fn draw(arguments: &Arguments, first: &Sweep, second: Option<&Sweep>, cells: &[Vec<f64>]) -> String {
+    let name = arguments.recordings.first().map(|path| path.display().to_string()).unwrap_or_default();
+    let on = arguments.machine.as_ref().map_or_else(|| "with the network as recorded".to_owned(), |path| format!("on {}", path.display()));
+    let notes: Vec<String> = arguments.what_if.iter().map(|change| format!("what if {change}")).collect();
+    let rows = second.map_or(("", &[][..]), |second| (second.name.as_str(), &second.labels[..]));
+    let title = format!("{name} replayed {on}");
+    HeatMap { title: &title, notes: &notes, columns: (&first.name, &first.labels), rows, cells, write: &seconds }.svg()
+}
+
 fn show(first: &Sweep, second: Option<&Sweep>, cells: &[Vec<f64>]) -> String {
     let lines = match second {
         None => table([
@@ -34,7 +48,8 @@ fn show(first: &Sweep, second: Option<&Sweep>, cells: &[Vec<f64>]) -> String {
         ]),
         Some(second) => {
             let side = Column::numbers(format!("{} \\ {}", second.name, first.name), second.labels.clone());
-            let column = |place: usize| Column::numbers(first.labels[place].as_str(), cells.iter().map(|row| seconds(row[place])).collect());
+            let column =
+                |place: usize| Column::numbers(first.labels[place].as_str(), cells.iter().map(|row| seconds(row[place])).collect());
             table([side].into_iter().chain((0..first.labels.len()).map(column)))
         }
     };

@@ -43,14 +43,18 @@ pub fn read(mut file: impl Read + Seek, bytes: u64, path: &Path) -> Result<Goal,
     builder.ranks(count, bytes / 16).map_err(|what| wrong(8, &what))?;
     let mut table = vec![0; count as usize * 16];
     file.read_exact(&mut table).map_err(|_| wrong(bytes, "the file ends within its table of ranks"))?;
-    let mut block = Vec::new();
+    let (mut block, mut position) = (Vec::new(), HEADER + count * 16);
     for rank in 0..count {
         let row = rank as usize * 16;
         let (begin, end) = (Bytes(&table).u64(row).unwrap_or(0), Bytes(&table).u64(row + 8).unwrap_or(0));
         let at = BEHIND_MAGIC + HEADER + row as u64;
         let length = end.checked_sub(begin).filter(|_| end <= bytes - BEHIND_MAGIC);
         let length = length.ok_or_else(|| wrong(at, &format!("rank {rank} lies outside of the file: is it cut?")))?;
-        file.seek(SeekFrom::Start(BEHIND_MAGIC + begin)).at(path)?;
+        if begin != position {
+            // Never happens with the files of `txt2bin`; seeking drops what has been read ahead.
+            file.seek(SeekFrom::Start(BEHIND_MAGIC + begin)).at(path)?;
+        }
+        position = end;
         block.resize(length as usize, 0);
         file.read_exact(&mut block).at(path)?;
         builder.begin(rank).map_err(|what| wrong(at, &what))?;
@@ -82,7 +86,9 @@ fn read_rank(block: Bytes, builder: &mut Builder) -> Result<(), Wrong> {
         for (field, begun) in [(23, false), (31, true)] {
             let (dependents, from) = block.u32(at + field).zip(block.u32(at + field + 4)).ok_or_else(short)?;
             let dependents = dependents as usize;
-            left = left.checked_sub(dependents).ok_or_else(|| (at + field, "there are more dependencies than the rank has room for".to_owned()))?;
+            left = left
+                .checked_sub(dependents)
+                .ok_or_else(|| (at + field, "there are more dependencies than the rank has room for".to_owned()))?;
             for index in 0..dependents {
                 let waiting = block.u32(behind + (from as usize + index) * 4).filter(|waiting| *waiting < count);
                 let waiting = waiting.ok_or_else(|| (at + field, "a dependency names an operation that is not there".to_owned()))?;

@@ -297,7 +297,11 @@ impl<'a> Words<'a> {
     }
 
     fn instead_of(&self, found: &[u8], expected: &str) -> String {
-        if found.is_empty() { format!("here the line ends; expected is {expected}") } else { format!("here is {}; expected is {expected}", show(found)) }
+        if found.is_empty() {
+            format!("here the line ends; expected is {expected}")
+        } else {
+            format!("here is {}; expected is {expected}", show(found))
+        }
     }
 }
 

@@ -1,6 +1,8 @@
 //! What MPICH takes. Source: MPICH v4.3.2, `maint/tuning/coll/mpir/generic.json`, with the thresholds that v4.0.3 has too; ways by nodes
 //! (`*_intra_smp`) are left aside.
 
+use std::num::NonZeroU64;
+
 use sintonia_mpi::Pattern;
 
 use super::elements;
@@ -10,8 +12,13 @@ use crate::collective::algorithm::{Algorithm, Folding, Shape};
 const SHORT_BROADCAST: u64 = 12_288;
 /// The largest broadcast whose parts are exchanged by recursive doubling.
 const MEDIUM_BROADCAST: u64 = 524_288;
-/// So few members always broadcast along a tree.
+/// Fewer members always broadcast along a tree.
 const FEW: u32 = 8;
+/// Up to so many members never send blocks of an alltoall in several steps. The rules say fewer than 8, but where a rule comes after another
+/// one that needs the call, `src/mpi/coll/src/csel.c` compares with `<=`; the library does as it says.
+const FEW_FOR_ALLTOALL: u32 = 8;
+/// Larger blocks of an allgatherv go around in pieces of this size: the default of `MPIR_CVAR_ALLGATHERV_PIPELINE_MSG_SIZE`.
+const PIECE_OF_ALLGATHERV: NonZeroU64 = NonZeroU64::new(32_768).expect("not zero");
 /// The largest allreduce in which everyone always combines whole vectors.
 const SHORT_ALLREDUCE: u64 = 8;
 /// The largest reduction that goes whole along a tree.
@@ -42,9 +49,12 @@ pub fn choose(pattern: Pattern, members: u32, bytes: u64) -> Option<Algorithm> {
         Pattern::Allgather | Pattern::Allgatherv => match members.is_power_of_two() {
             true if total < LONG_ALLGATHER => Algorithm::RecursiveDoubling,
             false if total < SHORT_ALLGATHER => Algorithm::Bruck,
-            _ => Algorithm::Ring { segment: None },
+            _ => {
+                let is_cut = pattern == Pattern::Allgatherv && bytes > PIECE_OF_ALLGATHERV.get();
+                Algorithm::Ring { segment: is_cut.then_some(PIECE_OF_ALLGATHERV) }
+            }
         },
-        Pattern::Alltoall if members >= FEW && bytes <= SHORT_ALLTOALL => Algorithm::Bruck,
+        Pattern::Alltoall if members > FEW_FOR_ALLTOALL && bytes <= SHORT_ALLTOALL => Algorithm::Bruck,
         Pattern::Alltoall if bytes > MEDIUM_ALLTOALL => Algorithm::Pairwise,
         Pattern::Alltoall | Pattern::Alltoallv | Pattern::Alltoallw => Algorithm::Scattered,
         Pattern::ReduceScatter | Pattern::ReduceScatterBlock if total < LONG_REDUCE_SCATTER => Algorithm::RecursiveHalving,
@@ -90,14 +100,16 @@ mod tests {
         assert_eq!(name(Pattern::Allreduce, 64, 64 * 8), "rabenseifner");
         assert_eq!(name(Pattern::Reduce, 16, 2_048), "binomial");
         assert_eq!(name(Pattern::Reduce, 16, 2_049), "rabenseifner");
-        assert_eq!(name(Pattern::Alltoall, 8, 256), "bruck");
-        assert_eq!(name(Pattern::Alltoall, 7, 256), "scattered");
+        assert_eq!(name(Pattern::Alltoall, 9, 256), "bruck");
+        assert_eq!(name(Pattern::Alltoall, 8, 256), "scattered");
         assert_eq!(name(Pattern::Alltoall, 8, 32_768), "scattered");
         assert_eq!(name(Pattern::Alltoall, 8, 32_769), "pairwise");
         assert_eq!(name(Pattern::Allgather, 8, 65_535), "recursive_doubling");
         assert_eq!(name(Pattern::Allgather, 8, 65_536), "ring");
         assert_eq!(name(Pattern::Allgatherv, 10, 8_191), "bruck");
         assert_eq!(name(Pattern::Allgatherv, 10, 8_192), "ring");
+        assert_eq!(name(Pattern::Allgatherv, 10, 32_769), "ring:32768");
+        assert_eq!(name(Pattern::Allgather, 10, 32_769), "ring");
         assert_eq!(name(Pattern::ReduceScatter, 16, 32_767), "recursive_halving");
         assert_eq!(name(Pattern::ReduceScatterBlock, 16, 32_768), "pairwise");
     }

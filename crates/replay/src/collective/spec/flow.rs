@@ -20,6 +20,8 @@ pub struct Flow<'a> {
     script: &'a Script,
     /// By member and byte.
     has: Vec<Vec<Members>>,
+    /// As it came last.
+    came: Vec<Vec<Members>>,
     under_way: HashMap<usize, Vec<Members>>,
 }
 
@@ -42,7 +44,7 @@ impl<'a> Flow<'a> {
                 has[here * bytes..(here + 1) * bytes].fill(1 << here);
             }
         }
-        Flow { script, has, under_way: HashMap::new() }
+        Flow { script, came: has.clone(), has, under_way: HashMap::new() }
     }
 
     pub fn happen(&mut self, member: u32, event: Event, case: &str) {
@@ -53,7 +55,8 @@ impl<'a> Flow<'a> {
     }
 
     fn leave(&mut self, member: u32, message: &Message, case: &str) {
-        let has = &self.has[member as usize];
+        let from = if message.is_forwarded { &self.came } else { &self.has };
+        let has = &from[member as usize];
         let data: Vec<Members> = positions(message, has.len()).map(|at| has[at]).collect();
         assert!(data.iter().all(|members| *members != 0), "{case}: {member} sends what it does not have");
         self.under_way.insert(message.id, data);
@@ -63,6 +66,7 @@ impl<'a> Flow<'a> {
         let data = self.under_way.remove(&message.id).expect("it has left");
         let has = &mut self.has[member as usize];
         for (at, came) in positions(message, has.len()).zip(data) {
+            self.came[member as usize][at] = came;
             if message.is_combined {
                 assert_eq!(has[at] & came, 0, "{case}: {member} combines a contribution twice");
                 has[at] |= came;

@@ -143,6 +143,18 @@ fn an_algorithm_that_does_not_fit_has_no_rounds() {
 }
 
 #[test]
+fn who_is_no_member_does_nothing() {
+    for (size, here, root) in [(0, 0, 0), (1, 0, 0), (4, 4, 0), (4, 0, 4), (4, u32::MAX, u32::MAX)] {
+        for pattern in operation::all() {
+            for algorithm in algorithms(pattern) {
+                let party = Party { size, here, root, bytes: 8 };
+                assert!(!super::round(algorithm, pattern, &party, 0, &mut super::Round::default()), "{pattern:?} by {algorithm}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_million_members_and_vectors_of_any_size_are_no_problem() {
     for pattern in operation::all() {
         for algorithm in Algorithm::kinds().filter(|algorithm| algorithm.fits(pattern)) {

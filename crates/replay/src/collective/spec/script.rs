@@ -10,6 +10,7 @@ use crate::collective::Party;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Line {
     Send { to: u32, piece: Piece },
+    Forward { to: u32, piece: Piece },
     Receive { from: u32, piece: Piece },
     Combine { from: u32, piece: Piece },
 }
@@ -24,6 +25,10 @@ pub struct Page {
 impl Sheet for Page {
     fn send(&mut self, to: u32, piece: Piece) {
         self.lines.push(Line::Send { to, piece });
+    }
+
+    fn forward(&mut self, to: u32, piece: Piece) {
+        self.lines.push(Line::Forward { to, piece });
     }
 
     fn receive(&mut self, from: u32, piece: Piece) {
@@ -60,6 +65,7 @@ pub struct Message {
     pub to: u32,
     pub received_in: usize,
     pub piece: Piece,
+    pub is_forwarded: bool,
     pub is_combined: bool,
 }
 
@@ -95,7 +101,8 @@ impl Script {
         for (here, pages) in (0..).zip(&self.pages) {
             for (round, line) in pages.iter().enumerate().flat_map(|(round, page)| page.lines.iter().map(move |line| (round, *line))) {
                 match line {
-                    Line::Send { to, piece } => sent.push((here, to, round, piece)),
+                    Line::Send { to, piece } => sent.push((here, to, round, piece, false)),
+                    Line::Forward { to, piece } => sent.push((here, to, round, piece, true)),
                     Line::Receive { from, piece } => received.push((from, here, round, piece, false)),
                     Line::Combine { from, piece } => received.push((from, here, round, piece, true)),
                 }
@@ -107,10 +114,12 @@ impl Script {
         let ends = |(from, to): (u32, u32)| format!("{case}: from {from} to {to}");
         let mut messages = Vec::new();
         assert_eq!(sent.len(), received.len(), "{case}");
-        for ((from, to, sent_in, piece), (source, target, received_in, expected, is_combined)) in sent.into_iter().zip(received) {
+        for ((from, to, sent_in, piece, is_forwarded), (source, target, received_in, expected, is_combined)) in
+            sent.into_iter().zip(received)
+        {
             assert!((from, to) == (source, target) && from != to && from.max(to) < self.size, "{}", ends((from, to)));
             assert_eq!(piece, expected, "{}", ends((from, to)));
-            messages.push(Message { id: messages.len(), from, sent_in, to, received_in, piece, is_combined });
+            messages.push(Message { id: messages.len(), from, sent_in, to, received_in, piece, is_forwarded, is_combined });
         }
         messages.into_iter()
     }
@@ -157,7 +166,7 @@ impl Script {
     /// Bytes of all messages together.
     pub fn volume(&self) -> u64 {
         let lines = self.pages.iter().flatten().flat_map(|page| &page.lines);
-        lines.map(|line| if let Line::Send { piece, .. } = line { piece.bytes } else { 0 }).sum()
+        lines.map(|line| if let Line::Send { piece, .. } | Line::Forward { piece, .. } = line { piece.bytes } else { 0 }).sum()
     }
 
     /// Bytes that all members together combine.

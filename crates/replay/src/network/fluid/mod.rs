@@ -19,8 +19,10 @@ pub struct Fluid {
     routes: Routes,
     links: Vec<Link>,
     streams: Slots<Stream>,
-    /// When a stream begins to flow, or ends.
-    events: Events,
+    /// When the latency of a stream has passed.
+    begins: Events,
+    /// When its last byte has flown.
+    ends: Events,
     share: Share,
     route: Vec<LinkId>,
 }
@@ -29,8 +31,10 @@ pub struct Fluid {
 #[derive(Debug)]
 struct Link {
     capacity: f64,
-    /// What the streams on it would take if nobody else was there.
+    /// What those on it would take if each was alone.
     demand: f64,
+    /// Whether they could ever want more than it has; else it is in nobody's way.
+    tight: bool,
     streams: Vec<u32>,
     /// The last round of sharing that it was looked at in, and its number there.
     seen: u64,
@@ -41,17 +45,20 @@ struct Link {
 #[derive(Debug, Default)]
 struct Stream {
     flow: Flow,
-    stage: Stage,
     /// The last round of sharing that it was a member of.
     seen: u64,
     /// Bytes that had not flown at `since_s`, and per second since then.
     left: f64,
     rate: f64,
     since_s: f64,
+    /// When it ends at that rate, and when that is looked at, which may be before but is never after.
+    ends_s: f64,
+    due_s: f64,
     /// The rate that it cannot exceed even alone.
     most: f64,
-    /// The rate that is being found for it.
+    /// The rate that is being found for it, and where it is told which tight links it goes over.
     next: f64,
+    ways: [u32; 2],
     /// What keeps it from flowing faster.
     hindrance: Hindrance,
     hops: Vec<Hop>,
@@ -62,15 +69,6 @@ struct Stream {
 struct Hop {
     link: LinkId,
     place: u32,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Stage {
-    /// Its latency passes.
-    #[default]
-    Waits,
-    /// Its bytes flow.
-    Flows,
 }
 
 /// What keeps a stream from flowing faster.
@@ -84,27 +82,37 @@ enum Hindrance {
 }
 
 impl Link {
-    /// Whether those on it could ever want more than it has. A link that is not tight is in nobody's way.
-    fn is_tight(&self) -> bool {
-        self.demand > self.capacity * (1.0 + share::CLOSE)
+    /// Those on it want so much.
+    fn demand(&mut self, demand: f64) {
+        self.demand = demand;
+        self.tight = demand > self.capacity * (1.0 + share::CLOSE);
     }
 }
 
 impl Fluid {
     pub fn new(routes: Routes) -> Fluid {
-        let link = |bytes_per_s: f64| Link { capacity: bytes_per_s, demand: 0.0, streams: Vec::new(), seen: 0, number: 0 };
+        let link = |bytes_per_s: f64| Link { capacity: bytes_per_s, demand: 0.0, tight: false, streams: Vec::new(), seen: 0, number: 0 };
         let links = routes.speeds().iter().map(|speed| link(speed.bytes_per_s)).collect();
-        Fluid { routes, links, streams: Slots::default(), events: Events::default(), share: Share::default(), route: Vec::new() }
+        Fluid {
+            routes,
+            links,
+            streams: Slots::default(),
+            begins: Events::default(),
+            ends: Events::default(),
+            share: Share::default(),
+            route: Vec::new(),
+        }
     }
 
     fn join(&mut self, slot: u32, now: f64) {
         let stream = &mut self.streams[slot];
-        (stream.stage, stream.since_s, stream.rate) = (Stage::Flows, now, 0.0);
+        (stream.since_s, stream.rate) = (now, 0.0);
+        (stream.ends_s, stream.due_s) = (f64::INFINITY, f64::INFINITY);
         for hop in &mut stream.hops {
             let link = &mut self.links[hop.link as usize];
             hop.place = link.streams.len() as u32;
             link.streams.push(slot);
-            link.demand += stream.most;
+            link.demand(link.demand + stream.most);
         }
         self.share.came(slot);
     }
@@ -114,12 +122,12 @@ impl Fluid {
         for hop in &hops {
             let most = self.streams[slot].most;
             let link = &mut self.links[hop.link as usize];
-            if link.is_tight() {
+            if link.tight {
                 self.share.relieve(hop.link);
             }
             link.streams.swap_remove(hop.place as usize);
             // Sums that go up and down lose digits, so an empty link begins anew.
-            link.demand = if link.streams.is_empty() { 0.0 } else { link.demand - most };
+            link.demand(if link.streams.is_empty() { 0.0 } else { link.demand - most });
             if let Some(&moved) = link.streams.get(hop.place as usize) {
                 let place = self.streams[moved].hops.iter_mut().find(|other| other.link == hop.link);
                 place.into_iter().for_each(|other| other.place = hop.place);
@@ -139,7 +147,24 @@ impl Fluid {
             }
             stream.left = (stream.left - stream.rate * (now - stream.since_s)).max(0.0);
             (stream.since_s, stream.rate) = (now, stream.next);
-            self.events.set(slot, now + stream.left / stream.rate);
+            stream.ends_s = now + stream.left / stream.rate;
+            // What is put off is often brought forward again before it would have come, so only the latter is told at once.
+            if stream.ends_s < stream.due_s {
+                stream.due_s = stream.ends_s;
+                self.ends.set(slot, stream.ends_s);
+            }
+        }
+    }
+
+    /// Puts off what comes first as long as that has been put off.
+    fn put_off(&mut self) {
+        while let Some((at_s, slot)) = self.ends.first() {
+            let stream = &mut self.streams[slot];
+            if stream.ends_s <= at_s {
+                break;
+            }
+            stream.due_s = stream.ends_s;
+            self.ends.set(slot, stream.ends_s);
         }
     }
 }
@@ -149,7 +174,7 @@ impl Network for Fluid {
         self.routes.find(transfer.from, transfer.to, &mut self.route);
         let slot = self.streams.take();
         let stream = &mut self.streams[slot];
-        (stream.flow, stream.stage, stream.left) = (flow, Stage::Waits, transfer.bytes);
+        (stream.flow, stream.left) = (flow, transfer.bytes);
         (stream.most, stream.hindrance) = (1.0 / transfer.least_s_per_byte, Hindrance::Itself);
         stream.hops.clear();
         let mut latency_s = transfer.latency_s;
@@ -159,28 +184,34 @@ impl Network for Fluid {
             stream.most = stream.most.min(speed.bytes_per_s);
             stream.hops.push(Hop { link, place: 0 });
         }
-        if transfer.bytes <= 0.0 {
+        if transfer.bytes > 0.0 {
+            self.begins.set(slot, at_s + latency_s);
+        } else {
             stream.hops.clear();
-            stream.stage = Stage::Flows;
+            stream.ends_s = at_s + latency_s;
+            self.ends.set(slot, stream.ends_s);
         }
-        self.events.set(slot, at_s + latency_s);
     }
 
     fn next(&self) -> Option<f64> {
-        self.events.next()
+        match (self.begins.next(), self.ends.next()) {
+            (Some(begins), Some(ends)) => Some(begins.min(ends)),
+            (begins, ends) => begins.or(ends),
+        }
     }
 
     fn advance(&mut self, arrived: &mut Vec<Flow>) {
         let Some(now) = self.next() else { return };
-        while let Some(slot) = self.events.pop_until(same_moment(now)) {
-            if self.streams[slot].stage == Stage::Flows {
-                arrived.push(self.streams[slot].flow);
-                self.leave(slot);
-            } else {
-                self.join(slot, now);
-            }
+        while let Some(slot) = self.ends.pop_until(same_moment(now)) {
+            arrived.push(self.streams[slot].flow);
+            self.leave(slot);
+            self.put_off();
+        }
+        while let Some(slot) = self.begins.pop_until(same_moment(now)) {
+            self.join(slot, now);
         }
         self.share.find(&mut self.streams, &mut self.links);
         self.apply(now);
+        self.put_off();
     }
 }

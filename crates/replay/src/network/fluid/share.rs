@@ -15,6 +15,9 @@ pub const CLOSE: f64 = 1e-9;
 /// After looking so often, everybody whom the members could touch comes in at once.
 const PATIENCE: u32 = 8;
 
+/// So many links are looked through one by one.
+const FEW: usize = 48;
+
 /// What is known while rates are found; between times only its memory is kept.
 #[derive(Debug, Default)]
 pub struct Share {
@@ -27,6 +30,8 @@ pub struct Share {
     members: Vec<u32>,
     /// Tight links that members go over.
     shared: Vec<Shared>,
+    /// For one member after another, the places in `shared` of its tight links.
+    ways: Vec<u32>,
     /// What is about to become a member.
     incoming: Vec<u32>,
     /// Shared links by what each member on them could have at least.
@@ -42,11 +47,21 @@ struct Shared {
     room: f64,
     /// How many members go over it.
     count: u32,
+    /// How many it hinders who are no members.
+    hindered: u32,
     /// What is left of the room, and for how many members.
     left: f64,
     open: u32,
     /// What those have whom it hinders.
     rate: f64,
+}
+
+/// What flows over a link.
+struct Seen {
+    taken: f64,
+    greatest: f64,
+    /// Of those who are no members and whom it hinders.
+    least_hindered: f64,
 }
 
 impl Share {
@@ -70,6 +85,7 @@ impl Share {
         self.round += 1;
         self.members.clear();
         self.shared.clear();
+        self.ways.clear();
         self.invite(streams, links);
         let mut looks = 0;
         while !self.incoming.is_empty() {
@@ -88,7 +104,7 @@ impl Share {
         self.incoming.append(&mut self.came);
         for place in 0..self.incoming.len() {
             for hop in &streams[self.incoming[place]].hops {
-                if links[hop.link as usize].is_tight() {
+                if links[hop.link as usize].tight {
                     self.relieved.push(hop.link);
                 }
             }
@@ -108,21 +124,23 @@ impl Share {
             streams[slot].seen = self.round;
             self.members.push(slot);
             let stream = &streams[slot];
+            let first = self.ways.len() as u32;
             for hop in &stream.hops {
                 let link = &mut links[hop.link as usize];
-                if !link.is_tight() {
+                if !link.tight {
                     continue;
                 }
                 if link.seen != self.round {
                     (link.seen, link.number) = (self.round, self.shared.len() as u32);
-                    let taken: f64 = link.streams.iter().map(|slot| streams[*slot].rate).sum();
-                    let room = link.capacity - taken;
-                    self.shared.push(Shared { link: hop.link, room, count: 0, left: 0.0, open: 0, rate: f64::INFINITY });
+                    self.shared.push(Shared::new(hop.link, link, streams));
                 }
                 let shared = &mut self.shared[link.number as usize];
+                shared.hindered -= u32::from(stream.hindrance == Hindrance::Link(hop.link));
                 shared.room += stream.rate;
                 shared.count += 1;
+                self.ways.push(link.number);
             }
+            streams[slot].ways = [first, self.ways.len() as u32];
         }
     }
 
@@ -134,16 +152,19 @@ impl Share {
             self.by_most.push((streams[slot].most, slot));
         }
         self.by_most.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        let many = self.shared.len() > FEW;
         for (number, shared) in (0..).zip(&mut self.shared) {
             (shared.left, shared.open, shared.rate) = (shared.room.max(0.0), shared.count, f64::INFINITY);
-            self.fullest.set(number, shared.part());
+            if many {
+                self.fullest.set(number, shared.part());
+            }
         }
         for place in 0..self.by_most.len() {
             let (most, slot) = self.by_most[place];
             while streams[slot].next.is_nan() {
-                match self.fullest_below(most) {
+                match if many { self.fullest_below(most) } else { self.fullest_of_few(most) } {
                     Some(number) => self.fill_link(number, streams, links),
-                    None => self.give(slot, most, Hindrance::Itself, streams, links),
+                    None => self.give(slot, most, Hindrance::Itself, streams),
                 }
             }
         }
@@ -168,6 +189,17 @@ impl Share {
         None
     }
 
+    /// The same where it is quicker to look at all.
+    fn fullest_of_few(&self, most: f64) -> Option<u32> {
+        let (mut least, mut fullest) = (most, None);
+        for (number, shared) in (0..).zip(&self.shared) {
+            if shared.open > 0 && shared.left < least * f64::from(shared.open) {
+                (least, fullest) = (shared.part(), Some(number));
+            }
+        }
+        fullest
+    }
+
     /// Gives all open members of a link their part of it.
     fn fill_link(&mut self, number: u32, streams: &mut Slots<Stream>, links: &[Link]) {
         let shared = &mut self.shared[number as usize];
@@ -175,21 +207,19 @@ impl Share {
         shared.rate = part;
         for &slot in &links[link as usize].streams {
             if streams[slot].seen == self.round && streams[slot].next.is_nan() {
-                self.give(slot, part, Hindrance::Link(link), streams, links);
+                self.give(slot, part, Hindrance::Link(link), streams);
             }
         }
     }
 
-    fn give(&mut self, slot: u32, rate: f64, hindrance: Hindrance, streams: &mut Slots<Stream>, links: &[Link]) {
+    fn give(&mut self, slot: u32, rate: f64, hindrance: Hindrance, streams: &mut Slots<Stream>) {
         let stream = &mut streams[slot];
         (stream.next, stream.hindrance) = (rate, hindrance);
-        for hop in &stream.hops {
-            let link = &links[hop.link as usize];
-            if link.seen == self.round {
-                let shared = &mut self.shared[link.number as usize];
-                shared.left = (shared.left - rate).max(0.0);
-                shared.open -= 1;
-            }
+        let [first, end] = stream.ways;
+        for number in &self.ways[first as usize..end as usize] {
+            let shared = &mut self.shared[*number as usize];
+            shared.left = (shared.left - rate).max(0.0);
+            shared.open -= 1;
         }
     }
 
@@ -197,22 +227,35 @@ impl Share {
     fn look(&mut self, streams: &Slots<Stream>, links: &[Link]) {
         for shared in &self.shared {
             let link = &links[shared.link as usize];
-            if shared.count as usize == link.streams.len() {
+            let hinders = shared.hindered > 0 || shared.rate < f64::INFINITY;
+            if !hinders || shared.count as usize == link.streams.len() {
                 continue;
             }
-            let rate = |stream: &Stream| if stream.seen == self.round { stream.next } else { stream.rate };
-            let (mut taken, mut greatest) = (0.0, 0.0f64);
-            for &slot in &link.streams {
-                let rate = rate(&streams[slot]);
-                (taken, greatest) = (taken + rate, greatest.max(rate));
+            let seen = self.seen(shared.link, link, streams);
+            let (full, fair) = (seen.taken >= link.capacity * (1.0 - CLOSE), shared.rate * (1.0 + CLOSE));
+            let enough = if full { seen.greatest * (1.0 - CLOSE) } else { f64::INFINITY };
+            if seen.least_hindered >= enough && seen.greatest <= fair {
+                continue;
             }
-            let (full, fair) = (taken >= link.capacity * (1.0 - CLOSE), shared.rate * (1.0 + CLOSE));
             let comes_in = |stream: &Stream| {
-                let loses = stream.hindrance == Hindrance::Link(shared.link) && !(full && stream.rate >= greatest * (1.0 - CLOSE));
+                let loses = stream.hindrance == Hindrance::Link(shared.link) && stream.rate < enough;
                 stream.seen != self.round && (loses || stream.rate > fair)
             };
             self.incoming.extend(link.streams.iter().copied().filter(|slot| comes_in(&streams[*slot])));
         }
+    }
+
+    fn seen(&self, number: LinkId, link: &Link, streams: &Slots<Stream>) -> Seen {
+        let mut seen = Seen { taken: 0.0, greatest: 0.0, least_hindered: f64::INFINITY };
+        for &slot in &link.streams {
+            let stream = &streams[slot];
+            let rate = if stream.seen == self.round { stream.next } else { stream.rate };
+            (seen.taken, seen.greatest) = (seen.taken + rate, seen.greatest.max(rate));
+            if stream.seen != self.round && stream.hindrance == Hindrance::Link(number) {
+                seen.least_hindered = seen.least_hindered.min(rate);
+            }
+        }
+        seen
     }
 
     /// Makes members of all who go over a link with a member, and so on.
@@ -227,6 +270,16 @@ impl Share {
 }
 
 impl Shared {
+    /// A link that no member has been counted on yet.
+    fn new(number: LinkId, link: &Link, streams: &Slots<Stream>) -> Shared {
+        let (mut room, mut hindered) = (link.capacity, 0);
+        for &slot in &link.streams {
+            room -= streams[slot].rate;
+            hindered += u32::from(streams[slot].hindrance == Hindrance::Link(number));
+        }
+        Shared { link: number, room, count: 0, hindered, left: 0.0, open: 0, rate: f64::INFINITY }
+    }
+
     /// What each open member could have.
     fn part(&self) -> f64 {
         self.left / f64::from(self.open)

@@ -6,7 +6,8 @@ use proptest::prelude::*;
 use sintonia_machine::Machine;
 
 use super::*;
-use crate::network::Bound;
+use crate::network::Figures;
+use crate::platform::End;
 
 const TOPOLOGIES: [&str; 7] = [
     "kind = \"bus\"\nnodes = 16",
@@ -21,7 +22,7 @@ const TOPOLOGIES: [&str; 7] = [
 fn fluid(topology: usize) -> Fluid {
     let text = format!("format = 1\nmachine = {{ name = \"t\" }}\n[topology]\nbandwidth_bytes_per_s = 100\n{}\n", TOPOLOGIES[topology]);
     let machine = Machine::parse(&text, Path::new("t")).unwrap();
-    Fluid::new(Routes::of(&machine.topology.unwrap(), Bound(1)).unwrap())
+    Fluid::new(Routes::of(&machine.topology.unwrap(), Figures::from(End::Middle)).unwrap())
 }
 
 /// Messages that begin some time after each other, many of them at the same moment.

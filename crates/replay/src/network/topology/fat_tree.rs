@@ -48,26 +48,31 @@ impl FatTree {
     }
 
     pub fn find(&self, from: u32, to: u32, ways: Ways, route: &mut Vec<LinkId>) {
-        // The destination says the port at each level, so what is above the two differs in nothing but the subtree until that is the same.
-        self.climb(from, to, |connection| route.push(ways.there(connection)), from, to);
-        let turn = route.len();
-        self.climb(to, to, |connection| route.push(ways.back(connection)), from, to);
-        route[turn..].reverse();
+        let height = self.height(from, to);
+        self.climb(from, to, height, |connection| route.push(ways.there(connection)));
+        self.climb(to, to, height, |connection| route.push(ways.back(connection)));
+        route[height..].reverse();
     }
 
-    /// The connections above a node on the way between two, from below.
-    fn climb(&self, node: u32, to: u32, mut each: impl FnMut(u32), from: u32, other: u32) {
-        let (mut here, mut apart, mut parents) = (node, [from, other], 0);
-        for stage in &self.levels {
-            if apart[0] == apart[1] {
-                break;
-            }
+    /// The lowest level at which one switch is above both.
+    fn height(&self, mut one: u32, mut other: u32) -> usize {
+        let apart = |stage: &&Stage| {
+            let apart = one != other;
+            (one, other) = (one / stage.down, other / stage.down);
+            apart
+        };
+        self.levels.iter().take_while(apart).count()
+    }
+
+    /// The connections above a node up to that level, on the ways to a destination: that says the port at each level, so on both sides of the
+    /// way the same parents are taken, and they meet.
+    fn climb(&self, node: u32, to: u32, height: usize, mut each: impl FnMut(u32)) {
+        let (mut here, mut parents) = (node, 0);
+        for stage in &self.levels[..height] {
             let port = to / stage.alike % stage.ports;
-            let parent = port % stage.up;
             each(stage.first + (here * stage.alike + parents) * stage.ports + port);
-            parents += stage.alike * parent;
+            parents += stage.alike * (port % stage.up);
             here /= stage.down;
-            apart = apart.map(|one| one / stage.down);
         }
     }
 }

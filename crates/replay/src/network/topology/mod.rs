@@ -13,7 +13,7 @@ mod tests;
 use sintonia_machine::topology::{Kind, Link};
 use sintonia_machine::{Duplex, Topology};
 
-use super::{Bound, Problem};
+use super::{Figures, Problem};
 use dragonfly::Dragonfly;
 use fat_tree::FatTree;
 use graph::Graph;
@@ -83,7 +83,7 @@ impl Ways {
 
 impl Routes {
     /// The links of a topology, with the figures of that bound.
-    pub fn of(topology: &Topology, bound: Bound) -> Result<Routes, Problem> {
+    pub fn of(topology: &Topology, bound: Figures) -> Result<Routes, Problem> {
         let nodes = topology.kind.nodes()?;
         let ways = Ways { duplex: topology.duplex };
         let speed = |link: Link| bound.speed(link);

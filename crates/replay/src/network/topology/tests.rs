@@ -6,11 +6,12 @@ use std::path::Path;
 use sintonia_machine::Machine;
 
 use super::*;
+use crate::platform::End;
 
 fn routes(topology: &str) -> (Routes, u32) {
     let text = format!("format = 1\nmachine = {{ name = \"t\" }}\n[topology]\nbandwidth_bytes_per_s = 100\n{topology}\n");
     let topology = Machine::parse(&text, Path::new("t")).unwrap().topology.unwrap();
-    (Routes::of(&topology, Bound(1)).unwrap(), topology.nodes())
+    (Routes::of(&topology, Figures::from(End::Middle)).unwrap(), topology.nodes())
 }
 
 fn route(routes: &mut Routes, from: u32, to: u32) -> Vec<LinkId> {
@@ -126,7 +127,7 @@ fn a_graph_is_crossed_by_the_fewest_links_and_then_the_least_latency() {
     std::fs::write(folder.path().join("g"), "0 1 1 5\n1 3 1 5\n0 2 1 1\n3 2 1 1\n3 4 1 1\n0 4 1 100\n").unwrap();
     let text = "format = 1\nmachine = { name = \"g\" }\n[topology]\nkind = \"graph\"\nfile = \"g\"\nbandwidth_bytes_per_s = 1";
     let topology = Machine::parse(text, &folder.path().join("m")).unwrap().topology.unwrap();
-    let mut routes = Routes::of(&topology, Bound(1)).unwrap();
+    let mut routes = Routes::of(&topology, Figures::from(End::Middle)).unwrap();
     // Connection 2 as it is written, connection 3 against it.
     assert_eq!(route(&mut routes, 0, 3), [4, 7]);
     assert_eq!(route(&mut routes, 3, 0), [6, 5]);

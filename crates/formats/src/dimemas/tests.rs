@@ -1,0 +1,93 @@
+use std::io::Write;
+
+use proptest::prelude::*;
+
+use super::*;
+
+const EXAMPLE: &str = "\
+#DIMEMAS:\"ring\":1,00000:2(1,1),2
+d:1:1:2:0:1
+d:1:2:1:1
+1:0:0:0.5
+2:0:0:1:800:7:1:0
+3:0:0:1:80:8:1:1
+3:0:0:1:80:8:1:2
+20:0:0:40000001:1
+10:0:0:1:1:0:0:64:64:1
+10:0:0:11:1:0:0:8:8:1
+3:1:0:0:800:7:1:0
+2:1:0:0:80:8:1:3
+10:1:0:1:1:1:0:64:64
+10:1:0:11:1:0:0:8:8
+10:1:0:0:2:0:0:0:0
+s:0:0
+s:1:100
+";
+
+fn opened(text: &[u8]) -> Result<Trace, Error> {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(text).unwrap();
+    open(file.path()).and_then(|trace| {
+        // The steps are read while the file is there.
+        for (rank, thread) in trace.threads().collect::<Vec<_>>() {
+            all(&trace, rank, thread)?;
+        }
+        Ok(trace)
+    })
+}
+
+fn all(trace: &Trace, rank: u32, thread: u16) -> Result<Vec<Step>, Error> {
+    trace.steps(rank, thread).collect()
+}
+
+#[test]
+fn each_task_has_its_steps() {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(EXAMPLE.as_bytes()).unwrap();
+    let trace = open(file.path()).unwrap();
+    assert_eq!((trace.ranks(), trace.members(1), trace.members(2)), (2, vec![0, 1], vec![1]));
+    let envelope = |peer, tag| Envelope { peer, tag, communicator: 1 };
+    let group = |pattern, root, bytes| Step::Collective { pattern, communicator: 1, root, sent: bytes, received: bytes };
+    let first = [
+        Step::Compute { seconds: 0.5 },
+        Step::Send { to: envelope(1, 7), bytes: 800, synchronous: false, end: End::Here },
+        Step::Receive { from: envelope(1, 8), bytes: 80, end: End::Later },
+        Step::Wait { sent: false, message: envelope(1, 8) },
+        group(Pattern::Broadcast, Some(1), 64),
+        group(Pattern::Allreduce, None, 8),
+    ];
+    assert_eq!(all(&trace, 0, 0).unwrap(), first);
+    let second = all(&trace, 1, 0).unwrap();
+    assert_eq!(second[1], Step::Send { to: envelope(0, 8), bytes: 80, synchronous: true, end: End::Nowhere });
+    assert_eq!(second[2], group(Pattern::Broadcast, Some(1), 64));
+    assert_eq!(second.len(), 5);
+}
+
+#[test]
+fn what_is_wrong_is_told_with_its_line() {
+    let message = |text: &str| opened(text.as_bytes()).unwrap_err().to_string();
+    let with = |record: &str| message(&EXAMPLE.replace("2:0:0:1:800:7:1:0", record));
+    assert!(message("").ends_with("it is empty: no trace of Dimemas"));
+    assert!(message("hello\n").contains("line 1: this is no header of a Dimemas trace"));
+    assert!(with("2:9:0:1:800:7:1:0").ends_with("line 5: there is no task 9: the header says 2"));
+    assert!(with("2:0:0:5:800:7:1:0").ends_with("line 5: there is no task 5: the header says 2"));
+    assert!(with("2:0:0:1:800").ends_with("line 5: a message has five or six fields behind the thread; here are 2"));
+    assert!(
+        with("3:0:0:-1:800:7:1:0")
+            .ends_with("line 5: this receives from anyone, and the trace does not say what it got: it cannot be replayed")
+    );
+    assert!(with("1:0:0:-3").ends_with("line 5: -3 seconds cannot be computed"));
+    assert!(with("7:0:0:1").ends_with("line 5: a record of the kind 7 is not known"));
+    assert!(with("10:0:0:99:1:0:0:0:0").ends_with("an operation of groups with the number 99 is not known"));
+    assert!(message(&EXAMPLE.replace("d:1:1:2:0:1", "d:1:1:3:0:1")).ends_with("is said to have 3 members, and 2 are told"));
+}
+
+proptest! {
+    #[test]
+    fn any_damage_gives_a_trace_or_an_error(at in 0..EXAMPLE.len(), byte: u8, cut in 0..EXAMPLE.len()) {
+        let mut bytes = EXAMPLE.as_bytes().to_vec();
+        bytes[at] = byte;
+        let _ = opened(&bytes);
+        let _ = opened(&bytes[..cut]);
+    }
+}

@@ -1,0 +1,145 @@
+use std::fs;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::script::{End, Envelope, Pattern};
+
+const MERGED: &str = "\
+0 init
+1 init
+0 compute 3e9
+0 send 1 7 100 0
+0 irecv 1 8 10
+0 wait 1 0 8
+1 recv 0 7 100 0
+1 isend 0 8 10
+1 wait 1 0 8
+0 allreduce 4 2e9 1
+1 allreduce 4 2e9 1
+0 finalize
+1 finalize
+";
+
+fn all(trace: &Trace, rank: u32) -> Result<Vec<Step>, Error> {
+    trace.steps(rank).collect()
+}
+
+fn envelope(peer: u32, tag: i32) -> Envelope {
+    Envelope { peer, tag, communicator: WORLD }
+}
+
+#[test]
+fn a_merged_trace_has_the_steps_of_each_rank() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace.txt");
+    fs::write(&path, MERGED).unwrap();
+    let trace = open(&path, 1e9).unwrap();
+    let reduce = Step::Collective { pattern: Pattern::Allreduce, communicator: WORLD, root: None, sent: 16, received: 16 };
+    let first = [
+        Step::Init,
+        Step::Compute { seconds: 3.0 },
+        Step::Send { to: envelope(1, 7), bytes: 800, synchronous: false, end: End::Here },
+        Step::Receive { from: envelope(1, 8), bytes: 10, end: End::Later },
+        Step::Wait { sent: false, message: envelope(1, 8) },
+        reduce,
+        Step::Compute { seconds: 2.0 },
+        Step::Finalize,
+    ];
+    assert_eq!((trace.ranks(), all(&trace, 0).unwrap()), (2, first.to_vec()));
+    assert_eq!(all(&trace, 1).unwrap()[3], Step::Wait { sent: true, message: envelope(0, 8) });
+}
+
+#[test]
+fn a_list_names_a_file_for_each_rank_or_one_for_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let part = |rank: &str| MERGED.lines().filter(|line| line.starts_with(rank)).collect::<Vec<_>>().join("\n");
+    for (name, text) in [
+        ("a.txt", part("0")),
+        ("b.txt", part("1")),
+        ("list", "a.txt\nb.txt\n".to_owned()),
+        ("whole.txt", MERGED.to_owned()),
+        ("one", "whole.txt".to_owned()),
+    ] {
+        fs::write(folder.path().join(name), text).unwrap();
+    }
+    let steps = |name: &str| {
+        let trace = open(&folder.path().join(name), 2e9).unwrap();
+        (0..trace.ranks()).map(|rank| all(&trace, rank).unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(steps("list"), steps("one"));
+    assert_eq!(steps("one"), steps("whole.txt"));
+}
+
+fn understood(line: &str) -> Result<Vec<Step>, String> {
+    let mut context = Context { rank: 1, ranks: 3, flops_per_s: 1.0, type_bytes: 1 };
+    let mut steps = VecDeque::new();
+    understand(&mut context, line, &mut steps).map(|()| steps.into())
+}
+
+#[test]
+fn operations_of_groups_tell_their_bytes_in_many_ways() {
+    let bytes = |line: &str| match understood(line).unwrap()[0] {
+        Step::Collective { root, sent, received, .. } => (root, sent, received),
+        step => panic!("{step:?}"),
+    };
+    assert_eq!(bytes("1 barrier"), (None, 0, 0));
+    assert_eq!(bytes("1 bcast 5 1 0"), (Some(1), 40, 0));
+    assert_eq!(bytes("1 bcast 5"), (Some(0), 0, 5));
+    assert_eq!(bytes("1 reduce 5 0 1 1"), (Some(1), 20, 20));
+    assert_eq!(bytes("1 gather 5 6 1 0 1"), (Some(1), 40, 72));
+    assert_eq!(bytes("1 scatter 5 6 1 0 1"), (Some(1), 120, 24));
+    assert_eq!(bytes("1 allgather 5 6"), (None, 5, 18));
+    assert_eq!(bytes("1 alltoall 5 6"), (None, 15, 18));
+    assert_eq!(bytes("1 gatherv 5 1 2 3 1"), (Some(1), 5, 6));
+    assert_eq!(bytes("1 allgatherv 5 1 2 3 0"), (None, 40, 48));
+    assert_eq!(bytes("1 scatterv 1 2 3 9 1"), (Some(1), 6, 9));
+    assert_eq!(bytes("1 reducescatter 1 2 3 0 0"), (None, 48, 16));
+    assert_eq!(bytes("1 alltoallv 100 1 2 3 100 4 5 6"), (None, 6, 15));
+}
+
+#[test]
+fn sending_and_receiving_at_once_is_three_steps() {
+    let steps = [
+        Step::Receive { from: envelope(0, 0), bytes: 6 * 4, end: End::Later },
+        Step::Send { to: envelope(2, 0), bytes: 5 * 8, synchronous: false, end: End::Here },
+        Step::Wait { sent: false, message: envelope(0, 0) },
+    ];
+    assert_eq!(understood("1 sendRecv 5 2 6 0 0 1"), Ok(steps.to_vec()));
+}
+
+#[test]
+fn what_is_wrong_is_told() {
+    let wrong = |line: &str| understood(line).unwrap_err();
+    assert_eq!(wrong("1 dance 5"), "the action `dance` is not known");
+    assert_eq!(wrong("1 send 9 0 1"), "there is no rank 9: the trace has 3");
+    assert!(wrong("1 recv -1 0 1").contains("the trace does not say which it was"));
+    assert_eq!(wrong("1 send 2 0"), "the line ends where a number of elements is expected");
+    assert_eq!(wrong("1 send 2 0 5 77"), "the datatype 77 is not known");
+    assert_eq!(wrong("1 compute much"), "`much` stands where an amount of computation is expected");
+    assert_eq!(wrong("1 alltoallv 1 2"), "the line ends before argument 3");
+    let folder = tempfile::tempdir().unwrap();
+    let message = |text: &str, speed: f64| {
+        fs::write(folder.path().join("t"), text).unwrap();
+        open(&folder.path().join("t"), speed).unwrap_err().to_string()
+    };
+    assert!(message(MERGED, 0.0).ends_with("a host cannot do 0 operations in a second; give a number above zero"));
+    assert!(message("", 1.0).ends_with("it has no actions: no trace of SMPI"));
+    assert!(message("0 init\n5 init\n", 1.0).ends_with("there is nothing of rank 1, though there is of others above it"));
+    assert!(message("nowhere.txt\n", 1.0).contains("nowhere.txt"));
+}
+
+proptest! {
+    #[test]
+    fn any_damage_gives_a_trace_or_an_error(at in 0..MERGED.len(), byte: u8, cut in 0..MERGED.len()) {
+        let folder = tempfile::tempdir().unwrap();
+        let mut bytes = MERGED.as_bytes().to_vec();
+        bytes[at] = byte;
+        for bytes in [&bytes[..], &bytes[..cut]] {
+            fs::write(folder.path().join("t"), bytes).unwrap();
+            if let Ok(trace) = open(&folder.path().join("t"), 1.0) {
+                let _ = (0..trace.ranks()).map(|rank| all(&trace, rank)).collect::<Result<Vec<_>, _>>();
+            }
+        }
+    }
+}
