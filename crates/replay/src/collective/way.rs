@@ -6,6 +6,7 @@ use sintonia_recording::deed::Purpose;
 
 use super::{Algorithm, Library, NameError, Party, choose};
 use crate::changes::{Built, Changes};
+use crate::engine::Members;
 use crate::platform::{self, Platform};
 use crate::schedule::{Join, SendMode};
 
@@ -19,7 +20,8 @@ pub enum Way {
 }
 
 /// How an operation of these ranks is done.
-pub fn way(platform: &Platform, changes: &Changes, join: &Join, ranks: &[u32], rank: u32) -> Way {
+pub fn way(platform: &Platform, changes: &Changes, join: &Join, group: &Members, rank: u32) -> Way {
+    let ranks = &group.ranks;
     let members = ranks.len() as u32;
     let Purpose::Collective(pattern) = join.purpose else { return Way::Takes(gathering(platform, join.purpose, ranks, rank)) };
     if members < 2 {
@@ -31,9 +33,8 @@ pub fn way(platform: &Platform, changes: &Changes, join: &Join, ranks: &[u32], r
     let bytes = unit(pattern, members, join.sent, join.received);
     let collective = platform::collective(join.purpose);
     let built = collective.and_then(|collective| changes.algorithms.get(&collective)).or(changes.all_algorithms.as_ref());
-    let between_groups = has_root(pattern) && join.root.is_none();
     match built.copied().unwrap_or_else(|| asked(platform, collective, pattern, members)) {
-        _ if between_groups => Way::Takes(closed(platform, join.purpose, ranks, rank, bytes)),
+        _ if group.between_groups => Way::Takes(closed(platform, join.purpose, ranks, rank, bytes)),
         Built::Closed => Way::Takes(closed(platform, join.purpose, ranks, rank, bytes)),
         Built::By(algorithm) if algorithm.fits(pattern) => Way::Rounds(algorithm, pattern),
         // Asked for by an operation that is like this one, but cannot build it.
@@ -126,9 +127,10 @@ fn gathering(platform: &Platform, purpose: Purpose, ranks: &[u32], rank: u32) ->
     }
 }
 
-fn has_root(pattern: Pattern) -> bool {
+/// Whether one member's data is that of all, or all data goes to one.
+pub fn has_root(purpose: Purpose) -> bool {
     use Pattern::*;
-    matches!(pattern, Broadcast | Reduce | Gather | Gatherv | Scatter | Scatterv)
+    matches!(purpose, Purpose::Collective(Broadcast | Reduce | Gather | Gatherv | Scatter | Scatterv))
 }
 
 /// Bytes of one unit of an operation, of what a member gives and gets.

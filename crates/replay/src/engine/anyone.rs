@@ -19,21 +19,22 @@ struct Block {
 }
 
 impl World<'_> {
-    /// Whether receives from anyone are decided again. Where links are shared it is not known beforehand when a message will come.
-    pub fn decides_again(&self) -> bool {
-        self.changes.wildcards_by_arrival && self.network.is_none() && self.recorded().is_none()
+    /// Whether a call is a receive from anyone that is decided again. Where links are shared it is not known beforehand when a message will come.
+    pub fn decides_again(&self, op: Op) -> bool {
+        let asked = self.changes.wildcards_by_arrival && matches!(op, Op::Receive { request: false, anyone: true, .. });
+        asked && self.network.is_none() && self.recorded().is_none()
     }
 
-    /// A line has come to a receive from anyone: it asks for the decision which message that gets.
-    pub fn ask_anyone(&mut self, place: u32, line: &mut Line) {
-        let first = self.candidates(line).iter().filter_map(|block| self.comes(block)).fold(UNKNOWN, f64::min);
+    /// A line has come to a receive from anyone: it asks for the decision which message that gets, if there is a choice.
+    pub fn ask_anyone(&mut self, place: u32, line: &mut Line) -> bool {
+        let blocks = self.candidates(line);
+        let first = blocks.iter().filter_map(|block| self.comes(block)).fold(UNKNOWN, f64::min);
         if first == UNKNOWN {
-            for block in self.candidates(line) {
-                self.letters.watch(block.channel, place);
-            }
+            blocks.iter().for_each(|block| self.letters.watch(block.channel, place));
         } else {
             self.decisions.ask(first.max(line.now), Decision::Anyone { line: place, call: line.calls });
         }
+        !blocks.is_empty()
     }
 
     /// Lets the block whose message comes first be the next.

@@ -79,7 +79,8 @@ impl World<'_> {
             Group::Communicator(number) | Group::World(number) | Group::Persistent(number, _) => number,
             Group::Object(number) => schedule.object(number)?,
         };
-        let number = self.meetings.group(group, communicator, || schedule.members(communicator));
+        let between = schedule.is_between_groups(communicator);
+        let number = self.meetings.group(group, (communicator, between), || schedule.members(communicator));
         let at = self.meetings.place(number, rank)?;
         let seat = self.meetings.seats.len() as SeatId;
         self.meetings.seats.push(Seat { group: number, place: at, next: 0 });

@@ -11,7 +11,8 @@ use sintonia_recording::QuickMap;
 use sintonia_recording::deed::{Group, Purpose};
 
 use super::letters::{LetterId, Moment, NONE, UNKNOWN, Waiter};
-use crate::collective::{Algorithm, Party};
+use crate::collective::{Algorithm, Party, has_root};
+use crate::schedule::Join;
 
 /// The place of a line in a group, by number.
 pub type SeatId = u32;
@@ -36,6 +37,8 @@ pub struct Members {
     pub group: Group,
     /// The communicator.
     pub communicator: u32,
+    /// Whether it connects two groups.
+    pub between_groups: bool,
     /// Its members, as ranks in their order.
     pub ranks: Arc<[u32]>,
     meetings: VecDeque<Meeting>,
@@ -140,11 +143,11 @@ pub struct Coming {
 
 impl Meetings {
     /// The group, which is made with these members if it is new.
-    pub fn group(&mut self, group: Group, communicator: u32, members: impl FnOnce() -> Vec<u32>) -> u32 {
+    pub fn group(&mut self, group: Group, (communicator, between_groups): (u32, bool), members: impl FnOnce() -> Vec<u32>) -> u32 {
         let next = self.groups.len() as u32;
         let number = *self.numbers.entry(group).or_insert(next);
         if number == next {
-            self.groups.push(Members { group, communicator, ranks: members().into(), meetings: VecDeque::new(), base: 0 });
+            self.groups.push(Members { group, communicator, between_groups, ranks: members().into(), meetings: VecDeque::new(), base: 0 });
         }
         number
     }
@@ -179,8 +182,11 @@ impl Meetings {
         let (group, place, number) = (seat.group, seat.place, seat.next);
         seat.next += 1;
         let members = &self.groups[group as usize];
-        let is_root = coming.root.is_some_and(|root| members.ranks.get(place as usize) == Some(&root));
-        let need = need(coming.purpose, is_root);
+        let is_root = coming.root.is_some_and(|root| root == Join::HERE || members.ranks.get(place as usize) == Some(&root));
+        let need = match members.between_groups && coming.root.is_none() && has_root(coming.purpose) {
+            true => Need::Nobody,
+            false => need(coming.purpose, is_root),
+        };
         let some: Arc<[u32]> = match coming.purpose {
             _ if need != Need::Before => Arc::from([]),
             purpose if sintonia_program::history::is_among_neighbours(purpose) => neighbours(members),

@@ -20,6 +20,7 @@ mod tests;
 mod windows;
 mod world;
 
+pub(crate) use meetings::Members;
 pub use outcome::{Outcome, RankTime, Sink, SiteTime, Unmatched};
 pub use standstill::{Blocked, Standstill};
 
@@ -128,10 +129,10 @@ impl<'a, 's> Engine<'a, 's> {
         }
         let mut started_at = std::collections::HashMap::new();
         firsts.iter().filter_map(|(rank, started, _)| Some((*rank, (*started)?))).for_each(|(rank, at)| _ = started_at.insert(rank, at));
-        let as_recorded = self.world.recorded().is_some();
+        let as_recorded = self.world.recorded().is_some_and(|network| !network.is_ideal());
         for line in &mut self.lines {
             if let Some(started) = line.started() {
-                // On another machine there is no telling who would be started first.
+                // On another network there is no telling who would be started first.
                 line.lead = if as_recorded { started - self.world.began } else { 0.0 };
             } else {
                 let from = started_at.get(&line.id.rank).copied().unwrap_or(self.world.began);

@@ -47,7 +47,7 @@ impl World<'_> {
 
     /// An operation whose other members are not known.
     fn alone(&mut self, place: u32, moment: Moment) -> ErrandId {
-        let group = self.meetings.group(sintonia_recording::deed::Group::World(NONE), NONE, Vec::new);
+        let group = self.meetings.group(sintonia_recording::deed::Group::World(NONE), (NONE, false), Vec::new);
         let need = sintonia_program::history::Need::Nobody;
         let id = self.meetings.make(place, group, 0, moment, Work::Told { need, some: Arc::from([]), seconds: 0.0 });
         self.meetings.errand_mut(id).until = moment.now;
@@ -58,7 +58,7 @@ impl World<'_> {
     fn way(&self, seat: SeatId, rank: u32, join: &Join) -> Way {
         let Some(platform) = self.platform() else { return Way::Takes(0.0) };
         let members = self.meetings.members(self.meetings.seats[seat as usize].group);
-        collective::way(platform, self.changes, join, &members.ranks, rank)
+        collective::way(platform, self.changes, join, members, rank)
     }
 
     fn party(&self, seat: SeatId, join: &Join, pattern: Pattern) -> Party {

@@ -28,6 +28,14 @@ impl World<'_> {
         if line.stage == Stage::Entered && !line.unattended.is_empty() && waits(op) {
             self.attend_all(line);
         }
+        // Whoever sends to it may bring another decision: it is asked for anew each time the line is woken.
+        if matches!(line.stage, Stage::Entered | Stage::Asks) && self.decides_again(op) {
+            let asks = self.ask_anyone(place, line);
+            line.stage = if asks { Stage::Asks } else { Stage::Decided };
+            if asks {
+                return Ok(Step::Waits);
+            }
+        }
         match op {
             Op::Local => {
                 line.now += row.took() * line.slowness;
@@ -43,14 +51,6 @@ impl World<'_> {
                 Ok(Step::Done)
             }
             Op::Send { channel, price, to, request } => self.send_call(place, line, row, (Lane::Channel(channel), price, to), request),
-            Op::Receive { request: false, anyone: true, .. }
-                if self.decides_again() && matches!(line.stage, Stage::Entered | Stage::Asks) =>
-            {
-                // Whoever sends to it may bring another decision: it is asked for anew each time the line is woken.
-                line.stage = Stage::Asks;
-                self.ask_anyone(place, line);
-                Ok(Step::Waits)
-            }
             Op::Receive { channel, request, .. } => self.receive_call(place, line, row, channel, request),
             Op::SendReceive { out, price, to, channel } => self.send_receive(place, line, row, (Lane::Channel(out), price, to), channel),
             Op::Probe { channel } => Ok(self.probe(place, line, row, channel)),

@@ -131,7 +131,7 @@ pub struct Join {
     pub group: Group,
     /// What they do.
     pub purpose: Purpose,
-    /// The rank whose data it is, where there is one.
+    /// The rank whose data it is, where there is one; between two groups [`Join::HERE`] if it is this one, and none for the others of its group.
     pub root: Option<u32>,
     /// Bytes that this rank gives.
     pub sent: u64,
@@ -139,6 +139,11 @@ pub struct Join {
     pub received: u64,
     /// What completes it.
     pub how: How,
+}
+
+impl Join {
+    /// The root of an operation between two groups calls itself so.
+    pub const HERE: u32 = u32::MAX;
 }
 
 /// Which end of a message.

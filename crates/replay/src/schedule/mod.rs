@@ -39,6 +39,12 @@ pub trait Schedule: std::marker::Sync {
     /// The members of the communicator that a group meets on, as ranks in their order there; none if it is not known.
     fn members(&self, communicator: u32) -> Vec<u32>;
 
+    /// Whether a communicator connects two groups, whose members stand one after the other.
+    fn is_between_groups(&self, communicator: u32) -> bool {
+        let _ = communicator;
+        false
+    }
+
     /// The communicator on which windows and files, by number, were made.
     fn object(&self, object: u32) -> Option<u32> {
         let _ = object;

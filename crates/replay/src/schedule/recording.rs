@@ -46,6 +46,10 @@ impl Schedule for Recording {
         both.filter_map(|rank| u32::try_from(*rank).ok()).collect()
     }
 
+    fn is_between_groups(&self, communicator: u32) -> bool {
+        !self.remote(communicator).is_empty()
+    }
+
     fn object(&self, object: u32) -> Option<u32> {
         self.header.objects.get(object as usize)?.communicator
     }
@@ -264,9 +268,8 @@ fn sync(group: &dyn Fn(i32) -> Vec<u32>, shape: &Shape) -> Action {
 /// A part in an operation of a group: exactly where a [`Follower`] sees one.
 fn join(world: u32, shape: &Shape, how: How) -> Option<Join> {
     let (group, purpose, root) = sintonia_recording::deed::joins(shape, world)?;
-    let between = root == raw::ROOT_HERE || root == raw::PROC_NULL;
-    let purpose_root = if between { None } else { u32::try_from(root).ok() };
-    Some(Join { group, purpose, root: purpose_root, sent: known_bytes(shape.sent), received: known_bytes(shape.received), how })
+    let root = if root == raw::ROOT_HERE { Some(Join::HERE) } else { u32::try_from(root).ok() };
+    Some(Join { group, purpose, root, sent: known_bytes(shape.sent), received: known_bytes(shape.received), how })
 }
 
 /// Whether what a call receives shows only when its request completes.
