@@ -1,7 +1,7 @@
 //! Recorded runs replayed: on the network as it was, on an ideal one, on a machine, with something changed.
 
 use serde_json::Value;
-use sintonia_tests::{Process, Recording, on_every_mpi, sintonia};
+use sintonia_tests::{Process, Recording, for_every_mpi, fresh_dir, on_every_mpi, record, sintonia, workspace};
 
 /// Two nodes with a slow network between them.
 const MACHINE: &str = r#"
@@ -62,6 +62,15 @@ fn replay(recording: &Recording, options: &[&str]) -> Value {
 
 fn seconds(value: &Value) -> f64 {
     value["seconds"][1].as_f64().expect("seconds have a middle")
+}
+
+/// How many calls of a function there were.
+fn calls(replayed: &Value, operation: &str) -> u64 {
+    let sites = replayed["call_sites"].as_array().expect("call sites");
+    let counted = sites.iter().filter(|site| site["operation"] == operation).filter_map(|site| site["calls"].as_u64());
+    let sum = counted.sum();
+    assert!(sum > 0, "{operation} is there");
+    sum
 }
 
 fn machine(recording: &Recording) {
@@ -178,5 +187,56 @@ fn c705_changes_of_the_program_change_what_they_should() {
         let sweep: Value = serde_json::from_str(&sweep.expect_status(0).stdout).expect("one JSON object");
         let row: Vec<f64> = sweep["seconds"][0].as_array().expect("a row").iter().filter_map(Value::as_f64).collect();
         assert!(row.len() == 3 && row.is_sorted(), "{row:?}");
+    });
+}
+
+#[test]
+fn c706_the_pattern_of_three_runs_goes_on_to_more_ranks() {
+    for_every_mpi(|mpi| {
+        let folder = fresh_dir();
+        let program = folder.path().join("stencil");
+        mpi.compile(&[workspace().join("apps/stencil.c")], &program);
+        let command = [program.display().to_string(), "240".into(), "12".into()];
+        let run = |ranks: usize| {
+            let path = folder.path().join(format!("s{ranks}.sin"));
+            let outcome = Process::new(record(&path, &[], mpi.launch(ranks, &command))).env(&mpi.env).run_in(folder.path());
+            outcome.expect_status(0);
+            path.display().to_string()
+        };
+        let known: Vec<String> = [4, 8, 16].map(run).to_vec();
+        std::fs::write(folder.path().join("many.machine.toml"), MACHINE.replace("count = 8", "count = 600")).expect("a file is written");
+        let replay = |recordings: &[String], options: &[&str]| {
+            let words = [sintonia(), "replay".into()].into_iter().chain(recordings.iter().cloned());
+            let options = ["--json", "--machine", "many.machine.toml"].into_iter().chain(options.iter().copied()).map(String::from);
+            let outcome = Process::new(words.chain(options).collect::<Vec<_>>()).run_in(folder.path());
+            outcome.expect_no_crash().expect_status(0);
+            serde_json::from_str::<Value>(&outcome.stdout).expect("one JSON object")
+        };
+        let real = replay(&[run(24)], &[]);
+        let told = replay(&known, &["--ranks", "24"]);
+        for operation in ["MPI_Isend", "MPI_Irecv", "MPI_Waitall", "MPI_Allreduce", "MPI_Cart_create"] {
+            assert_eq!(calls(&told, operation), calls(&real, operation), "as many of {operation} as a real run makes: {told}");
+        }
+        let large = replay(&known, &["--ranks", "1024"]);
+        assert_eq!(large["ranks"], 1024);
+        assert!(seconds(&large) > 0.0 && large["notes"].to_string().contains("grid"), "{large}");
+        let small = Process::new([&sintonia(), "replay", &known[0], "--json", "--machine", "many.machine.toml", "--ranks", "5000"])
+            .run_in(folder.path());
+        assert!(small.expect_no_crash().expect_status(1).stderr.contains("too small"), "{}", small.text());
+    });
+}
+
+#[test]
+fn c707_a_goal_schedule_takes_about_as_long_as_the_recording_it_came_from() {
+    on_every_mpi("c/200_late_sender", |_, _, recording| {
+        machine(recording);
+        recording.export("run.goal");
+        let played =
+            Process::new([&sintonia(), "replay", "run.goal", "--json", "--machine", "two.machine.toml"]).run_in(recording.folder());
+        let played: Value = serde_json::from_str(&played.expect_no_crash().expect_status(0).stdout).expect("one JSON object");
+        let ratio = seconds(&played) / seconds(&replay(recording, &["--machine", "two.machine.toml"]));
+        assert!((0.95..1.05).contains(&ratio), "{ratio}: {played}");
+        let alone = Process::new([&sintonia(), "replay", "run.goal"]).run_in(recording.folder());
+        assert!(alone.expect_status(1).stderr.contains("--machine"), "{}", alone.text());
     });
 }
