@@ -281,7 +281,6 @@ pub struct Line<'a> {
     pub calls: u64,
     /// The site of the call before.
     pub last_site: u32,
-    pub began: bool,
     /// When MPI was started for it.
     pub lead: f64,
     pub ended: bool,
@@ -289,8 +288,6 @@ pub struct Line<'a> {
     pub end: f64,
     /// The same in the recording.
     pub end_recorded: f64,
-    /// Lines that wait for a request of this one.
-    pub watchers: Vec<u32>,
 }
 
 impl<'a> Line<'a> {
@@ -317,12 +314,10 @@ impl<'a> Line<'a> {
             windows: Box::default(),
             calls: 0,
             last_site: NONE,
-            began: false,
             lead: 0.0,
             ended: false,
             end: 0.0,
             end_recorded: 0.0,
-            watchers: Vec::new(),
         }
     }
 }

@@ -11,6 +11,7 @@ mod letters;
 mod line;
 mod meetings;
 mod outcome;
+mod requests;
 mod rounds;
 mod samples;
 mod standstill;
@@ -137,7 +138,6 @@ impl<'a, 's> Engine<'a, 's> {
             } else {
                 let from = started_at.get(&line.id.rank).copied().unwrap_or(self.world.began);
                 line.now = (line.recorded - from).max(0.0);
-                line.began = true;
             }
         }
         self.world.ready = (0..self.lines.len() as u32).rev().collect();

@@ -80,8 +80,7 @@ impl World<'_> {
         };
         let id = self.meetings.join(&coming, neighbours, &mut over);
         for errand in &over {
-            let waiter = std::mem::replace(&mut self.meetings.errand_mut(*errand).waiter, NONE);
-            self.wake(waiter);
+            self.errand_is_over(*errand);
         }
         self.over = over;
         id
@@ -105,10 +104,21 @@ impl World<'_> {
         if over {
             errand.until = rounds.now;
             errand.needed = Moment { now: rounds.now, recorded: entered.recorded };
-            let waiter = std::mem::replace(&mut errand.waiter, NONE);
-            self.wake(waiter);
         }
-        self.meetings.errand_mut(id).work = Work::Rounds(rounds);
+        errand.work = Work::Rounds(rounds);
+        if over {
+            self.errand_is_over(id);
+        }
+    }
+
+    /// Tells whoever waits for an errand; one that nobody will ask for is forgotten.
+    fn errand_is_over(&mut self, id: ErrandId) {
+        let errand = self.meetings.errand_mut(id);
+        let (waiter, forgotten) = (std::mem::replace(&mut errand.waiter, NONE), errand.forgotten);
+        self.wake(waiter);
+        if forgotten {
+            self.meetings.release(id);
+        }
     }
 
     /// Whether all messages of the present round are there; if not, the errand will be woken.

@@ -35,6 +35,8 @@ pub struct World<'a> {
     pub price_numbers: QuickMap<(bool, u64, u8), u32>,
     /// Who can go on.
     pub ready: Vec<Waiter>,
+    /// Lines that wait for a request that another thread of their rank will make, by that line.
+    pub awaited: QuickMap<u32, Vec<u32>>,
     pub decisions: Decisions,
     pub network: Option<Box<dyn Network>>,
     /// When the way of each line onto the network is free again, and that from it.
@@ -80,6 +82,7 @@ impl<'a> World<'a> {
             any_attended: false,
             price_numbers: QuickMap::default(),
             ready: Vec::new(),
+            awaited: QuickMap::default(),
             decisions: Decisions::default(),
             network,
             out_free: vec![0.0; lines.len()],

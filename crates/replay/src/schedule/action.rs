@@ -146,15 +146,6 @@ impl Join {
     pub const HERE: u32 = u32::MAX;
 }
 
-/// Which end of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Side {
-    /// The end that sends.
-    Sender,
-    /// The end that receives.
-    Receiver,
-}
-
 /// How a time in which windows are accessed begins or ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sync {

@@ -10,7 +10,7 @@ mod recording;
 mod script;
 mod smpi;
 
-pub use action::{Action, Envelope, How, Join, Outcome, Receive, Request, Send, SendMode, Side, Sync};
+pub use action::{Action, Envelope, How, Join, Outcome, Receive, Request, Send, SendMode, Sync};
 pub use recording::action;
 use sintonia_recording::table::Shape;
 
