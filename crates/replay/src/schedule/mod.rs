@@ -9,6 +9,8 @@ mod dimemas;
 mod recording;
 mod script;
 mod smpi;
+#[cfg(test)]
+mod tests;
 
 pub use action::{Action, Envelope, How, Join, Outcome, Receive, Request, Send, SendMode, Sync};
 pub use recording::action;
