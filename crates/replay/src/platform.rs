@@ -1,7 +1,7 @@
 //! What a machine makes of messages and computation: where each rank is, and what everything costs there.
 
 use sintonia_formula::Values;
-use sintonia_machine::{AtProcesses, Collective, Machine, Message, Network, PairClass};
+use sintonia_machine::{AtProcesses, Collective, Line, Machine, Message, Network, PairClass};
 use sintonia_mpi::Pattern;
 use sintonia_recording::deed::Purpose;
 
@@ -185,20 +185,24 @@ impl Platform {
     /// A timing at a size: what does not depend on size there, and what each byte takes.
     fn line(&self, network: &Network, message: Message, bytes: u64) -> Option<(f64, f64)> {
         let pieces = &network.messages.get(&message)?.pieces;
-        let line = pieces.line(bytes as f64);
+        Some(self.adjusted(pieces.line(bytes as f64)))
+    }
+
+    /// A line of the machine file with what is made different. A line that begins below zero is one through large messages: what is below zero
+    /// there goes with their bytes.
+    fn adjusted(&self, line: &Line) -> (f64, f64) {
         let (intercept, slope) = (<[f64; 3]>::from(line.intercept), <[f64; 3]>::from(line.slope));
-        let end = self.end as usize;
-        Some((intercept[end] * self.adjust.latency, slope[end] * self.adjust.per_byte))
+        let (intercept, slope) = (intercept[self.end as usize], slope[self.end as usize]);
+        let times = if intercept < 0.0 { self.adjust.per_byte } else { self.adjust.latency };
+        (intercept * times, slope * self.adjust.per_byte)
     }
 
     /// What an operation of a group takes once everyone is there, as measured; `None` if it was not.
     pub fn measured(&self, purpose: Purpose, members: u32, bytes: u64) -> Option<f64> {
         let group = self.machine.group(collective(purpose)?)?;
         let at: &AtProcesses = group.at.iter().find(|at| at.processes >= u64::from(members)).or_else(|| group.at.last())?;
-        let line = at.timing.pieces.line(bytes as f64);
-        let (intercept, slope) = (<[f64; 3]>::from(line.intercept), <[f64; 3]>::from(line.slope));
-        let end = self.end as usize;
-        let seconds = (intercept[end] * self.adjust.latency + slope[end] * self.adjust.per_byte * bytes as f64).max(0.0);
+        let (intercept, slope) = self.adjusted(at.timing.pieces.line(bytes as f64));
+        let seconds = (intercept + slope * bytes as f64).max(0.0);
         if u64::from(members) <= at.processes {
             return Some(seconds);
         }

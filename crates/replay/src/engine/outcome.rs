@@ -1,5 +1,7 @@
 //! What a replay found.
 
+use sintonia_mpi::{Operation, Role};
+
 use super::line::Line;
 use super::world::World;
 use crate::Error;
@@ -109,15 +111,18 @@ pub(super) fn of(schedule: &dyn Schedule, lines: Vec<Line>, world: World) -> Out
             None => ranks.push(RankTime { rank: line.id.rank, recorded_s, replayed_s }),
         }
     }
+    let operation = |tally: &Tally| Operation::from_number(tally.function);
+    // The times are those between the two.
+    let is_between = |tally: &&Tally| operation(tally).is_none_or(|operation| !matches!(operation.role(), Role::Init | Role::Finalize));
     let site = |tally: &Tally| SiteTime {
         place: schedule.site(tally.site),
         site: tally.site,
-        function: sintonia_mpi::Operation::from_number(tally.function).map_or("", |operation| operation.name()),
+        function: operation(tally).map_or("", Operation::name),
         calls: tally.calls,
         recorded_s: tally.recorded,
         replayed_s: tally.replayed,
     };
-    let mut sites: Vec<SiteTime> = world.tallies.iter().filter(|tally| tally.calls > 0).map(site).collect();
+    let mut sites: Vec<SiteTime> = world.tallies.iter().filter(|tally| tally.calls > 0).filter(is_between).map(site).collect();
     let change = |site: &SiteTime| (site.replayed_s - site.recorded_s).abs();
     sites.sort_by(|a, b| change(b).total_cmp(&change(a)).then_with(|| a.place.cmp(&b.place)));
     let (sends, receives, keys) = world.letters.left_over();

@@ -372,3 +372,17 @@ fn receives_from_anyone_keep_their_order_unless_they_are_decided_again() {
     assert!(ends_with(last, "", &again)[2] > 0.0, "where nothing can be moved, nothing is asked");
     assert_eq!(ends_with(master_and_two(0, 100_000), "", &Changes::default()), ends_with(master_and_two(0, 100_000), "", &again));
 }
+
+#[test]
+fn less_latency_and_more_bandwidth_never_take_longer() {
+    let below_zero = "\n[network.same_node]\ntransfer.pieces = [{ up_to_bytes = 1000, intercept_s = 1e-5, slope_s_per_byte = 0.0 }, { from_bytes = 1000, intercept_s = -1e-4, slope_s_per_byte = 1.1e-7 }]\n[[node]]\nkind = \"PC\"\ncount = 1\ncores = 2\n";
+    let program = Program(vec![vec![(0, send(1, 10)), (0, send(1, 5000))], vec![(0, receive(0)), (0, receive(0))]]);
+    let time = |latency: f64, per_byte: f64| {
+        let mut platform = Platform::new(&machine(below_zero), 2, &Placement::Block, End::Middle).unwrap();
+        (platform.adjust.latency, platform.adjust.per_byte) = (latency, per_byte);
+        replay(&program, &Costs::Machine(Box::new(platform)), &Changes::default(), None).unwrap().seconds
+    };
+    for factor in [0.0, 0.1, 0.5, 0.9] {
+        assert!(time(factor, 1.0) <= time(1.0, 1.0) && time(1.0, factor) <= time(1.0, 1.0), "{factor}");
+    }
+}
