@@ -1,11 +1,13 @@
 //! Traces of Dimemas (`.dim`), as its `file_data_access.h` and `prv2dim` (github.com/bsc-performance-tools/dimemas) have them.
 //!
-//!     #DIMEMAS:"name":1,OFFSET:TASKS(THREADS,…),COMMUNICATORS
-//!     d:1:COMMUNICATOR:TASKS:TASK:TASK…
-//!     1:TASK:THREAD:SECONDS                                           computes
-//!     2:TASK:THREAD:TO[:THREAD]:BYTES:TAG:COMMUNICATOR:HOW            sends; in HOW, 1 is synchronous and 2 nonblocking
-//!     3:TASK:THREAD:FROM[:THREAD]:BYTES:TAG:COMMUNICATOR:HOW          receives (0), begins to (1), waits for that (2), for all of them (3)
-//!     10:TASK:THREAD:OPERATION:COMMUNICATOR:ROOT:THREAD:SENT:RECEIVED[:HOW]
+//! ```text
+//! #DIMEMAS:"name":1,OFFSET:TASKS(THREADS,…),COMMUNICATORS
+//! d:1:COMMUNICATOR:TASKS:TASK:TASK…
+//! 1:TASK:THREAD:SECONDS                                           computes
+//! 2:TASK:THREAD:TO[:THREAD]:BYTES:TAG:COMMUNICATOR:HOW            sends; in HOW, 1 is synchronous and 2 nonblocking
+//! 3:TASK:THREAD:FROM[:THREAD]:BYTES:TAG:COMMUNICATOR:HOW          receives (0), begins to (1), waits for that (2), for all of them (3)
+//! 10:TASK:THREAD:OPERATION:COMMUNICATOR:ROOT:THREAD:SENT:RECEIVED[:HOW]
+//! ```
 //!
 //! Nobody waits for a nonblocking send. ROOT is the root of a reduction, and of other operations only whether it is this task.
 

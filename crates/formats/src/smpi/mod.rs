@@ -1,9 +1,11 @@
 //! Time-independent traces of SimGrid's SMPI, as its `smpi_replay.cpp` (github.com/simgrid/simgrid) reads them: a line is a rank, an action and
 //! its arguments.
 //!
-//!     0 init                              0 send 1 TAG COUNT [TYPE]            0 bcast COUNT [ROOT [TYPE]]
-//!     0 compute FLOPS                     0 irecv 1 TAG COUNT [TYPE]           0 allreduce COUNT FLOPS [TYPE]
-//!     0 sleep SECONDS                     0 wait FROM TO TAG, 0 waitall        0 alltoall SENT RECEIVED [TYPE [TYPE]]
+//! ```text
+//! 0 init                              0 send 1 TAG COUNT [TYPE]            0 bcast COUNT [ROOT [TYPE]]
+//! 0 compute FLOPS                     0 irecv 1 TAG COUNT [TYPE]           0 allreduce COUNT FLOPS [TYPE]
+//! 0 sleep SECONDS                     0 wait FROM TO TAG, 0 waitall        0 alltoall SENT RECEIVED [TYPE [TYPE]]
+//! ```
 //!
 //! A list names the file of each rank, or one file with the lines of all. Computation is in floating-point operations, which take time only
 //! on some host: how many it does in a second must be told, as SMPI finds it in its platform. All messages and operations are of

@@ -1,11 +1,13 @@
 //! The text of a schedule, a line at a time:
 //!
-//!     num_ranks 2
-//!     rank 0 {
-//!     l1: calc 1000
-//!     l2: send 8b to 1 tag 5 cpu 0 nic 0
-//!     l2 requires l1
-//!     }
+//! ```text
+//! num_ranks 2
+//! rank 0 {
+//! l1: calc 1000
+//! l2: send 8b to 1 tag 5 cpu 0 nic 0
+//! l2 requires l1
+//! }
+//! ```
 //!
 //! The grammar is that of LogGOPSim's `txt2bin.re` (github.com/spcl/LogGOPSim); comments may also stand behind a statement.
 
