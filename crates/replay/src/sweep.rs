@@ -94,7 +94,8 @@ impl<'a> Written<'a> {
     /// Another value, in the unit that suits it.
     fn like(&self, value: f64) -> String {
         let fits = self.units().iter().filter(|(unit, _)| *unit != "µs").rev().find(|(_, worth)| value >= *worth * 0.9995);
-        let (unit, worth) = fits.copied().unwrap_or(self.units()[0]);
+        let plain = OTHERS.iter().any(|(unit, _)| *unit == self.unit);
+        let (unit, worth) = if plain { (self.unit, 1.0) } else { fits.copied().unwrap_or(self.units()[0]) };
         let digits = format!("{:.3e}", value / worth).parse::<f64>().unwrap_or(value / worth);
         format!("{}{digits}{unit}", if self.factor { "x" } else { "" })
     }
@@ -121,6 +122,8 @@ mod tests {
         assert_eq!(sweep.labels, ["1us", "10us", "100us", "1ms"]);
         assert_eq!(Sweep::parse("bandwidth=100Mb..100Gb/4").unwrap().labels, ["100Mb", "1Gb", "10Gb", "100Gb"]);
         assert_eq!(Sweep::parse("compute=x0.25..x1/3").unwrap().labels, ["x0.25", "x0.5", "x1"]);
+        assert_eq!(Sweep::parse("latency=x1..x1000/4").unwrap().labels, ["x1", "x10", "x100", "x1000"]);
+        assert_eq!(Sweep::parse("noise=1%..100%/3").unwrap().labels, ["1%", "10%", "100%"]);
         assert_eq!(Sweep::parse("latency=1us:5us").unwrap().labels, ["1us", "5us"]);
     }
 
