@@ -17,7 +17,7 @@ mod samples;
 mod standstill;
 mod step;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod windows;
 mod world;
 

@@ -164,7 +164,8 @@ receive.pieces = [{ intercept_s = 2e-6, slope_s_per_byte = 0.0 }]
 transfer.pieces = [{ intercept_s = 10e-6, slope_s_per_byte = 1e-9 }]
 "#;
 
-fn machine(more: &str) -> Machine {
+/// That machine, with more in its file.
+pub(crate) fn machine(more: &str) -> Machine {
     Machine::parse(&format!("{MACHINE}{more}"), Path::new("test.machine.toml")).unwrap()
 }
 

@@ -1,26 +1,14 @@
 //! Traces of other tools, replayed like recordings.
 
 use std::io::Write;
-use std::path::Path;
 
 use sintonia_formats::{dimemas, smpi};
-use sintonia_machine::Machine;
 
 use super::Schedule;
 use crate::changes::Changes;
+use crate::engine::tests::machine;
 use crate::engine::{Costs, replay};
 use crate::platform::{End, Placement, Platform};
-
-const MACHINE: &str = r#"
-format = 1
-[machine]
-name = "by hand"
-[network.other_node]
-eager_bytes = 1000
-send.pieces = [{ intercept_s = 1e-6, slope_s_per_byte = 0.0 }]
-receive.pieces = [{ intercept_s = 2e-6, slope_s_per_byte = 0.0 }]
-transfer.pieces = [{ intercept_s = 10e-6, slope_s_per_byte = 1e-9 }]
-"#;
 
 fn written(text: &str) -> tempfile::NamedTempFile {
     let mut file = tempfile::NamedTempFile::new().unwrap();
@@ -30,8 +18,7 @@ fn written(text: &str) -> tempfile::NamedTempFile {
 
 /// Rank 0 sends 500 bytes after 5 us, and both meet in a barrier: the message takes 10.5 us, and nobody leaves before it has come.
 fn takes_as_long_as_the_message_and_the_barrier(trace: &dyn Schedule) {
-    let machine = Machine::parse(MACHINE, Path::new("test.machine.toml")).unwrap();
-    let platform = Platform::new(&machine, 2, &Placement::Block, End::Middle).unwrap();
+    let platform = Platform::new(&machine(""), 2, &Placement::Block, End::Middle).unwrap();
     let outcome = replay(trace, &Costs::Machine(Box::new(platform)), &Changes::default(), None).unwrap();
     assert!(outcome.ranks.iter().all(|rank| (15.5e-6..100e-6).contains(&rank.replayed_s)), "{:?}", outcome.ranks);
 }
