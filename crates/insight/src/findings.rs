@@ -7,7 +7,8 @@ use sintonia_mpi::Operation;
 use sintonia_program::company::Company;
 use sintonia_program::graph::ProgramGraph;
 use sintonia_program::history::{History, Repair, Unmatched};
-use sintonia_recording::{Error, Recording};
+use sintonia_recording::Recording;
+use sintonia_replay::Error;
 
 use crate::advice::clues::{Clues, Sites};
 use crate::advice::replay::{self, Replay};
@@ -80,7 +81,7 @@ impl Findings {
     pub fn of(recording: &Recording, company: &dyn Company, progress: &(dyn Fn() + Sync)) -> Result<Findings, Error> {
         let mut history = History::read(recording, company, progress)?;
         let waits = wait::find(&history);
-        let ideal = Ideal::of(&history, company);
+        let ideal = Ideal::of(recording, Some(&history))?;
         let graph = ProgramGraph::with(recording, company, progress)?;
         let mut findings = Findings {
             ideal_ns: ideal.elapsed_ns,
@@ -96,18 +97,19 @@ impl Findings {
             suspects: Vec::new(),
         };
         if recording.header.size > 1 {
-            findings.suspect(recording, &mut history, &waits, company);
+            findings.suspect(recording, &mut history, &waits, company)?;
         }
         Ok(findings)
     }
 
     /// Looks for what makes the run longer than it has to be: one process alone makes nobody wait.
-    fn suspect(&mut self, recording: &Recording, history: &mut History, waits: &[Vec<Wait>], company: &dyn Company) {
+    fn suspect(&mut self, recording: &Recording, history: &mut History, waits: &[Vec<Wait>], company: &dyn Company) -> Result<(), Error> {
         replay::mark_waiting_sends(history, waits, company);
         let (sites, hosts) = (Sites::of_recording(recording), evidence::hosts(recording));
-        let replay = Replay::new(history, waits, &sites, &hosts, company);
+        let replay = Replay::new(recording, history, waits, &sites, &hosts, company);
         self.clues = Clues::of(recording, history, &replay, sites.clone(), company);
-        self.suspects = advice::weigh(recording, self, &replay, company);
+        self.suspects = advice::weigh(recording, self, &replay)?;
+        Ok(())
     }
 }
 

@@ -42,7 +42,7 @@ struct InMpi {
 
 /// The efficiencies of all phases, in program order; every process of the company gets them all.
 pub fn phases(graph: &ProgramGraph, history: &History, ideal: &Ideal, company: &dyn Company) -> Vec<PhaseEfficiency> {
-    let first_threads = history.lines.par_iter().zip(&ideal.enter).filter(|(line, _)| line.calls.thread == 0);
+    let first_threads = history.lines.par_iter().zip(&ideal.stays).filter(|(line, _)| line.calls.thread == 0);
     let mine: Vec<InMpi> = first_threads.flat_map_iter(|(line, ideal)| in_mpi(graph, line, ideal)).collect();
     let all = company.swap(vec![mine; company.size()]).into_iter().flatten();
     let all: HashMap<(u32, usize), InMpi> = all.map(|mpi| ((mpi.rank, mpi.phase as usize), mpi)).collect();
@@ -50,7 +50,7 @@ pub fn phases(graph: &ProgramGraph, history: &History, ideal: &Ideal, company: &
 }
 
 /// What the first thread of a rank spent in MPI, by phase; a phase has what its parts have.
-fn in_mpi(graph: &ProgramGraph, line: &Line, ideal: &[i64]) -> Vec<InMpi> {
+fn in_mpi(graph: &ProgramGraph, line: &Line, ideal: &[f64]) -> Vec<InMpi> {
     let phases = &graph.phases;
     let new = |phase| InMpi { rank: line.rank, phase: phase as u32, ..InMpi::default() };
     let mut sums: Vec<InMpi> = (0..phases.list.len()).map(new).collect();
@@ -58,10 +58,9 @@ fn in_mpi(graph: &ProgramGraph, line: &Line, ideal: &[i64]) -> Vec<InMpi> {
     for (row, call) in line.calls.calls().enumerate() {
         let node = along.node(&call);
         let Some(node) = node.filter(|_| !matches!(call.shape.operation.role(), Role::Init | Role::Finalize)) else { continue };
-        let ends = ideal.get(row + 1).map(|next| next - (line.calls.enter[row + 1] - line.computes_from(row + 1)));
         let sum = &mut sums[phases.at(node)];
         sum.ns += call.leave - call.enter;
-        sum.ideal_ns += ends.map_or(0, |ends| ends - ideal[row]);
+        sum.ideal_ns += ideal.get(row).map_or(0, |seconds| (seconds * 1e9) as i64);
     }
     // Every phase comes after the one it is a part of.
     for phase in (0..sums.len()).rev() {

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 use sintonia_program::company::Company;
-use sintonia_program::history::History;
-use sintonia_recording::{Error, Recording};
+use sintonia_recording::Recording;
+use sintonia_replay::Error;
 
 use crate::Efficiency;
 use crate::gaps::Gaps;
@@ -66,7 +66,7 @@ impl Run {
         let (per_rank, _) = times::count(recording, company, progress)?;
         let ideal_s = match header.profile {
             true => 0.0,
-            false => Ideal::of(&History::read(recording, company, progress)?, company).elapsed_ns as f64 / 1e9,
+            false => Ideal::of(recording, None)?.elapsed_ns as f64 / 1e9,
         };
         let work = Work::of(header, &per_rank, &Gaps::of(recording, company));
         Ok(Run {

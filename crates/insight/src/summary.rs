@@ -7,8 +7,9 @@ use serde::Serialize;
 use sintonia_mpi::Operation;
 use sintonia_program::company::Company;
 use sintonia_program::graph::ProgramGraph;
+use sintonia_recording::Recording;
 use sintonia_recording::header::{Header, Mpi, Rank};
-use sintonia_recording::{Error, Recording};
+use sintonia_replay::Error;
 
 use crate::advice::Advice;
 use crate::findings::Findings;

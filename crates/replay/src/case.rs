@@ -1,9 +1,12 @@
 //! A case: a schedule, a machine, and what should be different. Replayed as often as it takes to say how long, how certain, and why.
 
-use sintonia_machine::{Figure, Machine, Message, PairClass};
+use std::collections::HashSet;
+
+use sintonia_machine::{Machine, Message, Named, PairClass, Timing};
 
 use crate::Error;
-use crate::changes::{Balance, Changes, Noise, SegmentChange};
+use crate::changes::{Changes, Loads, Noise, SegmentChange};
+use crate::collective::{built, built_all, pattern};
 use crate::engine::{Costs, Outcome, RecordedNetwork, Sink, replay};
 use crate::platform::{End, Placement, Platform};
 use crate::schedule::Schedule;
@@ -50,6 +53,15 @@ pub struct Sensitivity {
 /// How much latency and bandwidth are changed to see what that does.
 const LITTLE: f64 = 0.01;
 
+/// What a replay has to know before it begins. It is the same whatever amounts are asked for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ground {
+    /// What the network of the recording seems to be like; not looked at where there is a machine.
+    seen: RecordedNetwork,
+    /// How long ranks compute, if that is to be balanced.
+    loads: Loads,
+}
+
 impl Case<'_> {
     /// Replays it.
     pub fn run(&self) -> Result<Findings, Error> {
@@ -59,23 +71,33 @@ impl Case<'_> {
         }
     }
 
-    /// The middle of the seconds alone.
-    pub fn middle(&self) -> Result<f64, Error> {
-        let costs = match &self.machine {
-            Some(machine) => self.costs_on(machine, End::Middle, &self.what_ifs)?,
-            None => Costs::Recorded(self.recorded_network(self.seen()?)?),
+    /// Looks at what is replayed, as far as that is needed before.
+    pub(crate) fn ground(&self) -> Result<Ground, Error> {
+        let seen = match self.machine {
+            Some(_) => RecordedNetwork::default(),
+            None => replay(self.schedule, &as_it_was(), &Changes::default(), None)?.network,
         };
-        Ok(replay(self.schedule, &costs, &self.changes(&self.what_ifs)?, None)?.seconds)
+        Ok(Ground { seen, loads: self.loads()? })
     }
 
-    /// What the network of the recording seems to be like.
-    fn seen(&self) -> Result<RecordedNetwork, Error> {
-        Ok(replay(self.schedule, &Costs::Recorded(RecordedNetwork::default()), &Changes::default(), None)?.network)
+    fn loads(&self) -> Result<Loads, Error> {
+        if self.what_ifs.contains(&WhatIf::Balance) { Loads::balanced(self.schedule) } else { Ok(Loads::default()) }
+    }
+
+    /// The middle of the seconds alone.
+    pub(crate) fn middle(&self, ground: &Ground) -> Result<f64, Error> {
+        Ok(replay(self.schedule, &self.costs(ground)?, &self.changes(ground)?, None)?.seconds)
+    }
+
+    /// Replays it once more and tells a sink of every call.
+    pub fn write(&self, sink: &mut dyn Sink) -> Result<Outcome, Error> {
+        let ground = self.ground()?;
+        replay(self.schedule, &self.costs(&ground)?, &self.changes(&ground)?, Some(sink))
     }
 
     fn run_on(&self, machine: &Machine) -> Result<Findings, Error> {
-        let at = |end| self.costs_on(machine, end, &self.what_ifs);
-        let changes = self.changes(&self.what_ifs)?;
+        let at = |end| -> Result<Costs, Error> { Ok(Costs::Machine(Box::new(self.platform(machine, end, &self.what_ifs)?))) };
+        let changes = self.changes(&self.ground()?)?;
         let outcome = replay(self.schedule, &at(End::Middle)?, &changes, None)?;
         let middle = outcome.seconds;
         let seconds = match self.ends.is_none() && is_exact(machine) {
@@ -88,38 +110,32 @@ impl Case<'_> {
         };
         let before = match self.what_ifs.is_empty() {
             true => None,
-            false => Some(replay(self.schedule, &self.costs_on(machine, End::Middle, &[])?, &Changes::default(), None)?),
+            false => {
+                let unchanged = Costs::Machine(Box::new(self.platform(machine, End::Middle, &[])?));
+                Some(replay(self.schedule, &unchanged, &Changes::default(), None)?)
+            }
         };
         Ok(Findings { seconds, outcome, before, recorded: None })
     }
 
     fn run_as_recorded(&self) -> Result<Findings, Error> {
-        let same = Costs::Recorded(RecordedNetwork::default());
-        let before = replay(self.schedule, &same, &Changes::default(), None)?;
-        let network = before.network;
+        let before = replay(self.schedule, &as_it_was(), &Changes::default(), None)?;
+        let seen = before.network;
         if self.what_ifs.is_empty() {
-            return Ok(Findings { seconds: [before.seconds; 3], outcome: before, before: None, recorded: Some(network) });
+            return Ok(Findings { seconds: [before.seconds; 3], outcome: before, before: None, recorded: Some(seen) });
         }
-        let network = self.recorded_network(network)?;
-        let outcome = replay(self.schedule, &Costs::Recorded(network), &self.changes(&self.what_ifs)?, None)?;
+        let network = self.recorded_network(seen)?;
+        let changes = self.changes(&Ground { seen, loads: self.loads()? })?;
+        let outcome = replay(self.schedule, &Costs::Recorded(network), &changes, None)?;
         Ok(Findings { seconds: [outcome.seconds; 3], outcome, before: Some(before), recorded: Some(network) })
-    }
-
-    /// Replays it once more and tells a sink of every call.
-    pub fn write(&self, sink: &mut dyn Sink) -> Result<Outcome, Error> {
-        let changes = self.changes(&self.what_ifs)?;
-        let costs = match &self.machine {
-            Some(machine) => self.costs_on(machine, End::Middle, &self.what_ifs)?,
-            None => Costs::Recorded(self.recorded_network(self.seen()?)?),
-        };
-        replay(self.schedule, &costs, &changes, Some(sink))
     }
 
     /// What a little more latency and a little less bandwidth do.
     pub fn sensitivity(&self) -> Result<Sensitivity, Error> {
-        let changes = self.changes(&self.what_ifs)?;
+        let ground = self.ground()?;
+        let changes = self.changes(&ground)?;
         let time = |latency: f64, per_byte: f64| -> Result<(f64, f64, f64), Error> {
-            let (costs, unit) = self.nudged(latency, per_byte)?;
+            let (costs, unit) = self.nudged(&ground, latency, per_byte)?;
             Ok((replay(self.schedule, &costs, &changes, None)?.seconds, unit.0, unit.1))
         };
         let (now, latency_s, s_per_byte) = time(1.0, 1.0)?;
@@ -136,28 +152,36 @@ impl Case<'_> {
     }
 
     /// The costs with latency and what each byte takes times these, and what they were before.
-    fn nudged(&self, latency: f64, per_byte: f64) -> Result<(Costs, (f64, f64)), Error> {
-        match &self.machine {
-            Some(machine) => {
-                let Costs::Machine(mut platform) = self.costs_on(machine, End::Middle, &self.what_ifs)? else {
-                    return Ok((Costs::Recorded(RecordedNetwork::default()), (0.0, 0.0)));
-                };
+    fn nudged(&self, ground: &Ground, latency: f64, per_byte: f64) -> Result<(Costs, (f64, f64)), Error> {
+        let mut costs = self.costs(ground)?;
+        let unit = match &mut costs {
+            Costs::Machine(platform) => {
                 let unit = platform.unit();
                 platform.adjust.latency *= latency;
                 platform.adjust.per_byte *= per_byte;
-                Ok((Costs::Machine(platform), unit))
+                unit
             }
-            None => {
-                let mut network = self.recorded_network(self.seen()?)?;
+            Costs::Recorded(network) => {
                 let unit = (network.latency_s * network.latency_times, network.s_per_byte * network.per_byte_times);
                 network.latency_times *= latency;
                 network.per_byte_times *= per_byte;
-                Ok((Costs::Recorded(network), unit))
+                unit
             }
-        }
+        };
+        Ok((costs, unit))
     }
 
-    fn costs_on(&self, machine: &Machine, end: End, what_ifs: &[WhatIf]) -> Result<Costs, Error> {
+    /// What everything costs, with what should be different.
+    fn costs(&self, ground: &Ground) -> Result<Costs, Error> {
+        Ok(match &self.machine {
+            Some(machine) => Costs::Machine(Box::new(self.platform(machine, End::Middle, &self.what_ifs)?)),
+            None => Costs::Recorded(self.recorded_network(ground.seen)?),
+        })
+    }
+
+    /// The machine with the ranks on it, and with what should be different.
+    fn platform(&self, machine: &Machine, end: End, what_ifs: &[WhatIf]) -> Result<Platform, Error> {
+        check_collectives(machine)?;
         let mut machine = machine.clone();
         let mut placement = Placement::Block;
         for what_if in what_ifs {
@@ -168,18 +192,17 @@ impl Case<'_> {
             }
         }
         let mut platform = Platform::new(&machine, self.schedule.ranks(), &placement, end)?;
-        let (latency_s, s_per_byte) = platform.unit();
+        let unit = platform.unit();
         for what_if in what_ifs {
+            let adjust = &mut platform.adjust;
             match what_if {
-                WhatIf::Latency(amount) => platform.adjust.latency = factor(*amount, latency_s).ok_or(Error::NothingToChange("latency"))?,
-                WhatIf::Bandwidth(amount) => {
-                    platform.adjust.per_byte = per_byte(*amount, s_per_byte).ok_or(Error::NothingToChange("bandwidth"))?;
-                }
-                WhatIf::Eager(bytes) => platform.adjust.eager_bytes = Some(*bytes),
+                WhatIf::Latency(amount) => adjust.latency = latency(*amount, adjust.latency, unit.0)?,
+                WhatIf::Bandwidth(amount) => adjust.per_byte = bandwidth(*amount, adjust.per_byte, unit.1)?,
+                WhatIf::Eager(bytes) => adjust.eager_bytes = Some(*bytes),
                 _ => {}
             }
         }
-        Ok(Costs::Machine(Box::new(platform)))
+        Ok(platform)
     }
 
     /// The network of the recording with what should be different; what needs a machine is an error.
@@ -187,29 +210,26 @@ impl Case<'_> {
         let mut network = seen;
         for what_if in &self.what_ifs {
             match what_if {
-                WhatIf::Latency(amount) => {
-                    network.latency_times = factor(*amount, seen.latency_s).ok_or(Error::NothingToChange("latency"))?;
-                }
-                WhatIf::Bandwidth(amount) => {
-                    network.per_byte_times = per_byte(*amount, seen.s_per_byte).ok_or(Error::NothingToChange("bandwidth"))?;
-                }
+                WhatIf::Latency(amount) => network.latency_times = latency(*amount, network.latency_times, seen.latency_s)?,
+                WhatIf::Bandwidth(amount) => network.per_byte_times = bandwidth(*amount, network.per_byte_times, seen.s_per_byte)?,
                 WhatIf::Eager(_) => return Err(Error::NeedsMachine("eager")),
+                WhatIf::NoContention => return Err(Error::NeedsMachine("contention")),
+                WhatIf::WildcardsByArrival => return Err(Error::NeedsMachine("wildcards")),
                 WhatIf::Algorithm(..) => return Err(Error::NeedsMachine("algorithm")),
                 WhatIf::Placement(_) => return Err(Error::NeedsMachine("placement")),
                 WhatIf::Nodes(_) => return Err(Error::NeedsMachine("nodes")),
-                _ => {}
+                WhatIf::Balance | WhatIf::Noise(_) | WhatIf::Compute(_) | WhatIf::Segment { .. } => {}
             }
         }
         Ok(network)
     }
 
-    fn changes(&self, what_ifs: &[WhatIf]) -> Result<Changes, Error> {
-        let mut changes = Changes::default();
-        for what_if in what_ifs {
+    fn changes(&self, ground: &Ground) -> Result<Changes, Error> {
+        let mut changes = Changes { loads: ground.loads.clone(), ..Changes::default() };
+        for what_if in &self.what_ifs {
             match what_if {
                 WhatIf::NoContention => changes.no_contention = true,
                 WhatIf::WildcardsByArrival => changes.wildcards_by_arrival = true,
-                WhatIf::Balance => changes.balance = Some(Balance::of(self.schedule)?),
                 WhatIf::Noise(share) => changes.noise = Some(Noise { share: *share, seed: 1 }),
                 WhatIf::Compute(times) => changes.computation = Some(changes.computation.unwrap_or(1.0) * times),
                 WhatIf::Segment { from, to, takes } => {
@@ -218,17 +238,21 @@ impl Case<'_> {
                 }
                 WhatIf::Algorithm(Some(collective), built) => _ = changes.algorithms.insert(*collective, *built),
                 WhatIf::Algorithm(None, built) => changes.all_algorithms = Some(*built),
-                WhatIf::Latency(_) | WhatIf::Bandwidth(_) | WhatIf::Eager(_) | WhatIf::Placement(_) | WhatIf::Nodes(_) => {}
+                WhatIf::Balance | WhatIf::Latency(_) | WhatIf::Bandwidth(_) | WhatIf::Eager(_) => {}
+                WhatIf::Placement(_) | WhatIf::Nodes(_) => {}
             }
+        }
+        let shares_links = self.machine.as_ref().is_some_and(|machine| machine.topology.is_some()) && !changes.no_contention;
+        if changes.wildcards_by_arrival && shares_links {
+            return Err(Error::ArrivalNotKnown);
         }
         Ok(changes)
     }
 
     /// The call sites of that name: a file and line, or a function.
-    fn sites(&self, name: &str) -> Result<std::collections::HashSet<u32>, Error> {
+    fn sites(&self, name: &str) -> Result<HashSet<u32>, Error> {
         let names: Vec<String> = (0..self.schedule.sites()).map(|site| self.schedule.site(site)).collect();
-        let found: std::collections::HashSet<u32> =
-            (0u32..).zip(&names).filter(|(_, known)| *known == name).map(|(site, _)| site).collect();
+        let found: HashSet<u32> = (0u32..).zip(&names).filter(|(_, known)| *known == name).map(|(site, _)| site).collect();
         if found.is_empty() {
             let near = sintonia_text::near::nearest(name, names.iter().map(String::as_str)).map(str::to_owned);
             return Err(Error::NoSuchSite { name: name.into(), near });
@@ -237,21 +261,28 @@ impl Case<'_> {
     }
 }
 
-/// How many times as much an amount is; `None` if a value is asked for where there was nothing.
-fn factor(amount: Amount, now: f64) -> Option<f64> {
+/// What the recording took.
+fn as_it_was() -> Costs {
+    Costs::Recorded(RecordedNetwork::default())
+}
+
+/// How many times as long as it was latency is now, where it was so many times as long before.
+fn latency(amount: Amount, before: f64, was: f64) -> Result<f64, Error> {
     match amount {
-        Amount::Times(times) => Some(times),
-        Amount::Is(0.0) => Some(0.0),
-        Amount::Is(value) => (now > 0.0).then_some(value / now),
+        Amount::Times(times) => Ok(before * times),
+        Amount::Is(0.0) => Ok(0.0),
+        Amount::Is(seconds) if was > 0.0 => Ok(seconds / was),
+        Amount::Is(_) => Err(Error::NothingToChange("latency")),
     }
 }
 
-/// How many times as long each byte takes with a bandwidth.
-fn per_byte(amount: Amount, now: f64) -> Option<f64> {
+/// The same for what each byte takes, with a bandwidth.
+fn bandwidth(amount: Amount, before: f64, was: f64) -> Result<f64, Error> {
     match amount {
-        Amount::Times(times) => Some(1.0 / times),
-        Amount::Is(f64::INFINITY) => Some(0.0),
-        Amount::Is(value) => (now > 0.0).then_some(1.0 / value / now),
+        Amount::Times(times) => Ok(before / times),
+        Amount::Is(f64::INFINITY) => Ok(0.0),
+        Amount::Is(bytes_per_s) if was > 0.0 => Ok(1.0 / bytes_per_s / was),
+        Amount::Is(_) => Err(Error::NothingToChange("bandwidth")),
     }
 }
 
@@ -261,16 +292,24 @@ fn set_nodes(machine: &mut Machine, nodes: u64) {
     machine.nodes.iter_mut().for_each(|node| node.count = nodes);
 }
 
+/// How the machine file wants operations of groups to be built must be possible.
+fn check_collectives(machine: &Machine) -> Result<(), Error> {
+    let wrong = |what: &str, name: &str, why: String| Error::Collectives { what: what.into(), name: name.into(), why };
+    for (collective, name) in &machine.collectives.algorithms {
+        built(name, pattern(*collective)).map_err(|error| wrong(collective.name(), name, error.to_string()))?;
+    }
+    if let Some(name) = &machine.collectives.library {
+        built_all(name).map_err(|error| wrong("library", name, error.to_string()))?;
+    }
+    Ok(())
+}
+
 /// Whether all figures that a replay asks for are points.
 fn is_exact(machine: &Machine) -> bool {
-    let exact = |figure: &Figure| figure.is_exact();
-    let messages = [Message::Send, Message::StartSend, Message::WaitSend, Message::Receive, Message::Transfer, Message::Gap];
-    let networks = machine.networks.values().flat_map(|network| messages.iter().filter_map(|message| network.messages.get(message)));
+    let messages = machine.networks.values().flat_map(|network| network.messages.values());
     let groups = machine.groups.values().flat_map(|group| group.at.iter().map(|at| &at.timing));
-    let mut lines = networks.chain(groups).flat_map(|timing| timing.pieces.iter().map(|(_, line)| *line).collect::<Vec<_>>());
-    lines.all(|line| exact(&line.intercept) && exact(&line.slope))
-        && machine.nodes.iter().all(|node| exact(&node.speed))
-        && machine.topology.is_none()
+    let is_line = |timing: &Timing| timing.pieces.iter().all(|(_, line)| line.intercept.is_exact() && line.slope.is_exact());
+    messages.chain(groups).all(is_line) && machine.nodes.iter().all(|node| node.speed.is_exact()) && machine.topology.is_none()
 }
 
 impl Platform {

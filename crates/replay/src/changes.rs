@@ -6,6 +6,7 @@ use sintonia_machine::Collective;
 
 use crate::Error;
 use crate::collective::Algorithm;
+use crate::manners::Manners;
 use crate::schedule::{LineId, Next, Schedule, Stretch};
 
 /// Places in the program where computation is not changed.
@@ -18,8 +19,8 @@ pub struct Changes {
     pub segments: Vec<SegmentChange>,
     /// All computation, times as long.
     pub computation: Option<f64>,
-    /// Every rank computes as long as the mean of all.
-    pub balance: Option<Balance>,
+    /// How long each rank computes between certain call sites.
+    pub loads: Loads,
     /// Computation varies at random.
     pub noise: Option<Noise>,
     /// Messages are not in each other's way.
@@ -30,6 +31,10 @@ pub struct Changes {
     pub algorithms: BTreeMap<Collective, Built>,
     /// How those are built that are not named there.
     pub all_algorithms: Option<Built>,
+    /// Calls that are made in another way; only on the network of the recording.
+    pub manners: Option<Manners>,
+    /// Where what a call needs never comes, it goes on without: a recording that was cut does not have everything.
+    pub goes_on: bool,
 }
 
 /// How an operation of a group is built.
@@ -72,17 +77,15 @@ pub struct Noise {
     pub seed: u64,
 }
 
-/// The factors that make every rank compute as long as the mean of all, between each two call sites.
+/// How long ranks compute between two call sites, by these and the rank.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Balance {
-    factors: HashMap<(u32, u32), Vec<f64>>,
-}
+pub struct Loads(HashMap<(u32, u32), HashMap<u32, Takes>>);
 
 impl Changes {
     /// Whether computation everywhere has to be looked at.
     #[inline]
     pub fn touches_everything(&self) -> bool {
-        self.balance.is_some() || self.noise.is_some() || self.computation.is_some()
+        !self.loads.0.is_empty() || self.noise.is_some() || self.computation.is_some()
     }
 
     /// The first change of computation before a call site; a number that [`Changes::computes`] takes.
@@ -93,15 +96,12 @@ impl Changes {
     /// How long a rank computes between two call sites, for the so-manieth time, where it was recorded to compute so long.
     pub fn computes(&self, first: u32, rank: u32, (from, to): (u32, u32), turn: u64, seconds: f64) -> f64 {
         let mut seconds = seconds;
-        if let Some(factor) = self.balance.as_ref().and_then(|balance| balance.factors.get(&(from, to))?.get(rank as usize)) {
-            seconds *= factor;
+        if let Some(takes) = self.loads.0.get(&(from, to)).and_then(|ranks| ranks.get(&rank)) {
+            seconds = takes.instead_of(seconds);
         }
         for change in self.segments.iter().skip(first as usize) {
             if change.to.contains(&to) && change.from.as_ref().is_none_or(|sites| sites.contains(&from)) {
-                seconds = match change.takes {
-                    Takes::Times(times) => seconds * times,
-                    Takes::Each(each) => each,
-                };
+                seconds = change.takes.instead_of(seconds);
             }
         }
         seconds *= self.computation.unwrap_or(1.0);
@@ -122,20 +122,47 @@ fn random(seed: u64, rank: u32, turn: u64) -> f64 {
     ((word ^ word >> 31) >> 11) as f64 / (1u64 << 53) as f64
 }
 
-impl Balance {
-    /// Adds up what every rank computes between each two call sites.
-    pub fn of(schedule: &dyn Schedule) -> Result<Balance, Error> {
+impl Takes {
+    /// How long computation takes that took so many seconds.
+    fn instead_of(self, seconds: f64) -> f64 {
+        match self {
+            Takes::Times(times) => seconds * times,
+            Takes::Each(each) => each,
+        }
+    }
+
+    /// One change after another.
+    fn then(self, next: Takes) -> Takes {
+        match self {
+            Takes::Times(times) => match next {
+                Takes::Times(more) => Takes::Times(times * more),
+                each => each,
+            },
+            Takes::Each(each) => Takes::Each(next.instead_of(each)),
+        }
+    }
+}
+
+impl Loads {
+    /// A rank computes another time between two call sites, after what was said of it before.
+    pub fn change(&mut self, segment: (u32, u32), rank: u32, takes: Takes) {
+        self.0.entry(segment).or_default().entry(rank).and_modify(|known| *known = known.then(takes)).or_insert(takes);
+    }
+
+    /// Those that make every rank compute as long as the mean of all.
+    pub fn balanced(schedule: &dyn Schedule) -> Result<Loads, Error> {
         let ranks = schedule.ranks() as usize;
         let mut sums: HashMap<(u32, u32), Vec<f64>> = HashMap::new();
         for line in schedule.lines()? {
             add_up(schedule, line, ranks, &mut sums)?;
         }
         let mean = |sums: &[f64]| sums.iter().sum::<f64>() / ranks.max(1) as f64;
-        let factors = sums.into_iter().map(|(segment, sums)| {
+        let evened = |sums: Vec<f64>| {
             let mean = mean(&sums);
-            (segment, sums.iter().map(|sum| if *sum > 0.0 { mean / sum } else { 1.0 }).collect())
-        });
-        Ok(Balance { factors: factors.collect() })
+            let computing = (0..).zip(sums).filter(|(_, sum)| *sum > 0.0);
+            computing.map(|(rank, sum)| (rank, Takes::Times(mean / sum))).collect()
+        };
+        Ok(Loads(sums.into_iter().map(|(segment, sums)| (segment, evened(sums))).collect()))
     }
 }
 
@@ -153,4 +180,17 @@ fn add_up(schedule: &dyn Schedule, line: LineId, ranks: usize, sums: &mut HashMa
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_of_a_computation_follow_each_other() {
+        let (third, double) = (Takes::Times(1.0 / 3.0), Takes::Times(2.0));
+        assert!((third.then(double).instead_of(3.0) - 2.0).abs() < 1e-12, "two thirds");
+        assert_eq!(Takes::Each(8.0).then(Takes::Times(0.25)), Takes::Each(2.0));
+        assert_eq!(double.then(Takes::Each(7.0)), Takes::Each(7.0));
+    }
 }

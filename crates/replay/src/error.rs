@@ -68,6 +68,21 @@ pub enum Error {
     /// A change that a recording alone cannot answer.
     #[error("what if {0}? That takes a machine file: --machine NAME.machine.toml (`sintonia bench` makes one)")]
     NeedsMachine(&'static str),
+    /// Which message comes first is decided by those that share its links, after it has begun.
+    #[error(
+        "what if wildcards=arrival? Where messages share links ([topology]), it is not known beforehand which comes first; add contention=off"
+    )]
+    ArrivalNotKnown,
+    /// A way to build operations of groups that the machine file asks for and that there is not.
+    #[error("in [collectives] of the machine file, {what} = \"{name}\": {why}")]
+    Collectives {
+        /// The key.
+        what: String,
+        /// What it is to be.
+        name: String,
+        /// Why it cannot.
+        why: String,
+    },
     /// A call site that is not in the program.
     #[error("there is no call site `{name}`{}; `sintonia calls` and `sintonia report` name them", near.as_ref().map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default())]
     NoSuchSite {

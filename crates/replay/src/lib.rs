@@ -6,6 +6,7 @@ pub mod collective;
 pub mod engine;
 mod error;
 pub mod goal;
+pub mod manners;
 pub mod more_ranks;
 pub mod network;
 pub mod platform;

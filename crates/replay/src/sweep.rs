@@ -104,10 +104,11 @@ impl<'a> Written<'a> {
 /// Seconds for each pair of values: one row per value of the second sweep, one column per value of the first. One sweep has one row.
 pub fn run(case: &Case, first: &Sweep, second: Option<&Sweep>) -> Result<Vec<Vec<f64>>, Error> {
     let rows: Vec<Option<&WhatIf>> = second.map_or_else(|| vec![None], |second| second.what_ifs.iter().map(Some).collect());
+    let ground = case.ground()?;
     let cell = |row: Option<&WhatIf>, column: &WhatIf| -> Result<f64, Error> {
         let what_ifs = case.what_ifs.iter().cloned().chain([column.clone()]).chain(row.cloned()).collect();
         let case = Case { schedule: case.schedule, ends: None, machine: case.machine.clone(), what_ifs };
-        case.middle()
+        case.middle(&ground)
     };
     rows.into_par_iter().map(|row| first.what_ifs.par_iter().map(|column| cell(row, column)).collect()).collect()
 }

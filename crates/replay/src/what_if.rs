@@ -149,15 +149,15 @@ fn segment(text: &str) -> Result<WhatIf, WhatIfError> {
 }
 
 fn algorithm(collective: Option<Collective>, value: &str) -> Result<WhatIf, WhatIfError> {
-    let name = collective.map_or_else(|| "algorithm".to_owned(), |collective| format!("algorithm.{}", collective.name()));
-    let pattern = collective::pattern(collective.unwrap_or(Collective::Allreduce));
-    let built = match collective {
-        Some(_) => collective::built(value, pattern).map_err(|error| error.to_string()),
-        // For all operations only what builds all of them.
-        None => match collective::built(value, pattern) {
-            Ok(built @ (Built::Closed | Built::Library(_))) => Ok(built),
-            _ => Err("Say closed, openmpi or mpich, or name the operation: algorithm.allreduce=ring".into()),
-        },
+    let (name, built) = match collective {
+        None => {
+            let expected = |_| "Say closed, openmpi or mpich, or name the operation: algorithm.allreduce=ring".to_owned();
+            ("algorithm".to_owned(), collective::built_all(value).map_err(expected))
+        }
+        Some(collective) => {
+            let built = collective::built(value, collective::pattern(collective));
+            (format!("algorithm.{}", collective.name()), built.map_err(|error| error.to_string()))
+        }
     };
     built.map(|built| WhatIf::Algorithm(collective, built)).map_err(|expected| WhatIfError::Value { name, value: value.into(), expected })
 }

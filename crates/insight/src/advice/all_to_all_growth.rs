@@ -6,7 +6,7 @@ use sintonia_mpi::{Pattern, Role};
 
 use super::clues::Calls;
 use super::evidence::{Evidence, largest};
-use super::replay::{Change, How};
+use super::replay::{Change, Manner};
 use super::words::{bytes, share, time};
 use super::{Rule, Suspect, Words};
 
@@ -50,7 +50,7 @@ fn suspect(site: u32, calls: &[(u32, &Calls)]) -> Suspect {
     let mut ranks: BTreeMap<u32, i64> = BTreeMap::new();
     calls.iter().flat_map(|(_, calls)| &calls.ranks).for_each(|(rank, called)| *ranks.entry(*rank).or_default() += called.own_ns);
     let most = ranks.values().copied().max().unwrap_or(0);
-    let change = Change::Calls(calls.iter().map(|(site, _)| *site).collect(), How::Free);
+    let change = Change::Calls(calls.iter().map(|(site, _)| *site).collect(), Manner::Free);
     Suspect::at_call(site, ranks.into_keys().collect(), change, most)
 }
 

@@ -6,7 +6,7 @@ use sintonia_mpi::{Mode, Role};
 
 use super::clues::Calls;
 use super::evidence::{Evidence, main_ranks};
-use super::replay::{Change, How};
+use super::replay::{Change, Manner};
 use super::words::{ranks, share, time, verb};
 use super::{Rule, Suspect, Words};
 
@@ -29,7 +29,7 @@ fn find(evidence: &Evidence) -> Vec<Suspect> {
         let waited = |rank| waits.get(&site).and_then(|waiting| waiting.ranks.get(rank)).copied().unwrap_or(0);
         let held: BTreeMap<u32, i64> = calls.ranks.iter().map(|(rank, called)| (*rank, called.hideable_ns + waited(rank))).collect();
         let most = held.values().copied().max().unwrap_or(0);
-        Suspect::at_call(site, main_ranks(&held), Change::Calls(vec![site], How::Overlapped), most)
+        Suspect::at_call(site, main_ranks(&held), Change::Calls(vec![site], Manner::Overlapped), most)
     };
     blocking.map(suspect).collect()
 }

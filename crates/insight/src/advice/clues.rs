@@ -27,19 +27,32 @@ const LOOKS_AGAIN_NS: i64 = 10_000;
 
 /// Several call sites can be in one line of the source; here the first of them stands for all.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Sites(Vec<u32>);
+pub struct Sites {
+    /// The site that stands for each.
+    first: Vec<u32>,
+    /// The sites that each of those stands for.
+    like: HashMap<u32, Vec<u32>>,
+}
 
 impl Sites {
     /// The call sites of a recording.
     pub fn of_recording(recording: &Recording) -> Sites {
         let mut first: HashMap<Place, u32> = HashMap::new();
         let site = |(number, site)| *first.entry(Place::of(site)).or_insert(number as u32);
-        Sites(recording.header.sites.iter().enumerate().map(site).collect())
+        let first: Vec<u32> = recording.header.sites.iter().enumerate().map(site).collect();
+        let mut like: HashMap<u32, Vec<u32>> = HashMap::new();
+        first.iter().zip(0..).for_each(|(first, site)| like.entry(*first).or_default().push(site));
+        Sites { first, like }
     }
 
     /// The site that stands for a site.
     pub fn of(&self, site: u32) -> u32 {
-        self.0.get(site as usize).copied().unwrap_or(site)
+        self.first.get(site as usize).copied().unwrap_or(site)
+    }
+
+    /// The sites that a site stands for.
+    pub fn like(&self, site: u32) -> &[u32] {
+        self.like.get(&site).map_or(&[], Vec::as_slice)
     }
 
     /// The segment between the sites that stand for those of a segment.
@@ -142,7 +155,7 @@ pub struct Clues {
 impl Clues {
     /// Gathers the clues in a history.
     pub fn of(recording: &Recording, history: &History, replay: &Replay, sites: Sites, company: &dyn Company) -> Clues {
-        let run_ns = replay.recorded_ns(company);
+        let run_ns = replay.recorded_ns();
         let several_hosts = recording.header.hosts.len() > 1;
         let look = |(place, line): (usize, &Line)| {
             let begin = history.lines[history.lines_of(line.rank).start].calls.leave.first().copied().unwrap_or(0);

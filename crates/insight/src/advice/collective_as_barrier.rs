@@ -6,7 +6,7 @@ use sintonia_mpi::{Mode, Pattern, Role};
 
 use super::clues::Calls;
 use super::evidence::{Evidence, largest};
-use super::replay::{Change, How};
+use super::replay::{Change, Manner};
 use super::words::{share, time, verb};
 use super::{Rule, Suspect, Words};
 
@@ -30,7 +30,7 @@ fn find(evidence: &Evidence) -> Vec<Suspect> {
     let sums = costs.iter().map(|(site, ranks)| (*site, ranks.values().sum())).collect();
     let Some(site) = largest(&sums) else { return Vec::new() };
     let most = ranks.values().copied().max().unwrap_or(0);
-    let change = Change::Calls(costs.keys().copied().collect(), How::Skipped);
+    let change = Change::Calls(costs.keys().copied().collect(), Manner::Skipped);
     vec![Suspect::at_call(site, ranks.into_keys().collect(), change, most)]
 }
 

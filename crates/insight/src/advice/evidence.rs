@@ -152,8 +152,8 @@ impl<'a> Evidence<'a> {
             let loads = self.loads(segment);
             let mean = mean(&loads);
             let takes = |load: &Load| match load.ns() {
-                0 => Takes::Each(mean / load.visits.max(1) as i64),
-                own => Takes::Times((mean, own)),
+                0 => Takes::Each(mean as f64 * 1e-9 / load.visits.max(1) as f64),
+                own => Takes::Times(mean as f64 / own as f64),
             };
             changed.extend(loads.iter().filter(|(rank, _)| on(**rank)).map(|(rank, load)| ((segment, *rank), takes(load))));
         }

@@ -6,7 +6,7 @@ use sintonia_mpi::Role;
 
 use super::clues::Calls;
 use super::evidence::{Evidence, largest};
-use super::replay::{Change, How};
+use super::replay::{Change, Manner};
 use super::words::{bytes, ranks, share, time};
 use super::{Rule, Suspect, Words};
 
@@ -41,7 +41,7 @@ fn find(evidence: &Evidence) -> Vec<Suspect> {
     let suspect = |(rank, calls): (u32, Vec<(u32, &Calls)>)| {
         let sums: BTreeMap<u32, i64> = calls.iter().map(|(site, calls)| (*site, calls.sum(|called| called.own_ns))).collect();
         let all: i64 = sums.values().sum();
-        let change = Change::Calls(sums.keys().copied().collect(), How::Shared);
+        let change = Change::Calls(sums.keys().copied().collect(), Manner::Shared);
         Some(Suspect::at_call(largest(&sums)?, vec![rank], change, all - all / size))
     };
     by_rank(evidence).into_iter().filter_map(suspect).collect()

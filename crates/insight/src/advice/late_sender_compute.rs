@@ -1,7 +1,7 @@
 //! Receives wait for messages that are sent only after a long computation.
 
 use super::evidence::{Evidence, main_ranks};
-use super::replay::{Change, How};
+use super::replay::{Change, Manner};
 use super::words::{ranks, share, time, verb};
 use super::{NOISE, Rule, Suspect, Words};
 
@@ -23,7 +23,7 @@ fn find(evidence: &Evidence) -> Vec<Suspect> {
         let late = waiting.main_cause()?;
         let (segment, cost) = evidence.costs(late).into_iter().max_by_key(|(segment, ns)| (*ns, *segment))?;
         let enough = cost > waiting.causes[&late] / FROM_COMPUTATION && waiting.most_ns() > evidence.run_ns() / NOISE;
-        let change = Change::Calls(vec![site], How::Unwaiting);
+        let change = Change::Calls(vec![site], Manner::Unwaiting);
         enough.then(|| Suspect::in_segment(segment, vec![late], change, waiting.most_ns()).seen_at(site))
     };
     evidence.waits(&["late_sender"]).into_iter().filter_map(suspect).collect()

@@ -1,7 +1,7 @@
 //! A receive waits for one message while another is there that could be worked on.
 
 use super::evidence::{Evidence, main_ranks};
-use super::replay::{Change, How};
+use super::replay::{Change, Manner};
 use super::words::{ranks, share, time, verb};
 use super::{Rule, Suspect, Words};
 
@@ -19,7 +19,7 @@ const KIND: &[&str] = &["late_sender_wrong_order"];
 
 fn find(evidence: &Evidence) -> Vec<Suspect> {
     let suspect = |(site, waiting): (u32, super::evidence::Waiting)| {
-        Suspect::at_call(site, main_ranks(&waiting.ranks), Change::Calls(vec![site], How::InOrder), waiting.most_ns())
+        Suspect::at_call(site, main_ranks(&waiting.ranks), Change::Calls(vec![site], Manner::InOrder), waiting.most_ns())
     };
     evidence.waits(KIND).into_iter().map(suspect).collect()
 }

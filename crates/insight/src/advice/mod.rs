@@ -1,7 +1,7 @@
 //! Advice: what to change so that the program runs faster, ranked by what it would save.
 //!
 //! Each rule has one file: what it looks for, which change it proposes, and the words for the people who are told. What a change would
-//! save is found by running the history again with it ([`replay`]). The proposals are weighed in the order of [`RULES`], each on top
+//! save is found by replaying the run with it ([`replay`]). The proposals are weighed in the order of [`RULES`], each on top
 //! of those before: where two explain the same wait, the first of them keeps it, and nothing is counted twice.
 
 mod all_to_all_growth;
@@ -22,11 +22,10 @@ mod unbalanced_placement;
 mod words;
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
 
 use serde::Serialize;
-use sintonia_program::company::Company;
 use sintonia_recording::Recording;
+use sintonia_replay::Error;
 
 use crate::findings::Findings;
 use crate::segment::Segment;
@@ -93,7 +92,7 @@ const WORTH: i64 = 100;
 /// Waits that are less than one part in so many of the run may as well come from the machine: rules that cannot tell leave them alone.
 const NOISE: i64 = 30;
 
-/// How many proposals are weighed; each takes as long as reading through the whole history.
+/// How many proposals are weighed; each takes a replay of the whole run.
 const WEIGHED: usize = 8;
 
 /// Something that may make the run longer than it has to be.
@@ -152,8 +151,8 @@ struct Words {
     try_this: String,
 }
 
-/// Finds what makes a run longer than it has to be, and weighs it; every process of the company gets the same.
-pub fn weigh(recording: &Recording, findings: &Findings, replay: &Replay, company: &dyn Company) -> Vec<Suspect> {
+/// Finds what makes a run longer than it has to be, and weighs it.
+pub fn weigh(recording: &Recording, findings: &Findings, replay: &Replay) -> Result<Vec<Suspect>, Error> {
     let evidence = Evidence::new(recording, findings);
     let run_ns = findings.clues.run_ns;
     let mut suspects: Vec<Suspect> = Vec::new();
@@ -164,27 +163,34 @@ pub fn weigh(recording: &Recording, findings: &Findings, replay: &Replay, compan
     suspects.sort_by_key(|suspect| Reverse(suspect.at_most_ns));
     suspects.truncate(WEIGHED);
     suspects.sort_by_key(|suspect| (suspect.rule, Reverse(suspect.at_most_ns)));
-    let (mut changes, mut length_ns): (Vec<Change>, i64) = (Vec::new(), run_ns);
-    let mut told: BTreeSet<u32> = BTreeSet::new();
-    suspects.retain_mut(|suspect| {
+    let mut worthwhile = in_turn(suspects, replay, run_ns / WORTH)?;
+    worthwhile.sort_by_key(|suspect| (Reverse(suspect.saves_ns), suspect.rule));
+    Ok(worthwhile)
+}
+
+/// Replays the run with one change after another, each on top of those that were worth it, which are returned.
+fn in_turn(suspects: Vec<Suspect>, replay: &Replay, worth_ns: i64) -> Result<Vec<Suspect>, Error> {
+    if suspects.is_empty() {
+        return Ok(suspects);
+    }
+    let (mut changes, mut length_ns): (Vec<Change>, i64) = (Vec::new(), replay.changed_ns(&[])?);
+    let mut worthwhile: Vec<Suspect> = Vec::new();
+    for mut suspect in suspects {
         // One place, one piece of advice: the first is the one that knows most.
-        if told.contains(&suspect.site()) {
-            return false;
+        if worthwhile.iter().any(|other| other.site() == suspect.site()) {
+            continue;
         }
         changes.push(suspect.change.clone());
-        let changed_ns = replay.changed_ns(&changes, company);
+        let changed_ns = replay.changed_ns(&changes)?;
         suspect.saves_ns = (length_ns - changed_ns).min(suspect.at_most_ns);
-        let worth = suspect.saves_ns > run_ns / WORTH;
-        if worth {
+        if suspect.saves_ns > worth_ns {
             length_ns = changed_ns;
-            told.insert(suspect.site());
+            worthwhile.push(suspect);
         } else {
             changes.pop();
         }
-        worth
-    });
-    suspects.sort_by_key(|suspect| (Reverse(suspect.saves_ns), suspect.rule));
-    suspects
+    }
+    Ok(worthwhile)
 }
 
 impl Advice {

@@ -30,7 +30,7 @@ fn find(evidence: &Evidence) -> Vec<Suspect> {
         let moves =
             loads.len() > 1 && visits >= SEVERAL * loads.len() as u64 && excess > (mean(&loads) / VARIES).max(evidence.run_ns() / NOISE);
         let even = loads.values().map(Load::ns).sum::<i64>() / visits.max(1) as i64;
-        let change = Change::Computes(loads.keys().map(|rank| ((segment, *rank), Takes::Each(even))).collect());
+        let change = Change::Computes(loads.keys().map(|rank| ((segment, *rank), Takes::Each(even as f64 * 1e-9))).collect());
         moves.then(|| Suspect::in_segment(segment, loads.keys().copied().collect(), change, excess))
     };
     evidence.segments().filter_map(suspect).collect()

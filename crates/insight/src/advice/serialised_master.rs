@@ -41,7 +41,7 @@ fn find(evidence: &Evidence) -> Vec<Suspect> {
         return Vec::new();
     }
     let work = work(evidence, master);
-    let shared = Takes::Times((1, evidence.size() as i64));
+    let shared = Takes::Times(1.0 / evidence.size() as f64);
     let change = Change::Computes(work.keys().map(|segment| ((*segment, master), shared)).collect());
     let all: i64 = work.values().sum();
     let main = work.iter().max_by_key(|(segment, ns)| (**ns, **segment));

@@ -6,7 +6,7 @@ use sintonia_mpi::Role;
 
 use super::clues::{Called, Calls};
 use super::evidence::{Evidence, largest};
-use super::replay::{Change, How};
+use super::replay::{Change, Manner};
 use super::words::{bytes, ranks, share, time, verb};
 use super::{Rule, Suspect, Words};
 
@@ -34,7 +34,7 @@ fn find(evidence: &Evidence) -> Vec<Suspect> {
         *per_rank.entry(*rank).or_default() += called.followers_ns;
     }
     let most = per_rank.values().copied().max().unwrap_or(0);
-    let change = Change::Calls(in_a_row.iter().map(|(site, _)| *site).collect(), How::Merged);
+    let change = Change::Calls(in_a_row.iter().map(|(site, _)| *site).collect(), Manner::Merged);
     let senders = evidence.clues().calls[&site].ranks.keys().copied().collect();
     vec![Suspect::at_call(site, senders, change, most)]
 }

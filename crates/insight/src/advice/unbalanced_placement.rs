@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::clues::Traffic;
 use super::evidence::Evidence;
-use super::replay::{Change, Ratio};
+use super::replay::Change;
 use super::words::{bytes, ranks, share, time, verb};
 use super::{Rule, Suspect, Words};
 
@@ -88,14 +88,14 @@ fn across(pairs: &BTreeMap<(u32, u32), Traffic>, hosts: &[u32]) -> u64 {
 }
 
 /// How long a message within a host takes, as a part of one between hosts; nothing if there was none to compare with.
-fn quicker(pairs: &BTreeMap<(u32, u32), Traffic>, hosts: &[u32]) -> Ratio {
+fn quicker(pairs: &BTreeMap<(u32, u32), Traffic>, hosts: &[u32]) -> f64 {
     let mean = |within: bool| {
         let such = pairs.iter().filter(|(pair, _)| is_within(hosts, **pair) == within);
         let (ns, messages) = such.fold((0, 0), |(ns, messages), (_, traffic)| (ns + traffic.ns, messages + traffic.messages));
         ns / (messages as i64).max(1)
     };
     let (within, across) = (mean(true), mean(false).max(1));
-    (within.min(across), across)
+    within.min(across) as f64 / across as f64
 }
 
 /// The same hosts with as many ranks as they have, each filled with the rank that exchanges most with those already there.

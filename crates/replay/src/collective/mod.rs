@@ -23,7 +23,7 @@ mod way;
 pub use algorithm::{Algorithm, Folding, Shape, round};
 pub use choice::{Library, UnknownLibrary, choose};
 pub use name::NameError;
-pub use way::{Way, built, has_root, pattern, way};
+pub use way::{Way, built, built_all, has_root, pattern, way};
 
 /// What one member knows of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

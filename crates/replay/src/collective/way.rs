@@ -4,7 +4,7 @@ use sintonia_machine::Collective;
 use sintonia_mpi::Pattern;
 use sintonia_recording::deed::Purpose;
 
-use super::{Algorithm, Library, NameError, Party, choose};
+use super::{Algorithm, Library, NameError, Party, UnknownLibrary, choose};
 use crate::changes::{Built, Changes};
 use crate::engine::Members;
 use crate::platform::{self, Platform};
@@ -49,8 +49,7 @@ fn chosen(library: Library, pattern: Pattern, members: u32, bytes: u64) -> Way {
 
 /// The library that the machine was measured with.
 fn library(platform: &Platform) -> Library {
-    let name = platform.machine().about.mpi.as_deref().unwrap_or("").to_lowercase();
-    if name.contains("mpich") || name.contains("intel") || name.contains("mvapich") { Library::Mpich } else { Library::OpenMpi }
+    platform.machine().about.mpi.as_deref().map_or(Library::OpenMpi, Library::of_version)
 }
 
 /// What the machine file asks for; where it says nothing, what it has measured, or else what its library chooses.
@@ -60,7 +59,7 @@ fn asked(platform: &Platform, collective: Option<Collective>, pattern: Pattern, 
     if let Some(built) = named.and_then(|name| built(name, pattern).ok()) {
         return built;
     }
-    if let Some(built) = machine.collectives.library.as_deref().and_then(|name| built(name, pattern).ok()) {
+    if let Some(built) = machine.collectives.library.as_deref().and_then(|name| built_all(name).ok()) {
         return built;
     }
     let measured = collective.and_then(|collective| machine.group(collective)).is_some_and(|group| {
@@ -72,11 +71,12 @@ fn asked(platform: &Platform, collective: Option<Collective>, pattern: Pattern, 
 
 /// What a name stands for: `closed`, a library, or an algorithm that builds the operation.
 pub fn built(name: &str, pattern: Pattern) -> Result<Built, NameError> {
-    match (name, Library::named(name)) {
-        ("closed", _) => Ok(Built::Closed),
-        (_, Ok(library)) => Ok(Built::Library(library)),
-        (_, Err(_)) => Algorithm::named(name, pattern).map(Built::By),
-    }
+    built_all(name).or_else(|_| Algorithm::named(name, pattern).map(Built::By))
+}
+
+/// What a name stands for that builds all operations: `closed`, or a library.
+pub fn built_all(name: &str) -> Result<Built, UnknownLibrary> {
+    if name == "closed" { Ok(Built::Closed) } else { Library::named(name).map(Built::Library) }
 }
 
 /// The operation of MPI that one of a machine file is.
@@ -137,40 +137,14 @@ pub fn has_root(purpose: Purpose) -> bool {
 fn unit(pattern: Pattern, members: u32, sent: u64, received: u64) -> u64 {
     use Pattern::*;
     let members = u64::from(members.max(1));
+    let block_of = |own: u64, all: u64| if own > 0 { own } else { all / members };
     match pattern {
         Barrier => 0,
         Broadcast | Reduce | Allreduce | Scan | Exscan => sent.max(received),
-        Gather | Gatherv => {
-            if sent > 0 {
-                sent
-            } else {
-                received / members
-            }
-        }
-        Scatter | Scatterv => {
-            if received > 0 {
-                received
-            } else {
-                sent / members
-            }
-        }
-        Allgather => {
-            if sent > 0 {
-                sent
-            } else {
-                received / members
-            }
-        }
+        Gather | Gatherv | Allgather => block_of(sent, received),
+        Scatter | Scatterv | ReduceScatterBlock => block_of(received, sent),
         Allgatherv => received / members,
-        Alltoall | Alltoallv | Alltoallw => sent.max(received) / members,
-        ReduceScatter => sent.max(received) / members,
-        ReduceScatterBlock => {
-            if received > 0 {
-                received
-            } else {
-                sent / members
-            }
-        }
+        Alltoall | Alltoallv | Alltoallw | ReduceScatter => sent.max(received) / members,
         NeighborAllgather | NeighborAllgatherv | NeighborAlltoall | NeighborAlltoallv | NeighborAlltoallw => sent,
     }
 }

@@ -1,5 +1,6 @@
 //! Looks everything up that is the same each time a call is made: channels, prices, seats.
 
+use sintonia_mpi::Role;
 use sintonia_recording::deed::Group;
 
 use super::letters::NONE;
@@ -15,6 +16,9 @@ impl World<'_> {
         line.about.clear();
         line.listed.clear();
         line.actions.clear();
+        if let Some(mannered) = &mut self.mannered {
+            mannered.compile(place, actions);
+        }
         for described in actions {
             let op = self.op(schedule, line, place, described);
             line.ops.push(op);
@@ -30,7 +34,10 @@ impl World<'_> {
         let outward = |to: &Envelope| (rank, to.peer, to.communicator, to.tag);
         let inward = |from: &Envelope| (from.peer, rank, from.communicator, from.tag);
         match action {
+            // No network makes files quicker.
+            Action::Local if self.is_ideal() && !is_of_file(described) => Op::Poll,
             Action::Local => Op::Local,
+            _ if self.is_alone(action) => Op::Local,
             Action::Poll => Op::Poll,
             Action::Init => Op::Init,
             Action::Finalize => Op::Finalize,
@@ -80,7 +87,11 @@ impl World<'_> {
             Group::Object(number) => schedule.object(number)?,
         };
         let between = schedule.is_between_groups(communicator);
-        let number = self.meetings.group(group, (communicator, between), || schedule.members(communicator));
+        let number = self.meetings.group(group, (communicator, between), || {
+            let mut members = schedule.members(communicator);
+            members.retain(|rank| !self.changes.goes_on || is_there(&self.firsts, *rank));
+            members
+        });
         let at = self.meetings.place(number, rank)?;
         let seat = self.meetings.seats.len() as SeatId;
         self.meetings.seats.push(Seat { group: number, place: at, next: 0 });
@@ -110,9 +121,32 @@ impl World<'_> {
         number
     }
 
+    /// Whether a call has to do with a rank of which there is nothing, and is to go on without it.
+    fn is_alone(&self, action: &Action) -> bool {
+        let missing = |peer: u32| !is_there(&self.firsts, peer);
+        self.changes.goes_on
+            && match action {
+                Action::Send(send) => send.how == How::Blocking && missing(send.to.peer),
+                Action::Receive(receive) => receive.how == How::Blocking && receive.from.is_some_and(|from| missing(from.peer)),
+                Action::Probe { message } => missing(message.peer),
+                _ => false,
+            }
+    }
+
     fn places_first(&self, rank: u32) -> Option<u32> {
         self.firsts.get(rank as usize).copied().filter(|first| *first != NONE)
     }
+}
+
+/// Whether there is anything of a rank, by the first lines of all.
+fn is_there(firsts: &[u32], rank: u32) -> bool {
+    firsts.get(rank as usize).is_some_and(|first| *first != NONE)
+}
+
+/// Whether a call is for a file.
+fn is_of_file(described: &Described) -> bool {
+    use Role::{FileClose, FileOpen, FileOther, FileRead, FileWrite};
+    matches!(described.shape.operation.role(), FileOpen | FileClose | FileRead | FileWrite | FileOther)
 }
 
 fn listed(line: &mut Line, requests: &[Request], op: impl FnOnce(u32, u32) -> Op) -> Op {

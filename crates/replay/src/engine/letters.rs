@@ -35,6 +35,12 @@ impl Moment {
     pub fn is_known(self) -> bool {
         self.now < UNKNOWN
     }
+
+    /// The later of two, in the replay and in the recording.
+    #[inline]
+    pub fn latest(self, other: Moment) -> Moment {
+        Moment { now: self.now.max(other.now), recorded: self.recorded.max(other.recorded) }
+    }
 }
 
 /// A message, as far as its two ends have come.

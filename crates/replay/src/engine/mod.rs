@@ -7,8 +7,10 @@
 mod anyone;
 mod compile;
 mod decisions;
+mod forced;
 mod letters;
 mod line;
+mod manners;
 mod meetings;
 mod outcome;
 mod requests;
@@ -22,6 +24,7 @@ mod windows;
 mod world;
 
 pub(crate) use meetings::Members;
+pub use manners::{READIES_S, SMALL_BYTES};
 pub use outcome::{Outcome, RankTime, Sink, SiteTime, Unmatched};
 pub use standstill::{Blocked, Standstill};
 
@@ -153,7 +156,8 @@ impl<'a, 's> Engine<'a, 's> {
                     self.go(waiter as usize)?;
                 }
             }
-            if !self.world.decide(&mut self.lines) {
+            let goes_on = self.world.decide(&mut self.lines) || self.world.changes.goes_on && self.world.force(&mut self.lines);
+            if !goes_on {
                 return Ok(());
             }
         }

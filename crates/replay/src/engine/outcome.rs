@@ -95,6 +95,8 @@ pub struct Outcome {
     pub calls: u64,
     /// Messages that found no other end.
     pub unmatched: Unmatched,
+    /// Calls that went on without what they needed.
+    pub forced: u64,
     /// What the network of the recording seems to be like, where that was replayed.
     pub network: super::RecordedNetwork,
 }
@@ -134,6 +136,7 @@ pub(super) fn of(schedule: &dyn Schedule, lines: Vec<Line>, world: World) -> Out
         ranks,
         sites,
         calls: world.calls,
+        forced: world.forced,
         unmatched: Unmatched { sends, receives, between: keys.into_iter().map(|(from, to, ..)| (from, to)).collect() },
     }
 }

@@ -5,7 +5,7 @@ use super::line::{Beat, Defined, Line, Slot, Stage};
 use super::step::Step;
 use super::world::World;
 use crate::Error;
-use crate::schedule::{Action, Receive, Request, Send};
+use crate::schedule::{Action, Receive, Request, Send, SendMode};
 
 impl World<'_> {
     pub fn complete(&mut self, place: u32, line: &mut Line, row: &Beat, first: usize, count: usize) -> Result<Step, Error> {
@@ -30,7 +30,7 @@ impl World<'_> {
 
     /// The line whose request it is, and its number there.
     #[inline]
-    fn request(&self, place: u32, line: &Line, request: Request) -> (u32, u64) {
+    pub fn request(&self, place: u32, line: &Line, request: Request) -> (u32, u64) {
         match request {
             Request::Ago(ago) => (place, self.requests[place as usize].next().wrapping_sub(1 + ago)),
             Request::Of(thread, number) => (self.places.get(&(line.id.rank, thread)).copied().unwrap_or(place), number),
@@ -73,6 +73,7 @@ impl World<'_> {
         let mut until = line.now;
         let mut needed: Option<Moment> = None;
         let mut bytes: f64 = 0.0;
+        let mut nearer = self.moves();
         let mut coming = std::mem::take(&mut self.scratch);
         coming.clear();
         for listed in &line.listed[first..first + count] {
@@ -110,14 +111,16 @@ impl World<'_> {
             let letter = self.letters.get(*id);
             needed = Some(latest(needed, letter.sent));
             bytes += self.prices[letter.price as usize].bytes;
+            nearer = nearer && self.comes_nearer(letter.sender, line);
             now = self.take(place, *id, now);
         }
         if let ([_], Some(sent), Some(_)) = (&coming[..], needed.filter(|needed| needed.recorded >= line.entered_recorded), self.recorded())
         {
             self.samples.add(bytes, line.entered_recorded + row.took() - sent.recorded);
         }
+        nearer &= !coming.is_empty();
         self.scratch = coming;
-        line.now = if self.recorded().is_some() { self.as_recorded(line, row, needed, bytes) } else { now.max(until) };
+        line.now = if self.recorded().is_some() { self.as_received(line, row, needed, bytes, nearer) } else { now.max(until) };
     }
 
     /// Nobody will wait for a request any more.
@@ -168,7 +171,8 @@ impl World<'_> {
 
     fn start_send(&mut self, place: u32, line: &mut Line, row: &Beat, send: &Send) -> Slot {
         let channel = self.letters.channel((line.id.rank, send.to.peer, send.to.communicator, send.to.tag));
-        let number = self.price(line.id.rank, send.to.peer, send.bytes, send.mode);
+        let mode = if self.waited(line) { SendMode::Synchronous } else { send.mode };
+        let number = self.price(line.id.rank, send.to.peer, send.bytes, mode);
         let price = self.prices[number as usize];
         let attended = !price.attended;
         let id = self.send(place, Lane::Channel(channel), number, send.to.peer, World::moment(line), attended);
@@ -183,5 +187,5 @@ impl World<'_> {
 }
 
 fn latest(known: Option<Moment>, next: Moment) -> Moment {
-    known.map_or(next, |known| Moment { now: known.now.max(next.now), recorded: known.recorded.max(next.recorded) })
+    known.map_or(next, |known| known.latest(next))
 }

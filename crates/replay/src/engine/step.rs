@@ -38,7 +38,10 @@ impl World<'_> {
         }
         match op {
             Op::Local => {
-                line.now += row.took() * line.slowness;
+                line.now = match self.mannered {
+                    None => line.now + row.took() * line.slowness,
+                    Some(_) => self.in_its_manner(line, row, None, line.slowness, false),
+                };
                 Ok(Step::Done)
             }
             Op::Poll => Ok(Step::Done),
@@ -60,12 +63,12 @@ impl World<'_> {
                 for request in first..first + count {
                     self.forget(place, line.listed[request as usize].request);
                 }
-                line.now += row.took() * line.slowness;
+                self.takes_as_long(line, row);
                 Ok(Step::Done)
             }
             Op::Define { action } => {
                 self.define(place, line, action);
-                line.now += row.took() * line.slowness;
+                self.takes_as_long(line, row);
                 Ok(Step::Done)
             }
             Op::Join { seat, join } => self.join_call(place, line, row, seat, join),
@@ -80,9 +83,26 @@ impl World<'_> {
     }
 
     /// When a call is left of the recorded network: as long after what it needed as it was recorded, times what is changed.
-    pub fn as_recorded(&self, line: &Line, row: &Beat, needed: Option<Moment>, bytes: f64) -> f64 {
+    #[inline]
+    pub fn as_recorded(&mut self, line: &Line, row: &Beat, needed: Option<Moment>, bytes: f64) -> f64 {
+        self.as_received(line, row, needed, bytes, false)
+    }
+
+    /// The same of a call that receives; `nearer` if all of it comes from nearer than it did.
+    #[inline]
+    pub fn as_received(&mut self, line: &Line, row: &Beat, needed: Option<Moment>, bytes: f64, nearer: bool) -> f64 {
         let Some(network) = self.recorded() else { return line.now };
-        as_it_was(line, row, needed, network.times(bytes))
+        match self.mannered {
+            None => as_it_was(line, row, needed, network.times(bytes)),
+            Some(_) => self.in_its_manner(line, row, needed, network.times(bytes), nearer),
+        }
+    }
+
+    /// A call that has to do with nobody else, and nothing with the network.
+    fn takes_as_long(&self, line: &mut Line, row: &Beat) {
+        if !self.is_ideal() {
+            line.now += row.took() * line.slowness;
+        }
     }
 
     /// A line is in MPI: what it had begun before goes on.
@@ -100,10 +120,11 @@ impl World<'_> {
         (lane, number, to): (Lane, u32, u32),
         request: bool,
     ) -> Result<Step, Error> {
-        let price = self.prices[number as usize];
         if line.stage == Stage::Waits {
             return Ok(self.sent(line, row));
         }
+        let number = if self.waited(line) { self.synchronous(line, number, to) } else { number };
+        let price = self.prices[number as usize];
         let attended = !(request && price.attended);
         let id = self.send(place, lane, number, to, World::moment(line), attended);
         if request {
@@ -158,7 +179,10 @@ impl World<'_> {
         let letter = self.letters.get(id);
         let price = self.prices[letter.price as usize];
         if let Some(network) = self.recorded() {
-            let needed = (letter.posted.is_known() && (!network.is_ideal() || price.rendezvous)).then_some(letter.posted);
+            // What was left before its receive had begun did not need it.
+            let left = line.entered_recorded + row.took();
+            let waited = price.rendezvous || !network.is_ideal() && letter.posted.recorded <= left;
+            let needed = (letter.posted.is_known() && waited).then_some(letter.posted);
             line.now = self.as_recorded(line, row, needed, price.bytes);
             self.letters.release(id);
         } else if price.rendezvous {
@@ -207,12 +231,13 @@ impl World<'_> {
         }
         line.held[1] = NONE;
         let letter = self.letters.get(id);
-        let (sent, bytes) = (letter.sent, self.prices[letter.price as usize].bytes);
+        let (sent, sender, bytes) = (letter.sent, letter.sender, self.prices[letter.price as usize].bytes);
+        let nearer = self.comes_nearer(sender, line);
         let there = self.take(place, id, line.now);
         if self.recorded().is_some() && sent.recorded >= line.entered_recorded {
             self.samples.add(bytes, line.entered_recorded + row.took() - sent.recorded);
         }
-        line.now = if self.recorded().is_some() { self.as_recorded(line, row, Some(sent), bytes) } else { there };
+        line.now = if self.recorded().is_some() { self.as_received(line, row, Some(sent), bytes, nearer) } else { there };
         Step::Done
     }
 
@@ -224,6 +249,7 @@ impl World<'_> {
         (lane, number, to): (Lane, u32, u32),
         channel: u32,
     ) -> Result<Step, Error> {
+        let number = if self.waited(line) { self.synchronous(line, number, to) } else { number };
         if line.stage == Stage::Entered {
             let at = World::moment(line);
             line.held[1] = self.post(Lane::Channel(channel), at, true);
@@ -252,9 +278,10 @@ impl World<'_> {
             self.letters.release(out);
             line.now + price.send
         };
+        let nearer = self.comes_nearer(self.letters.get(inward).sender, line);
         let there = self.take(place, inward, line.now);
-        line.now =
-            if self.recorded().is_some() { self.as_recorded(line, row, Some(sent), bytes.max(price.bytes)) } else { away.max(there) };
+        let bytes = bytes.max(price.bytes);
+        line.now = if self.recorded().is_some() { self.as_received(line, row, Some(sent), bytes, nearer) } else { away.max(there) };
         Ok(Step::Done)
     }
 
@@ -312,7 +339,10 @@ impl World<'_> {
         let bytes = join.sent.max(join.received) as f64;
         if join.purpose == Purpose::File {
             // No network makes files quicker.
-            line.now = as_it_was(line, row, Some(needed), 1.0);
+            line.now = match self.mannered {
+                None => as_it_was(line, row, Some(needed), 1.0),
+                Some(_) => self.in_its_manner(line, row, Some(needed), 1.0, false),
+            };
             return Ok(Step::Done);
         }
         line.now = if self.recorded().is_some() { self.as_recorded(line, row, Some(needed), bytes) } else { until.max(line.now) };
@@ -330,12 +360,11 @@ impl World<'_> {
 
 /// When a call is left that takes so many times as long after what it needed as it was recorded to.
 fn as_it_was(line: &Line, row: &Beat, needed: Option<Moment>, times: f64) -> f64 {
-    let left = line.entered_recorded + row.took();
-    // What was left before the other had come did not need it.
-    let needed = needed.filter(|needed| needed.recorded <= left);
     let from = needed.map_or(line.entered, |needed| line.entered.max(needed.now));
     let from_recorded = needed.map_or(line.entered_recorded, |needed| line.entered_recorded.max(needed.recorded));
-    from + (left - from_recorded).max(0.0) * times
+    let own = line.entered_recorded + row.took() - from_recorded;
+    // Clocks are not exact: a call can seem to be left before what it needed was there.
+    if own < 0.0 && times > 0.0 { (from + own).max(line.entered) } else { from + own.max(0.0) * times }
 }
 
 /// Whether a call may wait, so that MPI can see to what was begun before.

@@ -207,8 +207,7 @@ impl World<'_> {
         let mut now = line.now;
         for letter in std::mem::take(&mut line.windows.heard) {
             let sent = self.letters.get(letter).sent;
-            needed =
-                Some(needed.map_or(sent, |known| Moment { now: known.now.max(sent.now), recorded: known.recorded.max(sent.recorded) }));
+            needed = Some(needed.map_or(sent, |known| known.latest(sent)));
             now = self.take(place, letter, now);
         }
         line.now = if self.recorded().is_some() { self.as_recorded(line, row, needed, 0.0) } else { now };
@@ -216,7 +215,8 @@ impl World<'_> {
     }
 
     fn lock(&mut self, place: u32, line: &mut Line, row: &Beat, window: u32, target: u32, exclusive: bool) -> Step {
-        if self.recorded().is_some() {
+        // On the recorded network everyone waited for a lock as long as it was recorded to; on an ideal one only for those who hold it.
+        if self.recorded().is_some_and(|network| !network.is_ideal()) {
             return self.takes_its_time(line, row);
         }
         if line.stage == Stage::Entered {

@@ -5,6 +5,7 @@ use sintonia_recording::QuickMap;
 use super::decisions::Decisions;
 use super::letters::{Lane, LetterId, Letters, Moment, NONE, UNKNOWN, Waiter};
 use super::line::{About, Beat, Line, Requests, Stage};
+use super::manners::Mannered;
 use super::meetings::{ErrandId, Meetings};
 use super::outcome::Tally;
 use super::samples::Samples;
@@ -61,6 +62,10 @@ pub struct World<'a> {
     pub round: Round,
     pub over: Vec<ErrandId>,
     pub scratch: Vec<(f64, LetterId)>,
+    /// How far calls have come that are made in other ways, if any are.
+    pub mannered: Option<Mannered<'a>>,
+    /// How many calls had to go on without what they needed.
+    pub forced: u64,
 }
 
 impl<'a> World<'a> {
@@ -100,6 +105,8 @@ impl<'a> World<'a> {
             round: Round::default(),
             over: Vec::new(),
             scratch: Vec::new(),
+            mannered: changes.manners.as_ref().map(|manners| Mannered::new(manners, schedule.ranks(), lines.len())),
+            forced: 0,
         })
     }
 
@@ -117,6 +124,11 @@ impl<'a> World<'a> {
             Costs::Machine(_) => None,
             Costs::Recorded(network) => Some(network),
         }
+    }
+
+    /// Whether messages and operations of groups take no time at all.
+    pub fn is_ideal(&self) -> bool {
+        self.recorded().is_some_and(RecordedNetwork::is_ideal)
     }
 
     /// The number of the price of a message.
@@ -149,6 +161,9 @@ impl<'a> World<'a> {
             seconds = self.changes.computes(about.segment, line.id.rank, (line.last_site, about.site), line.calls, seconds);
         }
         line.now += seconds * line.slowness;
+        if self.mannered.is_some() {
+            line.now = self.ready(line);
+        }
         line.recorded += row.before();
         (line.entered, line.entered_recorded) = (line.now, line.recorded);
         line.stage = Stage::Entered;
@@ -160,6 +175,9 @@ impl<'a> World<'a> {
     pub fn leave(&mut self, line: &mut Line, row: &Beat, about: About) {
         let took = row.took();
         line.recorded = line.entered_recorded + took;
+        if self.mannered.is_some() {
+            self.note_left(line, row);
+        }
         let tally = &mut self.tallies[about.tally as usize];
         tally.calls += 1;
         tally.recorded += took;

@@ -206,7 +206,7 @@ impl<'a> Line<'a> {
             object: step.communicator.map_or(raw::NO_OBJECT, |kind| run.communicator(kind, spot)),
             made: step.made.map_or(raw::NO_OBJECT, |kind| run.communicator(kind, spot)),
             peer: step.peer.recorded(peer),
-            source: if step.any_order { raw::ANY } else { step.source.recorded(source) },
+            source: step.source.recorded(source),
             tag: tag_from_nobody(step.tag.of(spot, rounds, peer) as i32, role == Role::Receive),
             recv_tag: tag_from_nobody(step.recv_tag.of(spot, rounds, source) as i32, role == Role::SendReceive),
             sent: run.bytes(role, step.sent.of(spot, rounds, peer)),

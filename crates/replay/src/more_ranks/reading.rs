@@ -158,7 +158,7 @@ impl Readings {
             let mut shape = Shape { requests: Vec::new(), site: 0, ..call.shape.clone() };
             if asks_anyone(call.shape) && call.shape.makes_request() {
                 let (peer, tag) = got.next().unwrap_or((raw::ANY, raw::ANY));
-                (shape.peer, shape.tag, shape.source) = (peer, tag, raw::ANY);
+                (shape.peer, shape.tag, shape.recv_tag) = (peer, tag, raw::ANY);
             }
             let details = details.number(Details { shape, handled: open.follow(node, call) });
             let again = nest.come_to(node, family, &mut folder)?;
@@ -176,7 +176,7 @@ impl Readings {
 
 /// Whether a receive takes a message from anyone.
 pub fn asks_anyone(shape: &Shape) -> bool {
-    shape.operation.role() == Role::Receive && (shape.peer == raw::ANY || shape.source == raw::ANY || shape.tag == raw::ANY)
+    shape.operation.role() == Role::Receive && [shape.peer, shape.tag, shape.recv_tag].contains(&raw::ANY)
 }
 
 /// The source and tag that each receive from anyone that has a request got, in the order in which they were begun.

@@ -13,7 +13,7 @@ use super::family::{Family, Places};
 use super::grid::{Grid, GridRule, Spot};
 use super::part::Part;
 use super::pattern::{Pattern, Program};
-use super::reading::{Details, Readings};
+use super::reading::{Details, Readings, asks_anyone};
 use super::sight::{Sight, Sights};
 use super::step::{Choice, Handles, Nobody, Step, Target};
 use super::targets::{Explained, Tried, Turn};
@@ -191,8 +191,7 @@ impl<'a> Attempt<'a> {
     /// The rule for one of the ends of a call.
     fn target(&self, node: usize, parts: &[Part], of: fn(&Details) -> i32, with_absent: bool) -> Result<Explained, Unrecognised> {
         let whos = Who::all(self.grids[0].dimensions());
-        // A recording does not tell whether a blocking receive would have taken a message from anyone.
-        let any_order = self.family.nodes[node].operation.role() == Role::Receive;
+        let any_order = self.made(node).all(|(_, details)| asks_anyone(&details.shape));
         let tried = Tried { parts, whos: if with_absent { &whos } else { &whos[..1] }, any_order };
         let turn = |sight: &'a Sight| Turn {
             spot: self.spot(sight.run, sight.rank),

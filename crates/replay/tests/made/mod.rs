@@ -1,4 +1,5 @@
 //! Programs whose recordings are made by hand, for any number of ranks.
+#![allow(dead_code, reason = "each file of tests takes what it needs")]
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -86,10 +87,22 @@ impl Player<'_> {
         self.call(line, Shape { object: 0, peer, tag, sent, ..Player::named("MPI_Send", parts) });
     }
 
+    /// The same from a buffer.
+    pub fn buffered_send(&mut self, line: u32, peer: i32, tag: i32, sent: u64) {
+        let parts = part::OBJECT | part::TAG | part::SENT;
+        self.call(line, Shape { object: 0, peer, tag, sent, ..Player::named("MPI_Bsend", parts) });
+    }
+
     /// See [`Player::send`].
     pub fn receive(&mut self, line: u32, peer: i32, tag: i32, received: u64) {
         let parts = part::OBJECT | part::TAG | part::RECEIVED;
         self.call(line, Shape { object: 0, peer, tag, received, ..Player::named("MPI_Recv", parts) });
+    }
+
+    /// A message that would have been taken from anyone, with the one whose it was.
+    pub fn receive_from_anyone(&mut self, line: u32, peer: i32, tag: i32, received: u64) {
+        let parts = part::OBJECT | part::TAG | part::RECEIVED;
+        self.call(line, Shape { object: 0, peer, tag, recv_tag: raw::ANY, received, ..Player::named("MPI_Recv", parts) });
     }
 
     /// Both at once.

@@ -61,6 +61,12 @@ impl Library {
         let unknown = || UnknownLibrary { name: text.to_owned(), near: near::nearest(text, NAMES.map(|(name, _)| name)) };
         found.map(|(_, library)| *library).ok_or_else(unknown)
     }
+
+    /// The library that calls itself so, as `MPICH 4.0.2`; where none is known by it, Open MPI.
+    pub fn of_version(text: &str) -> Library {
+        let text = text.to_lowercase();
+        NAMES.iter().find(|(name, _)| text.contains(name)).map_or(Library::OpenMpi, |(_, library)| *library)
+    }
 }
 
 impl fmt::Display for Library {
@@ -116,6 +122,9 @@ mod tests {
     fn libraries_are_found_by_name() {
         assert_eq!(Library::named("OpenMPI"), Ok(Library::OpenMpi));
         assert_eq!(Library::named("intel"), Ok(Library::Mpich));
+        let versions = ["MPICH 4.0.2", "Intel(R) MPI Library 2021.9", "MVAPICH2 2.3", "HPE Cray MPI 8.1", "Open MPI 4.1.4", "?"];
+        let mpich = versions.map(|version| Library::of_version(version) == Library::Mpich);
+        assert_eq!(mpich, [true, true, true, true, false, false]);
         assert!(Library::ALL.iter().all(|library| Library::named(&library.to_string()) == Ok(*library)));
         let unknown = Library::named("mpichh").unwrap_err().to_string();
         assert!(unknown.contains("did you mean `mpich`?") && unknown.contains("openmpi"), "{unknown}");

@@ -1,0 +1,143 @@
+//! Cases as a user asks for them: what is different adds up, and what cannot be done is said.
+
+mod made;
+
+use std::path::Path;
+
+use made::{Made, NOBODY, record};
+use sintonia_machine::Machine;
+use sintonia_replay::case::{Case, Findings};
+use sintonia_replay::sweep::{self, Sweep};
+use sintonia_replay::what_if::WhatIf;
+
+/// A message of 1 MB takes 10 us and 1 ms: nothing but latency and bytes.
+const MACHINE: &str = r#"
+format = 1
+[machine]
+name = "two"
+[[node]]
+kind = "PC"
+count = 8
+cores = 1
+[network.other_node]
+transfer.pieces = [{ intercept_s = 1e-5, slope_s_per_byte = 1e-9 }]
+"#;
+
+const STAR: &str = "[topology]\nkind = \"star\"\nnodes = 8\nbandwidth_bytes_per_s = 1e9\nlatency_s = 1e-6\n";
+
+/// Rank 0 computes for a millisecond and sends a megabyte to rank 1.
+fn one_message() -> Made {
+    record(2, |player| match player.rank {
+        0 => {
+            player.compute(1_000_000);
+            player.send(10, 1, 7, 1_000_000);
+        }
+        _ => player.receive(20, 0, 7, 1_000_000),
+    })
+}
+
+fn machine(more: &str) -> Machine {
+    Machine::parse(&format!("{MACHINE}{more}"), Path::new("two.machine.toml")).unwrap()
+}
+
+fn replayed(machine: Option<Machine>, what_if: &str) -> Result<Findings, String> {
+    let made = one_message();
+    let case = Case { schedule: &made.recording, ends: None, machine, what_ifs: WhatIf::parse(what_if).unwrap() };
+    case.run().map_err(|error| error.to_string())
+}
+
+fn seconds(what_if: &str) -> f64 {
+    replayed(Some(machine("")), what_if).unwrap().seconds[1]
+}
+
+fn is_about(seconds: f64, expected: f64) -> bool {
+    (seconds - expected).abs() < 1e-3 * expected
+}
+
+#[test]
+fn later_changes_act_on_what_earlier_ones_left() {
+    assert!(is_about(seconds(""), 2.01e-3), "{}", seconds(""));
+    assert!(is_about(seconds("latency=1ms,latency=x2"), 4e-3), "twice what it was changed to");
+    assert!(is_about(seconds("latency=x10,latency=x10"), 3e-3), "a hundred times what it was");
+    assert!(is_about(seconds("bandwidth=x0.5,bandwidth=x0.5"), 5.01e-3), "a quarter of what it was");
+    assert!(is_about(seconds("bandwidth=x0.5,bandwidth=1GB"), 2.01e-3), "what it is told to be");
+    assert!(is_about(seconds("compute=x2,compute=x2"), 5.01e-3));
+}
+
+#[test]
+fn a_sweep_acts_on_what_was_changed_before() {
+    let made = one_message();
+    let what_ifs = WhatIf::parse("latency=1ms,balance=perfect").unwrap();
+    let case = Case { schedule: &made.recording, ends: None, machine: Some(machine("")), what_ifs };
+    let sweeps = ["latency=x1..x4/3", "bandwidth=x1:x0.5"].map(|text| Sweep::parse(text).unwrap());
+    let cells = sweep::run(&case, &sweeps[0], Some(&sweeps[1])).unwrap();
+    // Rank 0 has half of the millisecond that both compute there.
+    let expected = [[2.5e-3, 3.5e-3, 5.5e-3], [3.5e-3, 4.5e-3, 6.5e-3]];
+    assert!(cells.iter().zip(expected).all(|(row, expected)| row.iter().zip(expected).all(|(a, b)| is_about(*a, b))), "{cells:?}");
+}
+
+#[test]
+fn what_a_recording_alone_cannot_answer_is_said() {
+    for change in ["eager=0", "contention=off", "wildcards=arrival", "algorithm=closed", "placement=cyclic", "nodes=2"] {
+        let error = replayed(None, change).unwrap_err();
+        assert!(error.contains("takes a machine file"), "{change}: {error}");
+    }
+    for change in ["latency=x2", "compute=x2", "balance=perfect", "noise=5%", "segment made.c:10 x2"] {
+        assert!(replayed(None, change).is_ok(), "{change}");
+    }
+}
+
+#[test]
+fn which_message_comes_first_is_not_decided_again_where_links_are_shared() {
+    let error = replayed(Some(machine(STAR)), "wildcards=arrival").unwrap_err();
+    assert!(error.contains("contention=off"), "{error}");
+    assert!(replayed(Some(machine(STAR)), "wildcards=arrival,contention=off").is_ok());
+    assert!(replayed(Some(machine("")), "wildcards=arrival").is_ok());
+}
+
+#[test]
+fn an_algorithm_of_the_machine_file_that_there_is_not_is_told() {
+    for (wrong, told) in [
+        ("allreduce = \"rign\"", "allreduce = \"rign\": there is no algorithm `rign` for allreduce (did you mean `ring`?)"),
+        ("scan = \"ring\"", "`ring` cannot build scan"),
+        ("library = \"mpichh\"", "did you mean `mpich`?"),
+        ("library = \"ring\"", "the rules of an MPI library `ring` are not known"),
+    ] {
+        let error = replayed(Some(machine(&format!("[collectives]\n{wrong}\n"))), "").unwrap_err();
+        assert!(error.starts_with("in [collectives] of the machine file") && error.contains(told), "{error}");
+    }
+    assert!(replayed(Some(machine("[collectives]\nlibrary = \"closed\"\nallreduce = \"ring\"\n")), "").is_ok());
+}
+
+#[test]
+fn the_interval_knows_every_figure_that_is_one() {
+    let made = record(2, |player| match player.rank {
+        0 => (0..100).for_each(|_| player.buffered_send(10, 1, 7, 8)),
+        _ => (0..100).for_each(|_| player.receive(20, 0, 7, 8)),
+    });
+    let machine = machine("buffered_send.pieces = [{ intercept_s = [1e-6, 2e-6, 3e-6], slope_s_per_byte = 0.0 }]\n");
+    let [low, middle, high] =
+        Case { schedule: &made.recording, ends: None, machine: Some(machine), what_ifs: Vec::new() }.run().unwrap().seconds;
+    assert!(low < 0.6 * middle && high > 1.4 * middle, "{low} {middle} {high}");
+}
+
+#[test]
+fn requests_of_nobody_are_counted_and_waited_for() {
+    let made = record(2, |player| {
+        let other = 1 - player.here();
+        for _ in 0..10 {
+            player.ireceive(10, NOBODY, 7, 8);
+            player.ireceive(11, other, 7, 8);
+            player.isend(12, NOBODY, 7, 8);
+            player.compute(1_000_000 * u64::from(player.rank));
+            player.isend(13, other, 7, 8);
+            player.wait_all(14);
+        }
+    });
+    for machine in [None, Some(machine(""))] {
+        let case = Case { schedule: &made.recording, ends: None, machine, what_ifs: Vec::new() };
+        let outcome = case.run().unwrap().outcome;
+        assert_eq!((outcome.unmatched.sends, outcome.unmatched.receives), (0, 0));
+        assert!(outcome.ranks[0].replayed_s > 0.01, "rank 0 waits for rank 1, ten times a millisecond: {:?}", outcome.ranks);
+    }
+}

@@ -1,0 +1,157 @@
+//! A recording written as a trace of another tool, and replayed from there, takes as long as the recording itself.
+
+mod made;
+
+use std::path::Path;
+
+use made::{Made, Player, record};
+use sintonia_formats::{dimemas, smpi};
+use sintonia_machine::Machine;
+use sintonia_replay::case::Case;
+use sintonia_replay::schedule::Schedule;
+
+/// Latency, bytes and overheads; messages above 10 kB wait for their receive.
+const MACHINE: &str = r#"
+format = 1
+[machine]
+name = "eight"
+[[node]]
+kind = "PC"
+count = 8
+cores = 1
+[network.other_node]
+eager_bytes = 10000
+send.pieces = [{ intercept_s = 1e-6, slope_s_per_byte = 0.0 }]
+receive.pieces = [{ intercept_s = 2e-6, slope_s_per_byte = 0.0 }]
+transfer.pieces = [{ intercept_s = 1e-5, slope_s_per_byte = 1e-9 }]
+"#;
+
+/// When each rank ends on the machine.
+fn ends(schedule: &dyn Schedule) -> Vec<f64> {
+    let machine = Machine::parse(MACHINE, Path::new("eight.machine.toml")).unwrap();
+    let findings = Case { schedule, ends: None, machine: Some(machine), what_ifs: Vec::new() }.run().unwrap();
+    findings.outcome.ranks.iter().map(|rank| rank.replayed_s).collect()
+}
+
+/// What was told to be missing in the trace, and the ends in it and in the recording.
+fn compared(made: &Made, name: &str) -> (Vec<String>, Vec<f64>, Vec<f64>) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    let (notes, found) = match name.ends_with(".dim") {
+        true => (dimemas::write(&made.recording, &path, &|| {}).unwrap().notes, ends(&dimemas::open(&path).unwrap())),
+        false => (smpi::write(&made.recording, &path, &|| {}).unwrap().notes, ends(&smpi::open(&path, 1e9).unwrap())),
+    };
+    (notes, found, ends(&made.recording))
+}
+
+fn are_about(found: &[f64], expected: &[f64]) -> bool {
+    found.len() == expected.len() && found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-8)
+}
+
+/// Holds both formats to the same ends as the recording's.
+fn assert_same(ranks: u32, notes: [&[&str]; 2], program: impl Fn(&mut Player)) {
+    let made = record(ranks, |player| {
+        player.start();
+        player.compute(1_000_000 + 10_000 * u64::from(player.rank));
+        program(player);
+        player.compute(500_000);
+        player.end();
+    });
+    for (name, expected_notes) in ["run.dim", "run.ti"].into_iter().zip(notes) {
+        let (told, found, expected) = compared(&made, name);
+        assert!(are_about(&found, &expected), "{name}: {found:?} and not {expected:?}");
+        assert!(told.len() == expected_notes.len() && told.iter().zip(expected_notes).all(|(a, b)| a.contains(b)), "{name}: {told:?}");
+    }
+}
+
+#[test]
+fn blocking_messages_small_and_large_take_as_long() {
+    assert_same(2, [&[], &[]], |player| {
+        for bytes in [0, 8, 100_000] {
+            match player.rank {
+                0 => player.send(10, 1, 7, bytes),
+                _ => player.receive(20, 0, 7, bytes),
+            }
+            player.compute(20_000);
+        }
+    });
+}
+
+#[test]
+fn nonblocking_messages_wait_where_the_recording_waits() {
+    let no_waits: &[&str] = &["waits for nonblocking sends are left out: Dimemas has none"];
+    assert_same(4, [no_waits, &[]], |player| {
+        let (here, ranks) = (player.here(), 4);
+        for round in 0..5 {
+            player.ireceive(10, (here + 1) % ranks, round, 4096);
+            player.ireceive(11, (here + ranks - 1) % ranks, round, 4096);
+            player.isend(12, (here + ranks - 1) % ranks, round, 4096);
+            player.isend(13, (here + 1) % ranks, round, 4096);
+            player.compute(5_000 * (1 + here as u64));
+            player.wait_all(14);
+        }
+    });
+}
+
+#[test]
+fn sending_and_receiving_at_once_holds_nobody_up() {
+    assert_same(3, [&[], &[]], |player| {
+        let here = player.here();
+        player.send_receive(10, (here + 1) % 3, (here + 2) % 3, 5, 50_000);
+    });
+}
+
+#[test]
+fn operations_of_all_take_as_long() {
+    assert_same(4, [&[], &[]], |player| {
+        player.together(10, "MPI_Barrier", 0, -1, [0, 0]);
+        let at_root = |bytes: [u64; 2], others: [u64; 2]| if player.rank == 2 { bytes } else { others };
+        let (broadcast, gather) = (at_root([800, 0], [0, 800]), at_root([100, 400], [100, 0]));
+        player.together(11, "MPI_Bcast", 0, 2, broadcast);
+        player.together(12, "MPI_Gather", 0, 2, gather);
+        player.together(13, "MPI_Allreduce", 0, -1, [64, 64]);
+        player.together(14, "MPI_Alltoall", 0, -1, [4000, 4000]);
+        player.together(15, "MPI_Allgather", 0, -1, [100, 400]);
+    });
+}
+
+#[test]
+fn who_answered_a_receive_from_anyone_is_told() {
+    assert_same(3, [&[], &[]], |player| match player.rank {
+        0 => {
+            player.receive_from_anyone(10, 2, 1, 64);
+            player.receive_from_anyone(11, 1, 1, 64);
+        }
+        _ => player.send(20, 0, 1, 64),
+    });
+}
+
+#[test]
+fn persistent_messages_are_written_each_time_they_are_started() {
+    let no_waits: &[&str] = &["waits for nonblocking sends are left out: Dimemas has none"];
+    assert_same(2, [no_waits, &[]], |player| {
+        player.receive_init(10, 1 - player.here(), 3, 2000);
+        player.send_init(11, 1 - player.here(), 3, 2000);
+        for _ in 0..3 {
+            player.start_all(12);
+            player.wait_all(13);
+        }
+    });
+}
+
+#[test]
+fn what_is_on_a_part_of_the_ranks_is_played_to_its_end() {
+    let made = record(4, |player| {
+        player.start();
+        let part = player.split(10, |rank| rank % 2);
+        player.together(11, "MPI_Allreduce", part, -1, [64, 64]);
+        player.together(12, "MPI_Allgatherv", part, -1, [100, 200]);
+        player.end();
+    });
+    let (told, found, expected) = compared(&made, "run.dim");
+    assert!(are_about(&found, &expected), "{found:?} and not {expected:?}");
+    assert_eq!(told, ["making communicators and windows, fences and collective file access are written as barriers"]);
+    let (told, found, _) = compared(&made, "run.ti");
+    assert!(told[1].contains("are written as messages: SMPI knows all ranks only"), "{told:?}");
+    assert!(found.iter().all(|end| *end > 0.0), "{found:?}");
+}
