@@ -26,5 +26,6 @@ pub mod words;
 pub use efficiency::Efficiency;
 pub use place::Place;
 pub use scaling::{Growth, Run, Scaled};
+pub use sintonia_replay::Error;
 pub use summary::{CallSite, IncompleteRank, OperationSum, Pair, SizeClass, Spread, Summary, Unfinished};
 pub use times::RankTime;

@@ -86,6 +86,9 @@ pub enum Unusable {
     /// It cannot be read.
     #[error(transparent)]
     Recording(#[from] sintonia_recording::Error),
+    /// It cannot be replayed.
+    #[error(transparent)]
+    Replay(#[from] sintonia_insight::Error),
     /// It does not hold the whole run.
     #[error("{name}: rank {rank} is not there completely ({why}), so the time of this run says nothing; record it again")]
     Incomplete {

@@ -5,16 +5,18 @@ use super::line::{Line, Op, Slot, Stage};
 use super::world::World;
 
 impl World<'_> {
-    /// Lets the earliest of the lines that stand still leave its call as if what it needs had been there; `false` if there is none.
+    /// Of the lines that stand still, lets the one leave its call that was recorded to leave first, as if what it needs had been there: in the
+    /// recording it did not wait for any of the others. `false` if there is none.
     pub fn force(&mut self, lines: &mut [Line]) -> bool {
         let standing = (0..lines.len()).filter(|place| !lines[*place].ended && lines[*place].row < lines[*place].rows.len());
-        let Some(place) = standing.min_by(|a, b| lines[*a].entered.total_cmp(&lines[*b].entered)) else { return false };
+        let left = |place: usize| lines[place].entered_recorded + lines[place].rows[lines[place].row].took();
+        let Some(place) = standing.min_by(|a, b| left(*a).total_cmp(&left(*b))) else { return false };
         let line = &mut lines[place];
         let row = line.rows[line.row];
-        let op = line.ops[row.action as usize];
+        let op = line.code.ops[row.action as usize];
         self.let_go(place as u32, line, op);
         line.now = self.as_recorded(line, &row, None, 0.0);
-        self.leave(line, &row, line.about[row.action as usize]);
+        self.leave(line, &row, line.code.about[row.action as usize]);
         self.forced += 1;
         self.ready.push(place as u32);
         true
@@ -25,35 +27,35 @@ impl World<'_> {
         let [first, second] = std::mem::replace(&mut line.held, [NONE; 2]);
         match op {
             Op::Join { .. } => self.give_errand_up(first),
-            Op::Probe { channel } => _ = self.letters.take_watcher(Lane::Channel(channel)),
+            Op::Probe { own } => _ = self.letters.take_watcher(Lane::Channel(line.own[own as usize].number)),
             Op::Complete { first, count } => {
                 self.awaited.values_mut().for_each(|waiting| waiting.retain(|waiter| *waiter != place));
                 for listed in first..first + count {
-                    let (owner, number) = self.request(place, line, line.listed[listed as usize].request);
-                    self.give_request_up(owner, number, line.id.rank);
+                    let (owner, number) = self.request(place, line, line.code.listed[listed as usize].request);
+                    self.give_request_up(owner, number);
                 }
             }
             Op::Other { .. } => {
-                for letter in std::mem::take(&mut line.windows.heard) {
+                for letter in std::mem::take(&mut line.windows.make().heard) {
                     self.letters.get_mut(letter).receiver_waits = NONE;
                     self.letters.release(letter);
                 }
             }
             _ => {
-                self.give_letter_up(first, true, line.id.rank);
-                self.give_letter_up(second, false, line.id.rank);
+                self.give_letter_up(first, true);
+                self.give_letter_up(second, false);
             }
         }
         line.stage = Stage::Entered;
     }
 
-    fn give_request_up(&mut self, owner: u32, number: u64, receiver: u32) {
+    fn give_request_up(&mut self, owner: u32, number: u64) {
         match self.requests[owner as usize].get(number) {
-            Slot::Coming(id) => self.give_letter_up(id, false, receiver),
-            Slot::Leaving(id) => self.give_letter_up(id, true, receiver),
+            Slot::Coming(id) => self.give_letter_up(id, false),
+            Slot::Leaving(id) => self.give_letter_up(id, true),
             Slot::Both(out, inward) => {
-                self.give_letter_up(out, true, receiver);
-                self.give_letter_up(inward, false, receiver);
+                self.give_letter_up(out, true);
+                self.give_letter_up(inward, false);
             }
             Slot::Errand(id) => self.give_errand_up(id),
             Slot::Empty | Slot::Sent { .. } | Slot::Accessed { .. } => {}
@@ -62,7 +64,7 @@ impl World<'_> {
     }
 
     /// One end of a message does not wait for the other. What was sent may still be received; what was to be received gets nothing.
-    fn give_letter_up(&mut self, id: LetterId, sends: bool, receiver: u32) {
+    fn give_letter_up(&mut self, id: LetterId, sends: bool) {
         if id == NONE {
             return;
         }
@@ -74,7 +76,7 @@ impl World<'_> {
             letter.receiver_waits = NONE;
             self.letters.release(id);
         } else {
-            self.letters.withdraw(id, receiver);
+            self.letters.withdraw(id);
         }
     }
 
