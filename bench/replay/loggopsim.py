@@ -36,9 +36,9 @@ PATTERNS = ["binomialtreebcast", "binomialtreereduce", "binarytreebcast", "nwayd
 class Run:
     """A program that has run: what it printed, the seconds of processor that it took, and its largest memory in MiB."""
 
-    def __init__(self, words, limit=600):
+    def __init__(self, words, limit=600, cwd=None):
         with tempfile.TemporaryFile("w+") as out:
-            child = subprocess.Popen(list(map(str, words)), stdout=out, stderr=subprocess.STDOUT)
+            child = subprocess.Popen(list(map(str, words)), stdout=out, stderr=subprocess.STDOUT, cwd=cwd)
             stop = threading.Timer(limit, child.kill)
             stop.start()
             _, status, used = os.wait4(child.pid, 0)

@@ -240,3 +240,23 @@ fn c707_a_goal_schedule_takes_about_as_long_as_the_recording_it_came_from() {
         assert!(alone.expect_status(1).stderr.contains("--machine"), "{}", alone.text());
     });
 }
+
+#[test]
+fn c708_a_trace_for_another_simulator_is_replayed_to_its_end_and_takes_about_as_long() {
+    let without = ["c/017_intercommunicator", "c/018_rma", "c/219_wait_at_fence", "c/220_lock_competition"];
+    for program in PROGRAMS.iter().filter(|program| !without.contains(program)).chain(&["c/200_late_sender"]) {
+        on_every_mpi(program, |_, _, recording| {
+            machine(recording);
+            for trace in ["run.dim", "run.ti"] {
+                recording.export(trace);
+                let replayed =
+                    Process::new([&sintonia(), "replay", trace, "--json", "--machine", "two.machine.toml"]).run_in(recording.folder());
+                let replayed: Value = serde_json::from_str(&replayed.expect_no_crash().expect_status(0).stdout).expect("one JSON object");
+                if *program == "c/200_late_sender" {
+                    let ratio = seconds(&replayed) / seconds(&replay(recording, &["--machine", "two.machine.toml"]));
+                    assert!((0.99..1.01).contains(&ratio), "{trace}, {ratio}: {replayed}");
+                }
+            }
+        });
+    }
+}

@@ -117,7 +117,7 @@ fn received(shape: &Shape) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::example::{self, call};
-    use crate::{Written, chrome, csv, goal, otf2, paraver, parquet, perfetto};
+    use crate::{Written, chrome, csv, dimemas, goal, otf2, paraver, parquet, perfetto, smpi};
     use sintonia_recording::raw::RequestRef;
     use std::path::Path;
 
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn a_header_that_does_not_fit_the_calls_does_not_stop_an_export() {
         type Write = fn(&Recording, &Path, &(dyn Fn() + Sync)) -> Result<Written, Error>;
-        let writers: [Write; 5] = [csv::write, parquet::write, chrome::write, perfetto::write, goal::write];
+        let writers: [Write; 7] = [csv::write, parquet::write, chrome::write, perfetto::write, goal::write, dimemas::write, smpi::write];
         let mut example = example::example();
         let header = &mut example.recording.header;
         (header.sites, header.communicators, header.hosts, header.size) = Default::default();

@@ -22,12 +22,21 @@ bandwidth_bytes_per_s = 1.25e10
 latency_s = 1e-7
 ";
 
+const PATTERNS: [Pattern; 6] = [
+    Pattern::Permutation,
+    Pattern::Random,
+    Pattern::Stencil { jitter: 0.0 },
+    Pattern::Stencil { jitter: 1e-5 },
+    Pattern::AllToAll { at_once: 1 },
+    Pattern::AllToAll { at_once: 8 },
+];
+
 type Error = Box<dyn std::error::Error>;
 
 fn main() -> Result<(), Error> {
     let messages: usize = std::env::args().nth(1).map_or(Ok(2_000_000), |word| word.parse())?;
     let machine = Machine::parse(FAT_TREE, Path::new("fat tree"))?;
-    for pattern in [Pattern::Permutation, Pattern::Random, Pattern::Stencil { jitter: 0.0 }, Pattern::Stencil { jitter: 1e-5 }] {
+    for pattern in PATTERNS {
         let mut network = network::build(&machine, End::Middle.into())?;
         let begins = Instant::now();
         let (sent, simulated) = Run::new(pattern).run(&mut *network, messages);
@@ -45,11 +54,15 @@ enum Pattern {
     Random,
     /// Everybody sends to four neighbours and waits for four, then computes a little longer or shorter.
     Stencil { jitter: f64 },
+    /// Everybody sends to the next, to the one after that and so on, so many at once.
+    AllToAll { at_once: u32 },
 }
 
 struct Run {
     pattern: Pattern,
     random: u64,
+    /// By node: how many messages it has sent.
+    sent: Vec<u32>,
     /// By node: how many messages have come to it.
     came: Vec<u64>,
     /// The ends of each message.
@@ -61,7 +74,7 @@ struct Run {
 impl Run {
     fn new(pattern: Pattern) -> Run {
         let ready = (0..NODES).map(|node| (0, node)).collect();
-        Run { pattern, random: 1, came: vec![0; NODES as usize], ends: Vec::new(), ready }
+        Run { pattern, random: 1, sent: vec![0; NODES as usize], came: vec![0; NODES as usize], ends: Vec::new(), ready }
     }
 
     /// How many messages were sent, and when the last of them arrived.
@@ -94,6 +107,12 @@ impl Run {
             Pattern::Permutation => vec![(from ^ (round * 37 % NODES)) * 5 % NODES],
             Pattern::Random => vec![self.draw() as u32 % NODES],
             Pattern::Stencil { .. } => vec![place(x + 1, y), place(x + SIDE - 1, y), place(x, y + 1), place(x, y + SIDE - 1)],
+            Pattern::AllToAll { at_once } => {
+                let sent = &mut self.sent[from as usize];
+                let next = *sent..*sent + if *sent == 0 { at_once } else { 1 };
+                *sent = next.end;
+                next.map(|sent| (from + 1 + sent % (NODES - 1)) % NODES).collect()
+            }
         };
         for &to in &all {
             let transfer = Transfer { from, to, bytes: 65536.0, latency_s: 1e-6, least_s_per_byte: 0.0 };
@@ -108,7 +127,7 @@ impl Run {
         match self.pattern {
             Pattern::Permutation if all => self.ready.extend((0..NODES).map(|node| (now.to_bits(), node))),
             Pattern::Permutation => {}
-            Pattern::Random => self.ready.extend([(now.to_bits(), from)]),
+            Pattern::Random | Pattern::AllToAll { .. } => self.ready.extend([(now.to_bits(), from)]),
             Pattern::Stencil { jitter } => {
                 self.came[to as usize] += 1;
                 if self.came[to as usize].is_multiple_of(4) {

@@ -26,8 +26,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         write(&folder, ranks, iterations)?;
     }
     let machine = Machine::parse(MACHINE, Path::new("stencil.machine.toml"))?;
-    let platform = Platform::new(&machine, ranks, &Placement::Block, End::Middle)?;
-    for (name, costs) in [("machine", Costs::Machine(Box::new(platform))), ("recorded", Costs::Recorded(RecordedNetwork::default()))] {
+    let tree = Machine::parse(&format!("{MACHINE}{}", fat_tree(ranks)), Path::new("tree.machine.toml"))?;
+    let costs =
+        |machine: &Machine| Platform::new(machine, ranks, &Placement::Block, End::Middle).map(|machine| Costs::Machine(Box::new(machine)));
+    let recorded = Costs::Recorded(RecordedNetwork::default());
+    for (name, costs) in [("machine", costs(&machine)?), ("machine with shared links", costs(&tree)?), ("recorded", recorded)] {
         for _ in 0..3 {
             let begin = Instant::now();
             let recording = Recording::open(&folder)?;
@@ -50,6 +53,12 @@ send.pieces = [{ intercept_s = 1.5e-6, slope_s_per_byte = 0.0 }]
 receive.pieces = [{ intercept_s = 1.5e-6, slope_s_per_byte = 0.0 }]
 transfer.pieces = [{ intercept_s = 5.5e-6, slope_s_per_byte = 6e-9 }]
 "#;
+
+/// A tree of three levels, at whose nodes the messages of a rank share the way out and in.
+fn fat_tree(ranks: u32) -> String {
+    let levels = format!("[{{ down = 16 }}, {{ down = 8, up = 16 }}, {{ down = {}, up = 8 }}]", ranks.div_ceil(128));
+    format!("[topology]\nkind = \"fat_tree\"\nlevels = {levels}\nbandwidth_bytes_per_s = 2e8\nlatency_s = 1e-7\n")
+}
 
 /// A halo exchange with four neighbours on a torus, and an allreduce every ten steps.
 fn write(folder: &Path, ranks: u32, iterations: u32) -> Result<(), Box<dyn std::error::Error>> {

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use sintonia_machine::{Machine, Message, Named, PairClass, Timing};
 
 use crate::Error;
-use crate::changes::{Changes, Loads, Noise, SegmentChange};
+use crate::changes::{Changes, Loads, Noise, SegmentChange, Takes};
 use crate::collective::{built, built_all, pattern};
 use crate::engine::{Costs, Outcome, RecordedNetwork, Sink, replay};
 use crate::platform::{End, Placement, Platform};
@@ -231,10 +231,10 @@ impl Case<'_> {
                 WhatIf::NoContention => changes.no_contention = true,
                 WhatIf::WildcardsByArrival => changes.wildcards_by_arrival = true,
                 WhatIf::Noise(share) => changes.noise = Some(Noise { share: *share, seed: 1 }),
-                WhatIf::Compute(times) => changes.computation = Some(changes.computation.unwrap_or(1.0) * times),
+                WhatIf::Compute(times) => changes.segments.push(SegmentChange { from: None, to: None, takes: Takes::Times(*times) }),
                 WhatIf::Segment { from, to, takes } => {
                     let from = from.as_deref().map(|name| self.sites(name)).transpose()?;
-                    changes.segments.push(SegmentChange { from, to: self.sites(to)?, takes: *takes });
+                    changes.segments.push(SegmentChange { from, to: Some(self.sites(to)?), takes: *takes });
                 }
                 WhatIf::Algorithm(Some(collective), built) => _ = changes.algorithms.insert(*collective, *built),
                 WhatIf::Algorithm(None, built) => changes.all_algorithms = Some(*built),
@@ -249,10 +249,12 @@ impl Case<'_> {
         Ok(changes)
     }
 
-    /// The call sites of that name: a file and line, or a function.
+    /// The call sites of that name: a file and line, or a function. Folders before the file do not matter.
     fn sites(&self, name: &str) -> Result<HashSet<u32>, Error> {
         let names: Vec<String> = (0..self.schedule.sites()).map(|site| self.schedule.site(site)).collect();
-        let found: HashSet<u32> = (0u32..).zip(&names).filter(|(_, known)| *known == name).map(|(site, _)| site).collect();
+        let file = name.rsplit('/').next().unwrap_or(name);
+        let is_meant = |(_, known): &(u32, &String)| *known == name || *known == file;
+        let found: HashSet<u32> = (0u32..).zip(&names).filter(is_meant).map(|(site, _)| site).collect();
         if found.is_empty() {
             let near = sintonia_text::near::nearest(name, names.iter().map(String::as_str)).map(str::to_owned);
             return Err(Error::NoSuchSite { name: name.into(), near });

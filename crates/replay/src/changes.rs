@@ -17,8 +17,6 @@ const NONE: u32 = u32::MAX;
 pub struct Changes {
     /// Computation at certain call sites.
     pub segments: Vec<SegmentChange>,
-    /// All computation, times as long.
-    pub computation: Option<f64>,
     /// How long each rank computes between certain call sites.
     pub loads: Loads,
     /// Computation varies at random.
@@ -53,8 +51,8 @@ pub enum Built {
 pub struct SegmentChange {
     /// The call sites before it; any if there is none.
     pub from: Option<HashSet<u32>>,
-    /// The call sites after it.
-    pub to: HashSet<u32>,
+    /// The call sites after it; any if there is none.
+    pub to: Option<HashSet<u32>>,
     /// How long it takes.
     pub takes: Takes,
 }
@@ -85,12 +83,12 @@ impl Changes {
     /// Whether computation everywhere has to be looked at.
     #[inline]
     pub fn touches_everything(&self) -> bool {
-        !self.loads.0.is_empty() || self.noise.is_some() || self.computation.is_some()
+        !self.loads.0.is_empty() || self.noise.is_some()
     }
 
     /// The first change of computation before a call site; a number that [`Changes::computes`] takes.
     pub fn segment(&self, site: u32) -> u32 {
-        self.segments.iter().position(|change| change.to.contains(&site)).map_or(NONE, |place| place as u32)
+        self.segments.iter().position(|change| change.is_before(site)).map_or(NONE, |place| place as u32)
     }
 
     /// How long a rank computes between two call sites, for the so-manieth time, where it was recorded to compute so long.
@@ -100,16 +98,22 @@ impl Changes {
             seconds = takes.instead_of(seconds);
         }
         for change in self.segments.iter().skip(first as usize) {
-            if change.to.contains(&to) && change.from.as_ref().is_none_or(|sites| sites.contains(&from)) {
+            if change.is_before(to) && change.from.as_ref().is_none_or(|sites| sites.contains(&from)) {
                 seconds = change.takes.instead_of(seconds);
             }
         }
-        seconds *= self.computation.unwrap_or(1.0);
         match &self.noise {
             // The mean of the exponential distribution is 1: mostly a little, sometimes much, as disturbances are.
             Some(noise) => seconds * (1.0 + noise.share * -(1.0 - random(noise.seed, rank, turn)).ln()),
             None => seconds,
         }
+    }
+}
+
+impl SegmentChange {
+    /// Whether computation before this call site may be meant.
+    fn is_before(&self, site: u32) -> bool {
+        self.to.as_ref().is_none_or(|sites| sites.contains(&site))
     }
 }
 
@@ -149,18 +153,17 @@ impl Loads {
         self.0.entry(segment).or_default().entry(rank).and_modify(|known| *known = known.then(takes)).or_insert(takes);
     }
 
-    /// Those that make every rank compute as long as the mean of all.
+    /// Those that make every rank compute as long as the mean of all that compute there.
     pub fn balanced(schedule: &dyn Schedule) -> Result<Loads, Error> {
         let ranks = schedule.ranks() as usize;
         let mut sums: HashMap<(u32, u32), Vec<f64>> = HashMap::new();
         for line in schedule.lines()? {
             add_up(schedule, line, ranks, &mut sums)?;
         }
-        let mean = |sums: &[f64]| sums.iter().sum::<f64>() / ranks.max(1) as f64;
         let evened = |sums: Vec<f64>| {
-            let mean = mean(&sums);
-            let computing = (0..).zip(sums).filter(|(_, sum)| *sum > 0.0);
-            computing.map(|(rank, sum)| (rank, Takes::Times(mean / sum))).collect()
+            let computing: Vec<(u32, f64)> = (0..).zip(sums).filter(|(_, sum)| *sum > 0.0).collect();
+            let mean = computing.iter().map(|(_, sum)| sum).sum::<f64>() / computing.len().max(1) as f64;
+            computing.into_iter().map(|(rank, sum)| (rank, Takes::Times(mean / sum))).collect()
         };
         Ok(Loads(sums.into_iter().map(|(segment, sums)| (segment, evened(sums))).collect()))
     }

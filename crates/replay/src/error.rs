@@ -58,7 +58,7 @@ pub enum Error {
         /// The node.
         node: u32,
         /// How many there are.
-        nodes: usize,
+        nodes: u64,
     },
     /// A change of something that is not there.
     #[error(

@@ -92,16 +92,15 @@ pub struct Platform {
     pub adjust: Adjust,
     /// The node of each rank.
     pub nodes: Vec<u32>,
-    /// How many times as fast as the recorded machine each node computes.
+    /// How many times as fast as the recorded machine each rank computes.
     speeds: Vec<f64>,
 }
 
 impl Platform {
     /// Puts ranks on a machine.
     pub fn new(machine: &Machine, ranks: u32, placement: &Placement, end: End) -> Result<Platform, Error> {
-        let cores = cores(machine);
-        let nodes = place(&cores, ranks, placement)?;
-        let speeds = speeds(machine, nodes.iter().max().map_or(0, |last| last + 1), end);
+        let nodes = place(machine, ranks, placement)?;
+        let speeds = nodes.iter().map(|node| speed(machine, *node, end)).collect();
         Ok(Platform { machine: machine.clone(), end, adjust: Adjust::default(), nodes, speeds })
     }
 
@@ -122,7 +121,7 @@ impl Platform {
 
     /// How many times as fast as recorded a rank computes.
     pub fn speed(&self, rank: u32) -> f64 {
-        self.nodes.get(rank as usize).and_then(|node| self.speeds.get(*node as usize)).copied().unwrap_or(1.0)
+        self.speeds.get(rank as usize).copied().unwrap_or(1.0)
     }
 
     /// The network between two ranks.
@@ -247,43 +246,53 @@ pub fn collective(purpose: Purpose) -> Option<Collective> {
     })
 }
 
-/// The cores of each node; none if the machine does not tell of nodes.
-fn cores(machine: &Machine) -> Vec<u64> {
-    machine.nodes.iter().flat_map(|node| std::iter::repeat_n(node.cores, node.count as usize)).collect()
-}
-
-fn speeds(machine: &Machine, nodes: u32, end: End) -> Vec<f64> {
-    let ends = |figure: sintonia_machine::Figure| match end {
+/// How many times as fast as the recorded machine a node computes.
+fn speed(machine: &Machine, node: u32, end: End) -> f64 {
+    let mut first = 0u64;
+    let kind = machine.nodes.iter().find(|kind| {
+        first = first.saturating_add(kind.count);
+        u64::from(node) < first
+    });
+    kind.map_or(1.0, |kind| match end {
         // A quick machine computes fast.
-        End::Low => figure.high(),
-        End::Middle => figure.middle(),
-        End::High => figure.low(),
-    };
-    let each = machine.nodes.iter().flat_map(|node| std::iter::repeat_n(ends(node.speed), node.count as usize));
-    each.chain(std::iter::repeat(1.0)).take(nodes as usize).collect()
+        End::Low => kind.speed.high(),
+        End::Middle => kind.speed.middle(),
+        End::High => kind.speed.low(),
+    })
 }
 
 /// The node of each rank. Without nodes every rank has one of its own.
-fn place(cores: &[u64], ranks: u32, placement: &Placement) -> Result<Vec<u32>, Error> {
-    let room: u64 = cores.iter().sum();
-    if !cores.is_empty() && room < u64::from(ranks) && !matches!(placement, Placement::Nodes(_)) {
+fn place(machine: &Machine, ranks: u32, placement: &Placement) -> Result<Vec<u32>, Error> {
+    let count = machine.nodes.iter().fold(0u64, |sum, node| sum.saturating_add(node.count));
+    if let Placement::Nodes(nodes) = placement {
+        return told(nodes, ranks, count);
+    }
+    if count == 0 {
+        return Ok((0..ranks).collect());
+    }
+    let room = machine.nodes.iter().fold(0u64, |sum, node| sum.saturating_add(node.count.saturating_mul(node.cores)));
+    if room < u64::from(ranks) {
         return Err(Error::TooSmall { ranks, cores: room });
     }
-    match placement {
-        Placement::Nodes(nodes) if nodes.len() < ranks as usize => Err(Error::Unplaced { rank: nodes.len() as u32 }),
-        Placement::Nodes(nodes) => match nodes.iter().find(|node| !cores.is_empty() && **node as usize >= cores.len()) {
-            Some(node) => Err(Error::NoSuchNode { node: *node, nodes: cores.len() }),
-            None => Ok(nodes[..ranks as usize].to_vec()),
-        },
-        _ if cores.is_empty() => Ok((0..ranks).collect()),
-        Placement::Block => {
-            let slots = cores.iter().enumerate().flat_map(|(node, cores)| std::iter::repeat_n(node as u32, *cores as usize));
-            Ok(slots.take(ranks as usize).collect())
-        }
+    // However many nodes there are, ranks are on no more of them than there are ranks.
+    let of_kind = |node: &sintonia_machine::Node| std::iter::repeat_n(node.cores, node.count.min(ranks.into()) as usize);
+    let cores: Vec<u64> = machine.nodes.iter().flat_map(of_kind).take(ranks as usize).collect();
+    let slots = |(node, cores): (usize, &u64)| std::iter::repeat_n(node as u32, (*cores).min(ranks.into()) as usize);
+    Ok(match placement {
         Placement::Cyclic => {
             let most = cores.iter().copied().max().unwrap_or(0);
             let round = |turn: u64| cores.iter().enumerate().filter(move |(_, cores)| **cores > turn).map(|(node, _)| node as u32);
-            Ok((0..most).flat_map(round).take(ranks as usize).collect())
+            (0..most).flat_map(round).take(ranks as usize).collect()
         }
+        _ => cores.iter().enumerate().flat_map(slots).take(ranks as usize).collect(),
+    })
+}
+
+/// The nodes that somebody told, of so many that there are; where the machine does not tell of nodes, there are as many as are named.
+fn told(nodes: &[u32], ranks: u32, count: u64) -> Result<Vec<u32>, Error> {
+    let told = nodes.get(..ranks as usize).ok_or(Error::Unplaced { rank: nodes.len() as u32 })?;
+    match told.iter().find(|node| count > 0 && u64::from(**node) >= count) {
+        Some(node) => Err(Error::NoSuchNode { node: *node, nodes: count }),
+        None => Ok(told.to_vec()),
     }
 }

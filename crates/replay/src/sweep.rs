@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use crate::Error;
 use crate::case::Case;
+use crate::what_if::amount::{BITS, BYTES, PLAIN, SIZES, TIMES, Units};
 use crate::what_if::{WhatIf, WhatIfError};
 
 /// So many values of a range are tried where nothing is said.
@@ -48,7 +49,7 @@ impl Sweep {
 fn between(first: &str, last: &str, steps: usize) -> Option<Vec<String>> {
     let (low, high) = (Written::of(first)?, Written::of(last)?);
     let (a, b) = (low.value(), high.value());
-    if !(a > 0.0 && b > 0.0) || low.kind() != high.kind() {
+    if !(a > 0.0 && b > 0.0) || (low.factor, low.units) != (high.factor, high.units) {
         return None;
     }
     let at = |step: usize| (a.ln() + (b / a).ln() * step as f64 / (steps - 1) as f64).exp();
@@ -56,46 +57,36 @@ fn between(first: &str, last: &str, steps: usize) -> Option<Vec<String>> {
     Some([first.to_owned()].into_iter().chain(middle).chain([last.to_owned()]).collect())
 }
 
+/// Shares have a unit of their own.
+const PERCENT: Units = &[("%", 1.0)];
+
 /// A number with a unit, as it was written.
-struct Written<'a> {
+struct Written {
     factor: bool,
     number: f64,
-    unit: &'a str,
+    worth: f64,
+    /// Its unit and those like it.
+    units: Units,
 }
 
-/// Units of times and rates, and how much more each is than the one before of its kind.
-const TIMES: [(&str, f64); 5] = [("ns", 1e-9), ("us", 1e-6), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0)];
-const BITS: [(&str, f64); 5] = [("b", 1.0), ("kb", 1e3), ("Mb", 1e6), ("Gb", 1e9), ("Tb", 1e12)];
-const BYTES: [(&str, f64); 5] = [("B", 1.0), ("kB", 1e3), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12)];
-const SIZES: [(&str, f64); 3] = [("KiB", 1024.0), ("MiB", 1048576.0), ("GiB", 1073741824.0)];
-const OTHERS: [(&str, f64); 2] = [("", 1.0), ("%", 1.0)];
-
-impl<'a> Written<'a> {
-    fn of(text: &'a str) -> Option<Written<'a>> {
+impl Written {
+    fn of(text: &str) -> Option<Written> {
         let (factor, text) = text.strip_prefix('x').map_or((false, text), |rest| (true, rest));
         let split = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != 'e' && c != '-' && c != '+').unwrap_or(text.len());
         let (number, unit) = text.split_at(split);
-        Some(Written { factor, number: number.parse().ok()?, unit })
-    }
-
-    fn units(&self) -> &'static [(&'static str, f64)] {
-        let all: [&[(&str, f64)]; 5] = [&TIMES, &BITS, &BYTES, &SIZES, &OTHERS];
-        all.into_iter().find(|units| units.iter().any(|(unit, _)| *unit == self.unit)).unwrap_or(&OTHERS)
-    }
-
-    fn kind(&self) -> (bool, usize) {
-        (self.factor, self.units().as_ptr() as usize)
+        let known = |units: Units| units.iter().find(|(known, _)| *known == unit).map(|(_, worth)| (*worth, units));
+        let (worth, units) = [TIMES, BITS, BYTES, SIZES, PLAIN, PERCENT].into_iter().find_map(known)?;
+        Some(Written { factor, number: number.parse().ok()?, worth, units })
     }
 
     fn value(&self) -> f64 {
-        self.number * self.units().iter().find(|(unit, _)| *unit == self.unit).map_or(1.0, |(_, worth)| *worth)
+        self.number * self.worth
     }
 
     /// Another value, in the unit that suits it.
     fn like(&self, value: f64) -> String {
-        let fits = self.units().iter().filter(|(unit, _)| *unit != "µs").rev().find(|(_, worth)| value >= *worth * 0.9995);
-        let plain = OTHERS.iter().any(|(unit, _)| *unit == self.unit);
-        let (unit, worth) = if plain { (self.unit, 1.0) } else { fits.copied().unwrap_or(self.units()[0]) };
+        let fits = self.units.iter().filter(|(unit, _)| *unit != "µs").rev().find(|(_, worth)| value >= *worth * 0.9995);
+        let (unit, worth) = fits.copied().unwrap_or(self.units[0]);
         let digits = format!("{:.3e}", value / worth).parse::<f64>().unwrap_or(value / worth);
         format!("{}{digits}{unit}", if self.factor { "x" } else { "" })
     }
@@ -130,7 +121,16 @@ mod tests {
 
     #[test]
     fn a_range_that_is_none_is_told() {
-        for bad in ["latency", "latency=0..1us", "latency=1us..1Mb", "latency=1us..2us/1", "speed=1..2", "latency=..", "bandwidth=1"] {
+        for bad in [
+            "latency",
+            "latency=0..1us",
+            "latency=1us..1Mb",
+            "latency=1us..2us/1",
+            "speed=1..2",
+            "latency=..",
+            "bandwidth=1",
+            "bandwidth=1Mbps..1Gbps",
+        ] {
             assert!(Sweep::parse(bad).is_err(), "{bad}");
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! `latency=0,bandwidth=inf`, `segment lu.f:310 x0.5`, `balance=perfect`, `algorithm.allreduce=ring`, `placement=cyclic`, …
 
-mod amount;
+pub(crate) mod amount;
 
 use sintonia_machine::{Collective, Named};
 

@@ -6,7 +6,11 @@ use std::path::Path;
 
 use made::{Made, NOBODY, record};
 use sintonia_machine::Machine;
+use sintonia_recording::table::Shape;
+use sintonia_replay::Error;
 use sintonia_replay::case::{Case, Findings};
+use sintonia_replay::engine::Sink;
+use sintonia_replay::schedule::Described;
 use sintonia_replay::sweep::{self, Sweep};
 use sintonia_replay::what_if::WhatIf;
 
@@ -62,6 +66,7 @@ fn later_changes_act_on_what_earlier_ones_left() {
     assert!(is_about(seconds("bandwidth=x0.5,bandwidth=x0.5"), 5.01e-3), "a quarter of what it was");
     assert!(is_about(seconds("bandwidth=x0.5,bandwidth=1GB"), 2.01e-3), "what it is told to be");
     assert!(is_about(seconds("compute=x2,compute=x2"), 5.01e-3));
+    assert!(is_about(seconds("segment made.c:10 2ms,segment src/made.c:10 x2"), 5.01e-3), "with or without its folder");
 }
 
 #[test]
@@ -134,10 +139,96 @@ fn requests_of_nobody_are_counted_and_waited_for() {
             player.wait_all(14);
         }
     });
-    for machine in [None, Some(machine(""))] {
+    let outcome = |machine| {
         let case = Case { schedule: &made.recording, ends: None, machine, what_ifs: Vec::new() };
-        let outcome = case.run().unwrap().outcome;
-        assert_eq!((outcome.unmatched.sends, outcome.unmatched.receives), (0, 0));
-        assert!(outcome.ranks[0].replayed_s > 0.01, "rank 0 waits for rank 1, ten times a millisecond: {:?}", outcome.ranks);
+        case.run().unwrap().outcome
+    };
+    let (recorded, there) = (outcome(None), outcome(Some(machine(""))));
+    assert!([&recorded, &there].iter().all(|outcome| outcome.unmatched.sends + outcome.unmatched.receives == 0), "{recorded:?} {there:?}");
+    assert!(there.ranks[0].replayed_s > 0.01, "rank 0 waits for rank 1, ten times a millisecond: {:?}", there.ranks);
+}
+
+/// A master that takes two results of each worker from anyone, and answers each.
+fn farm(bytes: [u64; 2]) -> Made {
+    record(3, |player| match player.rank {
+        0 => {
+            for worker in [1, 2] {
+                for (tag, bytes) in [(7, bytes[0]), (8, bytes[1])] {
+                    player.receive_from_anyone(10, worker, tag, bytes);
+                    player.send(11, worker, 9, 8);
+                }
+            }
+            player.together(12, "MPI_Barrier", 0, i32::MIN, [0, 0]);
+        }
+        rank => {
+            player.compute(if rank == 1 { 10_000_000 } else { 0 });
+            for (tag, bytes) in [(7, bytes[0]), (8, bytes[1])] {
+                player.isend(20, 0, tag, bytes);
+            }
+            player.receive(21, 0, 9, 8);
+            player.receive(21, 0, 9, 8);
+            player.wait_all(22);
+            player.together(23, "MPI_Barrier", 0, i32::MIN, [0, 0]);
+        }
+    })
+}
+
+/// What the master receives, by sender and tag; and what its calls do.
+struct Received(Vec<(i32, i32)>, Vec<Shape>);
+
+impl Sink for Received {
+    fn actions(&mut self, line: usize, actions: &[Described]) -> Result<(), Error> {
+        if line == 0 {
+            self.1 = actions.iter().map(|described| described.shape.clone()).collect();
+        }
+        Ok(())
     }
+
+    fn requests(&mut self, _: usize, _: u64) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn call(&mut self, line: usize, action: u32, _: f64, _: f64) -> Result<(), Error> {
+        if line == 0 && self.1[action as usize].operation.name() == "MPI_Recv" {
+            let shape = &self.1[action as usize];
+            self.0.push((shape.peer, shape.tag));
+        }
+        Ok(())
+    }
+}
+
+fn order(made: &Made, what_if: &str) -> Vec<(i32, i32)> {
+    let machine = machine("[network.same_node]\ntransfer.pieces = [{ intercept_s = 1e-6, slope_s_per_byte = 1e-9 }]\n");
+    let what_ifs = WhatIf::parse(&format!("wildcards=arrival,{what_if}")).unwrap();
+    let case = Case { schedule: &made.recording, ends: None, machine: Some(machine), what_ifs };
+    let mut received = Received(Vec::new(), Vec::new());
+    case.write(&mut received).unwrap();
+    received.0
+}
+
+#[test]
+fn who_comes_first_is_served_first_even_if_its_message_waits_for_the_receive() {
+    let quick_first = [(2, 7), (2, 8), (1, 7), (1, 8)];
+    assert_eq!(order(&farm([8, 8]), ""), quick_first);
+    assert_eq!(order(&farm([8, 8]), "eager=0"), quick_first);
+}
+
+#[test]
+fn messages_of_one_sender_never_overtake_each_other() {
+    // On one node nothing keeps the small one back, and it is there first.
+    assert_eq!(order(&farm([1_000_000, 8]), "placement=0:0:0"), [(2, 7), (2, 8), (1, 7), (1, 8)]);
+}
+
+#[test]
+fn no_number_of_nodes_takes_more_memory_than_the_ranks() {
+    for change in ["nodes=18446744073709551615", "nodes=99999999999,placement=cyclic", "placement=4294967295:0"] {
+        let mut machine = machine("");
+        if change.contains(':') {
+            machine.nodes.clear();
+        }
+        assert!(replayed(Some(machine), change).is_ok(), "{change}");
+    }
+    let error = replayed(Some(machine("")), "placement=0:8").unwrap_err();
+    assert_eq!(error, "the placement names node 8, but the machine has nodes 0 to 7");
+    assert!(replayed(Some(machine("")), "nodes=1").unwrap_err().contains("2 ranks do not fit on its 1 cores"));
 }

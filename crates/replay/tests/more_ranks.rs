@@ -376,6 +376,32 @@ fn rows_and_columns_have_communicators_of_their_own() {
 }
 
 #[test]
+fn a_run_that_nobody_made_says_its_communicators_and_call_sites_as_a_recording_does() {
+    let program = |player: &mut Player| {
+        let columns = sides(player.ranks).1 as u32;
+        let row = player.split(10, |rank| rank / columns);
+        (0..6).for_each(|_| player.together(20, "MPI_Allreduce", row, i32::MIN, [64, 64]));
+    };
+    let family = family(&[4, 8, 16], program);
+    let pattern = recognise(&family.recordings, &Options::default()).unwrap();
+    let told = pattern.schedule(64, End::Middle).unwrap();
+    let like = &family.recordings[0].header;
+    let header = told.header(like);
+    let defined: Vec<(u32, &str, &str)> = (0..)
+        .zip(&header.communicators)
+        .filter(|(_, one)| !one.members.is_empty())
+        .map(|(n, one)| (n, &*one.made_by, &*one.members))
+        .collect();
+    assert_eq!(defined.first(), Some(&(0, "MPI_COMM_WORLD", "0-63")));
+    let rows: Vec<&(u32, &str, &str)> = defined.iter().filter(|(_, made_by, _)| *made_by == "MPI_Comm_split").collect();
+    assert_eq!((rows.len(), rows[1].2), (8, "8-15"), "{defined:?}");
+    assert!(rows.iter().all(|(number, ..)| !told.members(*number).is_empty()));
+    assert!(told.members(1).is_empty(), "everyone is in communicator 0, and in no other one of that kind");
+    assert_eq!((header.size, header.sites.len()), (64, told.sites() as usize));
+    assert!((0..told.sites()).all(|site| header.sites[site as usize] == like.sites[site as usize]));
+}
+
+#[test]
 fn a_master_comes_to_every_worker() {
     let pattern = check(&[4, 8, 16], 64, |player| {
         let workers = player.ranks as i32 - 1;

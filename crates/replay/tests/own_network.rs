@@ -3,10 +3,10 @@
 mod made;
 
 use made::{Made, record};
+use sintonia_replay::Error;
 use sintonia_replay::changes::{Changes, Takes};
 use sintonia_replay::engine::{Costs, Outcome, RecordedNetwork, replay};
 use sintonia_replay::manners::{Manner, Manners, Moved};
-use sintonia_replay::Error;
 use sintonia_replay::schedule::LineId;
 
 fn run(made: &Made, changes: &Changes) -> Result<Outcome, Error> {

@@ -83,12 +83,10 @@ fn nonblocking_messages_wait_where_the_recording_waits() {
     assert_same(4, [no_waits, &[]], |player| {
         let (here, ranks) = (player.here(), 4);
         for round in 0..5 {
-            player.ireceive(10, (here + 1) % ranks, round, 4096);
-            player.ireceive(11, (here + ranks - 1) % ranks, round, 4096);
-            player.isend(12, (here + ranks - 1) % ranks, round, 4096);
-            player.isend(13, (here + 1) % ranks, round, 4096);
+            player.ireceive(10, (here + ranks - 1) % ranks, round, 4096);
+            player.isend(11, (here + 1) % ranks, round, 4096);
             player.compute(5_000 * (1 + here as u64));
-            player.wait_all(14);
+            player.wait_all(12);
         }
     });
 }
@@ -148,10 +146,11 @@ fn what_is_on_a_part_of_the_ranks_is_played_to_its_end() {
         player.together(12, "MPI_Allgatherv", part, -1, [100, 200]);
         player.end();
     });
-    let (told, found, expected) = compared(&made, "run.dim");
-    assert!(are_about(&found, &expected), "{found:?} and not {expected:?}");
-    assert_eq!(told, ["making communicators and windows, fences and collective file access are written as barriers"]);
-    let (told, found, _) = compared(&made, "run.ti");
-    assert!(told[1].contains("are written as messages: SMPI knows all ranks only"), "{told:?}");
-    assert!(found.iter().all(|end| *end > 0.0), "{found:?}");
+    let barriers = "making communicators and windows, fences and collective file access are written as barriers";
+    let messages = "operations of a part of the ranks are written as messages: SMPI has those of all ranks only";
+    for (name, notes) in [("run.dim", vec![barriers]), ("run.ti", vec![barriers, messages])] {
+        let (told, found, expected) = compared(&made, name);
+        assert_eq!(told, notes, "{name}");
+        assert!(found.iter().zip(&expected).all(|(found, expected)| (0.5..2.0).contains(&(found / expected))), "{found:?} {expected:?}");
+    }
 }

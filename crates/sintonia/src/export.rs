@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use serde_json::json;
-use sintonia_formats::{Written, chrome, csv, goal, otf2, paraver, parquet, perfetto};
+use sintonia_formats::{Written, chrome, csv, dimemas, goal, otf2, paraver, parquet, perfetto, smpi};
 use sintonia_recording::Recording;
 
 use crate::error::wrong_usage;
@@ -23,7 +23,7 @@ pub struct Arguments {
     /// The format; else the ending of PATH says it
     #[arg(long, value_enum, value_name = "FORMAT")]
     to: Option<Format>,
-    /// The file to write: .otf2, .prv, .prv.gz, .pftrace, .json (Chrome), .parquet, .csv, .goal or .graph (METIS)
+    /// The file to write: .otf2, .prv, .prv.gz, .pftrace, .json (Chrome), .parquet, .csv, .goal, .dim, .ti (SMPI) or .graph (METIS)
     #[arg(short, long, value_name = "PATH")]
     output: PathBuf,
     /// Replace what is there
@@ -51,6 +51,10 @@ enum Format {
     Csv,
     /// A schedule for LogGOPSim and ATLAHS
     Goal,
+    /// A trace that Dimemas simulates
+    Dimemas,
+    /// A time-independent trace for SimGrid's SMPI
+    Smpi,
     /// The communication graph, as `sintonia graph` writes it
     Metis,
 }
@@ -66,6 +70,8 @@ const ENDINGS: &[(&str, Format)] = &[
     (".parquet", Format::Parquet),
     (".csv", Format::Csv),
     (".goal", Format::Goal),
+    (".dim", Format::Dimemas),
+    (".ti", Format::Smpi),
     (".graph", Format::Metis),
     (".metis", Format::Metis),
 ];
@@ -111,13 +117,16 @@ fn check(path: &Path, format: Format, force: bool) -> Result<bool, Error> {
     match fs::metadata(path) {
         Ok(there) if there.is_dir() => return refused(path, "is a folder: give the name of a file"),
         Ok(there) if there.is_file() => {}
-        Ok(_) if matches!(format, Format::Otf2 | Format::Paraver) => return refused(path, "is no place for a format of several files"),
+        Ok(_) if matches!(format, Format::Otf2 | Format::Paraver | Format::Dimemas | Format::Smpi) => {
+            return refused(path, "is no place for a format of several files, or one that is not written in one go");
+        }
         Ok(_) => return Ok(true),
         Err(_) => {}
     }
     let files = match format {
         Format::Otf2 => otf2::files(path)?.to_vec(),
         Format::Paraver => paraver::files(path)?.to_vec(),
+        Format::Smpi => smpi::files(path)?.to_vec(),
         _ => vec![path.to_owned()],
     };
     match files.iter().find(|file| file.exists()) {
@@ -136,6 +145,8 @@ fn write(arguments: &Arguments, format: Format, recording: &Recording) -> Result
         Format::Parquet => parquet::write,
         Format::Csv => csv::write,
         Format::Goal => goal::write,
+        Format::Dimemas => dimemas::write,
+        Format::Smpi => smpi::write,
         Format::Metis => return write_graph(arguments, recording),
     };
     let progress = Progress::new("writing ranks", recording.header.ranks.len());
@@ -208,7 +219,9 @@ mod tests {
     #[test]
     fn what_is_there_beside_it_stays_too() {
         let folder = tempfile::tempdir().unwrap();
-        for (file, format, beside) in [("a.otf2", Format::Otf2, "a.def"), ("b.prv.gz", Format::Paraver, "b.row")] {
+        for (file, format, beside) in
+            [("a.otf2", Format::Otf2, "a.def"), ("b.prv.gz", Format::Paraver, "b.row"), ("c.ti", Format::Smpi, "c.ti_files")]
+        {
             let (file, beside) = (folder.path().join(file), folder.path().join(beside));
             assert!(!check(&file, format, false).unwrap());
             fs::write(&beside, "mine").unwrap();

@@ -46,6 +46,9 @@ pub struct Arguments {
     /// With --ranks: the sides of the grid of ranks, where they are to be others than those that follow from the recordings
     #[arg(long, value_name = "AxB", requires = "ranks", value_parser = ranks::sides)]
     grid: Option<ranks::Sides>,
+    /// With --ranks: let single times scatter as they were recorded to, instead of all being the mean
+    #[arg(long, requires = "ranks")]
+    scatter: bool,
     /// Write the replayed run as a recording
     #[arg(short, long, value_name = "NAME.sin")]
     output: Option<PathBuf>,
@@ -66,9 +69,20 @@ pub struct Arguments {
     json: bool,
 }
 
+/// What is replayed, for those who read of it.
+struct Subject<'a> {
+    name: String,
+    /// Whether somebody has run it, so that it has times of its own.
+    was_run: bool,
+    notes: Vec<String>,
+    /// The header of a recording that is written of it.
+    header: &'a dyn Fn() -> Header,
+}
+
 /// What was replayed and found.
 pub struct Shown<'a> {
     name: String,
+    was_run: bool,
     ranks: u32,
     machine: Option<&'a Machine>,
     changes: &'a [String],
@@ -85,6 +99,9 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
     let sweeps: Vec<Sweep> = arguments.sweep.iter().map(|text| Sweep::parse(text).unwrap_or_else(|error| wrong_usage(error))).collect();
     if sweeps.len() > 2 {
         wrong_usage("a map has two sides: give --sweep at most twice");
+    }
+    if !sweeps.is_empty() && (arguments.output.is_some() || arguments.sensitivity) {
+        wrong_usage("--sweep makes a table of many replays: -o and --sensitivity are for one");
     }
     if arguments.svg.is_some() && sweeps.is_empty() {
         wrong_usage("--svg draws a sweep: give --sweep as well");
@@ -108,21 +125,24 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
         )));
     }
     let case = Case { schedule: &recording, ends: None, machine, what_ifs };
-    show(&arguments, &case, &sweeps, path.display().to_string(), recording.header.clone(), Vec::new())
+    let header = || recording.header.clone();
+    show(&arguments, &case, &sweeps, Subject { name: path.display().to_string(), was_run: true, notes: Vec::new(), header: &header })
 }
 
 /// Replays a case, and shows what came of it.
-fn show(arguments: &Arguments, case: &Case, sweeps: &[Sweep], name: String, header: Header, notes: Vec<String>) -> Result<ExitCode, Error> {
+fn show(arguments: &Arguments, case: &Case, sweeps: &[Sweep], subject: Subject) -> Result<ExitCode, Error> {
+    let Subject { name, was_run, notes, header } = subject;
     if let [first, others @ ..] = sweeps {
-        return sweeps::run(arguments, case, first, others.first());
+        return sweeps::run(arguments, case, first, others.first(), &notes);
     }
     let findings = case.run()?;
     let sensitivity = arguments.sensitivity.then(|| case.sensitivity()).transpose()?;
     if let Some(into) = &arguments.output {
-        write(case, header, into)?;
+        write(case, header(), into)?;
     }
     let shown = Shown {
         name,
+        was_run,
         ranks: case.schedule.ranks(),
         machine: case.machine.as_ref(),
         changes: &arguments.what_if,

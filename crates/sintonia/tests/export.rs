@@ -56,6 +56,8 @@ fn every_ending_chooses_its_format() {
         ("a.parquet", "parquet"),
         ("a.csv", "csv"),
         ("a.goal", "goal"),
+        ("a.dim", "dimemas"),
+        ("a.ti", "smpi"),
         ("a.graph", "metis"),
     ] {
         let output = export(folder.path(), &["-o", file, "--json"]);

@@ -13,12 +13,14 @@
 
 #[cfg(test)]
 mod tests;
+mod write;
 
 use std::collections::HashMap;
 use std::path::Path;
 
 use crate::Error;
 use crate::script::{End, Envelope, Extents, Fields, Lines, Pattern, Step, Wrong};
+pub use write::write;
 
 /// The operations of groups, by number.
 const OPERATIONS: [Pattern; 15] = [

@@ -3,6 +3,7 @@ use std::io::Write;
 use proptest::prelude::*;
 
 use super::*;
+use crate::example::example;
 
 const EXAMPLE: &str = "\
 #DIMEMAS:\"ring\":1,00000:2(1,1),2
@@ -80,6 +81,53 @@ fn what_is_wrong_is_told_with_its_line() {
     assert!(with("7:0:0:1").ends_with("line 5: a record of the kind 7 is not known"));
     assert!(with("10:0:0:99:1:0:0:0:0").ends_with("an operation of groups with the number 99 is not known"));
     assert!(message(&EXAMPLE.replace("d:1:1:2:0:1", "d:1:1:3:0:1")).ends_with("is said to have 3 members, and 2 are told"));
+}
+
+#[test]
+fn a_receive_is_written_where_it_began_with_what_it_got() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.dim");
+    let written = write(&example().recording, &path, &|| {}).unwrap();
+    assert_eq!(written.notes, ["waits for nonblocking sends are left out: Dimemas has none"]);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let (header, records) = text.split_once('\n').unwrap();
+    assert!(header.starts_with("#DIMEMAS:\"./main\":1,") && header.ends_with(":3(2,1,1),1"), "{header}");
+    assert!(records.starts_with("d:1:1:3:0:1:2\n"), "{records}");
+    let lines: Vec<&str> = text.lines().filter(|line| line.split(':').nth(1) == Some("1") && !line.starts_with(['d', 's'])).collect();
+    let expected = [
+        "1:1:0:0.000000000",
+        "3:1:0:0:1000:7:1:1",
+        "3:1:0:2:64:8:1:1",
+        "2:1:0:2:16:9:1:2",
+        "1:1:0:0.000000010",
+        "3:1:0:0:0:7:1:2",
+        "3:1:0:2:0:8:1:2",
+        "3:1:0:0:2000:7:1:0",
+        "1:1:0:0.000000040",
+        "10:1:0:11:1:0:0:8:8:1",
+    ];
+    assert_eq!(lines, expected);
+    let threads: Vec<(u32, u16)> = open(&path).unwrap().threads().collect();
+    assert_eq!(threads, [(0, 0), (0, 1), (1, 0), (2, 0)]);
+}
+
+#[test]
+fn where_each_thread_begins_is_said_at_the_end_and_that_at_the_beginning() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.dim");
+    write(&example().recording, &path, &|| {}).unwrap();
+    let text = std::fs::read_to_string(&path).unwrap();
+    let place: usize = text.split([',', ':']).nth(3).and_then(|place| place.parse().ok()).unwrap();
+    let places: Vec<(&str, &str)> = text[place..]
+        .lines()
+        .flat_map(|line| {
+            let (task, threads) = line.strip_prefix("s:").and_then(|line| line.split_once(':')).unwrap();
+            threads.split(':').map(move |thread| (task, thread))
+        })
+        .collect();
+    let begins: Vec<String> =
+        places.iter().map(|(_, place)| text[place.parse::<usize>().unwrap()..].lines().next().unwrap().to_owned()).collect();
+    assert_eq!(begins, ["1:0:0:0.000000000", "1:0:1:0.000000000", "1:1:0:0.000000000", "1:2:0:0.000000000"]);
 }
 
 proptest! {

@@ -9,8 +9,9 @@
 mod build;
 mod collective;
 pub mod graph;
+pub(crate) mod group;
 mod read;
-mod tag;
+pub(crate) mod tag;
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
@@ -18,16 +19,17 @@ use std::path::Path;
 
 use sintonia_mpi::Role;
 use sintonia_recording::Recording;
-use sintonia_recording::deed::{self, Deed, Meeting, Purpose};
-use sintonia_recording::raw::{PROC_NULL, known_bytes};
+use sintonia_recording::deed::{self, Deed, Purpose};
+use sintonia_recording::raw::known_bytes;
 use sintonia_recording::table::RequestId;
 
 use crate::error::At;
 use crate::requests::Requests;
 use crate::rows::{self, Row};
 use crate::{Error, Written, single};
-use collective::{ALGORITHMS, Party, Round};
+use collective::ALGORITHMS;
 pub use graph::Goal;
+use group::{Groups, Joined, Untold, Way};
 pub use read::{Told, read};
 
 /// Writes the schedule of a recording; `progress` is called after each rank.
@@ -119,15 +121,6 @@ impl Thread {
     }
 }
 
-/// A rank's part in an operation of a group.
-struct Joined {
-    meeting: Meeting,
-    purpose: Purpose,
-    root: i32,
-    sent: u64,
-    received: u64,
-}
-
 /// What one call adds to a thread.
 struct Step {
     /// The computation before the call.
@@ -142,8 +135,6 @@ struct Step {
 
 /// The schedule of one rank under way.
 struct Schedule<'a, W> {
-    recording: &'a Recording,
-    rank: u32,
     out: &'a mut W,
     left_out: &'a mut BTreeSet<LeftOut>,
     next: Operation,
@@ -156,15 +147,14 @@ struct Schedule<'a, W> {
     posted: Requests<RequestId, Operation>,
     /// Bytes that persistent collectives send and receive each time they are started.
     prepared: HashMap<RequestId, (u64, u64)>,
-    /// The place of this rank in communicators.
-    places: HashMap<u32, Option<usize>>,
+    groups: Groups<'a>,
 }
 
 impl<'a, W: Write> Schedule<'a, W> {
     fn of(recording: &'a Recording, rank: u32, out: &'a mut W, left_out: &'a mut BTreeSet<LeftOut>) -> Schedule<'a, W> {
         let (begun, posted) = (Requests::default(), Requests::default());
-        let (threads, prepared, places) = (HashMap::new(), HashMap::new(), HashMap::new());
-        Schedule { recording, rank, out, left_out, next: 0, start: None, threads, begun, posted, prepared, places }
+        let (threads, prepared, groups) = (HashMap::new(), HashMap::new(), Groups::of(recording, rank));
+        Schedule { out, left_out, next: 0, start: None, threads, begun, posted, prepared, groups }
     }
 
     fn call(&mut self, row: &Row) -> io::Result<()> {
@@ -280,7 +270,7 @@ impl<'a, W: Write> Schedule<'a, W> {
     /// Writes an operation of a group, and gives what must be done for it to be complete.
     fn collective(&mut self, thread: u16, joined: &Joined, anchor: Operation) -> io::Result<Vec<Operation>> {
         let mut last = vec![anchor];
-        let Some(communicator) = deed::communicator(&self.recording.header, joined.meeting.group) else { return Ok(last) };
+        let Some(communicator) = self.groups.communicator(joined) else { return Ok(last) };
         let tag = tag::of_meeting(communicator, joined.meeting);
         for round in self.rounds(communicator, joined) {
             let mut operations = Vec::new();
@@ -298,49 +288,13 @@ impl<'a, W: Write> Schedule<'a, W> {
 
     /// The messages of this rank in an operation of a group, round by round.
     fn rounds(&mut self, communicator: u32, joined: &Joined) -> Vec<Vec<(Way, u64)>> {
-        if !self.recording.remote(communicator).is_empty() {
-            self.left_out.insert(LeftOut::BetweenGroups);
-            return Vec::new();
-        }
-        if let Purpose::Collective(pattern) = joined.purpose
-            && pattern.is_among_neighbours()
-        {
-            return self.neighbourhood(communicator, joined);
-        }
-        let members = self.recording.members(communicator);
-        let rank = self.rank as i32;
-        let place = |wanted: i32| members.iter().position(|member| *member == wanted);
-        let Some(here) = *self.places.entry(communicator).or_insert_with(|| place(rank)) else { return Vec::new() };
-        let root = if joined.root >= 0 { place(joined.root).unwrap_or(0) } else { 0 };
-        let party = Party { size: members.len(), here, root, sent: joined.sent, received: joined.received };
-        let rounds = match joined.purpose {
-            Purpose::Collective(pattern) => collective::rounds(pattern, &party),
-            _ => collective::barrier(&party),
-        };
-        let ways = |round: Round| {
-            let member = |place: usize| members.get(place).and_then(|member| u32::try_from(*member).ok());
-            let sends = round.sends.into_iter().filter_map(|(to, bytes)| Some((Way::To(member(to)?), bytes)));
-            let receives = round.receives.into_iter().filter_map(|(from, bytes)| Some((Way::From(member(from)?), bytes)));
-            sends.chain(receives).collect()
-        };
-        // A round whose other ends are all outside the recording leaves nothing to wait for.
-        rounds.into_iter().map(ways).filter(|round: &Vec<_>| !round.is_empty()).collect()
-    }
-
-    /// One round: to all destinations and from all sources at once.
-    fn neighbourhood(&mut self, communicator: u32, joined: &Joined) -> Vec<Vec<(Way, u64)>> {
-        let Some(neighbours) = self.recording.neighbours(communicator, self.rank) else {
-            self.left_out.insert(LeftOut::Neighbourhood);
-            return Vec::new();
-        };
-        // No data goes where a grid ends, and the bytes are those of all the others.
-        let share = |bytes: u64, others: &[i32]| bytes / others.iter().filter(|other| **other != PROC_NULL).count().max(1) as u64;
-        let (sent, received) = (share(joined.sent, &neighbours.destinations), share(joined.received, &neighbours.sources));
-        let there = |other: &i32| u32::try_from(*other).ok();
-        let sends = neighbours.destinations.iter().filter_map(there).map(|to| (Way::To(to), sent));
-        let receives = neighbours.sources.iter().filter_map(there).map(|from| (Way::From(from), received));
-        let round: Vec<_> = sends.chain(receives).collect();
-        if round.is_empty() { Vec::new() } else { vec![round] }
+        self.groups.rounds(communicator, joined).unwrap_or_else(|untold| {
+            self.left_out.insert(match untold {
+                Untold::Neighbourhood => LeftOut::Neighbourhood,
+                Untold::BetweenGroups => LeftOut::BetweenGroups,
+            });
+            Vec::new()
+        })
     }
 
     fn calc(&mut self, thread: u16, nanoseconds: i64) -> io::Result<Operation> {
@@ -413,13 +367,6 @@ fn bytes(row: &Row) -> (u64, u64) {
     (row.bytes_sent.unwrap_or(0), row.bytes_received.unwrap_or(0))
 }
 
-/// Where a message goes.
-#[derive(Clone, Copy)]
-enum Way {
-    To(u32),
-    From(u32),
-}
-
 /// Whether the time inside a call that does nothing to other ranks is the rank's own, and not spent waiting for others.
 fn is_work(role: Role) -> bool {
     role.is_file() || matches!(role, Role::Datatype | Role::Other)
@@ -430,7 +377,7 @@ mod tests {
     use super::*;
     use crate::example::{call, example, in_worlds, written};
     use sintonia_recording::neighbours::{self, Neighbours};
-    use sintonia_recording::raw::part;
+    use sintonia_recording::raw::{PROC_NULL, part};
     use sintonia_recording::table::Shape;
 
     fn schedule() -> String {

@@ -1,13 +1,18 @@
 //! What the traces of simulators say: each rank's computation and calls in order, without times of their own.
 //!
 //! Such traces are text, a step a line, and too large for memory. Opening one finds out where the lines of each rank are ([`Extents`]); they
-//! are read when they are needed.
+//! are read when they are needed. A recording becomes such a trace one call at a time.
 
 mod extents;
 mod fields;
+mod held;
+mod left_out;
+mod recorded;
 
 pub use extents::{Extents, Lines};
 pub(crate) use fields::{Fields, Wrong};
+pub(crate) use left_out::LeftOut;
+pub(crate) use recorded::{Recorded, Vocabulary};
 pub use sintonia_mpi::Pattern;
 
 /// One step of a rank. Ranks are those of the whole program.

@@ -14,6 +14,7 @@
 mod action;
 #[cfg(test)]
 mod tests;
+mod write;
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -22,6 +23,7 @@ use crate::Error;
 use crate::error::At;
 use crate::script::{Extents, Fields, Lines, Step, Wrong};
 use action::{Context, understand};
+pub use write::{files, write};
 
 /// The communicator of everything.
 pub const WORLD: u32 = 0;
@@ -43,7 +45,7 @@ pub fn open(path: &Path, flops_per_s: f64) -> Result<Trace, Error> {
         let what = format!("a host cannot do {flops_per_s} operations in a second; give a number above zero");
         return Err(Error::Unreadable { path: path.to_owned(), what });
     }
-    let files = files(path)?;
+    let files = with_actions(path)?;
     let mut extents = Extents::default();
     for file in &files {
         extents.add(file, |line| rank(line).map(|rank| rank.map(|rank| (rank, 0))))?;
@@ -60,7 +62,7 @@ pub fn open(path: &Path, flops_per_s: f64) -> Result<Trace, Error> {
 }
 
 /// The files with actions: those of a list, or the file itself.
-fn files(path: &Path) -> Result<Vec<PathBuf>, Error> {
+fn with_actions(path: &Path) -> Result<Vec<PathBuf>, Error> {
     let itself = || vec![path.to_owned()];
     if std::fs::metadata(path).at(path)?.len() > LONGEST_LIST {
         return Ok(itself());

@@ -1,8 +1,11 @@
 use std::fs;
 
 use proptest::prelude::*;
+use sintonia_recording::raw::{NONE, RequestRef, part};
+use sintonia_recording::table::{ListedRequest, Shape};
 
 use super::*;
+use crate::example::{call, example, written};
 use crate::script::{End, Envelope, Pattern};
 
 const MERGED: &str = "\
@@ -127,6 +130,82 @@ fn what_is_wrong_is_told() {
     assert!(message("", 1.0).ends_with("it has no actions: no trace of SMPI"));
     assert!(message("0 init\n5 init\n", 1.0).ends_with("there is nothing of rank 1, though there is of others above it"));
     assert!(message("nowhere.txt\n", 1.0).contains("nowhere.txt"));
+}
+
+#[test]
+fn a_recording_is_a_list_and_a_file_for_each_rank() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.ti");
+    let written = write(&example().recording, &path, &|| {}).unwrap();
+    assert_eq!(written.notes, ["the threads of a rank are written as one: SMPI has no more"]);
+    assert_eq!(written.files, files(&path).unwrap());
+    let file = |rank: u32| fs::read_to_string(folder.path().join(format!("run.ti_files/rank-{rank}.txt"))).unwrap();
+    assert_eq!(file(0), "0 init\n0 send 1 7 1000\n0 compute 10\n0 send 1 7 2000\n0 compute 30\n0 allreduce 8 0\n0 finalize\n");
+    let begun = "1 init\n1 irecv 0 7 1000\n1 irecv 2 8 64\n1 isend 2 9 16\n1 compute 10\n1 waitall\n";
+    assert_eq!(file(1), format!("{begun}1 recv 0 7 2000\n1 compute 40\n1 allreduce 8 0\n1 finalize\n"));
+    assert_eq!(open(&path, 1e9).unwrap().ranks(), 3);
+}
+
+#[test]
+fn what_goes_to_each_rank_adds_up_to_what_the_recording_tells() {
+    let parts = part::OBJECT | part::SENT | part::RECEIVED;
+    let join = |operation: &str, bytes: [u64; 2]| {
+        (0, 10, 20, Shape { object: 0, peer: 1, sent: bytes[0], received: bytes[1], parts, ..call(operation, 5) })
+    };
+    for (operation, bytes) in [
+        ("MPI_Bcast", [[0, 64], [64, 0], [0, 64]]),
+        ("MPI_Reduce", [[64, 0], [64, 64], [64, 0]]),
+        ("MPI_Gather", [[64, 0], [64, 192], [64, 0]]),
+        ("MPI_Scatter", [[0, 64], [192, 64], [0, 64]]),
+        ("MPI_Gatherv", [[10, 0], [20, 61], [31, 0]]),
+        ("MPI_Scatterv", [[0, 10], [61, 20], [0, 31]]),
+        ("MPI_Allgather", [[8, 24]; 3]),
+        ("MPI_Alltoallv", [[10, 11], [12, 13], [14, 15]]),
+        ("MPI_Reduce_scatter_block", [[24, 8]; 3]),
+    ] {
+        let example = written(&bytes.map(|bytes| vec![join(operation, bytes)]));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.ti");
+        write(&example.recording, &path, &|| {}).unwrap();
+        let trace = open(&path, 1e9).unwrap();
+        let told = |rank: usize| match all(&trace, rank as u32).unwrap()[1] {
+            Step::Collective { sent, received, .. } => [sent, received],
+            step => panic!("{step:?}"),
+        };
+        assert_eq!([0, 1, 2].map(told), bytes, "{operation}");
+    }
+}
+
+#[test]
+fn nonblocking_operations_stand_where_they_are_completed_in_the_order_of_their_begin() {
+    let begin = |operation: &str, enter| {
+        let parts = part::OBJECT | part::SENT | part::RECEIVED | part::REQUEST;
+        (0, enter, enter + 10, Shape { object: 0, sent: 8, received: 8, parts, ..call(operation, 4) })
+    };
+    let wait = |ago, enter| {
+        let listed = ListedRequest { request: RequestRef::Ago(ago), receive: false, peer: NONE, tag: 0, received: 0 };
+        (0, enter, enter + 10, Shape { requests: vec![listed], ..call("MPI_Wait", 5) })
+    };
+    let calls = || vec![begin("MPI_Ibarrier", 0), begin("MPI_Iallreduce", 10), wait(0, 50), wait(1, 60)];
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.ti");
+    let notes = write(&written(&[calls(), calls(), calls()]).recording, &path, &|| {}).unwrap().notes;
+    assert_eq!(notes, ["nonblocking operations of groups are written where they are completed: SMPI has none"]);
+    let file = fs::read_to_string(folder.path().join("run.ti_files/rank-0.txt")).unwrap();
+    assert_eq!(file, "0 init\n0 compute 30\n0 barrier\n0 allreduce 8 0\n0 finalize\n");
+}
+
+#[test]
+fn looking_again_and_again_is_no_computation() {
+    let test = |enter| (0, enter, enter + 100, Shape { parts: part::FOUND_NOTHING, ..call("MPI_Test", 4) });
+    let parts = part::OBJECT;
+    let barrier = |enter| (0, enter, enter + 10, Shape { object: 0, parts, ..call("MPI_Barrier", 5) });
+    let calls = || vec![test(0), test(500), test(1000), barrier(51_100)];
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.ti");
+    write(&written(&[calls(), calls(), calls()]).recording, &path, &|| {}).unwrap();
+    let file = fs::read_to_string(folder.path().join("run.ti_files/rank-0.txt")).unwrap();
+    assert_eq!(file, "0 init\n0 compute 50000\n0 barrier\n0 finalize\n");
 }
 
 proptest! {

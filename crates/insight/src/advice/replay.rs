@@ -142,9 +142,12 @@ struct Seen {
     other: u32,
 }
 
+/// Finds calls of a line, each with another one that it has to do with.
+type Find = fn(&Line, &[Wait]) -> Vec<(u32, u32)>;
+
 /// What the waits of all ranks tell of single calls; every process gets all of it.
 fn seen(history: &History, waits: &[Vec<Wait>], company: &dyn Company) -> Manners {
-    let gather = |find: fn(&Line, &[Wait]) -> Vec<(u32, u32)>| {
+    let gather = |find: Find| {
         let lines = history.lines.iter().zip(waits).flat_map(|(line, waits)| {
             let found = find(line, waits).into_iter();
             found.map(|(call, other)| Seen { rank: line.rank, thread: line.calls.thread.into(), call, other })

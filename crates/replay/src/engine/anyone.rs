@@ -48,7 +48,10 @@ impl World<'_> {
 
     /// When the next message of a block's channel is there, if it was sent.
     fn comes(&self, block: &Block) -> Option<f64> {
-        self.letters.peek(block.channel).map(|letter| self.letters.get(letter).arrived).filter(|arrived| *arrived != UNKNOWN)
+        let letter = self.letters.get(self.letters.peek(block.channel)?);
+        // A message that waits for its receive is announced by an empty one.
+        let announced = letter.sent.now + self.prices[letter.price as usize].latency;
+        Some(if letter.arrived == UNKNOWN { announced } else { letter.arrived })
     }
 
     /// The first block of each source, from the present call on.
@@ -56,7 +59,7 @@ impl World<'_> {
         let mut found: Vec<Block> = Vec::new();
         let mut from = line.row;
         while let Some(block) = line.block(from) {
-            if !found.iter().any(|known| known.channel == block.channel) {
+            if !found.iter().any(|known| self.letters.sender(known.channel) == self.letters.sender(block.channel)) {
                 found.push(block);
             }
             from = block.end;
@@ -68,8 +71,9 @@ impl World<'_> {
 impl Line<'_> {
     /// The block that begins at a row, if one does that may be moved.
     fn block(&self, first: usize) -> Option<Block> {
-        let op = |row: usize| self.rows.get(row).map(|row| self.ops[row.action as usize]);
-        let Op::Receive { channel, request: false, anyone: true } = op(first)? else { return None };
+        let op = |row: usize| self.rows.get(row).map(|row| self.code.ops[row.action as usize]);
+        let Op::Receive { own, request: false, anyone: true } = op(first)? else { return None };
+        let channel = self.own[own as usize].number;
         let mut end = first + 1;
         let mut open = 0;
         loop {
@@ -77,7 +81,7 @@ impl Line<'_> {
                 Op::Receive { anyone: true, .. } if open == 0 => return Some(Block { first, end, channel }),
                 Op::Send { request, .. } => open += u64::from(request),
                 Op::Complete { first, count } => {
-                    let listed = &self.listed[first as usize..(first + count) as usize];
+                    let listed = &self.code.listed[first as usize..(first + count) as usize];
                     if !listed.iter().all(|listed| matches!(listed.request, Request::Ago(ago) if ago < open)) {
                         return None;
                     }

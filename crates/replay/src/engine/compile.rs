@@ -3,36 +3,39 @@
 use sintonia_mpi::Role;
 use sintonia_recording::deed::Group;
 
+use super::code::{Code, Own};
 use super::letters::NONE;
 use super::line::{About, Line, Listed, Op};
 use super::meetings::{Seat, SeatId};
 use super::world::World;
-use crate::schedule::{Action, Described, Envelope, How, Join, Request, Schedule};
+use crate::schedule::{Action, Described, Envelope, How, Join, Request, Schedule, Send};
 
 impl World<'_> {
-    /// Makes the ops of a line from the actions of its next stretch.
+    /// Makes the code of a line from the actions of its next stretch.
     pub fn compile(&mut self, schedule: &dyn Schedule, line: &mut Line, place: u32, actions: &[Described]) {
-        line.ops.clear();
-        line.about.clear();
-        line.listed.clear();
-        line.actions.clear();
+        let mut code = std::mem::take(&mut self.draft);
+        code.clear();
+        line.own.clear();
         if let Some(mannered) = &mut self.mannered {
             mannered.compile(place, actions);
         }
         for described in actions {
-            let op = self.op(schedule, line, place, described);
-            line.ops.push(op);
+            let op = match self.op(schedule, line, place, described, &mut code) {
+                // Requests are counted back from the newest, so each has to be there.
+                Op::Local | Op::Poll if described.shape.makes_request() => Op::Nothing,
+                op => op,
+            };
+            code.ops.push(op);
             let (site, number) = (described.shape.site, described.shape.operation.0);
             let tally = self.tally(site, number);
-            line.about.push(About { tally, site, segment: self.changes.segment(site) });
+            code.about.push(About { tally, site, segment: self.changes.segment(site) });
         }
+        line.code = self.codes.shared(&code);
+        self.draft = code;
     }
 
-    fn op(&mut self, schedule: &dyn Schedule, line: &mut Line, place: u32, described: &Described) -> Op {
+    fn op(&mut self, schedule: &dyn Schedule, line: &mut Line, place: u32, described: &Described, code: &mut Code) -> Op {
         let action = &described.action;
-        let rank = line.id.rank;
-        let outward = |to: &Envelope| (rank, to.peer, to.communicator, to.tag);
-        let inward = |from: &Envelope| (from.peer, rank, from.communicator, from.tag);
         match action {
             // No network makes files quicker.
             Action::Local if self.is_ideal() && !is_of_file(described) => Op::Poll,
@@ -41,38 +44,45 @@ impl World<'_> {
             Action::Poll => Op::Poll,
             Action::Init => Op::Init,
             Action::Finalize => Op::Finalize,
-            Action::Send(send) if send.how != How::Persistent => Op::Send {
-                channel: self.letters.channel(outward(&send.to)),
-                price: self.price(rank, send.to.peer, send.bytes, send.mode),
-                to: send.to.peer,
-                request: send.how == How::Request,
-            },
-            Action::Receive(receive) if receive.how != How::Persistent => Op::Receive {
-                channel: receive.from.as_ref().map_or(NONE, |from| self.letters.channel(inward(from))),
-                request: receive.how == How::Request,
-                anyone: receive.anyone,
-            },
-            Action::SendReceive(send, receive) if send.how == How::Blocking && receive.from.is_some() => Op::SendReceive {
-                out: self.letters.channel(outward(&send.to)),
-                price: self.price(rank, send.to.peer, send.bytes, send.mode),
-                to: send.to.peer,
-                channel: receive.from.as_ref().map_or(NONE, |from| self.letters.channel(inward(from))),
-            },
-            Action::Probe { message } => Op::Probe { channel: self.letters.channel(inward(message)) },
+            Action::Send(send) if send.how != How::Persistent => {
+                Op::Send { own: self.outward(line, send), request: send.how == How::Request }
+            }
+            Action::Receive(receive) if receive.how != How::Persistent => {
+                Op::Receive { own: self.inward(line, receive.from.as_ref()), request: receive.how == How::Request, anyone: receive.anyone }
+            }
+            Action::SendReceive(send, receive) if send.how == How::Blocking && receive.from.is_some() => {
+                Op::SendReceive { out: self.outward(line, send), inward: self.inward(line, receive.from.as_ref()) }
+            }
+            Action::Probe { message } => Op::Probe { own: self.inward(line, Some(message)) },
             Action::Complete(requests) => {
-                let op = listed(line, requests, |first, count| Op::Complete { first, count });
-                mark_given_up(line, described);
+                let op = listed(code, requests, |first, count| Op::Complete { first, count });
+                mark_given_up(code, described);
                 op
             }
-            Action::Start(requests) => listed(line, requests, |first, count| Op::Start { first, count }),
-            Action::Forget(requests) => listed(line, requests, |first, count| Op::Forget { first, count }),
+            Action::Start(requests) => listed(code, requests, |first, count| Op::Start { first, count }),
+            Action::Forget(requests) => listed(code, requests, |first, count| Op::Forget { first, count }),
             Action::Join(join) if join.how != How::Persistent => {
-                let Some(seat) = self.seat(schedule, place, rank, join.group) else { return Op::Local };
-                Op::Join { seat, join: kept(line, action) }
+                let Some(seat) = self.seat(schedule, place, line.id.rank, join.group) else { return Op::Local };
+                Op::Join { own: owned(line, Own { number: seat, price: NONE, to: NONE }), join: kept(code, action) }
             }
-            Action::Send(_) | Action::Receive(_) | Action::Join(_) => Op::Define { action: kept(line, action) },
-            Action::SendReceive(..) | Action::Access { .. } | Action::Sync { .. } => Op::Other { action: kept(line, action) },
+            Action::Send(_) | Action::Receive(_) | Action::Join(_) => Op::Define { action: kept(code, action) },
+            Action::SendReceive(..) | Action::Access { .. } | Action::Sync { .. } => Op::Other { action: kept(code, action) },
         }
+    }
+
+    /// What of a send is the line's own, by place there.
+    fn outward(&mut self, line: &mut Line, send: &Send) -> u32 {
+        let (rank, to) = (line.id.rank, &send.to);
+        let number = self.letters.channel((rank, to.peer, to.communicator, to.tag));
+        let price = self.price(rank, to.peer, send.bytes, send.mode);
+        owned(line, Own { number, price, to: to.peer })
+    }
+
+    /// The same of a receive, from someone who may not be known yet.
+    fn inward(&mut self, line: &mut Line, from: Option<&Envelope>) -> u32 {
+        let rank = line.id.rank;
+        let number = from.map_or(NONE, |from| self.letters.channel((from.peer, rank, from.communicator, from.tag)));
+        owned(line, Own { number, price: NONE, to: NONE })
     }
 
     /// The seat of a line in a group; `None` if the group is not known, or the rank is no member of it.
@@ -149,20 +159,25 @@ fn is_of_file(described: &Described) -> bool {
     matches!(described.shape.operation.role(), FileOpen | FileClose | FileRead | FileWrite | FileOther)
 }
 
-fn listed(line: &mut Line, requests: &[Request], op: impl FnOnce(u32, u32) -> Op) -> Op {
-    let first = line.listed.len() as u32;
-    line.listed.extend(requests.iter().map(|request| Listed { request: *request, received: true }));
+fn owned(line: &mut Line, own: Own) -> u32 {
+    line.own.push(own);
+    (line.own.len() - 1) as u32
+}
+
+fn listed(code: &mut Code, requests: &[Request], op: impl FnOnce(u32, u32) -> Op) -> Op {
+    let first = code.listed.len() as u32;
+    code.listed.extend(requests.iter().map(|request| Listed { request: *request, received: true }));
     op(first, requests.len() as u32)
 }
 
 /// Marks requests of which the call says that they received nothing: if they are receives, they were given up.
-fn mark_given_up(line: &mut Line, described: &Described) {
+fn mark_given_up(code: &mut Code, described: &Described) {
     let shown = &described.shape.requests;
-    let first = line.listed.len().saturating_sub(shown.len());
-    line.listed[first..].iter_mut().zip(shown).for_each(|(listed, shown)| listed.received = shown.receive);
+    let first = code.listed.len().saturating_sub(shown.len());
+    code.listed[first..].iter_mut().zip(shown).for_each(|(listed, shown)| listed.received = shown.receive);
 }
 
-fn kept(line: &mut Line, action: &Action) -> u32 {
-    line.actions.push(action.clone());
-    (line.actions.len() - 1) as u32
+fn kept(code: &mut Code, action: &Action) -> u32 {
+    code.actions.push(action.clone());
+    (code.actions.len() - 1) as u32
 }

@@ -70,6 +70,8 @@ pub struct Letter {
     pub sender_waits: Waiter,
     /// See `sender_waits`.
     pub receiver_waits: Waiter,
+    /// The channel in which it waits for its other end, if that has a number.
+    pub channel: u32,
     /// The next one of its channel.
     next: LetterId,
     /// How many ends still need it.
@@ -96,6 +98,8 @@ pub struct Letters {
     letters: Vec<Letter>,
     free: Vec<LetterId>,
     channels: Vec<Channel>,
+    /// Who sends through each channel.
+    senders: Vec<u32>,
     numbers: QuickMap<Key, u32>,
     /// Channels that are forgotten when nothing is in them: those of collective operations, of which there may be very many.
     passing: QuickMap<Key, Channel>,
@@ -117,13 +121,21 @@ impl Letters {
         let number = *self.numbers.entry(key).or_insert(next);
         if number == next {
             self.channels.push(EMPTY);
+            self.senders.push(key.0);
         }
         number
     }
 
-    /// Who sends to whom through a channel.
-    pub fn key(&self, channel: u32) -> Option<Key> {
-        self.numbers.iter().find(|(_, number)| **number == channel).map(|(key, _)| *key)
+    /// Who sends through a channel.
+    pub fn sender(&self, channel: u32) -> u32 {
+        self.senders[channel as usize]
+    }
+
+    /// The sending rank of each channel.
+    pub fn senders(&self) -> Vec<u32> {
+        let mut senders = vec![NONE; self.channels.len()];
+        self.numbers.iter().for_each(|((from, ..), number)| senders[*number as usize] = *from);
+        senders
     }
 
     /// A letter.
@@ -164,7 +176,7 @@ impl Letters {
             self.put(lane, Channel { first: next, last, ..channel });
             return first;
         }
-        let new = self.make();
+        let new = self.make(if let Lane::Channel(number) = lane { number } else { NONE });
         if channel.last != NONE {
             self.letters[channel.last as usize].next = new;
         }
@@ -182,7 +194,7 @@ impl Letters {
     }
 
     #[inline]
-    fn make(&mut self) -> LetterId {
+    fn make(&mut self, channel: u32) -> LetterId {
         let letter = Letter {
             sent: Moment::UNKNOWN,
             posted: Moment::UNKNOWN,
@@ -196,6 +208,7 @@ impl Letters {
             begun: false,
             sender_waits: NONE,
             receiver_waits: NONE,
+            channel,
             next: NONE,
             ends: 2,
         };
@@ -232,17 +245,6 @@ impl Letters {
         self.channels[channel as usize].watcher = watcher;
     }
 
-    /// The rank that a receive which has not got its letter yet waits for.
-    pub fn source(&self, id: LetterId, receiver: u32) -> Option<u32> {
-        self.channel_of(id, receiver).map(|((from, ..), _)| from)
-    }
-
-    /// The channel to a rank in which a letter waits for its other end.
-    fn channel_of(&self, id: LetterId, receiver: u32) -> Option<(Key, u32)> {
-        let mut to_it = self.numbers.iter().filter(|((_, to, ..), _)| *to == receiver);
-        to_it.find(|(_, number)| self.queue(**number).any(|letter| letter == id)).map(|(key, number)| (*key, *number))
-    }
-
     /// The letters of a channel in order.
     fn queue(&self, channel: u32) -> impl Iterator<Item = LetterId> {
         let first = Some(self.channels[channel as usize].first).filter(|first| *first != NONE);
@@ -250,8 +252,9 @@ impl Letters {
     }
 
     /// A receive is given up: nobody gets its letter any more.
-    pub fn withdraw(&mut self, id: LetterId, receiver: u32) {
-        if let Some((_, number)) = self.channel_of(id, receiver) {
+    pub fn withdraw(&mut self, id: LetterId) {
+        let number = self.get(id).channel;
+        if number != NONE && self.queue(number).any(|letter| letter == id) {
             let left: Vec<LetterId> = self.queue(number).filter(|letter| *letter != id).collect();
             let watcher = self.channels[number as usize].watcher;
             let (first, last) = (left.first().copied().unwrap_or(NONE), left.last().copied().unwrap_or(NONE));

@@ -1,13 +1,16 @@
 //! A thread of a rank as the replay goes along it.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
+use super::code::{Code, Own};
 use super::letters::{LetterId, NONE};
 use super::meetings::SeatId;
+use super::rare::Rare;
 use crate::schedule::{Action, LineId, Request, Row, Stretches};
 
-/// What a call does, with everything looked up that is the same each time.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// What a call does, with everything looked up that is the same each time; `own` is a place in [`Line::own`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
     /// It takes as long as it took.
     Local,
@@ -18,24 +21,26 @@ pub enum Op {
     /// MPI ends.
     Finalize,
     /// A blocking send, or one that makes a request.
-    Send { channel: u32, price: u32, to: u32, request: bool },
+    Send { own: u32, request: bool },
     /// A blocking receive, or one that makes a request. Without a channel it has to be asked what it got.
-    Receive { channel: u32, request: bool, anyone: bool },
-    /// A blocking send and receive at the same time.
-    SendReceive { out: u32, price: u32, to: u32, channel: u32 },
+    Receive { own: u32, request: bool, anyone: bool },
+    /// A blocking send and receive at the same time; both are places in [`Line::own`].
+    SendReceive { out: u32, inward: u32 },
     /// Waits for a message.
-    Probe { channel: u32 },
-    /// Waits for requests, by place in the line's list.
+    Probe { own: u32 },
+    /// Waits for requests, by place in the list.
     Complete { first: u32, count: u32 },
     /// Starts persistent requests.
     Start { first: u32, count: u32 },
     /// Gives requests up.
     Forget { first: u32, count: u32 },
-    /// Describes a persistent request, by place among the line's actions.
+    /// Describes a persistent request, by place among the actions.
     Define { action: u32 },
+    /// Makes a request of nothing: its message is for nobody.
+    Nothing,
     /// Takes part in an operation of a group.
-    Join { seat: SeatId, join: u32 },
-    /// Anything else, by place among the line's actions.
+    Join { own: u32, join: u32 },
+    /// Anything else, by place among the actions.
     Other { action: u32 },
 }
 
@@ -46,7 +51,7 @@ pub struct Beat {
     before_ns: f32,
     /// Nanoseconds that it took.
     took_ns: f32,
-    /// What it did, by place in the line's ops.
+    /// What it did, by place in its code.
     pub action: u32,
 }
 
@@ -85,7 +90,7 @@ impl From<&Row> for Beat {
 }
 
 /// A request that a call names.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Listed {
     /// Which one.
     pub request: Request,
@@ -94,7 +99,7 @@ pub struct Listed {
 }
 
 /// What is known of an op besides what it does.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct About {
     /// Where its times are added up.
     pub tally: u32,
@@ -129,10 +134,16 @@ pub struct Requests {
     slots: std::collections::VecDeque<Slot>,
     /// The number of the first of them.
     base: u64,
-    /// Persistent ones, and others that stayed open for very long.
+    lasting: Rare<Lasting>,
+}
+
+/// Requests that do not come and go with each round.
+#[derive(Default)]
+struct Lasting {
+    /// Persistent ones that were started, and others that stayed open for very long.
     kept: HashMap<u64, Slot>,
     /// What persistent requests do when they are started, by their number.
-    pub defined: HashMap<u64, Defined>,
+    defined: HashMap<u64, Defined>,
 }
 
 /// What a persistent request does each time it is started.
@@ -160,9 +171,9 @@ impl Requests {
         if number == self.next() {
             return;
         }
-        let base = self.base;
-        let open = self.slots.drain(..).enumerate().filter(|(_, slot)| *slot != Slot::Empty);
-        self.kept.extend(open.map(|(place, slot)| (base + place as u64, slot)));
+        for (slot, number) in self.slots.drain(..).zip(self.base..).filter(|(slot, _)| *slot != Slot::Empty) {
+            self.lasting.make().kept.insert(number, slot);
+        }
         self.base = number;
     }
 
@@ -170,11 +181,15 @@ impl Requests {
     #[inline]
     pub fn make(&mut self, slot: Slot) -> u64 {
         let number = self.next();
+        if self.slots.is_empty() && slot == Slot::Empty {
+            self.base += 1;
+            return number;
+        }
         self.slots.push_back(slot);
         if self.slots.len() > MOST_OPEN {
             let slot = self.slots.pop_front().unwrap_or(Slot::Empty);
             if !matches!(slot, Slot::Empty | Slot::Sent { .. }) {
-                self.kept.insert(self.base, slot);
+                self.lasting.make().kept.insert(self.base, slot);
             }
             self.base += 1;
         }
@@ -185,7 +200,7 @@ impl Requests {
     #[inline]
     pub fn get(&self, number: u64) -> Slot {
         match number.checked_sub(self.base).and_then(|place| self.slots.get(place as usize)) {
-            Some(Slot::Empty) | None => self.kept.get(&number).copied().unwrap_or(Slot::Empty),
+            Some(Slot::Empty) | None => self.lasting.get().and_then(|lasting| lasting.kept.get(&number)).copied().unwrap_or(Slot::Empty),
             Some(slot) => *slot,
         }
     }
@@ -201,18 +216,38 @@ impl Requests {
                     self.base += 1;
                 }
             }
-            _ => _ = self.kept.remove(&number),
+            _ => _ = self.lasting.get_mut().and_then(|lasting| lasting.kept.remove(&number)),
         }
-        if let Some(defined) = self.defined.get_mut(&number) {
+        if let Some(defined) = self.lasting.get_mut().and_then(|lasting| lasting.defined.get_mut(&number)) {
             defined.active = false;
         }
     }
 
+    /// Makes the next request, a persistent one.
+    pub fn define(&mut self, action: Action, seat: SeatId) {
+        let number = self.make(Slot::Empty);
+        self.lasting.make().defined.insert(number, Defined { action, seat, active: false });
+    }
+
+    /// What a persistent request does.
+    pub fn defined(&self, number: u64) -> Option<&Defined> {
+        self.lasting.get()?.defined.get(&number)
+    }
+
     /// A persistent request is started.
     pub fn start(&mut self, number: u64, slot: Slot) {
-        self.kept.insert(number, slot);
-        if let Some(defined) = self.defined.get_mut(&number) {
+        let lasting = self.lasting.make();
+        lasting.kept.insert(number, slot);
+        if let Some(defined) = lasting.defined.get_mut(&number) {
             defined.active = true;
+        }
+    }
+
+    /// A request is given up.
+    pub fn forget(&mut self, number: u64) {
+        self.clear(number);
+        if let Some(lasting) = self.lasting.get_mut() {
+            lasting.defined.remove(&number);
         }
     }
 }
@@ -252,12 +287,10 @@ pub struct Line<'a> {
     pub source: Box<dyn Stretches + 'a>,
     pub rows: Vec<Beat>,
     pub row: usize,
-    pub ops: Vec<Op>,
-    pub about: Vec<About>,
-    /// Requests that calls name.
-    pub listed: Vec<Listed>,
-    /// What calls do that do it seldom.
-    pub actions: Vec<Action>,
+    /// What its calls do.
+    pub code: Rc<Code>,
+    /// What of them is its own.
+    pub own: Vec<Own>,
     /// The moment in the replay.
     pub now: f64,
     /// The same in the recording.
@@ -275,8 +308,7 @@ pub struct Line<'a> {
     pub slowness: f64,
     /// Sends and receives that only go on while the process is in MPI, begun since it was last there.
     pub unattended: Vec<(LetterId, bool)>,
-    /// What few lines have.
-    pub windows: Box<Windows>,
+    pub windows: Rare<Windows>,
     /// How many calls it has made.
     pub calls: u64,
     /// The site of the call before.
@@ -298,10 +330,8 @@ impl<'a> Line<'a> {
             source,
             rows: Vec::new(),
             row: 0,
-            ops: Vec::new(),
-            about: Vec::new(),
-            listed: Vec::new(),
-            actions: Vec::new(),
+            code: Rc::default(),
+            own: Vec::new(),
             now: 0.0,
             recorded: 0.0,
             entered: 0.0,
@@ -311,7 +341,7 @@ impl<'a> Line<'a> {
             held: [NONE; 2],
             slowness,
             unattended: Vec::new(),
-            windows: Box::default(),
+            windows: Rare::default(),
             calls: 0,
             last_site: NONE,
             lead: 0.0,

@@ -141,6 +141,16 @@ pub struct Coming {
     pub seconds: f64,
 }
 
+impl Members {
+    /// The place of a rank among them.
+    pub fn place(&self, rank: u32) -> Option<u32> {
+        // Mostly members are in the order of their ranks, and often all of them.
+        let guess = self.ranks.get(rank as usize).filter(|at| **at == rank).map(|_| rank as usize);
+        let found = guess.or_else(|| self.ranks.binary_search(&rank).ok()).or_else(|| self.ranks.iter().position(|at| *at == rank));
+        found.map(|place| place as u32)
+    }
+}
+
 impl Meetings {
     /// The group, which is made with these members if it is new.
     pub fn group(&mut self, group: Group, (communicator, between_groups): (u32, bool), members: impl FnOnce() -> Vec<u32>) -> u32 {
@@ -154,11 +164,7 @@ impl Meetings {
 
     /// The place of a rank among the members of a group.
     pub fn place(&self, group: u32, rank: u32) -> Option<u32> {
-        let ranks = &self.groups[group as usize].ranks;
-        // Mostly members are in the order of their ranks, and often all of them.
-        let guess = ranks.get(rank as usize).filter(|at| **at == rank).map(|_| rank as usize);
-        let found = guess.or_else(|| ranks.binary_search(&rank).ok()).or_else(|| ranks.iter().position(|at| *at == rank));
-        found.map(|place| place as u32)
+        self.groups[group as usize].place(rank)
     }
 
     /// A group.

@@ -5,6 +5,7 @@
 //! it is a *decision*: it is put off until every line stands still, and then the earliest one is made. Whatever follows from it is later.
 
 mod anyone;
+mod code;
 mod compile;
 mod decisions;
 mod forced;
@@ -13,6 +14,7 @@ mod line;
 mod manners;
 mod meetings;
 mod outcome;
+mod rare;
 mod requests;
 mod rounds;
 mod samples;
@@ -23,8 +25,8 @@ pub(crate) mod tests;
 mod windows;
 mod world;
 
-pub(crate) use meetings::Members;
 pub use manners::{READIES_S, SMALL_BYTES};
+pub(crate) use meetings::Members;
 pub use outcome::{Outcome, RankTime, Sink, SiteTime, Unmatched};
 pub use standstill::{Blocked, Standstill};
 
@@ -179,7 +181,7 @@ impl<'a, 's> Engine<'a, 's> {
             match self.world.step(place as u32, line, &row)? {
                 Step::Waits => return Ok(()),
                 Step::Done => {
-                    let about = line.about[row.action as usize];
+                    let about = line.code.about[row.action as usize];
                     self.world.leave(line, &row, about);
                     if let Some(sink) = &mut self.sink {
                         sink.call(place, row.action, line.entered, line.now)?;
@@ -232,7 +234,7 @@ impl Line<'_> {
         let mut at = self.recorded;
         for row in self.rows.iter().take(16) {
             at += row.before() + row.took();
-            if self.ops[row.action as usize] == line::Op::Init {
+            if self.code.ops[row.action as usize] == line::Op::Init {
                 return Some(at);
             }
         }

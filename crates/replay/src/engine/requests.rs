@@ -1,7 +1,7 @@
 //! Requests in the replay: made by one call, started by another, completed by a third.
 
 use super::letters::{Lane, LetterId, Moment, NONE, UNKNOWN};
-use super::line::{Beat, Defined, Line, Slot, Stage};
+use super::line::{Beat, Line, Slot, Stage};
 use super::step::Step;
 use super::world::World;
 use crate::Error;
@@ -10,7 +10,7 @@ use crate::schedule::{Action, Receive, Request, Send, SendMode};
 impl World<'_> {
     pub fn complete(&mut self, place: u32, line: &mut Line, row: &Beat, first: usize, count: usize) -> Result<Step, Error> {
         while (line.done as usize) < count {
-            let listed = line.listed[first + line.done as usize];
+            let listed = line.code.listed[first + line.done as usize];
             let (owner, number) = self.request(place, line, listed.request);
             if owner != place && number >= self.requests[owner as usize].next() {
                 // The other thread has not come to it yet.
@@ -76,12 +76,12 @@ impl World<'_> {
         let mut nearer = self.moves();
         let mut coming = std::mem::take(&mut self.scratch);
         coming.clear();
-        for listed in &line.listed[first..first + count] {
+        for listed in &line.code.listed[first..first + count] {
             let (owner, number) = self.request(place, line, listed.request);
             let slot = self.requests[owner as usize].get(number);
             match slot {
                 Slot::Empty => {}
-                Slot::Coming(id) if !listed.received => self.letters.withdraw(id, line.id.rank),
+                Slot::Coming(id) if !listed.received => self.letters.withdraw(id),
                 Slot::Sent { until: over } | Slot::Accessed { until: over } => until = until.max(over),
                 Slot::Leaving(id) => {
                     needed = Some(latest(needed, self.letters.get(id).posted));
@@ -129,8 +129,7 @@ impl World<'_> {
         let requests = &mut self.requests[place as usize];
         let number = requests.next().wrapping_sub(1 + ago);
         let slot = requests.get(number);
-        requests.clear(number);
-        requests.defined.remove(&number);
+        requests.forget(number);
         match slot {
             Slot::Leaving(id) | Slot::Coming(id) => self.letters.release(id),
             Slot::Errand(id) if self.meetings.errand(id).until != UNKNOWN => self.meetings.release(id),
@@ -140,21 +139,18 @@ impl World<'_> {
     }
 
     pub fn define(&mut self, place: u32, line: &Line, action: u32) {
-        let action = line.actions[action as usize].clone();
+        let action = line.code.actions[action as usize].clone();
         let seat = match &action {
             Action::Join(join) => self.persistent_seat(place, line, join),
             _ => NONE,
         };
-        let requests = &mut self.requests[place as usize];
-        let number = requests.make(Slot::Empty);
-        requests.clear(number);
-        requests.defined.insert(number, Defined { action, seat, active: false });
+        self.requests[place as usize].define(action, seat);
     }
 
     pub fn start(&mut self, place: u32, line: &mut Line, row: &Beat, first: usize, count: usize) -> Result<Step, Error> {
         for listed in first..first + count {
-            let (owner, number) = self.request(place, line, line.listed[listed].request);
-            let Some(defined) = self.requests[owner as usize].defined.get(&number).cloned() else { continue };
+            let (owner, number) = self.request(place, line, line.code.listed[listed].request);
+            let Some(defined) = self.requests[owner as usize].defined(number).cloned() else { continue };
             let slot = match defined.action {
                 Action::Send(send) => self.start_send(place, line, row, &send),
                 Action::Receive(receive) => self.start_receive(line, &receive)?,

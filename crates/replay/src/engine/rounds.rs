@@ -75,8 +75,7 @@ impl World<'_> {
         let (schedule, rank) = (self.schedule, self.ranks[place as usize]);
         let neighbours = |members: &super::meetings::Members| {
             let sources = schedule.neighbours(members.communicator, rank).sources;
-            let places = sources.iter().filter_map(|source| members.ranks.iter().position(|rank| rank == source));
-            places.map(|place| place as u32).collect::<Arc<[u32]>>()
+            sources.iter().filter_map(|source| members.place(*source)).collect::<Arc<[u32]>>()
         };
         let id = self.meetings.join(&coming, neighbours, &mut over);
         for errand in &over {

@@ -3,6 +3,7 @@
 //! Ranks that wait for each other in a circle are a deadlock of the program on this machine. A rank that waits for one that has come to
 //! its end shows that the schedule lacks something.
 
+use std::collections::HashMap;
 use std::fmt;
 
 use super::letters::NONE;
@@ -36,6 +37,8 @@ pub struct Standstill {
 
 /// How many ranks a message lists.
 const LISTED: usize = 6;
+/// How many members are named that have not come: each of those who have waits for the same ones.
+const MOST_ABSENT: usize = 64;
 
 impl fmt::Display for Standstill {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
@@ -69,84 +72,106 @@ impl fmt::Display for Standstill {
 
 /// Finds out who waits for whom.
 pub(super) fn explain(schedule: &dyn Schedule, lines: &[Line], world: &World, blocked: &[u32]) -> Standstill {
-    let all: Vec<Blocked> = blocked.iter().map(|place| describe(schedule, &lines[*place as usize], *place, world)).collect();
+    let mut scene = Scene { schedule, world, senders: world.letters.senders(), absent: HashMap::new() };
+    let all: Vec<Blocked> = blocked.iter().map(|place| scene.describe(&lines[*place as usize], *place)).collect();
     let ended = lines.iter().filter(|line| line.ended).count();
     Standstill { circle: circle(&all), blocked: all, ended }
 }
 
-fn describe(schedule: &dyn Schedule, line: &Line, place: u32, world: &World) -> Blocked {
-    let action = line.rows.get(line.row).map_or(0, |row| row.action as usize);
-    let about = line.about.get(action);
-    let tally = about.map(|about| &world.tallies[about.tally as usize]);
-    let function = tally.and_then(|tally| sintonia_mpi::Operation::from_number(tally.function)).map_or("MPI", |operation| operation.name());
-    let mut waits_for = line.ops.get(action).map_or_else(Vec::new, |op| partners(line, place, *op, world));
-    waits_for.sort_unstable();
-    waits_for.dedup();
-    waits_for.retain(|rank| *rank != line.id.rank);
-    Blocked { rank: line.id.rank, function, place: about.map_or_else(String::new, |about| schedule.site(about.site)), waits_for }
+/// What is looked up once for all who wait: they may be a million.
+struct Scene<'a, 'w> {
+    schedule: &'a dyn Schedule,
+    world: &'a World<'w>,
+    /// The sending rank of each channel.
+    senders: Vec<u32>,
+    /// Members that have not come, by group and the number that their seats would have if they had.
+    absent: HashMap<(u32, u64), Vec<u32>>,
 }
 
-/// Whom a call waits for.
-fn partners(line: &Line, place: u32, op: Op, world: &World) -> Vec<u32> {
-    let sender = |channel: u32| world.letters.key(channel).map(|(from, ..)| from);
-    match op {
-        Op::Send { to, .. } => vec![to],
-        Op::Receive { channel, .. } | Op::Probe { channel } => sender(channel).into_iter().collect(),
-        Op::SendReceive { to, channel, .. } => {
-            let [out, inward] = line.held;
-            let comes = inward != NONE && world.letters.get(inward).sent.is_known();
-            let goes = out != NONE && world.letters.get(out).posted.is_known();
-            let goes = (!goes).then_some(to);
-            goes.into_iter().chain(sender(channel).filter(|_| !comes)).collect()
-        }
-        Op::Complete { first, count } => {
-            let listed = &line.listed[first as usize..(first + count) as usize];
-            listed.iter().filter_map(|listed| of_request(line, place, listed.request, world)).collect()
-        }
-        Op::Join { seat, .. } => absent(line, seat, world),
-        Op::Other { .. } => line.windows.accessing.values().chain(line.windows.exposed.values()).flatten().copied().collect(),
-        _ => Vec::new(),
+impl Scene<'_, '_> {
+    fn describe(&mut self, line: &Line, place: u32) -> Blocked {
+        let action = line.rows.get(line.row).map_or(0, |row| row.action as usize);
+        let about = line.code.about.get(action);
+        let tally = about.map(|about| &self.world.tallies[about.tally as usize]);
+        let operation = tally.and_then(|tally| sintonia_mpi::Operation::from_number(tally.function));
+        let mut waits_for = line.code.ops.get(action).map_or_else(Vec::new, |op| self.partners(line, place, *op));
+        waits_for.sort_unstable();
+        waits_for.dedup();
+        waits_for.retain(|rank| *rank != line.id.rank);
+        let function = operation.map_or("MPI", |operation| operation.name());
+        Blocked { rank: line.id.rank, function, place: about.map_or_else(String::new, |about| self.schedule.site(about.site)), waits_for }
     }
-}
 
-/// Whom a request waits for, if it is not over.
-fn of_request(line: &Line, place: u32, request: Request, world: &World) -> Option<u32> {
-    let Request::Ago(ago) = request else { return None };
-    let requests = &world.requests[place as usize];
-    match requests.get(requests.next().wrapping_sub(1 + ago)) {
-        Slot::Coming(id) if !world.letters.get(id).sent.is_known() => world.letters.source(id, line.id.rank),
-        Slot::Leaving(id) if !world.letters.get(id).posted.is_known() => Some(world.letters.get(id).to),
-        _ => None,
+    /// Whom a call waits for.
+    fn partners(&mut self, line: &Line, place: u32, op: Op) -> Vec<u32> {
+        let own = |own: u32| line.own[own as usize];
+        match op {
+            Op::Send { own: to, .. } => vec![own(to).to],
+            Op::Receive { own: from, .. } | Op::Probe { own: from } => self.sender(own(from).number).into_iter().collect(),
+            Op::SendReceive { out: to, inward: from } => {
+                let [out, inward] = line.held;
+                let comes = inward != NONE && self.world.letters.get(inward).sent.is_known();
+                let goes = out != NONE && self.world.letters.get(out).posted.is_known();
+                let goes = (!goes).then_some(own(to).to);
+                goes.into_iter().chain(self.sender(own(from).number).filter(|_| !comes)).collect()
+            }
+            Op::Complete { first, count } => {
+                let listed = &line.code.listed[first as usize..(first + count) as usize];
+                listed.iter().filter_map(|listed| self.of_request(place, listed.request)).collect()
+            }
+            Op::Join { own: seat, .. } => self.absent(own(seat).number),
+            Op::Other { .. } => {
+                let windows = line.windows.get().into_iter();
+                windows.flat_map(|windows| windows.accessing.values().chain(windows.exposed.values())).flatten().copied().collect()
+            }
+            _ => Vec::new(),
+        }
     }
-}
 
-/// Members of a group that have not come to the operation that a line waits in.
-fn absent(line: &Line, seat: u32, world: &World) -> Vec<u32> {
-    let own = world.meetings.seats[seat as usize];
-    let members = world.meetings.members(own.group);
-    let has_come = |rank: u32| {
-        let first = world.firsts.get(rank as usize).copied().unwrap_or(NONE);
-        let seat = world.seats.get(&(first, members.group)).map(|seat| world.meetings.seats[*seat as usize]);
-        seat.is_some_and(|seat| seat.next >= own.next)
-    };
-    members.ranks.iter().copied().filter(|rank| *rank != line.id.rank && !has_come(*rank)).collect()
+    fn sender(&self, channel: u32) -> Option<u32> {
+        self.senders.get(channel as usize).copied()
+    }
+
+    /// Whom a request waits for, if it is not over.
+    fn of_request(&self, place: u32, request: Request) -> Option<u32> {
+        let Request::Ago(ago) = request else { return None };
+        let (requests, letters) = (&self.world.requests[place as usize], &self.world.letters);
+        match requests.get(requests.next().wrapping_sub(1 + ago)) {
+            Slot::Coming(id) if !letters.get(id).sent.is_known() => self.sender(letters.get(id).channel),
+            Slot::Leaving(id) if !letters.get(id).posted.is_known() => Some(letters.get(id).to),
+            _ => None,
+        }
+    }
+
+    /// Members of a group that have not come to the operation that a line waits in: the first of them.
+    fn absent(&mut self, seat: u32) -> Vec<u32> {
+        let world = self.world;
+        let own = world.meetings.seats[seat as usize];
+        let find = || {
+            let members = world.meetings.members(own.group);
+            let has_come = |rank: u32| {
+                let first = world.firsts.get(rank as usize).copied().unwrap_or(NONE);
+                let seat = world.seats.get(&(first, members.group)).map(|seat| world.meetings.seats[*seat as usize]);
+                seat.is_some_and(|seat| seat.next >= own.next)
+            };
+            members.ranks.iter().copied().filter(|rank| !has_come(*rank)).take(MOST_ABSENT).collect()
+        };
+        self.absent.entry((own.group, own.next)).or_insert_with(find).clone()
+    }
 }
 
 /// A circle of ranks each of which waits for the next.
 fn circle(blocked: &[Blocked]) -> Vec<u32> {
-    let next = |rank: u32| {
-        let waits = blocked.iter().find(|blocked| blocked.rank == rank)?;
-        waits.waits_for.iter().copied().find(|other| blocked.iter().any(|blocked| blocked.rank == *other))
-    };
-    let Some(mut at) = blocked.first().map(|blocked| blocked.rank) else { return Vec::new() };
-    let mut way = Vec::new();
-    while !way.contains(&at) {
-        way.push(at);
-        match next(at) {
-            Some(other) => at = other,
-            None => return Vec::new(),
+    let waiting: HashMap<u32, &Blocked> = blocked.iter().rev().map(|blocked| (blocked.rank, blocked)).collect();
+    let next = |rank: u32| waiting.get(&rank)?.waits_for.iter().copied().find(|other| waiting.contains_key(other));
+    let (mut way, mut places) = (Vec::new(), HashMap::new());
+    let mut at = blocked.first().map(|blocked| blocked.rank);
+    while let Some(rank) = at {
+        if let Some(begin) = places.insert(rank, way.len()) {
+            return way.split_off(begin);
         }
+        way.push(rank);
+        at = next(rank);
     }
-    let begin = way.iter().position(|rank| *rank == at).unwrap_or(0);
-    way.split_off(begin)
+    Vec::new()
 }

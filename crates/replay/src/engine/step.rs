@@ -2,6 +2,7 @@
 
 use sintonia_recording::deed::Purpose;
 
+use super::code::Own;
 use super::letters::{Lane, LetterId, Moment, NONE, UNKNOWN};
 use super::line::{Beat, Line, Op, Slot, Stage};
 use super::world::World;
@@ -24,7 +25,7 @@ impl World<'_> {
     /// Takes the present call of a line as far as it goes.
     #[inline]
     pub fn step(&mut self, place: u32, line: &mut Line, row: &Beat) -> Result<Step, Error> {
-        let op = line.ops[row.action as usize];
+        let op = line.code.ops[row.action as usize];
         if line.stage == Stage::Entered && !line.unattended.is_empty() && waits(op) {
             self.attend_all(line);
         }
@@ -53,15 +54,17 @@ impl World<'_> {
                 (line.end, line.end_recorded) = (line.now, line.entered_recorded);
                 Ok(Step::Done)
             }
-            Op::Send { channel, price, to, request } => self.send_call(place, line, row, (Lane::Channel(channel), price, to), request),
-            Op::Receive { channel, request, .. } => self.receive_call(place, line, row, channel, request),
-            Op::SendReceive { out, price, to, channel } => self.send_receive(place, line, row, (Lane::Channel(out), price, to), channel),
-            Op::Probe { channel } => Ok(self.probe(place, line, row, channel)),
+            Op::Send { own, request } => self.send_call(place, line, row, line.own[own as usize], request),
+            Op::Receive { own, request, .. } => self.receive_call(place, line, row, line.own[own as usize].number, request),
+            Op::SendReceive { out, inward } => {
+                self.send_receive(place, line, row, line.own[out as usize], line.own[inward as usize].number)
+            }
+            Op::Probe { own } => Ok(self.probe(place, line, row, line.own[own as usize].number)),
             Op::Complete { first, count } => self.complete(place, line, row, first as usize, count as usize),
             Op::Start { first, count } => self.start(place, line, row, first as usize, count as usize),
             Op::Forget { first, count } => {
                 for request in first..first + count {
-                    self.forget(place, line.listed[request as usize].request);
+                    self.forget(place, line.code.listed[request as usize].request);
                 }
                 self.takes_as_long(line, row);
                 Ok(Step::Done)
@@ -71,7 +74,13 @@ impl World<'_> {
                 self.takes_as_long(line, row);
                 Ok(Step::Done)
             }
-            Op::Join { seat, join } => self.join_call(place, line, row, seat, join),
+            Op::Nothing => {
+                self.requests[place as usize].make(Slot::Empty);
+                self.made_request(place);
+                line.now = self.as_recorded(line, row, None, 0.0);
+                Ok(Step::Done)
+            }
+            Op::Join { own, join } => self.join_call(place, line, row, line.own[own as usize].number, join),
             Op::Other { action } => self.window_call(place, line, row, action),
         }
     }
@@ -112,21 +121,14 @@ impl World<'_> {
         }
     }
 
-    fn send_call(
-        &mut self,
-        place: u32,
-        line: &mut Line,
-        row: &Beat,
-        (lane, number, to): (Lane, u32, u32),
-        request: bool,
-    ) -> Result<Step, Error> {
+    fn send_call(&mut self, place: u32, line: &mut Line, row: &Beat, own: Own, request: bool) -> Result<Step, Error> {
         if line.stage == Stage::Waits {
             return Ok(self.sent(line, row));
         }
-        let number = if self.waited(line) { self.synchronous(line, number, to) } else { number };
+        let number = if self.waited(line) { self.synchronous(line, own.price, own.to) } else { own.price };
         let price = self.prices[number as usize];
         let attended = !(request && price.attended);
-        let id = self.send(place, lane, number, to, World::moment(line), attended);
+        let id = self.send(place, Lane::Channel(own.number), number, own.to, World::moment(line), attended);
         if request {
             let slot = self.begin_send(line, row, id, price.rendezvous, attended);
             self.requests[place as usize].make(slot);
@@ -241,19 +243,12 @@ impl World<'_> {
         Step::Done
     }
 
-    fn send_receive(
-        &mut self,
-        place: u32,
-        line: &mut Line,
-        row: &Beat,
-        (lane, number, to): (Lane, u32, u32),
-        channel: u32,
-    ) -> Result<Step, Error> {
-        let number = if self.waited(line) { self.synchronous(line, number, to) } else { number };
+    fn send_receive(&mut self, place: u32, line: &mut Line, row: &Beat, own: Own, channel: u32) -> Result<Step, Error> {
+        let number = if self.waited(line) { self.synchronous(line, own.price, own.to) } else { own.price };
         if line.stage == Stage::Entered {
             let at = World::moment(line);
             line.held[1] = self.post(Lane::Channel(channel), at, true);
-            line.held[0] = self.send(place, lane, number, to, at, true);
+            line.held[0] = self.send(place, Lane::Channel(own.number), number, own.to, at, true);
         }
         let [out, inward] = line.held;
         for (id, sends) in [(out, true), (inward, false)] {
@@ -315,7 +310,7 @@ impl World<'_> {
     }
 
     fn join_call(&mut self, place: u32, line: &mut Line, row: &Beat, seat: u32, join: u32) -> Result<Step, Error> {
-        let Action::Join(join) = line.actions[join as usize].clone() else { return Ok(Step::Done) };
+        let Action::Join(join) = line.code.actions[join as usize] else { return Ok(Step::Done) };
         if line.stage == Stage::Entered {
             let id = self.join_errand(place, line, seat, &join);
             if join.how == How::Request {
@@ -369,6 +364,6 @@ fn as_it_was(line: &Line, row: &Beat, needed: Option<Moment>, times: f64) -> f64
 
 /// Whether a call may wait, so that MPI can see to what was begun before.
 fn waits(op: Op) -> bool {
-    !matches!(op, Op::Local | Op::Poll | Op::Define { .. } | Op::Forget { .. })
+    !matches!(op, Op::Local | Op::Poll | Op::Nothing | Op::Define { .. } | Op::Forget { .. })
         && !matches!(op, Op::Send { request: true, .. } | Op::Receive { request: true, .. })
 }

@@ -332,7 +332,7 @@ fn an_exclusive_lock_is_had_by_one_after_the_other_in_the_order_of_asking() {
 
 #[test]
 fn computation_before_a_call_site_can_take_another_time() {
-    let changes = |takes| Changes { segments: vec![SegmentChange { from: None, to: [1].into(), takes }], ..Changes::default() };
+    let changes = |takes| Changes { segments: vec![SegmentChange { from: None, to: Some([1].into()), takes }], ..Changes::default() };
     let program = || vec![vec![(10_000, Action::Poll), (10_000, Action::Poll), (10_000, Action::Poll)]];
     assert_eq!(ends_with(program(), "", &changes(Takes::Times(0.5))), [25.0]);
     assert_eq!(ends_with(program(), "", &changes(Takes::Each(1e-6))), [21.0]);

@@ -49,7 +49,7 @@ struct Wanted {
 impl World<'_> {
     /// A call on a window, or one that sends and receives under one request.
     pub fn window_call(&mut self, place: u32, line: &mut Line, row: &Beat, action: u32) -> Result<Step, Error> {
-        let action = line.actions[action as usize].clone();
+        let action = line.code.actions[action as usize].clone();
         match action {
             Action::Access { window, target, put, get, how } => {
                 self.access(place, line, row, (window, target), (put, get), how);
@@ -104,7 +104,7 @@ impl World<'_> {
         let there = left + price.wire() + if get > 0 { price.latency } else { 0.0 };
         line.now = if self.recorded().is_some() { self.as_recorded(line, row, None, price.bytes) } else { line.now + price.start };
         let until = there.max(line.now);
-        let known = line.windows.accesses.entry((window, target)).or_insert(0.0);
+        let known = line.windows.make().accesses.entry((window, target)).or_insert(0.0);
         *known = known.max(until);
         if how == How::Request {
             self.requests[place as usize].make(Slot::Accessed { until });
@@ -121,7 +121,7 @@ impl World<'_> {
     /// Waits for the accesses of a line to a window.
     fn flush(&mut self, line: &mut Line, window: u32, target: Option<u32>) {
         let mut until = line.now;
-        line.windows.accesses.retain(|(of, at), over| {
+        line.windows.make().accesses.retain(|(of, at), over| {
             let meant = *of == window && target.is_none_or(|target| target == *at);
             if meant {
                 until = until.max(*over);
@@ -136,25 +136,25 @@ impl World<'_> {
     fn sync(&mut self, place: u32, line: &mut Line, row: &Beat, window: u32, sync: &Sync) -> Step {
         match sync {
             Sync::Post(ranks) => {
-                line.windows.exposed.insert(window, ranks.clone());
+                line.windows.make().exposed.insert(window, ranks.clone());
                 self.tell(place, line, ranks, window, OPENED);
                 self.takes_its_time(line, row)
             }
             Sync::Start(ranks) => {
-                line.windows.accessing.insert(window, ranks.clone());
+                line.windows.make().accessing.insert(window, ranks.clone());
                 self.hear(place, line, row, ranks, window, OPENED)
             }
             Sync::Complete => {
                 self.flush(line, window, None);
-                let ranks = line.windows.accessing.remove(&window).unwrap_or_default();
+                let ranks = line.windows.make().accessing.remove(&window).unwrap_or_default();
                 self.tell(place, line, &ranks, window, COMPLETED);
                 self.takes_its_time(line, row)
             }
             Sync::Wait => {
-                let ranks = line.windows.exposed.get(&window).cloned().unwrap_or_default();
+                let ranks = line.windows.make().exposed.get(&window).cloned().unwrap_or_default();
                 let step = self.hear(place, line, row, &ranks, window, COMPLETED);
                 if step == Step::Done {
-                    line.windows.exposed.remove(&window);
+                    line.windows.make().exposed.remove(&window);
                 }
                 step
             }
@@ -196,16 +196,16 @@ impl World<'_> {
         if line.stage == Stage::Entered {
             let at = World::moment(line);
             let post = |rank: &u32| self.post(Lane::Passing((*rank, line.id.rank, WINDOW | window, what)), at, true);
-            line.windows.heard = ranks.iter().map(post).collect();
+            line.windows.make().heard = ranks.iter().map(post).collect();
         }
-        if let Some(missing) = line.windows.heard.iter().copied().find(|letter| self.letters.get(*letter).arrived == UNKNOWN) {
+        if let Some(missing) = line.windows.make().heard.iter().copied().find(|letter| self.letters.get(*letter).arrived == UNKNOWN) {
             self.letters.get_mut(missing).receiver_waits = place;
             line.stage = Stage::Waits;
             return Step::Waits;
         }
         let mut needed: Option<Moment> = None;
         let mut now = line.now;
-        for letter in std::mem::take(&mut line.windows.heard) {
+        for letter in std::mem::take(&mut line.windows.make().heard) {
             let sent = self.letters.get(letter).sent;
             needed = Some(needed.map_or(sent, |known| known.latest(sent)));
             now = self.take(place, letter, now);

@@ -2,6 +2,7 @@
 
 use sintonia_recording::QuickMap;
 
+use super::code::{Code, Codes};
 use super::decisions::Decisions;
 use super::letters::{Lane, LetterId, Letters, Moment, NONE, UNKNOWN, Waiter};
 use super::line::{About, Beat, Line, Requests, Stage};
@@ -25,6 +26,10 @@ pub struct World<'a> {
     pub changes: &'a Changes,
     pub letters: Letters,
     pub meetings: Meetings,
+    /// What lines do.
+    pub codes: Codes,
+    /// What is being looked up.
+    pub draft: Code,
     /// The seats that each line has in groups.
     pub seats: QuickMap<(u32, sintonia_recording::deed::Group), u32>,
     /// How many persistent operations each line has described on each communicator.
@@ -80,6 +85,8 @@ impl<'a> World<'a> {
             changes,
             letters: Letters::default(),
             meetings: Meetings::default(),
+            codes: Codes::default(),
+            draft: Code::default(),
             seats: QuickMap::default(),
             persistent: QuickMap::default(),
             requests: lines.iter().map(|_| Requests::default()).collect(),
@@ -155,7 +162,7 @@ impl<'a> World<'a> {
     /// A line computes, and enters its next call.
     #[inline]
     pub fn compute(&mut self, line: &mut Line, row: &Beat) {
-        let about = line.about[row.action as usize];
+        let about = line.code.about[row.action as usize];
         let mut seconds = row.computed();
         if about.segment != NONE || self.changes.touches_everything() {
             seconds = self.changes.computes(about.segment, line.id.rank, (line.last_site, about.site), line.calls, seconds);
@@ -322,7 +329,7 @@ fn firsts(lines: &[LineId]) -> Vec<u32> {
 fn shared_network(platform: &Platform) -> Result<Option<Box<dyn Network>>, Error> {
     let Some(topology) = &platform.machine().topology else { return Ok(None) };
     let network = network::build(platform.machine(), platform.figures())?;
-    let (used, nodes) = (platform.nodes.iter().max().map_or(0, |last| last + 1), topology.nodes());
+    let (used, nodes) = (platform.nodes.iter().max().map_or(0, |last| last.saturating_add(1)), topology.nodes());
     if used > nodes {
         return Err(Error::TopologyTooSmall { used, nodes });
     }

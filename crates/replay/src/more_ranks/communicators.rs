@@ -19,7 +19,7 @@ use super::who::Who;
 /// The kind of the communicators that hold everyone.
 pub const WORLD: usize = 0;
 /// The kind of those that hold one rank each.
-const OWN: usize = 1;
+pub const OWN: usize = 1;
 /// Where a place makes more communicators than this one after another, each takes the place of the one before.
 const MOST_AT_ONCE: usize = 8;
 
@@ -164,7 +164,10 @@ impl Kind {
         };
         let node = self.node.map(|node| family.nodes[node]);
         Unrecognised::Call {
-            site: node.and_then(|node| family.sites.get(node.site as usize).cloned()).unwrap_or_else(|| "at the start".into()),
+            site: node
+                .and_then(|node| family.places.get(node.site as usize))
+                .map(|place| place.name.clone())
+                .unwrap_or_else(|| "at the start".into()),
             operation: node.map_or("MPI_Init", |node| node.operation.name()),
             what,
             examples: self.seen.iter().rev().take(3).map(example).collect::<Vec<_>>().join("; "),

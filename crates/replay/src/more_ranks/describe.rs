@@ -69,8 +69,7 @@ impl Pattern {
                 }
                 Piece::Call(node) => {
                     let step = &self.program.steps[*node];
-                    let site = self.program.sites.get(step.shape.site as usize).map_or("?", String::as_str);
-                    let _ = writeln!(text, "{indent}{site} {}", self.describe_step(step));
+                    let _ = writeln!(text, "{indent}{} {}", self.program.site(step), self.describe_step(step));
                 }
             }
         }

@@ -48,6 +48,11 @@ impl<'a> Extrapolated<'a> {
         kind as u32 * self.ranks + self.pattern.program.kinds[kind].first(spot)
     }
 
+    /// Communicators have numbers below this one; not all numbers stand for one.
+    pub(super) fn communicators(&self) -> u32 {
+        self.pattern.program.kinds.len() as u32 * self.ranks
+    }
+
     /// The bytes of a message that the rules say, if the problem grows as it did.
     pub(super) fn bytes(&self, role: Role, bytes: i64) -> u64 {
         let bytes = if bytes < -1 { 0 } else { bytes };
@@ -86,6 +91,10 @@ impl Schedule for Extrapolated<'_> {
     fn members(&self, communicator: u32) -> Vec<u32> {
         let Some(part) = self.pattern.program.kinds.get((communicator / self.ranks) as usize) else { return Vec::new() };
         let spot = self.spot(communicator % self.ranks);
+        // A group is numbered by its first member.
+        if part.first(spot) != spot.rank {
+            return Vec::new();
+        }
         (0..part.size(spot)).filter_map(|place| part.member(spot, place)).collect()
     }
 
@@ -100,11 +109,11 @@ impl Schedule for Extrapolated<'_> {
     }
 
     fn sites(&self) -> u32 {
-        self.pattern.program.sites.len() as u32
+        self.pattern.program.places.len() as u32
     }
 
     fn site(&self, site: u32) -> String {
-        self.pattern.program.sites.get(site as usize).cloned().unwrap_or_else(|| "?".into())
+        self.pattern.program.places.get(site as usize).map_or_else(|| "?".into(), |place| place.name.clone())
     }
 }
 

@@ -5,20 +5,19 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use sintonia_mpi::{Mode, Operation, Role};
 use sintonia_program::graph::{Control, Forest};
 use sintonia_recording::Recording;
-use sintonia_recording::header::Site;
 use sintonia_recording::raw::part;
 use sintonia_recording::table::{Call, Shape};
 
 use super::error::Unrecognised;
 use super::nest::{Judge, Nest};
-use crate::schedule::Schedule;
+use super::place::{Numbering, Place, Places};
 
 /// An operation at a place of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Node {
     /// The MPI function.
     pub operation: Operation,
-    /// The place, by number in [`Family::sites`].
+    /// The place, by number in [`Family::places`].
     pub site: u32,
 }
 
@@ -60,8 +59,8 @@ pub struct Run<'a> {
 pub struct Family<'a> {
     /// The recordings, by their number of ranks.
     pub runs: Vec<Run<'a>>,
-    /// The places of calls, as people know them.
-    pub sites: Vec<String>,
+    /// The places of calls.
+    pub places: Vec<Place>,
     /// The operations in program order.
     pub nodes: Vec<Node>,
     /// The loops, each after the one around it.
@@ -76,8 +75,10 @@ pub struct Family<'a> {
 impl<'a> Family<'a> {
     /// Puts recordings together.
     pub fn of(recordings: &'a [Recording], places: Places) -> Result<Family<'a>, Unrecognised> {
-        let mut places = Names { places, names: Vec::new(), known: HashMap::new() };
-        let mut runs: Vec<Run> = recordings.iter().map(|recording| places.run(recording)).collect();
+        let mut numbering = Numbering::of(places);
+        let mut run =
+            |recording: &'a Recording| Run { recording, ranks: recording.header.rank_count(), sites: numbering.numbers(recording) };
+        let mut runs: Vec<Run> = recordings.iter().map(&mut run).collect();
         runs.sort_by_key(|run| run.ranks);
         if runs.is_empty() {
             return Err(Unrecognised::NoRecording);
@@ -87,7 +88,7 @@ impl<'a> Family<'a> {
         }
         let mut family = Family {
             runs,
-            sites: places.names,
+            places: numbering.list,
             nodes: Vec::new(),
             loops: Vec::new(),
             body: Vec::new(),
@@ -100,7 +101,7 @@ impl<'a> Family<'a> {
 
     /// Where a node is called, as people know it.
     pub fn site(&self, node: usize) -> String {
-        self.sites.get(self.nodes[node].site as usize).cloned().unwrap_or_else(|| "?".into())
+        self.places.get(self.nodes[node].site as usize).map_or_else(|| "?".into(), |place| place.name.clone())
     }
 
     /// The node of a call in one of the runs; `None` if it does nothing to others and counts as computation.
@@ -115,7 +116,7 @@ impl<'a> Family<'a> {
                 let mut way = Way::default();
                 run.each_call(rank, |call| {
                     let Some(node) = of_call(run, call.shape) else { return Ok(()) };
-                    check_operation(&self.sites, node)?;
+                    check_operation(&self.places, node)?;
                     let next = self.numbers.len();
                     way.come_to(*self.numbers.entry(node).or_insert(next));
                     Ok(())
@@ -246,39 +247,6 @@ fn control(ways: &BTreeMap<BTreeSet<usize>, Way>, nodes: usize) -> Control {
     Control { steps: all.steps, starts, earliness: (0..nodes).collect() }
 }
 
-/// What is one place of the program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Places {
-    /// A line: a compiler that unrolls a loop makes several addresses of it.
-    Lines,
-    /// An address: somebody may have written several calls on one line.
-    Addresses,
-}
-
-/// Numbers the call sites of several recordings alike.
-struct Names {
-    places: Places,
-    names: Vec<String>,
-    known: HashMap<String, u32>,
-}
-
-impl Names {
-    fn run<'a>(&mut self, recording: &'a Recording) -> Run<'a> {
-        let number = |(site, number): (&Site, u32)| {
-            let name = Schedule::site(recording, number);
-            let lines: Vec<String> = site.frames.iter().map(|frame| format!("{:?}:{:?}", frame.file, frame.line)).collect();
-            let has_line = self.places == Places::Lines && site.frames.first().is_some_and(|frame| frame.line.is_some());
-            let key = if has_line { format!("{} {lines:?}", site.module) } else { format!("{} {}", site.module, site.offset) };
-            *self.known.entry(key).or_insert_with(|| {
-                self.names.push(name);
-                self.names.len() as u32 - 1
-            })
-        };
-        let sites = recording.header.sites.iter().zip(0..).map(number).collect();
-        Run { recording, ranks: recording.header.rank_count(), sites }
-    }
-}
-
 /// The node of a call; `None` if it does nothing to others.
 fn of_call(run: &Run, shape: &Shape) -> Option<Node> {
     let local = matches!(
@@ -307,7 +275,7 @@ fn check(run: &Run) -> Result<(), Unrecognised> {
 }
 
 /// Whether what the operation does can be told for more ranks.
-fn check_operation(sites: &[String], node: Node) -> Result<(), Unrecognised> {
+fn check_operation(places: &[Place], node: Node) -> Result<(), Unrecognised> {
     let role = node.operation.role();
     let persistent = node.operation.function().mode == Mode::Persistent && matches!(role, Role::Collective(_));
     let known = matches!(
@@ -330,6 +298,6 @@ fn check_operation(sites: &[String], node: Node) -> Result<(), Unrecognised> {
     if known && !persistent {
         return Ok(());
     }
-    let site = sites.get(node.site as usize).cloned().unwrap_or_default();
+    let site = places.get(node.site as usize).map(|place| place.name.clone()).unwrap_or_default();
     Err(Unrecognised::Operation { operation: node.operation.name(), site })
 }

@@ -28,6 +28,16 @@ struct Level {
     whole: bool,
 }
 
+/// A segment of a round that may come again.
+#[derive(Clone, Copy)]
+struct Passed {
+    node: u32,
+    /// Whether the loop around it had gone round before.
+    again: bool,
+    /// Whether that loop is the one whose rounds are handed out in one piece.
+    in_whole: bool,
+}
+
 /// A rank on its way through the program.
 pub struct Line<'a> {
     run: &'a Extrapolated<'a>,
@@ -46,8 +56,8 @@ pub struct Line<'a> {
     began: (Open, u64),
     /// The next rounds are like the last one.
     repeats: bool,
-    /// The segments of the rows that were handed out last: the node, and whether the loop had gone round before.
-    segments: Vec<(u32, bool)>,
+    /// The segments of the rows that were handed out last.
+    segments: Vec<Passed>,
 }
 
 impl<'a> Line<'a> {
@@ -122,9 +132,8 @@ impl<'a> Line<'a> {
             level.next = 0;
             round.number += 1;
             if whole {
-                let later = round.number > 1;
                 let now = (self.open.clone(), self.made);
-                self.repeats = later && alike(&self.began, &now);
+                self.repeats = alike(&self.began, &now);
                 // Whoever repeats has to know what a round adds.
                 if !self.repeats {
                     self.began = now;
@@ -184,7 +193,8 @@ impl<'a> Line<'a> {
             }
         }
         let again = self.rounds.last().is_some_and(|round| round.number > 0);
-        self.segments.push((node as u32, again));
+        let in_whole = self.levels.last().is_some_and(|level| level.whole);
+        self.segments.push(Passed { node: node as u32, again, in_whole });
         let row = self.row((node, again), stretch.rows.len());
         stretch.actions.push(Described { action: action(&|_| Vec::new(), 0, &shape), shape });
         stretch.rows.push(row);
@@ -266,8 +276,8 @@ impl<'a> Line<'a> {
         self.open.list.iter_mut().for_each(|request| request.number += added);
         stretch.rows.clear();
         for place in 0..self.segments.len() {
-            let (node, again) = self.segments[place];
-            let row = self.row((node as usize, again), place);
+            let Passed { node, again, in_whole } = self.segments[place];
+            let row = self.row((node as usize, again || in_whole), place);
             stretch.rows.push(row);
         }
         match self.rounds.last_mut() {
@@ -305,6 +315,10 @@ impl Stretches for Line<'_> {
             if self.go_on(stretch) && !stretch.rows.is_empty() {
                 break;
             }
+        }
+        // The next round makes its own: a million ranks wait in less room without.
+        if self.open.list.is_empty() {
+            self.open = Open::default();
         }
         self.pass(stretch);
         Ok(if stretch.rows.is_empty() { Next::End } else { Next::Actions })

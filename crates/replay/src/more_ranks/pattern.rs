@@ -12,6 +12,7 @@ use super::list::List;
 use super::open::Open;
 use super::part::Part;
 use super::peer::Peer;
+use super::place::Place;
 use super::step::{Handles, Step, Target};
 use super::times::Laws;
 use super::who::{Round, Who};
@@ -36,8 +37,8 @@ pub struct Program {
     pub around: Vec<Vec<usize>>,
     /// What stands outside all loops.
     pub body: Vec<Piece>,
-    /// The places of calls, as people know them.
-    pub sites: Vec<String>,
+    /// The places of calls.
+    pub places: Vec<Place>,
 }
 
 /// How often a loop goes round.
@@ -84,6 +85,11 @@ impl Count {
 }
 
 impl Program {
+    /// Where a call is made, as people know it.
+    pub fn site(&self, step: &Step) -> &str {
+        self.places.get(step.shape.site as usize).map_or("?", |place| &place.name)
+    }
+
     /// Which calls a rank ever makes: ranks for which it is the same are alike.
     pub fn behaviour(&self, spot: Spot) -> Vec<bool> {
         self.steps.iter().map(|step| step.is_ever_made_by(spot)).collect()
@@ -146,7 +152,7 @@ impl Pattern {
         for step in &self.program.steps {
             let ends = [&step.peer, &step.source];
             if let Some((end, why)) = ends.into_iter().find_map(|end| Some((end, end.impossible(spot)?))) {
-                let site = self.program.sites.get(step.shape.site as usize).cloned().unwrap_or_default();
+                let site = self.program.site(step).to_owned();
                 return Err(Impossible::Rule { site, operation: step.shape.operation.name(), rule: end.to_string(), why });
             }
         }
@@ -174,7 +180,7 @@ impl Pattern {
         };
         let doubt = |(node, step): (usize, &Step)| {
             let (_, other) = step.others.iter().find(|(who, other)| differs(node, step, who, other))?;
-            let site = self.program.sites.get(step.shape.site as usize).map_or("?", String::as_str);
+            let site = self.program.site(step);
             let operation = step.shape.operation.name();
             Some(format!("{site}: {operation} is taken to go to {}, but {other} explains the recordings as well", step.peer))
         };

@@ -5,14 +5,16 @@ use std::collections::BTreeMap;
 use sintonia_mpi::Role;
 use sintonia_recording::Recording;
 use sintonia_recording::raw;
+use sintonia_recording::table::Shape;
 
 use super::amount::{Amount, Seen};
 use super::communicators::Kinds;
 use super::error::Unrecognised;
-use super::family::{Family, Places};
+use super::family::Family;
 use super::grid::{Grid, GridRule, Spot};
 use super::part::Part;
 use super::pattern::{Pattern, Program};
+use super::place::Places;
 use super::reading::{Details, Readings, asks_anyone};
 use super::sight::{Sight, Sights};
 use super::step::{Choice, Handles, Nobody, Step, Target};
@@ -87,14 +89,7 @@ pub(super) struct Attempt<'a> {
 impl<'a> Attempt<'a> {
     fn program(&mut self, grid: GridRule) -> Result<Program, Unrecognised> {
         let kinds = self.kinds.parts(self.family, self.grids)?;
-        let mut parts: Vec<Part> = vec![Part::World];
-        let dimensions = self.grids[0].dimensions();
-        let lines = Part::all(&self.grids[0], 1).into_iter().filter(|part| matches!(part, Part::Lines(along) if along.len() == dimensions));
-        for part in lines.chain(kinds.iter().cloned()) {
-            if !parts.contains(&part) && part != Part::Own {
-                parts.push(part);
-            }
-        }
+        let parts = self.groups(&kinds);
         let mut steps = Vec::new();
         let mut first_error = None;
         for node in 0..self.family.nodes.len() {
@@ -115,18 +110,29 @@ impl<'a> Attempt<'a> {
             |step: &Step| matches!(step.shape.operation.role(), Role::Collective(pattern) if pattern.is_among_neighbours());
         let used = |kind| steps.iter().any(|step| step.communicator == Some(kind) && among_neighbours(step));
         let neighbours = self.kinds.neighbours(family, self.grids, &parts, used)?;
-        let around = family.around.clone();
         Ok(Program {
             grid,
             kinds,
             neighbours,
             steps,
             counts,
-            around,
+            around: family.around.clone(),
             loops: family.loops.clone(),
             body: family.body.clone(),
-            sites: family.sites.clone(),
+            places: family.places.clone(),
         })
+    }
+
+    /// The groups in which peers are looked for: all ranks, rows and columns of the grid, communicators.
+    fn groups(&self, kinds: &[Part]) -> Vec<Part> {
+        let mut groups: Vec<Part> = vec![Part::World];
+        let lines = Part::all(&self.grids[0], 1).into_iter().filter(|part| matches!(part, Part::Lines(_)));
+        for part in lines.chain(kinds.iter().cloned()) {
+            if !groups.contains(&part) && part != Part::Own {
+                groups.push(part);
+            }
+        }
+        groups
     }
 
     pub(super) fn spot(&self, run: usize, rank: u32) -> Spot<'a> {
@@ -141,35 +147,17 @@ impl<'a> Attempt<'a> {
 
     fn step(&self, node: usize, parts: &[Part]) -> Result<Step, Unrecognised> {
         let Some((_, first)) = self.made(node).next() else { return Err(Unrecognised::NoRecording) };
-        let mut handles = Handling::of(first.shape.operation.role()).map(|handling| self.handles(node, handling)).transpose()?;
-        let peer = match (self.target(node, parts, |details| details.shape.peer, true), &mut handles) {
-            (Ok(peer), _) => peer,
-            // Where the call is never made without a request, that may be what decides whether it is made.
-            (Err(_), Some(handles)) if self.made(node).all(|(_, details)| !details.handled.named.is_empty()) => {
-                handles.only_if_any = true;
-                everyone()
-            }
-            (Err(error), _) => return Err(error),
+        let role = first.shape.operation.role();
+        let mut handles = Handling::of(role).map(|handling| self.handles(node, handling)).transpose()?;
+        let peer = self.peer(node, parts, handles.as_mut())?;
+        let (source, back) = match role {
+            Role::SendReceive => (self.target(node, parts, |details| details.shape.source, false)?.target, OtherEnd::Source),
+            _ => (Target::Fixed(first.shape.source), OtherEnd::Peer),
         };
-        let source = match first.shape.operation.role() {
-            Role::SendReceive => self.target(node, parts, |details| details.shape.source, false)?.target,
-            _ => Target::Fixed(first.shape.source),
-        };
-        let mut shape = first.shape.clone();
-        shape.site = self.family.nodes[node].site;
-        let parts_with =
-            |nobody: bool| self.made(node).find(|(_, d)| (d.shape.peer == raw::PROC_NULL) == nobody).map(|(_, d)| d.shape.parts);
-        shape.parts = parts_with(false).unwrap_or(shape.parts);
-        let exact = |end: OtherEnd, of: fn(&Details) -> i64| {
-            Amount::explaining(&self.seen(node, end, of)).ok_or_else(|| self.unexplained(node, "the tag", of, "numbers"))
-        };
-        let about = |end: OtherEnd, of: fn(&Details) -> i64| {
-            let seen = self.seen(node, end, of);
-            Amount::explaining(&seen).unwrap_or_else(|| Amount::about(&seen))
-        };
-        let back = if first.shape.operation.role() == Role::SendReceive { OtherEnd::Source } else { OtherEnd::Peer };
+        let marks = self.marks(node, false).unwrap_or(first.shape.parts);
         Ok(Step {
-            parts_with_nobody: parts_with(true).unwrap_or(shape.parts),
+            shape: Shape { site: self.family.nodes[node].site, parts: marks, ..first.shape.clone() },
+            parts_with_nobody: self.marks(node, true).unwrap_or(marks),
             communicator: self.kind(node, |details| details.shape.communicator())?,
             made: self.kind(node, |details| (details.shape.made != raw::NO_OBJECT).then_some(details.shape.made))?,
             who: peer.who,
@@ -179,13 +167,42 @@ impl<'a> Attempt<'a> {
             any_order: peer.any_order,
             nobody: peer.nobody,
             source,
-            tag: exact(OtherEnd::Peer, |details| details.shape.tag.into())?,
-            recv_tag: exact(back, |details| details.shape.recv_tag.into())?,
-            sent: about(OtherEnd::Peer, |details| details.shape.sent as i64),
-            received: about(back, |details| details.shape.received as i64),
+            tag: self.tag(node, OtherEnd::Peer, |details| details.shape.tag.into())?,
+            recv_tag: self.tag(node, back, |details| details.shape.recv_tag.into())?,
+            sent: self.bytes(node, OtherEnd::Peer, |details| details.shape.sent as i64),
+            received: self.bytes(node, back, |details| details.shape.received as i64),
             handles,
-            shape,
         })
+    }
+
+    /// Who makes the call, and to whom.
+    fn peer(&self, node: usize, parts: &[Part], handles: Option<&mut Handles>) -> Result<Explained, Unrecognised> {
+        match (self.target(node, parts, |details| details.shape.peer, true), handles) {
+            // Where the call is never made without a request, that may be what decides whether it is made.
+            (Err(_), Some(handles)) if self.made(node).all(|(_, details)| !details.handled.named.is_empty()) => {
+                handles.only_if_any = true;
+                Ok(everyone())
+            }
+            (explained, _) => explained,
+        }
+    }
+
+    /// The marks that a call has where nobody is at the other end, or where somebody is.
+    fn marks(&self, node: usize, nobody: bool) -> Option<u16> {
+        let found = self.made(node).find(|(_, details)| (details.shape.peer == raw::PROC_NULL) == nobody);
+        found.map(|(_, details)| details.shape.parts)
+    }
+
+    /// A number that has to be right, since messages are told apart by it.
+    fn tag(&self, node: usize, end: OtherEnd, of: fn(&Details) -> i64) -> Result<Amount, Unrecognised> {
+        let tried = "a constant, laws of p, shares, the rank, the peer, the round";
+        Amount::explaining(&self.seen(node, end, of)).ok_or_else(|| self.unexplained(node, "the tag", of, tried))
+    }
+
+    /// A number that may be about right.
+    fn bytes(&self, node: usize, end: OtherEnd, of: fn(&Details) -> i64) -> Amount {
+        let seen = self.seen(node, end, of);
+        Amount::explaining(&seen).unwrap_or_else(|| Amount::about(&seen))
     }
 
     /// The rule for one of the ends of a call.
@@ -269,7 +286,6 @@ impl<'a> Attempt<'a> {
         };
         let sights = &self.sights.calls[node];
         let few = sights.iter().step_by((sights.len() / 6).max(1)).take(6);
-        let tried = if tried == "numbers" { "a constant, laws of p, shares, the rank, the peer, the round" } else { tried };
         Unrecognised::Call {
             site: self.family.site(node),
             operation: self.family.nodes[node].operation.name(),

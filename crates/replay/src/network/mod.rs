@@ -5,6 +5,7 @@
 
 mod alone;
 mod events;
+mod few;
 mod fluid;
 mod limits;
 mod packets;

@@ -38,7 +38,7 @@ impl Schedule for Recording {
 
     fn open(&self, line: LineId) -> Result<Box<dyn Stretches + '_>, Error> {
         let calls = self.thread(line.rank, line.thread).ok_or(Error::NoSuchLine { rank: line.rank })?;
-        Ok(Box::new(Thread { recording: self, line, calls, strokes: Vec::new(), polls: Vec::new(), polled: false, ahead: None }))
+        Ok(Box::new(Thread { recording: self, line, calls, polls: Vec::new(), polled: false, ahead: None }))
     }
 
     fn members(&self, communicator: u32) -> Vec<u32> {
@@ -83,7 +83,6 @@ struct Thread<'a> {
     recording: &'a Recording,
     line: LineId,
     calls: ThreadCalls<'a>,
-    strokes: Vec<Stroke>,
     /// Which of the present actions only look whether something has happened.
     polls: Vec<bool>,
     /// Whether the last call only looked whether something had happened.
@@ -95,8 +94,10 @@ impl Stretches for Thread<'_> {
     fn next(&mut self, stretch: &mut Stretch) -> Result<Next, Error> {
         let mut found = Next::Rows;
         stretch.first_request = None;
-        self.calls.some(ROWS, &mut self.strokes);
-        while self.strokes.is_empty() {
+        // Of thousands of lines none keeps these, so that they stay near the processor.
+        let mut strokes = Vec::with_capacity(ROWS);
+        self.calls.some(ROWS, &mut strokes);
+        while strokes.is_empty() {
             if !self.calls.next_block()? {
                 return Ok(Next::End);
             }
@@ -109,10 +110,10 @@ impl Stretches for Thread<'_> {
             stretch.actions.extend(self.calls.shapes().iter().map(describe));
             self.polls.clear();
             self.polls.extend(stretch.actions.iter().map(|described| described.action == Action::Poll));
-            self.calls.some(ROWS, &mut self.strokes);
+            self.calls.some(ROWS, &mut strokes);
         }
         stretch.enter_ns = self.calls.first_enter_ns();
-        self.fill(stretch);
+        self.fill(&strokes, stretch);
         Ok(found)
     }
 
@@ -125,10 +126,10 @@ impl Stretches for Thread<'_> {
 }
 
 impl Thread<'_> {
-    fn fill(&mut self, stretch: &mut Stretch) {
+    fn fill(&mut self, strokes: &[Stroke], stretch: &mut Stretch) {
         stretch.rows.clear();
         let mut polled = self.polled;
-        stretch.rows.extend(self.strokes.iter().map(|stroke| {
+        stretch.rows.extend(strokes.iter().map(|stroke| {
             let waits = polled && stroke.computed_ns <= LOOKS_AGAIN_NS.max(stroke.took_ns);
             polled = self.polls.get(usize::from(stroke.shape)).copied().unwrap_or(false);
             let computed_ns = stroke.computed_ns.max(0);

@@ -27,7 +27,7 @@ pub struct Script<S> {
     steps: S,
     /// Nanoseconds of computation that no call has followed yet.
     computed: f64,
-    /// Nanoseconds of computation before the next call that is read.
+    /// Nanoseconds of computation before the last call that was read, and before all those before it.
     clock: i64,
     requests: Requests,
     /// What was done so far.
@@ -145,7 +145,7 @@ impl<S: Iterator<Item = Result<Step, sintonia_formats::Error>>> Stretches for Sc
     fn next(&mut self, stretch: &mut Stretch) -> Result<Next, Error> {
         stretch.rows.clear();
         stretch.first_request = None;
-        stretch.enter_ns = self.clock.saturating_add(self.computed as i64);
+        let begin = self.clock;
         if self.known.len() > MOST_ACTIONS {
             self.known.clear();
             self.followers.clear();
@@ -162,9 +162,8 @@ impl<S: Iterator<Item = Result<Step, sintonia_formats::Error>>> Stretches for Sc
                 }
             }
         }
-        if stretch.rows.is_empty() {
-            return Ok(Next::End);
-        }
+        let Some(first) = stretch.rows.first() else { return Ok(Next::End) };
+        stretch.enter_ns = begin.saturating_add(first.computed_ns);
         if known > 0 && self.known.len() == known {
             return Ok(Next::Rows);
         }
@@ -355,6 +354,16 @@ mod tests {
             tags.extend(stretch.rows.iter().map(|row| stretch.actions[row.action as usize].shape.tag));
         }
         assert_eq!(tags, (0..3000).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_stretch_is_entered_after_what_was_computed_before_its_first_call() {
+        let mut script = Script::of([Step::Compute { seconds: 1e-6 }, Step::Poll].repeat(ROWS + 1).into_iter().map(Ok));
+        let mut stretch = Stretch::default();
+        script.next(&mut stretch).unwrap();
+        assert_eq!(stretch.enter_ns, 1000);
+        script.next(&mut stretch).unwrap();
+        assert_eq!(stretch.enter_ns, 1000 * (ROWS as i64 + 1));
     }
 
     #[test]

@@ -9,9 +9,23 @@ pub enum Amount {
     Times(f64),
 }
 
+/// Units and what they are worth, smallest first.
+pub type Units = &'static [(&'static str, f64)];
+
+/// Of times, in seconds.
+pub const TIMES: Units = &[("ns", 1e-9), ("us", 1e-6), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0)];
+/// Of rates and sizes in bits, in bytes.
+pub const BITS: Units = &[("b", 0.125), ("kb", 125.0), ("Mb", 125e3), ("Gb", 125e6), ("Tb", 125e9)];
+/// Of rates and sizes in bytes.
+pub const BYTES: Units = &[("B", 1.0), ("kB", 1e3), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12)];
+/// Of sizes in powers of two.
+pub const SIZES: Units = &[("KiB", 1024.0), ("MiB", 1048576.0), ("GiB", 1073741824.0)];
+/// Of plain numbers.
+pub const PLAIN: Units = &[("", 1.0)];
+
 /// A time such as `10us`, or a factor such as `x2`.
 pub fn seconds(text: &str) -> Option<Amount> {
-    amount(text, &[("ns", 1e-9), ("us", 1e-6), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0)])
+    amount(text, &[TIMES])
 }
 
 /// Bytes per second from `100Mb` (bits) or `12.5MB` (bytes), or a factor.
@@ -20,19 +34,7 @@ pub fn bandwidth(text: &str) -> Option<Amount> {
     if text == "inf" {
         return Some(Amount::Is(f64::INFINITY));
     }
-    let units = [
-        ("kb", 125.0),
-        ("Mb", 125e3),
-        ("Gb", 125e6),
-        ("Tb", 125e9),
-        ("kB", 1e3),
-        ("MB", 1e6),
-        ("GB", 1e9),
-        ("TB", 1e12),
-        ("b", 0.125),
-        ("B", 1.0),
-    ];
-    amount(text, &units).filter(|amount| *amount != Amount::Is(0.0) && *amount != Amount::Times(0.0))
+    amount(text, &[BITS, BYTES]).filter(|amount| *amount != Amount::Is(0.0) && *amount != Amount::Times(0.0))
 }
 
 /// A number of bytes such as `64KiB`.
@@ -40,18 +42,7 @@ pub fn bytes(text: &str) -> Option<u64> {
     if text == "inf" {
         return Some(u64::MAX);
     }
-    let units = [
-        ("KiB", 1024.0),
-        ("MiB", 1048576.0),
-        ("GiB", 1073741824.0),
-        ("kB", 1e3),
-        ("KB", 1e3),
-        ("MB", 1e6),
-        ("GB", 1e9),
-        ("B", 1.0),
-        ("", 1.0),
-    ];
-    match amount(text, &units)? {
+    match amount(text, &[SIZES, BYTES, &[("KB", 1e3)], PLAIN])? {
         Amount::Is(bytes) => Some(bytes as u64),
         Amount::Times(_) => None,
     }
@@ -72,14 +63,14 @@ pub fn times(text: &str) -> Option<f64> {
     (factor.is_finite() && factor >= 0.0).then_some(factor)
 }
 
-fn amount(text: &str, units: &[(&str, f64)]) -> Option<Amount> {
+fn amount(text: &str, units: &[Units]) -> Option<Amount> {
     if let Some(times) = times(text) {
         return Some(Amount::Times(times));
     }
     if text == "0" {
         return Some(Amount::Is(0.0));
     }
-    let found = units.iter().find_map(|(unit, worth)| {
+    let found = units.iter().copied().flatten().find_map(|(unit, worth)| {
         let number: f64 = text.strip_suffix(unit)?.trim().parse().ok()?;
         Some(number * worth)
     });

@@ -14,7 +14,7 @@ use sintonia_replay::schedule::Schedule;
 use sintonia_replay::sweep::Sweep;
 use sintonia_replay::what_if::WhatIf;
 
-use super::{Arguments, show};
+use super::{Arguments, Subject, show};
 use crate::text::{count, plural, seconds};
 use crate::{Error, output};
 
@@ -65,12 +65,13 @@ fn replay(
     sweeps: &[Sweep],
 ) -> Result<ExitCode, Error> {
     let case = Case { schedule, ends: None, machine: Some(machine), what_ifs };
-    let ranks = schedule.ranks();
-    let world =
-        Communicator { made_by: "MPI_COMM_WORLD".into(), members: format!("0-{}", ranks.saturating_sub(1)), ..Communicator::default() };
-    let header =
-        Header { size: ranks as usize, communicators: vec![world], command: vec![path.display().to_string()], ..Header::default() };
-    show(arguments, &case, sweeps, path.display().to_string(), header, Vec::new())
+    let (name, ranks) = (path.display().to_string(), schedule.ranks());
+    let header = || {
+        let members = format!("0-{}", ranks.saturating_sub(1));
+        let world = Communicator { made_by: "MPI_COMM_WORLD".into(), members, ..Communicator::default() };
+        Header { size: ranks as usize, communicators: vec![world], command: vec![name.clone()], ..Header::default() }
+    };
+    show(arguments, &case, sweeps, Subject { name: name.clone(), was_run: false, notes: Vec::new(), header: &header })
 }
 
 /// Plays a GOAL schedule as LogGOPSim does.

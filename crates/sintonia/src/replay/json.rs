@@ -1,6 +1,7 @@
 //! A replay, for programs.
 
 use serde_json::{Value, json};
+use sintonia_replay::case::Sensitivity;
 
 use super::Shown;
 
@@ -11,16 +12,18 @@ const MOST_SITES: usize = 1000;
 pub fn value(shown: &Shown) -> Value {
     let findings = &shown.findings;
     let outcome = &findings.outcome;
+    let recorded = |seconds: f64| shown.was_run.then_some(seconds);
     let sites = outcome.sites.iter().take(MOST_SITES).map(|site| {
         json!({
             "place": site.place, "operation": site.function, "calls": site.calls,
-            "recorded_s": site.recorded_s, "replayed_s": site.replayed_s,
+            "recorded_s": recorded(site.recorded_s), "replayed_s": site.replayed_s,
         })
     });
-    let ranks = outcome.ranks.iter().map(|rank| json!({"rank": rank.rank, "recorded_s": rank.recorded_s, "replayed_s": rank.replayed_s}));
+    let ranks =
+        outcome.ranks.iter().map(|rank| json!({"rank": rank.rank, "recorded_s": recorded(rank.recorded_s), "replayed_s": rank.replayed_s}));
     let mut value = json!({
         "recording": shown.name,
-        "measured_s": outcome.recorded_s,
+        "measured_s": recorded(outcome.recorded_s),
         "seconds": findings.seconds,
         "ranks": shown.ranks,
         "calls": outcome.calls,
@@ -37,13 +40,8 @@ pub fn value(shown: &Shown) -> Value {
     if let Some(network) = &findings.recorded {
         value["recorded_network"] = json!({"latency_s": network.latency_s, "s_per_byte": network.s_per_byte});
     }
-    if let Some(sensitivity) = &shown.sensitivity {
-        value["sensitivity"] = json!({
-            "per_latency_second": sensitivity.per_latency_second,
-            "per_second_per_byte": sensitivity.per_second_per_byte,
-            "latency_share": sensitivity.latency_share,
-            "bandwidth_share": sensitivity.bandwidth_share,
-        });
+    if let Some(found) = &shown.sensitivity {
+        value["sensitivity"] = sensitivity(found);
     }
     if !shown.notes.is_empty() {
         value["notes"] = json!(shown.notes);
@@ -52,4 +50,13 @@ pub fn value(shown: &Shown) -> Value {
         value["written"] = json!(path.display().to_string());
     }
     value
+}
+
+fn sensitivity(found: &Sensitivity) -> Value {
+    json!({
+        "per_latency_second": found.per_latency_second,
+        "per_second_per_byte": found.per_second_per_byte,
+        "latency_share": found.latency_share,
+        "bandwidth_share": found.bandwidth_share,
+    })
 }

@@ -4,16 +4,13 @@ use std::process::ExitCode;
 
 use sintonia_machine::Machine;
 use sintonia_recording::Recording;
-use sintonia_recording::definitions::write_ranks;
-use sintonia_recording::header::{Communicator, Header};
 use sintonia_replay::case::Case;
 use sintonia_replay::more_ranks::{self, Options, recognise};
 use sintonia_replay::platform::End;
-use sintonia_replay::schedule::Schedule;
 use sintonia_replay::sweep::Sweep;
 use sintonia_replay::what_if::WhatIf;
 
-use super::{Arguments, show};
+use super::{Arguments, Subject, show};
 use crate::Error;
 
 /// How the work of a rank depends on how many there are.
@@ -43,7 +40,7 @@ pub fn run(arguments: &Arguments, ranks: u32, machine: &Machine, what_ifs: Vec<W
         Scaling::Strong => more_ranks::Scaling::Strong,
     });
     let grid = arguments.grid.as_ref().map(|sides| sides.0.clone());
-    let options = Options { scaling: scaling.unwrap_or_default(), grid, ..Options::default() };
+    let options = Options { scaling: scaling.unwrap_or_default(), noise: arguments.scatter, grid };
     let pattern = recognise(&recordings, &options).map_err(|error| Error::Other(error.to_string()))?;
     let at = |end| pattern.schedule(ranks, end).map_err(|error| Error::Other(error.to_string()));
     let (low, middle, high) = (at(End::Low)?, at(End::Middle)?, at(End::High)?);
@@ -51,16 +48,6 @@ pub fn run(arguments: &Arguments, ranks: u32, machine: &Machine, what_ifs: Vec<W
     let names: Vec<String> = arguments.recordings.iter().map(|path| path.display().to_string()).collect();
     let mut notes: Vec<String> = pattern.describe().lines().map(str::to_owned).collect();
     notes.extend(pattern.doubts(ranks));
-    show(arguments, &case, sweeps, names.join(", "), header(&recordings[0], &middle), notes)
-}
-
-/// The header of a recording with more ranks.
-fn header(like: &Recording, schedule: &dyn Schedule) -> Header {
-    let made_by = |number: usize| like.header.communicators.get(number).map_or("MPI_Comm_split", |known| known.made_by.as_str()).to_owned();
-    let members = (0..).map(|number| schedule.members(number)).take_while(|members| !members.is_empty());
-    let communicators = members.enumerate().map(|(number, members)| {
-        let ranks: Vec<i32> = members.iter().map(|rank| *rank as i32).collect();
-        Communicator { made_by: made_by(number), members: write_ranks(&ranks), ..Communicator::default() }
-    });
-    Header { size: schedule.ranks() as usize, ranks: Vec::new(), communicators: communicators.collect(), ..like.header.clone() }
+    let header = || middle.header(&recordings[0].header);
+    show(arguments, &case, sweeps, Subject { name: names.join(", "), was_run: false, notes, header: &header })
 }

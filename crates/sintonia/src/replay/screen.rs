@@ -1,6 +1,6 @@
 //! A replay, as text.
 
-use sintonia_replay::engine::{Outcome, RankTime};
+use sintonia_replay::engine::{RankTime, SiteTime};
 
 use super::Shown;
 use crate::fit::page::{Column, page, table};
@@ -13,7 +13,7 @@ const PLACE: usize = 36;
 
 /// Everything that was found.
 pub fn show(shown: &Shown) -> String {
-    page([title(shown), times(shown), ranks(&shown.findings.outcome), sites(&shown.findings.outcome), sensitivity(shown), remarks(shown)])
+    page([title(shown), times(shown), ranks(shown), sites(shown), sensitivity(shown), remarks(shown)])
 }
 
 fn title(shown: &Shown) -> Vec<String> {
@@ -29,20 +29,18 @@ fn times(shown: &Shown) -> Vec<String> {
     let findings = &shown.findings;
     let [low, middle, high] = findings.seconds;
     let interval = if low == high { String::new() } else { format!("  [{}, {}]", seconds(low), seconds(high)) };
-    let against = |before: f64| match before > 0.0 {
-        true => format!("  {:+.1} %", 100.0 * (middle / before - 1.0)),
-        false => String::new(),
-    };
-    let recorded = findings.outcome.recorded_s;
-    let mut lines = vec![format!("  recorded   {}", seconds(recorded))];
-    lines.extend(findings.before.as_ref().map(|before| format!("  unchanged  {}", seconds(before.seconds))));
-    let before = findings.before.as_ref().map_or(recorded, |before| before.seconds);
-    lines.push(format!("  replayed   {}{interval}{}", seconds(middle), against(before)));
-    lines
+    let recorded = shown.was_run.then_some(findings.outcome.recorded_s);
+    let unchanged = findings.before.as_ref().map(|before| before.seconds);
+    let against = |before: f64| format!("  {:+.1} %", 100.0 * (middle / before - 1.0));
+    let change = unchanged.or(recorded).filter(|before| *before > 0.0).map_or_else(String::new, against);
+    let before = [("recorded ", recorded), ("unchanged", unchanged)];
+    let lines = before.into_iter().filter_map(|(name, time)| Some(format!("  {name}  {}", seconds(time?))));
+    lines.chain([format!("  replayed   {}{interval}{change}", seconds(middle))]).collect()
 }
 
 /// The ranks, or of many the ones that end last and first.
-fn ranks(outcome: &Outcome) -> Vec<String> {
+fn ranks(shown: &Shown) -> Vec<String> {
+    let outcome = &shown.findings.outcome;
     let mut all: Vec<RankTime> = outcome.ranks.clone();
     if all.len() < 2 {
         return Vec::new();
@@ -56,28 +54,30 @@ fn ranks(outcome: &Outcome) -> Vec<String> {
     }
     let column = |of: fn(&RankTime) -> String| all.iter().map(of).collect::<Vec<_>>();
     let heading = if many { format!("Ranks that end last and first, of {}", outcome.ranks.len()) } else { "Ranks".to_owned() };
-    let columns = [
-        Column::numbers("rank", column(|rank| rank.rank.to_string())),
-        Column::numbers("recorded", column(|rank| seconds(rank.recorded_s))),
-        Column::numbers("replayed", column(|rank| seconds(rank.replayed_s))),
-    ];
+    let recorded = shown.was_run.then(|| Column::numbers("recorded", column(|rank| seconds(rank.recorded_s))));
+    let columns = [Column::numbers("rank", column(|rank| rank.rank.to_string()))].into_iter().chain(recorded);
+    let columns = columns.chain([Column::numbers("replayed", column(|rank| seconds(rank.replayed_s)))]);
     [heading].into_iter().chain(table(columns)).collect()
 }
 
-fn sites(outcome: &Outcome) -> Vec<String> {
-    let shown: Vec<_> = outcome.sites.iter().take(MOST_SITES).filter(|site| site.recorded_s + site.replayed_s > 0.0).collect();
-    if shown.is_empty() {
+fn sites(shown: &Shown) -> Vec<String> {
+    let sites = shown.findings.outcome.sites.iter().take(MOST_SITES);
+    let sites: Vec<&SiteTime> = sites.filter(|site| site.recorded_s + site.replayed_s > 0.0).collect();
+    if sites.is_empty() {
         return Vec::new();
     }
+    let column = |of: fn(&SiteTime) -> String| sites.iter().map(|site| of(site)).collect::<Vec<_>>();
+    let recorded = || Column::numbers("recorded", column(|site| seconds(site.recorded_s)));
+    let change = || Column::numbers("change", column(|site| signed(site.replayed_s - site.recorded_s)));
     let columns = [
-        Column::texts("call site", shown.iter().map(|site| tail(&site.place, PLACE)).collect()),
-        Column::texts("function", shown.iter().map(|site| head(site.function, 24)).collect()),
-        Column::numbers("calls", shown.iter().map(|site| count(site.calls)).collect()),
-        Column::numbers("recorded", shown.iter().map(|site| seconds(site.recorded_s)).collect()),
-        Column::numbers("replayed", shown.iter().map(|site| seconds(site.replayed_s)).collect()),
-        Column::numbers("change", shown.iter().map(|site| signed(site.replayed_s - site.recorded_s)).collect()),
+        Column::texts("call site", column(|site| tail(&site.place, PLACE))),
+        Column::texts("function", column(|site| head(site.function, 24))),
+        Column::numbers("calls", column(|site| count(site.calls))),
     ];
-    ["Time in MPI over all ranks, by call site: those that change most".to_owned()].into_iter().chain(table(columns)).collect()
+    let replayed = Column::numbers("replayed", column(|site| seconds(site.replayed_s)));
+    let columns = columns.into_iter().chain(shown.was_run.then(recorded)).chain([replayed]).chain(shown.was_run.then(change));
+    let which = if shown.was_run { "those that change most" } else { "those that take longest" };
+    [format!("Time in MPI over all ranks, by call site: {which}")].into_iter().chain(table(columns)).collect()
 }
 
 fn signed(difference: f64) -> String {
@@ -117,7 +117,7 @@ fn remarks(shown: &Shown) -> Vec<String> {
     let unmatched = &findings.outcome.unmatched;
     if unmatched.sends + unmatched.receives > 0 {
         let (sends, receives) = (plural(unmatched.sends, "message"), plural(unmatched.receives, "receive"));
-        lines.push(format!("{sends} sent but not received, {receives} without a message: the recording lacks their other ends."));
+        lines.push(format!("{sends} sent but not received, {receives} without a message: {} lacks their other ends.", shown.name));
     }
     lines.extend(shown.notes.iter().cloned());
     lines.extend(shown.written.map(|path| format!("Written to {0}; see it with: sintonia report {0}", path.display())));

@@ -13,22 +13,26 @@ use crate::text::seconds;
 use crate::{Error, output};
 
 /// Replays every value, or every pair of values.
-pub fn run(arguments: &Arguments, case: &Case, first: &Sweep, second: Option<&Sweep>) -> Result<ExitCode, Error> {
+pub fn run(arguments: &Arguments, case: &Case, first: &Sweep, second: Option<&Sweep>, notes: &[String]) -> Result<ExitCode, Error> {
     let cells = sweep::run(case, first, second)?;
     if let Some(path) = &arguments.svg {
         let drawing = draw(arguments, first, second, &cells);
         output::to_file(path, |out| out.write_all(drawing.as_bytes()))?;
     }
     output::to_stdout(|out| match arguments.json {
-        true => output::json_line(out, &value(first, second, &cells)),
-        false => write!(out, "{}", show(first, second, &cells)),
+        true => output::json_line(out, &value(first, second, &cells, notes)),
+        false => write!(out, "{}", show(first, second, &cells, notes)),
     })?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn value(first: &Sweep, second: Option<&Sweep>, cells: &[Vec<f64>]) -> serde_json::Value {
+fn value(first: &Sweep, second: Option<&Sweep>, cells: &[Vec<f64>], notes: &[String]) -> serde_json::Value {
     let side = |sweep: &Sweep| json!({"name": sweep.name, "values": sweep.labels});
-    json!({"columns": side(first), "rows": second.map(side), "seconds": cells})
+    let mut value = json!({"columns": side(first), "rows": second.map(side), "seconds": cells});
+    if !notes.is_empty() {
+        value["notes"] = json!(notes);
+    }
+    value
 }
 
 fn draw(arguments: &Arguments, first: &Sweep, second: Option<&Sweep>, cells: &[Vec<f64>]) -> String {
@@ -40,7 +44,7 @@ fn draw(arguments: &Arguments, first: &Sweep, second: Option<&Sweep>, cells: &[V
     HeatMap { title: &title, notes: &notes, columns: (&first.name, &first.labels), rows, cells, write: &seconds }.svg()
 }
 
-fn show(first: &Sweep, second: Option<&Sweep>, cells: &[Vec<f64>]) -> String {
+fn show(first: &Sweep, second: Option<&Sweep>, cells: &[Vec<f64>], notes: &[String]) -> String {
     let lines = match second {
         None => table([
             Column::numbers(first.name.as_str(), first.labels.clone()),
@@ -53,5 +57,5 @@ fn show(first: &Sweep, second: Option<&Sweep>, cells: &[Vec<f64>]) -> String {
             table([side].into_iter().chain((0..first.labels.len()).map(column)))
         }
     };
-    page([lines])
+    page([lines, notes.to_vec()])
 }

@@ -47,6 +47,27 @@ impl FatTree {
         self.levels.iter().map(|stage| stage.connections)
     }
 
+    /// Connections above switches that lead down to one node only, and the connection of that node.
+    pub fn lone_ways(&self) -> Vec<(u32, u32)> {
+        const NOBODY: u32 = u32::MAX;
+        let connections: u128 = self.connections().sum();
+        let nodes: u32 = self.levels.iter().map(|stage| stage.down).product();
+        // By connection: the connection of the node below it, and whether that is the only one.
+        let mut below = vec![(NOBODY, false); connections as usize];
+        for to in 0..nodes {
+            let mut own = NOBODY;
+            self.climb(to, to, self.levels.len(), |connection| {
+                if own == NOBODY {
+                    own = connection;
+                    return;
+                }
+                let known = &mut below[connection as usize];
+                *known = (own, known.0 == NOBODY);
+            });
+        }
+        (0..).zip(below).filter(|(_, (_, lone))| *lone).map(|(connection, (own, _))| (connection, own)).collect()
+    }
+
     pub fn find(&self, from: u32, to: u32, ways: Ways, route: &mut Vec<LinkId>) {
         let height = self.height(from, to);
         self.climb(from, to, height, |connection| route.push(ways.there(connection)));

@@ -138,6 +138,19 @@ impl Routes {
         &self.speeds
     }
 
+    /// By link: whether all ways over it end on one link that is not wider. Then it is never in anybody's way before that one is. Those are
+    /// told that can be found quickly: the ways down a fat tree with a way for every node.
+    pub fn spared(&self) -> Vec<bool> {
+        let mut spared = vec![false; self.speeds.len()];
+        if let (Shape::FatTree(tree), Duplex::Full) = (&self.shape, self.ways.duplex) {
+            let rate = |connection: u32| self.speeds[self.ways.back(connection) as usize].bytes_per_s;
+            for (connection, last) in tree.lone_ways() {
+                spared[self.ways.back(connection) as usize] = rate(connection) >= rate(last);
+            }
+        }
+        spared
+    }
+
     /// Puts the links from node to node into `route`, in the order of the way; none within a node.
     pub fn find(&mut self, from: u32, to: u32, route: &mut Vec<LinkId>) {
         route.clear();

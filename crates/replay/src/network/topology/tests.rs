@@ -114,6 +114,18 @@ fn in_a_full_fat_tree_messages_to_different_nodes_never_meet_on_the_way_down() {
 }
 
 #[test]
+fn spared_is_a_way_down_to_one_node_unless_it_is_narrower_than_the_last() {
+    let spared = |levels: &str| {
+        let (mut routes, _) = routes(&format!("kind = \"fat_tree\"\nlevels = {levels}"));
+        let spared = routes.spared();
+        route(&mut routes, 0, 15).iter().map(|link| spared[*link as usize]).collect::<Vec<_>>()
+    };
+    assert_eq!(spared("[{ down = 4 }, { down = 4, up = 4 }]"), [false, false, true, false]);
+    assert_eq!(spared("[{ down = 4 }, { down = 4, up = 4, bandwidth_bytes_per_s = 99 }]"), [false; 4]);
+    assert_eq!(spared("[{ down = 4 }, { down = 4, up = 2 }]"), [false; 4]);
+}
+
+#[test]
 fn all_parallel_links_and_parents_are_used() {
     let (mut routes, nodes) = routes("kind = \"fat_tree\"\nlevels = [{ down = 8 }, { down = 4, up = 2, parallel = 2 }]");
     let used: BTreeSet<LinkId> = (8..nodes).map(|to| route(&mut routes, 0, to)[1]).collect();
