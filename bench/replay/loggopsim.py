@@ -4,12 +4,8 @@
     python3 bench/replay/loggopsim.py                   # speed: the same files, in turns
     python3 bench/replay/loggopsim.py --rounds 7 --large
 
-LogGOPSim is looked for in the folder LOGGOPSIM (an environment variable); without it nothing is compared. To get it (BSD licence):
-
-    apt install re2c gengetopt libgraphviz-dev libboost-iostreams-dev
-    git clone https://github.com/spcl/LogGOPSim && cd LogGOPSim/src
-    make -C LogGOPSim CXXFLAGS="-std=c++11 -O3 -w" CCFLAGS=-O3 && make -C Schedgen
-    export LOGGOPSIM=$PWD
+LogGOPSim (and its Schedgen) is looked for in the folder LOGGOPSIM (an environment variable: the folder `src` of its sources, built); without it
+nothing is compared.
 """
 import argparse
 import json

@@ -15,6 +15,7 @@ mod manners;
 mod meetings;
 mod outcome;
 mod rare;
+mod read_ahead;
 mod requests;
 mod rounds;
 mod samples;
@@ -35,6 +36,7 @@ use crate::changes::Changes;
 use crate::platform::Platform;
 use crate::schedule::{LineId, Next, Schedule, Stretch};
 use line::{Beat, Line, Stage};
+use read_ahead::ReadAhead;
 use step::Step;
 use world::World;
 
@@ -102,6 +104,7 @@ struct Engine<'a, 's> {
     world: World<'a>,
     sink: Option<&'s mut dyn Sink>,
     stretch: Stretch,
+    read_ahead: ReadAhead,
 }
 
 impl<'a, 's> Engine<'a, 's> {
@@ -119,7 +122,7 @@ impl<'a, 's> Engine<'a, 's> {
         let open = |id: &LineId| Ok(Line::new(*id, schedule.open(*id)?, slowness(id.rank)));
         let lines = ids.iter().map(open).collect::<Result<Vec<_>, Error>>()?;
         let world = World::new(schedule, costs, changes, &ids)?;
-        Ok(Engine { schedule, lines, world, sink, stretch: Stretch::default() })
+        Ok(Engine { schedule, lines, world, sink, stretch: Stretch::default(), read_ahead: ReadAhead::default() })
     }
 
     /// Reads the beginning of every line, and lets them begin as they did: together when MPI was started.
@@ -167,7 +170,11 @@ impl<'a, 's> Engine<'a, 's> {
 
     /// Goes along a line until it ends or has to wait.
     fn go(&mut self, place: usize) -> Result<(), Error> {
+        let looks_ahead = self.world.changes.wildcards_by_arrival;
         loop {
+            if looks_ahead && self.lines[place].stage == Stage::Before && self.runs_short(place) {
+                self.read_ahead(place)?;
+            }
             let line = &mut self.lines[place];
             let Some(row) = line.rows.get(line.row).copied() else {
                 if line.ended || !self.refill(place)? {
@@ -194,7 +201,10 @@ impl<'a, 's> Engine<'a, 's> {
     /// Reads on in a line; `false` if it has ended.
     fn refill(&mut self, place: usize) -> Result<bool, Error> {
         let line = &mut self.lines[place];
-        let next = line.source.next(&mut self.stretch)?;
+        let next = match self.read_ahead.take(place, &mut self.stretch) {
+            Some(read) => read,
+            None => line.source.next(&mut self.stretch)?,
+        };
         if next == Next::End {
             line.end_here();
             return Ok(false);

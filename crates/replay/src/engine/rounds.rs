@@ -36,7 +36,9 @@ impl World<'_> {
                 let at = &mut self.meetings.seats[seat as usize];
                 let (group, number) = (at.group, at.next);
                 at.next += 1;
-                let tag = if join.how == How::Blocking { 0 } else { 1 + (number % AT_ONCE) as i32 };
+                // Persistent ones of a communicator are groups of their own.
+                let under_way = (u64::from(group) * AT_ONCE + number % AT_ONCE) % (1 << 30);
+                let tag = if join.how == How::Blocking { 0 } else { 1 + under_way as i32 };
                 let rounds = Rounds { algorithm, pattern, party, round: 0, now: moment.now, tag, letters: Vec::new(), combines: 0 };
                 let id = self.meetings.make(place, group, number, moment, Work::Rounds(Box::new(rounds)));
                 self.run_rounds(id);
