@@ -25,7 +25,7 @@ HOSTS = ROOT / "tests" / "hosts"
 NAME = "snta"
 LAUNCH = ["mpirun", "--allow-run-as-root", "--mca", "btl_tcp_if_include", "10.78.0.0/24", "--mca", "btl", "tcp,vader,self"]
 LOCAL = ["mpirun", "--allow-run-as-root", "--bind-to", "core", "-n", "2"]
-AWAY = LAUNCH + ["--mca", "plm_rsh_agent", str(HOSTS / "agent"), "--bind-to", "none", "--host", f"{NAME}1:1,{NAME}2:1", "-n", "2"]
+AWAY = LAUNCH + ["--mca", "plm_rsh_agent", str(HERE / "own_core"), "--bind-to", "none", "--host", f"{NAME}1:1,{NAME}2:1", "-n", "2"]
 
 SETTINGS = Path("/usr/share/doc/hpcc/examples/_hpccinf.txt")
 # Repeats its work until a time is over, so that it is another program on another machine: only run if it is asked for.
@@ -114,12 +114,12 @@ def programs(folder):
     return {
         "HPL": hpl(folder / "plain", 0),
         "HPL with look-ahead": hpl(folder / "ahead", 1),
-        "stencil": ([folder / "stencil", "1600", "300"], c(ROOT / "apps" / "stencil.c")),
+        "stencil": ([folder / "stencil", "1600", "600"], c(ROOT / "apps" / "stencil.c")),
         "matmul": ([folder / "matmul", "900"], c(ROOT / "apps" / "matmul.c")),
         "transpose_fft": ([folder / "transpose_fft", "1024", "3"], c(HERE / "programs" / "transpose_fft.c")),
-        "conjugate (Fortran)": ([folder / "conjugate", "900", "300"], fortran),
+        "conjugate (Fortran)": ([folder / "conjugate", "900", "900"], fortran),
         "xfire (master and worker)": ([folder / "xfire", folder / "fire.conf"], xfire),
-        "power (mpi4py)": (["/usr/bin/python3", power, "3000", "150"], lambda: None),
+        "power (mpi4py)": (["/usr/bin/python3", power, "3000", "450"], lambda: None),
         REPEATS_BY_TIME: (["hpcc"], lambda: write_settings(folder, 1200, 1)),
     }
 
