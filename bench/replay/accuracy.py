@@ -3,7 +3,7 @@
 
     sudo bench/replay/accuracy.py [--sintonia PATH] [--rounds 3] [--only NAME] [--rate 100mbit] [--burst 32kbit]
 
-The cluster is two network namespaces with links of that rate. It is measured with `sintonia bench` first. Every round records each program
+The cluster is two network namespaces with links of that rate, each with a core of its own. It is measured with `sintonia bench` first. Every round records each program
 on one host, and runs it on the cluster; recorded and run alternate, so that both see the same machine. Times are from the end of MPI_Init
 to MPI_Finalize. The error of the network is what is left if not the recording of one host is replayed but that of the run there. Below each
 program are the parts that the replay misses most, in seconds of a rank. Needs root, Debian's Open MPI, hpcc and

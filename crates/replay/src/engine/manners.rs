@@ -47,14 +47,6 @@ struct Done {
 /// The function, the rank at the other end and the communicator: two calls with the same could be one.
 type Exchange = (u16, i32, u32);
 
-/// What a call needs and takes.
-#[derive(Clone, Copy)]
-struct Part {
-    needed: Option<Moment>,
-    /// Seconds after what it needed was there, as recorded; less than none if it did not need it after all.
-    own: f64,
-}
-
 impl<'a> Mannered<'a> {
     /// Nothing has been called yet.
     pub fn new(manners: &'a Manners, ranks: u32, lines: usize) -> Mannered<'a> {
@@ -153,30 +145,31 @@ impl World<'_> {
             return line.entered;
         }
         let left = line.entered_recorded + row.took();
+        // What it took after what it needed was there; less than nothing if it did not need it after all.
         let own = left - needed.map_or(line.entered_recorded, |needed| needed.recorded.max(line.entered_recorded));
-        let mut part = Part { needed, own: if own > 0.0 { own * times } else { own } };
+        let (mut needed, mut own) = (needed, if own > 0.0 { own * times } else { own });
         if is(Manner::Free) || is(Manner::Merged) && progress.follows(done, row) {
-            part.own = part.own.min(0.0);
+            own = own.min(0.0);
         }
-        if is(Manner::Shared) && part.own > 0.0 {
-            part.own /= mannered.ranks;
+        if is(Manner::Shared) && own > 0.0 {
+            own /= mannered.ranks;
         }
-        if let Some(moved) = mannered.manners.moved.as_ref().filter(|_| nearer && part.own > 0.0) {
-            part.own *= moved.times;
+        if let Some(moved) = mannered.manners.moved.as_ref().filter(|_| nearer && own > 0.0) {
+            own *= moved.times;
         }
         if is(Manner::InOrder)
             && let Some(later) = mannered.manners.put_off_to(line.id, line.calls)
         {
-            progress.owed.extend(part.needed.take().map(|moment| (later, moment)));
+            progress.owed.extend(needed.take().map(|moment| (later, moment)));
         }
         if is(Manner::Unwaiting) {
-            part.needed = None;
+            needed = None;
         }
         if !progress.owed.is_empty() {
-            part.needed = [part.needed, progress.due(line.calls)].into_iter().flatten().reduce(Moment::latest);
+            needed = [needed, progress.due(line.calls)].into_iter().flatten().reduce(Moment::latest);
         }
-        let from = part.needed.map_or(line.entered, |needed| needed.now.max(line.entered));
-        let leaves = (from + part.own).max(line.entered);
+        let from = needed.map_or(line.entered, |needed| needed.now.max(line.entered));
+        let leaves = (from + own).max(line.entered);
         if !is(Manner::Overlapped) {
             return leaves;
         }
