@@ -4,7 +4,30 @@
 
 use std::collections::HashMap;
 
+use sintonia_mpi::Role;
+use sintonia_recording::table::Shape;
+
 use crate::schedule::LineId;
+
+/// Messages up to this many bytes take about as long as empty ones, on any network.
+const SMALL_BYTES: u64 = 4096;
+
+/// Computation between two messages that is no longer than this only gets the next one ready, however quick the messages are.
+pub const READIES_S: f64 = 1e-6;
+
+/// The function, the rank at the other end and the communicator: two calls in a row with the same could be one.
+pub type Exchange = (u16, i32, u32);
+
+/// The small message that a call of this shape sends or receives, if it does.
+pub fn small_message(shape: &Shape) -> Option<Exchange> {
+    let bytes = match shape.operation.role() {
+        Role::Send => shape.bytes_sent(),
+        // What a nonblocking receive gets shows only later, so what it has room for counts.
+        Role::Receive => shape.received,
+        _ => return None,
+    };
+    (shape.peer >= 0 && bytes <= SMALL_BYTES).then_some((shape.operation.0, shape.peer, shape.object))
+}
 
 /// Another way to make a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,7 +17,7 @@ use sintonia_replay::changes::Changes;
 pub use sintonia_replay::changes::Takes;
 use sintonia_replay::engine::{self, Costs, RecordedNetwork};
 pub use sintonia_replay::manners::Manner;
-use sintonia_replay::manners::{Manners, Moved};
+use sintonia_replay::manners::{Manners, Moved, READIES_S, small_message};
 use sintonia_replay::schedule::LineId;
 
 use super::clues::Sites;
@@ -243,16 +243,9 @@ struct Told {
 /// Whether a call sends or receives a small message right after one of the same kind to or from the same rank: both could be one.
 pub fn follows(line: &Line, row: usize) -> bool {
     let Some(before) = row.checked_sub(1) else { return false };
-    let (this, last) = (shape(line, row), shape(line, before));
-    let bytes = match this.operation.role() {
-        Role::Send => this.bytes_sent(),
-        // What a nonblocking receive gets shows only later, so what it has room for counts.
-        Role::Receive => this.received,
-        _ => return false,
-    };
-    let alike = this.operation == last.operation && this.peer == last.peer && this.object == last.object;
+    let [this, last] = [row, before].map(|row| small_message(shape(line, row)));
     let call = line.calls.leave[before] - line.calls.enter[before];
-    alike && this.peer >= 0 && bytes <= engine::SMALL_BYTES && segment::length(line, row) <= call.max((engine::READIES_S * 1e9) as i64)
+    this.is_some() && this == last && segment::length(line, row) <= call.max((READIES_S * 1e9) as i64)
 }
 
 /// The shape of a call.

@@ -5,14 +5,8 @@ use sintonia_mpi::Role;
 use super::letters::Moment;
 use super::line::{Beat, Line};
 use super::world::World;
-use crate::manners::{CallNumber, Manner, Manners};
+use crate::manners::{self, CallNumber, Exchange, Manner, Manners};
 use crate::schedule::{Described, SendMode};
-
-/// Messages up to this many bytes take about as long as empty ones, on any network.
-pub const SMALL_BYTES: u64 = 4096;
-
-/// Computation between two messages that is no longer than this only gets the next one ready, however quick the messages are.
-pub const READIES_S: f64 = 1e-6;
 
 /// What has to be kept in mind while calls are made in other ways.
 pub struct Mannered<'a> {
@@ -44,9 +38,6 @@ struct Done {
     small: Option<Exchange>,
 }
 
-/// The function, the rank at the other end and the communicator: two calls with the same could be one.
-type Exchange = (u16, i32, u32);
-
 impl<'a> Mannered<'a> {
     /// Nothing has been called yet.
     pub fn new(manners: &'a Manners, ranks: u32, lines: usize) -> Mannered<'a> {
@@ -58,30 +49,18 @@ impl<'a> Mannered<'a> {
         let done = |described: &Described| Done {
             manner: self.manners.at(described.shape.site),
             sends: described.shape.operation.role() == Role::Send,
-            small: small(described),
+            small: manners::small_message(&described.shape),
         };
         let actions = actions.iter().map(done).collect();
         self.lines[place as usize].actions = actions;
     }
 }
 
-/// The small message that an action sends or receives.
-fn small(described: &Described) -> Option<Exchange> {
-    let shape = &described.shape;
-    let bytes = match shape.operation.role() {
-        Role::Send => shape.bytes_sent(),
-        // What a nonblocking receive gets shows only later, so what it has room for counts.
-        Role::Receive => shape.received,
-        _ => return None,
-    };
-    (shape.peer >= 0 && bytes <= SMALL_BYTES).then_some((shape.operation.0, shape.peer, shape.object))
-}
-
 impl Progress {
     /// Whether a call handles a small message right after one of the same kind to or from the same rank.
     fn follows(&self, done: Done, row: &Beat) -> bool {
         let (Some(this), Some((last, took))) = (done.small, self.last) else { return false };
-        this == last && row.before() <= took.max(READIES_S)
+        this == last && row.before() <= took.max(manners::READIES_S)
     }
 
     /// What was put off to a call.

@@ -26,7 +26,6 @@ pub(crate) mod tests;
 mod windows;
 mod world;
 
-pub use manners::{READIES_S, SMALL_BYTES};
 pub(crate) use meetings::Members;
 pub use outcome::{Outcome, RankTime, Sink, SiteTime, Unmatched};
 pub use standstill::{Blocked, Standstill};
