@@ -26,6 +26,8 @@ pub struct Path {
     pub ranks: BTreeMap<u32, i64>,
     /// How often it goes from one rank to another.
     pub jumps: u64,
+    /// The same by pair: from whom to whom, in the order of time.
+    pub pairs: BTreeMap<(u32, u32), u64>,
 }
 
 impl Path {
@@ -84,6 +86,9 @@ impl Path {
         self.add_call(segment::site(line, row), line.rank, until - enter - waited);
         let (cause, ns) = wait?;
         self.jumps += 1;
+        if cause.rank != line.rank {
+            *self.pairs.entry((cause.rank, line.rank)).or_default() += 1;
+        }
         Some(Point { moment: enter + ns, at: cause, padding: 0 })
     }
 
@@ -129,13 +134,15 @@ impl Path {
         let calls = self.calls.iter().map(|(site, ns)| Entry { kind: 1, a: *site, ns: *ns, ..Entry::zeroed() });
         let ranks = self.ranks.iter().map(|(rank, ns)| Entry { kind: 2, a: *rank, ns: *ns, ..Entry::zeroed() });
         let jumps = Entry { kind: 3, ns: self.jumps as i64, ..Entry::zeroed() };
-        let mine: Vec<Entry> = segments.chain(calls).chain(ranks).chain([jumps]).collect();
+        let pairs = self.pairs.iter().map(|((from, to), count)| Entry { kind: 4, a: *from, b: *to, padding: 0, ns: *count as i64 });
+        let mine: Vec<Entry> = segments.chain(calls).chain(ranks).chain([jumps]).chain(pairs).collect();
         let mut path = Path::default();
         for Entry { kind, a, b, ns, .. } in company.swap(vec![mine; company.size()]).into_iter().flatten() {
             match kind {
                 0 => *path.segments.entry(Segment { from: a, to: b }).or_default() += ns,
                 1 => *path.calls.entry(a).or_default() += ns,
                 2 => *path.ranks.entry(a).or_default() += ns,
+                4 => *path.pairs.entry((a, b)).or_default() += ns as u64,
                 _ => path.jumps += ns as u64,
             }
         }

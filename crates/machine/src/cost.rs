@@ -38,10 +38,23 @@ pub struct Node {
     pub cores: u64,
     /// How many times as fast as the machine of a recording they compute what was recorded there.
     pub speed: Figure,
+    /// Which ones they are, and what is inside.
+    pub layout: Layout,
     /// What arithmetic costs in a program compiled to the machine's own instructions.
     pub compute: Costs,
     /// What it costs in a Java virtual machine.
     pub java: Costs,
     /// What memory costs.
     pub memory: Vec<MemoryLevel>,
+}
+
+/// Which nodes of a kind there are, and how their cores are grouped: what a placement needs to know.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Layout {
+    /// Their names, as launchers know them; none, or as many as there are nodes.
+    pub hosts: Vec<String>,
+    /// How many sockets each has, if that is known; its cores are divided evenly.
+    pub sockets: Option<u64>,
+    /// How many groups of cores that share a cache each has, if that is known; they are divided evenly among the sockets.
+    pub complexes: Option<u64>,
 }

@@ -116,6 +116,29 @@ pub enum Problem {
         /// The number.
         value: f64,
     },
+    /// Parts that a whole cannot be divided into.
+    #[error("`{key}` = {parts} does not divide {of} {what} evenly")]
+    Uneven {
+        /// The key.
+        key: String,
+        /// How many parts.
+        parts: u64,
+        /// How much there is to divide.
+        of: u64,
+        /// Of what.
+        what: &'static str,
+    },
+    /// Not as many names as nodes.
+    #[error("`hosts` has {names} names, but `count` is {count}: name every node of this kind, or none")]
+    Hosts {
+        /// How many names.
+        names: usize,
+        /// How many nodes.
+        count: u64,
+    },
+    /// Two nodes of one name.
+    #[error("the host \"{0}\" is there twice")]
+    HostTwice(String),
     /// Sizes that no piece covers.
     #[error("a gap: no piece holds for sizes above {after} and up to {before} bytes")]
     Gap {

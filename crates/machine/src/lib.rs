@@ -17,7 +17,7 @@ mod read;
 pub mod topology;
 mod write;
 
-pub use cost::{Cost, Costs, MemoryLevel, Node};
+pub use cost::{Cost, Costs, Layout, MemoryLevel, Node};
 pub use error::{Error, Problem};
 pub use exchange::{dimemas, simgrid};
 pub use figure::Figure;

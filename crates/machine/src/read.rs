@@ -10,7 +10,7 @@ use sintonia_formula::{Formula, Interval, Values};
 use toml::de::DeTable;
 
 use crate::{
-    About, Access, AtProcesses, Collective, Collectives, Cost, Costs, Error, Figure, Group, Line, Machine, Measured, MemoryLevel, Message,
+    About, Access, AtProcesses, Collective, Collectives, Cost, Costs, Error, Figure, Group, Layout, Line, Machine, Measured, MemoryLevel, Message,
     Named, Network, Node, Overlap, Pieces, Problem, Timing,
 };
 use table::{Source, Table, Value};
@@ -29,6 +29,9 @@ pub fn machine(text: &str, path: &Path) -> Result<Machine, Error> {
     }
     let about = about(file.require("machine")?)?;
     let nodes = each(file.take("node"), node)?;
+    if let Some(name) = named_twice(&nodes) {
+        return Err(file.error(Problem::HostTwice(name)));
+    }
     let machine = Machine {
         about,
         networks: by_name(file.take("network"), "network", network)?,
@@ -61,16 +64,54 @@ fn about(value: Value) -> Result<About, Error> {
 
 fn node(value: Value) -> Result<Node, Error> {
     let mut table = value.table("in [[node]]".into())?;
+    let (count, cores) = (table.require("count")?.count_of_some()?, table.require("cores")?.count_of_some()?);
     let node = Node {
         kind: table.require("kind")?.text()?,
-        count: table.require("count")?.count_of_some()?,
-        cores: table.require("cores")?.count_of_some()?,
+        count,
+        cores,
+        layout: layout(&mut table, count, cores)?,
         speed: table.take("speed").map_or(Ok(Figure::ONE), |value| value.above_zero())?,
         compute: costs(table.take("compute"), "node.compute")?,
         java: costs(table.take("java"), "node.java")?,
         memory: each(table.take("memory"), level)?,
     };
     table.finish().map(|()| node)
+}
+
+fn named_twice(nodes: &[Node]) -> Option<String> {
+    let mut names: Vec<&String> = nodes.iter().flat_map(|node| &node.layout.hosts).collect();
+    names.sort_unstable();
+    names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0].clone())
+}
+
+fn layout(table: &mut Table, count: u64, cores: u64) -> Result<Layout, Error> {
+    let hosts = match table.take("hosts") {
+        Some(value) => hosts(&value, count)?,
+        None => Vec::new(),
+    };
+    let mut parts = |key: &'static str, of: u64, what: &'static str| -> Result<Option<u64>, Error> {
+        let Some(value) = table.take(key) else { return Ok(None) };
+        match value.count_of_some()? {
+            parts if of % parts == 0 => Ok(Some(parts)),
+            parts => Err(value.error(Problem::Uneven { key: key.into(), parts, of, what })),
+        }
+    };
+    let sockets = parts("sockets", cores, "cores")?;
+    let complexes = parts("complexes", cores, "cores")?;
+    match (sockets, complexes) {
+        (Some(sockets), Some(complexes)) if complexes % sockets != 0 => {
+            Err(table.error(Problem::Uneven { key: "sockets".into(), parts: sockets, of: complexes, what: "complexes" }))
+        }
+        _ => Ok(Layout { hosts, sockets, complexes }),
+    }
+}
+
+fn hosts(value: &Value, count: u64) -> Result<Vec<String>, Error> {
+    let names = value.list()?.iter().map(Value::text).collect::<Result<Vec<_>, _>>()?;
+    if names.len() as u64 != count {
+        return Err(value.error(Problem::Hosts { names: names.len(), count }));
+    }
+    Ok(names)
 }
 
 fn costs(value: Option<Value>, name: &str) -> Result<Costs, Error> {

@@ -66,6 +66,16 @@ fn node(out: &mut String, node: &Node) -> std::fmt::Result {
     if node.speed != Figure::ONE {
         writeln!(out, "speed = {}  # against the machine of a recording", figure(node.speed))?;
     }
+    if !node.layout.hosts.is_empty() {
+        let names: Vec<String> = node.layout.hosts.iter().map(|name| quoted(name)).collect();
+        writeln!(out, "hosts = [{}]", names.join(", "))?;
+    }
+    if let Some(sockets) = node.layout.sockets {
+        writeln!(out, "sockets = {sockets}")?;
+    }
+    if let Some(complexes) = node.layout.complexes {
+        writeln!(out, "complexes = {complexes}  # groups of cores that share a cache")?;
+    }
     let note = "One operation: latency_s when the next one needs its result, throughput_s when nothing waits for it, among others.";
     costs(out, "compute", note, &node.compute)?;
     costs(out, "java", "The same in a Java virtual machine.", &node.java)?;

@@ -176,3 +176,20 @@ proptest! {
         let _ = read(&format!("{}{}", &GOOD[..from], &GOOD[to..]));
     }
 }
+
+#[test]
+fn nodes_have_names_and_an_inside() {
+    let text = GOOD.replace("cores = 4", "cores = 4\nhosts = [\"a\", \"b\"]\nsockets = 2\ncomplexes = 4");
+    let machine = read(&text).unwrap();
+    let layout = &machine.nodes[0].layout;
+    assert_eq!((layout.hosts.join(" "), layout.sockets, layout.complexes), ("a b".into(), Some(2), Some(4)));
+    assert_eq!(read(&machine.to_text()).unwrap(), machine);
+}
+
+#[test]
+fn an_inside_that_cannot_be_is_refused() {
+    assert!(said("cores = 4", "cores = 4\nsockets = 3").contains("`sockets` = 3 does not divide 4 cores evenly"));
+    assert!(said("cores = 4", "cores = 4\nsockets = 4\ncomplexes = 2").contains("`sockets` = 4 does not divide 2 complexes evenly"));
+    assert!(said("cores = 4", "cores = 4\nhosts = [\"a\"]").contains("`hosts` has 1 names, but `count` is 2"));
+    assert!(said("cores = 4", "cores = 4\nhosts = [\"a\", \"a\"]").contains("the host \"a\" is there twice"));
+}

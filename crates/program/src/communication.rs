@@ -32,6 +32,8 @@ pub struct Edge {
     pub ranks: [u32; 2],
     /// Bytes of all messages.
     pub bytes: u64,
+    /// Those of them that the first rank sent.
+    pub bytes_there: u64,
     /// How many messages.
     pub messages: u64,
 }
@@ -121,7 +123,8 @@ impl Contribution {
 impl Edge {
     fn of(flow: Flow) -> Edge {
         let (from, to) = (flow.from as u32, flow.to as u32);
-        Edge { ranks: [from.min(to), from.max(to)], bytes: flow.bytes, messages: flow.messages }
+        let bytes_there = if from < to { flow.bytes } else { 0 };
+        Edge { ranks: [from.min(to), from.max(to)], bytes: flow.bytes, bytes_there, messages: flow.messages }
     }
 }
 
@@ -132,6 +135,7 @@ fn merged(mut edges: Vec<Edge>) -> Vec<Edge> {
         let same = next.ranks == kept.ranks;
         if same {
             kept.bytes = kept.bytes.saturating_add(next.bytes);
+            kept.bytes_there = kept.bytes_there.saturating_add(next.bytes_there);
             kept.messages = kept.messages.saturating_add(next.messages);
         }
         same
@@ -196,14 +200,15 @@ mod tests {
     use crate::sample::{calls, shape};
     use sintonia_recording::raw::part;
 
-    fn edge(a: u32, b: u32, bytes: u64, messages: u64) -> Edge {
-        Edge { ranks: [a, b], bytes, messages }
+    /// An edge with as many bytes there, back, and so many messages.
+    fn edge(a: u32, b: u32, [there, back]: [u64; 2], messages: u64) -> Edge {
+        Edge { ranks: [a, b], bytes: there + back, bytes_there: there, messages }
     }
 
     #[test]
     fn both_directions_are_added_and_nobody_is_its_own_neighbour() {
         let flows = [(0, 1, 10), (1, 0, 5), (2, 1, 7)].map(|(from, to, bytes)| Flow { from, to, messages: 1, bytes });
-        assert_eq!(merged(flows.map(Edge::of).to_vec()), [edge(0, 1, 15, 2), edge(1, 2, 7, 1)]);
+        assert_eq!(merged(flows.map(Edge::of).to_vec()), [edge(0, 1, [10, 5], 2), edge(1, 2, [0, 7], 1)]);
     }
 
     #[test]
@@ -211,11 +216,11 @@ mod tests {
         let part = |rank, compute_us| Contribution {
             rank,
             compute_us,
-            edges: vec![edge(0, 2, 4, 1), edge(2, 9, 1, 1)],
+            edges: vec![edge(0, 2, [4, 0], 1), edge(2, 9, [1, 0], 1)],
             left_out: LeftOut { neighbourhood: rank == 2, persistent: false },
         };
         let graph = CommunicationGraph::sum(3, vec![part(0, 50), part(2, 0)], false);
-        assert_eq!((graph.compute_us, graph.edges), (vec![50, 1, 1], vec![edge(0, 2, 8, 2)]));
+        assert_eq!((graph.compute_us, graph.edges), (vec![50, 1, 1], vec![edge(0, 2, [8, 0], 2)]));
         assert!(graph.left_out.neighbourhood && graph.collectives.is_none());
     }
 

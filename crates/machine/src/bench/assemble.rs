@@ -15,7 +15,7 @@ use super::place::is_oversubscribed;
 use super::threshold::Thresholds;
 use super::{Line, Manner, Place, Quantity, Sample};
 use crate::{
-    About, Access, Arithmetic, AtProcesses, Collective, Cost, Costs, Figure, Group, Machine, Message, Named, Network, Node, Overlap,
+    About, Access, Arithmetic, AtProcesses, Collective, Cost, Costs, Figure, Group, Layout, Machine, Message, Named, Network, Node, Overlap,
     PairClass, Timing,
 };
 use timing::{Points, timing};
@@ -138,6 +138,7 @@ fn nodes(places: &[Place], heap: &Heap, notes: &mut Vec<String>) -> Vec<Node> {
             count: hosts.len() as u64,
             cores: place.cores as u64,
             speed: Figure::ONE,
+            layout: Layout { hosts: hosts.into_iter().map(str::to_owned).collect(), ..Layout::default() },
             compute: compute(index, heap),
             java: Costs::new(),
             memory,

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use super::{FASTEST, Lacking, bandwidth, lacking, needed, plain, widest};
 use crate::topology::{Kind, Limits, Link};
-use crate::{About, Duplex, Error, Figure, Machine, Message, Network, Node, PairClass, Pieces, Place, Problem, Sharing, Timing, Topology};
+use crate::{About, Duplex, Error, Figure, Layout, Machine, Message, Network, Node, PairClass, Pieces, Place, Problem, Sharing, Timing, Topology};
 
 const MEGABYTE: f64 = (1u64 << 20) as f64;
 const EAGER: &str = "eager limit, for the option -S of Dimemas:";
@@ -74,6 +74,7 @@ pub fn parse(text: &str, path: &Path) -> Result<Machine, Error> {
         count: file.whole(&nodes[1])?,
         cores: file.whole(&nodes[3])?,
         speed: file.speed(&nodes[4])?,
+        layout: Layout::default(),
         compute: BTreeMap::new(),
         java: BTreeMap::new(),
         memory: Vec::new(),

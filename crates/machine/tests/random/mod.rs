@@ -9,7 +9,7 @@ use proptest::option;
 use proptest::prelude::*;
 use sintonia_formula::Formula;
 use sintonia_machine::{
-    About, AtProcesses, Collectives, Cost, Figure, Group, Line, Machine, Measured, MemoryLevel, Named, Network, Node, Overlap, Pieces,
+    About, AtProcesses, Collectives, Cost, Figure, Group, Layout, Line, Machine, Measured, MemoryLevel, Named, Network, Node, Overlap, Pieces,
     Timing,
 };
 
@@ -83,17 +83,30 @@ fn collectives() -> impl Strategy<Value = Collectives> {
     (option::of(text()), btree_map(one(), text(), 0..4)).prop_map(|(library, algorithms)| Collectives { library, algorithms })
 }
 
+/// How many nodes there are, how many cores each has, and their layout.
+fn layout() -> impl Strategy<Value = (u64, u64, Layout)> {
+    let parts = || option::of(1..5u64);
+    let hosts = option::of((any::<u64>(), 1..4u64));
+    (1..u16::MAX, 1..u16::MAX, parts(), parts(), hosts).prop_map(|(count, cores, sockets, within, hosts)| {
+        let complexes = within.map(|within| within * sockets.unwrap_or(1));
+        let cores = u64::from(cores) * complexes.or(sockets).unwrap_or(1);
+        let count = hosts.map_or(count.into(), |(_, count)| count);
+        let hosts = hosts.into_iter().flat_map(|(name, count)| (0..count).map(move |host| format!("h{name}-{host}"))).collect();
+        (count, cores, Layout { hosts, sockets, complexes })
+    })
+}
+
 fn node() -> impl Strategy<Value = Node> {
     let cost = || (figure(), figure()).prop_map(|(latency, throughput)| Cost { latency, throughput });
     let costs = || btree_map(one(), btree_map(one(), cost(), 1..4), 0..3);
     let level = (text(), option::of(any::<u32>().prop_map(u64::from)), btree_map(one(), figure(), 0..4));
     let level = level.prop_map(|(name, size_bytes, access)| MemoryLevel { name, size_bytes, access });
-    let sizes = (1..u16::MAX, 1..u16::MAX);
     let speed = || prop_oneof![Just(Figure::ONE), above_zero()];
-    (text(), sizes, speed(), costs(), costs(), vec(level, 0..3)).prop_map(|(kind, (count, cores), speed, compute, java, memory)| Node {
+    (text(), layout(), speed(), costs(), costs(), vec(level, 0..3)).prop_map(|(kind, (count, cores, layout), speed, compute, java, memory)| Node {
         kind,
-        count: count.into(),
-        cores: cores.into(),
+        count,
+        cores,
+        layout,
         speed,
         compute,
         java,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
 
 use sintonia_machine::bench::{Place, Sample, implausible, java};
-use sintonia_machine::{About, Costs, Figure, Machine, Message, Node, PairClass};
+use sintonia_machine::{About, Costs, Figure, Layout, Machine, Message, Node, PairClass};
 use sintonia_tasks::{Jdk, round_trips};
 
 use super::{Arguments, convert, date, host, may_write, show};
@@ -46,7 +46,7 @@ fn only_here(path: &Path) -> Machine {
         ..About::default()
     };
     let (compute, java) = (Costs::new(), Costs::new());
-    let node = Node { kind: place.processor, count: 1, cores: place.cores as u64, speed: Figure::ONE, compute, java, memory: Vec::new() };
+    let node = Node { kind: place.processor, count: 1, cores: place.cores as u64, speed: Figure::ONE, layout: Layout::default(), compute, java, memory: Vec::new() };
     Machine { about, nodes: vec![node], ..Machine::default() }
 }
 
