@@ -11,7 +11,7 @@ use sintonia_recording::table::Shape;
 use story::{call, collective, story, story_with};
 
 fn edges(graph: &CommunicationGraph) -> Vec<(u32, u32, u64, u64)> {
-    graph.edges.iter().map(|Edge { ranks: [a, b], bytes, messages }| (*a, *b, *bytes, *messages)).collect()
+    graph.edges.iter().map(|Edge { ranks: [a, b], bytes, messages, .. }| (*a, *b, *bytes, *messages)).collect()
 }
 
 #[test]

@@ -12,7 +12,7 @@ mod packets;
 mod slots;
 #[cfg(test)]
 mod tests;
-mod topology;
+pub mod topology;
 mod train;
 
 use sintonia_machine::topology::{Limits, Link, TopologyProblem};

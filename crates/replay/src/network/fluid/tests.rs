@@ -74,7 +74,7 @@ fn is_fair(fluid: &mut Fluid, messages: &[(f64, Transfer)]) -> Result<(), TestCa
 }
 
 /// When each message arrives, by filling all links anew whenever something happens.
-fn slowly(routes: &mut Routes, messages: &[(f64, Transfer)]) -> Vec<f64> {
+fn slowly(routes: &Routes, messages: &[(f64, Transfer)]) -> Vec<f64> {
     let mut arrivals = vec![f64::NAN; messages.len()];
     let mut left: Vec<f64> = messages.iter().map(|(_, transfer)| transfer.bytes).collect();
     let ways: Vec<Vec<LinkId>> = messages
@@ -153,7 +153,7 @@ proptest! {
     #[test]
     fn messages_arrive_when_a_simple_solver_says(topology in 0..TOPOLOGIES.len(), messages in messages()) {
         let mut fluid = fluid(topology);
-        let expected = slowly(&mut fluid.routes, &messages);
+        let expected = slowly(&fluid.routes, &messages);
         let found = crate::network::tests::arrivals_in(&mut fluid, &messages);
         for (found, expected) in found.iter().zip(&expected) {
             prop_assert!((found - expected).abs() <= 1e-6 * expected.max(1.0), "{found} {expected}");

@@ -38,6 +38,17 @@ impl Dragonfly {
         route.push(ways.back(to));
     }
 
+    /// How many links are on the way.
+    pub fn hops(&self, from: u32, to: u32) -> u32 {
+        let [first, last] = [from, to].map(|node| node / self.nodes);
+        let [first_group, last_group] = [first, last].map(|router| router / self.routers);
+        let within = |first: u32, last: u32| u32::from(first != last);
+        if first_group == last_group {
+            return 2 + within(first, last);
+        }
+        3 + within(first, self.gateway(first_group, last_group)) + within(self.gateway(last_group, first_group), last)
+    }
+
     /// The router that has the link to another group: those to the groups after one's own go round over the routers.
     fn gateway(&self, group: u32, other: u32) -> u32 {
         let nth = (other + self.groups - group - 1) % self.groups;

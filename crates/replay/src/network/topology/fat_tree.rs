@@ -75,6 +75,11 @@ impl FatTree {
         route[height..].reverse();
     }
 
+    /// How many links are on the way.
+    pub fn hops(&self, from: u32, to: u32) -> u32 {
+        2 * self.height(from, to) as u32
+    }
+
     /// The lowest level at which one switch is above both.
     fn height(&self, mut one: u32, mut other: u32) -> usize {
         let apart = |stage: &&Stage| {

@@ -1,5 +1,7 @@
 //! Graphs: the way with the fewest links, of those the one with the least latency, of those the one over the links that stand first.
 
+use std::sync::OnceLock;
+
 use sintonia_machine::topology;
 
 use super::{LinkId, Ways};
@@ -21,7 +23,7 @@ pub struct Graph {
     neighbours: Vec<Vec<Step>>,
     latencies: Vec<f64>,
     /// By the node that one comes from: how one gets to each vertex.
-    arrivals: Vec<Option<Box<[Arrival]>>>,
+    arrivals: Vec<OnceLock<Box<[Arrival]>>>,
 }
 
 impl Graph {
@@ -33,21 +35,25 @@ impl Graph {
             neighbours[b as usize].push((a, connection, false));
         }
         let latencies = (0..graph.edges().len() as u32).map(latency).collect();
-        Graph { neighbours, latencies, arrivals: vec![None; graph.nodes() as usize] }
+        Graph { neighbours, latencies, arrivals: vec![OnceLock::new(); graph.nodes() as usize] }
     }
 
-    pub fn find(&mut self, from: u32, to: u32, ways: Ways, route: &mut Vec<LinkId>) {
-        if self.arrivals[from as usize].is_none() {
-            self.arrivals[from as usize] = Some(self.explore(from));
-        }
-        let Some(arrivals) = &self.arrivals[from as usize] else { return };
-        let mut vertex = to;
-        while vertex != from {
-            let Arrival { from, connection, forward } = arrivals[vertex as usize];
-            route.push(if forward { ways.there(connection) } else { ways.back(connection) });
-            vertex = from;
-        }
+    pub fn find(&self, from: u32, to: u32, ways: Ways, route: &mut Vec<LinkId>) {
+        let link = |step: Arrival| if step.forward { ways.there(step.connection) } else { ways.back(step.connection) };
+        route.extend(self.backwards(from, to).map(link));
         route.reverse();
+    }
+
+    /// How many links are on the way.
+    pub fn hops(&self, from: u32, to: u32) -> u32 {
+        self.backwards(from, to).count() as u32
+    }
+
+    /// The way, from its end.
+    fn backwards(&self, from: u32, to: u32) -> impl Iterator<Item = Arrival> {
+        let arrivals = self.arrivals[from as usize].get_or_init(|| self.explore(from));
+        let arrival = move |vertex: u32| (vertex != from).then(|| arrivals[vertex as usize]);
+        std::iter::successors(arrival(to), move |step| arrival(step.from))
     }
 
     /// How one gets to each vertex: all that are as many links away as each other are found before those farther off.

@@ -13,6 +13,17 @@ pub struct Grid {
 }
 
 impl Grid {
+    /// How many links are on the way.
+    pub fn hops(&self, from: u32, to: u32) -> u32 {
+        let (mut stride, mut hops) = (1, 0);
+        for &length in &self.dimensions {
+            let apart = (from / stride % length).abs_diff(to / stride % length);
+            hops += if self.wraps { apart.min(length - apart) } else { apart };
+            stride *= length;
+        }
+        hops
+    }
+
     pub fn find(&self, from: u32, to: u32, ways: Ways, route: &mut Vec<LinkId>) {
         let (mut node, mut stride) = (from, 1);
         for (dimension, &length) in self.dimensions.iter().enumerate() {

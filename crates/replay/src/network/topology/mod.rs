@@ -152,12 +152,12 @@ impl Routes {
     }
 
     /// Puts the links from node to node into `route`, in the order of the way; none within a node.
-    pub fn find(&mut self, from: u32, to: u32, route: &mut Vec<LinkId>) {
+    pub fn find(&self, from: u32, to: u32, route: &mut Vec<LinkId>) {
         route.clear();
         if from == to {
             return;
         }
-        match &mut self.shape {
+        match &self.shape {
             Shape::Bus => route.push(0),
             Shape::Star { switch } => {
                 route.push(self.ways.there(from));
@@ -168,6 +168,19 @@ impl Routes {
             Shape::FatTree(tree) => tree.find(from, to, self.ways, route),
             Shape::Dragonfly(dragonfly) => dragonfly.find(from, to, self.ways, route),
             Shape::Graph(graph) => graph.find(from, to, self.ways, route),
+        }
+    }
+
+    /// How many links the route from node to node has; quicker than finding it.
+    pub fn hops(&self, from: u32, to: u32) -> u32 {
+        match &self.shape {
+            _ if from == to => 0,
+            Shape::Bus => 1,
+            Shape::Star { switch } => 2 + u32::from(switch.is_some()),
+            Shape::Grid(grid) => grid.hops(from, to),
+            Shape::FatTree(tree) => tree.hops(from, to),
+            Shape::Dragonfly(dragonfly) => dragonfly.hops(from, to),
+            Shape::Graph(graph) => graph.hops(from, to),
         }
     }
 }

@@ -14,15 +14,15 @@ fn routes(topology: &str) -> (Routes, u32) {
     (Routes::of(&topology, Figures::from(End::Middle)).unwrap(), topology.nodes())
 }
 
-fn route(routes: &mut Routes, from: u32, to: u32) -> Vec<LinkId> {
+fn route(routes: &Routes, from: u32, to: u32) -> Vec<LinkId> {
     let mut route = vec![99];
     routes.find(from, to, &mut route);
     route
 }
 
 fn hops(topology: &str, pairs: &[(u32, u32)]) -> Vec<usize> {
-    let (mut routes, _) = routes(topology);
-    pairs.iter().map(|(from, to)| route(&mut routes, *from, *to).len()).collect()
+    let (routes, _) = routes(topology);
+    pairs.iter().map(|(from, to)| route(&routes, *from, *to).len()).collect()
 }
 
 #[test]
@@ -43,13 +43,14 @@ fn routes_are_as_long_as_the_topology_says() {
 
 /// Every link leads from one place to one other: what leaves a place over a link comes to the same place, whoever goes.
 fn fits_together(topology: &str) {
-    let (mut routes, nodes) = routes(topology);
+    let (routes, nodes) = routes(topology);
     let mut ends: BTreeMap<LinkId, BTreeSet<LinkId>> = BTreeMap::new();
     let mut firsts: BTreeMap<u32, BTreeSet<LinkId>> = BTreeMap::new();
     for from in 0..nodes {
         for to in 0..nodes {
-            let route = route(&mut routes, from, to);
+            let route = route(&routes, from, to);
             assert_eq!(route.is_empty(), from == to);
+            assert_eq!(route.len(), routes.hops(from, to) as usize, "{topology}: from {from} to {to}");
             assert_eq!(route.iter().collect::<BTreeSet<_>>().len(), route.len(), "{topology}: twice over a link from {from} to {to}");
             assert!(route.iter().all(|link| (*link as usize) < routes.speeds().len()));
             firsts.entry(from).or_default().extend(route.first());
@@ -83,30 +84,30 @@ fn nodes_have_their_own_links_and_no_way_goes_twice_over_one() {
 
 #[test]
 fn the_way_back_over_half_duplex_is_the_same_links() {
-    let (mut routes, _) = routes("kind = \"mesh\"\ndimensions = [5]\nduplex = \"half\"");
-    let mut back = route(&mut routes, 4, 1);
+    let (routes, _) = routes("kind = \"mesh\"\ndimensions = [5]\nduplex = \"half\"");
+    let mut back = route(&routes, 4, 1);
     back.reverse();
-    assert_eq!(route(&mut routes, 1, 4), back);
-    let (mut routes, _) = self::routes("kind = \"mesh\"\ndimensions = [5]");
-    let back = route(&mut routes, 4, 1);
-    assert!(route(&mut routes, 1, 4).iter().all(|link| !back.contains(link)));
+    assert_eq!(route(&routes, 1, 4), back);
+    let (routes, _) = self::routes("kind = \"mesh\"\ndimensions = [5]");
+    let back = route(&routes, 4, 1);
+    assert!(route(&routes, 1, 4).iter().all(|link| !back.contains(link)));
 }
 
 #[test]
 fn a_mesh_goes_along_its_first_dimension_first() {
-    let (mut routes, _) = routes("kind = \"mesh\"\ndimensions = [3, 3]");
-    let first = route(&mut routes, 0, 1);
-    assert_eq!(route(&mut routes, 0, 4)[..1], first);
-    let last = route(&mut routes, 1, 4);
-    assert_eq!(route(&mut routes, 0, 4)[1..], last);
+    let (routes, _) = routes("kind = \"mesh\"\ndimensions = [3, 3]");
+    let first = route(&routes, 0, 1);
+    assert_eq!(route(&routes, 0, 4)[..1], first);
+    let last = route(&routes, 1, 4);
+    assert_eq!(route(&routes, 0, 4)[1..], last);
 }
 
 #[test]
 fn in_a_full_fat_tree_messages_to_different_nodes_never_meet_on_the_way_down() {
-    let (mut routes, nodes) = routes("kind = \"fat_tree\"\nlevels = [{ down = 4 }, { down = 4, up = 4 }, { down = 4, up = 4 }]");
+    let (routes, nodes) = routes("kind = \"fat_tree\"\nlevels = [{ down = 4 }, { down = 4, up = 4 }, { down = 4, up = 4 }]");
     let mut owner: BTreeMap<LinkId, u32> = BTreeMap::new();
     for (from, to) in (0..nodes).flat_map(|from| (0..nodes).map(move |to| (from, to))) {
-        let route = route(&mut routes, from, to);
+        let route = route(&routes, from, to);
         for link in &route[route.len() / 2..] {
             assert_eq!(*owner.entry(*link).or_insert(to), to, "link {link} leads to two nodes");
         }
@@ -116,9 +117,9 @@ fn in_a_full_fat_tree_messages_to_different_nodes_never_meet_on_the_way_down() {
 #[test]
 fn spared_is_a_way_down_to_one_node_unless_it_is_narrower_than_the_last() {
     let spared = |levels: &str| {
-        let (mut routes, _) = routes(&format!("kind = \"fat_tree\"\nlevels = {levels}"));
+        let (routes, _) = routes(&format!("kind = \"fat_tree\"\nlevels = {levels}"));
         let spared = routes.spared();
-        route(&mut routes, 0, 15).iter().map(|link| spared[*link as usize]).collect::<Vec<_>>()
+        route(&routes, 0, 15).iter().map(|link| spared[*link as usize]).collect::<Vec<_>>()
     };
     assert_eq!(spared("[{ down = 4 }, { down = 4, up = 4 }]"), [false, false, true, false]);
     assert_eq!(spared("[{ down = 4 }, { down = 4, up = 4, bandwidth_bytes_per_s = 99 }]"), [false; 4]);
@@ -127,8 +128,8 @@ fn spared_is_a_way_down_to_one_node_unless_it_is_narrower_than_the_last() {
 
 #[test]
 fn all_parallel_links_and_parents_are_used() {
-    let (mut routes, nodes) = routes("kind = \"fat_tree\"\nlevels = [{ down = 8 }, { down = 4, up = 2, parallel = 2 }]");
-    let used: BTreeSet<LinkId> = (8..nodes).map(|to| route(&mut routes, 0, to)[1]).collect();
+    let (routes, nodes) = routes("kind = \"fat_tree\"\nlevels = [{ down = 8 }, { down = 4, up = 2, parallel = 2 }]");
+    let used: BTreeSet<LinkId> = (8..nodes).map(|to| route(&routes, 0, to)[1]).collect();
     assert_eq!(used.len(), 4);
 }
 
@@ -139,10 +140,11 @@ fn a_graph_is_crossed_by_the_fewest_links_and_then_the_least_latency() {
     std::fs::write(folder.path().join("g"), "0 1 1 5\n1 3 1 5\n0 2 1 1\n3 2 1 1\n3 4 1 1\n0 4 1 100\n").unwrap();
     let text = "format = 1\nmachine = { name = \"g\" }\n[topology]\nkind = \"graph\"\nfile = \"g\"\nbandwidth_bytes_per_s = 1";
     let topology = Machine::parse(text, &folder.path().join("m")).unwrap().topology.unwrap();
-    let mut routes = Routes::of(&topology, Figures::from(End::Middle)).unwrap();
+    let routes = Routes::of(&topology, Figures::from(End::Middle)).unwrap();
     // Connection 2 as it is written, connection 3 against it.
-    assert_eq!(route(&mut routes, 0, 3), [4, 7]);
-    assert_eq!(route(&mut routes, 3, 0), [6, 5]);
-    assert_eq!(route(&mut routes, 0, 4), [10]);
-    assert_eq!(route(&mut routes, 0, 3), [4, 7], "the same when asked again");
+    assert_eq!(route(&routes, 0, 3), [4, 7]);
+    assert_eq!(route(&routes, 3, 0), [6, 5]);
+    assert_eq!(route(&routes, 0, 4), [10]);
+    assert_eq!(route(&routes, 0, 3), [4, 7], "the same when asked again");
+    assert_eq!([(0, 3), (0, 4), (2, 2), (4, 2)].map(|(from, to)| routes.hops(from, to)), [2, 1, 0, 2]);
 }
