@@ -114,6 +114,9 @@ unchanged! {
     c_280_sizes => "c/280_sizes";
     c_281_tasks => "c/281_tasks";
     c_700_head_to_head => "c/700_head_to_head";
+    c_800_halo => "c/800_halo";
+    c_801_everyone => "c/801_everyone";
+    c_802_alone => "c/802_alone";
     c_410_sometimes => "c/410_sometimes";
     f77_101_messages => "f77/101_messages";
     f77_102_sentinels => "f77/102_sentinels";

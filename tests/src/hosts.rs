@@ -8,25 +8,36 @@ use crate::{Mpi, Outcome, Process, tests_dir};
 /// What the names of the hosts begin with.
 const NAME: &str = "snth";
 
-/// Two hosts, which go away with their owner.
+/// Hosts, which go away with their owner.
 pub struct Hosts {
-    /// All have the same addresses, so there is one pair of hosts at a time.
+    count: usize,
+    /// All have the same addresses, so there is one set of hosts at a time.
     _only: MutexGuard<'static, ()>,
 }
 
 impl Hosts {
-    /// Makes them; where that may not be done, says so and gives none.
+    /// Makes two; where that may not be done, says so and gives none.
     pub fn up() -> Option<Hosts> {
+        Hosts::up_many(2)
+    }
+
+    /// Makes so many.
+    pub fn up_many(count: usize) -> Option<Hosts> {
         static ONLY: Mutex<()> = Mutex::new(());
         let only = ONLY.lock().unwrap_or_else(PoisonError::into_inner);
-        script("down");
-        let up = script("up");
+        script("down", count);
+        let up = script("up", count);
         if up.status == 0 {
-            return Some(Hosts { _only: only });
+            return Some(Hosts { count, _only: only });
         }
         println!("skipped: network namespaces cannot be made here: {}", up.text());
-        script("down");
+        script("down", count);
         None
+    }
+
+    /// The names of the hosts.
+    pub fn names(&self) -> [String; 2] {
+        [1, 2].map(|number| format!("{NAME}{number}"))
     }
 
     /// The name of the second host.
@@ -36,23 +47,40 @@ impl Hosts {
 
     /// The command by which Open MPI 4 runs `program` on so many ranks, `first` of them on the first host.
     pub fn launch(&self, mpi: &Mpi, ranks: usize, first: usize, program: &[String]) -> Vec<String> {
-        let agent = tests_dir().join("hosts/agent").display().to_string();
-        let hosts = format!("{NAME}1:{first},{NAME}2:{}", ranks - first);
-        let parameters = [("plm_rsh_agent", agent.as_str()), ("mpi_yield_when_idle", "1"), ("btl_tcp_if_include", "10.78.0.0/24")];
-        let options = parameters.iter().flat_map(|(name, value)| ["--mca", *name, *value]).chain(["--host", hosts.as_str()]);
-        let mut command = mpi.launch(ranks, program);
-        command.splice(1..1, options.map(String::from));
+        self.launch_on(mpi, &[first, ranks - first], program)
+    }
+
+    /// The command by which Open MPI 4 runs `program` on so many ranks of each host.
+    pub fn launch_on(&self, mpi: &Mpi, ranks: &[usize], program: &[String]) -> Vec<String> {
+        let hosts = (1..).zip(ranks).map(|(host, ranks)| format!("{NAME}{host}:{ranks}")).collect::<Vec<_>>().join(",");
+        let mut command = mpi.launch(ranks.iter().sum(), program);
+        command.splice(1..1, self.options(mpi).into_iter().chain(["--host".to_string(), hosts]));
         command
+    }
+
+    /// The options by which the launcher of a library reaches the hosts.
+    pub fn options(&self, mpi: &Mpi) -> Vec<String> {
+        let agent = tests_dir().join("hosts/agent").display().to_string();
+        let open_mpi = "--mca mpi_yield_when_idle 1 --mca btl_tcp_if_include 10.78.0.0/24";
+        // Without UCX_TLS, MPICH goes through shared memory from one host to the other.
+        let mpich = "-localhost 10.78.0.254 -launcher ssh -launcher-exec AGENT";
+        let options = match mpi.name {
+            "openmpi" => format!("--mca plm_rsh_agent AGENT {open_mpi}"),
+            "openmpi5" => format!("--prtemca plm_ssh_agent AGENT {open_mpi} -x LD_LIBRARY_PATH"),
+            "intel" => format!("{mpich} -iface {NAME}br"),
+            _ => format!("{mpich} -genv UCX_TLS tcp,self -genv UCX_NET_DEVICES eth0 -genv FI_PROVIDER tcp"),
+        };
+        options.split(' ').map(|word| word.replace("AGENT", &agent)).collect()
     }
 }
 
 impl Drop for Hosts {
     fn drop(&mut self) {
-        script("down");
+        script("down", self.count);
     }
 }
 
-fn script(name: &str) -> Outcome {
+fn script(name: &str, count: usize) -> Outcome {
     let path = tests_dir().join("hosts").join(name).display().to_string();
-    Process::new([path.as_str(), NAME, "2"]).run_in(Path::new("/"))
+    Process::new([path.as_str(), NAME, &count.to_string()]).run_in(Path::new("/"))
 }

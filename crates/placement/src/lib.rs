@@ -5,8 +5,21 @@
 //! and then swapped as long as that makes the chosen objective better.
 
 pub mod cluster;
+pub mod fabric;
+pub mod gain;
 pub mod graph;
 pub mod hierarchy;
+pub mod launcher;
+pub mod library;
+pub mod mapping;
+pub mod objective;
+pub mod partition;
+pub mod refine;
+pub mod search;
+pub mod machine;
+pub mod measured;
+pub mod time;
+pub mod weigh;
 
 pub use cluster::{Cluster, Distances, Host, Placement, Slot};
 pub use graph::{Arc, Edge, Graph};

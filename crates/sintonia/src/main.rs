@@ -13,6 +13,7 @@ mod graph;
 mod help;
 mod import;
 mod output;
+mod place;
 mod predict;
 mod progress;
 mod record;
@@ -60,6 +61,8 @@ enum Verb {
     Predict(predict::Arguments),
     /// Replay a recorded run on another machine, or with something changed
     Replay(replay::Arguments),
+    /// Find out which rank should go to which core of which host
+    Place(place::Arguments),
     /// Run an application of batches of tasks on workers
     RunTasks(run_tasks::Arguments),
     /// Run an MPI program and adapt it while it runs
@@ -85,6 +88,7 @@ impl Verb {
             Verb::Compile(arguments) => compile::run(arguments),
             Verb::Predict(arguments) => predict::run(arguments),
             Verb::Replay(arguments) => replay::run(arguments),
+            Verb::Place(arguments) => place::run(arguments),
             Verb::RunTasks(arguments) => run_tasks::run(arguments),
             Verb::Tune(arguments) => tune::run(arguments),
             Verb::Collect(arguments) => collect::run(arguments),

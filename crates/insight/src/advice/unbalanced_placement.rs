@@ -2,6 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use sintonia_placement::objective::Objective;
+use sintonia_placement::partition::Effort;
+use sintonia_placement::search::Search;
+use sintonia_placement::{Cluster, Distances, Edge, Graph, Host};
+
 use super::clues::Traffic;
 use super::evidence::Evidence;
 use super::replay::Change;
@@ -98,28 +103,20 @@ fn quicker(pairs: &BTreeMap<(u32, u32), Traffic>, hosts: &[u32]) -> f64 {
     within.min(across) as f64 / across as f64
 }
 
-/// The same hosts with as many ranks as they have, each filled with the rank that exchanges most with those already there.
+/// The same hosts with as many ranks as they have, those together that exchange most.
 fn together(evidence: &Evidence, now: &[u32]) -> Vec<u32> {
-    let mut partners: BTreeMap<u32, Vec<(u32, u64)>> = BTreeMap::new();
-    for ((from, to), traffic) in &evidence.clues().pairs {
-        partners.entry(*from).or_default().push((*to, traffic.bytes));
-        partners.entry(*to).or_default().push((*from, traffic.bytes));
+    let flow = |((from, to), traffic): (&(u32, u32), &Traffic)| Edge { ranks: [*from, *to], there: traffic.bytes, back: 0 };
+    let graph = Graph::new(vec![1; now.len()], &evidence.clues().pairs.iter().map(flow).collect::<Vec<_>>());
+    let ranks_by_host = evidence.ranks_by_host();
+    let hosts = ranks_by_host.iter().map(|(host, ranks)| Host::plain(host.to_string(), ranks.len() as u32)).collect();
+    let cluster = Cluster { hosts, topology: None, bytes_per_s: 1.0, distances: Distances::default() };
+    let numbers: Vec<u32> = ranks_by_host.keys().copied().collect();
+    // Ranks of which nothing was left have no host.
+    let is_known = cluster.slots() as usize >= now.len();
+    match Search::new(&graph, &cluster, Objective::Congestion, Effort::Quick) {
+        Ok(search) if is_known => search.best(&[]).placement.slots(&cluster).iter().map(|slot| numbers[slot.host as usize]).collect(),
+        _ => now.to_vec(),
     }
-    let mut placed: Vec<Option<u32>> = vec![None; now.len()];
-    for (host, ranks) in evidence.ranks_by_host() {
-        let mut pull = vec![0u64; now.len()];
-        for _ in ranks {
-            let free = (0..now.len()).filter(|rank| placed[*rank].is_none());
-            let Some(next) = free.max_by_key(|rank| (pull[*rank], std::cmp::Reverse(*rank))) else { break };
-            placed[next] = Some(host);
-            for (partner, bytes) in partners.get(&(next as u32)).into_iter().flatten() {
-                if let Some(pull) = pull.get_mut(*partner as usize) {
-                    *pull = pull.saturating_add(*bytes);
-                }
-            }
-        }
-    }
-    placed.into_iter().zip(now).map(|(host, now)| host.unwrap_or(*now)).collect()
 }
 
 fn tell(evidence: &Evidence, suspect: &Suspect) -> Words {
@@ -180,7 +177,8 @@ fn tell_apart(evidence: &Evidence, suspect: &Suspect, better: &[u32]) -> Words {
         ),
         try_this: format!(
             "Place neighbours together: mpirun --map-by core fills one host after the other, --map-by node deals them out in turn; or number \
-             the ranks with MPI_Cart_create(reorder). By what they exchange, ranks 0, 1, ... belong on {}.",
+             the ranks with MPI_Cart_create(reorder). By what they exchange, ranks 0, 1, ... belong on {}; `sintonia place` writes that for the \
+             launcher.",
             shortened(&list)
         ),
     }

@@ -1,0 +1,113 @@
+//! The cluster that a machine file describes.
+
+use sintonia_machine::{Machine, Message, Network, Node, PairClass};
+
+use crate::{Cluster, Distances, Host};
+
+/// Bytes per second of a link of which nothing is known: ten gigabits.
+pub const UNKNOWN_LINK: f64 = 1.25e9;
+
+/// More hosts than this are not looked at one by one.
+const MOST_HOSTS: u64 = 1 << 22;
+
+impl Cluster {
+    /// The hosts of a machine, in the order of its nodes, for a program whose messages have this mean size. Nodes without a name are called by
+    /// their number: `node0`, `node1`.
+    pub fn of_machine(machine: &Machine, mean_bytes: f64) -> Cluster {
+        let mut hosts: Vec<Host> = Vec::new();
+        for node in &machine.nodes {
+            for number in 0..node.count.min(MOST_HOSTS) as usize {
+                let name = node.layout.hosts.get(number).cloned().unwrap_or_else(|| format!("node{}", hosts.len()));
+                hosts.push(host(node, name));
+            }
+        }
+        Cluster {
+            hosts,
+            topology: machine.topology.clone(),
+            bytes_per_s: link(machine),
+            distances: distances(machine, mean_bytes).unwrap_or_default(),
+        }
+    }
+}
+
+/// Whether every node of a machine has a name that a launcher knows.
+pub fn is_named(machine: &Machine) -> bool {
+    machine.nodes.iter().all(|node| !node.layout.hosts.is_empty())
+}
+
+fn host(node: &Node, name: String) -> Host {
+    let slots = u32::try_from(node.cores).unwrap_or(u32::MAX);
+    let per = |parts: Option<u64>| slots / parts.map_or(1, |parts| u32::try_from(parts).unwrap_or(1)).clamp(1, slots.max(1));
+    let slots_per_socket = per(node.layout.sockets);
+    let slots_per_complex = per(node.layout.complexes).min(slots_per_socket);
+    Host { name, slots, slots_per_socket, slots_per_complex, speed: node.speed.middle() }
+}
+
+/// Bytes per second between two nodes, as large messages get them.
+fn link(machine: &Machine) -> f64 {
+    let slope = machine.network(PairClass::OtherNode).and_then(transfer).map(|pieces| <[f64; 3]>::from(pieces.last().slope)[1]);
+    slope.filter(|slope| *slope > 0.0).map_or(UNKNOWN_LINK, |slope| 1.0 / slope)
+}
+
+pub(crate) fn transfer(network: &Network) -> Option<&sintonia_machine::Pieces> {
+    let timing = network.messages.get(&Message::Transfer).or_else(|| network.messages.get(&Message::Send))?;
+    Some(&timing.pieces)
+}
+
+/// How much longer a message of this size takes the farther it goes; what was not measured stays in the usual ratio to what was.
+fn distances(machine: &Machine, mean_bytes: f64) -> Option<Distances> {
+    let usual = Distances::default();
+    let time = |class: PairClass| Some(transfer(machine.networks.get(&class)?)?.at(mean_bytes)[1]).filter(|time| *time > 0.0);
+    let other = time(PairClass::OtherNode)?;
+    let host = time(PairClass::SameNode).or_else(|| time(PairClass::SameComplex)).unwrap_or(other * usual.same_host / (2.0 * usual.per_link));
+    let complex = time(PairClass::SameComplex).filter(|complex| *complex < host).unwrap_or(host * usual.same_complex / usual.same_host);
+    let same_host = host / complex;
+    // A message between hosts is never nearer than one within.
+    let per_link = (other.max(host) / complex) / 2.0;
+    Some(Distances { same_complex: 1.0, same_socket: same_host.sqrt(), same_host, per_link })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    const TEXT: &str = r#"format = 1
+[machine]
+name = "two kinds"
+[[node]]
+kind = "small"
+count = 2
+cores = 4
+sockets = 2
+hosts = ["a", "b"]
+[[node]]
+kind = "large"
+count = 1
+cores = 8
+complexes = 4
+speed = 2
+[network.same_node.transfer]
+pieces = [{ intercept_s = 1e-6, slope_s_per_byte = 1e-10 }]
+[network.other_node.transfer]
+pieces = [{ intercept_s = 1e-5, slope_s_per_byte = 1e-8 }]
+"#;
+
+    #[test]
+    fn nodes_are_hosts_with_their_inside() {
+        let machine = Machine::parse(TEXT, Path::new("m.toml")).unwrap();
+        let cluster = Cluster::of_machine(&machine, 10_000.0);
+        let told: Vec<_> = cluster.hosts.iter().map(|h| (h.name.as_str(), h.slots, h.slots_per_socket, h.slots_per_complex, h.speed)).collect();
+        assert_eq!(told, [("a", 4, 2, 2, 1.0), ("b", 4, 2, 2, 1.0), ("node2", 8, 8, 2, 2.0)]);
+        assert_eq!((cluster.bytes_per_s, is_named(&machine)), (1e8, false));
+    }
+
+    #[test]
+    fn distances_follow_what_was_measured() {
+        let machine = Machine::parse(TEXT, Path::new("m.toml")).unwrap();
+        let distances = Cluster::of_machine(&machine, 10_000.0).distances;
+        // 110 us between hosts, 2 us within.
+        assert!((2.0 * distances.per_link / distances.same_host - 55.0).abs() < 1e-9, "{distances:?}");
+        assert_eq!((distances.same_complex, distances.same_host), (1.0, 4.0));
+    }
+}

@@ -1,0 +1,68 @@
+//! Ranks on slots, so that what is exchanged has not far to go.
+//!
+//! The measure is bytes times distance: over all pairs of ranks, what they exchange times how far their slots are apart. Candidates are the
+//! order of the ranks, blocks of a grid if the ranks are one, and divisions of the graph from the top of the machine down. The best of them are
+//! made better by swaps. Domains that compute too much are dear ([`loads`]). The same input gives the same placement, whatever the number of
+//! threads.
+
+mod anneal;
+mod climb;
+mod grid;
+mod loads;
+mod multisection;
+mod search;
+mod seats;
+mod tree;
+#[cfg(test)]
+mod tests;
+
+use crate::cluster::Placement;
+use crate::graph::Graph;
+use crate::hierarchy::Hierarchy;
+use crate::partition::Effort;
+use crate::partition::net::Net;
+use loads::Loads;
+use tree::Tree;
+
+/// Places ranks on the slots of a hierarchy, at most as many as there are slots. Speeds are those of the slots; none if all are alike.
+///
+/// # Panics
+/// Where there are more ranks than slots.
+pub fn onto_hierarchy(graph: &Graph, hierarchy: &Hierarchy, speeds: &[f64], effort: Effort) -> Placement {
+    let ranks = graph.ranks();
+    assert!(ranks <= hierarchy.slots() as usize, "a slot for each rank");
+    let net = Net::of(graph).padded(hierarchy.slots() as usize);
+    let tree = Tree::new(hierarchy);
+    let mut candidates = vec![(0..hierarchy.slots()).collect::<Vec<u32>>()];
+    candidates.extend(grid::placements(&net, &tree));
+    candidates.extend(search::divisions(&net, &tree, speeds, effort));
+    let mut slots = search::best(&net, &tree, Loads::new(&net, &tree, speeds), candidates, effort);
+    slots.truncate(ranks);
+    Placement(slots)
+}
+
+/// What all pairs of ranks exchange, times how far their slots are apart.
+pub fn byte_distance(graph: &Graph, hierarchy: &Hierarchy, placement: &Placement) -> f64 {
+    let tree = Tree::new(hierarchy);
+    let code = |rank: u32| tree.codes()[placement.0[rank as usize] as usize];
+    let of_rank = |rank: u32| {
+        let later = graph.arcs(rank).iter().filter(|arc| arc.to > rank);
+        later.map(|arc| arc.weight as f64 * tree.distance(code(rank), code(arc.to))).sum::<f64>()
+    };
+    (0..graph.ranks() as u32).map(of_rank).sum()
+}
+
+/// Swaps ranks of a placement as long as bytes times distance becomes less.
+pub fn swap(graph: &Graph, hierarchy: &Hierarchy, placement: &Placement, effort: Effort) -> Placement {
+    let slots = hierarchy.slots() as usize;
+    let mut is_free = vec![true; slots];
+    placement.0.iter().for_each(|slot| is_free[*slot as usize] = false);
+    let free = (0..slots as u32).filter(|slot| is_free[*slot as usize]);
+    let seated: Vec<u32> = placement.0.iter().copied().chain(free).collect();
+    let net = Net::of(graph).padded(slots);
+    let tree = Tree::new(hierarchy);
+    let mut slots = search::best(&net, &tree, None, vec![seated], effort);
+    slots.truncate(graph.ranks());
+    let swapped = Placement(slots);
+    if byte_distance(graph, hierarchy, &swapped) <= byte_distance(graph, hierarchy, placement) { swapped } else { placement.clone() }
+}

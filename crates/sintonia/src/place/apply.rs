@@ -1,0 +1,191 @@
+//! `sintonia place --apply`: records a command, places its ranks, runs it both ways in turn, and says what was gained.
+
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+
+use sintonia_insight::Run;
+use sintonia_placement::launcher::{self, Form, Launcher};
+use sintonia_placement::measured::{Measured, Verdict};
+use sintonia_program::company::Alone;
+use sintonia_recording::Recording;
+use tempfile::TempDir;
+
+use super::finding::{self, Found};
+use super::launch::{self, Written, refused};
+use super::room::Room;
+use super::subject::Subject;
+use super::{Arguments, Bind, Shown, json, screen};
+use crate::text::{plural, seconds};
+use crate::{Error, output};
+
+/// The command both ways.
+struct Both {
+    now: Vec<String>,
+    placed: launcher::Command,
+    /// The host that each rank should be on.
+    hosts: Vec<String>,
+}
+
+/// Runs the verb.
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
+    // Beside the program: other hosts are more likely to see this folder than a temporary one.
+    let folder = tempfile::Builder::new().prefix(".sintonia-place-").tempdir_in(".")?;
+    let recording = folder.path().join("now.sin");
+    let status = Command::new(own()?).args(["record", "-o"]).arg(&recording).arg("--").args(&arguments.command).status()?;
+    if !status.success() {
+        eprintln!("sintonia: the command failed while it was recorded, so nothing is placed");
+        return Ok(ExitCode::from(crate::record::code(status) as u8));
+    }
+    let mut subject = Subject::of_recording(&recording)?;
+    subject.name = program(&arguments.command);
+    subject.is_connected()?;
+    let hosts = hosts(arguments, &subject)?;
+    let room = Room::find(arguments.machine.as_deref(), hosts.as_deref(), &subject)?;
+    let found = finding::find(arguments, &subject, &room)?;
+    let is_wanted = found.useless.is_none() || arguments.force;
+    let (written, measured) = match is_wanted {
+        true => {
+            let (written, both) = prepare(arguments, &subject, &room, &found, &folder)?;
+            (written, Some(measure(arguments, &both, &folder)?))
+        }
+        false => (Written::default(), None),
+    };
+    let shown = Shown { arguments, subject: &subject, room: &room, found: &found, written: &written, measured };
+    output::to_stdout(|out| match arguments.json {
+        true => output::json_line(out, &json::object(&shown)),
+        false => out.write_all(screen::show(&shown).as_bytes()),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn own() -> Result<std::path::PathBuf, Error> {
+    std::env::current_exe().map_err(|error| Error::Other(format!("cannot find the command that is running: {error}")))
+}
+
+/// What the command runs, in few words.
+fn program(command: &[String]) -> String {
+    crate::text::head(&crate::text::command(command), 60)
+}
+
+/// The hosts to use: those that are told, which the launcher must know; else its own.
+fn hosts(arguments: &Arguments, subject: &Subject) -> Result<Option<String>, Error> {
+    let environment = |name: &str| std::env::var(name).ok();
+    let known = launcher::hosts(&arguments.command, &environment).map_err(refused)?;
+    let Some(told) = &arguments.hosts else {
+        let enough = known.filter(|hosts| hosts.iter().map(|host| host.slots).sum::<u32>() >= subject.ranks() && arguments.machine.is_none());
+        return Ok(enough.map(|hosts| hosts.iter().map(|host| format!("{}:{}", host.name, host.slots)).collect::<Vec<_>>().join(",")));
+    };
+    let hosts = launcher::parse_hosts(told).map_err(refused)?;
+    let strangers = known.map_or_else(Vec::new, |known| launcher::unknown(&hosts, &known));
+    match strangers.is_empty() {
+        true => Ok(Some(told.clone())),
+        false => Err(Error::Other(format!(
+            "the launcher does not know {}: add {} to its hosts in the command (--host, --hostfile or the allocation), or leave {} out of --hosts",
+            strangers.join(", "),
+            if strangers.len() == 1 { "it" } else { "them" },
+            if strangers.len() == 1 { "it" } else { "them" }
+        ))),
+    }
+}
+
+/// Writes the file, and makes the command that uses it.
+fn prepare(arguments: &Arguments, subject: &Subject, room: &Room, found: &Found, folder: &TempDir) -> Result<(Written, Both), Error> {
+    let library = subject.recording.as_ref().map_or("", |recording| &recording.header.mpi.library);
+    let launcher = match arguments.launcher {
+        Some(Form::Launcher(launcher)) => Some(launcher),
+        _ => Launcher::of(&arguments.command, library),
+    };
+    let launcher = launcher.ok_or_else(|| {
+        Error::Other("the command's launcher is not known: name it with --launcher, or place a recording and run it by hand".into())
+    })?;
+    let is_flat = room.cluster.hosts.iter().all(|host| host.slots_per_complex >= host.slots);
+    let bind = arguments.bind.unwrap_or(if is_flat { Bind::Hosts } else { Bind::Cores });
+    let launch = launch::launch(Form::Launcher(launcher), bind, room, found)?;
+    let path = arguments.output.clone().unwrap_or_else(|| folder.path().join("placement"));
+    let text = launch.text().map_err(refused)?;
+    output::to_file(&path, |out| out.write_all(text.as_bytes()))?;
+    let placed = launch.command(&arguments.command, &path).map_err(refused)?;
+    let cluster = &room.cluster;
+    let host = |slot: sintonia_placement::Slot| cluster.hosts[slot.host as usize].name.clone();
+    let hosts = found.placed.placement.slots(cluster).into_iter().map(host).collect();
+    let written = match &arguments.output {
+        Some(path) => launch::told(path, Form::Launcher(launcher), &launch, subject),
+        None => Written::default(),
+    };
+    Ok((written, Both { now: arguments.command.clone(), placed, hosts }))
+}
+
+/// Runs the command both ways in turn, the one first in one round and the other in the next.
+fn measure(arguments: &Arguments, both: &Both, folder: &TempDir) -> Result<Measured, Error> {
+    let mut pairs = Vec::new();
+    for round in 0..arguments.rounds {
+        let mut times = [0.0; 2];
+        let order = if round % 2 == 0 { [0, 1] } else { [1, 0] };
+        for way in order {
+            times[way] = match way {
+                0 => timed(&both.now, &[], None, folder.path())?,
+                _ => timed(&both.placed.words, &both.placed.environment, Some(&both.hosts), folder.path())?,
+            };
+        }
+        let [now, placed] = times;
+        eprintln!("sintonia: round {} of {}: {} now, {} placed", round + 1, arguments.rounds, seconds(now), seconds(placed));
+        pairs.push(times);
+    }
+    Measured::of(&pairs).ok_or_else(|| Error::Other("the runs took no time between MPI_Init and MPI_Finalize, so nothing can be said".into()))
+}
+
+/// Runs a command, and says how long it took from MPI_Init to MPI_Finalize; an error if ranks are not where they should be.
+fn timed(command: &[String], environment: &[(String, String)], hosts: Option<&[String]>, folder: &Path) -> Result<f64, Error> {
+    let recording = folder.join("round.sin");
+    let output = Command::new(own()?)
+        .args(["record", "--profile", "--force", "-o"])
+        .arg(&recording)
+        .arg("--")
+        .args(command)
+        .envs(environment.iter().map(|(name, value)| (name, value)))
+        .stdin(Stdio::null())
+        .output()?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let last: Vec<&str> = said.lines().rev().take(8).collect();
+        let last = last.into_iter().rev().collect::<Vec<_>>().join("\n  ");
+        return Err(Error::Other(format!("this command failed: {}\n  {last}", crate::text::command(command))));
+    }
+    let recording = Recording::open(&recording)?;
+    if let Some(hosts) = hosts {
+        is_placed(&recording, hosts)?;
+    }
+    let run = Run::of("round", &recording, &Alone, &|| ())?;
+    Ok(run.work_s)
+}
+
+/// An error if the launcher has put a rank elsewhere.
+fn is_placed(recording: &Recording, hosts: &[String]) -> Result<(), Error> {
+    let short = |name: &str| name.split('.').next().unwrap_or(name).to_owned();
+    for (rank, planned) in (0..).zip(hosts) {
+        let found = recording.header.rank(rank).and_then(|rank| recording.header.hosts.get(rank.host as usize));
+        if let Some(found) = found.filter(|found| short(found) != short(planned)) {
+            return Err(Error::Other(format!(
+                "the launcher has put rank {rank} on {found} instead of {planned}: the placement has no effect; is the name that of the host \
+                 itself (hostname), and does another option or variable place ranks, too?"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// What the runs say, in words.
+pub fn lines(measured: &Measured) -> Vec<String> {
+    let [low, middle, high] = measured.speed_up;
+    let verdict = match measured.verdict() {
+        Verdict::Faster => "The placement makes it faster.",
+        Verdict::Slower => "The placement makes it slower: keep it as it was.",
+        Verdict::Unsure => "Runs differ more than the placement does; more of them may tell (--rounds).",
+    };
+    vec![
+        format!("Measured in {} of both ways, from MPI_Init to MPI_Finalize, medians", plural(measured.rounds as u64, "round")),
+        format!("  now     {}", seconds(measured.now_s)),
+        format!("  placed  {}", seconds(measured.placed_s)),
+        format!("  {middle:.3} times as fast, with 95 % confidence {low:.3} to {high:.3}. {verdict}"),
+    ]
+}

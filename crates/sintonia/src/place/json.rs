@@ -1,0 +1,38 @@
+//! A placement, for programs.
+
+use serde_json::{Value, json};
+use sintonia_placement::launcher::Row;
+
+use super::Shown;
+use super::finding::Known;
+
+/// One object with everything.
+pub fn object(shown: &Shown) -> Value {
+    let (found, objective) = (shown.found, shown.arguments.objective);
+    let candidates = [&found.now].into_iter().chain(&found.others).chain([&found.placed]);
+    json!({
+        "cost": {"now": objective.of(&found.now.cost), "placed": objective.of(&found.placed.cost)},
+        "objective": format!("{objective:?}").to_lowercase(),
+        "gain": found.gain,
+        "useless": found.useless,
+        "placement": Row::all(&found.placed.placement, &shown.room.cluster).unwrap_or_default(),
+        "candidates": candidates.map(candidate).collect::<Vec<_>>(),
+        "written": shown.written.path.as_ref().map(|path| path.display().to_string()),
+        "command": shown.written.command,
+        "environment": shown.written.environment,
+        "measured": shown.measured.map(|measured| json!({"runs": measured, "verdict": measured.verdict()})),
+        "notes": found.notes,
+    })
+}
+
+fn candidate(known: &Known) -> Value {
+    let cost = &known.cost;
+    json!({
+        "name": known.way.name(),
+        "busiest_link_s": cost.busiest_link_s,
+        "byte_distance": cost.byte_distance,
+        "across_bytes": cost.across_bytes,
+        "imbalance": cost.imbalance,
+        "seconds": known.seconds,
+    })
+}

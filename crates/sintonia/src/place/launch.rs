@@ -1,0 +1,127 @@
+//! A placement as a file for a launcher, and the command line to use it with.
+
+use std::path::{Path, PathBuf};
+
+use sintonia_placement::launcher::{Command, Cores, Form, Launch, Launcher};
+
+use super::finding::Found;
+use super::room::Room;
+use super::subject::Subject;
+use super::{Arguments, Bind};
+use crate::{Error, output};
+
+/// What was written, and what to do with it.
+#[derive(Default)]
+pub struct Written {
+    /// The file.
+    pub path: Option<PathBuf>,
+    /// The command to run with it.
+    pub command: Option<Vec<String>>,
+    /// Variables for it.
+    pub environment: Vec<(String, String)>,
+    /// All of it in words.
+    lines: Vec<String>,
+}
+
+impl Written {
+    /// What is shown of it.
+    pub fn lines(&self) -> Vec<String> {
+        self.lines.clone()
+    }
+}
+
+/// The form of that name.
+pub fn form(name: &str) -> Result<Form, String> {
+    let known = || Launcher::ALL.map(Launcher::name).into_iter().chain(["table", "json"]).collect::<Vec<_>>().join(", ");
+    Form::named(name).ok_or_else(|| format!("what it can be: {}", known()))
+}
+
+/// Writes the placement where it should be written, if it is of use.
+pub fn write(arguments: &Arguments, subject: &Subject, room: &Room, found: &Found) -> Result<Written, Error> {
+    let form = arguments.launcher.unwrap_or_else(|| usual(subject));
+    let is_wanted = found.useless.is_none() || arguments.force;
+    let Some(path) = &arguments.output else {
+        let lines = if is_wanted { offer(form) } else { Vec::new() };
+        return Ok(Written { lines, ..Written::default() });
+    };
+    if !is_wanted {
+        let line = format!("{} is not written; --force writes it all the same.", path.display());
+        return Ok(Written { lines: vec![line], ..Written::default() });
+    }
+    let launch = launch(form, arguments.bind.unwrap_or(Bind::Cores), room, found)?;
+    let text = launch.text_as(form).map_err(refused)?;
+    output::to_file(path, |out| out.write_all(text.as_bytes()))?;
+    Ok(told(path, form, &launch, subject))
+}
+
+/// The launcher of a recording, else a table.
+fn usual(subject: &Subject) -> Form {
+    let header = subject.recording.as_ref().map(|recording| &recording.header);
+    header.and_then(|header| Launcher::of(&header.command, &header.mpi.library)).map_or(Form::Table, Form::Launcher)
+}
+
+/// The placement for a launcher; an error where it would not know the hosts.
+pub fn launch<'a>(form: Form, bind: Bind, room: &'a Room, found: &'a Found) -> Result<Launch<'a>, Error> {
+    let launcher = match form {
+        Form::Launcher(_) if !room.is_named => {
+            return Err(Error::Other(
+                "the machine file does not say what its nodes are called, so a launcher would not find them: add `hosts = [\"…\"]` to [[node]], \
+                 or name them with --hosts NAME:SLOTS,…; --launcher table writes them by number"
+                    .into(),
+            ));
+        }
+        Form::Launcher(launcher) => launcher,
+        Form::Table | Form::Json => Launcher::OpenMpi4,
+    };
+    let cores = match bind {
+        Bind::Cores => Cores::Bound,
+        Bind::Hosts => Cores::Free,
+    };
+    Ok(Launch { launcher, cores, placement: &found.placed.placement, cluster: &room.cluster })
+}
+
+/// What a launcher cannot be told.
+pub fn refused(error: sintonia_placement::launcher::Error) -> Error {
+    Error::Other(error.to_string())
+}
+
+/// How to get a file.
+fn offer(form: Form) -> Vec<String> {
+    let what = match form {
+        Form::Launcher(launcher) => format!("for {}", launcher.name()),
+        Form::Table => "as a table; --launcher openmpi4, openmpi5, mpich, intel, slurm or cray for one of these".into(),
+        Form::Json => "as JSON".into(),
+    };
+    vec![format!("-o FILE writes it {what}.")]
+}
+
+/// What is said of a file that was written: the command to use it with.
+pub fn told(path: &Path, form: Form, launch: &Launch, subject: &Subject) -> Written {
+    let mut written = Written { path: Some(path.to_owned()), lines: vec![format!("{} is written.", path.display())], ..Written::default() };
+    let Form::Launcher(launcher) = form else { return written };
+    let header = subject.recording.as_ref().map(|recording| &recording.header);
+    let original = header.filter(|header| Launcher::of(&header.command, &header.mpi.library).is_some()).map(|header| header.command.clone());
+    // Without a recorded command, the reader puts the program in.
+    let original = original.unwrap_or_else(|| [launcher.word(), "PROGRAM"].map(str::to_owned).to_vec());
+    match launch.command(&original, path) {
+        Ok(command) => written.tell(&command, subject),
+        Err(error) => written.lines.push(error.to_string()),
+    }
+    written
+}
+
+impl Written {
+    fn tell(&mut self, command: &Command, subject: &Subject) {
+        self.lines.push("Run it with".into());
+        self.lines.push(format!("  {command}"));
+        self.lines.extend(command.removed.iter().map(|removed| format!("  without {removed}")));
+        if subject.recording.is_some() {
+            let name = subject.name.trim_end_matches('/').trim_end_matches(".sin");
+            self.lines.push("and see the difference with".into());
+            self.lines.push(format!("  sintonia record -o {name}-placed.sin -- {command}"));
+            self.lines.push(format!("  sintonia report {} {name}-placed.sin", subject.name));
+        }
+        self.command = Some(command.words.clone());
+        self.environment.clone_from(&command.environment);
+    }
+}
