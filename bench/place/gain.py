@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What placing ranks gains: programs on four hosts, with their ranks as the launcher puts them, at random, and as `sintonia place` says.
 
-    sudo bench/place/gain.py [--sintonia PATH] [--rounds 7] [--only NAME] [--rate 100mbit] [--burst 32kbit]
+    sudo bench/place/gain.py [--sintonia PATH] [--rounds 7] [--only NAME] [--also NAME=SLOTS=COMMAND] [--rate 100mbit] [--burst 32kbit]
 
 The hosts are network namespaces with links of that rate, on the cores of this machine. `sintonia bench` measures them first. Each program is recorded once with the
 default placement, and placed by that recording. Every round then runs it in all three ways, in an order that changes, each random
@@ -143,6 +143,7 @@ def main():
     parser.add_argument("--only", help="part of the name of a program")
     parser.add_argument("--rate", default="100mbit")
     parser.add_argument("--burst", default="32kbit")
+    parser.add_argument("--also", action="append", default=[], help="another program: its name, ranks on each host, and the command of one rank")
     parser.add_argument("--work", help="folder to work in, kept afterwards")
     given = parser.parse_args()
     os.environ["OMPI_MCA_rmaps_base_oversubscribe"] = "1"
@@ -154,7 +155,9 @@ def main():
             machine = folder / "cluster.machine.toml"
             if not machine.exists():
                 run([given.sintonia, "bench", "--quick", "-o", machine, "--", *launch(1)])
-            for name, (slots, program, build) in programs(folder).items():
+            others = (one.split("=", 2) for one in given.also)
+            others = {name: (int(slots), command.split(), lambda: None) for name, slots, command in others}
+            for name, (slots, program, build) in {**programs(folder), **others}.items():
                 if not given.only or given.only in name:
                     build()
                     show(measure(name, slots, program, given.sintonia, machine, folder, given.rounds))

@@ -120,8 +120,8 @@ def conjugate_gradient(ranks):
         transposed = column * columns + row
     else:
         half = column // 2
-        transposed = (half * columns) + 2 * row + column % 2
-    a.append(rank), b.append(transposed % ranks), weights.append(np.full(ranks, 1000))
+        transposed = half * columns + 2 * row + column % 2
+    a.append(rank), b.append(transposed), weights.append(np.full(ranks, 1000))
     return Graph(ranks, np.concatenate(a), np.concatenate(b), np.concatenate(weights))
 
 

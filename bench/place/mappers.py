@@ -239,7 +239,7 @@ def peers():
         Mapper("random", True, random),
         Mapper("gpmetis by level", shutil.which("gpmetis") is not None, metis("-ptype=rb", "-niter=20")),
         Mapper("gpmetis k-way by level", shutil.which("gpmetis") is not None, metis("-ptype=kway"), most=20_000),
-        Mapper("scotch_gmap", has_scotch, scotch()),
+        Mapper("scotch_gmap", has_scotch, scotch(), most=200_000),
         Mapper("scotch_gmap -b0.01", has_scotch, scotch("-b0.01", "-cq"), most=20_000),
         Mapper("scotch_gmap -cb", has_scotch, scotch("-cb"), most=20_000),
         Mapper("scotch_gmap -b0", has_scotch, scotch("-b0"), most=20_000),

@@ -134,6 +134,20 @@ fn c800_one_host_and_everyone_with_everyone_are_told_and_nothing_is_written() {
 }
 
 #[test]
+fn c800_inside_a_host_neighbours_come_to_one_socket() {
+    on_every_mpi("c/800_halo", |_, _, recording| {
+        let inside = MACHINE.replace("count = 4\ncores = 4", "count = 1\ncores = 16\nsockets = 4").replace("[\"a\", \"b\", \"c\", \"d\"]", "[\"a\"]");
+        let path = recording.folder().join("inside.machine.toml").display().to_string();
+        std::fs::write(&path, inside).expect("the machine file is written");
+        let placed = place(recording, &["--machine", &path, "--launcher", "table", "-o", "inside.table"]);
+        let rows = placed["placement"].as_array().expect("rows");
+        let socket = |rank: usize| rows[rank]["slot"].as_u64().expect("a slot") / 4;
+        assert!([0, 2, 8, 10].into_iter().all(|corner| [1, 4, 5].into_iter().all(|next| socket(corner + next) == socket(corner))), "{rows:?}");
+        assert!(recording.folder().join("inside.table").exists());
+    });
+}
+
+#[test]
 fn c800_what_cannot_be_placed_is_refused_with_a_reason() {
     on_every_mpi("c/800_halo", |_, _, recording| {
         assert!(refused(recording, &["--hosts", "a:4,b:8"]).contains("16 ranks do not fit: a:4,b:8 have 12 slots"));

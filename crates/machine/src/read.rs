@@ -92,14 +92,14 @@ fn layout(table: &mut Table, count: u64, cores: u64) -> Result<Layout, Error> {
     let mut parts = |key: &'static str, of: u64, what: &'static str| -> Result<Option<u64>, Error> {
         let Some(value) = table.take(key) else { return Ok(None) };
         match value.count_of_some()? {
-            parts if of % parts == 0 => Ok(Some(parts)),
+            parts if of.is_multiple_of(parts) => Ok(Some(parts)),
             parts => Err(value.error(Problem::Uneven { key: key.into(), parts, of, what })),
         }
     };
     let sockets = parts("sockets", cores, "cores")?;
     let complexes = parts("complexes", cores, "cores")?;
     match (sockets, complexes) {
-        (Some(sockets), Some(complexes)) if complexes % sockets != 0 => {
+        (Some(sockets), Some(complexes)) if !complexes.is_multiple_of(sockets) => {
             Err(table.error(Problem::Uneven { key: "sockets".into(), parts: sockets, of: complexes, what: "complexes" }))
         }
         _ => Ok(Layout { hosts, sockets, complexes }),

@@ -12,7 +12,7 @@ mod scotch;
 #[cfg(test)]
 mod tests;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 pub use program::Error;
@@ -24,6 +24,9 @@ use crate::hierarchy::Hierarchy;
 
 /// No more time is given to a placement: a candidate is not worth a long wait.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long a program may take to say what it is.
+const ANSWER: Duration = Duration::from_secs(5);
 
 /// A library that partitions graphs, by the program that comes with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,11 +70,18 @@ impl Library {
 
     /// Where its program is.
     fn program(self) -> Result<PathBuf, Error> {
-        let names: &[&'static str] = match self {
-            Library::Metis => &["gpmetis"],
-            // The name without Scotch's in front is also that of a program for genomes.
-            Library::Scotch => &["scotch_gmap", "scotch_gmap-int64", "scotch_gmap-int32"],
-        };
-        names.iter().find_map(|name| program::find(name)).ok_or(Error::NotThere(names[0]))
+        match self {
+            Library::Metis => program::find("gpmetis").ok_or(Error::NotThere("gpmetis")),
+            Library::Scotch => {
+                let by_its_own_name = || program::find("gmap").filter(|path| is_of_scotch(path));
+                program::find("scotch_gmap").or_else(by_its_own_name).ok_or(Error::NotThere("scotch_gmap"))
+            }
+        }
     }
+}
+
+/// Whether a `gmap` is Scotch's: there is one for genomes, too.
+fn is_of_scotch(path: &Path) -> bool {
+    let answer = Folder::new(path.to_owned(), Instant::now() + ANSWER).and_then(|folder| folder.run(&["-V"]));
+    answer.is_ok_and(|said| said.starts_with("gmap/gpart"))
 }

@@ -104,8 +104,8 @@ impl Folder {
         numbers.ok().filter(|numbers| numbers.len() == count).ok_or_else(|| self.unexpected(expected))
     }
 
-    /// Runs the program until it ends or its time is over.
-    pub(super) fn run(&self, words: &[impl AsRef<OsStr>]) -> Result<(), Error> {
+    /// Runs the program until it ends or its time is over, and gives the end of what it said.
+    pub(super) fn run(&self, words: &[impl AsRef<OsStr>]) -> Result<String, Error> {
         let path = self.place.path().join("said");
         let refused = |path: &Path| {
             let path = path.to_owned();
@@ -117,9 +117,10 @@ impl Folder {
         command.args(words).current_dir(self.place.path()).stdin(Stdio::null()).stdout(said).stderr(also_said);
         let mut child = command.spawn().map_err(refused(&self.program))?;
         let status = self.wait(&mut child).map_err(refused(&self.program))?;
+        let said = last(&fs::read(&path).map_err(refused(&path))?);
         match status {
-            Some(status) if status.success() => Ok(()),
-            Some(status) => Err(Error::Failed { program: self.name(), status, said: last(&fs::read(&path).map_err(refused(&path))?) }),
+            Some(status) if status.success() => Ok(said),
+            Some(status) => Err(Error::Failed { program: self.name(), status, said }),
             None => Err(Error::TooLong { program: self.name() }),
         }
     }

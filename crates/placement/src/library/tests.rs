@@ -98,3 +98,12 @@ fn more_ranks_than_slots_are_refused() {
         assert_eq!(error.to_string(), "there are 64 ranks for 4 slots");
     });
 }
+
+#[test]
+fn a_gmap_is_asked_whether_it_is_that_of_scotch() {
+    let shell = program::find("sh").expect("there is a shell");
+    assert!(!is_of_scotch(&shell));
+    if let Some(of_debian) = program::find("scotch_gmap") {
+        assert!(is_of_scotch(&of_debian));
+    }
+}

@@ -2,7 +2,7 @@
 //!
 //! The measure is bytes times distance: over all pairs of ranks, what they exchange times how far their slots are apart. Candidates are the
 //! order of the ranks, blocks of a grid if the ranks are one, and divisions of the graph from the top of the machine down. The best of them are
-//! made better by swaps. Domains that compute too much are dear ([`loads`]). The same input gives the same placement, whatever the number of
+//! made better by swaps. Domains that compute too much are dear (`loads`). The same input gives the same placement, whatever the number of
 //! threads.
 
 mod anneal;
@@ -12,9 +12,9 @@ mod loads;
 mod multisection;
 mod search;
 mod seats;
-mod tree;
 #[cfg(test)]
 mod tests;
+mod tree;
 
 use crate::cluster::Placement;
 use crate::graph::Graph;

@@ -2,8 +2,8 @@
 
 use super::loads::{fair, speed};
 use super::tree::Tree;
-use crate::partition::net::{Members, Net};
 use crate::partition::bisect::Tries;
+use crate::partition::net::{Members, Net};
 use crate::partition::{Effort, Part, divide};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -44,7 +44,7 @@ impl Division<'_> {
         let placed: Vec<Vec<u32>> = nets
             .into_par_iter()
             .zip(children.into_par_iter())
-            .map(|((net, _), child)| self.place(&net, inside.slots(child), level + 1))
+            .map(|(net, child)| self.place(&net, inside.slots(child), level + 1))
             .collect();
         let mut slot = vec![0; net.len()];
         for (place, placed) in placed.into_iter().enumerate() {

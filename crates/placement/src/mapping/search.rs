@@ -11,8 +11,9 @@ use crate::partition::net::Net;
 use rayon::prelude::*;
 use sintonia_fit::Random;
 
-/// How warm swaps by chance begin; each is a chain of its own.
+/// How often swaps by chance are begun with the best so far.
 const ROUNDS: u64 = 2;
+/// How warm they begin; each is a chain of its own.
 const HEATS: [f64; 4] = [0.06, 0.12, 0.24, 0.12];
 
 /// Ranks divided among the domains of the machine, in several ways if there are few; if compute matters, every other without regard to it.
@@ -75,5 +76,5 @@ fn tries(net: &Net, effort: Effort) -> usize {
     };
     let neighbours = net.arcs_in_all() / net.len().max(1) + 4;
     let tries = budget / neighbours / ROUNDS as usize;
-    if tries < 40 * net.len() { 0 } else { tries.min(10_000 * net.len()) }
+    if tries < 40 * net.len() { 0 } else { tries.min(4_000 * net.len()) }
 }

@@ -61,7 +61,9 @@ impl Tree {
             }
             free -= bits;
             for (domain, child) in children.into_iter().enumerate() {
-                codes[finer[domain] as usize..finer[domain + 1] as usize].iter_mut().for_each(|code| *code |= u64::from(child).checked_shl(free).unwrap_or(0));
+                codes[finer[domain] as usize..finer[domain + 1] as usize]
+                    .iter_mut()
+                    .for_each(|code| *code |= u64::from(child).checked_shl(free).unwrap_or(0));
             }
             distances[free as usize + 1..(free + bits) as usize + 1].fill(level.distance);
         }

@@ -1,7 +1,7 @@
 //! What a placement asks of each link and of each host.
 
 use crate::cluster::Placement;
-use crate::fabric::{Fabric, LinkId};
+use crate::fabric::Fabric;
 use crate::graph::Graph;
 
 /// How many bytes go over each link.
@@ -38,11 +38,6 @@ impl Loads {
             }
         }
         Loads(loads)
-    }
-
-    /// How long a link is busy.
-    pub fn busy_s(&self, link: LinkId, fabric: &Fabric) -> f64 {
-        self.0[link as usize] as f64 * fabric.s_per_byte()[link as usize]
     }
 
     /// How long the busiest link is busy.

@@ -1,24 +1,26 @@
 //! Parts made better two by two: what two parts exchange with the others stays the same whichever of the two a vertex is in, so each pair can
 //! be taken for itself.
 
-use super::net::{Members, Net};
+use super::net::Net;
 use super::two_way::{Sides, TwoWay};
 
 /// Refines all pairs of parts that exchange something, until none gets better or so many rounds are over; the sizes of the parts stay.
 pub(crate) fn refine(net: &Net, part: &mut [u32], limits: &[f64], rounds: usize) {
     let parts = limits.len();
-    let mut place = vec![u32::MAX; net.len()];
+    let mut members = vec![Vec::new(); parts];
+    part.iter().zip(0..).for_each(|(part, vertex)| members[*part as usize].push(vertex));
+    let mut pairs = Pairs { net, limits, members, place: vec![u32::MAX; net.len()] };
     let mut changed = vec![true; parts];
     for _ in 0..rounds {
         let before = std::mem::replace(&mut changed, vec![false; parts]);
-        for [a, b] in neighbours(net, part, parts) {
-            if !before[a as usize] && !before[b as usize] && !changed[a as usize] && !changed[b as usize] {
-                continue;
+        for pair in neighbours(net, part, parts) {
+            let may_change = pair.iter().any(|part| before[*part] || changed[*part]);
+            if may_change && pairs.refine(pair) {
+                pair.iter().for_each(|part| changed[*part] = true);
             }
-            if refine_pair(net, part, [a, b], limits, &mut place) {
-                changed[a as usize] = true;
-                changed[b as usize] = true;
-            }
+        }
+        for (own, members) in pairs.members.iter().enumerate() {
+            members.iter().for_each(|vertex| part[*vertex as usize] = own as u32);
         }
         if !changed.contains(&true) {
             break;
@@ -27,29 +29,38 @@ pub(crate) fn refine(net: &Net, part: &mut [u32], limits: &[f64], rounds: usize)
 }
 
 /// Pairs of parts that exchange something, those that exchange most first.
-fn neighbours(net: &Net, part: &[u32], parts: usize) -> Vec<[u32; 2]> {
-    let members: Vec<u32> = part.to_vec();
-    let between = net.contracted(&members, parts);
-    let mut pairs: Vec<(i64, [u32; 2])> = (0..parts as u32)
-        .flat_map(|a| between.arcs(a).filter(move |(b, _)| a < *b).map(move |(b, weight)| (-weight, [a, b])))
-        .collect();
+fn neighbours(net: &Net, part: &[u32], parts: usize) -> Vec<[usize; 2]> {
+    let between = net.contracted(part, parts);
+    let of_part = |a: u32| between.arcs(a).filter(move |(b, _)| a < *b).map(move |(b, weight)| (-weight, [a as usize, b as usize]));
+    let mut pairs: Vec<(i64, [usize; 2])> = (0..parts as u32).flat_map(of_part).collect();
     pairs.sort_unstable();
     pairs.into_iter().map(|(_, pair)| pair).collect()
 }
 
-fn refine_pair(net: &Net, part: &mut [u32], pair: [u32; 2], limits: &[f64], place: &mut [u32]) -> bool {
-    let members = Members::new(&part.iter().map(|part| pair.iter().position(|of| of == part).map_or(2, |side| side as u32)).collect::<Vec<_>>(), 3);
-    let members = [members.of(0), members.of(1)];
-    let (net, mut second) = net.pair(members, place);
-    let before = net.cut(&second);
-    let slots = members.map(|members| members.len() as u64);
-    let limit = pair.map(|part| limits[part as usize]);
-    let after = TwoWay::new(&net, Sides { slots, limit }, 0, &mut second).refine(8);
-    if after.cut >= before {
-        return false;
+struct Pairs<'a> {
+    net: &'a Net,
+    limits: &'a [f64],
+    /// The vertices of each part.
+    members: Vec<Vec<u32>>,
+    /// Room for the place of each vertex in the net of a pair.
+    place: Vec<u32>,
+}
+
+impl Pairs<'_> {
+    /// Refines a pair of parts; says whether it got better.
+    fn refine(&mut self, pair: [usize; 2]) -> bool {
+        let members = pair.map(|part| self.members[part].as_slice());
+        let (net, mut second) = self.net.pair(members, &mut self.place);
+        let before = net.cut(&second);
+        let sides = Sides { slots: members.map(|members| members.len() as u64), limit: pair.map(|part| self.limits[part]) };
+        let after = TwoWay::new(&net, sides, 0, &mut second).refine(8);
+        if after.cut >= before {
+            return false;
+        }
+        let both = members.concat();
+        let of = |side: bool| both.iter().zip(&second).filter(move |(_, second)| **second == side).map(|(vertex, _)| *vertex).collect();
+        let parts = [of(false), of(true)];
+        pair.iter().zip(parts).for_each(|(part, members)| self.members[*part] = members);
+        true
     }
-    for (vertex, second) in members[0].iter().chain(members[1]).zip(second) {
-        part[*vertex as usize] = pair[usize::from(second)];
-    }
-    true
 }

@@ -1,6 +1,6 @@
 //! A graph divided into parts of exactly so many ranks each, so that little is exchanged between parts.
 //!
-//! Parts are found by cutting in two, again and again ([`bisect`]), and then made better two by two ([`k_way`]). Whether a cut is better than
+//! Parts are found by cutting in two, again and again (`bisect`), and then made better two by two (`k_way`). Whether a cut is better than
 //! another is decided first by the number of slots, which is always kept, then by compute above a limit, then by what is exchanged across.
 //! The limit of a part is its share of all compute and a tolerance: 5 % of the share, or one average rank if that is more. Where all ranks
 //! compute alike there is no limit. Everything is determined by the input, whatever the number of threads.
@@ -10,9 +10,9 @@ mod coarsen;
 mod heap;
 mod k_way;
 pub(crate) mod net;
-mod two_way;
 #[cfg(test)]
 mod tests;
+mod two_way;
 
 use crate::graph::Graph;
 use bisect::{Tries, bisect};
@@ -102,8 +102,8 @@ impl Cuts<'_> {
         let limit = [&left, &right].map(|group| self.limits[group.clone()].iter().sum());
         let mut random = Random::new(self.seed ^ (parts.start as u64) << 32 ^ parts.end as u64);
         let side = bisect(net, Sides { slots, limit }, self.tries, &mut random);
-        let [first, second] = [false, true].map(|own| net.side(&side, own));
-        let (first, second) = rayon::join(|| self.cut(&first, left), || self.cut(&second, right));
+        let halves = net.split(&side, 2);
+        let (first, second) = rayon::join(|| self.cut(&halves[0], left), || self.cut(&halves[1], right));
         let (mut first, mut second) = (first.into_iter(), second.into_iter());
         side.into_iter().filter_map(|side| if side { second.next() } else { first.next() }).collect()
     }

@@ -88,49 +88,32 @@ impl Net {
         (!arcs.is_empty()).then(|| arcs.start + random.below(arcs.len())).map(|arc| (self.ends[arc], self.weights[arc]))
     }
 
-    /// A net for each part, and of each of its vertices which one it was.
-    pub fn split(&self, part: &[u32], parts: usize) -> Vec<(Net, Vec<u32>)> {
+    /// A net for each part.
+    pub fn split<Part: Copy + Into<u32>>(&self, part: &[Part], parts: usize) -> Vec<Net> {
+        let part = |vertex: u32| -> u32 { part[vertex as usize].into() };
         let mut members = vec![Vec::new(); parts];
         let mut place = vec![0u32; self.len()];
-        for (vertex, part) in part.iter().enumerate() {
-            place[vertex] = members[*part as usize].len() as u32;
-            members[*part as usize].push(vertex as u32);
+        for vertex in 0..self.len() as u32 {
+            let members = &mut members[part(vertex) as usize];
+            place[vertex as usize] = members.len() as u32;
+            members.push(vertex);
         }
-        let net = |members: &Vec<u32>| {
+        let net = |members: Vec<u32>| {
             let mut net = Net::empty(members.len(), 0);
             for vertex in members {
-                let home = part[*vertex as usize];
-                for (to, weight) in self.arcs(*vertex).filter(|(to, _)| part[*to as usize] == home) {
+                let own = part(vertex);
+                for (to, weight) in self.arcs(vertex).filter(|(to, _)| part(*to) == own) {
                     net.ends.push(place[to as usize]);
                     net.weights.push(weight);
                 }
-                net.close(self.sizes[*vertex as usize], self.compute[*vertex as usize]);
+                net.close(self.sizes[vertex as usize], self.compute[vertex as usize]);
             }
             net
         };
-        members.into_iter().map(|members| (net(&members), members)).collect()
+        members.into_iter().map(net).collect()
     }
 
-    /// The net of the vertices of one side.
-    pub fn side(&self, side: &[bool], own: bool) -> Net {
-        let mut place = vec![0u32; self.len()];
-        let mut members = 0;
-        for vertex in (0..self.len()).filter(|vertex| side[*vertex] == own) {
-            place[vertex] = members;
-            members += 1;
-        }
-        let mut net = Net::empty(members as usize, 0);
-        for vertex in (0..self.len()).filter(|vertex| side[*vertex] == own) {
-            for (to, weight) in self.arcs(vertex as u32).filter(|(to, _)| side[*to as usize] == own) {
-                net.ends.push(place[to as usize]);
-                net.weights.push(weight);
-            }
-            net.close(self.sizes[vertex], self.compute[vertex]);
-        }
-        net
-    }
-
-    /// The net of two parts, with which of its vertices is in the second, and which one it was.
+    /// The net of two parts, and which of its vertices is in the second; `place` is room for a number of each vertex, greatest before and after.
     pub fn pair(&self, members: [&[u32]; 2], place: &mut [u32]) -> (Net, Vec<bool>) {
         let both = || members[0].iter().chain(members[1]).copied();
         for (new, vertex) in both().enumerate() {

@@ -170,7 +170,8 @@ impl<'a> Search<'a> {
         let (first, second) = if self.aim == Aim::Relieve { (heavier, Some(farther)) } else { (Some(farther), heavier) };
         let is_gain = first.zip(second).is_some_and(|(first, second)| Change { first, second }.is_better(Change::NONE));
         if let Some(traffic) = &mut self.traffic {
-            if is_gain { traffic.keep() } else { traffic.forget() }
+            let conclude = if is_gain { Traffic::keep } else { Traffic::forget };
+            conclude(traffic);
             self.work_left = self.work_left.saturating_sub(traffic.work_done());
         }
         if !is_gain {
@@ -261,7 +262,8 @@ impl<'a> Search<'a> {
     /// How much farther bytes go after an exchange.
     fn farther(&mut self, exchange: Exchange) -> f64 {
         let degree = |slot: u32| self.board.rank(slot).map_or(0, |rank| self.board.graph.arcs(rank).len());
-        self.work_left = self.work_left.saturating_sub(exchange.map(degree).iter().sum::<usize>() as u64);
+        // Each neighbour is looked at from both slots.
+        self.work_left = self.work_left.saturating_sub(2 * exchange.map(degree).iter().sum::<usize>() as u64);
         let farther = self.board.farther(exchange);
         if farther.abs() <= self.hair { 0.0 } else { farther }
     }

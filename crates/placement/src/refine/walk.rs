@@ -18,9 +18,9 @@ pub struct Tries {
 impl Tries {
     pub fn of(effort: Effort, ranks: usize) -> Tries {
         let (work, disturbances) = match effort {
-            Effort::Quick => (10_000_000, 20),
-            Effort::Usual => (60_000_000, 200),
-            Effort::Thorough => (1_000_000_000, 2000),
+            Effort::Quick => (5_000_000, 20),
+            Effort::Usual => (30_000_000, 200),
+            Effort::Thorough => (500_000_000, 2000),
         };
         // Every rank is looked at, however many there are.
         Tries { work: work.max(100 * ranks as u64), disturbances }

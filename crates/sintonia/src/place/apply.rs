@@ -98,8 +98,7 @@ fn prepare(arguments: &Arguments, subject: &Subject, room: &Room, found: &Found,
     let launcher = launcher.ok_or_else(|| {
         Error::Other("the command's launcher is not known: name it with --launcher, or place a recording and run it by hand".into())
     })?;
-    let is_flat = room.cluster.hosts.iter().all(|host| host.slots_per_complex >= host.slots);
-    let bind = arguments.bind.unwrap_or(if is_flat { Bind::Hosts } else { Bind::Cores });
+    let bind = arguments.bind.unwrap_or(if room.is_flat() { Bind::Hosts } else { Bind::Cores });
     let launch = launch::launch(Form::Launcher(launcher), bind, room, found)?;
     let path = arguments.output.clone().unwrap_or_else(|| folder.path().join("placement"));
     let text = launch.text().map_err(refused)?;

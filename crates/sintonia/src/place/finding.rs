@@ -27,6 +27,28 @@ pub struct Known {
     pub seconds: Option<[f64; 3]>,
 }
 
+/// What says how much a placement saves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Basis {
+    /// Replays on the machine.
+    Replays,
+    /// How far bytes go: ranks only change places within hosts, and a replay does not know cores.
+    Distances,
+    /// What is looked for: nothing is known of the network.
+    Cost,
+}
+
+impl Basis {
+    fn of(room: &Room, now: &Known, placed: &Known) -> Basis {
+        let hosts = |known: &Known| known.placement.slots(&room.cluster).into_iter().map(|slot| slot.host).collect::<Vec<_>>();
+        match now.seconds {
+            _ if hosts(now) == hosts(placed) => Basis::Distances,
+            Some(_) => Basis::Replays,
+            None => Basis::Cost,
+        }
+    }
+}
+
 /// What was found.
 pub struct Found {
     /// How ranks are now, or how a launcher places them if that is not known on these hosts.
@@ -37,6 +59,8 @@ pub struct Found {
     pub others: Vec<Known>,
     /// What it saves.
     pub gain: Gain,
+    /// What says so.
+    pub basis: Basis,
     /// Why a placement is of no use here, if it is not.
     pub useless: Option<String>,
     /// What should be known besides.
@@ -80,9 +104,10 @@ pub fn find(arguments: &Arguments, subject: &Subject, room: &Room) -> Result<Fou
     };
     let (now, placed) = (known(Way::Now, &now.placement)?, known(Way::Sintonia, &best)?);
     let others = compared.iter().map(|other| known(other.way, &other.placement)).collect::<Result<_, Error>>()?;
-    let gain = gain(arguments.objective, subject, &now, &placed);
-    let useless = useless(arguments.objective, subject, room, &now, &placed, gain);
-    Ok(Found { now, placed, others, gain, useless, notes })
+    let basis = Basis::of(room, &now, &placed);
+    let gain = gain(basis, arguments.objective, subject, &now, &placed);
+    let useless = useless(basis, arguments.objective, subject, room, &now, &placed, gain);
+    Ok(Found { now, placed, others, gain, basis, useless, notes })
 }
 
 /// The run on the machine of the room, if both are there to be replayed.
@@ -126,35 +151,42 @@ fn replays(subject: &Subject, effort: Effort) -> usize {
     most.min((CALLS / calls.max(1)) as usize).max(10)
 }
 
-fn gain(objective: Objective, subject: &Subject, now: &Known, placed: &Known) -> Gain {
-    match (now.seconds, placed.seconds) {
-        (Some(now), Some(placed)) => Gain::of_replays(now, placed),
+fn gain(basis: Basis, objective: Objective, subject: &Subject, now: &Known, placed: &Known) -> Gain {
+    match (basis, now.seconds, placed.seconds) {
+        (Basis::Replays, Some(now), Some(placed)) => Gain::of_replays(now, placed),
+        (Basis::Distances, ..) => Gain::of_cost(now.cost.byte_distance, placed.cost.byte_distance, subject.share_in_mpi),
         _ => Gain::of_cost(objective.of(&now.cost), objective.of(&placed.cost), subject.share_in_mpi),
     }
 }
 
 /// Why placement does not help, if it does not.
-fn useless(objective: Objective, subject: &Subject, room: &Room, now: &Known, placed: &Known, gain: Gain) -> Option<String> {
+fn useless(
+    basis: Basis,
+    objective: Objective,
+    subject: &Subject,
+    room: &Room,
+    now: &Known,
+    placed: &Known,
+    gain: Gain,
+) -> Option<String> {
     let hosts = room.cluster.hosts.iter().filter(|host| host.slots > 0).count();
-    let is_flat = room.cluster.hosts.iter().all(|host| host.slots_per_complex >= host.slots);
-    if hosts < 2 && is_flat {
+    if hosts < 2 && room.is_flat() {
         return Some("there is one host, and all its slots are alike".into());
     }
     if gain.is_worth_it() {
         return None;
     }
-    let (before, after) = (objective.of(&now.cost), objective.of(&placed.cost));
-    let is_as_good = objective != Objective::Time && after > before * (1.0 - WORTH);
-    Some(match now.seconds {
+    let is_as_good = objective != Objective::Time && objective.of(&placed.cost) >= objective.of(&now.cost) * (1.0 - WORTH);
+    let why = match basis {
         _ if is_as_good && subject.bytes.edges() >= all_pairs(subject.ranks()) => {
             "every rank exchanges something with every other, so wherever they are, as much goes from host to host"
         }
         _ if is_as_good => "no placement was found that is better than the one that is there",
-        Some(_) if objective == Objective::Time => "however they are placed, the replayed run takes as long as before",
-        Some(_) => "replayed on the machine, the run takes as long as before; --objective time looks for what shortens the replay",
-        None => "the ranks are hardly ever in MPI, so there is nothing to save",
-    })
-    .map(str::to_owned)
+        Basis::Replays if objective == Objective::Time => "however they are placed, the replayed run takes as long as before",
+        Basis::Replays => "replayed on the machine, the run takes as long as before; --objective time looks for what shortens the replay",
+        Basis::Distances | Basis::Cost => "the ranks are hardly ever in MPI, so there is nothing to save",
+    };
+    Some(why.into())
 }
 
 fn all_pairs(ranks: u32) -> usize {

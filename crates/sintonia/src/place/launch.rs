@@ -103,6 +103,9 @@ pub fn told(path: &Path, form: Form, launch: &Launch, subject: &Subject) -> Writ
     let original = header.filter(|header| Launcher::of(&header.command, &header.mpi.library).is_some()).map(|header| header.command.clone());
     // Without a recorded command, the reader puts the program in.
     let original = original.unwrap_or_else(|| [launcher.word(), "PROGRAM"].map(str::to_owned).to_vec());
+    if launch.cores == Cores::Bound && !launch.binds() {
+        written.lines.push(format!("{} cannot be told these cores, so it is told the hosts alone.", launcher.name()));
+    }
     match launch.command(&original, path) {
         Ok(command) => written.tell(&command, subject),
         Err(error) => written.lines.push(error.to_string()),

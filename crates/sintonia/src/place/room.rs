@@ -56,6 +56,11 @@ impl Room {
         Ok(Room { cluster, machine: Some(machine), is_named: named })
     }
 
+    /// Whether all slots of a host are alike.
+    pub fn is_flat(&self) -> bool {
+        self.cluster.hosts.iter().all(|host| host.slots_per_complex >= host.slots)
+    }
+
     /// An error if there are more ranks than slots.
     fn holds(&self, ranks: u32) -> Result<(), Error> {
         let slots = self.cluster.slots();

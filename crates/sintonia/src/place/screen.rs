@@ -3,7 +3,7 @@
 use sintonia_placement::gain::Gain;
 
 use super::apply;
-use super::finding::Known;
+use super::finding::{Basis, Known};
 use super::{Objective, Shown};
 use crate::fit::page::{Column, hanging, page, remarks, table};
 use crate::text::{bytes, count, plural, seconds, tail};
@@ -70,8 +70,9 @@ fn verdict(shown: &Shown) -> Vec<String> {
     match &found.useless {
         Some(why) => hanging(&format!("Placement does not help here: {why}."), 0),
         None => {
-            let on = match (&shown.room.machine, found.placed.seconds) {
-                (Some(machine), Some(_)) => format!("replayed on {}", machine.about.name),
+            let on = match (found.basis, &shown.room.machine) {
+                (Basis::Replays, Some(machine)) => format!("replayed on {}", machine.about.name),
+                (Basis::Distances, _) => "if what MPI takes shrinks as bytes go less far; a replay does not know cores".into(),
                 _ => "if what MPI takes shrinks with it; nothing is known of the network (--machine tells)".into(),
             };
             hanging(&format!("{} {}: {on}.", aim(shown.arguments.objective), saves(found.gain)), 0)
