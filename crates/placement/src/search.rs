@@ -14,6 +14,9 @@ use crate::{Cluster, Graph, Placement, fabric};
 /// From so many ranks on only the best beginning is made better.
 const MANY_RANKS: usize = 10_000;
 
+/// Less than this share of a cost is not paid for.
+const LITTLE: f64 = 0.005;
+
 /// How a placement came about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Way {
@@ -99,24 +102,83 @@ impl<'a> Search<'a> {
     pub fn best(&self, beginnings: &[Candidate]) -> Candidate {
         let on_leaves = onto_hierarchy(self.graph, &self.ordered.hierarchy, &self.ordered.speeds(&self.fabric), self.effort);
         let own = self.candidate(Way::Sintonia, self.ordered.placement(&on_leaves));
-        let refined = |begin: &Candidate| {
-            let placement = refine(self.graph, &self.fabric, &begin.placement, self.objective, self.effort);
-            self.candidate(Way::Sintonia, placement)
-        };
         if self.graph.ranks() >= MANY_RANKS {
-            return refined(beginnings.iter().fold(&own, |best, one| self.better(best, one)));
+            return self.refined(beginnings.iter().cloned().fold(own, |best, next| self.better(best, next)));
         }
-        let mut best = refined(&own);
-        for begin in beginnings {
-            let next = refined(begin);
-            if next.cost.is_better(&best.cost, self.objective) {
-                best = next;
-            }
-        }
-        best
+        beginnings.iter().cloned().map(|begin| self.refined(begin)).fold(self.refined(own), |best, next| self.better(best, next))
     }
 
-    fn better<'c>(&self, one: &'c Candidate, other: &'c Candidate) -> &'c Candidate {
-        if other.cost.is_better(&one.cost, self.objective) { other } else { one }
+    fn refined(&self, begin: Candidate) -> Candidate {
+        let placement = refine(self.graph, &self.fabric, &begin.placement, self.objective, self.effort);
+        let refined = self.candidate(Way::Sintonia, placement);
+        self.better(Candidate { way: Way::Sintonia, ..begin }, refined)
+    }
+
+    /// The next one if it is better, but not if it spares the busiest link very little and bytes go farther for that.
+    fn better(&self, best: Candidate, next: Candidate) -> Candidate {
+        let gained = |of: fn(&Cost) -> f64| of(&next.cost) <= of(&best.cost) * (1.0 - LITTLE);
+        let lost = |of: fn(&Cost) -> f64| of(&next.cost) > of(&best.cost) * (1.0 + LITTLE);
+        let is_bad_bargain = self.objective == Objective::Congestion && !gained(|cost| cost.busiest_link_s) && lost(|cost| cost.byte_distance);
+        if next.cost.is_better(&best.cost, self.objective) && !is_bad_bargain { next } else { best }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Distances, Edge, Host};
+
+    fn cluster(slots: &[u32]) -> Cluster {
+        let hosts = slots.iter().zip('a'..).map(|(slots, name)| Host::plain(name, *slots)).collect();
+        Cluster { hosts, topology: None, bytes_per_s: 1e6, distances: Distances::default() }
+    }
+
+    fn edge(a: u32, b: u32, bytes: u64) -> Edge {
+        Edge { ranks: [a, b], there: bytes, back: bytes }
+    }
+
+    /// The host of each rank where they should be.
+    fn hosts(graph: &Graph, cluster: &Cluster, objective: Objective) -> Vec<u32> {
+        let search = Search::new(graph, cluster, objective, Effort::Usual).unwrap();
+        let best = search.best(&search.usual());
+        best.placement.slots(cluster).iter().map(|slot| slot.host).collect()
+    }
+
+    #[test]
+    fn who_exchanges_most_comes_together_on_hosts_of_any_size() {
+        // Three that are busy with each other and two pairs, numbered so that hosts filled in order part all of them.
+        let edges = [edge(0, 3, 90), edge(3, 6, 90), edge(0, 6, 90), edge(1, 4, 50), edge(2, 5, 50), edge(0, 1, 1), edge(4, 5, 1)];
+        let graph = Graph::new(vec![1; 7], &edges);
+        for objective in [Objective::Congestion, Objective::ByteDistance] {
+            let hosts = hosts(&graph, &cluster(&[2, 3, 2]), objective);
+            assert_eq!([hosts[0], hosts[3], hosts[6]], [1; 3], "{objective:?}: {hosts:?}");
+            assert!(hosts[1] == hosts[4] && hosts[2] == hosts[5], "{objective:?}: {hosts:?}");
+        }
+    }
+
+    #[test]
+    fn ranks_with_much_to_do_are_not_put_together() {
+        // A ring, in which any four neighbours would do for a host.
+        let edges: Vec<Edge> = (0..8).map(|rank| edge(rank, (rank + 1) % 8, 100)).collect();
+        let mut compute = vec![10; 8];
+        (compute[0], compute[1]) = (100, 100);
+        let hosts = hosts(&Graph::new(compute, &edges), &cluster(&[4, 4]), Objective::Congestion);
+        assert_ne!(hosts[0], hosts[1], "{hosts:?}");
+    }
+
+    #[test]
+    fn a_little_less_on_the_busiest_link_is_not_worth_longer_ways() {
+        let graph = Graph::new(vec![1; 2], &[edge(0, 1, 1)]);
+        let cluster = cluster(&[1, 1]);
+        let search = Search::new(&graph, &cluster, Objective::Congestion, Effort::Quick).unwrap();
+        let [begin, _] = search.usual();
+        let with = |busiest_link_s: f64, byte_distance: f64| Candidate {
+            cost: Cost { busiest_link_s, byte_distance, ..begin.cost },
+            ..begin.clone()
+        };
+        let best = with(1.0, 100.0);
+        for (next, is_taken) in [(with(0.999, 118.0), false), (with(0.99, 118.0), true), (with(0.999, 100.0), true), (with(1.0, 99.0), true)] {
+            assert_eq!(search.better(best.clone(), next.clone()) == next, is_taken, "{:?}", next.cost);
+        }
     }
 }
