@@ -60,7 +60,9 @@ fn number(value: &Value) -> f64 {
 #[test]
 fn c800_neighbours_of_a_grid_come_to_one_host() {
     on_every_mpi("c/800_halo", |_, _, recording| {
-        for options in [&FOUR_HOSTS[..], &["--hosts", "a:4,b:4,c:4,d:4", "--built-in"], &["--hosts", "a:4,b:4,c:4,d:4", "--objective", "bytes"]] {
+        for options in
+            [&FOUR_HOSTS[..], &["--hosts", "a:4,b:4,c:4,d:4", "--built-in"], &["--hosts", "a:4,b:4,c:4,d:4", "--objective", "bytes"]]
+        {
             let placed = place(recording, options);
             assert!(is_squares(&placed), "{options:?}: {:?}", hosts(&placed));
         }
@@ -136,13 +138,18 @@ fn c800_one_host_and_everyone_with_everyone_are_told_and_nothing_is_written() {
 #[test]
 fn c800_inside_a_host_neighbours_come_to_one_socket() {
     on_every_mpi("c/800_halo", |_, _, recording| {
-        let inside = MACHINE.replace("count = 4\ncores = 4", "count = 1\ncores = 16\nsockets = 4").replace("[\"a\", \"b\", \"c\", \"d\"]", "[\"a\"]");
+        let inside = MACHINE
+            .replace("count = 4\ncores = 4", "count = 1\ncores = 16\nsockets = 4")
+            .replace("[\"a\", \"b\", \"c\", \"d\"]", "[\"a\"]");
         let path = recording.folder().join("inside.machine.toml").display().to_string();
         std::fs::write(&path, inside).expect("the machine file is written");
         let placed = place(recording, &["--machine", &path, "--launcher", "table", "-o", "inside.table"]);
         let rows = placed["placement"].as_array().expect("rows");
         let socket = |rank: usize| rows[rank]["slot"].as_u64().expect("a slot") / 4;
-        assert!([0, 2, 8, 10].into_iter().all(|corner| [1, 4, 5].into_iter().all(|next| socket(corner + next) == socket(corner))), "{rows:?}");
+        assert!(
+            [0, 2, 8, 10].into_iter().all(|corner| [1, 4, 5].into_iter().all(|next| socket(corner + next) == socket(corner))),
+            "{rows:?}"
+        );
         assert!(recording.folder().join("inside.table").exists());
     });
 }
@@ -194,7 +201,11 @@ fn c800_a_graph_of_metis_is_placed_and_a_malformed_one_refused_with_its_line() {
     ] {
         let outcome = place(wrong, &["--hosts", "x:1,y:1"]);
         outcome.expect_no_crash().expect_status(1);
-        assert!(outcome.stderr.contains("g.graph") && outcome.stderr.contains(line) && outcome.stderr.contains(why), "{wrong:?}: {}", outcome.stderr);
+        assert!(
+            outcome.stderr.contains("g.graph") && outcome.stderr.contains(line) && outcome.stderr.contains(why),
+            "{wrong:?}: {}",
+            outcome.stderr
+        );
     }
 }
 
@@ -207,7 +218,11 @@ fn c800_applied_the_ranks_are_where_they_should_be_and_the_gain_is_measured() {
     let launch = up.launch_on(&mpi, &[4, 4, 4, 4], &program);
     let run = |options: &[&str]| {
         let sintonia = sintonia();
-        let mut command: Vec<String> = [&[sintonia.as_str(), "place", "--apply", "--json", "--rounds", "2"], options, &["--"]].concat().into_iter().map(String::from).collect();
+        let mut command: Vec<String> = [&[sintonia.as_str(), "place", "--apply", "--json", "--rounds", "2"], options, &["--"]]
+            .concat()
+            .into_iter()
+            .map(String::from)
+            .collect();
         command.extend(launch.iter().cloned());
         Process::new(command).env(&mpi.env).limit(300).run_in(folder.path())
     };

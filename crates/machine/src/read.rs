@@ -10,8 +10,8 @@ use sintonia_formula::{Formula, Interval, Values};
 use toml::de::DeTable;
 
 use crate::{
-    About, Access, AtProcesses, Collective, Collectives, Cost, Costs, Error, Figure, Group, Layout, Line, Machine, Measured, MemoryLevel, Message,
-    Named, Network, Node, Overlap, Pieces, Problem, Timing,
+    About, Access, AtProcesses, Collective, Collectives, Cost, Costs, Error, Figure, Group, Layout, Line, Machine, Measured, MemoryLevel,
+    Message, Named, Network, Node, Overlap, Pieces, Problem, Timing,
 };
 use table::{Source, Table, Value};
 

@@ -11,13 +11,13 @@ pub mod graph;
 pub mod hierarchy;
 pub mod launcher;
 pub mod library;
+pub mod machine;
 pub mod mapping;
+pub mod measured;
 pub mod objective;
 pub mod partition;
 pub mod refine;
 pub mod search;
-pub mod machine;
-pub mod measured;
 pub mod time;
 pub mod weigh;
 

@@ -59,7 +59,8 @@ fn distances(machine: &Machine, mean_bytes: f64) -> Option<Distances> {
     let usual = Distances::default();
     let time = |class: PairClass| Some(transfer(machine.networks.get(&class)?)?.at(mean_bytes)[1]).filter(|time| *time > 0.0);
     let other = time(PairClass::OtherNode)?;
-    let host = time(PairClass::SameNode).or_else(|| time(PairClass::SameComplex)).unwrap_or(other * usual.same_host / (2.0 * usual.per_link));
+    let host =
+        time(PairClass::SameNode).or_else(|| time(PairClass::SameComplex)).unwrap_or(other * usual.same_host / (2.0 * usual.per_link));
     let complex = time(PairClass::SameComplex).filter(|complex| *complex < host).unwrap_or(host * usual.same_complex / usual.same_host);
     let same_host = host / complex;
     // A message between hosts is never nearer than one within.
@@ -97,7 +98,8 @@ pieces = [{ intercept_s = 1e-5, slope_s_per_byte = 1e-8 }]
     fn nodes_are_hosts_with_their_inside() {
         let machine = Machine::parse(TEXT, Path::new("m.toml")).unwrap();
         let cluster = Cluster::of_machine(&machine, 10_000.0);
-        let told: Vec<_> = cluster.hosts.iter().map(|h| (h.name.as_str(), h.slots, h.slots_per_socket, h.slots_per_complex, h.speed)).collect();
+        let told: Vec<_> =
+            cluster.hosts.iter().map(|h| (h.name.as_str(), h.slots, h.slots_per_socket, h.slots_per_complex, h.speed)).collect();
         assert_eq!(told, [("a", 4, 2, 2, 1.0), ("b", 4, 2, 2, 1.0), ("node2", 8, 8, 2, 2.0)]);
         assert_eq!((cluster.bytes_per_s, is_named(&machine)), (1e8, false));
     }

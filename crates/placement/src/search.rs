@@ -118,7 +118,8 @@ impl<'a> Search<'a> {
     fn better(&self, best: Candidate, next: Candidate) -> Candidate {
         let gained = |of: fn(&Cost) -> f64| of(&next.cost) <= of(&best.cost) * (1.0 - LITTLE);
         let lost = |of: fn(&Cost) -> f64| of(&next.cost) > of(&best.cost) * (1.0 + LITTLE);
-        let is_bad_bargain = self.objective == Objective::Congestion && !gained(|cost| cost.busiest_link_s) && lost(|cost| cost.byte_distance);
+        let is_bad_bargain =
+            self.objective == Objective::Congestion && !gained(|cost| cost.busiest_link_s) && lost(|cost| cost.byte_distance);
         if next.cost.is_better(&best.cost, self.objective) && !is_bad_bargain { next } else { best }
     }
 }
@@ -177,7 +178,9 @@ mod tests {
             ..begin.clone()
         };
         let best = with(1.0, 100.0);
-        for (next, is_taken) in [(with(0.999, 118.0), false), (with(0.99, 118.0), true), (with(0.999, 100.0), true), (with(1.0, 99.0), true)] {
+        for (next, is_taken) in
+            [(with(0.999, 118.0), false), (with(0.99, 118.0), true), (with(0.999, 100.0), true), (with(1.0, 99.0), true)]
+        {
             assert_eq!(search.better(best.clone(), next.clone()) == next, is_taken, "{:?}", next.cost);
         }
     }

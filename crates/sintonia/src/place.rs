@@ -154,7 +154,9 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
     let subject = match (&arguments.recording, &arguments.graph) {
         (Some(recording), _) => Subject::of_recording(recording)?,
         (None, Some(graph)) => Subject::of_graph(graph)?,
-        (None, None) => wrong_usage("what is to be placed? Give a recording (NAME.sin), a graph (--graph FILE), or a command (--apply -- mpirun ...)"),
+        (None, None) => {
+            wrong_usage("what is to be placed? Give a recording (NAME.sin), a graph (--graph FILE), or a command (--apply -- mpirun ...)")
+        }
     };
     subject.is_connected()?;
     let room = Room::find(arguments.machine.as_deref(), arguments.hosts.as_deref(), &subject)?;

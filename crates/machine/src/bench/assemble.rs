@@ -15,8 +15,8 @@ use super::place::is_oversubscribed;
 use super::threshold::Thresholds;
 use super::{Line, Manner, Place, Quantity, Sample};
 use crate::{
-    About, Access, Arithmetic, AtProcesses, Collective, Cost, Costs, Figure, Group, Layout, Machine, Message, Named, Network, Node, Overlap,
-    PairClass, Timing,
+    About, Access, Arithmetic, AtProcesses, Collective, Cost, Costs, Figure, Group, Layout, Machine, Message, Named, Network, Node,
+    Overlap, PairClass, Timing,
 };
 use timing::{Points, timing};
 

@@ -8,7 +8,9 @@ use std::path::Path;
 
 use super::{FASTEST, Lacking, bandwidth, lacking, needed, plain, widest};
 use crate::topology::{Kind, Limits, Link};
-use crate::{About, Duplex, Error, Figure, Layout, Machine, Message, Network, Node, PairClass, Pieces, Place, Problem, Sharing, Timing, Topology};
+use crate::{
+    About, Duplex, Error, Figure, Layout, Machine, Message, Network, Node, PairClass, Pieces, Place, Problem, Sharing, Timing, Topology,
+};
 
 const MEGABYTE: f64 = (1u64 << 20) as f64;
 const EAGER: &str = "eager limit, for the option -S of Dimemas:";

@@ -9,8 +9,8 @@ use proptest::option;
 use proptest::prelude::*;
 use sintonia_formula::Formula;
 use sintonia_machine::{
-    About, AtProcesses, Collectives, Cost, Figure, Group, Layout, Line, Machine, Measured, MemoryLevel, Named, Network, Node, Overlap, Pieces,
-    Timing,
+    About, AtProcesses, Collectives, Cost, Figure, Group, Layout, Line, Machine, Measured, MemoryLevel, Named, Network, Node, Overlap,
+    Pieces, Timing,
 };
 
 fn one<N: Named + std::fmt::Debug>() -> impl Strategy<Value = N> {
@@ -102,16 +102,9 @@ fn node() -> impl Strategy<Value = Node> {
     let level = (text(), option::of(any::<u32>().prop_map(u64::from)), btree_map(one(), figure(), 0..4));
     let level = level.prop_map(|(name, size_bytes, access)| MemoryLevel { name, size_bytes, access });
     let speed = || prop_oneof![Just(Figure::ONE), above_zero()];
-    (text(), layout(), speed(), costs(), costs(), vec(level, 0..3)).prop_map(|(kind, (count, cores, layout), speed, compute, java, memory)| Node {
-        kind,
-        count,
-        cores,
-        layout,
-        speed,
-        compute,
-        java,
-        memory,
-    })
+    (text(), layout(), speed(), costs(), costs(), vec(level, 0..3)).prop_map(
+        |(kind, (count, cores, layout), speed, compute, java, memory)| Node { kind, count, cores, layout, speed, compute, java, memory },
+    )
 }
 
 /// Text of any characters, those that mean something to TOML among them.

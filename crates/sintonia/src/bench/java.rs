@@ -46,7 +46,16 @@ fn only_here(path: &Path) -> Machine {
         ..About::default()
     };
     let (compute, java) = (Costs::new(), Costs::new());
-    let node = Node { kind: place.processor, count: 1, cores: place.cores as u64, speed: Figure::ONE, layout: Layout::default(), compute, java, memory: Vec::new() };
+    let node = Node {
+        kind: place.processor,
+        count: 1,
+        cores: place.cores as u64,
+        speed: Figure::ONE,
+        layout: Layout::default(),
+        compute,
+        java,
+        memory: Vec::new(),
+    };
     Machine { about, nodes: vec![node], ..Machine::default() }
 }
 

@@ -72,7 +72,8 @@ fn hosts(arguments: &Arguments, subject: &Subject) -> Result<Option<String>, Err
     let environment = |name: &str| std::env::var(name).ok();
     let known = launcher::hosts(&arguments.command, &environment).map_err(refused)?;
     let Some(told) = &arguments.hosts else {
-        let enough = known.filter(|hosts| hosts.iter().map(|host| host.slots).sum::<u32>() >= subject.ranks() && arguments.machine.is_none());
+        let enough =
+            known.filter(|hosts| hosts.iter().map(|host| host.slots).sum::<u32>() >= subject.ranks() && arguments.machine.is_none());
         return Ok(enough.map(|hosts| hosts.iter().map(|host| format!("{}:{}", host.name, host.slots)).collect::<Vec<_>>().join(",")));
     };
     let hosts = launcher::parse_hosts(told).map_err(refused)?;
@@ -130,7 +131,8 @@ fn measure(arguments: &Arguments, both: &Both, folder: &TempDir) -> Result<Measu
         eprintln!("sintonia: round {} of {}: {} now, {} placed", round + 1, arguments.rounds, seconds(now), seconds(placed));
         pairs.push(times);
     }
-    Measured::of(&pairs).ok_or_else(|| Error::Other("the runs took no time between MPI_Init and MPI_Finalize, so nothing can be said".into()))
+    Measured::of(&pairs)
+        .ok_or_else(|| Error::Other("the runs took no time between MPI_Init and MPI_Finalize, so nothing can be said".into()))
 }
 
 /// Runs a command, and says how long it took from MPI_Init to MPI_Finalize; an error if ranks are not where they should be.

@@ -3,15 +3,13 @@
 use sintonia_placement::gain::{Gain, WORTH};
 use sintonia_placement::library::Library;
 use sintonia_placement::objective::{self, Cost};
-use sintonia_placement::partition::Effort;
 use sintonia_placement::search::{Candidate, Search, Way};
 use sintonia_placement::time::{Timed, Trial, climb};
 use sintonia_placement::{Graph, Placement};
-use sintonia_replay::schedule::Schedule;
 
 use super::room::Room;
 use super::subject::Subject;
-use super::{Arguments, Objective};
+use super::{Arguments, Effort, Objective};
 use crate::Error;
 use crate::progress::Progress;
 
@@ -69,45 +67,7 @@ pub struct Found {
 
 /// Looks for the best placement of a subject in a room.
 pub fn find(arguments: &Arguments, subject: &Subject, room: &Room) -> Result<Found, Error> {
-    let mut notes = subject.notes.clone();
-    let weighed = subject.weighed(room.machine.as_ref())?;
-    let search = Search::new(&weighed, &room.cluster, arguments.objective.of_search(), arguments.effort.into())
-        .map_err(|error| Error::Other(error.to_string()))?;
-    let header = subject.recording.as_ref().map(|recording| &recording.header);
-    let recorded = header.and_then(|header| room.recorded_placement(header));
-    let usual = search.usual();
-    let now = recorded.map_or_else(|| usual[0].placement.clone(), |recorded| recorded);
-    let now = search.candidate(Way::Now, now);
-    let mut beginnings: Vec<Candidate> = [now.clone()].into_iter().chain(usual).collect();
-    for library in Library::find().into_iter().filter(|_| !arguments.built_in) {
-        match search.by_library(library) {
-            Ok(candidate) => beginnings.push(candidate),
-            Err(error) => notes.push(format!("{} was left out: {error}", library.name())),
-        }
-    }
-    let best = search.best(&beginnings);
-    let trial = trial(subject, room);
-    let best = match (arguments.objective, &trial) {
-        (Objective::Time, Some(trial)) => by_time(trial, subject, room, &weighed, &beginnings, best, arguments.effort.into())?,
-        (Objective::Time, None) => {
-            return Err(Error::Other(
-                "--objective time replays the run: that takes a machine file (--machine) and a recording with all its calls".into(),
-            ));
-        }
-        _ => best.placement,
-    };
-    let compared = if arguments.compare { &beginnings[1..] } else { &[] };
-    let known = |way: Way, placement: &Placement| -> Result<Known, Error> {
-        let seconds = trial.as_ref().map(|trial| trial.seconds(placement)).transpose()?;
-        let cost = objective::cost(&subject.bytes, search.fabric(), placement);
-        Ok(Known { way, placement: placement.clone(), cost, seconds })
-    };
-    let (now, placed) = (known(Way::Now, &now.placement)?, known(Way::Sintonia, &best)?);
-    let others = compared.iter().map(|other| known(other.way, &other.placement)).collect::<Result<_, Error>>()?;
-    let basis = Basis::of(room, &now, &placed);
-    let gain = gain(basis, arguments.objective, subject, &now, &placed);
-    let useless = useless(basis, arguments.objective, subject, room, &now, &placed, gain);
-    Ok(Found { now, placed, others, gain, basis, useless, notes })
+    Quest { arguments, subject, room, trial: trial(subject, room) }.find()
 }
 
 /// The run on the machine of the room, if both are there to be replayed.
@@ -116,79 +76,116 @@ fn trial<'a>(subject: &'a Subject, room: &Room) -> Option<Trial<'a>> {
     Some(Trial::new(recording, room.machine.as_ref()?, &room.cluster))
 }
 
-/// The best by replayed time: of all beginnings, and what swaps make of it.
-fn by_time(
-    trial: &Trial,
-    subject: &Subject,
-    room: &Room,
-    weighed: &Graph,
-    beginnings: &[Candidate],
-    best: Candidate,
-    effort: Effort,
-) -> Result<Placement, Error> {
-    let replays = replays(subject, effort);
-    let progress = Progress::new("replaying placements", replays + beginnings.len() + 1);
-    let mut first = Timed { seconds: trial.middle(&best.placement)?, placement: best.placement };
-    for other in beginnings {
-        let seconds = trial.middle(&other.placement)?;
-        progress.step();
-        if seconds < first.seconds {
-            first = Timed { seconds, placement: other.placement.clone() };
+/// What is looked for, and where.
+struct Quest<'a> {
+    arguments: &'a Arguments,
+    subject: &'a Subject,
+    room: &'a Room,
+    trial: Option<Trial<'a>>,
+}
+
+impl Quest<'_> {
+    fn find(&self) -> Result<Found, Error> {
+        let mut notes = self.subject.notes.clone();
+        let weighed = self.subject.weighed(self.room.machine.as_ref())?;
+        let search = Search::new(&weighed, &self.room.cluster, self.arguments.objective.of_search(), self.arguments.effort.into())
+            .map_err(|error| Error::Other(error.to_string()))?;
+        let beginnings = self.beginnings(&search, &mut notes);
+        let best = search.best(&beginnings).placement;
+        let best = if self.arguments.objective == Objective::Time { self.by_time(&weighed, &beginnings, best)? } else { best };
+        let known = |way: Way, placement: &Placement| -> Result<Known, Error> {
+            let seconds = self.trial.as_ref().map(|trial| trial.seconds(placement)).transpose()?;
+            let cost = objective::cost(&self.subject.bytes, search.fabric(), placement);
+            Ok(Known { way, placement: placement.clone(), cost, seconds })
+        };
+        let (now, placed) = (known(Way::Now, &beginnings[0].placement)?, known(Way::Sintonia, &best)?);
+        let compared = if self.arguments.compare { &beginnings[1..] } else { &[] };
+        let others = compared.iter().map(|other| known(other.way, &other.placement)).collect::<Result<_, Error>>()?;
+        let basis = Basis::of(self.room, &now, &placed);
+        let gain = self.gain(basis, &now, &placed);
+        let useless = self.useless(basis, &now, &placed, gain).map(str::to_owned);
+        Ok(Found { now, placed, others, gain, basis, useless, notes })
+    }
+
+    /// The placement that is there, those that launchers make, and those of libraries.
+    fn beginnings(&self, search: &Search, notes: &mut Vec<String>) -> Vec<Candidate> {
+        let usual = search.usual();
+        let header = self.subject.recording.as_ref().map(|recording| &recording.header);
+        let recorded = header.and_then(|header| self.room.recorded_placement(header));
+        let now = search.candidate(Way::Now, recorded.unwrap_or_else(|| usual[0].placement.clone()));
+        let mut beginnings: Vec<Candidate> = [now].into_iter().chain(usual).collect();
+        for library in Library::find().into_iter().filter(|_| !self.arguments.built_in) {
+            match search.by_library(library) {
+                Ok(candidate) => beginnings.push(candidate),
+                Err(error) => notes.push(format!("{} was left out: {error}", library.name())),
+            }
+        }
+        beginnings
+    }
+
+    /// The best by replayed time: of all beginnings and the best so far, and what swaps make of it.
+    fn by_time(&self, weighed: &Graph, beginnings: &[Candidate], best: Placement) -> Result<Placement, Error> {
+        let trial = self.trial.as_ref().ok_or_else(|| {
+            Error::Other(
+                "--objective time replays the run: that takes a machine file (--machine) and a recording with all its calls".into(),
+            )
+        })?;
+        let replays = self.replays();
+        let progress = Progress::new("replaying placements", replays + beginnings.len());
+        let mut first = Timed { seconds: trial.middle(&best)?, placement: best };
+        for other in beginnings {
+            let seconds = trial.middle(&other.placement)?;
+            progress.step();
+            if seconds < first.seconds {
+                first = Timed { seconds, placement: other.placement.clone() };
+            }
+        }
+        Ok(climb(trial, weighed, &self.room.cluster, first, replays, &|| progress.step())?.placement)
+    }
+
+    /// How many replays a search may take: fewer of long runs.
+    fn replays(&self) -> usize {
+        const CALLS: u64 = 400_000_000;
+        let most = match self.arguments.effort {
+            Effort::Quick => 20,
+            Effort::Usual => 200,
+            Effort::Thorough => 2000,
+        };
+        let ranks = self.subject.recording.iter().flat_map(|recording| &recording.header.ranks);
+        let calls: u64 = ranks.map(|rank| rank.calls).sum();
+        most.min((CALLS / calls.max(1)) as usize).max(10)
+    }
+
+    fn gain(&self, basis: Basis, now: &Known, placed: &Known) -> Gain {
+        let (objective, share) = (self.arguments.objective, self.subject.share_in_mpi);
+        match (basis, now.seconds, placed.seconds) {
+            (Basis::Replays, Some(now), Some(placed)) => Gain::of_replays(now, placed),
+            (Basis::Distances, ..) => Gain::of_cost(now.cost.byte_distance, placed.cost.byte_distance, share),
+            _ => Gain::of_cost(objective.of(&now.cost), objective.of(&placed.cost), share),
         }
     }
-    Ok(climb(trial, weighed, &room.cluster, first, replays, &|| progress.step())?.placement)
-}
 
-/// How many replays a search may take: fewer of long runs.
-fn replays(subject: &Subject, effort: Effort) -> usize {
-    const CALLS: u64 = 400_000_000;
-    let most = match effort {
-        Effort::Quick => 20,
-        Effort::Usual => 200,
-        Effort::Thorough => 2000,
-    };
-    let calls = subject.recording.as_ref().map_or(0, |recording| (0..recording.ranks()).filter_map(|rank| recording.header.rank(rank)).map(|rank| rank.calls).sum::<u64>());
-    most.min((CALLS / calls.max(1)) as usize).max(10)
-}
-
-fn gain(basis: Basis, objective: Objective, subject: &Subject, now: &Known, placed: &Known) -> Gain {
-    match (basis, now.seconds, placed.seconds) {
-        (Basis::Replays, Some(now), Some(placed)) => Gain::of_replays(now, placed),
-        (Basis::Distances, ..) => Gain::of_cost(now.cost.byte_distance, placed.cost.byte_distance, subject.share_in_mpi),
-        _ => Gain::of_cost(objective.of(&now.cost), objective.of(&placed.cost), subject.share_in_mpi),
-    }
-}
-
-/// Why placement does not help, if it does not.
-fn useless(
-    basis: Basis,
-    objective: Objective,
-    subject: &Subject,
-    room: &Room,
-    now: &Known,
-    placed: &Known,
-    gain: Gain,
-) -> Option<String> {
-    let hosts = room.cluster.hosts.iter().filter(|host| host.slots > 0).count();
-    if hosts < 2 && room.is_flat() {
-        return Some("there is one host, and all its slots are alike".into());
-    }
-    if gain.is_worth_it() {
-        return None;
-    }
-    let is_as_good = objective != Objective::Time && objective.of(&placed.cost) >= objective.of(&now.cost) * (1.0 - WORTH);
-    let why = match basis {
-        _ if is_as_good && subject.bytes.edges() >= all_pairs(subject.ranks()) => {
-            "every rank exchanges something with every other, so wherever they are, as much goes from host to host"
+    /// Why placement does not help, if it does not.
+    fn useless(&self, basis: Basis, now: &Known, placed: &Known, gain: Gain) -> Option<&'static str> {
+        let hosts = self.room.cluster.hosts.iter().filter(|host| host.slots > 0).count();
+        if hosts < 2 && self.room.is_flat() {
+            return Some("there is one host, and all its slots are alike");
         }
-        _ if is_as_good => "no placement was found that is better than the one that is there",
-        Basis::Replays if objective == Objective::Time => "however they are placed, the replayed run takes as long as before",
-        Basis::Replays => "replayed on the machine, the run takes as long as before; --objective time looks for what shortens the replay",
-        Basis::Distances | Basis::Cost => "the ranks are hardly ever in MPI, so there is nothing to save",
-    };
-    Some(why.into())
-}
-
-fn all_pairs(ranks: u32) -> usize {
-    ranks as usize * (ranks as usize).saturating_sub(1) / 2
+        if gain.is_worth_it() {
+            return None;
+        }
+        let objective = self.arguments.objective;
+        let is_as_good = objective != Objective::Time && objective.of(&placed.cost) >= objective.of(&now.cost) * (1.0 - WORTH);
+        Some(match basis {
+            _ if is_as_good && self.subject.is_everyone_with_everyone() => {
+                "every rank exchanges something with every other, so wherever they are, as much goes from host to host"
+            }
+            _ if is_as_good => "no placement was found that is better than the one that is there",
+            Basis::Replays if objective == Objective::Time => "however they are placed, the replayed run takes as long as before",
+            Basis::Replays => {
+                "replayed on the machine, the run takes as long as before; --objective time looks for what shortens the replay"
+            }
+            Basis::Distances | Basis::Cost => "the ranks are hardly ever in MPI, so there is nothing to save",
+        })
+    }
 }

@@ -100,7 +100,8 @@ pub fn told(path: &Path, form: Form, launch: &Launch, subject: &Subject) -> Writ
     let mut written = Written { path: Some(path.to_owned()), lines: vec![format!("{} is written.", path.display())], ..Written::default() };
     let Form::Launcher(launcher) = form else { return written };
     let header = subject.recording.as_ref().map(|recording| &recording.header);
-    let original = header.filter(|header| Launcher::of(&header.command, &header.mpi.library).is_some()).map(|header| header.command.clone());
+    let original =
+        header.filter(|header| Launcher::of(&header.command, &header.mpi.library).is_some()).map(|header| header.command.clone());
     // Without a recorded command, the reader puts the program in.
     let original = original.unwrap_or_else(|| [launcher.word(), "PROGRAM"].map(str::to_owned).to_vec());
     if launch.cores == Cores::Bound && !launch.binds() {

@@ -72,6 +72,12 @@ impl Subject {
         }
     }
 
+    /// Whether there is no pair of ranks that does not exchange something.
+    pub fn is_everyone_with_everyone(&self) -> bool {
+        let ranks = self.bytes.ranks();
+        self.bytes.edges() >= ranks * ranks.saturating_sub(1) / 2
+    }
+
     /// How many ranks there are.
     pub fn ranks(&self) -> u32 {
         self.bytes.ranks() as u32

@@ -204,7 +204,16 @@ impl<'a> File<'a> {
         let cores = attribute(tag, "core").and_then(|cores| cores.trim().parse().ok()).unwrap_or(1);
         let kind = attribute(tag, "id").unwrap_or("cluster").to_owned();
         let count = ranges.filter_map(count).fold(0, u64::saturating_add).max(1);
-        Ok(vec![Node { kind, count, cores, speed: Figure::ONE, layout: Layout::default(), compute: BTreeMap::new(), java: BTreeMap::new(), memory: Vec::new() }])
+        Ok(vec![Node {
+            kind,
+            count,
+            cores,
+            speed: Figure::ONE,
+            layout: Layout::default(),
+            compute: BTreeMap::new(),
+            java: BTreeMap::new(),
+            memory: Vec::new(),
+        }])
     }
 
     fn timing(&self, sections: &Sections) -> Result<Timing, Error> {
