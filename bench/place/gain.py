@@ -69,9 +69,9 @@ def programs(folder):
     return {
         "stencil, 4 x 4 ranks": (4, [folder / "stencil", "800", "2000"], c(ROOT / "apps" / "stencil.c")),
         "HPL, 4 x 2 ranks": (2, [folder / "hpl", folder / "grid"], hpl),
-        "unstructured mesh, 16 ranks": (4, [folder / "unstructured"], own("unstructured")),
-        "transposes in rows and columns, 4 x 4 ranks": (4, [folder / "pencils"], own("pencils")),
-        "blocks in three dimensions, 16 ranks": (4, [folder / "blocks"], own("blocks")),
+        "unstructured mesh, 16 ranks": (4, [folder / "unstructured", "20000", "1500"], own("unstructured")),
+        "transposes in rows and columns, 4 x 4 ranks": (4, [folder / "pencils", "65536", "15"], own("pencils")),
+        "blocks in three dimensions, 16 ranks": (4, [folder / "blocks", "48", "60"], own("blocks")),
     }
 
 

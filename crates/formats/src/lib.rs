@@ -3,8 +3,8 @@
 //! What Sintonia finds out should not stay inside it, and what other tools recorded should get its report. Each public module knows one
 //! format. Traces go out and come in as those of Score-P, Scalasca and Vampir ([`otf2`]) and of BSC's tools ([`paraver`]); for timelines
 //! ([`perfetto`], [`chrome`]) and tables ([`parquet`], [`csv`]) they only go out. What simulators play goes out and comes in to be
-//! replayed ([`goal`], [`dimemas`], [`smpi`]). Graphs go to partitioners ([`metis`]) and, like the program itself
-//! ([`program_graph`]), into drawings ([`dot`], SVG).
+//! replayed ([`goal`], [`dimemas`], [`smpi`]). Graphs go to partitioners and come from their files ([`metis`]) and, like the program itself
+//! ([`program_graph`]), go into drawings ([`dot`], SVG).
 
 mod arrows;
 pub mod chrome;

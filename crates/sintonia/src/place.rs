@@ -11,7 +11,8 @@ mod subject;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use sintonia_placement::launcher::Form;
+use sintonia_placement::Host;
+use sintonia_placement::launcher::{Form, parse_hosts};
 use sintonia_placement::measured::Measured;
 use sintonia_placement::objective::{self, Cost};
 use sintonia_placement::partition;
@@ -136,6 +137,13 @@ impl From<Effort> for partition::Effort {
     }
 }
 
+impl Arguments {
+    /// The hosts that are told.
+    fn told_hosts(&self) -> Result<Option<Vec<Host>>, Error> {
+        self.hosts.as_deref().map(parse_hosts).transpose().map_err(|error| Error::Other(error.to_string()))
+    }
+}
+
 /// Everything that is shown.
 struct Shown<'a> {
     arguments: &'a Arguments,
@@ -159,7 +167,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
         }
     };
     subject.is_connected()?;
-    let room = Room::find(arguments.machine.as_deref(), arguments.hosts.as_deref(), &subject)?;
+    let room = Room::find(arguments.machine.as_deref(), arguments.told_hosts()?, &subject)?;
     let found = finding::find(&arguments, &subject, &room)?;
     let written = launch::write(&arguments, &subject, &room, &found)?;
     let shown = Shown { arguments: &arguments, subject: &subject, room: &room, found: &found, written: &written, measured: None };

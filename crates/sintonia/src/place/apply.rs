@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
 use sintonia_insight::Run;
+use sintonia_placement::Host;
 use sintonia_placement::launcher::{self, Form, Launcher};
 use sintonia_placement::measured::{Measured, Verdict};
 use sintonia_program::company::Alone;
@@ -28,6 +29,7 @@ struct Both {
 
 /// Runs the verb.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
+    let hosts = hosts(arguments)?;
     // Beside the program: other hosts are more likely to see this folder than a temporary one.
     let folder = tempfile::Builder::new().prefix(".sintonia-place-").tempdir_in(".")?;
     let recording = folder.path().join("now.sin");
@@ -39,8 +41,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let mut subject = Subject::of_recording(&recording)?;
     subject.name = program(&arguments.command);
     subject.is_connected()?;
-    let hosts = hosts(arguments, &subject)?;
-    let room = Room::find(arguments.machine.as_deref(), hosts.as_deref(), &subject)?;
+    let room = Room::find(arguments.machine.as_deref(), chosen(hosts, arguments, subject.ranks()), &subject)?;
     let found = finding::find(arguments, &subject, &room)?;
     let is_wanted = found.useless.is_none() || arguments.force;
     let (written, measured) = match is_wanted {
@@ -67,26 +68,30 @@ fn program(command: &[String]) -> String {
     crate::text::head(&crate::text::command(command), 60)
 }
 
-/// The hosts to use: those that are told, which the launcher must know; else its own.
-fn hosts(arguments: &Arguments, subject: &Subject) -> Result<Option<String>, Error> {
-    let environment = |name: &str| std::env::var(name).ok();
-    let known = launcher::hosts(&arguments.command, &environment).map_err(refused)?;
-    let Some(told) = &arguments.hosts else {
-        let enough =
-            known.filter(|hosts| hosts.iter().map(|host| host.slots).sum::<u32>() >= subject.ranks() && arguments.machine.is_none());
-        return Ok(enough.map(|hosts| hosts.iter().map(|host| format!("{}:{}", host.name, host.slots)).collect::<Vec<_>>().join(",")));
+/// Hosts that the launcher knows, and those that should be used; an error if it does not know them all.
+fn hosts(arguments: &Arguments) -> Result<[Option<Vec<Host>>; 2], Error> {
+    let known = launcher::hosts(&arguments.command, &|name| std::env::var(name).ok()).map_err(refused)?;
+    let told = arguments.told_hosts()?;
+    let strangers = match (&told, &known) {
+        (Some(told), Some(known)) => launcher::unknown(told, known),
+        _ => Vec::new(),
     };
-    let hosts = launcher::parse_hosts(told).map_err(refused)?;
-    let strangers = known.map_or_else(Vec::new, |known| launcher::unknown(&hosts, &known));
-    match strangers.is_empty() {
-        true => Ok(Some(told.clone())),
-        false => Err(Error::Other(format!(
-            "the launcher does not know {}: add {} to its hosts in the command (--host, --hostfile or the allocation), or leave {} out of --hosts",
-            strangers.join(", "),
-            if strangers.len() == 1 { "it" } else { "them" },
-            if strangers.len() == 1 { "it" } else { "them" }
-        ))),
+    match strangers.len() {
+        0 => Ok([known, told]),
+        count => {
+            let (names, them) = (strangers.join(", "), if count == 1 { "it" } else { "them" });
+            Err(Error::Other(format!(
+                "the launcher does not know {names}: add {them} to its hosts in the command (--host, --hostfile or the allocation), or leave {them} \
+                 out of --hosts"
+            )))
+        }
     }
+}
+
+/// The hosts to use: those that are told; else the launcher's own, unless a machine file has them or they are too small to be all of them.
+fn chosen([known, told]: [Option<Vec<Host>>; 2], arguments: &Arguments, ranks: u32) -> Option<Vec<Host>> {
+    let slots = |hosts: &Vec<Host>| hosts.iter().map(|host| host.slots).sum::<u32>();
+    told.or_else(|| known.filter(|hosts| arguments.machine.is_none() && slots(hosts) >= ranks))
 }
 
 /// Writes the file, and makes the command that uses it.

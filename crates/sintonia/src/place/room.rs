@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use sintonia_machine::Machine;
-use sintonia_placement::launcher::{self, parse_hosts};
+use sintonia_placement::launcher;
 use sintonia_placement::machine::{UNKNOWN_LINK, is_named};
 use sintonia_placement::{Cluster, Distances, Host, Placement};
 use sintonia_recording::header::Header;
@@ -25,9 +25,8 @@ pub struct Room {
 
 impl Room {
     /// The hosts that are told, or else those of the recording.
-    pub fn find(machine: Option<&Path>, hosts: Option<&str>, subject: &Subject) -> Result<Room, Error> {
+    pub fn find(machine: Option<&Path>, hosts: Option<Vec<Host>>, subject: &Subject) -> Result<Room, Error> {
         let machine = machine.map(Machine::read).transpose().map_err(|error| Error::Other(error.to_string()))?;
-        let hosts = hosts.map(parse_hosts).transpose().map_err(|error| Error::Other(error.to_string()))?;
         let header = subject.recording.as_ref().map(|recording| &recording.header);
         let room = match (machine, hosts) {
             (Some(machine), hosts) => Room::of_machine(machine, hosts, subject.mean_bytes, header)?,
