@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     fn edge(one: u32, other: u32) -> Edge {
-        Edge { ranks: [one, other], bytes: 1000, messages: 10 }
+        Edge { ranks: [one, other], bytes: 1000, bytes_there: 500, messages: 10 }
     }
 
     #[test]
