@@ -27,7 +27,7 @@ from accuracy import HOSTS, SETTINGS, build_hpl, run  # noqa: E402
 
 NAME = "sntg"
 COUNT = 4
-STUDENT_95 = {2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262, 10: 2.228, 14: 2.145, 19: 2.093}
+STUDENT_95 = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093]
 
 
 class Cluster:
@@ -97,7 +97,7 @@ def speed_up(pairs):
     """How many times as fast the second is: low, mean and high."""
     logs = [math.log(first / second) for first, second in pairs]
     mean = statistics.mean(logs)
-    half = STUDENT_95.get(len(logs) - 1, 2.0) * statistics.stdev(logs) / math.sqrt(len(logs)) if len(logs) > 2 else math.inf
+    half = STUDENT_95[len(logs) - 2] * statistics.stdev(logs) / math.sqrt(len(logs)) if len(logs) > 1 else math.inf
     return [math.exp(mean - half), math.exp(mean), math.exp(mean + half)]
 
 
@@ -139,7 +139,7 @@ def show(result):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sintonia", default=ROOT / "target" / "release" / "sintonia")
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--rounds", type=int, default=7, choices=range(1, len(STUDENT_95) + 2), metavar="N")
     parser.add_argument("--only", help="part of the name of a program")
     parser.add_argument("--rate", default="100mbit")
     parser.add_argument("--burst", default="32kbit")

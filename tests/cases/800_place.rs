@@ -174,6 +174,34 @@ fn c800_what_cannot_be_placed_is_refused_with_a_reason() {
 }
 
 #[test]
+fn c800_another_launcher_gets_a_command_of_its_own() {
+    on_every_mpi("c/800_halo", |_, _, recording| {
+        let outcome = recording.sintonia("place", &[&FOUR_HOSTS[..], &["--launcher", "slurm", "-o", "halo.hosts"]].concat());
+        outcome.expect_no_crash().expect_status(0);
+        assert!(outcome.stdout.contains("SLURM_HOSTFILE=halo.hosts srun --distribution=arbitrary"), "{}", outcome.stdout);
+        assert!(!outcome.stdout.contains("mpirun"), "{}", outcome.stdout);
+        let text = std::fs::read_to_string(recording.folder().join("halo.hosts")).expect("the file is there");
+        assert_eq!(text.lines().count(), 16);
+    });
+}
+
+#[test]
+fn c800_slots_may_stay_empty_and_nodes_without_names_get_some() {
+    on_every_mpi("c/800_halo", |_, _, recording| {
+        let placed = place(recording, &["--hosts", "a:64,b:64"]);
+        let hosts_used: std::collections::BTreeSet<String> = hosts(&placed).into_iter().collect();
+        assert_eq!((hosts_used.len(), number(&placed["cost"]["placed"])), (1, 0.0), "all of them fit on one host");
+        let nameless = MACHINE.replace("hosts = [\"a\", \"b\", \"c\", \"d\"]", "").replace("count = 4", "count = 8");
+        let path = recording.folder().join("eight.machine.toml").display().to_string();
+        std::fs::write(&path, nameless).expect("the machine file is written");
+        let placed = place(recording, &["--machine", &path, "--hosts", "node[4-7]:4"]);
+        let rows = placed["placement"].as_array().expect("rows");
+        let places: std::collections::BTreeSet<String> = rows.iter().map(|row| format!("{} {}", row["host"], row["slot"])).collect();
+        assert_eq!(places.len(), 16, "no slot of a host is taken twice: {rows:?}");
+    });
+}
+
+#[test]
 fn c800_a_graph_of_metis_is_placed_and_a_malformed_one_refused_with_its_line() {
     let folder = fresh_dir();
     let place = |text: &str, options: &[&str]| {
@@ -236,6 +264,10 @@ fn c800_applied_the_ranks_are_where_they_should_be_and_the_gain_is_measured() {
     assert!(outcome.stdout.contains("halo: ok"), "the program's own output is there");
     let left: Vec<_> = std::fs::read_dir(folder.path()).expect("the folder").collect();
     assert!(left.is_empty(), "nothing is left behind: {left:?}");
+    let kept = run(&["-o", "halo.places", "--force"]);
+    kept.expect_no_crash().expect_status(0);
+    let kept = std::fs::read_to_string(folder.path().join("halo.places")).expect("the file is kept");
+    assert_eq!(kept.lines().count(), 16);
     let refused = run(&["--hosts", "nobody:16"]);
     refused.expect_status(1);
     assert!(refused.stderr.contains("the launcher does not know nobody"), "{}", refused.stderr);

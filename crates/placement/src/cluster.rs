@@ -1,6 +1,7 @@
 //! Where ranks can be: hosts with slots, and what lies between them.
 
-use sintonia_machine::Topology;
+use sintonia_machine::topology::{Kind, Limits, Link};
+use sintonia_machine::{Duplex, Figure, Sharing, Topology};
 
 /// A host, and how many ranks it has room for.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,6 +75,18 @@ impl Cluster {
     /// How many ranks all hosts together have room for.
     pub fn slots(&self) -> u32 {
         self.hosts.iter().fold(0, |sum: u32, host| sum.saturating_add(host.slots))
+    }
+
+    /// What lies between hosts where nothing is known of it: each has a link of this rate to and from a switch that is never in the way.
+    pub fn one_switch(&self, bytes_per_s: Figure) -> Topology {
+        Topology {
+            kind: Kind::Crossbar { nodes: self.hosts.len() as u32 },
+            link: Link { bandwidth: bytes_per_s, latency: Figure::ZERO },
+            duplex: Duplex::Full,
+            sharing: Sharing::Fair,
+            flow_control: None,
+            limits: Limits::default(),
+        }
     }
 
     /// The first slot of each host, and the number of slots.

@@ -104,11 +104,6 @@ impl Graph {
         &self.compute
     }
 
-    /// What is exchanged in all.
-    pub fn weight(&self) -> u64 {
-        self.arcs.iter().fold(0, |sum: u64, arc| sum.saturating_add(arc.sent))
-    }
-
     /// The same with ranks that compute and exchange nothing, so that there are so many: they stand for slots that stay empty.
     pub fn padded(mut self, ranks: usize) -> Graph {
         let end = self.arcs.len();
@@ -131,7 +126,7 @@ mod tests {
             Edge { ranks: [1, 9], there: 7, back: 7 },
         ];
         let graph = Graph::new(vec![1; 3], &edges);
-        assert_eq!((graph.ranks(), graph.edges(), graph.weight()), (3, 1, 16));
+        assert_eq!((graph.ranks(), graph.edges()), (3, 1));
         assert_eq!(graph.arcs(0), [Arc { to: 2, weight: 16, sent: 5 }]);
         assert_eq!(graph.arcs(1), []);
         assert_eq!(graph.arcs(2), [Arc { to: 0, weight: 16, sent: 11 }]);

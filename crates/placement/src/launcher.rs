@@ -15,7 +15,7 @@ mod shell;
 pub use command::{Command, Removed};
 pub use error::{Error, Reason};
 pub use form::{Form, Row};
-pub use hosts::{hosts, parse_hosts, unknown};
+pub use hosts::{hosts, is_same, parse_hosts, unknown};
 pub use launch::{Cores, Launch};
 
 /// A launcher that can be told where each rank goes.

@@ -12,7 +12,7 @@ use crate::refine::refine;
 use crate::{Cluster, Graph, Placement, fabric};
 
 /// From so many ranks on only the best beginning is made better.
-const MANY_RANKS: usize = 10_000;
+pub const MANY_RANKS: usize = 10_000;
 
 /// Less than this share of a cost is not paid for.
 const LITTLE: f64 = 0.005;
@@ -105,7 +105,9 @@ impl<'a> Search<'a> {
         if self.graph.ranks() >= MANY_RANKS {
             return self.refined(beginnings.iter().cloned().fold(own, |best, next| self.better(best, next)));
         }
-        beginnings.iter().cloned().map(|begin| self.refined(begin)).fold(self.refined(own), |best, next| self.better(best, next))
+        // Of those that are as good, the first is kept: that is the one that is there.
+        let refined = beginnings.iter().chain([&own]).map(|begin| self.refined(begin.clone()));
+        refined.reduce(|best, next| self.better(best, next)).unwrap_or(own)
     }
 
     fn refined(&self, begin: Candidate) -> Candidate {
@@ -116,10 +118,9 @@ impl<'a> Search<'a> {
 
     /// The next one if it is better, but not if it spares the busiest link very little and bytes go farther for that.
     fn better(&self, best: Candidate, next: Candidate) -> Candidate {
-        let gained = |of: fn(&Cost) -> f64| of(&next.cost) <= of(&best.cost) * (1.0 - LITTLE);
-        let lost = |of: fn(&Cost) -> f64| of(&next.cost) > of(&best.cost) * (1.0 + LITTLE);
-        let is_bad_bargain =
-            self.objective == Objective::Congestion && !gained(|cost| cost.busiest_link_s) && lost(|cost| cost.byte_distance);
+        let has_gained = next.cost.total(self.objective) <= best.cost.total(self.objective) * (1.0 - LITTLE);
+        let has_lost = next.cost.byte_distance > best.cost.byte_distance * (1.0 + LITTLE);
+        let is_bad_bargain = self.objective == Objective::Congestion && !has_gained && has_lost;
         if next.cost.is_better(&best.cost, self.objective) && !is_bad_bargain { next } else { best }
     }
 }
@@ -164,6 +165,14 @@ mod tests {
         let mut compute = vec![10; 8];
         (compute[0], compute[1]) = (100, 100);
         let hosts = hosts(&Graph::new(compute, &edges), &cluster(&[4, 4]), Objective::Congestion);
+        assert_ne!(hosts[0], hosts[1], "{hosts:?}");
+    }
+
+    #[test]
+    fn ranks_with_much_to_do_are_parted_even_if_bytes_go_farther_for_it() {
+        // Two pairs on two hosts: those with much to do exchange with each other, if little.
+        let graph = Graph::new(vec![100, 100, 1, 1], &[edge(0, 1, 20), edge(2, 3, 20), edge(0, 2, 18), edge(1, 3, 18)]);
+        let hosts = hosts(&graph, &cluster(&[2, 2]), Objective::Congestion);
         assert_ne!(hosts[0], hosts[1], "{hosts:?}");
     }
 

@@ -12,8 +12,7 @@ mod tests;
 use std::ops::Range;
 use std::sync::Arc;
 
-use sintonia_machine::topology::{Kind, Limits, Link};
-use sintonia_machine::{Duplex, Figure, Sharing, Topology};
+use sintonia_machine::Figure;
 use sintonia_replay::network::Problem;
 
 pub use order::Ordered;
@@ -75,7 +74,10 @@ impl Fabric {
         }
         let network = match &cluster.topology {
             Some(topology) => Network::of(topology, cluster.hosts.len())?,
-            None => Network::of(&one_switch(cluster)?, cluster.hosts.len())?,
+            None => {
+                let rate = Figure::exact(cluster.bytes_per_s).map_err(|_| Error::Rate(cluster.bytes_per_s))?;
+                Network::of(&cluster.one_switch(rate), cluster.hosts.len())?
+            }
         };
         if let Some(s_per_byte) = network.s_per_byte().iter().find(|s_per_byte| !is_positive(**s_per_byte)) {
             return Err(Error::Rate(s_per_byte.recip()));
@@ -180,19 +182,6 @@ impl Fabric {
 
 fn is_positive(number: f64) -> bool {
     number > 0.0 && number.is_finite()
-}
-
-/// Where nothing is known of what lies between hosts: a switch that is never in the way.
-fn one_switch(cluster: &Cluster) -> Result<Topology, Error> {
-    let bandwidth = Figure::exact(cluster.bytes_per_s).map_err(|_| Error::Rate(cluster.bytes_per_s))?;
-    Ok(Topology {
-        kind: Kind::Crossbar { nodes: cluster.hosts.len() as u32 },
-        link: Link { bandwidth, latency: Figure::ZERO },
-        duplex: Duplex::Full,
-        sharing: Sharing::Fair,
-        flow_control: None,
-        limits: Limits::default(),
-    })
 }
 
 fn seats(hosts: &[Host]) -> Vec<Seat> {

@@ -24,13 +24,6 @@ impl Ordered {
         Placement(on_leaves.0.iter().map(|leaf| self.slots[*leaf as usize]).collect())
     }
 
-    /// A placement on the slots of the cluster as one on the leaves.
-    pub fn on_leaves(&self, placement: &Placement) -> Placement {
-        let mut leaves = vec![0; self.slots.len()];
-        (0..).zip(&self.slots).for_each(|(leaf, slot)| leaves[*slot as usize] = leaf);
-        Placement(placement.0.iter().map(|slot| leaves[*slot as usize]).collect())
-    }
-
     /// How fast the slot of each leaf computes.
     pub fn speeds(&self, fabric: &Fabric) -> Vec<f64> {
         self.slots.iter().map(|slot| fabric.speed(fabric.host(*slot))).collect()

@@ -68,7 +68,8 @@ fn restricted(hosts: &[Host], list: &[Host]) -> Vec<Host> {
     if both.is_empty() { list.to_vec() } else { both }
 }
 
-fn is_same(a: &str, b: &str) -> bool {
+/// Whether two names are those of one host: a short name and a full one may be.
+pub fn is_same(a: &str, b: &str) -> bool {
     let is_short = |name: &str| !name.contains('.');
     let head =
         |name: &str| if name.parse::<IpAddr>().is_ok() { name.to_owned() } else { name.split('.').next().unwrap_or(name).to_owned() };

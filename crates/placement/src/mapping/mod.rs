@@ -51,18 +51,3 @@ pub fn byte_distance(graph: &Graph, hierarchy: &Hierarchy, placement: &Placement
     };
     (0..graph.ranks() as u32).map(of_rank).sum()
 }
-
-/// Swaps ranks of a placement as long as bytes times distance becomes less.
-pub fn swap(graph: &Graph, hierarchy: &Hierarchy, placement: &Placement, effort: Effort) -> Placement {
-    let slots = hierarchy.slots() as usize;
-    let mut is_free = vec![true; slots];
-    placement.0.iter().for_each(|slot| is_free[*slot as usize] = false);
-    let free = (0..slots as u32).filter(|slot| is_free[*slot as usize]);
-    let seated: Vec<u32> = placement.0.iter().copied().chain(free).collect();
-    let net = Net::of(graph).padded(slots);
-    let tree = Tree::new(hierarchy);
-    let mut slots = search::best(&net, &tree, None, vec![seated], effort);
-    slots.truncate(graph.ranks());
-    let swapped = Placement(slots);
-    if byte_distance(graph, hierarchy, &swapped) <= byte_distance(graph, hierarchy, placement) { swapped } else { placement.clone() }
-}

@@ -72,6 +72,11 @@ impl Cost {
         differ.fold(Ordering::Equal, Ordering::then) == Ordering::Less
     }
 
+    /// The objective, with imbalance beyond what is tolerated counted in.
+    pub fn total(&self, objective: Objective) -> f64 {
+        self.keys(objective)[0]
+    }
+
     fn keys(&self, objective: Objective) -> [f64; 3] {
         let uneven = 1.0 + (self.imbalance - TOLERATED_IMBALANCE).max(0.0);
         let [link, distance] = [self.busiest_link_s, self.byte_distance].map(|cost| cost * uneven);

@@ -51,10 +51,10 @@ impl Pairs<'_> {
     fn refine(&mut self, pair: [usize; 2]) -> bool {
         let members = pair.map(|part| self.members[part].as_slice());
         let (net, mut second) = self.net.pair(members, &mut self.place);
-        let before = net.cut(&second);
         let sides = Sides { slots: members.map(|members| members.len() as u64), limit: pair.map(|part| self.limits[part]) };
-        let after = TwoWay::new(&net, sides, 0, &mut second).refine(8);
-        if after.cut >= before {
+        let cut = TwoWay::new(&net, sides, 0, &mut second);
+        let before = cut.cost();
+        if cut.refine(8) >= before {
             return false;
         }
         let both = members.concat();

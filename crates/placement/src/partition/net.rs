@@ -168,14 +168,6 @@ impl Net {
         self.compute.push(compute);
         self.starts.push(self.ends.len());
     }
-
-    /// What is exchanged between vertices of different parts.
-    pub fn cut<Part: PartialEq>(&self, part: &[Part]) -> i64 {
-        let between = |vertex: u32| {
-            self.arcs(vertex).filter(move |(to, _)| part[*to as usize] != part[vertex as usize]).map(|(_, weight)| weight).sum::<i64>()
-        };
-        (0..self.len() as u32).map(between).sum::<i64>() / 2
-    }
 }
 
 /// The vertices of each of many groups, in one piece of memory.

@@ -86,7 +86,7 @@ impl<'a> TwoWay<'a> {
         self.cost()
     }
 
-    fn cost(&self) -> Cost {
+    pub fn cost(&self) -> Cost {
         let uneven = self.excess.unsigned_abs();
         Cost { excess: uneven.saturating_sub(self.tolerance), overload: self.overload(self.compute), cut: self.cut, uneven }
     }

@@ -3,6 +3,8 @@
 //! A replay costs much more than a sum, so only swaps are tried that bring a rank to a host where it has partners, those first that exchange most
 //! with it, and no more than a given number of them.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use sintonia_replay::Error;
 
 use super::Trial;
@@ -33,13 +35,12 @@ pub fn climb(
     let mut best = start;
     let mut left = most_replays;
     'again: loop {
-        for [a, b] in swaps(graph, &hosts, &best.placement) {
+        for change in changes(graph, &hosts, &best.placement) {
             if left == 0 {
                 break 'again;
             }
             left -= 1;
-            let mut placement = best.placement.clone();
-            placement.0.swap(a as usize, b as usize);
+            let placement = change.made(&best.placement);
             let seconds = trial.middle(&placement)?;
             progress();
             if seconds < best.seconds * (1.0 - LEAST) {
@@ -52,32 +53,58 @@ pub fn climb(
     Ok(best)
 }
 
-/// Pairs of ranks that could change places, the most promising first: by how many bytes fewer go from host to host then.
-fn swaps(graph: &Graph, hosts: &[u32], placement: &Placement) -> Vec<[u32; 2]> {
-    let ranks = graph.ranks() as u32;
+/// A rank that goes to a slot, and whoever is there to its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Change {
+    rank: u32,
+    slot: u32,
+}
+
+impl Change {
+    fn made(self, placement: &Placement) -> Placement {
+        let mut slots = placement.0.clone();
+        let left = slots[self.rank as usize];
+        slots.iter_mut().filter(|slot| **slot == self.slot).for_each(|slot| *slot = left);
+        slots[self.rank as usize] = self.slot;
+        Placement(slots)
+    }
+}
+
+/// Changes that could help, the most promising first: by how many bytes fewer go from host to host then.
+fn changes(graph: &Graph, hosts: &[u32], placement: &Placement) -> Vec<Change> {
     let host = |rank: u32| hosts[placement.0[rank as usize] as usize];
-    let mut by_host: Vec<Vec<u32>> = vec![Vec::new(); hosts.iter().max().map_or(0, |last| *last as usize + 1)];
-    (0..ranks).for_each(|rank| by_host[host(rank) as usize].push(rank));
-    // What a rank exchanges with those on a host.
-    let pull = |rank: u32, there: u32| -> i128 {
-        graph.arcs(rank).iter().filter(|arc| host(arc.to) == there).map(|arc| i128::from(arc.weight)).sum()
-    };
-    let between = |a: u32, b: u32| graph.arcs(a).iter().find(|arc| arc.to == b).map_or(0, |arc| i128::from(arc.weight));
-    let mut swaps: Vec<(i128, [u32; 2])> = Vec::new();
-    for a in 0..ranks {
-        let mut partners: Vec<u32> = graph.arcs(a).iter().map(|arc| host(arc.to)).filter(|there| *there != host(a)).collect();
-        partners.sort_unstable();
-        partners.dedup();
-        for there in partners {
-            for b in by_host[there as usize].iter().copied() {
-                let gain = pull(a, there) - pull(a, host(a)) + pull(b, host(a)) - pull(b, there) - 2 * between(a, b);
-                swaps.push((-gain, [a.min(b), a.max(b)]));
+    // What each rank exchanges with those on each host where it has partners.
+    let pulls: Vec<BTreeMap<u32, i128>> = (0..graph.ranks() as u32)
+        .map(|rank| {
+            let mut pulls = BTreeMap::new();
+            graph.arcs(rank).iter().for_each(|arc| *pulls.entry(host(arc.to)).or_default() += i128::from(arc.weight));
+            pulls
+        })
+        .collect();
+    let pull = |rank: u32, there: u32| pulls[rank as usize].get(&there).copied().unwrap_or(0);
+    let between =
+        |a: u32, b: u32| graph.arcs(a).binary_search_by_key(&b, |arc| arc.to).map_or(0, |at| i128::from(graph.arcs(a)[at].weight));
+    let mut taken: Vec<Option<u32>> = vec![None; hosts.len()];
+    (0..).zip(&placement.0).for_each(|(rank, slot)| taken[*slot as usize] = Some(rank));
+    let mut changes: Vec<(i128, Change)> = Vec::new();
+    for rank in 0..graph.ranks() as u32 {
+        let (here, mut is_free_tried) = (host(rank), BTreeSet::new());
+        for there in pulls[rank as usize].keys().filter(|there| **there != here) {
+            let nearer = pull(rank, *there) - pull(rank, here);
+            let first = hosts.partition_point(|host| host < there) as u32;
+            for slot in (first..).take_while(|slot| hosts.get(*slot as usize) == Some(there)) {
+                let gain = match taken[slot as usize] {
+                    Some(other) => nearer + pull(other, here) - pull(other, *there) - 2 * between(rank, other),
+                    // One free slot of a host is as good as another.
+                    None if is_free_tried.insert(*there) => nearer,
+                    None => continue,
+                };
+                changes.push((-gain, Change { rank, slot }));
             }
         }
     }
-    swaps.sort_unstable();
-    swaps.dedup();
-    swaps.into_iter().map(|(_, pair)| pair).collect()
+    changes.sort_unstable();
+    changes.into_iter().map(|(_, change)| change).collect()
 }
 
 #[cfg(test)]
@@ -85,13 +112,29 @@ mod tests {
     use super::*;
     use crate::{Distances, Edge, Host};
 
+    fn cluster(slots: &[u32]) -> Cluster {
+        let hosts = slots.iter().zip('a'..).map(|(slots, name)| Host::plain(name, *slots)).collect();
+        Cluster { hosts, topology: None, bytes_per_s: 1e9, distances: Distances::default() }
+    }
+
+    fn edge(a: u32, b: u32, bytes: u64) -> Edge {
+        Edge { ranks: [a, b], there: bytes, back: 0 }
+    }
+
     #[test]
     fn the_swap_that_brings_partners_together_comes_first() {
-        let edge = |a, b, bytes| Edge { ranks: [a, b], there: bytes, back: 0 };
         let graph = Graph::new(vec![1; 4], &[edge(0, 2, 100), edge(1, 3, 100), edge(0, 1, 1)]);
-        let hosts = vec![Host::plain("a", 2), Host::plain("b", 2)];
-        let cluster = Cluster { hosts, topology: None, bytes_per_s: 1e9, distances: Distances::default() };
-        let first = swaps(&graph, &cluster.hosts_by_slot(), &Placement::by_core(4))[0];
-        assert!([[0, 3], [1, 2]].contains(&first), "{first:?}");
+        let now = Placement::by_core(4);
+        let after = changes(&graph, &cluster(&[2, 2]).hosts_by_slot(), &now)[0].made(&now);
+        let host = |rank: usize| after.0[rank] / 2;
+        assert!(host(0) == host(2) && host(1) == host(3), "{after:?}");
+    }
+
+    #[test]
+    fn a_rank_may_go_to_a_free_slot() {
+        let graph = Graph::new(vec![1; 2], &[edge(0, 1, 100)]);
+        let now = Placement(vec![0, 2]);
+        let after = changes(&graph, &cluster(&[2, 2]).hosts_by_slot(), &now)[0].made(&now);
+        assert_eq!(after.0[0] / 2, after.0[1] / 2, "{after:?}");
     }
 }

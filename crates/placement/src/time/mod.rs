@@ -7,8 +7,7 @@ mod climb;
 
 pub use climb::{Timed, climb};
 
-use sintonia_machine::topology::{Kind, Limits, Link};
-use sintonia_machine::{Duplex, Figure, Machine, PairClass, Sharing, Topology};
+use sintonia_machine::{Figure, Machine, PairClass};
 use sintonia_replay::Error;
 use sintonia_replay::changes::Changes;
 use sintonia_replay::engine::{Costs, replay};
@@ -29,7 +28,7 @@ impl<'a> Trial<'a> {
     pub fn new(schedule: &'a dyn Schedule, machine: &Machine, cluster: &Cluster) -> Trial<'a> {
         let mut machine = machine.clone();
         if machine.topology.is_none() {
-            machine.topology = Some(links_of_hosts(&machine, cluster));
+            machine.topology = Some(cluster.one_switch(rate(&machine, cluster)));
         }
         Trial { schedule, machine, hosts_by_slot: cluster.hosts_by_slot() }
     }
@@ -55,21 +54,10 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// Each host with a link to and from a switch that is never in the way.
-fn links_of_hosts(machine: &Machine, cluster: &Cluster) -> Topology {
-    let exact = |value: f64| Figure::exact(value).unwrap_or(Figure::ONE);
-    // A figure's low end is the slow one of a rate and the quick one of a time.
-    let rate = machine.network(PairClass::OtherNode).and_then(crate::machine::transfer).and_then(|pieces| {
-        let [low, middle, high] = <[f64; 3]>::from(pieces.last().slope);
-        Figure::new(1.0 / high, 1.0 / middle, 1.0 / low).ok().filter(|_| low > 0.0)
-    });
-    let link = Link { bandwidth: rate.unwrap_or(exact(cluster.bytes_per_s)), latency: exact(0.0) };
-    Topology {
-        kind: Kind::Crossbar { nodes: cluster.hosts.len() as u32 },
-        link,
-        duplex: Duplex::Full,
-        sharing: Sharing::Fair,
-        flow_control: None,
-        limits: Limits::default(),
-    }
+/// How fast the link of a host is: as large messages are, slow where they are slow.
+fn rate(machine: &Machine, cluster: &Cluster) -> Figure {
+    let pieces = machine.network(PairClass::OtherNode).and_then(crate::machine::transfer);
+    let slope = pieces.map(|pieces| <[f64; 3]>::from(pieces.last().slope)).filter(|[low, ..]| *low > 0.0);
+    let measured = slope.and_then(|[low, middle, high]| Figure::new(high.recip(), middle.recip(), low.recip()).ok());
+    measured.or_else(|| Figure::exact(cluster.bytes_per_s).ok()).unwrap_or(Figure::ONE)
 }

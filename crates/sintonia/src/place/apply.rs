@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use super::finding::{self, Found};
 use super::launch::{self, Written, refused};
-use super::room::Room;
+use super::room::{Room, slots};
 use super::subject::Subject;
 use super::{Arguments, Bind, Shown, json, screen};
 use crate::text::{plural, seconds};
@@ -31,7 +31,8 @@ struct Both {
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let hosts = hosts(arguments)?;
     // Beside the program: other hosts are more likely to see this folder than a temporary one.
-    let folder = tempfile::Builder::new().prefix(".sintonia-place-").tempdir_in(".")?;
+    let folder =
+        tempfile::Builder::new().prefix(".sintonia-place-").tempdir_in(".").map_err(|source| Error::Write { path: ".".into(), source })?;
     let recording = folder.path().join("now.sin");
     let status = Command::new(own()?).args(["record", "-o"]).arg(&recording).arg("--").args(&arguments.command).status()?;
     if !status.success() {
@@ -39,7 +40,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         return Ok(ExitCode::from(crate::record::code(status) as u8));
     }
     let mut subject = Subject::of_recording(&recording)?;
-    subject.name = program(&arguments.command);
+    (subject.name, subject.path) = (program(&arguments.command), None);
     subject.is_connected()?;
     let room = Room::find(arguments.machine.as_deref(), chosen(hosts, arguments, subject.ranks()), &subject)?;
     let found = finding::find(arguments, &subject, &room)?;
@@ -49,7 +50,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
             let (written, both) = prepare(arguments, &subject, &room, &found, &folder)?;
             (written, Some(measure(arguments, &both, &folder)?))
         }
-        false => (Written::default(), None),
+        false => (Written::none(arguments), None),
     };
     let shown = Shown { arguments, subject: &subject, room: &room, found: &found, written: &written, measured };
     output::to_stdout(|out| match arguments.json {
@@ -90,7 +91,6 @@ fn hosts(arguments: &Arguments) -> Result<[Option<Vec<Host>>; 2], Error> {
 
 /// The hosts to use: those that are told; else the launcher's own, unless a machine file has them or they are too small to be all of them.
 fn chosen([known, told]: [Option<Vec<Host>>; 2], arguments: &Arguments, ranks: u32) -> Option<Vec<Host>> {
-    let slots = |hosts: &Vec<Host>| hosts.iter().map(|host| host.slots).sum::<u32>();
     told.or_else(|| known.filter(|hosts| arguments.machine.is_none() && slots(hosts) >= ranks))
 }
 
@@ -167,10 +167,11 @@ fn timed(command: &[String], environment: &[(String, String)], hosts: Option<&[S
 
 /// An error if the launcher has put a rank elsewhere.
 fn is_placed(recording: &Recording, hosts: &[String]) -> Result<(), Error> {
-    let short = |name: &str| name.split('.').next().unwrap_or(name).to_owned();
     for (rank, planned) in (0..).zip(hosts) {
         let found = recording.header.rank(rank).and_then(|rank| recording.header.hosts.get(rank.host as usize));
-        if let Some(found) = found.filter(|found| short(found) != short(planned)) {
+        let found =
+            found.ok_or_else(|| Error::Other(format!("rank {rank} of the placed run left no record, so nobody knows where it was")))?;
+        if !launcher::is_same(found, planned) {
             return Err(Error::Other(format!(
                 "the launcher has put rank {rank} on {found} instead of {planned}: the placement has no effect; is the name that of the host \
                  itself (hostname), and does another option or variable place ranks, too?"

@@ -3,7 +3,7 @@
 use sintonia_placement::gain::{Gain, WORTH};
 use sintonia_placement::library::Library;
 use sintonia_placement::objective::{self, Cost};
-use sintonia_placement::search::{Candidate, Search, Way};
+use sintonia_placement::search::{Candidate, MANY_RANKS, Search, Way};
 use sintonia_placement::time::{Timed, Trial, climb};
 use sintonia_placement::{Graph, Placement};
 
@@ -21,6 +21,8 @@ pub struct Known {
     pub placement: Placement,
     /// What it costs, in the bytes of the recording.
     pub cost: Cost,
+    /// What the search goes by: the objective with all that counts.
+    total: f64,
     /// Seconds of the replayed run, where there is a machine to replay it on.
     pub seconds: Option<[f64; 3]>,
 }
@@ -86,6 +88,11 @@ struct Quest<'a> {
 
 impl Quest<'_> {
     fn find(&self) -> Result<Found, Error> {
+        if self.arguments.objective == Objective::Time && self.trial.is_none() {
+            return Err(Error::Other(
+                "--objective time replays the run: that takes a machine file (--machine) and a recording with all its calls".into(),
+            ));
+        }
         let mut notes = self.subject.notes.clone();
         let weighed = self.subject.weighed(self.room.machine.as_ref())?;
         let search = Search::new(&weighed, &self.room.cluster, self.arguments.objective.of_search(), self.arguments.effort.into())
@@ -96,7 +103,8 @@ impl Quest<'_> {
         let known = |way: Way, placement: &Placement| -> Result<Known, Error> {
             let seconds = self.trial.as_ref().map(|trial| trial.seconds(placement)).transpose()?;
             let cost = objective::cost(&self.subject.bytes, search.fabric(), placement);
-            Ok(Known { way, placement: placement.clone(), cost, seconds })
+            let total = search.candidate(way, placement.clone()).cost.total(self.arguments.objective.of_search());
+            Ok(Known { way, placement: placement.clone(), cost, total, seconds })
         };
         let (now, placed) = (known(Way::Now, &beginnings[0].placement)?, known(Way::Sintonia, &best)?);
         let compared = if self.arguments.compare { &beginnings[1..] } else { &[] };
@@ -112,9 +120,12 @@ impl Quest<'_> {
         let usual = search.usual();
         let header = self.subject.recording.as_ref().map(|recording| &recording.header);
         let recorded = header.and_then(|header| self.room.recorded_placement(header));
+        if header.is_some() && recorded.is_none() {
+            notes.push("now is how launchers place ranks by themselves, by core: the run was not recorded on these hosts".into());
+        }
         let now = search.candidate(Way::Now, recorded.unwrap_or_else(|| usual[0].placement.clone()));
         let mut beginnings: Vec<Candidate> = [now].into_iter().chain(usual).collect();
-        for library in Library::find().into_iter().filter(|_| !self.arguments.built_in) {
+        for library in self.libraries() {
             match search.by_library(library) {
                 Ok(candidate) => beginnings.push(candidate),
                 Err(error) => notes.push(format!("{} was left out: {error}", library.name())),
@@ -123,13 +134,16 @@ impl Quest<'_> {
         beginnings
     }
 
+    /// The libraries that are asked: with very many ranks they take longer than they help, unless somebody wants to see them or has time.
+    fn libraries(&self) -> Vec<Library> {
+        let has_time = self.arguments.compare || self.arguments.effort == Effort::Thorough;
+        let is_worth_it = has_time || self.subject.bytes.ranks() < MANY_RANKS;
+        if is_worth_it && !self.arguments.built_in { Library::find() } else { Vec::new() }
+    }
+
     /// The best by replayed time: of all beginnings and the best so far, and what swaps make of it.
     fn by_time(&self, weighed: &Graph, beginnings: &[Candidate], best: Placement) -> Result<Placement, Error> {
-        let trial = self.trial.as_ref().ok_or_else(|| {
-            Error::Other(
-                "--objective time replays the run: that takes a machine file (--machine) and a recording with all its calls".into(),
-            )
-        })?;
+        let Some(trial) = &self.trial else { return Ok(best) };
         let replays = self.replays();
         let progress = Progress::new("replaying placements", replays + beginnings.len());
         let mut first = Timed { seconds: trial.middle(&best)?, placement: best };
@@ -157,11 +171,11 @@ impl Quest<'_> {
     }
 
     fn gain(&self, basis: Basis, now: &Known, placed: &Known) -> Gain {
-        let (objective, share) = (self.arguments.objective, self.subject.share_in_mpi);
+        let share = self.subject.share_in_mpi;
         match (basis, now.seconds, placed.seconds) {
             (Basis::Replays, Some(now), Some(placed)) => Gain::of_replays(now, placed),
             (Basis::Distances, ..) => Gain::of_cost(now.cost.byte_distance, placed.cost.byte_distance, share),
-            _ => Gain::of_cost(objective.of(&now.cost), objective.of(&placed.cost), share),
+            _ => Gain::of_cost(now.total, placed.total, share),
         }
     }
 
@@ -175,17 +189,17 @@ impl Quest<'_> {
             return None;
         }
         let objective = self.arguments.objective;
-        let is_as_good = objective != Objective::Time && objective.of(&placed.cost) >= objective.of(&now.cost) * (1.0 - WORTH);
+        let is_as_good = objective != Objective::Time && placed.total >= now.total * (1.0 - WORTH);
         Some(match basis {
             _ if is_as_good && self.subject.is_everyone_with_everyone() => {
-                "every rank exchanges something with every other, so wherever they are, as much goes from host to host"
+                "every rank exchanges as much with every other, so wherever they are, as much goes from host to host"
             }
             _ if is_as_good => "no placement was found that is better than the one that is there",
             Basis::Replays if objective == Objective::Time => "however they are placed, the replayed run takes as long as before",
             Basis::Replays => {
                 "replayed on the machine, the run takes as long as before; --objective time looks for what shortens the replay"
             }
-            Basis::Distances | Basis::Cost => "the ranks are hardly ever in MPI, so there is nothing to save",
+            Basis::Distances | Basis::Cost => "so little of the time is in MPI that hardly anything can be saved",
         })
     }
 }

@@ -3,15 +3,15 @@
 use serde_json::{Value, json};
 use sintonia_placement::launcher::Row;
 
-use super::Shown;
 use super::finding::Known;
+use super::{Objective, Shown};
 
 /// One object with everything.
 pub fn object(shown: &Shown) -> Value {
     let (found, objective) = (shown.found, shown.arguments.objective);
     let candidates = [&found.now].into_iter().chain(&found.others).chain([&found.placed]);
     json!({
-        "cost": {"now": objective.of(&found.now.cost), "placed": objective.of(&found.placed.cost)},
+        "cost": {"now": value(objective, &found.now), "placed": value(objective, &found.placed)},
         "objective": format!("{objective:?}").to_lowercase(),
         "gain": found.gain,
         "useless": found.useless,
@@ -23,6 +23,14 @@ pub fn object(shown: &Shown) -> Value {
         "measured": shown.measured.map(|measured| json!({"runs": measured, "verdict": measured.verdict()})),
         "notes": found.notes,
     })
+}
+
+/// What should be little, of a placement.
+fn value(objective: Objective, known: &Known) -> f64 {
+    match (objective, known.seconds) {
+        (Objective::Time, Some([_, middle, _])) => middle,
+        _ => objective.of(&known.cost),
+    }
 }
 
 fn candidate(known: &Known) -> Value {

@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use sintonia_placement::launcher::{Command, Cores, Form, Launch, Launcher};
+use sintonia_recording::header::Header;
 
 use super::finding::Found;
 use super::room::Room;
 use super::subject::Subject;
 use super::{Arguments, Bind};
-use crate::{Error, output};
+use crate::{Error, output, text};
 
 /// What was written, and what to do with it.
 #[derive(Default)]
@@ -24,6 +25,12 @@ pub struct Written {
 }
 
 impl Written {
+    /// Nothing was written, since it would be of no use.
+    pub fn none(arguments: &Arguments) -> Written {
+        let line = |path: &PathBuf| format!("{} is not written; --force writes it all the same.", path.display());
+        Written { lines: arguments.output.iter().map(line).collect(), ..Written::default() }
+    }
+
     /// What is shown of it.
     pub fn lines(&self) -> Vec<String> {
         self.lines.clone()
@@ -45,13 +52,16 @@ pub fn write(arguments: &Arguments, subject: &Subject, room: &Room, found: &Foun
         return Ok(Written { lines, ..Written::default() });
     };
     if !is_wanted {
-        let line = format!("{} is not written; --force writes it all the same.", path.display());
-        return Ok(Written { lines: vec![line], ..Written::default() });
+        return Ok(Written::none(arguments));
     }
     let launch = launch(form, arguments.bind.unwrap_or(Bind::Cores), room, found)?;
     let text = launch.text_as(form).map_err(refused)?;
     output::to_file(path, |out| out.write_all(text.as_bytes()))?;
-    Ok(told(path, form, &launch, subject))
+    let mut written = told(path, form, &launch, subject);
+    if launch.binds() && room.machine.is_none() && matches!(form, Form::Launcher(_)) {
+        written.lines.push("Slots are taken to be cores; --bind hosts is for hosts that have fewer cores than slots.".into());
+    }
+    Ok(written)
 }
 
 /// The launcher of a recording, else a table.
@@ -100,9 +110,12 @@ pub fn told(path: &Path, form: Form, launch: &Launch, subject: &Subject) -> Writ
     let mut written = Written { path: Some(path.to_owned()), lines: vec![format!("{} is written.", path.display())], ..Written::default() };
     let Form::Launcher(launcher) = form else { return written };
     let header = subject.recording.as_ref().map(|recording| &recording.header);
-    let original =
-        header.filter(|header| Launcher::of(&header.command, &header.mpi.library).is_some()).map(|header| header.command.clone());
-    // Without a recorded command, the reader puts the program in.
+    let is_its_own = |header: &&Header| match Launcher::of(&header.command, &header.mpi.library) {
+        Some(own) => own == launcher || launcher == Launcher::Cray,
+        None => false,
+    };
+    let original = header.filter(is_its_own).map(|header| header.command.clone());
+    // Without a recorded command for it, the reader puts the program in.
     let original = original.unwrap_or_else(|| [launcher.word(), "PROGRAM"].map(str::to_owned).to_vec());
     if launch.cores == Cores::Bound && !launch.binds() {
         written.lines.push(format!("{} cannot be told these cores, so it is told the hosts alone.", launcher.name()));
@@ -119,13 +132,21 @@ impl Written {
         self.lines.push("Run it with".into());
         self.lines.push(format!("  {command}"));
         self.lines.extend(command.removed.iter().map(|removed| format!("  without {removed}")));
-        if subject.recording.is_some() {
-            let name = subject.name.trim_end_matches('/').trim_end_matches(".sin");
+        if let Some(path) = &subject.path {
             self.lines.push("and see the difference with".into());
-            self.lines.push(format!("  sintonia record -o {name}-placed.sin -- {command}"));
-            self.lines.push(format!("  sintonia report {} {name}-placed.sin", subject.name));
+            self.lines.extend(difference(&path.display().to_string(), command).map(|line| format!("  {line}")));
         }
         self.command = Some(command.words.clone());
         self.environment.clone_from(&command.environment);
     }
+}
+
+/// The commands that show what a placement has changed against a recording.
+fn difference(name: &str, command: &Command) -> [String; 2] {
+    let placed = format!("{}-placed.sin", name.trim_end_matches('/').trim_end_matches(".sin"));
+    let typed = |words: &[&str]| text::command(&words.iter().map(ToString::to_string).collect::<Vec<_>>());
+    let variable = |(variable, value): &(String, String)| format!("{variable}={} ", typed(&[value]));
+    let variables: String = command.environment.iter().map(variable).collect();
+    let record = typed(&["sintonia", "record", "-o", &placed, "--"]);
+    [format!("{variables}{record} {}", text::command(&command.words)), typed(&["sintonia", "report", name, &placed])]
 }

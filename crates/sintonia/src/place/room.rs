@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use sintonia_machine::Machine;
-use sintonia_placement::launcher;
+use sintonia_placement::launcher::{self, is_same};
 use sintonia_placement::machine::{UNKNOWN_LINK, is_named};
 use sintonia_placement::{Cluster, Distances, Host, Placement};
 use sintonia_recording::header::Header;
@@ -34,7 +34,7 @@ impl Room {
             (None, None) => Room::plain(recorded(header)?),
         };
         room.holds(subject.ranks())?;
-        Ok(room)
+        room.without_excess(subject.ranks())
     }
 
     fn plain(hosts: Vec<Host>) -> Room {
@@ -71,17 +71,37 @@ impl Room {
         Err(Error::Other(format!(
             "{} do not fit: {shown}{more} {}; give more hosts or slots (--hosts NAME:SLOTS,…, or `count` and `cores` in the machine file)",
             plural(ranks.into(), "rank"),
-            if slots == 1 { "has 1 slot".into() } else { format!("have {slots} slots") }
+            match self.cluster.hosts.len() {
+                1 => format!("has {}", plural(slots.into(), "slot")),
+                _ => format!("have {}", plural(slots.into(), "slot")),
+            }
         )))
+    }
+
+    /// Without slots that nobody could ever need: a host whose slots are alike has no use for more of them than there are ranks, and hosts at one
+    /// switch none for more hosts than that.
+    fn without_excess(mut self, ranks: u32) -> Result<Room, Error> {
+        const MOST_SLOTS: u32 = 1 << 26;
+        let useful = if self.cluster.topology.is_none() { ranks as usize } else { usize::MAX };
+        for (place, host) in self.cluster.hosts.iter_mut().filter(|host| host.slots > 0).enumerate() {
+            let is_flat = host.slots_per_complex >= host.slots;
+            let most = if is_flat { ranks } else { u32::MAX };
+            give(host, if place < useful { host.slots.min(most) } else { 0 });
+        }
+        match self.cluster.slots() {
+            MOST_SLOTS.. => Err(Error::Other(format!("more than {MOST_SLOTS} slots: name those hosts that matter with --hosts"))),
+            _ => Ok(self),
+        }
     }
 
     /// Where the ranks of a recording were, if they were on these hosts and there was a slot for each.
     pub fn recorded_placement(&self, header: &Header) -> Option<Placement> {
         let starts = self.cluster.starts();
-        let places: BTreeMap<&str, usize> = self.cluster.hosts.iter().enumerate().map(|(place, host)| (short(&host.name), place)).collect();
+        let places = places(&self.cluster.hosts);
         let mut used = vec![0; self.cluster.hosts.len()];
         let mut slot = |rank: u32| {
-            let host = *places.get(short(header.hosts.get(header.rank(rank)?.host as usize)?))?;
+            let name = header.hosts.get(header.rank(rank)?.host as usize)?;
+            let host = *place(&places, &self.cluster.hosts, name)?;
             used[host] += 1;
             (used[host] <= self.cluster.hosts[host].slots).then(|| starts[host] + used[host] - 1)
         };
@@ -89,30 +109,67 @@ impl Room {
     }
 }
 
-/// A host name without its domain.
-fn short(name: &str) -> &str {
-    name.split('.').next().unwrap_or(name)
-}
-
 /// Leaves only the told slots of the told hosts; the hosts of a machine without names are named in their order.
 fn choose(cluster: &mut Cluster, told: Vec<Host>, named: bool) -> Result<(), Error> {
     if !named {
-        if told.len() > cluster.hosts.len() {
-            let (told, known) = (plural(told.len() as u64, "host"), plural(cluster.hosts.len() as u64, "node"));
-            return Err(Error::Other(format!("--hosts names {told}, but the machine file has {known}: raise `count` in [[node]]")));
-        }
-        cluster.hosts.iter_mut().zip(&told).for_each(|(host, told)| host.name.clone_from(&told.name));
+        return name(cluster, told);
     }
-    let slots: BTreeMap<&str, u32> = told.iter().map(|host| (short(&host.name), host.slots)).collect();
-    if let Some(stranger) = told.iter().find(|told| !cluster.hosts.iter().any(|host| short(&host.name) == short(&told.name))) {
-        let known: Vec<&str> = cluster.hosts.iter().map(|host| host.name.as_str()).collect();
-        let near = sintonia_text::near::nearest(&stranger.name, known.iter().copied());
-        let meant = near.map_or_else(|| format!("it has {}", known.join(", ")), |near| format!("did you mean {near}?"));
-        return Err(Error::Other(format!("--hosts: the machine file does not know `{}`; {meant}", stranger.name)));
+    let mut slots = vec![0; cluster.hosts.len()];
+    let places = places(&cluster.hosts);
+    for host in &told {
+        slots[*place(&places, &cluster.hosts, &host.name).ok_or_else(|| stranger(cluster, &host.name))?] = host.slots;
     }
-    let told_of = |name: &str| slots.get(short(name)).copied().unwrap_or(0);
-    cluster.hosts.iter_mut().for_each(|host| give(host, told_of(&host.name)));
+    cluster.hosts.iter_mut().zip(slots).for_each(|(host, slots)| give(host, slots));
     Ok(())
+}
+
+/// Names the first hosts; there is no room on the others.
+fn name(cluster: &mut Cluster, told: Vec<Host>) -> Result<(), Error> {
+    if told.len() > cluster.hosts.len() {
+        let (told, known) = (plural(told.len() as u64, "host"), plural(cluster.hosts.len() as u64, "node"));
+        return Err(Error::Other(format!("--hosts names {told}, but the machine file has {known}: raise `count` in [[node]]")));
+    }
+    cluster.hosts.iter_mut().skip(told.len()).for_each(|host| give(host, 0));
+    for (host, told) in cluster.hosts.iter_mut().zip(told) {
+        host.name = told.name;
+        give(host, told.slots);
+    }
+    Ok(())
+}
+
+fn stranger(cluster: &Cluster, name: &str) -> Error {
+    const SHOWN: usize = 16;
+    let known: Vec<&str> = cluster.hosts.iter().map(|host| host.name.as_str()).collect();
+    let more = if known.len() > SHOWN { ", …" } else { "" };
+    let meant = match sintonia_text::near::nearest(name, known.iter().copied()) {
+        Some(near) => format!("did you mean {near}?"),
+        None => format!("it has {}{more}", known[..known.len().min(SHOWN)].join(", ")),
+    };
+    Error::Other(format!("--hosts: the machine file does not know `{name}`; {meant}"))
+}
+
+/// Where hosts are, by the beginning of their names.
+fn places(hosts: &[Host]) -> BTreeMap<String, Vec<usize>> {
+    let mut places: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    hosts.iter().enumerate().for_each(|(place, host)| places.entry(beginning(&host.name)).or_default().push(place));
+    places
+}
+
+/// The place of a host, whose name may be short or full.
+fn place<'a>(places: &'a BTreeMap<String, Vec<usize>>, hosts: &[Host], name: &str) -> Option<&'a usize> {
+    let alike = places.get(&beginning(name))?;
+    let is_it = |place: &&usize| hosts[**place].name == name;
+    alike.iter().find(is_it).or_else(|| alike.iter().find(|place| is_same(&hosts[**place].name, name)))
+}
+
+/// What a short name and a full one have in common.
+fn beginning(name: &str) -> String {
+    name.split('.').next().unwrap_or(name).to_ascii_lowercase()
+}
+
+/// How many ranks hosts have room for.
+pub fn slots(hosts: &[Host]) -> u32 {
+    hosts.iter().fold(0, |sum: u32, host| sum.saturating_add(host.slots))
 }
 
 /// Gives a host so many slots; what is one piece stays one, however many slots it has.
@@ -130,8 +187,13 @@ fn recorded(header: Option<&Header>) -> Result<Vec<Host>, Error> {
     })?;
     let command = launcher::hosts(&header.command, &|_| None).ok().flatten();
     let counted = || {
-        let ranks_on = |place: usize| header.ranks.iter().filter(|rank| rank.host as usize == place).count() as u32;
-        header.hosts.iter().enumerate().map(|(place, name)| Host::plain(name.clone(), ranks_on(place))).collect()
+        let mut hosts: Vec<Host> = header.hosts.iter().map(|name| Host::plain(name.clone(), 0)).collect();
+        for rank in &header.ranks {
+            if let Some(host) = hosts.get_mut(rank.host as usize) {
+                give(host, host.slots + 1);
+            }
+        }
+        hosts
     };
-    Ok(command.filter(|hosts: &Vec<Host>| hosts.iter().map(|host| host.slots).sum::<u32>() >= header.rank_count()).unwrap_or_else(counted))
+    Ok(command.filter(|hosts: &Vec<Host>| slots(hosts) >= header.rank_count()).unwrap_or_else(counted))
 }

@@ -73,6 +73,8 @@ fn verdict(shown: &Shown) -> Vec<String> {
             let on = match (found.basis, &shown.room.machine) {
                 (Basis::Replays, Some(machine)) => format!("replayed on {}", machine.about.name),
                 (Basis::Distances, _) => "if what MPI takes shrinks as bytes go less far; a replay does not know cores".into(),
+                _ if shown.subject.recording.is_none() => "at most, if it did nothing but exchange; a graph does not say".into(),
+                (_, Some(_)) => "if what MPI takes shrinks with it; a profile cannot be replayed".into(),
                 _ => "if what MPI takes shrinks with it; nothing is known of the network (--machine tells)".into(),
             };
             hanging(&format!("{} {}: {on}.", aim(shown.arguments.objective), saves(found.gain)), 0)
@@ -90,7 +92,8 @@ fn aim(objective: Objective) -> &'static str {
 
 /// The interval in words.
 pub fn saves(Gain([low, middle, high]): Gain) -> String {
-    let percent = |share: f64| format!("{:.1}", 100.0 * share);
+    // Adding nothing makes a zero of a negative one.
+    let percent = |share: f64| format!("{:.1}", (1000.0 * share).round() / 10.0 + 0.0);
     match (percent(low), percent(high)) {
         (low, high) if low == high => format!("takes {low} % less time"),
         (low, high) => format!("takes {} % less time ({low} to {high} %)", percent(middle)),

@@ -1,7 +1,7 @@
 //! What is placed: the ranks of a recording, or the vertices of a METIS file.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use sintonia_formats::metis;
 use sintonia_insight::path::Path as CriticalPath;
@@ -21,6 +21,8 @@ use crate::progress::Progress;
 pub struct Subject {
     /// The recording or file.
     pub name: String,
+    /// Where the recording is that stays.
+    pub path: Option<PathBuf>,
     /// The recording, if it is one.
     pub recording: Option<Recording>,
     /// What they exchange, in bytes.
@@ -45,6 +47,7 @@ impl Subject {
         let computed: u64 = communication.compute_us.iter().sum();
         Ok(Subject {
             name: path.display().to_string(),
+            path: Some(path.to_owned()),
             bytes: weigh::bytes(&communication),
             mean_bytes: weigh::mean_bytes(&communication),
             share_in_mpi: (1.0 - computed as f64 * 1e3 / (recorded as f64).max(1.0)).clamp(0.0, 1.0),
@@ -61,7 +64,7 @@ impl Subject {
         let edge = |edge: &sintonia_formats::Edge| Edge { ranks: edge.ends, there: edge.weight.div_ceil(2), back: edge.weight / 2 };
         let bytes = Graph::new(graph.vertices, &graph.edges.iter().map(edge).collect::<Vec<_>>());
         let name = path.display().to_string();
-        Ok(Subject { name, recording: None, bytes, mean_bytes: 0.0, share_in_mpi: 1.0, notes: Vec::new(), communication: None })
+        Ok(Subject { name, path: None, recording: None, bytes, mean_bytes: 0.0, share_in_mpi: 1.0, notes: Vec::new(), communication: None })
     }
 
     /// An error if nothing is exchanged.
@@ -72,10 +75,12 @@ impl Subject {
         }
     }
 
-    /// Whether there is no pair of ranks that does not exchange something.
+    /// Whether every rank exchanges as much with every other.
     pub fn is_everyone_with_everyone(&self) -> bool {
         let ranks = self.bytes.ranks();
-        self.bytes.edges() >= ranks * ranks.saturating_sub(1) / 2
+        let weights = || (0..self.ranks()).flat_map(|rank| self.bytes.arcs(rank)).map(|arc| arc.weight);
+        let (least, most) = (weights().min().unwrap_or(0), weights().max().unwrap_or(0));
+        self.bytes.edges() >= ranks * ranks.saturating_sub(1) / 2 && most <= least + least / 10
     }
 
     /// How many ranks there are.
