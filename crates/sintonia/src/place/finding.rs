@@ -21,8 +21,8 @@ pub struct Known {
     pub placement: Placement,
     /// What it costs, in the bytes of the recording.
     pub cost: Cost,
-    /// What the search goes by: the objective with all that counts.
-    total: f64,
+    /// The objective with all that counts of a message. That hosts compute evenly is not in it: where they are alike, nobody knows what it saves.
+    weighed: f64,
     /// Seconds of the replayed run, where there is a machine to replay it on.
     pub seconds: Option<[f64; 3]>,
 }
@@ -103,8 +103,8 @@ impl Quest<'_> {
         let known = |way: Way, placement: &Placement| -> Result<Known, Error> {
             let seconds = self.trial.as_ref().map(|trial| trial.seconds(placement)).transpose()?;
             let cost = objective::cost(&self.subject.bytes, search.fabric(), placement);
-            let total = search.candidate(way, placement.clone()).cost.total(self.arguments.objective.of_search());
-            Ok(Known { way, placement: placement.clone(), cost, total, seconds })
+            let weighed = self.arguments.objective.of(&search.candidate(way, placement.clone()).cost);
+            Ok(Known { way, placement: placement.clone(), cost, weighed, seconds })
         };
         let (now, placed) = (known(Way::Now, &beginnings[0].placement)?, known(Way::Sintonia, &best)?);
         let compared = if self.arguments.compare { &beginnings[1..] } else { &[] };
@@ -175,7 +175,7 @@ impl Quest<'_> {
         match (basis, now.seconds, placed.seconds) {
             (Basis::Replays, Some(now), Some(placed)) => Gain::of_replays(now, placed),
             (Basis::Distances, ..) => Gain::of_cost(now.cost.byte_distance, placed.cost.byte_distance, share),
-            _ => Gain::of_cost(now.total, placed.total, share),
+            _ => Gain::of_cost(now.weighed, placed.weighed, share),
         }
     }
 
@@ -189,7 +189,7 @@ impl Quest<'_> {
             return None;
         }
         let objective = self.arguments.objective;
-        let is_as_good = objective != Objective::Time && placed.total >= now.total * (1.0 - WORTH);
+        let is_as_good = objective != Objective::Time && placed.weighed >= now.weighed * (1.0 - WORTH);
         Some(match basis {
             _ if is_as_good && self.subject.is_everyone_with_everyone() => {
                 "every rank exchanges as much with every other, so wherever they are, as much goes from host to host"
