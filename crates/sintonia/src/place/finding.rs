@@ -14,6 +14,7 @@ use crate::Error;
 use crate::progress::Progress;
 
 /// A placement with all that is known of it.
+#[derive(Clone)]
 pub struct Known {
     /// How it came about.
     pub way: Way,
@@ -112,6 +113,8 @@ impl Quest<'_> {
         let basis = Basis::of(self.room, &now, &placed);
         let gain = self.gain(basis, &now, &placed);
         let useless = self.useless(basis, &now, &placed, gain).map(str::to_owned);
+        // What is of no use and even worse by the objective (hosts may compute more evenly for it) is not shown as an answer.
+        let placed = if useless.is_some() && self.left(&now, &placed) > 1.0 { now.clone() } else { placed };
         Ok(Found { now, placed, others, gain, basis, useless, notes })
     }
 
@@ -170,12 +173,19 @@ impl Quest<'_> {
         most.min((CALLS / calls.max(1)) as usize).max(10)
     }
 
+    /// What is left of the objective: of bare bytes, or with all that counts of a message, whichever is more.
+    fn left(&self, now: &Known, placed: &Known) -> f64 {
+        let ratio = |before: f64, after: f64| if before > 0.0 { after / before } else { 1.0 };
+        let bytes = |known: &Known| self.arguments.objective.of(&known.cost);
+        ratio(now.weighed, placed.weighed).max(ratio(bytes(now), bytes(placed)))
+    }
+
     fn gain(&self, basis: Basis, now: &Known, placed: &Known) -> Gain {
         let share = self.subject.share_in_mpi;
         match (basis, now.seconds, placed.seconds) {
             (Basis::Replays, Some(now), Some(placed)) => Gain::of_replays(now, placed),
             (Basis::Distances, ..) => Gain::of_cost(now.cost.byte_distance, placed.cost.byte_distance, share),
-            _ => Gain::of_cost(now.weighed, placed.weighed, share),
+            _ => Gain::of_cost(1.0, self.left(now, placed), share),
         }
     }
 
@@ -189,7 +199,7 @@ impl Quest<'_> {
             return None;
         }
         let objective = self.arguments.objective;
-        let is_as_good = objective != Objective::Time && placed.weighed >= now.weighed * (1.0 - WORTH);
+        let is_as_good = objective != Objective::Time && self.left(now, placed) >= 1.0 - WORTH;
         Some(match basis {
             _ if is_as_good && self.subject.is_everyone_with_everyone() => {
                 "every rank exchanges as much with every other, so wherever they are, as much goes from host to host"
