@@ -71,10 +71,23 @@ impl Host {
     }
 }
 
+/// Bytes per second of a link of which nothing is known: ten gigabits.
+pub const UNKNOWN_LINK: f64 = 1.25e9;
+
+/// How many ranks hosts have room for.
+pub fn slots(hosts: &[Host]) -> u32 {
+    hosts.iter().fold(0, |sum: u32, host| sum.saturating_add(host.slots))
+}
+
 impl Cluster {
+    /// Hosts between which nothing is known of the network.
+    pub fn plain(hosts: Vec<Host>) -> Cluster {
+        Cluster { hosts, topology: None, bytes_per_s: UNKNOWN_LINK, distances: Distances::default() }
+    }
+
     /// How many ranks all hosts together have room for.
     pub fn slots(&self) -> u32 {
-        self.hosts.iter().fold(0, |sum: u32, host| sum.saturating_add(host.slots))
+        slots(&self.hosts)
     }
 
     /// What lies between hosts where nothing is known of it: each has a link of this rate to and from a switch that is never in the way.
@@ -137,7 +150,7 @@ mod tests {
 
     fn cluster() -> Cluster {
         let hosts = vec![Host::plain("a", 2), Host::plain("b", 0), Host::plain("c", 3)];
-        Cluster { hosts, topology: None, bytes_per_s: 1e9, distances: Distances::default() }
+        Cluster::plain(hosts)
     }
 
     #[test]

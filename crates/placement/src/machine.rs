@@ -2,10 +2,8 @@
 
 use sintonia_machine::{Machine, Message, Network, Node, PairClass};
 
+use crate::cluster::UNKNOWN_LINK;
 use crate::{Cluster, Distances, Host};
-
-/// Bytes per second of a link of which nothing is known: ten gigabits.
-pub const UNKNOWN_LINK: f64 = 1.25e9;
 
 /// More hosts than this are not looked at one by one.
 const MOST_HOSTS: u64 = 1 << 22;

@@ -1,9 +1,7 @@
 //! What runs say of a placement: those with it and those without, in turn, pair by pair.
 
-use sintonia_fit::{sample, student_quantile};
-
-/// How sure the interval is.
-pub const CONFIDENCE: f64 = 0.95;
+use sintonia_fit::sample::{self, CONFIDENCE};
+use sintonia_fit::student_quantile;
 
 /// How much faster runs are with a placement.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]

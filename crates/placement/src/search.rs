@@ -128,11 +128,11 @@ impl<'a> Search<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Distances, Edge, Host};
+    use crate::{Edge, Host};
 
     fn cluster(slots: &[u32]) -> Cluster {
         let hosts = slots.iter().zip('a'..).map(|(slots, name)| Host::plain(name, *slots)).collect();
-        Cluster { hosts, topology: None, bytes_per_s: 1e6, distances: Distances::default() }
+        Cluster::plain(hosts)
     }
 
     fn edge(a: u32, b: u32, bytes: u64) -> Edge {

@@ -154,6 +154,16 @@ struct Shown<'a> {
     measured: Option<Measured>,
 }
 
+impl Shown<'_> {
+    fn show(&self) -> Result<ExitCode, Error> {
+        output::to_stdout(|out| match self.arguments.json {
+            true => output::json_line(out, &json::object(self)),
+            false => out.write_all(screen::show(self).as_bytes()),
+        })?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
 /// Places the ranks.
 pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
     if arguments.apply {
@@ -171,9 +181,5 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
     let found = finding::find(&arguments, &subject, &room)?;
     let written = launch::write(&arguments, &subject, &room, &found)?;
     let shown = Shown { arguments: &arguments, subject: &subject, room: &room, found: &found, written: &written, measured: None };
-    output::to_stdout(|out| match arguments.json {
-        true => output::json_line(out, &json::object(&shown)),
-        false => out.write_all(screen::show(&shown).as_bytes()),
-    })?;
-    Ok(ExitCode::SUCCESS)
+    shown.show()
 }

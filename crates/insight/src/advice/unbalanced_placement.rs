@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sintonia_placement::objective::Objective;
 use sintonia_placement::partition::Effort;
 use sintonia_placement::search::Search;
-use sintonia_placement::{Cluster, Distances, Edge, Graph, Host};
+use sintonia_placement::{Cluster, Edge, Graph, Host};
 
 use super::clues::Traffic;
 use super::evidence::Evidence;
@@ -109,7 +109,7 @@ fn together(evidence: &Evidence, now: &[u32]) -> Vec<u32> {
     let graph = Graph::new(vec![1; now.len()], &evidence.clues().pairs.iter().map(flow).collect::<Vec<_>>());
     let ranks_by_host = evidence.ranks_by_host();
     let hosts = ranks_by_host.iter().map(|(host, ranks)| Host::plain(host.to_string(), ranks.len() as u32)).collect();
-    let cluster = Cluster { hosts, topology: None, bytes_per_s: 1.0, distances: Distances::default() };
+    let cluster = Cluster::plain(hosts);
     let numbers: Vec<u32> = ranks_by_host.keys().copied().collect();
     // Ranks of which nothing was left have no host.
     let is_known = cluster.slots() as usize >= now.len();

@@ -111,12 +111,12 @@ impl fmt::Display for Told {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::{Cluster, Distances, Host, Placement};
+    use crate::cluster::{Cluster, Host, Placement};
     use proptest::prelude::*;
 
     fn command(launcher: Launcher, cores: Cores, original: &str) -> Result<Command, Error> {
         let hosts = vec![Host::plain("a", 2), Host::plain("b", 2)];
-        let cluster = Cluster { hosts, topology: None, bytes_per_s: 1e9, distances: Distances::default() };
+        let cluster = Cluster::plain(hosts);
         let placement = Placement(vec![0, 2, 1, 3]);
         let words: Vec<String> = original.split(' ').map(String::from).collect();
         Launch { launcher, cores, placement: &placement, cluster: &cluster }.command(&words, Path::new("my file"))
@@ -203,7 +203,7 @@ mod tests {
                 let word = launcher.word();
                 let once = command(launcher, cores, &format!("{word} -n 4 ./cg")).expect("a command");
                 let hosts = vec![Host::plain("a", 2), Host::plain("b", 2)];
-                let cluster = Cluster { hosts, topology: None, bytes_per_s: 1e9, distances: Distances::default() };
+                let cluster = Cluster::plain(hosts);
                 let placement = Placement(vec![0, 2, 1, 3]);
                 let launch = Launch { launcher, cores, placement: &placement, cluster: &cluster };
                 let twice = launch.command(&once.words, Path::new("my file")).expect("a command");

@@ -70,11 +70,11 @@ fn json_string(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::{Distances, Host};
+    use crate::cluster::Host;
 
     fn rows() -> Vec<Row> {
         let hosts = vec![Host::plain("a", 1), Host::plain("b-long.name", 2)];
-        let cluster = Cluster { hosts, topology: None, bytes_per_s: 1e9, distances: Distances::default() };
+        let cluster = Cluster::plain(hosts);
         Row::all(&Placement(vec![2, 0, 1]), &cluster).expect("all slots are there")
     }
 
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn a_rank_on_a_slot_that_is_not_there_is_refused() {
-        let cluster = Cluster { hosts: vec![Host::plain("a", 2)], topology: None, bytes_per_s: 1e9, distances: Distances::default() };
+        let cluster = Cluster::plain(vec![Host::plain("a", 2)]);
         let error = Row::all(&Placement(vec![1, 2]), &cluster).expect_err("there is no slot 2");
         assert_eq!(error.to_string(), "rank 1 has slot 2, and the hosts have 2");
     }

@@ -170,11 +170,11 @@ pub fn is_name(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::{Distances, Host};
+    use crate::cluster::Host;
 
     fn cluster(hosts: &[(&str, u32)]) -> Cluster {
         let hosts = hosts.iter().map(|(name, slots)| Host::plain(*name, *slots)).collect();
-        Cluster { hosts, topology: None, bytes_per_s: 1e9, distances: Distances::default() }
+        Cluster::plain(hosts)
     }
 
     fn text(launcher: Launcher, cores: Cores, placement: &[u32]) -> String {

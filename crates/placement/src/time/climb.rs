@@ -110,11 +110,11 @@ fn changes(graph: &Graph, hosts: &[u32], placement: &Placement) -> Vec<Change> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Distances, Edge, Host};
+    use crate::{Edge, Host};
 
     fn cluster(slots: &[u32]) -> Cluster {
         let hosts = slots.iter().zip('a'..).map(|(slots, name)| Host::plain(name, *slots)).collect();
-        Cluster { hosts, topology: None, bytes_per_s: 1e9, distances: Distances::default() }
+        Cluster::plain(hosts)
     }
 
     fn edge(a: u32, b: u32, bytes: u64) -> Edge {

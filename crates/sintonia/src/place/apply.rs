@@ -5,6 +5,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use sintonia_insight::Run;
 use sintonia_placement::Host;
+use sintonia_placement::cluster::slots;
 use sintonia_placement::launcher::{self, Form, Launcher};
 use sintonia_placement::measured::{Measured, Verdict};
 use sintonia_program::company::Alone;
@@ -13,9 +14,9 @@ use tempfile::TempDir;
 
 use super::finding::{self, Found};
 use super::launch::{self, Written, refused};
-use super::room::{Room, slots};
+use super::room::Room;
 use super::subject::Subject;
-use super::{Arguments, Bind, Shown, json, screen};
+use super::{Arguments, Bind, Shown};
 use crate::text::{plural, seconds};
 use crate::{Error, output};
 
@@ -53,11 +54,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
         false => (Written::none(arguments), None),
     };
     let shown = Shown { arguments, subject: &subject, room: &room, found: &found, written: &written, measured };
-    output::to_stdout(|out| match arguments.json {
-        true => output::json_line(out, &json::object(&shown)),
-        false => out.write_all(screen::show(&shown).as_bytes()),
-    })?;
-    Ok(ExitCode::SUCCESS)
+    shown.show()
 }
 
 fn own() -> Result<std::path::PathBuf, Error> {

@@ -63,7 +63,7 @@ pub struct Found {
     /// What says so.
     pub basis: Basis,
     /// Why a placement is of no use here, if it is not.
-    pub useless: Option<String>,
+    pub useless: Option<&'static str>,
     /// What should be known besides.
     pub notes: Vec<String>,
 }
@@ -112,7 +112,7 @@ impl Quest<'_> {
         let others = compared.iter().map(|other| known(other.way, &other.placement)).collect::<Result<_, Error>>()?;
         let basis = Basis::of(self.room, &now, &placed);
         let gain = self.gain(basis, &now, &placed);
-        let useless = self.useless(basis, &now, &placed, gain).map(str::to_owned);
+        let useless = self.useless(basis, &now, &placed, gain);
         // What is of no use and even worse by the objective (hosts may compute more evenly for it) is not shown as an answer.
         let placed = if useless.is_some() && self.left(&now, &placed) > 1.0 { now.clone() } else { placed };
         Ok(Found { now, placed, others, gain, basis, useless, notes })

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use sintonia_machine::Machine;
+use sintonia_placement::cluster::slots;
 use sintonia_placement::launcher::{self, is_same};
-use sintonia_placement::machine::{UNKNOWN_LINK, is_named};
-use sintonia_placement::{Cluster, Distances, Host, Placement};
+use sintonia_placement::machine::is_named;
+use sintonia_placement::{Cluster, Host, Placement};
 use sintonia_recording::header::Header;
 
 use super::subject::Subject;
@@ -38,8 +39,7 @@ impl Room {
     }
 
     fn plain(hosts: Vec<Host>) -> Room {
-        let cluster = Cluster { hosts, topology: None, bytes_per_s: UNKNOWN_LINK, distances: Distances::default() };
-        Room { cluster, machine: None, is_named: true }
+        Room { cluster: Cluster::plain(hosts), machine: None, is_named: true }
     }
 
     fn of_machine(machine: Machine, hosts: Option<Vec<Host>>, mean_bytes: f64, header: Option<&Header>) -> Result<Room, Error> {
@@ -165,11 +165,6 @@ fn place<'a>(places: &'a BTreeMap<String, Vec<usize>>, hosts: &[Host], name: &st
 /// What a short name and a full one have in common.
 fn beginning(name: &str) -> String {
     name.split('.').next().unwrap_or(name).to_ascii_lowercase()
-}
-
-/// How many ranks hosts have room for.
-pub fn slots(hosts: &[Host]) -> u32 {
-    hosts.iter().fold(0, |sum: u32, host| sum.saturating_add(host.slots))
 }
 
 /// Gives a host so many slots; what is one piece stays one, however many slots it has.
