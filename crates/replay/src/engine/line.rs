@@ -68,6 +68,12 @@ impl Beat {
         f64::from(self.before_ns.abs()) * 1e-9
     }
 
+    /// Whether the line has only waited since the call before.
+    #[inline]
+    pub fn only_waited(&self) -> bool {
+        self.before_ns < 0.0
+    }
+
     /// Seconds that it took.
     #[inline]
     pub fn took(&self) -> f64 {
@@ -299,6 +305,10 @@ pub struct Line<'a> {
     pub entered: f64,
     /// The same in the recording.
     pub entered_recorded: f64,
+    /// Since when it only waits, in the recording: the first look whether something had happened, else when the call was entered.
+    pub waits_since_recorded: f64,
+    /// Seconds that its last call looked whether something had happened: its own if it goes on with something else.
+    pub looked: f64,
     pub stage: Stage,
     /// How many of the requests of the present call are known to be complete.
     pub done: u32,
@@ -336,6 +346,8 @@ impl<'a> Line<'a> {
             recorded: 0.0,
             entered: 0.0,
             entered_recorded: 0.0,
+            waits_since_recorded: 0.0,
+            looked: 0.0,
             stage: Stage::Before,
             done: 0,
             held: [NONE; 2],

@@ -125,7 +125,7 @@ impl World<'_> {
         }
         let left = line.entered_recorded + row.took();
         // What it took after what it needed was there; less than nothing if it did not need it after all.
-        let own = left - needed.map_or(line.entered_recorded, |needed| needed.recorded.max(line.entered_recorded));
+        let own = left - needed.map_or(line.entered_recorded, |needed| needed.recorded.max(line.waits_since_recorded));
         let (mut needed, mut own) = (needed, if own > 0.0 { own * times } else { own });
         if is(Manner::Free) || is(Manner::Merged) && progress.follows(done, row) {
             own = own.min(0.0);

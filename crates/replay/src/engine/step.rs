@@ -45,7 +45,12 @@ impl World<'_> {
                 };
                 Ok(Step::Done)
             }
-            Op::Poll => Ok(Step::Done),
+            Op::Poll => {
+                if self.recorded().is_some_and(|network| !network.is_ideal()) {
+                    line.looked = row.took();
+                }
+                Ok(Step::Done)
+            }
             Op::Init => {
                 (line.now, line.entered) = (line.lead, line.lead);
                 Ok(Step::Done)
@@ -356,7 +361,7 @@ impl World<'_> {
 /// When a call is left that takes so many times as long after what it needed as it was recorded to.
 fn as_it_was(line: &Line, row: &Beat, needed: Option<Moment>, times: f64) -> f64 {
     let from = needed.map_or(line.entered, |needed| line.entered.max(needed.now));
-    let from_recorded = needed.map_or(line.entered_recorded, |needed| line.entered_recorded.max(needed.recorded));
+    let from_recorded = needed.map_or(line.entered_recorded, |needed| line.waits_since_recorded.max(needed.recorded));
     let own = line.entered_recorded + row.took() - from_recorded;
     // Clocks are not exact: a call can seem to be left before what it needed was there.
     if own < 0.0 && times > 0.0 { (from + own).max(line.entered) } else { from + own.max(0.0) * times }

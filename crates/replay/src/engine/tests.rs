@@ -99,6 +99,60 @@ impl Stretches for Empty<'_> {
     }
 }
 
+/// A program whose looks whether something has happened take so long; `waits` if nothing is done after them but waiting.
+struct Looking {
+    program: Program,
+    took_ns: i64,
+    waits: bool,
+}
+
+impl Schedule for Looking {
+    fn ranks(&self) -> u32 {
+        self.program.ranks()
+    }
+
+    fn lines(&self) -> Result<Vec<LineId>, Error> {
+        self.program.lines()
+    }
+
+    fn open(&self, line: LineId) -> Result<Box<dyn Stretches + '_>, Error> {
+        Ok(Box::new(Look { stretches: self.program.open(line)?, took_ns: self.took_ns, waits: self.waits }))
+    }
+
+    fn members(&self, communicator: u32) -> Vec<u32> {
+        self.program.members(communicator)
+    }
+
+    fn sites(&self) -> u32 {
+        self.program.sites()
+    }
+
+    fn site(&self, site: u32) -> String {
+        self.program.site(site)
+    }
+}
+
+struct Look<'a> {
+    stretches: Box<dyn Stretches + 'a>,
+    took_ns: i64,
+    waits: bool,
+}
+
+impl Stretches for Look<'_> {
+    fn next(&mut self, stretch: &mut Stretch) -> Result<Next, Error> {
+        let next = self.stretches.next(stretch)?;
+        let mut looked = false;
+        for row in &mut stretch.rows {
+            if looked && self.waits {
+                (row.computed_ns, row.idle_ns) = (0, row.computed_ns as u32);
+            }
+            looked = stretch.actions[row.action as usize].action == Action::Poll;
+            row.took_ns = if looked { self.took_ns } else { row.took_ns };
+        }
+        Ok(next)
+    }
+}
+
 impl Stretches for Reader<'_> {
     fn next(&mut self, stretch: &mut Stretch) -> Result<Next, Error> {
         if self.read {
@@ -344,6 +398,18 @@ fn the_network_as_recorded_gives_back_what_was_recorded_and_an_ideal_one_only_wh
     let costs = |times| Costs::Recorded(RecordedNetwork { latency_times: times, per_byte_times: times, ..RecordedNetwork::default() });
     let end = |times| replay(&program, &costs(times), &Changes::default(), None).unwrap().seconds;
     assert_eq!((end(0.0) * 1e9).round(), 30_000.0);
+}
+
+#[test]
+fn a_look_that_found_nothing_takes_its_time_only_if_the_program_goes_on_with_something_else() {
+    let end = |waits: bool, times: f64| {
+        let program = Looking { program: Program(vec![vec![(10_000, Action::Poll), (5000, Action::Finalize)]]), took_ns: 40_000, waits };
+        let network = RecordedNetwork { latency_times: times, per_byte_times: times, ..RecordedNetwork::default() };
+        (replay(&program, &Costs::Recorded(network), &Changes::default(), None).unwrap().seconds * 1e9).round()
+    };
+    assert_eq!(end(false, 1.0), 55_000.0);
+    assert_eq!(end(false, 0.0), 15_000.0);
+    assert_eq!(end(true, 1.0), 10_000.0);
 }
 
 #[test]

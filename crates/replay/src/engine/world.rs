@@ -167,12 +167,19 @@ impl<'a> World<'a> {
         if about.segment != NONE || self.changes.touches_everything() {
             seconds = self.changes.computes(about.segment, line.id.rank, (line.last_site, about.site), line.calls, seconds);
         }
+        let looked = std::mem::take(&mut line.looked);
+        if !row.only_waited() {
+            seconds += looked;
+        }
         line.now += seconds * line.slowness;
         if self.mannered.is_some() {
             line.now = self.ready(line);
         }
         line.recorded += row.before();
         (line.entered, line.entered_recorded) = (line.now, line.recorded);
+        if !row.only_waited() {
+            line.waits_since_recorded = line.recorded;
+        }
         line.stage = Stage::Entered;
         line.done = 0;
     }
