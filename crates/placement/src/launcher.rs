@@ -14,7 +14,7 @@ mod shell;
 
 pub use command::{Command, Removed};
 pub use error::{Error, Reason};
-pub use form::{Form, Row};
+pub use form::{Form, Spot};
 pub use hosts::{hosts, is_same, parse_hosts, unknown};
 pub use launch::{Cores, Launch};
 

@@ -18,7 +18,7 @@ pub enum Form {
 
 /// Where a rank goes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Row {
+pub struct Spot {
     /// The rank.
     pub rank: usize,
     /// The name of its host.
@@ -38,27 +38,27 @@ impl Form {
     }
 }
 
-impl Row {
+impl Spot {
     /// Where each rank goes, in the order of ranks.
-    pub fn all(placement: &Placement, cluster: &Cluster) -> Result<Vec<Row>, Error> {
+    pub fn all(placement: &Placement, cluster: &Cluster) -> Result<Vec<Spot>, Error> {
         let slots = cluster.slots();
         if let Some((rank, slot)) = placement.0.iter().copied().enumerate().find(|(_, slot)| *slot >= slots) {
             return Err(Error::NoSuchSlot { rank, slot, slots });
         }
-        let row = |(rank, slot): (usize, crate::Slot)| Row { rank, host: cluster.hosts[slot.host as usize].name.clone(), slot: slot.slot };
+        let row = |(rank, slot): (usize, crate::Slot)| Spot { rank, host: cluster.hosts[slot.host as usize].name.clone(), slot: slot.slot };
         Ok(placement.slots(cluster).into_iter().enumerate().map(row).collect())
     }
 
     /// Rows as a table.
-    pub fn table(rows: &[Row]) -> String {
+    pub fn table(rows: &[Spot]) -> String {
         let width = rows.iter().map(|row| row.host.chars().count()).max().unwrap_or(0).max("host".len());
         let heading = format!("{:>7}  {:<width$}  {:>4}\n", "rank", "host", "slot");
         rows.iter().fold(heading, |text, row| text + &format!("{:>7}  {:<width$}  {:>4}\n", row.rank, row.host, row.slot))
     }
 
     /// Rows as JSON, one on each line.
-    pub fn json(rows: &[Row]) -> String {
-        let object = |row: &Row| format!("{{\"rank\":{},\"host\":{},\"slot\":{}}}", row.rank, json_string(&row.host), row.slot);
+    pub fn json(rows: &[Spot]) -> String {
+        let object = |row: &Spot| format!("{{\"rank\":{},\"host\":{},\"slot\":{}}}", row.rank, json_string(&row.host), row.slot);
         format!("[{}]\n", rows.iter().map(object).collect::<Vec<_>>().join(",\n "))
     }
 }
@@ -72,23 +72,23 @@ mod tests {
     use super::*;
     use crate::cluster::Host;
 
-    fn rows() -> Vec<Row> {
+    fn rows() -> Vec<Spot> {
         let hosts = vec![Host::plain("a", 1), Host::plain("b-long.name", 2)];
         let cluster = Cluster::plain(hosts);
-        Row::all(&Placement(vec![2, 0, 1]), &cluster).expect("all slots are there")
+        Spot::all(&Placement(vec![2, 0, 1]), &cluster).expect("all slots are there")
     }
 
     #[test]
     fn a_table_has_a_line_for_each_rank() {
         assert_eq!(
-            Row::table(&rows()),
+            Spot::table(&rows()),
             "   rank  host         slot\n      0  b-long.name     1\n      1  a               0\n      2  b-long.name     0\n"
         );
     }
 
     #[test]
     fn json_reads_back_as_the_rows() {
-        let back: serde_json::Value = serde_json::from_str(&Row::json(&rows())).expect("JSON");
+        let back: serde_json::Value = serde_json::from_str(&Spot::json(&rows())).expect("JSON");
         assert_eq!(back, serde_json::to_value(rows()).expect("rows are plain"));
         assert_eq!(back[0], serde_json::json!({"rank": 0, "host": "b-long.name", "slot": 1}));
     }
@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn a_rank_on_a_slot_that_is_not_there_is_refused() {
         let cluster = Cluster::plain(vec![Host::plain("a", 2)]);
-        let error = Row::all(&Placement(vec![1, 2]), &cluster).expect_err("there is no slot 2");
+        let error = Spot::all(&Placement(vec![1, 2]), &cluster).expect_err("there is no slot 2");
         assert_eq!(error.to_string(), "rank 1 has slot 2, and the hosts have 2");
     }
 }

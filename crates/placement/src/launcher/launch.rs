@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::{Error, Form, Launcher, Row};
+use super::{Error, Form, Launcher, Spot};
 use crate::cluster::{Cluster, Placement};
 
 /// Whether ranks are told their cores or only their hosts.
@@ -40,17 +40,17 @@ pub struct Told {
 impl Launch<'_> {
     /// The text of the launcher's file, or that of another form.
     pub fn text_as(&self, form: Form) -> Result<String, Error> {
-        let rows = Row::all(self.placement, self.cluster)?;
+        let rows = Spot::all(self.placement, self.cluster)?;
         match form {
             Form::Launcher(launcher) => Launch { launcher, ..*self }.text(),
-            Form::Table => Ok(Row::table(&rows)),
-            Form::Json => Ok(Row::json(&rows)),
+            Form::Table => Ok(Spot::table(&rows)),
+            Form::Json => Ok(Spot::json(&rows)),
         }
     }
 
     /// The text of the launcher's file.
     pub fn text(&self) -> Result<String, Error> {
-        let rows = Row::all(self.placement, self.cluster)?;
+        let rows = Spot::all(self.placement, self.cluster)?;
         if let Some(row) = rows.iter().find(|row| !is_name(&row.host)) {
             return Err(Error::Name { name: row.host.clone() });
         }
@@ -147,12 +147,12 @@ impl Launch<'_> {
 }
 
 /// Ranks that follow each other on one host.
-fn stays(rows: &[Row]) -> impl Iterator<Item = &[Row]> {
+fn stays(rows: &[Spot]) -> impl Iterator<Item = &[Spot]> {
     rows.chunk_by(|a, b| a.host == b.host)
 }
 
 /// A line of MPICH's file: a host again right behind itself would be an error, so its ranks share a line.
-fn with_cores(stay: &[Row]) -> Result<String, Error> {
+fn with_cores(stay: &[Spot]) -> Result<String, Error> {
     const LONGEST: usize = 1023;
     let cores: Vec<String> = stay.iter().map(|row| row.slot.to_string()).collect();
     let line = format!("{}:{} binding=user:{}", stay[0].host, stay.len(), cores.join(","));

@@ -2,13 +2,13 @@
 //!
 //! The measure is bytes times distance: over all pairs of ranks, what they exchange times how far their slots are apart. Candidates are the
 //! order of the ranks, blocks of a grid if the ranks are one, and divisions of the graph from the top of the machine down. The best of them are
-//! made better by swaps. Domains that compute too much are dear (`loads`). The same input gives the same placement, whatever the number of
+//! made better by swaps. Domains that compute too much are dear (`burdens`). The same input gives the same placement, whatever the number of
 //! threads.
 
 mod anneal;
+mod burdens;
 mod climb;
 mod grid;
-mod loads;
 mod multisection;
 mod search;
 mod seats;
@@ -21,7 +21,7 @@ use crate::graph::Graph;
 use crate::hierarchy::Hierarchy;
 use crate::partition::Effort;
 use crate::partition::net::Net;
-use loads::Loads;
+use burdens::Burdens;
 use tree::Tree;
 
 /// Places ranks on the slots of a hierarchy, at most as many as there are slots. Speeds are those of the slots; none if all are alike.
@@ -36,7 +36,7 @@ pub fn onto_hierarchy(graph: &Graph, hierarchy: &Hierarchy, speeds: &[f64], effo
     let mut candidates = vec![(0..hierarchy.slots()).collect::<Vec<u32>>()];
     candidates.extend(grid::placements(&net, &tree));
     candidates.extend(search::divisions(&net, &tree, speeds, effort));
-    let mut slots = search::best(&net, &tree, Loads::new(&net, &tree, speeds), candidates, effort);
+    let mut slots = search::best(&net, &tree, Burdens::new(&net, &tree, speeds), candidates, effort);
     slots.truncate(ranks);
     Placement(slots)
 }

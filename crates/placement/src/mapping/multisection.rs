@@ -1,6 +1,6 @@
 //! Ranks divided among the domains of a machine from the top down: first among its largest parts, then inside each of them.
 
-use super::loads::{fair, speed};
+use super::burdens::{fair, speed};
 use super::tree::Tree;
 use crate::partition::bisect::Tries;
 use crate::partition::net::{Members, Net};

@@ -1,8 +1,8 @@
 //! The best of many: ranks divided in several ways, and each made better by swaps.
 
 use super::anneal::anneal;
+use super::burdens::Burdens;
 use super::climb::climb;
-use super::loads::Loads;
 use super::multisection::multisection;
 use super::seats::Seats;
 use super::tree::Tree;
@@ -18,7 +18,7 @@ const HEATS: [f64; 4] = [0.06, 0.12, 0.24, 0.12];
 
 /// Ranks divided among the domains of the machine, in several ways if there are few; if compute matters, every other without regard to it.
 pub(crate) fn divisions(net: &Net, tree: &Tree, speeds: &[f64], effort: Effort) -> Vec<Vec<u32>> {
-    let alike = Loads::new(net, tree, speeds).map(|_| net.clone().alike());
+    let alike = Burdens::new(net, tree, speeds).map(|_| net.clone().alike());
     let ways = match (effort, net.arcs_in_all()) {
         (Effort::Quick, _) | (_, 100_000..) => 1,
         _ => HEATS.len() as u64,
@@ -31,8 +31,8 @@ pub(crate) fn divisions(net: &Net, tree: &Tree, speeds: &[f64], effort: Effort) 
 }
 
 /// The best that swaps make of any of the candidates.
-pub(crate) fn best(net: &Net, tree: &Tree, loads: Option<Loads>, candidates: Vec<Vec<u32>>, effort: Effort) -> Vec<u32> {
-    let seated = candidates.into_iter().map(|slots| Seats::new(net, tree, loads.clone(), slots));
+pub(crate) fn best(net: &Net, tree: &Tree, burdens: Option<Burdens>, candidates: Vec<Vec<u32>>, effort: Effort) -> Vec<u32> {
+    let seated = candidates.into_iter().map(|slots| Seats::new(net, tree, burdens.clone(), slots));
     let mut found: Vec<(f64, Seats)> = seated.map(|seats| (seats.cost(), seats)).collect();
     found.sort_by(|a, b| a.0.total_cmp(&b.0));
     found.truncate(HEATS.len());

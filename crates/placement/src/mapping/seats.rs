@@ -1,6 +1,6 @@
 //! Who sits where, and what a swap of two ranks is worth.
 
-use super::loads::Loads;
+use super::burdens::Burdens;
 use super::tree::Tree;
 use crate::partition::net::Net;
 
@@ -14,17 +14,17 @@ pub(crate) struct Seats<'a> {
     slots: Vec<u32>,
     ranks: Vec<u32>,
     codes: Vec<u64>,
-    loads: Option<Loads<'a>>,
+    burdens: Option<Burdens<'a>>,
 }
 
 impl<'a> Seats<'a> {
     /// Ranks on the slots they are given, all different and as many as there are ranks.
-    pub fn new(net: &'a Net, tree: &'a Tree, loads: Option<Loads<'a>>, slots: Vec<u32>) -> Seats<'a> {
+    pub fn new(net: &'a Net, tree: &'a Tree, burdens: Option<Burdens<'a>>, slots: Vec<u32>) -> Seats<'a> {
         let mut ranks = vec![0; slots.len()];
         slots.iter().zip(0..).for_each(|(slot, rank)| ranks[*slot as usize] = rank);
         let codes = slots.iter().map(|slot| tree.codes()[*slot as usize]).collect();
-        let loads = loads.map(|loads| loads.with(&slots));
-        Seats { net, tree, slots, ranks, codes, loads }
+        let burdens = burdens.map(|burdens| burdens.with(&slots));
+        Seats { net, tree, slots, ranks, codes, burdens }
     }
 
     /// The slot of each rank.
@@ -56,14 +56,14 @@ impl<'a> Seats<'a> {
             let own = self.codes[rank as usize];
             self.net.arcs(rank).map(|(to, weight)| weight as f64 * self.tree.distance(own, self.codes[to as usize])).sum::<f64>()
         };
-        (0..self.slots.len() as u32).map(of_rank).sum::<f64>() / 2.0 + self.loads.as_ref().map_or(0.0, Loads::cost)
+        (0..self.slots.len() as u32).map(of_rank).sum::<f64>() / 2.0 + self.burdens.as_ref().map_or(0.0, Burdens::cost)
     }
 
     /// How much the cost falls when two ranks change places.
     #[inline]
     pub fn gain(&self, a: u32, b: u32) -> f64 {
         let (at_a, at_b) = (self.codes[a as usize], self.codes[b as usize]);
-        let relief = self.loads.as_ref().map_or(0.0, |loads| loads.gain([a, b], [a, b].map(|rank| self.slot(rank))));
+        let relief = self.burdens.as_ref().map_or(0.0, |burdens| burdens.gain([a, b], [a, b].map(|rank| self.slot(rank))));
         self.gain_of_move(a, b, at_a, at_b) + self.gain_of_move(b, a, at_b, at_a) + relief
     }
 
@@ -82,8 +82,8 @@ impl<'a> Seats<'a> {
     /// Two ranks change places.
     pub fn swap(&mut self, a: u32, b: u32) {
         let slots = [a, b].map(|rank| self.slot(rank));
-        if let Some(loads) = &mut self.loads {
-            loads.swap([a, b], slots);
+        if let Some(burdens) = &mut self.burdens {
+            burdens.swap([a, b], slots);
         }
         self.slots.swap(a as usize, b as usize);
         self.codes.swap(a as usize, b as usize);

@@ -1,7 +1,7 @@
 //! A placement, for programs.
 
 use serde_json::{Value, json};
-use sintonia_placement::launcher::Row;
+use sintonia_placement::launcher::Spot;
 
 use super::finding::Known;
 use super::{Objective, Shown};
@@ -15,7 +15,7 @@ pub fn object(shown: &Shown) -> Value {
         "objective": format!("{objective:?}").to_lowercase(),
         "gain": found.gain,
         "useless": found.useless,
-        "placement": Row::all(&found.placed.placement, &shown.room.cluster).unwrap_or_default(),
+        "placement": Spot::all(&found.placed.placement, &shown.room.cluster).unwrap_or_default(),
         "candidates": candidates.map(candidate).collect::<Vec<_>>(),
         "written": shown.written.path.as_ref().map(|path| path.display().to_string()),
         "command": shown.written.command,

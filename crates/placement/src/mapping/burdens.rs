@@ -9,7 +9,7 @@ use crate::partition::net::Net;
 
 /// How much the domains of each level compute.
 #[derive(Clone)]
-pub(crate) struct Loads<'a> {
+pub(crate) struct Burdens<'a> {
     compute: &'a [f64],
     tree: &'a Tree,
     levels: Vec<Level>,
@@ -19,7 +19,7 @@ pub(crate) struct Loads<'a> {
 #[derive(Clone)]
 struct Level {
     limits: Vec<f64>,
-    loads: Vec<f64>,
+    burdens: Vec<f64>,
     price: f64,
 }
 
@@ -35,9 +35,9 @@ pub(crate) fn speed(speeds: &[f64], slots: std::ops::Range<u32>) -> f64 {
     speeds.get(slots.start as usize..slots.end as usize).map_or(slots.len() as f64, |speeds| speeds.iter().sum())
 }
 
-impl<'a> Loads<'a> {
+impl<'a> Burdens<'a> {
     /// The limits of all domains but the whole machine; nothing if none can be reached.
-    pub fn new(net: &'a Net, tree: &'a Tree, speeds: &[f64]) -> Option<Loads<'a>> {
+    pub fn new(net: &'a Net, tree: &'a Tree, speeds: &[f64]) -> Option<Burdens<'a>> {
         let mut busy = net.compute.iter().filter(|compute| **compute > 0.0);
         let first = busy.next()?;
         if busy.all(|compute| compute == first) && speeds.windows(2).all(|pair| pair[0] == pair[1]) {
@@ -50,16 +50,16 @@ impl<'a> Loads<'a> {
             let share = |domain: usize| fair * speed(speeds, pair[1].slots(domain as u32));
             let limits: Vec<f64> = (0..pair[1].starts.len() - 1).map(share).map(|share| share + average.max(0.05 * share)).collect();
             let price = pair[0].distance * (exchange / net.len() as f64).max(1.0) / average;
-            Level { loads: vec![0.0; limits.len()], limits, price }
+            Level { burdens: vec![0.0; limits.len()], limits, price }
         };
-        Some(Loads { compute: &net.compute, tree, levels: tree.levels().windows(2).map(level).collect() })
+        Some(Burdens { compute: &net.compute, tree, levels: tree.levels().windows(2).map(level).collect() })
     }
 
     /// The same with ranks on these slots.
-    pub fn with(mut self, slots: &[u32]) -> Loads<'a> {
+    pub fn with(mut self, slots: &[u32]) -> Burdens<'a> {
         for (level, domains) in self.levels.iter_mut().zip(&self.tree.levels()[1..]) {
-            level.loads.fill(0.0);
-            slots.iter().zip(self.compute).for_each(|(slot, compute)| level.loads[domains.of[*slot as usize] as usize] += compute);
+            level.burdens.fill(0.0);
+            slots.iter().zip(self.compute).for_each(|(slot, compute)| level.burdens[domains.of[*slot as usize] as usize] += compute);
         }
         self
     }
@@ -67,7 +67,7 @@ impl<'a> Loads<'a> {
     /// What is too much costs so much.
     pub fn cost(&self) -> f64 {
         let of_level = |level: &Level| -> f64 {
-            let above: f64 = level.loads.iter().zip(&level.limits).map(|(load, limit)| (load - limit).max(0.0)).sum();
+            let above: f64 = level.burdens.iter().zip(&level.limits).map(|(load, limit)| (load - limit).max(0.0)).sum();
             level.price * above
         };
         self.levels.iter().map(of_level).sum()
@@ -81,7 +81,7 @@ impl<'a> Loads<'a> {
         }
         let of_level = |level: &Level, of: &[u32]| {
             let [a, b] = slots.map(|slot| of[slot as usize] as usize);
-            let above = |domain: usize, more: f64| (level.loads[domain] + more - level.limits[domain]).max(0.0);
+            let above = |domain: usize, more: f64| (level.burdens[domain] + more - level.limits[domain]).max(0.0);
             if a == b { 0.0 } else { level.price * (above(a, 0.0) + above(b, 0.0) - above(a, more) - above(b, -more)) }
         };
         self.levels.iter().zip(&self.tree.levels()[1..]).map(|(level, domains)| of_level(level, &domains.of)).sum()
@@ -91,8 +91,8 @@ impl<'a> Loads<'a> {
     pub fn swap(&mut self, ranks: [u32; 2], slots: [u32; 2]) {
         let more = self.compute[ranks[1] as usize] - self.compute[ranks[0] as usize];
         for (level, domains) in self.levels.iter_mut().zip(&self.tree.levels()[1..]) {
-            level.loads[domains.of[slots[0] as usize] as usize] += more;
-            level.loads[domains.of[slots[1] as usize] as usize] -= more;
+            level.burdens[domains.of[slots[0] as usize] as usize] += more;
+            level.burdens[domains.of[slots[1] as usize] as usize] -= more;
         }
     }
 }
