@@ -1,0 +1,44 @@
+// Answers that lie in the file beside the page: packed, so that the file stays small.
+//
+// The element `answers` holds Base64 of a gzip of entries, each: length of the name (4 bytes), the name `0/report`, length of the answer
+// (4 bytes), the answer. A binary answer looks as it does when it is served.
+
+import { type Query, Refused, type Source } from './source';
+import { unpack } from './unpack';
+
+export function embedded(): Source | undefined {
+    const element = document.getElementById('answers');
+    if (!element) return undefined;
+    let entries: Promise<Map<string, Uint8Array<ArrayBuffer>>> | undefined;
+    const find = async (recording: number, subject: string) => {
+        entries ??= open(element.textContent ?? '');
+        const entry = (await entries).get(`${recording}/${subject}`);
+        if (!entry) throw new Refused('This file holds a summary. Open the recording with `sintonia view` to see more.');
+        return entry;
+    };
+    return {
+        live: false,
+        json: async <Answer>(recording: number, subject: string, _query?: Query) =>
+            JSON.parse(new TextDecoder().decode(await find(recording, subject))) as Answer,
+        binary: async <Header>(recording: number, subject: string, _query?: Query) => unpack<Header>(await find(recording, subject)),
+    };
+}
+
+async function open(base64: string): Promise<Map<string, Uint8Array<ArrayBuffer>>> {
+    const packed = Uint8Array.from(atob(base64.trim()), (letter) => letter.charCodeAt(0));
+    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
+    const all = new Uint8Array(await new Response(stream).arrayBuffer());
+    const view = new DataView(all.buffer);
+    const entries = new Map<string, Uint8Array<ArrayBuffer>>();
+    let at = 0;
+    const piece = () => {
+        const length = view.getUint32(at, true);
+        at += 4 + length;
+        return all.subarray(at - length, at);
+    };
+    while (at < all.length) {
+        const name = new TextDecoder().decode(piece());
+        entries.set(name, piece());
+    }
+    return entries;
+}

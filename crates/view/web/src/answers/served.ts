@@ -1,0 +1,40 @@
+// Answers of the command that serves the page.
+
+import { type Binary, type Query, Refused, type Source, Working } from './source';
+import { unpack } from './unpack';
+
+/** The token of the address: whoever opened the page has it. */
+const token = new URLSearchParams(location.search).get('token') ?? '';
+
+export function served(): Source {
+    const ask = async (recording: number, subject: string, query: Query, signal?: AbortSignal): Promise<Response> => {
+        const parameters = new URLSearchParams();
+        for (const [name, value] of Object.entries(query)) {
+            if (value !== undefined) parameters.set(name, String(value));
+        }
+        const asked = parameters.size > 0 ? `?${parameters}` : '';
+        const response = await fetch(`api/${recording}/${subject}${asked}`, {
+            headers: { 'X-Sintonia-Token': token },
+            signal: signal ?? null,
+        }).catch((error: unknown) => {
+            if (signal?.aborted) throw error;
+            throw new Refused('The command that serves this page does not answer: it may have been stopped.');
+        });
+        if (response.status === 202) {
+            const { doing, done } = (await response.json()) as { doing: string; done: number };
+            throw new Working(doing, done);
+        }
+        if (!response.ok) {
+            const { error } = (await response.json().catch(() => ({}))) as { error?: string };
+            throw new Refused(error ?? `The command answered ${response.status}.`);
+        }
+        return response;
+    };
+    return {
+        live: true,
+        json: async <Answer>(recording: number, subject: string, query: Query = {}, signal?: AbortSignal) =>
+            (await (await ask(recording, subject, query, signal)).json()) as Answer,
+        binary: async <Header>(recording: number, subject: string, query: Query = {}, signal?: AbortSignal): Promise<Binary<Header>> =>
+            unpack<Header>(new Uint8Array(await (await ask(recording, subject, query, signal)).arrayBuffer())),
+    };
+}
