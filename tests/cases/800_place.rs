@@ -285,3 +285,17 @@ fn c800_a_command_that_fails_is_not_placed() {
         assert!(outcome.stderr.contains("nothing is placed"), "{}", outcome.stderr);
     });
 }
+
+#[test]
+fn c800_what_is_ended_from_outside_leaves_nothing_behind() {
+    for_every_mpi(|mpi| {
+        let folder = fresh_dir();
+        let launch = mpi.launch(2, &["sleep".into(), "100".into()]).join(" ");
+        let script = format!("{} place --apply -- {launch} & sleep 3; kill -TERM $!; wait $!", sintonia());
+        let outcome = Process::new(["sh", "-c", &script]).env(&mpi.env).limit(60).run_in(folder.path());
+        assert_ne!(outcome.status, 0, "{}", outcome.text());
+        assert!(outcome.stderr.contains("nothing is placed"), "{}", outcome.stderr);
+        let left: Vec<_> = std::fs::read_dir(folder.path()).expect("the folder").collect();
+        assert!(left.is_empty(), "nothing is left behind: {left:?}");
+    });
+}

@@ -55,16 +55,22 @@ pub struct Arguments {
 
 /// Runs the verb.
 pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
-    let (status, _) = run_with(&arguments, &[])?;
+    let (status, _) = run_with(&arguments, &[], &|_| {})?;
     Ok(ExitCode::from(code(status) as u8))
 }
 
-/// Runs and records the command with more in its environment; how it ended, and where the recording is.
-pub fn run_with(arguments: &Arguments, more: &[(&'static str, OsString)]) -> Result<(ExitStatus, PathBuf), Error> {
+/// Runs and records the command with more in its environment; how it ended, and where the recording is. Its folder is told before the command
+/// is started.
+pub fn run_with(
+    arguments: &Arguments,
+    more: &[(&'static str, OsString)],
+    began: &dyn Fn(&Path),
+) -> Result<(ExitStatus, PathBuf), Error> {
     // Where files may not grow, writing is to fail with an error. Handlers, unlike ignored signals, are not handed on to the program.
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
     let executable = program::find(&arguments.command[0])?;
     let folder = output::prepare(arguments.output.as_deref(), &arguments.command, arguments.force)?;
+    began(&folder);
     let (status, sealed) = record(arguments, &executable, &folder, more).inspect_err(|_| output::withdraw(&folder))?;
     match sealed {
         Ok(sealed) => tell(arguments, &folder, status, sealed),
@@ -136,24 +142,39 @@ fn start(executable: &Path, command: &[OsString], environment: &[(&'static str, 
 
 /// Waits for the program. Signals meant to end the run go to it; the recording is sealed afterwards all the same.
 fn wait(mut child: Child) -> Result<ExitStatus, Error> {
-    let signals = Signals::new([SIGINT, SIGTERM, SIGHUP]);
-    let handle = signals.as_ref().ok().map(Signals::handle);
-    if let (Ok(mut signals), Some(pid)) = (signals, rustix::process::Pid::from_raw(child.id() as i32)) {
-        std::thread::spawn(move || {
-            for signal in signals.forever() {
-                // The terminal sends Ctrl-C to the program too; passing it on would count as a second one.
-                if signal != SIGINT {
-                    let signal = if signal == SIGTERM { rustix::process::Signal::TERM } else { rustix::process::Signal::HUP };
-                    let _ = rustix::process::kill_process(pid, signal);
+    let _signals = Signalled::passes_on(&child);
+    child.wait().map_err(|error| Error::Other(format!("cannot wait for the program: {error}")))
+}
+
+/// As long as it lives, signals meant to end this process go to a child instead: whoever waits for it can clear up afterwards.
+pub struct Signalled(Option<signal_hook::iterator::Handle>);
+
+impl Signalled {
+    /// Passes signals on to a child.
+    pub fn passes_on(child: &Child) -> Signalled {
+        let signals = Signals::new([SIGINT, SIGTERM, SIGHUP]);
+        let handle = signals.as_ref().ok().map(Signals::handle);
+        if let (Ok(mut signals), Some(pid)) = (signals, rustix::process::Pid::from_raw(child.id() as i32)) {
+            std::thread::spawn(move || {
+                for signal in signals.forever() {
+                    // The terminal sends Ctrl-C to the program too; passing it on would count as a second one.
+                    if signal != SIGINT {
+                        let signal = if signal == SIGTERM { rustix::process::Signal::TERM } else { rustix::process::Signal::HUP };
+                        let _ = rustix::process::kill_process(pid, signal);
+                    }
                 }
-            }
-        });
+            });
+        }
+        Signalled(handle)
     }
-    let status = child.wait().map_err(|error| Error::Other(format!("cannot wait for the program: {error}")));
-    if let Some(handle) = handle {
-        handle.close();
+}
+
+impl Drop for Signalled {
+    fn drop(&mut self) {
+        if let Some(handle) = &self.0 {
+            handle.close();
+        }
     }
-    status
 }
 
 /// The exit status as a shell gives it.

@@ -17,6 +17,7 @@ use super::launch::{self, Written, refused};
 use super::room::Room;
 use super::subject::Subject;
 use super::{Arguments, Bind, Shown};
+use crate::record::Signalled;
 use crate::text::{plural, seconds};
 use crate::{Error, output};
 
@@ -35,7 +36,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let folder =
         tempfile::Builder::new().prefix(".sintonia-place-").tempdir_in(".").map_err(|source| Error::Write { path: ".".into(), source })?;
     let recording = folder.path().join("now.sin");
-    let status = Command::new(own()?).args(["record", "-o"]).arg(&recording).arg("--").args(&arguments.command).status()?;
+    let mut child = Command::new(own()?).args(["record", "-o"]).arg(&recording).arg("--").args(&arguments.command).spawn()?;
+    let signals = Signalled::passes_on(&child);
+    let status = child.wait()?;
+    drop(signals);
     if !status.success() {
         eprintln!("sintonia: the command failed while it was recorded, so nothing is placed");
         return Ok(ExitCode::from(crate::record::code(status) as u8));
@@ -43,18 +47,24 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let mut subject = Subject::of_recording(&recording)?;
     (subject.name, subject.path) = (program(&arguments.command), None);
     subject.is_connected()?;
-    let room = Room::find(arguments.machine.as_deref(), chosen(hosts, arguments, subject.ranks()), &subject)?;
+    let room = Room::find(arguments.told_machine()?, chosen(hosts, arguments, subject.ranks()), &subject)?;
     let found = finding::find(arguments, &subject, &room)?;
     let is_wanted = found.useless.is_none() || arguments.force;
     let (written, measured) = match is_wanted {
         true => {
             let (written, both) = prepare(arguments, &subject, &room, &found, &folder)?;
-            (written, Some(measure(arguments, &both, &folder)?))
+            (written, Some(measure(arguments, &both, &folder)))
         }
         false => (Written::none(arguments), None),
     };
+    let (measured, failure) = match measured.transpose() {
+        Ok(measured) => (measured, None),
+        Err(failure) => (None, Some(failure)),
+    };
     let shown = Shown { arguments, subject: &subject, room: &room, found: &found, written: &written, measured };
-    shown.show()
+    let status = shown.show()?;
+    // What was found is worth having even where it could not be measured.
+    failure.map_or(Ok(status), Err)
 }
 
 fn own() -> Result<std::path::PathBuf, Error> {
@@ -140,14 +150,19 @@ fn measure(arguments: &Arguments, both: &Both, folder: &TempDir) -> Result<Measu
 /// Runs a command, and says how long it took from MPI_Init to MPI_Finalize; an error if ranks are not where they should be.
 fn timed(command: &[String], environment: &[(String, String)], hosts: Option<&[String]>, folder: &Path) -> Result<f64, Error> {
     let recording = folder.join("round.sin");
-    let output = Command::new(own()?)
+    let child = Command::new(own()?)
         .args(["record", "--profile", "--force", "-o"])
         .arg(&recording)
         .arg("--")
         .args(command)
         .envs(environment.iter().map(|(name, value)| (name, value)))
         .stdin(Stdio::null())
-        .output()?;
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let signals = Signalled::passes_on(&child);
+    let output = child.wait_with_output()?;
+    drop(signals);
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         let last: Vec<&str> = said.lines().rev().take(8).collect();
