@@ -1,6 +1,6 @@
 //! Measures what Sintonia costs, side by side with its peers: what it adds to an MPI call (`overhead`, the usual), how quickly a
-//! recording is read (`read`), how long it takes to understand one (`understand`), and how well runs are predicted that were not made yet
-//! (`predict`), or from their source alone (`source`). Figures go to standard output and, as JSON and Markdown, to `target/bench`.
+//! recording is read (`read`), how long it takes to understand one (`understand`) and to look at it (`view`), and how well runs are predicted
+//! that were not made yet (`predict`), or from their source alone (`source`). Figures go to standard output and, as JSON and Markdown, to `target/bench`.
 
 mod ask;
 mod error;
@@ -18,6 +18,7 @@ mod source;
 mod spread;
 mod table;
 mod understand;
+mod view;
 
 use std::process::ExitCode;
 
@@ -38,6 +39,8 @@ enum What {
     Read(read::Options),
     /// How long all analyses of a recording take, at several lengths
     Understand(understand::Options),
+    /// How long the page waits for a picture of a long recording
+    View(view::Options),
     /// How well real programs are predicted at sizes and numbers of processes beyond any that was fitted
     Predict(predict::Options),
     /// How well the paper's programs are predicted from their source alone, on this machine
@@ -50,6 +53,7 @@ fn main() -> ExitCode {
         What::Overhead(options) => overhead::run(&options),
         What::Read(options) => read::run(&options),
         What::Understand(options) => understand::run(&options),
+        What::View(options) => view::run(&options),
         What::Predict(options) => predict::run(&options),
         What::Source(options) => source::run(&options),
     };

@@ -291,7 +291,9 @@ fn c800_what_is_ended_from_outside_leaves_nothing_behind() {
     for_every_mpi(|mpi| {
         let folder = fresh_dir();
         let launch = mpi.launch(2, &["sleep".into(), "100".into()]).join(" ");
-        let script = format!("{} place --apply -- {launch} & sleep 3; kill -TERM $!; wait $!", sintonia());
+        // The recording is there as soon as the command is about to run.
+        let begun = "until ls -d .sintonia-place-*/now.sin >/dev/null 2>&1; do sleep 0.1; done; sleep 1";
+        let script = format!("{} place --apply -- {launch} & {begun}; kill -TERM $!; wait $!", sintonia());
         let outcome = Process::new(["sh", "-c", &script]).env(&mpi.env).limit(60).run_in(folder.path());
         assert_ne!(outcome.status, 0, "{}", outcome.text());
         assert!(outcome.stderr.contains("nothing is placed"), "{}", outcome.stderr);

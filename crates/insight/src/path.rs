@@ -28,6 +28,19 @@ pub struct Path {
     pub jumps: u64,
     /// The same by pair: from whom to whom, in the order of time.
     pub pairs: BTreeMap<(u32, u32), u64>,
+    /// Where it is when, the latest first; only those on ranks of this process.
+    pub stretches: Vec<Stretch>,
+}
+
+/// A part of the path that lies on one rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    /// The rank.
+    pub rank: u32,
+    /// The moment at which the path comes to it.
+    pub from: i64,
+    /// The moment at which it leaves it.
+    pub to: i64,
 }
 
 impl Path {
@@ -69,7 +82,8 @@ impl Path {
     fn back(&mut self, line: &Line, waits: &[Wait], mut row: usize) -> Option<Point> {
         loop {
             if let Some(segment) = segment::before(line, row) {
-                self.add_segment(segment, line.rank, segment::length(line, row));
+                let enter = line.calls.enter[row];
+                self.add_segment(segment, line.rank, (enter - segment::length(line, row), enter));
             }
             row = row.checked_sub(1).filter(|row| line.role(*row) != Role::Init)?;
             if let Some(cause) = self.through(line, waits, row, line.calls.leave[row]) {
@@ -83,7 +97,7 @@ impl Path {
         let enter = line.calls.enter[row];
         let wait = waited(waits, row as u32).filter(|(_, ns)| enter + ns <= until);
         let waited = wait.map_or(0, |(_, ns)| ns);
-        self.add_call(segment::site(line, row), line.rank, until - enter - waited);
+        self.add_call(segment::site(line, row), line.rank, (enter + waited, until));
         let (cause, ns) = wait?;
         self.jumps += 1;
         if cause.rank != line.rank {
@@ -106,7 +120,7 @@ impl Path {
         if row + 1 < first.len()
             && let Some(segment) = segment::before(first, row + 1)
         {
-            self.add_segment(segment, first.rank, moment - until);
+            self.add_segment(segment, first.rank, (until, moment));
         }
         if first.role(row) == Role::Init {
             return None;
@@ -115,14 +129,24 @@ impl Path {
         self.through(first, &waits[place], row, until).or(Some(here))
     }
 
-    fn add_segment(&mut self, segment: Segment, rank: u32, ns: i64) {
-        *self.segments.entry(segment).or_default() += ns;
-        *self.ranks.entry(rank).or_default() += ns;
+    fn add_segment(&mut self, segment: Segment, rank: u32, span: (i64, i64)) {
+        *self.segments.entry(segment).or_default() += span.1 - span.0;
+        self.add_span(rank, span);
     }
 
-    fn add_call(&mut self, site: u32, rank: u32, ns: i64) {
-        *self.calls.entry(site).or_default() += ns;
-        *self.ranks.entry(rank).or_default() += ns;
+    fn add_call(&mut self, site: u32, rank: u32, span: (i64, i64)) {
+        *self.calls.entry(site).or_default() += span.1 - span.0;
+        self.add_span(rank, span);
+    }
+
+    /// Adds what lies before everything that was added.
+    fn add_span(&mut self, rank: u32, (from, to): (i64, i64)) {
+        *self.ranks.entry(rank).or_default() += to - from;
+        match self.stretches.last_mut() {
+            Some(later) if later.rank == rank && later.from == to => later.from = from,
+            _ if from < to => self.stretches.push(Stretch { rank, from, to }),
+            _ => {}
+        }
     }
 
     /// The path as all processes know it together.
@@ -136,7 +160,7 @@ impl Path {
         let jumps = Entry { kind: 3, ns: self.jumps as i64, ..Entry::zeroed() };
         let pairs = self.pairs.iter().map(|((from, to), count)| Entry { kind: 4, a: *from, b: *to, padding: 0, ns: *count as i64 });
         let mine: Vec<Entry> = segments.chain(calls).chain(ranks).chain([jumps]).chain(pairs).collect();
-        let mut path = Path::default();
+        let mut path = Path { stretches: self.stretches, ..Path::default() };
         for Entry { kind, a, b, ns, .. } in company.swap(vec![mine; company.size()]).into_iter().flatten() {
             match kind {
                 0 => *path.segments.entry(Segment { from: a, to: b }).or_default() += ns,

@@ -17,8 +17,12 @@ pub struct Place {
     /// The file of code.
     pub module: String,
     /// Where in the module it is; 0 where the line says it.
-    #[serde(skip)]
+    #[serde(skip_serializing_if = "is_zero")]
     pub offset: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Place {
@@ -83,6 +87,13 @@ mod tests {
         assert_eq!(Place::of(&site(vec![frame(Some("solve"), None, None)])).to_string(), "solve in libsolver.so.2");
         assert_eq!(Place::of(&site(vec![])).to_string(), "0x1234 in libsolver.so.2");
         assert_eq!(Place::of(&Site::default()).to_string(), "an unknown place");
+    }
+
+    #[test]
+    fn places_without_a_line_can_be_told_apart_by_programs() {
+        let json = |frames| serde_json::to_value(Place::of(&site(frames))).unwrap();
+        assert_eq!(json(vec![])["offset"], 0x1234);
+        assert_eq!(json(vec![frame(None, Some("lu.c"), Some(1))]).get("offset"), None);
     }
 
     #[test]

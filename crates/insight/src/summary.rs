@@ -182,14 +182,27 @@ impl Summary {
 
     /// Understands a recording together with others, or alone; `progress` is called after each reading of a rank.
     pub fn of(recording: &Recording, company: &dyn Company, progress: &(dyn Fn() + Sync)) -> Result<Summary, Error> {
-        let (per_rank, tally) = times::count(recording, company, progress)?;
         if recording.header.profile {
-            return Ok(Summary::new(recording, &Gaps::of(recording, company), per_rank, tally));
+            return Summary::of_sums(recording, company, progress);
         }
+        let (per_rank, tally) = times::count(recording, company, progress)?;
         let findings = Findings::of(recording, company, progress)?;
         let mut summary = Summary::new(recording, &findings.gaps, per_rank, tally);
         summary.find(recording, &findings);
         Ok(summary)
+    }
+
+    /// The same without who waited for whom, and what follows from that: takes no memory to speak of, however long the run was.
+    pub fn of_sums(recording: &Recording, company: &dyn Company, progress: &(dyn Fn() + Sync)) -> Result<Summary, Error> {
+        let (per_rank, tally) = times::count(recording, company, progress)?;
+        Ok(Summary::new(recording, &Gaps::of(recording, company), per_rank, tally))
+    }
+
+    /// About how many bytes of memory [`Summary::of`] takes, in all processes together.
+    pub fn memory(recording: &Recording) -> u64 {
+        const BYTES_PER_CALL: u64 = 130;
+        let calls = recording.header.ranks.iter().map(|rank| rank.calls).fold(0, u64::saturating_add);
+        if recording.header.profile { 0 } else { calls.saturating_mul(BYTES_PER_CALL) }
     }
 
     /// Adds what was found in the history of the run.

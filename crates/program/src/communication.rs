@@ -56,7 +56,7 @@ impl LeftOut {
         neighbourhood.into_iter().chain(persistent)
     }
 
-    fn and(self, other: LeftOut) -> LeftOut {
+    pub(crate) fn and(self, other: LeftOut) -> LeftOut {
         LeftOut { neighbourhood: self.neighbourhood || other.neighbourhood, persistent: self.persistent || other.persistent }
     }
 }
@@ -98,26 +98,30 @@ impl CommunicationGraph {
 
 impl Contribution {
     fn of(recording: &Recording, activity: &Activity, collectives: bool) -> Contribution {
-        let mut flows: Vec<Flow> = activity.sent().collect();
-        let mut left_out = LeftOut { persistent: recording.header.profile && activity.done().any(starts), ..LeftOut::default() };
-        if collectives {
-            for calls in CollectiveCalls::of(activity) {
-                match calls.pattern.is_among_neighbours() {
-                    false => flows.extend(calls.messages(
-                        activity.rank,
-                        recording.members(calls.communicator),
-                        recording.remote(calls.communicator),
-                    )),
-                    true => match recording.neighbours(calls.communicator, activity.rank) {
-                        Some(neighbours) => flows.extend(calls.neighbour_messages(activity.rank, &neighbours.destinations)),
-                        None => left_out.neighbourhood = true,
-                    },
-                }
-            }
-        }
+        let (flows, left_out) = flows(recording, activity, collectives);
         let edges = flows.into_iter().filter(Flow::is_between_ranks).map(Edge::of).collect();
         Contribution { rank: activity.rank, compute_us: activity.time.outside_ns / 1000, edges: merged(edges), left_out }
     }
+}
+
+/// The messages that a rank counts, with or without those of collectives, and what cannot be counted.
+pub(crate) fn flows(recording: &Recording, activity: &Activity, collectives: bool) -> (Vec<Flow>, LeftOut) {
+    let mut flows: Vec<Flow> = activity.sent().collect();
+    let mut left_out = LeftOut { persistent: recording.header.profile && activity.done().any(starts), ..LeftOut::default() };
+    if collectives {
+        for calls in CollectiveCalls::of(activity) {
+            match calls.pattern.is_among_neighbours() {
+                false => {
+                    flows.extend(calls.messages(activity.rank, recording.members(calls.communicator), recording.remote(calls.communicator)))
+                }
+                true => match recording.neighbours(calls.communicator, activity.rank) {
+                    Some(neighbours) => flows.extend(calls.neighbour_messages(activity.rank, &neighbours.destinations)),
+                    None => left_out.neighbourhood = true,
+                },
+            }
+        }
+    }
+    (flows, left_out)
 }
 
 impl Edge {

@@ -13,9 +13,11 @@ pub mod company;
 mod flow;
 pub mod graph;
 pub mod history;
+mod matrix;
 #[cfg(test)]
 mod sample;
 
 pub use activity::{Activity, Time};
 pub use communication::{CommunicationGraph, Edge, LeftOut};
 pub use flow::Flow;
+pub use matrix::{Cell, CommunicationMatrix, Traffic};

@@ -3,7 +3,7 @@
 mod sample;
 mod story;
 
-use sintonia_program::{Activity, CommunicationGraph, Edge, Time};
+use sintonia_program::{Activity, Cell, CommunicationGraph, CommunicationMatrix, Edge, Time, Traffic};
 use sintonia_recording::Recording;
 use sintonia_recording::neighbours::{self, Neighbours};
 use sintonia_recording::raw::PROC_NULL;
@@ -30,6 +30,20 @@ fn collectives_can_be_left_out() {
     let graph = CommunicationGraph::of(&Recording::open(folder.path()).unwrap(), false, || ()).unwrap();
     assert_eq!(edges(&graph), [(0, 1, 2000, 2), (1, 2, 192, 3)]);
     assert_eq!(graph.collectives, None);
+}
+
+#[test]
+fn the_matrix_tells_directions_apart_and_has_the_time_of_both_ends() {
+    let folder = sample::recording();
+    let recording = Recording::open(folder.path()).unwrap();
+    let traffic: Vec<Traffic> = recording.header.ranks.iter().map(|rank| Traffic::read(&recording, rank).unwrap()).collect();
+    let matrix = |group_of: &[u32]| CommunicationMatrix::of(&recording, &traffic, false, group_of).cells.into_iter().collect::<Vec<_>>();
+    let tenth = 100_000_000;
+    // Two sends of a second each; a receive of two, and half a second for the wait that completes the other.
+    let there = Cell { messages: 2, bytes: 2000, ns: 45 * tenth };
+    let nobody_receives = Cell { messages: 3, bytes: 192, ns: 0 };
+    assert_eq!(matrix(&[0, 1, 2, 3, 4]), [((0, 1), there), ((2, 1), nobody_receives)]);
+    assert_eq!(matrix(&[0, 0, 1, 1, 1]), [((0, 0), there), ((1, 0), nobody_receives)]);
 }
 
 #[test]

@@ -13,6 +13,8 @@ pub mod deed;
 #[cfg(feature = "reader")]
 mod error;
 #[cfg(feature = "reader")]
+pub mod excerpt;
+#[cfg(feature = "reader")]
 mod hash;
 #[cfg(feature = "reader")]
 pub mod header;

@@ -11,6 +11,7 @@ use tempfile::TempDir;
 use crate::calls::{Calls, Lane};
 use crate::definitions::{LIVE_FOLDER, MOST_RANKS, read_ranks};
 use crate::error::Error;
+use crate::excerpt::{Excerpts, Survey};
 use crate::header::{self, End, Header, Rank, Site};
 use crate::neighbours::{self, Neighbours};
 use crate::seal;
@@ -149,6 +150,23 @@ impl Recording {
     pub fn thread(&self, rank: u32, thread: u16) -> Option<ThreadCalls<'_>> {
         let path = self.folder.join(sealed::file_name(rank));
         self.header.rank(rank).map(|rank| ThreadCalls::new(self, rank, thread, path))
+    }
+
+    /// The blocks of a rank, for whoever wants to come back to some of its calls; `None` for a rank that left nothing, and in a profile.
+    pub fn survey(&self, rank: u32) -> Result<Option<Survey<'_>>, Error> {
+        let found = self.blocks(rank)?.filter(|_| !self.header.profile);
+        Ok(found.map(|(rank, blocks)| Survey::new(self, rank, blocks)))
+    }
+
+    /// Reads calls of a rank where a survey found them; `None` for a rank that left nothing.
+    pub fn excerpts(&self, rank: u32) -> Result<Option<Excerpts>, Error> {
+        let path = self.folder.join(sealed::file_name(rank));
+        self.header.rank(rank).map(|rank| Excerpts::open(rank, path)).transpose()
+    }
+
+    /// The folder that holds its files; that of a recording which was never sealed is a temporary one.
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     pub(crate) fn operations(&self) -> &Operations {
@@ -296,7 +314,7 @@ impl Recording {
         }
     }
 
-    fn fault(&self, rank: u32, fault: Fault) {
+    pub(crate) fn fault(&self, rank: u32, fault: Fault) {
         self.note(
             rank,
             match fault {

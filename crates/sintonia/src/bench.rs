@@ -5,7 +5,7 @@ mod convert;
 mod date;
 mod inside;
 mod java;
-mod json;
+pub mod json;
 mod launch;
 mod screen;
 

@@ -1,9 +1,9 @@
 //! `sintonia fit`: from recordings of a program, or a table of measurements, to formulas.
 
-mod json;
+pub mod json;
 pub mod page;
 pub mod plot;
-mod recordings;
+pub mod recordings;
 mod screen;
 mod table;
 

@@ -2,7 +2,7 @@
 
 mod communication;
 mod drawing;
-mod json;
+pub mod json;
 mod overview;
 mod screen;
 
@@ -119,12 +119,19 @@ fn write_program(arguments: &Arguments, format: Format, recording: &Recording) -
     drop(progress);
     let title = title(&arguments.recording, recording);
     arguments.write(|out| match format {
-        Format::Json => json::write(&graph, recording, out),
-        Format::Svg if arguments.overview => program_graph::overview::write(&overview::of(&graph, title), out),
-        Format::Svg => program_graph::svg::write(&drawing::of(&graph, recording, title), out),
+        Format::Json => output::json_line(out, &json::value(&graph, recording)),
+        Format::Svg => draw(&graph, recording, title, arguments.overview, out),
         Format::Dot => program_graph::dot::write(&drawing::of(&graph, recording, title), out),
         _ => screen::write(&graph, recording, &title, arguments.overview, out),
     })
+}
+
+/// Draws the program graph, or the overview of its phases.
+pub fn draw(graph: &ProgramGraph, recording: &Recording, title: String, overview: bool, out: &mut dyn Write) -> io::Result<()> {
+    match overview {
+        true => program_graph::overview::write(&overview::of(graph, title), out),
+        false => program_graph::svg::write(&drawing::of(graph, recording, title), out),
+    }
 }
 
 impl Arguments {
@@ -168,6 +175,6 @@ impl Arguments {
 }
 
 /// What a graph is of: the name of the recording, and what was recorded.
-fn title(name: &Path, recording: &Recording) -> String {
+pub fn title(name: &Path, recording: &Recording) -> String {
     format!("{}: {}", name.display(), text::command(&recording.header.command))
 }

@@ -22,6 +22,7 @@ mod report;
 mod run_tasks;
 mod text;
 mod tune;
+mod view;
 
 use std::process::ExitCode;
 
@@ -43,6 +44,8 @@ enum Verb {
     Record(record::Arguments),
     /// Show where the time of a recorded run went, why, and what to do about it
     Report(report::Arguments),
+    /// Show a recording in a browser
+    View(view::Arguments),
     /// Draw the program, or write which ranks communicate, as a graph
     Graph(graph::Arguments),
     /// Write the recording in a format of other tools
@@ -79,6 +82,7 @@ impl Verb {
         match self {
             Verb::Record(arguments) => record::run(arguments),
             Verb::Report(arguments) => report::run(arguments),
+            Verb::View(arguments) => view::run(arguments),
             Verb::Graph(arguments) => graph::run(arguments),
             Verb::Export(arguments) => export::run(arguments),
             Verb::Import(arguments) => import::run(arguments),

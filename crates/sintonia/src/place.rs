@@ -4,6 +4,7 @@ mod apply;
 mod finding;
 mod json;
 mod launch;
+pub mod picture;
 mod room;
 mod screen;
 mod subject;
@@ -11,6 +12,7 @@ mod subject;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use sintonia_machine::Machine;
 use sintonia_placement::Host;
 use sintonia_placement::launcher::{Form, parse_hosts};
 use sintonia_placement::measured::Measured;
@@ -138,6 +140,11 @@ impl From<Effort> for partition::Effort {
 }
 
 impl Arguments {
+    /// The machine that is told.
+    fn told_machine(&self) -> Result<Option<Machine>, Error> {
+        self.machine.as_deref().map(Machine::read).transpose().map_err(|error| Error::Other(error.to_string()))
+    }
+
     /// The hosts that are told.
     fn told_hosts(&self) -> Result<Option<Vec<Host>>, Error> {
         self.hosts.as_deref().map(parse_hosts).transpose().map_err(|error| Error::Other(error.to_string()))
@@ -177,7 +184,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
         }
     };
     subject.is_connected()?;
-    let room = Room::find(arguments.machine.as_deref(), arguments.told_hosts()?, &subject)?;
+    let room = Room::find(arguments.told_machine()?, arguments.told_hosts()?, &subject)?;
     let found = finding::find(&arguments, &subject, &room)?;
     let written = launch::write(&arguments, &subject, &room, &found)?;
     let shown = Shown { arguments: &arguments, subject: &subject, room: &room, found: &found, written: &written, measured: None };

@@ -1,6 +1,6 @@
 //! `sintonia predict`: how long a program takes at any size and number of processes, from a model, from its source or from a law.
 
-mod json;
+pub mod json;
 mod law;
 mod plot;
 mod screen;

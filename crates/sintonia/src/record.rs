@@ -61,11 +61,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
 
 /// Runs and records the command with more in its environment; how it ended, and where the recording is. Its folder is told before the command
 /// is started.
-pub fn run_with(
-    arguments: &Arguments,
-    more: &[(&'static str, OsString)],
-    began: &dyn Fn(&Path),
-) -> Result<(ExitStatus, PathBuf), Error> {
+pub fn run_with(arguments: &Arguments, more: &[(&'static str, OsString)], began: &dyn Fn(&Path)) -> Result<(ExitStatus, PathBuf), Error> {
     // Where files may not grow, writing is to fail with an error. Handlers, unlike ignored signals, are not handed on to the program.
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
     let executable = program::find(&arguments.command[0])?;

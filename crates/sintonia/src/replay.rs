@@ -1,7 +1,7 @@
 //! `sintonia replay`: a recorded run on another machine, or with something changed.
 
 mod foreign;
-mod json;
+pub mod json;
 mod ranks;
 mod screen;
 mod sweeps;
@@ -81,15 +81,24 @@ struct Subject<'a> {
 
 /// What was replayed and found.
 pub struct Shown<'a> {
-    name: String,
-    was_run: bool,
-    ranks: u32,
-    machine: Option<&'a Machine>,
-    changes: &'a [String],
-    findings: Findings,
-    sensitivity: Option<Sensitivity>,
-    written: Option<&'a Path>,
-    notes: Vec<String>,
+    /// The recording or file.
+    pub name: String,
+    /// Whether somebody has run it, so that it has times of its own.
+    pub was_run: bool,
+    /// How many ranks there are.
+    pub ranks: u32,
+    /// The machine; none for the network as it was recorded.
+    pub machine: Option<&'a Machine>,
+    /// What is different, as it was told.
+    pub changes: &'a [String],
+    /// What came of it.
+    pub findings: Findings,
+    /// What a little more latency and a little less bandwidth do, if that was asked for.
+    pub sensitivity: Option<Sensitivity>,
+    /// The recording that was written of it.
+    pub written: Option<&'a Path>,
+    /// What should be known besides.
+    pub notes: Vec<String>,
 }
 
 /// Replays a recording.
@@ -159,7 +168,7 @@ fn show(arguments: &Arguments, case: &Case, sweeps: &[Sweep], subject: Subject) 
 }
 
 /// Writes the replayed run as a recording.
-fn write(case: &Case, header: Header, into: &Path) -> Result<(), Error> {
+pub fn write(case: &Case, header: Header, into: &Path) -> Result<(), Error> {
     allow_many_files();
     let mut written = Written::begin(into, case.schedule.lines()?)?;
     case.write(&mut written)?;

@@ -1,9 +1,10 @@
 //! `sintonia report`: where the time of a recorded run went, why, and what to do about it.
 
-mod compare;
+pub mod compare;
 mod explain;
+mod html;
 mod screen;
-mod tuning;
+pub mod tuning;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -30,11 +31,17 @@ pub struct Arguments {
     /// Show everything as one JSON object
     #[arg(long, conflicts_with = "all")]
     json: bool,
+    /// Write it as one file for a browser, which needs nothing else: the page of `sintonia view` with what it shows first
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["all", "json", "weak"])]
+    html: Option<PathBuf>,
+    /// With --html: put the source around call sites into the file as well; whoever gets the file can read it
+    #[arg(long, requires = "html")]
+    source: bool,
     /// With several recordings: each rank has as much work as before (weak scaling), not a share of the same work
     #[arg(long)]
     weak: bool,
     /// Explain a kind of wait state or advice, such as late_sender
-    #[arg(long, value_name = "KIND", conflicts_with_all = ["recordings", "all", "json", "weak"])]
+    #[arg(long, value_name = "KIND", conflicts_with_all = ["recordings", "all", "json", "weak", "html"])]
     explain: Option<String>,
 }
 
@@ -51,9 +58,10 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
 }
 
 fn show(arguments: &Arguments, company: &dyn Company) -> Result<ExitCode, Error> {
-    match &arguments.recordings[..] {
-        [one] => show_one(one, arguments, company)?,
-        several => compare(several, arguments, company)?,
+    match (&arguments.html, &arguments.recordings[..]) {
+        (Some(file), _) => html::write(file, arguments, company)?,
+        (None, [one]) => show_one(one, arguments, company)?,
+        (None, several) => compare(several, arguments, company)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -78,12 +86,13 @@ fn show_one(path: &Path, arguments: &Arguments, company: &dyn Company) -> Result
 
 /// The report of a recording as JSON.
 #[derive(serde::Serialize)]
-struct Shown<'a> {
+pub struct Shown<'a> {
+    /// What was found.
     #[serde(flatten)]
-    summary: &'a Summary,
+    pub summary: &'a Summary,
     /// What was changed while it ran, if it was tuned.
     #[serde(skip_serializing_if = "Option::is_none")]
-    tuning: Option<&'a [Entry]>,
+    pub tuning: Option<&'a [Entry]>,
 }
 
 fn compare(paths: &[PathBuf], arguments: &Arguments, company: &dyn Company) -> Result<(), Error> {

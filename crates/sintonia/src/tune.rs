@@ -1,6 +1,7 @@
 //! `sintonia tune`: runs an MPI program, records it, and adapts it while it runs.
 
 mod attach;
+mod growing;
 pub mod live;
 
 use std::path::{Path, PathBuf};
@@ -18,6 +19,7 @@ use sintonia_tune::tunlet::Tunlet;
 use sintonia_tune::tunlets;
 
 use crate::{Error, help, output, record};
+use growing::Growing;
 use live::Live;
 
 /// What `sintonia tune` is told.
@@ -68,8 +70,10 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
     ];
     let json = arguments.record.json;
     let analyzer = Analyzer::new(tunlets, Tree::new(collector, Some(door), now_ns()), arguments.watch);
-    let tuning = Tuning::begin(analyzer, json);
-    let outcome = record::run_with(&arguments.record, &more);
+    let growing = Growing::default();
+    let folder = growing.folder();
+    let tuning = Tuning::begin(analyzer, json, Some(growing));
+    let outcome = record::run_with(&arguments.record, &more, &|began| _ = folder.set(began.to_owned()));
     let summary = tuning.end()?;
     let (status, recording) = outcome?;
     keep(&recording.join(decision::FILE), &summary)?;
@@ -84,13 +88,17 @@ struct Tuning {
 }
 
 impl Tuning {
-    /// Begins; what happens is shown, unless whoever reads is a program.
-    fn begin(analyzer: Analyzer, json: bool) -> Tuning {
+    /// Begins; what happens is written where it grows, and shown, unless whoever reads is a program.
+    fn begin(analyzer: Analyzer, json: bool, mut growing: Option<Growing>) -> Tuning {
         let over = Arc::new(AtomicBool::new(false));
         let is_over = over.clone();
         let thread = std::thread::spawn(move || {
             let mut live = (!json).then(Live::new);
-            let summary = analyzer.run(|| is_over.load(Ordering::Acquire), |entry| live.iter_mut().for_each(|live| live.show(entry)));
+            let tell = |entry: &Entry| {
+                growing.iter_mut().for_each(|growing| growing.add(entry));
+                live.iter_mut().for_each(|live| live.show(entry));
+            };
+            let summary = analyzer.run(|| is_over.load(Ordering::Acquire), tell);
             live.iter_mut().for_each(Live::end);
             summary
         });

@@ -34,7 +34,7 @@ pub enum LogError {
     },
 }
 
-/// The log in a file; none if there is no such file.
+/// The log in a file; none if there is no such file. It may still be growing.
 pub fn read(path: &Path) -> Result<Option<Vec<Entry>>, LogError> {
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
@@ -44,7 +44,11 @@ pub fn read(path: &Path) -> Result<Option<Vec<Entry>>, LogError> {
     let entry = |(place, line): (usize, &str)| {
         serde_json::from_str(line).map_err(|error| LogError::Line { path: path.into(), line: place + 1, why: error.to_string() })
     };
-    text.lines().enumerate().map(entry).collect::<Result<_, _>>().map(Some)
+    let (lines, rest) = text.split_at(text.rfind('\n').map_or(0, |end| end + 1));
+    let mut entries = lines.lines().enumerate().map(entry).collect::<Result<Vec<Entry>, _>>()?;
+    // A line without an end is still being written, unless all of it is there.
+    entries.extend(serde_json::from_str::<Entry>(rest).ok());
+    Ok(Some(entries))
 }
 
 /// A line of the log.
@@ -110,4 +114,31 @@ pub struct Decision {
     /// Why it was not done, if it was not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn log(text: &str) -> Result<Option<Vec<Entry>>, LogError> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(FILE);
+        std::fs::write(&path, text).unwrap();
+        read(&path)
+    }
+
+    const LINE: &str = r#"{"kind":"problem","time_s":1.0,"what":"late"}"#;
+
+    #[test]
+    fn a_last_line_that_is_still_being_written_is_left_for_later() {
+        assert_eq!(log(&format!("{LINE}\n{}", &LINE[..20])).unwrap().unwrap().len(), 1);
+        assert_eq!(log(&format!("{LINE}\n{LINE}")).unwrap().unwrap().len(), 2);
+        assert_eq!(log("").unwrap().unwrap(), []);
+    }
+
+    #[test]
+    fn a_wrong_line_is_told_with_its_number() {
+        let error = log(&format!("{LINE}\n{}\n{LINE}\n", &LINE[..20])).unwrap_err().to_string();
+        assert!(error.contains(&format!("{FILE}:2:")), "{error}");
+    }
 }

@@ -64,6 +64,15 @@ impl Answer {
     pub fn json(value: &impl serde::Serialize) -> Answer {
         Answer::Json(serde_json::to_string(value).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}")))
     }
+
+    /// It as it is sent: a binary one begins with the length of its header in four bytes. What is not there yet has no bytes.
+    pub fn into_bytes(self) -> Vec<u8> {
+        match self {
+            Answer::Json(text) => text.into_bytes(),
+            Answer::Binary { header, bytes } => [&(header.len() as u32).to_le_bytes()[..], header.as_bytes(), &bytes].concat(),
+            Answer::Working { .. } => Vec::new(),
+        }
+    }
 }
 
 impl Question {

@@ -4,7 +4,16 @@
 //! question is a request and any query can be answered; in a file, the answers to the plain questions lie beside the page. What is asked and
 //! answered is listed in `docs/view-answers.md`.
 
+mod analysis;
 pub mod answer;
+pub mod file;
+mod gzip;
+mod index;
+#[cfg(test)]
+mod sample;
+pub mod server;
+mod store;
+pub mod timeline;
 
 /// The page as one HTML text; `None` if the command was built without it.
 pub fn page() -> Option<&'static str> {

@@ -8,7 +8,7 @@ const built = await build({
     bundle: true,
     minify: true,
     format: 'esm',
-    target: ['chrome109', 'firefox115', 'safari16.4'],
+    target: ['chrome123', 'firefox120', 'safari17.5'],
     jsx: 'automatic',
     jsxImportSource: 'preact',
     write: false,

@@ -1,6 +1,6 @@
 //! One block of a sealed file: how calls become bytes, and bytes calls.
 
-use crate::header::Clock;
+use crate::header::{Clock, Line};
 use crate::sealed::dictionary::{self, Encoder, MOST_LISTED, Operations};
 use crate::table::Shape;
 
@@ -346,6 +346,15 @@ impl<'a> Rows<'a> {
         let (control, times) = (&bytes[numbers_end..times_begin], &bytes[times_begin..]);
         Some(Rows { width, numbers, control, times, base: header.base })
     }
+
+    /// So many rows of a block by themselves: their numbers, control bytes and times one after the other, and [`SLACK`] bytes; `base` is when
+    /// the call before was left. `None` if the times do not fit the control bytes.
+    pub fn part(width: usize, bytes: &'a [u8], count: usize, base: u64) -> Option<Rows<'a>> {
+        let (numbers, rest) = bytes.split_at_checked(count.checked_mul(width)?)?;
+        let (control, times) = rest.split_at_checked(count)?;
+        let rows = Rows { width, numbers, control, times, base };
+        rows.lengths_fit().then_some(rows)
+    }
 }
 
 /// Where reading the rows of a block has come to.
@@ -354,6 +363,18 @@ pub struct Place {
     row: usize,
     /// Bytes of times that were read.
     times: usize,
+}
+
+impl Place {
+    /// The next row.
+    pub fn row(&self) -> u32 {
+        self.row as u32
+    }
+
+    /// Bytes of times in front of it.
+    pub fn times(&self) -> u32 {
+        self.times as u32
+    }
 }
 
 /// The bits that a number of so many bytes has.
@@ -398,7 +419,25 @@ impl Rows<'_> {
 
     /// When each call was entered and left, in nanoseconds.
     pub fn times(&self, clock: &Clock) -> impl Iterator<Item = (i64, i64)> {
-        let (line, mut rest, mut now) = (clock.line(), self.times, self.base);
+        self.moments(clock.line())
+    }
+
+    /// Hands out when each call was entered and left, and the number of its shape.
+    pub fn each(&self, line: Line, mut use_row: impl FnMut(i64, i64, u16)) {
+        let moments = self.moments(line);
+        // The width is looked at once, not for each row.
+        match self.width {
+            0 => moments.zip(0..).for_each(|((enter, leave), number)| use_row(enter, leave, number as u16)),
+            1 => moments.zip(self.numbers).for_each(|((enter, leave), number)| use_row(enter, leave, u16::from(*number))),
+            _ => {
+                let numbers = self.numbers.chunks_exact(2).map(|n| u16::from_le_bytes([n[0], n[1]]));
+                moments.zip(numbers).for_each(|((enter, leave), number)| use_row(enter, leave, number));
+            }
+        }
+    }
+
+    fn moments(&self, line: Line) -> impl Iterator<Item = (i64, i64)> {
+        let (mut rest, mut now) = (self.times, self.base);
         self.control.iter().map(move |control| {
             let (gap, duration) = (usize::from(control & 15), usize::from(control >> 4));
             let bytes: &[u8; SLACK] = rest.first_chunk().expect("the lengths were checked, and the slack follows");

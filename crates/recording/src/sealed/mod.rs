@@ -27,8 +27,8 @@ mod varint;
 mod writer;
 
 pub use block::Sums;
-pub(crate) use block::{Block, Header as BlockHeader, Place, Rows};
-pub(crate) use dictionary::Operations;
+pub(crate) use block::{Block, HEADER_BYTES as BLOCK_HEADER_BYTES, Header as BlockHeader, Place, Rows, SLACK};
+pub(crate) use dictionary::{Operations, decode as read_shapes};
 pub(crate) use reader::{Blocks, Fault, Merge};
 pub use writer::{Writer, Written};
 

@@ -1,7 +1,8 @@
 //! A machine as one JSON object.
 
 use serde_json::{Map, Value, json};
-use sintonia_machine::{Group, Machine, Named, Network, Node, Pieces, Timing};
+use sintonia_machine::topology::Kind;
+use sintonia_machine::{Group, Machine, Named, Network, Node, Pieces, Timing, Topology};
 
 pub fn machine(machine: &Machine) -> Value {
     let about = &machine.about;
@@ -20,6 +21,7 @@ pub fn machine(machine: &Machine) -> Value {
         "nodes": machine.nodes.iter().map(node).collect::<Vec<_>>(),
         "networks": named(machine.networks.iter().map(|(class, one)| (class.name(), network(one)))),
         "groups": named(machine.groups.iter().map(|(what, one)| (what.name(), group(one)))),
+        "topology": machine.topology.as_ref().map(topology),
     })
 }
 
@@ -56,6 +58,32 @@ fn network(network: &Network) -> Value {
         "overlap": network.overlap.iter().map(overlap).collect::<Vec<_>>(),
         "messages": named(network.messages.iter().map(|(what, one)| (what.name(), timing(one)))),
     })
+}
+
+fn topology(topology: &Topology) -> Value {
+    json!({
+        "kind": topology.kind.name(),
+        "nodes": topology.kind.nodes().ok(),
+        "size": size(&topology.kind),
+        "link": {"bytes_per_s": topology.link.bandwidth, "latency_s": topology.link.latency},
+        "duplex": topology.duplex.name(),
+        "sharing": topology.sharing.name(),
+    })
+}
+
+/// What a topology is made of, in the words of the machine file.
+fn size(kind: &Kind) -> String {
+    let by = |sides: &[u32]| sides.iter().map(u32::to_string).collect::<Vec<_>>().join("x");
+    match kind {
+        Kind::Bus { nodes } | Kind::Crossbar { nodes } | Kind::Star { nodes, .. } => format!("{nodes} nodes"),
+        Kind::Mesh { dimensions } | Kind::Torus { dimensions } => by(dimensions),
+        Kind::Hypercube { dimension } => format!("{dimension} dimensions"),
+        Kind::FatTree { levels } => format!("{} from the nodes up", by(&levels.iter().map(|level| level.down).collect::<Vec<_>>())),
+        Kind::Dragonfly(dragonfly) => {
+            format!("{} groups of {} routers with {} nodes each", dragonfly.groups, dragonfly.routers, dragonfly.nodes)
+        }
+        Kind::Graph(_) => "as its file says".into(),
+    }
 }
 
 fn group(group: &Group) -> Value {

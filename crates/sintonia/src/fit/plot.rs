@@ -98,7 +98,7 @@ pub fn others(model: &Model, line: &Line) -> String {
 
 /// What was measured on a line: of repetitions the one in the middle, with a bar from the least to the most. On another machine, nothing
 /// was.
-fn measured(model: &Model, line: &Line) -> Vec<Measured> {
+pub fn measured(model: &Model, line: &Line) -> Vec<Measured> {
     let is_on = |setting: &[f64]| setting.iter().zip(&line.base).enumerate().all(|(place, (a, b))| place == line.parameter || a == b);
     let here = model.points.iter().filter(|point| !model.is_exchanged() && is_on(&point.at));
     let mut points: Vec<(f64, f64)> = here.map(|point| (point.at[line.parameter], point.value)).collect();

@@ -22,18 +22,23 @@ pub fn fit(arguments: &Arguments) -> Result<Found, Error> {
     let runs = named.map(|(path, recording)| Run::of(&path.display().to_string(), recording, &|| progress.step()));
     let runs: Vec<Run> = runs.collect::<Result<_, _>>().map_err(|error| Error::Other(error.to_string()))?;
     drop(progress);
-    let name = arguments.name.clone().unwrap_or_else(|| {
+    let machine =
+        arguments.machine.as_ref().map(|path| Machine::read(path)).transpose().map_err(|error| Error::Other(error.to_string()))?;
+    find(runs, arguments.name.clone(), arguments.x.as_deref(), machine.as_ref())
+}
+
+/// The model of runs: its name (or else that of the program), the parameters to fit over (or else all that change), and the machine that they ran on.
+pub fn find(runs: Vec<Run>, name: Option<String>, over: Option<&[String]>, machine: Option<&Machine>) -> Result<Found, Error> {
+    let name = name.unwrap_or_else(|| {
         let command: Vec<OsString> = runs.first().map(|run| run.command.iter().map(OsString::from).collect()).unwrap_or_default();
         program::name(&command)
     });
-    let experiment = Experiment::of(runs, arguments.x.as_deref()).map_err(|error| Error::Other(error.to_string()))?;
-    let machine =
-        arguments.machine.as_ref().map(|path| Machine::read(path)).transpose().map_err(|error| Error::Other(error.to_string()))?;
+    let experiment = Experiment::of(runs, over).map_err(|error| Error::Other(error.to_string()))?;
     let mut model = Model::of(&name, &experiment).map_err(|reason| {
         let next = NextRun::missing(&reason, &experiment).map(|next| format!("; the next run to make: {}", record(&next)));
         Error::Other(format!("not enough recordings: {reason}{}", next.unwrap_or_default()))
     })?;
-    if let Some(machine) = &machine {
+    if let Some(machine) = machine {
         model.at_home(machine, &experiment);
     }
     let next = NextRun::after(&model, &experiment);

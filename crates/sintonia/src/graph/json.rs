@@ -1,7 +1,5 @@
 //! The program graph as JSON: everything that is known of it, for programs.
 
-use std::io::{self, Write};
-
 use serde_json::{Value, json};
 use sintonia_formats::program_graph::{Stage, Symbol};
 use sintonia_insight::Place;
@@ -9,17 +7,16 @@ use sintonia_program::graph::{Node, Phases, ProgramGraph, Role, Times, Visit};
 use sintonia_recording::Recording;
 
 use super::drawing;
-use crate::output;
 
-/// Writes the graph.
-pub fn write(graph: &ProgramGraph, recording: &Recording, out: &mut dyn Write) -> io::Result<()> {
+/// The graph.
+pub fn value(graph: &ProgramGraph, recording: &Recording) -> Value {
     let messages = graph.messages.iter().map(|edge| {
         let [from, to] = [edge.from, edge.to].map(|(role, node)| json!({"role": role, "node": node}));
         json!({"from": from, "to": to, "messages": edge.messages, "bytes": edge.bytes})
     });
     let loops = graph.loops.iter().map(|one| json!({"header": one.header, "parent": one.parent, "nodes": one.nodes}));
     let completions = graph.completions.iter().map(|one| json!({"begin": one.beginning, "end": one.end, "count": one.count}));
-    let object = json!({
+    json!({
         "command": recording.header.command,
         "ranks": recording.header.size,
         "nodes": graph.nodes.iter().map(|node| node_object(node, recording)).collect::<Vec<_>>(),
@@ -31,8 +28,7 @@ pub fn write(graph: &ProgramGraph, recording: &Recording, out: &mut dyn Write) -
         "one_operation": graph.together,
         "completions": completions.collect::<Vec<_>>(),
         "phases": phases(&graph.phases),
-    });
-    output::json_line(out, &object)
+    })
 }
 
 fn node_object(node: &Node, recording: &Recording) -> Value {

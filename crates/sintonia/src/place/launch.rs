@@ -65,7 +65,7 @@ pub fn write(arguments: &Arguments, subject: &Subject, room: &Room, found: &Foun
 }
 
 /// The launcher of a recording, else a table.
-fn usual(subject: &Subject) -> Form {
+pub fn usual(subject: &Subject) -> Form {
     let header = subject.recording.as_ref().map(|recording| &recording.header);
     header.and_then(|header| Launcher::of(&header.command, &header.mpi.library)).map_or(Form::Table, Form::Launcher)
 }

@@ -1,7 +1,6 @@
 //! Where ranks can go: the hosts of a machine file, those that are told, or those that the recorded command ran on.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use sintonia_machine::Machine;
 use sintonia_placement::cluster::slots;
@@ -26,8 +25,7 @@ pub struct Room {
 
 impl Room {
     /// The hosts that are told, or else those of the recording.
-    pub fn find(machine: Option<&Path>, hosts: Option<Vec<Host>>, subject: &Subject) -> Result<Room, Error> {
-        let machine = machine.map(Machine::read).transpose().map_err(|error| Error::Other(error.to_string()))?;
+    pub fn find(machine: Option<Machine>, hosts: Option<Vec<Host>>, subject: &Subject) -> Result<Room, Error> {
         let header = subject.recording.as_ref().map(|recording| &recording.header);
         let room = match (machine, hosts) {
             (Some(machine), hosts) => Room::of_machine(machine, hosts, subject.mean_bytes, header)?,
@@ -87,6 +85,11 @@ impl Room {
             let is_flat = host.slots_per_complex >= host.slots;
             let most = if is_flat { ranks } else { u32::MAX };
             give(host, if place < useful { host.slots.min(most) } else { 0 });
+        }
+        // Where hosts are all alike, those at the end that nobody can be on do not matter: a machine file may have a million.
+        if self.cluster.topology.is_none() {
+            let used = self.cluster.hosts.iter().rposition(|host| host.slots > 0).map_or(0, |last| last + 1);
+            self.cluster.hosts.truncate(used);
         }
         match self.cluster.slots() {
             MOST_SLOTS.. => Err(Error::Other(format!("more than {MOST_SLOTS} slots: name those hosts that matter with --hosts"))),

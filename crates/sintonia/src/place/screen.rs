@@ -66,20 +66,23 @@ fn time(time: Option<[f64; 3]>) -> String {
 }
 
 fn verdict(shown: &Shown) -> Vec<String> {
+    hanging(&sentence(shown), 0)
+}
+
+/// What came of it, in a sentence.
+pub fn sentence(shown: &Shown) -> String {
     let found = shown.found;
-    match &found.useless {
-        Some(why) => hanging(&format!("Placement does not help here: {why}."), 0),
-        None => {
-            let on = match (found.basis, &shown.room.machine) {
-                (Basis::Replays, Some(machine)) => format!("replayed on {}", machine.about.name),
-                (Basis::Distances, _) => "if what MPI takes shrinks as bytes go less far; a replay does not know cores".into(),
-                _ if shown.subject.recording.is_none() => "at most, if it did nothing but exchange; a graph does not say".into(),
-                (_, Some(_)) => "if what MPI takes shrinks with it; a profile cannot be replayed".into(),
-                _ => "if what MPI takes shrinks with it; nothing is known of the network (--machine tells)".into(),
-            };
-            hanging(&format!("{} {}: {on}.", aim(shown.arguments.objective), saves(found.gain)), 0)
-        }
+    if let Some(why) = &found.useless {
+        return format!("Placement does not help here: {why}.");
     }
+    let on = match (found.basis, &shown.room.machine) {
+        (Basis::Replays, Some(machine)) => format!("replayed on {}", machine.about.name),
+        (Basis::Distances, _) => "if what MPI takes shrinks as bytes go less far; a replay does not know cores".into(),
+        _ if shown.subject.recording.is_none() => "at most, if it did nothing but exchange; a graph does not say".into(),
+        (_, Some(_)) => "if what MPI takes shrinks with it; a profile cannot be replayed".into(),
+        _ => "if what MPI takes shrinks with it; nothing is known of the network (--machine tells)".into(),
+    };
+    format!("{} {}: {on}.", aim(shown.arguments.objective), saves(found.gain))
 }
 
 fn aim(objective: Objective) -> &'static str {

@@ -59,7 +59,7 @@ pub fn run(request: Request) -> Result<ExitCode, Error> {
     for member in &members {
         give_way(member.process, &folder)?;
     }
-    let tuning = Tuning::begin(Analyzer::new(request.tunlets, Tree::new(collector, None, now_ns()), request.watch), request.json);
+    let tuning = Tuning::begin(Analyzer::new(request.tunlets, Tree::new(collector, None, now_ns()), request.watch), request.json, None);
     let visits = match attach(&members, &folder, &secret) {
         Ok(visits) => visits,
         // The door goes with the tuning.

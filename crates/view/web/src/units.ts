@@ -25,11 +25,18 @@ export function bytes(value: number): string {
     return `${figures(value / 1000 ** step)} ${units[step]}`;
 }
 
-/** A share from 0 to 1, as `97 %`. */
-export const percent = (share: number): string => `${share !== 0 && Math.abs(share) < 0.1 ? (100 * share).toFixed(1) : Math.round(100 * share)} %`;
+/** A share from 0 to 1, as `97 %`; a dash for a share of nothing. */
+export function percent(share: number): string {
+    if (!Number.isFinite(share)) return '–';
+    if (share > 0 && share < 0.0005) return '< 0.1 %';
+    return `${share !== 0 && Math.abs(share) < 0.1 ? (100 * share).toFixed(1) : Math.round(100 * share)} %`;
+}
 
 /** How many, with thin spaces between thousands. */
 export const count = (value: number): string => Math.round(value).toLocaleString('en').replaceAll(',', '\u202f');
+
+/** So many of something: `1 rank`, `2 ranks`. */
+export const plural = (value: number, what: string): string => `${count(value)} ${what}${value === 1 ? '' : 's'}`;
 
 /** Three figures. */
 export function figures(value: number): string {

@@ -35,4 +35,6 @@ export interface Site {
     line: number | null;
     function: string | null;
     module: string;
+    /** Where in the module it is, if the line is not known. */
+    offset?: number;
 }

@@ -1,26 +1,30 @@
 // Answers that lie in the file beside the page: packed, so that the file stays small.
 //
 // The element `answers` holds Base64 of a gzip of entries, each: length of the name (4 bytes), the name `0/report`, length of the answer
-// (4 bytes), the answer. A binary answer looks as it does when it is served.
+// (4 bytes), the answer. A binary answer looks as it does when it is served. The answer to a question in particular is named with it, as in
+// `0/source?site=12`.
 
-import { type Query, Refused, type Source } from './source';
+import { asked, type Query, Refused, type Source } from './source';
 import { unpack } from './unpack';
 
 export function embedded(): Source | undefined {
     const element = document.getElementById('answers');
     if (!element) return undefined;
     let entries: Promise<Map<string, Uint8Array<ArrayBuffer>>> | undefined;
-    const find = async (recording: number, subject: string) => {
+    const find = async (recording: number, ...questions: string[]) => {
         entries ??= open(element.textContent ?? '');
-        const entry = (await entries).get(`${recording}/${subject}`);
+        const known = await entries;
+        const [entry] = questions.flatMap((question) => known.get(`${recording}/${question}`) ?? []);
         if (!entry) throw new Refused('This file holds a summary. Open the recording with `sintonia view` to see more.');
         return entry;
     };
     return {
         live: false,
-        json: async <Answer>(recording: number, subject: string, _query?: Query) =>
-            JSON.parse(new TextDecoder().decode(await find(recording, subject))) as Answer,
-        binary: async <Header>(recording: number, subject: string, _query?: Query) => unpack<Header>(await find(recording, subject)),
+        json: async <Answer>(recording: number, subject: string, query: Query = {}) =>
+            JSON.parse(new TextDecoder().decode(await find(recording, asked(subject, query)))) as Answer,
+        // What is drawn from bytes can be drawn from those of the whole.
+        binary: async <Header>(recording: number, subject: string, query: Query = {}) =>
+            unpack<Header>(await find(recording, asked(subject, query), subject)),
     };
 }
 

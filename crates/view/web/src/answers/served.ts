@@ -1,6 +1,6 @@
 // Answers of the command that serves the page.
 
-import { type Binary, type Query, Refused, type Source, Working } from './source';
+import { asked, type Binary, type Query, Refused, type Source, Working } from './source';
 import { unpack } from './unpack';
 
 /** The token of the address: whoever opened the page has it. */
@@ -8,12 +8,7 @@ const token = new URLSearchParams(location.search).get('token') ?? '';
 
 export function served(): Source {
     const ask = async (recording: number, subject: string, query: Query, signal?: AbortSignal): Promise<Response> => {
-        const parameters = new URLSearchParams();
-        for (const [name, value] of Object.entries(query)) {
-            if (value !== undefined) parameters.set(name, String(value));
-        }
-        const asked = parameters.size > 0 ? `?${parameters}` : '';
-        const response = await fetch(`api/${recording}/${subject}${asked}`, {
+        const response = await fetch(`api/${recording}/${asked(subject, query)}`, {
             headers: { 'X-Sintonia-Token': token },
             signal: signal ?? null,
         }).catch((error: unknown) => {

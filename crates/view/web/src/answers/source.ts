@@ -6,6 +6,15 @@ import { served } from './served';
 /** What a question asks in particular; what is undefined is not asked. */
 export type Query = Record<string, string | number | undefined>;
 
+/** A question as in an address: `source?site=12`. */
+export function asked(subject: string, query: Query): string {
+    const parameters = new URLSearchParams();
+    for (const [name, value] of Object.entries(query)) {
+        if (value !== undefined) parameters.set(name, String(value));
+    }
+    return parameters.size > 0 ? `${subject}?${parameters}` : subject;
+}
+
 /** A header and the bytes that it describes. */
 export interface Binary<Header> {
     header: Header;

@@ -1,47 +1,60 @@
-// What stands around every view: the navigation, what is selected, and keys.
+// What stands around every view: the header, what is selected, help, and keys.
 
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import type { About } from '../answers/about';
-import { go, view } from '../state/address';
+import { State } from '../charts/state';
+import { view } from '../state/address';
 import { useAnswer } from '../state/asked';
+import { present } from '../state/present';
 import { views } from '../views/all';
+import { Guard } from './guard';
+import { Header } from './header';
+import { Help } from './help';
+import { useKeys } from './keys';
+import { Selected } from './selected';
+import './shell.css';
 
 export function Shell() {
     const about = useAnswer<About>(0, 'about');
-    if (about.state === 'refused') return <main class="alone">{about.why}</main>;
-    if (about.state !== 'answered') return <main class="alone">Opening …</main>;
-    return <Frame about={about.answer} />;
+    if (about.state === 'answered') return <Frame about={about.answer} />;
+    return (
+        <main class="alone">
+            <h1>Sintonia</h1>
+            <State asked={about}>{() => null}</State>
+        </main>
+    );
 }
 
 function Frame({ about }: { about: About }) {
-    const shown = views.filter((one) => one.has(about));
-    const present = shown.find((one) => one.name === view.value) ?? shown[0];
+    const help = useRef<HTMLDialogElement>(null);
+    const openHelp = () => help.current?.showModal();
+    const offered = views.filter((one) => one.has(about));
+    const shown = offered.find((one) => one.name === view.value) ?? offered[0];
+    useKeys(offered, openHelp);
+    const { recorded, number } = present(about) ?? {};
+    const title = `${recorded?.name ?? 'Sintonia'}: ${shown?.title ?? ''}`;
     useEffect(() => {
-        const press = (event: KeyboardEvent) => {
-            const writes = event.target instanceof Element && event.target.closest('input, textarea, select, [contenteditable]');
-            if (writes || event.ctrlKey || event.altKey || event.metaKey) return;
-            const found = shown.find((one) => one.key === event.key);
-            if (found) go(found.name);
-        };
-        addEventListener('keydown', press);
-        return () => removeEventListener('keydown', press);
-    }, [about]);
-    if (!present) return null;
+        document.title = title;
+    }, [title]);
+    if (!shown) return <main class="alone">There is nothing to show.</main>;
     return (
         <>
-            <header class="top">
-                <nav aria-label="Views">
-                    {shown.map((one) => (
-                        <a key={one.name} href={`#${one.name}`} title={`${one.says} (${one.key})`} aria-current={one === present ? 'page' : undefined}>
-                            {one.title}
-                        </a>
-                    ))}
-                </nav>
-            </header>
-            <main>
-                <h1>{present.title}</h1>
-                <present.Show about={about} />
+            <button type="button" class="skip" onClick={() => document.getElementById('content')?.focus()}>
+                Skip to the content
+            </button>
+            <Header about={about} views={offered} shown={shown} openHelp={openHelp} />
+            {recorded && <Selected recorded={recorded} />}
+            <main id="content" tabIndex={-1}>
+                <header class="heading">
+                    <h1>{shown.title}</h1>
+                    <p class="says">{shown.says}</p>
+                </header>
+                {/* Nothing of one recording is shown as if it were another's. */}
+                <Guard key={`${shown.name} ${number}`}>
+                    <shown.Show about={about} />
+                </Guard>
             </main>
+            <Help dialog={help} views={offered} shown={shown} version={about.version} />
         </>
     );
 }

@@ -70,6 +70,9 @@ export function select(change: Partial<Selection>, replace = false): void {
     move({ view: address.value.view, selection: { ...address.value.selection, ...change } }, replace);
 }
 
+/** No selection of anything inside a recording. */
+export const NOTHING: Partial<Selection> = { from: undefined, to: undefined, ranks: undefined, site: undefined, operation: undefined };
+
 /** Changes what belongs to the present view only; an empty text takes it away. */
 export function setOwn(name: string, value: string): void {
     const own = { ...address.value.selection.own };

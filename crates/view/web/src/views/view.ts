@@ -15,4 +15,6 @@ export interface View {
     /** Whether there is something to show. */
     has: (about: About) => boolean;
     Show: ComponentType<{ about: About }>;
+    /** Keys that it understands, and what they do: for the help. */
+    keys?: [key: string, does: string][];
 }

@@ -1,0 +1,23 @@
+//! How much memory there is to work with.
+
+/// Bytes that are free, as far as the system tells.
+pub fn free() -> Option<u64> {
+    available(&std::fs::read_to_string("/proc/meminfo").ok()?)
+}
+
+/// What `/proc/meminfo` says is available, in bytes.
+fn available(text: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_system_tells_it_in_kibibytes() {
+        assert_eq!(available("MemTotal:  9 kB\nMemAvailable:    1234 kB\nBuffers: 5 kB\n"), Some(1234 * 1024));
+        assert_eq!(available("MemTotal:  9 kB\n"), None);
+    }
+}

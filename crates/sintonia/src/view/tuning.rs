@@ -1,0 +1,82 @@
+//! `tuning`: what was changed while the program ran, also while it still runs; `?after=N` leaves out the first N entries.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+use sintonia_recording::definitions::LIVE_FOLDER;
+use sintonia_recording::header;
+use sintonia_tune::decision::{self, Entry};
+use sintonia_view::answer::{Answer, Question, Refusal};
+
+use super::open::{Open, not_there};
+use super::subject::Subject;
+
+pub const SUBJECT: Subject = Subject {
+    name: "tuning",
+    is_there: |open| open.recordings.iter().any(|opened| log(&opened.path).is_file() || is_live(&opened.path)),
+    answer,
+};
+
+/// A run that is not sealed and has written nothing for so long is over.
+const SILENCE: Duration = Duration::from_secs(60);
+
+#[derive(Serialize)]
+struct Tuning<'a> {
+    entries: &'a [Entry],
+    live: bool,
+}
+
+fn log(recording: &Path) -> std::path::PathBuf {
+    recording.join(decision::FILE)
+}
+
+fn answer(open: &Arc<Open>, question: &Question) -> Result<Answer, Refusal> {
+    let path = &open.asked(question)?.path;
+    let after = question.number("after")?.unwrap_or(0);
+    // Asked first: whatever is written until the run is over is then read, or there is another question.
+    let live = is_live(path);
+    let found = decision::read(&log(path)).map_err(not_there)?;
+    if found.is_none() && !live {
+        return Err(Refusal::NotThere("this run was not tuned: `sintonia tune -- COMMAND` tunes one".into()));
+    }
+    let entries = found.unwrap_or_default();
+    Ok(Answer::json(&Tuning { entries: entries.get(after..).unwrap_or_default(), live }))
+}
+
+/// Whether the run of a recording still goes on, as far as its folder tells.
+fn is_live(recording: &Path) -> bool {
+    let live = recording.join(LIVE_FOLDER);
+    live.is_dir() && !recording.join(header::FILE).exists() && (has_its_command(&live) || is_fresh(&log(recording)) || is_fresh(&live))
+}
+
+/// Whether the command that records it runs here: its number stands at the beginning of the token.
+fn has_its_command(live: &Path) -> bool {
+    let token = std::fs::read_to_string(live.join("token")).unwrap_or_default();
+    let process = token.split('-').next().and_then(|number| number.parse::<u32>().ok());
+    process.is_some_and(|process| Path::new("/proc").join(process.to_string()).exists())
+}
+
+/// Whether something was written lately.
+fn is_fresh(path: &Path) -> bool {
+    let changed = std::fs::metadata(path).and_then(|metadata| metadata.modified());
+    changed.is_ok_and(|changed| changed.elapsed().map_or(true, |since| since < SILENCE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_run_goes_on_until_it_is_sealed() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(!is_live(folder.path()), "there is nothing");
+        fs::create_dir(folder.path().join(LIVE_FOLDER)).unwrap();
+        fs::write(folder.path().join(LIVE_FOLDER).join("token"), format!("{}-1", std::process::id())).unwrap();
+        assert!(is_live(folder.path()));
+        fs::write(folder.path().join(header::FILE), "{}").unwrap();
+        assert!(!is_live(folder.path()));
+    }
+}

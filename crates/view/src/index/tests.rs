@@ -1,0 +1,180 @@
+//! What is drawn from the index is what the calls say.
+
+use std::path::Path;
+
+use sintonia_recording::table::CallTable;
+
+use super::*;
+use crate::sample::{self, Random};
+
+fn open(recording: &Recording) -> Index {
+    Index::open(recording, &|_| ()).unwrap()
+}
+
+/// Nanoseconds by column and kind, from the calls one by one.
+fn expected(table: &CallTable, window: &Window) -> Vec<[f32; KINDS]> {
+    let mut canvas = Canvas::<KINDS>::new(window);
+    let role = |row: usize| table.shapes[table.shape[row] as usize].operation.role();
+    let (first, last) = (0, table.len() - 1);
+    canvas.paint(i64::MIN, table.leave[first], Kind::Absent as usize);
+    canvas.paint(table.enter[last], i64::MAX, Kind::Absent as usize);
+    for row in first + 1..last {
+        canvas.paint(table.enter[row], table.leave[row], Kind::of(role(row)) as usize);
+    }
+    canvas.cells
+}
+
+fn drawn(recording: &Recording, index: &Index, rank: u32, window: &Window) -> (Vec<[f32; KINDS]>, bool) {
+    let mut canvas = Canvas::<KINDS>::new(window);
+    let how = Drawer::new(index, recording).draw(&index.threads_of(rank)[0], &mut canvas).unwrap();
+    (canvas.cells, how.exact)
+}
+
+/// The largest and the mean difference of any kind, as a part of a column.
+fn difference(a: &[[f32; KINDS]], b: &[[f32; KINDS]], window: &Window) -> (f32, f32) {
+    let parts: Vec<f32> = (0..a.len())
+        .flat_map(|column| (0..KINDS).map(move |kind| (a[column][kind] - b[column][kind]).abs() / window.width(column) as f32))
+        .collect();
+    (parts.iter().copied().fold(0.0, f32::max), parts.iter().sum::<f32>() / parts.len() as f32)
+}
+
+#[test]
+fn any_window_shows_what_the_calls_add_up_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let recording = sample::recording(folder.path(), &[sample::arbitrary(1, 100_000), sample::arbitrary(2, 300)]);
+    let index = open(&recording);
+    assert!(index.threads_of(0)[0].levels.len() > 1, "long threads have bins");
+    assert!(index.threads_of(1)[0].levels.is_empty(), "short threads need none");
+    let tables = [0, 1].map(|rank| recording.tables(rank).unwrap().remove(0));
+    let (begin, end) = index.span();
+    let mut random = Random(3);
+    let mut kinds_of_answers = [0; 2];
+    for round in 0..200 {
+        let width = ((end - begin) >> random.below(20)).max(1);
+        let from = begin + random.below((end - begin) as u64) as i64 - width / 2;
+        let window = Window::new(from, from + width, 1 + random.below(500) as usize);
+        for rank in [0, 1] {
+            let (cells, exact) = drawn(&recording, &index, rank, &window);
+            let (largest, mean) = difference(&cells, &expected(&tables[rank as usize], &window), &window);
+            // Bins and stretches lie somewhere in two columns: which part of them lies where is not known.
+            let allowed = if exact { (1e-3, 1e-4) } else { (0.5, 0.02) };
+            assert!(largest <= allowed.0 && mean <= allowed.1, "round {round}, rank {rank}: {largest} {mean}, exact: {exact}");
+            kinds_of_answers[usize::from(exact)] += 1;
+        }
+    }
+    assert!(kinds_of_answers.iter().all(|count| *count > 20), "{kinds_of_answers:?}");
+}
+
+#[test]
+fn a_column_is_what_its_parts_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let recording = sample::recording(folder.path(), &[sample::arbitrary(4, 60_000)]);
+    let index = open(&recording);
+    let (begin, end) = index.span();
+    for columns in [10, 100, 1000] {
+        let (coarse, fine) = (Window::new(begin, end, columns), Window::new(begin, end, 16 * columns));
+        let (whole, parts) = (drawn(&recording, &index, 0, &coarse).0, drawn(&recording, &index, 0, &fine).0);
+        let sums: Vec<[f32; KINDS]> =
+            parts.chunks(16).map(|cells| std::array::from_fn(|kind| cells.iter().map(|cell| cell[kind]).sum())).collect();
+        assert!(difference(&whole, &sums, &coarse).1 < 0.02);
+    }
+}
+
+#[test]
+fn an_index_is_made_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let recording = sample::recording(folder.path(), &[sample::arbitrary(1, 1000)]);
+    let told = std::sync::atomic::AtomicUsize::new(0);
+    let count = |_| {
+        told.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    };
+    let first = Index::open(&recording, &count).unwrap();
+    let second = Index::open(&recording, &count).unwrap();
+    assert_eq!(told.into_inner(), 1);
+    assert_eq!(first.store.contents, second.store.contents);
+}
+
+#[test]
+fn an_index_of_another_recording_is_made_anew() {
+    let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let recording = sample::recording(folder.path(), &[sample::arbitrary(1, 1000)]);
+    let elsewhere = sample::recording(other.path(), &[sample::arbitrary(2, 2000)]);
+    open(&recording);
+    std::fs::copy(folder.path().join("view.index"), other.path().join("view.index")).unwrap();
+    assert_eq!(open(&elsewhere).threads_of(0)[0].calls, 2002);
+}
+
+#[test]
+fn a_damaged_index_is_made_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let recording = sample::recording(folder.path(), &[sample::arbitrary(1, 20_000)]);
+    let expected = open(&recording).store.contents;
+    let path = folder.path().join("view.index");
+    let sound = std::fs::read(&path).unwrap();
+    let mut random = Random(5);
+    for round in 0..60 {
+        let mut bytes = sound.clone();
+        match round % 3 {
+            0 => bytes.truncate(random.below(sound.len() as u64) as usize),
+            // The directory and what stands behind it are at the end.
+            1 => {
+                let at = bytes.len() - 1 - random.below(400) as usize;
+                bytes[at] ^= 1 << random.below(8);
+            }
+            _ => {
+                let at = random.below(sound.len() as u64) as usize;
+                bytes[at] ^= 1 << random.below(8);
+            }
+        }
+        std::fs::write(&path, &bytes).unwrap();
+        assert_eq!(open(&recording).store.contents, expected);
+        assert_eq!(std::fs::read(&path).unwrap(), sound, "round {round}");
+    }
+}
+
+#[test]
+fn a_recording_that_changes_under_an_open_index_gives_no_wrong_calls() {
+    let folder = tempfile::tempdir().unwrap();
+    let recording = sample::recording(folder.path(), &[sample::arbitrary(1, 5000)]);
+    let index = open(&recording);
+    let path = folder.path().join("rank-00000.calls");
+    let sound = std::fs::read(&path).unwrap();
+    let mut random = Random(6);
+    let (begin, end) = index.span();
+    for _ in 0..50 {
+        let mut bytes = sound.clone();
+        bytes.truncate(random.below(sound.len() as u64) as usize);
+        bytes.iter_mut().for_each(|byte| *byte ^= (random.below(20) == 0) as u8);
+        std::fs::write(&path, &bytes).unwrap();
+        let window = Window::new(begin, end, 50);
+        let mut canvas = Canvas::<KINDS>::new(&window);
+        // An error or a picture of what is left: both are right.
+        let _ = Drawer::new(&index, &recording).draw(&index.threads_of(0)[0], &mut canvas);
+    }
+}
+
+#[test]
+fn what_lies_between_lost_calls_is_absent() {
+    let folder = tempfile::tempdir().unwrap();
+    let calls = sample::arbitrary(1, 200_000);
+    sample::recording(folder.path(), std::slice::from_ref(&calls));
+    damage_second_block(&folder.path().join("rank-00000.calls"));
+    let recording = Recording::open(folder.path()).unwrap();
+    let index = open(&recording);
+    let thread = &index.threads_of(0)[0];
+    assert_eq!(thread.calls, 200_002 - 65_536);
+    let (from, to) = (thread.blocks[0].end, thread.blocks[1].begin);
+    for columns in [1, 100_000] {
+        let window = Window::new(from + 1, to - 1, columns);
+        let (cells, _) = drawn(&recording, &index, 0, &window);
+        let absent: f32 = cells.iter().map(|cell| cell[Kind::Absent as usize]).sum();
+        assert!(absent / (to - from) as f32 > 0.99, "{columns} columns: {absent}");
+    }
+}
+
+fn damage_second_block(path: &Path) {
+    let mut bytes = std::fs::read(path).unwrap();
+    let starts: Vec<usize> = (0..bytes.len() - 4).filter(|at| &bytes[*at..at + 4] == b"SBLK").collect();
+    bytes[starts[1] + 1000] ^= 1;
+    std::fs::write(path, bytes).unwrap();
+}

@@ -1,0 +1,231 @@
+//! Questions about small recordings, and what is answered.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::Value;
+use sintonia_recording::sealed::Writer;
+
+use super::*;
+use crate::sample::{self, Random, SampleCall, receive, send, shape};
+
+fn timeline(folder: &Path, ranks: &[Vec<SampleCall>]) -> Timeline {
+    Timeline::open(sample::recording(folder, ranks), &|_| ()).unwrap()
+}
+
+fn question(subject: &str, query: &[(&str, &str)]) -> Question {
+    let query: BTreeMap<String, String> = query.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+    Question { recording: 0, subject: subject.to_owned(), query }
+}
+
+fn json(timeline: &Timeline, subject: &str, query: &[(&str, &str)]) -> Value {
+    match timeline.answer(&question(subject, query)).unwrap() {
+        Answer::Json(text) => serde_json::from_str(&text).unwrap(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The header and the planes, by name.
+fn picture(timeline: &Timeline, query: &[(&str, &str)]) -> (Value, BTreeMap<String, Vec<u8>>) {
+    let Answer::Binary { header, bytes } = timeline.answer(&question("timeline", query)).unwrap() else { panic!("no picture") };
+    let header: Value = serde_json::from_str(&header).unwrap();
+    let cells = header["rows"].as_array().unwrap().len() * header["columns"].as_u64().unwrap() as usize;
+    let names = header["planes"].as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_owned());
+    let planes = names.zip(bytes.chunks(cells.max(1)).map(<[u8]>::to_vec)).collect();
+    (header, planes)
+}
+
+/// A rank that comes late to send, and one that waits for it from the beginning.
+fn late_sender() -> Vec<Vec<SampleCall>> {
+    let around = |inside: SampleCall| vec![(0, 0, 1000, shape("MPI_Init")), inside, (0, 10_000, 11_000, shape("MPI_Finalize"))];
+    vec![around((0, 8000, 8100, send(1))), around((0, 2000, 8200, receive(0)))]
+}
+
+#[test]
+fn a_picture_shows_what_each_rank_did_most_of_the_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let timeline = timeline(folder.path(), &late_sender());
+    let (header, planes) = picture(&timeline, &[("columns", "11")]);
+    assert_eq!((&header["from"], &header["to"], &header["exact"], &header["calls"]), (&0.into(), &11_000.into(), &true.into(), &6.into()));
+    assert_eq!(header["rows"][1], serde_json::json!({"label": "1", "ranks": "1"}));
+    assert_eq!(header["messages"], Value::Null);
+    let (absent, computing, receiving) = (0, 1, 3);
+    assert_eq!(planes["kind"][..11], [absent, 1, 1, 1, 1, 1, 1, 1, computing, 1, absent]);
+    assert_eq!(planes["kind"][11..], [absent, computing, receiving, 3, 3, 3, 3, 3, computing, computing, absent]);
+    assert_eq!(planes["share"][8], 230, "nine tenths of the time until it sends");
+    assert_eq!(planes.len(), 2);
+}
+
+#[test]
+fn the_analysis_adds_waits_messages_and_the_path() {
+    let folder = tempfile::tempdir().unwrap();
+    let timeline = timeline(folder.path(), &late_sender());
+    assert!(matches!(timeline.answer(&question("messages", &[])), Err(Refusal::NotThere(_))));
+    timeline.analyse();
+    let again = Timeline::open(Arc::new(Recording::open(folder.path()).unwrap()), &|_| ()).unwrap();
+    for timeline in [timeline, again] {
+        let (header, planes) = picture(&timeline, &[("columns", "11")]);
+        assert_eq!(header["planes"], serde_json::json!(["kind", "share", "waiting", "path"]));
+        assert_eq!(header["messages"], 1);
+        assert_eq!(planes["waiting"][11..], [0, 0, 255, 255, 255, 255, 255, 255, 0, 0, 0]);
+        assert_eq!(planes["path"][..8], [0, 255, 255, 255, 255, 255, 255, 255], "the sender is on the path until it sends");
+        assert_eq!(planes["path"][11 + 2..11 + 8], [0; 6], "while the receiver waits it is not");
+        let messages = json(&timeline, "messages", &[]);
+        assert_eq!(messages["many"], Value::Null);
+        for (column, value) in [("from", 0), ("to", 1), ("sent", 8000), ("received", 8200), ("bytes", 100), ("tag", 7)] {
+            assert_eq!(messages[column], serde_json::json!([value]), "{column}");
+        }
+        let (few, none) = (json(&timeline, "messages", &[("ranks", "1")]), json(&timeline, "messages", &[("to", "7999")]));
+        assert_eq!((few["from"].as_array().unwrap().len(), none["from"].as_array().unwrap().len()), (1, 0));
+        let calls = json(&timeline, "calls", &[("ranks", "1"), ("from", "3000"), ("to", "4000")]);
+        assert_eq!((&calls["wait"], &calls["enter"]), (&serde_json::json!([6000]), &serde_json::json!([-1000])));
+        assert_eq!(calls["names"][calls["cause"][0].as_u64().unwrap() as usize], "late_sender");
+    }
+}
+
+#[test]
+fn ranks_can_be_chosen_and_put_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let ranks: Vec<Vec<SampleCall>> = (0..8).map(|_| vec![(0, 0, 500, shape("MPI_Send")), (0, 900, 1000, shape("MPI_Barrier"))]).collect();
+    sample::write(folder.path(), &ranks, |header| {
+        header.hosts = vec!["a".into(), "b".into()];
+        header.ranks.iter_mut().for_each(|rank| rank.host = rank.rank % 2);
+        header.size = 9;
+    });
+    let timeline = Timeline::open(Arc::new(Recording::open(folder.path()).unwrap()), &|_| ()).unwrap();
+    let labels = |query: &[(&str, &str)]| {
+        let (header, _) = picture(&timeline, query);
+        header["rows"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|row| format!("{} {}", row["label"], row["ranks"]).replace('"', ""))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(labels(&[("rows", "3")]), ["0-2 0-2", "3-5 3-5", "6-8 6-8"]);
+    assert_eq!(labels(&[("ranks", "1,5-6")]), ["1 1", "5 5", "6 6"]);
+    assert_eq!(labels(&[("by", "host")]), ["a 0,2,4,6", "b 1,3,5,7", "unknown 8"]);
+    let (_, planes) = picture(&timeline, &[("columns", "2"), ("rows", "3")]);
+    assert_eq!((planes["kind"][4], planes["share"][4]), (2, 170), "the rank that left nothing is absent");
+}
+
+#[test]
+fn questions_that_cannot_be_answered_are_refused_with_a_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let timeline = timeline(folder.path(), &late_sender());
+    let refusal = |subject: &str, query: &[(&str, &str)]| timeline.answer(&question(subject, query)).unwrap_err().to_string();
+    assert_eq!(refusal("timeline", &[("from", "5"), ("to", "5")]), "to: 5 is not after `from`, which is 5");
+    assert_eq!(refusal("timeline", &[("columns", "0")]), "columns: 0 is not between 1 and 8192");
+    assert_eq!(refusal("timeline", &[("by", "colour")]), "by: `colour` should be rank, host or role");
+    assert_eq!(refusal("calls", &[("ranks", "0-9")]), "ranks: there is no rank 2: the recording has 2, counted from 0");
+    assert_eq!(refusal("calls", &[("ranks", "x")]), "ranks: `x` should be numbers and ranges of them, such as 0-3,7");
+    assert_eq!(refusal("weather", &[]), "there is no weather");
+    assert_eq!(refusal("timeline", &[("by", "role")]), "waits and messages were not looked for");
+}
+
+#[test]
+fn any_moments_can_be_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let timeline = timeline(folder.path(), &late_sender());
+    timeline.analyse();
+    let extremes = [i64::MIN.to_string(), "-5".into(), "0".into(), "8050".into(), i64::MAX.to_string()];
+    for from in &extremes {
+        for to in extremes.iter().chain(&["8051".to_owned()]) {
+            for subject in Timeline::SUBJECTS {
+                let _ = timeline.answer(&question(subject, &[("from", from), ("to", to)]));
+            }
+        }
+    }
+    let (header, _) = picture(&timeline, &[("from", "8050"), ("to", "8053"), ("columns", "1000")]);
+    assert_eq!(header["columns"], 3, "no column is narrower than a nanosecond");
+}
+
+#[test]
+fn calls_are_those_of_the_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut ranks: Vec<Vec<SampleCall>> = (0..3).map(|rank| sample::arbitrary(rank + 1, 3000)).collect();
+    ranks[1].iter_mut().skip(1).step_by(3).for_each(|call| call.0 = 1);
+    let timeline = timeline(folder.path(), &ranks);
+    let (begin, end) = timeline.index.as_ref().unwrap().span();
+    let mut random = Random(9);
+    for _ in 0..50 {
+        let from = begin + random.below((end - begin) as u64) as i64;
+        let to = from + 1 + random.below(200_000) as i64;
+        let answer = json(&timeline, "calls", &[("from", &from.to_string()), ("to", &to.to_string())]);
+        let column = |name: &str| answer[name].as_array().unwrap().iter().map(|value| value.as_i64().unwrap()).collect::<Vec<i64>>();
+        let mut expected = Vec::new();
+        for (rank, calls) in ranks.iter().enumerate() {
+            let touching = calls.iter().filter(|call| (call.1 as i64) < to && (call.2 as i64 > from || call.1 as i64 >= from));
+            let listed =
+                touching.map(|call| (rank as i64, call.1 as i64 - from, call.2 as i64 - from, i64::from(call.3.site), i64::from(call.0)));
+            expected.extend(listed);
+        }
+        let found: Vec<_> = (0..column("rank").len())
+            .map(|n| (column("rank")[n], column("enter")[n], column("leave")[n], column("site")[n], column("thread")[n]))
+            .collect();
+        assert_eq!(found, expected);
+        assert_eq!(answer["names"][column("operation").first().map_or(0, |n| *n as usize)].is_string(), !found.is_empty());
+    }
+    let many = json(&timeline, "calls", &[("most", "100")]);
+    assert!(many["many"].as_u64().unwrap() >= 9006 && many["rank"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn the_next_call_is_found_and_the_one_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let ranks: Vec<Vec<SampleCall>> = (0..2).map(|rank| sample::arbitrary(rank + 1, 2000)).collect();
+    let timeline = timeline(folder.path(), &ranks);
+    let (begin, end) = timeline.index.as_ref().unwrap().span();
+    let mut random = Random(10);
+    for _ in 0..50 {
+        let (from, longer) = (begin + random.below((end - begin) as u64) as i64, random.below(3000) as i64);
+        let all = || ranks.iter().flatten().filter(|call| call.3.site == 2 && call.3.operation.name().starts_with("MPI_Wait"));
+        let fits = |call: &&SampleCall| (call.2 - call.1) as i64 >= longer;
+        let next = all().filter(fits).map(|call| call.1 as i64).filter(|enter| *enter >= from).min();
+        let before = all().filter(fits).map(|call| call.1 as i64).filter(|enter| *enter < from).max();
+        for (back, expected) in [("0", next), ("1", before)] {
+            let (from, longer) = (from.to_string(), longer.to_string());
+            let query = [("from", from.as_str()), ("back", back), ("operation", "MPI_W"), ("site", "2"), ("longer", &longer)];
+            assert_eq!(json(&timeline, "find", &query)["enter"].as_i64(), expected);
+        }
+    }
+    assert_eq!(json(&timeline, "find", &[("operation", "MPI_Alltoall")]), Value::Null);
+}
+
+#[test]
+fn a_profile_has_no_timeline() {
+    let folder = tempfile::tempdir().unwrap();
+    sample::write(folder.path(), &late_sender(), |header| header.profile = true);
+    let timeline = Timeline::open(Arc::new(Recording::open(folder.path()).unwrap()), &|_| ()).unwrap();
+    timeline.analyse();
+    let refusal = timeline.answer(&question("timeline", &[])).unwrap_err();
+    assert!(refusal.to_string().contains("without --profile"), "{refusal}");
+}
+
+#[test]
+fn recordings_with_nothing_in_them_have_a_picture() {
+    let folder = tempfile::tempdir().unwrap();
+    sample::write(folder.path(), &[vec![], vec![]], |header| header.ranks.truncate(1));
+    Writer::create(folder.path(), 1).unwrap().finish().unwrap();
+    let timeline = Timeline::open(Arc::new(Recording::open(folder.path()).unwrap()), &|_| ()).unwrap();
+    timeline.analyse();
+    let (header, planes) = picture(&timeline, &[]);
+    assert_eq!((header["rows"].as_array().unwrap().len(), &header["calls"]), (2, &0.into()));
+    assert!(planes["kind"].iter().all(|kind| *kind == 0));
+    assert_eq!(json(&timeline, "calls", &[])["rank"], serde_json::json!([]));
+    assert_eq!(json(&timeline, "find", &[]), Value::Null);
+}
+
+#[test]
+fn a_recording_that_was_cut_ends_with_what_is_known() {
+    let folder = tempfile::tempdir().unwrap();
+    let unfinished = |shape: sintonia_recording::table::Shape| sintonia_recording::table::Shape {
+        parts: shape.parts | sintonia_recording::raw::part::UNFINISHED,
+        ..shape
+    };
+    let stuck = vec![(0, 0, 100, shape("MPI_Init")), (0, 300, 1000, unfinished(receive(1)))];
+    let timeline = timeline(folder.path(), &[stuck, vec![(0, 0, 100, shape("MPI_Init")), (0, 200, 500, shape("MPI_Barrier"))]]);
+    timeline.analyse();
+    let (_, planes) = picture(&timeline, &[("columns", "10")]);
+    assert_eq!(planes["kind"], [0, 1, 1, 3, 3, 3, 3, 3, 3, 3, 0, 1, 5, 5, 5, 0, 0, 0, 0, 0]);
+}

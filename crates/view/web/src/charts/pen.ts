@@ -1,0 +1,90 @@
+// One drawing for a canvas and for a saved picture: whoever draws with a pen need not know which it is.
+
+import { element } from './svg';
+
+export interface Lettering {
+    colour: string;
+    /** In pixels. */
+    size?: number;
+    anchor?: 'start' | 'middle' | 'end';
+    bold?: boolean;
+    /** Turned upwards, around its point. */
+    upwards?: boolean;
+}
+
+export interface Pen {
+    box(x: number, y: number, width: number, height: number, fill: string): void;
+    frame(x: number, y: number, width: number, height: number, stroke: string, thickness: number): void;
+    /** Its middle stands at this height. */
+    text(x: number, y: number, text: string, lettering: Lettering): void;
+    /** Draws only inside a box. */
+    inside(x: number, y: number, width: number, height: number, draw: () => void): void;
+}
+
+const FONT = 'system-ui, sans-serif';
+
+export function canvasPen(context: CanvasRenderingContext2D): Pen {
+    // To read a colour takes longer than to draw a small box with it.
+    let present = '';
+    return {
+        box(x, y, width, height, fill) {
+            if (fill !== present) context.fillStyle = fill;
+            present = fill;
+            context.fillRect(x, y, width, height);
+        },
+        frame(x, y, width, height, stroke, thickness) {
+            context.strokeStyle = stroke;
+            context.lineWidth = thickness;
+            context.strokeRect(x, y, width, height);
+        },
+        text(x, y, text, { colour, size = 12, anchor = 'start', bold = false, upwards = false }) {
+            context.save();
+            context.translate(x, y);
+            if (upwards) context.rotate(-Math.PI / 2);
+            context.fillStyle = colour;
+            context.font = `${bold ? 600 : 400} ${size}px ${FONT}`;
+            context.textAlign = anchor === 'middle' ? 'center' : anchor;
+            context.textBaseline = 'middle';
+            context.fillText(text, 0, 0);
+            context.restore();
+            present = '';
+        },
+        inside(x, y, width, height, draw) {
+            context.save();
+            context.beginPath();
+            context.rect(x, y, width, height);
+            context.clip();
+            present = '';
+            draw();
+            context.restore();
+            present = '';
+        },
+    };
+}
+
+/** A pen that draws into a picture. */
+export function svgPen(picture: SVGSVGElement): Pen {
+    let place: SVGElement = picture;
+    let clips = 0;
+    const round = (value: number): number => Math.round(100 * value) / 100;
+    const box = (x: number, y: number, width: number, height: number) => ({ x: round(x), y: round(y), width: round(width), height: round(height) });
+    return {
+        box: (x, y, width, height, fill) => place.append(element('rect', { ...box(x, y, width, height), fill })),
+        frame: (x, y, width, height, stroke, thickness) =>
+            place.append(element('rect', { ...box(x, y, width, height), fill: 'none', stroke, 'stroke-width': thickness })),
+        text(x, y, text, { colour, size = 12, anchor = 'start', bold = false, upwards = false }) {
+            const turned: Record<string, string> = upwards ? { transform: `rotate(-90 ${round(x)} ${round(y)})` } : {};
+            const look = { fill: colour, 'font-family': 'sans-serif', 'font-size': size, 'font-weight': bold ? 600 : 400, 'text-anchor': anchor };
+            place.append(element('text', { x: round(x), y: round(y), dy: '0.35em', ...look, ...turned }, text));
+        },
+        inside(x, y, width, height, draw) {
+            const id = `inside-${clips++}`;
+            picture.append(element('clipPath', { id }, element('rect', box(x, y, width, height))));
+            const [outer, group] = [place, element('g', { 'clip-path': `url(#${id})` })];
+            outer.append(group);
+            place = group;
+            draw();
+            place = outer;
+        },
+    };
+}

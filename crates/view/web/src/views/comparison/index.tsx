@@ -1,0 +1,92 @@
+// Several recordings side by side: how well each used its time, and where two of them differ.
+
+import type { About } from '../../answers/about';
+import type { Comparison } from '../../answers/comparison';
+import type { Report } from '../../answers/report';
+import { source } from '../../answers/source';
+import { Choice } from '../../charts/choice';
+import { State } from '../../charts/state';
+import { selection, setOwn } from '../../state/address';
+import { useAnswer } from '../../state/asked';
+import type { View } from '../view';
+import './comparison.css';
+import { Efficiencies } from './efficiencies';
+import { RankTimes } from './ranks';
+import { Differences } from './sites';
+
+export const comparison: View = {
+    name: 'comparison',
+    title: 'Comparison',
+    key: 'b',
+    says: 'Recordings beside each other: efficiencies, call sites by how much they differ, ranks.',
+    has: ({ subjects, recordings }) => recordings.length > 1 && subjects.includes('comparison'),
+    Show,
+};
+
+function Show({ about }: { about: About }) {
+    const { own } = selection.value;
+    const weak = own.work === 'weak';
+    const asked = useAnswer<Comparison>(0, 'comparison', weak ? { weak: 1 } : {});
+    return (
+        <>
+            {source.live && (
+                <p>
+                    <Choice
+                        label="Work"
+                        values={['shared by all ranks', 'the same for each rank']}
+                        value={weak ? 'the same for each rank' : 'shared by all ranks'}
+                        choose={(value) => setOwn('work', value === 'the same for each rank' ? 'weak' : '')}
+                    />
+                </p>
+            )}
+            <State asked={asked}>{(answer) => <Efficiencies comparison={answer} />}</State>
+            <Pair about={about} first={number(own.first, 0, about)} second={number(own.second, 1, about)} />
+        </>
+    );
+}
+
+function number(text: string | undefined, usual: number, { recordings }: About): number {
+    const wanted = text === undefined ? usual : Number(text);
+    return Number.isInteger(wanted) && wanted >= 0 && wanted < recordings.length ? wanted : usual;
+}
+
+function Pair({ about, first, second }: { about: About; first: number; second: number }) {
+    const one = useAnswer<Report>(first, 'report');
+    const other = useAnswer<Report>(second, 'report');
+    const names = [first, second].map((at) => about.recordings[at]?.name ?? '') as [string, string];
+    return (
+        <>
+            <p class="comparison-pair">
+                <Pick label="From" name="first" value={first} about={about} />
+                <Pick label="to" name="second" value={second} about={about} />
+            </p>
+            <State asked={one}>
+                {(before) => (
+                    <State asked={other}>
+                        {(after) => (
+                            <>
+                                <Differences names={names} before={before} after={after} />
+                                <RankTimes names={names} before={before} after={after} />
+                            </>
+                        )}
+                    </State>
+                )}
+            </State>
+        </>
+    );
+}
+
+function Pick({ label, name, value, about }: { label: string; name: string; value: number; about: About }) {
+    return (
+        <label>
+            {label}{' '}
+            <select value={String(value)} onChange={(event) => setOwn(name, event.currentTarget.value)}>
+                {about.recordings.map((recorded, at) => (
+                    <option key={at} value={String(at)}>
+                        {recorded.name} ({recorded.ranks} ranks)
+                    </option>
+                ))}
+            </select>
+        </label>
+    );
+}

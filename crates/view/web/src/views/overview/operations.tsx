@@ -1,0 +1,71 @@
+// MPI functions by time, and messages by size.
+
+import type { OperationTime, Report } from '../../answers/report';
+import { Figure } from '../../charts/figure';
+import { type Column, Rows, tableOf } from '../../charts/rows';
+import { Go } from '../../links/go';
+import { bytes, count, percent, seconds } from '../../units';
+import type { Part } from './part';
+
+const MOST = 8;
+
+export function Operations({ report }: Part) {
+    const { operations } = report;
+    const all = Math.max(report.per_rank.reduce((sum, { mpi_s, outside_s }) => sum + mpi_s + outside_s, 0), Number.MIN_VALUE);
+    const most = Math.max(...operations.map(({ seconds }) => seconds), Number.MIN_VALUE);
+    const columns: Column<OperationTime>[] = [
+        {
+            name: 'operation',
+            value: ({ operation }) => operation,
+            show: ({ operation }) => (
+                <Go view="sites" change={{ operation, site: undefined }} title="Show its call sites">
+                    {operation}
+                </Go>
+            ),
+        },
+        { name: 'calls', value: ({ calls }) => calls, show: ({ calls }) => count(calls) },
+        {
+            name: 'time',
+            value: (row) => row.seconds,
+            show: (row) => seconds(row.seconds),
+            bar: (row) => row.seconds / most,
+            variable: '--collective',
+        },
+        { name: 'of run', says: 'Share of all ranks’ time', value: (row) => row.seconds / all, show: (row) => percent(row.seconds / all) },
+        { name: 'bytes', value: (row) => row.bytes, show: (row) => (row.bytes > 0 ? bytes(row.bytes) : '–') },
+    ];
+    return (
+        <Figure title="MPI functions by time" svg={null} table={() => tableOf(columns, operations)}>
+            <Rows label="MPI functions by time" columns={columns} rows={operations} name={({ operation }) => operation} most={MOST} />
+        </Figure>
+    );
+}
+
+type Size = Report['sizes'][number];
+
+const binary = (value: number): string => {
+    const step = value < 1024 ? 0 : Math.min(3, Math.floor(Math.log2(value) / 10));
+    return `${value / 1024 ** step} ${['B', 'KiB', 'MiB', 'GiB'][step]}`;
+};
+
+export function Sizes({ report }: Part) {
+    const { sizes } = report;
+    if (sizes.length === 0) return null;
+    const most = Math.max(...sizes.map(({ messages }) => messages), 1);
+    const columns: Column<Size>[] = [
+        { name: 'up to', value: ({ up_to }) => up_to, show: ({ up_to }) => binary(up_to) },
+        {
+            name: 'messages',
+            value: ({ messages }) => messages,
+            show: ({ messages }) => count(messages),
+            bar: ({ messages }) => messages / most,
+            variable: '--sending',
+        },
+        { name: 'bytes', value: (row) => row.bytes, show: (row) => bytes(row.bytes) },
+    ];
+    return (
+        <Figure title="Messages between ranks, by size" svg={null} table={() => tableOf(columns, sizes)}>
+            <Rows label="Messages between ranks, by size" columns={columns} rows={sizes} name={({ up_to }) => String(up_to)} />
+        </Figure>
+    );
+}

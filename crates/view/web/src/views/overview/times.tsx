@@ -1,0 +1,135 @@
+// Where the time of each rank went, and how much ranks differ.
+
+import * as Plot from '@observablehq/plot';
+import { useCallback, useMemo } from 'preact/hooks';
+import type { RankTime } from '../../answers/report';
+import { Chart } from '../../charts/chart';
+import { Figure } from '../../charts/figure';
+import type { Entry } from '../../charts/legend';
+import { type Column, Rows } from '../../charts/rows';
+import { Ranks } from '../../links/ranks';
+import { parse } from '../../ranks';
+import { select, selection } from '../../state/address';
+import { seconds } from '../../units';
+import type { Part } from './part';
+
+interface Kind {
+    name: string;
+    variable: string;
+    of: (rank: RankTime) => number;
+}
+
+const KINDS: Kind[] = [
+    { name: 'computation', variable: '--computes', of: ({ outside_s }) => outside_s },
+    { name: 'in MPI', variable: '--collective', of: ({ mpi_s, init_s, finalize_s }) => Math.max(0, mpi_s - init_s - finalize_s) },
+    { name: 'MPI_Init', variable: '--receiving', of: ({ init_s }) => init_s },
+    { name: 'MPI_Finalize', variable: '--completing', of: ({ finalize_s }) => finalize_s },
+];
+
+const LEGEND: Entry[] = KINDS.map(({ name, variable }) => ({ label: name, variable }));
+
+/** Bars are not drawn thinner than this many; beyond, neighbours are put together. */
+const MOST_BARS = 512;
+
+interface Bar {
+    first: number;
+    last: number;
+    kind: string;
+    seconds: number;
+}
+
+export function RankTimes({ report }: Part) {
+    // Of a rank without calls nothing is known: it may have been in MPI all the time.
+    const ranks = useMemo(() => report.per_rank.filter(({ calls }) => calls > 0), [report]);
+    const wanted = selection.value.ranks;
+    const draw = useCallback(
+        (_: number, colour: (variable: string) => string): Plot.PlotOptions => {
+            const bars = barsOf(ranks);
+            const chosen = wanted === undefined ? undefined : new Set(parse(wanted, report.ranks));
+            const isFaded = ({ first, last }: Bar) => chosen !== undefined && ![first, last].some((rank) => chosen.has(rank));
+            return {
+                height: 190,
+                marginLeft: 60,
+                x: {
+                    label: 'rank',
+                    domain: [-0.5, report.ranks - 0.5],
+                    ticks: Math.min(report.ranks, 16),
+                    tickFormat: (rank: number) => (Number.isInteger(rank) ? `${rank}` : ''),
+                },
+                y: { label: null, tickFormat: (value: number) => seconds(value), ticks: 5, grid: true },
+                marks: [
+                    Plot.rectY(bars, {
+                        x1: (bar: Bar) => bar.first - 0.5,
+                        x2: (bar: Bar) => bar.last + 0.5,
+                        y: 'seconds',
+                        fill: (bar: Bar) => colour(KINDS.find(({ name }) => name === bar.kind)?.variable ?? '--other'),
+                        fillOpacity: (bar: Bar) => (isFaded(bar) ? 0.3 : 1),
+                        insetLeft: ranks.length <= 128 ? 1 : 0,
+                        title: (bar: Bar) => `${whose(bar)}: ${bar.kind} ${seconds(bar.seconds)}`,
+                    }),
+                    Plot.ruleY([0]),
+                ],
+            };
+        },
+        [ranks, wanted],
+    );
+    const choose = useCallback((x: number) => select({ ranks: String(Math.min(Math.max(Math.round(x), 0), report.ranks - 1)) }), [report]);
+    return (
+        <Figure
+            title="Time of each rank"
+            says={ranks.length < report.ranks ? 'Ranks of which no call is known are left out.' : undefined}
+            legend={LEGEND}
+            table={() => ({
+                columns: ['rank', 'host', ...KINDS.map(({ name }) => `${name} (s)`), 'calls'],
+                rows: ranks.map((rank) => [rank.rank, rank.host, ...KINDS.map(({ of }) => of(rank)), rank.calls]),
+            })}
+        >
+            <div class="beside">
+                <Chart label="Time of each rank by kind, in stacked bars" draw={draw} choose={choose} />
+                <Rows label="How much ranks differ" columns={COLUMNS} rows={spreads(ranks)} name={({ kind }) => kind} />
+            </div>
+        </Figure>
+    );
+}
+
+const whose = ({ first, last }: Bar): string => (first === last ? `rank ${first}` : `ranks ${first}-${last}, mean`);
+
+/** The kinds of each rank, or of neighbours together. */
+function barsOf(ranks: RankTime[]): Bar[] {
+    const together = Math.ceil(ranks.length / MOST_BARS);
+    const bars: Bar[] = [];
+    for (let at = 0; at < ranks.length; at += together) {
+        const some = ranks.slice(at, at + together);
+        for (const { name, of } of KINDS) {
+            const sum = some.reduce((sum, rank) => sum + of(rank), 0);
+            bars.push({ first: some[0]?.rank ?? at, last: some.at(-1)?.rank ?? at, kind: name, seconds: sum / some.length });
+        }
+    }
+    return bars;
+}
+
+interface Spread {
+    kind: string;
+    least: number;
+    median: number;
+    most: number;
+    rank: number;
+}
+
+const COLUMNS: Column<Spread>[] = [
+    { name: 'time', value: ({ kind }) => kind },
+    { name: 'least', value: ({ least }) => least, show: ({ least }) => seconds(least) },
+    { name: 'median', value: ({ median }) => median, show: ({ median }) => seconds(median) },
+    { name: 'most', value: ({ most }) => most, show: ({ most }) => seconds(most) },
+    { name: 'of rank', says: 'The rank with the most', value: ({ rank }) => rank, show: ({ rank }) => <Ranks ranks={[rank]} /> },
+];
+
+function spreads(ranks: RankTime[]): Spread[] {
+    return KINDS.flatMap(({ name, of }) => {
+        const order = ranks.map((rank) => ({ rank: rank.rank, seconds: of(rank) })).sort((one, other) => one.seconds - other.seconds);
+        const [first, last] = [order[0], order.at(-1)];
+        const [low, high] = [order[(order.length - 1) >> 1], order[order.length >> 1]];
+        if (!first || !last || !low || !high) return [];
+        return [{ kind: name, least: first.seconds, median: (low.seconds + high.seconds) / 2, most: last.seconds, rank: last.rank }];
+    });
+}

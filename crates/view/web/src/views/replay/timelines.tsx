@@ -1,0 +1,185 @@
+// The run as it was recorded and as it was replayed, one above the other, on one scale of time.
+
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { type Query, source, Working } from '../../answers/source';
+import { colour } from '../../charts/colours';
+import { Figure } from '../../charts/figure';
+import type { Entry } from '../../charts/legend';
+import { canvasPen, type Pen, svgPen } from '../../charts/pen';
+import { element } from '../../charts/svg';
+import { useWidth } from '../../charts/width';
+import { look } from '../../state/theme';
+import { nanoseconds } from '../../units';
+import { type Picture, picture } from '../timeline/answers';
+import { marks } from '../timeline/span';
+
+/** Kinds of activity: each has a colour of its name. */
+const KINDS: Entry[] = ['computing', 'sending', 'receiving', 'completing', 'collective', 'one-sided', 'files', 'other'].map((kind) => ({
+    label: kind,
+    variable: `--${kind}`,
+}));
+const COLUMNS = 800;
+const ROWS = 64;
+const LEFT = 76;
+const AXIS = 22;
+const GAP = 26;
+const AGAIN_MS = 400;
+
+interface Props {
+    recording: number;
+    ranks: number;
+    /** What is asked beside the size of the picture. */
+    query: Query;
+}
+
+export function Timelines({ recording, ranks, query }: Props) {
+    const before = usePicture(recording, ranks, {});
+    const after = usePicture(recording, ranks, query);
+    const [place, width] = useWidth<HTMLDivElement>();
+    const canvas = useRef<HTMLCanvasElement>(null);
+    const shade = look.value;
+    const lanes: Lane[] = [
+        { title: 'recorded', picture: before.picture },
+        { title: 'replayed', picture: after.picture },
+    ];
+    const row = Math.max(3, Math.min(14, 180 / Math.max(1, before.picture?.rows.length ?? 1)));
+    const height = AXIS + lanes.reduce((sum, { picture }) => sum + GAP + row * (picture?.rows.length ?? 1), 0);
+    useLayoutEffect(() => {
+        const element = canvas.current;
+        const context = element?.getContext('2d');
+        if (!element || !context || width <= 0) return;
+        element.width = width * devicePixelRatio;
+        element.height = height * devicePixelRatio;
+        context.scale(devicePixelRatio, devicePixelRatio);
+        draw(canvasPen(context), width, height, row, lanes);
+    }, [width, height, shade, before.picture, after.picture]);
+    const svg = () => {
+        const drawn = element('svg', { width, height, viewBox: `0 0 ${width} ${height}` });
+        draw(svgPen(drawn), width, height, row, lanes);
+        return drawn;
+    };
+    const says = before.says || after.says;
+    return (
+        <Figure title="Timelines, recorded and replayed" legend={KINDS} svg={svg} table={() => table(lanes)}>
+            {says && (
+                <p class="state" role="status">
+                    {says}
+                </p>
+            )}
+            <div ref={place}>
+                <canvas ref={canvas} style={{ width: `${width}px`, height: `${height}px` }} role="img" aria-label={inWords(lanes)} />
+            </div>
+        </Figure>
+    );
+}
+
+interface Lane {
+    title: string;
+    picture: Picture | undefined;
+}
+
+interface Asked {
+    picture: Picture | undefined;
+    /** What is being done, or why there is no picture. */
+    says: string;
+}
+
+/** The picture of a replay; the one before stays until the next is there. */
+function usePicture(recording: number, ranks: number, query: Query): Asked {
+    const [asked, setAsked] = useState<Asked>({ picture: undefined, says: '' });
+    useEffect(() => {
+        const stop = new AbortController();
+        let timer: ReturnType<typeof setTimeout> | undefined;
+        const ask = () => {
+            source
+                .binary<Parameters<typeof picture>[0]['header']>(recording, 'replayed', { ...query, columns: COLUMNS, rows: ROWS }, stop.signal)
+                .then((answer) => !stop.signal.aborted && setAsked({ picture: picture(answer, ranks), says: '' }))
+                .catch((error: unknown) => {
+                    if (stop.signal.aborted) return;
+                    const says = error instanceof Error ? error.message : String(error);
+                    setAsked((now) => ({ picture: error instanceof Working ? now.picture : undefined, says }));
+                    if (error instanceof Working) timer = setTimeout(ask, AGAIN_MS);
+                });
+        };
+        ask();
+        return () => {
+            stop.abort();
+            clearTimeout(timer);
+        };
+    }, [recording, JSON.stringify(query)]);
+    return asked;
+}
+
+const endOf = (lanes: Lane[]): number => Math.max(1, ...lanes.map(({ picture }) => picture?.span.to ?? 0));
+
+/** Draws the lanes from 0 to the end of the longer one. */
+function draw(pen: Pen, width: number, height: number, row: number, lanes: Lane[]): void {
+    const end = endOf(lanes);
+    const wide = width - LEFT;
+    const [text, quiet, line] = [colour('--text'), colour('--quiet'), colour('--line')];
+    let top = 0;
+    for (const { title, picture } of lanes) {
+        pen.text(0, top + GAP / 2, title, { colour: text, bold: true });
+        top += GAP;
+        if (!picture) continue;
+        picture.rows.forEach(({ label }, number) => {
+            const y = top + number * row;
+            if (row >= 11 || number % Math.ceil(11 / row) === 0) pen.text(LEFT - 6, y + row / 2, label, { colour: quiet, size: 11, anchor: 'end' });
+            runs(picture, number, (from, to, kind) => {
+                const at = (column: number) => picture.span.from + ((picture.span.to - picture.span.from) * column) / picture.columns;
+                const x = (column: number) => LEFT + (wide * at(column)) / end;
+                if (kind !== 'absent') pen.box(x(from), y, Math.max(0.4, x(to) - x(from)), row > 4 ? row - 1 : row, colour(`--${kind}`));
+            });
+        });
+        const last = LEFT + (wide * picture.span.to) / end;
+        pen.box(last - 1, top - 3, 1.5, row * picture.rows.length + 6, text);
+        pen.text(last - 4, top - 10, nanoseconds(picture.span.to), { colour: text, anchor: 'end', size: 11 });
+        top += row * picture.rows.length;
+    }
+    for (const { at, label } of marks({ from: 0, to: end }, Math.max(2, Math.floor(wide / 110)))) {
+        const x = LEFT + (wide * at) / end;
+        pen.box(Math.min(width - 1, x), height - AXIS, 1, 5, line);
+        const anchor = x > width - 30 ? 'end' : at === 0 ? 'start' : 'middle';
+        pen.text(Math.min(x, width), height - AXIS + 13, label, { colour: quiet, size: 11, anchor });
+    }
+}
+
+/** Neighbouring cells of a row with the same kind. */
+function runs(picture: Picture, row: number, use: (from: number, to: number, kind: string) => void): void {
+    const first = row * picture.columns;
+    for (let from = 0; from < picture.columns; ) {
+        const kind = picture.kind[first + from] ?? 0;
+        let to = from + 1;
+        while (to < picture.columns && picture.kind[first + to] === kind) to++;
+        use(from, to, picture.kinds[kind] ?? 'other');
+        from = to;
+    }
+}
+
+/** What share of the cells each kind has. */
+function shares({ kind, kinds }: Picture): [kind: string, share: number][] {
+    const counts = kinds.map(() => 0);
+    for (const cell of kind) counts[cell] = (counts[cell] ?? 0) + 1;
+    return kinds.map((name, at) => [name, (counts[at] ?? 0) / Math.max(1, kind.length)]);
+}
+
+function inWords(lanes: Lane[]): string {
+    const said = lanes.map(({ title, picture }) => {
+        const parts = picture ? shares(picture).filter(([, share]) => share >= 0.01) : [];
+        return `${title}: ${parts.map(([kind, share]) => `${kind} ${Math.round(100 * share)} %`).join(', ')}`;
+    });
+    return `What ranks did, ${said.join('; ')}`;
+}
+
+function table(lanes: Lane[]) {
+    const rows = lanes.flatMap(({ title, picture }) => {
+        if (!picture) return [];
+        const column = (picture.span.to - picture.span.from) / picture.columns;
+        return picture.rows.flatMap(({ label }, number) => {
+            const cells: (string | number)[][] = [];
+            runs(picture, number, (from, to, kind) => cells.push([title, label, Math.round(from * column), Math.round(to * column), kind]));
+            return cells;
+        });
+    });
+    return { columns: ['run', 'rank', 'from (ns)', 'to (ns)', 'kind'], rows };
+}

@@ -1,0 +1,165 @@
+// What the command answers about time, and how it is looked at: `docs/view-answers.md` says what the fields are.
+
+import type { Binary } from '../../answers/source';
+import { parse } from '../../ranks';
+import type { Span } from './span';
+
+export interface Header {
+    from: number;
+    to: number;
+    columns: number;
+    calls: number;
+    messages: number | 'many' | null;
+    kinds: string[];
+    rows: { label: string; ranks: string }[];
+    planes: string[];
+}
+
+/** Ranks that share a row. */
+export interface Row {
+    label: string;
+    ranks: number[];
+}
+
+/** What each row did in each of many short stretches of a span. */
+export interface Picture {
+    /** The window that was asked for, and what of it is drawn: cells of whole nanoseconds can be a little more. */
+    asked: Span;
+    span: Span;
+    columns: number;
+    rows: Row[];
+    kinds: string[];
+    /** How many calls begin in the span, about. */
+    calls: number;
+    messages: number | 'many' | null;
+    kind: Uint8Array;
+    share: Uint8Array;
+    /** Only there when the analysis has been made. */
+    waiting: Uint8Array | undefined;
+    path: Uint8Array | undefined;
+}
+
+export function picture({ header, bytes }: Binary<Header>, ranks: number, asked?: Span): Picture {
+    const size = header.columns * header.rows.length;
+    const plane = (name: string) => {
+        const at = header.planes.indexOf(name);
+        return at < 0 ? undefined : bytes.subarray(at * size, (at + 1) * size);
+    };
+    const span = { from: header.from, to: header.to };
+    return {
+        asked: asked ?? span,
+        span,
+        columns: header.columns,
+        rows: header.rows.map((row) => ({ label: row.label, ranks: parse(row.ranks, ranks) })),
+        kinds: header.kinds,
+        calls: header.calls,
+        messages: header.messages,
+        kind: plane('kind') ?? new Uint8Array(size),
+        share: plane('share') ?? new Uint8Array(size),
+        waiting: plane('waiting'),
+        path: plane('path'),
+    };
+}
+
+/** How long a cell of a picture is. */
+export const cellOf = (picture: Picture): number => (picture.span.to - picture.span.from) / picture.columns;
+
+/** Every call of a span, as it is answered: columns of the same length. */
+export interface CallColumns {
+    many: number | null;
+    rank: number[];
+    thread: number[];
+    enter: number[];
+    leave: number[];
+    operation: number[];
+    site: number[];
+    peer: number[];
+    tag: number[];
+    sent: number[];
+    received: number[];
+    communicator: number[];
+    wait: number[];
+    cause: number[];
+    kind: number[];
+    names: string[];
+}
+
+/** One call; what it does not have is undefined. */
+export interface Call {
+    rank: number;
+    thread: number;
+    enter: number;
+    leave: number;
+    operation: string;
+    site: number;
+    kind: number;
+    peer: number | undefined;
+    tag: number | undefined;
+    sent: number;
+    received: number;
+    communicator: number | undefined;
+    /** Nanoseconds of waiting, and the kind of wait. */
+    wait: number;
+    cause: string | undefined;
+}
+
+/** Calls one by one. */
+export function calls(columns: CallColumns, from: number): Call[] {
+    const known = (value: number | undefined) => (value === undefined || value < 0 ? undefined : value);
+    return columns.rank.map((rank, at) => ({
+        rank,
+        thread: columns.thread[at] ?? 0,
+        enter: from + (columns.enter[at] ?? 0),
+        leave: from + (columns.leave[at] ?? 0),
+        operation: columns.names[columns.operation[at] ?? -1] ?? '?',
+        site: columns.site[at] ?? -1,
+        kind: columns.kind[at] ?? 0,
+        peer: known(columns.peer[at]),
+        tag: known(columns.tag[at]),
+        sent: columns.sent[at] ?? 0,
+        received: columns.received[at] ?? 0,
+        communicator: known(columns.communicator[at]),
+        wait: columns.wait[at] ?? 0,
+        cause: columns.names[columns.cause[at] ?? -1]?.replaceAll('_', ' '),
+    }));
+}
+
+export interface MessageColumns {
+    many: number | null;
+    from: number[];
+    sent: number[];
+    to: number[];
+    received: number[];
+    bytes: number[];
+    tag: number[];
+}
+
+export interface Message {
+    from: number;
+    sent: number;
+    to: number;
+    received: number;
+    bytes: number;
+    tag: number;
+}
+
+/** Messages one by one. */
+export function messages(columns: MessageColumns): Message[] {
+    return columns.from.map((from, at) => ({
+        from,
+        sent: columns.sent[at] ?? 0,
+        to: columns.to[at] ?? 0,
+        received: columns.received[at] ?? 0,
+        bytes: columns.bytes[at] ?? 0,
+        tag: columns.tag[at] ?? 0,
+    }));
+}
+
+/** A call that was looked for. */
+export interface Found {
+    rank: number;
+    enter: number;
+    leave: number;
+    operation: string;
+    site: number;
+}

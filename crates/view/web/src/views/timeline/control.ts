@@ -1,0 +1,212 @@
+// What is shown now, and how it changes. The window moves here at once; the address follows when it rests, and other views with it.
+
+import { computed, effect, signal } from '@preact/signals';
+import type { Recorded } from '../../answers/about';
+import { source } from '../../answers/source';
+import { sitesAt } from '../../links/place';
+import { parse, write } from '../../ranks';
+import { select, selection, setOwn } from '../../state/address';
+import type { Present } from '../../state/present';
+import type { Found } from './answers';
+import { Asking, type Layout } from './asking';
+import { AXIS, type Chosen, GUTTER, type Scene } from './scene';
+import { covers, lengthOf, moved, same, type Span, touches, within, zoomed } from './span';
+
+/** Nobody measures times more finely. */
+const LEAST_NS = 50;
+/** A picture in a file is stretched until so many of its cells are left. */
+const LEAST_CELLS = 20;
+const REST_MS = 250;
+/** How high a row is at most, unless there are so few that all together would be less than this. */
+const ROW_MOST = 26;
+const ROWS_LEAST = 200;
+const ROW_LEAST = 3;
+
+export const BY = ['rank', 'host', 'role'] as const;
+
+/** What can be laid over the timeline. */
+export const LAYERS = ['waiting', 'path', 'messages'] as const;
+
+export class Control {
+    readonly recording: number;
+    readonly recorded: Recorded;
+    readonly ranks: number;
+    readonly whole: Span;
+    readonly asking: Asking;
+    readonly span;
+    /** How much room there is, in pixels. */
+    readonly room = signal({ width: 0, height: 480 });
+    /** The end of the call whose details are shown, once it is known. */
+    readonly leave = signal<number | undefined>(undefined);
+    readonly by = computed(() => BY.find((one) => one === selection.value.own.by) ?? 'rank');
+    /** Only these ranks, if not all are shown. */
+    readonly show = computed(() => write(parse(selection.value.own.show ?? '', this.ranks)) || undefined);
+    readonly off = computed(() => namesIn(selection.value.own.off));
+    readonly hidden = computed(() => namesIn(selection.value.own.hide));
+    readonly chosen = computed<Chosen | undefined>(() => {
+        const [, rank, enter] = /^(\d+)@(\d+)$/.exec(selection.value.own.call ?? '') ?? [];
+        return rank === undefined ? undefined : { rank: Number(rank), enter: Number(enter), leave: this.leave.value };
+    });
+    readonly scene;
+    // Of their own, so that a change of something else does not move the window back to them.
+    readonly #from = computed(() => selection.value.from);
+    readonly #to = computed(() => selection.value.to);
+    #timer: ReturnType<typeof setTimeout> | undefined;
+    readonly #ends: (() => void)[] = [];
+
+    constructor({ number, recorded }: Present) {
+        this.recording = number;
+        this.recorded = recorded;
+        this.ranks = recorded.ranks;
+        this.whole = { from: recorded.begin_ns, to: Math.max(recorded.begin_ns + 1, recorded.end_ns) };
+        this.asking = new Asking(this.whole);
+        this.span = signal(this.#selected());
+        this.scene = computed(() => this.#scene());
+        this.#ends.push(
+            effect(() => {
+                const selected = this.#selected();
+                if (!same(selected, this.span.peek())) this.span.value = selected;
+            }),
+            effect(() => {
+                if (this.room.value.width > GUTTER) this.asking.want(this.#layout(), this.span.value);
+            }),
+        );
+    }
+
+    end(): void {
+        clearTimeout(this.#timer);
+        for (const end of this.#ends) end();
+        this.asking.end();
+    }
+
+    /** The shortest window. */
+    least(): number {
+        const picture = this.asking.overview.value;
+        if (source.live || !picture) return Math.min(LEAST_NS, lengthOf(this.whole));
+        return Math.min(lengthOf(this.whole), (LEAST_CELLS * lengthOf(picture.span)) / picture.columns);
+    }
+
+    /** Shows a window; `step` makes it one that can be taken back. */
+    go(span: Span, step = false): void {
+        const next = within(span, this.whole, this.least());
+        if (same(next, this.span.value)) return;
+        this.span.value = next;
+        clearTimeout(this.#timer);
+        if (step) this.#write(false);
+        else this.#timer = setTimeout(() => this.#write(true), REST_MS);
+    }
+
+    zoom(factor: number, around = (this.span.value.from + this.span.value.to) / 2): void {
+        this.go(zoomed(this.span.value, factor, around));
+    }
+
+    move(part: number): void {
+        this.go(moved(this.span.value, part));
+    }
+
+    goWhole(): void {
+        this.go(this.whole, true);
+    }
+
+    /** From the first moment that any rank was at work to the last. */
+    goWork(): void {
+        const picture = this.asking.overview.value;
+        if (!picture) return;
+        const columns = [...picture.kind.keys()].filter((cell) => picture.kinds[picture.kind[cell] ?? 0] !== 'absent').map((cell) => cell % picture.columns);
+        if (columns.length === 0) return;
+        const cell = lengthOf(picture.span) / picture.columns;
+        const first = columns.reduce((one, other) => Math.min(one, other));
+        const last = columns.reduce((one, other) => Math.max(one, other));
+        this.go({ from: picture.span.from + first * cell, to: picture.span.from + (last + 1) * cell }, true);
+    }
+
+    /** Shows the details of a call, or none; the window moves only if the call is outside it. */
+    choose(call: { rank: number; enter: number; leave: number } | undefined): void {
+        this.leave.value = call?.leave;
+        setOwn('call', call ? `${call.rank}@${call.enter}` : '');
+        if (!call || touches(this.span.value, { from: call.enter, to: call.leave + 1 })) return;
+        const length = Math.max(lengthOf(this.span.value), 1.2 * (call.leave - call.enter));
+        const middle = (call.enter + call.leave) / 2;
+        this.go({ from: middle - length / 2, to: middle + length / 2 });
+    }
+
+    /** Makes a call fill most of the window. */
+    zoomTo(call: { enter: number; leave: number }): void {
+        const margin = Math.max(10, 0.15 * (call.leave - call.enter));
+        this.go({ from: call.enter - margin, to: call.leave + margin }, true);
+    }
+
+    /** The next call that looks as described, or the one before: of the ranks that are asked for, or else of those that are shown. */
+    async find(what: { from: number; back: boolean; operation?: string; site?: number; longer?: number; ranks?: string }): Promise<Found | null> {
+        const { back, ranks, ...rest } = what;
+        const query = { ...rest, ranks: ranks ?? this.show.value, back: back ? 1 : undefined };
+        return source.json<Found | null>(this.recording, 'find', query);
+    }
+
+    /** The neighbour of the chosen call on its rank; without one, the first call that the window shows of the first selected rank. */
+    async step(back: boolean): Promise<void> {
+        if (!source.live) return;
+        const { chosen, span } = this;
+        const rank = chosen.value?.rank ?? parse(selection.value.ranks ?? this.show.value ?? '0', this.ranks)[0] ?? 0;
+        const from = chosen.value ? chosen.value.enter + (back ? 0 : 1) : span.value.from;
+        const found = await this.find({ from, back, ranks: String(rank) });
+        if (found) this.choose(found);
+    }
+
+    toggle(list: 'off' | 'hide', name: string): void {
+        const names = new Set(list === 'off' ? this.off.value : this.hidden.value);
+        if (!names.delete(name)) names.add(name);
+        setOwn(list, [...names].join());
+    }
+
+    #selected(): Span {
+        const [from, to] = [this.#from.value, this.#to.value];
+        if (from === undefined || to === undefined || !(to > from)) return this.whole;
+        return within({ from, to }, this.whole, Math.min(LEAST_NS, lengthOf(this.whole)));
+    }
+
+    #write(replace: boolean): void {
+        const span = this.span.value;
+        select(same(span, this.whole) ? { from: undefined, to: undefined } : span, replace);
+    }
+
+    #layout(): Layout {
+        const { width, height } = this.room.value;
+        const rows = Math.max(1, Math.min(400, Math.floor((height - AXIS) / ROW_LEAST)));
+        const { recording, ranks } = this;
+        return { recording, ranks, by: this.by.value, show: this.show.value, rows, columns: Math.max(100, Math.round(width - GUTTER)) };
+    }
+
+    #scene(): Scene {
+        const { asking } = this;
+        const pictures = asking.pictures.value;
+        const newest = pictures.at(-1);
+        const span = this.span.value;
+        const rows = newest?.rows ?? [];
+        const { width, height } = this.room.value;
+        const hidden = this.hidden.value;
+        const { ranks, site, operation } = selection.value;
+        const single = rows.every((row) => row.ranks.length === 1);
+        const calls = single && asking.calls.value && covers(asking.calls.value.span, span) ? asking.calls.value.list : undefined;
+        const messages = asking.messages.value && covers(asking.messages.value.span, span) ? asking.messages.value.list : undefined;
+        return {
+            span,
+            width,
+            height: Math.min(height, AXIS + Math.max(ROW_MOST * rows.length, Math.min(ROWS_LEAST, 2 * ROW_MOST * Math.max(1, rows.length)))),
+            rows,
+            kinds: newest?.kinds ?? [],
+            pictures,
+            calls,
+            messages: hidden.has('messages') ? undefined : messages,
+            off: this.off.value,
+            showsWaiting: !hidden.has('waiting'),
+            showsPath: !hidden.has('path'),
+            ranks: ranks === undefined ? undefined : new Set(parse(ranks, this.ranks)),
+            sites: site === undefined ? undefined : sitesAt(this.recorded, site),
+            operation,
+            chosen: this.chosen.value,
+        };
+    }
+}
+
+const namesIn = (list: string | undefined): Set<string> => new Set((list ?? '').split(',').filter((name) => name !== ''));

@@ -1,0 +1,95 @@
+// Values over the time of a tuning: steps of what was changed, lines of what was measured.
+
+import * as Plot from '@observablehq/plot';
+import { useCallback } from 'preact/hooks';
+import { Chart } from '../../charts/chart';
+import { Figure } from '../../charts/figure';
+import { figures, seconds } from '../../units';
+import type { Mark, Measured, Steps } from './series';
+
+const HEIGHT = 170;
+
+export function Changed({ series, end }: { series: Steps; end: number }) {
+    const draw = useCallback(
+        (_: number, colour: (variable: string) => string): Plot.PlotOptions => ({
+            height: HEIGHT,
+            marginLeft: 56,
+            x: { label: 'since the tuning began', domain: [0, end || 1], tickFormat: (value: number) => seconds(value), ticks: 8 },
+            y: { label: null, grid: true, ticks: 5, nice: true },
+            marks: [
+                Plot.line(series.steps, { x: 'time_s', y: 'value', curve: 'step-after', stroke: colour('--sending'), strokeWidth: 2 }),
+                Plot.dot(series.marks, {
+                    x: 'time_s',
+                    y: 'value',
+                    symbol: (mark: Mark) => (mark.refused === undefined ? 'circle' : 'times'),
+                    fill: (mark: Mark) => (mark.refused === undefined ? colour('--sending') : 'none'),
+                    stroke: (mark: Mark) => colour(mark.refused === undefined ? '--sending' : '--waiting'),
+                    r: 4,
+                    title: words,
+                }),
+            ],
+        }),
+        [series, end],
+    );
+    return (
+        <Figure
+            title={`${series.name}, changed by ${series.tunlet}`}
+            legend={[
+                { label: 'value', variable: '--sending', mark: 'line' },
+                ...(series.marks.some(({ refused }) => refused !== undefined) ? [{ label: 'not carried out', variable: '--waiting' }] : []),
+            ]}
+            table={() => ({
+                columns: ['time (s)', 'value', 'processes', 'why', 'not carried out because'],
+                rows: series.marks.map(({ time_s, value, processes, why, refused }) => [time_s, value, processes, why, refused]),
+            })}
+        >
+            <Chart label={`${series.name} over time, in steps`} draw={draw} />
+        </Figure>
+    );
+}
+
+const words = ({ time_s, value, why, refused }: Mark): string =>
+    `${seconds(time_s)}: ${value}\n${why}${refused === undefined ? '' : `\nnot carried out: ${refused}`}`;
+
+const COLOURS = ['--sending', '--collective', '--one-sided', '--completing', '--receiving', '--waiting'];
+
+/** Everything with one unit that a tunlet measured. */
+export function Known({ all, end }: { all: Measured[]; end: number }) {
+    const [first] = all;
+    const unit = first?.unit ?? '';
+    const show = useCallback(
+        (value: number) => (unit === 's' ? seconds(value) : `${figures(value).replace(/\.0+$/, '')}${unit ? ` ${unit}` : ''}`),
+        [unit],
+    );
+    const draw = useCallback(
+        (_: number, colour: (variable: string) => string): Plot.PlotOptions => ({
+            height: HEIGHT,
+            marginLeft: 66,
+            x: { label: 'since the tuning began', domain: [0, end || 1], tickFormat: (value: number) => seconds(value), ticks: 8 },
+            y: { label: null, grid: true, ticks: 5, nice: true, zero: true, tickFormat: show },
+            marks: all.flatMap(({ name, points }, at) => [
+                Plot.line(points, { x: 'time_s', y: 'value', stroke: colour(COLOURS[at % COLOURS.length] ?? '--other'), strokeWidth: 1.8 }),
+                Plot.dot(points, {
+                    x: 'time_s',
+                    y: 'value',
+                    fill: colour(COLOURS[at % COLOURS.length] ?? '--other'),
+                    r: 2,
+                    title: ({ time_s, value }: { time_s: number; value: number }) => `${seconds(time_s)}: ${name} ${show(value)}`,
+                }),
+            ]),
+        }),
+        [all, end],
+    );
+    return (
+        <Figure
+            title={`What ${first?.tunlet ?? 'the tunlet'} measured${unit ? ` (${unit})` : ''}`}
+            legend={all.map(({ name }, at) => ({ label: name, variable: COLOURS[at % COLOURS.length] ?? '--other', mark: 'line' as const }))}
+            table={() => ({
+                columns: ['time (s)', 'figure', `value${unit ? ` (${unit})` : ''}`],
+                rows: all.flatMap(({ name, points }) => points.map(({ time_s, value }) => [time_s, name, value])),
+            })}
+        >
+            <Chart label={`What was measured over time: ${all.map(({ name }) => name).join(', ')}`} draw={draw} />
+        </Figure>
+    );
+}

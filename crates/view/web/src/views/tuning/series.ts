@@ -1,0 +1,83 @@
+// What a log says over time: the values of what was changed, and of what tunlets knew.
+
+import type { Decision, Entry } from '../../answers/tuning';
+
+/** A value that was changed, step by step. */
+export interface Steps {
+    name: string;
+    tunlet: string;
+    /** From this moment on the value was this. */
+    steps: { time_s: number; value: number }[];
+    /** Moments of decisions, also of those that were not carried out. */
+    marks: Mark[];
+}
+
+export interface Mark {
+    time_s: number;
+    value: number;
+    why: string;
+    refused: string | undefined;
+    /** In how many processes. */
+    processes: number;
+}
+
+/** Something that a tunlet measured. */
+export interface Measured {
+    name: string;
+    tunlet: string;
+    unit: string;
+    points: { time_s: number; value: number }[];
+}
+
+/** The same change in several processes is one decision. */
+export function decisions(entries: Entry[]): (Decision & { processes: number })[] {
+    const found: (Decision & { processes: number })[] = [];
+    for (const entry of entries) {
+        if (entry.kind !== 'change') continue;
+        const last = found.at(-1);
+        const isSame =
+            last &&
+            last.action === entry.action &&
+            last.tunlet === entry.tunlet &&
+            last.new === entry.new &&
+            last.refused === entry.refused &&
+            last.rank !== entry.rank &&
+            entry.time_s - last.time_s < 0.2;
+        if (isSame) last.processes++;
+        else found.push({ ...entry, processes: 1 });
+    }
+    return found;
+}
+
+export function changes(entries: Entry[], end: number): Steps[] {
+    const found = new Map<string, Steps>();
+    for (const one of decisions(entries)) {
+        const key = `${one.tunlet} ${one.action}`;
+        const series = found.get(key) ?? { name: one.action, tunlet: one.tunlet, steps: [], marks: [] };
+        if (series.steps.length === 0 && one.old !== null) series.steps.push({ time_s: 0, value: one.old });
+        if (one.refused === undefined) series.steps.push({ time_s: one.time_s, value: one.new });
+        series.marks.push({ time_s: one.time_s, value: one.new, why: one.why, refused: one.refused, processes: one.processes });
+        found.set(key, series);
+    }
+    for (const { steps } of found.values()) {
+        const last = steps.at(-1);
+        if (last && last.time_s < end) steps.push({ time_s: end, value: last.value });
+    }
+    return [...found.values()];
+}
+
+export function measured(entries: Entry[]): Measured[] {
+    const found = new Map<string, Measured>();
+    for (const entry of entries) {
+        if (entry.kind !== 'figures') continue;
+        for (const { name, value, unit } of entry.figures) {
+            const key = `${entry.tunlet} ${name} ${unit}`;
+            const series = found.get(key) ?? { name, tunlet: entry.tunlet, unit, points: [] };
+            series.points.push({ time_s: entry.time_s, value });
+            found.set(key, series);
+        }
+    }
+    return [...found.values()];
+}
+
+export const endOf = (entries: Entry[]): number => entries.reduce((end, { time_s }) => Math.max(end, time_s), 0);

@@ -1,0 +1,140 @@
+// What can be said of the page's own arithmetic without a browser: windows of time, axes, shares, sets of ranks, numbers for people, tables.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+/** A module of the page, as a script can use it. */
+async function load(path) {
+    const entry = fileURLToPath(new URL(`../src/${path}`, import.meta.url));
+    const built = await build({ entryPoints: [entry], bundle: true, format: 'esm', write: false });
+    return import(`data:text/javascript;base64,${Buffer.from(built.outputFiles[0].text).toString('base64')}`);
+}
+
+const span = await load('views/timeline/span.ts');
+const scene = await load('views/timeline/scene.ts');
+const ranks = await load('ranks.ts');
+const units = await load('units.ts');
+const { csv } = await load('charts/csv.ts');
+
+test('a window stays within the run and is never too short', () => {
+    const whole = { from: 100, to: 1100 };
+    assert.deepEqual(span.within({ from: -500, to: 0 }, whole, 50), { from: 100, to: 600 });
+    assert.deepEqual(span.within({ from: 1050, to: 1250 }, whole, 50), { from: 900, to: 1100 });
+    assert.deepEqual(span.within({ from: 500, to: 501 }, whole, 50), { from: 475, to: 526 });
+    assert.deepEqual(span.within({ from: -5000, to: 5000 }, whole, 50), whole);
+});
+
+test('zooming leaves the moment under the pointer where it is', () => {
+    const near = span.zoomed({ from: 0, to: 1000 }, 0.5, 200);
+    assert.deepEqual(near, { from: 100, to: 600 });
+    assert.equal((200 - near.from) / span.lengthOf(near), 0.2);
+});
+
+test('marks of an axis are round, in one unit, and as fine as the window needs', () => {
+    assert.deepEqual(span.marks({ from: 0, to: 1_000_000_000 }, 5).map((mark) => mark.label), ['0.0 s', '0.2 s', '0.4 s', '0.6 s', '0.8 s', '1.0 s']);
+    assert.deepEqual(span.marks({ from: 1_500_000_000, to: 1_500_000_100 }, 2).map((mark) => mark.label), ['1.50000000 s', '1.50000005 s', '1.50000010 s']);
+    assert.deepEqual(span.marks({ from: 0, to: 40 }, 2).map((mark) => mark.label), ['0 ns', '20 ns', '40 ns']);
+});
+
+/** A picture of two rows of four cells. */
+const picture = (from, to, kind = [1, 1, 2, 2, 1, 1, 1, 1]) => ({
+    asked: { from, to },
+    span: { from, to },
+    columns: 4,
+    rows: [{ label: '0', ranks: [0] }, { label: '1', ranks: [1] }],
+    kinds: ['absent', 'computing', 'sending'],
+    kind: Uint8Array.from(kind),
+    share: new Uint8Array(8).fill(255),
+    waiting: undefined,
+    path: undefined,
+});
+
+test('the shares of a window are those of its cells', () => {
+    assert.deepEqual(scene.shares(picture(0, 400), { from: 0, to: 400 }).kinds, [0, 0.75, 0.25]);
+    assert.deepEqual(scene.shares(picture(0, 400), { from: 200, to: 400 }).kinds, [0, 0.5, 0.5]);
+});
+
+test('what is not the largest of its cell counts as mixed', () => {
+    const half = { ...picture(0, 400), share: new Uint8Array(8).fill(51) };
+    assert.ok(Math.abs(scene.shares(half, half.span).mixed - 0.8) < 1e-9);
+});
+
+test('until the picture of a window has come, the finest others are drawn, the coarsest first', () => {
+    const [whole, part, fine] = [picture(0, 1000), picture(0, 500), picture(300, 400)];
+    const drawn = scene.layers([fine, part, whole], { from: 200, to: 450 });
+    assert.deepEqual(drawn.map((one) => one.span.to), [500, 400]);
+    assert.deepEqual(scene.layers([fine, part, whole], part.span), [part], 'then it alone');
+    assert.deepEqual(scene.layers([fine, part], { from: 2000, to: 3000 }), []);
+});
+
+test('sets of ranks are read and written', () => {
+    assert.deepEqual(ranks.parse('0-2, 7,1', 8), [0, 1, 2, 7]);
+    assert.deepEqual(ranks.parse('5-99', 8), [5, 6, 7]);
+    assert.deepEqual(ranks.parse('x,-1,', 8), []);
+    assert.equal(ranks.write([0, 1, 2, 7]), '0-2,7');
+});
+
+test('numbers for people have three figures and a unit', () => {
+    assert.equal(units.nanoseconds(1_234_567), '1.23 ms');
+    assert.equal(units.bytes(4096), '4.10 kB');
+    assert.equal(units.percent(0.055), '5.5 %');
+});
+
+test('a table keeps what would break it in quotes', () => {
+    assert.equal(csv({ columns: ['a', 'b'], rows: [['x,y', 'say "hi"']] }), 'a,b\r\n"x,y","say ""hi"""\r\n');
+});
+
+const windows = await load('views/matrix/window.ts');
+const { matrixOf } = await load('views/matrix/matrix.ts');
+const { callSites } = await load('views/sites/call-sites.ts');
+const place = await load('links/place.ts');
+
+test('the matrix zooms around the cell that is pointed at and never beyond its edges', () => {
+    const near = windows.zoomed(windows.whole(100), 0.5, 20, 60, 100);
+    assert.deepEqual(near, { x: 10, y: 30, span: 50 });
+    assert.deepEqual(windows.zoomed(near, 4, 20, 60, 100), windows.whole(100));
+    assert.deepEqual(windows.zoomed({ x: 0, y: 0, span: 3 }, 0.1, 0, 0, 100), { x: 0, y: 0, span: 2 });
+    assert.deepEqual(windows.showing({ x: 10, y: 30, span: 50 }, 0, 99, 100), { x: 50, y: 0, span: 50 });
+});
+
+test('the matrix adds up what each label sends and receives', () => {
+    const answer = { labels: ['a', 'b'], ranks: ['0', '1'], from: [0, 0, 1], to: [0, 1, 0], bytes: [0, 8, 2], messages: [1, 1, 2], seconds: null };
+    const bytes = matrixOf(answer, 'bytes');
+    assert.deepEqual([bytes.sent, bytes.received, bytes.total], [[8, 2], [2, 8], 10]);
+    assert.deepEqual([bytes.least, bytes.most], [2, 8], 'a message of no bytes is not the least');
+    assert.equal(bytes.at(0, 1)?.value, 8);
+    assert.equal(bytes.at(1, 1), undefined);
+    assert.equal(matrixOf(answer, 'seconds').unit, 'bytes', 'times that are not known are not shown');
+});
+
+const main = { file: '/home/me/solver/cg.c', line: 40, function: 'main', module: '/home/me/cg' };
+const bare = { file: null, line: null, function: 'work', module: '/opt/lib/solve.cpython-311-x86_64.so' };
+const recorded = { sites: [main, bare, { ...main }] };
+
+test('a place is called as the report calls it', () => {
+    assert.equal(place.placeName(main), 'solver/cg.c:40');
+    assert.equal(place.placeName(bare), 'work in solve');
+    assert.equal(place.placeName({ ...bare, function: null, offset: 0x13b0 }), '0x13b0 in solve');
+});
+
+test('several calls on one line are one place', () => {
+    assert.equal(place.siteAt(recorded, main), 0);
+    assert.deepEqual(place.sitesAt(recorded, 2), [0, 2]);
+    assert.equal(place.siteAt(recorded, { ...main, line: 41 }), undefined);
+});
+
+test('a call site has the waits of its operation', () => {
+    const sums = { calls: 1, bytes: 0 };
+    const waits = { ...main, operation: 'MPI_Recv' };
+    const rows = callSites(
+        {
+            call_sites: [{ ...main, operation: 'MPI_Recv', seconds: 3, ...sums }, { ...main, operation: 'MPI_Send', seconds: 1, ...sums }],
+            wait_states: [{ ...waits, name: 'late sender', seconds: 2 }, { ...waits, name: 'messages in wrong order', seconds: 0.5 }],
+            per_rank: [{ mpi_s: 4, outside_s: 6 }],
+        },
+        recorded,
+    );
+    assert.deepEqual(rows.map((row) => [row.operation, row.site, row.share, row.waits_s]), [['MPI_Recv', 0, 0.3, 2.5], ['MPI_Send', 0, 0.1, 0]]);
+    assert.deepEqual(rows[0].waits, ['late sender', 'messages in wrong order']);
+});

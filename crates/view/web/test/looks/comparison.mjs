@@ -1,0 +1,27 @@
+// Two recordings side by side: efficiencies, call sites by how much they differ, ranks.
+import assert from 'node:assert/strict';
+
+/** @param {import('../visit.mjs').Visit} visit */
+export default async function comparison(visit) {
+    const { page } = visit;
+    await visit.go('comparison');
+    const heads = page.locator('.comparison-efficiencies thead th');
+    assert.equal(await heads.count(), 2, 'a column for each run');
+    const bars = page.getByRole('img', { name: /^Call sites by how much/ });
+    await bars.waitFor();
+    const texts = await bars.locator('text').allTextContents();
+    assert.ok(texts.some((text) => /^[+−]\d/.test(text)), `differences have a sign: ${texts}`);
+    const drawn = await bars.innerHTML();
+    const [from, to] = await page.locator('.comparison-pair select').all();
+    await from.selectOption('1');
+    await to.selectOption('0');
+    assert.deepEqual([visit.selected('first'), visit.selected('second')], ['1', '0']);
+    await visit.settled();
+    await visit.until('the other way round', async () => (await bars.innerHTML()) !== drawn);
+    await page.getByText('All call sites').click();
+    assert.ok((await page.getByRole('table', { name: 'Call sites in both runs' }).locator('tbody tr').count()) > 2);
+    await page.getByRole('button', { name: 'the same for each rank' }).click();
+    await page.getByText('as much work for each rank').waitFor();
+    await visit.expectAccessible();
+    await visit.expectSaves();
+}

@@ -1,0 +1,38 @@
+// The matrix: units and scales, cells by pointer and keys, a selection that the other views follow.
+import assert from 'node:assert/strict';
+
+/** @param {import('../visit.mjs').Visit} visit */
+export default async function matrix(visit) {
+    const { page } = visit;
+    await visit.go('matrix');
+    const canvas = page.locator('.matrix-canvas');
+    const picture = () => canvas.evaluate((drawn) => drawn.toDataURL());
+    const changes = async (what, deed) => {
+        const before = await picture();
+        await deed();
+        await visit.settled();
+        await visit.until(what, async () => (await picture()) !== before);
+    };
+    await canvas.waitFor();
+    await canvas.focus();
+    await changes('an arrow key marks a cell', () => page.keyboard.press('ArrowRight'));
+    await page.keyboard.press('ArrowRight');
+    assert.match(await page.locator('.read-out').innerText(), /rank 0 → rank 1/, 'and says what it holds');
+    await changes('Enter selects its ranks', () => page.keyboard.press('Enter'));
+    assert.equal(visit.selected('ranks'), '0-1');
+    await page.locator('nav a', { hasText: 'Timeline' }).click();
+    await page.locator('.timeline-canvas').waitFor();
+    assert.equal(visit.selected('ranks'), '0-1', 'the timeline follows');
+    await page.goBack();
+    await canvas.focus();
+    await changes('+ zooms in', () => page.keyboard.press('+'));
+    await changes('0 shows all of it', () => page.keyboard.press('0'));
+    await page.getByRole('group', { name: 'Unit' }).getByRole('button', { name: 'messages' }).click();
+    assert.equal(visit.selected('unit'), 'messages');
+    await page.getByRole('group', { name: 'Colours' }).getByRole('button', { name: 'linear' }).click();
+    assert.equal(visit.selected('scale'), 'linear');
+    const pairs = page.getByRole('table', { name: 'Heaviest pairs' }).locator('tbody tr');
+    assert.ok((await pairs.count()) > 1, 'the heaviest pairs stand beside it');
+    await changes('a row for each role', () => page.getByRole('group', { name: 'By' }).getByRole('button', { name: 'role' }).click());
+    await visit.expectSaves();
+}

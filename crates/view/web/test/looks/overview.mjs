@@ -1,0 +1,49 @@
+// The overview of a program with a problem: what to do stands there, and leads to the source and to the timeline.
+import assert from 'node:assert/strict';
+
+/** @param {import('../visit.mjs').Visit} visit */
+export default async function overview(visit) {
+    const { page } = visit;
+    await visit.go('overview');
+    const figures = await page.getByText('Parallel efficiency').count();
+    assert.ok(figures > 0, 'the efficiencies are there');
+    const advice = page.locator('.advice li');
+    assert.ok((await advice.count()) > 0, 'there is advice');
+    assert.match(await advice.first().innerText(), /Saves up to/);
+    assert.ok(await before(page, '.advice', 'text=Parallel efficiency'), 'the advice comes first');
+    await advice.first().getByRole('link', { name: /^Source at/ }).click();
+    await page.locator('h1', { hasText: 'Call sites' }).waitFor();
+    const site = visit.selected('site');
+    assert.match(site ?? '', /^\d+$/, 'the call site is selected');
+    await page.locator('.source mark').waitFor();
+    await page.goBack();
+    await advice.first().getByRole('link', { name: 'On the timeline' }).click();
+    await page.locator('.timeline-canvas').waitFor();
+    assert.equal(visit.selected('site'), site, 'the same place on the timeline');
+    await page.keyboard.press('o');
+    await page.locator('h1', { hasText: 'Overview' }).waitFor();
+    await page.keyboard.press('?');
+    await page.getByRole('dialog').waitFor();
+    await visit.expectAccessible();
+    await page.keyboard.press('Escape');
+    await changesTheme(visit);
+}
+
+/** Whether the first thing stands above the other on the page. */
+async function before(page, first, other) {
+    const [one, two] = await Promise.all([page.locator(first).first().boundingBox(), page.locator(other).first().boundingBox()]);
+    return one.y <= two.y;
+}
+
+async function changesTheme({ page }) {
+    const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const theme = page.getByLabel('Theme');
+    await theme.selectOption('light');
+    const light = await ground();
+    await theme.selectOption('dark');
+    assert.notEqual(await ground(), light, 'dark is another ground than light');
+    await page.reload();
+    await page.locator('h1').waitFor();
+    assert.notEqual(await ground(), light, 'and the choice is kept');
+    await page.getByLabel('Theme').selectOption('system');
+}

@@ -1,0 +1,265 @@
+// The timeline: from the whole run to single calls and back, by wheel, pointer and keys; calls, messages, search, selection.
+import assert from 'node:assert/strict';
+
+/** @param {import('../visit.mjs').Visit} visit */
+export default async function timeline(visit) {
+    await visit.go('timeline');
+    const here = new Timeline(visit);
+    await here.drawn();
+    await here.showsColours();
+    await here.zoomsAtThePointer();
+    await here.movesByDraggingAndByKeys();
+    await here.zoomsToAWindow();
+    await here.showsSingleCalls();
+    await here.stepsFromCallToCall();
+    await here.findsCalls();
+    await here.hidesKinds();
+    await here.selectsRanks();
+    await here.groupsRanks();
+    await here.keepsTheWindowInTheAddress();
+    await here.answersEachStepSoon();
+    await visit.expectAccessible();
+}
+
+class Timeline {
+    constructor(visit) {
+        this.visit = visit;
+        this.page = visit.page;
+        this.canvas = visit.page.locator('.timeline-canvas');
+    }
+
+    /** Waits until the window is drawn as finely as it can be. */
+    async drawn() {
+        await this.visit.until('the window is drawn', async () => (await this.canvas.getAttribute('data-settled')) === 'true');
+        await this.visit.settled();
+    }
+
+    /** The window, in nanoseconds. */
+    async window() {
+        const [from, to] = ((await this.canvas.getAttribute('data-drawn')) ?? '').split('-').map(Number);
+        return { from, to, length: to - from };
+    }
+
+    /** Does something and gives the window before and after it. */
+    async change(deed) {
+        const before = await this.window();
+        await deed();
+        await this.visit.until('the window changes', async () => {
+            const now = await this.window();
+            return now.from !== before.from || now.to !== before.to;
+        });
+        await this.drawn();
+        return [before, await this.window()];
+    }
+
+    async whole() {
+        await this.page.getByRole('button', { name: 'Whole run' }).click();
+        await this.page.waitForTimeout(100);
+        await this.drawn();
+        return this.window();
+    }
+
+    async work() {
+        await this.page.getByRole('button', { name: 'Work' }).click();
+        await this.page.waitForTimeout(100);
+        await this.drawn();
+    }
+
+    async showsColours() {
+        await this.work();
+        const colours = await this.canvas.evaluate((canvas) => {
+            const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+            return new Set(new Uint32Array(data.buffer)).size;
+        });
+        assert.ok(colours > 8, `several kinds are drawn, not ${colours} colours`);
+        const shares = await this.page.locator('.timeline-kinds tbody').first().locator('td').allInnerTexts();
+        const sum = shares.reduce((all, share) => all + (Number.parseFloat(share.replace('<', '')) || 0), 0);
+        assert.ok(sum > 95 && sum < 105, `the shares of all kinds are the whole: ${shares.join(', ')}`);
+    }
+
+    async zoomsAtThePointer() {
+        await this.whole();
+        const at = { x: 400, y: 60 };
+        await this.canvas.hover({ position: at });
+        const [before, after] = await this.change(() => this.page.mouse.wheel(0, -300));
+        const box = await this.canvas.boundingBox();
+        const part = (at.x - 88) / (box.width - 88);
+        const moment = (window) => window.from + part * window.length;
+        assert.ok(after.length < 0.7 * before.length, 'the wheel zooms in');
+        assert.ok(Math.abs(moment(after) - moment(before)) < 0.01 * before.length, 'what is under the pointer stays there');
+    }
+
+    async movesByDraggingAndByKeys() {
+        const box = await this.canvas.boundingBox();
+        const [before, dragged] = await this.change(() => this.drag(box.x + 500, box.y + 80, box.x + 400, box.y + 80));
+        const part = 100 / (box.width - 88);
+        assert.ok(Math.abs(dragged.from - before.from - part * before.length) < 0.02 * before.length, 'dragging to the left shows what is later');
+        await this.canvas.focus();
+        const [, left] = await this.change(() => this.page.keyboard.press('ArrowLeft'));
+        assert.ok(left.from < dragged.from && Math.abs(left.length - dragged.length) <= 2, 'an arrow moves');
+        const [, nearer] = await this.change(() => this.page.keyboard.press('w'));
+        assert.ok(nearer.length < left.length, 'w zooms in');
+        const [, farther] = await this.change(() => this.page.keyboard.press('-'));
+        assert.ok(farther.length > nearer.length, '- zooms out');
+        const [, whole] = await this.change(() => this.page.keyboard.press('0'));
+        assert.equal(this.visit.selected('from'), null, '0 shows the whole run');
+        await this.change(() => this.page.keyboard.press('+'));
+        const [, first] = await this.change(() => this.page.keyboard.press('Home'));
+        assert.equal(first.from, whole.from, 'Home goes to the beginning');
+        const [, last] = await this.change(() => this.page.keyboard.press('End'));
+        assert.equal(last.to, whole.to, 'End goes to the end');
+    }
+
+    async drag(x0, y0, x1, y1) {
+        await this.page.mouse.move(x0, y0);
+        await this.page.mouse.down();
+        await this.page.mouse.move((x0 + x1) / 2, y1, { steps: 3 });
+        await this.page.mouse.move(x1, y1, { steps: 3 });
+        await this.page.mouse.up();
+    }
+
+    async zoomsToAWindow() {
+        await this.whole();
+        const box = await this.canvas.boundingBox();
+        const [before, after] = await this.change(() => this.drag(box.x + 300, box.y + 10, box.x + 500, box.y + 10));
+        const expected = (200 / (box.width - 88)) * before.length;
+        assert.ok(Math.abs(after.length - expected) < 0.02 * before.length, 'dragging on the axis zooms to what was dragged over');
+        await this.change(() => this.page.goBack());
+        assert.deepEqual(await this.window(), before, 'and the way back leads to the window before');
+    }
+
+    /** Zooms in until single calls are drawn. */
+    async showsSingleCalls() {
+        await this.work();
+        await this.canvas.focus();
+        for (let tries = 0; tries < 30 && !(await this.canvas.getAttribute('data-calls')); tries++) {
+            await this.change(() => this.page.keyboard.press('ArrowUp'));
+        }
+        await this.visit.until('single calls are drawn', async () => Number(await this.canvas.getAttribute('data-calls')) > 0);
+    }
+
+    async chosen() {
+        const details = this.page.locator('.timeline-details');
+        await details.locator('dl').waitFor();
+        const names = await details.locator('dt').allInnerTexts();
+        const values = await details.locator('dd').allInnerTexts();
+        return Object.fromEntries([['operation', (await details.locator('h3').innerText()).split('\n')[0].replace('✕', '').trim()], ...names.map((name, at) => [name, values[at]])]);
+    }
+
+    async stepsFromCallToCall() {
+        await this.canvas.focus();
+        await this.page.keyboard.press(']');
+        const first = await this.chosen();
+        assert.match(first.operation, /^MPI_/);
+        assert.match(first['call site'], /:\d+$/);
+        const call = this.visit.selected('call');
+        await this.page.keyboard.press(']');
+        await this.visit.until('another call is chosen', () => this.visit.selected('call') !== call);
+        const second = await this.chosen();
+        assert.ok(Number.parseFloat(second.entered) >= Number.parseFloat(first.left), `${second.entered} comes after ${first.left}`);
+        assert.equal(second.rank, first.rank, 'of the same rank');
+        await this.page.keyboard.press('[');
+        await this.visit.until('the call before is chosen again', () => this.visit.selected('call') === call);
+        await this.chosen();
+        await this.page.keyboard.press('Enter');
+        assert.ok(await this.page.evaluate(() => document.activeElement?.closest('.timeline-details') !== null), 'Enter leads into the details');
+        await this.page.getByRole('button', { name: 'Zoom to it' }).click();
+        await this.drawn();
+        const { length } = await this.window();
+        const took = 1e9 * (Number.parseFloat(first.left) - Number.parseFloat(first.entered));
+        assert.ok(length < 2 * took + 200, `the call fills the window: ${length} for ${took} ns`);
+    }
+
+    async findsCalls() {
+        await this.whole();
+        await this.canvas.focus();
+        await this.page.keyboard.press('Escape');
+        await this.page.keyboard.press('/');
+        assert.equal(await this.page.evaluate(() => document.activeElement?.getAttribute('name')), 'operation', '/ leads to the search');
+        await this.page.keyboard.type('Finalize');
+        await this.page.keyboard.press('Enter');
+        await this.page.locator('.timeline-search output', { hasText: 'MPI_Finalize on rank' }).waitFor();
+        assert.equal((await this.chosen()).operation, 'MPI_Finalize');
+        await this.page.locator('.timeline-search input[name=longer]').fill('nonsense');
+        await this.page.keyboard.press('Enter');
+        await this.page.locator('.timeline-search output', { hasText: 'no time' }).waitFor();
+        await this.page.locator('.timeline-search input[name=longer]').fill('');
+        await this.page.locator('.timeline-search input[name=operation]').fill('');
+    }
+
+    async hidesKinds() {
+        await this.work();
+        const picture = () => this.canvas.evaluate((canvas) => canvas.toDataURL());
+        const before = await picture();
+        const button = this.page.locator('.timeline-kinds').getByRole('button', { name: 'computing' });
+        await button.click();
+        assert.equal(await button.getAttribute('aria-pressed'), 'false');
+        await this.visit.until('another picture', async () => (await picture()) !== before);
+        assert.equal(this.visit.selected('off'), 'computing');
+        await button.click();
+        await this.visit.until('the picture as before', async () => (await picture()) === before);
+    }
+
+    async selectsRanks() {
+        const box = await this.canvas.boundingBox();
+        await this.page.mouse.click(box.x + 20, box.y + 26 + 10);
+        await this.visit.until('a rank is selected', () => this.visit.selected('ranks') === '0');
+        const window = [this.visit.selected('from'), this.visit.selected('to')];
+        await this.page.locator('nav a[href^="#overview"]').click();
+        assert.equal(this.visit.selected('ranks'), '0', 'the other views follow');
+        assert.deepEqual([this.visit.selected('from'), this.visit.selected('to')], window, 'also in the window');
+        await this.page.goBack();
+        await this.drawn();
+        await this.page.getByRole('button', { name: 'Only 0' }).click();
+        await this.visit.until('one row is left', async () => /^1 rows?/.test((await this.canvas.getAttribute('aria-label')) ?? ''));
+        await this.visit.go('timeline');
+        await this.drawn();
+    }
+
+    async groupsRanks() {
+        const rows = async () => Number.parseInt((await this.canvas.getAttribute('aria-label')) ?? '');
+        const ranks = await rows();
+        const by = this.page.getByRole('group', { name: 'By' });
+        await by.getByRole('button', { name: 'role' }).click();
+        await this.visit.until('rows are roles', async () => this.visit.selected('by') === 'role' && (await rows()) < ranks);
+        await this.drawn();
+        await by.getByRole('button', { name: 'rank' }).click();
+        await this.visit.until('rows are ranks', async () => (await rows()) === ranks);
+    }
+
+    async keepsTheWindowInTheAddress() {
+        await this.work();
+        await this.change(() => this.page.keyboard.press('+'));
+        await this.page.waitForTimeout(400);
+        const before = await this.window();
+        await this.visit.go(new URL(this.page.url()).hash.slice(1));
+        await this.drawn();
+        assert.deepEqual(await this.window(), before, 'whoever gets the address sees the same');
+    }
+
+    /** The first drawing of a step comes at once, from what is known; the finest soon after. Only the order of magnitude is asked for here: `bench` measures. */
+    async answersEachStepSoon() {
+        await this.whole();
+        const steps = await this.canvas.evaluate(async (canvas) => {
+            const box = canvas.getBoundingClientRect();
+            const taken = [];
+            for (let step = 0; step < 12; step++) {
+                const before = canvas.dataset.drawn;
+                const since = performance.now();
+                const wheel = { deltaY: step < 8 ? -300 : 250, clientX: box.left + 500, clientY: box.top + 60, bubbles: true, cancelable: true };
+                canvas.dispatchEvent(new WheelEvent('wheel', wheel));
+                const passed = () => performance.now() - since;
+                let first;
+                while (passed() < 3000 && (first === undefined || canvas.dataset.settled !== 'true')) {
+                    await new Promise((done) => setTimeout(done, 1));
+                    if (canvas.dataset.drawn !== before) first ??= passed();
+                }
+                taken.push({ first: first ?? passed(), all: passed() });
+            }
+            return taken;
+        });
+        const median = (times) => Math.round([...times].sort((one, other) => one - other)[Math.floor(times.length / 2)]);
+        console.log(`a step is drawn after ${median(steps.map((step) => step.first))} ms, with all detail after ${median(steps.map((step) => step.all))} ms`);
+        assert.ok(steps.every((step) => step.all < 3000), 'no step is left without its picture');
+    }
+}

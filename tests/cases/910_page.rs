@@ -1,0 +1,237 @@
+//! The page in a real browser, on real recordings. What is looked at stands in `crates/view/web/test/looks`, one file per subject; here is what
+//! they are shown. `SINTONIA_UPDATE_PICTURES=1` keeps the present look of the page as the one to compare with.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use sintonia_tests::{Mpi, Process, Program, Recording, fresh_dir, record, sintonia, tests_dir, wait_until, workspace};
+use tempfile::TempDir;
+
+#[test]
+fn its_arithmetic_is_right() {
+    in_web(&["node", "--test", "test/arithmetic.mjs", "test/studies.mjs"]);
+}
+
+#[test]
+fn every_view_draws_is_accessible_and_saves() {
+    looks_well("every", &[&grid().path]);
+}
+
+#[test]
+fn the_overview_leads_to_the_places_it_names() {
+    looks_well("overview", &[&problem().path]);
+}
+
+#[test]
+fn the_timeline_goes_from_the_run_to_single_calls() {
+    looks_well("timeline", &[&grid().path]);
+}
+
+#[test]
+fn the_matrix_shows_who_sent_to_whom() {
+    looks_well("matrix", &[&grid().path]);
+}
+
+#[test]
+fn the_program_shows_its_roles_and_phases() {
+    looks_well("program", &[&grid().path]);
+}
+
+#[test]
+fn call_sites_show_their_source() {
+    looks_well("sites", &[&problem().path]);
+}
+
+#[test]
+fn a_run_of_one_rank_is_shown() {
+    let alone = Program::named("c/802_alone");
+    looks_well("odd", &[&Recording::of(mpi(), &alone, &[]).path]);
+}
+
+#[test]
+fn a_program_without_calls_is_shown() {
+    let source = "#include <mpi.h>\nint main(void) { MPI_Init(0, 0); return MPI_Finalize(); }\n";
+    let recording = recorded("quiet", source, 2);
+    looks_well("odd", &[&recording.path]);
+}
+
+#[test]
+fn a_recording_that_was_cut_is_shown() {
+    let recording = grid();
+    let calls = recording.path.join("rank-00001.calls");
+    let bytes = std::fs::read(&calls).expect("the calls of a rank");
+    std::fs::write(&calls, &bytes[..bytes.len() / 2]).expect("cut");
+    looks_well("odd", &[&recording.path]);
+}
+
+#[test]
+fn names_with_html_in_them_stay_names() {
+    let source = "#include <mpi.h>\nint main(void) { MPI_Init(0, 0); MPI_Barrier(MPI_COMM_WORLD); return MPI_Finalize(); }\n";
+    let recording = recorded("<img src=x onerror=alert(1)>", source, 2);
+    looks_well("odd", &[&recording.path]);
+}
+
+#[test]
+fn two_recordings_are_shown() {
+    looks_well("odd", &[&grid().path, &problem().path]);
+}
+
+#[test]
+fn a_file_shows_the_same_page_without_a_network() {
+    let folder = fresh_dir();
+    let file = folder.path().join("report.html");
+    let path = |path: &Path| path.to_str().expect("paths of tests are text").to_owned();
+    let recording = grid();
+    let made = Process::new([sintonia(), "report".into(), path(&recording.path), "--html".into(), path(&file)]).run_in(folder.path());
+    made.expect_no_crash().expect_status(0);
+    look("file", &format!("file://{}", file.display()));
+}
+
+#[test]
+fn the_main_views_look_as_they_did() {
+    // A copy: what makes the page quick is kept in the recording.
+    let folder = fresh_dir();
+    let copy = folder.path().join("waves.sin");
+    std::fs::create_dir(&copy).expect("a folder");
+    for file in std::fs::read_dir(tests_dir().join("recordings/waves.sin")).expect("the recording that is kept").flatten() {
+        std::fs::copy(file.path(), copy.join(file.file_name())).expect("copied");
+    }
+    looks_well("pictures", &[&copy]);
+}
+
+#[test]
+fn a_replay_follows_its_dials() {
+    looks_well_with("replay", &[&problem().path], &["--machine", &machine()]);
+}
+
+#[test]
+fn two_recordings_are_compared() {
+    looks_well("comparison", &[&grid().path, &problem().path]);
+}
+
+#[test]
+fn ranks_are_shown_where_they_are_and_where_they_should_be() {
+    let halo = Recording::of(mpi(), &Program::named("c/800_halo"), &[]);
+    looks_well_with("placement", &[&halo.path], &["--hosts", "one:4,two:4,three:4,four:4"]);
+}
+
+#[test]
+fn a_model_is_shown_as_curves() {
+    let folder = fresh_dir();
+    let model = folder.path().join("lu.model.toml");
+    let text = "format = 1\n[model]\nname = \"lu\"\nformula = \"n^2/p + p\"\n\
+                [[parameter]]\nname = \"n\"\nfrom = 1\nto = 20\n[[parameter]]\nname = \"p\"\nfrom = 1\nto = 16\n";
+    std::fs::write(&model, text).expect("a model");
+    looks_well_with("scaling", &[&grid().path], &["--model", model.to_str().expect("paths of tests are text")]);
+}
+
+#[test]
+fn a_machine_is_shown_as_lines_over_sizes() {
+    looks_well_with("machine", &[&grid().path], &["--machine", &machine()]);
+}
+
+#[test]
+fn a_tuning_is_shown_while_it_goes_on() {
+    let recording = grid();
+    let folder = recording.path.to_str().expect("paths of tests are text");
+    std::fs::write(recording.path.join("tuning.jsonl"), "").expect("a log");
+    let served = Served::of(&[&recording.path], &[]);
+    // As long as it runs, a recording is not sealed; the look writes the log, and seals it.
+    std::fs::create_dir(recording.path.join("live")).expect("a folder");
+    std::fs::rename(recording.path.join("recording.json"), recording.path.join("later.json")).expect("not sealed");
+    in_web(&["env", &format!("SINTONIA_TUNED={folder}"), "node", "test/run.mjs", "tuning", &served.address]);
+}
+
+/// Serves recordings and looks at the page.
+fn looks_well(name: &str, recordings: &[&Path]) {
+    looks_well_with(name, recordings, &[]);
+}
+
+/// The same with more on the command line.
+fn looks_well_with(name: &str, recordings: &[&Path], options: &[&str]) {
+    let served = Served::of(recordings, options);
+    look(name, &served.address);
+}
+
+/// A machine file with room for everybody.
+fn machine() -> String {
+    workspace().join("crates/machine/data/loggp.machine.toml").to_str().expect("paths of tests are text").to_owned()
+}
+
+/// Runs a look of `web/test` on the page at an address.
+fn look(name: &str, address: &str) {
+    assert!(browser().is_file(), "there is no {}: run `tests/setup debian`, or say where it is with CHROMIUM", browser().display());
+    in_web(&["node", "test/run.mjs", name, address]);
+}
+
+/// Runs a command where the page is made.
+fn in_web(command: &[&str]) {
+    let web = workspace().join("crates/view/web");
+    assert!(web.join("node_modules/playwright-core").is_dir(), "what drives the browser is not there: run `make page`");
+    let run = Process::new(command.iter().copied()).limit(240).run_in(&web);
+    println!("{}", run.stdout);
+    run.expect_status(0);
+}
+
+fn browser() -> PathBuf {
+    std::env::var_os("CHROMIUM").map_or_else(|| PathBuf::from("/usr/bin/chromium"), PathBuf::from)
+}
+
+/// One library is enough: what differs between them is looked at elsewhere.
+fn mpi() -> &'static Mpi {
+    &Mpi::available()[0]
+}
+
+/// Nine ranks in a grid, with two roles.
+fn grid() -> Recording {
+    Recording::of(mpi(), &Program::named("c/191_grid"), &[])
+}
+
+/// Two ranks that wait for each other, for a reason that the report names.
+fn problem() -> Recording {
+    Recording::of(mpi(), &Program::named("c/243_late_sender_compute"), &[])
+}
+
+/// A program of a name, recorded.
+fn recorded(name: &str, source: &str, ranks: usize) -> Recording {
+    let folder = fresh_dir();
+    let file = folder.path().join("program.c");
+    std::fs::write(&file, source).expect("a program");
+    let program = folder.path().join(name);
+    mpi().compile(&[file], &program);
+    let path = folder.path().join("run.sin");
+    let launch = mpi().launch(ranks, &[program.to_str().expect("paths of tests are text").to_owned()]);
+    let run = Program::named("c/008_sendrecv").process(mpi(), record(&path, &[], launch)).run_in(folder.path());
+    run.expect_status(0);
+    Recording::at(run, path, folder)
+}
+
+/// A `sintonia view` that runs until it is dropped.
+struct Served {
+    child: Child,
+    address: String,
+    _folder: TempDir,
+}
+
+impl Served {
+    fn of(recordings: &[&Path], options: &[&str]) -> Served {
+        let folder = fresh_dir();
+        let said = folder.path().join("said");
+        let mut command = Command::new(sintonia());
+        command.arg("view").args(recordings).args(options).arg("--json").stdin(Stdio::null()).stdout(File::create(&said).expect("a file"));
+        let mut served = Served { child: command.spawn().expect("sintonia starts"), address: String::new(), _folder: folder };
+        let line = || std::fs::read_to_string(&said).ok().filter(|text| text.ends_with('\n'));
+        wait_until("sintonia view says where the page is", || line().is_some());
+        let told: serde_json::Value = serde_json::from_str(&line().unwrap_or_default()).expect("one JSON object");
+        served.address = told["address"].as_str().expect("an address").to_owned();
+        served
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
