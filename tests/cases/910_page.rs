@@ -45,7 +45,7 @@ fn call_sites_show_their_source() {
 
 #[test]
 fn a_run_of_one_rank_is_shown() {
-    let alone = Program::named("c/802_alone");
+    let alone = Program::named("c/005_self");
     looks_well("odd", &[&Recording::of(mpi(), &alone, &[]).path]);
 }
 

@@ -132,6 +132,7 @@ impl Opened {
     /// Has the timeline look for waits and messages, once, beside answering.
     pub fn analyse_aside(self: &Arc<Opened>, timeline: &Arc<Timeline>) {
         if !self.is_analysed.swap(true, Ordering::Relaxed) {
+            timeline.announce_analysis();
             let (this, timeline) = (Arc::clone(self), Arc::clone(timeline));
             std::thread::spawn(move || {
                 let _turn = this.turn();

@@ -12,6 +12,7 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sintonia_recording::Recording;
@@ -33,6 +34,7 @@ pub struct Timeline {
 #[derive(Clone)]
 enum State {
     Unasked,
+    Announced,
     Working { doing: String, done: f64 },
     Made(Arc<Analysis>),
     Failed(String),
@@ -51,19 +53,30 @@ impl Timeline {
         Ok(Timeline { recording, index, analysis })
     }
 
+    /// Says that [`Timeline::analyse`] will be called: until then answers that need it are still to come, not missing.
+    pub fn announce_analysis(&self) {
+        if matches!(self.state(), State::Unasked) {
+            self.set(State::Announced);
+        }
+    }
+
     /// Looks for waits, messages, the critical path and roles, if that was not done before. It takes long and much memory, so it is done
     /// beside answering, and answers have what it finds as soon as it is done. Where it fails, answers that need it say why.
     pub fn analyse(&self) {
-        let Some(index) = self.index.as_ref().filter(|_| matches!(self.state(), State::Unasked)) else { return };
+        let is_due = matches!(self.state(), State::Unasked | State::Announced);
+        let Some(index) = self.index.as_ref().filter(|_| is_due) else { return };
         let tell = |doing: &str, done: f64| self.set(State::Working { doing: doing.to_owned(), done });
         tell("looking for waits and messages", 0.0);
-        let state = match Analysis::obstacle(&self.recording) {
+        let make = || match Analysis::obstacle(&self.recording) {
             Some(why) => State::Failed(why),
             None => match Analysis::make(&self.recording, index, &tell) {
                 Ok(analysis) => State::Made(Arc::new(analysis)),
                 Err(error) => State::Failed(error.to_string()),
             },
         };
+        // Whoever asks must not wait for ever for what has broken down.
+        let broken = |_| State::Failed("looking for waits and messages broke down: this is a mistake of the command".to_owned());
+        let state = std::panic::catch_unwind(AssertUnwindSafe(make)).unwrap_or_else(broken);
         self.set(state);
     }
 
@@ -103,6 +116,7 @@ impl State {
     /// What is answered while the analysis is not there.
     fn instead(self) -> Result<Answer, Refusal> {
         match self {
+            State::Announced => Ok(Answer::Working { doing: "waiting until waits and messages can be looked for".to_owned(), done: 0.0 }),
             State::Working { doing, done } => Ok(Answer::Working { doing, done }),
             State::Failed(why) => Err(Refusal::NotThere(why)),
             State::Unasked | State::Made(_) => Err(Refusal::NotThere("waits and messages were not looked for".to_owned())),

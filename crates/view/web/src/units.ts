@@ -22,7 +22,7 @@ export const nanoseconds = (value: number): string => seconds(value * 1e-9);
 export function bytes(value: number): string {
     const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
     const step = value < 1000 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(value) / 3));
-    return `${figures(value / 1000 ** step)} ${units[step]}`;
+    return `${step === 0 && Number.isInteger(value) ? value : figures(value / 1000 ** step)} ${units[step]}`;
 }
 
 /** A share from 0 to 1, as `97 %`; a dash for a share of nothing. */
