@@ -84,6 +84,8 @@ pub struct Timing {
     pub pieces: Pieces,
     /// How it was measured, if it was.
     pub measured: Option<Measured>,
+    /// What was measured: sizes in ascending order, and the median of the seconds that each took. Empty if that was not kept.
+    pub medians: Vec<(u64, f64)>,
 }
 
 /// How much of a transfer computation hides.

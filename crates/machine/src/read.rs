@@ -218,7 +218,20 @@ fn timing(value: Value, name: &str) -> Result<Timing, Error> {
 
 fn timing_of(table: &mut Table) -> Result<Timing, Error> {
     let measured = table.take("measured").map(measured).transpose()?;
-    Ok(Timing { pieces: pieces(table.require("pieces")?)?, measured })
+    let medians = each(table.take("medians"), median)?;
+    Ok(Timing { pieces: pieces(table.require("pieces")?)?, measured, medians })
+}
+
+fn median(value: Value) -> Result<(u64, f64), Error> {
+    let kind = || Problem::Kind {
+        key: "medians".into(),
+        expected: "a size and the seconds that it took: [bytes, seconds]",
+        found: "something else",
+    };
+    match value.list()?.as_slice() {
+        [bytes, seconds] => Ok((bytes.count()?, seconds.amount()?)),
+        _ => Err(value.error(kind())),
+    }
 }
 
 fn measured(value: Value) -> Result<Measured, Error> {

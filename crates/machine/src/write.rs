@@ -161,6 +161,10 @@ fn timing(out: &mut String, timing: &Timing) -> std::fmt::Result {
     if let Some(of) = &timing.measured {
         writeln!(out, "measured = {{ {} }}", measured(of))?;
     }
+    if !timing.medians.is_empty() {
+        let medians: Vec<String> = timing.medians.iter().map(|(bytes, seconds)| format!("[{bytes}, {}]", number(*seconds))).collect();
+        writeln!(out, "medians = [{}]", medians.join(", "))?;
+    }
     pieces(out, &timing.pieces)
 }
 

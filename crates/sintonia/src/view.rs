@@ -5,7 +5,6 @@ mod communication;
 mod comparison;
 mod drawing;
 mod machine;
-mod memory;
 pub mod open;
 mod placement;
 mod program;
@@ -19,6 +18,7 @@ pub mod subject;
 mod timeline;
 mod tuning;
 
+use std::io::Write as _;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
@@ -31,6 +31,7 @@ use sintonia_machine::Machine;
 use sintonia_model::model::Model;
 use sintonia_placement::launcher::parse_hosts;
 use sintonia_view::server::{Server, Token};
+use tempfile::NamedTempFile;
 
 use crate::{Error, help, output, text};
 use open::Open;
@@ -77,9 +78,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
     let (server, token) = bind(&arguments, page)?;
     let address = Address::of(&server, &token, &arguments);
     tell(&arguments, &open, &address)?;
-    if arguments.open {
-        show(&address.local);
-    }
+    let _door = arguments.open.then(|| show(&address.local));
     serve(&server, signals, Asked(Arc::new(open)))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -169,13 +168,23 @@ fn tell(arguments: &Arguments, open: &Open, address: &Address) -> Result<(), Err
 }
 
 /// Opens an address in the browser; where that cannot be done, the address is on the screen.
-fn show(address: &str) {
+///
+/// The browser gets a file that leads there, to be kept until it has: others can read a command line, and the token would be on it.
+fn show(address: &str) -> Option<NamedTempFile> {
+    let told = |error: &dyn std::fmt::Display| eprintln!("sintonia: cannot open a browser ({error}); open the address yourself");
+    let door = tempfile::Builder::new().prefix("sintonia-").suffix(".html").tempfile();
+    let written = door.and_then(|mut door| {
+        write!(door, "<!doctype html><meta http-equiv=\"refresh\" content=\"0; url={address}\"><a href=\"{address}\">Sintonia</a>")?;
+        Ok(door)
+    });
+    let door = written.map_err(|error| told(&error)).ok()?;
     let quiet = |command: &mut Command| command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-    match quiet(Command::new("xdg-open").arg(address)) {
+    match quiet(Command::new("xdg-open").arg(door.path())) {
         // It ends when it has handed the address on; somebody has to notice that.
         Ok(mut child) => drop(std::thread::spawn(move || child.wait())),
-        Err(error) => eprintln!("sintonia: cannot open a browser (xdg-open: {error}); open the address yourself"),
+        Err(error) => told(&format!("xdg-open: {error}")),
     }
+    Some(door)
 }
 
 /// What this machine is called.

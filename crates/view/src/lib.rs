@@ -9,6 +9,7 @@ pub mod answer;
 pub mod file;
 mod gzip;
 mod index;
+pub mod memory;
 #[cfg(test)]
 mod sample;
 pub mod server;

@@ -182,7 +182,10 @@ impl File<'_> {
         let line = plain(self.number(latency)?, slope);
         let pieces = line.and_then(|line| Pieces::one(line).ok());
         let pieces = pieces.ok_or_else(|| self.error(rate.at.clone(), Problem::Syntax(format!("`{}` is no rate", rate.text))))?;
-        Ok(Network { messages: BTreeMap::from([(Message::Transfer, Timing { pieces, measured: None })]), ..Network::default() })
+        Ok(Network {
+            messages: BTreeMap::from([(Message::Transfer, Timing { pieces, measured: None, medians: Vec::new() })]),
+            ..Network::default()
+        })
     }
 }
 

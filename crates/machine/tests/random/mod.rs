@@ -53,7 +53,8 @@ fn timing() -> impl Strategy<Value = Timing> {
         let [sizes, samples, outliers] = [sizes, samples, outliers.into()].map(u64::from);
         Measured { bytes: bytes.map(u64::from), sizes, samples, outliers, mean_error_percent, worst_error_percent }
     });
-    (pieces(), option::of(measured)).prop_map(|(pieces, measured)| Timing { pieces, measured })
+    let medians = vec((any::<u32>().prop_map(u64::from), cost()), 0..3);
+    (pieces(), option::of(measured), medians).prop_map(|(pieces, measured, medians)| Timing { pieces, measured, medians })
 }
 
 fn network() -> impl Strategy<Value = Network> {

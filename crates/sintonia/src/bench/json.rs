@@ -111,6 +111,7 @@ fn timing(timing: &Timing) -> Value {
         "from_bytes": timing.pieces.from_bytes(),
         "pieces": pieces(&timing.pieces),
         "measured": measured,
+        "medians": timing.medians,
     })
 }
 

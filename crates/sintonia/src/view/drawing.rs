@@ -1,5 +1,7 @@
 //! `drawing`: the picture that `sintonia graph --program` draws; `?overview=1` for that of the phases.
 
+use std::path::Path;
+
 use serde_json::json;
 use sintonia_view::answer::{Answer, Refusal};
 
@@ -19,7 +21,7 @@ pub const SUBJECT: Subject = Subject {
         };
         opened.with_program(|program| {
             let mut svg = Vec::new();
-            let title = graph::title(&opened.path, &opened.recording);
+            let title = graph::title(Path::new(&opened.name()), &opened.recording);
             graph::draw(program, &opened.recording, title, overview, &mut svg).map_err(not_there)?;
             Ok(Answer::json(&json!({"svg": String::from_utf8_lossy(&svg)})))
         })

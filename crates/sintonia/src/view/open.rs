@@ -16,10 +16,13 @@ use sintonia_recording::Recording;
 use sintonia_view::answer::{Answer, Question, Refusal};
 use sintonia_view::timeline::Timeline;
 
-use super::memory;
 use super::slow::{Kept, Progress, Slow, Task};
 use crate::fit::Found;
 use crate::{Error, text};
+use sintonia_view::memory;
+
+/// Bytes that are not taken by several at once.
+const MUCH_MEMORY: u64 = 1 << 30;
 
 /// Everything that questions are about.
 #[derive(Default)]
@@ -49,14 +52,15 @@ pub struct Opened {
     traffic: Arc<Slow<Vec<Traffic>>>,
     timeline: Arc<Slow<Arc<Timeline>>>,
     is_analysed: AtomicBool,
-    /// Who works on something that takes much memory.
-    turn: Mutex<()>,
+    /// Who works on something that takes much memory: one for all recordings.
+    turn: Arc<Mutex<()>>,
 }
 
 impl Open {
     /// Opens recordings; what is no recording is an error.
     pub fn recordings(paths: &[PathBuf]) -> Result<Open, Error> {
-        let open = |path: &PathBuf| Opened::at(path).map(Arc::new);
+        let turn = Arc::default();
+        let open = |path: &PathBuf| Opened::at(path, &turn).map(Arc::new);
         Ok(Open { recordings: paths.iter().map(open).collect::<Result<_, _>>()?, ..Open::default() })
     }
 
@@ -67,7 +71,7 @@ impl Open {
 }
 
 impl Opened {
-    fn at(path: &Path) -> Result<Opened, Error> {
+    fn at(path: &Path, turn: &Arc<Mutex<()>>) -> Result<Opened, Error> {
         Ok(Opened {
             path: path.to_owned(),
             recording: Arc::new(Recording::open(path)?),
@@ -76,7 +80,7 @@ impl Opened {
             traffic: Arc::default(),
             timeline: Arc::default(),
             is_analysed: AtomicBool::new(false),
-            turn: Mutex::default(),
+            turn: Arc::clone(turn),
         })
     }
 
@@ -141,10 +145,9 @@ impl Opened {
         }
     }
 
-    /// The right to take much memory: one at a time has it, unless there is enough for all.
+    /// The right to take much memory: one at a time has it.
     fn turn(&self) -> Option<MutexGuard<'_, ()>> {
-        let is_scarce = memory::free().is_some_and(|free| free / 3 < Summary::memory(&self.recording));
-        is_scarce.then(|| self.turn.lock().unwrap_or_else(PoisonError::into_inner))
+        (Summary::memory(&self.recording) > MUCH_MEMORY).then(|| self.turn.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// An error for a profile: the order of its calls is not known.
@@ -160,8 +163,14 @@ impl Opened {
 
 /// What a report shows of a recording; without who waited for whom where there is not enough memory to find that out.
 pub fn understood(recording: &Recording, company: &dyn Company, progress: &(dyn Fn() + Sync)) -> Result<Summary, Error> {
-    let needed = Summary::memory(recording) / company.size().max(1) as u64;
-    let Some(free) = memory::free().filter(|free| *free < needed) else { return Ok(Summary::of(recording, company, progress)?) };
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    // All decide the same, whatever each of them sees, and those on one host share its memory.
+    let hosts: Vec<(String, Option<u64>)> = company.gather((host, memory::free()));
+    let needed = |host: &str| {
+        Summary::memory(recording) / hosts.len().max(1) as u64 * hosts.iter().filter(|(other, _)| other == host).count() as u64
+    };
+    let scarce = hosts.iter().find_map(|(host, free)| free.filter(|free| *free < needed(host)).map(|free| (needed(host), free)));
+    let Some((needed, free)) = scarce else { return Ok(Summary::of(recording, company, progress)?) };
     let mut summary = Summary::of_sums(recording, company, progress)?;
     summary.not_recorded.push(format!(
         "who waited for whom was not looked for: it takes {} of memory, and {} are free; several hosts can look together: mpirun -n 16 \

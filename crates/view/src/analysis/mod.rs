@@ -17,6 +17,7 @@ use sintonia_recording::Recording;
 
 use crate::index::levels::{self, Level};
 use crate::index::{Canvas, Index};
+use crate::memory;
 use crate::store::{self, Appender, Contents, Error, Section, Store, is_inside};
 use look::{Findings, OfLine};
 use pack::{Pack, Packed, pack, unpack};
@@ -100,9 +101,7 @@ impl Analysis {
     /// Why it cannot be made here, if it cannot: a machine that has too little memory would end the program, or stand still.
     pub fn obstacle(recording: &Recording) -> Option<String> {
         let needed = Summary::memory(recording);
-        let memory = std::fs::read_to_string("/proc/meminfo").ok()?;
-        let line = memory.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-        let free = line.trim().trim_end_matches(" kB").parse::<u64>().ok()?.saturating_mul(1024);
+        let free = memory::free()?;
         let gigabytes = |bytes: u64| bytes as f64 / 1e9;
         (needed > free).then(|| {
             format!("to find waits and messages takes about {:.0} GB of memory, {:.0} GB are free", gigabytes(needed), gigabytes(free))

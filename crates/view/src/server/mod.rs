@@ -15,7 +15,7 @@ use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAdd
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use crate::answer::Answers;
+use crate::answer::{Answer, Answers, Question, Refusal};
 use gate::Gate;
 use response::Response;
 pub use token::Token;
@@ -31,6 +31,18 @@ pub struct Server {
     page: Response,
     connections: Connections,
     is_stopped: AtomicBool,
+}
+
+/// Answers on threads of their own: what is worked out aside keeps all others busy, for minutes if a recording is long.
+struct Apart<'a> {
+    answers: &'a dyn Answers,
+    threads: rayon::ThreadPool,
+}
+
+impl Answers for Apart<'_> {
+    fn answer(&self, question: &Question) -> Result<Answer, Refusal> {
+        self.threads.install(|| self.answers.answer(question))
+    }
 }
 
 impl Server {
@@ -60,6 +72,7 @@ impl Server {
 
     /// Serves until it is stopped.
     pub fn serve(&self, answers: &dyn Answers) -> io::Result<()> {
+        let answers = &Apart { answers, threads: rayon::ThreadPoolBuilder::new().build().map_err(io::Error::other)? };
         std::thread::scope(|threads| {
             while let Some((number, stream)) = self.next()? {
                 threads.spawn(move || {

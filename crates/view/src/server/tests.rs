@@ -3,6 +3,8 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
+use rayon::prelude::*;
+
 use super::*;
 use crate::answer::{Answer, Question, Refusal};
 
@@ -16,6 +18,7 @@ impl Answers for Echo {
             "binary" => Ok(Answer::Binary { header: "{}".into(), bytes: vec![1, 2, 3] }),
             "working" => Ok(Answer::Working { doing: "counting".into(), done: 0.5 }),
             "long" => Ok(Answer::Json(format!("\"{}\"", "x".repeat(100_000)))),
+            "parallel" => Ok(Answer::json(&(0..4).into_par_iter().sum::<u32>())),
             "nothing" => Err(Refusal::NotThere("it cannot tell".into())),
             "query" => question.number::<u32>("n").map(|number| Answer::json(&number)),
             subject => Ok(Answer::json(&(question.recording, subject, &question.query))),
@@ -46,6 +49,7 @@ fn catch(test: impl FnOnce()) -> std::thread::Result<()> {
 /// Everything that comes back until the other end closes.
 fn answer_to(address: SocketAddr, text: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(std::time::Duration::from_secs(60))).unwrap();
     stream.write_all(text.as_bytes()).unwrap();
     let mut bytes = Vec::new();
     stream.read_to_end(&mut bytes).unwrap();
@@ -182,6 +186,23 @@ fn a_question_that_panics_does_not_end_the_server() {
         }
         assert_eq!(status(&get(address, "/api/0/about", &own)), 200);
     });
+}
+
+#[test]
+fn an_answer_does_not_wait_for_what_is_worked_out_aside() {
+    let (over, waits) = std::sync::mpsc::channel::<()>();
+    let waits = std::sync::Arc::new(Mutex::new(waits));
+    for _ in 0..rayon::current_num_threads() {
+        let waits = waits.clone();
+        rayon::spawn(move || {
+            let _ = waits.lock().unwrap().recv();
+        });
+    }
+    with_server(|address, token| {
+        let response = get(address, "/api/0/parallel", &format!("X-Sintonia-Token: {token}\r\n"));
+        assert_eq!((status(&response), body(&response)), (200, "6"));
+    });
+    drop(over);
 }
 
 #[test]

@@ -33,7 +33,13 @@ pub fn timing(points: &Points, breaks: &[u64]) -> Option<Timing> {
         mean_error_percent: rounded(errors.iter().sum::<f64>() / errors.len() as f64),
         worst_error_percent: rounded(errors.iter().copied().fold(0.0, f64::max)),
     };
-    Some(Timing { pieces, measured: Some(measured) })
+    let medians = summed.iter().map(|point| (point.bytes as u64, rounded_to(point.seconds))).collect();
+    Some(Timing { pieces, measured: Some(measured), medians })
+}
+
+/// Five figures: more are noise, and the file is read by people.
+fn rounded_to(seconds: f64) -> f64 {
+    format!("{seconds:.4e}").parse().unwrap_or(seconds)
 }
 
 fn point(bytes: u64, samples: &[&Sample]) -> Option<Point> {

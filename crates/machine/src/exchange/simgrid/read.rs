@@ -228,7 +228,7 @@ impl<'a> File<'a> {
         let Some((last, lines)) = lines.split_last() else { return Err(wrong(&"there is no section")) };
         let from = sections.first().map_or(0.0, |(above, _)| *above as f64);
         let pieces = Pieces::new(from, bounds.zip(lines.iter().copied()).collect(), *last).map_err(|(_, problem)| wrong(&problem))?;
-        Ok(Timing { pieces, measured: None })
+        Ok(Timing { pieces, measured: None, medians: Vec::new() })
     }
 }
 

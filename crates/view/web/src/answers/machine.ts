@@ -41,6 +41,8 @@ export interface Timing {
     from_bytes: number;
     pieces: Piece[];
     measured: Measured | null;
+    /** What was measured: bytes and the median of the seconds that they took; empty if that was not kept. */
+    medians: [number, number][];
 }
 
 export interface Piece {

@@ -1,4 +1,4 @@
-// What operations take over the size of messages: lines with bands, on scales of factors.
+// What operations take over the size of messages: lines with bands, what was measured as dots, on scales of factors.
 
 import * as Plot from '@observablehq/plot';
 import { useCallback, useMemo } from 'preact/hooks';
@@ -59,7 +59,10 @@ export function Timings({ name, title, says, all: given, usual, mark }: Props) {
         (_: number, colour: (variable: string) => string): Plot.PlotOptions => {
             const shown = lines
                 .filter(({ isShown }) => isShown)
-                .map(({ name, timing, variable, isDashed }) => ({ name, places: places(timing, most), colour: colour(variable), isDashed }));
+                .map(({ name, timing, variable, isDashed }) => ({
+                    ...{ name, isDashed, medians: timing.medians },
+                    ...{ places: places(timing, most), colour: colour(variable) },
+                }));
             const middles = shown.flatMap(({ places }) => places.map(({ middle }) => middle).filter(Number.isFinite));
             const [least, longest] = middles.length > 0 ? [Math.min(...middles) / 3, Math.max(...middles) * 3] : [1e-6, 1];
             return {
@@ -85,6 +88,16 @@ export function Timings({ name, title, says, all: given, usual, mark }: Props) {
                     ...(mark ? [Plot.ruleX([mark], { stroke: colour('--quiet'), strokeDasharray: '3 3' })] : []),
                     ...shown.map(({ places, colour: fill }) =>
                         Plot.areaY(places, { x: 'bytes', y1: 'low', y2: 'high', fill, fillOpacity: 0.17, clip: true }),
+                    ),
+                    ...shown.map(({ name, medians, colour: stroke }) =>
+                        Plot.dot(medians, {
+                            x: ([size]) => Math.max(size, EMPTY),
+                            y: ([, time]) => time,
+                            stroke,
+                            r: 2.2,
+                            clip: true,
+                            title: ([size, time]) => `${name}: measured ${seconds(time)} at ${bytes(size)}`,
+                        }),
                     ),
                     ...shown.flatMap(({ name, places, colour: stroke, isDashed }) => [
                         Plot.line(places, { x: 'bytes', y: 'middle', stroke, strokeWidth: 2, strokeDasharray: isDashed ? '5 3' : undefined }),
@@ -115,16 +128,19 @@ export function Timings({ name, title, says, all: given, usual, mark }: Props) {
                     ...['operation', 'from (bytes)', 'up to (bytes)'],
                     ...ENDS.map((end) => `intercept ${end} (s)`),
                     ...ENDS.map((end) => `slope ${end} (s/byte)`),
+                    'measured (s)',
                 ],
-                rows: all.flatMap(({ name, timing }) =>
-                    timing.pieces.map(({ up_to_bytes: to, intercept_s: intercept, slope_s_per_byte: slope }, at) => [
+                rows: all.flatMap(({ name, timing }) => [
+                    ...timing.pieces.map(({ up_to_bytes: to, intercept_s: intercept, slope_s_per_byte: slope }, at) => [
                         name,
                         at === 0 ? timing.from_bytes : (timing.pieces[at - 1]?.up_to_bytes?.[1] ?? null),
                         to?.[1] ?? null,
                         ...intercept,
                         ...slope,
+                        null,
                     ]),
-                ),
+                    ...timing.medians.map(([size, time]) => [name, size, size, ...ENDS.map(() => null), ...ENDS.map(() => null), time]),
+                ]),
             })}
         >
             <p class="machine-operations" role="group" aria-label={`Operations shown in “${title}”`}>
