@@ -140,7 +140,8 @@ impl Address {
         let at = |name: &str| format!("http://{name}:{port}/?token={token}");
         let named = |address: IpAddr| if address.is_ipv6() { format!("[{address}]") } else { address.to_string() };
         let host = if bound.is_unspecified() { LOOPBACK.to_owned() } else { named(bound) };
-        let name = if bound.is_unspecified() { host_name() } else { arguments.bind.clone() };
+        let told = || arguments.bind.parse().map_or_else(|_| arguments.bind.clone(), named);
+        let name = if bound.is_unspecified() { host_name() } else { told() };
         let elsewhere = (!bound.is_loopback()).then(|| at(&name));
         Address { local: at(&host), elsewhere, host, port, token: token.to_string() }
     }

@@ -21,6 +21,8 @@ pub const SUBJECT: Subject = Subject {
 
 /// A run that is not sealed and has written nothing for so long is over.
 const SILENCE: Duration = Duration::from_secs(60);
+/// What was decided last is written down when the run is sealed already, within this time.
+const LAST_WORDS: Duration = Duration::from_secs(3);
 
 #[derive(Serialize)]
 struct Tuning<'a> {
@@ -48,7 +50,9 @@ fn answer(open: &Arc<Open>, question: &Question) -> Result<Answer, Refusal> {
 /// Whether the run of a recording still goes on, as far as its folder tells.
 fn is_live(recording: &Path) -> bool {
     let live = recording.join(LIVE_FOLDER);
-    live.is_dir() && !recording.join(header::FILE).exists() && (has_its_command(&live) || is_fresh(&log(recording)) || is_fresh(&live))
+    let is_sealed = !live.is_dir() || recording.join(header::FILE).exists();
+    let log = log(recording);
+    if is_sealed { is_fresh(&log, LAST_WORDS) } else { has_its_command(&live) || is_fresh(&log, SILENCE) || is_fresh(&live, SILENCE) }
 }
 
 /// Whether the command that records it runs here: its number stands at the beginning of the token.
@@ -59,9 +63,9 @@ fn has_its_command(live: &Path) -> bool {
 }
 
 /// Whether something was written lately.
-fn is_fresh(path: &Path) -> bool {
+fn is_fresh(path: &Path, lately: Duration) -> bool {
     let changed = std::fs::metadata(path).and_then(|metadata| metadata.modified());
-    changed.is_ok_and(|changed| changed.elapsed().map_or(true, |since| since < SILENCE))
+    changed.is_ok_and(|changed| changed.elapsed().map_or(true, |since| since < lately))
 }
 
 #[cfg(test)]
@@ -78,5 +82,7 @@ mod tests {
         assert!(is_live(folder.path()));
         fs::write(folder.path().join(header::FILE), "{}").unwrap();
         assert!(!is_live(folder.path()));
+        fs::write(log(folder.path()), "").unwrap();
+        assert!(is_live(folder.path()), "its last words may still come");
     }
 }

@@ -13,7 +13,7 @@ use crate::store::Error;
 pub const USUAL: usize = 2000;
 const MOST: usize = 200_000;
 /// From so many on they are not looked at one by one to be counted.
-const TOO_MANY: u64 = 4_000_000;
+const TOO_MANY: u64 = 400_000;
 
 #[derive(Default, Serialize)]
 struct Columns {

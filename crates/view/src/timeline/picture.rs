@@ -15,8 +15,8 @@ use crate::store::Error;
 
 /// Columns and rows where none are asked for: a page in a file holds such a picture.
 const USUAL: (usize, usize) = (1000, 256);
-const MOST_COLUMNS: usize = 8192;
-const MOST_ROWS: usize = 4096;
+const MOST_COLUMNS: usize = 4096;
+const MOST_ROWS: usize = 2048;
 
 #[derive(Serialize)]
 struct Header<'a> {
