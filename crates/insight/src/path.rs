@@ -28,7 +28,7 @@ pub struct Path {
     pub jumps: u64,
     /// The same by pair: from whom to whom, in the order of time.
     pub pairs: BTreeMap<(u32, u32), u64>,
-    /// Where it is when, the latest first; only those on ranks of this process.
+    /// Where it is when, in the order of time.
     pub stretches: Vec<Stretch>,
 }
 
@@ -150,8 +150,9 @@ impl Path {
     }
 
     /// The path as all processes know it together.
-    fn shared(self, company: &dyn Company) -> Path {
+    fn shared(mut self, company: &dyn Company) -> Path {
         if company.size() == 1 {
+            self.stretches.sort_unstable_by_key(|stretch| (stretch.from, stretch.to, stretch.rank));
             return self;
         }
         let segments = self.segments.iter().map(|(segment, ns)| Entry { kind: 0, a: segment.from, b: segment.to, padding: 0, ns: *ns });
@@ -160,7 +161,7 @@ impl Path {
         let jumps = Entry { kind: 3, ns: self.jumps as i64, ..Entry::zeroed() };
         let pairs = self.pairs.iter().map(|((from, to), count)| Entry { kind: 4, a: *from, b: *to, padding: 0, ns: *count as i64 });
         let mine: Vec<Entry> = segments.chain(calls).chain(ranks).chain([jumps]).chain(pairs).collect();
-        let mut path = Path { stretches: self.stretches, ..Path::default() };
+        let mut path = Path { stretches: shared_stretches(&self.stretches, company), ..Path::default() };
         for Entry { kind, a, b, ns, .. } in company.swap(vec![mine; company.size()]).into_iter().flatten() {
             match kind {
                 0 => *path.segments.entry(Segment { from: a, to: b }).or_default() += ns,
@@ -172,6 +173,14 @@ impl Path {
         }
         path
     }
+}
+
+/// The stretches of all processes, in the order of time.
+fn shared_stretches(mine: &[Stretch], company: &dyn Company) -> Vec<Stretch> {
+    let mine: Vec<[i64; 3]> = mine.iter().map(|stretch| [stretch.from, stretch.to, stretch.rank.into()]).collect();
+    let mut all: Vec<[i64; 3]> = company.swap(vec![mine; company.size()]).into_iter().flatten().collect();
+    all.sort_unstable();
+    all.into_iter().map(|[from, to, rank]| Stretch { rank: rank as u32, from, to }).collect()
 }
 
 /// A part of a path on its way to other processes.

@@ -60,10 +60,14 @@ pub fn answer(view: View, question: &Question) -> Result<Answer, Refusal> {
     Ok(Answer::json(&None::<Found>))
 }
 
+/// Whether a name begins so, in large or small letters.
+fn begins(name: &str, beginning: &str) -> bool {
+    name.get(..beginning.len()).is_some_and(|start| start.eq_ignore_ascii_case(beginning))
+}
+
 impl Wanted<'_> {
     fn describes(&self, shape: &Shape) -> bool {
-        self.operation.is_none_or(|beginning| shape.operation.name().starts_with(beginning))
-            && self.site.is_none_or(|site| site == shape.site)
+        self.operation.is_none_or(|beginning| begins(shape.operation.name(), beginning)) && self.site.is_none_or(|site| site == shape.site)
     }
 
     /// The first call of a thread that is entered between two moments; the last one if it is looked for backwards.

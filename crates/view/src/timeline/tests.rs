@@ -185,7 +185,7 @@ fn the_next_call_is_found_and_the_one_before() {
         let before = all().filter(fits).map(|call| call.1 as i64).filter(|enter| *enter < from).max();
         for (back, expected) in [("0", next), ("1", before)] {
             let (from, longer) = (from.to_string(), longer.to_string());
-            let query = [("from", from.as_str()), ("back", back), ("operation", "MPI_W"), ("site", "2"), ("longer", &longer)];
+            let query = [("from", from.as_str()), ("back", back), ("operation", "mpi_W"), ("site", "2"), ("longer", &longer)];
             assert_eq!(json(&timeline, "find", &query)["enter"].as_i64(), expected);
         }
     }

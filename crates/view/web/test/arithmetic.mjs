@@ -1,21 +1,16 @@
 // What can be said of the page's own arithmetic without a browser: windows of time, axes, shares, sets of ranks, numbers for people, tables.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
-
-/** A module of the page, as a script can use it. */
-async function load(path) {
-    const entry = fileURLToPath(new URL(`../src/${path}`, import.meta.url));
-    const built = await build({ entryPoints: [entry], bundle: true, format: 'esm', write: false });
-    return import(`data:text/javascript;base64,${Buffer.from(built.outputFiles[0].text).toString('base64')}`);
-}
+import { load } from './load.mjs';
 
 const span = await load('views/timeline/span.ts');
 const scene = await load('views/timeline/scene.ts');
 const ranks = await load('ranks.ts');
 const units = await load('units.ts');
 const { csv } = await load('charts/csv.ts');
+const { distinct } = await load('distinct.ts');
+const { depthOf } = await load('depth.ts');
+const matrix = await load('views/matrix/window.ts');
 
 test('a window stays within the run and is never too short', () => {
     const whole = { from: 100, to: 1100 };
@@ -33,7 +28,8 @@ test('zooming leaves the moment under the pointer where it is', () => {
 
 test('marks of an axis are round, in one unit, and as fine as the window needs', () => {
     assert.deepEqual(span.marks({ from: 0, to: 1_000_000_000 }, 5).map((mark) => mark.label), ['0.0 s', '0.2 s', '0.4 s', '0.6 s', '0.8 s', '1.0 s']);
-    assert.deepEqual(span.marks({ from: 1_500_000_000, to: 1_500_000_100 }, 2).map((mark) => mark.label), ['1.50000000 s', '1.50000005 s', '1.50000010 s']);
+    const near = span.marks({ from: 1_500_000_000, to: 1_500_000_100 }, 2).map((mark) => mark.label);
+    assert.deepEqual(near, ['1.50000000 s', '1.50000005 s', '1.50000010 s']);
     assert.deepEqual(span.marks({ from: 0, to: 40 }, 2).map((mark) => mark.label), ['0 ns', '20 ns', '40 ns']);
 });
 
@@ -137,4 +133,25 @@ test('a call site has the waits of its operation', () => {
     );
     assert.deepEqual(rows.map((row) => [row.operation, row.site, row.share, row.waits_s]), [['MPI_Recv', 0, 0.3, 2.5], ['MPI_Send', 0, 0.1, 0]]);
     assert.deepEqual(rows[0].waits, ['late sender', 'messages in wrong order']);
+});
+
+test('names that stand twice have their number', () => {
+    assert.deepEqual(distinct(['a', 'b']), ['a', 'b']);
+    assert.deepEqual(distinct(['a', 'b', 'a']), ['1: a', 'b', '3: a']);
+});
+
+test('a phase is as deep as there are phases above it, and a circle has an end', () => {
+    const above = (one) => one.above;
+    const all = [{ above: null }, { above: 0 }, { above: 1 }];
+    assert.deepEqual(all.map((one) => depthOf(all, one, above)), [0, 1, 2]);
+    const circle = [{ above: 1 }, { above: 0 }];
+    assert.equal(depthOf(circle, circle[0], above), 2);
+});
+
+test('a window of the matrix comes back from the address, and a wrong one is the whole', () => {
+    const window = { x: 4, y: 8.25, span: 16 };
+    assert.deepEqual(matrix.readWindow(matrix.written(window), 64), window);
+    const wrong = [undefined, '', '1,2', '0,0,-4', 'a,b,c', '0,0,Infinity'];
+    for (const text of wrong) assert.deepEqual(matrix.readWindow(text, 64), matrix.whole(64), text);
+    assert.deepEqual(matrix.readWindow('100,-3,8', 64), { x: 56, y: 0, span: 8 });
 });

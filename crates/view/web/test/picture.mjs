@@ -23,9 +23,8 @@ export async function comparePicture(name, seen) {
         await writeFile(file, PNG.sync.write(now));
         return;
     }
-    const before = PNG.sync.read(
-        await readFile(file).catch(() => assert.fail(`there is no picture ${name} to compare with: SINTONIA_UPDATE_PICTURES=1 makes it; look at it before you keep it`)),
-    );
+    const missing = `there is no picture ${name} to compare with: SINTONIA_UPDATE_PICTURES=1 makes it; look at it before you keep it`;
+    const before = PNG.sync.read(await readFile(file).catch(() => assert.fail(missing)));
     assert.deepEqual([now.width, now.height], [before.width, before.height], `${name}: the size of the picture`);
     const changes = new PNG({ width: now.width, height: now.height });
     const different = pixelmatch(before.data, now.data, changes.data, now.width, now.height, { threshold: TOLERANCE });

@@ -1,6 +1,7 @@
 // Looks at the page as people do, in Chromium: `node test/run.mjs NAME ADDRESS` runs `looks/NAME.mjs` on the page at an address, served or a file.
 //
 // A look is a function of a visit (`visit.mjs`). It ends with a failure if what it says is not so, or if the page complained meanwhile.
+// It can also say how Chromium is started: `launch`.
 import { chromium } from 'playwright-core';
 import { Visit } from './visit.mjs';
 
@@ -9,8 +10,12 @@ if (!name || !address) {
     console.error('node test/run.mjs NAME ADDRESS: NAME is a file of test/looks, ADDRESS what `sintonia view` says');
     process.exit(2);
 }
-const { default: look } = await import(`./looks/${name}.mjs`);
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox', '--font-render-hinting=none'] });
+const { default: look, launch } = await import(`./looks/${name}.mjs`);
+const browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    args: ['--no-sandbox', '--font-render-hinting=none'],
+    ...launch,
+});
 try {
     const visit = await Visit.begin(browser, address);
     try {

@@ -1,21 +1,13 @@
 // What can be said of replay, tuning, placement and machine without a browser: what the command is told, what a log says, where boxes stand, curves.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
+import { load } from './load.mjs';
 
-/** A module of the page, as a script can use it. */
-async function load(path) {
-    const entry = fileURLToPath(new URL(`../src/views/${path}`, import.meta.url));
-    const built = await build({ entryPoints: [entry], bundle: true, format: 'esm', write: false });
-    return import(`data:text/javascript;base64,${Buffer.from(built.outputFiles[0].text).toString('base64')}`);
-}
-
-const replay = await load('replay/changes.ts');
-const tuning = await load('tuning/series.ts');
-const hosts = await load('placement/hosts.ts');
-const colours = await load('placement/colours.ts');
-const machine = await load('machine/curves.ts');
+const replay = await load('views/replay/changes.ts');
+const tuning = await load('views/tuning/series.ts');
+const hosts = await load('views/placement/hosts.ts');
+const colours = await load('views/placement/colours.ts');
+const machine = await load('views/machine/curves.ts');
 
 test('the command is told what was turned, and nothing that takes a machine without one', () => {
     const chosen = { latency: 'x2', eager: '64KiB', balance: 'perfect', nodes: '4', more: ' segment a.c:1 x0.5 ' };

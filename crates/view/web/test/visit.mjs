@@ -69,9 +69,8 @@ export class Visit {
     /** Waits until nothing is being asked or worked on any more. */
     async settled() {
         await this.until('everything is answered', () => this.#open.size === 0 && Date.now() - this.#last > QUIET_MS);
-        await this.page.waitForFunction(() => !document.querySelector('progress, [aria-busy=true]') && !/Asking …|Opening …/.test(document.body.innerText), null, {
-            timeout: 40_000,
-        });
+        const isAtRest = () => !document.querySelector('progress, [aria-busy=true]') && !/Asking …|Opening …/.test(document.body.innerText);
+        await this.page.waitForFunction(isAtRest, null, { timeout: 40_000 });
         await this.page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
     }
 
@@ -100,7 +99,8 @@ export class Visit {
         if (!(await this.page.evaluate(() => 'axe' in window))) await this.page.evaluate(axe);
         const found = await this.page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
         const grave = found.violations.filter((one) => ['serious', 'critical'].includes(one.impact));
-        const said = grave.map((one) => `${one.id}: ${one.help}\n${one.nodes.slice(0, 4).map((node) => `    ${node.target} ${node.failureSummary}`).join('\n')}`);
+        const nodes = (one) => one.nodes.slice(0, 4).map((node) => `    ${node.target} ${node.failureSummary}`);
+        const said = grave.map((one) => [`${one.id}: ${one.help}`, ...nodes(one)].join('\n'));
         assert.deepEqual(grave, [], `axe at ${this.page.url()}:\n${said.join('\n')}`);
     }
 
@@ -112,6 +112,15 @@ export class Visit {
 
     /** Every chart can be saved as a picture, and its data as a table. */
     async expectSaves() {
+        const unsaved = await this.page.evaluate(() => {
+            const names = (all) => [...all].map((one) => one.getAttribute('aria-label') ?? one.querySelector('h2')?.textContent ?? one.className);
+            const has = (figure, kind) => [...(figure?.querySelectorAll('.save button') ?? [])].some((button) => button.textContent === kind);
+            const figures = [...document.querySelectorAll('main .figure')].filter((figure) => !has(figure, 'CSV'));
+            // The strip shows where the window is in the run; the timeline below it can be saved.
+            const charts = [...document.querySelectorAll('main canvas, main svg[role=img]')].filter((chart) => !chart.closest('.timeline-strip'));
+            return names([...figures, ...charts.filter((chart) => !has(chart.closest('.figure'), 'SVG'))]);
+        });
+        assert.deepEqual(unsaved, [], `what cannot be saved at ${this.page.url()}`);
         for (const button of await this.page.locator('.save button').all()) {
             if (!(await button.isVisible())) continue;
             const name = (await button.getAttribute('aria-label')) ?? '';

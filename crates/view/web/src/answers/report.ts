@@ -117,3 +117,7 @@ export interface Advice extends Site {
     saves_s: number;
     basis: string;
 }
+
+/** The time of all ranks together, in seconds; never nothing, so that shares of it can be told. */
+export const allSeconds = ({ per_rank }: Report): number =>
+    Math.max(per_rank.reduce((sum, { mpi_s, outside_s }) => sum + mpi_s + outside_s, 0), Number.MIN_VALUE);

@@ -4,7 +4,11 @@ import * as Plot from '@observablehq/plot';
 import { useLayoutEffect } from 'preact/hooks';
 import { look } from '../state/theme';
 import { colour } from './colours';
+import { growth } from './growth';
 import { useWidth } from './width';
+
+/** The size of letters, in pixels. */
+const LETTERS = 10;
 
 interface Props {
     /** What the chart shows, for those who cannot see it. */
@@ -20,7 +24,10 @@ export function Chart({ label, draw, choose }: Props) {
     const shade = look.value;
     useLayoutEffect(() => {
         if (width <= 0) return;
-        const chart = Plot.plot({ ...draw(width, colour), width });
+        const options = draw(width, colour);
+        const larger = growth();
+        const marginLeft = options.marginLeft && options.marginLeft * larger;
+        const chart = Plot.plot({ ...options, width, marginLeft, style: { fontSize: `${LETTERS * larger}px` } });
         chart.setAttribute('role', 'img');
         chart.setAttribute('aria-label', label);
         // A group of marks has no role that could have a name.

@@ -1,10 +1,11 @@
 // One drawing for a canvas and for a saved picture: whoever draws with a pen need not know which it is.
 
+import { growth } from './growth';
 import { element } from './svg';
 
 export interface Lettering {
     colour: string;
-    /** In pixels. */
+    /** In pixels, on usual screens. */
     size?: number;
     anchor?: 'start' | 'middle' | 'end';
     bold?: boolean;
@@ -26,6 +27,7 @@ const FONT = 'system-ui, sans-serif';
 export function canvasPen(context: CanvasRenderingContext2D): Pen {
     // To read a colour takes longer than to draw a small box with it.
     let present = '';
+    const larger = growth();
     return {
         box(x, y, width, height, fill) {
             if (fill !== present) context.fillStyle = fill;
@@ -42,7 +44,7 @@ export function canvasPen(context: CanvasRenderingContext2D): Pen {
             context.translate(x, y);
             if (upwards) context.rotate(-Math.PI / 2);
             context.fillStyle = colour;
-            context.font = `${bold ? 600 : 400} ${size}px ${FONT}`;
+            context.font = `${bold ? 600 : 400} ${size * larger}px ${FONT}`;
             context.textAlign = anchor === 'middle' ? 'center' : anchor;
             context.textBaseline = 'middle';
             context.fillText(text, 0, 0);
@@ -66,6 +68,7 @@ export function canvasPen(context: CanvasRenderingContext2D): Pen {
 export function svgPen(picture: SVGSVGElement): Pen {
     let place: SVGElement = picture;
     let clips = 0;
+    const larger = growth();
     const round = (value: number): number => Math.round(100 * value) / 100;
     const box = (x: number, y: number, width: number, height: number) => ({ x: round(x), y: round(y), width: round(width), height: round(height) });
     return {
@@ -74,8 +77,8 @@ export function svgPen(picture: SVGSVGElement): Pen {
             place.append(element('rect', { ...box(x, y, width, height), fill: 'none', stroke, 'stroke-width': thickness })),
         text(x, y, text, { colour, size = 12, anchor = 'start', bold = false, upwards = false }) {
             const turned: Record<string, string> = upwards ? { transform: `rotate(-90 ${round(x)} ${round(y)})` } : {};
-            const look = { fill: colour, 'font-family': 'sans-serif', 'font-size': size, 'font-weight': bold ? 600 : 400, 'text-anchor': anchor };
-            place.append(element('text', { x: round(x), y: round(y), dy: '0.35em', ...look, ...turned }, text));
+            const font = { 'font-family': 'sans-serif', 'font-size': size * larger, 'font-weight': bold ? 600 : 400 };
+            place.append(element('text', { x: round(x), y: round(y), dy: '0.35em', fill: colour, 'text-anchor': anchor, ...font, ...turned }, text));
         },
         inside(x, y, width, height, draw) {
             const id = `inside-${clips++}`;

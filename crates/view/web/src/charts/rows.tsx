@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import { selection, setOwn } from '../state/address';
 import type { Cell, Table } from './csv';
 import './rows.css';
 
@@ -20,7 +21,7 @@ export interface Column<Row> {
     variable?: string;
 }
 
-interface Props<Row> {
+export interface RowsProps<Row> {
     /** What the table lists. */
     label: string;
     columns: Column<Row>[];
@@ -62,8 +63,16 @@ export function tableOf<Row>(columns: Column<Row>[], rows: Row[]): Table {
     return { columns: columns.map(({ name }) => name), rows: rows.map((row) => columns.map(({ value }) => value(row))) };
 }
 
-export function Rows<Row>({ label, columns, rows, name, most = Infinity }: Props<Row>) {
-    const [order, setOrder] = useState<Order>();
+/** The order of a table, which the address has: `order.Waits=-time` begins with the longest. */
+export function useOrder(label: string): [Order | undefined, (order: Order) => void] {
+    const name = `order.${label}`;
+    const text = selection.value.own[name];
+    const order = text === undefined ? undefined : { column: text.replace(/^-/, ''), up: !text.startsWith('-') };
+    return [order, ({ column, up }) => setOwn(name, `${up ? '' : '-'}${column}`)];
+}
+
+export function Rows<Row>({ label, columns, rows, name, most = Infinity }: RowsProps<Row>) {
+    const [order, setOrder] = useOrder(label);
     const [all, setAll] = useState(false);
     const shown = sorted(rows, columns, order).slice(0, all ? Infinity : most);
     return (

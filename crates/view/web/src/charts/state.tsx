@@ -1,27 +1,37 @@
 // Shows how far a question has come, and the answer once it is there.
 
 import type { ComponentChildren } from 'preact';
-import type { Asked } from '../state/asked';
+import { type Asked, latest } from '../state/asked';
 import { count } from '../units';
 import './state.css';
 
 interface Props<Answer> {
     asked: Asked<Answer>;
+    /** Whether the answer before stays below a refusal: where it holds the controls that take back what was refused. */
+    keeps?: boolean;
     children: (answer: Answer) => ComponentChildren;
 }
 
-export function State<Answer>({ asked, children }: Props<Answer>) {
+/** One element however far it has come: what is drawn inside keeps its focus and what was chosen in it when another answer comes. */
+export function State<Answer>({ asked, keeps = false, children }: Props<Answer>) {
+    const shown = asked.state === 'refused' && !keeps ? undefined : latest(asked);
+    const isBusy = shown !== undefined && (asked.state === 'waiting' || asked.state === 'working');
+    return (
+        <div aria-busy={isBusy}>
+            <Progress asked={asked} isBusy={isBusy} />
+            {shown !== undefined && children(shown)}
+            {asked.state === 'answered' && <Cut answer={asked.answer} />}
+        </div>
+    );
+}
+
+/** What is told of a question that has no answer yet. */
+function Progress<Answer>({ asked, isBusy }: { asked: Asked<Answer>; isBusy: boolean }) {
     switch (asked.state) {
         case 'answered':
-            return (
-                <>
-                    {children(asked.answer)}
-                    <Cut answer={asked.answer} />
-                </>
-            );
+            return null;
         case 'waiting':
-            if (asked.before !== undefined) return <div aria-busy="true">{children(asked.before)}</div>;
-            return (
+            return isBusy ? null : (
                 <p class="state" role="status">
                     Asking …
                 </p>

@@ -1,7 +1,8 @@
 // The top of the page: what was recorded, the views, and what concerns the whole page.
 
-import { useState } from 'preact/hooks';
 import type { About, Recorded } from '../answers/about';
+import { distinct } from '../distinct';
+import { Copy } from '../links/copy';
 import { address, NOTHING, select, write } from '../state/address';
 import { present } from '../state/present';
 import { choose, THEMES, theme } from '../state/theme';
@@ -22,7 +23,7 @@ export function Header({ about, views, shown, openHelp }: Props) {
             <div class="what">
                 <Name about={about} />
                 <span class="tools">
-                    <CopyLink />
+                    <Copy text={() => location.href} what="link to what you see" label="Copy link" />
                     <label>
                         <span class="unseen">Theme</span>
                         <select
@@ -70,15 +71,15 @@ function Name({ about }: { about: About }) {
         );
     }
     // What is selected in one recording means nothing in another.
-    const other = (recording: number) => select({ ...NOTHING, recording });
+    const other = (recording: number) => select({ ...NOTHING, own: {}, recording });
     return (
         <p class="name">
             <label>
                 <span class="unseen">Recording</span>
                 <select value={number} onChange={(event) => other(Number(event.currentTarget.value))}>
-                    {about.recordings.map((one, at) => (
-                        <option key={at} value={at}>
-                            {one.name}
+                    {distinct(about.recordings.map(({ name }) => name)).map((name, at) => (
+                        <option key={name} value={at}>
+                            {name}
                         </option>
                     ))}
                 </select>
@@ -91,25 +92,4 @@ function Name({ about }: { about: About }) {
 function described({ command, ranks, hosts, mpi, profile }: Recorded): string {
     const where = hosts.length === 1 ? ` on ${hosts[0]}` : hosts.length > 1 ? ` on ${hosts.length} hosts` : '';
     return [command.join(' '), `${plural(ranks, 'rank')}${where}`, mpi, profile ? 'sums only' : ''].filter((part) => part !== '').join(' · ');
-}
-
-const SAID_MS = 2000;
-
-function CopyLink() {
-    const [copied, setCopied] = useState(false);
-    const copy = async () => {
-        try {
-            await navigator.clipboard.writeText(location.href);
-            setCopied(true);
-            setTimeout(() => setCopied(false), SAID_MS);
-        } catch {
-            // Not every browser lets a page write there: then it can be copied by hand.
-            prompt('The address of what you see', location.href);
-        }
-    };
-    return (
-        <button type="button" onClick={() => void copy()} title="Copy the address of what you see">
-            <span aria-live="polite">{copied ? 'Copied' : 'Copy link'}</span>
-        </button>
-    );
 }

@@ -25,8 +25,8 @@ export function Help({ dialog, views, shown, version }: Props) {
                     <h3>Views</h3>
                     <Keys rows={views.map(({ key, title, says }) => [key, `${title}: ${says.charAt(0).toLowerCase()}${says.slice(1)}`])} />
                     <p>
-                        What is selected in one view, such as ranks, a call site or a window of time, is selected in all. The address holds it: whoever
-                        opens a copied link sees the same. Every chart can be saved as a picture (SVG) and its data as a table (CSV).
+                        What is selected in one view, such as ranks, a call site or a window of time, is selected in all. The address holds it:
+                        whoever opens a copied link sees the same. Every chart can be saved as a picture (SVG) and its data as a table (CSV).
                     </p>
                 </section>
                 <section>

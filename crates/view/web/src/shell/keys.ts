@@ -3,6 +3,7 @@
 import { useEffect } from 'preact/hooks';
 import { go } from '../state/address';
 import type { View } from '../views/view';
+import { isOurs } from './ours';
 import { selectAll } from './selected';
 
 /** The keys for the help. */
@@ -15,8 +16,7 @@ export const KEYS: [key: string, does: string][] = [
 export function useKeys(views: View[], openHelp: () => void): void {
     useEffect(() => {
         const press = (event: KeyboardEvent) => {
-            const taken = event.target instanceof Element && event.target.closest('input, textarea, select, dialog, [contenteditable]');
-            if (taken || event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey) return;
+            if (event.defaultPrevented || !isOurs(event)) return;
             const found = views.find((one) => one.key === event.key);
             if (found) go(found.name);
             else if (event.key === '?') openHelp();

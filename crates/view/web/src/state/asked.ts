@@ -3,11 +3,11 @@
 import { useEffect, useState } from 'preact/hooks';
 import { type Query, source, Working } from '../answers/source';
 
-/** How far a question has come. */
+/** How far a question has come; `before` is the answer to the question before it. */
 export type Asked<Answer> =
     | { state: 'waiting'; before?: Answer }
-    | { state: 'working'; doing: string; done: number }
-    | { state: 'refused'; why: string }
+    | { state: 'working'; doing: string; done: number; before?: Answer }
+    | { state: 'refused'; why: string; before?: Answer }
     | { state: 'answered'; answer: Answer };
 
 const AGAIN_MS = 500;
@@ -28,12 +28,16 @@ function keep(subject: string, key: string, answer: unknown): void {
 export function useAnswer<Answer>(recording: number, subject: string, query: Query = {}): Asked<Answer> {
     const key = JSON.stringify([recording, subject, query]);
     const known = kept.get(key) as Answer | undefined;
-    const [asked, setAsked] = useState<Asked<Answer>>(known === undefined ? { state: 'waiting' } : { state: 'answered', answer: known });
+    const begun = (before: Answer | undefined): Asked<Answer> =>
+        known === undefined ? { state: 'waiting', before } : { state: 'answered', answer: known };
+    const [got, setGot] = useState({ key, asked: begun(undefined) });
+    // What was got for another question is no answer to this one.
+    const asked = got.key === key ? got.asked : begun(latest(got.asked));
     useEffect(() => {
-        if (known !== undefined) {
-            setAsked({ state: 'answered', answer: known });
-            return undefined;
-        }
+        const before = latest(asked);
+        const set = (asked: Asked<Answer>) => setGot({ key, asked });
+        set(begun(before));
+        if (known !== undefined) return undefined;
         const stop = new AbortController();
         let timer: ReturnType<typeof setTimeout> | undefined;
         const ask = () => {
@@ -41,17 +45,16 @@ export function useAnswer<Answer>(recording: number, subject: string, query: Que
                 .json<Answer>(recording, subject, query, stop.signal)
                 .then((answer) => {
                     keep(subject, key, answer);
-                    if (!stop.signal.aborted) setAsked({ state: 'answered', answer });
+                    if (!stop.signal.aborted) set({ state: 'answered', answer });
                 })
                 .catch((error: unknown) => {
                     if (stop.signal.aborted) return;
                     if (error instanceof Working) {
-                        setAsked({ state: 'working', doing: error.doing, done: error.done });
+                        set({ state: 'working', doing: error.doing, done: error.done, before });
                         timer = setTimeout(ask, AGAIN_MS);
-                    } else setAsked({ state: 'refused', why: error instanceof Error ? error.message : String(error) });
+                    } else set({ state: 'refused', why: error instanceof Error ? error.message : String(error), before });
                 });
         };
-        setAsked((now) => (now.state === 'answered' ? { state: 'waiting', before: now.answer } : { state: 'waiting' }));
         ask();
         return () => {
             stop.abort();
@@ -59,4 +62,9 @@ export function useAnswer<Answer>(recording: number, subject: string, query: Que
         };
     }, [key]);
     return asked;
+}
+
+/** The answer that is there, or was there last. */
+export function latest<Answer>(asked: Asked<Answer>): Answer | undefined {
+    return asked.state === 'answered' ? asked.answer : asked.before;
 }

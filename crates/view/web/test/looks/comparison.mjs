@@ -24,4 +24,14 @@ export default async function comparison(visit) {
     await page.getByText('as much work for each rank').waitFor();
     await visit.expectAccessible();
     await visit.expectSaves();
+    await switchesRecordings(visit);
+}
+
+/** What is selected in one recording means nothing in another. */
+async function switchesRecordings(visit) {
+    const { page } = visit;
+    await visit.go('sites?ranks=0&site=0&filter=MPI');
+    await page.getByLabel('Recording').selectOption('1');
+    await visit.settled();
+    assert.equal(new URL(page.url()).hash, '#sites?recording=1');
 }

@@ -35,4 +35,21 @@ export default async function matrix(visit) {
     assert.ok((await pairs.count()) > 1, 'the heaviest pairs stand beside it');
     await changes('a row for each role', () => page.getByRole('group', { name: 'By' }).getByRole('button', { name: 'role' }).click());
     await visit.expectSaves();
+    const cells = page.getByText(/between \d+ pairs?\./);
+    await changes('and a row for each rank again', () => page.getByRole('group', { name: 'By' }).getByRole('button', { name: 'rank' }).click());
+    await cells.waitFor();
+    assert.ok(await page.getByRole('button', { name: 'Whole matrix' }).isDisabled(), 'all of it is seen');
+    await canvas.focus();
+    await page.keyboard.press('+');
+    await visit.until('the address has the window', () => visit.selected('window') !== null);
+    await leavesKeysOfTheBrowser(page);
+}
+
+/** Keys with a modifier, such as those that zoom the page, are the browser's. */
+async function leavesKeysOfTheBrowser(page) {
+    const isTaken = await page.evaluate(() => {
+        const event = new KeyboardEvent('keydown', { key: '+', ctrlKey: true, bubbles: true, cancelable: true });
+        return !document.querySelector('.matrix-canvas').dispatchEvent(event);
+    });
+    assert.equal(isTaken, false, 'Ctrl and + zooms the page');
 }

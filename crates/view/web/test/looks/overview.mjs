@@ -29,10 +29,10 @@ export default async function overview(visit) {
     await changesTheme(visit);
 }
 
-/** Whether the first thing stands above the other on the page. */
+/** Whether the first thing is read before the other: above it, or to the left of it. */
 async function before(page, first, other) {
     const [one, two] = await Promise.all([page.locator(first).first().boundingBox(), page.locator(other).first().boundingBox()]);
-    return one.y <= two.y;
+    return one.y + one.height <= two.y || (one.y <= two.y && one.x + one.width <= two.x);
 }
 
 async function changesTheme({ page }) {

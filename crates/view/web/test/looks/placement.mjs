@@ -17,7 +17,7 @@ export default async function placement(visit) {
     const sheet = await visit.savedBy(page.getByRole('button', { name: /^Save .*\.placement$/ }));
     assert.match(sheet, /one/, 'the file names the hosts');
     await page.getByRole('img', { name: /^Load of the busiest links/ }).waitFor();
-    assert.ok((await page.getByRole('table', { name: 'Placements' }).locator('tbody tr').count()) >= 2);
+    assert.ok((await page.getByRole('table', { name: 'Placements that were looked at' }).locator('tbody tr').count()) >= 2);
     await visit.expectAccessible();
     await visit.expectSaves();
 }

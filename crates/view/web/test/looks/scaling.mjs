@@ -26,6 +26,15 @@ export default async function scaling(visit) {
         await page.getByLabel('n =').press('Enter');
     });
     assert.equal(visit.selected('at.n'), '40');
+    await page.getByLabel('n =').fill('-1');
+    await page.getByLabel('n =').press('Enter');
+    await page.getByText('it must be more than 0').waitFor();
+    assert.equal(visit.complaints.splice(0).length, 1, 'the browser notes that the question was refused, as it should be');
+    assert.ok(await page.getByLabel('n =').evaluate((input) => input === document.activeElement), 'what was refused can be changed at once');
+    await page.getByRole('button', { name: 'Usual values' }).click();
+    await visit.settled();
+    assert.equal(await page.getByText('it must be more than 0').count(), 0);
+    await visit.go('scaling?over=p&at.n=40');
     await visit.expectAccessible();
     await visit.expectSaves();
     await page.getByRole('group', { name: 'Over' }).getByRole('button', { name: 'n', exact: true }).click();

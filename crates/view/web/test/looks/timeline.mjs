@@ -1,11 +1,16 @@
 // The timeline: from the whole run to single calls and back, by wheel, pointer and keys; calls, messages, search, selection.
 import assert from 'node:assert/strict';
 
+/** With scrollbars that take room, as on most desktops: they come and go with the height of what is drawn. */
+export const launch = { ignoreDefaultArgs: ['--hide-scrollbars'] };
+
 /** @param {import('../visit.mjs').Visit} visit */
 export default async function timeline(visit) {
     await visit.go('timeline');
     const here = new Timeline(visit);
     await here.drawn();
+    await here.asksNothingWhileNothingIsDone();
+    await here.keepsThePictureWhileAnotherSizeIsAskedFor();
     await here.showsColours();
     await here.zoomsAtThePointer();
     await here.movesByDraggingAndByKeys();
@@ -15,8 +20,11 @@ export default async function timeline(visit) {
     await here.findsCalls();
     await here.hidesKinds();
     await here.selectsRanks();
+    await here.showsTheWholeRunAboveAFewRanks();
     await here.groupsRanks();
     await here.keepsTheWindowInTheAddress();
+    await here.leavesWithTheWindowAndWithoutLateAnswers();
+    await here.saysWhyNothingIsFound();
     await here.answersEachStepSoon();
     await visit.expectAccessible();
 }
@@ -65,6 +73,37 @@ class Timeline {
         await this.drawn();
     }
 
+    async asksNothingWhileNothingIsDone() {
+        // With ranks selected the page is a line longer, and many ranks make it longer than the window.
+        await this.visit.go('timeline?ranks=0');
+        let asked = 0;
+        const note = (request) => {
+            if (/\/api\/\d+\/timeline/.test(request.url())) asked++;
+        };
+        this.page.on('request', note);
+        await this.page.waitForTimeout(2000);
+        this.page.off('request', note);
+        assert.ok(asked <= 2, `waits may still be looked for, but the timeline was asked for ${asked} times`);
+        await this.visit.go('timeline');
+        await this.drawn();
+    }
+
+    async keepsThePictureWhileAnotherSizeIsAskedFor() {
+        await this.canvas.evaluate((canvas) => {
+            const seen = (window.seenRows = new Set());
+            new MutationObserver(() => seen.add(Number.parseInt(canvas.getAttribute('aria-label')))).observe(canvas, { attributes: true });
+        });
+        const size = this.page.viewportSize();
+        const { width } = await this.canvas.boundingBox();
+        await this.page.setViewportSize({ ...size, width: size.width - 60 });
+        await this.visit.until('the canvas is narrower', async () => (await this.canvas.boundingBox()).width < width);
+        await this.drawn();
+        await this.page.setViewportSize(size);
+        await this.visit.until('the canvas is as wide as before', async () => (await this.canvas.boundingBox()).width === width);
+        await this.drawn();
+        assert.ok(!(await this.page.evaluate(() => window.seenRows.has(0))), 'there are always rows to be seen');
+    }
+
     async showsColours() {
         await this.work();
         const colours = await this.canvas.evaluate((canvas) => {
@@ -87,6 +126,8 @@ class Timeline {
         const moment = (window) => window.from + part * window.length;
         assert.ok(after.length < 0.7 * before.length, 'the wheel zooms in');
         assert.ok(Math.abs(moment(after) - moment(before)) < 0.01 * before.length, 'what is under the pointer stays there');
+        const [, beside] = await this.change(() => this.page.mouse.wheel(after.to < before.to ? 200 : -200, 0));
+        assert.ok(Math.abs(beside.length - after.length) <= 2, 'a wheel turned sideways moves, and does not zoom');
     }
 
     async movesByDraggingAndByKeys() {
@@ -176,7 +217,7 @@ class Timeline {
         await this.page.keyboard.press('Escape');
         await this.page.keyboard.press('/');
         assert.equal(await this.page.evaluate(() => document.activeElement?.getAttribute('name')), 'operation', '/ leads to the search');
-        await this.page.keyboard.type('Finalize');
+        await this.page.keyboard.type('finalize');
         await this.page.keyboard.press('Enter');
         await this.page.locator('.timeline-search output', { hasText: 'MPI_Finalize on rank' }).waitFor();
         assert.equal((await this.chosen()).operation, 'MPI_Finalize');
@@ -201,6 +242,13 @@ class Timeline {
     }
 
     async selectsRanks() {
+        const field = this.page.getByLabel('Select ranks');
+        await field.fill('0-1');
+        await field.press('Enter');
+        await this.visit.until('ranks are selected by keyboard', () => this.visit.selected('ranks') === '0-1');
+        await field.fill('');
+        await field.press('Enter');
+        await this.visit.until('none is selected', () => this.visit.selected('ranks') === null);
         const box = await this.canvas.boundingBox();
         await this.page.mouse.click(box.x + 20, box.y + 26 + 10);
         await this.visit.until('a rank is selected', () => this.visit.selected('ranks') === '0');
@@ -212,6 +260,20 @@ class Timeline {
         await this.drawn();
         await this.page.getByRole('button', { name: 'Only 0' }).click();
         await this.visit.until('one row is left', async () => /^1 rows?/.test((await this.canvas.getAttribute('aria-label')) ?? ''));
+        await this.visit.go('timeline');
+        await this.drawn();
+    }
+
+    async showsTheWholeRunAboveAFewRanks() {
+        const asked = [];
+        const note = (request) => asked.push(new URL(request.url()));
+        this.page.on('request', note);
+        await this.visit.go('timeline?show=0');
+        await this.drawn();
+        this.page.off('request', note);
+        const queries = asked.filter((one) => /\/timeline$/.test(one.pathname)).map((one) => one.searchParams);
+        assert.ok(queries.some((query) => query.get('ranks') === '0'), 'one rank is drawn');
+        assert.ok(queries.some((query) => !query.has('ranks') && !query.has('from')), 'and all ranks in the strip');
         await this.visit.go('timeline');
         await this.drawn();
     }
@@ -235,6 +297,42 @@ class Timeline {
         await this.visit.go(new URL(this.page.url()).hash.slice(1));
         await this.drawn();
         assert.deepEqual(await this.window(), before, 'whoever gets the address sees the same');
+    }
+
+    async leavesWithTheWindowAndWithoutLateAnswers() {
+        await this.whole();
+        const answered = this.page.waitForRequest(/\/find\?/);
+        let answer = () => undefined;
+        await this.page.route(/\/find\?/, (route) => {
+            answer = () => route.continue().catch(() => undefined);
+        });
+        await this.canvas.focus();
+        await this.page.keyboard.press(']');
+        await answered;
+        await this.page.keyboard.press('+');
+        await this.page.keyboard.press('m');
+        await this.visit.until('the matrix is shown', () => new URL(this.page.url()).hash.startsWith('#matrix'));
+        assert.notEqual(this.visit.selected('from'), null, 'the window goes along, however soon one leaves');
+        await answer();
+        await this.page.waitForTimeout(500);
+        assert.equal(this.visit.selected('call'), null, 'a call that is found too late is not chosen elsewhere');
+        await this.page.unroute(/\/find\?/);
+        await this.visit.go('timeline');
+        await this.drawn();
+        const link = await this.page.locator('nav a[href^="#matrix"]').boundingBox();
+        await this.page.keyboard.press('+');
+        await this.page.mouse.click(link.x + 5, link.y + 5);
+        await this.visit.until('the window goes along a link, too', () => /^#matrix\?.*from=/.test(new URL(this.page.url()).hash));
+        await this.visit.go('timeline');
+        await this.drawn();
+    }
+
+    async saysWhyNothingIsFound() {
+        await this.page.route(/\/find\?/, (route) => route.fulfill({ status: 404, json: { error: 'nobody knows' } }));
+        await this.canvas.focus();
+        await this.page.keyboard.press(']');
+        await this.page.locator('.timeline-said', { hasText: 'nobody knows' }).waitFor();
+        await this.page.unroute(/\/find\?/);
     }
 
     /** The first drawing of a step comes at once, from what is known; the finest soon after. Only the order of magnitude is asked for here: `bench` measures. */

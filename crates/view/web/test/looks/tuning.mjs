@@ -5,7 +5,8 @@ import { appendFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 
 const figures = (time, value) => ({ kind: 'figures', time_s: time, tunlet: 't', figures: [{ name: 'iteration', value, unit: 's' }] });
-const change = (time, more = {}) => ({ kind: 'change', time_s: time, tunlet: 't', action: 'grain', rank: 0, old: 8, new: time, why: '<b>less</b> waiting', ...more });
+const WHY = '<b>less</b> waiting';
+const change = (time, more = {}) => ({ kind: 'change', time_s: time, tunlet: 't', action: 'grain', rank: 0, old: 8, new: time, why: WHY, ...more });
 
 /** @param {import('../visit.mjs').Visit} visit */
 export default async function tuning(visit) {
@@ -27,7 +28,7 @@ export default async function tuning(visit) {
     assert.match(await status.innerText(), /^2 changes, and 1 not carried out/);
     await page.getByRole('img', { name: 'grain over time, in steps' }).waitFor();
     await page.getByRole('img', { name: 'What was measured over time: iteration' }).waitFor();
-    assert.ok((await decisions.filter({ hasText: '<b>less</b> waiting' }).count()) > 0, 'why stands beside it, as it was told');
+    assert.ok((await decisions.filter({ hasText: WHY }).count()) > 0, 'why stands beside it, as it was told');
     await visit.expectAccessible();
     await visit.expectSaves();
 }

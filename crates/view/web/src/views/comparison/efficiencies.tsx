@@ -2,6 +2,8 @@
 
 import type { Comparison, Scaled } from '../../answers/comparison';
 import { Figure } from '../../charts/figure';
+import { goodness } from '../../charts/goodness';
+import { distinct } from '../../distinct';
 import { figures, percent, seconds } from '../../units';
 
 interface Line {
@@ -31,13 +33,14 @@ const LINES: Line[] = [
 
 export function Efficiencies({ comparison: { runs, growth } }: { comparison: Comparison }) {
     const work = growth === 'weak' ? 'as much work for each rank' : 'the same work shared by all ranks';
+    const names = distinct(runs.map(({ recording }) => recording));
     return (
         <Figure
             title="Efficiencies"
             says={`Against the first run, with ${work}.`}
             svg={null}
             table={() => ({
-                columns: ['figure', ...runs.map(({ recording }) => recording)],
+                columns: ['figure', ...names],
                 rows: LINES.map(({ name, value }) => [name, ...runs.map((run) => value(run))]),
             })}
         >
@@ -46,9 +49,9 @@ export function Efficiencies({ comparison: { runs, growth } }: { comparison: Com
                     <thead>
                         <tr>
                             <td />
-                            {runs.map(({ recording }, at) => (
-                                <th key={at} scope="col">
-                                    {recording}
+                            {names.map((name) => (
+                                <th key={name} scope="col">
+                                    {name}
                                 </th>
                             ))}
                         </tr>
@@ -73,12 +76,11 @@ export function Efficiencies({ comparison: { runs, growth } }: { comparison: Com
 
 function Cell({ line, value }: { line: Line; value: number | null | undefined }) {
     if (value === null || value === undefined) return <td>–</td>;
-    const variable = value >= 0.8 ? '--good' : value >= 0.6 ? '--fair' : '--poor';
     return (
         <td>
             {line.isShare && (
                 <span class="bar" aria-hidden="true">
-                    <span style={{ width: `${100 * Math.min(1, value)}%`, background: `var(${variable})` }} />
+                    <span style={{ width: `${100 * Math.min(1, value)}%`, background: `var(${goodness(value)})` }} />
                 </span>
             )}
             {line.show(value)}

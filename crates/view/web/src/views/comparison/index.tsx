@@ -6,6 +6,7 @@ import type { Report } from '../../answers/report';
 import { source } from '../../answers/source';
 import { Choice } from '../../charts/choice';
 import { State } from '../../charts/state';
+import { distinct } from '../../distinct';
 import { selection, setOwn } from '../../state/address';
 import { useAnswer } from '../../state/asked';
 import type { View } from '../view';
@@ -53,12 +54,13 @@ function number(text: string | undefined, usual: number, { recordings }: About):
 function Pair({ about, first, second }: { about: About; first: number; second: number }) {
     const one = useAnswer<Report>(first, 'report');
     const other = useAnswer<Report>(second, 'report');
-    const names = [first, second].map((at) => about.recordings[at]?.name ?? '') as [string, string];
+    const all = distinct(about.recordings.map(({ name }) => name));
+    const names: [string, string] = [all[first] ?? '', all[second] ?? ''];
     return (
         <>
             <p class="comparison-pair">
-                <Pick label="From" name="first" value={first} about={about} />
-                <Pick label="to" name="second" value={second} about={about} />
+                <Pick label="From" name="first" value={first} about={about} names={all} />
+                <Pick label="to" name="second" value={second} about={about} names={all} />
             </p>
             <State asked={one}>
                 {(before) => (
@@ -76,14 +78,23 @@ function Pair({ about, first, second }: { about: About; first: number; second: n
     );
 }
 
-function Pick({ label, name, value, about }: { label: string; name: string; value: number; about: About }) {
+interface PickProps {
+    label: string;
+    /** What it is called in the address. */
+    name: string;
+    value: number;
+    about: About;
+    names: string[];
+}
+
+function Pick({ label, name, value, about, names }: PickProps) {
     return (
         <label>
             {label}{' '}
             <select value={String(value)} onChange={(event) => setOwn(name, event.currentTarget.value)}>
                 {about.recordings.map((recorded, at) => (
                     <option key={at} value={String(at)}>
-                        {recorded.name} ({recorded.ranks} ranks)
+                        {names[at]} ({recorded.ranks} ranks)
                     </option>
                 ))}
             </select>

@@ -7,6 +7,7 @@ import { Chart } from '../../charts/chart';
 import { Figure } from '../../charts/figure';
 import type { Entry } from '../../charts/legend';
 import { rankAxis } from '../../charts/names';
+import { distinct } from '../../distinct';
 import { seconds } from '../../units';
 
 interface Props {
@@ -29,8 +30,8 @@ interface Bar {
 }
 
 export function RankTimes({ names, before, after }: Props) {
-    // Two recordings may have the same name.
-    const runs = names[0] === names[1] ? names.map((name, at) => `${at + 1}: ${name}`) : names;
+    // A run may be compared with itself.
+    const runs = distinct(names);
     const draw = useCallback(
         (_: number, colour: (variable: string) => string): Plot.PlotOptions => {
             const bars: Bar[] = [before, after].flatMap((report, at) =>

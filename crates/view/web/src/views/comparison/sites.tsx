@@ -8,6 +8,7 @@ import { Figure } from '../../charts/figure';
 import type { Entry } from '../../charts/legend';
 import { fitting, roomFor } from '../../charts/names';
 import { type Column, Rows, tableOf } from '../../charts/rows';
+import { distinct } from '../../distinct';
 import { placeName } from '../../links/place';
 import { count, seconds } from '../../units';
 
@@ -69,7 +70,8 @@ export function Differences({ names, before, after }: Props) {
         },
         [both],
     );
-    const columns = useMemo(() => columnsOf(names), [names[0], names[1]]);
+    // A run may be compared with itself.
+    const columns = useMemo(() => columnsOf(distinct(names)), [names[0], names[1]]);
     if (both.length === 0) return <p class="says">Neither run calls MPI anywhere.</p>;
     return (
         <Figure
@@ -91,7 +93,7 @@ const told = (value: number | null): string => (value === null ? 'not there' : s
 
 const signed = (value: number): string => `${value > 0 ? '+' : value < 0 ? '−' : ''}${seconds(Math.abs(value))}`;
 
-function columnsOf([one, other]: [string, string]): Column<Both>[] {
+function columnsOf([one = '', other = '']: string[]): Column<Both>[] {
     return [
         { name: 'call site', value: ({ name }) => name },
         { name: `calls, ${one}`, value: ({ calls }) => calls[0], show: ({ calls }) => count(calls[0]) },

@@ -4,7 +4,8 @@ import { useMemo } from 'preact/hooks';
 import type { About } from '../../answers/about';
 import type { Figures } from '../../answers/figure';
 import type { Machine, Network, Node, Topology } from '../../answers/machine';
-import { type Column, Rows } from '../../charts/rows';
+import { ListFigure } from '../../charts/list-figure';
+import type { Column } from '../../charts/rows';
 import { State } from '../../charts/state';
 import { useAnswer } from '../../state/asked';
 import { bytes, count, percent, seconds } from '../../units';
@@ -167,12 +168,12 @@ function NodeKind({ node }: { node: Node }) {
     return (
         <section>
             <h2>{node.kind}</h2>
-            {levels.length > 0 && <Rows label={`Memory of ${node.kind}`} columns={LEVELS} rows={levels} name={({ level }) => level} />}
+            {levels.length > 0 && <ListFigure title={`Memory of ${node.kind}`} columns={LEVELS} rows={levels} name={({ level }) => level} />}
             {operations.length > 0 && (
                 <details>
                     <summary>What operations take</summary>
-                    <Rows
-                        label={`Operations of ${node.kind}`}
+                    <ListFigure
+                        title={`Operations of ${node.kind}`}
                         columns={OPERATIONS}
                         rows={operations}
                         name={({ type, operation }) => `${type} ${operation}`}

@@ -3,6 +3,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { canvasPen } from '../../charts/pen';
 import { useWidth } from '../../charts/width';
+import { isOurs } from '../../shell/ours';
 import { type Colours, type Drawn, drawAround, drawCells, type Layout, layoutOf } from './drawing';
 import type { Matrix } from './matrix';
 import type { Ramp } from './ramp';
@@ -29,6 +30,8 @@ interface Props {
 const LEAST = 640;
 const TALLEST = 1100;
 const STEP = 1.25;
+/** For each pixel that a wheel would scroll: trackpads turn it in many small steps. */
+const WHEEL = 1.002;
 
 /** How tall the matrix may be, so that it and its controls fit the screen. */
 export const tallest = (): number => Math.min(TALLEST, Math.max(LEAST, innerHeight - 190));
@@ -56,9 +59,9 @@ export function Canvas(props: Props) {
     });
     useWheel(canvas, (event) => {
         const { x, y } = position(event, layout, window);
-        if (window.span < matrix.size || event.deltaY < 0) {
+        if (event.deltaY < 0 || (event.deltaY > 0 && window.span < matrix.size)) {
             event.preventDefault();
-            move(zoomed(window, event.deltaY < 0 ? 1 / STEP : STEP, x, y, matrix.size));
+            move(zoomed(window, WHEEL ** event.deltaY, x, y, matrix.size));
         }
     });
     const cellAt = (event: MouseEvent): Cell | undefined => {
@@ -78,6 +81,7 @@ export function Canvas(props: Props) {
         setDrag(undefined);
     };
     const press = (event: KeyboardEvent) => {
+        if (!isOurs(event)) return;
         const at = cursor ?? { from: Math.floor(window.y), to: Math.floor(window.x) };
         const steps: Record<string, [number, number]> = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
         const step = steps[event.key];

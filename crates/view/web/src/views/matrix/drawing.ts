@@ -1,5 +1,6 @@
 // Draws the matrix: cells, labels, and the sums of rows and columns as bars at its edges.
 
+import { growth } from '../../charts/growth';
 import type { Pen } from '../../charts/pen';
 import { amount, type Matrix, type Pair } from './matrix';
 import type { Ramp } from './ramp';
@@ -41,7 +42,7 @@ const TITLE = 20;
 
 export function layoutOf(width: number, tallest: number, labels: string[]): Layout {
     const longest = labels.reduce((most, label) => Math.max(most, label.length), 1);
-    const margin = Math.max(60, Math.min(130, 14 + LETTER * longest) + TITLE);
+    const margin = growth() * Math.max(60, Math.min(130, 14 + LETTER * longest) + TITLE);
     const room = Math.max(LEAST_SIDE, Math.min(width - margin - BARS, tallest - margin - BARS));
     const side = Math.min(room, Math.max(LEAST_SIDE, labels.length * LARGEST_CELL));
     return { left: margin, top: margin, side, width: margin + side + BARS, height: margin + side + BARS };
@@ -91,7 +92,7 @@ export function drawCells(pen: Pen, drawn: Drawn): void {
             const colour = ramp.steps[step] ?? '';
             for (const { from, to } of pairs) pen.box(x(to), y(from), wide(to), high(from), colour);
         });
-        if (cell < VALUE_FROM) return;
+        if (cell < VALUE_FROM * growth()) return;
         for (const { from, to, value } of seen) {
             const colour = ramp.isLight(value) ? '#000000' : '#ffffff';
             pen.text(x(to) + cell / 2, y(from) + cell / 2, amount(matrix.unit, value), { colour, size: 11, anchor: 'middle' });
@@ -117,7 +118,7 @@ function drawLabels(pen: Pen, drawn: Drawn, { selected, cursor }: Marks): void {
     const { matrix, window, layout, colours } = drawn;
     const { left, top, side } = layout;
     const { cell } = places(drawn);
-    const every = Math.ceil(LABEL_EVERY / cell);
+    const every = Math.ceil((LABEL_EVERY * growth()) / cell);
     const middle = (at: number, first: number) => (at + 0.5 - first) * cell;
     const draw = (at: number, first: number, end: number | undefined, put: (along: number, look: { colour: string; bold: boolean }) => void) => {
         const along = middle(at, first);

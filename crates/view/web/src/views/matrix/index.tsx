@@ -40,12 +40,16 @@ function Asked({ about, number, recorded }: { about: About; number: number; reco
     const groups = GROUPS.filter((by) => offered[by]);
     const by = groups.find((one) => one === own.by) ?? 'rank';
     const without = own.collectives === '0';
-    const asked = useAnswer<Communication>(number, 'communication', { by: by === 'rank' ? undefined : by, collectives: without ? 0 : undefined });
+    const chooseBy = (next: string) => {
+        // The window is one of other labels.
+        setOwn('window', '');
+        setOwn('by', next === 'rank' ? '' : next);
+    };
     return (
         <>
             <WholeRun marksRanks />
             <div class="controls">
-                <Choice label="By" values={groups} value={by} choose={(next) => setOwn('by', next === 'rank' ? '' : next)} />
+                <Choice label="By" values={groups} value={by} choose={chooseBy} />
                 <label>
                     <input
                         type="checkbox"
@@ -55,7 +59,21 @@ function Asked({ about, number, recorded }: { about: About; number: number; reco
                     with collectives, as a usual algorithm sends them
                 </label>
             </div>
-            <State asked={asked}>{(answer) => <Shown key={`${number} ${by}`} answer={answer} recorded={recorded} by={by} />}</State>
+            {/* The answer for one kind of label is never shown as that for another. */}
+            <Answered key={by} number={number} recorded={recorded} by={by} without={without} />
         </>
     );
+}
+
+interface AnsweredProps {
+    number: number;
+    recorded: Recorded;
+    by: string;
+    /** Whether collectives are left out. */
+    without: boolean;
+}
+
+function Answered({ number, recorded, by, without }: AnsweredProps) {
+    const asked = useAnswer<Communication>(number, 'communication', { by: by === 'rank' ? undefined : by, collectives: without ? 0 : undefined });
+    return <State asked={asked}>{(answer) => <Shown answer={answer} recorded={recorded} by={by} />}</State>;
 }

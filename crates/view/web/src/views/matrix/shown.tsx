@@ -1,6 +1,6 @@
 // The matrix with its controls, what is pointed at, and the heaviest pairs.
 
-import { useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Recorded } from '../../answers/about';
 import type { Communication } from '../../answers/communication';
 import { Choice } from '../../charts/choice';
@@ -10,6 +10,7 @@ import { type Column, Rows } from '../../charts/rows';
 import { Go } from '../../links/go';
 import { parse, write } from '../../ranks';
 import { select, selection, setOwn } from '../../state/address';
+import { useResting } from '../../state/resting';
 import { look } from '../../state/theme';
 import { percent, plural } from '../../units';
 import { Canvas, type Cell, tallest } from './canvas';
@@ -18,7 +19,7 @@ import { Key } from './key';
 import { amount, type Matrix, matrixOf, type Pair, UNITS } from './matrix';
 import { pictureOf } from './picture';
 import { rampOf, type Scale } from './ramp';
-import { kept, whole, type Window } from './window';
+import { kept, readWindow, whole, type Window, written } from './window';
 
 interface Props {
     answer: Communication;
@@ -29,6 +30,8 @@ interface Props {
 const SCALES: Scale[] = ['log', 'linear'];
 const HEAVIEST = 12;
 const SAVED_WIDTH = 900;
+/** How long a window rests before the address has it: browsers let a page write there only so often. */
+const REST_MS = 250;
 
 export function Shown({ answer, recorded, by }: Props) {
     const { own, ranks } = selection.value;
@@ -36,7 +39,9 @@ export function Shown({ answer, recorded, by }: Props) {
     const scale: Scale = own.scale === 'linear' ? 'linear' : 'log';
     const shade = look.value;
     const ramp = useMemo(() => rampOf(matrix.least, matrix.most, scale, shade), [matrix, scale, shade]);
-    const [window, setWindow] = useState<Window>(whole(matrix.size));
+    const [window, setWindow] = useState<Window>(readWindow(own.window, matrix.size));
+    const rested = useResting(window, REST_MS);
+    useEffect(() => setOwn('window', rested.span < matrix.size ? written(rested) : ''), [rested]);
     const [cursor, setCursor] = useState<Cell>();
     const selected = useMemo(() => selectedLabels(answer, ranks, recorded.ranks), [answer, ranks, recorded]);
     const colours = {
@@ -142,7 +147,13 @@ function Heaviest({ matrix, size }: { matrix: Matrix; size: number }) {
                 </Go>
             ),
         },
-        { name: unit, value: ({ value }) => value, show: ({ value }) => amount(unit, value), bar: ({ value }) => value / most, variable: '--sending' },
+        {
+            name: unit,
+            value: ({ value }) => value,
+            show: ({ value }) => amount(unit, value),
+            bar: ({ value }) => value / most,
+            variable: '--sending',
+        },
         { name: 'of all', value: ({ value }) => value / total, show: ({ value }) => percent(value / total) },
     ];
     return <Rows label="Heaviest pairs" columns={columns} rows={heaviest} name={({ from, to }) => `${from} ${to}`} />;

@@ -19,6 +19,15 @@ export function kept({ x, y, span }: Window, size: number): Window {
     return { x: inside(x), y: inside(y), span: across };
 }
 
+/** A window as the address has it: `4,8,16`. */
+export const written = ({ x, y, span }: Window): string => [x, y, span].map((value) => Math.round(100 * value) / 100).join();
+
+/** The window that an address has; the whole matrix if it has none. */
+export function readWindow(text: string | undefined, size: number): Window {
+    const [x = 0, y = 0, span = 0] = (text ?? '').split(',').map(Number);
+    return span > 0 && Number.isFinite(x + y + span) ? kept({ x, y, span }, size) : whole(size);
+}
+
 /** Shows so many times as much, while a point (in labels) stays where it is. */
 export function zoomed(window: Window, factor: number, x: number, y: number, size: number): Window {
     const { span } = kept({ ...window, span: window.span * factor }, size);

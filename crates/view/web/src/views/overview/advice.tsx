@@ -2,15 +2,13 @@
 
 import type { Recorded } from '../../answers/about';
 import type { Advice, Efficiency, Report, WaitState } from '../../answers/report';
+import { GOOD } from '../../charts/goodness';
 import { Go } from '../../links/go';
 import { placeName, siteAt } from '../../links/place';
 import { placesIn, Sentence } from '../../links/sentence';
 import { percent, seconds } from '../../units';
 import { Jump } from './jump';
 import type { Part } from './part';
-
-/** An efficiency from which on a run is usually called good. */
-export const GOOD = 0.8;
 
 export function AdviceList(part: Part) {
     const { report } = part;

@@ -1,7 +1,8 @@
 // Why time was lost: waits, the computation that caused them, and the chain that made the run as long as it was.
 
-import type { CriticalPath, RootCause, WaitState } from '../../answers/report';
+import { allSeconds, type CriticalPath, type RootCause, type WaitState } from '../../answers/report';
 import { Figure } from '../../charts/figure';
+import { ListFigure } from '../../charts/list-figure';
 import { type Column, Rows, tableOf } from '../../charts/rows';
 import { At } from '../../links/at';
 import { placeKey, placeName } from '../../links/place';
@@ -15,9 +16,9 @@ const MOST = 6;
 
 export function Waits(part: Part) {
     const { report, recorded } = part;
-    const { wait_states: states, per_rank } = report;
+    const { wait_states: states } = report;
     if (states.length === 0) return report.profile ? null : <p>No rank waited for another.</p>;
-    const all = Math.max(per_rank.reduce((sum, { mpi_s, outside_s }) => sum + mpi_s + outside_s, 0), Number.MIN_VALUE);
+    const all = allSeconds(report);
     const longest = Math.max(...states.map(({ seconds }) => seconds), Number.MIN_VALUE);
     const columns: Column<WaitState>[] = [
         { name: 'wait', value: ({ name }) => name },
@@ -51,15 +52,13 @@ export function Waits(part: Part) {
         },
     ];
     return (
-        <Figure title="Waiting for others" svg={null} table={() => tableOf(columns, states)}>
-            <Rows
-                label="Waiting for others"
-                columns={columns}
-                rows={states}
-                name={(state) => `${state.kind} ${state.operation} ${placeKey(state)}`}
-                most={MOST}
-            />
-        </Figure>
+        <ListFigure
+            title="Waiting for others"
+            columns={columns}
+            rows={states}
+            name={(state) => `${state.kind} ${state.operation} ${placeKey(state)}`}
+            most={MOST}
+        />
     );
 }
 

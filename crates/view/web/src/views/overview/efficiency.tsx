@@ -4,9 +4,9 @@ import { useState } from 'preact/hooks';
 import type { Efficiency } from '../../answers/report';
 import { colour } from '../../charts/colours';
 import { Figure } from '../../charts/figure';
+import { GOOD, goodness } from '../../charts/goodness';
 import { element } from '../../charts/svg';
 import { percent, seconds } from '../../units';
-import { GOOD } from './advice';
 import type { Part } from './part';
 
 interface Node {
@@ -65,9 +65,6 @@ const NODES: Node[] = [
     },
 ];
 
-/** Good, fair or poor: the figures beside say it too. */
-const variable = (share: number): string => (share >= GOOD ? '--good' : share >= 0.5 ? '--fair' : '--poor');
-
 export function Tree({ report }: Part) {
     const { efficiency, work_s } = report;
     if (!efficiency) return null;
@@ -98,7 +95,7 @@ function Row({ name, depth, says, more, share }: Node & { share: number }) {
             <button type="button" aria-expanded={open} onClick={() => setOpen(!open)} title={more}>
                 <span class="label">{name}</span>
                 <span class="track" aria-hidden="true">
-                    <span style={{ width: `${100 * Math.min(1, share)}%`, background: `var(${variable(share)})` }} />
+                    <span style={{ width: `${100 * Math.min(1, share)}%`, background: `var(${goodness(share)})` }} />
                     <span class="good" style={{ left: `${100 * GOOD}%` }} />
                 </span>
                 <span class="share">{percent(share)}</span>
@@ -121,7 +118,7 @@ function drawn(nodes: (Node & { share: number })[]): SVGSVGElement {
         return [
             element('text', { ...font, x: 16 * depth, y: y + 17 }, name),
             element('rect', { x: LABEL, y: y + 6, width: TRACK, height: 14, fill: colour('--raised') }),
-            element('rect', { x: LABEL, y: y + 6, width: TRACK * Math.min(1, share), height: 14, fill: colour(variable(share)) }),
+            element('rect', { x: LABEL, y: y + 6, width: TRACK * Math.min(1, share), height: 14, fill: colour(goodness(share)) }),
             element('text', { ...font, x: LABEL + TRACK + 50, y: y + 17, 'text-anchor': 'end' }, percent(share)),
             element('text', { ...font, x: LABEL + TRACK + 62, y: y + 17, fill: colour('--quiet') }, says),
         ];

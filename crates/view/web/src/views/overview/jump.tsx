@@ -6,17 +6,15 @@ import { source } from '../../answers/source';
 import type { WaitState } from '../../answers/report';
 import { Go } from '../../links/go';
 import { siteAt, sitesAt } from '../../links/place';
-import { go } from '../../state/address';
+import { address, go } from '../../state/address';
+import { type Found, nearest } from '../timeline/answers';
 import type { Part } from './part';
-
-interface Found {
-    rank: number;
-    enter: number;
-    leave: number;
-}
 
 /** How much is shown on both sides, as a part of the call. */
 const AROUND = 1.5;
+
+/** Ends what is being looked for: the last wish wins. */
+let looking = new AbortController();
 
 function windowAround({ enter, leave }: Found, { begin_ns, end_ns }: Recorded) {
     const around = Math.ceil(AROUND * (leave - enter));
@@ -36,11 +34,17 @@ export function Jump({ recorded, number, wait, children }: Part & { wait: WaitSt
         );
     }
     const jump = async () => {
+        looking.abort();
+        looking = new AbortController();
+        const { signal } = looking;
+        const here = address.value;
         const longer = Math.floor(0.999e9 * wait.longest_s);
         const asked = sitesAt(recorded, site).map((one) =>
-            source.json<Found | null>(number, 'find', { from: recorded.begin_ns, operation, site: one, longer }).catch(() => null),
+            source.json<Found | null>(number, 'find', { from: recorded.begin_ns, operation, site: one, longer }, signal).catch(() => null),
         );
-        const found = (await Promise.all(asked)).find((one) => one !== null);
+        const found = nearest(await Promise.all(asked));
+        // Whoever has gone on meanwhile is not called back.
+        if (signal.aborted || address.value !== here) return;
         go('timeline', { site, operation, ...(found && windowAround(found, recorded)) });
     };
     return (

@@ -1,8 +1,8 @@
 // MPI functions by time, and messages by size.
 
-import type { OperationTime, Report } from '../../answers/report';
-import { Figure } from '../../charts/figure';
-import { type Column, Rows, tableOf } from '../../charts/rows';
+import { allSeconds, type OperationTime, type Report } from '../../answers/report';
+import { ListFigure } from '../../charts/list-figure';
+import type { Column } from '../../charts/rows';
 import { Go } from '../../links/go';
 import { bytes, count, percent, seconds } from '../../units';
 import type { Part } from './part';
@@ -11,7 +11,7 @@ const MOST = 8;
 
 export function Operations({ report }: Part) {
     const { operations } = report;
-    const all = Math.max(report.per_rank.reduce((sum, { mpi_s, outside_s }) => sum + mpi_s + outside_s, 0), Number.MIN_VALUE);
+    const all = allSeconds(report);
     const most = Math.max(...operations.map(({ seconds }) => seconds), Number.MIN_VALUE);
     const columns: Column<OperationTime>[] = [
         {
@@ -34,11 +34,7 @@ export function Operations({ report }: Part) {
         { name: 'of run', says: 'Share of all ranks’ time', value: (row) => row.seconds / all, show: (row) => percent(row.seconds / all) },
         { name: 'bytes', value: (row) => row.bytes, show: (row) => (row.bytes > 0 ? bytes(row.bytes) : '–') },
     ];
-    return (
-        <Figure title="MPI functions by time" svg={null} table={() => tableOf(columns, operations)}>
-            <Rows label="MPI functions by time" columns={columns} rows={operations} name={({ operation }) => operation} most={MOST} />
-        </Figure>
-    );
+    return <ListFigure title="MPI functions by time" columns={columns} rows={operations} name={({ operation }) => operation} most={MOST} />;
 }
 
 type Size = Report['sizes'][number];
@@ -63,9 +59,5 @@ export function Sizes({ report }: Part) {
         },
         { name: 'bytes', value: (row) => row.bytes, show: (row) => bytes(row.bytes) },
     ];
-    return (
-        <Figure title="Messages between ranks, by size" svg={null} table={() => tableOf(columns, sizes)}>
-            <Rows label="Messages between ranks, by size" columns={columns} rows={sizes} name={({ up_to }) => String(up_to)} />
-        </Figure>
-    );
+    return <ListFigure title="Messages between ranks, by size" columns={columns} rows={sizes} name={({ up_to }) => String(up_to)} />;
 }

@@ -1,8 +1,9 @@
 // The efficiencies of each phase of the program.
 
 import type { Efficiency, PhaseEfficiency } from '../../answers/report';
-import { Figure } from '../../charts/figure';
-import { type Column, Rows, tableOf } from '../../charts/rows';
+import { ListFigure } from '../../charts/list-figure';
+import type { Column } from '../../charts/rows';
+import { depthOf } from '../../depth';
 import { Go } from '../../links/go';
 import { percent, seconds } from '../../units';
 import type { Part } from './part';
@@ -18,7 +19,7 @@ export function Phases({ report }: Part) {
     // A program of one phase has the efficiencies of the run.
     if (phases.length < 2) return null;
     const most = Math.max(...phases.map(({ seconds }) => seconds), Number.MIN_VALUE);
-    const rows = phases.map((phase, number) => ({ phase, number, depth: depthOf(phases, phase) }));
+    const rows = phases.map((phase, number) => ({ phase, number, depth: depthOf(phases, phase, (one) => one.part_of) }));
     const share = (name: string, key: keyof Efficiency): Column<Row> => ({
         name,
         value: ({ phase }) => phase.efficiency?.[key],
@@ -53,15 +54,5 @@ export function Phases({ report }: Part) {
         share('serialisation', 'serialisation'),
         share('transfer', 'transfer'),
     ];
-    return (
-        <Figure title="Phases of the program" svg={null} table={() => tableOf(columns, rows)}>
-            <Rows label="Phases of the program" columns={columns} rows={rows} name={({ number }) => String(number)} />
-        </Figure>
-    );
-}
-
-function depthOf(phases: PhaseEfficiency[], phase: PhaseEfficiency): number {
-    let depth = 0;
-    for (let above = phase.part_of; above !== null && depth < phases.length; above = phases[above]?.part_of ?? null) depth++;
-    return depth;
+    return <ListFigure title="Phases of the program" columns={columns} rows={rows} name={({ number }) => String(number)} />;
 }

@@ -6,6 +6,7 @@ import type { RankTime } from '../../answers/report';
 import { Chart } from '../../charts/chart';
 import { Figure } from '../../charts/figure';
 import type { Entry } from '../../charts/legend';
+import { rankAxis } from '../../charts/names';
 import { type Column, Rows } from '../../charts/rows';
 import { Ranks } from '../../links/ranks';
 import { parse } from '../../ranks';
@@ -45,17 +46,12 @@ export function RankTimes({ report }: Part) {
     const draw = useCallback(
         (_: number, colour: (variable: string) => string): Plot.PlotOptions => {
             const bars = barsOf(ranks);
-            const chosen = wanted === undefined ? undefined : new Set(parse(wanted, report.ranks));
-            const isFaded = ({ first, last }: Bar) => chosen !== undefined && ![first, last].some((rank) => chosen.has(rank));
+            const chosen = wanted === undefined ? undefined : parse(wanted, report.ranks);
+            const isFaded = ({ first, last }: Bar) => chosen !== undefined && !chosen.some((rank) => rank >= first && rank <= last);
             return {
                 height: 190,
                 marginLeft: 60,
-                x: {
-                    label: 'rank',
-                    domain: [-0.5, report.ranks - 0.5],
-                    ticks: Math.min(report.ranks, 16),
-                    tickFormat: (rank: number) => (Number.isInteger(rank) ? `${rank}` : ''),
-                },
+                x: rankAxis(report.ranks),
                 y: { label: null, tickFormat: (value: number) => seconds(value), ticks: 5, grid: true },
                 marks: [
                     Plot.rectY(bars, {

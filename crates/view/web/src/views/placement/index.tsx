@@ -2,9 +2,11 @@
 
 import type { About } from '../../answers/about';
 import type { Candidate, Placement } from '../../answers/placement';
-import { type Column, Rows } from '../../charts/rows';
+import { ListFigure } from '../../charts/list-figure';
+import type { Column } from '../../charts/rows';
 import { save } from '../../charts/save';
 import { State } from '../../charts/state';
+import { Copy } from '../../links/copy';
 import { useAnswer } from '../../state/asked';
 import { present } from '../../state/present';
 import { bytes, percent, seconds } from '../../units';
@@ -44,8 +46,7 @@ function Shown({ placement }: { placement: Placement }) {
             <p class="says">A rank has the colour of the host that it is on now.</p>
             <Sheet placement={placement} />
             <Links links={placement.links} />
-            <h2>Placements that were looked at</h2>
-            <Rows label="Placements" columns={columns(candidates)} rows={candidates} name={(one) => one.name} />
+            <ListFigure title="Placements that were looked at" columns={columns(candidates)} rows={candidates} name={(one) => one.name} />
             {notes.length > 0 && (
                 <ul>
                     {notes.map((note) => (
@@ -66,7 +67,7 @@ function Sheet({ placement: { sheet, command, environment } }: { placement: Plac
         <section class="placement-sheet" aria-label="How to use it">
             {line && (
                 <p>
-                    <code>{line}</code> <Copy text={line} what="the command" />
+                    <code>{line}</code> <Copy text={() => line} what="the command" />
                 </p>
             )}
             <details>
@@ -77,17 +78,9 @@ function Sheet({ placement: { sheet, command, environment } }: { placement: Plac
                 <button type="button" onClick={() => save(sheet.text, sheet.name, 'text/plain')}>
                     Save {sheet.name}
                 </button>{' '}
-                <Copy text={sheet.text} what={sheet.name} />
+                <Copy text={() => sheet.text} what={sheet.name} />
             </p>
         </section>
-    );
-}
-
-function Copy({ text, what }: { text: string; what: string }) {
-    return (
-        <button type="button" aria-label={`Copy ${what}`} onClick={() => void navigator.clipboard?.writeText(text)}>
-            Copy
-        </button>
     );
 }
 

@@ -2,6 +2,7 @@
 
 import type { Host } from '../../answers/placement';
 import { Figure } from '../../charts/figure';
+import { growth } from '../../charts/growth';
 import { useWidth } from '../../charts/width';
 import { parse } from '../../ranks';
 import { selection } from '../../state/address';
@@ -24,6 +25,7 @@ export function Ranked({ title, hosts, slots, before }: Props) {
     // Colours for those hosts alone that ranks come from.
     const places = [...new Set(before.map((slot) => hostOf[slot] ?? 0))].sort((one, other) => one - other);
     const drawn = layout(hosts, Math.max(200, width));
+    const letter = 7 * growth();
     const nameOf = (slot: number | undefined) => hosts[hostOf[slot ?? -1] ?? -1]?.name ?? '?';
     return (
         <Figure
@@ -54,7 +56,7 @@ export function Ranked({ title, hosts, slots, before }: Props) {
                             <g key={host}>
                                 <rect x={x + 0.5} y={y + 0.5} width={width - 1} height={height - 1} rx={4} class="host" />
                                 <text x={x + 5} y={y + 12.5} class="name">
-                                    {name.length * 7 > width ? `${name.slice(0, Math.floor(width / 7) - 1)}…` : name}
+                                    {name.length * letter > width ? `${name.slice(0, Math.floor(width / letter) - 1)}…` : name}
                                     <title>{name}</title>
                                 </text>
                                 {sockets.map((socket, at) => (

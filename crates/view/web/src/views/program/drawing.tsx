@@ -3,6 +3,7 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Recorded } from '../../answers/about';
 import { placeName } from '../../links/place';
+import { isOurs } from '../../shell/ours';
 import { go } from '../../state/address';
 import { safeDrawing } from './safe';
 
@@ -14,6 +15,8 @@ interface Shown {
 }
 
 const STEP = 1.2;
+/** For each pixel that a wheel would scroll: trackpads turn it in many small steps. */
+const WHEEL = 1.002;
 const LEAST = 0.05;
 const MOST = 6;
 const KEY_MOVES = 60;
@@ -40,13 +43,14 @@ export function Drawing({ text, recorded }: { text: string; recorded: Recorded }
         const turn = (event: WheelEvent) => {
             event.preventDefault();
             const box = element?.getBoundingClientRect();
-            if (box) setShown((now) => zoomed(now, event.deltaY < 0 ? STEP : 1 / STEP, event.clientX - box.left, event.clientY - box.top));
+            if (box) setShown((now) => zoomed(now, WHEEL ** -event.deltaY, event.clientX - box.left, event.clientY - box.top));
         };
         element?.addEventListener('wheel', turn, { passive: false });
         return () => element?.removeEventListener('wheel', turn);
     }, []);
     const middle = (factor: number) => setShown(zoomed(shown, factor, (frame.current?.clientWidth ?? 0) / 2, (frame.current?.clientHeight ?? 0) / 2));
     const press = (event: KeyboardEvent) => {
+        if (!isOurs(event)) return;
         const moves: Record<string, [number, number]> = { ArrowUp: [0, 1], ArrowDown: [0, -1], ArrowLeft: [1, 0], ArrowRight: [-1, 0] };
         const move = moves[event.key];
         if (move) setShown({ ...shown, x: shown.x + move[0] * KEY_MOVES, y: shown.y + move[1] * KEY_MOVES });

@@ -1,8 +1,9 @@
 // The phases that all ranks go through: selecting one selects its window of time.
 
 import type { Phase, Program } from '../../answers/program';
-import { Figure } from '../../charts/figure';
-import { type Column, Rows, tableOf } from '../../charts/rows';
+import { ListFigure } from '../../charts/list-figure';
+import type { Column } from '../../charts/rows';
+import { depthOf } from '../../depth';
 import { Go } from '../../links/go';
 import { selection } from '../../state/address';
 import { percent, seconds } from '../../units';
@@ -55,24 +56,18 @@ export function Phases({ program }: { program: Program }) {
         },
     ];
     if (rows.length === 0) return null;
-    return (
-        <Figure title="Phases" svg={null} table={() => tableOf(columns, rows)}>
-            <Rows label="Phases" columns={columns} rows={rows} name={({ number }) => String(number)} />
-        </Figure>
-    );
+    return <ListFigure title="Phases" columns={columns} rows={rows} name={({ number }) => String(number)} />;
 }
 
 function rowOf(phases: Phase[], phase: Phase, number: number): Row {
     const many = Math.max(phase.ranks.length, 1);
     const elapsed = phase.ranks.reduce((sum, { elapsed_s }) => sum + elapsed_s, 0);
     const outside = phase.ranks.reduce((sum, { outside_s }) => sum + outside_s, 0);
-    let depth = 0;
-    for (let above = phase.parent; above !== null && depth < phases.length; above = phases[above]?.parent ?? null) depth++;
     const nanoseconds = (value: number) => Math.round(1e9 * value);
     return {
         phase,
         number,
-        depth,
+        depth: depthOf(phases, phase, (one) => one.parent),
         elapsed: elapsed / many,
         outside: outside / Math.max(elapsed, Number.MIN_VALUE),
         from: nanoseconds(phase.ranks.reduce((least, { begin_s }) => Math.min(least, begin_s), Infinity)),

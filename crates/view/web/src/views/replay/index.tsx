@@ -7,13 +7,13 @@ import type { Replayed } from '../../answers/replay';
 import { type Query, source } from '../../answers/source';
 import { State } from '../../charts/state';
 import { selection } from '../../state/address';
-import { useAnswer } from '../../state/asked';
+import { latest, useAnswer } from '../../state/asked';
 import { type Present, present } from '../../state/present';
+import { useResting } from '../../state/resting';
 import type { View } from '../view';
 import { onMachine, told } from './changes';
 import { Panel } from './panel';
 import './replay.css';
-import { useLast, useResting } from './resting';
 import { Result } from './result';
 import { Timelines } from './timelines';
 
@@ -46,7 +46,7 @@ function Live({ found, about }: { found: Present; about: About }) {
     const rested = useResting(wanted, REST_MS);
     const query = useMemo(() => (source.live ? (JSON.parse(rested) as Query) : {}), [rested]);
     const asked = useAnswer<Replayed>(found.number, 'replay', query);
-    const last = useLast(asked);
+    const last = asked.state === 'refused' ? undefined : latest(asked);
     const plain = useAnswer<Replayed>(found.number, 'replay');
     const isBusy = source.live && (rested !== wanted || asked.state === 'waiting' || asked.state === 'working');
     const hasPictures = source.live && about.subjects.includes('replayed') && found.recorded.calls <= MOST_CALLS;

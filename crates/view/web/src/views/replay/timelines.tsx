@@ -1,9 +1,10 @@
 // The run as it was recorded and as it was replayed, one above the other, on one scale of time.
 
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { type Query, source, Working } from '../../answers/source';
 import { colour } from '../../charts/colours';
 import { Figure } from '../../charts/figure';
+import { growth } from '../../charts/growth';
 import type { Entry } from '../../charts/legend';
 import { canvasPen, type Pen, svgPen } from '../../charts/pen';
 import { element } from '../../charts/svg';
@@ -11,7 +12,7 @@ import { useWidth } from '../../charts/width';
 import { look } from '../../state/theme';
 import { nanoseconds } from '../../units';
 import { type Picture, picture } from '../timeline/answers';
-import { marks } from '../timeline/span';
+import { lengthOf, marks } from '../timeline/span';
 
 /** Kinds of activity: each has a colour of its name. */
 const KINDS: Entry[] = ['computing', 'sending', 'receiving', 'completing', 'collective', 'one-sided', 'files', 'other'].map((kind) => ({
@@ -33,16 +34,20 @@ interface Props {
 }
 
 export function Timelines({ recording, ranks, query }: Props) {
-    const before = usePicture(recording, ranks, {});
-    const after = usePicture(recording, ranks, query);
+    const whole = usePicture(recording, 'timeline', ranks, {});
+    // MPI_Init may take most of a short run: what is compared is looked at closely.
+    const near = useMemo(() => (whole.picture ? around(working(whole.picture), whole.picture.span) : {}), [whole.picture]);
+    const before = usePicture(recording, 'timeline', ranks, near);
+    const after = usePicture(recording, 'replayed', ranks, query);
+    const recorded = useMemo(() => before.picture && working(before.picture), [before.picture]);
     const [place, width] = useWidth<HTMLDivElement>();
     const canvas = useRef<HTMLCanvasElement>(null);
     const shade = look.value;
     const lanes: Lane[] = [
-        { title: 'recorded', picture: before.picture },
+        { title: 'recorded', picture: recorded },
         { title: 'replayed', picture: after.picture },
     ];
-    const row = Math.max(3, Math.min(14, 180 / Math.max(1, before.picture?.rows.length ?? 1)));
+    const row = Math.max(3, Math.min(14, 180 / Math.max(1, recorded?.rows.length ?? 1)));
     const height = AXIS + lanes.reduce((sum, { picture }) => sum + GAP + row * (picture?.rows.length ?? 1), 0);
     useLayoutEffect(() => {
         const element = canvas.current;
@@ -52,7 +57,7 @@ export function Timelines({ recording, ranks, query }: Props) {
         element.height = height * devicePixelRatio;
         context.scale(devicePixelRatio, devicePixelRatio);
         draw(canvasPen(context), width, height, row, lanes);
-    }, [width, height, shade, before.picture, after.picture]);
+    }, [width, height, shade, recorded, after.picture]);
     const svg = () => {
         const drawn = element('svg', { width, height, viewBox: `0 0 ${width} ${height}` });
         draw(svgPen(drawn), width, height, row, lanes);
@@ -73,10 +78,16 @@ export function Timelines({ recording, ranks, query }: Props) {
     );
 }
 
+/** What is drawn of a picture. */
+type Cells = Pick<Picture, 'span' | 'columns' | 'rows' | 'kinds' | 'kind'>;
+
 interface Lane {
     title: string;
-    picture: Picture | undefined;
+    picture: Cells | undefined;
 }
+
+/** How long a cell is. */
+const cellOf = ({ span, columns }: Cells): number => lengthOf(span) / columns;
 
 interface Asked {
     picture: Picture | undefined;
@@ -84,15 +95,15 @@ interface Asked {
     says: string;
 }
 
-/** The picture of a replay; the one before stays until the next is there. */
-function usePicture(recording: number, ranks: number, query: Query): Asked {
+/** The picture of a run; the one before stays until the next is there. */
+function usePicture(recording: number, subject: 'timeline' | 'replayed', ranks: number, query: Query): Asked {
     const [asked, setAsked] = useState<Asked>({ picture: undefined, says: '' });
     useEffect(() => {
         const stop = new AbortController();
         let timer: ReturnType<typeof setTimeout> | undefined;
         const ask = () => {
             source
-                .binary<Parameters<typeof picture>[0]['header']>(recording, 'replayed', { ...query, columns: COLUMNS, rows: ROWS }, stop.signal)
+                .binary<Parameters<typeof picture>[0]['header']>(recording, subject, { ...query, columns: COLUMNS, rows: ROWS }, stop.signal)
                 .then((answer) => !stop.signal.aborted && setAsked({ picture: picture(answer, ranks), says: '' }))
                 .catch((error: unknown) => {
                     if (stop.signal.aborted) return;
@@ -110,12 +121,32 @@ function usePicture(recording: number, ranks: number, query: Query): Asked {
     return asked;
 }
 
-const endOf = (lanes: Lane[]): number => Math.max(1, ...lanes.map(({ picture }) => picture?.span.to ?? 0));
+/** A span with the cells beside it, of which a little may belong to it. */
+function around(cells: Cells, { from, to }: Cells['span']): Query {
+    const [first, last] = [cells.span.from - cellOf(cells), cells.span.to + cellOf(cells)];
+    return { from: Math.max(from, Math.floor(first)), to: Math.min(to, Math.ceil(last)) };
+}
 
-/** Draws the lanes from 0 to the end of the longer one. */
+/** The part of a picture in which any rank is past MPI_Init and before MPI_Finalize: a replay begins and ends there. */
+function working(whole: Picture): Cells {
+    const absent = whole.kinds.indexOf('absent');
+    const columns = [...whole.kind.keys()].filter((cell) => whole.kind[cell] !== absent).map((cell) => cell % whole.columns);
+    const first = columns.reduce((least, column) => Math.min(least, column), whole.columns - 1);
+    const end = columns.reduce((most, column) => Math.max(most, column + 1), first + 1);
+    const at = (column: number) => whole.span.from + column * cellOf(whole);
+    const kind = new Uint8Array(whole.rows.length * (end - first));
+    whole.rows.forEach((_, row) => kind.set(whole.kind.subarray(row * whole.columns + first, row * whole.columns + end), row * (end - first)));
+    return { span: { from: at(first), to: at(end) }, columns: end - first, rows: whole.rows, kinds: whole.kinds, kind };
+}
+
+const endOf = (lanes: Lane[]): number => Math.max(1, ...lanes.map(({ picture }) => (picture ? lengthOf(picture.span) : 0)));
+
+/** Draws the lanes, each from its own beginning, as long as the longer one. */
 function draw(pen: Pen, width: number, height: number, row: number, lanes: Lane[]): void {
     const end = endOf(lanes);
-    const wide = width - LEFT;
+    const larger = growth();
+    const left = LEFT * larger;
+    const wide = width - left;
     const [text, quiet, line] = [colour('--text'), colour('--quiet'), colour('--line')];
     let top = 0;
     for (const { title, picture } of lanes) {
@@ -124,20 +155,19 @@ function draw(pen: Pen, width: number, height: number, row: number, lanes: Lane[
         if (!picture) continue;
         picture.rows.forEach(({ label }, number) => {
             const y = top + number * row;
-            if (row >= 11 || number % Math.ceil(11 / row) === 0) pen.text(LEFT - 6, y + row / 2, label, { colour: quiet, size: 11, anchor: 'end' });
+            if (number % Math.ceil((11 * larger) / row) === 0) pen.text(left - 6, y + row / 2, label, { colour: quiet, size: 11, anchor: 'end' });
             runs(picture, number, (from, to, kind) => {
-                const at = (column: number) => picture.span.from + ((picture.span.to - picture.span.from) * column) / picture.columns;
-                const x = (column: number) => LEFT + (wide * at(column)) / end;
+                const x = (column: number) => left + (wide * cellOf(picture) * column) / end;
                 if (kind !== 'absent') pen.box(x(from), y, Math.max(0.4, x(to) - x(from)), row > 4 ? row - 1 : row, colour(`--${kind}`));
             });
         });
-        const last = LEFT + (wide * picture.span.to) / end;
+        const last = left + (wide * lengthOf(picture.span)) / end;
         pen.box(last - 1, top - 3, 1.5, row * picture.rows.length + 6, text);
-        pen.text(last - 4, top - 10, nanoseconds(picture.span.to), { colour: text, anchor: 'end', size: 11 });
+        pen.text(last - 4, top - 10, nanoseconds(lengthOf(picture.span)), { colour: text, anchor: 'end', size: 11 });
         top += row * picture.rows.length;
     }
     for (const { at, label } of marks({ from: 0, to: end }, Math.max(2, Math.floor(wide / 110)))) {
-        const x = LEFT + (wide * at) / end;
+        const x = left + (wide * at) / end;
         pen.box(Math.min(width - 1, x), height - AXIS, 1, 5, line);
         const anchor = x > width - 30 ? 'end' : at === 0 ? 'start' : 'middle';
         pen.text(Math.min(x, width), height - AXIS + 13, label, { colour: quiet, size: 11, anchor });
@@ -145,7 +175,7 @@ function draw(pen: Pen, width: number, height: number, row: number, lanes: Lane[
 }
 
 /** Neighbouring cells of a row with the same kind. */
-function runs(picture: Picture, row: number, use: (from: number, to: number, kind: string) => void): void {
+function runs(picture: Cells, row: number, use: (from: number, to: number, kind: string) => void): void {
     const first = row * picture.columns;
     for (let from = 0; from < picture.columns; ) {
         const kind = picture.kind[first + from] ?? 0;
@@ -157,7 +187,7 @@ function runs(picture: Picture, row: number, use: (from: number, to: number, kin
 }
 
 /** What share of the cells each kind has. */
-function shares({ kind, kinds }: Picture): [kind: string, share: number][] {
+function shares({ kind, kinds }: Cells): [kind: string, share: number][] {
     const counts = kinds.map(() => 0);
     for (const cell of kind) counts[cell] = (counts[cell] ?? 0) + 1;
     return kinds.map((name, at) => [name, (counts[at] ?? 0) / Math.max(1, kind.length)]);
@@ -174,7 +204,7 @@ function inWords(lanes: Lane[]): string {
 function table(lanes: Lane[]) {
     const rows = lanes.flatMap(({ title, picture }) => {
         if (!picture) return [];
-        const column = (picture.span.to - picture.span.from) / picture.columns;
+        const column = cellOf(picture);
         return picture.rows.flatMap(({ label }, number) => {
             const cells: (string | number)[][] = [];
             runs(picture, number, (from, to, kind) => cells.push([title, label, Math.round(from * column), Math.round(to * column), kind]));

@@ -4,9 +4,10 @@ import type { About } from '../../answers/about';
 import type { Curve, Prediction, Scaling } from '../../answers/scaling';
 import { type Query, source } from '../../answers/source';
 import { Choice } from '../../charts/choice';
-import { type Column, Rows } from '../../charts/rows';
+import { ListFigure } from '../../charts/list-figure';
+import type { Column } from '../../charts/rows';
 import { State } from '../../charts/state';
-import { selection, setOwn } from '../../state/address';
+import { select, selection, setOwn } from '../../state/address';
 import { useAnswer } from '../../state/asked';
 import { count, figures, percent } from '../../units';
 import type { View } from '../view';
@@ -31,7 +32,18 @@ function Show(_: { about: About }) {
     const query: Query = { times: own.times, efficiency: own.efficiency };
     for (const [name, text] of Object.entries(own)) if (name.startsWith('at.')) query[name] = text;
     const asked = useAnswer<Scaling>(0, 'scaling', source.live ? query : {});
-    return <State asked={asked}>{(answer) => <Shown scaling={answer} own={own} />}</State>;
+    return (
+        <>
+            {asked.state === 'refused' && (
+                <button type="button" onClick={() => select({ own: {} }, true)}>
+                    Usual values
+                </button>
+            )}
+            <State asked={asked} keeps>
+                {(answer) => <Shown scaling={answer} own={own} />}
+            </State>
+        </>
+    );
 }
 
 function Shown({ scaling, own }: { scaling: Scaling; own: Record<string, string> }) {
@@ -52,33 +64,37 @@ function Shown({ scaling, own }: { scaling: Scaling; own: Record<string, string>
                 )}
                 <Choice label="Across" values={['log', 'linear']} value={scales.x} choose={(scale) => setOwn('x', scale === 'log' ? '' : scale)} />
                 <Choice label="Up" values={['log', 'linear']} value={scales.y} choose={(scale) => setOwn('y', scale === 'log' ? '' : scale)} />
-                {source.live && <Asking scaling={scaling} curve={curve} />}
+                {source.live && <Asking scaling={scaling} curve={curve} own={own} />}
             </div>
             <Best scaling={scaling} curve={curve} />
             <TimeCurve scaling={scaling} curve={curve} scales={scales} />
             <Parts scaling={scaling} curve={curve} />
             {curve.forecast && (
-                <>
-                    <h2>Predictions</h2>
-                    <Rows
-                        label="Predictions"
-                        columns={columns(scaling, curve)}
-                        rows={curve.forecast.predictions}
-                        name={(one) => JSON.stringify(one.params)}
-                    />
-                </>
+                <ListFigure
+                    title="Predictions"
+                    columns={columns(scaling, curve)}
+                    rows={curve.forecast.predictions}
+                    name={(one) => JSON.stringify(one.params)}
+                />
             )}
         </>
     );
 }
 
+interface AskingProps {
+    scaling: Scaling;
+    curve: Curve;
+    /** What is asked for, which may not be answered yet or be refused. */
+    own: Record<string, string>;
+}
+
 /** How far to look, with which values of the other parameters, and how much efficiency is enough. */
-function Asking({ scaling, curve }: { scaling: Scaling; curve: Curve }) {
+function Asking({ scaling, curve, own }: AskingProps) {
     return (
         <>
             <label>
                 Up to{' '}
-                <select value={String(scaling.times)} onChange={(event) => setOwn('times', event.currentTarget.value)}>
+                <select value={own.times ?? String(scaling.times)} onChange={(event) => setOwn('times', event.currentTarget.value)}>
                     {TIMES.map((times) => (
                         <option key={times} value={times}>
                             {times === '1' ? 'what was measured' : `${times} times that`}
@@ -94,7 +110,7 @@ function Asking({ scaling, curve }: { scaling: Scaling; curve: Curve }) {
                         class="scaling-number"
                         min={0}
                         step="any"
-                        value={number}
+                        value={own[`at.${name}`] ?? number}
                         onChange={(event) => setOwn(`at.${name}`, event.currentTarget.value)}
                     />
                 </label>
@@ -102,7 +118,10 @@ function Asking({ scaling, curve }: { scaling: Scaling; curve: Curve }) {
             {curve.parameter === 'p' && (
                 <label>
                     Efficiency at least{' '}
-                    <select value={String(scaling.efficiency)} onChange={(event) => setOwn('efficiency', event.currentTarget.value)}>
+                    <select
+                        value={own.efficiency ?? String(scaling.efficiency)}
+                        onChange={(event) => setOwn('efficiency', event.currentTarget.value)}
+                    >
                         {[0.3, 0.5, 0.7, 0.8, 0.9].map((share) => (
                             <option key={share} value={String(share)}>
                                 {percent(share)}

@@ -1,7 +1,7 @@
 // The call sites of a report, with the waits that happened at each.
 
 import type { Recorded, Site } from '../../answers/about';
-import type { Report } from '../../answers/report';
+import { allSeconds, type Report } from '../../answers/report';
 import { placeKey, placeName, siteAt } from '../../links/place';
 
 export interface CallSiteRow {
@@ -28,10 +28,7 @@ export function callSites(report: Report, recorded: Recorded): CallSiteRow[] {
         const sum = waits.get(key(state)) ?? { seconds: 0, names: [] };
         waits.set(key(state), { seconds: sum.seconds + state.seconds, names: [...sum.names, state.name] });
     }
-    const all = Math.max(
-        report.per_rank.reduce((sum, { mpi_s, outside_s }) => sum + mpi_s + outside_s, 0),
-        Number.MIN_VALUE,
-    );
+    const all = allSeconds(report);
     return report.call_sites.map((call) => {
         const { operation, calls, seconds, bytes, ...place } = call;
         const waited = waits.get(key(call));

@@ -1,10 +1,11 @@
 // The table of call sites: sorted, filtered, and walked through with the arrow keys.
 
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { Recorded } from '../../answers/about';
 import { Figure } from '../../charts/figure';
-import { Cells, type Column, Heads, type Order, sorted, tableOf } from '../../charts/rows';
+import { Cells, type Column, Heads, type Order, sorted, tableOf, useOrder } from '../../charts/rows';
 import { placeAtLength, sitesAt } from '../../links/place';
+import { isOurs } from '../../shell/ours';
 import { go, select, selection, setOwn } from '../../state/address';
 import { bytes, count, percent, seconds } from '../../units';
 import type { CallSiteRow } from './call-sites';
@@ -21,9 +22,9 @@ interface Props {
 export function SiteTable({ all, recorded, hasWaits }: Props) {
     const { site, operation, own } = selection.value;
     const filter = own.filter ?? '';
-    const [order, setOrder] = useState<Order>();
+    const [order, setOrder] = useOrder('Call sites');
     const columns = useMemo(() => columnsOf(all, hasWaits), [all, hasWaits]);
-    const rows = useMemo(() => sorted(filtered(all, filter), columns, order), [all, filter, columns, order]);
+    const rows = useMemo(() => sorted(filtered(all, filter), columns, order), [all, filter, columns, order?.column, order?.up]);
     const same = site === undefined ? [] : sitesAt(recorded, site);
     const isSelected = (row: CallSiteRow) => row.site !== undefined && same.includes(row.site) && (operation ?? row.operation) === row.operation;
     return (
@@ -41,7 +42,7 @@ function Filter({ filter }: { filter: string }) {
     const input = useRef<HTMLInputElement>(null);
     useEffect(() => {
         const press = (event: KeyboardEvent) => {
-            if (event.key !== '/' || (event.target instanceof Element && event.target.closest('input, select, dialog'))) return;
+            if (event.key !== '/' || !isOurs(event)) return;
             event.preventDefault();
             input.current?.focus();
         };
@@ -85,6 +86,7 @@ function Body({ columns, all, rows, order, setOrder, isSelected, operation }: Bo
         if (element instanceof HTMLElement) element.focus();
     };
     const press = (event: KeyboardEvent) => {
+        if (!isOurs(event)) return;
         const last = shown.length - 1;
         const steps: Record<string, number> = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: last, PageDown: at + 10, PageUp: at - 10 };
         const to = steps[event.key];

@@ -26,6 +26,8 @@ export interface Picture {
     /** The window that was asked for, and what of it is drawn: cells of whole nanoseconds can be a little more. */
     asked: Span;
     span: Span;
+    /** How many columns were asked for, and how many there are: no cell is finer than a nanosecond. */
+    askedColumns: number;
     columns: number;
     rows: Row[];
     kinds: string[];
@@ -39,7 +41,7 @@ export interface Picture {
     path: Uint8Array | undefined;
 }
 
-export function picture({ header, bytes }: Binary<Header>, ranks: number, asked?: Span): Picture {
+export function picture({ header, bytes }: Binary<Header>, ranks: number, asked?: { span: Span; columns: number }): Picture {
     const size = header.columns * header.rows.length;
     const plane = (name: string) => {
         const at = header.planes.indexOf(name);
@@ -47,8 +49,9 @@ export function picture({ header, bytes }: Binary<Header>, ranks: number, asked?
     };
     const span = { from: header.from, to: header.to };
     return {
-        asked: asked ?? span,
+        asked: asked?.span ?? span,
         span,
+        askedColumns: asked?.columns ?? header.columns,
         columns: header.columns,
         rows: header.rows.map((row) => ({ label: row.label, ranks: parse(row.ranks, ranks) })),
         kinds: header.kinds,
@@ -162,4 +165,10 @@ export interface Found {
     leave: number;
     operation: string;
     site: number;
+}
+
+/** Of calls that were looked for one by one, the first; the last if one looks back. */
+export function nearest(found: (Found | null)[], back = false): Found | null {
+    const calls = found.filter((call) => call !== null).sort((one, other) => one.enter - other.enter || one.rank - other.rank);
+    return calls.at(back ? -1 : 0) ?? null;
 }

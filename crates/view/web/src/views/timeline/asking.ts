@@ -21,6 +21,8 @@ export interface Layout {
 export interface Known<Thing> {
     span: Span;
     list: Thing[];
+    /** Whether the analysis had been made by then: only with it are there waits. */
+    analysed: boolean;
 }
 
 /** How long a window must not change before it is asked for. */
@@ -32,7 +34,9 @@ const ANALYSIS_AGAIN_MOST_MS = 30_000;
 /** With more calls or messages they would not be told apart. */
 const CALLS_MOST = 20_000;
 const MESSAGES_MOST = 300;
+/** How many pictures are kept, and how many cells of them all together: a cell takes 16 bytes with its images. */
 const KEPT = 32;
+const CELLS_KEPT = 4_000_000;
 
 export class Asking {
     /** Pictures of the present layout, the newest last. */
@@ -50,7 +54,7 @@ export class Asking {
     #analysisWait = ANALYSIS_AGAIN_MS;
     /** Whether the recording can tell which messages there were. */
     #tellsMessages = true;
-    /** Whether what was answered without the analysis is asked for again. */
+    /** Whether pictures without the analysis are asked for again. */
     #again = false;
     #span: Span;
 
@@ -60,7 +64,8 @@ export class Asking {
 
     /** What is wanted now. */
     want(layout: Layout, span: Span): void {
-        if (JSON.stringify(layout) !== JSON.stringify(this.#layout)) this.#forget(layout);
+        if (!this.#layout || rowsOf(layout) !== rowsOf(this.#layout)) this.#forget();
+        this.#layout = layout;
         this.#span = span;
         this.#stop.abort();
         this.#stop = new AbortController();
@@ -82,8 +87,7 @@ export class Asking {
         clearTimeout(this.#analysisTimer);
     }
 
-    #forget(layout: Layout): void {
-        this.#layout = layout;
+    #forget(): void {
         this.pictures.value = [];
         this.calls.value = undefined;
         this.messages.value = undefined;
@@ -93,18 +97,20 @@ export class Asking {
         const picture = await this.#picture(layout, span, stop);
         if (stop.aborted) return;
         this.says.value = '';
-        await this.#overview(layout, picture);
-        if (!source.live || stop.aborted) return;
+        const analysed = picture.waiting !== undefined;
         const single = picture.rows.every((row) => row.ranks.length === 1);
         await Promise.all([
-            single && picture.calls <= CALLS_MOST ? this.#calls(layout, span, stop) : undefined,
-            this.#tellsMessages && hasFewMessages(picture) ? this.#messages(layout, span, stop) : undefined,
+            this.#overview(layout, picture, stop),
+            source.live && single && picture.calls <= CALLS_MOST ? this.#calls(layout, span, analysed, stop) : undefined,
+            source.live && this.#tellsMessages && hasFewMessages(picture) ? this.#messages(layout, span, analysed, stop) : undefined,
         ]);
-        if (picture.waiting === undefined) this.#askAgainForAnalysis();
+        if (!source.live || stop.aborted) return;
+        if (!analysed) this.#askAgainForAnalysis();
     }
 
     async #picture(layout: Layout, span: Span, stop: AbortSignal): Promise<answers.Picture> {
-        const isGood = (one: answers.Picture) => !source.live || (same(one.asked, span) && (one.waiting !== undefined || !this.#again));
+        const isGood = (one: answers.Picture) =>
+            !source.live || (same(one.asked, span) && one.askedColumns === layout.columns && (one.waiting !== undefined || !this.#again));
         const known = this.pictures.value.find(isGood);
         if (known) return known;
         const all = same(span, this.whole);
@@ -117,43 +123,41 @@ export class Asking {
             by: layout.by === 'rank' ? undefined : layout.by,
         };
         const got = await source.binary<answers.Header>(layout.recording, 'timeline', query, stop);
-        const picture = answers.picture(got, layout.ranks, source.live ? span : undefined);
+        const picture = answers.picture(got, layout.ranks, source.live ? { span, columns: layout.columns } : undefined);
         if (stop.aborted) return picture;
-        if (this.#again && picture.waiting !== undefined) {
-            this.calls.value = undefined;
-            this.#tellsMessages = true;
-        }
+        if (this.#again && picture.waiting !== undefined) this.#tellsMessages = true;
         this.#again = false;
-        this.pictures.value = [...this.pictures.value.filter((one) => !same(one.asked, span)).slice(1 - KEPT), picture];
+        this.pictures.value = [...newest(this.pictures.value.filter((one) => !same(one.asked, span)), picture), picture];
         return picture;
     }
 
-    async #overview(layout: Layout, picture: answers.Picture): Promise<void> {
+    async #overview(layout: Layout, picture: answers.Picture, stop: AbortSignal): Promise<void> {
         if (this.overview.value) return;
-        if (!source.live || same(picture.asked, this.whole)) {
+        const showsAll = same(picture.asked, this.whole) && layout.by === 'rank' && layout.show === undefined;
+        if (!source.live || showsAll) {
             this.overview.value = picture;
             return;
         }
-        const asked = await source.binary<answers.Header>(layout.recording, 'timeline', { columns: layout.columns, rows: 32 });
-        this.overview.value ??= answers.picture(asked, layout.ranks);
+        const got = await source.binary<answers.Header>(layout.recording, 'timeline', { columns: layout.columns, rows: 32 }, stop);
+        this.overview.value ??= answers.picture(got, layout.ranks);
     }
 
-    async #calls(layout: Layout, span: Span, stop: AbortSignal): Promise<void> {
-        if (this.calls.value && covers(this.calls.value.span, span)) return;
+    async #calls(layout: Layout, span: Span, analysed: boolean, stop: AbortSignal): Promise<void> {
+        if (isKnown(this.calls.value, span, analysed)) return;
         const query = { from: span.from, to: span.to, ranks: layout.show, most: 2 * CALLS_MOST };
         const columns = await source.json<answers.CallColumns>(layout.recording, 'calls', query, stop);
-        if (columns.many === null && !stop.aborted) this.calls.value = { span, list: answers.calls(columns, span.from) };
+        if (columns.many === null && !stop.aborted) this.calls.value = { span, list: answers.calls(columns, span.from), analysed };
     }
 
-    async #messages(layout: Layout, span: Span, stop: AbortSignal): Promise<void> {
-        if (this.messages.value && covers(this.messages.value.span, span)) return;
+    async #messages(layout: Layout, span: Span, analysed: boolean, stop: AbortSignal): Promise<void> {
+        if (isKnown(this.messages.value, span, analysed)) return;
         const query = { from: span.from, to: span.to, ranks: layout.show, most: 2 * MESSAGES_MOST };
         const columns = await source.json<answers.MessageColumns>(layout.recording, 'messages', query, stop).catch((error: unknown) => {
             // Everything else can be seen without them.
             if (error instanceof Working) this.#askAgainForAnalysis();
             else if (!stop.aborted) this.#tellsMessages = false;
         });
-        if (columns?.many === null && !stop.aborted) this.messages.value = { span, list: answers.messages(columns) };
+        if (columns?.many === null && !stop.aborted) this.messages.value = { span, list: answers.messages(columns), analysed };
     }
 
     /** Waits and the critical path take longer to find: what was answered without them is asked for again, less and less often. */
@@ -165,6 +169,25 @@ export class Asking {
         }, this.#analysisWait);
         this.#analysisWait = Math.min(2 * this.#analysisWait, ANALYSIS_AGAIN_MOST_MS);
     }
+}
+
+/** What decides which rows there are; pictures of the same rows can be drawn over each other, however fine they are. */
+const rowsOf = ({ recording, by, show, rows }: Layout): string => JSON.stringify([recording, by, show, rows]);
+
+/** Whether all of a span is known, with the analysis if that has been made. */
+const isKnown = (known: Known<unknown> | undefined, span: Span, analysed: boolean): boolean =>
+    known !== undefined && covers(known.span, span) && (known.analysed || !analysed);
+
+/** Those of the newest pictures that there is room for beside one more. */
+function newest(pictures: answers.Picture[], more: answers.Picture): answers.Picture[] {
+    let cells = more.kind.length;
+    let first = pictures.length;
+    while (first > 0 && pictures.length - first < KEPT - 1) {
+        cells += pictures[first - 1]?.kind.length ?? 0;
+        if (cells > CELLS_KEPT) break;
+        first--;
+    }
+    return pictures.slice(first);
 }
 
 /** Where nobody has counted the messages, there are no more of them than calls. */

@@ -87,17 +87,18 @@ export function Canvas({ control }: { control: Control }) {
         const scene = control.scene.value;
         const still = Math.abs(ended.nowX - ended.x) < STILL && Math.abs(ended.nowY - ended.y) < STILL;
         if (ended.does === 'ranks') selectRows(scene, ended.y, ended.nowY);
-        else if (still) void chooseAt(control, ended.x, ended.y);
+        else if (still) findUnder(control, ended.x, ended.y, (call) => control.choose(call));
         else if (ended.does === 'window') {
             const [from, to] = [ended.x, ended.nowX].map((x) => momentAt(scene, Math.max(GUTTER, x))).sort((one, other) => one - other);
             if (from !== undefined && to !== undefined) control.go({ from, to }, true);
         }
     };
-    const twice = async (event: MouseEvent) => {
-        const call = await callUnder(control, event.offsetX, event.offsetY);
-        if (call) control.zoomTo(call);
-        else control.zoom(0.25, momentAt(control.scene.value, event.offsetX));
-    };
+    const twice = ({ offsetX, offsetY }: MouseEvent) =>
+        findUnder(control, offsetX, offsetY, (call) => {
+            control.choose(call);
+            if (call) control.zoomTo(call);
+            else control.zoom(0.25, momentAt(control.scene.value, offsetX));
+        });
     const { span, scene } = control;
     const shown = scene.value;
     return (
@@ -189,21 +190,18 @@ function selectRows(scene: Scene, y0: number, y1: number): void {
     select({ ranks: text === selection.value.ranks ? undefined : text });
 }
 
-async function chooseAt(control: Control, x: number, y: number): Promise<void> {
-    control.choose(await callUnder(control, x, y));
-}
-
-/** The call under a point; where only cells are known, the command is asked. */
-async function callUnder(control: Control, x: number, y: number): Promise<{ rank: number; enter: number; leave: number } | undefined> {
+/** Does something with the call under a point, or with none; where only cells are known, the command is asked. */
+function findUnder(control: Control, x: number, y: number, then: (call: { rank: number; enter: number; leave: number } | undefined) => void): void {
     const scene = control.scene.value;
     const row = rowAt(scene, y);
-    if (row === undefined || x < GUTTER) return undefined;
+    const ranks = (row !== undefined && x >= GUTTER && scene.rows[row]?.ranks) || [];
     const moment = momentAt(scene, x);
-    if (scene.calls) return callAt(scene, row, moment);
-    const ranks = scene.rows[row]?.ranks ?? [];
-    if (ranks.length !== 1 || !source.live) return undefined;
-    const cell = lengthOf(scene.span) / (scene.width - GUTTER);
-    const found = await control.find({ from: Math.ceil(moment + cell), back: true, ranks: write(ranks) });
-    return found && found.leave >= moment - cell ? found : undefined;
+    if (scene.calls && row !== undefined && ranks.length > 0) then(callAt(scene, row, moment));
+    else if (ranks.length !== 1 || !source.live) then(undefined);
+    else {
+        const cell = lengthOf(scene.span) / (scene.width - GUTTER);
+        const wanted = { from: Math.ceil(moment + cell), back: true, ranks: write(ranks) };
+        control.find(wanted, (found) => then(found && found.leave >= moment - cell ? found : undefined));
+    }
 }
 

@@ -7,7 +7,7 @@ import { sitesAt } from '../../links/place';
 import { parse, write } from '../../ranks';
 import { select, selection, setOwn } from '../../state/address';
 import type { Present } from '../../state/present';
-import type { Found } from './answers';
+import { type Found, nearest } from './answers';
 import { Asking, type Layout } from './asking';
 import { AXIS, type Chosen, GUTTER, type Scene } from './scene';
 import { covers, lengthOf, moved, same, type Span, touches, within, zoomed } from './span';
@@ -24,8 +24,17 @@ const ROW_LEAST = 3;
 
 export const BY = ['rank', 'host', 'role'] as const;
 
-/** What can be laid over the timeline. */
-export const LAYERS = ['waiting', 'path', 'messages'] as const;
+/** A call that is looked for: from a moment on, or back from it. */
+interface Wanted {
+    from: number;
+    back: boolean;
+    operation?: string;
+    /** Any of these call sites. */
+    sites?: number[];
+    longer?: number;
+    /** Of these ranks, or else of those that are shown. */
+    ranks?: string;
+}
 
 export class Control {
     readonly recording: number;
@@ -52,6 +61,8 @@ export class Control {
     readonly #from = computed(() => selection.value.from);
     readonly #to = computed(() => selection.value.to);
     #timer: ReturnType<typeof setTimeout> | undefined;
+    /** Ends what is being looked for: a later wish wins, however late the answer to an earlier one comes. */
+    #finding = new AbortController();
     readonly #ends: (() => void)[] = [];
 
     constructor({ number, recorded }: Present) {
@@ -75,6 +86,7 @@ export class Control {
 
     end(): void {
         clearTimeout(this.#timer);
+        this.#finding.abort();
         for (const end of this.#ends) end();
         this.asking.end();
     }
@@ -92,8 +104,17 @@ export class Control {
         if (same(next, this.span.value)) return;
         this.span.value = next;
         clearTimeout(this.#timer);
+        this.#timer = undefined;
         if (step) this.#write(false);
-        else this.#timer = setTimeout(() => this.#write(true), REST_MS);
+        else this.#timer = setTimeout(() => this.rest(), REST_MS);
+    }
+
+    /** Takes the window into the address, if it is not there yet. */
+    rest(): void {
+        if (this.#timer === undefined) return;
+        clearTimeout(this.#timer);
+        this.#timer = undefined;
+        this.#write(true);
     }
 
     zoom(factor: number, around = (this.span.value.from + this.span.value.to) / 2): void {
@@ -122,6 +143,7 @@ export class Control {
 
     /** Shows the details of a call, or none; the window moves only if the call is outside it. */
     choose(call: { rank: number; enter: number; leave: number } | undefined): void {
+        this.#finding.abort();
         this.leave.value = call?.leave;
         setOwn('call', call ? `${call.rank}@${call.enter}` : '');
         if (!call || touches(this.span.value, { from: call.enter, to: call.leave + 1 })) return;
@@ -136,21 +158,34 @@ export class Control {
         this.go({ from: call.enter - margin, to: call.leave + margin }, true);
     }
 
-    /** The next call that looks as described, or the one before: of the ranks that are asked for, or else of those that are shown. */
-    async find(what: { from: number; back: boolean; operation?: string; site?: number; longer?: number; ranks?: string }): Promise<Found | null> {
-        const { back, ranks, ...rest } = what;
+    /** Looks for a call. Nothing is done with the answer if meanwhile another one is looked for or chosen, or the timeline is left. */
+    find({ back, ranks, sites, ...rest }: Wanted, then: (found: Found | null) => void, refused = (why: string) => this.#say(why)): void {
+        this.#finding.abort();
+        this.#finding = new AbortController();
+        const { signal } = this.#finding;
         const query = { ...rest, ranks: ranks ?? this.show.value, back: back ? 1 : undefined };
-        return source.json<Found | null>(this.recording, 'find', query);
+        const asked = (sites ?? [undefined]).map((site) => source.json<Found | null>(this.recording, 'find', { ...query, site }, signal));
+        Promise.all(asked).then(
+            (found) => {
+                if (!signal.aborted) then(nearest(found, back));
+            },
+            (error: unknown) => {
+                if (!signal.aborted) refused(error instanceof Error ? error.message : String(error));
+            },
+        );
+    }
+
+    #say(what: string): void {
+        this.asking.says.value = what;
     }
 
     /** The neighbour of the chosen call on its rank; without one, the first call that the window shows of the first selected rank. */
-    async step(back: boolean): Promise<void> {
+    step(back: boolean): void {
         if (!source.live) return;
         const { chosen, span } = this;
         const rank = chosen.value?.rank ?? parse(selection.value.ranks ?? this.show.value ?? '0', this.ranks)[0] ?? 0;
         const from = chosen.value ? chosen.value.enter + (back ? 0 : 1) : span.value.from;
-        const found = await this.find({ from, back, ranks: String(rank) });
-        if (found) this.choose(found);
+        this.find({ from, back, ranks: String(rank) }, (found) => found && this.choose(found));
     }
 
     toggle(list: 'off' | 'hide', name: string): void {
@@ -172,7 +207,7 @@ export class Control {
 
     #layout(): Layout {
         const { width, height } = this.room.value;
-        const rows = Math.max(1, Math.min(400, Math.floor((height - AXIS) / ROW_LEAST)));
+        const rows = Math.max(1, Math.min(400, this.ranks, Math.floor((height - AXIS) / ROW_LEAST)));
         const { recording, ranks } = this;
         return { recording, ranks, by: this.by.value, show: this.show.value, rows, columns: Math.max(100, Math.round(width - GUTTER)) };
     }

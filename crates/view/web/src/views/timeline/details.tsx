@@ -135,10 +135,7 @@ function Messages({ control, call }: { control: Control; call: Call }) {
 
 /** Leads to the call at the other end of a message. */
 function Other({ control, rank, moment }: { control: Control; rank: number; moment: number }) {
-    const follow = async () => {
-        const found = await control.find({ from: moment, back: true, ranks: String(rank) });
-        if (found) control.choose(found);
-    };
+    const follow = () => control.find({ from: moment, back: true, ranks: String(rank) }, (found) => found && control.choose(found));
     return (
         <button type="button" class="link" onClick={follow}>
             rank {rank}

@@ -5,7 +5,8 @@ import type { About } from '../../answers/about';
 import { source } from '../../answers/source';
 import { Choice } from '../../charts/choice';
 import { Figure } from '../../charts/figure';
-import { selection, setOwn } from '../../state/address';
+import { parse, write } from '../../ranks';
+import { select, selection, setOwn } from '../../state/address';
 import { type Present, present } from '../../state/present';
 import { count, nanoseconds } from '../../units';
 import type { View } from '../view';
@@ -79,16 +80,9 @@ function Tools({ control, hasRoles }: { control: Control; hasRoles: boolean }) {
                 <Choice label="By" values={groups} value={control.by.value} choose={(next) => setOwn('by', next === 'rank' ? '' : next)} />
             )}
             {source.live && (
-                <label>
-                    Show ranks{' '}
-                    <input
-                        size={9}
-                        placeholder={`0-${control.ranks - 1}`}
-                        value={control.show.value ?? ''}
-                        onChange={(event) => setOwn('show', event.currentTarget.value.replaceAll(/[^\d,-]/g, ''))}
-                    />
-                </label>
+                <RanksField label="Show ranks" value={control.show.value ?? ''} most={control.ranks} choose={(next) => setOwn('show', next)} />
             )}
+            <RanksField label="Select ranks" value={ranks ?? ''} most={control.ranks} choose={(next) => select({ ranks: next || undefined })} />
             {ranks !== undefined && source.live && (
                 <button type="button" onClick={() => setOwn('show', ranks)} title="Show only the selected ranks">
                     Only {ranks.length < 12 ? ranks : 'selected'}
@@ -107,6 +101,26 @@ function Tools({ control, hasRoles }: { control: Control; hasRoles: boolean }) {
                 Whole run
             </button>
         </span>
+    );
+}
+
+/** Ranks by number, as in `0-3,7`; an empty text is none in particular. */
+function RanksField({ label, value, most, choose }: { label: string; value: string; most: number; choose: (ranks: string) => void }) {
+    return (
+        <label>
+            {label}{' '}
+            <input
+                size={7}
+                placeholder={`0-${most - 1}`}
+                value={value}
+                onChange={(event) => {
+                    const ranks = write(parse(event.currentTarget.value, most));
+                    // What names no rank goes, also where nothing else changes.
+                    event.currentTarget.value = ranks;
+                    choose(ranks);
+                }}
+            />
+        </label>
     );
 }
 

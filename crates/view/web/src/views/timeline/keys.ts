@@ -58,16 +58,25 @@ function focusDetails(): void {
 /** Listens until it is told to end. */
 export function listen(control: Control): () => void {
     const press = (event: KeyboardEvent) => {
-        if (event.ctrlKey || event.altKey || event.metaKey || !(event.target instanceof Element)) return;
-        if (event.target.closest('input, textarea, select, dialog, [contenteditable]')) return;
+        if (!does(event)) control.rest();
+    };
+    const does = (event: KeyboardEvent): boolean => {
+        if (event.ctrlKey || event.altKey || event.metaKey || !(event.target instanceof Element)) return false;
+        if (event.target.closest('input, textarea, select, dialog, [contenteditable]')) return false;
         const here = event.target.closest('.timeline-canvas') !== null;
         const deed = (here ? ON_TIMELINE[event.key] : undefined) ?? ANYWHERE[event.key];
-        if (!deed) return;
+        if (!deed) return false;
         event.preventDefault();
         event.stopPropagation();
-        void deed(control);
+        deed(control);
+        return true;
     };
-    // Before the page's own keys, which lead to other views.
+    const rest = () => control.rest();
+    // Before the page's own keys and links, which lead to other views: the window goes with the reader.
     addEventListener('keydown', press, { capture: true });
-    return () => removeEventListener('keydown', press, { capture: true });
+    addEventListener('click', rest, { capture: true });
+    return () => {
+        removeEventListener('keydown', press, { capture: true });
+        removeEventListener('click', rest, { capture: true });
+    };
 }

@@ -5,12 +5,13 @@ import { useId } from 'preact/hooks';
 import { placeName } from '../../links/place';
 import { selection } from '../../state/address';
 import { nanoseconds } from '../../units';
+import type { Found } from './answers';
 import type { Control } from './control';
 
 const UNITS: Record<string, number> = { ns: 1, us: 1e3, µs: 1e3, ms: 1e6, s: 1e9, '': 1e9 };
 
 /** A time as people write it, `1.5 ms`, in nanoseconds; seconds if there is no unit. */
-export function readTime(text: string): number | undefined {
+function readTime(text: string): number | undefined {
     const [, figure, unit = ''] = /^\s*(\d*\.?\d+)\s*(ns|us|µs|ms|s)?\s*$/.exec(text) ?? [];
     const step = UNITS[unit];
     return figure === undefined || step === undefined ? undefined : Math.round(Number(figure) * step);
@@ -19,18 +20,20 @@ export function readTime(text: string): number | undefined {
 export function Search({ control }: { control: Control }) {
     const id = useId();
     const { sites } = control.recorded;
+    const placeNames = sites.map(placeName);
     const operation = useSignal(selection.value.operation ?? '');
     const site = useSignal('');
     const longer = useSignal('');
     const says = useSignal('');
-    const look = async (back: boolean) => {
+    const look = (back: boolean) => {
         const time = longer.value.trim() === '' ? undefined : readTime(longer.value);
         if (longer.value.trim() !== '' && time === undefined) {
             says.value = `“${longer.value}” is no time: write 1.5 ms.`;
             return;
         }
-        const number = sites.findIndex((one) => placeName(one) === site.value.trim());
-        if (site.value.trim() !== '' && number < 0) {
+        // Several calls can be written on one line.
+        const numbers = [...sites.keys()].filter((number) => placeNames[number] === site.value.trim());
+        if (site.value.trim() !== '' && numbers.length === 0) {
             says.value = `There is no call site “${site.value}”.`;
             return;
         }
@@ -38,22 +41,21 @@ export function Search({ control }: { control: Control }) {
         const from = chosen ? chosen.enter + (back ? 0 : 1) : control.span.value[back ? 'to' : 'from'];
         const name = operation.value.trim();
         says.value = 'Looking …';
-        const found = await control
-            .find({
-                from,
-                back,
-                ...(name && { operation: /^mpi_/i.test(name) ? `MPI_${name.slice(4)}` : `MPI_${name}` }),
-                ...(number >= 0 && { site: number }),
-                ...(time !== undefined && { longer: time }),
-                ...(selection.value.ranks !== undefined && { ranks: selection.value.ranks }),
-            })
-            .catch((error: unknown) => {
-                says.value = error instanceof Error ? error.message : String(error);
-                return undefined;
-            });
-        if (found === undefined) return;
-        says.value = found ? `${found.operation} on rank ${found.rank} at ${nanoseconds(found.enter)}` : `None ${back ? 'before' : 'after'} this.`;
-        if (found) control.choose(found);
+        const wanted = {
+            from,
+            back,
+            ...(name && { operation: /^mpi_/i.test(name) ? name : `MPI_${name}` }),
+            ...(numbers.length > 0 && { sites: numbers }),
+            ...(time !== undefined && { longer: time }),
+            ...(selection.value.ranks !== undefined && { ranks: selection.value.ranks }),
+        };
+        const show = (found: Found | null) => {
+            says.value = found ? `${found.operation} on rank ${found.rank} at ${nanoseconds(found.enter)}` : `None ${back ? 'before' : 'after'} this.`;
+            if (found) control.choose(found);
+        };
+        control.find(wanted, show, (why) => {
+            says.value = why;
+        });
     };
     const field = (name: string, label: string, value: typeof operation, hint: string, list?: string) => (
         <label>
@@ -68,12 +70,12 @@ export function Search({ control }: { control: Control }) {
             aria-label="Search for calls"
             onSubmit={(event) => {
                 event.preventDefault();
-                void look(false);
+                look(false);
             }}
             onKeyDown={(event) => {
                 if (event.key !== 'Enter' || !event.shiftKey) return;
                 event.preventDefault();
-                void look(true);
+                look(true);
             }}
         >
             {field('operation', 'Find', operation, 'Waitall', `${id}-operations`)}
@@ -90,7 +92,7 @@ export function Search({ control }: { control: Control }) {
                 ))}
             </datalist>
             <datalist id={`${id}-sites`}>
-                {[...new Set(sites.map(placeName))].slice(0, 500).map((name) => (
+                {[...new Set(placeNames)].slice(0, 500).map((name) => (
                     <option key={name} value={name} />
                 ))}
             </datalist>

@@ -8,6 +8,8 @@ import { figures, seconds } from '../../units';
 import type { Mark, Measured, Steps } from './series';
 
 const HEIGHT = 170;
+/** More dots than this would hide the line, and take long to draw each second. */
+const MOST_DOTS = 300;
 
 export function Changed({ series, end }: { series: Steps; end: number }) {
     const draw = useCallback(
@@ -69,7 +71,7 @@ export function Known({ all, end }: { all: Measured[]; end: number }) {
             y: { label: null, grid: true, ticks: 5, nice: true, zero: true, tickFormat: show },
             marks: all.flatMap(({ name, points }, at) => [
                 Plot.line(points, { x: 'time_s', y: 'value', stroke: colour(COLOURS[at % COLOURS.length] ?? '--other'), strokeWidth: 1.8 }),
-                Plot.dot(points, {
+                Plot.dot(points.length > MOST_DOTS ? [] : points, {
                     x: 'time_s',
                     y: 'value',
                     fill: colour(COLOURS[at % COLOURS.length] ?? '--other'),

@@ -1,9 +1,10 @@
 // The tuning: what was changed while the program ran, when and why; live while it still runs.
 
-import { useMemo } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import type { About } from '../../answers/about';
 import type { Entry, Tuning } from '../../answers/tuning';
-import { type Column, Rows } from '../../charts/rows';
+import { ListFigure } from '../../charts/list-figure';
+import type { Column } from '../../charts/rows';
 import { State } from '../../charts/state';
 import { Ranks } from '../../links/ranks';
 import { present } from '../../state/present';
@@ -53,7 +54,7 @@ function Shown({ tuning: { entries, live } }: { tuning: Tuning }) {
             {known.map((all) => (
                 <Known key={`${all[0]?.tunlet} ${all[0]?.unit}`} all={all} end={end} />
             ))}
-            {made.length > 0 && <Rows label="Decisions" columns={COLUMNS} rows={made} name={(one) => `${made.indexOf(one)}`} most={100} />}
+            {made.length > 0 && <ListFigure title="Decisions" columns={COLUMNS} rows={made} name={(one) => `${made.indexOf(one)}`} most={100} />}
         </>
     );
 }
@@ -68,18 +69,30 @@ function byUnit(entries: Entry[]): ReturnType<typeof measured>[] {
     return [...groups.values()];
 }
 
+/** A long tuning finds out much: the latest of it is shown. */
+const MOST_TOLD = 200;
+
 /** What tunlets found out, and what is not as it was asked for. */
 function Told({ entries }: { entries: Entry[] }) {
     const told = entries.flatMap((entry) => (entry.kind === 'finding' || entry.kind === 'problem' ? [entry] : []));
+    const [all, setAll] = useState(false);
     if (told.length === 0) return null;
+    const first = all ? 0 : Math.max(0, told.length - MOST_TOLD);
     return (
-        <ul class="tuning-told" aria-label="What was found" tabIndex={0}>
-            {told.map((entry, at) => (
-                <li key={at} class={entry.kind}>
-                    <span class="quiet">{seconds(entry.time_s)}</span> {entry.kind === 'finding' && <strong>{entry.tunlet}:</strong>} {entry.what}
-                </li>
-            ))}
-        </ul>
+        <>
+            {told.length > MOST_TOLD && (
+                <button type="button" onClick={() => setAll(!all)}>
+                    {all ? `Show the last ${MOST_TOLD}` : `Show all ${count(told.length)} that were found`}
+                </button>
+            )}
+            <ul class="tuning-told" aria-label="What was found" tabIndex={0}>
+                {told.slice(first).map((entry, at) => (
+                    <li key={first + at} class={entry.kind}>
+                        <span class="quiet">{seconds(entry.time_s)}</span> {entry.kind === 'finding' && <strong>{entry.tunlet}:</strong>} {entry.what}
+                    </li>
+                ))}
+            </ul>
+        </>
     );
 }
 
