@@ -115,7 +115,7 @@ fn questions_that_cannot_be_answered_are_refused_with_a_reason() {
     let timeline = timeline(folder.path(), &late_sender());
     let refusal = |subject: &str, query: &[(&str, &str)]| timeline.answer(&question(subject, query)).unwrap_err().to_string();
     assert_eq!(refusal("timeline", &[("from", "5"), ("to", "5")]), "to: 5 is not after `from`, which is 5");
-    assert_eq!(refusal("timeline", &[("columns", "0")]), "columns: 0 is not between 1 and 8192");
+    assert_eq!(refusal("timeline", &[("columns", "0")]), "columns: 0 is not between 1 and 4096");
     assert_eq!(refusal("timeline", &[("by", "colour")]), "by: `colour` should be rank, host or role");
     assert_eq!(refusal("calls", &[("ranks", "0-9")]), "ranks: there is no rank 2: the recording has 2, counted from 0");
     assert_eq!(refusal("calls", &[("ranks", "x")]), "ranks: `x` should be numbers and ranges of them, such as 0-3,7");
