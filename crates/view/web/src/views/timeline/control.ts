@@ -12,6 +12,9 @@ import { Asking, type Layout } from './asking';
 import { AXIS, type Chosen, GUTTER, type Scene } from './scene';
 import { covers, lengthOf, moved, same, type Span, touches, within, zoomed } from './span';
 
+/** The command draws no more. */
+const MOST_COLUMNS = 4096;
+
 /** Nobody measures times more finely. */
 const LEAST_NS = 50;
 /** A picture in a file is stretched until so many of its cells are left. */
@@ -209,7 +212,8 @@ export class Control {
         const { width, height } = this.room.value;
         const rows = Math.max(1, Math.min(400, this.ranks, Math.floor((height - AXIS) / ROW_LEAST)));
         const { recording, ranks } = this;
-        return { recording, ranks, by: this.by.value, show: this.show.value, rows, columns: Math.max(100, Math.round(width - GUTTER)) };
+        const columns = Math.min(MOST_COLUMNS, Math.max(100, Math.round(width - GUTTER)));
+        return { recording, ranks, by: this.by.value, show: this.show.value, rows, columns };
     }
 
     #scene(): Scene {
