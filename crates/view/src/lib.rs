@@ -10,6 +10,7 @@ pub mod file;
 mod gzip;
 mod index;
 pub mod memory;
+pub mod rows;
 #[cfg(test)]
 mod sample;
 pub mod server;

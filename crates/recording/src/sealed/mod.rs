@@ -23,7 +23,7 @@
 mod block;
 mod dictionary;
 mod reader;
-mod varint;
+pub mod varint;
 mod writer;
 
 pub use block::Sums;

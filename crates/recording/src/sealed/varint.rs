@@ -65,4 +65,10 @@ mod tests {
         assert_eq!(take(&mut &[0x80][..]), None);
         assert_eq!(take(&mut &[0xff; 20][..]), None);
     }
+
+    #[test]
+    fn a_number_without_end_is_none() {
+        assert_eq!(take(&mut &[0x80; 30][..]), None);
+        assert_eq!(take(&mut &[0x80, 0x80][..]), None);
+    }
 }

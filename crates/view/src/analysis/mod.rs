@@ -5,7 +5,6 @@
 //! contradict each other.
 
 mod look;
-mod numbers;
 mod pack;
 mod things;
 

@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::numbers::Numbers;
-
 /// The most things of a pack.
 const MOST: usize = 1024;
 
@@ -13,7 +11,7 @@ pub trait Packed: Copy + Default {
     fn put(&self, before: &Self, bytes: &mut Vec<u8>);
 
     /// Reads it; `None` where there is none.
-    fn get(numbers: &mut Numbers, before: &Self) -> Option<Self>;
+    fn get(packed: &mut &[u8], before: &Self) -> Option<Self>;
 
     /// Its first and its last moment.
     fn span(&self) -> (i64, i64);
@@ -65,9 +63,9 @@ pub fn pack<T: Packed>(things: &[T], bytes: &mut Vec<u8>) -> Vec<Pack> {
 }
 
 /// Hands out the things of a pack, as many as make sense.
-pub fn unpack<T: Packed>(bytes: &[u8], mut use_thing: impl FnMut(T)) {
-    let (mut numbers, mut before) = (Numbers(bytes), T::default());
-    while let Some(thing) = T::get(&mut numbers, &before) {
+pub fn unpack<T: Packed>(mut bytes: &[u8], mut use_thing: impl FnMut(T)) {
+    let mut before = T::default();
+    while let Some(thing) = T::get(&mut bytes, &before) {
         use_thing(thing);
         before = thing;
     }

@@ -1,7 +1,7 @@
 //! What the analysis finds, thing by thing: waits, messages and stretches of the critical path.
 
-use super::numbers::{Numbers, put, put_signed};
 use super::pack::Packed;
+use sintonia_recording::sealed::varint::{put, put_signed, take, take_signed};
 
 /// A wait of one call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,12 +24,12 @@ impl Packed for Wait {
         put(bytes, self.kind);
     }
 
-    fn get(numbers: &mut Numbers, before: &Wait) -> Option<Wait> {
+    fn get(packed: &mut &[u8], before: &Wait) -> Option<Wait> {
         Some(Wait {
-            row: before.row.wrapping_add(numbers.signed()? as u64),
-            from: before.from.wrapping_add(numbers.signed()?),
-            ns: numbers.signed()?,
-            kind: numbers.number()?,
+            row: before.row.wrapping_add(take_signed(packed)? as u64),
+            from: before.from.wrapping_add(take_signed(packed)?),
+            ns: take_signed(packed)?,
+            kind: take(packed)?,
         })
     }
 
@@ -69,13 +69,13 @@ impl Packed for Message {
         put_signed(bytes, self.tag.wrapping_sub(before.tag));
     }
 
-    fn get(numbers: &mut Numbers, before: &Message) -> Option<Message> {
-        let from = before.from.wrapping_add(numbers.signed()? as u32);
-        let to = before.to.wrapping_add(numbers.signed()? as u32);
-        let received = before.received.wrapping_add(numbers.signed()?);
-        let sent = received.wrapping_sub(numbers.signed()?);
-        let bytes = before.bytes.wrapping_add(numbers.signed()? as u64);
-        Some(Message { from, sent, to, received, bytes, tag: before.tag.wrapping_add(numbers.signed()?) })
+    fn get(packed: &mut &[u8], before: &Message) -> Option<Message> {
+        let from = before.from.wrapping_add(take_signed(packed)? as u32);
+        let to = before.to.wrapping_add(take_signed(packed)? as u32);
+        let received = before.received.wrapping_add(take_signed(packed)?);
+        let sent = received.wrapping_sub(take_signed(packed)?);
+        let bytes = before.bytes.wrapping_add(take_signed(packed)? as u64);
+        Some(Message { from, sent, to, received, bytes, tag: before.tag.wrapping_add(take_signed(packed)?) })
     }
 
     fn span(&self) -> (i64, i64) {
@@ -101,10 +101,10 @@ impl Packed for Stretch {
         put_signed(bytes, self.to.wrapping_sub(self.from));
     }
 
-    fn get(numbers: &mut Numbers, before: &Stretch) -> Option<Stretch> {
-        let rank = before.rank.wrapping_add(numbers.signed()? as u32);
-        let from = before.to.wrapping_add(numbers.signed()?);
-        Some(Stretch { rank, from, to: from.wrapping_add(numbers.signed()?) })
+    fn get(packed: &mut &[u8], before: &Stretch) -> Option<Stretch> {
+        let rank = before.rank.wrapping_add(take_signed(packed)? as u32);
+        let from = before.to.wrapping_add(take_signed(packed)?);
+        Some(Stretch { rank, from, to: from.wrapping_add(take_signed(packed)?) })
     }
 
     fn span(&self) -> (i64, i64) {

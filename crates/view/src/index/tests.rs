@@ -133,7 +133,7 @@ fn a_damaged_index_is_made_anew() {
 }
 
 #[test]
-fn a_recording_that_changes_under_an_open_index_gives_no_wrong_calls() {
+fn a_recording_that_changes_under_an_open_index_gives_an_error_or_what_is_left_and_no_panic() {
     let folder = tempfile::tempdir().unwrap();
     let recording = sample::recording(folder.path(), &[sample::arbitrary(1, 5000)]);
     let index = open(&recording);

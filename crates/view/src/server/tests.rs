@@ -259,6 +259,9 @@ fn more_connections_than_there_is_room_for_wait() {
         let mut late = TcpStream::connect(address).unwrap();
         let text = format!("GET /?token={token} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
         late.write_all(text.as_bytes()).unwrap();
+        late.set_read_timeout(Some(std::time::Duration::from_millis(200))).unwrap();
+        assert!(late.read(&mut [0]).is_err(), "there is no room for it yet");
+        late.set_read_timeout(None).unwrap();
         drop(silent);
         let mut answer = String::new();
         late.read_to_string(&mut answer).unwrap();

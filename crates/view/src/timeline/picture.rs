@@ -6,11 +6,12 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::messages::Messages;
-use super::rows::{Row, rows};
+use super::rows::rows;
 use super::{View, ask, messages};
 use crate::analysis::{Analysis, Stretch};
 use crate::answer::{Answer, Question, Refusal};
 use crate::index::{Canvas, Drawer, KINDS, Kind, Window};
+use crate::rows::Row;
 use crate::store::Error;
 
 /// Columns and rows where none are asked for: a page in a file holds such a picture.

@@ -1,50 +1,17 @@
 //! Rows of a picture: ranks one by one, or put together because there are many, or by host or role.
 
-use std::collections::BTreeMap;
-
-use serde::Serialize;
-
 use super::View;
 use crate::answer::{Question, Refusal};
-
-/// A row.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Row {
-    /// What people call it.
-    pub label: String,
-    /// Its ranks, as ranges.
-    #[serde(rename = "ranks")]
-    pub text: String,
-    /// The same one by one.
-    #[serde(skip)]
-    pub ranks: Vec<u32>,
-}
-
-impl Row {
-    fn new(label: String, ranks: Vec<u32>) -> Row {
-        Row { label, text: ranges(&ranks), ranks }
-    }
-}
+use crate::rows::{Row, by_host, merged, ranges, together};
 
 /// The rows that are asked for, at most so many.
 pub fn rows(view: View, question: &Question, ranks: &[u32], most: usize) -> Result<Vec<Row>, Refusal> {
     match question.get("by").unwrap_or("rank") {
         "rank" => Ok(together(ranks, most).map(|ranks| Row::new(ranges(ranks), ranks.to_vec())).collect()),
-        "host" => Ok(merged(by_host(view, ranks), most)),
+        "host" => Ok(merged(by_host(view.recording, ranks), most)),
         "role" => Ok(merged(by_role(view, ranks), most)),
         other => Err(Refusal::Query { parameter: "by".to_owned(), reason: format!("`{other}` should be rank, host or role") }),
     }
-}
-
-fn by_host(view: View, ranks: &[u32]) -> Vec<Row> {
-    let header = &view.recording.header;
-    let mut hosts: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-    for rank in ranks {
-        // Those that left nothing come last.
-        hosts.entry(header.rank(*rank).map_or(u32::MAX, |known| known.host)).or_default().push(*rank);
-    }
-    let name = |host: u32| header.hosts.get(host as usize).cloned().unwrap_or_else(|| "unknown".to_owned());
-    hosts.into_iter().map(|(host, ranks)| Row::new(name(host), ranks)).collect()
 }
 
 /// The roles that the analysis found.
@@ -52,62 +19,4 @@ fn by_role(view: View, ranks: &[u32]) -> Vec<Row> {
     let roles = view.analysis.map_or(&[][..], |analysis| analysis.roles());
     let asked = |all: &[u32]| all.iter().copied().filter(|rank| ranks.binary_search(rank).is_ok()).collect::<Vec<u32>>();
     roles.iter().map(|role| Row::new(role.name.clone(), asked(&role.ranks))).filter(|row| !row.ranks.is_empty()).collect()
-}
-
-/// Things in at most so many groups of neighbours, all about as large.
-fn together<T>(things: &[T], most: usize) -> impl Iterator<Item = &[T]> {
-    let groups = things.len().min(most);
-    (0..groups).map(move |group| &things[group * things.len() / groups..(group + 1) * things.len() / groups])
-}
-
-/// The same for rows that have names.
-fn merged(rows: Vec<Row>, most: usize) -> Vec<Row> {
-    let merge = |rows: &[Row]| match rows {
-        [row] => row.clone(),
-        [first, .., last] => {
-            let mut ranks: Vec<u32> = rows.iter().flat_map(|row| &row.ranks).copied().collect();
-            ranks.sort_unstable();
-            Row::new(format!("{} to {}", first.label, last.label), ranks)
-        }
-        [] => Row::new(String::new(), Vec::new()),
-    };
-    together(&rows, most).map(merge).collect()
-}
-
-/// Ranks as ranges: `0-3,7`.
-fn ranges(ranks: &[u32]) -> String {
-    let ranges = ranks.chunk_by(|a, b| a + 1 == *b).map(|range| match range {
-        [rank] => rank.to_string(),
-        [first, .., last] => format!("{first}-{last}"),
-        [] => String::new(),
-    });
-    ranges.collect::<Vec<String>>().join(",")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ranks_are_put_together_when_there_are_more_than_rows() {
-        let ranks: Vec<u32> = (0..10).collect();
-        let rows: Vec<String> = together(&ranks, 3).map(ranges).collect();
-        assert_eq!(rows, ["0-2", "3-5", "6-9"]);
-        assert_eq!(together(&ranks, 20).count(), 10);
-        assert_eq!(together::<u32>(&[], 20).count(), 0);
-    }
-
-    #[test]
-    fn ranges_are_what_a_question_can_ask_for() {
-        assert_eq!(ranges(&[0, 1, 2, 5, 7, 8]), "0-2,5,7-8");
-        let read = sintonia_recording::definitions::read_ranks("0-2,5,7-8").unwrap();
-        assert_eq!(read, [0, 1, 2, 5, 7, 8]);
-    }
-
-    #[test]
-    fn hosts_that_share_a_row_are_named_from_the_first_to_the_last() {
-        let hosts = vec![Row::new("a".into(), vec![0, 2]), Row::new("b".into(), vec![1]), Row::new("c".into(), vec![3])];
-        let rows = merged(hosts, 2);
-        assert_eq!(rows, [Row::new("a".into(), vec![0, 2]), Row::new("b to c".into(), vec![1, 3])]);
-    }
 }
