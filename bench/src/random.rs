@@ -18,9 +18,11 @@ impl Random {
         order
     }
 
-    fn below(&mut self, limit: usize) -> usize {
+    /// A number below a limit.
+    pub fn below(&mut self, limit: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % limit
+        // The high bits are the random ones.
+        ((u128::from(self.0) * limit as u128) >> 64) as usize
     }
 }
 

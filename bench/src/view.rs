@@ -1,12 +1,20 @@
-//! How long the page waits: for the index of a long recording, which is made once, and then for a picture of any part of it.
+//! How long people wait who look at a long recording: for the index, which is made once, for any picture through the server's socket, and for the page in a
+//! browser, whose memory is looked at as well.
+
+mod served;
+
+use std::path::Path;
+use std::process::Command;
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::machine::Machine;
+use crate::random::Random;
 use crate::spread::Spread;
 use crate::{example, place, table};
+use served::{Served, failed};
 
 /// How to measure.
 #[derive(Args)]
@@ -25,27 +33,6 @@ pub struct Options {
     keep: bool,
 }
 
-/// What the example says.
-#[derive(Deserialize)]
-struct Run {
-    open_s: f64,
-    open_processor_s: f64,
-    index_bytes: u64,
-    open_again_s: f64,
-    first_picture_s: f64,
-    peak_bytes: u64,
-    zooms: Vec<Zoom>,
-}
-
-/// One picture.
-#[derive(Deserialize)]
-struct Zoom {
-    window_ns: u64,
-    seconds: f64,
-    processor_seconds: f64,
-    calls: u64,
-}
-
 #[derive(Serialize)]
 struct Figures {
     machine: Machine,
@@ -53,92 +40,207 @@ struct Figures {
     ranks: u32,
     recording_bytes: u64,
     index_bytes: u64,
+    /// From the start of the command to the first picture, without an index.
     index_s: f64,
     index_processor_s: f64,
-    /// From the start to the first picture, once the index is there.
+    /// The same, once the index is there.
     first_picture_s: f64,
+    /// Until waits, messages and the critical path are known, too; none where there is too little memory for that.
+    analysis_s: Option<f64>,
     peak_bytes: u64,
     picture_s: Spread,
     longest_picture_s: f64,
     zooms: Vec<Figure>,
+    /// None where there is no browser.
+    page: Option<Page>,
 }
 
+/// What `page.mjs` says.
+#[derive(Serialize, Deserialize)]
+struct Page {
+    first_picture_s: f64,
+    steps: Vec<Step>,
+    after_timeline: Memory,
+    after_all: Memory,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Step {
+    first_s: f64,
+    all_s: f64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Memory {
+    heap_bytes: u64,
+    private_bytes: u64,
+}
+
+/// Pictures of one width.
 #[derive(Serialize)]
 struct Figure {
     window_s: f64,
     calls: u64,
+    packed_bytes: usize,
     seconds: Spread,
-    processor_seconds: Spread,
+    longest_s: f64,
 }
 
 /// Measures, and publishes the figures.
 pub fn run(options: &Options) -> Result<(), Error> {
-    let machine = Machine::before();
     let path = place::folder()?.join("view.sin");
     if !(options.keep && path.is_dir()) {
         example::generate(&path, options.millions * 1_000_000, options.ranks, "loop")?;
     }
-    let index = path.join("view.index");
-    let _ = std::fs::remove_file(&index);
-    let recording_bytes = place::bytes_in(&path);
-    let said = example::run("sintonia-view", "zoom", &path, &[options.places.to_string()])?;
-    let failed = |why: String| Error::Failed { command: "the example `zoom`".into(), why };
-    let run: Run = serde_json::from_str(&said).map_err(|error| failed(error.to_string()))?;
+    let figures = measure(options, &path)?;
     if !options.keep {
         std::fs::remove_dir_all(&path).map_err(Error::at(&path))?;
     }
-    let picture_s = Spread::of(run.zooms.iter().map(|zoom| zoom.seconds)).ok_or_else(|| failed("it drew nothing".into()))?;
-    let figures = Figures {
-        machine: machine.after(),
-        calls_millions: options.millions,
-        ranks: options.ranks,
-        recording_bytes,
-        index_bytes: run.index_bytes,
-        index_s: run.open_s,
-        index_processor_s: run.open_processor_s,
-        first_picture_s: run.open_again_s + run.first_picture_s,
-        peak_bytes: run.peak_bytes,
-        picture_s,
-        longest_picture_s: run.zooms.iter().map(|zoom| zoom.seconds).fold(0.0, f64::max),
-        zooms: run.zooms.chunk_by(|a, b| a.window_ns == b.window_ns).filter_map(figure).collect(),
-    };
     place::publish("view", &figures, &text(&figures))
 }
 
-fn figure(zooms: &[Zoom]) -> Option<Figure> {
-    Some(Figure {
-        window_s: zooms.first()?.window_ns as f64 / 1e9,
-        calls: zooms.iter().map(|zoom| zoom.calls).max()?,
-        seconds: Spread::of(zooms.iter().map(|zoom| zoom.seconds))?,
-        processor_seconds: Spread::of(zooms.iter().map(|zoom| zoom.processor_seconds))?,
+fn measure(options: &Options, path: &Path) -> Result<Figures, Error> {
+    let machine = Machine::before();
+    let [index, analysis] = ["view.index", "view.analysis"].map(|name| path.join(name));
+    for made in [&index, &analysis] {
+        let _ = std::fs::remove_file(made);
+    }
+    let recording_bytes = place::bytes_in(path);
+    let (without, index_s) = first_picture(path)?;
+    let index_processor_s = without.processor_s()?;
+    drop(without);
+    let (mut served, first_picture_s) = first_picture(path)?;
+    let (analysed, analysis_s) = timed(|| served.ask("messages?from=0&to=1"))?;
+    let zooms = zooms(&mut served, options.places)?;
+    Ok(Figures {
+        calls_millions: options.millions,
+        ranks: options.ranks,
+        recording_bytes,
+        index_bytes: std::fs::metadata(&index).map_or(0, |file| file.len()),
+        index_s,
+        index_processor_s,
+        first_picture_s,
+        analysis_s: analysed.is_some().then_some(analysis_s),
+        picture_s: Spread::of(zooms.iter().flat_map(|(_, seconds)| seconds.iter().copied())).ok_or_else(|| failed("it drew nothing"))?,
+        longest_picture_s: zooms.iter().map(|(figure, _)| figure.longest_s).fold(0.0, f64::max),
+        zooms: zooms.into_iter().map(|(figure, _)| figure).collect(),
+        page: page(served.address())?,
+        peak_bytes: served.peak_bytes()?,
+        machine: machine.after(),
     })
 }
 
+/// Starts the command and waits for a picture of the whole run.
+fn first_picture(path: &Path) -> Result<(Served, f64), Error> {
+    timed(|| {
+        let mut served = Served::start(path)?;
+        served.ask("timeline")?.ok_or_else(|| failed("there is no timeline"))?;
+        Ok(served)
+    })
+}
+
+/// Pictures of the whole run, of a half of it, of a quarter and so on down to a microsecond, each at several places.
+fn zooms(served: &mut Served, places: usize) -> Result<Vec<(Figure, Vec<f64>)>, Error> {
+    let whole = served.ask("timeline")?.ok_or_else(|| failed("there is no timeline"))?.header()?;
+    let [from, to] = ["from", "to"].map(|name| whole[name].as_i64().unwrap_or(0));
+    let (mut width, mut random, mut zooms) = (to - from, Random::new(), Vec::new());
+    while width >= 1000 {
+        zooms.push(pictures(served, width, (0..places).map(|_| from + random.below((to - from - width + 1) as usize) as i64))?);
+        width /= 2;
+    }
+    Ok(zooms)
+}
+
+fn pictures(served: &mut Served, width: i64, begins: impl Iterator<Item = i64>) -> Result<(Figure, Vec<f64>), Error> {
+    let (mut seconds, mut calls, mut packed_bytes) = (Vec::new(), 0, 0);
+    for begin in begins {
+        let question = format!("timeline?from={begin}&to={}&columns=1000&rows=400", begin + width);
+        let said = served.ask(&question)?.ok_or_else(|| failed(format!("{question}: no answer")))?;
+        calls = calls.max(said.header()?["calls"].as_u64().unwrap_or(0));
+        packed_bytes = packed_bytes.max(said.packed_bytes());
+        seconds.push(said.seconds);
+    }
+    let spread = Spread::of(seconds.iter().copied()).ok_or_else(|| failed("no places to look at"))?;
+    let longest_s = seconds.iter().copied().fold(0.0, f64::max);
+    Ok((Figure { window_s: width as f64 / 1e9, calls, packed_bytes, seconds: spread, longest_s }, seconds))
+}
+
+/// The page in a browser, where there is one.
+fn page(address: &str) -> Result<Option<Page>, Error> {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/view/page.mjs");
+    let ended = match Command::new("node").arg(script).arg(address).output() {
+        Ok(ended) if ended.status.success() => ended,
+        Ok(ended) => {
+            eprintln!("no figures of the page: {}", String::from_utf8_lossy(&ended.stderr).trim());
+            return Ok(None);
+        }
+        Err(error) => {
+            eprintln!("no figures of the page: node: {error}");
+            return Ok(None);
+        }
+    };
+    serde_json::from_slice(&ended.stdout).map(Some).map_err(failed)
+}
+
+fn timed<T>(what: impl FnOnce() -> Result<T, Error>) -> Result<(T, f64), Error> {
+    let since = std::time::Instant::now();
+    Ok((what()?, since.elapsed().as_secs_f64()))
+}
+
 fn text(figures: &Figures) -> String {
-    let megabytes = |bytes: u64| format!("{:.0} MB", bytes as f64 / 1e6);
+    let analysis = match figures.analysis_s {
+        Some(seconds) => format!("Waits, messages and the critical path were known after {seconds:.0} s, and are in the pictures."),
+        None => "Waits, messages and the critical path were not looked for: there is too little memory.".into(),
+    };
     let said = [
         format!("{} million calls on {} ranks; {}.", figures.calls_millions, figures.ranks, figures.machine.line()),
         format!(
-            "The index of {} ({} of calls) was made in {:.1} s, {:.1} s of processor time; no more than {} of memory were in use.",
-            megabytes(figures.index_bytes),
-            megabytes(figures.recording_bytes),
+            "Without an index the first picture is there after {:.1} s ({:.1} s of processor time), the index has {} ({} of calls). With it, after {:.0} ms.",
             figures.index_s,
             figures.index_processor_s,
-            megabytes(figures.peak_bytes),
-        ),
-        format!(
-            "With it the first picture is there after {:.0} ms. A picture of 1000 x 400 cells takes {:.0} ms, the longest {:.0} ms.",
+            megabytes(figures.index_bytes),
+            megabytes(figures.recording_bytes),
             1e3 * figures.first_picture_s,
-            1e3 * figures.picture_s.median,
+        ),
+        analysis,
+        format!(
+            "Through the socket a picture of 1000 x 400 cells takes {}, the longest {:.0} ms. The command had {} of memory at most.",
+            milliseconds(figures.picture_s),
             1e3 * figures.longest_picture_s,
+            megabytes(figures.peak_bytes)
         ),
     ];
-    let heading = ["seconds shown", "calls", "ms", "processor ms"].map(String::from);
+    let heading = ["seconds shown", "calls", "a picture takes", "the longest", "kB sent"].map(String::from);
     let rows: Vec<Vec<String>> = figures.zooms.iter().map(row).collect();
-    format!("{}\n\n{}", said.join(" "), table::markdown(&heading, &rows))
+    let page = figures.page.as_ref().and_then(of_page).map_or_else(String::new, |said| format!("\n{said}\n"));
+    format!("{}\n\n{}{page}", said.join(" "), table::markdown(&heading, &rows))
 }
 
 fn row(figure: &Figure) -> Vec<String> {
-    let spread = |spread: Spread| format!("{:.0} ({:.0}–{:.0})", 1e3 * spread.median, 1e3 * spread.low, 1e3 * spread.high);
-    vec![format!("{:.6}", figure.window_s), figure.calls.to_string(), spread(figure.seconds), spread(figure.processor_seconds)]
+    let (window, calls) = (format!("{:.6}", figure.window_s), figure.calls.to_string());
+    vec![window, calls, milliseconds(figure.seconds), format!("{:.0} ms", 1e3 * figure.longest_s), (figure.packed_bytes / 1000).to_string()]
+}
+
+fn of_page(page: &Page) -> Option<String> {
+    let of = |which: fn(&Step) -> f64| Spread::of(page.steps.iter().map(which)).map(milliseconds);
+    Some(format!(
+        "In Chromium the page has its first picture after {:.1} s. Of {} turns of the wheel, each is drawn after {}, with all detail after {}. The page's \
+         process then has {} to itself ({} of objects); when all views were looked at, {} ({}).",
+        page.first_picture_s,
+        page.steps.len(),
+        of(|step| step.first_s)?,
+        of(|step| step.all_s)?,
+        megabytes(page.after_timeline.private_bytes),
+        megabytes(page.after_timeline.heap_bytes),
+        megabytes(page.after_all.private_bytes),
+        megabytes(page.after_all.heap_bytes),
+    ))
+}
+
+fn megabytes(bytes: u64) -> String {
+    format!("{:.0} MB", bytes as f64 / 1e6)
+}
+
+fn milliseconds(spread: Spread) -> String {
+    format!("{:.0} ms ({:.0}–{:.0})", 1e3 * spread.median, 1e3 * spread.low, 1e3 * spread.high)
 }

@@ -9,8 +9,10 @@ fn main() {
         println!("cargo::rerun-if-changed={}", crates.join(part).display());
     }
     println!("cargo::rerun-if-changed={}", crates.join("../Cargo.lock").display());
-    let target = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR")).join("probe");
-    // A build of its own: the probe must be optimised even in a debug build, and must not get features that only the command needs.
+    // A build of its own: the probe must be optimised even in a debug build, and must not get features that only the command needs. It is the
+    // same for every profile, so it stands beside their folders.
+    let own = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    let target = own.ancestors().nth(4).expect("cargo's folders are TARGET/PROFILE/build/PACKAGE/out").join("probe");
     let built = Command::new(std::env::var_os("CARGO").expect("cargo sets CARGO"))
         .args(["build", "--release", "--locked", "--manifest-path"])
         .arg(crates.join("probe/Cargo.toml"))

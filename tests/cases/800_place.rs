@@ -301,3 +301,14 @@ fn c800_what_is_ended_from_outside_leaves_nothing_behind() {
         assert!(left.is_empty(), "nothing is left behind: {left:?}");
     });
 }
+
+#[test]
+fn c800_a_launcher_that_is_ended_is_not_believed_when_it_says_that_all_went_well() {
+    let folder = fresh_dir();
+    let launch = r#"sh -c 'trap "kill \$!; exit 0" TERM; sleep 100 & touch begun; wait'"#;
+    let begun = "until test -e begun; do sleep 0.1; done";
+    let script = format!("{} place --apply -- {launch} & {begun}; kill -TERM $!; wait $!", sintonia());
+    let outcome = Process::new(["sh", "-c", &script]).limit(60).run_in(folder.path());
+    assert_eq!(outcome.status, 128 + 15, "{}", outcome.text());
+    assert!(outcome.stderr.contains("nothing is placed"), "{}", outcome.stderr);
+}

@@ -1,13 +1,9 @@
 //! `sintonia view` and `report --html`: who gets an answer and who does not, and that answers are those of the other verbs.
 
-use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use sintonia_tests::view::{Html, Served, status};
 use sintonia_tests::{Mpi, Process, Program, Recording, fresh_dir, record, sintonia};
 
 fn mpi() -> &'static Mpi {
@@ -18,102 +14,13 @@ fn recorded(name: &str, options: &[&str]) -> Recording {
     Recording::of(mpi(), &Program::named(name), options)
 }
 
-/// A command that serves recordings, until it goes out of sight.
-struct Served {
-    child: Child,
-    port: u16,
-    token: String,
-}
-
-impl Served {
-    fn of(recordings: &[&Path]) -> Served {
-        let mut command = Command::new(sintonia());
-        command.arg("view").args(recordings).arg("--json").stdin(Stdio::null()).stdout(Stdio::piped());
-        let mut child = command.spawn().expect("sintonia view");
-        let mut line = String::new();
-        BufReader::new(child.stdout.as_mut().expect("its output")).read_line(&mut line).expect("where it is");
-        let told: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
-        let port = told["port"].as_u64().and_then(|port| u16::try_from(port).ok()).expect("a port");
-        let token = told["token"].as_str().expect("a token").to_owned();
-        assert_eq!(told["address"], format!("http://127.0.0.1:{port}/?token={token}"));
-        Served { child, port, token }
-    }
-
-    /// Everything that comes back for these bytes.
-    fn sent(&self, bytes: &str) -> String {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("it listens");
-        stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a limit");
-        stream.write_all(bytes.as_bytes()).expect("it takes a request");
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer).expect("it answers");
-        String::from_utf8_lossy(&answer).into_owned()
-    }
-
-    fn get(&self, path: &str, headers: &str) -> (u16, String) {
-        let answer = self.sent(&format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nConnection: close\r\n{headers}\r\n", self.port));
-        let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no end of headers: {answer}"));
-        (status(head), body.to_owned())
-    }
-
-    fn own(&self) -> String {
-        format!("X-Sintonia-Token: {}\r\n", self.token)
-    }
-
-    /// The answer to a question, when there is one.
-    fn asked(&self, question: &str) -> (u16, String) {
-        let since = Instant::now();
-        loop {
-            match self.get(&format!("/api/{question}"), &self.own()) {
-                (202, _) => assert!(since.elapsed() < Duration::from_secs(60), "{question}: no answer within a minute"),
-                answer => return answer,
-            }
-        }
-    }
-
-    fn json(&self, question: &str) -> Value {
-        let (status, body) = self.asked(question);
-        assert_eq!(status, 200, "{question}: {body}");
-        serde_json::from_str(&body).unwrap_or_else(|error| panic!("{question}: {error}: {body}"))
-    }
-
-    fn refused(&self, question: &str) -> (u16, String) {
-        let (status, body) = self.asked(question);
-        let told: Value = serde_json::from_str(&body).unwrap_or_else(|error| panic!("{question}: {error}: {body}"));
-        (status, told["error"].as_str().unwrap_or_else(|| panic!("{question}: {body}")).to_owned())
-    }
-
-    /// Ends it as Ctrl-C does; its exit status.
-    fn interrupted(mut self) -> Option<i32> {
-        let killed = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status().expect("kill");
-        assert!(killed.success());
-        let since = Instant::now();
-        while since.elapsed() < Duration::from_secs(20) {
-            if let Some(status) = self.child.try_wait().expect("its status") {
-                return status.code();
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        panic!("Ctrl-C did not end it");
-    }
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn status(head: &str) -> u16 {
-    head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_else(|| panic!("no status: {head}"))
-}
-
 // ---- who gets an answer
 
 #[test]
 fn whoever_has_the_token_gets_the_page_and_answers() {
     let recording = recorded("c/001_send_modes", &[]);
     let served = Served::of(&[&recording.path]);
+    assert_eq!(served.address, format!("http://127.0.0.1:{}/?token={}", served.port, served.token));
     let (status, page) = served.get(&format!("/?token={}", served.token), "");
     assert_eq!(status, 200);
     assert!(page.starts_with("<!doctype html>") && page.contains("<div id=\"page\">"));
@@ -136,8 +43,7 @@ fn everybody_else_is_refused() {
         assert_eq!(served.get("/api/0/about", &format!("{own}{header}\r\n")).0, 403, "{header}");
     }
     for host in ["evil.example", "evil.example:80", "localhost.evil.example", "192.0.2.1"] {
-        let answer = served.sent(&format!("GET /?token={token} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"));
-        assert_eq!(status(&answer), 403, "{host}");
+        assert_eq!(served.get_as(host, &format!("/?token={token}"), "").0, 403, "{host}");
     }
     for path in ["/etc/passwd", "/../../../../etc/passwd", "/api/0/../../etc/passwd", "/api/0/about/..", "/api/1/about", "/api/0/nothing"] {
         assert_eq!(served.get(path, &own).0, 404, "{path}");
@@ -161,6 +67,36 @@ fn only_this_machine_can_reach_it_unless_it_is_told_otherwise() {
         lines.lines().filter_map(|line| line.split_whitespace().nth(1)).filter(|end| format!("{end} ").ends_with(&port)).collect();
     assert!(bound.iter().any(|end| end.starts_with("0100007F:")), "{bound:?}");
     assert!(bound.iter().all(|end| !end.starts_with("00000000:")), "{bound:?}");
+}
+
+#[test]
+fn another_address_of_loopback_is_no_reason_to_warn() {
+    let recording = recorded("c/001_send_modes", &[]);
+    let served = Served::with(&[&recording.path], &["--bind", "127.0.0.2"]);
+    assert_eq!(served.address, format!("http://127.0.0.2:{}/?token={}", served.port, served.token));
+    assert_eq!(served.said(), "");
+    assert_eq!(served.json("0/about")["recordings"][0]["ranks"], 3, "the address that it printed leads to it");
+    assert_eq!(served.get_as("192.0.2.1", "/api/0/about", &served.own()).0, 403);
+    assert!(TcpStream::connect(("127.0.0.1", served.port)).is_err(), "it listens nowhere else");
+}
+
+#[test]
+fn whoever_lets_others_in_is_warned_and_they_need_the_token() {
+    let recording = recorded("c/001_send_modes", &[]);
+    let served = Served::with(&[&recording.path], &["--bind", "0.0.0.0"]);
+    let warned = served.said();
+    assert!(warned.contains("0.0.0.0 can be reached from other machines") && warned.contains("not encrypted"), "{warned}");
+    assert_eq!(served.address, format!("http://127.0.0.1:{}/?token={}", served.port, served.token));
+    assert_eq!(served.json("0/about")["recordings"][0]["ranks"], 3);
+    let own = served.own();
+    // It cannot know all of its addresses; a name that is not its own can be anybody's.
+    for (host, expected) in [("192.0.2.1", 200), ("localhost", 200), ("evil.example", 403), ("", 403)] {
+        assert_eq!(served.get_as(host, "/api/0/about", &own).0, expected, "{host}");
+        assert_eq!(served.get_as(host, "/api/0/about", "").0, 403, "{host}, without the token");
+        assert_eq!(served.get_as(host, "/api/0/about", &format!("{own}Origin: http://evil.example\r\n")).0, 403, "{host}, from elsewhere");
+    }
+    let said = Process::new([sintonia(), "view".into(), "x.sin".into(), "--bind".into(), "192.0.2.1".into()]).run_in(recording.folder());
+    said.expect_no_crash().expect_status(1);
 }
 
 #[test]
@@ -263,7 +199,7 @@ fn names_with_html_in_them_are_data() {
     }
     let drawing = served.json("0/drawing")["svg"].as_str().expect("a drawing").to_owned();
     assert!(drawing.contains("&lt;script") && !drawing.contains("<script"), "{drawing}");
-    let html = written(folder.path(), &[&path]);
+    let html = Html::of(folder.path(), &[&path], &[]);
     assert_eq!(html.text.matches("<script").count(), 2, "that of the page, and the answers");
     assert!(html.json("0/about").to_string().contains("<script>alert(1)"));
 }
@@ -328,67 +264,15 @@ fn a_profile_says_what_it_cannot_tell() {
     }
     let subjects = served.json("0/about")["subjects"].to_string();
     assert!(subjects.contains("report") && !subjects.contains("timeline"), "{subjects}");
-    assert_eq!(written(recording.folder(), &[&recording.path]).json("0/report")["profile"], true);
+    assert_eq!(Html::of(recording.folder(), &[&recording.path], &[]).json("0/report")["profile"], true);
 }
 
 // ---- the file
 
-/// A file of `report --html`, and the answers that lie in it.
-struct Html {
-    text: String,
-    answers: BTreeMap<String, Vec<u8>>,
-}
-
-impl Html {
-    fn json(&self, name: &str) -> Value {
-        serde_json::from_slice(&self.answers[name]).unwrap_or_else(|error| panic!("{name}: {error}"))
-    }
-}
-
-fn written(folder: &Path, recordings: &[&Path]) -> Html {
-    let paths = recordings.iter().map(|path| path.display().to_string());
-    let command = [sintonia(), "report".into(), "--html".into(), "report.html".into()].into_iter().chain(paths);
-    Process::new(command).limit(300).run_in(folder).expect_no_crash().expect_status(0);
-    let text = std::fs::read_to_string(folder.join("report.html")).expect("the file is text");
-    let mark = "<script type=\"application/octet-stream\" id=\"answers\">";
-    let packed = text.split_once(mark).and_then(|(_, rest)| rest.split_once("</script>")).expect("answers").0;
-    let answers = entries(&unpacked(packed));
-    Html { text, answers }
-}
-
-fn unpacked(base64: &str) -> Vec<u8> {
-    let alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let six =
-        |letter: u8| alphabet.iter().position(|one| *one == letter).unwrap_or_else(|| panic!("{letter} is no letter of Base64")) as u32;
-    let letters: Vec<u32> = base64.bytes().filter(|letter| *letter != b'=').map(six).collect();
-    let three = |group: &[u32]| {
-        let number = group.iter().enumerate().fold(0, |number, (place, six)| number | six << (18 - 6 * place));
-        number.to_be_bytes()[1..group.len()].to_vec()
-    };
-    let packed: Vec<u8> = letters.chunks(4).flat_map(three).collect();
-    let mut all = Vec::new();
-    flate2::read::GzDecoder::new(&packed[..]).read_to_end(&mut all).expect("a gzip");
-    all
-}
-
-fn entries(mut bytes: &[u8]) -> BTreeMap<String, Vec<u8>> {
-    let mut piece = || {
-        let (length, rest) = bytes.split_first_chunk()?;
-        let (piece, rest) = rest.split_at(u32::from_le_bytes(*length) as usize);
-        bytes = rest;
-        Some(piece.to_vec())
-    };
-    let mut entries = BTreeMap::new();
-    while let (Some(name), Some(answer)) = (piece(), piece()) {
-        entries.insert(String::from_utf8(name).expect("a name"), answer);
-    }
-    entries
-}
-
 #[test]
 fn the_file_holds_everything_and_needs_no_network() {
     let (grid, farm) = (recorded("c/191_grid", &[]), recorded("c/192_farm", &[]));
-    let html = written(grid.folder(), &[&grid.path, &farm.path]);
+    let html = Html::of(grid.folder(), &[&grid.path, &farm.path], &[]);
     for (number, recording) in [&grid, &farm].into_iter().enumerate() {
         assert_eq!(html.json(&format!("{number}/report")), recording.report());
         for subject in ["timeline", "communication", "program", "drawing", "drawing?overview=1", "communication?by=host"] {
@@ -411,11 +295,73 @@ fn the_file_holds_everything_and_needs_no_network() {
     assert!(html.text.contains("default-src 'none'"));
 }
 
+/// The subjects of the answers that lie in a file.
+fn subjects(html: &Html) -> Vec<&str> {
+    let questions = html.answers.keys().filter_map(|name| name.split_once('/')).map(|(_, question)| question);
+    let mut subjects: Vec<&str> = questions.map(|question| question.split_once('?').map_or(question, |(subject, _)| subject)).collect();
+    subjects.sort_unstable();
+    subjects.dedup();
+    subjects
+}
+
+#[test]
+fn what_is_not_in_the_file_is_said_by_it_and_by_the_command() {
+    let (whole, sums) = (recorded("c/001_send_modes", &[]), recorded("c/001_send_modes", &["--profile"]));
+    let html = Html::of(whole.folder(), &[&whole.path, &sums.path], &[]);
+    let about = html.json("0/about");
+    assert_eq!(about["subjects"], json!(subjects(&html)), "it names exactly what is in it");
+    let scaling = about["recordings"][0]["left_out"]["scaling"].as_str().unwrap_or_else(|| panic!("no model fits both: {about}"));
+    assert!(scaling.contains("one kind of recording at a time") && html.run.stderr.contains(scaling), "{scaling}");
+    assert_eq!(about["recordings"][0]["left_out"].as_object().map(serde_json::Map::len), Some(1), "{about}");
+    for subject in ["timeline", "program", "drawing", "replay"] {
+        assert!(html.answers.contains_key(&format!("0/{subject}")) && !html.answers.contains_key(&format!("1/{subject}")), "{subject}");
+        let why = about["recordings"][1]["left_out"][subject].as_str().unwrap_or_else(|| panic!("{subject}: {about}"));
+        assert!(why.contains("--profile"), "{why}");
+        assert!(html.run.stderr.contains(&format!("{subject} of run.sin")), "{}", html.run.stderr);
+    }
+    assert!(html.run.stderr.contains("not in the file: ") && html.run.stderr.contains("--profile"), "{}", html.run.stderr);
+    assert!(html.run.stdout.starts_with("wrote report.html: "), "{}", html.run.stdout);
+}
+
+#[test]
+fn source_goes_into_the_file_only_if_that_is_wanted() {
+    let recording = recorded("c/001_send_modes", &[]);
+    let holds_source = |html: &Html| html.answers.values().any(|answer| String::from_utf8_lossy(answer).contains("start(&argc, &argv);"));
+    let plain = Html::of(recording.folder(), &[&recording.path], &[]);
+    assert!(!holds_source(&plain), "no line of the program is in it");
+    assert!(!subjects(&plain).contains(&"source"));
+    let html = Html::of(recording.folder(), &[&recording.path], &["--source"]);
+    assert!(holds_source(&html));
+    assert_eq!(html.json("0/about")["subjects"], json!(subjects(&html)));
+    let sources = html.answers.keys().filter(|name| name.starts_with("0/source?site=")).map(|name| html.json(name));
+    let is_own = |shown: &Value| shown["file"].as_str().is_some_and(|file| file.ends_with("001_send_modes.c"));
+    let shown = sources.into_iter().find(is_own).expect("the source of the program");
+    let number = |name: &str| shown[name].as_u64().unwrap_or_else(|| panic!("{name}: {shown}")) as usize;
+    let text = shown["lines"][number("line") - number("first")].as_str().expect("the line of the call");
+    assert!(text.contains("MPI_"), "{text}");
+}
+
+#[test]
+fn processes_together_write_the_file_that_one_writes() {
+    let recording = recorded("c/191_grid", &[]);
+    let alone = Html::of(recording.folder(), &[&recording.path], &[]);
+    let words = ["report", "--html", "together.html", "run.sin"].map(String::from);
+    let command = mpi().launch(2, &[&[sintonia()][..], &words[..]].concat());
+    let run = Process::new(command).env(&mpi().env).run_in(recording.folder());
+    let together = Html::at(&recording.folder().join("together.html"), run);
+    assert_eq!(together.run.stdout.matches("wrote ").count(), 1, "{}", together.run.text());
+    assert!(together.answers.keys().eq(alone.answers.keys()));
+    for (name, answer) in &alone.answers {
+        assert!(together.answers[name] == *answer, "{name} differs");
+    }
+}
+
 #[test]
 fn the_file_does_not_grow_with_the_run() {
     let (long, short) = (recorded("c/049_many_calls", &[]), recorded("c/001_send_modes", &[]));
-    assert!(long.report()["calls"].as_u64() > short.report()["calls"].as_u64().map(|calls| 1000 * calls));
-    let (long, short) = (written(long.folder(), &[&long.path]), written(short.folder(), &[&short.path]));
+    let (long, short) = (Html::of(long.folder(), &[&long.path], &[]), Html::of(short.folder(), &[&short.path], &[]));
+    let calls = |html: &Html| html.json("0/about")["recordings"][0]["calls"].as_u64();
+    assert!(calls(&long) > calls(&short).map(|calls| 1000 * calls));
     assert!(long.text.len() < 2 * short.text.len(), "{} bytes, and {} for a short run", long.text.len(), short.text.len());
     assert!(long.text.len() < 5_000_000);
 }

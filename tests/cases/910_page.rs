@@ -29,6 +29,16 @@ fn the_timeline_goes_from_the_run_to_single_calls() {
 }
 
 #[test]
+fn threads_of_a_rank_are_not_drawn_over_each_other() {
+    looks_well("threads", &[&Recording::of(mpi(), &Program::named("c/226_late_sender_threads"), &[]).path]);
+}
+
+#[test]
+fn it_can_be_read_on_a_large_screen() {
+    looks_well_with("large", &[&grid().path, &problem().path], &["--machine", &machine()]);
+}
+
+#[test]
 fn the_matrix_shows_who_sent_to_whom() {
     looks_well("matrix", &[&grid().path]);
 }
@@ -69,7 +79,7 @@ fn a_recording_that_was_cut_is_shown() {
 fn names_with_html_in_them_stay_names() {
     let source = "#include <mpi.h>\nint main(void) { MPI_Init(0, 0); MPI_Barrier(MPI_COMM_WORLD); return MPI_Finalize(); }\n";
     let recording = recorded("<img src=x onerror=alert(1)>", source, 2);
-    looks_well("odd", &[&recording.path]);
+    looks_well("names", &[&recording.path]);
 }
 
 #[test]
@@ -79,13 +89,12 @@ fn two_recordings_are_shown() {
 
 #[test]
 fn a_file_shows_the_same_page_without_a_network() {
-    let folder = fresh_dir();
-    let file = folder.path().join("report.html");
-    let path = |path: &Path| path.to_str().expect("paths of tests are text").to_owned();
-    let recording = grid();
-    let made = Process::new([sintonia(), "report".into(), path(&recording.path), "--html".into(), path(&file)]).run_in(folder.path());
-    made.expect_no_crash().expect_status(0);
-    look("file", &format!("file://{}", file.display()));
+    looks_well_in_a_file("file", &[&grid().path]);
+}
+
+#[test]
+fn a_file_of_two_recordings_compares_them() {
+    looks_well_in_a_file("every", &[&grid().path, &problem().path]);
 }
 
 #[test]
@@ -152,6 +161,18 @@ fn looks_well(name: &str, recordings: &[&Path]) {
 fn looks_well_with(name: &str, recordings: &[&Path], options: &[&str]) {
     let served = Served::of(recordings, options);
     look(name, &served.address);
+}
+
+/// Writes recordings as one file and looks at that.
+fn looks_well_in_a_file(name: &str, recordings: &[&Path]) {
+    let folder = fresh_dir();
+    let file = folder.path().join("report.html");
+    let path = |path: &Path| path.to_str().expect("paths of tests are text").to_owned();
+    let mut command = vec![sintonia(), "report".into()];
+    command.extend(recordings.iter().map(|recording| path(recording)));
+    command.extend(["--html".into(), path(&file)]);
+    Process::new(command).run_in(folder.path()).expect_no_crash().expect_status(0);
+    look(name, &format!("file://{}", file.display()));
 }
 
 /// A machine file with room for everybody.

@@ -12,6 +12,7 @@ mod problem;
 mod process;
 mod program;
 mod recording;
+pub mod view;
 
 pub use compare::Normal;
 pub use hosts::Hosts;
@@ -71,13 +72,29 @@ pub fn on_every_mpi(name: &str, check: impl Fn(&Mpi, &Program, &Recording)) {
 
 /// `check` for every library; fails at the end, with the names of all libraries for which it failed.
 pub fn for_every_mpi(check: impl Fn(&Mpi)) {
-    let mut failed = Vec::new();
-    for mpi in Mpi::available() {
-        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| check(mpi)));
-        if outcome.is_err() {
-            println!("^ {}", mpi.name);
-            failed.push(mpi.name);
-        }
-    }
+    expect_none(Mpi::available().iter().filter_map(|mpi| failing(mpi, &check)).collect());
+}
+
+/// The same for two libraries at a time: where nothing is measured, programs of one run while those of the other wait.
+pub fn for_every_mpi_by_twos(check: impl Fn(&Mpi) + Sync) {
+    let both = |two: &'static [Mpi]| -> Vec<&str> {
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = two.iter().map(|mpi| scope.spawn(|| failing(mpi, &check))).collect();
+            threads.into_iter().filter_map(|thread| thread.join().expect("a failure does not end the thread")).collect()
+        })
+    };
+    expect_none(Mpi::available().chunks(2).flat_map(both).collect());
+}
+
+/// The name of a library, if `check` fails for it.
+fn failing(mpi: &Mpi, check: impl Fn(&Mpi)) -> Option<&'static str> {
+    let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| check(mpi)));
+    outcome.is_err().then(|| {
+        println!("^ {}", mpi.name);
+        mpi.name
+    })
+}
+
+fn expect_none(failed: Vec<&str>) {
     assert!(failed.is_empty(), "failed with: {}", failed.join(", "));
 }

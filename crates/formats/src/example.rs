@@ -25,11 +25,13 @@ pub fn call(operation: &str, line: u32) -> Shape {
     Shape { site: line - 1, ..Shape::of(Operation::named(operation).unwrap()) }
 }
 
-fn send(peer: i32, tag: i32, sent: u64) -> Shape {
+/// A blocking send.
+pub fn send(peer: i32, tag: i32, sent: u64) -> Shape {
     Shape { object: 0, peer, tag, sent, parts: part::OBJECT | part::TAG | part::SENT, ..call("MPI_Send", 2) }
 }
 
-fn receive(operation: &str, peer: i32, tag: i32, received: u64) -> Shape {
+/// A receive with this function.
+pub fn receive(operation: &str, peer: i32, tag: i32, received: u64) -> Shape {
     let request = if operation == "MPI_Irecv" { part::REQUEST } else { 0 };
     Shape { object: 0, peer, tag, received, parts: part::OBJECT | part::TAG | part::RECEIVED | request, ..call(operation, 3) }
 }

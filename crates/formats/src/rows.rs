@@ -12,6 +12,7 @@ use sintonia_recording::table::{Call, ListedRequest, RequestId, Shape};
 use crate::Error;
 
 /// One call of one thread.
+#[derive(Clone)]
 pub(crate) struct Row<'a> {
     pub rank: u32,
     pub thread: u16,

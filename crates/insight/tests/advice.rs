@@ -303,6 +303,21 @@ fn an_exchange_of_all_with_all_is_told_with_its_share() {
 }
 
 #[test]
+fn a_little_imbalance_does_not_hide_what_the_exchange_after_it_takes() {
+    let alltoall = Shape { sent: 4000, received: 4000, ..collective("MPI_Alltoall") };
+    let mut play = Play::new(4);
+    for _ in 0..10 {
+        play.all_work(|rank| if rank == 2 { 4 } else { 2 });
+        play.meet(2, &alltoall, 20);
+        play.all_work(|_| 3);
+        play.meet(3, &allreduce(), 1);
+    }
+    let advice = play.advice();
+    let kinds: Vec<&str> = advice.iter().map(|advice| advice.kind).collect();
+    assert_eq!(kinds, ["all_to_all_growth", "load_imbalance"], "{advice:#?}");
+}
+
+#[test]
 fn a_barrier_that_orders_nothing_is_to_be_left_out() {
     let mut play = Play::new(2);
     for turn in 0..20 {

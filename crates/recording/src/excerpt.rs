@@ -3,7 +3,7 @@
 //! Whoever wants to come back to any moment of a run goes through the file of each rank once ([`Survey`]), and remembers where its blocks
 //! stand ([`BlockPlace`]) and where in them some of the rows begin ([`Spot`]). From there rows can be read again ([`Excerpts`]).
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
@@ -150,13 +150,25 @@ impl Surveyed<'_> {
 /// Reads rows of one rank from anywhere.
 pub struct Excerpts {
     file: File,
+    metadata: Metadata,
     path: PathBuf,
     clock: Line,
 }
 
 impl Excerpts {
     pub(crate) fn open(rank: &Rank, path: PathBuf) -> Result<Excerpts, Error> {
-        Ok(Excerpts { file: File::open(&path).at(&path)?, clock: rank.clock.line(), path })
+        let file = File::open(&path).at(&path)?;
+        Ok(Excerpts { metadata: file.metadata().at(&path)?, file, clock: rank.clock.line(), path })
+    }
+
+    /// What the system told of the file when it was opened.
+    pub fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    /// Whether all of a block is in the file.
+    fn holds(&self, block: &BlockPlace) -> bool {
+        block.body.checked_add(block.body_bytes.into()).is_some_and(|end| end <= self.metadata.len())
     }
 
     /// When the call before a row was left, in nanoseconds since the recording began.
@@ -177,7 +189,7 @@ impl Excerpts {
         let end = block.end();
         let to = to.unwrap_or(&end);
         let in_order = from.row <= to.row && to.row <= end.row && from.times <= to.times && to.times <= end.times;
-        if !in_order || block.before_times() > u64::from(block.body_bytes) {
+        if !in_order || block.before_times() > u64::from(block.body_bytes) || !self.holds(block) {
             return Ok(());
         }
         let (count, width) = ((to.row - from.row) as usize, usize::from(block.width));
@@ -200,7 +212,7 @@ impl Excerpts {
     /// The shapes of a block; none where the file is not what it was.
     pub fn shapes(&self, recording: &Recording, block: &BlockPlace) -> Result<Vec<Shape>, Error> {
         let mut shapes = Vec::new();
-        if block.dictionary <= block.body_bytes {
+        if block.dictionary <= block.body_bytes && self.holds(block) {
             let mut bytes = vec![0; block.dictionary as usize];
             self.file.read_exact_at(&mut bytes, block.body).at(&self.path)?;
             sealed::read_shapes(&bytes, block.shapes as usize, recording.operations(), &mut shapes);
@@ -291,5 +303,22 @@ mod tests {
             excerpts.rows(&place, &Spot { row, times, ticks: 0 }, None, &mut Vec::new(), |_| rows += 1).unwrap();
             assert_eq!(rows, 0);
         }
+    }
+
+    #[test]
+    fn a_block_that_is_not_in_the_file_gives_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let recording = recording(folder.path(), 1000, 10);
+        let excerpts = recording.excerpts(0).unwrap().unwrap();
+        let place = blocks(&recording)[0].0;
+        assert!(!excerpts.shapes(&recording, &place).unwrap().is_empty());
+        for body in [place.body + 1_000_000, u64::MAX - 5] {
+            let elsewhere = BlockPlace { body, ..place };
+            excerpts.rows(&elsewhere, &Spot::default(), None, &mut Vec::new(), |row| panic!("{row:?}")).unwrap();
+            assert!(excerpts.shapes(&recording, &elsewhere).unwrap().is_empty());
+        }
+        let (large, mut room) = (BlockPlace { body_bytes: u32::MAX, ..place }, Vec::new());
+        excerpts.rows(&large, &Spot::default(), None, &mut room, |row| panic!("{row:?}")).unwrap();
+        assert!(room.capacity() < 1 << 20, "no room is made for what cannot be there");
     }
 }

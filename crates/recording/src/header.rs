@@ -23,6 +23,9 @@ pub struct Header {
     pub command: Vec<String>,
     /// When recording began, in seconds since 1970.
     pub started_s: f64,
+    /// When the time of its calls begins, in seconds since 1970, where a clock of the run tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zero_s: Option<f64>,
     /// The exit status of the command, if it was seen to end.
     pub exit_status: Option<i32>,
     /// Parameters given by the user with `--param`.

@@ -20,6 +20,9 @@ pub enum Error {
         /// The rank.
         rank: u32,
     },
+    /// Whoever reads the schedule was told to end.
+    #[error("the replay was ended")]
+    Ended,
     /// Nobody can go on.
     #[error("{0}")]
     Standstill(Box<crate::engine::Standstill>),

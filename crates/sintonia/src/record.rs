@@ -11,7 +11,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, ExitStatus};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
@@ -143,16 +143,23 @@ fn wait(mut child: Child) -> Result<ExitStatus, Error> {
 }
 
 /// As long as it lives, signals meant to end this process go to a child instead: whoever waits for it can clear up afterwards.
-pub struct Signalled(Option<signal_hook::iterator::Handle>);
+pub struct Signalled {
+    handle: Option<signal_hook::iterator::Handle>,
+    /// The number of the last signal, 0 before any.
+    last: Arc<AtomicI32>,
+}
 
 impl Signalled {
     /// Passes signals on to a child.
     pub fn passes_on(child: &Child) -> Signalled {
         let signals = Signals::new([SIGINT, SIGTERM, SIGHUP]);
         let handle = signals.as_ref().ok().map(Signals::handle);
+        let last = Arc::new(AtomicI32::new(0));
+        let noted = Arc::clone(&last);
         if let (Ok(mut signals), Some(pid)) = (signals, rustix::process::Pid::from_raw(child.id() as i32)) {
             std::thread::spawn(move || {
                 for signal in signals.forever() {
+                    noted.store(signal, Ordering::Relaxed);
                     // The terminal sends Ctrl-C to the program too; passing it on would count as a second one.
                     if signal != SIGINT {
                         let signal = if signal == SIGTERM { rustix::process::Signal::TERM } else { rustix::process::Signal::HUP };
@@ -161,13 +168,21 @@ impl Signalled {
                 }
             });
         }
-        Signalled(handle)
+        Signalled { handle, last }
+    }
+
+    /// The exit status of the child, as a shell gives it. One that is ended in good time may say that all went well, and is not believed.
+    pub fn code(&self, status: ExitStatus) -> i32 {
+        match (code(status), self.last.load(Ordering::Relaxed)) {
+            (0, signal) if signal != 0 => 128 + signal,
+            (code, _) => code,
+        }
     }
 }
 
 impl Drop for Signalled {
     fn drop(&mut self) {
-        if let Some(handle) = &self.0 {
+        if let Some(handle) = &self.handle {
             handle.close();
         }
     }

@@ -17,6 +17,8 @@ mod source;
 pub mod subject;
 mod timeline;
 mod tuning;
+mod turn;
+mod watched;
 
 use std::io::Write as _;
 use std::net::IpAddr;
@@ -30,6 +32,7 @@ use signal_hook::iterator::Signals;
 use sintonia_machine::Machine;
 use sintonia_model::model::Model;
 use sintonia_placement::launcher::parse_hosts;
+use sintonia_view::aside;
 use sintonia_view::server::{Server, Token};
 use tempfile::NamedTempFile;
 
@@ -68,19 +71,43 @@ pub struct Arguments {
 }
 
 const LOOPBACK: &str = "127.0.0.1";
+/// The folder for all that is temporary begins so.
+const WORKSHOP: &str = "sintonia-view-";
 
 /// Serves the page until Ctrl-C.
 pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
     let page = page()?;
+    end_when_told()?;
+    let _workshop = workshop();
     let open = open(&arguments)?;
-    // From here on Ctrl-C ends it in an orderly way.
-    let signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     let (server, token) = bind(&arguments, page)?;
     let address = Address::of(&server, &token, &arguments);
     tell(&arguments, &open, &address)?;
     let _door = arguments.open.then(|| show(&address.local));
-    serve(&server, signals, Asked(Arc::new(open)))?;
+    let served = server.serve(&Asked(Arc::new(open)));
+    aside::end();
+    served.map_err(|error| Error::Other(format!("cannot listen any more: {error}")))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Ends the command at a signal, whatever is being worked on, and leaves nothing half made.
+fn end_when_told() -> Result<(), Error> {
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    std::thread::spawn(move || {
+        if signals.forever().next().is_some() {
+            aside::end();
+            std::process::exit(0);
+        }
+    });
+    Ok(())
+}
+
+/// A folder for all that is temporary, whoever makes it: with it, everything is removed. Where there can be none, whoever needs one says so.
+fn workshop() -> Option<aside::Folder> {
+    let folder = aside::Folder::new(WORKSHOP).ok()?;
+    // Nobody was asked before for the place where temporary things are made.
+    let _ = tempfile::env::override_temp_dir(folder.path());
+    Some(folder)
 }
 
 /// The page, if it was built in.
@@ -105,21 +132,6 @@ fn bind(arguments: &Arguments, page: &str) -> Result<(Server, Token), Error> {
     let port = if arguments.port > 0 { format!(" port {}", arguments.port) } else { String::new() };
     let cannot = |error| Error::Other(format!("cannot listen on {}{port}: {error}", arguments.bind));
     Ok((server.map_err(cannot)?, token))
-}
-
-/// Answers until a signal comes.
-fn serve(server: &Server, mut signals: Signals, answers: Asked) -> Result<(), Error> {
-    let handle = signals.handle();
-    std::thread::scope(|threads| {
-        threads.spawn(move || {
-            if signals.forever().next().is_some() {
-                server.stop();
-            }
-        });
-        let served = server.serve(&answers);
-        handle.close();
-        served.map_err(|error| Error::Other(format!("cannot listen any more: {error}")))
-    })
 }
 
 /// Where the page is.

@@ -6,6 +6,9 @@ use std::process::{Command, Stdio};
 use crate::Error;
 use crate::protocol::Class;
 
+/// The compiler's own virtual machine ends before what it translates thoroughly could pay: without trying, it takes a third less of the processor.
+const QUICK: [&str; 2] = ["-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC"];
+
 /// A Java compiler and a Java virtual machine.
 #[derive(Debug, Clone)]
 pub struct Jdk {
@@ -29,7 +32,14 @@ impl Jdk {
     /// Compiles files and what they need of the folder `beside`; the classes come into the folder `into`.
     pub fn compile(&self, files: &[PathBuf], beside: &Path, into: &Path) -> Result<(), Error> {
         let mut command = Command::new(&self.javac);
-        command.arg("-sourcepath").arg(beside).arg("-d").arg(into).args(["-encoding", "UTF-8", "-nowarn", "-proc:none"]).args(files);
+        command
+            .args(QUICK)
+            .arg("-sourcepath")
+            .arg(beside)
+            .arg("-d")
+            .arg(into)
+            .args(["-encoding", "UTF-8", "-nowarn", "-proc:none"])
+            .args(files);
         let ended = command.stdin(Stdio::null()).output().map_err(Error::io(format!("{}", self.javac.display())))?;
         if ended.status.success() {
             return Ok(());

@@ -1,7 +1,7 @@
 //! The analyzer: tells tunlets what happens in the program, and has the changes made that they wish.
 
 use std::collections::{BTreeMap, HashSet};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::decision::{Decision, Entry};
 use crate::point::Needs;
@@ -76,6 +76,8 @@ pub struct Analyzer {
 impl Analyzer {
     /// An analyzer of the hosts of this tree.
     pub fn new(tunlets: Vec<Box<dyn Tunlet>>, tree: Tree, watch: bool) -> Analyzer {
+        let now_s = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
+        let began = Entry::Began { time_s: 0.0, since_1970_s: now_s - tree.now() };
         Analyzer {
             needs: tunlets.iter().map(|_| Needs::default()).collect(),
             figures: tunlets.iter().map(|_| Vec::new()).collect(),
@@ -83,7 +85,7 @@ impl Analyzer {
             tree,
             asked: BTreeMap::new(),
             changes: 0,
-            fresh: Vec::new(),
+            fresh: vec![began],
             problems: HashSet::new(),
             ranks: HashSet::new(),
             watch,
@@ -357,7 +359,7 @@ mod tests {
             let folder = tempfile::tempdir().expect("a folder");
             let mut analyzer = analyzer(&folder);
             analyzer.heard(told.to_vec());
-            analyzer.run(|| true, |_| ()).log.len()
+            analyzer.run(|| true, |_| ()).log.iter().filter(|entry| matches!(entry, Entry::Problem { .. })).count()
         };
         let (comes, goes) = (|rank| Told::Ready { rank }, Told::Gone { rank: 0, finished: true });
         assert_eq!(problems(&[comes(0), comes(1), comes(0), comes(1)]), 1);

@@ -55,6 +55,13 @@ pub fn read(path: &Path) -> Result<Option<Vec<Entry>>, LogError> {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Entry {
+    /// The tuning began.
+    Began {
+        /// Seconds since the beginning of the tuning: 0.
+        time_s: f64,
+        /// When that was, by the clock of the host that tunes.
+        since_1970_s: f64,
+    },
     /// A change.
     Change(Decision),
     /// What a tunlet has found out.

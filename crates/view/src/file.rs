@@ -23,6 +23,8 @@ pub struct File<'a> {
     answers: Vec<u8>,
     /// How many bytes there is room for, packed.
     room: usize,
+    /// How many more are kept for the answer that comes last.
+    kept: usize,
 }
 
 impl File<'_> {
@@ -31,14 +33,31 @@ impl File<'_> {
         let (before, after) = page.split_once(PLACE)?;
         // Four letters stand for three bytes.
         let room = MOST_BYTES.saturating_sub(page.len()) / 4 * 3;
-        Some(File { before, after, answers: Vec::new(), room })
+        Some(File { before, after, answers: Vec::new(), room, kept: 0 })
+    }
+
+    /// Keeps room for an answer that is no longer than this one, to be added last.
+    pub fn keep_room(&mut self, longest: Answer) {
+        self.kept = cut::size(&longest.into_bytes()).min(self.room);
+        self.room -= self.kept;
     }
 
     /// Adds an answer, and says whether there was room for it. One that is long is cut: it must leave half of the room to others.
-    pub fn add(&mut self, recording: usize, subject: &str, answer: Answer) -> bool {
-        let Some(bytes) = cut::to_fit(answer, self.room / 2) else { return false };
-        self.room -= packed(&bytes, Compression::fast()).len().min(self.room);
-        add(&mut self.answers, format!("{recording}/{subject}").as_bytes());
+    pub fn add(&mut self, recording: usize, question: &str, answer: Answer) -> bool {
+        self.add_within(self.room / 2, recording, question, answer)
+    }
+
+    /// Adds the answer that room was kept for.
+    pub fn add_last(&mut self, recording: usize, question: &str, answer: Answer) -> bool {
+        self.room += std::mem::take(&mut self.kept);
+        self.add_within(self.room, recording, question, answer)
+    }
+
+    fn add_within(&mut self, most: usize, recording: usize, question: &str, answer: Answer) -> bool {
+        let subject = question.split('?').next().unwrap_or(question);
+        let Some(bytes) = cut::to_fit(subject, answer, most) else { return false };
+        self.room -= cut::size(&bytes).min(self.room);
+        add(&mut self.answers, format!("{recording}/{question}").as_bytes());
         add(&mut self.answers, &bytes);
         true
     }
@@ -104,17 +123,21 @@ mod tests {
 
     #[test]
     fn however_much_there_is_to_tell_the_file_stays_small() {
-        let mut state = 1u64;
-        let mut noise = |length: usize| -> Vec<u8> {
-            let mut byte = || {
-                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-                (state >> 40) as u8
-            };
-            (0..length).map(|_| byte()).collect()
-        };
         let mut file = File::new(PLACE).unwrap();
-        let added = (0..20).filter(|number| file.add(*number, "timeline", Answer::Binary { header: "{}".into(), bytes: noise(700_000) }));
+        let added = (0..20).filter(|number| file.add(*number, "timeline", noise(*number as u64, 700_000)));
         assert!(added.count() >= 3);
+        let mut out = Vec::new();
+        file.write(&mut out).unwrap();
+        assert!(out.len() < 5_000_000, "{}", out.len());
+    }
+
+    #[test]
+    fn however_full_it_is_there_is_room_for_what_comes_last() {
+        let mut file = File::new(PLACE).unwrap();
+        file.keep_room(noise(0, 500_000));
+        let added = (1..).take_while(|number| file.add(0, "timeline", noise(*number, 200_000))).count();
+        assert!(added > 10 && !file.add(0, "timeline", noise(0, 500_000)));
+        assert!(file.add_last(0, "about", noise(0, 500_000)));
         let mut out = Vec::new();
         file.write(&mut out).unwrap();
         assert!(out.len() < 5_000_000, "{}", out.len());
@@ -123,6 +146,13 @@ mod tests {
     #[test]
     fn a_page_needs_a_place_for_answers() {
         assert!(File::new("<p>").is_none());
+    }
+
+    /// An answer that cannot be packed, another one for each number.
+    fn noise(number: u64, length: usize) -> Answer {
+        let next = |state: &u64| Some(state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407));
+        let bytes = std::iter::successors(Some(number), next).skip(1).map(|state| (state >> 40) as u8).take(length).collect();
+        Answer::Binary { header: "{}".into(), bytes }
     }
 
     fn unpacked(base64: &str) -> Vec<u8> {

@@ -6,10 +6,10 @@
 
 mod analysis;
 pub mod answer;
+pub mod aside;
 pub mod file;
 mod gzip;
 mod index;
-pub mod memory;
 pub mod rows;
 #[cfg(test)]
 mod sample;

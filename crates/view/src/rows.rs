@@ -1,6 +1,6 @@
 //! Ranks put together, so that many of them can be seen: rows of a timeline, labels of a matrix.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use sintonia_recording::Recording;
@@ -34,6 +34,18 @@ pub fn by_host(recording: &Recording, ranks: &[u32]) -> Vec<Row> {
     }
     let name = |host: u32| header.hosts.get(host as usize).cloned().unwrap_or_else(|| "unknown".to_owned());
     hosts.into_iter().map(|(host, ranks)| Row::new(name(host), ranks)).collect()
+}
+
+/// Some ranks, in order, by their roles, which have names and ranks; those without one come last.
+pub fn by_role<'a>(roles: impl Iterator<Item = (&'a str, &'a [u32])>, ranks: &[u32]) -> Vec<Row> {
+    let mut others: BTreeSet<u32> = ranks.iter().copied().collect();
+    let mut rows = Vec::new();
+    for (name, all) in roles {
+        rows.push(Row::new(name.to_owned(), all.iter().copied().filter(|rank| others.remove(rank)).collect()));
+    }
+    rows.push(Row::new("no role".to_owned(), others.into_iter().collect()));
+    rows.retain(|row| !row.ranks.is_empty());
+    rows
 }
 
 /// Things in at most so many groups of neighbours, all about as large.
@@ -91,6 +103,17 @@ mod tests {
         let hosts = vec![Row::new("a".into(), vec![0, 2]), Row::new("b".into(), vec![1]), Row::new("c".into(), vec![3])];
         let rows = merged(hosts, 2);
         assert_eq!(rows, [Row::new("a".into(), vec![0, 2]), Row::new("b to c".into(), vec![1, 3])]);
+    }
+
+    #[test]
+    fn ranks_without_a_role_come_last() {
+        let roles = [("master", &[0][..]), ("workers", &[1, 2, 4][..])];
+        let rows = |ranks: &[u32]| {
+            let rows = by_role(roles.into_iter(), ranks).into_iter();
+            rows.map(|row| format!("{}: {}", row.label, row.text)).collect::<Vec<String>>()
+        };
+        assert_eq!(rows(&[0, 1, 2, 3, 4, 5]), ["master: 0", "workers: 1-2,4", "no role: 3,5"]);
+        assert_eq!(rows(&[2, 4]), ["workers: 2,4"], "what is not asked for is not there");
     }
 
     #[test]

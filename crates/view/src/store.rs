@@ -7,18 +7,24 @@
 //! Such a file stands in the recording, or if that cannot be written, in the user's cache, or for as long as it is open in a temporary place.
 //! One that is damaged, or of another state of the recording, is as good as none.
 
-use std::fs::File;
-use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::fs::{DirBuilder, DirEntry, File, Metadata};
+use std::os::unix::fs::{DirBuilderExt, FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rayon::prelude::*;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sintonia_recording::{Recording, header, sealed};
 
+use crate::aside::{self, Aside};
+
 const FOOTER_BYTES: usize = 24;
+/// Names of files that are not whole yet begin so.
+const UNFINISHED: &str = ".view.";
+/// What nobody has looked for in this time is not kept in the cache any longer: it can be made again.
+const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// Why such a file cannot be made or read.
 #[derive(Debug, thiserror::Error)]
@@ -34,6 +40,9 @@ pub enum Error {
         /// Why not.
         source: std::io::Error,
     },
+    /// The recording is another one by now.
+    #[error("the recording has changed since it was opened: start view again")]
+    Changed,
 }
 
 /// What a file tells of its sections.
@@ -79,35 +88,103 @@ pub struct Store<C> {
     pub contents: C,
 }
 
-/// A number that is another one when a file of the recording is.
-pub fn identity(recording: &Recording) -> u64 {
-    let folder = recording.folder();
-    let mut check = crc32fast::Hasher::new();
-    let mut bytes: u64 = 0;
-    let ranks = recording.header.ranks.iter().map(|rank| sealed::file_name(rank.rank));
-    for name in ranks.chain([header::FILE.to_owned()]) {
-        let file = std::fs::metadata(folder.join(&name)).ok();
-        let length = file.as_ref().map_or(u64::MAX, |file| file.len());
-        let changed = file.and_then(|file| file.modified().ok()?.duration_since(UNIX_EPOCH).ok()).map_or(0, |time| time.as_nanos());
-        check.update(name.as_bytes());
-        check.update(&length.to_le_bytes());
-        check.update(&changed.to_le_bytes());
-        bytes = bytes.wrapping_add(length);
+/// What tells a file from another one of the same name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    length: u64,
+    /// When it was written last, in nanoseconds.
+    written: u128,
+}
+
+impl Stamp {
+    /// The stamp of a file.
+    pub fn of(file: &Metadata) -> Stamp {
+        let written = file.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        Stamp { length: file.len(), written: written.map_or(0, |time| time.as_nanos()) }
     }
-    u64::from(check.finalize()) << 32 | bytes & 0xffff_ffff
+}
+
+/// The state of a recording's files.
+pub struct Stamps {
+    /// For each rank that the header tells of, in order; none where there is no file.
+    pub ranks: Vec<Option<Stamp>>,
+    header: Option<Stamp>,
+}
+
+impl Stamps {
+    /// The present state.
+    pub fn of(recording: &Recording) -> Stamps {
+        let stamp = |name: &str| std::fs::metadata(recording.folder().join(name)).ok().map(|file| Stamp::of(&file));
+        let ranks = recording.header.ranks.iter().map(|rank| stamp(&sealed::file_name(rank.rank))).collect();
+        Stamps { ranks, header: stamp(header::FILE) }
+    }
+
+    /// A number that is another one when a file of the recording is.
+    pub fn identity(&self, recording: &Recording) -> u64 {
+        let mut check = crc32fast::Hasher::new();
+        let mut bytes: u64 = 0;
+        let names = recording.header.ranks.iter().map(|rank| sealed::file_name(rank.rank)).chain([header::FILE.to_owned()]);
+        for (name, stamp) in names.zip(self.ranks.iter().chain([&self.header])) {
+            let stamp = stamp.unwrap_or(Stamp { length: u64::MAX, written: 0 });
+            check.update(name.as_bytes());
+            check.update(&stamp.length.to_le_bytes());
+            check.update(&stamp.written.to_le_bytes());
+            bytes = bytes.wrapping_add(stamp.length);
+        }
+        u64::from(check.finalize()) << 32 | bytes & 0xffff_ffff
+    }
+}
+
+/// Where files stand for recordings that cannot be written.
+fn cache() -> Option<PathBuf> {
+    let told = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
+    Some(told.or_else(|| Some(std::env::home_dir()?.join(".cache")))?.join("sintonia"))
+}
+
+/// The name of a file in the cache.
+fn cached_name(identity: u64, name: &str) -> String {
+    format!("{identity:016x}-{name}")
+}
+
+/// Whether a file of the cache was made here, by its name.
+fn is_cached(name: &str) -> bool {
+    name.split_once('-').is_some_and(|(identity, name)| {
+        identity.len() == 16 && identity.bytes().all(|digit| digit.is_ascii_hexdigit()) && name.starts_with("view.")
+    })
 }
 
 /// Where the file of a recording can be, the best place first.
 fn places<C: Contents>(recording: &Recording, identity: u64) -> Vec<PathBuf> {
-    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
-    let cache = cache.or_else(|| Some(std::env::home_dir()?.join(".cache")));
-    let cached = cache.map(|folder| folder.join("sintonia").join(format!("{identity:016x}-{}", C::NAME)));
+    let cached = cache().map(|folder| folder.join(cached_name(identity, C::NAME)));
     [Some(recording.folder().join(C::NAME)), cached].into_iter().flatten().collect()
+}
+
+/// Removes what somebody left half made who was killed, and what nobody needs any more.
+pub fn sweep(recording: &Recording) {
+    let cache = cache();
+    [Some(recording.folder()), cache.as_deref()].into_iter().flatten().for_each(|folder| aside::sweep(folder, UNFINISHED));
+    cache.iter().for_each(|folder| forget(folder, SystemTime::now() - KEPT));
+}
+
+/// Removes what nobody has looked for in the cache since a moment. Who has it open keeps it.
+fn forget(cache: &Path, since: SystemTime) {
+    let files = std::fs::read_dir(cache).into_iter().flatten().flatten();
+    let is_old = |file: &DirEntry| file.metadata().and_then(|known| known.modified()).is_ok_and(|used| used < since);
+    for file in files.filter(|file| is_cached(&file.file_name().to_string_lossy()) && is_old(file)) {
+        // It stays where it cannot be removed, and is in nobody's way.
+        let _ = std::fs::remove_file(file.path());
+    }
 }
 
 /// The file of a recording in this state, if it is there and sound.
 pub fn find<C: Contents>(recording: &Recording, identity: u64) -> Option<Store<C>> {
-    places::<C>(recording, identity).iter().find_map(|path| read(path).filter(|store: &Store<C>| store.contents.identity() == identity))
+    let of_this_state = |store: &Store<C>| store.contents.identity() == identity;
+    let found = places::<C>(recording, identity).iter().find_map(|path| read(path).filter(of_this_state))?;
+    if !found.path.starts_with(recording.folder()) {
+        // In the cache, what is looked for is kept; who may only read it has no say in that.
+        let _ = found.file.set_modified(SystemTime::now());
+    }
+    Some(found)
 }
 
 /// Reads a file; `None` if it is another one, or damaged.
@@ -174,17 +251,15 @@ impl Appender<'_> {
 /// Makes a file in the best place that can be written: aside, and only when it is whole under its name.
 pub fn make<C: Contents>(recording: &Recording, identity: u64, fill: impl Fn(&Appender) -> Result<C, Error>) -> Result<Store<C>, Error> {
     for path in places::<C>(recording, identity) {
-        let Some(folder) = path.parent() else { continue };
-        // Whoever may read the recording may read what was made from it.
-        let permissions = std::fs::Permissions::from_mode(0o644);
-        let aside = std::fs::create_dir_all(folder).and_then(|()| tempfile::Builder::new().permissions(permissions).tempfile_in(folder));
-        let Ok(aside) = aside else { continue };
-        match write(aside.as_file(), &path, &fill) {
+        let Ok(aside) = begun(recording, &path) else { continue };
+        match write(aside.file(), &path, &fill) {
             // A full disk is no reason to show nothing.
             Err(Error::Io { .. }) => continue,
             Err(error) => return Err(error),
+            // Under its name it would lie beside a recording that it is not of.
+            Ok(_) if Stamps::of(recording).identity(recording) != identity => return Err(Error::Changed),
             Ok(contents) => {
-                if let Ok(file) = aside.persist(&path) {
+                if let Ok(file) = aside.name(&path) {
                     return Ok(Store { file, path, contents });
                 }
             }
@@ -194,6 +269,17 @@ pub fn make<C: Contents>(recording: &Recording, identity: u64, fill: impl Fn(&Ap
     let file = tempfile::tempfile().map_err(|source| Error::Io { path: path.clone(), source })?;
     let contents = write(&file, &path, &fill)?;
     Ok(Store { file, path, contents })
+}
+
+/// A file that is to have this name. Whoever may read the recording may read what was made from it, and nobody else.
+fn begun(recording: &Recording, path: &Path) -> std::io::Result<Aside> {
+    const USUAL: u32 = 0o644;
+    let known = std::fs::metadata(recording.folder().join(header::FILE));
+    let mode = known.map_or(USUAL, |file| file.permissions().mode() & 0o666) | 0o600;
+    let folder = path.parent().ok_or(std::io::ErrorKind::NotFound)?;
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    Aside::new(folder, &format!("{UNFINISHED}{name}."), mode)
 }
 
 fn write<C: Contents>(file: &File, path: &Path, fill: impl Fn(&Appender) -> Result<C, Error>) -> Result<C, Error> {
@@ -216,5 +302,24 @@ impl<C> Store<C> {
     pub fn read(&self, at: u64, length: usize, bytes: &mut Vec<u8>) -> Result<(), Error> {
         bytes.resize(length, 0);
         self.file.read_exact_at(bytes, at).map_err(|source| Error::Io { path: self.path.clone(), source })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_looks_for_is_not_kept_in_the_cache() {
+        let folder = tempfile::tempdir().unwrap();
+        let now = SystemTime::now();
+        let make = |name: &str, used: SystemTime| File::create(folder.path().join(name)).unwrap().set_modified(used).unwrap();
+        let (old, used, another) = (cached_name(1, "view.index"), cached_name(2, "view.analysis"), "0-view.index".to_owned());
+        make(&old, now - KEPT - Duration::from_secs(60));
+        make(&used, now - KEPT + Duration::from_secs(60));
+        make(&another, UNIX_EPOCH);
+        forget(folder.path(), now - KEPT);
+        let is_there = |name: &String| folder.path().join(name).exists();
+        assert_eq!([&old, &used, &another].map(is_there), [false, true, true]);
     }
 }

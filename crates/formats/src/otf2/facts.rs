@@ -42,6 +42,7 @@ pub const GROUP: &str = "SINTONIA_GROUP";
 
 const COMMAND: &str = "SINTONIA_COMMAND";
 const STARTED: &str = "SINTONIA_STARTED";
+const ZERO: &str = "SINTONIA_ZERO";
 const EXIT_STATUS: &str = "SINTONIA_EXIT_STATUS";
 const PARAMETERS: &str = "SINTONIA_PARAMETERS";
 const MPI_LIBRARY: &str = "SINTONIA_MPI_LIBRARY";
@@ -75,6 +76,7 @@ pub fn of_run(header: &Header) -> Vec<Fact> {
     let neighbours: BTreeMap<usize, &Vec<Neighbourhood>> =
         header.communicators.iter().map(|communicator| &communicator.neighbours).enumerate().filter(|(_, all)| !all.is_empty()).collect();
     facts.push((NEIGHBOURS, json(serde_json::json!(neighbours))));
+    facts.extend(header.zero_s.map(|seconds| (ZERO, Value::Fraction(seconds))));
     facts.extend(header.exit_status.map(|status| (EXIT_STATUS, Value::Signed(status.into()))));
     facts
 }
@@ -84,6 +86,7 @@ pub fn tell_run(header: &mut Header, name: &str, value: &Value) {
     match (name, value) {
         (COMMAND, Value::Text(json)) => header.command = serde_json::from_str(json).unwrap_or_default(),
         (STARTED, Value::Fraction(seconds)) if seconds.is_finite() => header.started_s = *seconds,
+        (ZERO, Value::Fraction(seconds)) if seconds.is_finite() => header.zero_s = Some(*seconds),
         (PARAMETERS, Value::Text(json)) => header.parameters = serde_json::from_str(json).unwrap_or_default(),
         (MPI_LIBRARY, Value::Text(text)) => header.mpi.library = text.clone(),
         (MPI_VERSION, Value::Text(text)) => header.mpi.version = text.clone(),
@@ -181,6 +184,7 @@ mod tests {
         let header = Header {
             command: vec!["mpirun".into(), "a \"b\"".into()],
             started_s: 1.7e9 + 0.125,
+            zero_s: Some(1.7e9 + 0.25),
             exit_status: Some(-3),
             parameters: [("size".to_owned(), 0.1)].into(),
             mpi: Mpi { library: "An MPI".into(), version: "two\nlines".into(), abi: "openmpi".into() },

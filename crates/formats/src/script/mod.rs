@@ -8,6 +8,7 @@ mod fields;
 mod held;
 mod left_out;
 mod recorded;
+mod woven;
 
 pub use extents::{Extents, Lines};
 pub(crate) use fields::{Fields, Wrong};

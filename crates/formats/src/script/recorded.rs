@@ -13,6 +13,7 @@ use sintonia_recording::raw::{known_bytes, part};
 use sintonia_recording::table::RequestId;
 
 use super::held::Held;
+use super::woven::Woven;
 use super::{End, Envelope, LeftOut, Pattern, Step};
 use crate::goal::group::{Groups, Joined, Untold, Way};
 use crate::goal::tag;
@@ -62,6 +63,8 @@ pub(crate) struct Recorded<'a, F> {
     /// When the rank began to do anything.
     start: Option<i64>,
     ended: bool,
+    /// The calls of several threads that are to be one.
+    woven: Option<Woven<'a>>,
     held: Held,
     /// Sends that nobody has waited for yet.
     sends: HashMap<RequestId, Envelope>,
@@ -85,6 +88,8 @@ impl<'a, F: FnMut(u16, &Step) -> io::Result<()>> Recorded<'a, F> {
             threads: HashMap::new(),
             start: None,
             ended: false,
+            // A rank that cannot be read has none, and its calls say why.
+            woven: (!vocabulary.threads && recording.threads(rank).is_ok_and(|threads| threads.len() > 1)).then(Woven::default),
             held: Held::default(),
             sends: HashMap::new(),
             waits: Vec::new(),
@@ -94,7 +99,17 @@ impl<'a, F: FnMut(u16, &Step) -> io::Result<()>> Recorded<'a, F> {
     }
 
     /// The next call.
-    pub fn call(&mut self, row: &Row) -> io::Result<()> {
+    pub fn call(&mut self, row: &Row<'a>) -> io::Result<()> {
+        let Some(woven) = &mut self.woven else { return self.follow(row) };
+        woven.add(row);
+        while let Some(row) = self.woven.as_mut().and_then(Woven::due) {
+            self.follow(&row)?;
+        }
+        Ok(())
+    }
+
+    /// What a call did.
+    fn follow(&mut self, row: &Row) -> io::Result<()> {
         if self.ended {
             return Ok(());
         }
@@ -121,6 +136,9 @@ impl<'a, F: FnMut(u16, &Step) -> io::Result<()>> Recorded<'a, F> {
 
     /// Writes what is left when there are no more calls.
     pub fn finish(&mut self) -> io::Result<()> {
+        while let Some(row) = self.woven.as_mut().and_then(Woven::next) {
+            self.follow(&row)?;
+        }
         self.join_begun(0, |_| true);
         let mut threads: Vec<u16> = self.threads.keys().copied().collect();
         threads.sort_unstable();

@@ -5,7 +5,7 @@ use sintonia_recording::raw::{NONE, RequestRef, part};
 use sintonia_recording::table::{ListedRequest, Shape};
 
 use super::*;
-use crate::example::{call, example, written};
+use crate::example::{call, example, receive, send, written};
 use crate::script::{End, Envelope, Pattern};
 
 const MERGED: &str = "\
@@ -72,6 +72,22 @@ fn a_list_names_a_file_for_each_rank_or_one_for_all() {
     };
     assert_eq!(steps("list"), steps("one"));
     assert_eq!(steps("one"), steps("whole.txt"));
+}
+
+#[test]
+fn threads_that_help_each_other_do_not_wait_for_ever_as_one() {
+    // On either rank a thread sends while the other waits; the receive ends first.
+    let both = |peer: i32| vec![(0, 100, 300, receive("MPI_Recv", peer, 7, 8)), (1, 200, 310, send(peer, 7, 8))];
+    let example = written(&[both(1), both(0)]);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.ti");
+    write(&example.recording, &path, &|| ()).unwrap();
+    let trace = open(&path, 1e9).unwrap();
+    let (other, waited) = (envelope(1, 7), |sent| Step::Wait { sent, message: envelope(1, 7) });
+    let messages: Vec<Step> = all(&trace, 0).unwrap().into_iter().filter(|step| !matches!(step, Step::Compute { .. })).collect();
+    let receive = Step::Receive { from: other, bytes: 8, end: End::Later };
+    let send = Step::Send { to: other, bytes: 8, synchronous: false, end: End::Later };
+    assert_eq!(messages, [Step::Init, receive, send, waited(false), waited(true), Step::Finalize]);
 }
 
 fn understood(line: &str) -> Result<Vec<Step>, String> {

@@ -176,10 +176,9 @@ fn in_turn(suspects: Vec<Suspect>, replay: &Replay, worth_ns: i64) -> Result<Vec
     let (mut changes, mut length_ns): (Vec<Change>, i64) = (Vec::new(), replay.changed_ns(&[])?);
     let mut worthwhile: Vec<Suspect> = Vec::new();
     for mut suspect in suspects {
-        // One place, one piece of advice: the first is the one that knows most.
-        if worthwhile.iter().any(|other| other.site() == suspect.site()) {
-            continue;
-        }
+        // Of one place the first is the one that knows most: another is worth a sentence where it saves even more than that.
+        let told = worthwhile.iter().filter(|other| other.site() == suspect.site());
+        let worth_ns = told.map(|other| other.saves_ns).fold(worth_ns, i64::max);
         changes.push(suspect.change.clone());
         let changed_ns = replay.changed_ns(&changes)?;
         suspect.saves_ns = (length_ns - changed_ns).min(suspect.at_most_ns);

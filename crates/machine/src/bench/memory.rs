@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use sintonia_fit::Random;
 
 use super::sample::{Quantity, Sample};
-use crate::{Access, Named};
+use crate::{Access, Named, free_memory};
 
 /// What is fetched at once: caches know no less.
 const LINE: usize = 64;
@@ -18,21 +18,14 @@ const MOST: usize = 25;
 /// The amounts of memory in use that are measured: powers of two and what is between, to twice the last cache if that may be.
 pub fn amounts(last_cache: Option<u64>, quick: bool) -> Vec<u64> {
     const LEAST: u64 = 4 << 10;
-    let most =
-        if quick { 32 << 20 } else { last_cache.unwrap_or(64 << 20).saturating_mul(2).clamp(64 << 20, 1 << 30).min(free_bytes() / 4) };
+    const USUALLY_FREE: u64 = 1 << 30;
+    let free = free_memory().unwrap_or(USUALLY_FREE);
+    let most = if quick { 32 << 20 } else { last_cache.unwrap_or(64 << 20).saturating_mul(2).clamp(64 << 20, 1 << 30).min(free / 4) };
     let between = |power: u64| if quick { power } else { power + power / 2 };
     let powers = (0..u64::BITS).map(|exponent| LEAST << exponent).take_while(|power| *power <= most);
     let mut amounts: Vec<u64> = powers.flat_map(|power| [power, between(power)]).filter(|amount| *amount <= most).chain([most]).collect();
     amounts.dedup();
     amounts
-}
-
-/// The memory that this host can give.
-fn free_bytes() -> u64 {
-    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
-    let kilobytes = line.and_then(|line| line.trim().trim_end_matches("kB").trim().parse::<u64>().ok());
-    kilobytes.map_or(1 << 30, |kilobytes| kilobytes << 10)
 }
 
 /// What each use of so much memory costs on this node, within that time.

@@ -138,6 +138,8 @@ impl<'a> HostClocks<'a> {
 pub struct Aligned {
     /// One for each process, in their order.
     pub clocks: Vec<Clock>,
+    /// When time begins, in seconds since 1970 by the clock of the host where it does, if a process has read it there.
+    pub zero_s: Option<f64>,
     /// How wrong times on different hosts can be against each other, in seconds.
     pub error_s: f64,
     /// Hosts whose clocks were never compared with the others.
@@ -149,7 +151,11 @@ pub fn align(hosts: &HostClocks, members: &[Member]) -> Aligned {
     let (alignments, not_compared) = align_hosts(hosts, members);
     let reference =
         |member: &Member, ticks: u64| alignments[member.process().host.as_str()].reference(hosts.monotonic(member.process(), ticks));
-    let zero = members.iter().map(|member| reference(member, member.left.span().0)).min().unwrap_or(0);
+    let first = members.iter().min_by_key(|member| reference(member, member.left.span().0));
+    let zero = first.map_or(0, |member| reference(member, member.left.span().0));
+    let zero_s = first
+        .filter(|member| hosts.since_1970.contains_key(member.process().host.as_str()))
+        .map(|member| hosts.since_1970(member.process(), member.left.span().0) as f64 / 1e9);
     // Ranks that share a clock share its origin too: then the same tick is the same moment on all of them.
     let mut origins: HashMap<ClockKey, u64> = HashMap::new();
     for member in members {
@@ -162,7 +168,7 @@ pub fn align(hosts: &HostClocks, members: &[Member]) -> Aligned {
         Clock { origin_ticks, origin_ns: reference(member, origin_ticks).wrapping_sub(zero) as f64, ns_per_tick }
     };
     let error_s = if alignments.len() > 1 { alignments.values().map(|a| a.error_s).fold(0.0, f64::max) } else { 0.0 };
-    Aligned { clocks: members.iter().map(clock).collect(), error_s, not_compared }
+    Aligned { clocks: members.iter().map(clock).collect(), zero_s, error_s, not_compared }
 }
 
 /// The alignment of every host, and the hosts that could only be aligned by the time of day.
@@ -286,12 +292,20 @@ mod tests {
     }
 
     #[test]
+    fn when_time_begins_is_not_known_where_nobody_read_the_time_of_day() {
+        let mut left = [process("a", 0, &[])];
+        left[0].process.readings.clear();
+        assert_eq!(aligned(&left).zero_s, None);
+    }
+
+    #[test]
     fn ranks_of_one_host_share_one_clock_without_error() {
         let mut left = [process("a", 0, &[]), process("a", 0, &[])];
         left[1].survey.first = Some(400);
         let aligned = aligned(&left);
         assert_eq!(aligned.clocks[0], aligned.clocks[1]);
         assert_eq!((aligned.clocks[0].nanoseconds(400), aligned.clocks[0].nanoseconds(1000)), (0, 300));
+        assert_eq!(aligned.zero_s, Some((EPOCH + 200) as f64 / 1e9));
         assert_eq!((aligned.error_s, aligned.not_compared.len()), (0.0, 0));
     }
 

@@ -37,6 +37,7 @@ pub fn build(
         sealed_by: env!("CARGO_PKG_VERSION").into(),
         command: if run.command.is_empty() { arguments(members) } else { run.command.clone() },
         started_s: run.started_s,
+        zero_s: aligned.zero_s,
         exit_status: outcome.exit_status,
         parameters: run.parameters.clone(),
         profile: members.iter().any(|member| member.left.is_profile()),

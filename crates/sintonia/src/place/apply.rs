@@ -39,10 +39,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
     let mut child = Command::new(own()?).args(["record", "-o"]).arg(&recording).arg("--").args(&arguments.command).spawn()?;
     let signals = Signalled::passes_on(&child);
     let status = child.wait()?;
+    let code = signals.code(status);
     drop(signals);
-    if !status.success() {
+    if code != 0 {
         eprintln!("sintonia: the command failed while it was recorded, so nothing is placed");
-        return Ok(ExitCode::from(crate::record::code(status) as u8));
+        return Ok(ExitCode::from(code as u8));
     }
     let mut subject = Subject::of_recording(&recording)?;
     (subject.name, subject.path) = (program(&arguments.command), None);
@@ -162,8 +163,9 @@ fn timed(command: &[String], environment: &[(String, String)], hosts: Option<&[S
         .spawn()?;
     let signals = Signalled::passes_on(&child);
     let output = child.wait_with_output()?;
+    let code = signals.code(output.status);
     drop(signals);
-    if !output.status.success() {
+    if code != 0 {
         let said = String::from_utf8_lossy(&output.stderr);
         let last: Vec<&str> = said.lines().rev().take(8).collect();
         let last = last.into_iter().rev().collect::<Vec<_>>().join("\n  ");

@@ -1,6 +1,8 @@
 //! `--html`: the page of `sintonia view` as one file, with the answers to what it asks first.
 
-use std::collections::BTreeMap;
+mod question;
+
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
@@ -14,32 +16,17 @@ use sintonia_view::file::File;
 use super::Arguments;
 use crate::fit::may_write;
 use crate::progress::Progress;
+use crate::view::about::{self, LeftOut};
 use crate::view::open::{Open, Opened, understood};
-use crate::view::subject::{Asked, SUBJECTS};
-use crate::view::{about, page};
+use crate::view::page;
+use crate::view::subject::{self, Asked};
 use crate::{Error, output, text};
+use question::Asking;
 
 /// How long to wait before a question is asked again.
 const AGAIN: Duration = Duration::from_millis(20);
-/// What is asked in particular as well: what the page shows at a press of a button.
-const ALSO_ASKED: &[(&str, &str)] = &[
-    ("drawing", "overview=1"),
-    ("communication", "collectives=0"),
-    ("communication", "by=host"),
-    ("communication", "by=host&collectives=0"),
-    ("communication", "by=role"),
-    ("communication", "by=role&collectives=0"),
-];
-/// In a file, questions are asked in this way so that their answers are small.
-const SMALL: &[(&str, &str)] =
-    &[("timeline", "columns=1200"), ("timeline", "rows=256"), ("communication", "most=128"), ("source", "lines=60")];
-/// What is asked once for all recordings.
-const OF_ALL: &[&str] = &["comparison", "scaling", "machine"];
-/// What is only answered when it is asked in particular.
-const NOT_IN_FILES: &[&str] = &["about", "calls", "messages", "find", "source", "replayed"];
-/// What takes too long for runs of many calls.
-const OF_SHORT_RUNS: &[&str] = &["replay", "placement"];
-const MOST_CALLS: u64 = 5_000_000;
+/// Why an answer is not in the file where it would have become too long.
+const NO_ROOM: &str = "There was no room for this in the file: `sintonia view` shows it.";
 
 /// Writes the file, together with others or alone.
 pub fn write(path: &Path, arguments: &Arguments, company: &dyn Company) -> Result<(), Error> {
@@ -54,20 +41,10 @@ pub fn write(path: &Path, arguments: &Arguments, company: &dyn Company) -> Resul
         return Ok(());
     }
     open.recordings.iter().for_each(analyse);
-    let answers = answers(&open, arguments.source)?;
     let mut file = File::new(page).ok_or_else(|| Error::Other("the page that was built in has no place for answers".into()))?;
-    let mut subjects: Vec<&str> = answers.iter().map(|(asking, _)| asking.subject).chain(["about"]).collect();
-    subjects.sort_unstable();
-    subjects.dedup();
-    file.add(0, "about", about::answer(&open, &subjects));
-    let mut left_out = Vec::new();
-    for (asking, answer) in answers {
-        if !file.add(asking.recording, &asking.name(), answer) {
-            left_out.push(asking.name());
-        }
-    }
+    let left_out = fill(&mut file, &open, answers(&open, arguments.source)?)?;
     output::to_file(path, |out| file.write(out))?;
-    say(path, &left_out)
+    say(path, &open, &left_out)
 }
 
 /// Has the timeline look for waits and messages before it is drawn; a recording without one has nothing to look at.
@@ -83,67 +60,28 @@ fn analyse(opened: &Arc<Opened>) {
     }
 }
 
-/// What is asked for the file.
-struct Asking {
-    recording: usize,
-    subject: &'static str,
-    /// What in particular: `overview=1`; nothing for the plain question.
-    particular: String,
-}
+/// What came of a question: an answer, or why there is none.
+type Told = (Asking, Result<Answer, String>);
 
-impl Asking {
-    fn name(&self) -> String {
-        if self.particular.is_empty() { self.subject.to_owned() } else { format!("{}?{}", self.subject, self.particular) }
-    }
-
-    /// The question, asked so that its answer is small.
-    fn question(&self) -> Question {
-        let small = SMALL.iter().filter(|(name, _)| *name == self.subject).map(|(_, part)| *part);
-        let parts = small.chain(self.particular.split('&')).filter_map(|part| part.split_once('='));
-        let query: BTreeMap<String, String> = parts.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-        Question { recording: self.recording, subject: self.subject.to_owned(), query }
-    }
-}
-
-/// The answers to all questions that have one, the plain ones first: they are worth more.
-fn answers(open: &Arc<Open>, source: bool) -> Result<Vec<(Asking, Answer)>, Error> {
-    let mut askings = askings(open);
-    if source {
-        askings.extend(sources(open));
-    }
+/// Asks everything that the file is to tell.
+fn answers(open: &Arc<Open>, source: bool) -> Result<Vec<Told>, Error> {
+    let askings = question::all(open, source);
     let progress = Progress::new("making the page", askings.len());
     let asked = Asked(Arc::clone(open));
-    let mut answers = Vec::new();
+    let mut told = Vec::new();
     for asking in askings {
-        match ask(&asked, &asking.question()) {
-            Ok(answer) => answers.push((asking, answer)),
+        let answer = match asking.takes_too_long(open) {
+            Some(why) => Err(why),
+            None => ask(&asked, &asking.question()).map_err(|refusal| refusal.to_string()),
+        };
+        match answer {
             // Without a report there is nothing to see; others may have nothing to tell.
-            Err(refusal) if asking.subject == "report" => return Err(Error::Other(refusal.to_string())),
-            Err(_) => {}
+            Err(why) if asking.subject == "report" => return Err(Error::Other(why)),
+            answer => told.push((asking, answer)),
         }
         progress.step();
     }
-    Ok(answers)
-}
-
-fn askings(open: &Open) -> Vec<Asking> {
-    let calls: u64 = open.recordings.iter().flat_map(|opened| &opened.recording.header.ranks).map(|rank| rank.calls).sum();
-    let is_asked = |name: &str| !NOT_IN_FILES.contains(&name) && (calls <= MOST_CALLS || !OF_SHORT_RUNS.contains(&name));
-    let plain = SUBJECTS.iter().filter(|subject| is_asked(subject.name) && (subject.is_there)(open)).map(|subject| (subject.name, ""));
-    let recordings = |subject: &str| if OF_ALL.contains(&subject) { 0..1 } else { 0..open.recordings.len() };
-    let asking = |(subject, particular): (&'static str, &str)| {
-        recordings(subject).map(move |recording| Asking { recording, subject, particular: particular.to_owned() }).collect::<Vec<_>>()
-    };
-    plain.chain(ALSO_ASKED.iter().copied()).flat_map(asking).collect()
-}
-
-/// The source around every call site.
-fn sources(open: &Open) -> Vec<Asking> {
-    let of = |(recording, opened): (usize, &Arc<Opened>)| {
-        let site = move |site: usize| Asking { recording, subject: "source", particular: format!("site={site}") };
-        (0..opened.recording.header.sites.len()).map(site).collect::<Vec<_>>()
-    };
-    open.recordings.iter().enumerate().flat_map(of).collect()
+    Ok(told)
 }
 
 /// Asks until there is an answer.
@@ -156,10 +94,108 @@ fn ask(asked: &Asked, question: &Question) -> Result<Answer, Refusal> {
     }
 }
 
-fn say(path: &Path, left_out: &[String]) -> Result<(), Error> {
+/// Puts into the file what was answered and fits, and then what is in it; what is not is given back.
+fn fill(file: &mut File, open: &Open, told: Vec<Told>) -> Result<LeftOut, Error> {
+    // What is in the file is known last, and must fit all the same: it is longest where everything is left out.
+    let why = |answer: &Result<Answer, String>| answer.as_ref().err().map_or_else(|| NO_ROOM.to_owned(), String::clone);
+    let everything = told.iter().map(|(asking, answer)| (asking.key(), why(answer))).collect();
+    file.keep_room(about::answer(open, &subject::names(open), &everything));
+    let (mut subjects, mut left_out) = (BTreeSet::from(["about"]), LeftOut::new());
+    for (asking, answer) in told {
+        let fits = |answer| file.add(asking.recording, &asking.name(), answer);
+        match answer.map(fits) {
+            Ok(true) => drop(subjects.insert(asking.subject)),
+            Ok(false) => drop(left_out.insert(asking.key(), NO_ROOM.to_owned())),
+            Err(why) => drop(left_out.insert(asking.key(), why)),
+        }
+    }
+    let names: Vec<&str> = subjects.iter().copied().collect();
+    if !subjects.contains("report") || !file.add_last(0, "about", about::answer(open, &names, &left_out)) {
+        return Err(Error::Other("there is too much to tell for one file: `sintonia view` shows it, or take fewer recordings".into()));
+    }
+    Ok(left_out)
+}
+
+fn say(path: &Path, open: &Open, left_out: &LeftOut) -> Result<(), Error> {
+    let names: Vec<String> = open.recordings.iter().map(|opened| opened.name()).collect();
+    notes(&names, left_out).iter().for_each(|note| eprintln!("sintonia: {note}"));
     let bytes = std::fs::metadata(path).map_or(0, |file| file.len());
-    output::to_stdout(|out| {
-        writeln!(out, "wrote {}: {}", path.display(), text::bytes(bytes))?;
-        left_out.iter().try_for_each(|name| writeln!(out, "note: there was no room for `{name}`: `sintonia view` shows it"))
-    })
+    output::to_stdout(|out| writeln!(out, "wrote {}: {}", path.display(), text::bytes(bytes)))
+}
+
+/// What is not in the file, in sentences: one for each reason, and one for all sources.
+fn notes(recordings: &[String], left_out: &LeftOut) -> Vec<String> {
+    let (sources, others): (Vec<_>, Vec<_>) = left_out.iter().partition(|((_, question), _)| question.starts_with("source"));
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    for ((recording, question), why) in others {
+        let name = if recordings.len() > 1 { format!("{question} of {}", recordings[*recording]) } else { question.clone() };
+        match reasons.iter_mut().find(|(reason, _)| reason == why) {
+            Some((_, names)) => names.push(name),
+            None => reasons.push((why, vec![name])),
+        }
+    }
+    let mut notes: Vec<String> = reasons.iter().map(|(why, names)| format!("not in the file: {}: {why}", names.join(", "))).collect();
+    if let [(_, why), ..] = &sources[..] {
+        notes.push(format!("not in the file: the source of {}: {why}", text::plural(sources.len() as u64, "call site")));
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plain(recording: usize, subject: &'static str) -> Asking {
+        Asking { recording, subject, particular: String::new() }
+    }
+
+    fn report() -> Told {
+        (plain(0, "report"), Ok(Answer::Json("{}".into())))
+    }
+
+    /// An answer that cannot be packed.
+    fn noise(length: usize) -> Result<Answer, String> {
+        let next = |state: &u64| Some(state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407));
+        let bytes = std::iter::successors(Some(1), next).map(|state| (state >> 40) as u8).take(length).collect();
+        Ok(Answer::Binary { header: "{}".into(), bytes })
+    }
+
+    #[test]
+    fn what_does_not_fit_or_was_refused_is_left_out_with_the_reason() {
+        let told = vec![
+            report(),
+            (plain(0, "timeline"), noise(4_000_000)),
+            (plain(1, "timeline"), noise(1000)),
+            (plain(0, "placement"), Err("one rank".into())),
+        ];
+        let mut file = File::new("<!--ANSWERS-->").unwrap();
+        let left_out = fill(&mut file, &Open::default(), told).unwrap();
+        let expected = [((0, "timeline".to_owned()), NO_ROOM.to_owned()), ((0, "placement".to_owned()), "one rank".to_owned())];
+        assert_eq!(left_out, LeftOut::from(expected));
+    }
+
+    #[test]
+    fn without_a_report_there_is_no_file() {
+        let mut file = File::new("<!--ANSWERS-->").unwrap();
+        assert!(fill(&mut file, &Open::default(), vec![(plain(0, "timeline"), noise(1000))]).is_err());
+        assert!(fill(&mut file, &Open::default(), vec![(plain(0, "report"), noise(4_000_000))]).is_err());
+    }
+
+    #[test]
+    fn reasons_are_told_once() {
+        let left_out = [
+            (0, "timeline", "no calls"),
+            (1, "timeline", "no calls"),
+            (0, "placement", "one rank"),
+            (0, "source?site=1", "a.c is not here"),
+            (0, "source?site=2", "b.c is not here"),
+        ];
+        let left_out = left_out.map(|(recording, question, why)| ((recording, question.to_owned()), why.to_owned())).into();
+        let expected = [
+            "not in the file: placement of a.sin: one rank",
+            "not in the file: timeline of a.sin, timeline of b.sin: no calls",
+            "not in the file: the source of 2 call sites: a.c is not here",
+        ];
+        assert_eq!(notes(&["a.sin".to_owned(), "b.sin".to_owned()], &left_out), expected);
+    }
 }

@@ -34,7 +34,7 @@ pub fn lines(log: &[Entry], all: bool) -> Vec<String> {
         match entry {
             Entry::Finding { tunlet, what, .. } => lines.extend(indented(&format!("{tunlet}: {what}"))),
             Entry::Problem { what, .. } => lines.extend(indented(what)),
-            Entry::Change(_) | Entry::Figures { .. } => {}
+            Entry::Began { .. } | Entry::Change(_) | Entry::Figures { .. } => {}
         }
     }
     lines

@@ -36,8 +36,13 @@ impl Growing {
             self.file = self.folder.get().and_then(open);
         }
         if let Some(file) = &mut self.file {
-            let _ = file.write_all(&self.waiting);
-            self.waiting.clear();
+            let before = file.metadata().map(|metadata| metadata.len());
+            if file.write_all(&self.waiting).is_ok() {
+                self.waiting.clear();
+            } else if let Ok(length) = before {
+                // The next entry must not stand behind a half of this one; both are tried again then.
+                let _ = file.set_len(length);
+            }
         }
     }
 }
@@ -45,6 +50,21 @@ impl Growing {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_could_not_be_written_is_tried_again_with_the_next_entry() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join(decision::FILE);
+        std::os::unix::fs::symlink("/dev/full", &log).unwrap();
+        let problem = Entry::Problem { time_s: 1.0, what: "late".into() };
+        let mut growing = Growing::default();
+        growing.folder().set(folder.path().to_owned()).unwrap();
+        growing.add(&problem);
+        std::fs::remove_file(&log).unwrap();
+        growing.file = None;
+        growing.add(&problem);
+        assert_eq!(decision::read(&log).unwrap().map_or(0, |log| log.len()), 2);
+    }
 
     #[test]
     fn entries_are_there_as_soon_as_the_folder_is_known() {

@@ -29,6 +29,7 @@ impl Live {
     /// Something happened.
     pub fn show(&mut self, entry: &Entry) {
         match entry {
+            Entry::Began { .. } => {}
             Entry::Change(decision) => {
                 self.changes += usize::from(decision.refused.is_none());
                 match &mut self.last {

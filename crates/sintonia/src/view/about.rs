@@ -1,5 +1,7 @@
 //! `about`: what is open, so that the page knows what it can ask.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use sintonia_insight::Place;
 use sintonia_recording::header::{Header, Rank};
@@ -8,11 +10,17 @@ use sintonia_view::answer::Answer;
 use super::open::{Open, Opened};
 use super::subject::{self, Subject};
 
-pub const SUBJECT: Subject = Subject { name: "about", is_there: |_| true, answer: |open, _| Ok(answer(open, &subject::names(open))) };
+pub const SUBJECT: Subject =
+    Subject { name: "about", is_there: |_| true, answer: |open, _| Ok(answer(open, &subject::names(open), &LeftOut::new())) };
 
-/// What is open, where these subjects can be asked about.
-pub fn answer(open: &Open, subjects: &[&str]) -> Answer {
-    let recordings = open.recordings.iter().map(|opened| Recorded::of(opened)).collect();
+/// What a file does not hold, and why: by recording and question (`drawing?overview=1`).
+pub type LeftOut = BTreeMap<(usize, String), String>;
+
+/// What is open, where these subjects can be asked about and those questions have no answer.
+pub fn answer(open: &Open, subjects: &[&str], left_out: &LeftOut) -> Answer {
+    let of = |number: usize| left_out.iter().filter(move |((recording, _), _)| *recording == number);
+    let whys = |number: usize| of(number).map(|((_, question), why)| (question.clone(), why.clone())).collect();
+    let recordings = open.recordings.iter().enumerate().map(|(number, opened)| Recorded::of(opened, whys(number))).collect();
     Answer::json(&About { version: env!("CARGO_PKG_VERSION"), recordings, subjects })
 }
 
@@ -39,6 +47,8 @@ struct Recorded {
     incomplete: Vec<Incomplete>,
     exit_status: Option<i32>,
     sites: Vec<Place>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    left_out: BTreeMap<String, String>,
 }
 
 #[derive(Serialize)]
@@ -48,14 +58,14 @@ struct Incomplete {
 }
 
 impl Recorded {
-    fn of(opened: &Opened) -> Recorded {
+    fn of(opened: &Opened, left_out: BTreeMap<String, String>) -> Recorded {
         let header = &opened.recording.header;
         let incomplete = opened.recording.incomplete_ranks().into_iter();
         Recorded {
             name: opened.name(),
             command: header.command.clone(),
             ranks: header.rank_count(),
-            calls: header.ranks.iter().map(|rank| rank.calls).sum(),
+            calls: opened.calls(),
             hosts: header.hosts.clone(),
             host_of: (0..header.rank_count()).map(|rank| host(header, rank)).collect(),
             mpi: header.mpi.library.clone(),
@@ -65,6 +75,7 @@ impl Recorded {
             incomplete: incomplete.map(|(rank, why)| Incomplete { rank, why: why.to_string() }).collect(),
             exit_status: header.exit_status,
             sites: header.sites.iter().map(Place::of).collect(),
+            left_out,
         }
     }
 }

@@ -4,11 +4,10 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use serde_json::json;
-use sintonia_program::graph::Role;
 use sintonia_program::{Cell, CommunicationMatrix, Traffic};
 use sintonia_recording::Recording;
 use sintonia_view::answer::{Answer, Question, Refusal};
-use sintonia_view::rows::{Row, by_host, merged};
+use sintonia_view::rows::{Row, by_host, by_role, merged};
 
 use super::open::{Open, Opened};
 use super::subject::Subject;
@@ -31,7 +30,10 @@ fn answer(open: &Arc<Open>, question: &Question) -> Result<Answer, Refusal> {
     match question.get("by").unwrap_or("rank") {
         "rank" => answer(by_rank(&opened.recording)),
         "host" => answer(by_host(&opened.recording, &all(&opened.recording))),
-        "role" => opened.with_program(|program| answer(by_role(&opened.recording, &program.roles))),
+        "role" => opened.with_program(|program| {
+            let roles = program.roles.iter().map(|role| (role.name.as_str(), role.ranks.as_slice()));
+            answer(by_role(roles, &all(&opened.recording)))
+        }),
         other => Err(wrong("by", format!("rank, host or role, not `{other}`"))),
     }
 }
@@ -64,11 +66,4 @@ fn all(recording: &Recording) -> Vec<u32> {
 
 fn by_rank(recording: &Recording) -> Vec<Row> {
     all(recording).into_iter().map(|rank| Row::new(rank.to_string(), vec![rank])).collect()
-}
-
-fn by_role(recording: &Recording, roles: &[Role]) -> Vec<Row> {
-    let known = |rank: &u32| roles.iter().any(|role| role.ranks.binary_search(rank).is_ok());
-    let others: Vec<u32> = all(recording).into_iter().filter(|rank| !known(rank)).collect();
-    let others = (!others.is_empty()).then(|| Row::new("unknown".to_owned(), others));
-    roles.iter().map(|role| Row::new(role.name.clone(), role.ranks.clone())).chain(others).collect()
 }

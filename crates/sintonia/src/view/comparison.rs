@@ -29,5 +29,5 @@ fn answer(open: &Arc<Open>, question: &Question) -> Result<Answer, Refusal> {
         let runs = read.collect::<Result<Vec<Run>, _>>().map_err(not_there)?;
         Ok(Answer::json(&Comparison { growth, runs: Scaled::all(&runs, growth) }))
     };
-    open.kept.answer(&format!("comparison {growth:?}"), Task { doing: "comparing recordings", steps, work })
+    open.kept.answer(&format!("comparison {growth:?}"), Task { doing: "comparing recordings".into(), steps, turn: None, work })
 }

@@ -13,8 +13,13 @@ pub const SUBJECT: Subject =
     Subject { name: "placement", is_there: |open| open.recordings.iter().any(|opened| opened.recording.header.size > 1), answer };
 
 fn answer(open: &Arc<Open>, question: &Question) -> Result<Answer, Refusal> {
-    let path = open.asked(question)?.path.clone();
+    let opened = Arc::clone(open.asked(question)?);
+    let turn = open.turn_to_read(std::slice::from_ref(&opened));
     let (machine, hosts) = (open.machine.clone(), open.hosts.clone());
-    let work = move |_: &Progress| picture::of(&path, machine, hosts).map(|told| Answer::json(&told)).map_err(not_there);
-    open.kept.answer(&format!("placement {}", question.recording), Task { doing: "looking for a better placement", steps: 1, work })
+    let work = move |_: &Progress| {
+        opened.has_room()?;
+        picture::of(&opened.path, machine, hosts).map(|told| Answer::json(&told)).map_err(not_there)
+    };
+    let task = Task { doing: "looking for a better placement".into(), steps: 1, turn, work };
+    open.kept.answer(&format!("placement {}", question.recording), task)
 }

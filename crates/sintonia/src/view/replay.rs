@@ -11,7 +11,9 @@ use sintonia_view::answer::{Answer, Question, Refusal};
 use super::open::{Open, Opened, not_there};
 use super::slow::{Progress, Task};
 use super::subject::Subject;
+use super::watched::Watched;
 use crate::replay::{Shown, json};
+use crate::text;
 
 pub const SUBJECT: Subject =
     Subject { name: "replay", is_there: |open| open.recordings.iter().any(|opened| opened.has_calls().is_ok()), answer };
@@ -47,13 +49,27 @@ impl Wish {
     }
 
     /// The recording.
-    pub fn opened(&self) -> &Opened {
+    pub fn opened(&self) -> &Arc<Opened> {
         &self.opened
     }
 
+    /// The recording, to be replayed for as long as somebody waits for it.
+    pub fn watched<'a>(&'a self, progress: &'a Progress) -> Watched<'a> {
+        Watched { recording: &self.opened.recording, progress }
+    }
+
     /// The case to replay.
-    pub fn case(&self) -> Case<'_> {
-        Case { schedule: &*self.opened.recording, ends: None, machine: self.machine.clone(), what_ifs: self.what_ifs.clone() }
+    pub fn case<'a>(&self, watched: &'a Watched<'a>) -> Case<'a> {
+        Case { schedule: watched, ends: None, machine: self.machine.clone(), what_ifs: self.what_ifs.clone() }
+    }
+
+    /// How many calls are replayed, in all: of most cases there is more than one replay.
+    pub fn calls(&self) -> usize {
+        let replays = match (&self.machine, self.what_ifs.is_empty()) {
+            (Some(_), is_plain) => 3 + usize::from(!is_plain),
+            (None, is_plain) => 1 + usize::from(!is_plain),
+        };
+        usize::try_from(self.opened.calls()).unwrap_or(usize::MAX).saturating_mul(replays)
     }
 
     fn shown(&self, findings: Findings) -> serde_json::Value {
@@ -74,6 +90,11 @@ impl Wish {
 fn answer(open: &Arc<Open>, question: &Question) -> Result<Answer, Refusal> {
     let wish = Wish::of(open, question)?;
     let key = wish.key(question.recording);
-    let work = move |_: &Progress| Ok(Answer::json(&wish.shown(wish.case().run().map_err(not_there)?)));
-    open.kept.answer(&key, Task { doing: "replaying", steps: 1, work })
+    let (steps, turn) = (wish.calls(), Some(Arc::clone(&open.replays)));
+    let doing = format!("replaying {} calls", text::count(steps as u64)).into();
+    let work = move |progress: &Progress| {
+        let findings = wish.case(&wish.watched(progress)).run().map_err(not_there)?;
+        Ok(Answer::json(&wish.shown(findings)))
+    };
+    open.kept.answer(&key, Task { doing, steps, turn, work })
 }

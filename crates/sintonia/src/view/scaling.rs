@@ -14,7 +14,7 @@ use sintonia_model::run::{RANKS, Run};
 use sintonia_model::sweep::Line;
 use sintonia_view::answer::{Answer, Question, Refusal};
 
-use super::open::{Open, not_there};
+use super::open::{Open, Opened, not_there};
 use super::slow::{Progress, Task};
 use super::subject::Subject;
 use crate::fit::{Found, plot, recordings};
@@ -91,15 +91,18 @@ fn answer(open: &Arc<Open>, question: &Question) -> Result<Answer, Refusal> {
             "one recording is open: a model takes several that differ in parameters or ranks, or a model file (--model)".into(),
         ));
     }
-    let recordings = open.recordings.clone();
+    let (recordings, turn) = (open.recordings.clone(), open.turn_to_read(&open.recordings));
     let steps = recordings.iter().map(|opened| Run::steps(&opened.recording)).sum();
     let machine = open.machine.clone();
     let work = move |progress: &Progress| {
-        let read = recordings.iter().map(|opened| Run::of(&opened.name(), &opened.recording, &|| progress.step()));
-        let runs = read.collect::<Result<Vec<Run>, _>>().map_err(not_there)?;
+        let read = |opened: &Arc<Opened>| {
+            opened.has_room()?;
+            Run::of(&opened.name(), &opened.recording, &|| progress.step()).map_err(not_there)
+        };
+        let runs = recordings.iter().map(read).collect::<Result<Vec<Run>, Refusal>>()?;
         recordings::find(runs, None, None, machine.as_ref()).map_err(not_there)
     };
-    let task = Task { doing: "fitting a model to the recordings", steps, work };
+    let task = Task { doing: "fitting a model to the recordings".into(), steps, turn, work };
     open.fitted.answer(task, |Found { model, next, .. }| wish.answer(model, next.as_ref().map(recordings::record)))
 }
 

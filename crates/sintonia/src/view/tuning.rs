@@ -28,6 +28,8 @@ const LAST_WORDS: Duration = Duration::from_secs(3);
 struct Tuning<'a> {
     entries: &'a [Entry],
     live: bool,
+    /// When the tuning began, in nanoseconds of the timeline, where both tell the time of day.
+    began_ns: Option<i64>,
 }
 
 fn log(recording: &Path) -> std::path::PathBuf {
@@ -35,7 +37,8 @@ fn log(recording: &Path) -> std::path::PathBuf {
 }
 
 fn answer(open: &Arc<Open>, question: &Question) -> Result<Answer, Refusal> {
-    let path = &open.asked(question)?.path;
+    let opened = open.asked(question)?;
+    let path = &opened.path;
     let after = question.number("after")?.unwrap_or(0);
     // Asked first: whatever is written until the run is over is then read, or there is another question.
     let live = is_live(path);
@@ -44,7 +47,16 @@ fn answer(open: &Arc<Open>, question: &Question) -> Result<Answer, Refusal> {
         return Err(Refusal::NotThere("this run was not tuned: `sintonia tune -- COMMAND` tunes one".into()));
     }
     let entries = found.unwrap_or_default();
-    Ok(Answer::json(&Tuning { entries: entries.get(after..).unwrap_or_default(), live }))
+    let began_ns = began(&entries).zip(opened.recording.header.zero_s).map(|(began, zero)| ((began - zero) * 1e9) as i64);
+    Ok(Answer::json(&Tuning { entries: entries.get(after..).unwrap_or_default(), live, began_ns }))
+}
+
+/// When the tuning began, in seconds since 1970.
+fn began(entries: &[Entry]) -> Option<f64> {
+    entries.iter().find_map(|entry| match entry {
+        Entry::Began { since_1970_s, .. } => Some(*since_1970_s),
+        _ => None,
+    })
 }
 
 /// Whether the run of a recording still goes on, as far as its folder tells.
@@ -55,11 +67,13 @@ fn is_live(recording: &Path) -> bool {
     if is_sealed { is_fresh(&log, LAST_WORDS) } else { has_its_command(&live) || is_fresh(&log, SILENCE) || is_fresh(&live, SILENCE) }
 }
 
-/// Whether the command that records it runs here: its number stands at the beginning of the token.
+/// Whether the command that records it runs here: its number stands at the beginning of the token. A number may be that of another program
+/// by now, or be meant for another host.
 fn has_its_command(live: &Path) -> bool {
     let token = std::fs::read_to_string(live.join("token")).unwrap_or_default();
     let process = token.split('-').next().and_then(|number| number.parse::<u32>().ok());
-    process.is_some_and(|process| Path::new("/proc").join(process.to_string()).exists())
+    let name = process.and_then(|process| std::fs::read_to_string(format!("/proc/{process}/comm")).ok());
+    name.is_some_and(|name| name.starts_with("sintonia"))
 }
 
 /// Whether something was written lately.
@@ -84,5 +98,20 @@ mod tests {
         assert!(!is_live(folder.path()));
         fs::write(log(folder.path()), "").unwrap();
         assert!(is_live(folder.path()), "its last words may still come");
+    }
+
+    #[test]
+    fn a_number_that_another_program_has_by_now_tells_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut other = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        fs::write(folder.path().join("token"), format!("{}-1", other.id())).unwrap();
+        // Until it has become `sleep`, it is a copy of this process.
+        let is_another = || fs::read_to_string(format!("/proc/{}/comm", other.id())).is_ok_and(|name| name.trim() == "sleep");
+        while !is_another() {
+            std::thread::yield_now();
+        }
+        assert!(!has_its_command(folder.path()));
+        other.kill().unwrap();
+        other.wait().unwrap();
     }
 }

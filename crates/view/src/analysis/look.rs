@@ -18,6 +18,8 @@ use crate::store::Error;
 pub struct Findings {
     /// For each thread what it waited and received, in order.
     pub lines: Vec<OfLine>,
+    /// Which kinds of waits there were, by number.
+    pub kinds: Vec<String>,
     /// The critical path, from its beginning.
     pub path: Vec<Stretch>,
     /// Ranks with the same behaviour.
@@ -55,11 +57,12 @@ pub fn look(recording: &Recording, tell: Tell) -> Result<Findings, Error> {
         waits: waits_of(line, waits),
         messages: messages_of(&history, line),
     });
-    let lines = lines.collect();
+    let mut lines: Vec<OfLine> = lines.collect();
     drop(history);
+    let kinds = number_kinds(&mut lines);
     let graph = ProgramGraph::with(recording, &Alone, &|| step("looking for roles"))?;
     let roles = graph.roles.into_iter().map(|role| Role { name: role.name, ranks: role.ranks }).collect();
-    Ok(Findings { lines, path, roles })
+    Ok(Findings { lines, kinds, path, roles })
 }
 
 /// Waits with their moments. Those for somebody follow each other from the beginning of the call; those for the others to come out of an
@@ -77,6 +80,16 @@ fn waits_of(line: &Line, waits: &[wait::Wait]) -> Vec<Wait> {
         }
     }
     placed
+}
+
+/// Numbers the kinds of waits that occur, instead of all that are known.
+fn number_kinds(lines: &mut [OfLine]) -> Vec<String> {
+    let mut occurs = vec![false; PATTERNS.len()];
+    lines.iter().flat_map(|line| &line.waits).for_each(|wait| occurs[wait.kind as usize] = true);
+    let kinds: Vec<usize> = (0..PATTERNS.len()).filter(|kind| occurs[*kind]).collect();
+    let number = |kind: u64| kinds.partition_point(|other| *other < kind as usize) as u64;
+    lines.iter_mut().flat_map(|line| &mut line.waits).for_each(|wait| wait.kind = number(wait.kind));
+    kinds.into_iter().map(|kind| PATTERNS[kind].kind.to_owned()).collect()
 }
 
 fn messages_of(history: &History, line: &Line) -> Vec<Message> {

@@ -11,12 +11,11 @@ mod things;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use sintonia_insight::Summary;
-use sintonia_insight::wait::PATTERNS;
+use sintonia_machine::free_memory;
 use sintonia_recording::Recording;
 
-use crate::index::levels::{self, Level};
+use crate::index::levels::{self, Activities, Level};
 use crate::index::{Canvas, Index};
-use crate::memory;
 use crate::store::{self, Appender, Contents, Error, Section, Store, is_inside};
 use look::{Findings, OfLine};
 use pack::{Pack, Packed, pack, unpack};
@@ -39,7 +38,7 @@ pub struct Role {
 struct Found {
     identity: u64,
     sections: Vec<Section>,
-    /// Kinds of waits, by number.
+    /// The kinds of waits that occur, by number.
     kinds: Vec<String>,
     roles: Vec<Role>,
     /// By rank and thread.
@@ -61,7 +60,7 @@ struct FoundOfLine {
 impl Contents for Found {
     const NAME: &'static str = "view.analysis";
     const MAGIC: &'static [u8; 8] = b"SINFOUND";
-    const FORMAT: u32 = 1;
+    const FORMAT: u32 = 2;
 
     fn identity(&self) -> u64 {
         self.identity
@@ -100,7 +99,7 @@ impl Analysis {
     /// Why it cannot be made here, if it cannot: a machine that has too little memory would end the program, or stand still.
     pub fn obstacle(recording: &Recording) -> Option<String> {
         let needed = Summary::memory(recording);
-        let free = memory::free()?;
+        let free = free_memory()?;
         let gigabytes = |bytes: u64| bytes as f64 / 1e9;
         (needed > free).then(|| {
             format!("to find waits and messages takes about {:.0} GB of memory, {:.0} GB are free", gigabytes(needed), gigabytes(free))
@@ -112,9 +111,14 @@ impl Analysis {
         &self.store.contents.roles
     }
 
-    /// The name of a kind of waits.
+    /// The kinds of waits that occur, by number.
+    pub fn kinds(&self) -> &[String] {
+        &self.store.contents.kinds
+    }
+
+    /// The kind of a wait.
     pub fn kind(&self, wait: &Wait) -> &str {
-        usize::try_from(wait.kind).ok().and_then(|kind| self.store.contents.kinds.get(kind)).map_or("", String::as_str)
+        usize::try_from(wait.kind).ok().and_then(|kind| self.kinds().get(kind)).map_or("", String::as_str)
     }
 
     /// Adds how long a thread waited, where the canvas can be painted.
@@ -137,8 +141,9 @@ impl Analysis {
     pub fn waits(&self, rank: u32, thread: u16, first: u64, last: u64) -> Result<Vec<Wait>, Error> {
         let mut waits = Vec::new();
         let Some(line) = self.line(rank, thread) else { return Ok(waits) };
-        let packs = line.waits.iter().filter(|pack| pack.rows.0 <= last && first <= pack.rows.1);
-        self.each(packs, |wait: Wait| {
+        let begin = line.waits.partition_point(|pack| pack.rows.1 < first);
+        let end = line.waits.partition_point(|pack| pack.rows.0 <= last);
+        self.each(line.waits.get(begin..end).unwrap_or_default().iter(), |wait: Wait| {
             if (first..=last).contains(&wait.row) {
                 waits.push(wait);
             }
@@ -199,8 +204,8 @@ impl Analysis {
 
 /// Writes down what was found.
 fn write(findings: &Findings, index: &Index, file: &Appender) -> Result<Found, Error> {
-    let kinds = PATTERNS.iter().map(|pattern| pattern.kind.to_owned()).collect();
-    let mut found = Found { identity: index.identity(), kinds, roles: findings.roles.clone(), ..Found::default() };
+    let (kinds, roles) = (findings.kinds.clone(), findings.roles.clone());
+    let mut found = Found { identity: index.identity(), kinds, roles, ..Found::default() };
     let lines = findings.lines.par_iter().map(|line| write_line(line, index, file));
     for (section, line) in lines.collect::<Result<Vec<(Section, FoundOfLine)>, Error>>()? {
         found.sections.push(section);
@@ -217,13 +222,15 @@ fn write(findings: &Findings, index: &Index, file: &Appender) -> Result<Found, E
 
 fn write_line(line: &OfLine, index: &Index, file: &Appender) -> Result<(Section, FoundOfLine), Error> {
     let mut bytes = Vec::new();
-    let window = levels::window(index.span(), line.waits.len() as u64);
+    // A bin takes one byte here, and a wait longer to read than a call.
+    let activities = Activities { count: line.waits.len() as u64, per_bin: 1 };
+    let window = levels::window(index.span(), activities);
     let mut canvas = Canvas::<1>::new(&window);
     for wait in &line.waits {
         let (from, to) = wait.span();
         canvas.paint(from, to, 0);
     }
-    let mut levels = levels::write(&canvas, line.waits.len() as u64, &[0], &mut bytes);
+    let mut levels = levels::write(&canvas, activities, &[0], &mut bytes);
     let (mut waits, mut messages) = (pack(&line.waits, &mut bytes), pack(&line.messages, &mut bytes));
     let section = file.append(&bytes)?;
     levels.iter_mut().for_each(|level| level.at += section.at);

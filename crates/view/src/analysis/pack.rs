@@ -1,9 +1,9 @@
-//! Packs: a thousand things that follow each other, written as differences, so that few bytes hold them and any pack can be read alone.
+//! Packs: some hundred things that follow each other, written as differences, so that few bytes hold them and any pack can be read alone.
 
 use serde::{Deserialize, Serialize};
 
 /// The most things of a pack.
-const MOST: usize = 1024;
+const MOST: usize = 256;
 
 /// Something that can be packed.
 pub trait Packed: Copy + Default {

@@ -3,9 +3,13 @@
 use serde::{Deserialize, Serialize};
 use sintonia_recording::excerpt::BlockPlace;
 
+use super::canvas::MOMENTS;
 use super::kind::KINDS;
 use super::levels::Level;
 use crate::store::{Contents, Section, is_inside};
+
+/// No thread makes so many calls.
+const MOST_ROWS: u64 = 1 << 48;
 
 /// Calls of a stretch: the index knows where each begins, and what its calls add up to.
 pub const STRETCH: usize = 128;
@@ -81,6 +85,11 @@ impl Block {
         (self.place.calls as usize).div_ceil(STRETCH)
     }
 
+    /// How many calls a stretch has: the last one may have fewer than the others.
+    pub fn calls_of(&self, stretch: usize) -> usize {
+        (self.place.calls as usize).saturating_sub(stretch * STRETCH).min(STRETCH)
+    }
+
     /// Its length in the file.
     pub fn bytes(&self, record: usize) -> u64 {
         self.stretches() as u64 * record as u64 + u64::from(self.shapes)
@@ -104,9 +113,14 @@ impl Contents for Directory {
         let fits = |thread: &Thread| {
             thread.lanes.iter().all(|lane| usize::from(*lane) < KINDS)
                 && thread.levels.iter().all(|level| level.fits(thread.lanes.len(), length))
-                && thread.blocks.iter().all(|block| is_inside(block.at, block.bytes(thread.record()), length))
+                && thread
+                    .blocks
+                    .iter()
+                    .all(|block| is_inside(block.at, block.bytes(thread.record()), length) && block.first_row < MOST_ROWS)
         };
-        self.threads.iter().all(fits) && self.threads.is_sorted_by_key(|thread| (thread.rank, thread.thread))
+        let is_moment = |moment: &i64| MOMENTS.contains(moment);
+        let is_span = self.span.0 < self.span.1 && is_moment(&self.span.0) && is_moment(&self.span.1);
+        is_span && self.threads.iter().all(fits) && self.threads.is_sorted_by_key(|thread| (thread.rank, thread.thread))
     }
 }
 
@@ -116,5 +130,19 @@ impl Directory {
         let first = self.threads.partition_point(|thread| thread.rank < rank);
         let last = self.threads.partition_point(|thread| thread.rank <= rank);
         &self.threads[first..last]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_recording_can_tell_does_not_fit() {
+        let sound = Directory { span: (0, 10), threads: vec![Thread::default()], ..Directory::default() };
+        assert!(sound.fits(0));
+        for span in [(10, 0), (5, 5), (i64::MIN, 0), (0, i64::MAX)] {
+            assert!(!Directory { span, ..sound.clone() }.fits(0), "{span:?}");
+        }
     }
 }

@@ -10,6 +10,7 @@ use super::canvas::Canvas;
 use super::directory::{Block, STRETCH, Thread};
 use super::kind::{KINDS, Kind};
 use super::{Error, Index, levels};
+use crate::store::Stamp;
 
 /// So many stretches are in a column at least: what a stretch adds up to lies somewhere in it.
 const PER_COLUMN: i64 = 4;
@@ -78,7 +79,7 @@ impl<'a> Drawer<'a> {
     fn draw_block(&mut self, thread: &Thread, block: &Block, canvas: &mut Canvas<KINDS>) -> Result<Drawn, Error> {
         let (from, to) = (canvas.window().from(), canvas.window().to());
         let Drawer { index, recording, figures, buffer, excerpts } = self;
-        let excerpts = opened(recording, excerpts, thread.rank)?;
+        let excerpts = opened(index, recording, excerpts, thread.rank)?;
         let Some(excerpts) = excerpts else { return Ok(Drawn { exact: true, calls: 0.0 }) };
         index.store.read(block.at, block.bytes(thread.record()) as usize, figures)?;
         let figures = Figures::new(thread, block, figures, excerpts);
@@ -100,7 +101,7 @@ impl<'a> Drawer<'a> {
             } else {
                 let length = stretch.length().max(1) as f32;
                 canvas.paint_shares(stretch.begin, stretch.end, figures.sums(stretch.number).map(|(lane, ns)| (lane, ns / length)));
-                (drawn.exact, drawn.calls) = (false, drawn.calls + STRETCH as f64);
+                (drawn.exact, drawn.calls) = (false, drawn.calls + block.calls_of(stretch.number) as f64);
             }
         }
         Ok(drawn)
@@ -109,7 +110,7 @@ impl<'a> Drawer<'a> {
     /// Hands out the calls of a thread's block that touch a stretch of time, each with its number in the thread.
     pub fn calls(&mut self, thread: &Thread, block: &Block, from: i64, to: i64, mut use_call: impl FnMut(u64, Row)) -> Result<(), Error> {
         let Drawer { index, recording, figures, buffer, excerpts } = self;
-        let Some(excerpts) = opened(recording, excerpts, thread.rank)? else { return Ok(()) };
+        let Some(excerpts) = opened(index, recording, excerpts, thread.rank)? else { return Ok(()) };
         index.store.read(block.at, block.bytes(thread.record()) as usize, figures)?;
         let figures = Figures::new(thread, block, figures, excerpts);
         figures.rows(excerpts, figures.between(from, to), buffer, |number, row| {
@@ -119,7 +120,7 @@ impl<'a> Drawer<'a> {
         })
     }
 
-    /// How many calls of a thread touch a stretch of time, to within two stretches.
+    /// How many calls of a thread touch a stretch of time, to within three stretches.
     pub fn count(&mut self, thread: &Thread, from: i64, to: i64) -> Result<u64, Error> {
         let (first, last) = blocks(thread, from, to);
         let mut count = 0;
@@ -129,17 +130,17 @@ impl<'a> Drawer<'a> {
                 continue;
             }
             let Drawer { index, recording, figures, excerpts, .. } = self;
-            let Some(excerpts) = opened(recording, excerpts, thread.rank)? else { return Ok(count) };
+            let Some(excerpts) = opened(index, recording, excerpts, thread.rank)? else { return Ok(count) };
             index.store.read(block.at, block.bytes(thread.record()) as usize, figures)?;
             let figures = Figures::new(thread, block, figures, excerpts);
-            count += (figures.between(from, to).len() * STRETCH) as u64;
+            count += figures.between(from, to).map(|number| block.calls_of(number) as u64).sum::<u64>();
         }
         Ok(count)
     }
 
     /// The shapes of a block of a rank.
     pub fn shapes(&mut self, rank: u32, block: &Block) -> Result<Vec<Shape>, Error> {
-        let Some(excerpts) = opened(self.recording, &mut self.excerpts, rank)? else { return Ok(Vec::new()) };
+        let Some(excerpts) = opened(self.index, self.recording, &mut self.excerpts, rank)? else { return Ok(Vec::new()) };
         Ok(excerpts.shapes(self.recording, &block.place)?)
     }
 }
@@ -157,10 +158,20 @@ fn part(block: &Block, from: i64, to: i64) -> f64 {
     f64::from(block.place.calls) * inside / block.end.saturating_sub(block.begin).max(1) as f64
 }
 
-/// The file of a rank, which is opened if it was another one's.
-fn opened<'b>(recording: &Recording, excerpts: &'b mut Option<(u32, Excerpts)>, rank: u32) -> Result<Option<&'b Excerpts>, Error> {
+/// The file of a rank, which is opened if it was another one's. It must still be the one that the index was made from.
+fn opened<'b>(
+    index: &Index,
+    recording: &Recording,
+    excerpts: &'b mut Option<(u32, Excerpts)>,
+    rank: u32,
+) -> Result<Option<&'b Excerpts>, Error> {
     if excerpts.as_ref().is_none_or(|(opened, _)| *opened != rank) {
         *excerpts = recording.excerpts(rank)?.map(|excerpts| (rank, excerpts));
+        if let Some((_, opened)) = excerpts
+            && index.stamps.get(&rank) != Some(&Stamp::of(opened.metadata()))
+        {
+            return Err(Error::Changed);
+        }
     }
     Ok(excerpts.as_ref().map(|(_, excerpts)| excerpts))
 }

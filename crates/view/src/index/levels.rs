@@ -5,15 +5,13 @@ use serde::{Deserialize, Serialize};
 use super::canvas::{Canvas, MOMENTS, Window};
 use crate::store::is_inside;
 
-/// So many activities are in a bin at least, on average: with fewer it is as quick to read them one by one.
-const PER_BIN: u64 = 4;
 /// The most bins: a damaged header can claim any number of calls.
 const MOST_BINS: u64 = 1 << 20;
 /// With fewer bins than these a picture would need the activities again.
 const FEWEST_BINS: usize = 1 << 10;
 /// How many bins of a level are one of the next.
 const FOLD: usize = 4;
-/// So many bins are in a column at least: what a bin holds lies somewhere in it.
+/// So many bins are in a column where there are narrow enough ones: what a bin holds lies somewhere in it.
 const PER_COLUMN: i64 = 2;
 
 /// Bins of one width: for each bin and lane one byte, the share of the bin's time.
@@ -29,18 +27,27 @@ pub struct Level {
     bins: u32,
 }
 
-/// The narrowest bins that are worth it for so many activities in a run between two moments.
-pub fn window(span: (i64, i64), activities: u64) -> Window {
-    let bins = (activities / PER_BIN + 1).min(MOST_BINS).next_power_of_two() as i64 / 2;
+/// Of what bins are made.
+#[derive(Clone, Copy, Debug)]
+pub struct Activities {
+    /// How many there are.
+    pub count: u64,
+    /// So many are in a bin at least, on average: with fewer it is as quick to read them one by one.
+    pub per_bin: u64,
+}
+
+/// The narrowest bins that are worth it for activities in a run between two moments.
+pub fn window(span: (i64, i64), activities: Activities) -> Window {
+    let bins = (activities.count / activities.per_bin + 1).min(MOST_BINS).next_power_of_two() as i64 / 2;
     let width = (span.1 - span.0) / bins.max(1) + 1;
     Window::new(span.0, span.0.saturating_add(width.saturating_mul(bins)).min(*MOMENTS.end()), bins as usize)
 }
 
 /// Writes the bins of a canvas as shares, and folded again and again; none if there are too few activities for it.
-pub fn write<const N: usize>(canvas: &Canvas<N>, activities: u64, lanes: &[u8], bytes: &mut Vec<u8>) -> Vec<Level> {
+pub fn write<const N: usize>(canvas: &Canvas<N>, activities: Activities, lanes: &[u8], bytes: &mut Vec<u8>) -> Vec<Level> {
     let (from, mut width) = (canvas.window().from(), canvas.window().width(0));
     let (mut bins, mut levels) = (canvas.cells.clone(), Vec::new());
-    while bins.len() as u64 * PER_BIN > activities && bins.len() >= FEWEST_BINS {
+    while bins.len() as u64 * activities.per_bin > activities.count && bins.len() >= FEWEST_BINS {
         (bins, width) = (fold(&bins, 2), width * 2);
     }
     while bins.len() >= FEWEST_BINS {
@@ -58,9 +65,12 @@ fn fold<const N: usize>(bins: &[[f32; N]], by: usize) -> Vec<[f32; N]> {
     bins.chunks(by).map(sum).collect()
 }
 
-/// The widest bins that are narrow enough for the columns of a window.
+/// The widest bins that are narrow enough for the columns of a window. Of the narrowest, one in a column has to do: what it holds is drawn in
+/// the right column or in the one beside it, while to read the calls of a window that wide takes long.
 pub fn fitting<'a>(levels: &'a [Level], window: &Window) -> Option<&'a Level> {
-    levels.iter().rev().find(|level| level.width.saturating_mul(PER_COLUMN) <= window.column_ns())
+    let in_a_column = |level: &&Level, bins: i64| level.width.saturating_mul(bins) <= window.column_ns();
+    let narrow = levels.iter().rev().find(|level| in_a_column(level, PER_COLUMN));
+    narrow.or_else(|| levels.first().filter(|level| in_a_column(level, 1)))
 }
 
 impl Level {
@@ -86,5 +96,17 @@ impl Level {
             let shares = lanes.iter().zip(shares).map(|(lane, share)| (usize::from(*lane), f32::from(*share) * (1.0 / 255.0)));
             canvas.paint_shares(begin, begin + self.width, shares);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_have_two_bins_or_more_and_one_only_where_there_are_no_narrower_ones() {
+        let levels = [8, 32].map(|width| Level { at: 0, from: 0, width, bins: 1 << 10 });
+        let fitting_for = |column: i64| fitting(&levels, &Window::new(0, 100 * column, 100)).map(|level| level.width);
+        assert_eq!([7, 8, 16, 63, 64].map(fitting_for), [None, Some(8), Some(8), Some(8), Some(32)]);
     }
 }

@@ -14,30 +14,37 @@ mod survey;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
+
 use rayon::prelude::*;
 use sintonia_recording::Recording;
 
 pub use canvas::{Canvas, Window};
-pub use directory::{STRETCH, Thread};
+pub use directory::{Block, STRETCH, Thread};
 pub use draw::Drawer;
 pub use kind::{KINDS, Kind};
 
-use crate::store::{self, Appender, Error, Section, Store};
+use crate::store::{self, Appender, Error, Section, Stamp, Stamps, Store};
 use directory::Directory;
 
 /// The index of a recording.
 pub struct Index {
     store: Store<Directory>,
+    /// The files of ranks as they were when it was opened.
+    stamps: HashMap<u32, Stamp>,
 }
 
 impl Index {
     /// Opens the index of a recording, and makes it if there is none, or one of another state of the recording. `progress` is told how
     /// much of that is done, from 0 to 1.
     pub fn open(recording: &Recording, progress: &(dyn Fn(f64) + Sync)) -> Result<Index, Error> {
-        let identity = store::identity(recording);
+        store::sweep(recording);
+        let stamps = Stamps::of(recording);
+        let identity = stamps.identity(recording);
         let found = store::find(recording, identity).map(Ok);
         let store = found.unwrap_or_else(|| store::make(recording, identity, |file| build(recording, identity, file, progress)))?;
-        Ok(Index { store })
+        let stamps = recording.header.ranks.iter().zip(stamps.ranks).filter_map(|(rank, stamp)| Some((rank.rank, stamp?))).collect();
+        Ok(Index { store, stamps })
     }
 
     /// The first and the last moment of the run.

@@ -10,7 +10,7 @@ use sintonia_recording::{Error, Recording};
 use super::canvas::{Canvas, Window};
 use super::directory::{Block, STRETCH, Thread};
 use super::kind::{KINDS, Kind};
-use super::levels;
+use super::levels::{self, Activities};
 
 /// What a rank contributes to the index.
 #[derive(Default)]
@@ -24,10 +24,14 @@ pub struct Surveys {
 /// Goes through the calls of a rank; `span` are the first and the last moment of the run, as the header tells.
 pub fn survey(recording: &Recording, rank: &Rank, span: (i64, i64)) -> Result<Surveys, Error> {
     let Some(mut survey) = recording.survey(rank.rank)? else { return Ok(Surveys::default()) };
-    let window = levels::window(span, rank.calls / u64::from(rank.threads.max(1)));
+    let window = levels::window(span, activities(rank.calls / u64::from(rank.threads.max(1))));
     let mut chronicles: BTreeMap<u16, Chronicle> = BTreeMap::new();
     let mut rows = Vec::with_capacity(STRETCH);
     while survey.next_block(|mut block| {
+        if block.after_loss {
+            // Whose calls they were is not known.
+            chronicles.values_mut().for_each(|chronicle| chronicle.after_loss = true);
+        }
         let chronicle = chronicles.entry(block.place.thread).or_insert_with(|| Chronicle::new(&window));
         chronicle.add(&mut block, &mut rows);
     }) {}
@@ -51,6 +55,8 @@ struct Chronicle<'a> {
     finalize: Option<i64>,
     /// When the last call was left.
     left: i64,
+    /// Whether calls may be lost since then.
+    after_loss: bool,
 }
 
 impl<'a> Chronicle<'a> {
@@ -63,17 +69,19 @@ impl<'a> Chronicle<'a> {
             init: None,
             finalize: None,
             left: i64::MIN,
+            after_loss: false,
         }
     }
 
     fn add(&mut self, block: &mut Surveyed, rows: &mut Vec<Row>) {
         let kinds: Vec<Kind> = block.shapes.iter().map(|shape| Kind::of(shape.operation.role())).collect();
         let (first_row, before) = (self.calls, self.left);
+        let after_loss = std::mem::take(&mut self.after_loss) && !self.blocks.is_empty();
         let mut begin = None;
         loop {
             let spot = block.some(STRETCH, rows);
             let Some(first) = rows.first() else { break };
-            if begin.is_none() && block.after_loss && !self.blocks.is_empty() {
+            if begin.is_none() && after_loss {
                 self.canvas.paint(before, first.enter, Kind::Absent as usize);
             }
             begin.get_or_insert(first.enter);
@@ -92,7 +100,7 @@ impl<'a> Chronicle<'a> {
             self.stretches.push((spot, sums));
         }
         let Some(begin) = begin else { return };
-        let (shapes, after_loss) = (kinds.len() as u32, block.after_loss && !self.blocks.is_empty());
+        let shapes = kinds.len() as u32;
         self.blocks.push((Block { place: block.place, at: 0, shapes, first_row, begin, end: self.left, after_loss }, kinds));
     }
 
@@ -121,7 +129,7 @@ impl<'a> Chronicle<'a> {
         let window = self.canvas.window();
         // Bins that do not hold all of the calls, because the header tells another span, would tell something else than the calls.
         if window.from() <= first && self.left <= window.to() {
-            done.levels = levels::write(&self.canvas, self.calls, &done.lanes, bytes);
+            done.levels = levels::write(&self.canvas, activities(self.calls), &done.lanes, bytes);
         }
         let mut stretches = self.stretches.iter();
         for (mut block, kinds) in self.blocks {
@@ -136,4 +144,9 @@ impl<'a> Chronicle<'a> {
         }
         done
     }
+}
+
+/// Calls, to be put into bins.
+fn activities(calls: u64) -> Activities {
+    Activities { count: calls, per_bin: 4 }
 }

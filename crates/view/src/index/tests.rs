@@ -133,24 +133,85 @@ fn a_damaged_index_is_made_anew() {
 }
 
 #[test]
-fn a_recording_that_changes_under_an_open_index_gives_an_error_or_what_is_left_and_no_panic() {
+fn a_recording_that_changes_under_an_open_index_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let recording = sample::recording(folder.path(), &[sample::arbitrary(1, 5000)]);
+    let index = open(&recording);
+    let (begin, end) = index.span();
+    let draw = || {
+        let window = Window::new(begin, end, 5000);
+        Drawer::new(&index, &recording).draw(&index.threads_of(0)[0], &mut Canvas::<KINDS>::new(&window))
+    };
+    assert!(draw().is_ok());
+    let path = folder.path().join("rank-00000.calls");
+    let sound = std::fs::read(&path).unwrap();
+    for other in [&sound[..sound.len() / 2], &sound[..]] {
+        std::fs::write(&path, other).unwrap();
+        assert!(matches!(draw(), Err(Error::Changed)), "{} bytes", other.len());
+    }
+    std::fs::remove_file(&path).unwrap();
+    assert!(draw().is_err());
+}
+
+#[test]
+fn bytes_that_change_behind_the_back_of_the_system_give_an_error_or_what_is_left() {
     let folder = tempfile::tempdir().unwrap();
     let recording = sample::recording(folder.path(), &[sample::arbitrary(1, 5000)]);
     let index = open(&recording);
     let path = folder.path().join("rank-00000.calls");
-    let sound = std::fs::read(&path).unwrap();
+    let (sound, written) = (std::fs::read(&path).unwrap(), std::fs::metadata(&path).unwrap().modified().unwrap());
     let mut random = Random(6);
     let (begin, end) = index.span();
     for _ in 0..50 {
-        let mut bytes = sound.clone();
-        bytes.truncate(random.below(sound.len() as u64) as usize);
-        bytes.iter_mut().for_each(|byte| *byte ^= (random.below(20) == 0) as u8);
+        let bytes: Vec<u8> = sound.iter().map(|byte| byte ^ (random.below(20) == 0) as u8).collect();
         std::fs::write(&path, &bytes).unwrap();
-        let window = Window::new(begin, end, 50);
-        let mut canvas = Canvas::<KINDS>::new(&window);
-        // An error or a picture of what is left: both are right.
-        let _ = Drawer::new(&index, &recording).draw(&index.threads_of(0)[0], &mut canvas);
+        std::fs::File::options().write(true).open(&path).unwrap().set_modified(written).unwrap();
+        let window = Window::new(begin, end, 5000);
+        let drawn = Drawer::new(&index, &recording).draw(&index.threads_of(0)[0], &mut Canvas::<KINDS>::new(&window));
+        assert!(!matches!(drawn, Err(Error::Changed)), "its length and its time are what they were");
     }
+}
+
+#[test]
+fn a_recording_that_changes_while_its_index_is_made_gets_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let recording = sample::recording(folder.path(), &[sample::arbitrary(1, 100)]);
+    let change = |_| std::fs::write(folder.path().join("recording.json"), "{}").unwrap();
+    assert!(matches!(Index::open(&recording, &change), Err(Error::Changed)));
+    assert!(!folder.path().join("view.index").exists());
+}
+
+#[test]
+fn what_a_killed_command_left_half_made_is_cleared_away() {
+    let folder = tempfile::tempdir().unwrap();
+    let recording = sample::recording(folder.path(), &[sample::arbitrary(1, 100)]);
+    std::fs::write(folder.path().join(".view.view.index.x1Y2z3"), "half of it").unwrap();
+    open(&recording);
+    let mut names: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["rank-00000.calls", "recording.json", "view.index"]);
+}
+
+#[test]
+fn an_index_can_be_read_by_those_who_may_read_the_recording() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let recording = sample::recording(folder.path(), &[sample::arbitrary(1, 100)]);
+    std::fs::set_permissions(folder.path().join("recording.json"), std::fs::Permissions::from_mode(0o600)).unwrap();
+    open(&recording);
+    assert_eq!(std::fs::metadata(folder.path().join("view.index")).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn a_short_stretch_counts_as_what_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let recording = sample::recording(folder.path(), &[sample::arbitrary(1, 8)]);
+    let index = open(&recording);
+    let (thread, mut drawer) = (&index.threads_of(0)[0], Drawer::new(&index, &recording));
+    let (begin, end) = index.span();
+    assert_eq!(drawer.count(thread, begin + 1, end - 1).unwrap(), 10);
+    let drawn = drawer.draw(thread, &mut Canvas::<KINDS>::new(&Window::new(begin - 1_000_000_000, end, 2))).unwrap();
+    assert_eq!((drawn.exact, drawn.calls), (false, 10.0));
 }
 
 #[test]
@@ -158,7 +219,7 @@ fn what_lies_between_lost_calls_is_absent() {
     let folder = tempfile::tempdir().unwrap();
     let calls = sample::arbitrary(1, 200_000);
     sample::recording(folder.path(), std::slice::from_ref(&calls));
-    damage_second_block(&folder.path().join("rank-00000.calls"));
+    damage_block(&folder.path().join("rank-00000.calls"), 1);
     let recording = Recording::open(folder.path()).unwrap();
     let index = open(&recording);
     let thread = &index.threads_of(0)[0];
@@ -172,9 +233,25 @@ fn what_lies_between_lost_calls_is_absent() {
     }
 }
 
-fn damage_second_block(path: &Path) {
+#[test]
+fn a_thread_knows_of_its_loss_whoever_comes_next() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut calls = sample::arbitrary(1, 400_000);
+    calls.iter_mut().skip(1).step_by(2).for_each(|call| call.0 = 1);
+    sample::recording(folder.path(), std::slice::from_ref(&calls));
+    let whole = open(&Recording::open(folder.path()).unwrap());
+    let blocks = |index: &Index, thread: usize| index.threads_of(0)[thread].blocks.len();
+    // The blocks of two threads take turns in the file.
+    damage_block(&folder.path().join("rank-00000.calls"), 2);
+    let index = open(&Recording::open(folder.path()).unwrap());
+    assert_eq!((blocks(&index, 0), blocks(&index, 1)), (blocks(&whole, 0) - 1, blocks(&whole, 1)));
+    assert!(index.threads_of(0)[0].blocks[1].after_loss, "it is the other thread's block that follows in the file");
+    assert!(index.threads_of(0)[0].blocks[2..].iter().all(|block| !block.after_loss));
+}
+
+fn damage_block(path: &Path, number: usize) {
     let mut bytes = std::fs::read(path).unwrap();
     let starts: Vec<usize> = (0..bytes.len() - 4).filter(|at| &bytes[*at..at + 4] == b"SBLK").collect();
-    bytes[starts[1] + 1000] ^= 1;
+    bytes[starts[number] + 1000] ^= 1;
     std::fs::write(path, bytes).unwrap();
 }

@@ -6,22 +6,25 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use super::gate::{Gate, Wanted};
+use super::limits::Limits;
 use super::request::{NoRequest, Request};
 use super::response::Response;
 use crate::answer::Answers;
 
 /// Answers all requests of a connection.
-pub fn serve(stream: &TcpStream, gate: &Gate, page: &Response, answers: &dyn Answers) {
+pub fn serve(stream: &TcpStream, gate: &Gate, page: &Response, limits: &Limits, answers: &dyn Answers) {
     // Answers are written in one piece: there is nothing to wait for.
     let _ = stream.set_nodelay(true);
     let mut rest = Vec::new();
+    let mut is_first = true;
     loop {
-        let request = match Request::read(stream, &mut rest) {
+        let request = match Request::read(stream, &mut rest, limits, is_first) {
             Ok(request) => request,
-            Err(why) => return refuse(stream, why),
+            Err(why) => return refuse(stream, limits, why),
         };
+        is_first = false;
         let sent = match gate.wanted(&request) {
-            Ok(Wanted::Page) => page.send(stream, Some(&request), request.stays),
+            Ok(Wanted::Page) => page.send(stream, limits, Some(&request), request.stays),
             Ok(Wanted::Answer(question)) => {
                 // A question that nobody thought of must not end the others.
                 let answer = catch_unwind(AssertUnwindSafe(|| answers.answer(&question)));
@@ -30,9 +33,9 @@ pub fn serve(stream: &TcpStream, gate: &Gate, page: &Response, answers: &dyn Ans
                     Ok(Err(refusal)) => Response::refusal(&refusal),
                     Err(_) => Response::error((500, "Internal Server Error"), "something went wrong while answering this question"),
                 };
-                response.send(stream, Some(&request), request.stays)
+                response.send(stream, limits, Some(&request), request.stays)
             }
-            Err(refused) => refused.send(stream, Some(&request), request.stays),
+            Err(refused) => refused.send(stream, limits, Some(&request), request.stays),
         };
         if sent.is_err() || !request.stays {
             return;
@@ -40,14 +43,14 @@ pub fn serve(stream: &TcpStream, gate: &Gate, page: &Response, answers: &dyn Ans
     }
 }
 
-fn refuse(stream: &TcpStream, why: NoRequest) {
+fn refuse(stream: &TcpStream, limits: &Limits, why: NoRequest) {
     let response = match why {
         NoRequest::Gone => return,
         NoRequest::Wrong(reason) => Response::error((400, "Bad Request"), reason),
         NoRequest::TooLong => Response::error((431, "Request Header Fields Too Large"), "the request is too long"),
     };
     // The connection ends in any case.
-    if response.send(stream, None, false).is_ok() {
+    if response.send(stream, limits, None, false).is_ok() {
         drain(stream);
     }
 }

@@ -5,6 +5,7 @@
 
 mod connection;
 mod gate;
+mod limits;
 mod request;
 mod response;
 mod token;
@@ -17,6 +18,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::answer::{Answer, Answers, Question, Refusal};
 use gate::Gate;
+use limits::Limits;
 use response::Response;
 pub use token::Token;
 
@@ -29,9 +31,13 @@ pub struct Server {
     address: SocketAddr,
     gate: Gate,
     page: Response,
+    limits: Limits,
     connections: Connections,
     is_stopped: AtomicBool,
 }
+
+/// Threads for answers that wait a moment for what is worked out: a browser asks no more than so many questions at a time.
+const WAITING_THREADS: usize = 6;
 
 /// Answers on threads of their own: what is worked out aside keeps all others busy, for minutes if a recording is long.
 struct Apart<'a> {
@@ -60,6 +66,7 @@ impl Server {
             address,
             gate,
             page: Response::page(page),
+            limits: Limits::default(),
             connections: Connections::default(),
             is_stopped: AtomicBool::new(false),
         })
@@ -72,11 +79,12 @@ impl Server {
 
     /// Serves until it is stopped.
     pub fn serve(&self, answers: &dyn Answers) -> io::Result<()> {
-        let answers = &Apart { answers, threads: rayon::ThreadPoolBuilder::new().build().map_err(io::Error::other)? };
+        let threads = std::thread::available_parallelism().map_or(1, usize::from) + WAITING_THREADS;
+        let answers = &Apart { answers, threads: rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(io::Error::other)? };
         std::thread::scope(|threads| {
             while let Some((number, stream)) = self.next()? {
                 threads.spawn(move || {
-                    connection::serve(&stream, &self.gate, &self.page, answers);
+                    connection::serve(&stream, &self.gate, &self.page, &self.limits, answers);
                     self.connections.end(number);
                 });
             }
@@ -122,11 +130,13 @@ fn loopback(bound: IpAddr) -> IpAddr {
     }
 }
 
+/// Whether the next connection may come all the same: only a listener that is none any more is beyond hope (accept(2)).
 fn is_passing(error: &io::Error) -> bool {
-    const TOO_MANY_FILES: [i32; 2] = [23, 24];
-    use io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted, WouldBlock};
-    matches!(error.kind(), ConnectionAborted | ConnectionReset | Interrupted | WouldBlock)
-        || error.raw_os_error().is_some_and(|code| TOO_MANY_FILES.contains(&code))
+    const BAD_FILE: i32 = 9;
+    const INVALID: i32 = 22;
+    const NO_SOCKET: i32 = 88;
+    const NOT_SUPPORTED: i32 = 95;
+    !matches!(error.raw_os_error(), Some(BAD_FILE | INVALID | NO_SOCKET | NOT_SUPPORTED))
 }
 
 /// The connections that there are, so that they can be counted and ended.

@@ -3,16 +3,14 @@
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::net::TcpStream;
-use std::time::{Duration, Instant};
+use std::time::Instant;
+
+use super::limits::Limits;
 
 /// The most bytes that a request may have.
 const MOST_BYTES: usize = 16 * 1024;
 /// The most headers.
 const MOST_HEADERS: usize = 64;
-/// How long a connection may be silent between requests.
-const MOST_SILENCE: Duration = Duration::from_secs(60);
-/// How long a request may take to arrive, from its first byte to its last.
-const MOST_ARRIVING: Duration = Duration::from_secs(10);
 
 /// A request.
 #[derive(Debug)]
@@ -41,14 +39,20 @@ pub enum NoRequest {
 
 impl Request {
     /// Reads the next request; `rest` holds what has arrived and is not read yet.
-    pub fn read(mut stream: &TcpStream, rest: &mut Vec<u8>) -> Result<Request, NoRequest> {
-        let mut limit = (!rest.is_empty()).then(|| Instant::now() + MOST_ARRIVING);
+    pub fn read(mut stream: &TcpStream, rest: &mut Vec<u8>, limits: &Limits, is_first: bool) -> Result<Request, NoRequest> {
+        let mut has_begun = is_first || !rest.is_empty();
+        let time = match (is_first, has_begun) {
+            (true, _) => limits.first,
+            (false, true) => limits.arriving,
+            (false, false) => limits.silence,
+        };
+        let mut limit = Instant::now() + time;
         loop {
             if let Some((request, length)) = parse(rest)? {
                 rest.drain(..length);
                 return Ok(request);
             }
-            let patience = limit.map_or(MOST_SILENCE, |limit| limit.saturating_duration_since(Instant::now()));
+            let patience = limit.saturating_duration_since(Instant::now());
             if patience.is_zero() || stream.set_read_timeout(Some(patience)).is_err() {
                 return Err(NoRequest::Gone);
             }
@@ -56,10 +60,12 @@ impl Request {
             match stream.read(&mut piece) {
                 Ok(0) => return Err(NoRequest::Gone),
                 Ok(length) => rest.extend_from_slice(&piece[..length]),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(_) => return Err(NoRequest::Gone),
             }
-            limit = limit.or_else(|| Some(Instant::now() + MOST_ARRIVING));
+            if !has_begun {
+                (has_begun, limit) = (true, Instant::now() + limits.arriving);
+            }
         }
     }
 

@@ -2,16 +2,15 @@
 
 use std::io::{self, Write};
 use std::net::TcpStream;
-use std::time::Duration;
+use std::time::Instant;
 
 use flate2::Compression;
 
+use super::limits::Limits;
 use super::request::Request;
 use crate::answer::{Answer, Refusal};
 use crate::gzip::packed;
 
-/// How long the other end may take to read a piece.
-const MOST_WRITING: Duration = Duration::from_secs(30);
 /// What is shorter is not worth packing.
 const LEAST_PACKED: usize = 1024;
 
@@ -81,8 +80,7 @@ impl Response {
     }
 
     /// Sends it, as the answer to a request if there is one; `stays` says whether the connection does.
-    pub fn send(&self, mut stream: &TcpStream, request: Option<&Request>, stays: bool) -> io::Result<()> {
-        stream.set_write_timeout(Some(MOST_WRITING))?;
+    pub fn send(&self, stream: &TcpStream, limits: &Limits, request: Option<&Request>, stays: bool) -> io::Result<()> {
         let now;
         let body = match (&self.packed, request.is_some_and(unpacks)) {
             (Some(packed), true) => Some(packed),
@@ -106,8 +104,26 @@ impl Response {
         if request.is_none_or(|request| request.method != "HEAD") {
             bytes.extend_from_slice(body);
         }
-        stream.write_all(&bytes)
+        write_until(stream, &bytes, Instant::now() + limits.reading)
     }
+}
+
+/// Writes all of it before a moment: whoever reads a byte now and then does not hold the connection for ever.
+fn write_until(mut stream: &TcpStream, mut bytes: &[u8], end: Instant) -> io::Result<()> {
+    while !bytes.is_empty() {
+        let patience = end.saturating_duration_since(Instant::now());
+        if patience.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        stream.set_write_timeout(Some(patience))?;
+        match stream.write(bytes) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(length) => bytes = &bytes[length..],
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 /// Whether the asker takes what is packed.

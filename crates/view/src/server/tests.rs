@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::time::Duration;
 
 use rayon::prelude::*;
 
@@ -17,6 +18,7 @@ impl Answers for Echo {
             "panic" => panic!("on purpose"),
             "binary" => Ok(Answer::Binary { header: "{}".into(), bytes: vec![1, 2, 3] }),
             "working" => Ok(Answer::Working { doing: "counting".into(), done: 0.5 }),
+            "longer" => Ok(Answer::Binary { header: "{}".into(), bytes: vec![0; 64 << 20] }),
             "long" => Ok(Answer::Json(format!("\"{}\"", "x".repeat(100_000)))),
             "parallel" => Ok(Answer::json(&(0..4).into_par_iter().sum::<u32>())),
             "nothing" => Err(Refusal::NotThere("it cannot tell".into())),
@@ -28,9 +30,15 @@ impl Answers for Echo {
 
 /// Does something with a server that runs: its address, and its token.
 fn with_server(test: impl FnOnce(SocketAddr, &str)) {
+    with_limits(Limits::default(), test);
+}
+
+/// The same, where others may take so long.
+fn with_limits(limits: Limits, test: impl FnOnce(SocketAddr, &str)) {
     let token = Token::new().unwrap();
     let text = token.to_string();
     let server = Server::bind("127.0.0.1", 0, &[], token, "<!doctype html><p>the page").unwrap();
+    let server = Server { limits, ..server };
     std::thread::scope(|threads| {
         let serving = threads.spawn(|| server.serve(&Echo));
         let result = catch(|| test(server.address(), &text));
@@ -49,7 +57,7 @@ fn catch(test: impl FnOnce()) -> std::thread::Result<()> {
 /// Everything that comes back until the other end closes.
 fn answer_to(address: SocketAddr, text: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(std::time::Duration::from_secs(60))).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     stream.write_all(text.as_bytes()).unwrap();
     let mut bytes = Vec::new();
     stream.read_to_end(&mut bytes).unwrap();
@@ -259,7 +267,7 @@ fn more_connections_than_there_is_room_for_wait() {
         let mut late = TcpStream::connect(address).unwrap();
         let text = format!("GET /?token={token} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
         late.write_all(text.as_bytes()).unwrap();
-        late.set_read_timeout(Some(std::time::Duration::from_millis(200))).unwrap();
+        late.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
         assert!(late.read(&mut [0]).is_err(), "there is no room for it yet");
         late.set_read_timeout(None).unwrap();
         drop(silent);
@@ -267,4 +275,83 @@ fn more_connections_than_there_is_room_for_wait() {
         late.read_to_string(&mut answer).unwrap();
         assert_eq!(status(&answer), 200);
     });
+}
+
+/// A time that is over soon, and one that no test takes.
+const SOON: Duration = Duration::from_millis(100);
+const NEVER: Duration = Duration::from_secs(600);
+
+/// Connects, and gives up reading only when the test has surely failed.
+fn connected(address: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    stream
+}
+
+/// A request for the page, after which the connection stays.
+fn for_the_page(address: SocketAddr, token: &str) -> String {
+    format!("GET /?token={token} HTTP/1.1\r\nHost: {address}\r\n\r\n")
+}
+
+#[test]
+fn who_connects_and_says_nothing_or_too_little_is_sent_away() {
+    with_limits(Limits { first: SOON, silence: NEVER, arriving: NEVER, reading: NEVER }, |address, _| {
+        for begin in ["", "GET / HTTP/1.1\r\nHost: "] {
+            let mut stream = connected(address);
+            stream.write_all(begin.as_bytes()).unwrap();
+            assert_eq!(stream.read(&mut [0]).unwrap(), 0, "the other end has closed");
+        }
+    });
+}
+
+#[test]
+fn a_request_that_drips_is_not_waited_for() {
+    with_limits(Limits { first: NEVER, silence: NEVER, arriving: SOON, reading: NEVER }, |address, token| {
+        let mut stream = connected(address);
+        stream.write_all(for_the_page(address, token).as_bytes()).unwrap();
+        let mut answer = vec![0; 4096];
+        let length = stream.read(&mut answer).unwrap();
+        assert_eq!(status(&String::from_utf8_lossy(&answer[..length])), 200);
+        let dripped = (0..3000).take_while(|_| {
+            std::thread::sleep(SOON / 10);
+            stream.write_all(b"x").is_ok()
+        });
+        assert!(dripped.count() < 3000, "it went on for ever");
+    });
+}
+
+#[test]
+fn who_is_silent_between_requests_is_sent_away() {
+    with_limits(Limits { first: NEVER, silence: SOON, arriving: NEVER, reading: NEVER }, |address, token| {
+        let mut stream = connected(address);
+        stream.write_all(for_the_page(address, token).as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert_eq!(status(&answer), 200);
+    });
+}
+
+#[test]
+fn who_reads_a_little_now_and_then_does_not_get_all_of_a_long_answer() {
+    with_limits(Limits { first: NEVER, silence: NEVER, arriving: NEVER, reading: SOON }, |address, token| {
+        let mut stream = connected(address);
+        let text = format!("GET /api/0/longer HTTP/1.1\r\nHost: {address}\r\nX-Sintonia-Token: {token}\r\nConnection: close\r\n\r\n");
+        stream.write_all(text.as_bytes()).unwrap();
+        let mut read = 0;
+        // Each piece is read long before a time for one piece would be over.
+        for _ in 0..20 {
+            std::thread::sleep(SOON / 5);
+            read += stream.read(&mut [0; 16]).unwrap_or(0);
+        }
+        let rest = stream.read_to_end(&mut Vec::new()).unwrap_or(0);
+        assert!(read + rest < 64 << 20, "{read} + {rest}");
+    });
+}
+
+#[test]
+fn a_connection_that_failed_does_not_end_the_others() {
+    for passing in [4, 11, 23, 24, 71, 100, 101, 103, 104, 113] {
+        assert!(is_passing(&io::Error::from_raw_os_error(passing)), "{passing}");
+    }
+    assert!(!is_passing(&io::Error::from_raw_os_error(9)));
 }

@@ -67,8 +67,8 @@ pub fn answer(view: View, question: &Question) -> Result<Answer, Refusal> {
     let threads: Vec<&Thread> = ranks.iter().flat_map(|rank| view.index.threads_of(*rank)).collect();
     let counts = threads.par_iter().map_init(|| view.drawer(), |drawer, thread| drawer.count(thread, from, to));
     let about: u64 = counts.collect::<Result<Vec<u64>, Error>>()?.into_iter().sum();
-    // The first and the last stretch of each thread count as a whole.
-    if about > (most + 2 * STRETCH * threads.len()) as u64 {
+    // The first and the last stretch of each thread count as a whole, and one that only touches the window.
+    if about > (most + 3 * STRETCH * threads.len()) as u64 {
         return Ok(Answer::json(&Columns { many: Some(about), ..Columns::default() }));
     }
     let found = ranks.par_iter().map(|rank| of_rank(view, *rank, from, to));

@@ -1,20 +1,29 @@
-//! The next call that looks as described, or the one before.
+//! The next call that looks as described or waited as described, or the one before.
 
 use rayon::prelude::*;
 use serde::Serialize;
 use sintonia_recording::table::Shape;
 
 use super::{View, ask};
+use crate::analysis::{Analysis, Wait};
 use crate::answer::{Answer, Question, Refusal};
-use crate::index::{Drawer, Thread};
+use crate::index::{Block, Drawer, Thread};
 use crate::store::Error;
 
 /// What is looked for.
 struct Wanted<'a> {
     operation: Option<&'a str>,
     site: Option<u32>,
+    wait: Option<Waiting<'a>>,
+    /// Of the call, or of its wait if that is asked for.
     longer: i64,
     back: bool,
+}
+
+/// Waits of one kind, or of any.
+struct Waiting<'a> {
+    analysis: &'a Analysis,
+    kind: Option<u64>,
 }
 
 /// A call that was found.
@@ -33,6 +42,7 @@ pub fn answer(view: View, question: &Question) -> Result<Answer, Refusal> {
     let wanted = Wanted {
         operation: question.get("operation"),
         site: question.number("site")?,
+        wait: view.analysis.zip(question.get("wait")).map(|(analysis, kind)| Waiting::asked(analysis, kind)).transpose()?,
         longer: question.number("longer")?.unwrap_or(i64::MIN),
         back: question.get("back").is_some_and(|back| back != "0"),
     };
@@ -79,11 +89,17 @@ impl Wanted<'_> {
             if !describes.contains(&true) {
                 continue;
             }
-            drawer.calls(thread, block, from, to, |_, row| {
+            let waiting = self.wait.as_ref().map(|wait| wait.calls(thread, block, self.longer)).transpose()?;
+            if waiting.as_ref().is_some_and(Vec::is_empty) {
+                continue;
+            }
+            drawer.calls(thread, block, from, to, |number, row| {
                 let place = usize::from(row.shape);
-                let fits = describes.get(place) == Some(&true)
-                    && (from..to).contains(&row.enter)
-                    && row.leave.saturating_sub(row.enter) >= self.longer;
+                let is_long = match &waiting {
+                    Some(waiting) => waiting.binary_search(&number).is_ok(),
+                    None => row.leave.saturating_sub(row.enter) >= self.longer,
+                };
+                let fits = is_long && describes.get(place) == Some(&true) && (from..to).contains(&row.enter);
                 if fits && (self.back || best.is_none()) {
                     let (shape, Thread { rank, thread, .. }) = (&shapes[place], thread);
                     let (rank, thread, operation) = (*rank, *thread, shape.operation.name());
@@ -92,5 +108,27 @@ impl Wanted<'_> {
             })?;
         }
         Ok(best)
+    }
+}
+
+impl<'a> Waiting<'a> {
+    fn asked(analysis: &'a Analysis, kind: &str) -> Result<Waiting<'a>, Refusal> {
+        if kind == "any" {
+            return Ok(Waiting { analysis, kind: None });
+        }
+        let number = analysis.kinds().iter().position(|known| known == kind).map(|number| number as u64);
+        let refusal = || Refusal::Query {
+            parameter: "wait".to_owned(),
+            reason: format!("`{kind}` does not occur; it should be one of {}", [&["any".to_owned()], analysis.kinds()].concat().join(", ")),
+        };
+        number.map(|kind| Waiting { analysis, kind: Some(kind) }).ok_or_else(refusal)
+    }
+
+    /// The calls of a block that waited so for some nanoseconds, by number in the thread.
+    fn calls(&self, thread: &Thread, block: &Block, longer: i64) -> Result<Vec<u64>, Error> {
+        let last = (block.first_row + u64::from(block.place.calls)).saturating_sub(1);
+        let waits = self.analysis.waits(thread.rank, thread.thread, block.first_row, last)?;
+        let fits = |wait: &Wait| wait.ns >= longer && self.kind.is_none_or(|kind| kind == wait.kind);
+        Ok(waits.iter().filter(|wait| fits(wait)).map(|wait| wait.row).collect())
     }
 }

@@ -27,6 +27,8 @@ struct Header<'a> {
     calls: u64,
     exact: bool,
     messages: Option<Count>,
+    /// The kinds of waits in all of the run.
+    waits: Option<&'a [String]>,
     kinds: [&'static str; KINDS],
     rows: &'a [Row],
     planes: &'a [&'static str],
@@ -78,6 +80,7 @@ pub fn answer(view: View, question: &Question) -> Result<Answer, Refusal> {
         calls: painted.iter().map(|row| row.calls).sum::<f64>() as u64,
         exact: painted.iter().all(|row| row.exact),
         messages: count(view, &window, &ranks)?,
+        waits: view.analysis.map(Analysis::kinds),
         kinds: Kind::NAMES,
         rows: &rows,
         planes,
@@ -160,7 +163,8 @@ fn parts(canvas: &Canvas<1>, ranks: f32) -> Vec<u8> {
 
 /// A part of a time, from 0 to 255.
 fn part(ns: f32, time: f32) -> u8 {
-    (255.0 * ns / time.max(1.0)).round() as u8
+    // Rounded by hand: `round` would be called as a function, a million times for a picture.
+    (255.0 * ns / time.max(1.0) + 0.5) as u8
 }
 
 /// The kind that took most of a cell's time, and its share of it.

@@ -66,7 +66,7 @@ fn the_analysis_adds_waits_messages_and_the_path() {
     for timeline in [timeline, again] {
         let (header, planes) = picture(&timeline, &[("columns", "11")]);
         assert_eq!(header["planes"], serde_json::json!(["kind", "share", "waiting", "path"]));
-        assert_eq!(header["messages"], 1);
+        assert_eq!((&header["messages"], &header["waits"][0]), (&1.into(), &"late_sender".into()));
         assert_eq!(planes["waiting"][11..], [0, 0, 255, 255, 255, 255, 255, 255, 0, 0, 0]);
         assert_eq!(planes["path"][..8], [0, 255, 255, 255, 255, 255, 255, 255], "the sender is on the path until it sends");
         assert_eq!(planes["path"][11 + 2..11 + 8], [0; 6], "while the receiver waits it is not");
@@ -107,6 +107,31 @@ fn ranks_can_be_chosen_and_put_together() {
     assert_eq!(labels(&[("by", "host")]), ["a 0,2,4,6", "b 1,3,5,7", "unknown 8"]);
     let (_, planes) = picture(&timeline, &[("columns", "2"), ("rows", "3")]);
     assert_eq!((planes["kind"][4], planes["share"][4]), (2, 170), "the rank that left nothing is absent");
+}
+
+#[test]
+fn roles_can_be_told_from_outside_and_ranks_without_one_come_last() {
+    let folder = tempfile::tempdir().unwrap();
+    let timeline = timeline(folder.path(), &late_sender());
+    let roles = vec![Role { name: "receivers".into(), ranks: vec![1] }];
+    let (header, planes) = picture(&timeline.with_roles(roles), &[("by", "role"), ("columns", "11")]);
+    assert_eq!(header["rows"], serde_json::json!([{"label": "receivers", "ranks": "1"}, {"label": "no role", "ranks": "0"}]));
+    assert_eq!(planes["kind"][..5], [0, 1, 3, 3, 3], "the receiver comes first");
+}
+
+#[test]
+fn who_announces_the_analysis_makes_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let timeline = timeline(folder.path(), &late_sender());
+    assert!(timeline.announce_analysis());
+    assert!(!timeline.announce_analysis(), "one is enough");
+    assert!(matches!(timeline.answer(&question("messages", &[])), Ok(Answer::Working { .. })));
+    timeline.analyse();
+    assert!(!timeline.announce_analysis());
+    timeline.set(State::Hindered("no memory".into(), Instant::now()));
+    assert!(!timeline.announce_analysis(), "not at once");
+    timeline.set(State::Hindered("no memory".into(), Instant::now().checked_sub(2 * AGAIN).unwrap()));
+    assert!(timeline.announce_analysis(), "there may be memory by now");
 }
 
 #[test]
@@ -190,6 +215,25 @@ fn the_next_call_is_found_and_the_one_before() {
         }
     }
     assert_eq!(json(&timeline, "find", &[("operation", "MPI_Alltoall")]), Value::Null);
+}
+
+#[test]
+fn calls_are_found_by_what_they_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let timeline = timeline(folder.path(), &late_sender());
+    let refusal = timeline.answer(&question("find", &[("wait", "any")])).unwrap_err();
+    assert!(matches!(refusal, Refusal::NotThere(_)), "waits are not known yet: {refusal}");
+    timeline.analyse();
+    let found = json(&timeline, "find", &[("wait", "late_sender"), ("longer", "6000")]);
+    assert_eq!((&found["rank"], &found["enter"], &found["operation"]), (&1.into(), &2000.into(), &"MPI_Recv".into()));
+    assert_eq!(found, json(&timeline, "find", &[("wait", "any"), ("longer", "6000"), ("back", "1")]));
+    // The call took longer than its wait.
+    let none = [("longer", "6001"), ("operation", "MPI_Send"), ("from", "2001"), ("ranks", "0")];
+    for one in none {
+        assert_eq!(json(&timeline, "find", &[("wait", "late_sender"), one]), Value::Null, "{one:?}");
+    }
+    let refusal = timeline.answer(&question("find", &[("wait", "late_receiver")])).unwrap_err().to_string();
+    assert!(refusal.contains("should be one of any, late_sender"), "{refusal}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-// Numbers for people: three figures and a unit that fits.
+// Numbers for people: three figures and a unit that fits; and numbers as people write them.
 
 const STEPS_S = [
     [1, 's'],
@@ -18,11 +18,44 @@ export function seconds(value: number): string {
 /** Nanoseconds, as `12.3 ms`. */
 export const nanoseconds = (value: number): string => seconds(value * 1e-9);
 
+/** Two moments in nanoseconds, as `1.50012 s to 1.50013 s`: in one unit, as fine as it takes to tell them apart. */
+export function stretch(from: number, to: number): string {
+    const last = 1e-9 * Math.max(Math.abs(from), Math.abs(to));
+    const [step, unit] = STEPS_S.find(([step]) => last >= 0.9995 * step) ?? STEPS_S[3];
+    const length = Math.max(1, Math.abs(to - from)) * (1e-9 / step);
+    const digits = Math.min(Math.max(0, Math.ceil(2 - Math.log10(length) - 1e-9)), Math.round(-Math.log10(1e-9 / step)));
+    const moment = (value: number) => `${(value * (1e-9 / step)).toFixed(digits)} ${unit}`;
+    return `${moment(from)} to ${moment(to)}`;
+}
+
+const WRITTEN_NS: Record<string, number> = { ns: 1, us: 1e3, µs: 1e3, ms: 1e6, s: 1e9, '': 1e9 };
+
+/** A time as people write it, `1.5 ms`, in nanoseconds; seconds if there is no unit. */
+export function readTime(text: string): number | undefined {
+    const [, figure, unit = ''] = /^\s*(\d*\.?\d+)\s*(ns|us|µs|ms|s)?\s*$/.exec(text) ?? [];
+    const step = WRITTEN_NS[unit];
+    return figure === undefined || step === undefined ? undefined : Math.round(Number(figure) * step);
+}
+
+/** A figure without the zeros at its end, for axes: `2.50 s` is `2.5 s`, and `8.00 s` is `8 s`. */
+export const brief = (text: string): string => text.replace(/(\.\d*?)0+(?= )/, '$1').replace('. ', ' ');
+
 /** Bytes, as `1.2 MB`. */
 export function bytes(value: number): string {
     const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
     const step = value < 1000 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(value) / 3));
     return `${step === 0 && Number.isInteger(value) ? value : figures(value / 1000 ** step)} ${units[step]}`;
+}
+
+/** A power of two of bytes, as `64 KiB`. */
+export function binary(value: number): string {
+    const step = value < 1024 ? 0 : Math.min(3, Math.floor(Math.log2(value) / 10));
+    return `${value / 1024 ** step} ${['B', 'KiB', 'MiB', 'GiB'][step]}`;
+}
+
+/** The size of a message: as powers of two are called, if it is one. */
+export function size(value: number): string {
+    return Number.isInteger(Math.log2(value)) ? binary(value) : bytes(value);
 }
 
 /** A share from 0 to 1, as `97 %`; a dash for a share of nothing. */

@@ -114,6 +114,11 @@ test('a place is called as the report calls it', () => {
     assert.equal(place.placeName({ ...bare, function: null, offset: 0x13b0 }), '0x13b0 in solve');
 });
 
+test('a place is found by its name, with its folder or without', () => {
+    const names = ['solver/cg.c:40', 'cg.c:40', 'work in solve', 'g.c:40'];
+    assert.deepEqual(names.map((name) => place.placeNamed(recorded, name)), [main, main, bare, undefined]);
+});
+
 test('several calls on one line are one place', () => {
     assert.equal(place.siteAt(recorded, main), 0);
     assert.deepEqual(place.sitesAt(recorded, 2), [0, 2]);
@@ -154,4 +159,52 @@ test('a window of the matrix comes back from the address, and a wrong one is the
     const wrong = [undefined, '', '1,2', '0,0,-4', 'a,b,c', '0,0,Infinity'];
     for (const text of wrong) assert.deepEqual(matrix.readWindow(text, 64), matrix.whole(64), text);
     assert.deepEqual(matrix.readWindow('100,-3,8', 64), { x: 56, y: 0, span: 8 });
+});
+
+test('two moments are told as finely as it takes to tell them apart', () => {
+    assert.equal(units.stretch(0, 14_200_000_000), '0.0 s to 14.2 s');
+    assert.equal(units.stretch(1_500_000_000, 1_500_001_000), '1.50000000 s to 1.50000100 s');
+    assert.equal(units.stretch(0, 40), '0 ns to 40 ns', 'nobody measures parts of a nanosecond');
+});
+
+test('figures at an axis have no zeros at their end', () => {
+    assert.deepEqual(['8.00 s', '2.50 s', '100 s', '10.0 ms', '0 s', '+1.00 s'].map(units.brief), ['8 s', '2.5 s', '100 s', '10 ms', '0 s', '+1 s']);
+});
+
+test('times are read as people write them', () => {
+    assert.deepEqual(['1.5 ms', '2us', '.5', '7 ns'].map(units.readTime), [1_500_000, 2000, 500_000_000, 7]);
+    assert.deepEqual(['', 'soon', '1 h', '-1 s', '1e3'].map(units.readTime), [undefined, undefined, undefined, undefined, undefined]);
+});
+
+const { stretches } = await load('views/timeline/stretches.ts');
+
+test('cells that look alike are put together', () => {
+    const kinds = [1, 1, 2, 1];
+    assert.deepEqual(stretches(0, 4, (one, next) => kinds[one] === kinds[next]), [[0, 2], [2, 3], [3, 4]]);
+    assert.deepEqual(stretches(1, 1, () => true), []);
+});
+
+test('where single calls are seen, the height tells which thread is meant', () => {
+    const call = (thread) => ({ rank: 0, thread, enter: 0, leave: 100, kind: 1 });
+    const size = { width: 188, gutter: 88, axis: 26, height: 66 };
+    const seen = { ...size, span: { from: 0, to: 100 }, rows: [{ label: '0', ranks: [0] }], kinds: [], off: new Set() };
+    const threads = { ...seen, calls: [call(0), call(1)] };
+    assert.deepEqual([30, 60].map((y) => scene.callAt(threads, 0, 50, y)?.thread), [0, 1]);
+    assert.equal(scene.callAt({ ...seen, calls: [call(0)] }, 0, 50, 60)?.thread, 0, 'one thread has all of the row');
+});
+
+// The address listens to the browser from the beginning.
+Object.assign(globalThis, { location: { hash: '' }, addEventListener: () => undefined, history: {} });
+const address = await load('state/address.ts');
+
+test('an address comes back as it was written', () => {
+    const selection = { recording: 1, from: 5, to: 9, ranks: '0-3', site: 2, operation: 'MPI_Send', own: { unit: 'seconds', more: 'a=b & c' } };
+    const given = { view: 'matrix', selection };
+    assert.deepEqual(address.read(address.write(given)), given);
+    assert.deepEqual(address.read(''), { view: 'overview', selection: { recording: 0, own: {} } });
+});
+
+test('an address that somebody wrote selects nothing that cannot be', () => {
+    const wrong = ['from=3', 'to=3', 'from=9&to=3', 'from=NaN&to=5', 'from=1&to=Infinity', 'site=', 'recording=-2', 'recording=x', 'from=&to='];
+    for (const text of wrong) assert.deepEqual(address.read(`#timeline?${text}`).selection, { recording: 0, own: {} }, text);
 });

@@ -8,6 +8,7 @@ const tuning = await load('views/tuning/series.ts');
 const hosts = await load('views/placement/hosts.ts');
 const colours = await load('views/placement/colours.ts');
 const machine = await load('views/machine/curves.ts');
+const { inkOn } = await load('charts/ink.ts');
 
 test('the command is told what was turned, and nothing that takes a machine without one', () => {
     const chosen = { latency: 'x2', eager: '64KiB', balance: 'perfect', nodes: '4', more: ' segment a.c:1 x0.5 ' };
@@ -38,6 +39,17 @@ test('a value stays until it is changed, also where a change was not carried out
     assert.equal(series.marks.length, 3);
 });
 
+test('a long line is thinned, and keeps its ends and its extremes', () => {
+    const points = Array.from({ length: 50_000 }, (_, at) => ({ time_s: at / 10, value: at === 31_234 ? 99 : at === 777 ? -99 : Math.sin(at) }));
+    const thin = tuning.thinned(points, 1000);
+    assert.ok(thin.length > 500 && thin.length <= 1010, `${thin.length} points`);
+    assert.deepEqual([thin[0], thin.at(-1)], [points[0], points.at(-1)]);
+    assert.ok(thin.includes(points[31_234]) && thin.includes(points[777]));
+    assert.ok(thin.every((point, at) => at === 0 || point.time_s > thin[at - 1].time_s), 'in their order');
+    assert.equal(tuning.thinned(points.slice(0, 900), 1000).length, 900, 'few stay as they are');
+    assert.equal(tuning.thinned(points.map(({ value }) => ({ time_s: 1, value })), 100).length <= 4, true, 'also where all are at once');
+});
+
 const host = (name, slots, more = {}) => ({ name, slots, slots_per_socket: slots, slots_per_complex: slots, group: null, ...more });
 
 test('every slot has a box of its own inside its host', () => {
@@ -66,7 +78,7 @@ test('letters can be read on every colour of a host', () => {
     };
     for (const many of [4, 8, 9, 64]) {
         for (let at = 0; at < many; at++) {
-            const [one, other] = [colours.hostColour(at, many), colours.onColour(colours.hostColour(at, many))].map(light);
+            const [one, other] = [colours.hostColour(at, many), inkOn(colours.hostColour(at, many))].map(light);
             assert.ok(Math.max(one, other) / Math.min(one, other) >= 4.5, `${at} of ${many}`);
         }
     }

@@ -51,17 +51,25 @@ export class Visit {
             change(request);
             this.#last = Date.now();
         };
-        page.on('request', note((request) => this.#open.add(request)));
+        const asks = (request) => {
+            // Whoever asked before is gone, and hears no answer any more.
+            if (request.isNavigationRequest()) this.#open.clear();
+            this.#open.add(request);
+        };
+        page.on('request', note(asks));
         for (const end of ['requestfinished', 'requestfailed']) page.on(end, note((request) => this.#open.delete(request)));
         this.address = address.replace(/#.*$/, '');
     }
 
     /** Opens a view, with what is selected: `timeline?ranks=0`. The page is loaded afresh, as by somebody who got the address. */
     async go(hash) {
-        await this.page.goto('about:blank');
-        // Whoever asked is gone, and hears no answer any more.
-        this.#open.clear();
-        await this.page.goto(`${this.address}#${hash}`);
+        if (this.page.url() === 'about:blank') {
+            await this.page.goto(`${this.address}#${hash}`);
+        } else {
+            // By way of an empty page the browser would begin a process for each.
+            await this.page.evaluate((there) => history.replaceState(null, '', there), `#${hash}`);
+            await this.page.reload();
+        }
         await this.page.locator('h1').waitFor();
         await this.settled();
     }
@@ -80,9 +88,14 @@ export class Visit {
         return links.map((link) => link.replace(/^#/, '').replace(/\?.*$/, ''));
     }
 
-    /** What is selected, as the address has it. */
-    selected(name) {
-        return new URLSearchParams(new URL(this.page.url()).hash.split('?')[1] ?? '').get(name);
+    /** The view and what is selected, as the address has it: asked in the page, for `page.url()` is a little late. */
+    async hash() {
+        return (await this.page.evaluate(() => location.hash)).slice(1);
+    }
+
+    /** A part of what is selected. */
+    async selected(name) {
+        return new URLSearchParams((await this.hash()).split('?')[1] ?? '').get(name);
     }
 
     /** Waits until something is so; says what was waited for if it never is. */

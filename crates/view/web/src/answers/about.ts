@@ -28,6 +28,8 @@ export interface Recorded {
     exit_status: number | null;
     /** The names of all call sites, by number. */
     sites: Site[];
+    /** In a file: questions that have no answer in it (`drawing?overview=1`), and why. */
+    left_out?: Record<string, string>;
 }
 
 export interface Site {

@@ -4,6 +4,7 @@
 // (4 bytes), the answer. A binary answer looks as it does when it is served. The answer to a question in particular is named with it, as in
 // `0/source?site=12`.
 
+import type { About } from './about';
 import { asked, type Query, Refused, type Source } from './source';
 import { unpack } from './unpack';
 
@@ -15,7 +16,7 @@ export function embedded(): Source | undefined {
         entries ??= open(element.textContent ?? '');
         const known = await entries;
         const [entry] = questions.flatMap((question) => known.get(`${recording}/${question}`) ?? []);
-        if (!entry) throw new Refused('This file holds a summary. Open the recording with `sintonia view` to see more.');
+        if (!entry) throw new Refused(why(known, recording, questions));
         return entry;
     };
     return {
@@ -26,6 +27,14 @@ export function embedded(): Source | undefined {
         binary: async <Header>(recording: number, subject: string, query: Query = {}) =>
             unpack<Header>(await find(recording, asked(subject, query), subject)),
     };
+}
+
+/** Why a question has no answer: `about` knows it of those that were asked when the file was made. */
+function why(known: Map<string, Uint8Array<ArrayBuffer>>, recording: number, questions: string[]): string {
+    const about = known.get('0/about');
+    const told = about && (JSON.parse(new TextDecoder().decode(about)) as About).recordings[recording]?.left_out;
+    const [reason] = questions.flatMap((question) => told?.[question] ?? []);
+    return reason ?? 'This file holds a summary. Open the recording with `sintonia view` to see more.';
 }
 
 async function open(base64: string): Promise<Map<string, Uint8Array<ArrayBuffer>>> {

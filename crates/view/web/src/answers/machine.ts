@@ -1,4 +1,4 @@
-// A machine file, as `sintonia bench --json` shows it: docs/machine.md.
+// A machine file, as `sintonia bench --json` shows it and as far as the page does: docs/machine.md.
 
 import type { Figures } from './figure';
 
@@ -29,8 +29,6 @@ export interface Node {
 
 export interface Network {
     eager_bytes: number | null;
-    unattended_bytes: number | null;
-    detached_bytes: number | null;
     overlap: { bytes: number; share: Figures }[];
     messages: Record<string, Timing>;
 }

@@ -1,4 +1,4 @@
-// What `sintonia report --json` shows: docs/report.md explains each figure.
+// What `sintonia report --json` shows, as far as the page does: docs/report.md explains each figure.
 
 import type { Site } from './about';
 
@@ -20,7 +20,6 @@ export interface Report {
     operations: OperationTime[];
     call_sites: CallSite[];
     sizes: { up_to: number; messages: number; bytes: number }[];
-    pairs: { from: number; to: number; messages: number; bytes: number }[];
     unmatched: number;
     unfinished: (Site & { rank: number; operation: string })[];
     incomplete: { rank: number; why: string }[];

@@ -4,9 +4,12 @@ export interface Tuning {
     entries: Entry[];
     /** Whether the program still runs. */
     live: boolean;
+    /** When the tuning began, in nanoseconds of the timeline, where that is known. */
+    began_ns: number | null;
 }
 
 export type Entry =
+    | { kind: 'began'; time_s: number; since_1970_s: number }
     | ({ kind: 'change' } & Decision)
     | { kind: 'finding'; time_s: number; tunlet: string; what: string }
     | { kind: 'figures'; time_s: number; tunlet: string; figures: Told[] }

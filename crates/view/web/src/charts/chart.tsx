@@ -8,7 +8,9 @@ import { growth } from './growth';
 import { useWidth } from './width';
 
 /** The size of letters, in pixels. */
-const LETTERS = 10;
+const LETTERS = 12;
+/** Room for the marks of the x axis and its name below them. */
+const BELOW = 38;
 
 interface Props {
     /** What the chart shows, for those who cannot see it. */
@@ -27,7 +29,9 @@ export function Chart({ label, draw, choose }: Props) {
         const options = draw(width, colour);
         const larger = growth();
         const marginLeft = options.marginLeft && options.marginLeft * larger;
-        const chart = Plot.plot({ ...options, width, marginLeft, style: { fontSize: `${LETTERS * larger}px` } });
+        const height = options.height && options.height * larger;
+        const size = { width, height, marginLeft, marginBottom: BELOW * larger, style: { fontSize: `${LETTERS * larger}px` } };
+        const chart = Plot.plot({ ...options, ...size });
         chart.setAttribute('role', 'img');
         chart.setAttribute('aria-label', label);
         // A group of marks has no role that could have a name.

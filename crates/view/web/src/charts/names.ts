@@ -1,6 +1,6 @@
 // What stands at axes: names beside bars, with as much room as they need, and ranks.
 
-const LETTER = 6.2;
+const LETTER = 7;
 const LEAST = 60;
 
 /** The room for names on the left of a chart of a width: at most two fifths of it. */

@@ -5,8 +5,6 @@ import { element } from './svg';
 
 export interface Lettering {
     colour: string;
-    /** In pixels, on usual screens. */
-    size?: number;
     anchor?: 'start' | 'middle' | 'end';
     bold?: boolean;
     /** Turned upwards, around its point. */
@@ -23,6 +21,8 @@ export interface Pen {
 }
 
 const FONT = 'system-ui, sans-serif';
+/** In pixels, on usual screens. */
+const SIZE = 12;
 
 export function canvasPen(context: CanvasRenderingContext2D): Pen {
     // To read a colour takes longer than to draw a small box with it.
@@ -39,12 +39,12 @@ export function canvasPen(context: CanvasRenderingContext2D): Pen {
             context.lineWidth = thickness;
             context.strokeRect(x, y, width, height);
         },
-        text(x, y, text, { colour, size = 12, anchor = 'start', bold = false, upwards = false }) {
+        text(x, y, text, { colour, anchor = 'start', bold = false, upwards = false }) {
             context.save();
             context.translate(x, y);
             if (upwards) context.rotate(-Math.PI / 2);
             context.fillStyle = colour;
-            context.font = `${bold ? 600 : 400} ${size * larger}px ${FONT}`;
+            context.font = `${bold ? 600 : 400} ${SIZE * larger}px ${FONT}`;
             context.textAlign = anchor === 'middle' ? 'center' : anchor;
             context.textBaseline = 'middle';
             context.fillText(text, 0, 0);
@@ -75,9 +75,9 @@ export function svgPen(picture: SVGSVGElement): Pen {
         box: (x, y, width, height, fill) => place.append(element('rect', { ...box(x, y, width, height), fill })),
         frame: (x, y, width, height, stroke, thickness) =>
             place.append(element('rect', { ...box(x, y, width, height), fill: 'none', stroke, 'stroke-width': thickness })),
-        text(x, y, text, { colour, size = 12, anchor = 'start', bold = false, upwards = false }) {
+        text(x, y, text, { colour, anchor = 'start', bold = false, upwards = false }) {
             const turned: Record<string, string> = upwards ? { transform: `rotate(-90 ${round(x)} ${round(y)})` } : {};
-            const font = { 'font-family': 'sans-serif', 'font-size': size * larger, 'font-weight': bold ? 600 : 400 };
+            const font = { 'font-family': 'sans-serif', 'font-size': SIZE * larger, 'font-weight': bold ? 600 : 400 };
             place.append(element('text', { x: round(x), y: round(y), dy: '0.35em', fill: colour, 'text-anchor': anchor, ...font, ...turned }, text));
         },
         inside(x, y, width, height, draw) {

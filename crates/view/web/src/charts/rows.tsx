@@ -9,6 +9,8 @@ import './rows.css';
 export interface Column<Row> {
     /** Its name, for people and as the head of a column of CSV. */
     name: string;
+    /** The unit of its values, which people see beside each: `s`. */
+    unit?: string;
     /** What it means. */
     says?: string;
     /** What it is sorted by and saved as. */
@@ -31,6 +33,8 @@ export interface RowsProps<Row> {
     name: (row: Row) => string;
     /** How many rows are shown at first. */
     most?: number;
+    /** Those that stand out because they are selected. */
+    isMarked?: (row: Row) => boolean;
 }
 
 export interface Order {
@@ -60,7 +64,8 @@ export function clicked(order: Order | undefined, column: string, isNumber: bool
 
 /** The data of such a table, for CSV. */
 export function tableOf<Row>(columns: Column<Row>[], rows: Row[]): Table {
-    return { columns: columns.map(({ name }) => name), rows: rows.map((row) => columns.map(({ value }) => value(row))) };
+    const head = ({ name, unit }: Column<Row>) => (unit === undefined ? name : `${name} (${unit})`);
+    return { columns: columns.map(head), rows: rows.map((row) => columns.map(({ value }) => value(row))) };
 }
 
 /** The order of a table, which the address has: `order.Waits=-time` begins with the longest. */
@@ -71,19 +76,20 @@ export function useOrder(label: string): [Order | undefined, (order: Order) => v
     return [order, ({ column, up }) => setOwn(name, `${up ? '' : '-'}${column}`)];
 }
 
-export function Rows<Row>({ label, columns, rows, name, most = Infinity }: RowsProps<Row>) {
+export function Rows<Row>({ label, columns, rows, name, most = Infinity, isMarked = () => false }: RowsProps<Row>) {
     const [order, setOrder] = useOrder(label);
     const [all, setAll] = useState(false);
     const shown = sorted(rows, columns, order).slice(0, all ? Infinity : most);
+    const numbers = numbersOf(columns, rows);
     return (
         <>
             <div class="rows-frame">
                 <table class="rows" aria-label={label}>
-                    <Heads columns={columns} rows={rows} order={order} choose={setOrder} />
+                    <Heads columns={columns} numbers={numbers} order={order} choose={setOrder} />
                     <tbody>
                         {shown.map((row) => (
-                            <tr key={name(row)}>
-                                <Cells columns={columns} row={row} />
+                            <tr key={name(row)} class={isMarked(row) ? 'marked' : ''} aria-current={isMarked(row) || undefined}>
+                                <Cells columns={columns} numbers={numbers} row={row} />
                             </tr>
                         ))}
                     </tbody>
@@ -100,17 +106,18 @@ export function Rows<Row>({ label, columns, rows, name, most = Infinity }: RowsP
 
 interface HeadsProps<Row> {
     columns: Column<Row>[];
-    rows: Row[];
+    /** The names of those that hold numbers. */
+    numbers: Set<string>;
     order: Order | undefined;
     choose: (order: Order) => void;
 }
 
-export function Heads<Row>({ columns, rows, order, choose }: HeadsProps<Row>) {
+export function Heads<Row>({ columns, numbers, order, choose }: HeadsProps<Row>) {
     return (
         <thead>
             <tr>
                 {columns.map((column) => {
-                    const isNumber = isNumeric(column, rows);
+                    const isNumber = numbers.has(column.name);
                     const present = order?.column === column.name ? (order.up ? 'ascending' : 'descending') : undefined;
                     return (
                         <th key={column.name} scope="col" class={isNumber ? 'number' : ''} aria-sort={present}>
@@ -126,11 +133,11 @@ export function Heads<Row>({ columns, rows, order, choose }: HeadsProps<Row>) {
     );
 }
 
-export function Cells<Row>({ columns, row }: { columns: Column<Row>[]; row: Row }) {
+export function Cells<Row>({ columns, numbers, row }: { columns: Column<Row>[]; numbers: Set<string>; row: Row }) {
     return (
         <>
             {columns.map(({ name, value, show, bar, variable }) => (
-                <td key={name} class={typeof value(row) === 'number' ? 'number' : ''}>
+                <td key={name} class={numbers.has(name) ? 'number' : ''}>
                     {bar && (
                         <span class="bar" aria-hidden="true">
                             <span style={{ width: `${100 * Math.min(1, Math.max(0, bar(row)))}%`, background: `var(${variable ?? '--accent'})` }} />
@@ -143,6 +150,7 @@ export function Cells<Row>({ columns, row }: { columns: Column<Row>[]; row: Row 
     );
 }
 
-function isNumeric<Row>({ value }: Column<Row>, rows: Row[]): boolean {
-    return rows.some((row) => typeof value(row) === 'number');
+/** The names of the columns that hold numbers. */
+export function numbersOf<Row>(columns: Column<Row>[], rows: Row[]): Set<string> {
+    return new Set(columns.filter(({ value }) => rows.some((row) => typeof value(row) === 'number')).map(({ name }) => name));
 }

@@ -83,14 +83,14 @@ export function picture(title: string, legend: Entry[], shown: SVGSVGElement): s
     ];
     let x = MARGIN;
     let y = MARGIN + TITLE;
-    for (const { label, variable, mark = 'box' } of legend) {
+    for (const { label, variable, mark = 'box', again = false } of legend) {
         const long = 22 + LETTER * label.length + 12;
         if (x > MARGIN && x + long > width - MARGIN) {
             x = MARGIN;
             y += LEGEND_LINE;
         }
         const box = mark === 'line' ? { y: y + 6, height: 3 } : { y: y + 1, height: 12 };
-        head.push(element('rect', { x, width: 14, ...box, fill: colour(variable) }));
+        head.push(element('rect', { x, width: 14, ...box, fill: colour(variable), 'fill-opacity': again ? 0.5 : 1 }));
         head.push(element('text', { ...text, x: x + 19, y: y + 11, 'font-size': 12 }, label));
         x += long;
     }

@@ -29,6 +29,10 @@ export function sitesAt(recording: Recorded, site: number): number[] {
     return place ? (byPlace(recording).get(placeKey(place)) ?? []) : [];
 }
 
+/** The place that a text names, with its folder or without. */
+export const placeNamed = (recording: Recorded, name: string): Site | undefined =>
+    recording.sites.find((site) => placeName(site) === name || placeName(site).endsWith(`/${name}`));
+
 /** A place in a few letters, as the report calls it: `apps/cg.c:40`. */
 export function placeName({ file, line, function: name, module, offset = 0 }: Site): string {
     if (file !== null && line !== null) return `${lastTwo(file)}:${line}`;

@@ -3,7 +3,7 @@
 import type { About, Recorded } from '../answers/about';
 import { distinct } from '../distinct';
 import { Copy } from '../links/copy';
-import { address, NOTHING, select, write } from '../state/address';
+import { address, NOTHING, ownOf, select, write } from '../state/address';
 import { present } from '../state/present';
 import { choose, THEMES, theme } from '../state/theme';
 import { plural } from '../units';
@@ -47,7 +47,7 @@ export function Header({ about, views, shown, openHelp }: Props) {
                 {views.map((one) => (
                     <a
                         key={one.name}
-                        href={write({ view: one.name, selection: { ...selection, own: one === shown ? selection.own : {} } })}
+                        href={write({ view: one.name, selection: { ...selection, own: ownOf(one.name) } })}
                         title={`${one.says} (${one.key})`}
                         aria-current={one === shown ? 'page' : undefined}
                     >
@@ -65,7 +65,7 @@ function Name({ about }: { about: About }) {
     const { recorded, number } = shown;
     if (about.recordings.length < 2) {
         return (
-            <p class="name">
+            <p class="name" title={described(recorded)}>
                 <strong>{recorded.name}</strong> <span class="quiet">{described(recorded)}</span>
             </p>
         );
@@ -73,7 +73,7 @@ function Name({ about }: { about: About }) {
     // What is selected in one recording means nothing in another.
     const other = (recording: number) => select({ ...NOTHING, own: {}, recording });
     return (
-        <p class="name">
+        <p class="name" title={described(recorded)}>
             <label>
                 <span class="unseen">Recording</span>
                 <select value={number} onChange={(event) => other(Number(event.currentTarget.value))}>

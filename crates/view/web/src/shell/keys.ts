@@ -1,7 +1,7 @@
 // Keys that work in every view.
 
 import { useEffect } from 'preact/hooks';
-import { go } from '../state/address';
+import { go, ownOf } from '../state/address';
 import type { View } from '../views/view';
 import { isOurs } from './ours';
 import { selectAll } from './selected';
@@ -18,7 +18,7 @@ export function useKeys(views: View[], openHelp: () => void): void {
         const press = (event: KeyboardEvent) => {
             if (event.defaultPrevented || !isOurs(event)) return;
             const found = views.find((one) => one.key === event.key);
-            if (found) go(found.name);
+            if (found) go(found.name, { own: ownOf(found.name) });
             else if (event.key === '?') openHelp();
             else if (event.key === 'x') selectAll();
         };

@@ -3,7 +3,7 @@
 import type { Recorded } from '../answers/about';
 import { placeAtLength, placeName } from '../links/place';
 import { NOTHING, type Selection, select, selection } from '../state/address';
-import { nanoseconds } from '../units';
+import { nanoseconds, stretch } from '../units';
 
 /** Selects everything again. */
 export function selectAll(): void {
@@ -42,7 +42,7 @@ function partsOf({ from, to, ranks, site, operation }: Selection, recorded: Reco
     const parts: Part[] = [];
     if (from !== undefined || to !== undefined) {
         const [first, last] = [from ?? recorded.begin_ns, to ?? recorded.end_ns];
-        const value = `${nanoseconds(first)} to ${nanoseconds(last)} (${nanoseconds(last - first)})`;
+        const value = `${stretch(first, last)} (${nanoseconds(last - first)})`;
         parts.push({ what: 'time', value, without: { from: undefined, to: undefined } });
     }
     if (ranks !== undefined) parts.push({ what: 'ranks', value: ranks, without: { ranks: undefined } });

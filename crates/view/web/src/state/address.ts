@@ -2,7 +2,7 @@
 //
 // `#timeline?from=1000&to=2000&ranks=0-3` is a view and what is selected. All views read the same selection, so they follow each other.
 
-import { computed, signal } from '@preact/signals';
+import { computed, effect, signal } from '@preact/signals';
 
 /** What is selected; what is undefined is not. */
 export interface Selection {
@@ -41,6 +41,11 @@ export function read(hash: string): Address {
             if (isNumber) selection[name as (typeof NUMBERS)[number]] = number;
         } else if (TEXTS.some((known) => known === name)) selection[name as (typeof TEXTS)[number]] = value;
         else selection.own[name] = value;
+    }
+    // A window has two ends, in their order.
+    if (!((selection.to ?? 0) > (selection.from ?? Infinity))) {
+        delete selection.from;
+        delete selection.to;
     }
     return { view: view || 'overview', selection };
 }
@@ -81,7 +86,25 @@ export function setOwn(name: string, value: string): void {
     select({ own }, true);
 }
 
-/** Goes to another view, with the same selection and what is changed of it. */
+/** What belonged to each view when it was left, so that whoever comes back finds it; of the present recording only. */
+const left = new Map<string, Record<string, string>>();
+let leftOf = 0;
+
+/** What belongs to a view: as it is, or as it was left. */
+export function ownOf(view: string): Record<string, string> {
+    const { view: present, selection } = address.value;
+    if (view === present) return selection.own;
+    return leftOf === selection.recording ? (left.get(view) ?? {}) : {};
+}
+
+effect(() => {
+    const { view, selection } = address.value;
+    if (leftOf !== selection.recording) left.clear();
+    leftOf = selection.recording;
+    left.set(view, selection.own);
+});
+
+/** Goes to another view, with the same selection and what is changed of it; there nothing else is as it was left. */
 export function go(view: string, change: Partial<Selection> = {}): void {
     move({ view, selection: { ...address.value.selection, own: {}, ...change } }, false);
 }
@@ -90,8 +113,22 @@ function move(next: Address, replace: boolean): void {
     const hash = write(next);
     if (hash === write(address.value)) return;
     address.value = next;
-    if (replace) history.replaceState(null, '', hash);
-    else history.pushState(null, '', hash);
+    note(hash, replace);
+}
+
+/** How soon the address is written again, if the browser did not take it: it takes only so many in a while. */
+const AGAIN_MS = 2000;
+let again: ReturnType<typeof setTimeout> | undefined;
+
+function note(hash: string, replace: boolean): void {
+    clearTimeout(again);
+    again = undefined;
+    try {
+        if (replace) history.replaceState(null, '', hash);
+        else history.pushState(null, '', hash);
+    } catch {
+        again = setTimeout(() => note(write(address.value), true), AGAIN_MS);
+    }
 }
 
 addEventListener('popstate', () => {

@@ -1,7 +1,8 @@
 // A question whose answer may take a while: shown as it comes, asked again while it is worked on, dropped when nobody wants it any more.
 
 import { useEffect, useState } from 'preact/hooks';
-import { type Query, source, Working } from '../answers/source';
+import { type Query, source } from '../answers/source';
+import { askPatiently } from './patience';
 
 /** How far a question has come; `before` is the answer to the question before it. */
 export type Asked<Answer> =
@@ -10,11 +11,10 @@ export type Asked<Answer> =
     | { state: 'refused'; why: string; before?: Answer }
     | { state: 'answered'; answer: Answer };
 
-const AGAIN_MS = 500;
-
 /** Subjects whose answer stays the same once it is there: going from view to view need not ask again. */
 const STEADY = ['report', 'program', 'drawing', 'communication', 'source'];
-const MOST_KEPT = 32;
+/** Few, for some are large. */
+const MOST_KEPT = 16;
 const kept = new Map<string, unknown>();
 
 function keep(subject: string, key: string, answer: unknown): void {
@@ -38,28 +38,14 @@ export function useAnswer<Answer>(recording: number, subject: string, query: Que
         const set = (asked: Asked<Answer>) => setGot({ key, asked });
         set(begun(before));
         if (known !== undefined) return undefined;
-        const stop = new AbortController();
-        let timer: ReturnType<typeof setTimeout> | undefined;
-        const ask = () => {
-            source
-                .json<Answer>(recording, subject, query, stop.signal)
-                .then((answer) => {
-                    keep(subject, key, answer);
-                    if (!stop.signal.aborted) set({ state: 'answered', answer });
-                })
-                .catch((error: unknown) => {
-                    if (stop.signal.aborted) return;
-                    if (error instanceof Working) {
-                        set({ state: 'working', doing: error.doing, done: error.done, before });
-                        timer = setTimeout(ask, AGAIN_MS);
-                    } else set({ state: 'refused', why: error instanceof Error ? error.message : String(error), before });
-                });
-        };
-        ask();
-        return () => {
-            stop.abort();
-            clearTimeout(timer);
-        };
+        return askPatiently((stop) => source.json<Answer>(recording, subject, query, stop), {
+            answered: (answer) => {
+                keep(subject, key, answer);
+                set({ state: 'answered', answer });
+            },
+            working: (doing, done) => set({ state: 'working', doing, done, before }),
+            refused: (why) => set({ state: 'refused', why, before }),
+        });
     }, [key]);
     return asked;
 }

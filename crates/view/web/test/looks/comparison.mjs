@@ -15,13 +15,20 @@ export default async function comparison(visit) {
     const [from, to] = await page.locator('.comparison-pair select').all();
     await from.selectOption('1');
     await to.selectOption('0');
-    assert.deepEqual([visit.selected('first'), visit.selected('second')], ['1', '0']);
+    assert.deepEqual([await visit.selected('first'), await visit.selected('second')], ['1', '0']);
     await visit.settled();
     await visit.until('the other way round', async () => (await bars.innerHTML()) !== drawn);
     await page.getByText('All call sites').click();
     assert.ok((await page.getByRole('table', { name: 'Call sites in both runs' }).locator('tbody tr').count()) > 2);
+    await page.getByRole('table', { name: 'Call sites in both runs' }).getByRole('link').first().click();
+    await page.locator('h1', { hasText: 'Call sites' }).waitFor();
+    assert.notEqual(await visit.selected('site'), null, 'a call site leads to its source');
+    await page.goBack();
     await page.getByRole('button', { name: 'the same for each rank' }).click();
     await page.getByText('as much work for each rank').waitFor();
+    await page.getByLabel('Select ranks').fill('1');
+    await page.getByLabel('Select ranks').press('Enter');
+    await visit.until('ranks are selected', async () => (await visit.selected('ranks')) === '1');
     await visit.expectAccessible();
     await visit.expectSaves();
     await switchesRecordings(visit);
@@ -33,5 +40,5 @@ async function switchesRecordings(visit) {
     await visit.go('sites?ranks=0&site=0&filter=MPI');
     await page.getByLabel('Recording').selectOption('1');
     await visit.settled();
-    assert.equal(new URL(page.url()).hash, '#sites?recording=1');
+    assert.equal(await visit.hash(), 'sites?recording=1');
 }

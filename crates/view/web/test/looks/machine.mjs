@@ -15,7 +15,7 @@ export default async function machine(visit) {
     await shown.first().click();
     assert.notEqual(await shown.first().getAttribute('aria-pressed'), pressed);
     await visit.until('a line more or less', async () => (await lines()) !== before);
-    assert.notEqual(visit.selected('show-between nodes'), null, 'what is shown is in the address');
+    assert.notEqual(await visit.selected('show-between nodes'), null, 'what is shown is in the address');
     await page.getByText('Pieces and how well they fit').first().click();
     await page.getByRole('table', { name: 'Messages between nodes' }).waitFor();
     await visit.expectAccessible();

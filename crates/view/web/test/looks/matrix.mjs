@@ -19,30 +19,35 @@ export default async function matrix(visit) {
     await page.keyboard.press('ArrowRight');
     assert.match(await page.locator('.read-out').innerText(), /rank 0 → rank 1/, 'and says what it holds');
     await changes('Enter selects its ranks', () => page.keyboard.press('Enter'));
-    assert.equal(visit.selected('ranks'), '0-1');
+    assert.equal(await visit.selected('ranks'), '0-1');
     await page.locator('nav a', { hasText: 'Timeline' }).click();
     await page.locator('.timeline-canvas').waitFor();
-    assert.equal(visit.selected('ranks'), '0-1', 'the timeline follows');
+    assert.equal(await visit.selected('ranks'), '0-1', 'the timeline follows');
     await page.goBack();
     await canvas.focus();
     await changes('+ zooms in', () => page.keyboard.press('+'));
     await changes('0 shows all of it', () => page.keyboard.press('0'));
     await page.getByRole('group', { name: 'Unit' }).getByRole('button', { name: 'messages' }).click();
-    assert.equal(visit.selected('unit'), 'messages');
+    assert.equal(await visit.selected('unit'), 'messages');
     await page.getByRole('group', { name: 'Colours' }).getByRole('button', { name: 'linear' }).click();
-    assert.equal(visit.selected('scale'), 'linear');
+    assert.equal(await visit.selected('scale'), 'linear');
     const pairs = page.getByRole('table', { name: 'Heaviest pairs' }).locator('tbody tr');
     assert.ok((await pairs.count()) > 1, 'the heaviest pairs stand beside it');
     await changes('a row for each role', () => page.getByRole('group', { name: 'By' }).getByRole('button', { name: 'role' }).click());
     await visit.expectSaves();
-    const cells = page.getByText(/between \d+ pairs?\./);
+    const cells = page.locator('.read-out', { hasText: /between \d+ pairs?\./ });
     await changes('and a row for each rank again', () => page.getByRole('group', { name: 'By' }).getByRole('button', { name: 'rank' }).click());
     await cells.waitFor();
     assert.ok(await page.getByRole('button', { name: 'Whole matrix' }).isDisabled(), 'all of it is seen');
     await canvas.focus();
     await page.keyboard.press('+');
-    await visit.until('the address has the window', () => visit.selected('window') !== null);
+    await visit.until('the address has the window', async () => (await visit.selected('window')) !== null);
     await leavesKeysOfTheBrowser(page);
+    await page.locator('h1').click();
+    await page.keyboard.press('o');
+    await page.locator('h1', { hasText: 'Overview' }).waitFor();
+    await page.locator('nav a', { hasText: 'Matrix' }).click();
+    await visit.until('the matrix is as it was left', async () => (await visit.selected('window')) !== null && (await visit.selected('unit')) === 'messages');
 }
 
 /** Keys with a modifier, such as those that zoom the page, are the browser's. */

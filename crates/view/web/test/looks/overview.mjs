@@ -13,13 +13,15 @@ export default async function overview(visit) {
     assert.ok(await before(page, '.advice', 'text=Parallel efficiency'), 'the advice comes first');
     await advice.first().getByRole('link', { name: /^Source at/ }).click();
     await page.locator('h1', { hasText: 'Call sites' }).waitFor();
-    const site = visit.selected('site');
+    const site = await visit.selected('site');
     assert.match(site ?? '', /^\d+$/, 'the call site is selected');
     await page.locator('.source mark').waitFor();
     await page.goBack();
     await advice.first().getByRole('link', { name: 'On the timeline' }).click();
     await page.locator('.timeline-canvas').waitFor();
-    assert.equal(visit.selected('site'), site, 'the same place on the timeline');
+    assert.equal(await visit.selected('site'), site, 'the same place on the timeline');
+    await page.keyboard.press('o');
+    await leadsToTheLongestWait(visit);
     await page.keyboard.press('o');
     await page.locator('h1', { hasText: 'Overview' }).waitFor();
     await page.keyboard.press('?');
@@ -27,6 +29,21 @@ export default async function overview(visit) {
     await visit.expectAccessible();
     await page.keyboard.press('Escape');
     await changesTheme(visit);
+}
+
+/** The program waits for a late sender about as long each time: the window that is shown holds little more than one of these waits. */
+async function leadsToTheLongestWait(visit) {
+    const { page } = visit;
+    await page.getByTitle('Show the longest late sender on the timeline').first().click();
+    await page.locator('.timeline-canvas').waitFor();
+    const [from, to] = await Promise.all(['from', 'to'].map((end) => visit.selected(end)));
+    assert.ok(Number(to) - Number(from) > 0, 'a window is chosen');
+    await page.locator('.timeline-search select[name=wait]').selectOption('late_sender');
+    await page.getByRole('button', { name: 'Next' }).click();
+    await page.locator('.timeline-search output', { hasText: /^MPI_\w+ on rank \d/ }).waitFor();
+    await page.locator('.timeline-details', { hasText: /waited.*late sender/s }).waitFor();
+    const call = Number((await visit.selected('call')).split('@')[1]);
+    assert.ok(Number(from) <= call && call < Number(to), 'the next one is the one that is shown');
 }
 
 /** Whether the first thing is read before the other: above it, or to the left of it. */

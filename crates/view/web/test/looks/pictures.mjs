@@ -14,7 +14,7 @@ const PICTURES = {
 export default async function pictures(visit) {
     await visit.go('timeline');
     const waiting = visit.page.locator('.timeline-kinds tr', { hasText: 'waiting' }).locator('td');
-    await visit.until('waits have been looked for', async () => (await waiting.innerText()) !== '');
+    await visit.until('waits have been looked for', async () => !['', '…'].includes(await waiting.innerText()));
     for (const colorScheme of ['light', 'dark']) {
         await visit.page.emulateMedia({ colorScheme });
         for (const [name, address] of Object.entries(PICTURES)) {

@@ -18,6 +18,9 @@ export default async function placement(visit) {
     assert.match(sheet, /one/, 'the file names the hosts');
     await page.getByRole('img', { name: /^Load of the busiest links/ }).waitFor();
     assert.ok((await page.getByRole('table', { name: 'Placements that were looked at' }).locator('tbody tr').count()) >= 2);
+    await now.locator('.slot', { hasText: 'rank 3,' }).click();
+    assert.equal(await visit.selected('ranks'), '3', 'a rank can be selected where it is');
+    assert.equal(await page.getByLabel('Select ranks').inputValue(), '3', 'and by its number');
     await visit.expectAccessible();
     await visit.expectSaves();
 }

@@ -17,14 +17,14 @@ export default async function program(visit) {
     const roles = page.getByRole('table', { name: 'Roles' }).locator('tbody tr');
     assert.equal(await roles.count(), 2, 'the rank in the middle and those around it');
     await roles.filter({ hasText: '8 ranks' }).or(roles.first()).getByRole('link').first().click();
-    await visit.until('ranks are selected', () => visit.selected('ranks') !== null);
+    await visit.until('ranks are selected', async () => (await visit.selected('ranks')) !== null);
     await page.getByRole('link', { name: / on the timeline$/ }).first().click();
     await page.locator('.timeline-canvas').waitFor();
-    assert.ok(visit.selected('from') !== null && visit.selected('ranks') !== null, 'the timeline shows the phase, and the ranks stand out');
+    assert.ok((await visit.selected('from')) !== null && (await visit.selected('ranks')) !== null, 'the timeline shows the phase, and the ranks stand out');
     await page.goBack();
     await page.getByRole('group', { name: 'Show' }).getByRole('button', { name: 'phases' }).click();
     await visit.settled();
-    assert.equal(visit.selected('show'), 'phases');
+    assert.equal(await visit.selected('show'), 'phases');
     assert.ok((await paper.locator('text').count()) > 1, 'phases are drawn');
     await visit.expectAccessible();
     await visit.expectSaves();

@@ -13,7 +13,7 @@ export default async function scaling(visit) {
     const some = await rows.count();
     await page.getByLabel('Up to').selectOption('64');
     await visit.until('more is predicted', async () => (await rows.count()) > some);
-    assert.equal(visit.selected('times'), '64');
+    assert.equal(await visit.selected('times'), '64');
     const changes = async (what, deed) => {
         const drawn = await curve.innerHTML();
         await deed();
@@ -25,7 +25,7 @@ export default async function scaling(visit) {
         await page.getByLabel('n =').fill('40');
         await page.getByLabel('n =').press('Enter');
     });
-    assert.equal(visit.selected('at.n'), '40');
+    assert.equal(await visit.selected('at.n'), '40');
     await page.getByLabel('n =').fill('-1');
     await page.getByLabel('n =').press('Enter');
     await page.getByText('it must be more than 0').waitFor();

@@ -9,20 +9,20 @@ export default async function sites(visit) {
     const all = await rows.count();
     assert.ok(all > 3, 'every call site has a row');
     await rows.filter({ hasText: 'MPI_Recv' }).first().click();
-    assert.equal(visit.selected('operation'), 'MPI_Recv');
+    assert.equal(await visit.selected('operation'), 'MPI_Recv');
     const marked = page.locator('.source mark');
     await marked.waitFor();
     assert.match(await marked.innerText(), /MPI_Recv\(/, 'the line of the source that calls it is marked');
-    const site = visit.selected('site');
+    const site = await visit.selected('site');
     await page.keyboard.press('ArrowDown');
-    await visit.until('the next one is selected', () => visit.selected('site') !== site);
+    await visit.until('the next one is selected', async () => (await visit.selected('site')) !== site);
     await page.keyboard.press('/');
     await page.keyboard.type('finalize');
     await visit.until('only what was looked for is left', async () => (await rows.count()) === 1);
     await rows.first().click();
     await rows.first().press('Enter');
     await page.locator('.timeline-canvas').waitFor();
-    assert.equal(visit.selected('operation'), 'MPI_Finalize', 'Enter shows it on the timeline');
-    await visit.go(new URL(page.url()).hash.slice(1));
-    assert.equal(visit.selected('operation'), 'MPI_Finalize', 'also to whoever gets the address');
+    assert.equal(await visit.selected('operation'), 'MPI_Finalize', 'Enter shows it on the timeline');
+    await visit.go(await visit.hash());
+    assert.equal(await visit.selected('operation'), 'MPI_Finalize', 'also to whoever gets the address');
 }

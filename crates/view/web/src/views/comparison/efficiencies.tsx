@@ -83,7 +83,7 @@ function Cell({ line, value }: { line: Line; value: number | null | undefined })
                     <span style={{ width: `${100 * Math.min(1, value)}%`, background: `var(${goodness(value)})` }} />
                 </span>
             )}
-            {line.show(value)}
+            <span class="value">{line.show(value)}</span>
         </td>
     );
 }

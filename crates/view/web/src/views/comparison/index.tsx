@@ -9,6 +9,7 @@ import { State } from '../../charts/state';
 import { distinct } from '../../distinct';
 import { selection, setOwn } from '../../state/address';
 import { useAnswer } from '../../state/asked';
+import type { Present } from '../../state/present';
 import type { View } from '../view';
 import './comparison.css';
 import { Efficiencies } from './efficiencies';
@@ -52,22 +53,28 @@ function number(text: string | undefined, usual: number, { recordings }: About):
 }
 
 function Pair({ about, first, second }: { about: About; first: number; second: number }) {
-    const one = useAnswer<Report>(first, 'report');
-    const other = useAnswer<Report>(second, 'report');
+    const before = useAnswer<Report>(first, 'report');
+    const after = useAnswer<Report>(second, 'report');
     const all = distinct(about.recordings.map(({ name }) => name));
     const names: [string, string] = [all[first] ?? '', all[second] ?? ''];
+    const [one, other] = [about.recordings[first], about.recordings[second]];
+    if (!one || !other) return null;
+    const runs: [Present, Present] = [
+        { number: first, recorded: one },
+        { number: second, recorded: other },
+    ];
     return (
         <>
             <p class="comparison-pair">
                 <Pick label="From" name="first" value={first} about={about} names={all} />
                 <Pick label="to" name="second" value={second} about={about} names={all} />
             </p>
-            <State asked={one}>
+            <State asked={before}>
                 {(before) => (
-                    <State asked={other}>
+                    <State asked={after}>
                         {(after) => (
                             <>
-                                <Differences names={names} before={before} after={after} />
+                                <Differences runs={runs} names={names} before={before} after={after} />
                                 <RankTimes names={names} before={before} after={after} />
                             </>
                         )}

@@ -2,24 +2,22 @@
 
 import * as Plot from '@observablehq/plot';
 import { useCallback } from 'preact/hooks';
-import type { RankTime, Report } from '../../answers/report';
+import type { Report } from '../../answers/report';
 import { Chart } from '../../charts/chart';
 import { Figure } from '../../charts/figure';
-import type { Entry } from '../../charts/legend';
 import { rankAxis } from '../../charts/names';
 import { distinct } from '../../distinct';
-import { seconds } from '../../units';
+import { SelectRanks } from '../../links/ranks-field';
+import { parse } from '../../ranks';
+import { select, selection } from '../../state/address';
+import { brief, seconds } from '../../units';
+import { WORK } from '../rank-kinds';
 
 interface Props {
     names: [string, string];
     before: Report;
     after: Report;
 }
-
-const KINDS: (Entry & { of: (rank: RankTime) => number })[] = [
-    { label: 'computation', variable: '--computes', of: ({ outside_s }) => outside_s },
-    { label: 'in MPI, without Init and Finalize', variable: '--collective', of: (rank) => Math.max(0, rank.mpi_s - rank.init_s - rank.finalize_s) },
-];
 
 interface Bar {
     run: string;
@@ -32,20 +30,22 @@ interface Bar {
 export function RankTimes({ names, before, after }: Props) {
     // A run may be compared with itself.
     const runs = distinct(names);
+    const most = Math.max(before.ranks, after.ranks);
+    const wanted = selection.value.ranks;
     const draw = useCallback(
         (_: number, colour: (variable: string) => string): Plot.PlotOptions => {
+            const chosen = wanted === undefined ? undefined : new Set(parse(wanted, most));
             const bars: Bar[] = [before, after].flatMap((report, at) =>
                 report.per_rank.flatMap((rank) =>
-                    KINDS.map(({ label, variable, of }) => ({ run: runs[at] ?? '', rank: rank.rank, kind: label, variable, seconds: of(rank) })),
+                    WORK.map(({ label, variable, of }) => ({ run: runs[at] ?? '', rank: rank.rank, kind: label, variable, seconds: of(rank) })),
                 ),
             );
-            const most = Math.max(before.ranks, after.ranks);
             return {
                 height: 260,
                 marginLeft: 62,
                 marginRight: 20,
                 x: rankAxis(most),
-                y: { label: null, tickFormat: (value: number) => seconds(value), grid: true, ticks: 4 },
+                y: { label: null, tickFormat: (value: number) => brief(seconds(value)), grid: true, ticks: 4 },
                 fy: { label: null, domain: runs, axis: null },
                 marks: [
                     Plot.rectY(bars, {
@@ -54,6 +54,7 @@ export function RankTimes({ names, before, after }: Props) {
                         x2: (bar: Bar) => bar.rank + 0.5,
                         y: 'seconds',
                         fill: (bar: Bar) => colour(bar.variable),
+                        fillOpacity: (bar: Bar) => (chosen?.has(bar.rank) ?? true ? 1 : 0.3),
                         insetLeft: most <= 128 ? 1 : 0,
                         title: (bar: Bar) => `${bar.run}, rank ${bar.rank}: ${bar.kind} ${seconds(bar.seconds)}`,
                     }),
@@ -71,20 +72,23 @@ export function RankTimes({ names, before, after }: Props) {
                 ],
             };
         },
-        [before, after, names[0], names[1]],
+        [before, after, names[0], names[1], wanted],
     );
+    const choose = useCallback((x: number) => select({ ranks: String(Math.min(Math.max(Math.round(x), 0), most - 1)) }), [most]);
     return (
         <Figure
             title="Time of each rank in both runs"
-            legend={KINDS}
+            says="Without MPI_Init and MPI_Finalize."
+            legend={WORK}
+            controls={<SelectRanks most={most} />}
             table={() => ({
-                columns: ['recording', 'rank', ...KINDS.map(({ label }) => `${label} (s)`)],
+                columns: ['recording', 'rank', ...WORK.map(({ label }) => `${label} (s)`)],
                 rows: [before, after].flatMap(({ per_rank: ranks }, at) =>
-                    ranks.map((rank) => [runs[at], rank.rank, ...KINDS.map(({ of }) => of(rank))]),
+                    ranks.map((rank) => [runs[at], rank.rank, ...WORK.map(({ of }) => of(rank))]),
                 ),
             })}
         >
-            <Chart label="Time of each rank in both runs, as stacked bars" draw={draw} />
+            <Chart label="Time of each rank in both runs, as stacked bars" draw={draw} choose={choose} />
         </Figure>
     );
 }

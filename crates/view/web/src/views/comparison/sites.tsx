@@ -9,10 +9,14 @@ import type { Entry } from '../../charts/legend';
 import { fitting, roomFor } from '../../charts/names';
 import { type Column, Rows, tableOf } from '../../charts/rows';
 import { distinct } from '../../distinct';
-import { placeName } from '../../links/place';
-import { count, seconds } from '../../units';
+import { Go } from '../../links/go';
+import { placeName, siteAt } from '../../links/place';
+import { NOTHING } from '../../state/address';
+import type { Present } from '../../state/present';
+import { brief, count, seconds } from '../../units';
 
 interface Props {
+    runs: [Present, Present];
     names: [string, string];
     before: Report;
     after: Report;
@@ -21,6 +25,9 @@ interface Props {
 /** A call site in both runs; what is not in a run is null. Seconds are those of a rank, on average. */
 interface Both {
     name: string;
+    /** Where it is, in which run: the second, if it is in both. */
+    site: CallSite;
+    run: 0 | 1;
     before: number | null;
     after: number | null;
     calls: [number, number];
@@ -28,12 +35,14 @@ interface Both {
 }
 
 const MOST = 20;
+/** Room for a figure beside a bar. */
+const FIGURES = 76;
 const LEGEND: Entry[] = [
     { label: 'takes longer', variable: '--waiting' },
     { label: 'takes less', variable: '--sending' },
 ];
 
-export function Differences({ names, before, after }: Props) {
+export function Differences({ runs, names, before, after }: Props) {
     const both = useMemo(() => pairs(before, after), [before, after]);
     const draw = useCallback(
         (width: number, colour: (variable: string) => string): Plot.PlotOptions => {
@@ -47,12 +56,12 @@ export function Differences({ names, before, after }: Props) {
                 x: {
                     label: 'seconds of a rank, on average: more →',
                     labelAnchor: 'right',
-                    tickFormat: signed,
+                    tickFormat: (value: number) => brief(signed(value)),
                     grid: true,
                     ticks: 6,
                     // Room for the figures beside the bars.
-                    insetLeft: shown.some(({ more }) => more < 0) ? 62 : 0,
-                    insetRight: 62,
+                    insetLeft: shown.some(({ more }) => more < 0) ? FIGURES : 0,
+                    insetRight: FIGURES,
                 },
                 y: { label: null, domain: names, tickFormat: (name: string) => fitting(name, left) },
                 marks: [
@@ -71,7 +80,7 @@ export function Differences({ names, before, after }: Props) {
         [both],
     );
     // A run may be compared with itself.
-    const columns = useMemo(() => columnsOf(distinct(names)), [names[0], names[1]]);
+    const columns = useMemo(() => columnsOf(distinct(names), runs), [names[0], names[1]]);
     if (both.length === 0) return <p class="says">Neither run calls MPI anywhere.</p>;
     return (
         <Figure
@@ -93,9 +102,9 @@ const told = (value: number | null): string => (value === null ? 'not there' : s
 
 const signed = (value: number): string => `${value > 0 ? '+' : value < 0 ? '−' : ''}${seconds(Math.abs(value))}`;
 
-function columnsOf([one = '', other = '']: string[]): Column<Both>[] {
+function columnsOf([one = '', other = '']: string[], runs: [Present, Present]): Column<Both>[] {
     return [
-        { name: 'call site', value: ({ name }) => name },
+        { name: 'call site', value: ({ name }) => name, show: (both) => <There both={both} {...runs[both.run]} /> },
         { name: `calls, ${one}`, value: ({ calls }) => calls[0], show: ({ calls }) => count(calls[0]) },
         { name: `calls, ${other}`, value: ({ calls }) => calls[1], show: ({ calls }) => count(calls[1]) },
         { name: `${one} (s)`, value: ({ before }) => before, show: ({ before }) => told(before) },
@@ -104,13 +113,25 @@ function columnsOf([one = '', other = '']: string[]): Column<Both>[] {
     ];
 }
 
+/** A call site, which leads to its source in the run that it is in. */
+function There({ both: { name, site }, number, recorded }: Present & { both: Both }) {
+    const found = siteAt(recorded, site);
+    if (found === undefined) return <>{name}</>;
+    return (
+        <Go view="sites" change={{ ...NOTHING, recording: number, site: found, operation: site.operation }} title="Show its source">
+            {name}
+        </Go>
+    );
+}
+
 /** All call sites of both runs, those that differ most first. Folders do not matter: a program may have been built elsewhere. */
 function pairs(before: Report, after: Report): Both[] {
     const found = new Map<string, Both>();
     const add = ({ call_sites: sites, ranks }: Report, which: 0 | 1) => {
         for (const site of sites) {
             const name = `${site.operation} at ${where(site)}`;
-            const both = found.get(name) ?? { name, before: null, after: null, calls: [0, 0], more: 0 };
+            const both = found.get(name) ?? { name, site, run: which, before: null, after: null, calls: [0, 0], more: 0 };
+            [both.site, both.run] = [site, which];
             const each = site.seconds / Math.max(1, ranks);
             if (which === 0) both.before = (both.before ?? 0) + each;
             else both.after = (both.after ?? 0) + each;

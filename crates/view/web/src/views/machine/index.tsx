@@ -8,7 +8,7 @@ import { ListFigure } from '../../charts/list-figure';
 import type { Column } from '../../charts/rows';
 import { State } from '../../charts/state';
 import { useAnswer } from '../../state/asked';
-import { bytes, count, percent, seconds } from '../../units';
+import { bytes, count, percent, seconds, size } from '../../units';
 import type { View } from '../view';
 import './machine.css';
 import { type Named, Timings } from './timing';
@@ -83,9 +83,9 @@ function topologyInWords({ kind, size, nodes, link, duplex, sharing }: Topology)
 function Messages({ where, network }: { where: string; network: Network }) {
     const all: Named[] = useMemo(() => Object.entries(network.messages).map(([name, timing]) => ({ name: inWords(name), timing })), [network]);
     const limits = [
-        network.eager_bytes !== null && `MPI_Send gets rid of messages up to ${bytes(network.eager_bytes)} before they are received`,
+        network.eager_bytes !== null && `MPI_Send gets rid of messages up to ${size(network.eager_bytes)} before they are received`,
         network.overlap.length > 0 &&
-            `computation hides ${network.overlap.map(({ bytes: size, share }) => `${percent(share[1])} of a transfer of ${bytes(size)}`).join(', ')}`,
+            `computation hides ${network.overlap.map(({ bytes: sent, share }) => `${percent(share[1])} of a transfer of ${size(sent)}`).join(', ')}`,
     ].filter((limit) => limit !== false);
     const says = limits.length > 0 ? `${limits.join('; ')}.`.replace(/^./, (letter) => letter.toUpperCase()) : undefined;
     return (

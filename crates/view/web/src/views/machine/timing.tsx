@@ -6,8 +6,9 @@ import type { Timing } from '../../answers/machine';
 import { Chart } from '../../charts/chart';
 import { Figure } from '../../charts/figure';
 import { type Column, Rows } from '../../charts/rows';
+import { dashes, type Style, styleOf } from '../../charts/series';
 import { selection, setOwn } from '../../state/address';
-import { bytes, count, figures, seconds } from '../../units';
+import { binary, brief, bytes, count, figures, seconds } from '../../units';
 import { EMPTY, ends, type Place, places } from './curves';
 
 export interface Named {
@@ -15,7 +16,6 @@ export interface Named {
     timing: Timing;
 }
 
-const COLOURS = ['--sending', '--collective', '--one-sided', '--completing', '--receiving', '--waiting', '--other', '--files'];
 const MOST_BYTES = 4 << 20;
 const ENDS = ['low', 'middle', 'high'];
 
@@ -31,9 +31,7 @@ interface Props {
     mark?: number | null;
 }
 
-interface Line extends Named {
-    variable: string;
-    isDashed: boolean;
+interface Line extends Named, Style {
     isShown: boolean;
 }
 
@@ -46,8 +44,7 @@ export function Timings({ name, title, says, all: given, usual, mark }: Props) {
     const found = all.some((one) => wanted.includes(one.name)) ? wanted : told === undefined ? all.slice(0, usual.length).map((one) => one.name) : [];
     const lines: Line[] = all.map((one, at) => ({
         ...one,
-        variable: COLOURS[at % COLOURS.length] ?? '--other',
-        isDashed: at >= COLOURS.length,
+        ...styleOf(at),
         isShown: found.includes(one.name),
     }));
     const toggle = (line: Line) => {
@@ -59,8 +56,8 @@ export function Timings({ name, title, says, all: given, usual, mark }: Props) {
         (_: number, colour: (variable: string) => string): Plot.PlotOptions => {
             const shown = lines
                 .filter(({ isShown }) => isShown)
-                .map(({ name, timing, variable, isDashed }) => ({
-                    ...{ name, isDashed, medians: timing.medians },
+                .map(({ name, timing, variable, again }) => ({
+                    ...{ name, strokeDasharray: dashes({ variable, again }), medians: timing.medians },
                     ...{ places: places(timing, most), colour: colour(variable) },
                 }));
             const middles = shown.flatMap(({ places }) => places.map(({ middle }) => middle).filter(Number.isFinite));
@@ -74,7 +71,7 @@ export function Timings({ name, title, says, all: given, usual, mark }: Props) {
                     label: 'bytes',
                     domain: [EMPTY, most],
                     ticks: 12,
-                    tickFormat: (size: number) => (size <= EMPTY ? '0' : bytes(size).replace(/\.\d+/, '')),
+                    tickFormat: (size: number) => (size <= EMPTY ? '0' : binary(size)),
                 },
                 y: {
                     type: 'log',
@@ -82,7 +79,7 @@ export function Timings({ name, title, says, all: given, usual, mark }: Props) {
                     grid: true,
                     ticks: decades(least, longest),
                     domain: [least, longest],
-                    tickFormat: (value: number) => seconds(value).replace(/\.0+/, ''),
+                    tickFormat: (value: number) => brief(seconds(value)),
                 },
                 marks: [
                     ...(mark ? [Plot.ruleX([mark], { stroke: colour('--quiet'), strokeDasharray: '3 3' })] : []),
@@ -99,8 +96,8 @@ export function Timings({ name, title, says, all: given, usual, mark }: Props) {
                             title: ([size, time]) => `${name}: measured ${seconds(time)} at ${bytes(size)}`,
                         }),
                     ),
-                    ...shown.flatMap(({ name, places, colour: stroke, isDashed }) => [
-                        Plot.line(places, { x: 'bytes', y: 'middle', stroke, strokeWidth: 2, strokeDasharray: isDashed ? '5 3' : undefined }),
+                    ...shown.flatMap(({ name, places, colour: stroke, strokeDasharray }) => [
+                        Plot.line(places, { x: 'bytes', y: 'middle', stroke, strokeWidth: 2, strokeDasharray }),
                         Plot.dot(
                             places.filter((place, at) => Number.isFinite(place.bytes) && !Number.isFinite(places[at + 1]?.bytes ?? NaN)),
                             {
@@ -122,7 +119,9 @@ export function Timings({ name, title, says, all: given, usual, mark }: Props) {
         <Figure
             title={title}
             says={says}
-            legend={lines.filter(({ isShown }) => isShown).map(({ name, variable }) => ({ label: name, variable, mark: 'line' as const }))}
+            legend={lines
+                .filter(({ isShown }) => isShown)
+                .map(({ name, variable, again }) => ({ label: name, variable, again, mark: 'line' as const }))}
             table={() => ({
                 columns: [
                     ...['operation', 'from (bytes)', 'up to (bytes)'],

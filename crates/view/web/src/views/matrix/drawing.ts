@@ -33,11 +33,11 @@ export interface Marks {
 }
 
 const BARS = 58;
-const LETTER = 6.6;
+const LETTER = 7.2;
 const LARGEST_CELL = 96;
 const LEAST_SIDE = 160;
-const LABEL_EVERY = 15;
-const VALUE_FROM = 58;
+const LABEL_EVERY = 16;
+const VALUE_FROM = 62;
 const TITLE = 20;
 
 export function layoutOf(width: number, tallest: number, labels: string[]): Layout {
@@ -95,7 +95,7 @@ export function drawCells(pen: Pen, drawn: Drawn): void {
         if (cell < VALUE_FROM * growth()) return;
         for (const { from, to, value } of seen) {
             const colour = ramp.isLight(value) ? '#000000' : '#ffffff';
-            pen.text(x(to) + cell / 2, y(from) + cell / 2, amount(matrix.unit, value), { colour, size: 11, anchor: 'middle' });
+            pen.text(x(to) + cell / 2, y(from) + cell / 2, amount(matrix.unit, value), { colour, anchor: 'middle' });
         }
     });
 }
@@ -129,11 +129,11 @@ function drawLabels(pen: Pen, drawn: Drawn, { selected, cursor }: Marks): void {
     };
     matrix.answer.labels.forEach((label, at) => {
         const short = label.length > 17 ? `${label.slice(0, 16)}…` : label;
-        draw(at, window.y, cursor?.from, (along, look) => pen.text(left - 5, top + along, short, { ...look, size: 11, anchor: 'end' }));
-        draw(at, window.x, cursor?.to, (along, look) => pen.text(left + along, top - 5, short, { ...look, size: 11, upwards: true }));
+        draw(at, window.y, cursor?.from, (along, look) => pen.text(left - 5, top + along, short, { ...look, anchor: 'end' }));
+        draw(at, window.x, cursor?.to, (along, look) => pen.text(left + along, top - 5, short, { ...look, upwards: true }));
     });
-    pen.text(left + side / 2, 8, 'to (receives)', { colour: colours.quiet, size: 12, anchor: 'middle' });
-    pen.text(8, top + side / 2, 'from (sends)', { colour: colours.quiet, size: 12, anchor: 'middle', upwards: true });
+    pen.text(left + side / 2, 8, 'to (receives)', { colour: colours.quiet, anchor: 'middle' });
+    pen.text(8, top + side / 2, 'from (sends)', { colour: colours.quiet, anchor: 'middle', upwards: true });
 }
 
 function drawSums(pen: Pen, drawn: Drawn): void {
@@ -148,6 +148,6 @@ function drawSums(pen: Pen, drawn: Drawn): void {
     pen.inside(left, top + side, side, BARS, () => {
         matrix.received.forEach((value, to) => value > 0 && pen.box(x(to), top + side + 4, wide(to), length(value), colours.quiet));
     });
-    pen.text(left + side + 4, top - 8, 'sent', { colour: colours.quiet, size: 11 });
-    pen.text(left - 5, top + side + 10, 'received', { colour: colours.quiet, size: 11, anchor: 'end' });
+    pen.text(left + side + 4, top - 8, 'sent', { colour: colours.quiet });
+    pen.text(left - 5, top + side + 10, 'received', { colour: colours.quiet, anchor: 'end' });
 }

@@ -38,7 +38,7 @@ function drawKey(made: SVGSVGElement, { layout, ramp, matrix, colours }: Drawn):
     const y = layout.height + 8;
     const step = KEY_WIDTH / ramp.steps.length;
     ramp.steps.forEach((colour, at) => pen.box(layout.left + at * step, y, step + 0.5, 12, colour));
-    const look = { colour: colours.text, size: 11 };
+    const look = { colour: colours.text };
     pen.text(layout.left, y + 22, amount(matrix.unit, ramp.valueAt(0)), look);
     pen.text(layout.left + KEY_WIDTH / 2, y + 22, amount(matrix.unit, ramp.valueAt(0.5)), { ...look, anchor: 'middle' });
     pen.text(layout.left + KEY_WIDTH, y + 22, amount(matrix.unit, ramp.valueAt(1)), { ...look, anchor: 'end' });

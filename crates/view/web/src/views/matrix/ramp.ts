@@ -5,6 +5,8 @@ import * as Plot from '@observablehq/plot';
 export type Scale = 'log' | 'linear';
 
 const STEPS = 256;
+/** Where the colours begin on a dark ground: the first of them would not be seen there. */
+const DARK_FROM = 0.16;
 
 export interface Ramp {
     /** Which of the colours an amount has. */
@@ -19,7 +21,8 @@ export interface Ramp {
 
 export function rampOf(least: number, most: number, scale: Scale, look: 'light' | 'dark'): Ramp {
     const scheme = Plot.scale({ color: { type: 'linear', scheme: 'viridis', domain: [0, 1], reverse: look === 'light' } });
-    const steps = Array.from({ length: STEPS }, (_, step) => String(scheme?.apply(step / (STEPS - 1))));
+    const begin = look === 'dark' ? DARK_FROM : 0;
+    const steps = Array.from({ length: STEPS }, (_, step) => String(scheme?.apply(begin + ((1 - begin) * step) / (STEPS - 1))));
     const isLog = scale === 'log' && least > 0 && most > least;
     const low = isLog ? Math.log(least) : 0;
     const span = isLog ? Math.log(most) - low : most;

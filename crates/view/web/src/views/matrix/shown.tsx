@@ -7,6 +7,7 @@ import { Choice } from '../../charts/choice';
 import { colour } from '../../charts/colours';
 import { Figure } from '../../charts/figure';
 import { type Column, Rows } from '../../charts/rows';
+import { Said } from '../../charts/said';
 import { Go } from '../../links/go';
 import { parse, write } from '../../ranks';
 import { select, selection, setOwn } from '../../state/address';
@@ -89,7 +90,7 @@ export function Shown({ answer, recorded, by }: Props) {
                     choose={({ from, to }) => select({ ranks: pairRanks(answer, from, to, recorded.ranks) })}
                 />
                 <div>
-                    <ReadOut matrix={matrix} cursor={cursor} by={by} />
+                    <Said class="read-out" text={readOut(matrix, cursor, by)} />
                     <Key ramp={ramp} unit={matrix.unit} />
                     <h3>Heaviest pairs</h3>
                     <Heaviest matrix={matrix} size={recorded.ranks} />
@@ -104,28 +105,14 @@ export function Shown({ answer, recorded, by }: Props) {
     );
 }
 
-function ReadOut({ matrix, cursor, by }: { matrix: Matrix; cursor: Cell | undefined; by: string }) {
-    if (!cursor) {
-        return (
-            <p class="read-out" aria-live="polite">
-                {amount(matrix.unit, matrix.total)}
-                {matrix.unit === 'messages' ? ' messages' : ''} between {plural(matrix.pairs.length, 'pair')}. Point at a cell to read it; click to
-                select its ranks.
-            </p>
-        );
-    }
-    const { answer } = matrix;
+/** What is pointed at, or how much there is of everything. */
+function readOut(matrix: Matrix, cursor: Cell | undefined, by: string): string {
+    const { answer, unit, total, pairs } = matrix;
+    const all = `${amount(unit, total)}${unit === 'messages' ? ' messages' : ''} between ${plural(pairs.length, 'pair')}.`;
+    if (!cursor) return `${all} Point at a cell to read it; click to select its ranks.`;
     const name = (at: number) => `${by} ${answer.labels[at] ?? ''}`;
     const pair = matrix.at(cursor.from, cursor.to);
-    return (
-        <p class="read-out" aria-live="polite">
-            <strong>
-                {name(cursor.from)} → {name(cursor.to)}
-            </strong>
-            <br />
-            {pair ? described(answer, pair.entry) : 'nothing'}
-        </p>
-    );
+    return `${name(cursor.from)} → ${name(cursor.to)}: ${pair ? described(answer, pair.entry) : 'nothing'}`;
 }
 
 function described(answer: Communication, entry: number): string {
@@ -164,12 +151,12 @@ function pairRanks({ ranks }: Communication, from: number, to: number, size: num
     return write(parse(`${ranks[from] ?? ''},${ranks[to] ?? ''}`, size));
 }
 
-/** The labels all of whose ranks are selected. */
+/** The labels of which any rank is selected. */
 function selectedLabels({ ranks }: Communication, selected: string | undefined, size: number): Set<number> {
     if (selected === undefined) return new Set();
     const wanted = new Set(parse(selected, size));
     const labels = ranks.map((text, label) => ({ label, ranks: parse(text, size) }));
-    return new Set(labels.filter(({ ranks }) => ranks.length > 0 && ranks.every((rank) => wanted.has(rank))).map(({ label }) => label));
+    return new Set(labels.filter(({ ranks }) => ranks.some((rank) => wanted.has(rank))).map(({ label }) => label));
 }
 
 function tableOf({ answer, pairs }: Matrix) {

@@ -5,6 +5,7 @@ import { Figure } from '../../charts/figure';
 import { ListFigure } from '../../charts/list-figure';
 import { type Column, Rows, tableOf } from '../../charts/rows';
 import { At } from '../../links/at';
+import { isPlaceSelected } from '../../links/marked';
 import { placeKey, placeName } from '../../links/place';
 import { Ranks } from '../../links/ranks';
 import { write } from '../../ranks';
@@ -27,6 +28,7 @@ export function Waits(part: Part) {
         { name: 'waits', value: ({ waits }) => waits, show: ({ waits }) => count(waits) },
         {
             name: 'time',
+            unit: 's',
             says: 'Seconds of all ranks together',
             value: (state) => state.seconds,
             show: (state) => seconds(state.seconds),
@@ -36,6 +38,7 @@ export function Waits(part: Part) {
         { name: 'of run', says: 'Share of all ranks’ time', value: (state) => state.seconds / all, show: (state) => percent(state.seconds / all) },
         {
             name: 'longest',
+            unit: 's',
             value: ({ longest_s }) => longest_s,
             show: (state) => (
                 <Jump {...part} wait={state}>
@@ -58,6 +61,7 @@ export function Waits(part: Part) {
             rows={states}
             name={(state) => `${state.kind} ${state.operation} ${placeKey(state)}`}
             most={MOST}
+            isMarked={(state) => isPlaceSelected(recorded, state, state.operation)}
         />
     );
 }
@@ -87,6 +91,7 @@ export function Causes({ report, recorded }: Part) {
         { name: 'to', value: ({ to }) => placeName(to), show: ({ to }) => <At recording={recorded} place={to} /> },
         {
             name: 'waits',
+            unit: 's',
             says: 'Seconds that others waited because of it',
             value: (cause) => cause.seconds,
             show: (cause) => seconds(cause.seconds),
@@ -95,6 +100,7 @@ export function Causes({ report, recorded }: Part) {
         },
         {
             name: 'passed on',
+            unit: 's',
             says: 'Part of it that others passed on who had waited themselves',
             value: ({ passed_on_s }) => passed_on_s,
             show: ({ passed_on_s }) => seconds(passed_on_s),
@@ -108,7 +114,14 @@ export function Causes({ report, recorded }: Part) {
     ];
     return (
         <Figure title="Computation that made others wait" svg={null} table={() => tableOf(columns, causes)}>
-            <Rows label="Root causes" columns={columns} rows={causes} name={({ from, to }) => `${placeKey(from)} ${placeKey(to)}`} most={MOST} />
+            <Rows
+                label="Root causes"
+                columns={columns}
+                rows={causes}
+                name={({ from, to }) => `${placeKey(from)} ${placeKey(to)}`}
+                most={MOST}
+                isMarked={({ from, to }) => isPlaceSelected(recorded, from) || isPlaceSelected(recorded, to)}
+            />
         </Figure>
     );
 }
@@ -146,6 +159,7 @@ export function Path({ report, recorded }: Part) {
         },
         {
             name: 'time',
+            unit: 's',
             value: (part) => part.seconds,
             show: (part) => seconds(part.seconds),
             bar: (part) => part.seconds / path.seconds,
@@ -154,6 +168,7 @@ export function Path({ report, recorded }: Part) {
         { name: 'of path', value: (part) => part.seconds / path.seconds, show: (part) => percent(part.seconds / path.seconds) },
         {
             name: 'above mean',
+            unit: 's',
             says: 'How much more of it is on the path than a rank has on average',
             value: ({ imbalance }) => imbalance,
             show: ({ imbalance }) => (imbalance === null ? '' : seconds(imbalance)),
@@ -172,6 +187,7 @@ export function Path({ report, recorded }: Part) {
                 rows={parts}
                 name={({ segment, call }) => JSON.stringify([segment?.from, segment?.to, call])}
                 most={MOST}
+                isMarked={({ call }) => call !== undefined && isPlaceSelected(recorded, call)}
             />
             <p class="on-path">
                 Most on it:{' '}

@@ -92,15 +92,17 @@ function Row({ name, depth, says, more, share }: Node & { share: number }) {
     const [open, setOpen] = useState(false);
     return (
         <li style={{ '--depth': depth }}>
-            <button type="button" aria-expanded={open} onClick={() => setOpen(!open)} title={more}>
-                <span class="label">{name}</span>
+            <div class="node">
+                <button type="button" class="label" aria-expanded={open} onClick={() => setOpen(!open)} title={more}>
+                    {name}
+                </button>
                 <span class="track" aria-hidden="true">
                     <span style={{ width: `${100 * Math.min(1, share)}%`, background: `var(${goodness(share)})` }} />
                     <span class="good" style={{ left: `${100 * GOOD}%` }} />
                 </span>
                 <span class="share">{percent(share)}</span>
                 <span class="quiet">{says}</span>
-            </button>
+            </div>
             {open && <p class="more-about">{more}</p>}
         </li>
     );

@@ -7,11 +7,15 @@ import type { WaitState } from '../../answers/report';
 import { Go } from '../../links/go';
 import { siteAt, sitesAt } from '../../links/place';
 import { address, go } from '../../state/address';
+import { askForAWhile } from '../../state/patience';
 import { type Found, nearest } from '../timeline/answers';
 import type { Part } from './part';
 
 /** How much is shown on both sides, as a part of the call. */
 const AROUND = 1.5;
+
+/** The timeline of a long run may have to be made first: it is then shown without a window. */
+const PATIENCE_MS = 3000;
 
 /** Ends what is being looked for: the last wish wins. */
 let looking = new AbortController();
@@ -25,10 +29,9 @@ export function Jump({ recorded, number, wait, children }: Part & { wait: WaitSt
     const site = siteAt(recorded, wait);
     const { operation } = wait;
     if (site === undefined) return <>{children}</>;
-    const title = `Show the longest ${wait.name} on the timeline`;
     if (!source.live) {
         return (
-            <Go view="timeline" change={{ site, operation }} title={title}>
+            <Go view="timeline" change={{ site, operation }} title="Show the calls from there on the timeline">
                 {children}
             </Go>
         );
@@ -38,17 +41,18 @@ export function Jump({ recorded, number, wait, children }: Part & { wait: WaitSt
         looking = new AbortController();
         const { signal } = looking;
         const here = address.value;
-        const longer = Math.floor(0.999e9 * wait.longest_s);
+        // Seconds of the report are rounded.
+        const longest = { wait: wait.kind, longer: Math.floor(0.999e9 * wait.longest_s) };
         const asked = sitesAt(recorded, site).map((one) =>
-            source.json<Found | null>(number, 'find', { from: recorded.begin_ns, operation, site: one, longer }, signal).catch(() => null),
+            askForAWhile((stop) => source.json<Found | null>(number, 'find', { operation, site: one, ...longest }, stop), PATIENCE_MS),
         );
-        const found = nearest(await Promise.all(asked));
+        const found = nearest((await Promise.all(asked)).map((one) => one ?? null));
         // Whoever has gone on meanwhile is not called back.
         if (signal.aborted || address.value !== here) return;
         go('timeline', { site, operation, ...(found && windowAround(found, recorded)) });
     };
     return (
-        <button type="button" class="link" title={title} onClick={() => void jump()}>
+        <button type="button" class="link" title={`Show the longest ${wait.name} on the timeline`} onClick={() => void jump()}>
             {children}
         </button>
     );

@@ -3,8 +3,9 @@
 import { allSeconds, type OperationTime, type Report } from '../../answers/report';
 import { ListFigure } from '../../charts/list-figure';
 import type { Column } from '../../charts/rows';
-import { Go } from '../../links/go';
-import { bytes, count, percent, seconds } from '../../units';
+import { Operation } from '../../links/operation';
+import { selection } from '../../state/address';
+import { binary, bytes, count, percent, seconds } from '../../units';
 import type { Part } from './part';
 
 const MOST = 8;
@@ -17,15 +18,12 @@ export function Operations({ report }: Part) {
         {
             name: 'operation',
             value: ({ operation }) => operation,
-            show: ({ operation }) => (
-                <Go view="sites" change={{ operation, site: undefined }} title="Show its call sites">
-                    {operation}
-                </Go>
-            ),
+            show: ({ operation }) => <Operation name={operation} />,
         },
         { name: 'calls', value: ({ calls }) => calls, show: ({ calls }) => count(calls) },
         {
             name: 'time',
+            unit: 's',
             value: (row) => row.seconds,
             show: (row) => seconds(row.seconds),
             bar: (row) => row.seconds / most,
@@ -34,22 +32,26 @@ export function Operations({ report }: Part) {
         { name: 'of run', says: 'Share of all ranks’ time', value: (row) => row.seconds / all, show: (row) => percent(row.seconds / all) },
         { name: 'bytes', value: (row) => row.bytes, show: (row) => (row.bytes > 0 ? bytes(row.bytes) : '–') },
     ];
-    return <ListFigure title="MPI functions by time" columns={columns} rows={operations} name={({ operation }) => operation} most={MOST} />;
+    return (
+        <ListFigure
+            title="MPI functions by time"
+            columns={columns}
+            rows={operations}
+            name={({ operation }) => operation}
+            most={MOST}
+            isMarked={({ operation }) => operation === selection.value.operation}
+        />
+    );
 }
 
 type Size = Report['sizes'][number];
-
-const binary = (value: number): string => {
-    const step = value < 1024 ? 0 : Math.min(3, Math.floor(Math.log2(value) / 10));
-    return `${value / 1024 ** step} ${['B', 'KiB', 'MiB', 'GiB'][step]}`;
-};
 
 export function Sizes({ report }: Part) {
     const { sizes } = report;
     if (sizes.length === 0) return null;
     const most = Math.max(...sizes.map(({ messages }) => messages), 1);
     const columns: Column<Size>[] = [
-        { name: 'up to', value: ({ up_to }) => up_to, show: ({ up_to }) => binary(up_to) },
+        { name: 'up to', unit: 'bytes', value: ({ up_to }) => up_to, show: ({ up_to }) => binary(up_to) },
         {
             name: 'messages',
             value: ({ messages }) => messages,

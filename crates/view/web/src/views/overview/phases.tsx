@@ -33,7 +33,7 @@ export function Phases({ report }: Part) {
             name: 'phase',
             value: ({ phase }) => phase.name,
             show: ({ phase, number, depth }) => (
-                <span style={{ paddingLeft: `${depth}rem` }}>
+                <span style={{ display: 'block', paddingLeft: `${depth}rem` }}>
                     <Go view="program" change={{ own: { phase: String(number) } }} title="Show it in the program">
                         {phase.name}
                     </Go>
@@ -43,6 +43,7 @@ export function Phases({ report }: Part) {
         },
         {
             name: 'time',
+            unit: 's',
             says: 'The longest that any rank stayed in it, MPI_Init and MPI_Finalize left out',
             value: ({ phase }) => phase.seconds,
             show: ({ phase }) => seconds(phase.seconds),

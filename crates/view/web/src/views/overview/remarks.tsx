@@ -35,6 +35,7 @@ export function Remarks({ report, recorded }: Part) {
     if (violations > 0) remarks.push(`Clocks disagree: ${count(violations)} times were put right, by ${seconds(largest_s)} at most.`);
     for (const sentence of report.not_recorded) remarks.push(`Not recorded: ${sentence}`);
     if (report.profile) remarks.push('Only sums were recorded (--profile): waits are not known, and sizes are averages.');
+    for (const [why, questions] of plainQuestions(recorded.left_out ?? {})) remarks.push(`Not in this file: ${questions.join(', ')}: ${why}`);
     if (remarks.length === 0) return null;
     return (
         <section class="remarks">
@@ -46,4 +47,13 @@ export function Remarks({ report, recorded }: Part) {
             </ul>
         </section>
     );
+}
+
+/** What was left out as a whole, by reason. */
+function plainQuestions(leftOut: Record<string, string>): Map<string, string[]> {
+    const whys = new Map<string, string[]>();
+    for (const [question, why] of Object.entries(leftOut)) {
+        if (!question.includes('?')) whys.set(why, [...(whys.get(why) ?? []), question]);
+    }
+    return whys;
 }

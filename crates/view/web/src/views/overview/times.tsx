@@ -5,29 +5,15 @@ import { useCallback, useMemo } from 'preact/hooks';
 import type { RankTime } from '../../answers/report';
 import { Chart } from '../../charts/chart';
 import { Figure } from '../../charts/figure';
-import type { Entry } from '../../charts/legend';
 import { rankAxis } from '../../charts/names';
 import { type Column, Rows } from '../../charts/rows';
 import { Ranks } from '../../links/ranks';
+import { SelectRanks } from '../../links/ranks-field';
 import { parse } from '../../ranks';
 import { select, selection } from '../../state/address';
-import { seconds } from '../../units';
+import { brief, seconds } from '../../units';
+import { ALL } from '../rank-kinds';
 import type { Part } from './part';
-
-interface Kind {
-    name: string;
-    variable: string;
-    of: (rank: RankTime) => number;
-}
-
-const KINDS: Kind[] = [
-    { name: 'computation', variable: '--computes', of: ({ outside_s }) => outside_s },
-    { name: 'in MPI', variable: '--collective', of: ({ mpi_s, init_s, finalize_s }) => Math.max(0, mpi_s - init_s - finalize_s) },
-    { name: 'MPI_Init', variable: '--receiving', of: ({ init_s }) => init_s },
-    { name: 'MPI_Finalize', variable: '--completing', of: ({ finalize_s }) => finalize_s },
-];
-
-const LEGEND: Entry[] = KINDS.map(({ name, variable }) => ({ label: name, variable }));
 
 /** Bars are not drawn thinner than this many; beyond, neighbours are put together. */
 const MOST_BARS = 512;
@@ -36,6 +22,7 @@ interface Bar {
     first: number;
     last: number;
     kind: string;
+    variable: string;
     seconds: number;
 }
 
@@ -52,13 +39,13 @@ export function RankTimes({ report }: Part) {
                 height: 190,
                 marginLeft: 60,
                 x: rankAxis(report.ranks),
-                y: { label: null, tickFormat: (value: number) => seconds(value), ticks: 5, grid: true },
+                y: { label: null, tickFormat: (value: number) => brief(seconds(value)), ticks: 5, grid: true },
                 marks: [
                     Plot.rectY(bars, {
                         x1: (bar: Bar) => bar.first - 0.5,
                         x2: (bar: Bar) => bar.last + 0.5,
                         y: 'seconds',
-                        fill: (bar: Bar) => colour(KINDS.find(({ name }) => name === bar.kind)?.variable ?? '--other'),
+                        fill: (bar: Bar) => colour(bar.variable),
                         fillOpacity: (bar: Bar) => (isFaded(bar) ? 0.3 : 1),
                         insetLeft: ranks.length <= 128 ? 1 : 0,
                         title: (bar: Bar) => `${whose(bar)}: ${bar.kind} ${seconds(bar.seconds)}`,
@@ -74,10 +61,11 @@ export function RankTimes({ report }: Part) {
         <Figure
             title="Time of each rank"
             says={ranks.length < report.ranks ? 'Ranks of which no call is known are left out.' : undefined}
-            legend={LEGEND}
+            legend={ALL}
+            controls={<SelectRanks most={report.ranks} />}
             table={() => ({
-                columns: ['rank', 'host', ...KINDS.map(({ name }) => `${name} (s)`), 'calls'],
-                rows: ranks.map((rank) => [rank.rank, rank.host, ...KINDS.map(({ of }) => of(rank)), rank.calls]),
+                columns: ['rank', 'host', ...ALL.map(({ label }) => `${label} (s)`), 'calls'],
+                rows: ranks.map((rank) => [rank.rank, rank.host, ...ALL.map(({ of }) => of(rank)), rank.calls]),
             })}
         >
             <div class="beside">
@@ -96,9 +84,10 @@ function barsOf(ranks: RankTime[]): Bar[] {
     const bars: Bar[] = [];
     for (let at = 0; at < ranks.length; at += together) {
         const some = ranks.slice(at, at + together);
-        for (const { name, of } of KINDS) {
+        for (const { label, variable, of } of ALL) {
             const sum = some.reduce((sum, rank) => sum + of(rank), 0);
-            bars.push({ first: some[0]?.rank ?? at, last: some.at(-1)?.rank ?? at, kind: name, seconds: sum / some.length });
+            const [first, last] = [some[0]?.rank ?? at, some.at(-1)?.rank ?? at];
+            bars.push({ first, last, kind: label, variable, seconds: sum / some.length });
         }
     }
     return bars;
@@ -114,18 +103,18 @@ interface Spread {
 
 const COLUMNS: Column<Spread>[] = [
     { name: 'time', value: ({ kind }) => kind },
-    { name: 'least', value: ({ least }) => least, show: ({ least }) => seconds(least) },
-    { name: 'median', value: ({ median }) => median, show: ({ median }) => seconds(median) },
-    { name: 'most', value: ({ most }) => most, show: ({ most }) => seconds(most) },
+    { name: 'least', unit: 's', value: ({ least }) => least, show: ({ least }) => seconds(least) },
+    { name: 'median', unit: 's', value: ({ median }) => median, show: ({ median }) => seconds(median) },
+    { name: 'most', unit: 's', value: ({ most }) => most, show: ({ most }) => seconds(most) },
     { name: 'of rank', says: 'The rank with the most', value: ({ rank }) => rank, show: ({ rank }) => <Ranks ranks={[rank]} /> },
 ];
 
 function spreads(ranks: RankTime[]): Spread[] {
-    return KINDS.flatMap(({ name, of }) => {
+    return ALL.flatMap(({ label, of }) => {
         const order = ranks.map((rank) => ({ rank: rank.rank, seconds: of(rank) })).sort((one, other) => one.seconds - other.seconds);
         const [first, last] = [order[0], order.at(-1)];
         const [low, high] = [order[(order.length - 1) >> 1], order[order.length >> 1]];
         if (!first || !last || !low || !high) return [];
-        return [{ kind: name, least: first.seconds, median: (low.seconds + high.seconds) / 2, most: last.seconds, rank: last.rank }];
+        return [{ kind: label, least: first.seconds, median: (low.seconds + high.seconds) / 2, most: last.seconds, rank: last.rank }];
     });
 }

@@ -18,10 +18,3 @@ export function hostColour(host: number, hosts: number): string {
     const mixed = [0, 1, 2].map((channel) => Math.round((from[channel] ?? 0) * (1 - part) + (to[channel] ?? 0) * part));
     return `#${mixed.map((value) => value.toString(16).padStart(2, '0')).join('')}`;
 }
-
-/** Black or white, whichever can be read on a colour. */
-export function onColour(colour: string): string {
-    const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16) / 255);
-    const linear = (value: number) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
-    return 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue) > 0.18 ? '#000000' : '#ffffff';
-}

@@ -7,6 +7,8 @@ import type { Column } from '../../charts/rows';
 import { save } from '../../charts/save';
 import { State } from '../../charts/state';
 import { Copy } from '../../links/copy';
+import { SelectRanks } from '../../links/ranks-field';
+import { WholeRun } from '../../links/whole-run';
 import { useAnswer } from '../../state/asked';
 import { present } from '../../state/present';
 import { bytes, percent, seconds } from '../../units';
@@ -39,11 +41,15 @@ function Shown({ placement }: { placement: Placement }) {
     return (
         <>
             <p class={useless === null ? 'placement-verdict' : 'placement-verdict no'}>{placement.verdict}</p>
+            <WholeRun marksRanks />
+            <div class="controls">
+                <SelectRanks most={slots.now.length} />
+                <span class="quiet">A rank has the colour of the host that it is on now.</span>
+            </div>
             <div class="placement-both">
                 <Ranked title="Now" hosts={hosts} slots={slots.now} before={slots.now} />
                 {!isSame && <Ranked title="Placed" hosts={hosts} slots={slots.placed} before={slots.now} />}
             </div>
-            <p class="says">A rank has the colour of the host that it is on now.</p>
             <Sheet placement={placement} />
             <Links links={placement.links} />
             <ListFigure title="Placements that were looked at" columns={columns(candidates)} rows={candidates} name={(one) => one.name} />

@@ -6,7 +6,7 @@ import type { Link, Placement } from '../../answers/placement';
 import { Chart } from '../../charts/chart';
 import { Figure } from '../../charts/figure';
 import { fitting, roomFor } from '../../charts/names';
-import { bytes, count, seconds } from '../../units';
+import { brief, bytes, count, seconds } from '../../units';
 
 const MOST = 16;
 const LEGEND = [
@@ -38,7 +38,7 @@ export function Links({ links }: { links: Placement['links'] }) {
             return {
                 height: 40 + 26 * shown.length,
                 marginLeft: left,
-                x: { label: isKnown ? 'busy for' : 'bytes', tickFormat: (value: number) => show(value), grid: true, ticks: 6 },
+                x: { label: isKnown ? 'busy for' : 'bytes', tickFormat: (value: number) => brief(show(value)), grid: true, ticks: 6 },
                 y: { axis: null, domain: ['now', 'placed'] },
                 fy: { label: null, domain: names, padding: 0.25, axis: 'left', tickFormat: (name: string) => fitting(name, left) },
                 marks: [
@@ -62,7 +62,7 @@ export function Links({ links }: { links: Placement['links'] }) {
             says={`${count(links.used)} links are used.${isKnown ? '' : UNKNOWN}`}
             legend={LEGEND}
             table={() => ({
-                columns: ['link', 'bytes now', 'bytes placed', 'seconds now', 'seconds placed'],
+                columns: ['link', 'now (bytes)', 'placed (bytes)', 'now (s)', 'placed (s)'],
                 rows: busiest.map(({ name, bytes, seconds }) => [name, ...bytes, ...seconds]),
             })}
         >

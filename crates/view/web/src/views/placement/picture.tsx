@@ -3,10 +3,11 @@
 import type { Host } from '../../answers/placement';
 import { Figure } from '../../charts/figure';
 import { growth } from '../../charts/growth';
+import { inkOn } from '../../charts/ink';
 import { useWidth } from '../../charts/width';
 import { parse } from '../../ranks';
-import { selection } from '../../state/address';
-import { hostColour, onColour } from './colours';
+import { select, selection } from '../../state/address';
+import { hostColour } from './colours';
 import { hostsBySlot, layout, type SlotBox } from './hosts';
 
 interface Props {
@@ -17,6 +18,9 @@ interface Props {
     before: number[];
 }
 
+/** How wide a letter of a name is. */
+const LETTER = 7;
+
 export function Ranked({ title, hosts, slots, before }: Props) {
     const [place, width] = useWidth<HTMLDivElement>();
     const hostOf = hostsBySlot(hosts);
@@ -24,8 +28,8 @@ export function Ranked({ title, hosts, slots, before }: Props) {
     const chosen = selection.value.ranks === undefined ? undefined : new Set(parse(selection.value.ranks, slots.length));
     // Colours for those hosts alone that ranks come from.
     const places = [...new Set(before.map((slot) => hostOf[slot] ?? 0))].sort((one, other) => one - other);
-    const drawn = layout(hosts, Math.max(200, width));
-    const letter = 7 * growth();
+    const larger = growth();
+    const drawn = layout(hosts, Math.max(200, width / larger));
     const nameOf = (slot: number | undefined) => hosts[hostOf[slot ?? -1] ?? -1]?.name ?? '?';
     return (
         <Figure
@@ -38,8 +42,9 @@ export function Ranked({ title, hosts, slots, before }: Props) {
             <div ref={place}>
                 {width > 0 && (
                     <svg
-                        width={drawn.width}
-                        height={drawn.height}
+                        width={drawn.width * larger}
+                        height={drawn.height * larger}
+                        viewBox={`0 0 ${drawn.width} ${drawn.height}`}
                         role="img"
                         aria-label={inWords(title, hosts, slots, hostOf)}
                         class="placement-picture"
@@ -56,7 +61,7 @@ export function Ranked({ title, hosts, slots, before }: Props) {
                             <g key={host}>
                                 <rect x={x + 0.5} y={y + 0.5} width={width - 1} height={height - 1} rx={4} class="host" />
                                 <text x={x + 5} y={y + 12.5} class="name">
-                                    {name.length * letter > width ? `${name.slice(0, Math.floor(width / letter) - 1)}…` : name}
+                                    {name.length * LETTER > width ? `${name.slice(0, Math.floor(width / LETTER) - 1)}…` : name}
                                     <title>{name}</title>
                                 </text>
                                 {sockets.map((socket, at) => (
@@ -97,17 +102,23 @@ function Slot({ box: { x, y, width }, rank, faded, was, fill }: SlotProps) {
     if (rank === undefined) return <rect x={x + inset} y={y + inset} width={side} height={side} class="empty" />;
     const middle = { x: x + width / 2, y: y + width / 2, dy: '0.35em', 'text-anchor': 'middle' } as const;
     return (
-        <g opacity={faded ? 0.25 : undefined}>
+        <g opacity={faded ? 0.25 : undefined} class="slot" onClick={() => choose(rank)}>
             <rect x={x + inset} y={y + inset} width={side} height={side} rx={width > 10 ? 2 : 0} fill={fill}>
                 <title>{`rank ${rank}, before on ${was}`}</title>
             </rect>
             {width >= 16 && (
-                <text {...middle} font-size={width >= 24 ? 11 : 8} fill={onColour(fill)} class="rank">
+                <text {...middle} font-size={width >= 24 ? 12 : 9} fill={inkOn(fill)} class="rank">
                     {rank}
                 </text>
             )}
         </g>
     );
+}
+
+/** Selects a rank, or no longer if it alone is selected. */
+function choose(rank: number): void {
+    const text = String(rank);
+    select({ ranks: selection.value.ranks === text ? undefined : text });
 }
 
 function inWords(title: string, hosts: Host[], slots: number[], hostOf: number[]): string {

@@ -47,15 +47,20 @@ function Shown({ number, recorded, program }: { number: number; recorded: Record
     const level = selection.value.own.show === 'phases' ? 'phases' : 'graph';
     const drawing = useAnswer<{ svg: string }>(number, 'drawing', { overview: level === 'phases' ? 1 : undefined });
     const text = drawing.state === 'answered' ? drawing.answer.svg : undefined;
+    const chooseLevel = (next: string) => {
+        // The place is one of another drawing.
+        setOwn('place', '');
+        setOwn('show', next === 'graph' ? '' : next);
+    };
     return (
         <div class="program">
             <Figure
                 title={level === 'graph' ? 'Program graph' : 'Phases of the program'}
                 table={() => nodesTable(program)}
                 svg={text === undefined ? null : () => safeDrawing(text) ?? element('svg')}
-                controls={<Choice label="Show" values={LEVELS} value={level} choose={(next) => setOwn('show', next === 'graph' ? '' : next)} />}
+                controls={<Choice label="Show" values={LEVELS} value={level} choose={chooseLevel} />}
             >
-                <State asked={drawing}>{({ svg }) => <Drawing text={svg} recorded={recorded} />}</State>
+                <State asked={drawing}>{({ svg }) => <Drawing key={level} text={svg} recorded={recorded} />}</State>
             </Figure>
             <div>
                 <Roles program={program} size={recorded.ranks} />

@@ -28,7 +28,7 @@ export function Phases({ program }: { program: Program }) {
             name: 'phase',
             value: ({ phase }) => phase.name,
             show: (row) => (
-                <span class={own.phase === String(row.number) ? 'marked' : ''} style={{ paddingLeft: `${row.depth}rem` }}>
+                <span class={own.phase === String(row.number) ? 'marked' : ''} style={{ display: 'block', paddingLeft: `${row.depth}rem` }}>
                     <Go change={{ from: row.from, to: row.to }} title="Select its window of time">
                         {row.phase.name}
                     </Go>
@@ -39,6 +39,7 @@ export function Phases({ program }: { program: Program }) {
         },
         {
             name: 'time',
+            unit: 's',
             says: 'Of a rank, on average',
             value: ({ elapsed }) => elapsed,
             show: ({ elapsed }) => seconds(elapsed),

@@ -33,7 +33,7 @@ export function Roles({ program, size }: { program: Program; size: number }) {
             value: (role) => write(role.ranks),
             show: (role) => (role.ranks.length === 1 ? write(role.ranks) : <span title={write(role.ranks)}>{short(role.ranks)}</span>),
         },
-        { name: 'time of a rank', says: 'On average', value: meanTime, show: (role) => seconds(meanTime(role)) },
+        { name: 'time of a rank', unit: 's', says: 'On average', value: meanTime, show: (role) => seconds(meanTime(role)) },
         { name: 'in MPI', value: inMpi, show: (role) => percent(inMpi(role)), bar: inMpi, variable: '--collective' },
     ];
     return (

@@ -6,6 +6,7 @@ import type { Machine } from '../../answers/machine';
 import type { Replayed } from '../../answers/replay';
 import { type Query, source } from '../../answers/source';
 import { State } from '../../charts/state';
+import { WholeRun } from '../../links/whole-run';
 import { selection } from '../../state/address';
 import { latest, useAnswer } from '../../state/asked';
 import { type Present, present } from '../../state/present';
@@ -41,7 +42,8 @@ function Show({ about }: { about: About }) {
 }
 
 function Live({ found, about }: { found: Present; about: About }) {
-    const chosen = selection.value.own;
+    // An address may come from where a machine was given.
+    const chosen = about.subjects.includes('machine') ? selection.value.own : { ...selection.value.own, machine: '' };
     const wanted = JSON.stringify({ 'what-if': told(chosen) || undefined, machine: onMachine(chosen) ? 'given' : undefined });
     const rested = useResting(wanted, REST_MS);
     const query = useMemo(() => (source.live ? (JSON.parse(rested) as Query) : {}), [rested]);
@@ -65,7 +67,8 @@ function Live({ found, about }: { found: Present; about: About }) {
                 </p>
             )}
             <div aria-busy={isBusy}>
-                {last ? <Result replayed={last} /> : <State asked={asked}>{() => null}</State>}
+                <WholeRun marksRanks />
+                {last ? <Result replayed={last} recorded={found.recorded} /> : <State asked={asked}>{() => null}</State>}
                 {last && hasPictures && <Timelines recording={found.number} ranks={found.recorded.ranks} query={query} />}
             </div>
         </div>

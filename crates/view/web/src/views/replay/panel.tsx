@@ -47,7 +47,7 @@ export function Panel({ chosen, machine, network, name }: Props) {
                         />
                     </label>
                 )}
-                <label class="wide" title="More changes, with commas between them: segment lu.f:310 x0.5, algorithm.allreduce=ring">
+                <label title="More changes, with commas between them: segment lu.f:310 x0.5, algorithm.allreduce=ring">
                     <span>More changes</span>
                     <input
                         type="text"

@@ -1,15 +1,23 @@
 // What came of a replay beside what was measured: the whole, each call site, each rank.
 
 import * as Plot from '@observablehq/plot';
-import { useCallback } from 'preact/hooks';
+import { useCallback, useMemo } from 'preact/hooks';
+import type { Recorded } from '../../answers/about';
 import type { RankReplayed, Replayed, SiteReplayed } from '../../answers/replay';
 import { Chart } from '../../charts/chart';
 import { Figure } from '../../charts/figure';
 import type { Entry } from '../../charts/legend';
 import { fitting, rankAxis, roomFor } from '../../charts/names';
-import { type Column, Rows } from '../../charts/rows';
+import { type Column, Rows, tableOf } from '../../charts/rows';
+import { At } from '../../links/at';
+import { isPlaceSelected } from '../../links/marked';
+import { Operation } from '../../links/operation';
+import { placeNamed } from '../../links/place';
 import { Ranks } from '../../links/ranks';
-import { count, percent, seconds } from '../../units';
+import { SelectRanks } from '../../links/ranks-field';
+import { parse } from '../../ranks';
+import { select, selection } from '../../state/address';
+import { brief, count, percent, seconds } from '../../units';
 
 const RECORDED = { label: 'recorded', variable: '--other' };
 const REPLAYED = { label: 'replayed', variable: '--sending' };
@@ -17,11 +25,11 @@ const LEGEND: Entry[] = [RECORDED, REPLAYED];
 /** Call sites with bars of their own. */
 const MOST_SITES = 12;
 
-export function Result({ replayed }: { replayed: Replayed }) {
+export function Result({ replayed, recorded }: { replayed: Replayed; recorded: Recorded }) {
     return (
         <>
             <Whole replayed={replayed} />
-            <Sites sites={replayed.call_sites} />
+            <Sites sites={replayed.call_sites} recorded={recorded} />
             <RankEnds ranks={replayed.per_rank} />
         </>
     );
@@ -95,14 +103,31 @@ const nameOf = ({ place, operation }: SiteReplayed): string => `${operation} at 
 
 const most = ({ recorded_s, replayed_s }: SiteReplayed): number => Math.max(recorded_s ?? 0, replayed_s);
 
-const SITE_COLUMNS: Column<SiteReplayed>[] = [
-    { name: 'call site', value: ({ place }) => place },
-    { name: 'operation', value: ({ operation }) => operation },
-    { name: 'calls', value: ({ calls }) => calls, show: ({ calls }) => count(calls) },
-    { name: 'recorded (s)', value: ({ recorded_s }) => recorded_s, show: ({ recorded_s }) => (recorded_s === null ? '–' : seconds(recorded_s)) },
-    { name: 'replayed (s)', value: ({ replayed_s }) => replayed_s, show: ({ replayed_s }) => seconds(replayed_s) },
+const columnsOf = (recorded: Recorded): Column<SiteReplayed>[] => [
     {
-        name: 'change (s)',
+        name: 'call site',
+        value: ({ place }) => place,
+        show: ({ place, operation }) => {
+            const found = placeNamed(recorded, place);
+            return found ? <At recording={recorded} place={found} operation={operation} /> : place;
+        },
+    },
+    {
+        name: 'operation',
+        value: ({ operation }) => operation,
+        show: ({ operation }) => <Operation name={operation} />,
+    },
+    { name: 'calls', value: ({ calls }) => calls, show: ({ calls }) => count(calls) },
+    {
+        name: 'recorded',
+        unit: 's',
+        value: ({ recorded_s }) => recorded_s,
+        show: ({ recorded_s }) => (recorded_s === null ? '–' : seconds(recorded_s)),
+    },
+    { name: 'replayed', unit: 's', value: ({ replayed_s }) => replayed_s, show: ({ replayed_s }) => seconds(replayed_s) },
+    {
+        name: 'change',
+        unit: 's',
         says: 'Replayed less recorded, over all ranks',
         value: ({ recorded_s, replayed_s }) => (recorded_s === null ? null : replayed_s - recorded_s),
         show: ({ recorded_s, replayed_s }) =>
@@ -110,7 +135,7 @@ const SITE_COLUMNS: Column<SiteReplayed>[] = [
     },
 ];
 
-function Sites({ sites }: { sites: SiteReplayed[] }) {
+function Sites({ sites, recorded }: { sites: SiteReplayed[]; recorded: Recorded }) {
     const draw = useCallback(
         (width: number, colour: (variable: string) => string): Plot.PlotOptions => {
             const shown = [...sites].sort((one, other) => most(other) - most(one)).slice(0, MOST_SITES);
@@ -122,7 +147,7 @@ function Sites({ sites }: { sites: SiteReplayed[] }) {
             return {
                 height: 40 + 30 * shown.length,
                 marginLeft: left,
-                x: { label: 'time in MPI of all ranks', tickFormat: (value: number) => seconds(value), grid: true, ticks: 6 },
+                x: { label: 'time in MPI of all ranks', tickFormat: (value: number) => brief(seconds(value)), grid: true, ticks: 6 },
                 y: { axis: null, domain: ['recorded', 'replayed'] },
                 fy: { label: null, domain: shown.map(nameOf), padding: 0.25, axis: 'left', tickFormat: (name: string) => fitting(name, left) },
                 marks: [
@@ -140,35 +165,44 @@ function Sites({ sites }: { sites: SiteReplayed[] }) {
         [sites],
     );
     if (sites.length === 0) return null;
+    const columns = columnsOf(recorded);
+    const isMarked = ({ place, operation }: SiteReplayed) => {
+        const found = placeNamed(recorded, place);
+        return found !== undefined && isPlaceSelected(recorded, found, operation);
+    };
     return (
         <Figure
             title="Call sites, recorded and replayed"
             legend={LEGEND}
-            table={() => ({ columns: SITE_COLUMNS.map(({ name }) => name), rows: sites.map((site) => SITE_COLUMNS.map(({ value }) => value(site))) })}
+            table={() => tableOf(columns, sites)}
         >
             <Chart label="Time in MPI of call sites, recorded and replayed, as pairs of bars" draw={draw} />
             <details>
                 <summary>All call sites</summary>
-                <Rows label="Call sites, recorded and replayed" columns={SITE_COLUMNS} rows={sites} name={nameOf} most={50} />
+                <Rows label="Call sites, recorded and replayed" columns={columns} rows={sites} name={nameOf} most={50} isMarked={isMarked} />
             </details>
         </Figure>
     );
 }
 
 function RankEnds({ ranks }: { ranks: RankReplayed[] }) {
+    const wanted = selection.value.ranks;
+    const chosen = useMemo(() => (wanted === undefined ? undefined : new Set(parse(wanted, ranks.length))), [wanted, ranks.length]);
+    const fillOpacity = ({ rank }: RankReplayed) => (chosen?.has(rank) ?? true ? 1 : 0.3);
     const draw = useCallback(
         (_: number, colour: (variable: string) => string): Plot.PlotOptions => ({
-            height: 170,
+            height: 180,
             marginLeft: 62,
             x: rankAxis(ranks.length),
-            y: { label: null, tickFormat: (value: number) => seconds(value), zero: true, grid: true, ticks: 5 },
+            y: { label: null, tickFormat: (value: number) => brief(seconds(value)), zero: true, nice: true, grid: true, ticks: 5 },
             marks: [
                 Plot.ruleX(ranks, { x: 'rank', y1: 'recorded_s', y2: 'replayed_s', stroke: colour('--line'), strokeWidth: 2 }),
-                Plot.dot(ranks, { x: 'rank', y: 'recorded_s', fill: colour(RECORDED.variable), r: 3.2, symbol: 'square' }),
+                Plot.dot(ranks, { x: 'rank', y: 'recorded_s', fill: colour(RECORDED.variable), fillOpacity, r: 3.2, symbol: 'square' }),
                 Plot.dot(ranks, {
                     x: 'rank',
                     y: 'replayed_s',
                     fill: colour(REPLAYED.variable),
+                    fillOpacity,
                     r: 3.2,
                     title: ({ rank, recorded_s, replayed_s }: RankReplayed) =>
                         `rank ${rank}: ${seconds(recorded_s ?? 0)} recorded, ${seconds(replayed_s)} replayed`,
@@ -176,19 +210,21 @@ function RankEnds({ ranks }: { ranks: RankReplayed[] }) {
                 Plot.ruleY([0]),
             ],
         }),
-        [ranks],
+        [ranks, chosen],
     );
+    const choose = useCallback((x: number) => select({ ranks: String(Math.min(Math.max(Math.round(x), 0), ranks.length - 1)) }), [ranks.length]);
     const last = [...ranks].sort((one, other) => other.replayed_s - one.replayed_s)[0];
     return (
         <Figure
             title="When ranks end"
             legend={LEGEND}
+            controls={<SelectRanks most={ranks.length} />}
             table={() => ({
                 columns: ['rank', 'recorded (s)', 'replayed (s)'],
                 rows: ranks.map(({ rank, recorded_s, replayed_s }) => [rank, recorded_s, replayed_s]),
             })}
         >
-            <Chart label="When each rank ends, recorded and replayed" draw={draw} />
+            <Chart label="When each rank ends, recorded and replayed" draw={draw} choose={choose} />
             {last && (
                 <p class="says">
                     The last to end is rank <Ranks ranks={[last.rank]} />, {seconds(last.replayed_s)} after it began

@@ -1,7 +1,7 @@
 // The run as it was recorded and as it was replayed, one above the other, on one scale of time.
 
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { type Query, source, Working } from '../../answers/source';
+import { type Query, source } from '../../answers/source';
 import { colour } from '../../charts/colours';
 import { Figure } from '../../charts/figure';
 import { growth } from '../../charts/growth';
@@ -9,10 +9,12 @@ import type { Entry } from '../../charts/legend';
 import { canvasPen, type Pen, svgPen } from '../../charts/pen';
 import { element } from '../../charts/svg';
 import { useWidth } from '../../charts/width';
+import { askPatiently } from '../../state/patience';
 import { look } from '../../state/theme';
 import { nanoseconds } from '../../units';
-import { type Picture, picture } from '../timeline/answers';
+import { cellOf, columnsAtWork, type Header, type Picture, picture } from '../timeline/answers';
 import { lengthOf, marks } from '../timeline/span';
+import { stretches } from '../timeline/stretches';
 
 /** Kinds of activity: each has a colour of its name. */
 const KINDS: Entry[] = ['computing', 'sending', 'receiving', 'completing', 'collective', 'one-sided', 'files', 'other'].map((kind) => ({
@@ -24,7 +26,6 @@ const ROWS = 64;
 const LEFT = 76;
 const AXIS = 22;
 const GAP = 26;
-const AGAIN_MS = 400;
 
 interface Props {
     recording: number;
@@ -86,9 +87,6 @@ interface Lane {
     picture: Cells | undefined;
 }
 
-/** How long a cell is. */
-const cellOf = ({ span, columns }: Cells): number => lengthOf(span) / columns;
-
 interface Asked {
     picture: Picture | undefined;
     /** What is being done, or why there is no picture. */
@@ -97,28 +95,16 @@ interface Asked {
 
 /** The picture of a run; the one before stays until the next is there. */
 function usePicture(recording: number, subject: 'timeline' | 'replayed', ranks: number, query: Query): Asked {
-    const [asked, setAsked] = useState<Asked>({ picture: undefined, says: '' });
+    const [got, setGot] = useState<Asked>({ picture: undefined, says: '' });
     useEffect(() => {
-        const stop = new AbortController();
-        let timer: ReturnType<typeof setTimeout> | undefined;
-        const ask = () => {
-            source
-                .binary<Parameters<typeof picture>[0]['header']>(recording, subject, { ...query, columns: COLUMNS, rows: ROWS }, stop.signal)
-                .then((answer) => !stop.signal.aborted && setAsked({ picture: picture(answer, ranks), says: '' }))
-                .catch((error: unknown) => {
-                    if (stop.signal.aborted) return;
-                    const says = error instanceof Error ? error.message : String(error);
-                    setAsked((now) => ({ picture: error instanceof Working ? now.picture : undefined, says }));
-                    if (error instanceof Working) timer = setTimeout(ask, AGAIN_MS);
-                });
-        };
-        ask();
-        return () => {
-            stop.abort();
-            clearTimeout(timer);
-        };
+        const asked = { ...query, columns: COLUMNS, rows: ROWS };
+        return askPatiently((stop) => source.binary<Header>(recording, subject, asked, stop), {
+            answered: (answer) => setGot({ picture: picture(answer, ranks), says: '' }),
+            working: (doing) => setGot((now) => ({ ...now, says: doing })),
+            refused: (why) => setGot({ picture: undefined, says: why }),
+        });
     }, [recording, JSON.stringify(query)]);
-    return asked;
+    return got;
 }
 
 /** A span with the cells beside it, of which a little may belong to it. */
@@ -129,10 +115,8 @@ function around(cells: Cells, { from, to }: Cells['span']): Query {
 
 /** The part of a picture in which any rank is past MPI_Init and before MPI_Finalize: a replay begins and ends there. */
 function working(whole: Picture): Cells {
-    const absent = whole.kinds.indexOf('absent');
-    const columns = [...whole.kind.keys()].filter((cell) => whole.kind[cell] !== absent).map((cell) => cell % whole.columns);
-    const first = columns.reduce((least, column) => Math.min(least, column), whole.columns - 1);
-    const end = columns.reduce((most, column) => Math.max(most, column + 1), first + 1);
+    const found = columnsAtWork(whole);
+    const { first, end } = found.end > found.first ? found : { first: 0, end: whole.columns };
     const at = (column: number) => whole.span.from + column * cellOf(whole);
     const kind = new Uint8Array(whole.rows.length * (end - first));
     whole.rows.forEach((_, row) => kind.set(whole.kind.subarray(row * whole.columns + first, row * whole.columns + end), row * (end - first)));
@@ -155,35 +139,35 @@ function draw(pen: Pen, width: number, height: number, row: number, lanes: Lane[
         if (!picture) continue;
         picture.rows.forEach(({ label }, number) => {
             const y = top + number * row;
-            if (number % Math.ceil((11 * larger) / row) === 0) pen.text(left - 6, y + row / 2, label, { colour: quiet, size: 11, anchor: 'end' });
-            runs(picture, number, (from, to, kind) => {
-                const x = (column: number) => left + (wide * cellOf(picture) * column) / end;
+            if (number % Math.ceil((13 * larger) / row) === 0) pen.text(left - 6, y + row / 2, label, { colour: quiet, anchor: 'end' });
+            const x = (column: number) => left + (wide * cellOf(picture) * column) / end;
+            for (const { from, to, kind } of runs(picture, number)) {
                 if (kind !== 'absent') pen.box(x(from), y, Math.max(0.4, x(to) - x(from)), row > 4 ? row - 1 : row, colour(`--${kind}`));
-            });
+            }
         });
         const last = left + (wide * lengthOf(picture.span)) / end;
         pen.box(last - 1, top - 3, 1.5, row * picture.rows.length + 6, text);
-        pen.text(last - 4, top - 10, nanoseconds(lengthOf(picture.span)), { colour: text, anchor: 'end', size: 11 });
+        pen.text(last - 4, top - 10, nanoseconds(lengthOf(picture.span)), { colour: text, anchor: 'end' });
         top += row * picture.rows.length;
     }
     for (const { at, label } of marks({ from: 0, to: end }, Math.max(2, Math.floor(wide / 110)))) {
         const x = left + (wide * at) / end;
         pen.box(Math.min(width - 1, x), height - AXIS, 1, 5, line);
         const anchor = x > width - 30 ? 'end' : at === 0 ? 'start' : 'middle';
-        pen.text(Math.min(x, width), height - AXIS + 13, label, { colour: quiet, size: 11, anchor });
+        pen.text(Math.min(x, width), height - AXIS + 13, label, { colour: quiet, anchor });
     }
 }
 
-/** Neighbouring cells of a row with the same kind. */
-function runs(picture: Cells, row: number, use: (from: number, to: number, kind: string) => void): void {
-    const first = row * picture.columns;
-    for (let from = 0; from < picture.columns; ) {
-        const kind = picture.kind[first + from] ?? 0;
-        let to = from + 1;
-        while (to < picture.columns && picture.kind[first + to] === kind) to++;
-        use(from, to, picture.kinds[kind] ?? 'other');
-        from = to;
-    }
+/** Neighbouring cells of a row with the same kind, by column. */
+interface Run {
+    from: number;
+    to: number;
+    kind: string;
+}
+
+function runs({ kind, kinds, columns }: Cells, row: number): Run[] {
+    const of = (column: number) => kind[row * columns + column] ?? 0;
+    return stretches(0, columns, (one, next) => of(one) === of(next)).map(([from, to]) => ({ from, to, kind: kinds[of(from)] ?? 'other' }));
 }
 
 /** What share of the cells each kind has. */
@@ -206,9 +190,8 @@ function table(lanes: Lane[]) {
         if (!picture) return [];
         const column = cellOf(picture);
         return picture.rows.flatMap(({ label }, number) => {
-            const cells: (string | number)[][] = [];
-            runs(picture, number, (from, to, kind) => cells.push([title, label, Math.round(from * column), Math.round(to * column), kind]));
-            return cells;
+            const row = ({ from, to, kind }: Run) => [title, label, Math.round(from * column), Math.round(to * column), kind];
+            return runs(picture, number).map(row);
         });
     });
     return { columns: ['run', 'rank', 'from (ns)', 'to (ns)', 'kind'], rows };

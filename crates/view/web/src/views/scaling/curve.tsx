@@ -6,6 +6,7 @@ import type { Curve, Prediction, Scaling } from '../../answers/scaling';
 import { Chart } from '../../charts/chart';
 import { Figure } from '../../charts/figure';
 import type { Entry } from '../../charts/legend';
+import { brief } from '../../units';
 import { plain, value } from './words';
 
 export interface Scales {
@@ -50,12 +51,13 @@ export function TimeCurve({ scaling, curve, scales }: Props) {
             const first = places[0];
             const ideal = ({ x }: Place) => (first ? (first.middle * first.x) / x : NaN);
             const show = (number: number) => value(number, scaling.unit);
+            const shortly = (number: number) => brief(show(number));
             const best = curve.forecast?.best;
             return {
                 height: 380,
                 marginLeft: 70,
                 x: { type: scales.x, label: isRanks ? 'processes' : parameter, ticks: 8, tickFormat: plain },
-                y: { type: scales.y, label: null, grid: true, ticks: 6, tickFormat: show, zero: scales.y === 'linear' },
+                y: { type: scales.y, label: null, grid: true, ticks: 6, tickFormat: shortly, zero: scales.y === 'linear' },
                 marks: [
                     Plot.areaY(places, {
                         x: 'x',
@@ -123,10 +125,11 @@ export function TimeCurve({ scaling, curve, scales }: Props) {
             title={`${scaling.quantity.charAt(0).toUpperCase()}${scaling.quantity.slice(1)} over ${isRanks ? 'the number of processes' : parameter}`}
             legend={isRanks ? [...LEGEND, { label: 'ideal', variable: '--quiet', mark: 'line' }] : LEGEND}
             table={() => ({
-                columns: [parameter, `low (${scaling.unit})`, `middle (${scaling.unit})`, `high (${scaling.unit})`, `measured (${scaling.unit})`],
+                columns: [parameter, ...['low', 'middle', 'high', 'measured'].map((what) => `${what} (${scaling.unit})`), 'what'],
                 rows: [
-                    ...curve.x.map((x, at) => [x, ...(curve.seconds[at] ?? []), null]),
-                    ...curve.measured.map(({ x, seconds }) => [x, null, null, null, seconds]),
+                    ...curve.x.map((x, at) => [x, ...(curve.seconds[at] ?? []), null, 'model']),
+                    ...curve.measured.map(({ x, seconds }) => [x, null, null, null, seconds, 'measured']),
+                    ...(curve.forecast?.predictions ?? []).map(({ params, seconds }) => [params[parameter], ...seconds, null, 'predicted']),
                 ],
             })}
         >

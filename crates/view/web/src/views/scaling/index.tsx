@@ -34,7 +34,7 @@ function Show(_: { about: About }) {
     const asked = useAnswer<Scaling>(0, 'scaling', source.live ? query : {});
     return (
         <>
-            {asked.state === 'refused' && (
+            {asked.state === 'refused' && Object.keys(own).length > 0 && (
                 <button type="button" onClick={() => select({ own: {} }, true)}>
                     Usual values
                 </button>

@@ -5,10 +5,9 @@ import { useCallback } from 'preact/hooks';
 import type { Curve, Scaling } from '../../answers/scaling';
 import { Chart } from '../../charts/chart';
 import { Figure } from '../../charts/figure';
+import { styleOf } from '../../charts/series';
 import { percent } from '../../units';
 import { plain, value } from './words';
-
-const COLOURS = ['--sending', '--collective', '--one-sided', '--completing', '--receiving', '--waiting', '--other', '--files'];
 
 interface Piece {
     x: number;
@@ -23,7 +22,7 @@ export function Parts({ scaling, curve }: { scaling: Scaling; curve: Curve }) {
                 const sum = curve.parts.reduce((sum, { seconds }) => sum + Math.max(0, seconds[at] ?? 0), 0) || 1;
                 return curve.parts.map(({ name, seconds }) => ({ x, part: name, share: Math.max(0, seconds[at] ?? 0) / sum }));
             });
-            const colourOf = (part: string) => colour(COLOURS[curve.parts.findIndex(({ name }) => name === part) % COLOURS.length] ?? '--other');
+            const style = ({ part }: Piece) => styleOf(curve.parts.findIndex(({ name }) => name === part));
             return {
                 height: 240,
                 marginLeft: 70,
@@ -35,7 +34,8 @@ export function Parts({ scaling, curve }: { scaling: Scaling; curve: Curve }) {
                         y: 'share',
                         z: 'part',
                         order: curve.parts.map(({ name }) => name),
-                        fill: (one: Piece) => colourOf(one.part),
+                        fill: (one: Piece) => colour(style(one).variable),
+                        fillOpacity: (one: Piece) => (style(one).again ? 0.5 : 1),
                     }),
                 ],
             };
@@ -47,7 +47,7 @@ export function Parts({ scaling, curve }: { scaling: Scaling; curve: Curve }) {
         <Figure
             title="What the time is made of"
             says="The share of each part of the model."
-            legend={curve.parts.map(({ name }, at) => ({ label: name, variable: COLOURS[at % COLOURS.length] ?? '--other' }))}
+            legend={curve.parts.map(({ name }, at) => ({ label: name, ...styleOf(at) }))}
             table={() => ({
                 columns: [curve.parameter, ...curve.parts.map(({ name }) => `${name} (${scaling.unit})`)],
                 rows: curve.x.map((x, at) => [x, ...curve.parts.map(({ seconds }) => seconds[at])]),

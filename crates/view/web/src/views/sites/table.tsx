@@ -1,9 +1,9 @@
 // The table of call sites: sorted, filtered, and walked through with the arrow keys.
 
-import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Recorded } from '../../answers/about';
 import { Figure } from '../../charts/figure';
-import { Cells, type Column, Heads, type Order, sorted, tableOf, useOrder } from '../../charts/rows';
+import { Cells, type Column, Heads, numbersOf, type Order, sorted, tableOf, useOrder } from '../../charts/rows';
 import { placeAtLength, sitesAt } from '../../links/place';
 import { isOurs } from '../../shell/ours';
 import { go, select, selection, setOwn } from '../../state/address';
@@ -77,12 +77,19 @@ interface BodyProps {
 function Body({ columns, all, rows, order, setOrder, isSelected, operation }: BodyProps) {
     const body = useRef<HTMLTableSectionElement>(null);
     const shown = rows.slice(0, MOST);
-    const at = shown.findIndex(isSelected);
+    const [walked, setWalked] = useState(-1);
+    // A place that nobody knows cannot be selected, but walked over.
+    const isPassed = shown[walked] !== undefined && shown[walked]?.site === undefined;
+    const found = shown.findIndex(isSelected);
+    const at = found < 0 && isPassed ? walked : found;
+    const numbers = useMemo(() => numbersOf(columns, all), [columns, all]);
     const choose = (to: number) => {
-        const row = shown[Math.max(0, Math.min(shown.length - 1, to))];
+        const next = Math.max(0, Math.min(shown.length - 1, to));
+        const row = shown[next];
         if (!row) return;
+        setWalked(next);
         select({ site: row.site, operation: row.operation }, true);
-        const element = body.current?.children[shown.indexOf(row)];
+        const element = body.current?.children[next];
         if (element instanceof HTMLElement) element.focus();
     };
     const press = (event: KeyboardEvent) => {
@@ -99,7 +106,7 @@ function Body({ columns, all, rows, order, setOrder, isSelected, operation }: Bo
     return (
         <div class="rows-frame">
             <table class="rows" role="grid" aria-label="Call sites">
-                <Heads columns={columns} rows={all} order={order} choose={setOrder} />
+                <Heads columns={columns} numbers={numbers} order={order} choose={setOrder} />
                 <tbody ref={body} onKeyDown={press}>
                     {shown.map((row, number) => (
                         <tr
@@ -109,7 +116,7 @@ function Body({ columns, all, rows, order, setOrder, isSelected, operation }: Bo
                             tabIndex={number === Math.max(0, at) ? 0 : -1}
                             onClick={() => choose(number)}
                         >
-                            <Cells columns={columns} row={row} />
+                            <Cells columns={columns} numbers={numbers} row={row} />
                         </tr>
                     ))}
                 </tbody>
@@ -140,6 +147,7 @@ function columnsOf(all: CallSiteRow[], hasWaits: boolean): Column<CallSiteRow>[]
         { name: 'calls', says: 'Of all ranks', value: ({ calls }) => calls, show: ({ calls }) => count(calls) },
         {
             name: 'time',
+            unit: 's',
             says: 'Seconds of all ranks together',
             value: (row) => row.seconds,
             show: (row) => seconds(row.seconds),
@@ -152,6 +160,7 @@ function columnsOf(all: CallSiteRow[], hasWaits: boolean): Column<CallSiteRow>[]
     if (hasWaits) {
         columns.push({
             name: 'waiting',
+            unit: 's',
             says: 'Seconds of waiting for other ranks',
             value: ({ waits_s }) => waits_s,
             show: ({ waits_s, waits }) => <span title={waits.join(', ')}>{waits_s > 0 ? seconds(waits_s) : '–'}</span>,

@@ -10,6 +10,8 @@ export interface Header {
     columns: number;
     calls: number;
     messages: number | 'many' | null;
+    /** The kinds of waits in all of the run, once they have been looked for. */
+    waits: string[] | null;
     kinds: string[];
     rows: { label: string; ranks: string }[];
     planes: string[];
@@ -34,6 +36,8 @@ export interface Picture {
     /** How many calls begin in the span, about. */
     calls: number;
     messages: number | 'many' | null;
+    /** The kinds of waits in all of the run, as far as they are known. */
+    waits: string[];
     kind: Uint8Array;
     share: Uint8Array;
     /** Only there when the analysis has been made. */
@@ -57,6 +61,7 @@ export function picture({ header, bytes }: Binary<Header>, ranks: number, asked?
         kinds: header.kinds,
         calls: header.calls,
         messages: header.messages,
+        waits: header.waits ?? [],
         kind: plane('kind') ?? new Uint8Array(size),
         share: plane('share') ?? new Uint8Array(size),
         waiting: plane('waiting'),
@@ -65,7 +70,19 @@ export function picture({ header, bytes }: Binary<Header>, ranks: number, asked?
 }
 
 /** How long a cell of a picture is. */
-export const cellOf = (picture: Picture): number => (picture.span.to - picture.span.from) / picture.columns;
+export const cellOf = ({ span, columns }: Pick<Picture, 'span' | 'columns'>): number => (span.to - span.from) / columns;
+
+/** The columns in which any row does something: from the first, up to `end`. */
+export function columnsAtWork({ kind, kinds, columns }: Pick<Picture, 'kind' | 'kinds' | 'columns'>): { first: number; end: number } {
+    const absent = kinds.indexOf('absent');
+    let [first, end] = [columns, 0];
+    kind.forEach((one, cell) => {
+        if (one === absent) return;
+        first = Math.min(first, cell % columns);
+        end = Math.max(end, (cell % columns) + 1);
+    });
+    return { first, end };
+}
 
 /** Every call of a span, as it is answered: columns of the same length. */
 export interface CallColumns {

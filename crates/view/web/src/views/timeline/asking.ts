@@ -30,7 +30,7 @@ const REST_MS = 25;
 /** How often a question is put again while the command works on it, and while the analysis is still missing. */
 const AGAIN_MS = 400;
 const ANALYSIS_AGAIN_MS = 1500;
-const ANALYSIS_AGAIN_MOST_MS = 30_000;
+const ANALYSIS_AGAIN_MOST_MS = 10_000;
 /** With more calls or messages they would not be told apart. */
 const CALLS_MOST = 20_000;
 const MESSAGES_MOST = 300;
@@ -47,11 +47,16 @@ export class Asking {
     readonly messages = signal<Known<answers.Message> | undefined>(undefined);
     /** What is being done, or why there is nothing to see; empty if all is well. */
     readonly says: Signal<string> = signal('');
+    /** Why waits and the critical path are not known, where they are not. */
+    readonly lacks: Signal<string> = signal(source.live ? 'is being looked for' : 'is not in this file');
+    /** Whether they may still come. */
+    readonly awaits: Signal<boolean> = signal(source.live);
     #layout: Layout | undefined;
     #stop = new AbortController();
     #timer: ReturnType<typeof setTimeout> | undefined;
     #analysisTimer: ReturnType<typeof setTimeout> | undefined;
     #analysisWait = ANALYSIS_AGAIN_MS;
+    readonly #ended = new AbortController();
     /** Whether the recording can tell which messages there were. */
     #tellsMessages = true;
     /** Whether pictures without the analysis are asked for again. */
@@ -83,6 +88,7 @@ export class Asking {
 
     end(): void {
         this.#stop.abort();
+        this.#ended.abort();
         clearTimeout(this.#timer);
         clearTimeout(this.#analysisTimer);
     }
@@ -104,8 +110,7 @@ export class Asking {
             source.live && single && picture.calls <= CALLS_MOST ? this.#calls(layout, span, analysed, stop) : undefined,
             source.live && this.#tellsMessages && hasFewMessages(picture) ? this.#messages(layout, span, analysed, stop) : undefined,
         ]);
-        if (!source.live || stop.aborted) return;
-        if (!analysed) this.#askAgainForAnalysis();
+        if (source.live && !stop.aborted && !analysed) this.#waitForAnalysis();
     }
 
     async #picture(layout: Layout, span: Span, stop: AbortSignal): Promise<answers.Picture> {
@@ -154,20 +159,35 @@ export class Asking {
         const query = { from: span.from, to: span.to, ranks: layout.show, most: 2 * MESSAGES_MOST };
         const columns = await source.json<answers.MessageColumns>(layout.recording, 'messages', query, stop).catch((error: unknown) => {
             // Everything else can be seen without them.
-            if (error instanceof Working) this.#askAgainForAnalysis();
+            if (error instanceof Working) this.#waitForAnalysis();
             else if (!stop.aborted) this.#tellsMessages = false;
         });
         if (columns?.many === null && !stop.aborted) this.messages.value = { span, list: answers.messages(columns), analysed };
     }
 
-    /** Waits and the critical path take longer to find: what was answered without them is asked for again, less and less often. */
-    #askAgainForAnalysis(): void {
-        clearTimeout(this.#analysisTimer);
-        this.#analysisTimer = setTimeout(() => {
-            this.#again = true;
-            if (this.#layout) this.want(this.#layout, this.#span);
-        }, this.#analysisWait);
+    /** Waits and the critical path take longer to find: what was answered without them is asked for again once they are there. */
+    #waitForAnalysis(): void {
+        if (this.#analysisTimer !== undefined || !this.awaits.value) return;
+        this.#analysisTimer = setTimeout(() => void this.#lookForAnalysis(), this.#analysisWait);
         this.#analysisWait = Math.min(2 * this.#analysisWait, ANALYSIS_AGAIN_MOST_MS);
+    }
+
+    /** Messages are known with the analysis, and whoever asks for them hears what has become of it. */
+    async #lookForAnalysis(): Promise<void> {
+        this.#analysisTimer = undefined;
+        const layout = this.#layout;
+        if (!layout) return;
+        const query = { from: this.whole.from, to: this.whole.from + 1, most: 1 };
+        try {
+            await source.json<answers.MessageColumns>(layout.recording, 'messages', query, this.#ended.signal);
+            this.#again = true;
+            this.want(this.#layout ?? layout, this.#span);
+        } catch (error) {
+            if (this.#ended.signal.aborted) return;
+            this.awaits.value = error instanceof Working;
+            this.lacks.value = error instanceof Working ? `${error.doing} …` : error instanceof Error ? error.message : String(error);
+            this.#waitForAnalysis();
+        }
     }
 }
 

@@ -5,11 +5,12 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { write } from '../../ranks';
 import { select, selection } from '../../state/address';
 import { look } from '../../state/theme';
+import { growth } from '../../charts/growth';
 import { source } from '../../answers/source';
-import { nanoseconds } from '../../units';
+import { nanoseconds, stretch } from '../../units';
 import type { Control } from './control';
 import { paint } from './paint';
-import { AXIS, callAt, GUTTER, momentAt, rowAt, type Scene } from './scene';
+import { callAt, momentAt, rowAt, type Scene } from './scene';
 import { lengthOf, moved, same } from './span';
 import { Tip } from './tip';
 
@@ -25,6 +26,9 @@ interface Drag {
     to: number;
 }
 
+/** The least height, and what stands above and below on the page, on usual screens, in pixels. */
+const LEAST = 260;
+const AROUND = 330;
 /** A pointer that moved no farther was not dragged. */
 const STILL = 4;
 
@@ -37,8 +41,10 @@ export function Canvas({ control }: { control: Control }) {
     useLayoutEffect(() => {
         const measure = () => {
             const width = place.current?.clientWidth ?? 0;
-            const height = Math.max(260, innerHeight - 330);
-            if (width !== control.room.value.width || height !== control.room.value.height) control.room.value = { width, height };
+            const larger = growth();
+            const height = Math.max(LEAST, innerHeight - AROUND * larger);
+            const { room } = control;
+            if (width !== room.value.width || height !== room.value.height || larger !== room.value.larger) room.value = { width, height, larger };
         };
         measure();
         const observer = new ResizeObserver(measure);
@@ -69,7 +75,8 @@ export function Canvas({ control }: { control: Control }) {
         if (event.button !== 0) return;
         canvas.current?.setPointerCapture(event.pointerId);
         const { offsetX: x, offsetY: y } = event;
-        const does = x < GUTTER ? 'ranks' : y < AXIS || event.shiftKey ? 'window' : 'move';
+        const { gutter, axis } = control.scene.value;
+        const does = x < gutter ? 'ranks' : y < axis || event.shiftKey ? 'window' : 'move';
         drag.value = { does, x, y, nowX: x, nowY: y, ...control.span.value };
     };
     const move = (event: PointerEvent) => {
@@ -78,7 +85,8 @@ export function Canvas({ control }: { control: Control }) {
         const begun = drag.value;
         if (!begun) return;
         drag.value = { ...begun, nowX, nowY };
-        if (begun.does === 'move') control.go(moved(begun, (begun.x - nowX) / (control.scene.value.width - GUTTER)));
+        const { width, gutter } = control.scene.value;
+        if (begun.does === 'move') control.go(moved(begun, (begun.x - nowX) / (width - gutter)));
     };
     const up = () => {
         const ended = drag.value;
@@ -89,7 +97,7 @@ export function Canvas({ control }: { control: Control }) {
         if (ended.does === 'ranks') selectRows(scene, ended.y, ended.nowY);
         else if (still) findUnder(control, ended.x, ended.y, (call) => control.choose(call));
         else if (ended.does === 'window') {
-            const [from, to] = [ended.x, ended.nowX].map((x) => momentAt(scene, Math.max(GUTTER, x))).sort((one, other) => one - other);
+            const [from, to] = [ended.x, ended.nowX].map((x) => momentAt(scene, Math.max(scene.gutter, x))).sort((one, other) => one - other);
             if (from !== undefined && to !== undefined) control.go({ from, to }, true);
         }
     };
@@ -109,7 +117,7 @@ export function Canvas({ control }: { control: Control }) {
                 tabIndex={0}
                 role="application"
                 aria-roledescription="timeline"
-                aria-label={`${shown.rows.length} rows from ${nanoseconds(span.value.from)} to ${nanoseconds(span.value.to)}`}
+                aria-label={`${shown.rows.length} rows from ${stretch(span.value.from, span.value.to)}`}
                 aria-describedby="timeline-keys"
                 onPointerDown={down}
                 onPointerMove={move}
@@ -169,12 +177,12 @@ function Band({ drag, scene }: { drag: Drag | undefined; scene: Scene }) {
     if (!drag || drag.does === 'move') return null;
     const [left = 0, right = 0] = [drag.x, drag.nowX].sort((one, other) => one - other);
     const [top = 0, bottom = 0] = [drag.y, drag.nowY].sort((one, other) => one - other);
-    const begin = Math.max(GUTTER, left);
+    const begin = Math.max(scene.gutter, left);
     const style =
         drag.does === 'window'
             ? { left: `${begin}px`, width: `${right - begin}px`, top: 0, height: `${scene.height}px` }
             : { left: 0, width: `${scene.width}px`, top: `${top}px`, height: `${bottom - top}px` };
-    const said = drag.does === 'window' ? nanoseconds(((right - left) / (scene.width - GUTTER)) * lengthOf(scene.span)) : '';
+    const said = drag.does === 'window' ? nanoseconds(((right - left) / (scene.width - scene.gutter)) * lengthOf(scene.span)) : '';
     return (
         <div class="timeline-band" style={style}>
             {said}
@@ -194,12 +202,12 @@ function selectRows(scene: Scene, y0: number, y1: number): void {
 function findUnder(control: Control, x: number, y: number, then: (call: { rank: number; enter: number; leave: number } | undefined) => void): void {
     const scene = control.scene.value;
     const row = rowAt(scene, y);
-    const ranks = (row !== undefined && x >= GUTTER && scene.rows[row]?.ranks) || [];
+    const ranks = (row !== undefined && x >= scene.gutter && scene.rows[row]?.ranks) || [];
     const moment = momentAt(scene, x);
-    if (scene.calls && row !== undefined && ranks.length > 0) then(callAt(scene, row, moment));
+    if (scene.calls && row !== undefined && ranks.length > 0) then(callAt(scene, row, moment, y));
     else if (ranks.length !== 1 || !source.live) then(undefined);
     else {
-        const cell = lengthOf(scene.span) / (scene.width - GUTTER);
+        const cell = lengthOf(scene.span) / (scene.width - scene.gutter);
         const wanted = { from: Math.ceil(moment + cell), back: true, ranks: write(ranks) };
         control.find(wanted, (found) => then(found && found.leave >= moment - cell ? found : undefined));
     }

@@ -7,9 +7,9 @@ import { sitesAt } from '../../links/place';
 import { parse, write } from '../../ranks';
 import { select, selection, setOwn } from '../../state/address';
 import type { Present } from '../../state/present';
-import { type Found, nearest } from './answers';
+import { cellOf, columnsAtWork, type Found, nearest } from './answers';
 import { Asking, type Layout } from './asking';
-import { AXIS, type Chosen, GUTTER, type Scene } from './scene';
+import { AXIS, type Chosen, GUTTER, lanesOf, type Scene } from './scene';
 import { covers, lengthOf, moved, same, type Span, touches, within, zoomed } from './span';
 
 /** The command draws no more. */
@@ -21,9 +21,11 @@ const LEAST_NS = 50;
 const LEAST_CELLS = 20;
 const REST_MS = 250;
 /** How high a row is at most, unless there are so few that all together would be less than this. */
-const ROW_MOST = 26;
+const ROW_MOST = 40;
 const ROWS_LEAST = 200;
 const ROW_LEAST = 3;
+/** How high the lane of each thread is, where single calls of several threads are drawn. */
+const LANE = 14;
 
 export const BY = ['rank', 'host', 'role'] as const;
 
@@ -34,6 +36,9 @@ interface Wanted {
     operation?: string;
     /** Any of these call sites. */
     sites?: number[];
+    /** A kind of waits, or any. */
+    wait?: string;
+    /** Of the call, or of its wait if one is looked for. */
     longer?: number;
     /** Of these ranks, or else of those that are shown. */
     ranks?: string;
@@ -46,8 +51,10 @@ export class Control {
     readonly whole: Span;
     readonly asking: Asking;
     readonly span;
-    /** How much room there is, in pixels. */
-    readonly room = signal({ width: 0, height: 480 });
+    /** How much room there is, in pixels, and how many times as large as usual letters are. */
+    readonly room = signal({ width: 0, height: 480, larger: 1 });
+    /** The room for the names of rows. */
+    readonly gutter = computed(() => GUTTER * this.room.value.larger);
     /** The end of the call whose details are shown, once it is known. */
     readonly leave = signal<number | undefined>(undefined);
     readonly by = computed(() => BY.find((one) => one === selection.value.own.by) ?? 'rank');
@@ -82,7 +89,7 @@ export class Control {
                 if (!same(selected, this.span.peek())) this.span.value = selected;
             }),
             effect(() => {
-                if (this.room.value.width > GUTTER) this.asking.want(this.#layout(), this.span.value);
+                if (this.room.value.width > this.gutter.value) this.asking.want(this.#layout(), this.span.value);
             }),
         );
     }
@@ -136,12 +143,9 @@ export class Control {
     goWork(): void {
         const picture = this.asking.overview.value;
         if (!picture) return;
-        const columns = [...picture.kind.keys()].filter((cell) => picture.kinds[picture.kind[cell] ?? 0] !== 'absent').map((cell) => cell % picture.columns);
-        if (columns.length === 0) return;
-        const cell = lengthOf(picture.span) / picture.columns;
-        const first = columns.reduce((one, other) => Math.min(one, other));
-        const last = columns.reduce((one, other) => Math.max(one, other));
-        this.go({ from: picture.span.from + first * cell, to: picture.span.from + (last + 1) * cell }, true);
+        const { first, end } = columnsAtWork(picture);
+        const cell = cellOf(picture);
+        if (end > first) this.go({ from: picture.span.from + first * cell, to: picture.span.from + end * cell }, true);
     }
 
     /** Shows the details of a call, or none; the window moves only if the call is outside it. */
@@ -209,10 +213,10 @@ export class Control {
     }
 
     #layout(): Layout {
-        const { width, height } = this.room.value;
-        const rows = Math.max(1, Math.min(400, this.ranks, Math.floor((height - AXIS) / ROW_LEAST)));
+        const { width, height, larger } = this.room.value;
+        const rows = Math.max(1, Math.min(400, this.ranks, Math.floor((height - AXIS * larger) / ROW_LEAST)));
         const { recording, ranks } = this;
-        const columns = Math.min(MOST_COLUMNS, Math.max(100, Math.round(width - GUTTER)));
+        const columns = Math.min(MOST_COLUMNS, Math.max(100, Math.round(width - this.gutter.value)));
         return { recording, ranks, by: this.by.value, show: this.show.value, rows, columns };
     }
 
@@ -222,16 +226,22 @@ export class Control {
         const newest = pictures.at(-1);
         const span = this.span.value;
         const rows = newest?.rows ?? [];
-        const { width, height } = this.room.value;
+        const { width, height, larger } = this.room.value;
         const hidden = this.hidden.value;
         const { ranks, site, operation } = selection.value;
         const single = rows.every((row) => row.ranks.length === 1);
         const calls = single && asking.calls.value && covers(asking.calls.value.span, span) ? asking.calls.value.list : undefined;
         const messages = asking.messages.value && covers(asking.messages.value.span, span) ? asking.messages.value.list : undefined;
+        const lanes = calls ? Math.max(1, ...lanesOf(calls).values()) : 1;
+        const rowMost = larger * Math.max(ROW_MOST, lanes > 1 ? LANE * lanes : 0);
+        const axis = AXIS * larger;
         return {
             span,
             width,
-            height: Math.min(height, AXIS + Math.max(ROW_MOST * rows.length, Math.min(ROWS_LEAST, 2 * ROW_MOST * Math.max(1, rows.length)))),
+            height: Math.min(height, axis + Math.max(rowMost * rows.length, Math.min(ROWS_LEAST, 2 * rowMost * Math.max(1, rows.length)))),
+            larger,
+            gutter: this.gutter.value,
+            axis,
             rows,
             kinds: newest?.kinds ?? [],
             pictures,

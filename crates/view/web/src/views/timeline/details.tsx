@@ -5,7 +5,7 @@ import { Go } from '../../links/go';
 import { placeAtLength, placeName } from '../../links/place';
 import { select, selection } from '../../state/address';
 import { useAnswer } from '../../state/asked';
-import { bytes, nanoseconds } from '../../units';
+import { bytes, count, nanoseconds } from '../../units';
 import { type Call, type CallColumns, calls, type Message, type MessageColumns, messages } from './answers';
 import type { Control } from './control';
 import type { Chosen } from './scene';
@@ -105,21 +105,28 @@ function LiftOut({ call }: { call: Call }) {
     );
 }
 
+/** Messages that are asked for, and that are listed of each kind. */
+const MOST = 500;
 const LISTED = 8;
 
 function Messages({ control, call }: { control: Control; call: Call }) {
-    const asked = useAnswer<MessageColumns>(control.recording, 'messages', { from: call.enter, to: Math.max(call.leave, call.enter + 1), ranks: String(call.rank), most: 500 });
+    const meanwhile = { from: call.enter, to: Math.max(call.leave, call.enter + 1) };
+    const asked = useAnswer<MessageColumns>(control.recording, 'messages', { ...meanwhile, ranks: String(call.rank), most: MOST });
     if (asked.state !== 'answered') return null;
+    const { many } = asked.answer;
+    if (many !== null) return <p>Meanwhile {count(many)} messages went from or to rank {call.rank}: too many to list.</p>;
     const all = messages(asked.answer);
     const sent = all.filter((one) => one.from === call.rank && one.sent === call.enter);
     const got = all.filter((one) => one.to === call.rank && one.received === call.leave).sort((one, other) => other.sent - one.sent);
     if (sent.length + got.length === 0) return null;
-    const late = (one: Message) => (one.sent > call.enter && call.wait > 0 ? `, sent ${nanoseconds(one.sent - call.enter)} after this call was entered` : '');
+    const isLate = (one: Message) => one.sent > call.enter && call.wait > 0;
+    const late = (one: Message) => (isLate(one) ? `, sent ${nanoseconds(one.sent - call.enter)} after this call was entered` : '');
     return (
         <ul class="timeline-messages">
             {sent.slice(0, LISTED).map((one) => (
                 <li key={`to ${one.to} ${one.received} ${one.tag}`}>
-                    {bytes(one.bytes)} to <Other control={control} rank={one.to} moment={one.received} />, there after {nanoseconds(one.received - one.sent)}
+                    {bytes(one.bytes)} to <Other control={control} rank={one.to} moment={one.received} />, there after{' '}
+                    {nanoseconds(one.received - one.sent)}
                 </li>
             ))}
             {got.slice(0, LISTED).map((one) => (

@@ -5,10 +5,11 @@ import type { About } from '../../answers/about';
 import { source } from '../../answers/source';
 import { Choice } from '../../charts/choice';
 import { Figure } from '../../charts/figure';
-import { parse, write } from '../../ranks';
-import { select, selection, setOwn } from '../../state/address';
+import { Said } from '../../charts/said';
+import { RanksField, SelectRanks } from '../../links/ranks-field';
+import { selection, setOwn } from '../../state/address';
 import { type Present, present } from '../../state/present';
-import { count, nanoseconds } from '../../units';
+import { count, nanoseconds, stretch } from '../../units';
 import type { View } from '../view';
 import { cellOf } from './answers';
 import { Canvas } from './canvas';
@@ -18,10 +19,10 @@ import { KEYS, listen } from './keys';
 import { Kinds } from './kinds';
 import { svg, table } from './saved';
 import { Search } from './search';
-import { best } from './scene';
+import { best, lanesOf } from './scene';
 import { lengthOf, same } from './span';
 import { Strip } from './strip';
-import './style.css';
+import './timeline.css';
 
 export const timeline: View = {
     name: 'timeline',
@@ -48,25 +49,28 @@ function Timeline({ shown, hasRoles }: { shown: Present; hasRoles: boolean }) {
         };
     }, [control]);
     return (
-        <div class="timeline">
-            <Figure title="Ranks over time" svg={() => svg(control.scene.value)} table={() => table(control.scene.value)} controls={<Tools control={control} hasRoles={hasRoles} />}>
-                {source.live && <Search control={control} />}
-                <Said control={control} />
-                <div class="timeline-columns">
-                    <div class="timeline-drawn">
-                        <Strip control={control} />
-                        <Canvas control={control} />
-                        <p id="timeline-keys" class="timeline-hint">
-                            {KEYS.map(([key, does]) => `${key}: ${does}`).join(' · ')}
-                        </p>
-                    </div>
-                    <aside aria-label="What the timeline shows">
-                        <Kinds control={control} />
-                        {source.live && <Details control={control} />}
-                    </aside>
+        <Figure
+            title="Ranks over time"
+            svg={() => svg(control.scene.value)}
+            table={() => table(control.scene.value)}
+            controls={<Tools control={control} hasRoles={hasRoles} />}
+        >
+            {source.live && <Search control={control} />}
+            <Said class="timeline-said" text={inWords(control)} />
+            <div class="timeline-columns">
+                <div>
+                    <Strip control={control} />
+                    <Canvas control={control} />
+                    <p id="timeline-keys" class="timeline-hint">
+                        {KEYS.map(([key, does]) => `${key}: ${does}`).join(' · ')}
+                    </p>
                 </div>
-            </Figure>
-        </div>
+                <aside aria-label="What the timeline shows">
+                    <Kinds control={control} />
+                    {source.live && <Details control={control} />}
+                </aside>
+            </div>
+        </Figure>
     );
 }
 
@@ -82,7 +86,7 @@ function Tools({ control, hasRoles }: { control: Control; hasRoles: boolean }) {
             {source.live && (
                 <RanksField label="Show ranks" value={control.show.value ?? ''} most={control.ranks} choose={(next) => setOwn('show', next)} />
             )}
-            <RanksField label="Select ranks" value={ranks ?? ''} most={control.ranks} choose={(next) => select({ ranks: next || undefined })} />
+            <SelectRanks most={control.ranks} />
             {ranks !== undefined && source.live && (
                 <button type="button" onClick={() => setOwn('show', ranks)} title="Show only the selected ranks">
                     Only {ranks.length < 12 ? ranks : 'selected'}
@@ -104,39 +108,19 @@ function Tools({ control, hasRoles }: { control: Control; hasRoles: boolean }) {
     );
 }
 
-/** Ranks by number, as in `0-3,7`; an empty text is none in particular. */
-function RanksField({ label, value, most, choose }: { label: string; value: string; most: number; choose: (ranks: string) => void }) {
-    return (
-        <label>
-            {label}{' '}
-            <input
-                size={7}
-                placeholder={`0-${most - 1}`}
-                value={value}
-                onChange={(event) => {
-                    const ranks = write(parse(event.currentTarget.value, most));
-                    // What names no rank goes, also where nothing else changes.
-                    event.currentTarget.value = ranks;
-                    choose(ranks);
-                }}
-            />
-        </label>
-    );
-}
-
 /** One line: which window, how much is in it, and what cannot be seen. */
-function Said({ control }: { control: Control }) {
+function inWords(control: Control): string {
+    const says = control.asking.says.value;
+    if (says) return says;
     const { span, pictures, calls, sites, operation } = control.scene.value;
     const picture = best(pictures, span);
-    const says = control.asking.says.value;
-    const parts = [`${nanoseconds(span.from)} to ${nanoseconds(span.to)}: ${nanoseconds(lengthOf(span))}`];
+    const parts = [`${stretch(span.from, span.to)}: ${nanoseconds(lengthOf(span))}`];
     if (picture && same(picture.asked, span)) parts.push(`${calls ? '' : 'about '}${count(picture.calls)} calls`);
-    if (picture && !source.live && lengthOf(span) <= 1.01 * control.least())
+    if (calls && [...lanesOf(calls).values()].some((lanes) => lanes > 1)) parts.push('each thread has a lane');
+    const isLifted = sites !== undefined || operation !== undefined;
+    if (picture && !source.live && isLifted) parts.push('this file holds no single calls: `sintonia view` shows which are selected');
+    else if (picture && !source.live && lengthOf(span) <= 1.01 * control.least())
         parts.push(`this file tells no more: a cell is ${nanoseconds(cellOf(picture))}; \`sintonia view\` shows single calls`);
-    if (picture && !calls && source.live && (sites !== undefined || operation !== undefined)) parts.push('zoom in to see which calls are selected');
-    return (
-        <p class="timeline-said" role="status">
-            {says || parts.join(' · ')}
-        </p>
-    );
+    if (picture && !calls && source.live && isLifted) parts.push('zoom in to see which calls are selected');
+    return parts.join(' · ');
 }

@@ -1,25 +1,36 @@
 // What the keys do. Letters and keys that scroll a page count only on the timeline itself.
 
+import { source } from '../../answers/source';
+import { isOurs } from '../../shell/ours';
 import type { Control } from './control';
 import { lengthOf } from './span';
 
 const ZOOM = 0.6;
 const MOVE = 0.2;
 
+type Key = [key: string, does: string];
+
 /** For people: which keys there are. */
-export const KEYS: [key: string, does: string][] = [
+export const KEYS: Key[] = [
     ['← → or A D', 'move'],
     ['↑ ↓ or W S, + −', 'zoom'],
     ['0', 'the whole run'],
     ['Home End', 'its beginning, its end'],
-    ['[ ]', 'the call before, after'],
-    ['Enter', 'details of the call'],
-    ['/', 'search'],
+    ...ofCalls<Key>(
+        ['[ ]', 'the call before, after'],
+        ['Enter', 'details of the call'],
+        ['/', 'search'],
+        ['double click', 'zoom to a call'],
+    ),
     ['wheel, drag', 'zoom, move'],
     ['Shift and drag, or drag on the axis', 'zoom to a window'],
-    ['double click', 'zoom to a call'],
     ['drag over names', 'select ranks'],
 ];
+
+/** Keys for single calls, of which a file knows nothing. */
+function ofCalls<One>(...keys: One[]): One[] {
+    return source.live ? keys : [];
+}
 
 type Deed = (control: Control) => unknown;
 
@@ -30,9 +41,13 @@ const ANYWHERE: Record<string, Deed> = {
     '=': (control) => control.zoom(ZOOM),
     '-': (control) => control.zoom(1 / ZOOM),
     '0': (control) => control.goWhole(),
-    '[': (control) => control.step(true),
-    ']': (control) => control.step(false),
-    '/': () => document.querySelector<HTMLInputElement>('.timeline-search input')?.focus(),
+    ...Object.fromEntries(
+        ofCalls<[string, Deed]>(
+            ['[', (control) => control.step(true)],
+            [']', (control) => control.step(false)],
+            ['/', () => document.querySelector<HTMLInputElement>('.timeline-search input')?.focus()],
+        ),
+    ),
     Escape: (control) => control.choose(undefined),
 };
 
@@ -61,9 +76,8 @@ export function listen(control: Control): () => void {
         if (!does(event)) control.rest();
     };
     const does = (event: KeyboardEvent): boolean => {
-        if (event.ctrlKey || event.altKey || event.metaKey || !(event.target instanceof Element)) return false;
-        if (event.target.closest('input, textarea, select, dialog, [contenteditable]')) return false;
-        const here = event.target.closest('.timeline-canvas') !== null;
+        if (!isOurs(event)) return false;
+        const here = event.target instanceof Element && event.target.closest('.timeline-canvas') !== null;
         const deed = (here ? ON_TIMELINE[event.key] : undefined) ?? ANYWHERE[event.key];
         if (!deed) return false;
         event.preventDefault();

@@ -1,13 +1,13 @@
 // What is in the window: each kind of activity with its colour and its share, as a table that also shows and hides them.
 
 import { source } from '../../answers/source';
-import { percent } from '../../units';
+import { percent, plural } from '../../units';
 import type { Control } from './control';
-import { best, shares } from './scene';
+import { best, lanesOf, shares } from './scene';
 
 const SAYS: Record<string, string> = {
     absent: 'before MPI_Init and after MPI_Finalize',
-    computing: 'outside MPI',
+    computing: 'outside MPI; of a rank with several threads, the first of them',
     sending: 'point to point',
     receiving: 'point to point',
     completing: 'Wait, Test, Probe',
@@ -18,15 +18,18 @@ const SAYS: Record<string, string> = {
 };
 
 export function Kinds({ control }: { control: Control }) {
-    const { pictures, span, rows } = control.scene.value;
+    const { pictures, span, rows, calls } = control.scene.value;
+    const hasThreads = calls !== undefined && [...lanesOf(calls).values()].some((lanes) => lanes > 1);
     const picture = best(pictures, span);
     if (!picture) return null;
     const found = shares(picture, span);
-    const part = (share: number | undefined) => (share === undefined ? '' : share > 0 && share < 0.001 ? '< 0.1 %' : percent(share));
+    const part = (share: number | undefined) => (share === undefined ? '' : percent(share));
+    const lacking = control.asking.awaits.value ? '…' : '–';
     return (
         <table class="timeline-kinds">
             <caption>
-                In the window, of {rows.length} {rows.length === 1 ? 'row' : 'rows'}
+                In the window, of {hasThreads ? 'the first threads of ' : ''}
+                {plural(rows.length, 'row')}
             </caption>
             <thead class="unseen">
                 <tr>
@@ -36,7 +39,14 @@ export function Kinds({ control }: { control: Control }) {
             </thead>
             <tbody>
                 {picture.kinds.map((kind, at) => (
-                    <Line key={kind} name={kind} says={SAYS[kind]} share={part(found.kinds[at])} on={!control.off.value.has(kind)} onToggle={() => control.toggle('off', kind)} />
+                    <Line
+                        key={kind}
+                        name={kind}
+                        says={SAYS[kind]}
+                        share={part(found.kinds[at])}
+                        on={!control.off.value.has(kind)}
+                        onToggle={() => control.toggle('off', kind)}
+                    />
                 ))}
                 {found.mixed > 0.0005 && (
                     <tr title="Several activities fell into the same cells: what is not the largest of its cell is counted here">
@@ -50,16 +60,16 @@ export function Kinds({ control }: { control: Control }) {
             <tbody>
                 <Line
                     name="waiting"
-                    says={picture.waiting ? 'for other ranks' : 'is being looked for'}
-                    share={part(found.waiting)}
+                    says={picture.waiting ? 'for other ranks' : control.asking.lacks.value}
+                    share={found.waiting === undefined ? lacking : part(found.waiting)}
                     on={!control.hidden.value.has('waiting')}
                     onToggle={() => control.toggle('hide', 'waiting')}
                 />
                 <Line
                     name="path"
                     title="critical path"
-                    says={picture.path ? 'what the run’s length depends on' : 'is being looked for'}
-                    share={part(found.path)}
+                    says={picture.path ? 'what the run’s length depends on' : control.asking.lacks.value}
+                    share={found.path === undefined ? lacking : part(found.path)}
                     on={!control.hidden.value.has('path')}
                     onToggle={() => control.toggle('hide', 'path')}
                 />

@@ -1,12 +1,16 @@
 // Draws a scene on a canvas.
 
 import { colour } from '../../charts/colours';
+import { inkOn } from '../../charts/ink';
 import type { Call, Picture } from './answers';
 import { ground, strip } from './cells';
-import { AXIS, GUTTER, layers, rowHeight, rowOfRank, type Scene, standsOut, xOf, yOf } from './scene';
+import { lanesOf, layers, rowHeight, rowOfRank, type Scene, standsOut, xOf, yOf } from './scene';
 import { marks } from './span';
 
-const FONT = '12px system-ui, sans-serif';
+/** The size of letters on usual screens, the room between marks of the axis, and between names of rows, in pixels. */
+export const LETTERS = 12;
+export const MARK_EVERY = 110;
+export const NAME_EVERY = 14;
 const FADED = 0.22;
 
 /** How thick the strips of waiting and of the critical path are in a row of a height. */
@@ -15,11 +19,14 @@ export const pathThickness = (height: number): number => Math.max(1, Math.min(3,
 /** The space between rows of a height. */
 export const gapOf = (height: number): number => (height >= 6 ? 1 : 0);
 
+const fontOf = ({ larger }: Scene): string => `${LETTERS * larger}px system-ui, sans-serif`;
+
 export function paint(context: CanvasRenderingContext2D, scene: Scene): void {
+    const { gutter, axis } = scene;
     context.clearRect(0, 0, scene.width, scene.height);
     context.save();
     context.beginPath();
-    context.rect(GUTTER, AXIS, scene.width - GUTTER, scene.height - AXIS);
+    context.rect(gutter, axis, scene.width - gutter, scene.height - axis);
     context.clip();
     const shown = layers(scene.pictures, scene.span);
     for (const picture of shown) paintPicture(context, scene, picture);
@@ -32,14 +39,15 @@ export function paint(context: CanvasRenderingContext2D, scene: Scene): void {
     context.restore();
     paintAxis(context, scene);
     paintLabels(context, scene);
+    paintThreads(context, scene);
 }
 
 function paintPicture(context: CanvasRenderingContext2D, scene: Scene, picture: Picture): void {
     const image = ground(picture, scene.off, scene.calls !== undefined);
     const left = xOf(scene, picture.span.from);
     context.imageSmoothingEnabled = false;
-    context.clearRect(left, AXIS, xOf(scene, picture.span.to) - left, scene.height - AXIS);
-    context.drawImage(image, left, AXIS, xOf(scene, picture.span.to) - left, scene.height - AXIS);
+    context.clearRect(left, scene.axis, xOf(scene, picture.span.to) - left, scene.height - scene.axis);
+    context.drawImage(image, left, scene.axis, xOf(scene, picture.span.to) - left, scene.height - scene.axis);
 }
 
 function paintStrips(context: CanvasRenderingContext2D, scene: Scene, picture: Picture): void {
@@ -50,18 +58,19 @@ function paintStrips(context: CanvasRenderingContext2D, scene: Scene, picture: P
     const path = scene.showsPath && picture.path && strip(picture, picture.path, '--path');
     context.imageSmoothingEnabled = false;
     for (let row = 0; row < picture.rows.length; row++) {
-        const top = yOf(scene, row);
-        if (waiting) context.drawImage(waiting, 0, row, picture.columns, 1, left, top, width, waitingThickness(height));
-        if (path) context.drawImage(path, 0, row, picture.columns, 1, left, top + height - gapOf(height) - pathThickness(height), width, pathThickness(height));
+        const stretched = (image: CanvasImageSource, top: number, thick: number) =>
+            context.drawImage(image, 0, row, picture.columns, 1, left, top, width, thick);
+        if (waiting) stretched(waiting, yOf(scene, row), waitingThickness(height));
+        if (path) stretched(path, yOf(scene, row + 1) - gapOf(height) - pathThickness(height), pathThickness(height));
     }
 }
 
 function paintCalls(context: CanvasRenderingContext2D, scene: Scene, calls: Call[]): void {
     const place = placesOf(scene, calls);
     const fills = scene.kinds.map((kind) => (kind === 'absent' ? colour('--raised') : colour(`--${kind}`)));
-    const inks = fills.map((fill) => (light(fill) ? '#000000' : '#ffffff'));
+    const inks = fills.map(inkOn);
     const waiting = colour('--waiting');
-    context.font = FONT;
+    context.font = fontOf(scene);
     context.textBaseline = 'middle';
     for (const call of calls) {
         const box = place(call);
@@ -74,8 +83,8 @@ function paintCalls(context: CanvasRenderingContext2D, scene: Scene, calls: Call
             const part = Math.min(1, call.wait / Math.max(1, call.leave - call.enter));
             context.fillRect(box.x, box.y, box.width * part, waitingThickness(box.height));
         }
-        if (box.height < 12 || box.width < 24) continue;
-        const from = Math.max(box.x, GUTTER);
+        if (box.height < LETTERS * scene.larger || box.width < 24) continue;
+        const from = Math.max(box.x, scene.gutter);
         const room = Math.min(box.x + box.width, scene.width) - from - 8;
         const label = call.operation.replace(/^MPI_/, '');
         if (context.measureText(label).width > room) continue;
@@ -92,20 +101,20 @@ interface Box {
     height: number;
 }
 
-/** Where a call stands: the threads of a rank share its row. Nothing for what is outside the window. */
+/** Where a call stands: each thread of a rank has a lane in its row. Nothing for what is outside the window. */
 export function placesOf(scene: Scene, calls: Call[]): (call: Call) => Box | undefined {
     const rows = rowOfRank(scene.rows);
     const height = rowHeight(scene);
-    const threads = new Map<number, number>();
-    for (const call of calls) threads.set(call.rank, Math.max(threads.get(call.rank) ?? 1, call.thread + 1));
+    const lanes = lanesOf(calls);
     return (call) => {
         const row = rows.get(call.rank);
         if (row === undefined || call.leave < scene.span.from || call.enter > scene.span.to) return undefined;
-        const lanes = threads.get(call.rank) ?? 1;
-        const lane = (height - gapOf(height)) / lanes;
-        const x = Math.max(GUTTER - 2, xOf(scene, call.enter));
+        const many = lanes.get(call.rank) ?? 1;
+        const lane = (height - gapOf(height)) / many;
+        const gap = many > 1 ? gapOf(lane) : 0;
+        const x = Math.max(scene.gutter - 2, xOf(scene, call.enter));
         const end = Math.min(scene.width + 2, xOf(scene, call.leave));
-        return { x, y: yOf(scene, row) + call.thread * lane, width: Math.max(0.75, end - x), height: lane };
+        return { x, y: yOf(scene, row) + call.thread * lane, width: Math.max(0.75, end - x), height: lane - gap };
     };
 }
 
@@ -114,16 +123,16 @@ function paintGaps(context: CanvasRenderingContext2D, scene: Scene): void {
     const gap = gapOf(height);
     if (gap === 0) return;
     context.fillStyle = colour('--ground');
-    for (let row = 1; row <= scene.rows.length; row++) context.fillRect(GUTTER, yOf(scene, row) - gap, scene.width - GUTTER, gap);
+    for (let row = 1; row <= scene.rows.length; row++) context.fillRect(scene.gutter, yOf(scene, row) - gap, scene.width - scene.gutter, gap);
 }
 
 function fadeRows(context: CanvasRenderingContext2D, scene: Scene): void {
-    const { ranks } = scene;
+    const { ranks, gutter } = scene;
     if (!ranks) return;
     context.globalAlpha = 1 - FADED;
     context.fillStyle = colour('--ground');
     scene.rows.forEach((row, at) => {
-        if (!row.ranks.some((rank) => ranks.has(rank))) context.fillRect(GUTTER, yOf(scene, at), scene.width - GUTTER, rowHeight(scene));
+        if (!row.ranks.some((rank) => ranks.has(rank))) context.fillRect(gutter, yOf(scene, at), scene.width - gutter, rowHeight(scene));
     });
     context.globalAlpha = 1;
 }
@@ -167,40 +176,61 @@ function paintChosen(context: CanvasRenderingContext2D, scene: Scene): void {
     if (!chosen || row === undefined) return;
     const left = xOf(scene, chosen.enter);
     const width = Math.max(4, xOf(scene, chosen.leave ?? chosen.enter) - left);
+    const { calls = [] } = scene;
+    const call = calls.find(({ rank, enter }) => rank === chosen.rank && enter === chosen.enter);
+    const { y, height } = (call && placesOf(scene, calls)(call)) ?? { y: yOf(scene, row), height: rowHeight(scene) - 1 };
     context.strokeStyle = colour('--ground');
     context.lineWidth = 4;
-    context.strokeRect(left - 1, yOf(scene, row), width + 2, rowHeight(scene) - 1);
+    context.strokeRect(left - 1, y, width + 2, height);
     context.strokeStyle = colour('--accent');
     context.lineWidth = 2;
-    context.strokeRect(left - 1, yOf(scene, row), width + 2, rowHeight(scene) - 1);
+    context.strokeRect(left - 1, y, width + 2, height);
 }
 
 function paintAxis(context: CanvasRenderingContext2D, scene: Scene): void {
-    context.font = FONT;
+    const { gutter, axis, larger } = scene;
+    context.font = fontOf(scene);
     context.textBaseline = 'alphabetic';
-    for (const { at, label } of marks(scene.span, (scene.width - GUTTER) / 110)) {
+    for (const { at, label } of marks(scene.span, (scene.width - gutter) / (MARK_EVERY * larger))) {
         const x = Math.round(xOf(scene, at)) + 0.5;
         context.fillStyle = colour('--line');
-        context.fillRect(x - 0.5, AXIS - 7, 1, 7);
+        context.fillRect(x - 0.5, axis - 7, 1, 7);
         const room = scene.width - x - 3;
         context.fillStyle = colour('--quiet');
-        if (context.measureText(label).width < room) context.fillText(label, x + 3, AXIS - 9);
+        if (context.measureText(label).width < room) context.fillText(label, x + 3, axis - 9);
     }
     context.fillStyle = colour('--line');
-    context.fillRect(GUTTER, AXIS - 1, scene.width - GUTTER, 1);
+    context.fillRect(gutter, axis - 1, scene.width - gutter, 1);
 }
 
 function paintLabels(context: CanvasRenderingContext2D, scene: Scene): void {
     const height = rowHeight(scene);
-    const each = Math.max(1, Math.ceil(14 / height));
-    context.font = FONT;
+    const each = Math.max(1, Math.ceil((NAME_EVERY * scene.larger) / height));
+    context.font = fontOf(scene);
     context.textBaseline = 'middle';
     scene.rows.forEach((row, at) => {
-        if (at % each !== 0 || yOf(scene, at) + 12 > scene.height) return;
+        if (at % each !== 0 || yOf(scene, at) + LETTERS * scene.larger > scene.height) return;
         const selected = scene.ranks !== undefined && row.ranks.some((rank) => scene.ranks?.has(rank));
         context.fillStyle = colour(selected ? '--accent' : '--quiet');
-        context.fillText(shortened(context, row.label, GUTTER - 10), 4, yOf(scene, at) + (each === 1 ? height / 2 : 7));
+        const middle = each === 1 ? height / 2 : (NAME_EVERY * scene.larger) / 2;
+        context.fillText(shortened(context, row.label, scene.gutter - 10), 4, yOf(scene, at) + middle);
     });
+}
+
+/** Which lane is which thread, where there is room to say it. */
+function paintThreads(context: CanvasRenderingContext2D, scene: Scene): void {
+    const lanes = lanesOf(scene.calls ?? []);
+    const height = rowHeight(scene);
+    context.fillStyle = colour('--quiet');
+    context.textAlign = 'right';
+    scene.rows.forEach(({ ranks: [rank = -1] }, row) => {
+        const many = lanes.get(rank) ?? 1;
+        if (many < 2 || height / many < LETTERS * scene.larger) return;
+        for (let lane = 0; lane < many; lane++) {
+            context.fillText(`thread ${lane}`, scene.gutter - 6, yOf(scene, row) + ((lane + 0.5) * height) / many);
+        }
+    });
+    context.textAlign = 'left';
 }
 
 function shortened(context: CanvasRenderingContext2D, text: string, room: number): string {
@@ -208,10 +238,4 @@ function shortened(context: CanvasRenderingContext2D, text: string, room: number
     let end = text.length - 1;
     while (end > 1 && context.measureText(`${text.slice(0, end)}…`).width > room) end--;
     return `${text.slice(0, end)}…`;
-}
-
-/** Whether dark letters are read better on a colour. */
-export function light(rgb: string): boolean {
-    const [red = 0, green = 0, blue = 0] = (rgb.match(/[\d.]+/g) ?? []).map(Number);
-    return 0.299 * red + 0.587 * green + 0.114 * blue > 128;
 }

@@ -3,7 +3,7 @@
 import { type Call, cellOf, type Message, type Picture, type Row } from './answers';
 import { covers, lengthOf, same, type Span, touches } from './span';
 
-/** Where the names of the rows stand, and the axis, in pixels. */
+/** Room for the names of the rows, and for the axis, in pixels on usual screens. */
 export const GUTTER = 88;
 export const AXIS = 26;
 
@@ -11,6 +11,10 @@ export interface Scene {
     span: Span;
     width: number;
     height: number;
+    /** How many times as large as usual letters are, and the room that they have: for names of rows, and for the axis. */
+    larger: number;
+    gutter: number;
+    axis: number;
     rows: Row[];
     kinds: string[];
     /** The coarsest first; each is drawn over the ones before. */
@@ -37,16 +41,15 @@ export interface Chosen {
     leave: number | undefined;
 }
 
-export const rowHeight = (scene: Scene): number => (scene.height - AXIS) / Math.max(1, scene.rows.length);
-export const xOf = (scene: Scene, moment: number): number =>
-    GUTTER + ((moment - scene.span.from) / lengthOf(scene.span)) * (scene.width - GUTTER);
-export const yOf = (scene: Scene, row: number): number => AXIS + row * rowHeight(scene);
-export const momentAt = (scene: Scene, x: number): number =>
-    scene.span.from + ((x - GUTTER) / Math.max(1, scene.width - GUTTER)) * lengthOf(scene.span);
+export const rowHeight = ({ height, axis, rows }: Scene): number => (height - axis) / Math.max(1, rows.length);
+export const xOf = ({ span, gutter, width }: Scene, moment: number): number => gutter + ((moment - span.from) / lengthOf(span)) * (width - gutter);
+export const yOf = (scene: Scene, row: number): number => scene.axis + row * rowHeight(scene);
+export const momentAt = ({ span, gutter, width }: Scene, x: number): number =>
+    span.from + ((x - gutter) / Math.max(1, width - gutter)) * lengthOf(span);
 
 /** The number of the row at a height, if there is one. */
 export function rowAt(scene: Scene, y: number): number | undefined {
-    const row = Math.floor((y - AXIS) / rowHeight(scene));
+    const row = Math.floor((y - scene.axis) / rowHeight(scene));
     return row >= 0 && row < scene.rows.length ? row : undefined;
 }
 
@@ -70,13 +73,27 @@ export function layers(pictures: Picture[], span: Span): Picture[] {
     return [...(ground ? [ground] : []), ...finer.slice(-4)];
 }
 
-/** The call at a moment of a row, if the calls are known. */
-export function callAt(scene: Scene, row: number, moment: number): Call | undefined {
+const lanes = new WeakMap<Call[], Map<number, number>>();
+
+/** How many lanes the row of each rank has where single calls are drawn: one for each of its threads. */
+export function lanesOf(calls: Call[]): Map<number, number> {
+    const known = lanes.get(calls);
+    if (known) return known;
+    const found = new Map<number, number>();
+    for (const { rank, thread } of calls) found.set(rank, Math.max(found.get(rank) ?? 1, thread + 1));
+    lanes.set(calls, found);
+    return found;
+}
+
+/** The call at a moment and a height of a row, if the calls are known. */
+export function callAt(scene: Scene, row: number, moment: number, y: number): Call | undefined {
+    const { calls = [], kinds, off } = scene;
     const ranks = scene.rows[row]?.ranks ?? [];
-    const slack = (1.5 * lengthOf(scene.span)) / Math.max(1, scene.width - GUTTER);
-    const near = (scene.calls ?? []).filter(
-        (call) => ranks.includes(call.rank) && call.enter - slack <= moment && call.leave + slack >= moment && !scene.off.has(scene.kinds[call.kind] ?? ''),
-    );
+    const slack = (1.5 * lengthOf(scene.span)) / Math.max(1, scene.width - scene.gutter);
+    const depth = (y - yOf(scene, row)) / rowHeight(scene);
+    const isHere = ({ rank, thread, kind }: Call) =>
+        ranks.includes(rank) && thread === Math.floor(depth * (lanesOf(calls).get(rank) ?? 1)) && !off.has(kinds[kind] ?? '');
+    const near = calls.filter((call) => call.enter - slack <= moment && call.leave + slack >= moment && isHere(call));
     const distance = (call: Call) => Math.max(call.enter - moment, moment - call.leave, 0);
     return near.sort((one, other) => distance(one) - distance(other) || one.leave - one.enter - (other.leave - other.enter))[0];
 }

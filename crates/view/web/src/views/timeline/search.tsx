@@ -1,29 +1,28 @@
-// Looks for calls: by operation, by call site, and by how long they took.
+// Looks for calls: by operation, by call site, by what they waited for, and by how long they took or waited.
 
-import { useSignal } from '@preact/signals';
+import { type Signal, useSignal } from '@preact/signals';
 import { useId } from 'preact/hooks';
 import { placeName } from '../../links/place';
-import { selection } from '../../state/address';
-import { nanoseconds } from '../../units';
+import { select, selection } from '../../state/address';
+import { nanoseconds, readTime } from '../../units';
 import type { Found } from './answers';
 import type { Control } from './control';
 
-const UNITS: Record<string, number> = { ns: 1, us: 1e3, µs: 1e3, ms: 1e6, s: 1e9, '': 1e9 };
-
-/** A time as people write it, `1.5 ms`, in nanoseconds; seconds if there is no unit. */
-function readTime(text: string): number | undefined {
-    const [, figure, unit = ''] = /^\s*(\d*\.?\d+)\s*(ns|us|µs|ms|s)?\s*$/.exec(text) ?? [];
-    const step = UNITS[unit];
-    return figure === undefined || step === undefined ? undefined : Math.round(Number(figure) * step);
+/** Keeps what is looked for in the address. */
+function keep(wanted: Record<string, string>): void {
+    const own = Object.entries({ ...selection.value.own, ...wanted }).filter(([, value]) => value !== '');
+    select({ own: Object.fromEntries(own) }, true);
 }
 
 export function Search({ control }: { control: Control }) {
     const id = useId();
     const { sites } = control.recorded;
     const placeNames = sites.map(placeName);
-    const operation = useSignal(selection.value.operation ?? '');
-    const site = useSignal('');
-    const longer = useSignal('');
+    const { own } = selection.value;
+    const operation = useSignal(own.find ?? selection.value.operation ?? '');
+    const site = useSignal(own.at ?? '');
+    const wait = useSignal(own.wait ?? '');
+    const longer = useSignal(own.longer ?? '');
     const says = useSignal('');
     const look = (back: boolean) => {
         const time = longer.value.trim() === '' ? undefined : readTime(longer.value);
@@ -41,16 +40,19 @@ export function Search({ control }: { control: Control }) {
         const from = chosen ? chosen.enter + (back ? 0 : 1) : control.span.value[back ? 'to' : 'from'];
         const name = operation.value.trim();
         says.value = 'Looking …';
+        keep({ find: name, at: site.value.trim(), wait: wait.value, longer: longer.value.trim() });
         const wanted = {
             from,
             back,
             ...(name && { operation: /^mpi_/i.test(name) ? name : `MPI_${name}` }),
             ...(numbers.length > 0 && { sites: numbers }),
+            ...(wait.value && { wait: wait.value }),
             ...(time !== undefined && { longer: time }),
             ...(selection.value.ranks !== undefined && { ranks: selection.value.ranks }),
         };
+        const none = `None ${back ? 'before' : 'after'} this.`;
         const show = (found: Found | null) => {
-            says.value = found ? `${found.operation} on rank ${found.rank} at ${nanoseconds(found.enter)}` : `None ${back ? 'before' : 'after'} this.`;
+            says.value = found ? `${found.operation} on rank ${found.rank} at ${nanoseconds(found.enter)}` : none;
             if (found) control.choose(found);
         };
         control.find(wanted, show, (why) => {
@@ -60,9 +62,19 @@ export function Search({ control }: { control: Control }) {
     const field = (name: string, label: string, value: typeof operation, hint: string, list?: string) => (
         <label>
             {label}
-            <input name={name} value={value.value} placeholder={hint} list={list} autocomplete="off" onInput={(event) => (value.value = event.currentTarget.value)} />
+            <input
+                name={name}
+                value={value.value}
+                placeholder={hint}
+                list={list}
+                autocomplete="off"
+                onInput={(event) => {
+                    value.value = event.currentTarget.value;
+                }}
+            />
         </label>
     );
+    const waits = control.asking.pictures.value.find((picture) => picture.waits.length > 0)?.waits ?? [];
     return (
         <form
             class="timeline-search"
@@ -80,6 +92,7 @@ export function Search({ control }: { control: Control }) {
         >
             {field('operation', 'Find', operation, 'Waitall', `${id}-operations`)}
             {field('site', 'at', site, 'file.c:12', `${id}-sites`)}
+            {waits.length > 0 && <Waits waits={waits} chosen={wait} />}
             {field('longer', 'longer than', longer, '1 ms')}
             <button type="button" onClick={() => look(true)}>
                 Previous
@@ -97,5 +110,28 @@ export function Search({ control }: { control: Control }) {
                 ))}
             </datalist>
         </form>
+    );
+}
+
+function Waits({ waits, chosen }: { waits: string[]; chosen: Signal<string> }) {
+    return (
+        <label>
+            waiting
+            <select
+                name="wait"
+                value={chosen.value}
+                onChange={(event) => {
+                    chosen.value = event.currentTarget.value;
+                }}
+            >
+                <option value="">or not</option>
+                <option value="any">for any reason</option>
+                {waits.map((kind) => (
+                    <option key={kind} value={kind}>
+                        {kind.replaceAll('_', ' ')}
+                    </option>
+                ))}
+            </select>
+        </label>
     );
 }

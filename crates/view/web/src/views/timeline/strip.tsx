@@ -5,7 +5,6 @@ import { useEffect, useRef } from 'preact/hooks';
 import { look } from '../../state/theme';
 import { ground } from './cells';
 import type { Control } from './control';
-import { GUTTER } from './scene';
 import { lengthOf } from './span';
 
 const HEIGHT = 34;
@@ -18,7 +17,7 @@ export function Strip({ control }: { control: Control }) {
             effect(() => {
                 void look.value;
                 const picture = control.asking.overview.value;
-                const width = control.room.value.width - GUTTER;
+                const width = control.room.value.width - control.gutter.value;
                 const context = canvas.current?.getContext('2d');
                 if (!canvas.current || !context || !picture || width <= 0) return;
                 const dots = devicePixelRatio || 1;
@@ -29,8 +28,8 @@ export function Strip({ control }: { control: Control }) {
             }),
         [control],
     );
-    const { whole, span, room } = control;
-    const width = Math.max(1, room.value.width - GUTTER);
+    const { whole, span, room, gutter } = control;
+    const width = Math.max(1, room.value.width - gutter.value);
     const xOf = (moment: number) => ((moment - whole.from) / lengthOf(whole)) * width;
     const momentAt = (x: number) => whole.from + (x / width) * lengthOf(whole);
     const left = xOf(span.value.from);
@@ -60,7 +59,13 @@ export function Strip({ control }: { control: Control }) {
         if (begun.current !== undefined && Math.abs(xIn(event) - begun.current) <= 3) center(xIn(event));
     };
     return (
-        <div class="timeline-strip" style={{ marginLeft: `${GUTTER}px`, height: `${HEIGHT}px` }} onPointerDown={down} onPointerMove={move} onPointerUp={up}>
+        <div
+            class="timeline-strip"
+            style={{ marginLeft: `${gutter.value}px`, height: `${HEIGHT}px` }}
+            onPointerDown={down}
+            onPointerMove={move}
+            onPointerUp={up}
+        >
             <canvas ref={canvas} role="img" aria-label="The whole run, with the window marked" style={{ width: '100%', height: `${HEIGHT}px` }} />
             <div class="shade" style={{ left: 0, width: `${Math.max(0, left)}px` }} />
             <div class="shade" style={{ left: `${right}px`, right: 0 }} />

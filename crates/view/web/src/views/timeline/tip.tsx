@@ -1,22 +1,22 @@
 // What is under the pointer, in few words.
 
 import { bytes, nanoseconds, percent } from '../../units';
-import type { Call } from './answers';
-import { cellOf } from './answers';
+import { type Call, cellOf } from './answers';
 import type { Control } from './control';
-import { AXIS, best, callAt, GUTTER, momentAt, rowAt, type Scene } from './scene';
+import { best, callAt, momentAt, rowAt, type Scene } from './scene';
 
 export function Tip({ control, x, y }: { control: Control; x: number; y: number }) {
     const scene = control.scene.value;
     const row = rowAt(scene, y);
-    if (x < GUTTER || y < AXIS || row === undefined) return null;
+    if (x < scene.gutter || y < scene.axis || row === undefined) return null;
     const moment = momentAt(scene, x);
-    const call = callAt(scene, row, moment);
+    const call = callAt(scene, row, moment, y);
     const lines = call ? ofCall(call) : ofCell(scene, row, moment);
     if (lines.length === 0) return null;
-    const right = x > scene.width - 260;
+    const isRight = x > scene.width - 260;
+    const beside = isRight ? { right: `${scene.width - x + 12}px` } : { left: `${x + 12}px` };
     return (
-        <div class="timeline-tip" role="presentation" style={{ [right ? 'right' : 'left']: `${right ? scene.width - x + 12 : x + 12}px`, top: `${y + 14}px` }}>
+        <div class="timeline-tip" role="presentation" style={{ ...beside, top: `${y + 14}px` }}>
             {lines.map((line) => (
                 <div key={line}>{line}</div>
             ))}
@@ -25,7 +25,8 @@ export function Tip({ control, x, y }: { control: Control; x: number; y: number 
 }
 
 function ofCall(call: Call): string[] {
-    const lines = [`${call.operation} on rank ${call.rank}`, `${nanoseconds(call.leave - call.enter)} from ${nanoseconds(call.enter)}`];
+    const thread = call.thread > 0 ? `, thread ${call.thread}` : '';
+    const lines = [`${call.operation} on rank ${call.rank}${thread}`, `${nanoseconds(call.leave - call.enter)} from ${nanoseconds(call.enter)}`];
     if (call.peer !== undefined) lines.push(`peer ${call.peer}`);
     if (call.sent > 0) lines.push(`sent ${bytes(call.sent)}`);
     if (call.received > 0) lines.push(`received ${bytes(call.received)}`);
@@ -42,7 +43,10 @@ function ofCell(scene: Scene, row: number, moment: number): string[] {
     const share = (plane: Uint8Array | undefined) => (plane?.[cell] ?? 0) / 255;
     const label = picture.rows[row]?.label ?? '';
     const kind = picture.kinds[picture.kind[cell] ?? 0] ?? '';
-    const lines = [`${/^\d/.test(label) ? 'rank ' : ''}${label} at ${nanoseconds(moment)}`, `${kind} ${percent(share(picture.share))} of ${nanoseconds(cellOf(picture))}`];
+    const lines = [
+        `${/^\d/.test(label) ? 'rank ' : ''}${label} at ${nanoseconds(moment)}`,
+        `${kind} ${percent(share(picture.share))} of ${nanoseconds(cellOf(picture))}`,
+    ];
     if (share(picture.waiting) > 0.005) lines.push(`waiting ${percent(share(picture.waiting))}`);
     if (share(picture.path) > 0.005) lines.push(`critical path ${percent(share(picture.path))}`);
     return lines;

@@ -4,11 +4,13 @@ import * as Plot from '@observablehq/plot';
 import { useCallback } from 'preact/hooks';
 import { Chart } from '../../charts/chart';
 import { Figure } from '../../charts/figure';
-import { figures, seconds } from '../../units';
-import type { Mark, Measured, Steps } from './series';
+import { dashes, styleOf } from '../../charts/series';
+import { brief, figures, seconds } from '../../units';
+import { type Mark, type Measured, type Steps, thinned } from './series';
 
-const HEIGHT = 170;
-/** More dots than this would hide the line, and take long to draw each second. */
+const HEIGHT = 220;
+/** More points than this are not told apart, and more dots would hide their line; both would take long to draw each second. */
+const MOST_POINTS = 1000;
 const MOST_DOTS = 300;
 
 export function Changed({ series, end }: { series: Steps; end: number }) {
@@ -16,11 +18,17 @@ export function Changed({ series, end }: { series: Steps; end: number }) {
         (_: number, colour: (variable: string) => string): Plot.PlotOptions => ({
             height: HEIGHT,
             marginLeft: 56,
-            x: { label: 'since the tuning began', domain: [0, end || 1], tickFormat: (value: number) => seconds(value), ticks: 8 },
+            x: { label: 'since the tuning began', domain: [0, end || 1], tickFormat: (value: number) => brief(seconds(value)), ticks: 8 },
             y: { label: null, grid: true, ticks: 5, nice: true },
             marks: [
-                Plot.line(series.steps, { x: 'time_s', y: 'value', curve: 'step-after', stroke: colour('--sending'), strokeWidth: 2 }),
-                Plot.dot(series.marks, {
+                Plot.line(thinned(series.steps, MOST_POINTS), {
+                    x: 'time_s',
+                    y: 'value',
+                    curve: 'step-after',
+                    stroke: colour('--sending'),
+                    strokeWidth: 2,
+                }),
+                Plot.dot(thinned(series.marks, MOST_DOTS), {
                     x: 'time_s',
                     y: 'value',
                     symbol: (mark: Mark) => (mark.refused === undefined ? 'circle' : 'times'),
@@ -53,39 +61,37 @@ export function Changed({ series, end }: { series: Steps; end: number }) {
 const words = ({ time_s, value, why, refused }: Mark): string =>
     `${seconds(time_s)}: ${value}\n${why}${refused === undefined ? '' : `\nnot carried out: ${refused}`}`;
 
-const COLOURS = ['--sending', '--collective', '--one-sided', '--completing', '--receiving', '--waiting'];
-
 /** Everything with one unit that a tunlet measured. */
 export function Known({ all, end }: { all: Measured[]; end: number }) {
     const [first] = all;
     const unit = first?.unit ?? '';
     const show = useCallback(
-        (value: number) => (unit === 's' ? seconds(value) : `${figures(value).replace(/\.0+$/, '')}${unit ? ` ${unit}` : ''}`),
+        (value: number) => (unit === 's' ? brief(seconds(value)) : `${figures(value).replace(/\.0+$/, '')}${unit ? ` ${unit}` : ''}`),
         [unit],
     );
     const draw = useCallback(
         (_: number, colour: (variable: string) => string): Plot.PlotOptions => ({
             height: HEIGHT,
             marginLeft: 66,
-            x: { label: 'since the tuning began', domain: [0, end || 1], tickFormat: (value: number) => seconds(value), ticks: 8 },
+            x: { label: 'since the tuning began', domain: [0, end || 1], tickFormat: (value: number) => brief(seconds(value)), ticks: 8 },
             y: { label: null, grid: true, ticks: 5, nice: true, zero: true, tickFormat: show },
-            marks: all.flatMap(({ name, points }, at) => [
-                Plot.line(points, { x: 'time_s', y: 'value', stroke: colour(COLOURS[at % COLOURS.length] ?? '--other'), strokeWidth: 1.8 }),
-                Plot.dot(points.length > MOST_DOTS ? [] : points, {
-                    x: 'time_s',
-                    y: 'value',
-                    fill: colour(COLOURS[at % COLOURS.length] ?? '--other'),
-                    r: 2,
-                    title: ({ time_s, value }: { time_s: number; value: number }) => `${seconds(time_s)}: ${name} ${show(value)}`,
-                }),
-            ]),
+            marks: all.flatMap(({ name, points }, at) => {
+                const style = styleOf(at);
+                const stroke = colour(style.variable);
+                const title = ({ time_s, value }: { time_s: number; value: number }) => `${seconds(time_s)}: ${name} ${show(value)}`;
+                const line = { x: 'time_s', y: 'value', stroke, strokeWidth: 1.8, strokeDasharray: dashes(style) };
+                return [
+                    Plot.line(thinned(points, MOST_POINTS), line),
+                    Plot.dot(points.length > MOST_DOTS ? [] : points, { x: 'time_s', y: 'value', fill: stroke, r: 2, title }),
+                ];
+            }),
         }),
         [all, end],
     );
     return (
         <Figure
             title={`What ${first?.tunlet ?? 'the tunlet'} measured${unit ? ` (${unit})` : ''}`}
-            legend={all.map(({ name }, at) => ({ label: name, variable: COLOURS[at % COLOURS.length] ?? '--other', mark: 'line' as const }))}
+            legend={all.map(({ name }, at) => ({ label: name, ...styleOf(at), mark: 'line' as const }))}
             table={() => ({
                 columns: ['time (s)', 'figure', `value${unit ? ` (${unit})` : ''}`],
                 rows: all.flatMap(({ name, points }) => points.map(({ time_s, value }) => [time_s, name, value])),

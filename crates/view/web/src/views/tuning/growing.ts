@@ -25,7 +25,7 @@ export function useLog(recording: number): Asked<Tuning> {
                 .then((answer) => {
                     if (stop.signal.aborted) return;
                     const wasLive = last?.live ?? false;
-                    last = { entries: answer.entries.length > 0 ? [...entries, ...answer.entries] : entries, live: answer.live };
+                    last = { entries: answer.entries.length > 0 ? [...entries, ...answer.entries] : entries, live: answer.live, began_ns: answer.began_ns };
                     setAsked({ state: 'answered', answer: last });
                     // Once more after the end: what was written last may have come too late for this answer.
                     if (source.live && (answer.live || wasLive)) again();

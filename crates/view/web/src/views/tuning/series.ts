@@ -81,3 +81,24 @@ export function measured(entries: Entry[]): Measured[] {
 }
 
 export const endOf = (entries: Entry[]): number => entries.reduce((end, { time_s }) => Math.max(end, time_s), 0);
+
+/** Many points thinned to about `most`, which look the same: of each stretch of time the first, the least, the greatest and the last. */
+export function thinned<Point extends { time_s: number; value: number }>(points: Point[], most: number): Point[] {
+    const [first, last] = [points[0], points.at(-1)];
+    if (points.length <= most || !first || !last) return points;
+    const stretches = Math.max(1, Math.floor(most / 4));
+    const length = (last.time_s - first.time_s) / stretches || 1;
+    const kept = new Set<Point>();
+    for (let at = 0; at < points.length; ) {
+        const begin = points[at] ?? last;
+        const end = Math.floor((begin.time_s - first.time_s) / length + 1) * length + first.time_s;
+        let [least, greatest, final] = [begin, begin, begin];
+        for (let point = points[at]; point && (point === begin || point.time_s < end); point = points[++at]) {
+            if (point.value < least.value) least = point;
+            if (point.value > greatest.value) greatest = point;
+            final = point;
+        }
+        for (const point of [begin, least, greatest, final]) kept.add(point);
+    }
+    return points.filter((point) => kept.has(point));
+}

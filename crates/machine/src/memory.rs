@@ -1,14 +1,14 @@
-//! How much memory there is to work with.
+//! How much memory this host can give.
 
-/// Bytes that are free, as far as the system tells.
-pub fn free() -> Option<u64> {
+/// Bytes that are free for programs here, as far as the system tells.
+pub fn free_memory() -> Option<u64> {
     available(&std::fs::read_to_string("/proc/meminfo").ok()?)
 }
 
 /// What `/proc/meminfo` says is available, in bytes.
 fn available(text: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kilobytes| kilobytes.saturating_mul(1024))
 }
 
 #[cfg(test)]
