@@ -76,7 +76,8 @@ export class Visit {
 
     /** Waits until nothing is being asked or worked on any more. */
     async settled() {
-        await this.until('everything is answered', () => this.#open.size === 0 && Date.now() - this.#last > QUIET_MS);
+        const open = () => [...this.#open].map((request) => request.url().replace(this.address, '')).join(' ');
+        await this.until(() => `everything is answered (open: ${open()})`, () => this.#open.size === 0 && Date.now() - this.#last > QUIET_MS);
         const isAtRest = () => !document.querySelector('progress, [aria-busy=true]') && !/Asking …|Opening …/.test(document.body.innerText);
         await this.page.waitForFunction(isAtRest, null, { timeout: 40_000 });
         await this.page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
@@ -104,7 +105,7 @@ export class Visit {
             if (await isSo()) return;
             await this.page.waitForTimeout(50);
         }
-        assert.fail(`${what}: not within twenty seconds`);
+        assert.fail(`${typeof what === 'function' ? what() : what}: not within twenty seconds`);
     }
 
     /** No rule of accessibility is broken in a way that axe calls serious or critical. */

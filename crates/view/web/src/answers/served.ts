@@ -10,6 +10,8 @@ export function served(): Source {
     const ask = async (recording: number, subject: string, query: Query, signal?: AbortSignal): Promise<Response> => {
         const response = await fetch(`api/${recording}/${asked(subject, query)}`, {
             headers: { 'X-Sintonia-Token': token },
+            // Otherwise the browser asks the same question twice only one after the other, though no answer may be kept.
+            cache: 'no-store',
             signal: signal ?? null,
         }).catch((error: unknown) => {
             if (signal?.aborted) throw error;
