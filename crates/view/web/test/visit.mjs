@@ -11,6 +11,31 @@ const QUIET_MS = 300;
 const SIZE = { width: 1280, height: 800 };
 const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
+/** In the page: notes which questions have no answer yet, and when the last one was put or answered. */
+function noteQuestions() {
+    const questions = { open: new Map(), last: 0 };
+    const ask = window.fetch;
+    window.questions = questions;
+    window.fetch = async (address, options) => {
+        const question = Symbol();
+        questions.open.set(question, address);
+        questions.last = performance.now();
+        try {
+            return await ask(address, options);
+        } finally {
+            questions.open.delete(question);
+            questions.last = performance.now();
+        }
+    };
+}
+
+/** In the page: whether nothing is being asked or worked on. */
+function isAtRest(quiet) {
+    const { open, last } = window.questions;
+    const isWorking = () => document.querySelector('progress, [aria-busy=true]') || /Asking …|Opening …/.test(document.body.innerText);
+    return open.size === 0 && performance.now() - last > quiet && !isWorking();
+}
+
 export class Visit {
     /** What the page complained about. */
     complaints = [];
@@ -36,28 +61,14 @@ export class Visit {
             const own = ['data:', 'blob:'].includes(asked.protocol) || (asked.protocol === home.protocol && asked.host === home.host);
             if (!own) visit.complaints.push(`asked for ${request.url()}`);
         });
+        await page.addInitScript(noteQuestions);
         await visit.go('');
         return visit;
     }
 
-    /** Questions that have no answer yet, and when the last one was put or answered. */
-    #open = new Set();
-    #last = 0;
-
     /** @param {import('playwright-core').Page} page @param {string} address */
     constructor(page, address) {
         this.page = page;
-        const note = (change) => (request) => {
-            change(request);
-            this.#last = Date.now();
-        };
-        const asks = (request) => {
-            // Whoever asked before is gone, and hears no answer any more.
-            if (request.isNavigationRequest()) this.#open.clear();
-            this.#open.add(request);
-        };
-        page.on('request', note(asks));
-        for (const end of ['requestfinished', 'requestfailed']) page.on(end, note((request) => this.#open.delete(request)));
         this.address = address.replace(/#.*$/, '');
     }
 
@@ -76,10 +87,10 @@ export class Visit {
 
     /** Waits until nothing is being asked or worked on any more. */
     async settled() {
-        const open = () => [...this.#open].map((request) => request.url().replace(this.address, '')).join(' ');
-        await this.until(() => `everything is answered (open: ${open()})`, () => this.#open.size === 0 && Date.now() - this.#last > QUIET_MS);
-        const isAtRest = () => !document.querySelector('progress, [aria-busy=true]') && !/Asking …|Opening …/.test(document.body.innerText);
-        await this.page.waitForFunction(isAtRest, null, { timeout: 40_000 });
+        await this.page.waitForFunction(isAtRest, QUIET_MS, { timeout: 40_000 }).catch(async () => {
+            const open = await this.page.evaluate(() => [...window.questions.open.values()]);
+            assert.fail(`the page is not at rest after forty seconds; it waits for ${open.join(', ') || 'no answer'}`);
+        });
         await this.page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
     }
 
@@ -105,7 +116,7 @@ export class Visit {
             if (await isSo()) return;
             await this.page.waitForTimeout(50);
         }
-        assert.fail(`${typeof what === 'function' ? what() : what}: not within twenty seconds`);
+        assert.fail(`${what}: not within twenty seconds`);
     }
 
     /** No rule of accessibility is broken in a way that axe calls serious or critical. */
