@@ -18,7 +18,7 @@ use tempfile::{Builder, NamedTempFile, TempDir};
 /// How often something is made anew that somebody has swept away before it was locked.
 const MOST_ATTEMPTS: usize = 8;
 /// How often a folder is removed into which somebody still writes.
-const MOST_REMOVALS: usize = 100;
+const MOST_REMOVALS: usize = 500;
 
 /// All that is aside now.
 struct Known {
@@ -130,7 +130,8 @@ pub fn sweep(folder: &Path, prefix: &str) {
         // Held until it is removed: whoever makes a file of this name sees that somebody is about to.
         let Some(file) = is_ours.then(|| File::open(entry.path()).ok()).flatten() else { continue };
         if lock(&file).is_ok() {
-            remove(&entry.path());
+            // What cannot be removed stays.
+            let _ = remove(&entry.path());
         }
     }
 }
@@ -139,17 +140,19 @@ pub fn sweep(folder: &Path, prefix: &str) {
 pub fn end() {
     let mut known = known();
     known.is_over = true;
-    known.paths.iter().for_each(|path| remove(path));
+    known.paths.iter().for_each(|path| drop(remove(path)));
 }
 
-fn remove(path: &Path) {
+/// Removes a file, or a folder with all that is in it, also one into which somebody still writes: then it takes another attempt.
+pub fn remove(path: &Path) -> io::Result<()> {
+    let once = || if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
     for _ in 0..MOST_REMOVALS {
-        let removed = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
-        if removed.is_ok() || !path.exists() {
-            return;
+        match once() {
+            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => std::thread::sleep(Duration::from_millis(1)),
+            removed => return removed,
         }
-        std::thread::sleep(Duration::from_millis(1));
     }
+    once()
 }
 
 #[cfg(test)]
@@ -188,6 +191,20 @@ mod tests {
         expected.sort_unstable();
         assert_eq!(names(folder.path()), expected);
         drop(busy);
+    }
+
+    #[test]
+    fn a_folder_into_which_somebody_still_writes_is_removed() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().join("a.sin");
+        for _ in 0..20 {
+            fs::create_dir(&folder).unwrap();
+            std::thread::scope(|threads| {
+                threads.spawn(|| (0..300).for_each(|number| drop(fs::write(folder.join(number.to_string()), ""))));
+                remove(&folder).unwrap();
+            });
+            assert!(!folder.exists());
+        }
     }
 
     #[test]

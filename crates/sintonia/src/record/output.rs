@@ -1,11 +1,10 @@
 //! The folder to record into: a new one, or a recording that may be replaced.
 
 use std::ffi::OsString;
-use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use sintonia_recording::definitions::LIVE_FOLDER;
+use sintonia_view::aside;
 
 use super::program;
 use crate::{Error, output};
@@ -23,25 +22,12 @@ pub fn prepare(asked: Option<&Path>, command: &[OsString], force: bool) -> Resul
     let failed = |source| Error::Write { path: folder.clone(), source };
     let is_full = std::fs::read_dir(&folder).is_ok_and(|mut entries| entries.next().is_some());
     if is_full {
-        remove(&folder).map_err(failed)?;
+        // `sintonia view` may still show it, and write an index into it.
+        aside::remove(&folder).map_err(failed)?;
     }
     std::fs::create_dir_all(folder.join(LIVE_FOLDER)).map_err(failed)?;
     enough_room(&folder).inspect_err(|_| withdraw(&folder))?;
     Ok(folder)
-}
-
-/// Removes a recording, also one that `sintonia view` still shows and writes an index into: then it takes another attempt.
-fn remove(folder: &Path) -> io::Result<()> {
-    const MOST_ATTEMPTS: usize = 50;
-    let mut removed = std::fs::remove_dir_all(folder);
-    for _ in 0..MOST_ATTEMPTS {
-        match &removed {
-            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => std::thread::sleep(Duration::from_millis(10)),
-            _ => break,
-        }
-        removed = std::fs::remove_dir_all(folder);
-    }
-    removed
 }
 
 /// Takes back what [`prepare`] made, when the program could not even be started.
@@ -91,19 +77,5 @@ mod tests {
         assert!(prepare(Some(&folder), &[], false).is_ok());
         assert!(prepare(Some(&folder), &[], false).unwrap_err().to_string().contains("--force"));
         assert!(prepare(Some(&folder), &[], true).is_ok());
-    }
-
-    #[test]
-    fn a_recording_into_which_somebody_still_writes_is_removed() {
-        let place = tempfile::tempdir().unwrap();
-        let folder = place.path().join("a.sin");
-        for _ in 0..20 {
-            std::fs::create_dir(&folder).unwrap();
-            std::thread::scope(|threads| {
-                threads.spawn(|| (0..300).for_each(|number| drop(std::fs::write(folder.join(number.to_string()), ""))));
-                remove(&folder).unwrap();
-            });
-            assert!(!folder.exists());
-        }
     }
 }
