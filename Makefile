@@ -1,10 +1,13 @@
-# make demo: everything from set-up to a report on a small real program.  make test: set-up and the tests.
+# make demo    set-up, build, and the main job on a small real program
+# make check   format, lints and unit tests: minutes
+# make test    set-up, lints and all tests, on Debian's Open MPI and MPICH
+# make test-all  the same on every MPI library that can be installed
 PREFIX ?= $(HOME)/.local
 CARGO  ?= cargo
 export OMPI_ALLOW_RUN_AS_ROOT = 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM = 1
 
-.PHONY: build page demo test test-all bench install setup setup-all lint clean
+.PHONY: build page demo check test test-all bench install setup setup-all lint deny advisories clean
 
 build: page
 	$(CARGO) build --release --locked -p sintonia
@@ -37,9 +40,24 @@ test-all: setup-all
 	$(MAKE) build lint
 	tests/run all
 
-lint:
+check: lint
+	$(CARGO) test --workspace --locked --exclude sintonia-tests
+
+lint: page
 	$(CARGO) fmt --all -- --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	cd $(web) && npm run --silent lint
+
+# Licences, duplicate versions and sources of dependencies. `advisories` also needs RustSec's database, from the network.
+cargo_deny := target/tools/bin/cargo-deny
+deny: $(cargo_deny)
+	$(cargo_deny) check licenses bans sources
+
+advisories: $(cargo_deny)
+	$(cargo_deny) check advisories
+
+$(cargo_deny):
+	$(CARGO) install --locked --debug --quiet --root target/tools --version 0.20.2 cargo-deny
 
 bench: setup
 	$(MAKE) build

@@ -10,14 +10,14 @@ use crate::mpi::{AS_ROOT, CROWDED};
 use crate::place;
 
 /// Sintonia in a folder of its own, which is removed in the end.
-pub struct Sintonia {
+pub(crate) struct Sintonia {
     program: PathBuf,
     pub folder: PathBuf,
 }
 
 impl Sintonia {
     /// Makes the folder, empty.
-    pub fn in_folder(name: &str) -> Result<Sintonia, Error> {
+    pub(crate) fn in_folder(name: &str) -> Result<Sintonia, Error> {
         let folder = place::folder()?.join(name);
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder).map_err(Error::at(&folder))?;
@@ -25,7 +25,7 @@ impl Sintonia {
     }
 
     /// Runs a command, and gives what it writes to standard output.
-    pub fn run(&self, command: &[String]) -> Result<Vec<u8>, Error> {
+    pub(crate) fn run(&self, command: &[String]) -> Result<Vec<u8>, Error> {
         let failed = |why: String| Error::Failed { command: format!("sintonia {}", command.join(" ")), why };
         let ended = Command::new(&self.program).args(command).current_dir(&self.folder).envs(AS_ROOT).envs(CROWDED).output();
         let ended = ended.map_err(|error| failed(error.to_string()))?;
@@ -33,14 +33,14 @@ impl Sintonia {
     }
 
     /// Runs a command with `--json`, and gives what it says.
-    pub fn ask<T: for<'d> Deserialize<'d>>(&self, command: &[String]) -> Result<T, Error> {
+    pub(crate) fn ask<T: for<'d> Deserialize<'d>>(&self, command: &[String]) -> Result<T, Error> {
         let said = self.run(&[command, &["--json".into()]].concat())?;
         let unclear = |error: serde_json::Error| Error::Failed { command: command.join(" "), why: error.to_string() };
         serde_json::from_slice(&said).map_err(unclear)
     }
 
     /// Removes what was made.
-    pub fn clear(self) -> Result<(), Error> {
+    pub(crate) fn clear(self) -> Result<(), Error> {
         std::fs::remove_dir_all(&self.folder).map_err(Error::at(&self.folder))
     }
 }

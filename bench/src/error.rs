@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 /// Why there are no figures.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub(crate) enum Error {
     #[error("{path}: {source}", path = path.display())]
     Io { path: PathBuf, source: io::Error },
     #[error("{command}: {why}")]
@@ -20,7 +20,7 @@ pub enum Error {
 
 impl Error {
     /// For `map_err`: the error of doing something with this path.
-    pub fn at(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Error {
+    pub(crate) fn at(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Error {
         let path = path.into();
         move |source| Error::Io { path, source }
     }

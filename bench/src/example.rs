@@ -6,14 +6,14 @@ use std::process::Command;
 use crate::error::Error;
 
 /// Has the recording crate's own example write a recording.
-pub fn generate(folder: &Path, calls: u64, ranks: u32, kind: &str) -> Result<(), Error> {
+pub(crate) fn generate(folder: &Path, calls: u64, ranks: u32, kind: &str) -> Result<(), Error> {
     let _ = std::fs::remove_dir_all(folder);
     eprintln!("generating {}", folder.display());
     run("sintonia-recording", "generate", folder, &[calls.to_string(), ranks.to_string(), kind.into()]).map(drop)
 }
 
 /// Runs an example on a recording, and gives what it prints.
-pub fn run(package: &str, example: &str, folder: &Path, arguments: &[String]) -> Result<String, Error> {
+pub(crate) fn run(package: &str, example: &str, folder: &Path, arguments: &[String]) -> Result<String, Error> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let failed = |why: String| Error::Failed { command: format!("the example `{example}` of {package}"), why };
     let ended = Command::new(cargo)

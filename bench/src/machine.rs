@@ -4,7 +4,7 @@ use serde::Serialize;
 
 /// The machine.
 #[derive(Serialize)]
-pub struct Machine {
+pub(crate) struct Machine {
     pub processor: String,
     pub cores: usize,
     /// Processes that wanted to run, averaged over the last minute, before the measurement.
@@ -15,18 +15,18 @@ pub struct Machine {
 
 impl Machine {
     /// This machine, before a measurement.
-    pub fn before() -> Machine {
+    pub(crate) fn before() -> Machine {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Machine { processor: processor(), cores, load_before: load(), load_after: 0.0 }
     }
 
     /// The same machine, after it.
-    pub fn after(self) -> Machine {
+    pub(crate) fn after(self) -> Machine {
         Machine { load_after: load(), ..self }
     }
 
     /// In words.
-    pub fn line(&self) -> String {
+    pub(crate) fn line(&self) -> String {
         let Machine { processor, cores, load_before, load_after } = self;
         format!("{processor}, {cores} cores; load average {load_before:.1} before, {load_after:.1} after")
     }

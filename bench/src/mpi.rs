@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::search;
 
 /// An MPI library.
-pub struct Mpi {
+pub(crate) struct Mpi {
     /// What it is called here, by EZTrace, and by Debian's alternatives.
     pub name: &'static str,
     compiler: &'static str,
@@ -30,7 +30,7 @@ const LIBRARIES: [Mpi; 2] = [
 
 impl Mpi {
     /// Those that are here.
-    pub fn found(only: Option<&str>) -> Result<Vec<Mpi>, Error> {
+    pub(crate) fn found(only: Option<&str>) -> Result<Vec<Mpi>, Error> {
         let wanted = |mpi: &Mpi| only.is_none_or(|name| name == mpi.name);
         let found: Vec<Mpi> = LIBRARIES.into_iter().filter(|mpi| wanted(mpi) && search::in_path(mpi.compiler).is_some()).collect();
         if found.is_empty() {
@@ -40,17 +40,17 @@ impl Mpi {
     }
 
     /// The command that starts so many ranks, each bound to a core: a rank that moves makes noise.
-    pub fn launch_bound(&self, ranks: u32) -> Vec<String> {
+    pub(crate) fn launch_bound(&self, ranks: u32) -> Vec<String> {
         [self.launcher, "-n", &ranks.to_string(), "-bind-to", "core"].map(String::from).into()
     }
 
     /// The command that starts so many ranks, which may be more than there are cores.
-    pub fn launch(&self, ranks: u32) -> Vec<String> {
+    pub(crate) fn launch(&self, ranks: u32) -> Vec<String> {
         [self.launcher, "-n", &ranks.to_string(), "-bind-to", "none"].map(String::from).into()
     }
 
     /// Compiles a program in C or Fortran.
-    pub fn compile(&self, source: &Path, program: &Path) -> Result<(), Error> {
+    pub(crate) fn compile(&self, source: &Path, program: &Path) -> Result<(), Error> {
         let compiler = if source.extension().is_some_and(|extension| extension == "f90") { self.fortran } else { self.compiler };
         let failed = |why: String| Error::Failed { command: format!("{compiler} {}", source.display()), why };
         let ended = Command::new(compiler).args(["-O2", "-g", "-o"]).arg(program).arg(source).arg("-lm").output();
@@ -59,7 +59,7 @@ impl Mpi {
     }
 
     /// Whether a library was built for this MPI; true as well if it was built for none in particular.
-    pub fn fits(&self, library: &Path) -> bool {
+    pub(crate) fn fits(&self, library: &Path) -> bool {
         let bytes = std::fs::read(library).unwrap_or_default();
         let mentions = |mpi: &Mpi| mpi.linked.iter().any(|name| bytes.windows(name.len()).any(|part| part == name.as_bytes()));
         mentions(self) || !LIBRARIES.iter().any(mentions)
@@ -67,7 +67,7 @@ impl Mpi {
 }
 
 /// In a container, root is who measures.
-pub const AS_ROOT: [(&str, &str); 2] = [("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")];
+pub(crate) const AS_ROOT: [(&str, &str); 2] = [("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")];
 
 /// For more ranks than cores: they are let start, and let others run while they wait.
-pub const CROWDED: [(&str, &str); 2] = [("OMPI_MCA_rmaps_base_oversubscribe", "1"), ("OMPI_MCA_mpi_yield_when_idle", "1")];
+pub(crate) const CROWDED: [(&str, &str); 2] = [("OMPI_MCA_rmaps_base_oversubscribe", "1"), ("OMPI_MCA_mpi_yield_when_idle", "1")];

@@ -27,7 +27,7 @@ const ROUNDS: u32 = 15;
 
 /// How to measure.
 #[derive(Args)]
-pub struct Options {
+pub(crate) struct Options {
     /// How many rounds
     #[arg(long, default_value_t = ROUNDS, value_parser = value_parser!(u32).range(1..))]
     rounds: u32,
@@ -47,13 +47,13 @@ impl Default for Options {
 
 /// A tool that was not measured.
 #[derive(serde::Serialize)]
-pub struct Absent {
+pub(crate) struct Absent {
     pub name: String,
     pub why: String,
 }
 
 /// Measures, and publishes the figures.
-pub fn run(options: &Options) -> Result<(), Error> {
+pub(crate) fn run(options: &Options) -> Result<(), Error> {
     let machine = Machine::before();
     let libraries = Mpi::found(options.mpi.as_deref())?;
     let sides = libraries.iter().map(|mpi| side(mpi, options)).collect::<Result<_, _>>()?;

@@ -7,20 +7,20 @@ use serde::Serialize;
 use crate::error::Error;
 
 /// The folder for everything a measurement makes.
-pub fn folder() -> Result<PathBuf, Error> {
+pub(crate) fn folder() -> Result<PathBuf, Error> {
     let folder = target().join("bench");
     std::fs::create_dir_all(&folder).map_err(Error::at(&folder))?;
     Ok(folder)
 }
 
 /// The sintonia to measure: `SINTONIA_BIN`, or the one built with this program.
-pub fn sintonia() -> Result<PathBuf, Error> {
+pub(crate) fn sintonia() -> Result<PathBuf, Error> {
     let path = std::env::var_os("SINTONIA_BIN").map_or_else(|| target().join("release/sintonia"), PathBuf::from);
     path.canonicalize().map_err(|_| Error::NoSintonia { path })
 }
 
 /// Writes figures for programs (`NAME.json`) and for people (`NAME.md`), and prints the latter.
-pub fn publish(name: &str, figures: &impl Serialize, text: &str) -> Result<(), Error> {
+pub(crate) fn publish(name: &str, figures: &impl Serialize, text: &str) -> Result<(), Error> {
     let folder = folder()?;
     let mut json = serde_json::to_string_pretty(figures).expect("figures are plain data");
     json.push('\n');
@@ -34,7 +34,7 @@ pub fn publish(name: &str, figures: &impl Serialize, text: &str) -> Result<(), E
 }
 
 /// Bytes in the files of a folder.
-pub fn bytes_in(folder: &Path) -> u64 {
+pub(crate) fn bytes_in(folder: &Path) -> u64 {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries
         .map(|entry| match entry.metadata() {

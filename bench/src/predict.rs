@@ -22,7 +22,7 @@ use crate::row::Row;
 
 /// How to measure.
 #[derive(Args)]
-pub struct Options {
+pub(crate) struct Options {
     /// How many times each run is made
     #[arg(long, default_value_t = 5)]
     rounds: usize,
@@ -54,7 +54,7 @@ struct Outcome {
 }
 
 /// Measures, and publishes the figures.
-pub fn run(options: &Options) -> Result<(), Error> {
+pub(crate) fn run(options: &Options) -> Result<(), Error> {
     let machine = Machine::before();
     let libraries = Mpi::found(options.mpi.as_deref())?;
     let wanted = |study: &&Study| options.only.is_empty() || options.only.iter().any(|text| study.name.contains(text.as_str()));

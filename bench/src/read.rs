@@ -18,7 +18,7 @@ use crate::table;
 
 /// How to measure.
 #[derive(Args)]
-pub struct Options {
+pub(crate) struct Options {
     /// Calls in each recording
     #[arg(long, default_value_t = 100_000_000)]
     calls: u64,
@@ -53,7 +53,7 @@ struct Figure {
 }
 
 /// Measures, and publishes the figures.
-pub fn run(options: &Options) -> Result<(), Error> {
+pub(crate) fn run(options: &Options) -> Result<(), Error> {
     let machine = Machine::before();
     let folder = place::folder()?;
     let paths = KINDS.map(|(kind, _)| folder.join(format!("{kind}.sin")));

@@ -7,7 +7,7 @@ use crate::spread::Spread;
 
 /// What was predicted of a run, and what came of it.
 #[derive(Serialize)]
-pub struct Row {
+pub(crate) struct Row {
     pub run: String,
     /// Seconds: the least, the likeliest, the most.
     pub predicted: [f64; 3],
@@ -20,7 +20,7 @@ pub struct Row {
 
 /// What `sintonia predict --json` says, as far as it matters here.
 #[derive(Deserialize)]
-pub struct Predicted {
+pub(crate) struct Predicted {
     pub formula: String,
     pub error_percent: Option<f64>,
     predictions: Vec<Prediction>,
@@ -33,7 +33,7 @@ struct Prediction {
 
 impl Predicted {
     /// The seconds of the first prediction.
-    pub fn seconds(&self, run: &str) -> Result<[f64; 3], Error> {
+    pub(crate) fn seconds(&self, run: &str) -> Result<[f64; 3], Error> {
         let nothing = || Error::Failed { command: format!("sintonia predict, {run}"), why: "it predicts nothing".into() };
         self.predictions.first().map(|one| one.seconds).ok_or_else(nothing)
     }
@@ -41,7 +41,7 @@ impl Predicted {
 
 impl Row {
     /// A prediction beside the runs.
-    pub fn of(run: String, predicted: [f64; 3], runs: Vec<f64>) -> Result<Row, Error> {
+    pub(crate) fn of(run: String, predicted: [f64; 3], runs: Vec<f64>) -> Result<Row, Error> {
         let nothing = || Error::Failed { command: "predict".into(), why: "at least one round is needed".into() };
         let measured = Spread::of(runs.iter().copied()).ok_or_else(nothing)?;
         let [low, middle, high] = predicted;
@@ -51,19 +51,19 @@ impl Row {
     }
 
     /// By how many percent the median of the runs lies outside of the interval; 0 inside.
-    pub fn outside_percent(&self) -> f64 {
+    pub(crate) fn outside_percent(&self) -> f64 {
         let [low, _, high] = self.predicted;
         let median = self.measured.median;
         100.0 * (1.0 - median / low).max(median / high - 1.0).max(0.0)
     }
 
     /// How many times its low end the interval's high end is.
-    pub fn width(&self) -> f64 {
+    pub(crate) fn width(&self) -> f64 {
         self.predicted[2] / self.predicted[0]
     }
 
     /// The row of a table: the run, what was predicted, between what, what was measured, the error.
-    pub fn cells(&self) -> Vec<String> {
+    pub(crate) fn cells(&self) -> Vec<String> {
         let [low, middle, high] = self.predicted;
         let Spread { low: first, median, high: third } = self.measured;
         vec![

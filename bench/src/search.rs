@@ -7,23 +7,23 @@ use std::path::{Path, PathBuf};
 const DEPTH: usize = 3;
 
 /// Where to look.
-pub struct Search {
+pub(crate) struct Search {
     peers: Option<PathBuf>,
 }
 
 impl Search {
     /// As the environment says.
-    pub fn from_environment() -> Search {
+    pub(crate) fn from_environment() -> Search {
         Search { peers: std::env::var_os("SINTONIA_PEERS").map(PathBuf::from) }
     }
 
     /// A program of a peer.
-    pub fn program(&self, peer: &str, name: &str) -> Result<PathBuf, String> {
+    pub(crate) fn program(&self, peer: &str, name: &str) -> Result<PathBuf, String> {
         self.below(peer, name).or_else(|| in_path(name)).ok_or_else(|| format!("not found ({name})"))
     }
 
     /// A library of a peer.
-    pub fn library(&self, peer: &str, name: &str) -> Result<PathBuf, String> {
+    pub(crate) fn library(&self, peer: &str, name: &str) -> Result<PathBuf, String> {
         self.below(peer, name).or_else(|| in_variable("LD_LIBRARY_PATH", name)).ok_or_else(|| format!("not found ({name})"))
     }
 
@@ -33,7 +33,7 @@ impl Search {
 }
 
 /// A program in `PATH`.
-pub fn in_path(name: &str) -> Option<PathBuf> {
+pub(crate) fn in_path(name: &str) -> Option<PathBuf> {
     in_variable("PATH", name)
 }
 
@@ -44,7 +44,7 @@ fn in_variable(variable: &str, name: &str) -> Option<PathBuf> {
 }
 
 /// A file in a folder or below.
-pub fn find(folder: &Path, name: &OsStr, depth: usize) -> Option<PathBuf> {
+pub(crate) fn find(folder: &Path, name: &OsStr, depth: usize) -> Option<PathBuf> {
     let here = folder.join(name);
     if here.is_file() {
         return Some(here);

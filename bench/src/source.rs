@@ -21,7 +21,7 @@ use crate::row::{Predicted, Row};
 
 /// How to measure.
 #[derive(Args)]
-pub struct Options {
+pub(crate) struct Options {
     /// How many times each run is made
     #[arg(long, default_value_t = 5)]
     rounds: usize,
@@ -55,7 +55,7 @@ struct Ended {
 const HERE: &str = "here.machine.toml";
 
 /// Measures, and publishes the figures.
-pub fn run(options: &Options) -> Result<(), Error> {
+pub(crate) fn run(options: &Options) -> Result<(), Error> {
     let machine = Machine::before();
     let sintonia = Sintonia::in_folder("source")?;
     match &options.machine {

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 /// Median and quartiles.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Spread {
+pub(crate) struct Spread {
     pub low: f64,
     pub median: f64,
     pub high: f64,
@@ -12,7 +12,7 @@ pub struct Spread {
 
 impl Spread {
     /// Of these values; `None` if there are none.
-    pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Spread> {
+    pub(crate) fn of(values: impl IntoIterator<Item = f64>) -> Option<Spread> {
         let mut values: Vec<f64> = values.into_iter().collect();
         values.sort_by(f64::total_cmp);
         Some(Spread { low: quantile(&values, 0.25)?, median: quantile(&values, 0.5)?, high: quantile(&values, 0.75)? })

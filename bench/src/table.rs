@@ -1,7 +1,7 @@
 //! Tables in Markdown, with columns lined up so that they read as well in a terminal.
 
 /// Lines up a heading and rows; every column but the first to the right.
-pub fn markdown(heading: &[String], rows: &[Vec<String>]) -> String {
+pub(crate) fn markdown(heading: &[String], rows: &[Vec<String>]) -> String {
     let widths: Vec<usize> = (0..heading.len())
         .map(|column| std::iter::once(heading).chain(rows.iter().map(Vec::as_slice)).map(|row| width(row, column)).max().unwrap_or(0))
         .collect();

@@ -13,7 +13,7 @@ use crate::{example, place, table};
 
 /// How to measure.
 #[derive(Args)]
-pub struct Options {
+pub(crate) struct Options {
     /// Million calls of each recording
     #[arg(long, value_delimiter = ',', default_value = "1,10,30")]
     millions: Vec<u64>,
@@ -53,7 +53,7 @@ struct Figure {
 }
 
 /// Measures, and publishes the figures.
-pub fn run(options: &Options) -> Result<(), Error> {
+pub(crate) fn run(options: &Options) -> Result<(), Error> {
     let machine = Machine::before();
     let folder = place::folder()?;
     let paths: Vec<PathBuf> = options.millions.iter().map(|millions| folder.join(format!("understand-{millions}.sin"))).collect();

@@ -18,7 +18,7 @@ use served::{Served, failed};
 
 /// How to measure.
 #[derive(Args)]
-pub struct Options {
+pub(crate) struct Options {
     /// Million calls of the recording
     #[arg(long, default_value_t = 100)]
     millions: u64,
@@ -87,7 +87,7 @@ struct Figure {
 }
 
 /// Measures, and publishes the figures.
-pub fn run(options: &Options) -> Result<(), Error> {
+pub(crate) fn run(options: &Options) -> Result<(), Error> {
     let path = place::folder()?.join("view.sin");
     if !(options.keep && path.is_dir()) {
         example::generate(&path, options.millions * 1_000_000, options.ranks, "loop")?;

@@ -1,4 +1,4 @@
-//! Turns `data/functions.tsv` into a static table, so that the probe finds it ready in memory instead of parsing it in every process.
+//! Turns `data/functions.tsv` into a static table, so that the probe need not parse it in every process.
 
 use std::fmt::Write;
 
@@ -19,7 +19,7 @@ fn main() {
 fn function(line: &str) -> Option<String> {
     let fields: Vec<&str> = line.split('\t').collect();
     let [name, role, mode, bindings, large, parameters] = fields[..] else { return None };
-    let parameters: Vec<Parameter> = parameters.split_whitespace().map(Parameter::parse).collect::<Option<_>>()?;
+    let parameters: Vec<TsvParameter> = parameters.split_whitespace().map(TsvParameter::parse).collect::<Option<_>>()?;
     let c_parameters = parameters.iter().filter(|p| p.name != "ierror").count();
     let c_only = parameters.iter().filter(|p| p.kind.starts_with("ARGUMENT_")).count();
     let strings = parameters.iter().filter(|p| p.kind.starts_with("STRING") && !p.kind.contains("LENGTH")).count();
@@ -30,8 +30,8 @@ fn function(line: &str) -> Option<String> {
         }
     }
     Some(format!(
-        "Function {{ name: {name:?}, role: {}, mode: Mode::{}, fortran: {}, f08: {}, large: {}, parameters: {c_parameters}, c_only: {c_only}, \
-         strings: {strings}, slots: Slots {{ {slots} ..Slots::NONE }} }},\n",
+        "MpiFunction {{ name: {name:?}, role: {}, mode: BlockingMode::{}, fortran: {}, f08: {}, large: {}, parameters: {c_parameters}, c_only: {c_only}, \
+         strings: {strings}, slots: ArgumentSlots {{ {slots} ..ArgumentSlots::NONE }} }},\n",
         role_expression(role),
         camel(mode),
         bindings.contains('9'),
@@ -42,8 +42,8 @@ fn function(line: &str) -> Option<String> {
 
 fn role_expression(role: &str) -> String {
     match role.split_once('.') {
-        Some((role, pattern)) => format!("Role::{}(Pattern::{})", camel(role), camel(pattern)),
-        None => format!("Role::{}", camel(role)),
+        Some((role, pattern)) => format!("FunctionRole::{}(CollectiveOp::{})", camel(role), camel(pattern)),
+        None => format!("FunctionRole::{}", camel(role)),
     }
 }
 
@@ -51,19 +51,19 @@ fn camel(snake: &str) -> String {
     snake.split('_').map(|word| word[..1].to_uppercase() + &word[1..]).collect()
 }
 
-struct Parameter<'a> {
+struct TsvParameter<'a> {
     name: &'a str,
     kind: &'a str,
     direction: &'a str,
 }
 
-impl<'a> Parameter<'a> {
+impl<'a> TsvParameter<'a> {
     fn parse(text: &'a str) -> Option<Self> {
         let mut parts = text.split(':');
         Some(Self { name: parts.next()?, kind: parts.next()?, direction: parts.next()? })
     }
 
-    /// Which slot of `Slots` this parameter fills: what the probe reads from it.
+    /// The field of `ArgumentSlots` that this parameter fills.
     fn slot(&self, role: &str) -> Option<&'static str> {
         let receives = matches!(role, "receive" | "matched_receive" | "get" | "file_read");
         Some(match (self.kind, self.name) {

@@ -1,4 +1,4 @@
-//! Gives the probe the name by which the dynamic linker knows that it is there already.
+//! Sets the soname by which the dynamic linker recognises an already loaded probe.
 
 fn main() {
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libsintonia_probe.so");

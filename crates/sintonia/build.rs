@@ -1,4 +1,4 @@
-//! Builds the probe and puts it inside the command, so that one file is all a user needs to copy to a cluster.
+//! Builds the probe and embeds it in the command, so that a user copies only one file to a cluster.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,8 +9,8 @@ fn main() {
         println!("cargo::rerun-if-changed={}", crates.join(part).display());
     }
     println!("cargo::rerun-if-changed={}", crates.join("../Cargo.lock").display());
-    // A build of its own: the probe must be optimised even in a debug build, and must not get features that only the command needs. It is the
-    // same for every profile, so it stands beside their folders.
+    // A separate build: the probe must be optimised even in a debug build, and must not get features that only the command needs. It is the
+    // same for every profile, so it is next to their folders.
     let own = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let target = own.ancestors().nth(4).expect("cargo's folders are TARGET/PROFILE/build/PACKAGE/out").join("probe");
     let built = Command::new(std::env::var_os("CARGO").expect("cargo sets CARGO"))

@@ -1,4 +1,4 @@
-//! Embeds the page where `make page` has built it. Cargo alone needs no Node: without the page the command says how to build it.
+//! Embeds the page if `make page` has built it. Without it cargo needs no Node, and the command says how to build the page.
 
 use std::path::Path;
 

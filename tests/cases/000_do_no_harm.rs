@@ -1,6 +1,6 @@
 //! Do no harm: every program prints the same, says the same and ends the same with and without Sintonia, on every MPI.
 
-use sintonia_tests::{Mpi, Normal, Program, Recording, for_every_mpi_by_twos, fresh_dir};
+use sintonia_tests::{Mpi, Normal, Program, Recording, for_every_mpi_by_twos, fresh_dir, not_applicable};
 
 macro_rules! unchanged {
     ($($test:ident => $program:literal;)*) => {
@@ -146,7 +146,7 @@ fn every_program_is_listed_here() {
 fn unchanged(name: &str) {
     let program = Program::named(name);
     for_every_mpi_by_twos(|mpi| match program.build(mpi) {
-        Err(reason) => println!("{}: skipped: {reason}", mpi.name),
+        Err(reason) => not_applicable(format!("{}: {reason}", mpi.name)),
         Ok(_) => unchanged_with(mpi, &program),
     });
 }

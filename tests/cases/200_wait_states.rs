@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use sintonia_tests::{Injected, Program, Recording, is_at, settles};
+use sintonia_tests::{Injected, Program, Recording, check_with_retries, is_at};
 
 /// How far the found seconds may be from the injected ones.
 const TOLERANCE: f64 = 0.10;
@@ -157,7 +157,7 @@ fn c226_each_of_several_threads_waits_for_its_sender() {
 
 #[test]
 fn c227_a_rank_that_was_killed_had_waited_before() {
-    settles("c/227_late_sender_killed", |program, recording| {
+    check_with_retries("c/227_late_sender_killed", |program, recording| {
         let report = recording.report();
         let incomplete = report["incomplete_ranks"].as_array().expect("incomplete_ranks is a list");
         assert!(incomplete.contains(&serde_json::json!(1)), "{report}");
@@ -172,21 +172,21 @@ fn c228_the_opening_of_a_file_waits_for_the_last_rank() {
 
 #[test]
 fn c230_a_balanced_exchange_has_no_finding() {
-    settles("c/230_clean_exchange", clean);
+    check_with_retries("c/230_clean_exchange", clean);
 }
 
 #[test]
 fn c231_balanced_collectives_have_no_finding() {
-    settles("c/231_clean_collectives", clean);
+    check_with_retries("c/231_clean_collectives", clean);
 }
 
 #[test]
 fn c232_messages_under_way_during_work_have_no_finding() {
-    settles("c/232_clean_overlap", clean);
+    check_with_retries("c/232_clean_overlap", clean);
 }
 
 fn waits(name: &str, kind: &str, places: &[Place], ranks: &[u64]) {
-    settles(name, |program, recording| finds(program, recording, kind, places, ranks));
+    check_with_retries(name, |program, recording| finds(program, recording, kind, places, ranks));
 }
 
 /// All that was injected is found at its call, by its amount, on these ranks, and little else is found.

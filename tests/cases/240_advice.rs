@@ -2,7 +2,7 @@
 //! the program does not need.
 
 use serde_json::Value;
-use sintonia_tests::{Hosts, Injected, Mpi, Program, Recording, fresh_dir, is_at, record, settles, settles_in_three};
+use sintonia_tests::{Hosts, Injected, Mpi, Program, Recording, check_with_retries, fresh_dir, is_at, record, retry_until_ok};
 
 /// What following an advice is expected to save.
 enum Saves {
@@ -72,7 +72,7 @@ fn c248_a_barrier_orders_what_needs_no_order() {
 #[test]
 fn c249_ranks_are_spread_unevenly_over_hosts() {
     let program = Program::named("c/249_unbalanced_placement");
-    settles_in_three(|| {
+    retry_until_ok(|| {
         let Some(recording) = on_two_hosts(&program, 3) else { return Ok(()) };
         let given = given(&recording);
         let of = |kind: &str| given.iter().find(|item| item["kind"] == kind);
@@ -83,7 +83,7 @@ fn c249_ranks_are_spread_unevenly_over_hosts() {
 
 #[test]
 fn c250_one_rank_is_slow_whatever_it_does() {
-    settles("c/250_slow_rank", |program, recording| {
+    check_with_retries("c/250_slow_rank", |program, recording| {
         let advice = Advice { kind: "slow_rank", sites: &[], saves: Saves::About };
         let item = advice.among(program, recording, &["load_imbalance", "moving_imbalance", "collective_as_barrier"])?;
         let what = item["what"].as_str().expect("what is a sentence");
@@ -107,7 +107,7 @@ struct Advice {
 
 impl Advice {
     fn is_given(&self, name: &str, never: &[&str]) {
-        settles(name, |program, recording| self.among(program, recording, never).map(drop));
+        check_with_retries(name, |program, recording| self.among(program, recording, never).map(drop));
     }
 
     /// The item of the report that is this advice, given that none of the kinds `never` is there.

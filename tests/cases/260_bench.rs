@@ -109,16 +109,16 @@ fn without_a_launcher_computation_and_memory_are_measured() {
         }
     }
     assert!(machine["nodes"][0]["memory"].as_array().is_some_and(|levels| !levels.is_empty()), "{machine}");
-    assert!(machine["notes"].to_string().contains("no mpirun was found"), "{machine}");
+    assert!(machine["notes"].to_string().contains("no mpirun found"), "{machine}");
 }
 
 #[test]
 fn what_is_no_launcher_is_told_so() {
     for (launcher, message) in [
         (&["true"][..], "`true` ended without running the benchmark"),
-        (&["env"], "`env` started a process that has no other to talk to"),
+        (&["env"], "`env` started only one process"),
         (&["false"], "`false` ended with exit status: 1 before anything was measured"),
-        (&["no-such-launcher"], "`no-such-launcher` cannot be started: No such file"),
+        (&["no-such-launcher"], "cannot start `no-such-launcher`: No such file"),
     ] {
         let outcome = fails(launcher.iter().map(ToString::to_string).collect(), &[]);
         assert!(outcome.stderr.contains(message), "{}", outcome.text());
@@ -169,10 +169,10 @@ fn nothing_is_replaced_unasked_and_nothing_measured_in_vain() {
     std::fs::write(folder.path().join(FILE), "mine").expect("a file");
     let refused = convert(folder.path(), &["-o", FILE]);
     refused.expect_status(1);
-    assert!(refused.stderr.contains("is there already"), "{}", refused.text());
+    assert!(refused.stderr.contains("already exists"), "{}", refused.text());
     let nowhere = convert(folder.path(), &["-o", "no/such/folder.toml"]);
     nowhere.expect_status(1);
-    assert!(nowhere.stderr.contains("there is no such folder"), "{}", nowhere.text());
+    assert!(nowhere.stderr.contains("its directory does not exist"), "{}", nowhere.text());
     let wrong = convert(folder.path(), &["--from", FILE]);
     wrong.expect_status(1);
     assert!(wrong.stderr.starts_with("sintonia: m.machine.toml:1:"), "{}", wrong.text());

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use sintonia_tests::{Family, Mpi, Normal, Outcome, Process, for_every_mpi, fresh_dir, record, sintonia};
+use sintonia_tests::{Family, Mpi, Normal, Outcome, Process, for_every_mpi, fresh_dir, not_applicable, record, sintonia};
 
 /// A problem small enough for a second on four ranks.
 const INPUT: &str = "\
@@ -48,7 +48,7 @@ HPL.out      output file name (if any)
 fn hpcc_gives_the_same_results_and_a_graph_that_metis_takes() {
     for_every_mpi(|mpi| {
         if mpi.family != Family::OpenMpi {
-            println!("{}: skipped: Debian builds hpcc for Open MPI", mpi.name);
+            not_applicable(format!("{}: Debian builds hpcc for Open MPI", mpi.name));
             return;
         }
         let bare = fresh_dir();

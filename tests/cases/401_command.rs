@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
-use sintonia_tests::{Mpi, Outcome, Process, Program, Recording, fresh_dir, on_every_mpi, own_lines, record, sintonia};
+use sintonia_tests::{Mpi, Outcome, Process, Program, Recording, fresh_dir, on_every_mpi, own_lines, record, sintonia, skipped};
 
 /// One library is enough for what does not depend on it.
 fn any_mpi() -> &'static Mpi {
@@ -150,7 +150,7 @@ fn a_program_without_mpi() {
     let outcome = run(folder.path(), &["record", "-o", "run.sin", "--", "sh", "-c", "echo hello; exit 4"]);
     outcome.expect_no_crash().expect_status(4);
     assert_eq!(outcome.stdout, "hello\n");
-    assert!(outcome.stderr.contains("no MPI call was seen"), "{}", outcome.text());
+    assert!(outcome.stderr.contains("no MPI calls were recorded"), "{}", outcome.text());
     run(folder.path(), &["report", "run.sin"]).expect_no_crash();
 }
 
@@ -172,7 +172,7 @@ fn a_setuid_program() {
     let outcome = run(folder.path(), &["record", "-o", "run.sin", "--", &program.display().to_string()]);
     outcome.expect_no_crash().expect_status(5);
     assert_eq!(outcome.stdout, "hello\n");
-    let why = ["setuid", "rights of another user"].iter().any(|why| outcome.stderr.contains(why));
+    let why = ["setuid", "set-user-ID"].iter().any(|why| outcome.stderr.contains(why));
     assert!(why, "says why nothing can be recorded: {}", outcome.text());
 }
 
@@ -219,12 +219,12 @@ fn an_output_folder_that_cannot_be_made() {
 fn a_disk_too_small_for_a_recording() {
     let disk = match SmallDisk::mount("128k") {
         Ok(disk) => disk,
-        Err(reason) => return println!("skipped: {reason}"),
+        Err(reason) => return skipped(reason),
     };
     let output = disk.folder.path().join("run.sin").display().to_string();
     let outcome = run(disk.folder.path(), &["record", "-o", &output, "--", "echo", "hello"]);
     outcome.expect_no_crash().expect_status(1);
-    assert!(outcome.stderr.contains("no room"), "{}", outcome.text());
+    assert!(outcome.stderr.contains("not enough space"), "{}", outcome.text());
     assert_eq!(outcome.stdout, "", "nothing was run");
 }
 
@@ -232,7 +232,7 @@ fn a_disk_too_small_for_a_recording() {
 fn a_disk_that_fills_up_does_not_disturb_the_program() {
     let disk = match SmallDisk::mount("16m") {
         Ok(disk) => disk,
-        Err(reason) => return println!("skipped: {reason}"),
+        Err(reason) => return skipped(reason),
     };
     let mpi = any_mpi();
     let program = Program::named("c/049_many_calls");

@@ -410,14 +410,11 @@ fn what_cannot_be_sent_ends_the_run_and_not_one_worker_after_the_other() {
     for (java, message) in [
         (
             class("double[][] first(long task) { return new double[2][]; }", "double[][][]"),
-            "task 1 of first: a task gives an array that holds null",
+            "task 1 of first: a task returns an array of null",
         ),
-        (class("Integer[] first(long task) { return new Integer[] { 1 }; }", "int[][]"), "a task gives an array that holds Integer"),
-        (class("void first(long task) { }", "long[]"), "task 1 of second: a task cannot be given the results of methods that give none"),
-        (
-            class("long[][] first(long task) { return new long[0][]; }", "long[][][]"),
-            "a task cannot be given an array of arrays that has none",
-        ),
+        (class("Integer[] first(long task) { return new Integer[] { 1 }; }", "int[][]"), "a task returns an array of Integer"),
+        (class("void first(long task) { }", "long[]"), "task 1 of second: results of void methods cannot be passed to a task"),
+        (class("long[][] first(long task) { return new long[0][]; }", "long[][][]"), "an empty array of arrays cannot be passed to a task"),
         (
             class("long first(long task) { return task; }", "double[]"),
             "argument 1 of Odd.second is of type double[], which long[] cannot become",

@@ -5,13 +5,15 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use sintonia_link::order::{Act, Function, Order, Outcome as Answer, Shape, Side, When, Width, Word};
-use sintonia_link::ring::{Event, Moment, OF_MPI};
-use sintonia_link::session::Secret;
-use sintonia_mpi::Operation;
-use sintonia_symbols::{Files, Program};
+use sintonia_link::probe_protocol::{
+    ActionRepeat, CommandOutcome as Answer, HookKind, HookSide, HookTarget, ProbeAction, ProbeCommand, ProbeMessage, ValueWidth,
+};
+use sintonia_link::ring::{HookEvent, HookPoint, MPI_FUNCTION};
+use sintonia_link::session::SharedSecret;
+use sintonia_mpi::FunctionId;
+use sintonia_symbols::{ModuleCache, ProgramImage};
 use sintonia_tests::{Family, Mpi, Outcome, Process, for_every_mpi, fresh_dir, record};
-use sintonia_tune::collector::{Collector, News};
+use sintonia_tune::collector::{CollectorEvent, ProcessCollector};
 
 /// A program that goes on from stage to stage as it is let, and says what it sees.
 const PROGRAM: &str = r#"
@@ -110,7 +112,7 @@ struct Told {
     rank: Option<u32>,
     answers: HashMap<u64, Vec<Answer>>,
     throttled: Vec<(u32, u64, f64)>,
-    events: Vec<(usize, Event)>,
+    events: Vec<(usize, HookEvent)>,
 }
 
 impl Told {
@@ -125,41 +127,41 @@ impl Told {
     }
 
     /// The events of a function of MPI.
-    fn calls(&self, name: &str) -> Vec<(usize, Event)> {
-        let hook = OF_MPI | u32::from(Operation::named(name).expect("a function of MPI").0);
+    fn calls(&self, name: &str) -> Vec<(usize, HookEvent)> {
+        let hook = MPI_FUNCTION | u32::from(FunctionId::from_name(name).expect("a function of MPI").0);
         self.events.iter().copied().filter(|(_, event)| event.hook == hook).collect()
     }
 }
 
 /// Orders of one phase, made when their process is known. The first is before `MPI_Init`, the second behind it; the others follow when the
 /// program waits to go on to the first stage, to the second and so on, or when a hook took itself out.
-type Phase<'test> = &'test dyn Fn(&Symbols) -> Vec<Order>;
+type Phase<'test> = &'test dyn Fn(&Symbols) -> Vec<ProbeCommand>;
 
 /// Where things are in a process.
-struct Symbols(Program);
+struct Symbols(ProgramImage);
 
 impl Symbols {
-    fn function(&self, name: &str) -> Function {
+    fn function(&self, name: &str) -> HookTarget {
         let found = self.0.functions(name).expect("a function");
-        Function { address: found[0].address, size: found[0].size as usize, padding: found[0].padding as usize }
+        HookTarget { address: found[0].address, size: found[0].size as usize, padding: found[0].padding as usize }
     }
 
-    fn hook(&self, name: &str, shape: Shape) -> Order {
-        Order::Hook { function: self.function(name), shape, at_entry: vec![], at_exit: vec![], may_throttle: true }
+    fn hook(&self, name: &str, shape: HookKind) -> ProbeCommand {
+        ProbeCommand::Hook { function: self.function(name), shape, at_entry: vec![], at_exit: vec![], may_throttle: true }
     }
 
-    fn set(&self, name: &str, bits: u64) -> Act {
+    fn set(&self, name: &str, bits: u64) -> ProbeAction {
         let address = self.0.variable(name).expect("a variable").address;
-        Act::Set { address, behind: vec![], width: Width::Four, bits }
+        ProbeAction::Set { address, behind: vec![], width: ValueWidth::Four, bits }
     }
 
     /// Lets the program go on to a stage.
-    fn stage(&self, stage: u64) -> Order {
-        Order::Do(self.set("stage", stage))
+    fn stage(&self, stage: u64) -> ProbeCommand {
+        ProbeCommand::Do(self.set("stage", stage))
     }
 }
 
-const WRAP: Shape = Shape::Wrap { stack: false };
+const WRAP: HookKind = HookKind::Wrap { stack: false };
 
 /// The number of the orders that the test does not ask for itself.
 const OWN: u64 = 0;
@@ -168,7 +170,7 @@ const WAITING: u32 = 0;
 
 /// A process under way: its orders are numbered through from 1, phase after phase.
 struct UnderWay {
-    process: sintonia_tune::collector::Process,
+    process: sintonia_tune::collector::ProcessConnection,
     told: Told,
     phase: usize,
     sent: u64,
@@ -187,17 +189,17 @@ impl UnderWay {
 
     fn send_phase(&mut self, phases: &[Phase]) {
         let Some(phase) = phases.get(self.phase).filter(|_| self.may_go_on()) else { return };
-        let symbols = Symbols(Program::of_process(self.process.number, &mut Files::default()).expect("its files can be read"));
+        let symbols = Symbols(ProgramImage::from_process(self.process.id, &mut ModuleCache::default()).expect("its files can be read"));
         if self.phase == 1 {
-            self.process.order(OWN, symbols.hook("wait_for", Shape::Pass)).expect("sent");
+            self.process.send_order(OWN, symbols.hook("wait_for", HookKind::Pass)).expect("sent");
         }
         for order in phase(&symbols) {
             self.sent += 1;
-            self.process.order(self.sent, order).expect("sent");
+            self.process.send_order(self.sent, order).expect("sent");
         }
         match self.phase {
-            0 => self.process.order(OWN, Order::Begin).expect("sent"),
-            1 => self.process.order(OWN, Order::GoOn).expect("sent"),
+            0 => self.process.send_order(OWN, ProbeCommand::Begin).expect("sent"),
+            1 => self.process.send_order(OWN, ProbeCommand::GoOn).expect("sent"),
             _ => {}
         }
         self.phase += 1;
@@ -214,18 +216,18 @@ fn drive(mpi: &Mpi, ranks: usize, arguments: &[&str], phases: &[Phase]) -> (Outc
     let folder = fresh_dir();
     let mut program = vec![compile(mpi, folder.path())];
     program.extend(arguments.iter().map(ToString::to_string));
-    let (secret, doors) = (Secret::new().expect("randomness"), folder.path().join("doors"));
-    let collector = Collector::open(&doors, &secret).expect("a door");
+    let (secret, doors) = (SharedSecret::new().expect("randomness"), folder.path().join("doors"));
+    let collector = ProcessCollector::open(&doors, &secret).expect("a door");
     let command = record(&folder.path().join("run.sin"), &[], mpi.launch(ranks, &program));
     let mut env = mpi.env.clone();
-    env.extend([("SINTONIA_TUNE".into(), doors.display().to_string()), ("SINTONIA_SECRET".into(), secret.to_text())]);
+    env.extend([("SINTONIA_TUNE".into(), doors.display().to_string()), ("SINTONIA_SECRET".into(), secret.to_hex())]);
     let mut processes: HashMap<u32, UnderWay> = HashMap::new();
     let outcome = std::thread::scope(|scope| {
         let run = scope.spawn(|| Process::new(command).env(&env).limit(60).run_in(folder.path()));
         let since = Instant::now();
         loop {
             let is_over = run.is_finished() || since.elapsed() > Duration::from_secs(70);
-            let news: Vec<News> = collector.news().collect();
+            let news: Vec<CollectorEvent> = collector.events().collect();
             news.into_iter().for_each(|news| heard(&mut processes, news));
             for process in processes.values_mut() {
                 process.send_phase(phases);
@@ -242,42 +244,42 @@ fn drive(mpi: &Mpi, ranks: usize, arguments: &[&str], phases: &[Phase]) -> (Outc
     (outcome, told)
 }
 
-fn heard(processes: &mut HashMap<u32, UnderWay>, news: News) {
+fn heard(processes: &mut HashMap<u32, UnderWay>, news: CollectorEvent) {
     match news {
-        News::Came(process) => {
-            let rank = process.place.map(|(rank, _)| rank);
+        CollectorEvent::Connected(process) => {
+            let rank = process.rank_and_size.map(|(rank, _)| rank);
             let told = Told { rank, ..Told::default() };
-            let number = process.number;
+            let number = process.id;
             processes.insert(number, UnderWay { process: *process, told, phase: 0, sent: 0, has_rank: false });
         }
-        News::Said(number, word) => {
+        CollectorEvent::Message(number, word) => {
             let process = processes.get_mut(&number).expect("who speaks has come");
             match word {
-                Word::Rank { rank, .. } => {
+                ProbeMessage::Rank { rank, .. } => {
                     assert_eq!(*process.told.rank.get_or_insert(rank), rank, "the launcher says the same as MPI");
                     process.has_rank = true;
                 }
-                Word::Answer { number, outcome } => {
+                ProbeMessage::Answer { number, outcome } => {
                     process.told.answers.entry(number).or_default().push(outcome);
                 }
-                Word::Throttled { hook, calls, seconds_per_call } => process.told.throttled.push((hook, calls, seconds_per_call)),
-                Word::Here { .. } | Word::Clock { .. } | Word::Leaving => {}
+                ProbeMessage::Throttled { hook, calls, seconds_per_call } => process.told.throttled.push((hook, calls, seconds_per_call)),
+                ProbeMessage::Here { .. } | ProbeMessage::Clock { .. } | ProbeMessage::Leaving => {}
             }
         }
-        News::Gone(_) => {}
-        News::Stranger(who) => panic!("{who}"),
+        CollectorEvent::Disconnected(_) => {}
+        CollectorEvent::Rejected(who) => panic!("{who}"),
     }
 }
 
-fn watch(name: &str) -> Order {
-    Order::Watch(Operation::named(name).expect("a function of MPI").0)
+fn watch(name: &str) -> ProbeCommand {
+    ProbeCommand::Watch(FunctionId::from_name(name).expect("a function of MPI").0)
 }
 
 #[test]
 fn c610_functions_of_mpi_are_measure_points_without_hooks() {
     for_every_mpi(|mpi| {
         let before = |_: &Symbols| {
-            let unwatch = Order::Unwatch(Operation::named("MPI_Barrier").expect("a function of MPI").0);
+            let unwatch = ProbeCommand::Unwatch(FunctionId::from_name("MPI_Barrier").expect("a function of MPI").0);
             vec![
                 watch("MPI_Init_thread"),
                 watch("MPI_Send"),
@@ -287,7 +289,7 @@ fn c610_functions_of_mpi_are_measure_points_without_hooks() {
                 watch("MPI_Barrier"),
                 unwatch,
                 watch("MPI_Comm_rank"),
-                Order::Watch(9999),
+                ProbeCommand::Watch(9999),
             ]
         };
         let (outcome, told) = drive(mpi, 2, &["messages"], &[&before, &|_| vec![]]);
@@ -295,19 +297,19 @@ fn c610_functions_of_mpi_are_measure_points_without_hooks() {
         let [sender, receiver] = &told[..] else { panic!("two processes, not {}", told.len()) };
         for process in &told {
             assert!((1..=7).all(|order| *process.answer(order) == Answer::Done(0)));
-            assert!(process.refused(8).contains("MPI_Comm_rank") && process.refused(9).contains("no such function"));
+            assert!(process.refused(8).contains("MPI_Comm_rank") && process.refused(9).contains("no such MPI function"));
             assert_eq!(process.calls("MPI_Init_thread").len(), 2, "what is asked for before MPI begins is there when it does");
             assert!(process.calls("MPI_Barrier").is_empty());
         }
         let messages = [(sender.calls("MPI_Send"), 1), (receiver.calls("MPI_Recv"), 0)];
         for (calls, peer) in &messages {
-            let moments: Vec<Moment> = calls.iter().map(|(_, event)| event.moment).collect();
+            let moments: Vec<HookPoint> = calls.iter().map(|(_, event)| event.point).collect();
             assert_eq!(
                 moments,
-                [Moment::Entry, Moment::Exit].repeat(3),
+                [HookPoint::Entry, HookPoint::Exit].repeat(3),
                 "MPI_Pcontrol switches off what is recorded, not what is measured"
             );
-            let exits = calls.iter().filter(|(_, event)| event.moment == Moment::Exit);
+            let exits = calls.iter().filter(|(_, event)| event.point == HookPoint::Exit);
             let seen: Vec<[u64; 3]> = exits.map(|(_, event)| [event.words[0], event.words[1], event.words[2]]).collect();
             assert_eq!(seen, [[20, *peer, 9], [16, *peer, 9], [12, *peer, 9]]);
             for pair in calls.chunks(2) {
@@ -316,7 +318,7 @@ fn c610_functions_of_mpi_are_measure_points_without_hooks() {
                 assert!(exit.ticks > entry.ticks);
             }
         }
-        let communicator = |calls: &[(usize, Event)]| calls[1].1.words[3];
+        let communicator = |calls: &[(usize, HookEvent)]| calls[1].1.words[3];
         let world = receiver.calls("MPI_Wait")[1].1.words[3] as i64;
         assert!(communicator(&messages[0].0) == communicator(&messages[1].0) && communicator(&messages[0].0) as i64 != world);
         let wait = receiver.calls("MPI_Wait")[1].1;
@@ -334,21 +336,21 @@ const FIRST: u32 = 1;
 fn c611_a_function_is_replaced_and_restored_and_measured_all_the_while() {
     let replace = |symbols: &Symbols| {
         let other = symbols.function("other").address;
-        vec![symbols.hook("work", WRAP), symbols.hook("work", Shape::Replace(other))]
+        vec![symbols.hook("work", WRAP), symbols.hook("work", HookKind::Replace(other))]
     };
     let phases: [Phase; 5] = [
         &|_| vec![],
         &replace,
-        &|symbols| vec![Order::Restore(FIRST), symbols.stage(1)],
-        &|symbols| vec![symbols.hook("work", Shape::Replace(symbols.function("other").address)), symbols.stage(2)],
-        &|symbols| vec![Order::Unhook(FIRST), symbols.stage(4)],
+        &|symbols| vec![ProbeCommand::Restore(FIRST), symbols.stage(1)],
+        &|symbols| vec![symbols.hook("work", HookKind::Replace(symbols.function("other").address)), symbols.stage(2)],
+        &|symbols| vec![ProbeCommand::Unhook(FIRST), symbols.stage(4)],
     ];
     let (outcome, told) = drive(&Mpi::named("openmpi"), 1, &["work"], &phases);
     outcome.expect_status(0);
     let lines: Vec<&str> = outcome.stdout.lines().collect();
     assert_eq!(lines, ["-2 nothing", "13 nothing", "-2 nothing", "13 nothing", "chunk 7"]);
     assert_eq!((told[0].answer(1), told[0].answer(2)), (&Answer::Hooked(FIRST), &Answer::Hooked(FIRST)));
-    let exits = told[0].events.iter().filter(|(_, event)| event.hook == FIRST && event.moment == Moment::Exit);
+    let exits = told[0].events.iter().filter(|(_, event)| event.hook == FIRST && event.point == HookPoint::Exit);
     let results: Vec<i32> = exits.map(|(_, event)| event.words[0] as i32).collect();
     assert_eq!(results, [-2, 13, -2], "both are measured, until the hook is taken out");
 }
@@ -375,13 +377,14 @@ fn c612_a_library_is_loaded_at_once_or_when_a_function_is_entered() {
     for_every_mpi(|mpi| {
         let folder = fresh_dir();
         let path = library(mpi, folder.path());
-        let load = |path: &str| Act::Load { path: path.to_string() };
+        let load = |path: &str| ProbeAction::Load { path: path.to_string() };
         let at_entry = |symbols: &Symbols| {
             let acts = vec![load(&path), load("/nowhere/x.so")];
-            vec![symbols.hook("work", WRAP), Order::Arrange { hook: FIRST, side: Side::Entry, acts, when: When::Once }]
+            vec![symbols.hook("work", WRAP), ProbeCommand::Arrange { hook: FIRST, side: HookSide::Entry, acts, when: ActionRepeat::Once }]
         };
-        let phases: [Phase; 3] =
-            [&|_| vec![Order::Do(load("/nowhere/x.so"))], &at_entry, &|symbols| vec![Order::Do(load(&path)), symbols.stage(4)]];
+        let phases: [Phase; 3] = [&|_| vec![ProbeCommand::Do(load("/nowhere/x.so"))], &at_entry, &|symbols| {
+            vec![ProbeCommand::Do(load(&path)), symbols.stage(4)]
+        }];
         let (outcome, told) = drive(mpi, 1, &["work"], &phases);
         outcome.expect_status(0);
         assert!(told[0].refused(1).contains("/nowhere/x.so: cannot open shared object file"), "{}", told[0].refused(1));
@@ -395,11 +398,11 @@ fn c612_a_library_is_loaded_at_once_or_when_a_function_is_entered() {
 
 #[test]
 fn c613_the_environment_is_set_before_mpi_begins_and_while_it_runs() {
-    let word = |value: &str| Act::Environment { name: "SINTONIA_TEST_WORD".into(), value: value.into() };
+    let word = |value: &str| ProbeAction::Environment { name: "SINTONIA_TEST_WORD".into(), value: value.into() };
     let phases: [Phase; 3] = [
-        &|_| vec![Order::Do(word("early")), Order::Do(Act::Environment { name: "a=b".into(), value: "x".into() })],
+        &|_| vec![ProbeCommand::Do(word("early")), ProbeCommand::Do(ProbeAction::Environment { name: "a=b".into(), value: "x".into() })],
         &|_| vec![],
-        &|symbols| vec![Order::Do(word("late")), symbols.stage(4)],
+        &|symbols| vec![ProbeCommand::Do(word("late")), symbols.stage(4)],
     ];
     let (outcome, told) = drive(&Mpi::named("mpich"), 1, &["work"], &phases);
     outcome.expect_status(0);
@@ -409,8 +412,8 @@ fn c613_the_environment_is_set_before_mpi_begins_and_while_it_runs() {
     assert!(told[0].refused(2).contains("a=b"));
 }
 
-fn control(name: &str, bits: f64) -> Order {
-    Order::Do(Act::Control { name: name.into(), bits })
+fn control(name: &str, bits: f64) -> ProbeCommand {
+    ProbeCommand::Do(ProbeAction::Control { name: name.into(), bits })
 }
 
 fn number(answer: &Answer) -> f64 {
@@ -436,8 +439,8 @@ fn c614_control_variables_of_mpich_are_set_while_it_runs() {
         for process in &told {
             assert_eq!((number(process.answer(1)), number(process.answer(2))), (2048.0, 512.0));
             assert!(process.refused(3).contains("no control variable MPIR_CVAR_ALLREDUCE_SHORT_MSG_SIZ"));
-            assert!(process.refused(4).contains("a whole number, and cannot be 0.5"));
-            assert!(process.refused(5).contains("a text, not a number"));
+            assert!(process.refused(4).contains("an integer, and cannot be 0.5"));
+            assert!(process.refused(5).contains("a string, not a number"));
         }
     });
 }
@@ -467,9 +470,9 @@ fn c615_control_variables_of_open_mpi_are_set_before_it_begins() {
             assert_eq!((number(process.answer(1)), number(process.answer(2))), (0.0, 0.0));
             assert!(process.refused(3).contains("no control variable coll_tuned_allreduce_algoritm"));
             assert!(process.refused(4).contains("0 or 1, and cannot be 2"));
-            assert!(process.refused(5).contains("a whole number, and cannot be 3.5"));
-            assert!(process.refused(6).contains("a text, not a number"));
-            assert!(process.refused(7).contains("only lets btl_self_eager_limit be read"), "{}", process.refused(7));
+            assert!(process.refused(5).contains("an integer, and cannot be 3.5"));
+            assert!(process.refused(6).contains("a string, not a number"));
+            assert!(process.refused(7).contains("btl_self_eager_limit is read-only"), "{}", process.refused(7));
         }
     });
 }
@@ -486,24 +489,25 @@ fn c616_a_hook_that_fires_too_often_takes_itself_out_and_says_so() {
 #[test]
 fn c617_what_was_arranged_can_be_taken_back() {
     let arrange = |symbols: &Symbols| {
-        let arrange = |bits, when| Order::Arrange { hook: FIRST, side: Side::Entry, acts: vec![symbols.set("chunk", bits)], when };
+        let arrange =
+            |bits, when| ProbeCommand::Arrange { hook: FIRST, side: HookSide::Entry, acts: vec![symbols.set("chunk", bits)], when };
         vec![
             symbols.hook("work", WRAP),
-            arrange(100, When::Once),
-            Order::Cancel(2),
-            arrange(200, When::Always),
-            Order::Cancel(2),
-            Order::Arrange { hook: 7, side: Side::Exit, acts: vec![], when: When::Once },
+            arrange(100, ActionRepeat::Once),
+            ProbeCommand::Cancel(2),
+            arrange(200, ActionRepeat::Always),
+            ProbeCommand::Cancel(2),
+            ProbeCommand::Arrange { hook: 7, side: HookSide::Exit, acts: vec![], when: ActionRepeat::Once },
         ]
     };
-    let cancel = |symbols: &Symbols| vec![Order::Cancel(4), Order::Do(symbols.set("chunk", 7)), symbols.stage(4)];
+    let cancel = |symbols: &Symbols| vec![ProbeCommand::Cancel(4), ProbeCommand::Do(symbols.set("chunk", 7)), symbols.stage(4)];
     let (outcome, told) = drive(&Mpi::named("openmpi"), 1, &["work"], &[&|_| vec![], &arrange, &cancel]);
     outcome.expect_status(0);
     let lines: Vec<&str> = outcome.stdout.lines().collect();
     assert_eq!(lines, ["206 nothing", "13 nothing", "13 nothing", "13 nothing", "chunk 7"]);
     assert_eq!((told[0].answer(3), told[0].answer(7)), (&Answer::Done(0), &Answer::Done(0)));
     assert_eq!(told[0].answer(4), &Answer::Performed { given: vec![Ok(7)] });
-    assert!(told[0].refused(5).contains("never arranged") && told[0].refused(6).contains("does not see"));
+    assert!(told[0].refused(5).contains("never scheduled") && told[0].refused(6).contains("does not observe"));
 }
 
 #[test]
@@ -511,7 +515,7 @@ fn c618_a_program_that_blocks_all_signals_and_takes_traps_itself_is_hooked_all_t
     let hot = |symbols: &Symbols| {
         let mut orders = vec![symbols.stage(1)];
         for _ in 0..20 {
-            orders.extend([symbols.hook("work", WRAP), Order::Unhook(FIRST)]);
+            orders.extend([symbols.hook("work", WRAP), ProbeCommand::Unhook(FIRST)]);
         }
         orders.push(symbols.stage(2));
         orders
@@ -533,9 +537,9 @@ fn c619_a_function_of_a_library_that_is_loaded_takes_the_place_of_one_of_the_pro
         let path = library(mpi, folder.path());
         let phases: [Phase; 4] = [
             &|_| vec![watch("MPI_Barrier")],
-            &|_| vec![Order::Do(Act::Load { path: path.clone() })],
-            &|symbols| vec![symbols.hook("work", Shape::Replace(symbols.function("better").address)), symbols.stage(1)],
-            &|symbols| vec![Order::Restore(FIRST), symbols.stage(4)],
+            &|_| vec![ProbeCommand::Do(ProbeAction::Load { path: path.clone() })],
+            &|symbols| vec![symbols.hook("work", HookKind::Replace(symbols.function("better").address)), symbols.stage(1)],
+            &|symbols| vec![ProbeCommand::Restore(FIRST), symbols.stage(4)],
         ];
         let (outcome, told) = drive(mpi, 1, &["work"], &phases);
         outcome.expect_status(0);

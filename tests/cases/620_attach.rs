@@ -163,7 +163,7 @@ fn c623_who_cannot_be_attached_to_is_told_why() {
     assert!(attach(u32::MAX / 2).contains("there is no process"));
     let mut sleep = Command::new("sleep").arg("20").spawn().expect("sleep runs");
     let said = attach(sleep.id());
-    assert!(said.contains("(sleep)") && said.contains("has an MPI library in it"), "{said}");
+    assert!(said.contains("(sleep)") && said.contains("has loaded an MPI library"), "{said}");
     sleep.kill().expect("killed");
     sleep.wait().expect("ended");
 }

@@ -102,7 +102,7 @@ fn c643_a_script_that_loops_is_switched_off_and_the_program_goes_on() {
     let tuned = relax(&mpi, folder.path(), 60, &["--tunlet", "loops.tunlet"]);
     tuned.expect_status(0);
     assert_eq!(tuned.stdout, bare.stdout);
-    assert_eq!(tuned.stderr.matches("the script is switched off: loops.tunlet:").count(), 1, "{}", tuned.stderr);
+    assert_eq!(tuned.stderr.matches("the script is disabled: loops.tunlet:").count(), 1, "{}", tuned.stderr);
     assert!(!tuned.stderr.contains("patience"), "{}", tuned.stderr);
 }
 

@@ -165,11 +165,11 @@ fn c800_what_cannot_be_placed_is_refused_with_a_reason() {
         let nameless = recording.folder().join("nameless.machine.toml");
         std::fs::write(&nameless, MACHINE.replace("hosts = [\"a\", \"b\", \"c\", \"d\"]", "")).expect("written");
         let nameless = nameless.display().to_string();
-        assert!(refused(recording, &["--machine", &nameless, "-o", "x", "--launcher", "openmpi4"]).contains("what its nodes are called"));
+        assert!(refused(recording, &["--machine", &nameless, "-o", "x", "--launcher", "openmpi4"]).contains("has no host names"));
         assert!(!recording.folder().join("x").exists());
     });
     on_every_mpi("c/802_alone", |_, _, recording| {
-        assert!(refused(recording, &["--hosts", "a:1,b:1"]).contains("no two ranks exchange anything"));
+        assert!(refused(recording, &["--hosts", "a:1,b:1"]).contains("no ranks communicate"));
     });
 }
 

@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Mutex;
 
-use sintonia_placement::launcher::{Cores, Launch, Launcher, hosts, unknown};
-use sintonia_placement::{Cluster, Distances, Host, Placement};
-use sintonia_tests::{Hosts, Mpi, Process, for_every_mpi, fresh_dir, on_every_mpi, tests_dir};
+use sintonia_placement::launcher::{CoreBinding, MpiLauncher, PlacementLaunch, available_hosts, missing_hosts};
+use sintonia_placement::{Cluster, Host, Placement, SlotDistances};
+use sintonia_tests::{Hosts, Mpi, Process, for_every_mpi, fresh_dir, on_every_mpi, skipped, tests_dir};
 
 /// Where a rank was.
 #[derive(Debug, PartialEq, Eq)]
@@ -17,25 +17,25 @@ struct Seat {
     cores: BTreeSet<u32>,
 }
 
-fn launcher(mpi: &Mpi) -> Launcher {
+fn launcher(mpi: &Mpi) -> MpiLauncher {
     match mpi.name {
-        "openmpi" => Launcher::OpenMpi4,
-        "openmpi5" => Launcher::OpenMpi5,
-        "intel" => Launcher::Intel,
-        _ => Launcher::Mpich,
+        "openmpi" => MpiLauncher::OpenMpi4,
+        "openmpi5" => MpiLauncher::OpenMpi5,
+        "intel" => MpiLauncher::Intel,
+        _ => MpiLauncher::Mpich,
     }
 }
 
 fn cluster(names: &[String]) -> Cluster {
-    let hosts = names.iter().map(|name| Host::plain(name, 2)).collect();
-    Cluster { hosts, topology: None, bytes_per_s: 1e9, distances: Distances::default() }
+    let hosts = names.iter().map(|name| Host::new(name, 2)).collect();
+    Cluster { hosts, topology: None, bytes_per_s: 1e9, distances: SlotDistances::default() }
 }
 
 /// Runs a command, changed as a placement wants it.
-fn seats(mpi: &Mpi, launch: &Launch, original: &[String]) -> Vec<Seat> {
+fn seats(mpi: &Mpi, launch: &PlacementLaunch, original: &[String]) -> Vec<Seat> {
     let folder = fresh_dir();
     let file = folder.path().join("ranks");
-    std::fs::write(&file, launch.text().expect("a text")).expect("a file");
+    std::fs::write(&file, launch.render().expect("a text")).expect("a file");
     let command = launch.command(original, &file).expect("a command");
     let outcome = Process::new(command.words.clone()).env(&mpi.env).env(&command.environment).run_in(folder.path());
     println!("{}: {command}", mpi.name);
@@ -61,12 +61,12 @@ fn program(mpi: &Mpi) -> Vec<String> {
 }
 
 /// Ranks are on their hosts; and if they are told their cores, they share them with exactly those that have the same slot.
-fn check(launch: &Launch, seats: &[Seat]) {
-    let slots = launch.placement.slots(launch.cluster);
+fn check(launch: &PlacementLaunch, seats: &[Seat]) {
+    let slots = launch.placement.host_slots(launch.cluster);
     let wanted: Vec<&str> = slots.iter().map(|slot| launch.cluster.hosts[slot.host as usize].name.as_str()).collect();
     let found: Vec<&str> = seats.iter().map(|seat| seat.host.as_str()).collect();
     assert_eq!(found, wanted);
-    if !launch.binds() {
+    if !launch.binds_cores() {
         return;
     }
     for (seat, slot) in seats.iter().zip(&slots) {
@@ -81,7 +81,7 @@ fn check(launch: &Launch, seats: &[Seat]) {
 /// A command without places. Intel's mpirun takes the first mpiexec.hydra of the path, which may be another library's.
 fn plain(mpi: &Mpi, ranks: usize) -> Vec<String> {
     let mut command = mpi.launch(ranks, &program(mpi));
-    if launcher(mpi) == Launcher::Intel {
+    if launcher(mpi) == MpiLauncher::Intel {
         command[0] = mpi.launcher.with_file_name("mpiexec.hydra").display().to_string();
     }
     command
@@ -92,7 +92,7 @@ fn original(mpi: &Mpi, hosts: &Hosts) -> Vec<String> {
     let mut command = plain(mpi, 4);
     let [first, second] = hosts.names();
     let told = match launcher(mpi) {
-        Launcher::OpenMpi4 | Launcher::OpenMpi5 => format!("--host {first}:2,{second}:2 --map-by node --bind-to none"),
+        MpiLauncher::OpenMpi4 | MpiLauncher::OpenMpi5 => format!("--host {first}:2,{second}:2 --map-by node --bind-to none"),
         _ => format!("-hosts {first}:2,{second}:2 -ppn 1"),
     };
     command.splice(1..1, hosts.options(mpi).into_iter().chain(told.split(' ').map(String::from)));
@@ -102,22 +102,22 @@ fn original(mpi: &Mpi, hosts: &Hosts) -> Vec<String> {
 fn has_two_cores() -> bool {
     let has = std::thread::available_parallelism().is_ok_and(|cores| cores.get() >= 2);
     if !has {
-        println!("skipped: ranks cannot be bound to different cores of one");
+        skipped("ranks cannot be bound to different cores of one");
     }
     has
 }
 
 /// Places four ranks on two hosts in each of these ways.
-fn on_two_hosts(cores: Cores, placements: &[[u32; 4]]) {
+fn on_two_hosts(cores: CoreBinding, placements: &[[u32; 4]]) {
     let Some(two) = Hosts::up() else { return };
     for_every_mpi(|mpi| {
         let (original, cluster) = (original(mpi, &two), cluster(&two.names()));
-        let told = hosts(&original, &|_| None).expect("hosts").expect("some");
+        let told = available_hosts(&original, &|_| None).expect("hosts").expect("some");
         assert_eq!(told, cluster.hosts);
-        assert_eq!(unknown(&cluster.hosts, &told), Vec::<String>::new());
+        assert_eq!(missing_hosts(&cluster.hosts, &told), Vec::<String>::new());
         for placement in placements {
             let placement = Placement(placement.to_vec());
-            let launch = Launch { launcher: launcher(mpi), cores, placement: &placement, cluster: &cluster };
+            let launch = PlacementLaunch { launcher: launcher(mpi), binding: cores, placement: &placement, cluster: &cluster };
             check(&launch, &seats(mpi, &launch, &original));
         }
     });
@@ -125,13 +125,13 @@ fn on_two_hosts(cores: Cores, placements: &[[u32; 4]]) {
 
 #[test]
 fn ranks_are_on_the_hosts_of_the_placement() {
-    on_two_hosts(Cores::Free, &[[0, 1, 2, 3], [0, 2, 1, 3], [0, 2, 3, 1], [2, 0, 1, 3], [2, 0, 3, 1], [2, 3, 0, 1]]);
+    on_two_hosts(CoreBinding::Free, &[[0, 1, 2, 3], [0, 2, 1, 3], [0, 2, 3, 1], [2, 0, 1, 3], [2, 0, 3, 1], [2, 3, 0, 1]]);
 }
 
 #[test]
 fn ranks_are_on_the_cores_of_the_placement() {
     if has_two_cores() {
-        on_two_hosts(Cores::Bound, &[[0, 1, 2, 3], [1, 3, 0, 2], [3, 0, 2, 1], [2, 3, 1, 0], [1, 2, 3, 0]]);
+        on_two_hosts(CoreBinding::Bound, &[[0, 1, 2, 3], [1, 3, 0, 2], [3, 0, 2, 1], [2, 3, 1, 0], [1, 2, 3, 0]]);
     }
 }
 
@@ -141,7 +141,7 @@ fn fewer_ranks_than_slots_leave_the_others_empty() {
     for_every_mpi(|mpi| {
         let (original, cluster) = (original(mpi, &two), cluster(&two.names()));
         let placement = Placement(vec![3, 0, 2]);
-        let launch = Launch { launcher: launcher(mpi), cores: Cores::Free, placement: &placement, cluster: &cluster };
+        let launch = PlacementLaunch { launcher: launcher(mpi), binding: CoreBinding::Free, placement: &placement, cluster: &cluster };
         check(&launch, &seats(mpi, &launch, &original));
     });
 }
@@ -154,11 +154,11 @@ fn ranks_of_one_host_are_on_their_cores() {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").expect("the name of this host").trim().to_string();
     for_every_mpi(|mpi| {
         let original = plain(mpi, 2);
-        assert_eq!(hosts(&original, &|_| None).expect("no fault"), None);
+        assert_eq!(available_hosts(&original, &|_| None).expect("no fault"), None);
         let cluster = cluster(std::slice::from_ref(&name));
         for slots in [vec![0, 1], vec![1, 0]] {
             let placement = Placement(slots);
-            let launch = Launch { launcher: launcher(mpi), cores: Cores::Bound, placement: &placement, cluster: &cluster };
+            let launch = PlacementLaunch { launcher: launcher(mpi), binding: CoreBinding::Bound, placement: &placement, cluster: &cluster };
             check(&launch, &seats(mpi, &launch, &original));
         }
     });
@@ -172,6 +172,6 @@ fn the_launcher_of_a_recording_is_known() {
         let header = std::fs::read_to_string(Path::new(&recording.path).join("recording.json")).expect("a header");
         let header: serde_json::Value = serde_json::from_str(&header).expect("JSON");
         let command: Vec<String> = serde_json::from_value(header["command"].clone()).expect("words");
-        assert_eq!(Launcher::of(&command, library), Some(launcher(mpi)), "{command:?} with {library}");
+        assert_eq!(MpiLauncher::detect(&command, library), Some(launcher(mpi)), "{command:?} with {library}");
     });
 }

@@ -85,7 +85,7 @@ fn whoever_lets_others_in_is_warned_and_they_need_the_token() {
     let recording = recorded("c/001_send_modes", &[]);
     let served = Served::with(&[&recording.path], &["--bind", "0.0.0.0"]);
     let warned = served.said();
-    assert!(warned.contains("0.0.0.0 can be reached from other machines") && warned.contains("not encrypted"), "{warned}");
+    assert!(warned.contains("0.0.0.0 is reachable from other machines") && warned.contains("not encrypted"), "{warned}");
     assert_eq!(served.address, format!("http://127.0.0.1:{}/?token={}", served.port, served.token));
     assert_eq!(served.json("0/about")["recordings"][0]["ranks"], 3);
     let own = served.own();

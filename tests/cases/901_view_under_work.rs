@@ -143,7 +143,7 @@ fn turning_a_dial_does_not_set_off_one_replay_beside_the_other() {
     }
     assert_eq!(most, 1);
     // Nobody asks for the first any more: it gives way to the last, and is not there when somebody asks for it again.
-    let waits = |answer: &(u16, String)| answer.0 == 202 && answer.1.contains("when something else is done");
+    let waits = |answer: &(u16, String)| answer.0 == 202 && answer.1.contains("waiting for another job");
     wait_until("the last one has its turn", || !waits(&ask(11)));
     let first = ask(2);
     assert!(waits(&first), "{first:?}");

@@ -1,5 +1,5 @@
-//! The page in a real browser, on real recordings. What is looked at stands in `crates/view/web/test/looks`, one file per subject; here is what
-//! they are shown. `SINTONIA_UPDATE_PICTURES=1` keeps the present look of the page as the one to compare with.
+//! End-to-end tests of the page in a real browser, on real recordings. The scenarios are in `crates/view/web/test/scenarios`, one file per
+//! subject; this file provides their recordings. `SINTONIA_UPDATE_PICTURES=1` replaces the stored screenshots.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -9,61 +9,61 @@ use sintonia_tests::{Mpi, Process, Program, Recording, fresh_dir, record, sinton
 use tempfile::TempDir;
 
 #[test]
-fn its_arithmetic_is_right() {
-    in_web(&["node", "--test", "test/arithmetic.mjs", "test/studies.mjs"]);
+fn unit_tests_pass() {
+    in_web(&["node", "--test", "test/unit.mjs", "test/unit-views.mjs"]);
 }
 
 #[test]
 fn every_view_draws_is_accessible_and_saves() {
-    looks_well("every", &[&grid().path]);
+    run_served("all-views", &[&grid().path]);
 }
 
 #[test]
 fn the_overview_leads_to_the_places_it_names() {
-    looks_well("overview", &[&problem().path]);
+    run_served("overview", &[&problem().path]);
 }
 
 #[test]
 fn the_timeline_goes_from_the_run_to_single_calls() {
-    looks_well("timeline", &[&grid().path]);
+    run_served("timeline", &[&grid().path]);
 }
 
 #[test]
 fn threads_of_a_rank_are_not_drawn_over_each_other() {
-    looks_well("threads", &[&Recording::of(mpi(), &Program::named("c/226_late_sender_threads"), &[]).path]);
+    run_served("threads", &[&Recording::of(mpi(), &Program::named("c/226_late_sender_threads"), &[]).path]);
 }
 
 #[test]
 fn it_can_be_read_on_a_large_screen() {
-    looks_well_with("large", &[&grid().path, &problem().path], &["--machine", &machine()]);
+    run_served_with("large-screen", &[&grid().path, &problem().path], &["--machine", &machine()]);
 }
 
 #[test]
 fn the_matrix_shows_who_sent_to_whom() {
-    looks_well("matrix", &[&grid().path]);
+    run_served("matrix", &[&grid().path]);
 }
 
 #[test]
 fn the_program_shows_its_roles_and_phases() {
-    looks_well("program", &[&grid().path]);
+    run_served("program", &[&grid().path]);
 }
 
 #[test]
 fn call_sites_show_their_source() {
-    looks_well("sites", &[&problem().path]);
+    run_served("sites", &[&problem().path]);
 }
 
 #[test]
 fn a_run_of_one_rank_is_shown() {
     let alone = Program::named("c/005_self");
-    looks_well("odd", &[&Recording::of(mpi(), &alone, &[]).path]);
+    run_served("unusual", &[&Recording::of(mpi(), &alone, &[]).path]);
 }
 
 #[test]
 fn a_program_without_calls_is_shown() {
     let source = "#include <mpi.h>\nint main(void) { MPI_Init(0, 0); return MPI_Finalize(); }\n";
     let recording = recorded("quiet", source, 2);
-    looks_well("odd", &[&recording.path]);
+    run_served("unusual", &[&recording.path]);
 }
 
 #[test]
@@ -72,57 +72,57 @@ fn a_recording_that_was_cut_is_shown() {
     let calls = recording.path.join("rank-00001.calls");
     let bytes = std::fs::read(&calls).expect("the calls of a rank");
     std::fs::write(&calls, &bytes[..bytes.len() / 2]).expect("cut");
-    looks_well("odd", &[&recording.path]);
+    run_served("unusual", &[&recording.path]);
 }
 
 #[test]
 fn names_with_html_in_them_stay_names() {
     let source = "#include <mpi.h>\nint main(void) { MPI_Init(0, 0); MPI_Barrier(MPI_COMM_WORLD); return MPI_Finalize(); }\n";
     let recording = recorded("<img src=x onerror=alert(1)>", source, 2);
-    looks_well("names", &[&recording.path]);
+    run_served("html-names", &[&recording.path]);
 }
 
 #[test]
 fn two_recordings_are_shown() {
-    looks_well("odd", &[&grid().path, &problem().path]);
+    run_served("unusual", &[&grid().path, &problem().path]);
 }
 
 #[test]
 fn a_file_shows_the_same_page_without_a_network() {
-    looks_well_in_a_file("file", &[&grid().path]);
+    run_on_file("standalone-file", &[&grid().path]);
 }
 
 #[test]
 fn a_file_of_two_recordings_compares_them() {
-    looks_well_in_a_file("every", &[&grid().path, &problem().path]);
+    run_on_file("all-views", &[&grid().path, &problem().path]);
 }
 
 #[test]
 fn the_main_views_look_as_they_did() {
-    // A copy: what makes the page quick is kept in the recording.
+    // A copy, because the index is stored in the recording.
     let folder = fresh_dir();
     let copy = folder.path().join("waves.sin");
     std::fs::create_dir(&copy).expect("a folder");
     for file in std::fs::read_dir(tests_dir().join("recordings/waves.sin")).expect("the recording that is kept").flatten() {
         std::fs::copy(file.path(), copy.join(file.file_name())).expect("copied");
     }
-    looks_well("pictures", &[&copy]);
+    run_served("screenshots", &[&copy]);
 }
 
 #[test]
 fn a_replay_follows_its_dials() {
-    looks_well_with("replay", &[&problem().path], &["--machine", &machine()]);
+    run_served_with("replay", &[&problem().path], &["--machine", &machine()]);
 }
 
 #[test]
 fn two_recordings_are_compared() {
-    looks_well("comparison", &[&grid().path, &problem().path]);
+    run_served("comparison", &[&grid().path, &problem().path]);
 }
 
 #[test]
 fn ranks_are_shown_where_they_are_and_where_they_should_be() {
     let halo = Recording::of(mpi(), &Program::named("c/800_halo"), &[]);
-    looks_well_with("placement", &[&halo.path], &["--hosts", "one:4,two:4,three:4,four:4"]);
+    run_served_with("placement", &[&halo.path], &["--hosts", "one:4,two:4,three:4,four:4"]);
 }
 
 #[test]
@@ -132,12 +132,12 @@ fn a_model_is_shown_as_curves() {
     let text = "format = 1\n[model]\nname = \"lu\"\nformula = \"n^2/p + p\"\n\
                 [[parameter]]\nname = \"n\"\nfrom = 1\nto = 20\n[[parameter]]\nname = \"p\"\nfrom = 1\nto = 16\n";
     std::fs::write(&model, text).expect("a model");
-    looks_well_with("scaling", &[&grid().path], &["--model", model.to_str().expect("paths of tests are text")]);
+    run_served_with("scaling", &[&grid().path], &["--model", model.to_str().expect("paths of tests are text")]);
 }
 
 #[test]
 fn a_machine_is_shown_as_lines_over_sizes() {
-    looks_well_with("machine", &[&grid().path], &["--machine", &machine()]);
+    run_served_with("machine", &[&grid().path], &["--machine", &machine()]);
 }
 
 #[test]
@@ -146,25 +146,25 @@ fn a_tuning_is_shown_while_it_goes_on() {
     let folder = recording.path.to_str().expect("paths of tests are text");
     std::fs::write(recording.path.join("tuning.jsonl"), "").expect("a log");
     let served = Served::of(&[&recording.path], &[]);
-    // As long as it runs, a recording is not sealed; the look writes the log, and seals it.
+    // A recording is not sealed while the program runs; the scenario writes the log, and seals it.
     std::fs::create_dir(recording.path.join("live")).expect("a folder");
     std::fs::rename(recording.path.join("recording.json"), recording.path.join("later.json")).expect("not sealed");
     in_web(&["env", &format!("SINTONIA_TUNED={folder}"), "node", "test/run.mjs", "tuning", &served.address]);
 }
 
-/// Serves recordings and looks at the page.
-fn looks_well(name: &str, recordings: &[&Path]) {
-    looks_well_with(name, recordings, &[]);
+/// Serves recordings and runs a scenario on the page.
+fn run_served(name: &str, recordings: &[&Path]) {
+    run_served_with(name, recordings, &[]);
 }
 
-/// The same with more on the command line.
-fn looks_well_with(name: &str, recordings: &[&Path], options: &[&str]) {
+/// The same with more options on the command line.
+fn run_served_with(name: &str, recordings: &[&Path], options: &[&str]) {
     let served = Served::of(recordings, options);
-    look(name, &served.address);
+    run_scenario(name, &served.address);
 }
 
-/// Writes recordings as one file and looks at that.
-fn looks_well_in_a_file(name: &str, recordings: &[&Path]) {
+/// Writes recordings as one HTML file and runs a scenario on it.
+fn run_on_file(name: &str, recordings: &[&Path]) {
     let folder = fresh_dir();
     let file = folder.path().join("report.html");
     let path = |path: &Path| path.to_str().expect("paths of tests are text").to_owned();
@@ -172,21 +172,21 @@ fn looks_well_in_a_file(name: &str, recordings: &[&Path]) {
     command.extend(recordings.iter().map(|recording| path(recording)));
     command.extend(["--html".into(), path(&file)]);
     Process::new(command).run_in(folder.path()).expect_no_crash().expect_status(0);
-    look(name, &format!("file://{}", file.display()));
+    run_scenario(name, &format!("file://{}", file.display()));
 }
 
-/// A machine file with room for everybody.
+/// A machine file with enough nodes for all ranks.
 fn machine() -> String {
     workspace().join("crates/machine/data/loggp.machine.toml").to_str().expect("paths of tests are text").to_owned()
 }
 
-/// Runs a look of `web/test` on the page at an address.
-fn look(name: &str, address: &str) {
+/// Runs a scenario on the page at an address.
+fn run_scenario(name: &str, address: &str) {
     assert!(browser().is_file(), "there is no {}: run `tests/setup debian`, or say where it is with CHROMIUM", browser().display());
     in_web(&["node", "test/run.mjs", name, address]);
 }
 
-/// Runs a command where the page is made.
+/// Runs a command in the directory of the page.
 fn in_web(command: &[&str]) {
     let web = workspace().join("crates/view/web");
     assert!(web.join("node_modules/playwright-core").is_dir(), "what drives the browser is not there: run `make page`");
@@ -199,7 +199,7 @@ fn browser() -> PathBuf {
     std::env::var_os("CHROMIUM").map_or_else(|| PathBuf::from("/usr/bin/chromium"), PathBuf::from)
 }
 
-/// One library is enough: what differs between them is looked at elsewhere.
+/// One MPI library is enough: differences between them are tested elsewhere.
 fn mpi() -> &'static Mpi {
     &Mpi::available()[0]
 }
@@ -209,7 +209,7 @@ fn grid() -> Recording {
     Recording::of(mpi(), &Program::named("c/191_grid"), &[])
 }
 
-/// Two ranks that wait for each other, for a reason that the report names.
+/// Two ranks with a wait state whose cause the report names.
 fn problem() -> Recording {
     Recording::of(mpi(), &Program::named("c/243_late_sender_compute"), &[])
 }

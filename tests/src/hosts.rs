@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use sintonia_test_report::skipped;
+
 use crate::{Mpi, Outcome, Process, tests_dir};
 
 /// What the names of the hosts begin with.
@@ -30,7 +32,7 @@ impl Hosts {
         if up.status == 0 {
             return Some(Hosts { count, _only: only });
         }
-        println!("skipped: network namespaces cannot be made here: {}", up.text());
+        skipped(format!("network namespaces cannot be made here: {}", up.text()));
         script("down", count);
         None
     }

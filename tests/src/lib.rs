@@ -17,10 +17,12 @@ pub mod view;
 pub use compare::Normal;
 pub use hosts::Hosts;
 pub use mpi::{Family, Mpi, readers_python};
-pub use problem::{Injected, is_at, settles, settles_in_three};
+pub use problem::{Injected, check_with_retries, is_at, retry_until_ok};
 pub use process::{Outcome, Process};
 pub use program::{Language, Program};
 pub use recording::{Call, Completion, Recording, own_lines, record, sintonia};
+
+pub use sintonia_test_report::{not_applicable, skipped};
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -62,7 +64,7 @@ pub fn wait_until(what: &str, is_so: impl Fn() -> bool) {
 pub fn on_every_mpi(name: &str, check: impl Fn(&Mpi, &Program, &Recording)) {
     let program = Program::named(name);
     for_every_mpi(|mpi| match program.build(mpi) {
-        Err(reason) => println!("{}: {name} skipped: {reason}", mpi.name),
+        Err(reason) => not_applicable(format!("{}: {name}: {reason}", mpi.name)),
         Ok(_) => {
             let recording = Recording::of(mpi, &program, &[]);
             check(mpi, &program, &recording);
@@ -77,9 +79,14 @@ pub fn for_every_mpi(check: impl Fn(&Mpi)) {
 
 /// The same for two libraries at a time: where nothing is measured, programs of one run while those of the other wait.
 pub fn for_every_mpi_by_twos(check: impl Fn(&Mpi) + Sync) {
+    let case = std::thread::current().name().unwrap_or_default().to_string();
+    let (case, check) = (&case, &check);
     let both = |two: &'static [Mpi]| -> Vec<&str> {
         std::thread::scope(|scope| {
-            let threads: Vec<_> = two.iter().map(|mpi| scope.spawn(|| failing(mpi, &check))).collect();
+            // The name of the thread is that of the case in the test report.
+            let named = || std::thread::Builder::new().name(case.clone());
+            let threads: Vec<_> =
+                two.iter().map(|mpi| named().spawn_scoped(scope, move || failing(mpi, check)).expect("a thread")).collect();
             threads.into_iter().filter_map(|thread| thread.join().expect("a failure does not end the thread")).collect()
         })
     };

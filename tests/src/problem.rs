@@ -4,7 +4,9 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 
-use crate::{Program, Recording, for_every_mpi};
+use sintonia_test_report::{not_applicable, retried};
+
+use crate::{Mpi, Program, Recording, expect_none, failing};
 
 /// What a run says it had of its problem: a line `injected KIND at SITE SECONDS` on stderr.
 #[derive(Debug, Clone)]
@@ -31,26 +33,50 @@ impl Injected {
     }
 }
 
-/// `check` holds in one of three runs of the program of that name, on every library that can run it.
-pub fn settles(name: &str, check: impl Fn(&Program, &Recording) -> Result<(), String>) {
+/// `check` holds in one of three runs of the program of that name, on the libraries of [`libraries_for`].
+pub fn check_with_retries(name: &str, check: impl Fn(&Program, &Recording) -> Result<(), String>) {
     let program = Program::named(name);
-    for_every_mpi(|mpi| {
-        if let Err(reason) = program.build(mpi) {
-            println!("{}: {name} skipped: {reason}", mpi.name);
-            return;
+    let check_on = |mpi: &Mpi| {
+        let run = || check(&program, &Recording::of(mpi, &program, &[])).map_err(|complaint| format!("{}: {name}: {complaint}", mpi.name));
+        retry_until_ok(run);
+    };
+    expect_none(libraries_for(&program).iter().filter_map(|mpi| failing(mpi, check_on)).collect());
+}
+
+/// Every library that can run the program, or, with `SINTONIA_TEST_PROBLEMS=one`, only one of them.
+///
+/// What these programs check is computed from the recording, which other cases hold against every library. The number in the
+/// program's name selects the library, so that each library gets its share.
+fn libraries_for(program: &Program) -> Vec<&'static Mpi> {
+    let can_run = |mpi: &&Mpi| match program.build(mpi) {
+        Ok(_) => true,
+        Err(reason) => {
+            not_applicable(format!("{}: {}: {reason}", mpi.name, program.name));
+            false
         }
-        settles_in_three(|| check(&program, &Recording::of(mpi, &program, &[])).map_err(|complaint| format!("{name}: {complaint}")));
-    });
+    };
+    let mut libraries: Vec<&Mpi> = Mpi::available().iter().filter(can_run).collect();
+    if std::env::var("SINTONIA_TEST_PROBLEMS").is_ok_and(|which| which == "one") && !libraries.is_empty() {
+        let index = program.number() % libraries.len();
+        libraries = vec![libraries[index]];
+    }
+    libraries
 }
 
 /// `run` has no complaint in one of three tries: a busy machine adds waits of its own to a run, but takes none away.
 ///
 /// One run at a time, since each would be noise in the other; the tries end with the first that has no complaint.
-pub fn settles_in_three(run: impl Fn() -> Result<(), String>) {
+pub fn retry_until_ok(run: impl Fn() -> Result<(), String>) {
     static ALONE: Mutex<()> = Mutex::new(());
     let complaint = {
         let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-        (0..3).try_fold(String::new(), |_, _| run().err())
+        (1..=3).try_fold(String::new(), |_, attempt| {
+            let complaint = run().err()?;
+            if attempt < 3 {
+                retried(&complaint);
+            }
+            Some(complaint)
+        })
     };
     if let Some(complaint) = complaint {
         panic!("{complaint}");

@@ -75,6 +75,12 @@ impl Program {
         found.unwrap_or_else(|| panic!("no test program is called {name}"))
     }
 
+    /// The number its file name begins with.
+    pub fn number(&self) -> usize {
+        let file = self.name.rsplit('/').next().unwrap_or_default();
+        file.split('_').next().and_then(|number| number.parse().ok()).expect("a program's file name begins with a number")
+    }
+
     fn at(folder: &str, source: &Path) -> Program {
         let ending = source.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
         let language = match ending {

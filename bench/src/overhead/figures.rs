@@ -12,7 +12,7 @@ use crate::machine::Machine;
 use crate::spread::Spread;
 
 /// A kind of call that is measured.
-pub struct Case {
+pub(super) struct Case {
     pub name: &'static str,
     pub title: &'static str,
     /// MPI calls that its figure spans.
@@ -23,7 +23,7 @@ pub struct Case {
 
 /// Undisturbed, a call alone costs what its quickest batch says. Between two ranks every batch is disturbed a little, and its median is
 /// steadier.
-pub const CASES: [Case; 6] = [
+pub(super) const CASES: [Case; 6] = [
     alone("send_recv", "Send, Recv to PROC_NULL"),
     alone("nonblocking", "Irecv, Isend, Waitall to self"),
     alone("allreduce", "Allreduce on SELF"),
@@ -46,7 +46,7 @@ const CLOCKS: [&str; 2] = ["rdtsc", "clock_gettime"];
 
 /// Everything measured.
 #[derive(Serialize)]
-pub struct Figures {
+pub(super) struct Figures {
     pub machine: Machine,
     pub rounds: u32,
     pub sides: Vec<Side>,
@@ -54,7 +54,7 @@ pub struct Figures {
 
 /// What was measured with one MPI library.
 #[derive(Serialize)]
-pub struct Side {
+pub(super) struct Side {
     pub library: String,
     /// Nanoseconds to read a clock once.
     pub clocks: BTreeMap<&'static str, Spread>,
@@ -68,7 +68,7 @@ pub struct Side {
 
 /// What was measured of one tool.
 #[derive(Serialize)]
-pub struct Measured {
+pub(super) struct Measured {
     pub name: String,
     pub keeps: &'static str,
     pub added: BTreeMap<&'static str, Added>,
@@ -81,7 +81,7 @@ pub struct Measured {
 
 /// What a tool adds to a kind of call.
 #[derive(Serialize)]
-pub struct Added {
+pub(super) struct Added {
     /// Nanoseconds, over the rounds.
     pub ns: Spread,
     /// Against the allowance for as many calls, as the same process could read the clock: a machine that is slower for a while changes
@@ -95,7 +95,7 @@ pub struct Added {
 
 impl Side {
     /// The figures of some rounds; the first tool is none.
-    pub fn of(measured: Rounds, absent: Vec<Absent>) -> Side {
+    pub(super) fn of(measured: Rounds, absent: Vec<Absent>) -> Side {
         let Rounds { tools, samples } = measured;
         let bare = |read: &dyn Fn(&Sample) -> Option<f64>| Spread::of(samples.iter().filter_map(|round| read(round[0].as_ref()?)));
         let clocks: BTreeMap<_, _> =

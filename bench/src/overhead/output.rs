@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 /// What one run said.
 #[derive(Default)]
-pub struct Output {
+pub(super) struct Output {
     pub library: String,
     /// MPI calls that the program made while it was measured.
     pub calls: u64,
@@ -13,7 +13,7 @@ pub struct Output {
 
 /// Nanoseconds per call over the batches of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Batches {
+pub(super) struct Batches {
     pub least: f64,
     pub median: f64,
     pub mean: f64,
@@ -21,7 +21,7 @@ pub struct Batches {
 
 impl Output {
     /// Reads what a program wrote; lines that say something else are the tool's.
-    pub fn read(text: &str) -> Output {
+    pub(super) fn read(text: &str) -> Output {
         let mut output = Output::default();
         for line in text.lines() {
             // A tool may have left a line of its own unfinished.

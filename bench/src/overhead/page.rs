@@ -5,7 +5,7 @@ use crate::spread::Spread;
 use crate::table;
 
 /// All of it, in Markdown.
-pub fn text(figures: &Figures) -> String {
+pub(super) fn text(figures: &Figures) -> String {
     let mut text = format!("{} rounds; {}.\n", figures.rounds, figures.machine.line());
     text.extend(figures.sides.iter().map(side));
     text

@@ -13,7 +13,7 @@ type Found = Result<Vec<Tool>, String>;
 type Find = fn(&Search, &Mpi) -> Found;
 
 /// Every peer, and how to find it.
-pub const PEERS: &[(&str, Find)] =
+pub(super) const PEERS: &[(&str, Find)] =
     &[("IPM", ipm), ("mpiP", mpip), ("EZTrace", eztrace), ("Extrae", extrae), ("Score-P", scorep), ("TAU", tau)];
 
 fn ipm(search: &Search, mpi: &Mpi) -> Found {

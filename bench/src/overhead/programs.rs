@@ -6,14 +6,14 @@ use crate::error::Error;
 use crate::mpi::Mpi;
 
 /// The programs.
-pub struct Programs {
+pub(super) struct Programs {
     pub calls: PathBuf,
     pub pingpong: PathBuf,
 }
 
 impl Programs {
     /// Compiles them into a folder.
-    pub fn build(mpi: &Mpi, folder: &Path) -> Result<Programs, Error> {
+    pub(super) fn build(mpi: &Mpi, folder: &Path) -> Result<Programs, Error> {
         std::fs::create_dir_all(folder).map_err(Error::at(folder))?;
         let compiled = |name: &str| {
             let program = folder.join(name);

@@ -17,14 +17,14 @@ use crate::random::Random;
 const LIMIT: &str = "300";
 
 /// What was measured with one MPI library.
-pub struct Rounds {
+pub(super) struct Rounds {
     pub tools: Vec<Tool>,
     /// By round and tool; none where the run failed.
     pub samples: Vec<Vec<Option<Sample>>>,
 }
 
 /// One tool in one round.
-pub struct Sample {
+pub(super) struct Sample {
     pub calls: Output,
     pub pingpong: Output,
     /// What the run of `calls` left on disk.
@@ -33,7 +33,7 @@ pub struct Sample {
 
 impl Rounds {
     /// Measures in so many rounds. A tool that does not work is moved to the absent ones when first tried.
-    pub fn measure(
+    pub(super) fn measure(
         mpi: &Mpi,
         programs: &Programs,
         tools: Vec<Tool>,

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// A tool, or none.
-pub struct Tool {
+pub(super) struct Tool {
     pub name: String,
     /// What it keeps of a run.
     pub keeps: &'static str,
@@ -19,40 +19,40 @@ pub struct Tool {
 
 impl Tool {
     /// The bare program.
-    pub fn nothing() -> Tool {
+    pub(super) fn nothing() -> Tool {
         Tool { name: "nothing".into(), keeps: "", traces: false, counts: false, around: Vec::new(), before: Vec::new() }
     }
 
     /// A tool of which only the name and what it keeps is known.
-    pub fn new(name: impl Into<String>, keeps: &'static str) -> Tool {
+    pub(super) fn new(name: impl Into<String>, keeps: &'static str) -> Tool {
         Tool { name: name.into(), keeps, ..Tool::nothing() }
     }
 
     /// It writes every call.
-    pub fn tracing(self) -> Tool {
+    pub(super) fn tracing(self) -> Tool {
         Tool { traces: true, ..self }
     }
 
     /// It is a library that the program is to load, told what to do through the environment.
-    pub fn preloaded(self, library: &Path, settings: &[&str]) -> Tool {
+    pub(super) fn preloaded(self, library: &Path, settings: &[&str]) -> Tool {
         let preload = format!("LD_PRELOAD={}", library.display());
         self.started_by(["env", &preload].into_iter().chain(settings.iter().copied()))
     }
 
     /// It is a command that starts the program.
-    pub fn started_by<'a>(self, words: impl IntoIterator<Item = &'a str>) -> Tool {
+    pub(super) fn started_by<'a>(self, words: impl IntoIterator<Item = &'a str>) -> Tool {
         Tool { before: words.into_iter().map(String::from).collect(), ..self }
     }
 
     /// The whole command.
-    pub fn command(&self, launch: Vec<String>, program: &Path) -> Vec<String> {
+    pub(super) fn command(&self, launch: Vec<String>, program: &Path) -> Vec<String> {
         let program = program.display().to_string();
         self.around.iter().cloned().chain(launch).chain(self.before.iter().cloned()).chain([program]).collect()
     }
 }
 
 /// Sintonia, recording and adding up.
-pub fn sintonia(binary: &Path) -> Vec<Tool> {
+pub(super) fn sintonia(binary: &Path) -> Vec<Tool> {
     let binary = binary.display().to_string();
     let around = |options: &[&str]| {
         let words = [&[binary.as_str(), "record", "--json", "-o", "recording.sin"], options, &["--"]].concat();

@@ -6,7 +6,7 @@ use crate::spread::Spread;
 use crate::table;
 
 /// The page.
-pub fn text(figures: &Figures) -> String {
+pub(super) fn text(figures: &Figures) -> String {
     let intro = format!(
         "{} rounds; {}. Seconds from the end of `MPI_Init` to the beginning of `MPI_Finalize`; measured is the median of the rounds, the \
          middle half of them in brackets.",
@@ -39,7 +39,7 @@ fn summary(figures: &Figures) -> Option<String> {
     let error = Spread::of(rows.iter().map(|row| row.error_percent.abs()))?;
     let (inside, runs): (usize, usize) = (rows.iter().map(|row| row.inside).sum(), rows.iter().map(|row| row.runs.len()).sum());
     Some(format!(
-        "Over all: the median error is {:.1} % (middle half {:.1} to {:.1} %); {inside} of {runs} runs are inside the interval that should hold 95 of 100.",
+        "Over all: the median error is {:.1} % (middle half {:.1} to {:.1} %); {inside} of {runs} runs are inside the interval that should cover 95 %.",
         error.median, error.low, error.high
     ))
 }

@@ -11,7 +11,7 @@ use crate::mpi::Mpi;
 use crate::row::Predicted;
 
 /// A folder in which a study is made.
-pub struct Workshop<'a> {
+pub(super) struct Workshop<'a> {
     mpi: &'a Mpi,
     study: &'a Study,
     sintonia: Sintonia,
@@ -20,7 +20,7 @@ pub struct Workshop<'a> {
 
 /// What `fit` says.
 #[derive(Deserialize)]
-pub struct Fitted {
+pub(super) struct Fitted {
     pub formula: String,
     pub error_percent: Option<f64>,
 }
@@ -32,7 +32,7 @@ struct Reported {
 
 impl<'a> Workshop<'a> {
     /// Makes the folder and compiles the program.
-    pub fn new(mpi: &'a Mpi, study: &'a Study) -> Result<Workshop<'a>, Error> {
+    pub(super) fn new(mpi: &'a Mpi, study: &'a Study) -> Result<Workshop<'a>, Error> {
         let sintonia = Sintonia::in_folder("predict")?;
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../apps").join(study.source);
         let program = sintonia.folder.join("program");
@@ -41,7 +41,7 @@ impl<'a> Workshop<'a> {
     }
 
     /// Records a run, and gives the seconds from the end of `MPI_Init` to the beginning of `MPI_Finalize`.
-    pub fn record(&self, setting: Setting, round: usize) -> Result<f64, Error> {
+    pub(super) fn record(&self, setting: Setting, round: usize) -> Result<f64, Error> {
         let recording = self.recording(setting, round);
         let Setting { n, p } = setting;
         let mut command = ["record", "-o", &recording, "--param", &format!("n={n}"), "--"].map(String::from).to_vec();
@@ -54,7 +54,7 @@ impl<'a> Workshop<'a> {
     }
 
     /// Fits the runs that are known.
-    pub fn fit(&self, rounds: usize) -> Result<Fitted, Error> {
+    pub(super) fn fit(&self, rounds: usize) -> Result<Fitted, Error> {
         let recordings = self.study.known.iter().flat_map(|setting| (0..rounds).map(|round| self.recording(*setting, round)));
         let command: Vec<String> = ["fit", "-o", "model.toml"].map(String::from).into_iter().chain(recordings).collect();
         self.sintonia.run(&command)?;
@@ -63,12 +63,12 @@ impl<'a> Workshop<'a> {
     }
 
     /// Predicts a run.
-    pub fn predict(&self, setting: Setting) -> Result<[f64; 3], Error> {
+    pub(super) fn predict(&self, setting: Setting) -> Result<[f64; 3], Error> {
         self.predicted(setting)?.seconds(&setting.to_string())
     }
 
     /// Removes what was made.
-    pub fn clear(self) -> Result<(), Error> {
+    pub(super) fn clear(self) -> Result<(), Error> {
         self.sintonia.clear()
     }
 

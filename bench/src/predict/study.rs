@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Formatter};
 use serde::Serialize;
 
 /// A program with the runs that are fitted and those that are predicted.
-pub struct Study {
+pub(super) struct Study {
     pub name: &'static str,
     /// Its source, in the folder `apps`.
     pub source: &'static str,
@@ -17,7 +17,7 @@ pub struct Study {
 
 /// The size and the number of processes of a run.
 #[derive(Clone, Copy, Serialize)]
-pub struct Setting {
+pub(super) struct Setting {
     pub n: u32,
     pub p: u32,
 }
@@ -34,13 +34,13 @@ const fn at(n: u32, p: u32) -> Setting {
 
 impl Study {
     /// Whether some of its runs have more processes than the smallest machine has cores: then none is bound to one.
-    pub fn is_crowded(&self) -> bool {
+    pub(super) fn is_crowded(&self) -> bool {
         self.known.iter().chain(self.asked).any(|setting| setting.p > 2)
     }
 }
 
 /// Sizes stay within one level of the caches: what the next one costs, no run in a smaller one can tell.
-pub const STUDIES: &[Study] = &[
+pub(super) const STUDIES: &[Study] = &[
     Study {
         name: "matmul, size",
         source: "matmul.c",

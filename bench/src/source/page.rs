@@ -9,7 +9,7 @@ use crate::table;
 const NEAR_PERCENT: f64 = 10.0;
 
 /// The page.
-pub fn text(figures: &Figures) -> String {
+pub(super) fn text(figures: &Figures) -> String {
     let intro = format!(
         "{} rounds; {}. Seconds from the first task that is sent to the last result; measured is the median of the rounds, the middle half of \
          them in brackets. Outside is how far the median lies from the interval.",

@@ -6,7 +6,7 @@
 use std::fmt::{self, Display, Formatter};
 
 /// A program of the paper.
-pub struct Program {
+pub(super) struct Program {
     /// Its folder in `apps`.
     pub name: &'static str,
     /// Its files there, the application first.
@@ -20,14 +20,14 @@ pub struct Program {
 }
 
 /// A version on so many workers.
-pub struct Case {
+pub(super) struct Case {
     size: &'static str,
     version: (char, u64, u64),
     workers: u64,
 }
 
 /// Those of the paper, scaled.
-pub const PROGRAMS: &[Program] = &[
+pub(super) const PROGRAMS: &[Program] = &[
     Program {
         name: "pi",
         sources: &["pi.pasl", "Pi.java"],
@@ -48,13 +48,13 @@ const WORKERS: [u64; 3] = [1, 2, 4];
 
 impl Program {
     /// All versions on all numbers of workers.
-    pub fn cases(&self) -> Vec<Case> {
+    pub(super) fn cases(&self) -> Vec<Case> {
         let of = |version| WORKERS.map(|workers| Case { size: self.size, version, workers });
         self.versions.iter().flat_map(|version| of(*version)).collect()
     }
 
     /// What is known of its condition: the share of primes, as the paper has it.
-    pub fn taken(&self, case: &Case) -> Option<String> {
+    pub(super) fn taken(&self, case: &Case) -> Option<String> {
         let size = case.version.2 as f64;
         self.rare.map(|place| format!("{place}={}", 1.0 / (size.ln() - 1.0)))
     }
@@ -62,12 +62,12 @@ impl Program {
 
 impl Case {
     /// The options of `run-tasks`.
-    pub fn run(&self) -> String {
+    pub(super) fn run(&self) -> String {
         format!("--workers {} {}", self.workers, self.parameters())
     }
 
     /// The options of `predict`.
-    pub fn prediction(&self) -> String {
+    pub(super) fn prediction(&self) -> String {
         format!("--procs {} {}", self.workers, self.parameters())
     }
 

@@ -17,7 +17,7 @@ use crate::place;
 const AGAIN: Duration = Duration::from_millis(20);
 
 /// The command, and a connection to it.
-pub struct Served {
+pub(super) struct Served {
     command: Child,
     stream: BufReader<TcpStream>,
     home: Home,
@@ -32,7 +32,7 @@ struct Home {
 }
 
 /// What came back.
-pub struct Said {
+pub(super) struct Said {
     status: u16,
     packed: Vec<u8>,
     /// From the question to the last byte of the answer.
@@ -41,7 +41,7 @@ pub struct Said {
 
 impl Served {
     /// Starts it on a recording.
-    pub fn start(recording: &Path) -> Result<Served, Error> {
+    pub(super) fn start(recording: &Path) -> Result<Served, Error> {
         let mut command = Command::new(place::sintonia()?);
         command.arg("view").arg(recording).arg("--json").stdin(Stdio::null()).stdout(Stdio::piped());
         let mut command = command.spawn().map_err(failed)?;
@@ -55,12 +55,12 @@ impl Served {
     }
 
     /// The page's address.
-    pub fn address(&self) -> &str {
+    pub(super) fn address(&self) -> &str {
         &self.home.address
     }
 
     /// Asks until there is an answer; `None` if there will be none.
-    pub fn ask(&mut self, question: &str) -> Result<Option<Said>, Error> {
+    pub(super) fn ask(&mut self, question: &str) -> Result<Option<Said>, Error> {
         loop {
             let said = self.once(question).map_err(failed)?;
             match said.status {
@@ -94,7 +94,7 @@ impl Served {
     }
 
     /// Processor time of the command so far, also of threads that have ended.
-    pub fn processor_s(&self) -> Result<f64, Error> {
+    pub(super) fn processor_s(&self) -> Result<f64, Error> {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.command.id())).map_err(failed)?;
         // Counted from the name, which may have blanks in it: user and system time are the twelfth and the next.
         let after_name = stat.rsplit(')').next().unwrap_or_default();
@@ -104,7 +104,7 @@ impl Served {
     }
 
     /// The most memory that the command had.
-    pub fn peak_bytes(&self) -> Result<u64, Error> {
+    pub(super) fn peak_bytes(&self) -> Result<u64, Error> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.command.id())).map_err(failed)?;
         let kilobytes = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.split_whitespace().next()?.parse::<u64>().ok());
         Ok(1024 * kilobytes.ok_or_else(|| failed("no VmHWM"))?)
@@ -120,7 +120,7 @@ impl Drop for Served {
 
 impl Said {
     /// The header of a binary answer.
-    pub fn header(&self) -> Result<Value, Error> {
+    pub(super) fn header(&self) -> Result<Value, Error> {
         let mut bytes = Vec::new();
         GzDecoder::new(&self.packed[..]).read_to_end(&mut bytes).map_err(failed)?;
         let (length, rest) = bytes.split_first_chunk::<4>().ok_or_else(|| failed("no header"))?;
@@ -129,7 +129,7 @@ impl Said {
     }
 
     /// Bytes that went over the wire.
-    pub fn packed_bytes(&self) -> usize {
+    pub(super) fn packed_bytes(&self) -> usize {
         self.packed.len()
     }
 }
@@ -149,6 +149,6 @@ fn line(from: &mut impl io::BufRead) -> io::Result<String> {
 }
 
 /// An error of measuring it.
-pub fn failed(why: impl std::fmt::Display) -> Error {
+pub(super) fn failed(why: impl std::fmt::Display) -> Error {
     Error::Failed { command: "sintonia view".into(), why: why.to_string() }
 }

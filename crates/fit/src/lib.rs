@@ -1,16 +1,18 @@
-//! From measurements to formulas.
+//! Fitting formulas to measurements.
 //!
-//! Pure numerics: this crate knows nothing of MPI or of recordings. [`sample`] sums up repetitions, [`pieces`] fits straight lines by
-//! pieces (what a network does to messages of growing size), [`scaling`] finds how a quantity grows with the parameters of a run, and
-//! [`table`] reads measurements from files. Everything comes with intervals, and the same numbers give the same results on every machine.
+//! Pure numerics: this crate knows nothing of MPI or of recordings. [`sample`] summarises repetitions, [`piecewise`] fits piecewise linear
+//! functions (network time over message size), [`scaling`] models how a quantity grows with the parameters of a run, and [`table`] reads
+//! measurements from files. Every result has an interval, and the same input gives the same result on every machine.
+
+#![forbid(unsafe_code)]
 
 pub mod measurements;
-pub mod pieces;
-mod random;
+pub mod piecewise;
 pub mod sample;
 pub mod scaling;
+mod split_mix;
 mod stats;
 pub mod table;
 
-pub use random::Random;
+pub use split_mix::SplitMix64;
 pub use stats::student_quantile;

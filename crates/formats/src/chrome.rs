@@ -1,110 +1,110 @@
-//! The trace event format of Chrome, in JSON: for chrome://tracing, Speedscope and the many programs that read it.
+//! Chrome's trace event format (JSON), read by chrome://tracing, Speedscope and many others.
 //!
-//! Every call is a complete event (`X`), every message an arrow (`s` to `f`). Perfetto reads it as well, but its own format
-//! ([`crate::perfetto`]) is a fraction of the size.
+//! A call is a complete event (`X`), a message a flow (`s` to `f`). Perfetto reads this too, but its native format ([`crate::perfetto`]) is
+//! much smaller.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::Path;
 
 use sintonia_recording::Recording;
-use sintonia_recording::header::{Header, Rank};
+use sintonia_recording::header::{RecordedRank, RecordingHeader};
 
-use crate::arrows::{Arrows, End};
-use crate::columns::{CATEGORIES, Cell, DETAILS, category};
-use crate::error::At;
-use crate::rows::{self, Row};
-use crate::timeline::{self, Timeline};
-use crate::{Error, Written, single};
+use crate::call_columns::{CATEGORIES, CellValue, DETAIL_COLUMNS, category_index};
+use crate::error::PathContext;
+use crate::exported_calls::{self, ExportedCall};
+use crate::flows::{FlowEnd, FlowIds};
+use crate::timeline::{self, TimeOrigin};
+use crate::{Error, ExportSummary, single_file};
 
 /// Writes every call of a recording as an event; `progress` is called after each rank.
-pub fn write(recording: &Recording, path: &Path, progress: &(dyn Fn() + Sync)) -> Result<Written, Error> {
+pub fn write(recording: &Recording, path: &Path, progress: &(dyn Fn() + Sync)) -> Result<ExportSummary, Error> {
     let header = &recording.header;
-    rows::check_for_calls(header)?;
-    single::write(path, |out| {
-        out.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[").at(path)?;
-        let places = header.sites.iter().map(|site| quoted(&timeline::place(site))).collect();
-        let mut events = Events { out, timeline: Timeline::of(header), places, first: true };
+    exported_calls::require_calls(header)?;
+    single_file::write(path, |out| {
+        out.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[").with_path(path)?;
+        let site_labels = header.sites.iter().map(|site| json_string(&timeline::site_label(site))).collect();
+        let mut events = TraceEventWriter { out, time_origin: TimeOrigin::from_header(header), site_labels, first: true };
         for rank in &header.ranks {
-            events.name_rank(header, rank).at(path)?;
-            let mut arrows = Arrows::of(rank.rank);
+            events.write_process_name(header, rank).with_path(path)?;
+            let mut flows = FlowIds::new(rank.rank);
             let mut threads = BTreeSet::new();
-            rows::each(recording, rank.rank, |row| {
+            exported_calls::for_each_call(recording, rank.rank, |row| {
                 if threads.insert(row.thread) {
-                    events.name_thread(row).at(path)?;
+                    events.write_thread_name(row).with_path(path)?;
                 }
-                events.call(row, &mut arrows).at(path)
+                events.write_call(row, &mut flows).with_path(path)
             })?;
             progress();
         }
-        events.out.write_all(b"\n]}\n").at(path)
+        events.out.write_all(b"\n]}\n").with_path(path)
     })
 }
 
-/// The list of events under way.
-struct Events<'a, W> {
+/// Writes the `traceEvents` array.
+struct TraceEventWriter<'a, W> {
     out: &'a mut W,
-    timeline: Timeline,
-    /// The call sites as they stand in the file, by number.
-    places: Vec<String>,
+    time_origin: TimeOrigin,
+    /// JSON strings of the call sites, by site id.
+    site_labels: Vec<String>,
     first: bool,
 }
 
-impl<W: Write> Events<'_, W> {
-    /// Begins an event; what follows must close it.
-    fn begin(&mut self, phase: char, rank: u32, thread: u16) -> io::Result<()> {
+impl<W: Write> TraceEventWriter<'_, W> {
+    /// Begins an event; the caller closes it.
+    fn begin_event(&mut self, phase: char, rank: u32, thread: u16) -> io::Result<()> {
         let between = if std::mem::take(&mut self.first) { "" } else { "," };
         write!(self.out, "{between}\n{{\"ph\":\"{phase}\",\"pid\":{rank},\"tid\":{thread}")
     }
 
-    fn name_rank(&mut self, header: &Header, rank: &Rank) -> io::Result<()> {
-        self.begin('M', rank.rank, 0)?;
-        let name = quoted(&timeline::rank_name(header, rank));
+    fn write_process_name(&mut self, header: &RecordingHeader, rank: &RecordedRank) -> io::Result<()> {
+        self.begin_event('M', rank.rank, 0)?;
+        let name = json_string(&timeline::rank_label(header, rank));
         write!(self.out, ",\"name\":\"process_name\",\"args\":{{\"name\":{name}}}}}")?;
-        self.begin('M', rank.rank, 0)?;
+        self.begin_event('M', rank.rank, 0)?;
         write!(self.out, ",\"name\":\"process_sort_index\",\"args\":{{\"sort_index\":{}}}}}", rank.rank)
     }
 
-    fn name_thread(&mut self, row: &Row) -> io::Result<()> {
-        self.begin('M', row.rank, row.thread)?;
+    fn write_thread_name(&mut self, row: &ExportedCall) -> io::Result<()> {
+        self.begin_event('M', row.rank, row.thread)?;
         write!(self.out, ",\"name\":\"thread_name\",\"args\":{{\"name\":\"thread {}\"}}}}", row.thread)
     }
 
-    fn call(&mut self, row: &Row, arrows: &mut Arrows) -> io::Result<()> {
-        let (enter, leave) = (self.timeline.at(row.enter), self.timeline.at(row.leave));
-        self.begin('X', row.rank, row.thread)?;
-        let category = CATEGORIES[category(row.operation.role())];
+    fn write_call(&mut self, row: &ExportedCall, flows: &mut FlowIds) -> io::Result<()> {
+        let (enter, leave) = (self.time_origin.relative_ns(row.enter), self.time_origin.relative_ns(row.leave));
+        self.begin_event('X', row.rank, row.thread)?;
+        let category = CATEGORIES[category_index(row.operation.role())];
         let (from, long) = (Microseconds(enter), Microseconds(leave - enter));
         write!(self.out, ",\"ts\":{from},\"dur\":{long},\"name\":\"{}\",\"cat\":\"{category}\",\"args\":{{", row.operation.name())?;
-        let place = self.places.get(row.site_number as usize).map_or("null", String::as_str);
-        write!(self.out, "\"at\":{place}")?;
-        for column in DETAILS {
+        let site_label = self.site_labels.get(row.site_id as usize).map_or("null", String::as_str);
+        write!(self.out, "\"at\":{site_label}")?;
+        for column in DETAIL_COLUMNS {
             match (column.cell)(row) {
-                Cell::Absent | Cell::Text(_) | Cell::Mark(false) => {}
-                Cell::Mark(true) => write!(self.out, ",\"{}\":true", column.name)?,
-                Cell::Number(number) => write!(self.out, ",\"{}\":{number}", column.name)?,
-                Cell::Special(_, word) => write!(self.out, ",\"{}\":\"{word}\"", column.name)?,
+                CellValue::Absent | CellValue::Text(_) | CellValue::Bool(false) => {}
+                CellValue::Bool(true) => write!(self.out, ",\"{}\":true", column.name)?,
+                CellValue::Number(number) => write!(self.out, ",\"{}\":{number}", column.name)?,
+                CellValue::Special(_, word) => write!(self.out, ",\"{}\":\"{word}\"", column.name)?,
             }
         }
         self.out.write_all(b"}}")?;
-        for end in row.deeds.iter().filter_map(|deed| arrows.end(deed)) {
-            self.arrow(row, end, enter, leave)?;
+        for end in row.events.iter().filter_map(|event| flows.flow_end(event)) {
+            self.write_flow(row, end, enter, leave)?;
         }
         Ok(())
     }
 
-    /// One end of an arrow. An end belongs to the event it lies in, and the last moment of an event does not.
-    fn arrow(&mut self, row: &Row, end: End, enter: u64, leave: u64) -> io::Result<()> {
+    /// Writes one flow end. A flow end binds to the enclosing slice, which does not include its end time.
+    fn write_flow(&mut self, row: &ExportedCall, end: FlowEnd, enter: u64, leave: u64) -> io::Result<()> {
         let (phase, at, name, belongs) = match end {
-            End::Tail(name) => ('s', enter, name, ""),
-            End::Head(_, name) => ('f', leave.saturating_sub(1).max(enter), name, ",\"bp\":\"e\""),
+            FlowEnd::Start(name) => ('s', enter, name, ""),
+            FlowEnd::Finish(_, name) => ('f', leave.saturating_sub(1).max(enter), name, ",\"bp\":\"e\""),
         };
-        self.begin(phase, row.rank, row.thread)?;
+        self.begin_event(phase, row.rank, row.thread)?;
         write!(self.out, "{belongs},\"ts\":{},\"id\":\"{name:x}\",\"name\":\"message\",\"cat\":\"message\"}}", Microseconds(at))
     }
 }
 
-/// Nanoseconds, shown in the format's unit.
+/// Nanoseconds, displayed in microseconds.
 struct Microseconds(u64);
 
 impl std::fmt::Display for Microseconds {
@@ -113,8 +113,7 @@ impl std::fmt::Display for Microseconds {
     }
 }
 
-/// A text as JSON.
-fn quoted(text: &str) -> String {
+fn json_string(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
@@ -144,7 +143,7 @@ mod tests {
 
     #[test]
     fn texts_are_quoted_and_times_are_microseconds() {
-        assert_eq!(quoted("a\"b\\c\n"), r#""a\"b\\c\n""#);
+        assert_eq!(json_string("a\"b\\c\n"), r#""a\"b\\c\n""#);
         assert_eq!(Microseconds(1_002_003).to_string(), "1002.003");
     }
 }

@@ -1,36 +1,36 @@
-//! Comma-separated values (RFC 4180): one line per call, for spreadsheets and everything else.
+//! Comma-separated values (RFC 4180), one line per call.
 
 use std::io::{self, Write};
 use std::path::Path;
 
 use sintonia_recording::Recording;
 
-use crate::columns::{Cell, OF_REQUESTS, REQUESTS, columns};
-use crate::error::At;
-use crate::rows::{self, Row};
-use crate::{Error, Written, single};
+use crate::call_columns::{CellValue, REQUEST_COLUMNS, REQUESTS_COLUMN, columns};
+use crate::error::PathContext;
+use crate::exported_calls::{self, ExportedCall};
+use crate::{Error, ExportSummary, single_file};
 
 /// Writes every call of a recording as a line; `progress` is called after each rank.
-pub fn write(recording: &Recording, path: &Path, progress: &(dyn Fn() + Sync)) -> Result<Written, Error> {
-    rows::check_for_calls(&recording.header)?;
-    single::write(path, |out| {
-        write_title(out).at(path)?;
+pub fn write(recording: &Recording, path: &Path, progress: &(dyn Fn() + Sync)) -> Result<ExportSummary, Error> {
+    exported_calls::require_calls(&recording.header)?;
+    single_file::write(path, |out| {
+        write_header_row(out).with_path(path)?;
         for rank in &recording.header.ranks {
-            rows::each(recording, rank.rank, |row| write_line(out, row).at(path))?;
+            exported_calls::for_each_call(recording, rank.rank, |row| write_row(out, row).with_path(path))?;
             progress();
         }
         Ok(())
     })
 }
 
-fn write_title(out: &mut impl Write) -> io::Result<()> {
+fn write_header_row(out: &mut impl Write) -> io::Result<()> {
     for column in columns() {
         write!(out, "{},", column.name)?;
     }
-    write!(out, "{REQUESTS}\r\n")
+    write!(out, "{REQUESTS_COLUMN}\r\n")
 }
 
-fn write_line(out: &mut impl Write, row: &Row) -> io::Result<()> {
+fn write_row(out: &mut impl Write, row: &ExportedCall) -> io::Result<()> {
     for column in columns() {
         write_cell(out, (column.cell)(row))?;
         out.write_all(b",")?;
@@ -39,11 +39,11 @@ fn write_line(out: &mut impl Write, row: &Row) -> io::Result<()> {
     out.write_all(b"\r\n")
 }
 
-/// The requests with blanks between them, the parts of each with colons.
-fn write_requests(out: &mut impl Write, row: &Row) -> io::Result<()> {
-    for (place, request) in row.listed.iter().enumerate() {
-        for (part, column) in OF_REQUESTS.iter().enumerate() {
-            let before: &[u8] = match (place, part) {
+/// Requests are separated by spaces, their fields by colons.
+fn write_requests(out: &mut impl Write, row: &ExportedCall) -> io::Result<()> {
+    for (index, request) in row.listed_requests.iter().enumerate() {
+        for (part, column) in REQUEST_COLUMNS.iter().enumerate() {
+            let before: &[u8] = match (index, part) {
                 (0, 0) => b"",
                 (_, 0) => b" ",
                 _ => b":",
@@ -55,13 +55,13 @@ fn write_requests(out: &mut impl Write, row: &Row) -> io::Result<()> {
     Ok(())
 }
 
-fn write_cell(out: &mut impl Write, cell: Cell) -> io::Result<()> {
+fn write_cell(out: &mut impl Write, cell: CellValue) -> io::Result<()> {
     match cell {
-        Cell::Absent => Ok(()),
-        Cell::Number(number) | Cell::Special(number, _) => write!(out, "{number}"),
-        Cell::Mark(mark) => out.write_all(if mark { b"true" } else { b"false" }),
-        Cell::Text(text) if text.contains(['"', ',', '\r', '\n']) => write!(out, "\"{}\"", text.replace('"', "\"\"")),
-        Cell::Text(text) => out.write_all(text.as_bytes()),
+        CellValue::Absent => Ok(()),
+        CellValue::Number(number) | CellValue::Special(number, _) => write!(out, "{number}"),
+        CellValue::Bool(mark) => out.write_all(if mark { b"true" } else { b"false" }),
+        CellValue::Text(text) if text.contains(['"', ',', '\r', '\n']) => write!(out, "\"{}\"", text.replace('"', "\"\"")),
+        CellValue::Text(text) => out.write_all(text.as_bytes()),
     }
 }
 
@@ -92,7 +92,7 @@ mod tests {
     fn texts_that_would_end_a_field_are_quoted() {
         let shown = |text| {
             let mut out = Vec::new();
-            write_cell(&mut out, Cell::Text(text)).unwrap();
+            write_cell(&mut out, CellValue::Text(text)).unwrap();
             String::from_utf8(out).unwrap()
         };
         assert_eq!([shown("a b"), shown("a,b"), shown("say \"a\"")], ["a b", "\"a,b\"", "\"say \"\"a\"\"\""]);
@@ -103,6 +103,6 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut example = example();
         example.recording.header.profile = true;
-        assert!(matches!(write(&example.recording, &folder.path().join("run.csv"), &|| {}), Err(Error::OnlySums)));
+        assert!(matches!(write(&example.recording, &folder.path().join("run.csv"), &|| {}), Err(Error::ProfileOnly)));
     }
 }

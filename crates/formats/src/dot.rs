@@ -1,25 +1,25 @@
-//! GraphViz: the communication graph as a drawing, heavier edges drawn thicker.
+//! The communication graph in GraphViz's DOT language, with edge widths by weight.
 
 use std::io::{self, Write};
 
-use crate::Graph;
+use crate::WeightedGraph;
 
 /// The pen width of the heaviest edge.
 const THICKEST: f64 = 8.0;
 
-/// Writes a graph in the DOT language of GraphViz.
-pub fn write(graph: &Graph, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+/// Writes a graph in DOT.
+pub fn write(graph: &WeightedGraph, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
     for comment in graph.comment_lines() {
         writeln!(out, "// {comment}")?;
     }
     writeln!(out, "graph communication {{\n  node [shape=circle];")?;
-    for (vertex, weight) in graph.vertices.iter().enumerate() {
+    for (vertex, weight) in graph.vertex_weights.iter().enumerate() {
         writeln!(out, "  {vertex} [tooltip=\"{weight}\"];")?;
     }
     let heaviest = graph.edges.iter().map(|e| e.weight).max().unwrap_or(1).max(1) as f64;
     for edge in &graph.edges {
         let width = 1.0 + (THICKEST - 1.0) * edge.weight as f64 / heaviest;
-        let [a, b] = edge.ends;
+        let [a, b] = edge.endpoints;
         writeln!(out, "  {a} -- {b} [label=\"{}\", penwidth={width:.1}];", edge.weight)?;
     }
     writeln!(out, "}}")
@@ -28,12 +28,12 @@ pub fn write(graph: &Graph, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Edge;
+    use crate::WeightedEdge;
 
     #[test]
     fn heavier_edges_are_thicker() {
-        let edges = vec![Edge { ends: [0, 1], weight: 50 }, Edge { ends: [1, 2], weight: 100 }];
-        let graph = Graph { comments: vec!["weights are bytes".into()], vertices: vec![7, 8, 9], edges };
+        let edges = vec![WeightedEdge { endpoints: [0, 1], weight: 50 }, WeightedEdge { endpoints: [1, 2], weight: 100 }];
+        let graph = WeightedGraph { comments: vec!["weights are bytes".into()], vertex_weights: vec![7, 8, 9], edges };
         let mut out = Vec::new();
         write(&graph, &mut out).unwrap();
         let expected = "\

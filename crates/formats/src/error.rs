@@ -1,4 +1,4 @@
-//! What can go wrong with files of other tools, said so that their user knows where to look.
+//! Errors of reading and writing files of other tools.
 
 use std::fmt;
 use std::io;
@@ -10,71 +10,71 @@ pub enum Error {
     /// The recording cannot be read or written.
     #[error(transparent)]
     Recording(#[from] sintonia_recording::Error),
-    /// The system refused to read or write a file.
+    /// An I/O error.
     #[error("{}: {source}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// The recording has no calls, only their sums.
-    #[error("the recording holds only sums (record --profile); there are no calls to export")]
-    OnlySums,
-    /// A file does not say what its format wants.
-    #[error("{}: {place}: {what}", path.display())]
+    /// The recording has only a profile, no calls.
+    #[error("the recording has only a profile (record --profile); there are no calls to export")]
+    ProfileOnly,
+    /// A file violates its format.
+    #[error("{}: {position}: {what}", path.display())]
     Malformed {
         /// The file.
         path: PathBuf,
-        /// Where in it.
-        place: Place,
-        /// What was expected there.
+        /// Where in the file.
+        position: FilePosition,
+        /// What was expected.
         what: String,
     },
-    /// Nothing at this path is of a format that can be read.
+    /// The path is not a supported file.
     #[error("{}: {what}", path.display())]
     Unreadable {
         /// The path.
         path: PathBuf,
-        /// What is the matter with it.
+        /// Why not.
         what: String,
     },
-    /// Something stands where the file should go.
+    /// The output path cannot be used.
     #[error("{}: {what}", path.display())]
-    InTheWay {
+    InvalidOutputPath {
         /// The path.
         path: PathBuf,
-        /// What is there.
+        /// Why not.
         what: String,
     },
 }
 
-/// A place in a file.
+/// A position in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// So many bytes from the beginning.
+pub enum FilePosition {
+    /// Offset in bytes.
     Byte(u64),
-    /// A line, counted from 1.
+    /// Line number, from 1.
     Line(u64),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for FilePosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::Byte(byte) => write!(f, "byte {byte}"),
-            Place::Line(line) => write!(f, "line {line}"),
+            FilePosition::Byte(byte) => write!(f, "byte {byte}"),
+            FilePosition::Line(line) => write!(f, "line {line}"),
         }
     }
 }
 
-/// Says which file an error of the system was about.
-pub(crate) trait At<T> {
+/// Adds a path to an I/O error.
+pub(crate) trait PathContext<T> {
     /// Adds the path.
-    fn at(self, path: &Path) -> Result<T, Error>;
+    fn with_path(self, path: &Path) -> Result<T, Error>;
 }
 
-impl<T> At<T> for io::Result<T> {
-    fn at(self, path: &Path) -> Result<T, Error> {
+impl<T> PathContext<T> for io::Result<T> {
+    fn with_path(self, path: &Path) -> Result<T, Error> {
         self.map_err(|source| Error::Io { path: path.to_owned(), source })
     }
 }

@@ -1,18 +1,18 @@
-//! The graph that the formats of this crate write: undirected, with weights.
+//! The undirected weighted graph that is exchanged with partitioners.
 
-/// An undirected graph with weights on its vertices and edges.
+/// An undirected graph with vertex and edge weights.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Graph {
-    /// What a reader of the file should know, one line each.
+pub struct WeightedGraph {
+    /// Comments for the file, one line each.
     pub comments: Vec<String>,
     /// The weight of each vertex.
-    pub vertices: Vec<u64>,
+    pub vertex_weights: Vec<u64>,
     /// The edges, each once.
-    pub edges: Vec<Edge>,
+    pub edges: Vec<WeightedEdge>,
 }
 
-impl Graph {
-    /// The comments with nothing in them that would end a line.
+impl WeightedGraph {
+    /// The comments without control characters.
     pub(crate) fn comment_lines(&self) -> impl Iterator<Item = String> {
         self.comments.iter().map(|comment| comment.replace(char::is_control, " "))
     }
@@ -20,9 +20,9 @@ impl Graph {
 
 /// An edge of a [`Graph`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Edge {
-    /// Its two ends, counted from 0.
-    pub ends: [u32; 2],
+pub struct WeightedEdge {
+    /// Its two vertices, from 0.
+    pub endpoints: [u32; 2],
     /// Its weight.
     pub weight: u64,
 }

@@ -1,25 +1,25 @@
-//! A map of two things that change: each cell a time, in a colour that says how long.
+//! Heat maps of times over two parameters.
 
-use crate::svg::{Canvas, Heading, Words, width};
+use crate::svg::{AltText, SvgCanvas, TitleBlock, text_width};
 
-/// A table of times to be drawn.
+/// A table of times.
 pub struct HeatMap<'a> {
-    /// What it shows.
+    /// The title.
     pub title: &'a str,
-    /// What a reader should know, one line each.
+    /// Notes below the title, one line each.
     pub notes: &'a [String],
-    /// What changes from left to right, and its values.
+    /// Name and values of the horizontal parameter.
     pub columns: (&'a str, &'a [String]),
-    /// What changes from top to bottom, and its values; one row without a value where nothing does.
+    /// Name and values of the vertical parameter; one row without a value if there is none.
     pub rows: (&'a str, &'a [String]),
-    /// The times: rows of as many as there are columns.
+    /// The times, by row.
     pub cells: &'a [Vec<f64>],
-    /// How a time is written.
-    pub write: &'a dyn Fn(f64) -> String,
+    /// Formats a time.
+    pub format_value: &'a dyn Fn(f64) -> String,
 }
 
-const CELL: (f64, f64) = (74.0, 30.0);
-const LETTER: f64 = 11.0;
+const CELL_SIZE: (f64, f64) = (74.0, 30.0);
+const FONT_SIZE: f64 = 11.0;
 const GAP: f64 = 10.0;
 const MARGIN: f64 = 24.0;
 const STYLE: &str = "\
@@ -28,64 +28,64 @@ const STYLE: &str = "\
 .side { font-weight: bold; }
 ";
 
-/// From short to long: the ends and the middles of the colours between them, told apart by those too who see few colours (after viridis).
-const COLOURS: [(f64, f64, f64); 5] =
+/// Colour scale from short to long, readable with colour vision deficiency (after viridis).
+const COLOUR_STOPS: [(f64, f64, f64); 5] =
     [(253.0, 231.0, 37.0), (94.0, 201.0, 98.0), (33.0, 145.0, 140.0), (59.0, 82.0, 139.0), (68.0, 1.0, 84.0)];
 
 impl HeatMap<'_> {
-    /// The drawing as a file.
-    pub fn svg(&self) -> String {
-        let heading = Heading { title: self.title, notes: self.notes };
-        let labels = self.rows.1.iter().map(|label| width(label, LETTER)).fold(width(self.rows.0, LETTER), f64::max);
+    /// The SVG file.
+    pub fn to_svg(&self) -> String {
+        let heading = TitleBlock { title: self.title, notes: self.notes };
+        let labels = self.rows.1.iter().map(|label| text_width(label, FONT_SIZE)).fold(text_width(self.rows.0, FONT_SIZE), f64::max);
         let (left, top) = (MARGIN + labels + GAP, heading.size().1 + 46.0);
-        let right = left + CELL.0 * self.columns.1.len() as f64;
-        let size = ((right + MARGIN).max(heading.size().0), top + CELL.1 * self.cells.len() as f64 + MARGIN);
-        let mut canvas = Canvas::default();
+        let right = left + CELL_SIZE.0 * self.columns.1.len() as f64;
+        let size = ((right + MARGIN).max(heading.size().0), top + CELL_SIZE.1 * self.cells.len() as f64 + MARGIN);
+        let mut canvas = SvgCanvas::default();
         heading.draw(&mut canvas, size.0);
         canvas.text("side", (left, top - 26.0), self.columns.0);
-        canvas.text_before("side", (left - GAP, top - 10.0), self.rows.0);
+        canvas.right_aligned_text("side", (left - GAP, top - 10.0), self.rows.0);
         for (column, label) in self.columns.1.iter().enumerate() {
-            canvas.text("note", (left + CELL.0 * column as f64 + 6.0, top - 10.0), label);
+            canvas.text("note", (left + CELL_SIZE.0 * column as f64 + 6.0, top - 10.0), label);
         }
-        let range = self.range();
+        let range = self.time_range();
         for (row, cells) in self.cells.iter().enumerate() {
-            let y = top + CELL.1 * row as f64;
+            let y = top + CELL_SIZE.1 * row as f64;
             if let Some(label) = self.rows.1.get(row) {
-                canvas.text_before("note", (left - GAP, y + 19.0), label);
+                canvas.right_aligned_text("note", (left - GAP, y + 19.0), label);
             }
             for (column, seconds) in cells.iter().enumerate() {
-                self.cell(&mut canvas, (left + CELL.0 * column as f64, y), (row, column), *seconds, range);
+                self.draw_cell(&mut canvas, (left + CELL_SIZE.0 * column as f64, y), (row, column), *seconds, range);
             }
         }
         let description = format!("times by {} and {}", self.columns.0, self.rows.0);
-        canvas.finish(size, STYLE, Words { title: self.title, description: &description })
+        canvas.finish(size, STYLE, AltText { title: self.title, description: &description })
     }
 
-    /// The shortest and the longest time.
-    fn range(&self) -> (f64, f64) {
+    /// The shortest and the longest positive time.
+    fn time_range(&self) -> (f64, f64) {
         let all = || self.cells.iter().flatten().copied().filter(|seconds| *seconds > 0.0);
         (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max))
     }
 
-    fn cell(&self, canvas: &mut Canvas, at: (f64, f64), (row, column): (usize, usize), seconds: f64, (least, most): (f64, f64)) {
-        // As factors: twice as long looks the same everywhere.
-        let place = if most > least && seconds > 0.0 { ((seconds / least).ln() / (most / least).ln()).clamp(0.0, 1.0) } else { 0.0 };
-        let text = (self.write)(seconds);
+    fn draw_cell(&self, canvas: &mut SvgCanvas, at: (f64, f64), (row, column): (usize, usize), seconds: f64, (least, most): (f64, f64)) {
+        // Logarithmic: equal factors get equal colour distances.
+        let position = if most > least && seconds > 0.0 { ((seconds / least).ln() / (most / least).ln()).clamp(0.0, 1.0) } else { 0.0 };
+        let text = (self.format_value)(seconds);
         let name =
-            |side: &(&str, &[String]), place: usize| side.1.get(place).map(|value| format!("{} {value}", side.0)).unwrap_or_default();
+            |side: &(&str, &[String]), position: usize| side.1.get(position).map(|value| format!("{} {value}", side.0)).unwrap_or_default();
         let details = format!("{} {}: {text}", name(&self.columns, column), name(&self.rows, row));
-        canvas.explained(&details, |canvas| {
-            canvas.filled("cell", &colour(place), at, CELL);
-            canvas.text(if place > 0.45 { "dark" } else { "" }, (at.0 + 6.0, at.1 + 19.0), &text);
+        canvas.with_tooltip(&details, |canvas| {
+            canvas.filled_rectangle("cell", &colour_at(position), at, CELL_SIZE);
+            canvas.text(if position > 0.45 { "dark" } else { "" }, (at.0 + 6.0, at.1 + 19.0), &text);
         });
     }
 }
 
-/// The colour of a place between the ends.
-fn colour(place: f64) -> String {
-    let along = place * (COLOURS.len() - 1) as f64;
-    let first = (along as usize).min(COLOURS.len() - 2);
-    let (a, b, share) = (COLOURS[first], COLOURS[first + 1], along - first as f64);
+/// Colour at a position from 0 to 1.
+fn colour_at(position: f64) -> String {
+    let along = position * (COLOUR_STOPS.len() - 1) as f64;
+    let first = (along as usize).min(COLOUR_STOPS.len() - 2);
+    let (a, b, share) = (COLOUR_STOPS[first], COLOUR_STOPS[first + 1], along - first as f64);
     let mix = |a: f64, b: f64| (a + (b - a) * share).round() as u8;
     format!("#{:02x}{:02x}{:02x}", mix(a.0, b.0), mix(a.1, b.1), mix(a.2, b.2))
 }
@@ -105,9 +105,9 @@ mod tests {
             columns: ("latency", &columns),
             rows: ("bandwidth", &rows),
             cells: &cells,
-            write: &|seconds| format!("{seconds} s"),
+            format_value: &|seconds| format!("{seconds} s"),
         };
-        let svg = map.svg();
+        let svg = map.to_svg();
         assert_eq!(svg.matches("class=\"cell\"").count(), 4);
         assert!(svg.contains("#fde725") && svg.contains("#440154") && svg.contains("#21918c"), "{svg}");
         assert!(svg.contains("latency 10us bandwidth 100Mb: 2 s") && svg.contains("&lt;1Gb&gt;"), "{svg}");

@@ -1,20 +1,23 @@
-//! Files that other programs read.
+//! Readers and writers for the files of other tools.
 //!
-//! What Sintonia finds out should not stay inside it, and what other tools recorded should get its report. Each public module knows one
-//! format. Traces go out and come in as those of Score-P, Scalasca and Vampir ([`otf2`]) and of BSC's tools ([`paraver`]); for timelines
-//! ([`perfetto`], [`chrome`]) and tables ([`parquet`], [`csv`]) they only go out. What simulators play goes out and comes in to be
-//! replayed ([`goal`], [`dimemas`], [`smpi`]). Graphs go to partitioners and come from their files ([`metis`]) and, like the program itself
-//! ([`program_graph`]), go into drawings ([`dot`], SVG).
+//! Each public module knows one format. Traces are exported and imported as OTF2 (Score-P, Scalasca, Vampir: [`otf2`]) and Paraver
+//! ([`paraver`]); timelines ([`perfetto`], [`chrome`]) and tables ([`parquet`], [`csv`]) are export only. Simulator input is exported, and
+//! imported for replay ([`goal`], [`dimemas`], [`smpi`]). Communication graphs are exchanged with partitioners ([`metis`]) and, like the
+//! program graph ([`program_graph`]), drawn ([`dot`], SVG).
 
-mod arrows;
+#![forbid(unsafe_code)]
+
+mod atomic_output;
+mod call_columns;
 pub mod chrome;
-mod columns;
 pub mod csv;
 pub mod dimemas;
 pub mod dot;
 mod error;
 #[cfg(test)]
 mod example;
+mod exported_calls;
+mod flows;
 pub mod goal;
 mod graph;
 pub mod heat_map;
@@ -26,17 +29,15 @@ pub mod parquet;
 pub mod perfetto;
 pub mod plot;
 pub mod program_graph;
-mod requests;
-mod rows;
-pub mod script;
-mod single;
+mod request_map;
+pub mod sim_trace;
+mod single_file;
 pub mod smpi;
 mod svg;
 mod timeline;
-mod written;
 
-pub use error::{Error, Place};
-pub use graph::{Edge, Graph};
-pub use import::{CLOCK, Imported, NewRecording, import};
-pub use single::open_device;
-pub use written::Written;
+pub use atomic_output::ExportSummary;
+pub use error::{Error, FilePosition};
+pub use graph::{WeightedEdge, WeightedGraph};
+pub use import::{ImportSummary, NANOSECOND_CLOCK, StagedRecording, import};
+pub use single_file::open_device;

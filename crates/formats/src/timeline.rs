@@ -1,41 +1,40 @@
-//! What the formats that draw a timeline have in common: moments from zero on, and names of rows for people.
+//! Common parts of the timeline formats: non-negative times and labels.
 
-use sintonia_recording::header::{Header, Rank, Site};
+use sintonia_recording::header::{CallSiteDefinition, RecordedRank, RecordingHeader};
 
-/// Turns moments of a recording, which may lie before its beginning, into moments from zero on.
+/// Shifts recorded times, which may be negative, so that the earliest is zero.
 #[derive(Clone, Copy)]
-pub(crate) struct Timeline {
+pub(crate) struct TimeOrigin {
     earliest: i64,
 }
 
-impl Timeline {
-    /// The timeline of a recording.
-    pub fn of(header: &Header) -> Timeline {
-        Timeline { earliest: header.ranks.iter().map(|rank| rank.begin_ns).min().unwrap_or(0).min(0) }
+impl TimeOrigin {
+    pub(crate) fn from_header(header: &RecordingHeader) -> TimeOrigin {
+        TimeOrigin { earliest: header.ranks.iter().map(|rank| rank.begin_ns).min().unwrap_or(0).min(0) }
     }
 
-    /// Nanoseconds from the beginning of the timeline.
-    pub fn at(self, moment: i64) -> u64 {
-        moment.saturating_sub(self.earliest).max(0) as u64
+    /// Nanoseconds since the earliest time.
+    pub(crate) fn relative_ns(self, time_ns: i64) -> u64 {
+        time_ns.saturating_sub(self.earliest).max(0) as u64
     }
 
-    /// The beginning of the timeline in nanoseconds since 1970, if the recording says when it began.
-    pub fn began(self, header: &Header) -> Option<u64> {
+    /// The earliest time in nanoseconds since 1970, if the recording has a start time.
+    pub(crate) fn unix_time_ns(self, header: &RecordingHeader) -> Option<u64> {
         let began = header.started_s * 1e9 + self.earliest as f64;
         (header.started_s > 0.0 && began < u64::MAX as f64).then_some(began as u64)
     }
 }
 
-/// What a rank is called: with its host, which tells neighbours from strangers.
-pub(crate) fn rank_name(header: &Header, rank: &Rank) -> String {
+/// Label of a rank, with its host.
+pub(crate) fn rank_label(header: &RecordingHeader, rank: &RecordedRank) -> String {
     match header.hosts.get(rank.host as usize) {
         Some(host) => format!("rank {} on {host}", rank.rank),
         None => format!("rank {}", rank.rank),
     }
 }
 
-/// Where a call site is, as text: file and line, else function and module, else address and module.
-pub(crate) fn place(site: &Site) -> String {
+/// Label of a call site: file and line, else function and module, else offset and module.
+pub(crate) fn site_label(site: &CallSiteDefinition) -> String {
     let frame = site.frames.first();
     let line = frame.and_then(|frame| Some(format!("{}:{}", frame.file.as_ref()?, frame.line?)));
     let function = || frame.and_then(|frame| frame.function.as_ref()).map(|function| format!("{function} in {}", site.module));
@@ -45,26 +44,26 @@ pub(crate) fn place(site: &Site) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sintonia_recording::header::Frame;
+    use sintonia_recording::header::SourceFrame;
 
     #[test]
     fn moments_before_the_beginning_move_the_beginning() {
-        let rank = |begin_ns| Rank { begin_ns, ..Rank::default() };
-        let header = Header { started_s: 1.0, ranks: vec![rank(0), rank(-250)], ..Header::default() };
-        let timeline = Timeline::of(&header);
-        assert_eq!([timeline.at(-250), timeline.at(0), timeline.at(-300)], [0, 250, 0]);
-        assert_eq!(timeline.began(&header), Some(1_000_000_000 - 250));
-        let later = Header { ranks: vec![rank(100)], ..Header::default() };
-        assert_eq!((Timeline::of(&later).at(100), Timeline::of(&later).began(&later)), (100, None));
+        let rank = |begin_ns| RecordedRank { begin_ns, ..RecordedRank::default() };
+        let header = RecordingHeader { started_s: 1.0, ranks: vec![rank(0), rank(-250)], ..RecordingHeader::default() };
+        let timeline = TimeOrigin::from_header(&header);
+        assert_eq!([timeline.relative_ns(-250), timeline.relative_ns(0), timeline.relative_ns(-300)], [0, 250, 0]);
+        assert_eq!(timeline.unix_time_ns(&header), Some(1_000_000_000 - 250));
+        let later = RecordingHeader { ranks: vec![rank(100)], ..RecordingHeader::default() };
+        assert_eq!((TimeOrigin::from_header(&later).relative_ns(100), TimeOrigin::from_header(&later).unix_time_ns(&later)), (100, None));
     }
 
     #[test]
-    fn a_place_is_as_exact_as_the_recording_knows_it() {
-        let frame = Frame { function: Some("work".into()), file: Some("/a.c".into()), line: Some(7) };
-        let without_line = Frame { line: None, ..frame.clone() };
-        let site = |frames| Site { module: "/lib/liba.so".into(), offset: 66, frames };
-        assert_eq!(place(&site(vec![frame])), "/a.c:7");
-        assert_eq!(place(&site(vec![without_line])), "work in /lib/liba.so");
-        assert_eq!(place(&site(Vec::new())), "0x42 in /lib/liba.so");
+    fn a_site_label_is_as_exact_as_the_recording() {
+        let frame = SourceFrame { function: Some("work".into()), file: Some("/a.c".into()), line: Some(7) };
+        let without_line = SourceFrame { line: None, ..frame.clone() };
+        let site = |frames| CallSiteDefinition { module: "/lib/liba.so".into(), offset: 66, frames };
+        assert_eq!(site_label(&site(vec![frame])), "/a.c:7");
+        assert_eq!(site_label(&site(vec![without_line])), "work in /lib/liba.so");
+        assert_eq!(site_label(&site(Vec::new())), "0x42 in /lib/liba.so");
     }
 }

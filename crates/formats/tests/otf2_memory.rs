@@ -6,39 +6,47 @@ use std::fs;
 use std::path::Path;
 
 use sintonia_formats::otf2;
-use sintonia_mpi::{FUNCTIONS, Operation};
+use sintonia_mpi::{FUNCTIONS, FunctionId};
 use sintonia_recording::Recording;
-use sintonia_recording::definitions::FORMAT;
-use sintonia_recording::header::{Clock, Communicator, End, Header, Rank, Site};
+use sintonia_recording::call_table::{CallDescriptor, ListedRequest};
+use sintonia_recording::definitions::FORMAT_VERSION;
+use sintonia_recording::header::{CallSiteDefinition, CommunicatorDefinition, LinearClock, ProcessExit, RecordedRank, RecordingHeader};
 use sintonia_recording::raw::{RequestRef, part};
-use sintonia_recording::sealed::Writer;
-use sintonia_recording::table::{ListedRequest, Shape};
+use sintonia_recording::sealed::RankFileWriter;
 
 /// A rank that sends to itself, with calls that all differ.
 fn record(folder: &Path, rounds: u64) {
     fs::create_dir(folder).unwrap();
-    let shape = |name: &str, parts| Shape { object: 0, peer: 0, parts, ..Shape::of(Operation::named(name).unwrap()) };
-    let send = shape("MPI_Isend", part::OBJECT | part::TAG | part::SENT | part::REQUEST);
-    let receive = shape("MPI_Irecv", part::OBJECT | part::TAG | part::RECEIVED | part::REQUEST);
-    let wait = shape("MPI_Waitall", 0);
-    let mut writer = Writer::create(folder, 0).unwrap();
+    let descriptor =
+        |name: &str, parts| CallDescriptor { object: 0, peer: 0, parts, ..CallDescriptor::new(FunctionId::from_name(name).unwrap()) };
+    let send = descriptor("MPI_Isend", part::OBJECT | part::TAG | part::SENT | part::REQUEST);
+    let receive = descriptor("MPI_Irecv", part::OBJECT | part::TAG | part::RECEIVED | part::REQUEST);
+    let wait = descriptor("MPI_Waitall", 0);
+    let mut writer = RankFileWriter::create(folder, 0).unwrap();
     for round in 0..rounds {
         let (tag, bytes, now) = ((round % 30_000) as i32, round * 8, round * 100);
-        let request = |ago, receive| ListedRequest { request: RequestRef::Ago(ago), receive, peer: 0, tag, received: bytes };
-        writer.call(0, now, now + 10, &Shape { tag, sent: bytes, ..send.clone() }).unwrap();
-        writer.call(0, now + 20, now + 30, &Shape { tag, received: bytes, ..receive.clone() }).unwrap();
-        writer.call(0, now + 40, now + 50, &Shape { requests: vec![request(1, false), request(0, true)], ..wait.clone() }).unwrap();
+        let request =
+            |ago, receive| ListedRequest { request: RequestRef::Relative(ago), is_receive: receive, peer: 0, tag, received: bytes };
+        writer.write_call(0, now, now + 10, &CallDescriptor { tag, sent: bytes, ..send.clone() }).unwrap();
+        writer.write_call(0, now + 20, now + 30, &CallDescriptor { tag, received: bytes, ..receive.clone() }).unwrap();
+        writer
+            .write_call(0, now + 40, now + 50, &CallDescriptor { requests: vec![request(1, false), request(0, true)], ..wait.clone() })
+            .unwrap();
     }
-    let clock = Clock { origin_ticks: 0, origin_ns: 0.0, ns_per_tick: 1.0 };
+    let clock = LinearClock { origin_ticks: 0, origin_ns: 0.0, ns_per_tick: 1.0 };
     let calls = writer.finish().unwrap().calls;
-    let header = Header {
-        format: FORMAT,
+    let header = RecordingHeader {
+        format: FORMAT_VERSION,
         size: 1,
-        ranks: vec![Rank { calls, threads: 1, end: End::Finalized, clock, ..Rank::default() }],
-        communicators: vec![Communicator { made_by: "MPI_COMM_WORLD".into(), members: "0".into(), ..Communicator::default() }],
-        sites: vec![Site::default()],
+        ranks: vec![RecordedRank { calls, threads: 1, end: ProcessExit::Finalized, clock, ..RecordedRank::default() }],
+        communicators: vec![CommunicatorDefinition {
+            made_by: "MPI_COMM_WORLD".into(),
+            members: "0".into(),
+            ..CommunicatorDefinition::default()
+        }],
+        sites: vec![CallSiteDefinition::default()],
         operations: FUNCTIONS.iter().map(|function| function.name.to_owned()).collect(),
-        ..Header::default()
+        ..RecordingHeader::default()
     };
     header.write(folder).unwrap();
 }
@@ -52,7 +60,7 @@ fn peak(work: impl FnOnce()) -> u64 {
     line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
-/// Peaks of writing and reading a recording of so many rounds.
+/// Peaks of writing and reading a recording of this many rounds.
 fn peaks(rounds: u64) -> [u64; 2] {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);

@@ -1,9 +1,9 @@
 //! Shows what formulas simplify to, and their values: `show 'sum(i=1..n, sqrt(i))' n=1e9`.
 
-use sintonia_formula::{Formula, Interval, Values};
+use sintonia_formula::{Formula, Interval, SymbolValues};
 
 fn main() {
-    let (mut points, mut ranges, mut texts) = (Values::new(), Values::new(), Vec::new());
+    let (mut points, mut ranges, mut texts) = (SymbolValues::new(), SymbolValues::new(), Vec::new());
     for argument in std::env::args().skip(1) {
         match argument.split_once('=').and_then(|(name, value)| Some((name, value.parse::<f64>().ok()?))) {
             Some((name, value)) => {
@@ -21,7 +21,7 @@ fn main() {
     }
 }
 
-fn show(formula: &Formula, points: &Values<f64>, ranges: &Values<Interval>) {
+fn show(formula: &Formula, points: &SymbolValues<f64>, ranges: &SymbolValues<Interval>) {
     println!("{formula}");
     match (formula.evaluate(points), formula.enclose(ranges)) {
         (Ok(value), Ok(interval)) => println!("  = {value}, certainly from {} to {}", interval.low(), interval.high()),

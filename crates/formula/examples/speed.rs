@@ -1,10 +1,10 @@
-//! What building, writing and evaluating formulas takes, for sizes that show whether it grows with the size alone; and how narrow sums are
-//! that have no closed form, and how long that takes.
+//! Times building, printing and evaluating formulas at sizes that show how the cost grows; for sums without a closed form also the width of
+//! the enclosure.
 
 use std::hint::black_box;
 use std::time::Instant;
 
-use sintonia_formula::{Domain, Formula, Interval, Values};
+use sintonia_formula::{Domain, Formula, Interval, SymbolValues};
 
 fn main() {
     println!("{:<44} {:>12} {:>12} {:>7}", "", "40 terms", "10000 terms", "each");
@@ -27,22 +27,22 @@ fn main() {
     row("max of two", &mut || drop(black_box(larger(&few))), &mut || drop(black_box(larger(&many))));
     row("max of as many", &mut || drop(black_box(largest(40))), &mut || drop(black_box(largest(10_000))));
     let (some, all) = (largest(40), largest(10_000));
-    row("prune that by a domain", &mut || drop(black_box(some.within(&Domain::counts()))), &mut || {
-        drop(black_box(all.within(&Domain::counts())))
+    row("prune that by a domain", &mut || drop(black_box(some.refine(&Domain::at_least_one()))), &mut || {
+        drop(black_box(all.refine(&Domain::at_least_one())))
     });
-    let point: Values<f64> = [("n", 1000.0), ("p", 48.0)].into();
+    let point: SymbolValues<f64> = [("n", 1000.0), ("p", 48.0)].into();
     row("evaluate", &mut || drop(black_box(few.evaluate(&point))), &mut || drop(black_box(many.evaluate(&point))));
-    let ranges: Values<Interval> = [("n", Interval::new(1000.0, 1100.0).expect("ordered")), ("p", Interval::point(48.0))].into();
+    let ranges: SymbolValues<Interval> = [("n", Interval::new(1000.0, 1100.0).expect("ordered")), ("p", Interval::point(48.0))].into();
     row("enclose in a box", &mut || drop(black_box(few.enclose(&ranges))), &mut || drop(black_box(many.enclose(&ranges))));
     row("compile", &mut || drop(black_box(few.compile(&["n", "p"]))), &mut || drop(black_box(many.compile(&["n", "p"]))));
     let (fast, large) = (few.compile(&["n", "p"]).expect("both are there"), many.compile(&["n", "p"]).expect("both are there"));
     row(
         "evaluate compiled",
         &mut || {
-            black_box(fast.at(&[1000.0, 48.0]));
+            black_box(fast.eval(&[1000.0, 48.0]));
         },
         &mut || {
-            black_box(large.at(&[1000.0, 48.0]));
+            black_box(large.eval(&[1000.0, 48.0]));
         },
     );
     println!("\n{:<52} {:>9} {:>12}", "n = 1e9, m = 1000, p = 48, r = 0.999", "width", "time");
@@ -75,7 +75,7 @@ fn enclosed(text: &str) {
     println!("{text:<52} {width:>9.0e} {:>9.2} ms", time * 1e3);
 }
 
-/// A sum of so many different terms in `n` and `p`, of the kinds that fits find.
+/// A sum of `count` different terms in `n` and `p`, of the kinds that fits produce.
 fn terms(count: i64) -> Formula {
     let (n, p) = (Formula::symbol("n"), Formula::symbol("p"));
     let mut sum = Formula::zero();
@@ -87,7 +87,7 @@ fn terms(count: i64) -> Formula {
     sum
 }
 
-/// The largest of so many formulas, none of which is always below another.
+/// The maximum of `count` formulas, none of which dominates another.
 fn largest(count: i64) -> Formula {
     let entry = |k: i64| Formula::integer(k + 1) * Formula::symbol("n") + Formula::integer(count - k) * Formula::symbol(&format!("x{k}"));
     Formula::max_of((0..count).map(entry))
@@ -98,7 +98,7 @@ fn row(what: &str, few: &mut dyn FnMut(), many: &mut dyn FnMut()) {
     println!("{what:<44} {:>9.1} us {:>9.1} us {:>6.1}x", few * 1e6, many * 1e6, many / few / 250.0);
 }
 
-/// The shortest of several tries.
+/// The minimum over several runs.
 fn seconds(work: &mut dyn FnMut()) -> f64 {
     let mut best = f64::INFINITY;
     let all = Instant::now();

@@ -1,266 +1,265 @@
-//! What products are made of: symbols, and operations that do not dissolve into sums and products.
+//! Atoms: symbols, and operations that do not reduce to sums and products.
 //!
-//! Everything in a formula is a sum of products of powers of atoms. An atom knows beforehand what is asked of it all the time (its hash,
-//! whether it can be negative, whether it holds an unknown number), so that building a formula does not walk through it again and again.
+//! A formula is a sum of products of powers of atoms. An atom caches its hash, whether it can be negative and whether it contains an
+//! interval coefficient, so that building a formula does not traverse it again and again.
 
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering as Memory};
 
-use crate::fingerprint::fingerprint;
 use crate::formula::Formula;
 use crate::sign;
+use crate::stable_hash::stable_hash;
 
-/// How many operations may stand inside each other. Formulas are walked through recursively, on stacks of a size that is not theirs to choose.
-pub(crate) const MOST_DEPTH: u32 = 256;
+/// Maximum nesting depth. Formulas are traversed recursively, on stacks whose size the caller chooses.
+pub(crate) const MAX_DEPTH: u32 = 256;
 
-/// A name that stands for a number.
+/// The identity of a symbol.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Symbol {
-    /// A parameter, or an index before its range is known.
+pub(crate) enum SymbolId {
+    /// A parameter, or an index whose range is not known yet.
     Named(Arc<str>),
-    /// The index of the enclosing range at this height above the innermost one: equal ranges are equal whatever their index was called.
-    Index(u32),
-    /// An index while its range is being taken apart.
+    /// A bound index, numbered by its level above the innermost fold (de Bruijn level), so that folds are equal whatever their index was
+    /// called.
+    BoundIndex(u32),
+    /// A fresh symbol for an index whose fold is being taken apart.
     Fresh(u64),
 }
 
-impl Symbol {
-    pub(crate) fn named(name: &str) -> Symbol {
-        Symbol::Named(name.into())
+impl SymbolId {
+    pub(crate) fn named(name: &str) -> SymbolId {
+        SymbolId::Named(name.into())
     }
 
-    /// A symbol that is nowhere else.
-    pub(crate) fn fresh() -> Symbol {
+    /// A symbol that occurs nowhere else.
+    pub(crate) fn fresh() -> SymbolId {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        Symbol::Fresh(NEXT.fetch_add(1, Memory::Relaxed))
+        SymbolId::Fresh(NEXT.fetch_add(1, Memory::Relaxed))
     }
 
-    /// One bit of 64 for this symbol: who does not have it does not contain the symbol.
-    pub(crate) fn mark(&self) -> u64 {
-        1 << (fingerprint(self) % 64)
+    /// One bit of a 64-bit Bloom filter: a set without this bit does not contain the symbol.
+    pub(crate) fn bloom_bit(&self) -> u64 {
+        1 << (stable_hash(self) % 64)
     }
 }
 
-/// Whether the largest or the smallest is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Extreme {
+pub(crate) enum Extremum {
     Max,
     Min,
 }
 
-/// Whether a number is rounded to the whole number above or below it.
+/// Rounds to the next integer up or down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Rounding {
+pub(crate) enum RoundingMode {
     Up,
     Down,
 }
 
-/// What is done with the values of a body over a range.
+/// How the values of a body are combined over a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum How {
+pub(crate) enum FoldOp {
     Sum,
-    Extreme(Extreme),
+    Extremum(Extremum),
 }
 
-/// What an index was called: for people only, so all are equal.
+/// The name of an index. It is only for printing, so all names compare equal.
 #[derive(Clone, Debug)]
-pub(crate) struct Hint(pub(crate) Arc<str>);
+pub(crate) struct IndexName(pub(crate) Arc<str>);
 
-impl PartialEq for Hint {
-    fn eq(&self, _: &Hint) -> bool {
+impl PartialEq for IndexName {
+    fn eq(&self, _: &IndexName) -> bool {
         true
     }
 }
-impl Eq for Hint {}
-impl PartialOrd for Hint {
-    fn partial_cmp(&self, other: &Hint) -> Option<Ordering> {
+impl Eq for IndexName {}
+impl PartialOrd for IndexName {
+    fn partial_cmp(&self, other: &IndexName) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
-impl Ord for Hint {
-    fn cmp(&self, _: &Hint) -> Ordering {
+impl Ord for IndexName {
+    fn cmp(&self, _: &IndexName) -> Ordering {
         Ordering::Equal
     }
 }
-impl Hash for Hint {
+impl Hash for IndexName {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
-/// A body for every index from `from` to `to`; in the body the index is `Symbol::Index(level)`.
+/// A body for every index from `from` to `to`; in the body the index is `SymbolId::BoundIndex(level)`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Fold {
-    pub(crate) how: How,
-    pub(crate) hint: Hint,
+pub(crate) struct IndexedFold {
+    pub(crate) op: FoldOp,
+    pub(crate) index_name: IndexName,
     pub(crate) level: u32,
     pub(crate) from: Formula,
     pub(crate) to: Formula,
     pub(crate) body: Formula,
 }
 
-impl Fold {
-    pub(crate) fn index(&self) -> Symbol {
-        Symbol::Index(self.level)
+impl IndexedFold {
+    pub(crate) fn index(&self) -> SymbolId {
+        SymbolId::BoundIndex(self.level)
     }
 }
 
-/// A formula that holds up to and including a bound, or beyond all bounds.
+/// One case of a piecewise formula: a formula that applies up to and including a bound, or beyond all bounds.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Piece {
-    /// The last value of the variable for which this piece holds; without one it holds for all that the pieces before leave.
+pub struct PiecewiseCase {
+    /// The last value of the variable for which this case applies; `None` for everything the cases before it leave.
     pub up_to: Option<Formula>,
-    /// What holds there.
+    /// The formula of this case.
     pub formula: Formula,
 }
 
-impl Piece {
-    /// A piece that holds up to and including the bound.
-    pub fn up_to(bound: Formula, formula: Formula) -> Piece {
-        Piece { up_to: Some(bound), formula }
+impl PiecewiseCase {
+    /// A case that applies up to and including the bound.
+    pub fn up_to(bound: Formula, formula: Formula) -> PiecewiseCase {
+        PiecewiseCase { up_to: Some(bound), formula }
     }
 
-    /// A piece that holds wherever those before it do not.
-    pub fn beyond(formula: Formula) -> Piece {
-        Piece { up_to: None, formula }
+    /// A case that applies wherever those before it do not.
+    pub fn beyond(formula: Formula) -> PiecewiseCase {
+        PiecewiseCase { up_to: None, formula }
     }
 }
 
-/// The kinds of atoms.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Kind {
-    Symbol(Symbol),
-    /// The natural logarithm of two, so that `ln(x)` is `ln(2)*log2(x)` and both logarithms simplify together.
+pub(crate) enum AtomKind {
+    Symbol(SymbolId),
+    /// The natural logarithm of two. `ln(x)` is kept as `ln(2)*log2(x)`, so that both logarithms simplify together.
     Ln2,
-    /// The base of a power that is not multiplied out: a number, or a sum without a common factor.
+    /// The base of a power that is not expanded: a number, or a sum without a common factor.
     Group(Formula),
-    /// The logarithm to base two.
-    Log(Formula),
-    /// Two to the power of a formula; `r^i` is `2^(i*log2(r))`.
-    Exp(Formula),
-    Extreme(Extreme, Vec<Formula>),
-    Rounded(Rounding, Formula),
-    Fold(Fold),
-    /// The piece for the value of a formula.
-    Pieces(Formula, Vec<Piece>),
-    /// What would stand deeper than [`MOST_DEPTH`]; it has no value.
+    Log2(Formula),
+    /// Two to the power of a formula; `r^i` is kept as `2^(i*log2(r))`.
+    Exp2(Formula),
+    Extremum(Extremum, Vec<Formula>),
+    Rounded(RoundingMode, Formula),
+    Fold(IndexedFold),
+    /// A piecewise formula over the value of the first formula.
+    Piecewise(Formula, Vec<PiecewiseCase>),
+    /// Replaces anything nested deeper than [`MAX_DEPTH`]; it has no value.
     TooDeep,
 }
 
-impl Kind {
-    /// The formulas right inside.
-    pub(crate) fn parts(&self) -> Vec<&Formula> {
+impl AtomKind {
+    /// The direct operands.
+    pub(crate) fn operands(&self) -> Vec<&Formula> {
         match self {
-            Kind::Symbol(_) | Kind::Ln2 | Kind::TooDeep => Vec::new(),
-            Kind::Group(inner) | Kind::Log(inner) | Kind::Exp(inner) | Kind::Rounded(_, inner) => vec![inner],
-            Kind::Extreme(_, entries) => entries.iter().collect(),
-            Kind::Fold(fold) => vec![&fold.from, &fold.to, &fold.body],
-            Kind::Pieces(variable, pieces) => {
+            AtomKind::Symbol(_) | AtomKind::Ln2 | AtomKind::TooDeep => Vec::new(),
+            AtomKind::Group(inner) | AtomKind::Log2(inner) | AtomKind::Exp2(inner) | AtomKind::Rounded(_, inner) => vec![inner],
+            AtomKind::Extremum(_, entries) => entries.iter().collect(),
+            AtomKind::Fold(fold) => vec![&fold.from, &fold.to, &fold.body],
+            AtomKind::Piecewise(variable, pieces) => {
                 std::iter::once(variable).chain(pieces.iter().flat_map(|piece| piece.up_to.iter().chain([&piece.formula]))).collect()
             }
         }
     }
 }
 
-/// An atom, shared.
+/// A shared atom.
 #[derive(Clone, Debug)]
-pub(crate) struct Atom(Arc<Known>);
+pub(crate) struct Atom(Arc<AtomNode>);
 
 #[derive(Debug)]
-struct Known {
-    kind: Kind,
+struct AtomNode {
+    kind: AtomKind,
     hash: u64,
-    facts: Facts,
+    attributes: CachedAttributes,
     nonnegative: bool,
     degree: f64,
 }
 
-/// What is known of everything in a formula without looking into it.
+/// Attributes of a formula, cached bottom-up so that no traversal is needed.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Facts {
-    /// Whether there is an unknown number inside, so that two of the same need not be equal.
-    pub(crate) loose: bool,
-    /// How many operations stand inside each other.
+pub(crate) struct CachedAttributes {
+    /// Whether an interval coefficient is inside, so that two equal occurrences need not have equal values.
+    pub(crate) has_interval: bool,
+    /// Nesting depth.
     pub(crate) depth: u32,
-    /// The highest index inside.
+    /// The highest level of a bound index inside.
     pub(crate) level: u32,
-    /// The marks of the symbols inside.
-    pub(crate) marks: u64,
-    /// How many operations it takes to write it down, where what is shared is written each time.
+    /// Bloom filter of the symbols inside.
+    pub(crate) symbol_bloom: u64,
+    /// The number of operations when printed; shared subformulas count every time.
     pub(crate) size: u64,
 }
 
-impl Facts {
-    pub(crate) fn with(self, other: Facts) -> Facts {
-        Facts {
-            loose: self.loose || other.loose,
+impl CachedAttributes {
+    pub(crate) fn merge(self, other: CachedAttributes) -> CachedAttributes {
+        CachedAttributes {
+            has_interval: self.has_interval || other.has_interval,
             depth: self.depth.max(other.depth),
             level: self.level.max(other.level),
-            marks: self.marks | other.marks,
+            symbol_bloom: self.symbol_bloom | other.symbol_bloom,
             size: self.size.saturating_add(other.size),
         }
     }
 }
 
 impl Atom {
-    pub(crate) fn new(kind: Kind) -> Atom {
-        let mut facts = kind.parts().into_iter().fold(Facts::default(), |facts, part| facts.with(part.facts()));
-        facts.depth += 1;
-        facts.size = facts.size.saturating_add(1);
-        let kind = if facts.depth > MOST_DEPTH { Kind::TooDeep } else { kind };
-        if kind == Kind::TooDeep {
-            // Loose, so that two of them do not cancel: they may have been different.
-            facts = Facts { loose: true, depth: 1, size: 1, ..Facts::default() };
+    pub(crate) fn new(kind: AtomKind) -> Atom {
+        let mut attributes =
+            kind.operands().into_iter().fold(CachedAttributes::default(), |attributes, part| attributes.merge(part.attributes()));
+        attributes.depth += 1;
+        attributes.size = attributes.size.saturating_add(1);
+        let kind = if attributes.depth > MAX_DEPTH { AtomKind::TooDeep } else { kind };
+        if kind == AtomKind::TooDeep {
+            // Marked as an interval so that two of them do not cancel: they may have been different.
+            attributes = CachedAttributes { has_interval: true, depth: 1, size: 1, ..CachedAttributes::default() };
         }
         match &kind {
-            Kind::Symbol(symbol) => facts.marks = symbol.mark(),
-            Kind::Fold(fold) => facts.level = facts.level.max(fold.level),
+            AtomKind::Symbol(symbol) => attributes.symbol_bloom = symbol.bloom_bit(),
+            AtomKind::Fold(fold) => attributes.level = attributes.level.max(fold.level),
             _ => {}
         }
-        let (hash, nonnegative, degree) = (fingerprint(&kind), sign::atom_is_nonnegative(&kind), degree(&kind));
-        Atom(Arc::new(Known { kind, hash, facts, nonnegative, degree }))
+        let (hash, nonnegative, degree) = (stable_hash(&kind), sign::atom_is_nonnegative(&kind), degree(&kind));
+        Atom(Arc::new(AtomNode { kind, hash, attributes, nonnegative, degree }))
     }
 
-    pub(crate) fn symbol(symbol: Symbol) -> Atom {
-        Atom::new(Kind::Symbol(symbol))
+    pub(crate) fn symbol(symbol: SymbolId) -> Atom {
+        Atom::new(AtomKind::Symbol(symbol))
     }
 
-    pub(crate) fn kind(&self) -> &Kind {
+    pub(crate) fn kind(&self) -> &AtomKind {
         &self.0.kind
     }
 
-    pub(crate) fn facts(&self) -> Facts {
-        self.0.facts
+    pub(crate) fn attributes(&self) -> CachedAttributes {
+        self.0.attributes
     }
 
-    /// Whether it cannot be below zero while no symbol is.
+    /// Whether it cannot be negative as long as no symbol is.
     pub(crate) fn is_nonnegative(&self) -> bool {
         self.0.nonnegative
     }
 
-    /// How fast it grows, roughly: what grows faster is written first.
+    /// Approximate growth rate; faster-growing terms are printed first.
     pub(crate) fn degree(&self) -> f64 {
         self.0.degree
     }
 
-    /// Where it lies: the same for clones of one atom.
+    /// The address; the same for all clones of one atom.
     pub(crate) fn address(&self) -> usize {
         Arc::as_ptr(&self.0).addr()
     }
 }
 
-fn degree(kind: &Kind) -> f64 {
+fn degree(kind: &AtomKind) -> f64 {
     let of = |formula: &Formula| formula.terms().map(|(monomial, _)| monomial.degree()).fold(0.0, f64::max);
     match kind {
-        Kind::Symbol(_) => 1.0,
-        Kind::Ln2 | Kind::TooDeep => 0.0,
-        Kind::Log(inner) if inner.as_number().is_some() => 0.0,
-        Kind::Log(_) => 1.0 / 64.0,
-        Kind::Exp(_) => 64.0,
-        Kind::Group(inner) | Kind::Rounded(_, inner) => of(inner),
-        Kind::Extreme(_, entries) => entries.iter().map(of).fold(0.0, f64::max),
-        Kind::Fold(fold) => of(&fold.body) + if fold.how == How::Sum { 1.0 } else { 0.0 },
-        Kind::Pieces(_, pieces) => pieces.iter().map(|piece| of(&piece.formula)).fold(0.0, f64::max),
+        AtomKind::Symbol(_) => 1.0,
+        AtomKind::Ln2 | AtomKind::TooDeep => 0.0,
+        AtomKind::Log2(inner) if inner.as_coefficient().is_some() => 0.0,
+        AtomKind::Log2(_) => 1.0 / 64.0,
+        AtomKind::Exp2(_) => 64.0,
+        AtomKind::Group(inner) | AtomKind::Rounded(_, inner) => of(inner),
+        AtomKind::Extremum(_, entries) => entries.iter().map(of).fold(0.0, f64::max),
+        AtomKind::Fold(fold) => of(&fold.body) + if fold.op == FoldOp::Sum { 1.0 } else { 0.0 },
+        AtomKind::Piecewise(_, pieces) => pieces.iter().map(|piece| of(&piece.formula)).fold(0.0, f64::max),
     }
 }
 
@@ -278,7 +277,7 @@ impl PartialOrd for Atom {
 }
 
 impl Ord for Atom {
-    /// By hash, which is fast; the order that people see is made when a formula is shown.
+    /// By hash, which is fast. The order that is printed is determined when a formula is displayed.
     fn cmp(&self, other: &Atom) -> Ordering {
         if Arc::ptr_eq(&self.0, &other.0) {
             return Ordering::Equal;

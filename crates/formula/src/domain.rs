@@ -1,39 +1,39 @@
-//! Where the parameters of a formula lie.
+//! The ranges of a formula's parameters.
 
 use crate::interval::Interval;
-use crate::values::Values;
+use crate::values::SymbolValues;
 
-/// The ranges of parameters, in which formulas are compared.
+/// The ranges of parameters over which formulas are compared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Domain {
-    ranges: Values<Interval>,
-    otherwise: Interval,
+    ranges: SymbolValues<Interval>,
+    default_range: Interval,
 }
 
 impl Domain {
-    /// No parameter is negative.
+    /// All parameters are nonnegative.
     pub fn new() -> Domain {
-        Domain::with_all(0.0)
+        Domain::with_lower_bound(0.0)
     }
 
-    /// No parameter is less than one, as numbers of processes, elements and bytes are.
-    pub fn counts() -> Domain {
-        Domain::with_all(1.0)
+    /// All parameters are at least one, such as numbers of processes, elements and bytes.
+    pub fn at_least_one() -> Domain {
+        Domain::with_lower_bound(1.0)
     }
 
-    fn with_all(low: f64) -> Domain {
-        Domain { ranges: Values::new(), otherwise: Interval::between(low, f64::INFINITY) }
+    fn with_lower_bound(low: f64) -> Domain {
+        Domain { ranges: SymbolValues::new(), default_range: Interval::from_bounds(low, f64::INFINITY) }
     }
 
-    /// This domain with a parameter in a certain range.
-    pub fn with(mut self, symbol: &str, range: Interval) -> Domain {
+    /// The domain with a parameter restricted to a range.
+    pub fn with_range(mut self, symbol: &str, range: Interval) -> Domain {
         self.ranges.set(symbol, range);
         self
     }
 
-    /// Where a parameter lies.
+    /// The range of a parameter.
     pub fn range(&self, symbol: &str) -> Interval {
-        self.ranges.get(symbol).copied().unwrap_or(self.otherwise)
+        self.ranges.get(symbol).copied().unwrap_or(self.default_range)
     }
 }
 

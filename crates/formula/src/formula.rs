@@ -1,78 +1,81 @@
-//! The formula: a sum of products, in the one form that equal sums have.
+//! The formula: a sum of products in canonical form.
 //!
-//! A formula is a sum of terms; a term is a number times powers of atoms. Terms with the same powers are one term, powers of the same atom
-//! are one power, and products of sums are multiplied out while they stay small. So whatever is built from symbols and numbers with `+`,
-//! `-`, `*` and whole powers is equal exactly when it is the same polynomial. Formulas are shared, not copied.
+//! A formula is a sum of terms; a term is a coefficient times powers of atoms. Terms with the same powers are merged, powers of the same
+//! atom are merged, and products of sums are expanded while they stay small. So formulas built from symbols and numbers with `+`, `-`, `*`
+//! and integer powers are equal exactly if they are the same polynomial. Formulas are shared, not copied.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, LazyLock};
 
-use crate::atom::{Atom, Facts, Kind, Symbol};
-use crate::fingerprint::{fingerprint, mixed};
+use crate::atom::{Atom, AtomKind, CachedAttributes, SymbolId};
+use crate::coefficient::Coefficient;
 use crate::monomial::Monomial;
-use crate::number::Number;
 use crate::rational::Rational;
 use crate::sign;
+use crate::stable_hash::{mix_bits, stable_hash};
 
-/// Atoms with more operations are searched only once, since many may share them.
-const WORTH_REMEMBERING: u64 = 32;
+/// Larger atoms are searched only once, since they may be shared.
+const MIN_CACHED_SIZE: u64 = 32;
 
-/// Formulas that take more operations to write down are not written into error messages.
-pub(crate) const READABLE: u64 = 100_000;
+/// Larger formulas are not printed in debug output.
+pub(crate) const MAX_PRINTED_SIZE: u64 = 100_000;
 
-/// An expression over parameters, in canonical form; cloning it costs nothing.
+/// An expression over parameters, in canonical form. Cloning is cheap.
 ///
-/// The order of formulas is total but means nothing; [`Formula::compare`] compares what they stand for.
+/// `Ord` is total but arbitrary; [`Formula::compare`] compares values.
 #[derive(Clone)]
-pub struct Formula(Arc<Terms>);
+pub struct Formula(Arc<TermMap>);
 
-/// The products of a sum and their coefficients, none of which is zero.
+/// The monomials of a sum with their nonzero coefficients.
 #[derive(Clone, Default)]
-pub(crate) struct Terms {
-    map: BTreeMap<Key, Number>,
-    /// The sum of the hashes of the terms, so that it follows every change.
+pub(crate) struct TermMap {
+    map: BTreeMap<TermKey, Coefficient>,
+    /// The sum of the hashes of the terms, so that it can be updated with every change.
     hash: u64,
 }
 
-/// A product; with the side of zero of its coefficient if the product holds an unknown number. Such products do not cancel: they may be
+/// A monomial; with the sign of its coefficient if the monomial contains an interval coefficient. Such monomials do not cancel: they may be
 /// different numbers.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Key(Monomial, Side);
+struct TermKey(Monomial, CoefficientSign);
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Side {
+enum CoefficientSign {
     Any,
     Positive,
     Negative,
-    Both,
+    Mixed,
 }
 
-fn side(monomial: &Monomial, coefficient: &Number) -> Side {
-    if !monomial.facts().loose {
-        Side::Any
+fn coefficient_sign(monomial: &Monomial, coefficient: &Coefficient) -> CoefficientSign {
+    if !monomial.attributes().has_interval {
+        CoefficientSign::Any
     } else if coefficient.is_nonnegative() {
-        Side::Positive
+        CoefficientSign::Positive
     } else if coefficient.negated().is_nonnegative() {
-        Side::Negative
+        CoefficientSign::Negative
     } else {
-        Side::Both
+        CoefficientSign::Mixed
     }
 }
 
-impl Terms {
-    /// Adds a term.
-    pub(crate) fn add(&mut self, monomial: &Monomial, coefficient: &Number) {
+impl TermMap {
+    pub(crate) fn add(&mut self, monomial: &Monomial, coefficient: &Coefficient) {
         if coefficient.is_zero() {
             return;
         }
-        let key = Key(monomial.clone(), side(monomial, coefficient));
+        let key = TermKey(monomial.clone(), coefficient_sign(monomial, coefficient));
         let added = match self.map.get(&key) {
             None => coefficient.clone(),
             Some(present) => {
                 self.hash = self.hash.wrapping_sub(term_hash(monomial, present));
-                if key.1 == Side::Both && !monomial.is_nonnegative() { widest(present, coefficient) } else { present.plus(coefficient) }
+                if key.1 == CoefficientSign::Mixed && !monomial.is_nonnegative() {
+                    symmetric_hull(present, coefficient)
+                } else {
+                    present.plus(coefficient)
+                }
             }
         };
         if added.is_zero() {
@@ -83,26 +86,26 @@ impl Terms {
         }
     }
 
-    pub(crate) fn add_all(&mut self, other: &Terms) {
+    pub(crate) fn add_all(&mut self, other: &TermMap) {
         for (key, coefficient) in &other.map {
             self.add(&key.0, coefficient);
         }
     }
 }
 
-/// The coefficient for the sum of two unknown numbers of any sign, each times its own coefficient of any sign.
-fn widest(a: &Number, b: &Number) -> Number {
-    let reach = |number: &Number| number.low().abs().max(number.high().abs());
+/// The coefficient for the sum of two interval monomials of any sign, each times its own coefficient of any sign.
+fn symmetric_hull(a: &Coefficient, b: &Coefficient) -> Coefficient {
+    let reach = |number: &Coefficient| number.low().abs().max(number.high().abs());
     let reach = reach(a) + reach(b);
-    Number::between(-&reach, reach)
+    Coefficient::interval(-&reach, reach)
 }
 
-fn term_hash(monomial: &Monomial, coefficient: &Number) -> u64 {
-    mixed(monomial.hash_code() ^ fingerprint(coefficient))
+fn term_hash(monomial: &Monomial, coefficient: &Coefficient) -> u64 {
+    mix_bits(monomial.hash_code() ^ stable_hash(coefficient))
 }
 
-impl From<Terms> for Formula {
-    fn from(terms: Terms) -> Formula {
+impl From<TermMap> for Formula {
+    fn from(terms: TermMap) -> Formula {
         Formula(Arc::new(terms))
     }
 }
@@ -110,7 +113,7 @@ impl From<Terms> for Formula {
 impl Formula {
     /// Zero.
     pub fn zero() -> Formula {
-        static ZERO: LazyLock<Formula> = LazyLock::new(|| Terms::default().into());
+        static ZERO: LazyLock<Formula> = LazyLock::new(|| TermMap::default().into());
         ZERO.clone()
     }
 
@@ -120,103 +123,107 @@ impl Formula {
         ONE.clone()
     }
 
-    /// A whole number.
+    /// An integer.
     pub fn integer(value: i64) -> Formula {
-        Formula::exact(Rational::from(value))
+        Formula::from_rational(Rational::from(value))
     }
 
-    /// The shortest decimal that reads as this float, exactly; undefined when the float is not finite.
+    /// The shortest decimal that parses as this float, exactly; undefined if the float is not finite.
     pub fn decimal(value: f64) -> Formula {
-        Rational::decimal(value).map_or_else(Formula::undefined, Formula::exact)
+        Rational::from_f64_shortest(value).map_or_else(Formula::undefined, Formula::from_rational)
     }
 
-    /// A fraction; undefined when its denominator is zero.
-    pub fn ratio(over: i64, under: i64) -> Formula {
-        Rational::new(over, under).map_or_else(Formula::undefined, Formula::exact)
+    /// A fraction; undefined if the denominator is zero.
+    pub fn ratio(numerator: i64, denominator: i64) -> Formula {
+        Rational::new(numerator, denominator).map_or_else(Formula::undefined, Formula::from_rational)
     }
 
     /// An exact number.
-    pub fn exact(value: Rational) -> Formula {
-        Formula::number(Number::Exact(value))
+    pub fn from_rational(value: Rational) -> Formula {
+        Formula::from_coefficient(Coefficient::Exact(value))
     }
 
-    /// An unknown number between two floats, taken as their shortest decimals; undefined when one is not finite.
-    pub fn between(low: f64, high: f64) -> Formula {
-        match (Rational::decimal(low), Rational::decimal(high)) {
-            (Some(low), Some(high)) => Formula::number(Number::between(low, high)),
+    /// An unknown number between two floats, taken as their shortest decimals; undefined if one is not finite.
+    pub fn interval(low: f64, high: f64) -> Formula {
+        match (Rational::from_f64_shortest(low), Rational::from_f64_shortest(high)) {
+            (Some(low), Some(high)) => Formula::from_coefficient(Coefficient::interval(low, high)),
             _ => Formula::undefined(),
         }
     }
 
-    /// A parameter, which stands for a number that is not negative.
+    /// A parameter; its value is nonnegative.
     pub fn symbol(name: &str) -> Formula {
-        Formula::from(Symbol::named(name))
+        Formula::from(SymbolId::named(name))
     }
 
-    /// One over zero: what has no value anywhere.
+    /// One over zero, which has no value.
     pub(crate) fn undefined() -> Formula {
-        Formula::from(Monomial::power(Atom::new(Kind::Group(Formula::zero())), Rational::from(-1)))
+        Formula::from(Monomial::power(Atom::new(AtomKind::Group(Formula::zero())), Rational::from(-1)))
     }
 
-    pub(crate) fn number(value: Number) -> Formula {
+    pub(crate) fn from_coefficient(value: Coefficient) -> Formula {
         Formula::term(value, &Monomial::one())
     }
 
-    pub(crate) fn term(coefficient: Number, monomial: &Monomial) -> Formula {
-        let mut terms = Terms::default();
+    pub(crate) fn term(coefficient: Coefficient, monomial: &Monomial) -> Formula {
+        let mut terms = TermMap::default();
         terms.add(monomial, &coefficient);
         terms.into()
     }
 
-    /// The symbols it depends on, in order.
+    /// The free symbols, in order.
     pub fn symbols(&self) -> BTreeSet<String> {
         let mut names = BTreeSet::new();
-        self.visit(&mut HashSet::new(), &mut |atom| {
-            if let Kind::Symbol(Symbol::Named(name)) = atom.kind() {
+        self.visit_atoms(&mut HashSet::new(), &mut |atom| {
+            if let AtomKind::Symbol(SymbolId::Named(name)) = atom.kind() {
                 names.insert(name.to_string());
             }
         });
         names
     }
 
-    /// Calls for every atom inside, once.
-    pub(crate) fn visit(&self, seen: &mut HashSet<usize>, see: &mut impl FnMut(&Atom)) {
+    /// Calls `see` once for every atom inside.
+    pub(crate) fn visit_atoms(&self, seen: &mut HashSet<usize>, see: &mut impl FnMut(&Atom)) {
         for factor in self.terms().flat_map(|(monomial, _)| monomial.factors()) {
             if seen.insert(factor.atom.address()) {
                 see(&factor.atom);
-                for part in factor.atom.kind().parts() {
-                    part.visit(seen, see);
+                for part in factor.atom.kind().operands() {
+                    part.visit_atoms(seen, see);
                 }
             }
         }
     }
 
-    /// Whether a symbol is in it, outside ranges that use the same name for their index.
-    pub(crate) fn contains(&self, symbol: &Symbol) -> bool {
+    /// Whether the symbol occurs free.
+    pub(crate) fn contains(&self, symbol: &SymbolId) -> bool {
         self.terms().any(|(monomial, _)| monomial_contains(monomial, symbol))
     }
 
-    /// What is known of everything inside, from what each product knows of itself.
-    pub(crate) fn facts(&self) -> Facts {
-        self.terms().fold(Facts::default(), |facts, (monomial, coefficient)| {
-            let facts = facts.with(monomial.facts());
-            Facts { loose: facts.loose || !coefficient.is_exact(), size: facts.size.saturating_add(1), ..facts }
+    /// The attributes, merged from those of the monomials.
+    pub(crate) fn attributes(&self) -> CachedAttributes {
+        self.terms().fold(CachedAttributes::default(), |attributes, (monomial, coefficient)| {
+            let attributes = attributes.merge(monomial.attributes());
+            CachedAttributes {
+                has_interval: attributes.has_interval || !coefficient.is_exact(),
+                size: attributes.size.saturating_add(1),
+                ..attributes
+            }
         })
     }
 
-    /// Whether it holds an unknown number.
-    pub(crate) fn is_loose(&self) -> bool {
-        self.terms().any(|(monomial, coefficient)| monomial.facts().loose || !coefficient.is_exact())
+    /// Whether it contains an interval coefficient.
+    pub(crate) fn has_interval(&self) -> bool {
+        self.terms().any(|(monomial, coefficient)| monomial.attributes().has_interval || !coefficient.is_exact())
     }
 
-    /// Whether its products say all about their size: none holds an unknown number, a maximum or a rounding that something else bounds.
-    pub(crate) fn is_plain(&self) -> bool {
-        self.terms().all(|(monomial, _)| !monomial.facts().loose && !sign::is_bounded(monomial))
+    /// Whether its monomials can be compared directly: none contains an interval coefficient, or an extremum or rounding that has a simpler
+    /// bound.
+    pub(crate) fn is_directly_comparable(&self) -> bool {
+        self.terms().all(|(monomial, _)| !monomial.attributes().has_interval && !sign::has_simple_bound(monomial))
     }
 
-    /// Whether a term is one of its terms.
-    pub(crate) fn has_term(&self, monomial: &Monomial, coefficient: &Number) -> bool {
-        self.0.map.get(&Key(monomial.clone(), side(monomial, coefficient))) == Some(coefficient)
+    pub(crate) fn has_term(&self, monomial: &Monomial, coefficient: &Coefficient) -> bool {
+        self.0.map.get(&TermKey(monomial.clone(), coefficient_sign(monomial, coefficient))) == Some(coefficient)
     }
 
     /// Whether it is zero.
@@ -229,96 +236,97 @@ impl Formula {
         self.as_exact().is_some_and(Rational::is_one)
     }
 
-    /// How many operations it takes to write it down. What is shared inside a formula is held once but written each time, so this can be
-    /// far larger than the memory that the formula takes: ask before printing what a program has built.
+    /// The number of operations when printed. Shared subformulas are stored once but printed every time, so this can be far larger than the
+    /// memory that the formula takes: check it before printing.
     pub fn size(&self) -> u64 {
-        self.facts().size
+        self.attributes().size
     }
 
-    /// How many terms its sum has.
+    /// The number of terms of the sum.
     pub fn len(&self) -> usize {
         self.0.map.len()
     }
 
-    /// Whether its sum has no terms, which makes it zero.
+    /// Whether the sum has no terms, so that it is zero.
     pub fn is_empty(&self) -> bool {
         self.is_zero()
     }
 
-    pub(crate) fn terms(&self) -> impl Iterator<Item = (&Monomial, &Number)> {
+    pub(crate) fn terms(&self) -> impl Iterator<Item = (&Monomial, &Coefficient)> {
         self.0.map.iter().map(|(key, coefficient)| (&key.0, coefficient))
     }
 
-    pub(crate) fn inner(&self) -> &Terms {
+    pub(crate) fn term_map(&self) -> &TermMap {
         &self.0
     }
 
-    /// Its terms, to be changed; copied only when others share them.
-    pub(crate) fn into_terms(self) -> Terms {
+    /// Its terms for modification; copied only if shared.
+    pub(crate) fn into_term_map(self) -> TermMap {
         Arc::unwrap_or_clone(self.0)
     }
 
-    /// Its only term, when it has one.
-    pub(crate) fn as_term(&self) -> Option<(&Monomial, &Number)> {
+    /// Its only term, if it has one term.
+    pub(crate) fn as_term(&self) -> Option<(&Monomial, &Coefficient)> {
         let mut terms = self.terms();
         terms.next().filter(|_| self.len() == 1)
     }
 
-    /// Its value, when it is a number.
-    pub(crate) fn as_number(&self) -> Option<&Number> {
-        static ZERO: Number = Number::Exact(Rational::ZERO);
+    /// Its coefficient, if it is a constant.
+    pub(crate) fn as_coefficient(&self) -> Option<&Coefficient> {
+        static ZERO: Coefficient = Coefficient::Exact(Rational::ZERO);
         if self.is_zero() {
             return Some(&ZERO);
         }
         self.as_term().filter(|(monomial, _)| monomial.is_one()).map(|(_, number)| number)
     }
 
-    /// Its value, when it is an exact number.
+    /// Its value, if it is an exact constant.
     pub fn as_exact(&self) -> Option<&Rational> {
-        self.as_number().and_then(Number::exact)
+        self.as_coefficient().and_then(Coefficient::as_exact)
     }
 
-    /// Its atom, when it is one and nothing else.
+    /// Its atom, if it is a single atom.
     pub(crate) fn as_atom(&self) -> Option<&Atom> {
         let (monomial, coefficient) = self.as_term()?;
         monomial.as_atom().filter(|_| coefficient.is_one())
     }
 
-    /// The coefficient of the term without atoms.
-    pub(crate) fn constant(&self) -> Number {
+    /// The constant term.
+    pub(crate) fn constant(&self) -> Coefficient {
         let constant = self.terms().find(|(monomial, _)| monomial.is_one());
-        constant.map_or(Number::Exact(Rational::ZERO), |(_, number)| number.clone())
+        constant.map_or(Coefficient::Exact(Rational::ZERO), |(_, number)| number.clone())
     }
 }
 
-/// Whether a symbol is in a product, outside ranges that use the same index.
-pub(crate) fn monomial_contains(monomial: &Monomial, symbol: &Symbol) -> bool {
-    monomial.facts().marks & symbol.mark() != 0 && monomial.factors().iter().any(|factor| atom_contains(&factor.atom, symbol))
+/// Whether the symbol occurs free in a monomial.
+pub(crate) fn monomial_contains(monomial: &Monomial, symbol: &SymbolId) -> bool {
+    monomial.attributes().symbol_bloom & symbol.bloom_bit() != 0
+        && monomial.factors().iter().any(|factor| atom_contains(&factor.atom, symbol))
 }
 
-pub(crate) fn atom_contains(atom: &Atom, symbol: &Symbol) -> bool {
-    searched(atom, symbol, symbol.mark(), &mut HashSet::new())
+pub(crate) fn atom_contains(atom: &Atom, symbol: &SymbolId) -> bool {
+    contains_symbol(atom, symbol, symbol.bloom_bit(), &mut HashSet::new())
 }
 
-/// Searches an atom for a symbol; what is shared and large is searched once.
-fn searched(atom: &Atom, symbol: &Symbol, mark: u64, seen: &mut HashSet<usize>) -> bool {
-    if atom.facts().marks & mark == 0 {
+/// Searches an atom for a symbol; large shared atoms are searched once.
+fn contains_symbol(atom: &Atom, symbol: &SymbolId, mark: u64, seen: &mut HashSet<usize>) -> bool {
+    if atom.attributes().symbol_bloom & mark == 0 {
         return false;
     }
     let parts = match atom.kind() {
-        Kind::Symbol(own) => return own == symbol,
-        Kind::Fold(fold) if fold.index() == *symbol => vec![&fold.from, &fold.to],
-        kind => kind.parts(),
+        AtomKind::Symbol(own) => return own == symbol,
+        AtomKind::Fold(fold) if fold.index() == *symbol => vec![&fold.from, &fold.to],
+        kind => kind.operands(),
     };
-    if atom.facts().size > WORTH_REMEMBERING && !seen.insert(atom.address()) {
+    if atom.attributes().size > MIN_CACHED_SIZE && !seen.insert(atom.address()) {
         return false;
     }
     let mut factors = parts.into_iter().flat_map(Formula::terms).flat_map(|(monomial, _)| monomial.factors());
-    factors.any(|factor| searched(&factor.atom, symbol, mark, seen))
+    factors.any(|factor| contains_symbol(&factor.atom, symbol, mark, seen))
 }
 
-impl From<Symbol> for Formula {
-    fn from(symbol: Symbol) -> Formula {
+impl From<SymbolId> for Formula {
+    fn from(symbol: SymbolId) -> Formula {
         Formula::from(Atom::symbol(symbol))
     }
 }
@@ -331,7 +339,7 @@ impl From<Atom> for Formula {
 
 impl From<Monomial> for Formula {
     fn from(monomial: Monomial) -> Formula {
-        Formula::term(Number::Exact(Rational::ONE), &monomial)
+        Formula::term(Coefficient::Exact(Rational::ONE), &monomial)
     }
 }
 

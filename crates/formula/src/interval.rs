@@ -1,20 +1,20 @@
-//! Intervals that never lie.
+//! Interval arithmetic with outward rounding.
 //!
-//! An interval holds every value that the true result can have. Each operation rounds its ends outward: sums, products, quotients and
-//! square roots by the sign of their exact rounding error, so that exact results stay exact; powers and logarithms by [`LIBM_ULPS`], which
-//! is more than the system's library is ever wrong by.
+//! An interval contains every value that the true result can have. Sums, products, quotients and square roots are rounded outward by the
+//! sign of their exact rounding error, so that exact results stay exact; powers and logarithms by [`LIBM_ULPS`], which exceeds the error of
+//! the system's library.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use crate::rational::Rational;
 
-/// By how many units in the last place results of the mathematical library are widened. The libraries in use promise one.
+/// By how many units in the last place results of the math library are widened. The libraries in use promise one.
 pub const LIBM_ULPS: u32 = 4;
 
-/// Below this magnitude rounding errors themselves may be lost, so results are widened whatever the error says.
-const TINY: f64 = 1e-280;
+/// Below this magnitude the rounding error itself may underflow, so results are always widened.
+const NEAR_UNDERFLOW: f64 = 1e-280;
 
-/// All numbers from `low` to `high`; the ends may be infinite, never NaN.
+/// All numbers from `low` to `high`. The bounds may be infinite, never NaN.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
     low: f64,
@@ -22,44 +22,44 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Everything.
+    /// All real numbers.
     pub const ALL: Interval = Interval { low: f64::NEG_INFINITY, high: f64::INFINITY };
-    /// Everything that is not negative.
+    /// All nonnegative numbers.
     pub const NONNEGATIVE: Interval = Interval { low: 0.0, high: f64::INFINITY };
-    /// Zero alone.
+    /// Only zero.
     pub const ZERO: Interval = Interval { low: 0.0, high: 0.0 };
-    /// One alone.
+    /// Only one.
     pub const ONE: Interval = Interval { low: 1.0, high: 1.0 };
 
-    /// The interval from `low` to `high`, or nothing when `low > high`, one of them is NaN, or no number lies between them.
+    /// The interval from `low` to `high`; `None` if `low > high`, if one of them is NaN, or if no number lies between them.
     pub fn new(low: f64, high: f64) -> Option<Interval> {
         (low <= high && low < f64::INFINITY && high > f64::NEG_INFINITY).then_some(Interval { low, high })
     }
 
-    /// One number alone; everything when it is NaN, and the numbers beyond the floats when it is infinite.
+    /// A single number. NaN gives all numbers, infinity the numbers beyond the largest float.
     pub fn point(value: f64) -> Interval {
-        Interval::between(value, value)
+        Interval::from_bounds(value, value)
     }
 
-    /// The interval of computed ends: an end that is no number is taken as unknown.
-    pub(crate) fn between(low: f64, high: f64) -> Interval {
+    /// An interval from computed bounds; a bound that is NaN is taken as unknown.
+    pub(crate) fn from_bounds(low: f64, high: f64) -> Interval {
         let low = if low.is_nan() { f64::NEG_INFINITY } else { low.min(f64::MAX) };
         let high = if high.is_nan() { f64::INFINITY } else { high.max(f64::MIN) };
         Interval { low, high }
     }
 
-    /// Its lower end.
+    /// The lower bound.
     pub fn low(self) -> f64 {
         self.low
     }
 
-    /// Its upper end.
+    /// The upper bound.
     pub fn high(self) -> f64 {
         self.high
     }
 
-    /// A number in its middle, finite even when the ends are not.
-    pub fn middle(self) -> f64 {
+    /// A number in the middle, finite even if the bounds are not.
+    pub fn midpoint(self) -> f64 {
         if self.low == self.high {
             return self.low;
         }
@@ -71,62 +71,62 @@ impl Interval {
         }
     }
 
-    /// How far apart the ends are, rounded up.
+    /// The distance between the bounds, rounded up.
     pub fn width(self) -> f64 {
         if self.low == self.high { 0.0 } else { (self - Interval::point(self.low)).high }
     }
 
-    /// Whether it is one number.
+    /// Whether it is a single number.
     pub fn is_point(self) -> bool {
         self.low == self.high
     }
 
-    /// Whether the number lies in it.
+    /// Whether it contains the number.
     pub fn contains(self, value: f64) -> bool {
         self.low <= value && value <= self.high
     }
 
-    /// Whether all of the other lies in it.
-    pub fn covers(self, other: Interval) -> bool {
+    /// Whether it contains the whole other interval.
+    pub fn contains_interval(self, other: Interval) -> bool {
         self.low <= other.low && other.high <= self.high
     }
 
-    /// The largest magnitude in it.
+    /// The largest absolute value in it.
     pub fn magnitude(self) -> f64 {
         self.low.abs().max(self.high.abs())
     }
 
-    /// The smallest interval that holds both.
+    /// The smallest interval that contains both.
     pub fn hull(self, other: Interval) -> Interval {
         Interval { low: self.low.min(other.low), high: self.high.max(other.high) }
     }
 
-    /// What both hold, or nothing when they are apart.
+    /// The numbers in both; `None` if the intervals are disjoint.
     pub fn intersection(self, other: Interval) -> Option<Interval> {
         Interval::new(self.low.max(other.low), self.high.min(other.high))
     }
 
-    /// Every minimum of a number of one and a number of the other.
+    /// The minimum of a number of each interval.
     pub fn min(self, other: Interval) -> Interval {
         Interval { low: self.low.min(other.low), high: self.high.min(other.high) }
     }
 
-    /// Every maximum of a number of one and a number of the other.
+    /// The maximum of a number of each interval.
     pub fn max(self, other: Interval) -> Interval {
         Interval { low: self.low.max(other.low), high: self.high.max(other.high) }
     }
 
-    /// The whole numbers at or above its numbers.
+    /// Its numbers rounded up to integers.
     pub fn ceil(self) -> Interval {
         Interval { low: self.low.ceil(), high: self.high.ceil() }
     }
 
-    /// The whole numbers at or below its numbers.
+    /// Its numbers rounded down to integers.
     pub fn floor(self) -> Interval {
         Interval { low: self.low.floor(), high: self.high.floor() }
     }
 
-    /// The logarithms to base two of its positive numbers, or nothing when it has none.
+    /// The base-two logarithms of its positive numbers; `None` if there are none.
     pub fn log2(self) -> Option<Interval> {
         if self.high <= 0.0 {
             return None;
@@ -135,7 +135,7 @@ impl Interval {
         Some(Interval { low, high: log2_bounds(self.high).high })
     }
 
-    /// The natural logarithms of its positive numbers, or nothing when it has none.
+    /// The natural logarithms of its positive numbers; `None` if there are none.
     pub fn ln(self) -> Option<Interval> {
         if self.high <= 0.0 {
             return None;
@@ -149,7 +149,7 @@ impl Interval {
         Interval { low: exp2_bounds(self.low).low, high: exp2_bounds(self.high).high }
     }
 
-    /// A whole power. Of an interval around zero, even powers begin at zero; negative ones have no bound.
+    /// An integer power. If the interval contains zero, even powers start at zero and negative ones are unbounded.
     pub fn powi(self, exponent: i64) -> Interval {
         if exponent < 0 {
             let below = self.powi(exponent.saturating_neg());
@@ -165,15 +165,15 @@ impl Interval {
         Interval { low: low.low.min(high.low), high: low.high.max(high.high) }
     }
 
-    /// A power with a fraction for an exponent, of its numbers that are not negative, or nothing when it has none.
+    /// A rational power of its nonnegative numbers; `None` if there are none.
     ///
-    /// Whole exponents take negative numbers too. Nothing also for a negative power of zero alone.
+    /// Integer exponents allow negative numbers. `None` also for a negative power of exactly zero.
     pub fn powr(self, exponent: &Rational) -> Option<Interval> {
         if exponent.is_negative() {
             let below = self.powr(&-exponent)?;
             return (below != Interval::ZERO).then(|| Interval::ONE / below);
         }
-        if exponent.is_whole() {
+        if exponent.is_integer() {
             return Some(match exponent.to_i64() {
                 Some(exponent) => self.powi(exponent),
                 None if self.magnitude() <= 1.0 => Interval { low: -1.0, high: 1.0 },
@@ -185,24 +185,24 @@ impl Interval {
         }
         let base = Interval { low: self.low.max(0.0), high: self.high };
         let whole = exponent.floor();
-        let part = (exponent - &whole).enclosing();
+        let part = (exponent - &whole).to_interval();
         let low = root_bounds(base.low, part).low;
         let high = root_bounds(base.high, part).high;
         Some(Interval { low, high } * base.powr(&whole)?)
     }
 }
 
-/// The float below the sum of two numbers, or the sum itself when that is exact.
-fn sum_down(a: f64, b: f64) -> f64 {
+/// The sum of two numbers rounded down; the sum itself if exact.
+fn add_down(a: f64, b: f64) -> f64 {
     let sum = a + b;
     let other = sum - a;
     let error = (a - (sum - other)) + (b - other);
-    // An infinite sum of finite numbers has no error to look at.
+    // If a sum of finite numbers overflows, its error says nothing.
     if error < 0.0 || (sum.is_infinite() && a.is_finite() && b.is_finite()) { sum.next_down() } else { sum }
 }
 
-/// The float below the product of two numbers, or the product itself when that is exact.
-fn product_down(a: f64, b: f64) -> f64 {
+/// The product of two numbers rounded down; the product itself if exact.
+fn mul_down(a: f64, b: f64) -> f64 {
     if a == 0.0 || b == 0.0 {
         return 0.0;
     }
@@ -210,17 +210,17 @@ fn product_down(a: f64, b: f64) -> f64 {
     if product.is_infinite() {
         return if a.is_infinite() || b.is_infinite() || product < 0.0 { product } else { f64::MAX };
     }
-    if a.mul_add(b, -product) < 0.0 || product.abs() < TINY { product.next_down() } else { product }
+    if a.mul_add(b, -product) < 0.0 || product.abs() < NEAR_UNDERFLOW { product.next_down() } else { product }
 }
 
-/// The float below the quotient of two numbers, or the quotient itself when that is exact; the divisor is not zero.
-fn quotient_down(a: f64, b: f64) -> f64 {
+/// The quotient of two numbers rounded down; the quotient itself if exact. The divisor is nonzero.
+fn div_down(a: f64, b: f64) -> f64 {
     if a == 0.0 {
         return 0.0;
     }
     let quotient = a / b;
     if b.is_infinite() || a.is_infinite() {
-        // Of two infinities nothing is known; a number over infinity is next to zero, on its side.
+        // Infinity over infinity is unknown; a number over infinity is next to zero, on its side.
         return match (a.is_infinite(), b.is_infinite()) {
             (true, true) if (a > 0.0) == (b > 0.0) => 0.0,
             (true, true) => f64::NEG_INFINITY,
@@ -232,17 +232,21 @@ fn quotient_down(a: f64, b: f64) -> f64 {
         return if quotient < 0.0 { quotient } else { f64::MAX };
     }
     let error = (-quotient).mul_add(b, a);
-    if (error < 0.0) == (b > 0.0) && error != 0.0 || quotient.abs() < TINY || a.abs() < TINY { quotient.next_down() } else { quotient }
+    if (error < 0.0) == (b > 0.0) && error != 0.0 || quotient.abs() < NEAR_UNDERFLOW || a.abs() < NEAR_UNDERFLOW {
+        quotient.next_down()
+    } else {
+        quotient
+    }
 }
 
-/// A result of the mathematical library with everything it could have been.
-fn widened(value: f64) -> Interval {
+/// A result of the math library widened by its possible error.
+fn widen_ulps(value: f64) -> Interval {
     let (mut low, mut high) = (value, value);
     for _ in 0..LIBM_ULPS {
         low = low.next_down();
         high = high.next_up();
     }
-    Interval::between(low, high)
+    Interval::from_bounds(low, high)
 }
 
 /// The exponent of a float that is a power of two.
@@ -254,23 +258,23 @@ fn power_of_two(value: f64) -> Option<f64> {
 fn log2_bounds(value: f64) -> Interval {
     match power_of_two(value) {
         Some(exponent) => Interval::point(exponent),
-        None => widened(value.log2()),
+        None => widen_ulps(value.log2()),
     }
 }
 
 fn ln_bounds(value: f64) -> Interval {
-    if value == 1.0 { Interval::ZERO } else { widened(value.ln()) }
+    if value == 1.0 { Interval::ZERO } else { widen_ulps(value.ln()) }
 }
 
 fn exp2_bounds(value: f64) -> Interval {
     if value.fract() == 0.0 && value.abs() < 1000.0 {
         return Interval::point(value.exp2());
     }
-    let result = widened(value.exp2());
+    let result = widen_ulps(value.exp2());
     Interval { low: result.low.max(0.0), high: result.high }
 }
 
-/// A power of one number by repeated squaring, rounded outward at every step.
+/// An integer power of one number by repeated squaring, rounded outward at every step.
 fn power_bounds(base: f64, exponent: i64) -> Interval {
     let (mut result, mut square, mut rest) = (Interval::ONE, Interval::point(base.abs()), exponent);
     while rest > 0 {
@@ -285,7 +289,7 @@ fn power_bounds(base: f64, exponent: i64) -> Interval {
     if base < 0.0 && exponent % 2 == 1 { -result } else { result }
 }
 
-/// A power of one number that is not negative, the exponent between zero and one.
+/// A power of one nonnegative number with an exponent between zero and one.
 fn root_bounds(base: f64, exponent: Interval) -> Interval {
     if base == 0.0 || base == 1.0 {
         return Interval::point(base);
@@ -293,11 +297,11 @@ fn root_bounds(base: f64, exponent: Interval) -> Interval {
     if exponent == Interval::point(0.5) {
         let root = base.sqrt();
         let error = (-root).mul_add(root, base);
-        let low = if error < 0.0 || base < TINY { root.next_down() } else { root };
-        let high = if error > 0.0 || base < TINY { root.next_up() } else { root };
+        let low = if error < 0.0 || base < NEAR_UNDERFLOW { root.next_down() } else { root };
+        let high = if error > 0.0 || base < NEAR_UNDERFLOW { root.next_up() } else { root };
         return Interval { low, high };
     }
-    let result = widened(base.powf(exponent.low)).hull(widened(base.powf(exponent.high)));
+    let result = widen_ulps(base.powf(exponent.low)).hull(widen_ulps(base.powf(exponent.high)));
     Interval { low: result.low.max(0.0), high: result.high }
 }
 
@@ -311,7 +315,7 @@ impl Neg for Interval {
 impl Add for Interval {
     type Output = Interval;
     fn add(self, other: Interval) -> Interval {
-        Interval::between(sum_down(self.low, other.low), -sum_down(-self.high, -other.high))
+        Interval::from_bounds(add_down(self.low, other.low), -add_down(-self.high, -other.high))
     }
 }
 
@@ -326,38 +330,38 @@ impl Mul for Interval {
     type Output = Interval;
     fn mul(self, other: Interval) -> Interval {
         if self.low >= 0.0 && other.low >= 0.0 {
-            return Interval::between(product_down(self.low, other.low), -product_down(-self.high, other.high));
+            return Interval::from_bounds(mul_down(self.low, other.low), -mul_down(-self.high, other.high));
         }
-        corners(self, other, product_down)
+        corner_hull(self, other, mul_down)
     }
 }
 
 impl Div for Interval {
     type Output = Interval;
-    /// Every quotient of two of their numbers; unbounded on the side where the divisor reaches zero.
+    /// All quotients of their numbers; unbounded on the side where the divisor reaches zero.
     fn div(self, other: Interval) -> Interval {
         if !other.contains(0.0) {
-            return corners(self, other, quotient_down);
+            return corner_hull(self, other, div_down);
         }
         if self == Interval::ZERO && other != Interval::ZERO {
             return Interval::ZERO;
         }
-        // Next to zero on one side only: the quotients have the sign of the dividend and one bound.
+        // The divisor touches zero on one side only: the quotients have the sign of the dividend and one bound.
         let (positive, negative) = (other.low >= 0.0 && other.high > 0.0, other.high <= 0.0 && other.low < 0.0);
         match (self.low >= 0.0, self.high <= 0.0) {
-            (true, _) if positive => Interval::between(quotient_down(self.low, other.high), f64::INFINITY),
-            (true, _) if negative => Interval::between(f64::NEG_INFINITY, -quotient_down(self.low, -other.low)),
-            (_, true) if positive => Interval::between(f64::NEG_INFINITY, -quotient_down(-self.high, other.high)),
-            (_, true) if negative => Interval::between(quotient_down(-self.high, -other.low), f64::INFINITY),
+            (true, _) if positive => Interval::from_bounds(div_down(self.low, other.high), f64::INFINITY),
+            (true, _) if negative => Interval::from_bounds(f64::NEG_INFINITY, -div_down(self.low, -other.low)),
+            (_, true) if positive => Interval::from_bounds(f64::NEG_INFINITY, -div_down(-self.high, other.high)),
+            (_, true) if negative => Interval::from_bounds(div_down(-self.high, -other.low), f64::INFINITY),
             _ => Interval::ALL,
         }
     }
 }
 
-/// The hull of an operation on the four pairs of ends.
-fn corners(a: Interval, b: Interval, down: fn(f64, f64) -> f64) -> Interval {
+/// The hull of an operation on the four pairs of bounds.
+fn corner_hull(a: Interval, b: Interval, down: fn(f64, f64) -> f64) -> Interval {
     if a.is_point() && b.is_point() {
-        return Interval::between(down(a.low, b.low), -down(-a.low, b.low));
+        return Interval::from_bounds(down(a.low, b.low), -down(-a.low, b.low));
     }
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
     for x in [a.low, a.high] {
@@ -366,5 +370,5 @@ fn corners(a: Interval, b: Interval, down: fn(f64, f64) -> f64) -> Interval {
             high = high.max(-down(-x, y));
         }
     }
-    Interval::between(low, high)
+    Interval::from_bounds(low, high)
 }

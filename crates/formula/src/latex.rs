@@ -1,50 +1,52 @@
-//! Formulas as LaTeX, for mathematics mode.
+//! Formulas as LaTeX, for math mode.
 
-use crate::atom::{Extreme, How};
+use crate::atom::{Extremum, FoldOp};
+use crate::display::{DisplayExpr, DisplayFold, MathFunction, to_display};
 use crate::formula::Formula;
 use crate::rational::Rational;
-use crate::shown::{Call, Shown, ShownRange, shown};
 
 impl Formula {
-    /// The formula in LaTeX, without the signs that begin and end mathematics.
+    /// The formula in LaTeX, without math delimiters.
     pub fn latex(&self) -> String {
-        sum_level(&shown(self, None))
+        sum_level(&to_display(self, None))
     }
 
-    /// The formula in LaTeX with so many significant digits, as `{:.4}` writes it as text.
+    /// The formula in LaTeX with `digits` significant digits, as `{:.4}` does for text.
     pub fn latex_with_digits(&self, digits: usize) -> String {
-        sum_level(&shown(self, Some(digits)))
+        sum_level(&to_display(self, Some(digits)))
     }
 }
 
-/// A formula where nothing binds around it.
-fn sum_level(shown: &Shown) -> String {
-    match shown {
-        Shown::Number(value) => number(value),
-        Shown::Between(low, high) => format!("\\left[{}, {}\\right]", number(low), number(high)),
-        Shown::Symbol(name) => symbol(name),
-        Shown::Power(base, exponent) if is_half(exponent) => root(base),
-        Shown::Power(base, exponent) => format!("{}^{{{}}}", base_level(base), sum_level(exponent)),
-        Shown::Call(call, entries) => called(*call, entries),
-        Shown::Product { over, under } if under.is_empty() => product(over),
-        Shown::Product { over, under } => format!("\\frac{{{}}}{{{}}}", alone_or_product(over), alone_or_product(under)),
-        Shown::Sum(terms) => {
+/// A formula in a context that needs no parentheses.
+fn sum_level(expr: &DisplayExpr) -> String {
+    match expr {
+        DisplayExpr::Number(value) => number(value),
+        DisplayExpr::Interval(low, high) => format!("\\left[{}, {}\\right]", number(low), number(high)),
+        DisplayExpr::Symbol(name) => symbol(name),
+        DisplayExpr::Power(base, exponent) if is_half(exponent) => root(base),
+        DisplayExpr::Power(base, exponent) => format!("{}^{{{}}}", base_level(base), sum_level(exponent)),
+        DisplayExpr::Function(call, entries) => function_call(*call, entries),
+        DisplayExpr::Product { numerator, denominator } if denominator.is_empty() => product(numerator),
+        DisplayExpr::Product { numerator, denominator } => {
+            format!("\\frac{{{}}}{{{}}}", single_or_product(numerator), single_or_product(denominator))
+        }
+        DisplayExpr::Sum(terms) => {
             let mut text = String::new();
-            for (place, term) in terms.iter().enumerate() {
-                text.push_str(match (place, term.negative) {
+            for (index, term) in terms.iter().enumerate() {
+                text.push_str(match (index, term.negative) {
                     (0, false) => "",
                     (0, true) => "-",
                     (_, false) => " + ",
                     (_, true) => " - ",
                 });
-                text.push_str(&factor_level(&term.shown));
+                text.push_str(&factor_level(&term.expr));
             }
             text
         }
-        Shown::Range(range) => ranged(range),
-        Shown::Pieces(variable, pieces) => {
+        DisplayExpr::Fold(range) => fold(range),
+        DisplayExpr::Piecewise(variable, pieces) => {
             let variable = sum_level(variable);
-            let row = |(bound, formula): &(Option<Shown>, Shown)| match bound {
+            let row = |(bound, formula): &(Option<DisplayExpr>, DisplayExpr)| match bound {
                 Some(bound) => format!("{} & {variable} \\le {}", sum_level(formula), sum_level(bound)),
                 None => format!("{} & \\text{{beyond}}", sum_level(formula)),
             };
@@ -53,95 +55,96 @@ fn sum_level(shown: &Shown) -> String {
     }
 }
 
-fn is_half(exponent: &Shown) -> bool {
-    matches!(exponent, Shown::Product { over, under } if matches!((over.as_slice(), under.as_slice()),
-        ([Shown::Number(over)], [Shown::Number(under)]) if over.is_one() && *under == Rational::from(2)))
+fn is_half(exponent: &DisplayExpr) -> bool {
+    matches!(exponent, DisplayExpr::Product { numerator, denominator } if matches!((numerator.as_slice(), denominator.as_slice()),
+        ([DisplayExpr::Number(above)], [DisplayExpr::Number(below)]) if above.is_one() && *below == Rational::from(2)))
 }
 
-fn root(base: &Shown) -> String {
+fn root(base: &DisplayExpr) -> String {
     format!("\\sqrt{{{}}}", sum_level(base))
 }
 
-fn alone_or_product(list: &[Shown]) -> String {
+fn single_or_product(list: &[DisplayExpr]) -> String {
     match list {
         [only] => sum_level(only),
         several => product(several),
     }
 }
 
-fn product(list: &[Shown]) -> String {
+fn product(list: &[DisplayExpr]) -> String {
     let mut text = String::new();
-    for (place, shown) in list.iter().enumerate() {
-        if place > 0 {
+    for (index, expr) in list.iter().enumerate() {
+        if index > 0 {
             // Digits after digits would read as one number.
-            let digit = matches!(shown, Shown::Number(_)) || matches!(shown, Shown::Power(base, _) if matches!(**base, Shown::Number(_)));
+            let digit = matches!(expr, DisplayExpr::Number(_))
+                || matches!(expr, DisplayExpr::Power(base, _) if matches!(**base, DisplayExpr::Number(_)));
             text.push_str(if digit { " \\cdot " } else { "\\," });
         }
-        text.push_str(&factor_level(shown));
+        text.push_str(&factor_level(expr));
     }
     text
 }
 
-/// A formula as a factor: sums, and whatever reaches to the right without end, in parentheses.
-fn factor_level(shown: &Shown) -> String {
-    match shown {
-        Shown::Sum(_) | Shown::Range(_) => parenthesised(shown),
-        _ => sum_level(shown),
+/// A formula as a factor: sums and folds, which extend to the right, are parenthesized.
+fn factor_level(expr: &DisplayExpr) -> String {
+    match expr {
+        DisplayExpr::Sum(_) | DisplayExpr::Fold(_) => parenthesized(expr),
+        _ => sum_level(expr),
     }
 }
 
 /// A formula as the base of a power.
-fn base_level(shown: &Shown) -> String {
-    match shown {
-        Shown::Symbol(_) | Shown::Between(..) => sum_level(shown),
-        Shown::Number(value) if value.is_whole() => sum_level(shown),
-        _ => parenthesised(shown),
+fn base_level(expr: &DisplayExpr) -> String {
+    match expr {
+        DisplayExpr::Symbol(_) | DisplayExpr::Interval(..) => sum_level(expr),
+        DisplayExpr::Number(value) if value.is_integer() => sum_level(expr),
+        _ => parenthesized(expr),
     }
 }
 
-fn parenthesised(shown: &Shown) -> String {
-    format!("\\left({}\\right)", sum_level(shown))
+fn parenthesized(expr: &DisplayExpr) -> String {
+    format!("\\left({}\\right)", sum_level(expr))
 }
 
-fn called(call: Call, entries: &[Shown]) -> String {
+fn function_call(call: MathFunction, entries: &[DisplayExpr]) -> String {
     let list = entries.iter().map(sum_level).collect::<Vec<_>>().join(", ");
     match call {
-        Call::Sqrt => format!("\\sqrt{{{list}}}"),
-        Call::Log2 => format!("\\log_2\\left({list}\\right)"),
-        Call::Ln => format!("\\ln\\left({list}\\right)"),
-        Call::Ceil => format!("\\left\\lceil {list} \\right\\rceil"),
-        Call::Floor => format!("\\left\\lfloor {list} \\right\\rfloor"),
-        Call::Max => format!("\\max\\left({list}\\right)"),
-        Call::Min => format!("\\min\\left({list}\\right)"),
+        MathFunction::Sqrt => format!("\\sqrt{{{list}}}"),
+        MathFunction::Log2 => format!("\\log_2\\left({list}\\right)"),
+        MathFunction::Ln => format!("\\ln\\left({list}\\right)"),
+        MathFunction::Ceil => format!("\\left\\lceil {list} \\right\\rceil"),
+        MathFunction::Floor => format!("\\left\\lfloor {list} \\right\\rfloor"),
+        MathFunction::Max => format!("\\max\\left({list}\\right)"),
+        MathFunction::Min => format!("\\min\\left({list}\\right)"),
     }
 }
 
-fn ranged(range: &ShownRange) -> String {
-    let name = match range.how {
-        How::Sum => "\\sum",
-        How::Extreme(Extreme::Max) => "\\max",
-        How::Extreme(Extreme::Min) => "\\min",
+fn fold(range: &DisplayFold) -> String {
+    let name = match range.op {
+        FoldOp::Sum => "\\sum",
+        FoldOp::Extremum(Extremum::Max) => "\\max",
+        FoldOp::Extremum(Extremum::Min) => "\\min",
     };
     let (index, from, to, body) = (symbol(&range.index), sum_level(&range.from), sum_level(&range.to), factor_level(&range.body));
-    match range.how {
-        How::Sum => format!("{name}_{{{index}={from}}}^{{{to}}} {body}"),
-        How::Extreme(_) => format!("{name}_{{{index}={from} \\ldots {to}}} {body}"),
+    match range.op {
+        FoldOp::Sum => format!("{name}_{{{index}={from}}}^{{{to}}} {body}"),
+        FoldOp::Extremum(_) => format!("{name}_{{{index}={from} \\ldots {to}}} {body}"),
     }
 }
 
-/// A number; powers of ten as such.
+/// A number; with a power of ten in scientific notation.
 fn number(value: &Rational) -> String {
     let text = value.to_string();
     if let Some((digits, power)) = text.split_once('e') {
         return if digits == "1" { format!("10^{{{power}}}") } else { format!("{digits} \\cdot 10^{{{power}}}") };
     }
     match text.split_once('/') {
-        Some((over, under)) => format!("\\frac{{{over}}}{{{under}}}"),
+        Some((numerator, denominator)) => format!("\\frac{{{numerator}}}{{{denominator}}}"),
         None => text,
     }
 }
 
-/// A symbol: one letter as it is, a subscript after an underscore, longer names upright.
+/// A symbol: single letters in italics, a subscript after an underscore, longer names upright.
 fn symbol(name: &str) -> String {
     let upright = |part: &str| {
         let safe: String = part.chars().flat_map(escaped).collect();

@@ -1,43 +1,45 @@
 //! Intervals and symbolic expressions.
 //!
-//! A model is a formula: what a program costs, over its parameters. [`Formula`] holds it in one canonical form, whatever it was built from,
-//! and gives its value ([`Formula::evaluate`]), an [`Interval`] that is certain to hold it ([`Formula::enclose`]), its derivative, what
-//! it becomes with something else in place of a symbol, and text, LaTeX and JSON that read back as the same formula. Sums over ranges with
-//! symbolic bounds are closed or enclosed, never looped over. The laws are in `docs/formula.md`, and the tests hold the crate to them.
+//! A model is a formula: the cost of a program over its parameters. [`Formula`] keeps it in canonical form and provides its value
+//! ([`Formula::evaluate`]), a guaranteed enclosure ([`Formula::enclose`]), derivatives, substitution, and text, LaTeX and JSON that parse
+//! back as the same formula. Sums with symbolic bounds are evaluated in closed form or enclosed, never term by term. `docs/formula.md`
+//! specifies the behaviour, and the tests check it.
+
+#![forbid(unsafe_code)]
 
 mod atom;
 mod build;
+mod coefficient;
 mod compare;
 mod compiled;
 mod derivative;
+mod display;
+mod display_scale;
 mod domain;
 mod evaluate;
-mod fingerprint;
+mod fold_extremum;
 mod formula;
 mod interval;
 mod json;
 mod latex;
 mod monomial;
-mod number;
-mod peak;
 mod prune;
 mod rational;
-mod scale;
-mod shown;
 mod sign;
+mod stable_hash;
 mod substitute;
 mod sum;
 mod text;
 mod values;
 
-pub use atom::Piece;
-pub use compiled::Compiled;
+pub use atom::PiecewiseCase;
+pub use compiled::CompiledFormula;
 pub use derivative::NoDerivative;
 pub use domain::Domain;
-pub use evaluate::Undefined;
+pub use evaluate::EvaluationError;
 pub use formula::Formula;
 pub use interval::{Interval, LIBM_ULPS};
 pub use json::JsonError;
 pub use rational::Rational;
-pub use text::{Expected, ParseError};
-pub use values::Values;
+pub use text::{ParseError, ParseErrorKind};
+pub use values::SymbolValues;

@@ -4,82 +4,81 @@ use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, LazyLock};
 
-use crate::atom::{Atom, Facts, Kind};
-use crate::fingerprint::fingerprint;
+use crate::atom::{Atom, AtomKind, CachedAttributes};
 use crate::rational::Rational;
+use crate::stable_hash::stable_hash;
 
-/// An atom to a power that is not zero.
+/// An atom to a nonzero power.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Factor {
+pub(crate) struct PowerFactor {
     pub(crate) atom: Atom,
     pub(crate) exponent: Rational,
 }
 
-impl Factor {
-    /// Whether the power cannot be below zero. A root has no negative value, whatever its base.
+impl PowerFactor {
+    /// Whether the power cannot be negative. A root is never negative, whatever its base.
     pub(crate) fn is_nonnegative(&self) -> bool {
-        self.atom.is_nonnegative() || self.exponent.is_even() || !self.exponent.is_whole()
+        self.atom.is_nonnegative() || self.exponent.is_even() || !self.exponent.is_integer()
     }
 
-    /// Factors in this order are merged when equal. What holds an unknown number does not cancel: it may be another number each time.
-    fn place(&self, other: &Factor) -> Ordering {
-        let side = |factor: &Factor| factor.atom.facts().loose && factor.exponent.is_negative();
+    /// Factors that compare equal are merged. An atom with an interval coefficient does not cancel: each occurrence may be a different
+    /// number.
+    fn merge_order(&self, other: &PowerFactor) -> Ordering {
+        let side = |factor: &PowerFactor| factor.atom.attributes().has_interval && factor.exponent.is_negative();
         self.atom.cmp(&other.atom).then_with(|| side(self).cmp(&side(other)))
     }
 }
 
 /// A product of powers of different atoms, in order; the empty product is one.
 #[derive(Clone, Debug)]
-pub(crate) struct Monomial(Arc<Known>);
+pub(crate) struct Monomial(Arc<MonomialNode>);
 
 #[derive(Debug)]
-struct Known {
-    factors: Vec<Factor>,
+struct MonomialNode {
+    factors: Vec<PowerFactor>,
     hash: u64,
-    facts: Facts,
+    attributes: CachedAttributes,
     nonnegative: bool,
 }
 
 impl Monomial {
-    /// The empty product.
     pub(crate) fn one() -> Monomial {
-        static ONE: LazyLock<Monomial> = LazyLock::new(|| Monomial::sorted(Vec::new()));
+        static ONE: LazyLock<Monomial> = LazyLock::new(|| Monomial::from_sorted(Vec::new()));
         ONE.clone()
     }
 
     pub(crate) fn power(atom: Atom, exponent: Rational) -> Monomial {
-        if exponent.is_zero() { Monomial::one() } else { Monomial::sorted(vec![Factor { atom, exponent }]) }
+        if exponent.is_zero() { Monomial::one() } else { Monomial::from_sorted(vec![PowerFactor { atom, exponent }]) }
     }
 
-    /// The product of factors that are in order and different.
-    fn sorted(factors: Vec<Factor>) -> Monomial {
-        let hash = if factors.is_empty() { 0 } else { fingerprint(&factors) };
-        let facts = factors.iter().fold(Facts::default(), |facts, factor| facts.with(factor.atom.facts()));
-        let nonnegative = factors.iter().all(Factor::is_nonnegative);
-        Monomial(Arc::new(Known { factors, hash, facts, nonnegative }))
+    /// The product of factors that are sorted and distinct.
+    fn from_sorted(factors: Vec<PowerFactor>) -> Monomial {
+        let hash = if factors.is_empty() { 0 } else { stable_hash(&factors) };
+        let attributes = factors.iter().fold(CachedAttributes::default(), |attributes, factor| attributes.merge(factor.atom.attributes()));
+        let nonnegative = factors.iter().all(PowerFactor::is_nonnegative);
+        Monomial(Arc::new(MonomialNode { factors, hash, attributes, nonnegative }))
     }
 
-    /// The product of any factors, which may need to be multiplied out further.
-    pub(crate) fn of(factors: impl IntoIterator<Item = Factor>) -> Monomial {
-        let mut factors: Vec<Factor> = factors.into_iter().collect();
-        factors.sort_by(Factor::place);
+    /// The product of any factors; groups in it may still need to be expanded.
+    pub(crate) fn from_factors(factors: impl IntoIterator<Item = PowerFactor>) -> Monomial {
+        let mut factors: Vec<PowerFactor> = factors.into_iter().collect();
+        factors.sort_by(PowerFactor::merge_order);
         factors.dedup_by(|next, kept| {
-            let meets = kept.place(next).is_eq();
+            let meets = kept.merge_order(next).is_eq();
             if meets {
                 kept.exponent = &kept.exponent + &next.exponent;
             }
             meets
         });
         factors.retain(|factor| !factor.exponent.is_zero());
-        Monomial::sorted(factors)
+        Monomial::from_sorted(factors)
     }
 
-    /// The factors that pass a test.
-    pub(crate) fn filtered(&self, mut keep: impl FnMut(&Factor) -> bool) -> Monomial {
-        Monomial::sorted(self.factors().iter().filter(|factor| keep(factor)).cloned().collect())
+    pub(crate) fn filter(&self, mut keep: impl FnMut(&PowerFactor) -> bool) -> Monomial {
+        Monomial::from_sorted(self.factors().iter().filter(|factor| keep(factor)).cloned().collect())
     }
 
-    pub(crate) fn factors(&self) -> &[Factor] {
+    pub(crate) fn factors(&self) -> &[PowerFactor] {
         &self.0.factors
     }
 
@@ -87,8 +86,8 @@ impl Monomial {
         self.0.factors.is_empty()
     }
 
-    pub(crate) fn facts(&self) -> Facts {
-        self.0.facts
+    pub(crate) fn attributes(&self) -> CachedAttributes {
+        self.0.attributes
     }
 
     pub(crate) fn hash_code(&self) -> u64 {
@@ -99,17 +98,17 @@ impl Monomial {
         self.0.nonnegative
     }
 
-    /// How fast it grows, roughly.
+    /// Approximate growth rate.
     pub(crate) fn degree(&self) -> f64 {
-        self.factors().iter().map(|factor| factor.exponent.nearest() * factor.atom.degree()).sum()
+        self.factors().iter().map(|factor| factor.exponent.to_f64() * factor.atom.degree()).sum()
     }
 
-    /// The exponent of an atom, zero when it is not there.
+    /// The exponent of an atom; zero if it is absent.
     pub(crate) fn exponent_of(&self, atom: &Atom) -> Rational {
         self.factors().iter().find(|factor| factor.atom == *atom).map_or(Rational::ZERO, |factor| factor.exponent.clone())
     }
 
-    /// The only atom, when it stands to the first power.
+    /// The only atom, if its exponent is one.
     pub(crate) fn as_atom(&self) -> Option<&Atom> {
         match self.factors() {
             [factor] if factor.exponent.is_one() => Some(&factor.atom),
@@ -117,13 +116,13 @@ impl Monomial {
         }
     }
 
-    /// Whether there is a base of a power that is not multiplied out.
+    /// Whether it contains the base of an unexpanded power.
     pub(crate) fn has_group(&self) -> bool {
-        self.factors().iter().any(|factor| matches!(factor.atom.kind(), Kind::Group(_)))
+        self.factors().iter().any(|factor| matches!(factor.atom.kind(), AtomKind::Group(_)))
     }
 
-    /// The product, and whether powers of the same group met in it, which may then be multiplied out.
-    pub(crate) fn times(&self, other: &Monomial) -> (Monomial, bool) {
+    /// The product, and whether powers of the same group were merged, which may then be expanded.
+    pub(crate) fn multiply(&self, other: &Monomial) -> (Monomial, bool) {
         if self.is_one() {
             return (other.clone(), false);
         }
@@ -134,14 +133,14 @@ impl Monomial {
         let (mut left, mut right, mut met) = (self.factors().iter().peekable(), other.factors().iter().peekable(), false);
         loop {
             match (left.peek(), right.peek()) {
-                (Some(a), Some(b)) => match a.place(b) {
+                (Some(a), Some(b)) => match a.merge_order(b) {
                     Ordering::Less => merged.extend(left.next().cloned()),
                     Ordering::Greater => merged.extend(right.next().cloned()),
                     Ordering::Equal => {
-                        met |= matches!(a.atom.kind(), Kind::Group(_));
+                        met |= matches!(a.atom.kind(), AtomKind::Group(_));
                         let exponent = &a.exponent + &b.exponent;
                         if !exponent.is_zero() {
-                            merged.push(Factor { atom: a.atom.clone(), exponent });
+                            merged.push(PowerFactor { atom: a.atom.clone(), exponent });
                         }
                         left.next();
                         right.next();
@@ -152,17 +151,17 @@ impl Monomial {
                 (None, None) => break,
             }
         }
-        (Monomial::sorted(merged), met)
+        (Monomial::from_sorted(merged), met)
     }
 
-    /// Every exponent multiplied by a number that is not zero.
-    pub(crate) fn raised(&self, exponent: &Rational) -> Monomial {
-        let raise = |factor: &Factor| Factor { atom: factor.atom.clone(), exponent: &factor.exponent * exponent };
-        let mut factors: Vec<Factor> = self.factors().iter().map(raise).collect();
-        if exponent.is_negative() && self.facts().loose {
-            factors.sort_by(Factor::place);
+    /// Every exponent multiplied by a nonzero number.
+    pub(crate) fn pow(&self, exponent: &Rational) -> Monomial {
+        let raise = |factor: &PowerFactor| PowerFactor { atom: factor.atom.clone(), exponent: &factor.exponent * exponent };
+        let mut factors: Vec<PowerFactor> = self.factors().iter().map(raise).collect();
+        if exponent.is_negative() && self.attributes().has_interval {
+            factors.sort_by(PowerFactor::merge_order);
         }
-        Monomial::sorted(factors)
+        Monomial::from_sorted(factors)
     }
 }
 

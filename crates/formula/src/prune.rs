@@ -1,52 +1,52 @@
-//! Maxima and minima pruned by where the parameters lie.
+//! Pruning of maxima and minima by the ranges of the parameters.
 //!
-//! While a formula is built nothing is known of a parameter but that it is not negative: `max(n, n^2)` must stay. Where every parameter is at
-//! least one it is `n^2`.
+//! While a formula is built a parameter is only known to be nonnegative, so `max(n, n^2)` must stay. If every parameter is at least one, it
+//! is `n^2`.
 
 use std::collections::HashMap;
 
-use crate::atom::{Atom, Extreme, Kind};
+use crate::atom::{Atom, AtomKind, Extremum};
 use crate::build;
-use crate::compare::FromEnds;
+use crate::compare::ShiftedParameters;
 use crate::domain::Domain;
 use crate::formula::Formula;
-use crate::substitute::{Change, rebuilt, with_parts};
+use crate::substitute::{AtomRewriter, map_operands, rewrite};
 
-/// The formula with only those entries of maxima and minima that can be the extreme somewhere in the domain.
-pub(crate) fn pruned(formula: &Formula, domain: &Domain) -> Formula {
-    rebuilt(formula, &mut Pruning { domain, done: HashMap::new() })
+/// The formula with only those entries of maxima and minima that can be the extremum somewhere in the domain.
+pub(crate) fn prune_extrema(formula: &Formula, domain: &Domain) -> Formula {
+    rewrite(formula, &mut ExtremumPruner { domain, cache: HashMap::new() })
 }
 
-struct Pruning<'a> {
+struct ExtremumPruner<'a> {
     domain: &'a Domain,
-    /// What atoms became, by where they lie; the atoms are kept so that no other can come to lie there.
-    done: HashMap<usize, (Atom, Formula)>,
+    /// The results for atoms by address; the atoms are kept alive so that no address is reused.
+    cache: HashMap<usize, (Atom, Formula)>,
 }
 
-impl Change for Pruning<'_> {
-    fn concerns(&self, atom: &Atom) -> bool {
-        !matches!(atom.kind(), Kind::Symbol(_) | Kind::Ln2 | Kind::TooDeep)
+impl AtomRewriter for ExtremumPruner<'_> {
+    fn may_rewrite(&self, atom: &Atom) -> bool {
+        !matches!(atom.kind(), AtomKind::Symbol(_) | AtomKind::Ln2 | AtomKind::TooDeep)
     }
 
-    fn atom(&mut self, atom: &Atom) -> Formula {
-        if let Some((_, done)) = self.done.get(&atom.address()) {
+    fn rewrite_atom(&mut self, atom: &Atom) -> Formula {
+        if let Some((_, done)) = self.cache.get(&atom.address()) {
             return done.clone();
         }
         let changed = match atom.kind() {
-            Kind::Extreme(side, entries) => {
-                let entries = entries.iter().map(|entry| rebuilt(entry, self)).collect();
-                build::extreme(*side, undominated(*side, entries, self.domain))
+            AtomKind::Extremum(side, entries) => {
+                let entries = entries.iter().map(|entry| rewrite(entry, self)).collect();
+                build::extremum(*side, undominated(*side, entries, self.domain))
             }
-            kind => with_parts(kind, |part| rebuilt(part, self)),
+            kind => map_operands(kind, |part| rewrite(part, self)),
         };
-        self.done.insert(atom.address(), (atom.clone(), changed.clone()));
+        self.cache.insert(atom.address(), (atom.clone(), changed.clone()));
         changed
     }
 }
 
-fn undominated(side: Extreme, entries: Vec<Formula>, domain: &Domain) -> Vec<Formula> {
-    let mut from_ends = FromEnds::of(domain);
-    match entries.iter().map(|entry| from_ends.seen(entry)).collect::<Option<Vec<_>>>() {
+fn undominated(side: Extremum, entries: Vec<Formula>, domain: &Domain) -> Vec<Formula> {
+    let mut from_ends = ShiftedParameters::new(domain);
+    match entries.iter().map(|entry| from_ends.shift(entry)).collect::<Option<Vec<_>>>() {
         Some(seen) => entries.into_iter().zip(build::undominated(side, &seen)).filter_map(|(entry, kept)| kept.then_some(entry)).collect(),
         None => entries,
     }

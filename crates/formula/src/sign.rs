@@ -1,35 +1,35 @@
-//! What can be said about the sign of a formula at once, knowing only that no symbol is negative.
+//! Sign analysis of formulas, knowing only that symbols are nonnegative.
 //!
-//! A sum whose terms cannot be negative cannot be negative. That one rule prunes maxima and shows that ranges are not empty; where a maximum
-//! or a rounding stands in the way, something that bounds it is put in its place.
+//! A sum of nonnegative terms is nonnegative. That one rule prunes maxima and shows that ranges are not empty; a maximum or a rounding in
+//! the way is replaced by a bound.
 
 use std::cmp::Ordering;
 
-use crate::atom::{Extreme, Kind, Rounding};
+use crate::atom::{AtomKind, Extremum, RoundingMode};
+use crate::coefficient::Coefficient;
 use crate::formula::Formula;
 use crate::monomial::Monomial;
-use crate::number::Number;
 
-/// How many bounds in a row are put in place of maxima and roundings.
-const MOST_BOUNDS: u32 = 3;
+/// How many maxima and roundings are replaced by bounds in a row.
+const MAX_BOUND_DEPTH: u32 = 3;
 
-/// With more of them than this in one sum, or more entries in them together, it is not tried.
-const MOST_BOUNDED: usize = 5;
-const MOST_ENTRIES: usize = 16;
+/// With more of them in one sum, or more entries in total, it is not tried.
+const MAX_BOUNDED: usize = 5;
+const MAX_ENTRIES: usize = 16;
 
-/// Whether the formula is shown to be nowhere below zero.
+/// Whether the formula is provably nonnegative.
 pub(crate) fn is_nonnegative(formula: &Formula) -> bool {
-    is_nonnegative_with(formula, MOST_BOUNDS)
+    is_nonnegative_within(formula, MAX_BOUND_DEPTH)
 }
 
-/// Whether the formula is shown to be everywhere above zero.
+/// Whether the formula is provably positive.
 pub(crate) fn is_positive(formula: &Formula) -> bool {
     formula.constant().is_positive() && terms_are_nonnegative(formula)
 }
 
-/// Whether the first formula is shown to be nowhere below the second.
+/// Whether the first formula is provably nowhere less than the second.
 pub(crate) fn is_at_least(a: &Formula, b: &Formula) -> bool {
-    if !a.is_plain() || !b.is_plain() {
+    if !a.is_directly_comparable() || !b.is_directly_comparable() {
         return is_nonnegative(&(a - b));
     }
     // Without building the difference: most comparisons end at the first term.
@@ -55,9 +55,9 @@ pub(crate) fn is_at_least(a: &Formula, b: &Formula) -> bool {
     }
 }
 
-/// Whether all terms are shown to have the same sign, so that an unknown factor of the sum can be one of each term as well.
-pub(crate) fn is_of_one_sign(formula: &Formula) -> bool {
-    let negative = |(monomial, coefficient): (&Monomial, &Number)| coefficient.negated().is_nonnegative() && monomial.is_nonnegative();
+/// Whether all terms provably have the same sign, so that an interval factor of the sum can be distributed.
+pub(crate) fn has_uniform_sign(formula: &Formula) -> bool {
+    let negative = |(monomial, coefficient): (&Monomial, &Coefficient)| coefficient.negated().is_nonnegative() && monomial.is_nonnegative();
     terms_are_nonnegative(formula) || formula.terms().all(negative)
 }
 
@@ -65,52 +65,53 @@ fn terms_are_nonnegative(formula: &Formula) -> bool {
     formula.terms().all(|(monomial, coefficient)| coefficient.is_nonnegative() && monomial.is_nonnegative())
 }
 
-fn is_nonnegative_with(formula: &Formula, bounds: u32) -> bool {
+fn is_nonnegative_within(formula: &Formula, bounds: u32) -> bool {
     if terms_are_nonnegative(formula) {
         return true;
     }
-    // All of them are tried, so that the answer does not depend on the order of the terms.
-    let bounded: Vec<_> = formula.terms().filter(|(monomial, coefficient)| is_bounded(monomial) && coefficient.is_exact()).collect();
-    let entries = |monomial: &Monomial| monomial.as_atom().map_or(0, |atom| atom.kind().parts().len());
-    if bounds == 0 || bounded.len() > MOST_BOUNDED || bounded.iter().map(|(monomial, _)| entries(monomial)).sum::<usize>() > MOST_ENTRIES {
+    // All of them are tried, so that the result does not depend on the order of the terms.
+    let bounded: Vec<_> = formula.terms().filter(|(monomial, coefficient)| has_simple_bound(monomial) && coefficient.is_exact()).collect();
+    let entries = |monomial: &Monomial| monomial.as_atom().map_or(0, |atom| atom.kind().operands().len());
+    if bounds == 0 || bounded.len() > MAX_BOUNDED || bounded.iter().map(|(monomial, _)| entries(monomial)).sum::<usize>() > MAX_ENTRIES {
         return false;
     }
-    bounded.into_iter().any(|(monomial, coefficient)| is_nonnegative_by(formula, monomial, coefficient, bounds - 1))
+    bounded.into_iter().any(|(monomial, coefficient)| is_nonnegative_bounding(formula, monomial, coefficient, bounds - 1))
 }
 
-/// Whether a sum is shown not to be negative with bounds in place of one of its terms.
-fn is_nonnegative_by(formula: &Formula, monomial: &Monomial, coefficient: &Number, bounds: u32) -> bool {
-    let (Some(atom), Some(value)) = (monomial.as_atom(), coefficient.exact()) else { return false };
+/// Whether a sum is provably nonnegative with one of its terms replaced by bounds.
+fn is_nonnegative_bounding(formula: &Formula, monomial: &Monomial, coefficient: &Coefficient, bounds: u32) -> bool {
+    let (Some(atom), Some(value)) = (monomial.as_atom(), coefficient.as_exact()) else { return false };
     let rest = formula - Formula::term(coefficient.clone(), monomial);
-    let with = |bound: &Formula| is_nonnegative_with(&(&rest + Formula::exact(value.clone()) * bound), bounds);
+    let with = |bound: &Formula| is_nonnegative_within(&(&rest + Formula::from_rational(value.clone()) * bound), bounds);
     match atom.kind() {
         // The maximum is at least any entry; it is at most something only if all entries are.
-        Kind::Extreme(side, entries) if (*side == Extreme::Max) != value.is_negative() => entries.iter().any(with),
-        Kind::Extreme(_, entries) => entries.iter().all(with),
-        Kind::Rounded(rounding, inner) => match (rounding, value.is_negative()) {
-            (Rounding::Up, false) | (Rounding::Down, true) => with(inner),
-            (Rounding::Up, true) => with(&(inner + Formula::one())),
-            (Rounding::Down, false) => with(&(inner - Formula::one())),
+        AtomKind::Extremum(side, entries) if (*side == Extremum::Max) != value.is_negative() => entries.iter().any(with),
+        AtomKind::Extremum(_, entries) => entries.iter().all(with),
+        AtomKind::Rounded(rounding, inner) => match (rounding, value.is_negative()) {
+            (RoundingMode::Up, false) | (RoundingMode::Down, true) => with(inner),
+            (RoundingMode::Up, true) => with(&(inner + Formula::one())),
+            (RoundingMode::Down, false) => with(&(inner - Formula::one())),
         },
         _ => false,
     }
 }
 
-/// Whether there is something simpler that bounds this product.
-pub(crate) fn is_bounded(monomial: &Monomial) -> bool {
-    monomial.as_atom().is_some_and(|atom| !atom.facts().loose && matches!(atom.kind(), Kind::Extreme(..) | Kind::Rounded(..)))
+/// Whether the monomial has a simpler bound.
+pub(crate) fn has_simple_bound(monomial: &Monomial) -> bool {
+    monomial
+        .as_atom()
+        .is_some_and(|atom| !atom.attributes().has_interval && matches!(atom.kind(), AtomKind::Extremum(..) | AtomKind::Rounded(..)))
 }
 
-/// Whether an atom of this kind cannot be below zero.
-pub(crate) fn atom_is_nonnegative(kind: &Kind) -> bool {
+pub(crate) fn atom_is_nonnegative(kind: &AtomKind) -> bool {
     match kind {
-        Kind::Symbol(_) | Kind::Ln2 | Kind::Exp(_) => true,
-        Kind::TooDeep => false,
-        Kind::Group(inner) | Kind::Rounded(_, inner) => is_nonnegative(inner),
-        Kind::Log(inner) => is_at_least(inner, &Formula::one()),
-        Kind::Extreme(Extreme::Max, entries) => entries.iter().any(is_nonnegative),
-        Kind::Extreme(Extreme::Min, entries) => entries.iter().all(is_nonnegative),
-        Kind::Fold(fold) => is_nonnegative(&fold.body),
-        Kind::Pieces(_, pieces) => pieces.iter().all(|piece| is_nonnegative(&piece.formula)),
+        AtomKind::Symbol(_) | AtomKind::Ln2 | AtomKind::Exp2(_) => true,
+        AtomKind::TooDeep => false,
+        AtomKind::Group(inner) | AtomKind::Rounded(_, inner) => is_nonnegative(inner),
+        AtomKind::Log2(inner) => is_at_least(inner, &Formula::one()),
+        AtomKind::Extremum(Extremum::Max, entries) => entries.iter().any(is_nonnegative),
+        AtomKind::Extremum(Extremum::Min, entries) => entries.iter().all(is_nonnegative),
+        AtomKind::Fold(fold) => is_nonnegative(&fold.body),
+        AtomKind::Piecewise(_, pieces) => pieces.iter().all(|piece| is_nonnegative(&piece.formula)),
     }
 }

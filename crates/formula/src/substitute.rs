@@ -1,45 +1,45 @@
-//! Putting formulas in place of symbols.
+//! Substitution of formulas for symbols.
 
 use std::collections::HashMap;
 
-use crate::atom::{Atom, Fold, Kind, Piece, Symbol};
+use crate::atom::{Atom, AtomKind, IndexedFold, PiecewiseCase, SymbolId};
 use crate::build;
-use crate::formula::{Formula, Terms, atom_contains, monomial_contains};
+use crate::formula::{Formula, TermMap, atom_contains, monomial_contains};
 use crate::monomial::Monomial;
 
 impl Formula {
-    /// This formula with another in place of a symbol. Indexes of ranges are not symbols from outside, whatever their name.
+    /// The formula with another one substituted for a free symbol.
     pub fn substitute(&self, symbol: &str, by: &Formula) -> Formula {
-        self.replaced(&Symbol::named(symbol), by)
+        self.substitute_symbol(&SymbolId::named(symbol), by)
     }
 
-    pub(crate) fn replaced(&self, symbol: &Symbol, by: &Formula) -> Formula {
-        let plain = matches!(by.as_atom().map(Atom::kind), Some(Kind::Symbol(_)));
-        rebuilt(self, &mut Replacement { symbol, by, plain, done: HashMap::new() })
+    pub(crate) fn substitute_symbol(&self, symbol: &SymbolId, by: &Formula) -> Formula {
+        let plain = matches!(by.as_atom().map(Atom::kind), Some(AtomKind::Symbol(_)));
+        rewrite(self, &mut SymbolSubstitution { symbol, by, is_renaming: plain, cache: HashMap::new() })
     }
 }
 
-/// A walk that puts something else in place of some atoms.
-pub(crate) trait Change {
-    /// Whether an atom may change.
-    fn concerns(&self, atom: &Atom) -> bool;
-    /// What the atom becomes; asked for atoms that may change.
-    fn atom(&mut self, atom: &Atom) -> Formula;
+/// A rewriting of some atoms of a formula.
+pub(crate) trait AtomRewriter {
+    /// Whether an atom may be rewritten.
+    fn may_rewrite(&self, atom: &Atom) -> bool;
+    /// What the atom is rewritten to; only called for atoms that may be rewritten.
+    fn rewrite_atom(&mut self, atom: &Atom) -> Formula;
 }
 
-/// A formula with its atoms changed.
-pub(crate) fn rebuilt(formula: &Formula, change: &mut impl Change) -> Formula {
-    let mut terms = Terms::default();
+/// Applies a rewriter to all atoms of a formula.
+pub(crate) fn rewrite(formula: &Formula, change: &mut impl AtomRewriter) -> Formula {
+    let mut terms = TermMap::default();
     for (monomial, coefficient) in formula.terms() {
-        if monomial.factors().iter().any(|factor| change.concerns(&factor.atom)) {
-            let kept = monomial.filtered(|factor| !change.concerns(&factor.atom));
+        if monomial.factors().iter().any(|factor| change.may_rewrite(&factor.atom)) {
+            let kept = monomial.filter(|factor| !change.may_rewrite(&factor.atom));
             let mut factors = vec![Formula::term(coefficient.clone(), &kept)];
             for factor in monomial.factors() {
-                if change.concerns(&factor.atom) {
-                    factors.push(build::power(&change.atom(&factor.atom), &factor.exponent));
+                if change.may_rewrite(&factor.atom) {
+                    factors.push(build::power(&change.rewrite_atom(&factor.atom), &factor.exponent));
                 }
             }
-            terms.add_all(build::product_of(factors).inner());
+            terms.add_all(build::product_of(factors).term_map());
         } else {
             terms.add(monomial, coefficient);
         }
@@ -47,67 +47,68 @@ pub(crate) fn rebuilt(formula: &Formula, change: &mut impl Change) -> Formula {
     terms.into()
 }
 
-/// An atom other than a symbol or a range with its parts changed.
-pub(crate) fn with_parts(kind: &Kind, mut part: impl FnMut(&Formula) -> Formula) -> Formula {
+/// An atom with its operands mapped, rebuilt in canonical form.
+pub(crate) fn map_operands(kind: &AtomKind, mut part: impl FnMut(&Formula) -> Formula) -> Formula {
     match kind {
-        Kind::Symbol(symbol) => Formula::from(symbol.clone()),
-        Kind::Ln2 | Kind::TooDeep => Formula::from(Atom::new(kind.clone())),
-        Kind::Group(inner) => part(inner),
-        Kind::Log(inner) => build::log2(&part(inner)),
-        Kind::Exp(inner) => build::two_to(&part(inner)),
-        Kind::Extreme(side, entries) => build::extreme(*side, entries.iter().map(part).collect()),
-        Kind::Rounded(rounding, inner) => build::rounded(*rounding, &part(inner)),
-        Kind::Pieces(variable, list) => {
+        AtomKind::Symbol(symbol) => Formula::from(symbol.clone()),
+        AtomKind::Ln2 | AtomKind::TooDeep => Formula::from(Atom::new(kind.clone())),
+        AtomKind::Group(inner) => part(inner),
+        AtomKind::Log2(inner) => build::log2(&part(inner)),
+        AtomKind::Exp2(inner) => build::exp2(&part(inner)),
+        AtomKind::Extremum(side, entries) => build::extremum(*side, entries.iter().map(part).collect()),
+        AtomKind::Rounded(rounding, inner) => build::round(*rounding, &part(inner)),
+        AtomKind::Piecewise(variable, list) => {
             let variable = part(variable);
-            let changed = list.iter().map(|piece| Piece { up_to: piece.up_to.as_ref().map(&mut part), formula: part(&piece.formula) });
-            build::pieces(&variable, changed.collect())
+            let changed =
+                list.iter().map(|piece| PiecewiseCase { up_to: piece.up_to.as_ref().map(&mut part), formula: part(&piece.formula) });
+            build::piecewise(&variable, changed.collect())
         }
-        Kind::Fold(fold) => {
-            let (index, body) = build::opened(fold);
-            build::fold(fold.how, &index, &fold.hint.0, &part(&fold.from), &part(&fold.to), &part(&body))
+        AtomKind::Fold(fold) => {
+            let (index, body) = build::instantiate_body(fold);
+            build::fold(fold.op, &index, &fold.index_name.0, &part(&fold.from), &part(&fold.to), &part(&body))
         }
     }
 }
 
-struct Replacement<'a> {
-    symbol: &'a Symbol,
+struct SymbolSubstitution<'a> {
+    symbol: &'a SymbolId,
     by: &'a Formula,
-    /// Whether one symbol takes the place of another, which cannot make anything simpler.
-    plain: bool,
-    /// What atoms became, by where they lie; the atoms are kept so that no other can come to lie there.
-    done: HashMap<usize, (Atom, Formula)>,
+    /// Whether a symbol replaces a symbol, which cannot simplify anything.
+    is_renaming: bool,
+    /// The results for atoms by address; the atoms are kept alive so that no address is reused.
+    cache: HashMap<usize, (Atom, Formula)>,
 }
 
-impl Change for Replacement<'_> {
-    fn concerns(&self, atom: &Atom) -> bool {
+impl AtomRewriter for SymbolSubstitution<'_> {
+    fn may_rewrite(&self, atom: &Atom) -> bool {
         atom_contains(atom, self.symbol)
     }
 
-    fn atom(&mut self, atom: &Atom) -> Formula {
-        if let Some((_, done)) = self.done.get(&atom.address()) {
+    fn rewrite_atom(&mut self, atom: &Atom) -> Formula {
+        if let Some((_, done)) = self.cache.get(&atom.address()) {
             return done.clone();
         }
         let changed = match atom.kind() {
-            Kind::Symbol(_) => self.by.clone(),
-            Kind::Fold(fold) if fold.index() == *self.symbol => {
-                let (from, to) = (rebuilt(&fold.from, self), rebuilt(&fold.to, self));
-                Formula::from(Atom::new(Kind::Fold(Fold { from, to, ..fold.clone() })))
+            AtomKind::Symbol(_) => self.by.clone(),
+            AtomKind::Fold(fold) if fold.index() == *self.symbol => {
+                let (from, to) = (rewrite(&fold.from, self), rewrite(&fold.to, self));
+                Formula::from(Atom::new(AtomKind::Fold(IndexedFold { from, to, ..fold.clone() })))
             }
-            Kind::Fold(fold) if self.plain => {
-                let (from, to, body) = (rebuilt(&fold.from, self), rebuilt(&fold.to, self), rebuilt(&fold.body, self));
-                Formula::from(Atom::new(Kind::Fold(Fold { from, to, body, ..fold.clone() })))
+            AtomKind::Fold(fold) if self.is_renaming => {
+                let (from, to, body) = (rewrite(&fold.from, self), rewrite(&fold.to, self), rewrite(&fold.body, self));
+                Formula::from(Atom::new(AtomKind::Fold(IndexedFold { from, to, body, ..fold.clone() })))
             }
-            kind => with_parts(kind, |part| rebuilt(part, self)),
+            kind => map_operands(kind, |part| rewrite(part, self)),
         };
-        self.done.insert(atom.address(), (atom.clone(), changed.clone()));
+        self.cache.insert(atom.address(), (atom.clone(), changed.clone()));
         changed
     }
 }
 
 /// The factors that do not depend on a symbol, and those that do.
-pub(crate) fn separated(monomial: &Monomial, symbol: &Symbol) -> (Monomial, Monomial) {
+pub(crate) fn split_by_dependence(monomial: &Monomial, symbol: &SymbolId) -> (Monomial, Monomial) {
     if !monomial_contains(monomial, symbol) {
         return (monomial.clone(), Monomial::one());
     }
-    (monomial.filtered(|factor| !atom_contains(&factor.atom, symbol)), monomial.filtered(|factor| atom_contains(&factor.atom, symbol)))
+    (monomial.filter(|factor| !atom_contains(&factor.atom, symbol)), monomial.filter(|factor| atom_contains(&factor.atom, symbol)))
 }

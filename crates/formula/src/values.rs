@@ -1,24 +1,24 @@
-//! The values of symbols.
+//! Values of symbols.
 
 use std::collections::BTreeMap;
 
-/// What the symbols of a formula stand for.
+/// The values of the symbols of a formula.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Values<T>(BTreeMap<String, T>);
+pub struct SymbolValues<T>(BTreeMap<String, T>);
 
-impl<T> Values<T> {
+impl<T> SymbolValues<T> {
     /// No values.
-    pub fn new() -> Values<T> {
-        Values(BTreeMap::new())
+    pub fn new() -> SymbolValues<T> {
+        SymbolValues(BTreeMap::new())
     }
 
-    /// These values and one more.
-    pub fn with(mut self, symbol: &str, value: T) -> Values<T> {
+    /// Adds a value.
+    pub fn with_value(mut self, symbol: &str, value: T) -> SymbolValues<T> {
         self.set(symbol, value);
         self
     }
 
-    /// Gives a symbol a value.
+    /// Sets the value of a symbol.
     pub fn set(&mut self, symbol: &str, value: T) {
         self.0.insert(symbol.to_owned(), value);
     }
@@ -28,26 +28,26 @@ impl<T> Values<T> {
         self.0.get(symbol)
     }
 
-    /// All symbols and their values, in the order of their names.
+    /// All symbols and their values, ordered by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &T)> {
         self.0.iter().map(|(symbol, value)| (symbol.as_str(), value))
     }
 }
 
-impl<T> Default for Values<T> {
-    fn default() -> Values<T> {
-        Values::new()
+impl<T> Default for SymbolValues<T> {
+    fn default() -> SymbolValues<T> {
+        SymbolValues::new()
     }
 }
 
-impl<T, const N: usize> From<[(&str, T); N]> for Values<T> {
-    fn from(list: [(&str, T); N]) -> Values<T> {
+impl<T, const N: usize> From<[(&str, T); N]> for SymbolValues<T> {
+    fn from(list: [(&str, T); N]) -> SymbolValues<T> {
         list.into_iter().collect()
     }
 }
 
-impl<'a, T> FromIterator<(&'a str, T)> for Values<T> {
-    fn from_iter<I: IntoIterator<Item = (&'a str, T)>>(list: I) -> Values<T> {
-        Values(list.into_iter().map(|(symbol, value)| (symbol.to_owned(), value)).collect())
+impl<'a, T> FromIterator<(&'a str, T)> for SymbolValues<T> {
+    fn from_iter<I: IntoIterator<Item = (&'a str, T)>>(list: I) -> SymbolValues<T> {
+        SymbolValues(list.into_iter().map(|(symbol, value)| (symbol.to_owned(), value)).collect())
     }
 }

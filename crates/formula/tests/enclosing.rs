@@ -1,9 +1,9 @@
-//! Enclosures hold what they enclose, and are narrow.
+//! Enclosures contain the exact values and are narrow.
 
 mod support;
 
 use proptest::prelude::*;
-use sintonia_formula::{Formula, Interval, Rational, Undefined, Values};
+use sintonia_formula::{EvaluationError, Formula, Interval, Rational, SymbolValues};
 use support::*;
 
 fn parsed(text: &str) -> Formula {
@@ -11,10 +11,10 @@ fn parsed(text: &str) -> Formula {
 }
 
 fn exactly(value: f64) -> Rational {
-    Rational::exactly(value).expect("a finite number")
+    Rational::from_f64_exact(value).expect("a finite number")
 }
 
-/// Whether an interval holds an exact number.
+/// Whether an interval contains an exact number.
 fn holds(interval: Interval, value: &Rational) -> bool {
     let above = !interval.low().is_finite() || exactly(interval.low()) <= *value;
     above && (!interval.high().is_finite() || *value <= exactly(interval.high()))
@@ -46,7 +46,7 @@ proptest! {
         prop_assert!(holds(a + b, &(&u + &v)), "{a:?} + {b:?}");
         prop_assert!(holds(a - b, &(&u - &v)), "{a:?} - {b:?}");
         prop_assert!(holds(a * b, &(&u * &v)), "{a:?} * {b:?}");
-        if let Some(quotient) = u.over(&v) {
+        if let Some(quotient) = u.checked_div(&v) {
             prop_assert!(holds(a / b, &quotient), "{a:?} / {b:?}");
         }
         prop_assert!(holds(a.min(b), &u.clone().min(v.clone())));
@@ -54,7 +54,7 @@ proptest! {
         prop_assert!(holds(a.ceil(), &u.ceil()));
         prop_assert!(holds(a.floor(), &u.floor()));
         prop_assert!(holds(-a, &-&u));
-        prop_assert!(a.contains(a.middle()));
+        prop_assert!(a.contains(a.midpoint()));
         prop_assert!(a.width().is_infinite() || exactly(a.width()) >= exactly(a.high()) - exactly(a.low()));
     }
 
@@ -94,12 +94,12 @@ proptest! {
     #[test]
     fn floats_around_a_fraction_are_next_to_each_other(over in any::<i64>(), under in 1i64..i64::MAX, scale in -40i64..40) {
         let value = rational(over, under) * Rational::from(10).power(scale).expect("small");
-        let around = value.enclosing();
+        let around = value.to_interval();
         prop_assert!(holds(around, &value));
         prop_assert!(around.high() <= around.low().next_up());
-        prop_assert!(around.contains(value.nearest()));
+        prop_assert!(around.contains(value.to_f64()));
         let distance = |float: f64| (exactly(float) - value.clone()).abs();
-        prop_assert!(distance(value.nearest()) <= distance(around.low()) && distance(value.nearest()) <= distance(around.high()));
+        prop_assert!(distance(value.to_f64()) <= distance(around.low()) && distance(value.to_f64()) <= distance(around.high()));
     }
 }
 
@@ -108,7 +108,7 @@ proptest! {
 
     #[test]
     fn the_value_lies_in_the_enclosure(formula in wild(), (ranges, point) in boxes()) {
-        let points: Values<Interval> = point.iter().map(|(name, value)| (name, Interval::point(*value))).collect();
+        let points: SymbolValues<Interval> = point.iter().map(|(name, value)| (name, Interval::point(*value))).collect();
         if let Ok(value) = formula.evaluate(&point) {
             let narrow = formula.enclose(&points).expect("defined at the point");
             prop_assert!(narrow.contains(value), "{formula}: {value} not in {narrow:?}");
@@ -121,7 +121,7 @@ proptest! {
     fn the_exact_value_lies_in_the_enclosure(tree in flat(SYMBOLS.to_vec()), values in point()) {
         if let Some(value) = tree.value(&values) {
             let formula = tree.formula();
-            let ranges: Values<Interval> = values.iter().map(|(name, value)| (name, value.enclosing())).collect();
+            let ranges: SymbolValues<Interval> = values.iter().map(|(name, value)| (name, value.to_interval())).collect();
             let enclosure = formula.enclose(&ranges).expect("defined");
             prop_assert!(holds(enclosure, &value), "{formula}: {value} not in {enclosure:?}");
         }
@@ -149,7 +149,7 @@ proptest! {
         if let Some(value) = tree.value(&values) {
             let around = |value: &Rational, below: i64, above: i64| {
                 let low = (value - &rational(below, 4)).max(Rational::ZERO);
-                low.enclosing().hull((value + &rational(above, 4)).enclosing())
+                low.to_interval().hull((value + &rational(above, 4)).to_interval())
             };
             let ranges = values.iter().zip(reach).map(|((name, value), (below, above))| (name, around(value, below, above))).collect();
             let formula = tree.formula();
@@ -171,12 +171,12 @@ proptest! {
 
     #[test]
     fn an_enclosed_sum_holds_what_a_loop_adds_up(n in 65i64..3000, from in 0i64..5, a in 1i64..5, b in 1i64..4) {
-        // Every term exactly, one by one; only the last digits of the quotients are rounded, outward.
+        // Every term exactly; only the last digits of the quotients are rounded, outward.
         let formula = Formula::sum("i", &Formula::integer(from), &Formula::symbol("n"), &parsed("1/(a*i + b)"))
             .substitute("a", &Formula::integer(a)).substitute("b", &Formula::integer(b));
         let mut loop_sum = Interval::ZERO;
         for i in from..=n {
-            loop_sum = loop_sum + rational(1, a * i + b).enclosing();
+            loop_sum = loop_sum + rational(1, a * i + b).to_interval();
         }
         let enclosure = formula.enclose(&[("n", Interval::point(n as f64))].into()).expect("defined");
         prop_assert!(enclosure.intersection(loop_sum).is_some(), "{enclosure:?} and {loop_sum:?}");
@@ -192,15 +192,15 @@ proptest! {
             let power = if degree == 0 { Rational::ONE } else { Rational::from(i).power(degree).expect("small") };
             expected = expected + power * ratio.power(i).expect("small");
         }
-        let enclosure = formula.enclose(&[("n", Interval::point(n as f64)), ("r", ratio.enclosing())].into()).expect("defined");
+        let enclosure = formula.enclose(&[("n", Interval::point(n as f64)), ("r", ratio.to_interval())].into()).expect("defined");
         prop_assert!(holds(enclosure, &expected), "{formula}: {expected} not in {enclosure:?}");
     }
 }
 
-/// Whether the enclosure at a point holds the value for several choices of the unknown numbers.
-fn holds_all(tree: &Tree, values: &Values<Rational>, seeds: &[u64]) -> Result<(), TestCaseError> {
+/// Whether the enclosure at a point contains the value for several choices of the interval coefficients.
+fn holds_all(tree: &Tree, values: &SymbolValues<Rational>, seeds: &[u64]) -> Result<(), TestCaseError> {
     let formula = tree.formula();
-    let ranges: Values<Interval> = values.iter().map(|(name, value)| (name, value.enclosing())).collect();
+    let ranges: SymbolValues<Interval> = values.iter().map(|(name, value)| (name, value.to_interval())).collect();
     for seed in seeds {
         pick_from(*seed);
         if let Some(value) = tree.value(values) {
@@ -211,14 +211,14 @@ fn holds_all(tree: &Tree, values: &Values<Rational>, seeds: &[u64]) -> Result<()
     Ok(())
 }
 
-/// The relative width of the enclosure of a sum, and its middle.
+/// The relative width of the enclosure of a sum, and its midpoint.
 fn enclosed(text: &str, values: &[(&str, f64)]) -> (f64, f64) {
     let formula = parsed(text);
     let ranges = values.iter().map(|(name, value)| (*name, Interval::point(*value))).collect();
     let enclosure = formula.enclose(&ranges).unwrap_or_else(|error| panic!("{text}: {error}"));
     let points = values.iter().copied().collect();
     assert!(enclosure.contains(formula.evaluate(&points).unwrap_or_else(|error| panic!("{text}: {error}"))), "{text}");
-    (enclosure.width() / enclosure.magnitude(), enclosure.middle())
+    (enclosure.width() / enclosure.magnitude(), enclosure.midpoint())
 }
 
 #[test]
@@ -241,7 +241,7 @@ fn sums_without_closed_form_are_narrow_whatever_their_length() {
             assert!(width < 1e-9, "{text} for n = {n}: {width}");
         }
     }
-    // Beyond 2^53 floats cannot tell n + 1 - i from zero.
+    // Beyond 2^53 floats cannot distinguish n + 1 - i from zero.
     for n in [1e3, 1e6, 1e9, 1e15] {
         let (width, _) = enclosed("sum(i=1..n, log2(n + 1 - i))", &[("n", n)]);
         assert!(width < 1e-9, "for n = {n}: {width}");
@@ -281,7 +281,7 @@ fn a_maximum_over_a_range_is_found_without_going_through_it() {
 
 #[test]
 fn poles_are_not_taken_for_slopes() {
-    // One over 5.5 - i rises everywhere it is defined, and still its largest value is not the last.
+    // 1/(5.5 - i) increases wherever it is defined, and still its maximum is not the last value.
     for (text, expected) in [("max(i=1..10, 1/(5.5 - i))", 2.0), ("max(i=1..n, 1/(5.5 - i))", 2.0), ("min(i=1..n, 1/(5.5 - i))", -2.0)] {
         assert_eq!(parsed(text).evaluate(&[("n", 10.0)].into()), Ok(expected), "{text}");
     }
@@ -302,7 +302,7 @@ fn enclosures_over_boxes_are_as_narrow_as_the_direction_of_the_formula_allows() 
         ("sum(i=1..n, i^2)", range(2.0, 3.0), range(5.0, 14.0)),
     ] {
         let enclosure = parsed(text).enclose(&[("n", n)].into()).expect("defined");
-        assert!(enclosure.covers(expected), "{text}: {enclosure:?}");
+        assert!(enclosure.contains_interval(expected), "{text}: {enclosure:?}");
         let slack = enclosure.width() - expected.width();
         assert!(slack < 1e-12 * expected.magnitude() || text.starts_with("max"), "{text}: {enclosure:?}");
     }
@@ -324,28 +324,28 @@ fn products_of_unknown_numbers_have_no_direction_where_their_factors_have_two_si
     // Three different numbers: at one half the least is -0.5*1.5*1.5.
     let formula = parsed("([-1, 1] + n)*([-1, 1] + n)*([-1, 1] + n)");
     let around = formula.enclose(&[("n", Interval::new(0.0, 0.5).expect("ordered"))].into()).expect("defined");
-    assert!(around.covers(Interval::new(-1.125, 3.375).expect("ordered")), "{formula}: {around:?}");
+    assert!(around.contains_interval(Interval::new(-1.125, 3.375).expect("ordered")), "{formula}: {around:?}");
 }
 
 #[test]
 fn undefined_values_say_why() {
     for (text, reason) in [
-        ("1/x", Undefined::Division),
-        ("1/0 + y", Undefined::Division),
-        ("sqrt(x - 1)", Undefined::Root),
-        ("log2(x)", Undefined::Logarithm),
-        ("log2(x - 1)", Undefined::Logarithm),
-        ("z", Undefined::Symbol("z".to_owned())),
-        ("pieces(y, up to 1: 3)", Undefined::BeyondPieces),
-        ("max(i=y..x, i*sqrt(i) - i^2)", Undefined::EmptyRange),
-        ("2^(1000*y)", Undefined::TooLarge),
-        ("sum(i=1..y, log2(i - 2))", Undefined::Logarithm),
+        ("1/x", EvaluationError::Division),
+        ("1/0 + y", EvaluationError::Division),
+        ("sqrt(x - 1)", EvaluationError::Root),
+        ("log2(x)", EvaluationError::Logarithm),
+        ("log2(x - 1)", EvaluationError::Logarithm),
+        ("z", EvaluationError::Symbol("z".to_owned())),
+        ("pieces(y, up to 1: 3)", EvaluationError::BeyondLastPiece),
+        ("max(i=y..x, i*sqrt(i) - i^2)", EvaluationError::EmptyRange),
+        ("2^(1000*y)", EvaluationError::TooLarge),
+        ("sum(i=1..y, log2(i - 2))", EvaluationError::Logarithm),
     ] {
         let values = [("x", 0.0), ("y", 5.0)].into();
         assert_eq!(parsed(text).evaluate(&values), Err(reason), "{text}");
     }
     let nowhere = [("x", f64::NAN)].into();
-    assert_eq!(parsed("x").evaluate(&nowhere), Err(Undefined::NotANumber("x".to_owned())));
+    assert_eq!(parsed("x").evaluate(&nowhere), Err(EvaluationError::NotANumber("x".to_owned())));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Whatever is simplified while a formula is built, it means what was written.
+//! Simplification while building preserves the value.
 
 mod support;
 
@@ -15,7 +15,7 @@ proptest! {
     fn a_formula_has_the_value_of_what_it_was_built_from(tree in flat(SYMBOLS.to_vec()), values in point()) {
         if let Some(expected) = tree.value(&values) {
             let formula = tree.formula();
-            prop_assert_eq!(formula.exact_value(&values), Some(expected), "{}", formula);
+            prop_assert_eq!(formula.evaluate_exact(&values), Some(expected), "{}", formula);
         }
     }
 
@@ -25,7 +25,7 @@ proptest! {
     ) {
         if let Some(expected) = tree.value(&values) {
             let formula = tree.formula();
-            prop_assert_eq!(formula.exact_value(&values), Some(expected), "{}", formula);
+            prop_assert_eq!(formula.evaluate_exact(&values), Some(expected), "{}", formula);
         }
     }
 
@@ -37,7 +37,7 @@ proptest! {
         let tree = Tree::Sum("i", Box::new(Tree::Number(from, 1)), Box::new(to), Box::new(body));
         let formula = tree.formula();
         prop_assert!(!formula.to_string().contains("sum("), "{}", formula);
-        prop_assert_eq!(formula.exact_value(&values), tree.value(&values), "{}", formula);
+        prop_assert_eq!(formula.evaluate_exact(&values), tree.value(&values), "{}", formula);
     }
 
     #[test]
@@ -46,14 +46,14 @@ proptest! {
         let product = Tree::Add(Box::new(inner), Box::new(outer));
         let tree = Tree::Sum("i", Box::new(Tree::Number(1, 1)), Box::new(Tree::Symbol("n")), Box::new(product));
         let formula = tree.formula();
-        prop_assert_eq!(formula.exact_value(&values), tree.value(&values), "{}", formula);
+        prop_assert_eq!(formula.evaluate_exact(&values), tree.value(&values), "{}", formula);
     }
 
     #[test]
     fn a_sum_is_what_a_loop_adds_up(tree in single_sum(), values in whole_point()) {
         if let Some(expected) = tree.value(&values) {
             let formula = tree.formula();
-            prop_assert_eq!(formula.exact_value(&values), Some(expected), "{}", formula);
+            prop_assert_eq!(formula.evaluate_exact(&values), Some(expected), "{}", formula);
         }
     }
 
@@ -61,7 +61,7 @@ proptest! {
     fn a_sum_within_a_sum_is_what_two_loops_add_up(tree in nested_sum(), values in whole_point()) {
         if let Some(expected) = tree.value(&values) {
             let formula = tree.formula();
-            prop_assert_eq!(formula.exact_value(&values), Some(expected), "{}", formula);
+            prop_assert_eq!(formula.evaluate_exact(&values), Some(expected), "{}", formula);
         }
     }
 
@@ -70,7 +70,7 @@ proptest! {
         let tree = Tree::MaxOver("i", Box::new(Tree::Number(0, 1)), Box::new(Tree::Number(to, 1)), Box::new(tree));
         if let Some(expected) = tree.value(&values) {
             let formula = tree.formula();
-            prop_assert_eq!(formula.exact_value(&values), Some(expected), "{}", formula);
+            prop_assert_eq!(formula.evaluate_exact(&values), Some(expected), "{}", formula);
         }
     }
 
@@ -80,7 +80,7 @@ proptest! {
         for tree in [Tree::MaxOver("i", from.clone(), to.clone(), Box::new(tree.clone())), Tree::Sum("i", from, to, Box::new(tree))] {
             if let Some(expected) = tree.value(&values) {
                 let formula = tree.formula();
-                prop_assert_eq!(formula.exact_value(&values), Some(expected), "{}", formula);
+                prop_assert_eq!(formula.evaluate_exact(&values), Some(expected), "{}", formula);
             }
         }
     }
@@ -123,12 +123,12 @@ proptest! {
 
     #[test]
     fn polynomials_in_several_symbols_have_one_form(a in polynomial(SYMBOLS.to_vec()), b in polynomial(SYMBOLS.to_vec())) {
-        // Multiplied out by other means, and built up again from what that gave.
+        // Expanded by other means, and built again from the result.
         let (Some(x), Some(y)) = (multiplied_out(&a), multiplied_out(&b)) else { return Ok(()) };
         prop_assert_eq!(a.formula() == b.formula(), x == y, "{} and {}", a.formula(), b.formula());
         let term = |(powers, coefficient): (&[i64; 3], &Rational)| {
             let factors = SYMBOLS.iter().zip(powers).map(|(name, power)| Formula::symbol(name).power(*power));
-            factors.fold(Formula::exact(coefficient.clone()), |product, factor| factor * product)
+            factors.fold(Formula::from_rational(coefficient.clone()), |product, factor| factor * product)
         };
         prop_assert_eq!(x.iter().rev().map(term).sum::<Formula>(), a.formula());
     }
@@ -136,24 +136,24 @@ proptest! {
     #[test]
     fn substitution_commutes_with_evaluation(a in flat(SYMBOLS.to_vec()), b in flat(vec!["p", "t"]), values in point()) {
         let Some(inner) = b.value(&values).filter(|inner| !inner.is_negative()) else { return Ok(()) };
-        let outer = values.clone().with("n", inner);
+        let outer = values.clone().with_value("n", inner);
         if let Some(expected) = a.value(&outer) {
             let formula = a.formula().substitute("n", &b.formula());
-            prop_assert_eq!(formula.exact_value(&values), Some(expected), "{}", formula);
+            prop_assert_eq!(formula.evaluate_exact(&values), Some(expected), "{}", formula);
         }
     }
 
     #[test]
     fn substitution_into_a_sum_commutes_with_evaluation(tree in nested_sum(), shift in 0i64..4, values in whole_point()) {
-        let outer = values.clone().with("n", values.get("n").expect("n has a value") + &rational(shift, 1));
+        let outer = values.clone().with_value("n", values.get("n").expect("n has a value") + &rational(shift, 1));
         if let Some(expected) = tree.value(&outer) {
             let formula = tree.formula().substitute("n", &(Formula::symbol("n") + Formula::integer(shift)));
-            prop_assert_eq!(formula.exact_value(&values), Some(expected), "{}", formula);
+            prop_assert_eq!(formula.evaluate_exact(&values), Some(expected), "{}", formula);
         }
     }
 }
 
-/// The coefficients of a polynomial by the powers of its symbols; nothing where there are too many to be multiplied out in a formula.
+/// The coefficients of a polynomial by the powers of its symbols; `None` if there are too many to be expanded in a formula.
 fn multiplied_out(tree: &Tree) -> Option<BTreeMap<[i64; 3], Rational>> {
     let times = |a: &BTreeMap<[i64; 3], Rational>, b: &BTreeMap<[i64; 3], Rational>| {
         let mut product = BTreeMap::new();

@@ -1,22 +1,22 @@
-//! Whole programs as formulas: loops add, parallel loops take the largest, shared resources add again, costs are unknown within bounds.
+//! Whole programs as formulas: loops add, parallel loops take the maximum, shared resources add again, costs are intervals.
 //!
-//! Each model is also gone through loop by loop, once with every cost at its least and once at its most. Its formula must give those two ends,
-//! and must not take longer for long loops.
+//! Each model is also evaluated loop by loop, once with every cost at its lower and once at its upper bound. Its formula must give those
+//! bounds, and evaluation must not take longer for long loops.
 
-use sintonia_formula::{Formula, Interval, Values};
+use sintonia_formula::{Formula, Interval, SymbolValues};
 
-/// Picks a cost between two others.
+/// Picks a cost between two bounds.
 type Pick<'a> = &'a dyn Fn(f64, f64) -> f64;
 /// Gives the value of a parameter.
 type Value<'a> = &'a dyn Fn(&str) -> i64;
 
-/// A model, values small enough to go through, and what it costs with the costs `[low, high]` picked by a function.
+/// A model, values small enough for its loops, and its cost with the intervals `[low, high]` resolved by a function.
 struct Model {
     what: &'static str,
     text: &'static str,
     values: &'static [(&'static str, f64)],
     cost: fn(Pick, Value) -> f64,
-    /// Whether no range is left in its formula.
+    /// Whether its formula is in closed form.
     closed: bool,
 }
 
@@ -143,7 +143,7 @@ fn parsed(text: &str) -> Formula {
 }
 
 fn enclosed(formula: &Formula, values: impl IntoIterator<Item = (&'static str, f64)>) -> Interval {
-    let ranges: Values<Interval> = values.into_iter().map(|(name, value)| (name, Interval::point(value))).collect();
+    let ranges: SymbolValues<Interval> = values.into_iter().map(|(name, value)| (name, Interval::point(value))).collect();
     formula.enclose(&ranges).unwrap_or_else(|error| panic!("{formula}: {error}"))
 }
 

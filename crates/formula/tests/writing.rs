@@ -1,9 +1,9 @@
-//! What is written reads back as the same formula, and what cannot be read says where.
+//! What is printed parses back as the same formula, and errors have positions.
 
 mod support;
 
 use proptest::prelude::*;
-use sintonia_formula::{Expected, Formula, ParseError, Piece};
+use sintonia_formula::{Formula, ParseError, ParseErrorKind, PiecewiseCase};
 use support::*;
 
 proptest! {
@@ -54,14 +54,14 @@ proptest! {
     #[test]
     fn any_text_is_a_formula_or_an_error_inside_it(text in any::<String>()) {
         if let Err(error) = Formula::parse(&text) {
-            prop_assert!(error.at <= text.len());
+            prop_assert!(error.offset <= text.len());
         }
     }
 
     #[test]
     fn any_text_of_the_right_letters_is_a_formula_or_an_error_inside_it(text in "[-+*/^()\\[\\],:=.0-9eni` ]{0,40}") {
         if let Err(error) = Formula::parse(&text) {
-            prop_assert!(error.at <= text.len());
+            prop_assert!(error.offset <= text.len());
         }
     }
 
@@ -73,7 +73,7 @@ proptest! {
     ) {
         let text = words.join(" ");
         if let Err(error) = Formula::parse(&text) {
-            prop_assert!(error.at <= text.len());
+            prop_assert!(error.offset <= text.len());
         }
     }
 }
@@ -265,12 +265,12 @@ fn errors_say_where_and_what() {
         ("pieces(n)", 8, "expected `,`, found `)`"),
         ("[2, 1]", 0, "an interval is two numbers, the lower first"),
         ("[n, 1]", 0, "an interval is two numbers, the lower first"),
-        ("a $ b", 2, "expected `end of the formula`, found something that begins no word"),
-        ("`a", 0, "expected a formula, found something that begins no word"),
+        ("a $ b", 2, "expected `end of the formula`, found an invalid character"),
+        ("`a", 0, "expected a formula, found an invalid character"),
         ("1e99999999999", 0, "this number has too many digits"),
     ] {
         let error = refused(text);
-        assert_eq!((error.at, error.expected.to_string().as_str()), (at, message), "{text}");
+        assert_eq!((error.offset, error.kind.to_string().as_str()), (at, message), "{text}");
     }
 }
 
@@ -282,7 +282,7 @@ fn json_errors_say_where_and_what() {
         (r#"{"add": [{"symbol": "n"}, {"mean": []}]}"#, "at /add/1: there is no operation `mean`"),
         (r#"{"number": "1/0"}"#, "at /number: not a number, or one with too many digits"),
         (r#"{"divide": [{"number": "1"}]}"#, "at /divide: expected a list of 2"),
-        (r#"{"between": ["2", "1"]}"#, "at /between: the lower number comes first"),
+        (r#"{"between": ["2", "1"]}"#, "at /between: the lower bound must come first"),
         (r#"{"sum": {"index": "i", "from": {"number": "1"}, "to": {"symbol": "n"}}}"#, "at /sum: `body` is missing"),
     ] {
         let value = serde_json::from_str(text).expect("JSON");
@@ -295,9 +295,9 @@ fn nesting_without_end_is_refused() {
     for open in ["(", "-(", "max(", "sum(i=", "[", "2^", "2^-", "ceil(", "pieces("] {
         let text = open.repeat(1_000_000);
         let error = refused(&text);
-        assert!(matches!(error.expected, Expected::TooDeep | Expected::Formula { .. }), "{open}: {error}");
+        assert!(matches!(error.kind, ParseErrorKind::TooDeep | ParseErrorKind::Formula { .. }), "{open}: {error}");
     }
-    assert_eq!(refused(&"(".repeat(1000)).expected, Expected::TooDeep);
+    assert_eq!(refused(&"(".repeat(1000)).kind, ParseErrorKind::TooDeep);
     assert_eq!(parsed(&format!("{}n", "-".repeat(1_000_000))), parsed("n"));
 }
 
@@ -323,7 +323,9 @@ fn latex_is_what_a_paper_prints() {
     ] {
         assert_eq!(parsed(written).latex(), latex, "{written}");
     }
-    let pieces =
-        Formula::pieces(&Formula::symbol("n"), [Piece::up_to(Formula::integer(4), Formula::symbol("a")), Piece::beyond(Formula::one())]);
+    let pieces = Formula::piecewise(
+        &Formula::symbol("n"),
+        [PiecewiseCase::up_to(Formula::integer(4), Formula::symbol("a")), PiecewiseCase::beyond(Formula::one())],
+    );
     assert_eq!(pieces.latex(), r"\begin{cases} a & n \le 4 \\ 1 & \text{beyond} \end{cases}");
 }

@@ -1,10 +1,10 @@
-//! What a hook costs per call, in nanoseconds of the thread's own time: `cargo run --release -p sintonia-hook --example cost`.
-//! The least of many short rounds, with and without the hook in turn.
+//! Cost of a hook per call, in nanoseconds of CPU time: `cargo run --release -p sintonia-hook --example cost`. Minimum over many short
+//! rounds, alternating with and without the hook.
 
 use std::hint::black_box;
 
-use sintonia_hook::{Rings, hook, unhook};
-use sintonia_link::order::{Function, Read, Shape, Source, Width};
+use sintonia_hook::{RingMemory, hook, unhook};
+use sintonia_link::probe_protocol::{HookKind, HookRead, HookTarget, ReadSource, ValueWidth};
 
 static GLOBAL: u64 = 7;
 
@@ -23,7 +23,7 @@ const ROUNDS: usize = 400;
 
 fn thread_nanoseconds() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is a valid place to write to.
+    // SAFETY: `time` is valid for writes.
     unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
@@ -41,22 +41,22 @@ fn least(rounds: usize) -> f64 {
 }
 
 fn main() {
-    let _rings = Rings::create(32).expect("memory");
-    let function = Function { address: work as *const () as u64, size: 32, padding: 0 };
-    let read = Read { source: Source::At(&raw const GLOBAL as u64), width: Width::Eight };
-    let shapes: [(&str, Shape, &[Read]); 5] = [
-        ("entry and exit", Shape::Wrap { stack: false }, &[]),
-        ("with stack arguments", Shape::Wrap { stack: true }, &[]),
-        ("with two globals at entry", Shape::Wrap { stack: false }, &[read, read]),
-        ("entry only", Shape::Pass, &[]),
-        ("another in its place", Shape::Replace(other as *const () as u64), &[]),
+    let _rings = RingMemory::create(32).expect("memory");
+    let function = HookTarget { address: work as *const () as u64, size: 32, padding: 0 };
+    let read = HookRead { source: ReadSource::At(&raw const GLOBAL as u64), width: ValueWidth::Eight };
+    let kinds: [(&str, HookKind, &[HookRead]); 5] = [
+        ("entry and exit", HookKind::Wrap { stack: false }, &[]),
+        ("with stack arguments", HookKind::Wrap { stack: true }, &[]),
+        ("with two globals at entry", HookKind::Wrap { stack: false }, &[read, read]),
+        ("entry only", HookKind::Pass, &[]),
+        ("another in its place", HookKind::Replace(other as *const () as u64), &[]),
     ];
     let never = least(ROUNDS);
-    for (name, shape, reads) in shapes {
+    for (name, kind, reads) in kinds {
         let mut times = [f64::INFINITY; 2];
         for _ in 0..ROUNDS {
             times[0] = times[0].min(round());
-            let number = hook(function, shape, reads, &[]).expect("hooked");
+            let number = hook(function, kind, reads, &[]).expect("hooked");
             times[1] = times[1].min(round());
             unhook(number).expect("taken out");
         }

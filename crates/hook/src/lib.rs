@@ -1,20 +1,20 @@
-//! Hooks at the entry and exit of functions of the process this code is in, put in and taken out while its threads run.
+//! Hooks at entry and exit of functions of the current process, installed and removed while its threads run.
 //!
-//! A hooked function begins with a jump into a stub of this crate ([`stub`]). The stub notes when the function was entered and with which
-//! arguments, *calls* the function (its first instructions, moved elsewhere by [`code`], and then the rest), notes when it returned and with
-//! what, and returns. It calls instead of replacing the return address, and is described to unwinders like any compiled function, so
-//! exceptions, `longjmp`, cancellation and backtraces go through it. What is noted goes to a ring of the thread ([`ring`]) that another
-//! process reads: nothing here waits, locks or allocates while the program runs.
+//! A hooked function starts with a jump into a stub of this crate ([`stub`]). The stub records time and arguments, *calls* the function
+//! (its first instructions, relocated by [`prologue`], and then the rest), records time and result, and returns. It calls instead of
+//! replacing the return address, and has unwind information like any compiled function, so exceptions, `longjmp`, cancellation and
+//! backtraces work. Events go to a ring of the thread ([`ring`]) that another process reads: nothing here blocks, locks or allocates while
+//! the program runs.
 //!
-//! [`patch`] writes the jump while threads may be running through the very bytes; [`site`] remembers every place for ever, because a
-//! thread may come back from a stub at any later time.
+//! [`patch`] writes the jump while threads may execute the very bytes; [`site`] keeps every hooked location forever, because a thread may
+//! return from a stub at any later time.
 
-mod act;
-mod code;
+mod action;
+mod code_arena;
 mod memory;
-mod near;
 mod patch;
-mod reads;
+mod prologue;
+mod read_steps;
 mod ring;
 mod signals;
 mod site;
@@ -22,9 +22,9 @@ mod stub;
 mod threads;
 mod throttle;
 
-pub use act::{Doer, Pending, arrange, cancel, entrust, perform};
-pub use code::Refusal;
-pub use patch::{PatchError, hook, is_throttling, may_throttle, restore, sees, unhook, unhook_all};
-pub use ring::{Rings, forget, note, taken};
-pub use signals::guard::stand_in;
-pub use throttle::{Throttled, throttle};
+pub use action::{ActionHandler, ScheduledActions, cancel, execute, schedule, set_action_handler};
+pub use patch::{PatchError, has_throttling, hook, observes, restore, set_throttling, unhook, unhook_all};
+pub use prologue::HookRefusal;
+pub use ring::{RingMemory, claimed_rings, detach_ring, record_event};
+pub use signals::guard::signal_wrapper;
+pub use throttle::{ThrottledHook, throttle_hooks};

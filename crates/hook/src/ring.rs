@@ -1,4 +1,4 @@
-//! The rings of this process: one for each thread that notes something, in a file that the collector reads. Their form is told in
+//! The event rings of this process, one per recording thread, in shared memory that the collector reads. The layout is defined in
 //! [`sintonia_link::ring`].
 
 use std::fs::File;
@@ -7,46 +7,46 @@ use std::os::fd::{AsRawFd, FromRawFd};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use sintonia_link::ring::{CHUNK_BYTES, CHUNK_RECORDS, Counters, HEAD_BYTES, Moment, RECORD_BYTES, tag};
+use sintonia_link::ring::{CHUNK_BYTES, CHUNK_RECORDS, HEADER_BYTES, HookPoint, RECORD_BYTES, RingCounters, tag};
 
-use crate::stub::Entry;
+use crate::stub::HookEntry;
 
-/// As many threads of a process can have a ring; those of others are dropped.
-pub const MOST_RINGS: usize = 256;
+/// Maximum number of threads with a ring; events of further threads are dropped.
+pub(crate) const MAX_RINGS: usize = 256;
 
-/// Where the rings begin in memory, their chunks, and how many have been given to threads.
+/// Address of the rings, chunks per ring, and number of rings claimed by threads.
 static BASE: AtomicUsize = AtomicUsize::new(0);
 static CHUNKS: AtomicUsize = AtomicUsize::new(0);
-static GIVEN: AtomicUsize = AtomicUsize::new(0);
+static CLAIMED: AtomicUsize = AtomicUsize::new(0);
 static MEMORY: OnceLock<File> = OnceLock::new();
 
-/// Bytes of one ring: counters, chunks, and a chunk that is never read, for what must be dropped.
+/// Bytes of one ring: counters, chunks, and one chunk for dropped events that is never read.
 const fn ring_bytes(chunks: usize) -> usize {
-    HEAD_BYTES + (chunks + 1) * CHUNK_BYTES
+    HEADER_BYTES + (chunks + 1) * CHUNK_BYTES
 }
 
-/// The rings of this process, for the collector to read.
+/// The memory of all rings, for the collector.
 #[derive(Debug)]
-pub struct Rings {
-    /// The memory as a file; it has no name, and needs to stay open only until the collector has it.
+pub struct RingMemory {
+    /// An anonymous file (memfd); needs to stay open only until the collector has it.
     pub file: File,
-    /// Bytes of each ring; ring `n` begins at `n` times as many.
+    /// Bytes of each ring; ring `n` starts at `n` times this.
     pub bytes: usize,
     /// Chunks of each ring.
     pub chunks: usize,
 }
 
-impl Rings {
-    /// Makes the memory; only room that is used is ever taken. To be called before the first hook. Threads keep their rings for ever: for
-    /// a collector that comes later the memory is the same, and what was noted before is passed over.
-    pub fn create(chunks: usize) -> io::Result<Rings> {
+impl RingMemory {
+    /// Creates the memory; pages are allocated only when used. Call before the first hook. Threads keep their rings: a later collector gets
+    /// the same memory, and earlier events are skipped.
+    pub fn create(chunks: usize) -> io::Result<RingMemory> {
         let bytes = ring_bytes(chunks);
         if let Some(memory) = MEMORY.get() {
             let base = BASE.load(Ordering::Acquire);
-            (0..taken()).for_each(|number| pass_over(base + number * bytes));
-            return Ok(Rings { file: memory.try_clone()?, bytes, chunks });
+            (0..claimed_rings()).for_each(|number| skip_recorded(base + number * bytes));
+            return Ok(RingMemory { file: memory.try_clone()?, bytes, chunks });
         }
-        // SAFETY: a call that only makes a new file, which then belongs to `file`.
+        // SAFETY: creates a new file descriptor, which `file` then owns.
         let file = unsafe {
             let number = libc::memfd_create(c"sintonia".as_ptr(), libc::MFD_CLOEXEC);
             if number < 0 {
@@ -54,18 +54,18 @@ impl Rings {
             }
             File::from_raw_fd(number)
         };
-        file.set_len((MOST_RINGS * bytes) as u64)?;
+        file.set_len((MAX_RINGS * bytes) as u64)?;
         CHUNKS.store(chunks, Ordering::Relaxed);
-        BASE.store(map(&file, MOST_RINGS * bytes)?, Ordering::Release);
+        BASE.store(map(&file, MAX_RINGS * bytes)?, Ordering::Release);
         let _ = MEMORY.set(file.try_clone()?);
-        Ok(Rings { file, bytes, chunks })
+        Ok(RingMemory { file, bytes, chunks })
     }
 }
 
-/// Maps a file where a chunk may begin.
+/// Maps a file with chunk alignment.
 fn map(file: &File, bytes: usize) -> io::Result<usize> {
     let failed = |memory: *mut libc::c_void| if memory == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(memory as usize) };
-    // SAFETY: a place is reserved where the system has room, and the file is mapped within it.
+    // SAFETY: reserves an address range and maps the file within it.
     unsafe {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         let room = failed(libc::mmap(std::ptr::null_mut(), bytes + CHUNK_BYTES, libc::PROT_NONE, flags, -1, 0))?;
@@ -75,111 +75,112 @@ fn map(file: &File, bytes: usize) -> io::Result<usize> {
     }
 }
 
-/// What a thread knows of its ring; the assembly knows the first two fields.
+/// A thread's position in its ring; the assembly uses the first two fields.
 #[repr(C)]
-pub struct Place {
+pub(crate) struct RingCursor {
     next: usize,
     end: usize,
-    /// The first byte of the ring; 0 before the thread has one, 1 if it gets none.
+    /// Address of the ring; 0 before the thread has one, 1 if it gets none.
     ring: usize,
-    /// Whether this thread is asking for a chunk: a signal handler must not ask at the same time.
-    asking: usize,
+    /// Set while this thread requests a chunk, to detect reentry from a signal handler.
+    is_refilling: usize,
 }
 
 const NO_RING: usize = 1;
 
 /// A counter of a ring.
 fn counter(ring: usize, which: usize) -> &'static AtomicU64 {
-    // SAFETY: rings are mapped for ever, and begin with a page of counters.
+    // SAFETY: rings stay mapped, and start with a page of counters.
     unsafe { &*((ring + 8 * which) as *const AtomicU64) }
 }
 
-/// Where those write who have nowhere to write.
+/// Target of writes by threads without a ring.
 #[repr(C, align(8192))]
-struct Nowhere([AtomicU64; CHUNK_BYTES / 8]);
-static NOWHERE: Nowhere = Nowhere([const { AtomicU64::new(0) }; CHUNK_BYTES / 8]);
+struct DiscardChunk([AtomicU64; CHUNK_BYTES / 8]);
+static DISCARD_CHUNK: DiscardChunk = DiscardChunk([const { AtomicU64::new(0) }; CHUNK_BYTES / 8]);
 
-/// Room for a record after the chunk has ended: the first of the next chunk, if the reader has left it, else a place that nobody reads.
+/// Space for a record when the current chunk is full: the first slot of the next chunk if the reader has consumed it, else of a chunk that
+/// is never read.
 ///
 /// # Safety
-/// The place must be that of the calling thread.
-pub unsafe extern "C" fn next_chunk(place: *mut Place, _entry: *const Entry, _moment: u32) -> usize {
-    // SAFETY: the stub passes the place of its own thread.
-    let place = unsafe { &mut *place };
-    if std::mem::replace(&mut place.asking, 1) == 1 {
-        count_homeless(1);
-        return NOWHERE.0.as_ptr() as usize + RECORD_BYTES;
+/// `cursor` must be that of the calling thread.
+pub(crate) unsafe extern "C" fn next_chunk(cursor: *mut RingCursor, _entry: *const HookEntry, _moment: u32) -> usize {
+    // SAFETY: the stub passes the cursor of its own thread.
+    let cursor = unsafe { &mut *cursor };
+    if std::mem::replace(&mut cursor.is_refilling, 1) == 1 {
+        count_without_ring(1);
+        return DISCARD_CHUNK.0.as_ptr() as usize + RECORD_BYTES;
     }
-    if place.ring == 0 {
-        place.ring = take_ring().unwrap_or(NO_RING);
+    if cursor.ring == 0 {
+        cursor.ring = claim_ring().unwrap_or(NO_RING);
     }
-    let chunk = if place.ring == NO_RING {
-        count_homeless(CHUNK_RECORDS as u64);
-        NOWHERE.0.as_ptr() as usize
+    let chunk = if cursor.ring == NO_RING {
+        count_without_ring(CHUNK_RECORDS as u64);
+        DISCARD_CHUNK.0.as_ptr() as usize
     } else {
-        begin_chunk(place.ring)
+        start_chunk(cursor.ring)
     };
     let first = chunk + RECORD_BYTES;
-    place.end = chunk + CHUNK_BYTES;
-    place.next = first + RECORD_BYTES;
-    place.asking = 0;
+    cursor.end = chunk + CHUNK_BYTES;
+    cursor.next = first + RECORD_BYTES;
+    cursor.is_refilling = 0;
     first
 }
 
-/// Lets the next reader of a ring begin with what is noted from now on.
-fn pass_over(ring: usize) {
+/// Makes the next reader of a ring skip all earlier events.
+fn skip_recorded(ring: usize) {
     let chunks = CHUNKS.load(Ordering::Relaxed) as u64;
-    let Some(left) = counter(ring, Counters::BEGUN).load(Ordering::Acquire).checked_sub(1) else { return };
-    let chunk = ring + HEAD_BYTES + (left % chunks) as usize * CHUNK_BYTES;
-    let lap = left / chunks + 1;
-    let is_complete = |place: &usize| counter(chunk + place * RECORD_BYTES, 0).load(Ordering::Acquire) >> 32 == lap;
-    let taken = (1..=CHUNK_RECORDS).take_while(is_complete).count();
-    let (left, taken) = if taken == CHUNK_RECORDS { (left + 1, 0) } else { (left, taken) };
-    counter(ring, Counters::TAKEN).store(taken as u64, Ordering::Relaxed);
-    counter(ring, Counters::LEFT).store(left, Ordering::Release);
+    let Some(consumed) = counter(ring, RingCounters::STARTED_CHUNKS).load(Ordering::Acquire).checked_sub(1) else { return };
+    let chunk = ring + HEADER_BYTES + (consumed % chunks) as usize * CHUNK_BYTES;
+    let lap = consumed / chunks + 1;
+    let is_complete = |slot: &usize| counter(chunk + slot * RECORD_BYTES, 0).load(Ordering::Acquire) >> 32 == lap;
+    let consumed_records = (1..=CHUNK_RECORDS).take_while(is_complete).count();
+    let (consumed, consumed_records) = if consumed_records == CHUNK_RECORDS { (consumed + 1, 0) } else { (consumed, consumed_records) };
+    counter(ring, RingCounters::CONSUMED_RECORDS).store(consumed_records as u64, Ordering::Relaxed);
+    counter(ring, RingCounters::CONSUMED_CHUNKS).store(consumed, Ordering::Release);
 }
 
-/// The next chunk of a ring, begun; or the one for what is dropped.
-fn begin_chunk(ring: usize) -> usize {
+/// Starts the next chunk of a ring; returns the chunk for dropped events if the ring is full.
+fn start_chunk(ring: usize) -> usize {
     let chunks = CHUNKS.load(Ordering::Relaxed) as u64;
-    let begun = counter(ring, Counters::BEGUN).load(Ordering::Relaxed);
-    let first = ring + HEAD_BYTES;
-    if begun - counter(ring, Counters::LEFT).load(Ordering::Acquire).min(begun) >= chunks {
-        counter(ring, Counters::DROPPED).fetch_add(CHUNK_RECORDS as u64, Ordering::Relaxed);
+    let begun = counter(ring, RingCounters::STARTED_CHUNKS).load(Ordering::Relaxed);
+    let first = ring + HEADER_BYTES;
+    if begun - counter(ring, RingCounters::CONSUMED_CHUNKS).load(Ordering::Acquire).min(begun) >= chunks {
+        counter(ring, RingCounters::DROPPED_RECORDS).fetch_add(CHUNK_RECORDS as u64, Ordering::Relaxed);
         return first + chunks as usize * CHUNK_BYTES;
     }
     let chunk = first + (begun % chunks) as usize * CHUNK_BYTES;
     let lap = begun / chunks + 1;
     counter(chunk, 0).store(lap << 32, Ordering::Relaxed);
-    counter(ring, Counters::BEGUN).store(begun + 1, Ordering::Release);
+    counter(ring, RingCounters::STARTED_CHUNKS).store(begun + 1, Ordering::Release);
     chunk
 }
 
-/// Counts records that have no ring where the reader looks for those that were dropped: in the first ring of the process.
-fn count_homeless(records: u64) {
+/// Counts events of threads without a ring, in the first ring of the process.
+fn count_without_ring(records: u64) {
     let base = BASE.load(Ordering::Acquire);
     if base != 0 {
-        counter(base, Counters::HOMELESS).fetch_add(records, Ordering::Relaxed);
+        counter(base, RingCounters::DROPPED_WITHOUT_RING).fetch_add(records, Ordering::Relaxed);
     }
 }
 
-/// A ring for this thread, with its memory taken: where there is none left, the program must not notice.
-fn take_ring() -> Option<usize> {
+/// Claims a ring for this thread and populates its memory: running out of memory later would raise a signal in the program.
+fn claim_ring() -> Option<usize> {
     let base = BASE.load(Ordering::Acquire);
-    let number = GIVEN.fetch_add(1, Ordering::Relaxed);
-    if base == 0 || number >= MOST_RINGS {
+    let number = CLAIMED.fetch_add(1, Ordering::Relaxed);
+    if base == 0 || number >= MAX_RINGS {
         return None;
     }
     let bytes = ring_bytes(CHUNKS.load(Ordering::Relaxed));
     let ring = base + number * bytes;
-    // SAFETY: memory of our own; older systems do not know this advice, and give memory when it is touched.
-    let taken = unsafe { libc::syscall(libc::SYS_madvise, ring, bytes, libc::MADV_POPULATE_WRITE) };
-    if taken != 0 && errno() != libc::EINVAL {
+    // SAFETY: own memory; older kernels do not know this advice and allocate on first touch.
+    let failed = unsafe { libc::syscall(libc::SYS_madvise, ring, bytes, libc::MADV_POPULATE_WRITE) };
+    if failed != 0 && errno() != libc::EINVAL {
         return None;
     }
-    // SAFETY: asks the system for a number.
+    // SAFETY: only queries the thread id.
     let thread = unsafe { libc::syscall(libc::SYS_gettid) };
-    counter(ring, Counters::THREAD).store(thread as u64, Ordering::Release);
+    counter(ring, RingCounters::THREAD).store(thread as u64, Ordering::Release);
     Some(ring)
 }
 
@@ -187,49 +188,49 @@ fn errno() -> i32 {
     io::Error::last_os_error().raw_os_error().unwrap_or(0)
 }
 
-/// How many rings threads have taken.
-pub fn taken() -> usize {
-    GIVEN.load(Ordering::Relaxed).min(MOST_RINGS)
+/// Number of rings claimed by threads.
+pub fn claimed_rings() -> usize {
+    CLAIMED.load(Ordering::Relaxed).min(MAX_RINGS)
 }
 
-/// What this thread knows of its ring.
-fn place() -> *mut Place {
-    let place: *mut Place;
-    // SAFETY: the address of this thread's own place, which the assembly reserves.
+/// This thread's ring cursor.
+fn ring_cursor() -> *mut RingCursor {
+    let cursor: *mut RingCursor;
+    // SAFETY: the address of a thread-local variable reserved by the assembly.
     unsafe {
         core::arch::asm!(
             "mov {place}, qword ptr fs:0",
             "add {place}, qword ptr [rip + sintonia_ring@GOTTPOFF]",
-            place = out(reg) place,
+            place = out(reg) cursor,
             options(nostack, readonly),
         );
     }
-    place
+    cursor
 }
 
-/// Notes something that happened in this thread and was not seen by a hook, as one with this number would. Call and return have the same
-/// place on the stack.
-pub fn note(hook: u32, moment: Moment, ticks: u64, stack: u64, words: [u64; 6]) {
-    let place = place();
+/// Records an event of this thread that did not come from a hook, under the given hook number. Entry and exit must have the same stack
+/// address.
+pub fn record_event(hook: u32, point: HookPoint, ticks: u64, stack: u64, words: [u64; 6]) {
+    let cursor = ring_cursor();
     let mut room = RECORD_BYTES;
-    // SAFETY: the place of this thread. Room is taken by one instruction, as in the stubs: a signal handler that is hooked takes the next.
-    // A record lies within its chunk, which is mapped for ever.
+    // SAFETY: the cursor of this thread. Space is reserved by one instruction, as in the stubs, so a hooked signal handler gets the next
+    // slot. A record lies within its chunk, which stays mapped.
     unsafe {
-        core::arch::asm!("xadd qword ptr [{place}], {room}", place = in(reg) place, room = inout(reg) room, options(nostack));
-        if room >= (*place).end {
-            room = next_chunk(place, std::ptr::null(), 0);
+        core::arch::asm!("xadd qword ptr [{place}], {room}", place = in(reg) cursor, room = inout(reg) room, options(nostack));
+        if room >= (*cursor).end {
+            room = next_chunk(cursor, std::ptr::null(), 0);
         }
         let record = room as *mut u64;
         record.add(1).write(ticks);
         record.add(2).write(stack);
         record.add(3).cast::<[u64; 6]>().write(words);
         let lap = counter(room & !(CHUNK_BYTES - 1), 0).load(Ordering::Relaxed);
-        counter(room, 0).store(lap | tag(hook, moment), Ordering::Release);
+        counter(room, 0).store(lap | tag(hook, point), Ordering::Release);
     }
 }
 
-/// In a forked child: this thread, the only one there, writes into its parent's ring no more.
-pub fn forget() {
-    // SAFETY: the place of this thread.
-    unsafe { *place() = Place { next: 0, end: 0, ring: NO_RING, asking: 0 } };
+/// In a forked child: the only thread stops writing into its parent's ring.
+pub fn detach_ring() {
+    // SAFETY: the cursor of this thread.
+    unsafe { *ring_cursor() = RingCursor { next: 0, end: 0, ring: NO_RING, is_refilling: 0 } };
 }

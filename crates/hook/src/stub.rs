@@ -1,13 +1,13 @@
-//! The stubs in `stub.s`, and the table of hooks that they look at.
+//! The stubs in `stub.s`, and the table of hooks that they use.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use sintonia_link::order::Read;
-use sintonia_link::ring::{Moment, tag};
+use sintonia_link::probe_protocol::HookRead;
+use sintonia_link::ring::{HookPoint, tag};
 
-use crate::act::act;
-use crate::code::Results;
-use crate::reads;
+use crate::action::act;
+use crate::prologue::ResultRegisters;
+use crate::read_steps;
 use crate::ring::next_chunk;
 
 core::arch::global_asm!(
@@ -20,8 +20,8 @@ core::arch::global_asm!(
     options(att_syntax)
 );
 
-/// How many functions can be hooked in one process.
-pub const MOST_HOOKS: usize = 2048;
+/// Maximum number of hooks in one process.
+pub(crate) const MOST_HOOKS: usize = 2048;
 const STUB_BYTES: u64 = 16;
 
 unsafe extern "C" {
@@ -31,36 +31,38 @@ unsafe extern "C" {
     fn sintonia_stubs_replace();
 }
 
-/// What a stub knows of its hook; the assembly knows the places of the fields.
+/// Data of a hook for its stub; the assembly knows the field offsets.
 #[repr(C, align(128))]
-pub struct Entry {
+pub(crate) struct HookEntry {
     target: AtomicU64,
     entry_tag: AtomicU64,
     exit_tag: AtomicU64,
     entry_reads: AtomicU64,
     exit_reads: AtomicU64,
-    /// What is to be done at entry and at exit, if anything.
-    pub acts: [AtomicU64; 2],
+    /// Scheduled actions at entry and at exit, if any.
+    pub actions: [AtomicU64; 2],
     unused: u64,
-    /// How many calls there were.
+    /// Number of calls.
     calls: AtomicU64,
-    /// How many ticks those took that were seen to return.
+    /// Ticks spent in calls that returned.
     ticks: AtomicU64,
     replacement: AtomicU64,
     results: AtomicU64,
 }
 
-const _: () = assert!(std::mem::offset_of!(Entry, calls) == 64 && std::mem::offset_of!(Entry, results) == 88 && size_of::<Entry>() == 128);
+const _: () = assert!(
+    std::mem::offset_of!(HookEntry, calls) == 64 && std::mem::offset_of!(HookEntry, results) == 88 && size_of::<HookEntry>() == 128
+);
 
-impl Entry {
-    const fn empty() -> Entry {
-        Entry {
+impl HookEntry {
+    const fn empty() -> HookEntry {
+        HookEntry {
             target: AtomicU64::new(0),
             entry_tag: AtomicU64::new(0),
             exit_tag: AtomicU64::new(0),
             entry_reads: AtomicU64::new(0),
             exit_reads: AtomicU64::new(0),
-            acts: [AtomicU64::new(0), AtomicU64::new(0)],
+            actions: [AtomicU64::new(0), AtomicU64::new(0)],
             unused: 0,
             calls: AtomicU64::new(0),
             ticks: AtomicU64::new(0),
@@ -69,90 +71,90 @@ impl Entry {
         }
     }
 
-    /// Makes the entry ready for calls.
-    pub fn prepare(&self, hook: u32) {
-        self.entry_tag.store(tag(hook, Moment::Entry), Ordering::Relaxed);
-        self.exit_tag.store(tag(hook, Moment::Exit), Ordering::Relaxed);
+    /// Initialises the entry.
+    pub(crate) fn prepare(&self, hook: u32) {
+        self.entry_tag.store(tag(hook, HookPoint::Entry), Ordering::Relaxed);
+        self.exit_tag.store(tag(hook, HookPoint::Exit), Ordering::Relaxed);
     }
 
-    /// What is called from now on.
-    pub fn call(&self, target: u64) {
+    /// Sets the function that is called.
+    pub(crate) fn set_target(&self, target: u64) {
         self.target.store(target, Ordering::Release);
     }
 
-    /// What is called in the function's place, and where besides the first register its callers may look for a result.
-    pub fn replace(&self, by: u64, results: Results) {
-        self.results.store(u64::from(results.second_word) | u64::from(results.floats) << 1, Ordering::Relaxed);
+    /// Sets the replacement function, and the result registers besides rax that callers may use.
+    pub(crate) fn set_replacement(&self, by: u64, results: ResultRegisters) {
+        self.results.store(u64::from(results.second_int) | u64::from(results.floats) << 1, Ordering::Relaxed);
         self.replacement.store(by, Ordering::Release);
     }
 
-    /// How many calls there were, and the ticks they took.
-    pub fn counts(&self) -> (u64, u64) {
+    /// Number of calls, and their ticks.
+    pub(crate) fn counts(&self) -> (u64, u64) {
         (self.calls.load(Ordering::Relaxed), self.ticks.load(Ordering::Relaxed))
     }
 
-    /// Whether something waits to be done here.
-    pub fn has_something_to_do(&self) -> bool {
-        self.acts.iter().any(|acts| acts.load(Ordering::Relaxed) != 0)
+    /// Whether actions are scheduled here.
+    pub(crate) fn has_actions(&self) -> bool {
+        self.actions.iter().any(|acts| acts.load(Ordering::Relaxed) != 0)
     }
 
-    /// Counts from nothing.
-    pub fn count_anew(&self) {
+    /// Resets the counts.
+    pub(crate) fn reset_counts(&self) {
         self.calls.store(0, Ordering::Relaxed);
         self.ticks.store(0, Ordering::Relaxed);
     }
 
-    /// What is read from now on.
-    pub fn read(&self, at_entry: &[Read], at_exit: &[Read]) {
-        self.entry_reads.store(reads::list(at_entry), Ordering::Release);
-        self.exit_reads.store(reads::list(at_exit), Ordering::Release);
+    /// Sets the values to read.
+    pub(crate) fn set_reads(&self, at_entry: &[HookRead], at_exit: &[HookRead]) {
+        self.entry_reads.store(read_steps::leak_list(at_entry), Ordering::Release);
+        self.exit_reads.store(read_steps::leak_list(at_exit), Ordering::Release);
     }
 }
 
-static HOOKS: [Entry; MOST_HOOKS] = [const { Entry::empty() }; MOST_HOOKS];
+static HOOKS: [HookEntry; MOST_HOOKS] = [const { HookEntry::empty() }; MOST_HOOKS];
 
-/// How many bytes the vector registers take, and which parts of the processor's state they are.
+/// Size of the vector state, and the mask of its components (for XSAVE).
 static STATE_BYTES: AtomicU64 = AtomicU64::new(0);
 static STATE_PARTS: AtomicU32 = AtomicU32::new(0);
 
 /// The entry of a hook.
-pub fn entry(hook: usize) -> &'static Entry {
+pub(crate) fn entry(hook: usize) -> &'static HookEntry {
     &HOOKS[hook]
 }
 
-/// What a stub does with a call.
+/// Kind of a stub.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// Notes entry and exit; the function has all its arguments in registers.
+pub(crate) enum StubKind {
+    /// Records entry and exit; all arguments are in registers.
     Wrap,
-    /// Notes entry and exit; up to 16 words of arguments may be on the stack.
+    /// Records entry and exit; up to 16 words of arguments may be on the stack.
     WrapStack,
-    /// Notes the entry only.
+    /// Records the entry only.
     Pass,
     /// Calls another function.
     Replace,
 }
 
-/// Where the stub of a hook is.
-pub fn address(kind: Kind, hook: usize) -> u64 {
+/// The address of a hook's stub.
+pub(crate) fn address(kind: StubKind, hook: usize) -> u64 {
     let pool = match kind {
-        Kind::Wrap => sintonia_stubs_wrap as *const () as u64,
-        Kind::WrapStack => sintonia_stubs_wrap_stack as *const () as u64,
-        Kind::Pass => sintonia_stubs_pass as *const () as u64,
-        Kind::Replace => sintonia_stubs_replace as *const () as u64,
+        StubKind::Wrap => sintonia_stubs_wrap as *const () as u64,
+        StubKind::WrapStack => sintonia_stubs_wrap_stack as *const () as u64,
+        StubKind::Pass => sintonia_stubs_pass as *const () as u64,
+        StubKind::Replace => sintonia_stubs_replace as *const () as u64,
     };
     pool + STUB_BYTES * hook as u64
 }
 
-/// Finds out how the processor's state is saved; `false` if this processor is too old for it.
-pub fn prepare() -> bool {
-    /// The tiles of matrix instructions: large, and no code that a stub calls touches them.
+/// Determines how to save the processor state; `false` if the processor lacks XSAVE.
+pub(crate) fn prepare() -> bool {
+    /// AMX tiles: large, and not used by code that a stub calls.
     const TILES: u32 = 1 << 17 | 1 << 18;
     const SAVES_STATE: u32 = 1 << 27;
-    /// The old registers and the head come first.
+    /// Legacy area and header.
     const LEAST: u32 = 512 + 64;
     #[allow(unused_unsafe, reason = "safe in newer toolchains")]
-    // SAFETY: every x86-64 processor has CPUID; XGETBV only where the system says that it has switched the instruction on.
+    // SAFETY: every x86-64 processor has CPUID; XGETBV is used only if the system has enabled it.
     unsafe {
         use core::arch::x86_64::{__cpuid, __cpuid_count};
         if __cpuid(1).ecx & SAVES_STATE == 0 {
@@ -169,13 +171,13 @@ pub fn prepare() -> bool {
     true
 }
 
-/// The parts of the processor's state that the system has switched on.
+/// The state components enabled by the system.
 ///
 /// # Safety
-/// The processor must have XGETBV, switched on.
+/// XGETBV must be enabled.
 unsafe fn enabled_parts() -> u32 {
     let parts: u32;
-    // SAFETY: reads a control register that user code may read, as the caller makes sure.
+    // SAFETY: reads an unprivileged control register.
     unsafe { core::arch::asm!("xgetbv", in("ecx") 0, out("eax") parts, out("edx") _, options(nomem, nostack)) };
     parts
 }

@@ -1,5 +1,5 @@
-# The way into and out of a hooked function. Only rax, rcx, rdx and r11 are used, and each is given back as it was: a compiler that saw the
-# function may rely on more than the calling convention promises. Every instruction is covered by what unwinders are told (.cfi).
+# Entry and exit stubs of hooked functions. Only rax, rcx, rdx and r11 are used, and each is restored: a compiler that saw the function
+# may rely on more than the calling convention. Every instruction is covered by unwind information (.cfi).
 
     .section .tbss,"awT",@nobits
     .balign 16
@@ -7,15 +7,15 @@
     .globl sintonia_ring
     .type sintonia_ring, @object
     .size sintonia_ring, 32
-sintonia_ring: .zero 32         # +0 where the next record goes, +8 where the chunk ends, +16 the ring, +24 whether more is being asked for
+sintonia_ring: .zero 32         # +0 next record, +8 end of the chunk, +16 the ring, +24 set while a chunk is requested
     .text
 
-# An entry of the table of hooks: +0 where the moved function is, +8 first word of its entry records, +16 of its exit records,
-# +24 what to read at entry, +32 at exit, +40 whether something is to be done at entry, +48 at exit. In a line of the processor's cache
-# of their own, because they are written: +64 how many calls there were, +72 the ticks they took. Threads may lose a count to each other.
-# Of a function that is replaced: +80 by what, +88 where besides rax it may leave a result: 1 in rdx, 2 in xmm0 and xmm1.
+# An entry of the hook table: +0 address of the relocated function, +8 first word of its entry records, +16 of its exit records,
+# +24 values to read at entry, +32 at exit, +40 actions at entry, +48 at exit. In a cache line of their own, because they are written:
+# +64 number of calls, +72 their ticks. The counts are not atomic, so threads may lose some. For a replaced function: +80 replacement,
+# +88 result registers besides rax: 1 rdx, 2 xmm0 and xmm1.
 
-# Takes room for a record, into rcx. One instruction, so that a signal handler that is hooked as well takes the next.
+# Reserves a record, into rcx. One instruction, so that a hooked signal handler gets the next one.
 .macro TAKE_ROOM
     movq sintonia_ring@GOTTPOFF(%rip), %rdx
     movl $128, %ecx
@@ -26,7 +26,7 @@ sintonia_ring: .zero 32         # +0 where the next record goes, +8 where the ch
 1:
 .endm
 
-# Notes the time, and then that the record is complete: its lap stands at the head of the chunk.
+# Stores the time, then marks the record as complete with the lap from the chunk's header.
 .macro COMPLETE tag
     rdtsc
     shlq $32, %rdx
@@ -39,12 +39,12 @@ sintonia_ring: .zero 32         # +0 where the next record goes, +8 where the ch
     movq %rax, (%rcx)
 .endm
 
-# Saves the parts of the processor's state that are asked for where the stack ends; uses rax and rdx.
+# Saves the given components of the processor state at the top of the stack; uses rax and rdx.
 .macro SAVE_STATE parts
     xorl %eax, %eax
     .set word, 512
     .rept 8
-    movq %rax, word(%rsp)       # the head of the saved state must be clear
+    movq %rax, word(%rsp)       # the XSAVE header must be zero
     .set word, word+8
     .endr
     movl {state_parts}(%rip), %eax
@@ -80,7 +80,7 @@ sintonia_ring: .zero 32         # +0 where the next record goes, +8 where the ch
     movq \K+24(%rsp), %r11
 .endm
 
-# What both records have: floating registers, the caller's stack pointer, what is to be read besides, and the time.
+# Common to both records: floating-point registers, the caller's stack pointer, additional values, and the time.
 .macro NOTE_REST K, reads, tag
     movq %xmm0, 72(%rcx)
     movq %xmm1, 80(%rcx)
@@ -158,7 +158,7 @@ sintonia_ring: .zero 32         # +0 where the next record goes, +8 where the ch
     WRAP sintonia_wrap, 0
     WRAP sintonia_wrap_stack, 128
 
-# Notes the entry only, and leaves no frame: for functions that look at their caller.
+# Records the entry only, and leaves no frame: for functions that use their caller's frame.
     .hidden sintonia_pass
     .globl sintonia_pass
     .type sintonia_pass, @function
@@ -175,12 +175,12 @@ sintonia_pass:
     GIVE_BACK 0
     leaq 56(%rsp), %rsp
     .cfi_def_cfa_offset 8
-    jmp *-24(%rsp)              # below the stack pointer, but within what the system leaves alone there
+    jmp *-24(%rsp)              # below the stack pointer, but inside the red zone
     .cfi_endproc
     .size sintonia_pass, .-sintonia_pass
 
-# Calls another function in the place of the hooked one. A compiler that saw the hooked function knows which registers it does not touch, and
-# may keep something in them; the other may touch them all. So all are given back but those with a result.
+# Calls another function instead of the hooked one. A compiler that saw the hooked function may keep values in registers that it does not
+# change; the replacement may change them all. So all are restored except those with a result.
     .hidden sintonia_replace
     .globl sintonia_replace
     .type sintonia_replace, @function
@@ -202,11 +202,11 @@ sintonia_replace:
     pushq %r10
     pushq %r11
     pushq %rax                  # -72(%rbp)
-    subq $40, %rsp              # -80(%rbp): where the state is saved; -96(%rbp) and -112(%rbp): xmm1 and xmm0 as results
+    subq $40, %rsp              # -80(%rbp): address of the saved state; -96(%rbp) and -112(%rbp): xmm1 and xmm0 as results
     subq {state_bytes}(%rip), %rsp
     andq $-64, %rsp
     movq %rsp, -80(%rbp)
-    SAVE_STATE $-2              # results of the old floating unit are left in it
+    SAVE_STATE $-2              # x87 results stay in the x87 unit
     subq $128, %rsp
     .set word, 0
     .rept 16
@@ -257,7 +257,7 @@ sintonia_replace:
     .cfi_endproc
     .size sintonia_replace, .-sintonia_replace
 
-# Reads what the list in rdx asks for into the record in rcx. Uses rax, rdx and r11, and gives r11 back.
+# Reads the values of the list in rdx into the record in rcx. Uses rax, rdx and r11, and restores r11.
     .type sintonia_read, @function
     .balign 64
 sintonia_read:
@@ -266,16 +266,16 @@ sintonia_read:
     .cfi_def_cfa_offset 16
     pushq %rcx
     .cfi_def_cfa_offset 24
-3:  movl (%rdx), %eax           # rcx + 88 is the place of the next value
+3:  movl (%rdx), %eax           # rcx + 88 is the address of the next value
     testl %eax, %eax
     jz 9f
     cmpl $2, %eax
     jb 4f                       # at an address
-    je 5f                       # behind a pointer
+    je 5f                       # through a pointer
     cmpl $4, %eax
-    jb 6f                       # behind an argument
-    je 7f                       # a floating argument
-    movq (%rsp), %rax           # an argument on the stack: the record knows where the stack was
+    jb 6f                       # through an argument
+    je 7f                       # a floating-point argument
+    movq (%rsp), %rax           # a stack argument: the record has the stack pointer
     movq 16(%rax), %r11
     addq 8(%rdx), %r11
     jmp 10f
@@ -287,7 +287,7 @@ sintonia_read:
 6:  movq (%rsp), %r11
     addq 8(%rdx), %r11
     movq (%r11), %r11
-8:  cmpq $65536, %r11           # null, or a number that is no pointer
+8:  cmpq $65536, %r11           # null, or not a pointer
     jb 11f
     movq %r11, %rax
     shrq $47, %rax
@@ -331,8 +331,8 @@ sintonia_read:
     .cfi_endproc
     .size sintonia_read, .-sintonia_read
 
-# A call out of a stub into compiled code, with the thread's part of the ring and the hook's entry as arguments; its result comes in rcx.
-# Everything but rax, rcx and rdx is kept, the vector registers in full.
+# A call from a stub into compiled code, with the thread's ring cursor and the hook's entry as arguments; its result is in rcx.
+# All registers but rax, rcx and rdx are preserved, vector registers included.
 .macro CALL_OUT name, function, moment
     .type \name, @function
     .balign 64
@@ -377,7 +377,7 @@ sintonia_read:
     CALL_OUT sintonia_act_entry, {act}, 1
     CALL_OUT sintonia_act_exit, {act}, 2
 
-# One stub of 16 bytes for each hook: its number, and on to the common part.
+# One stub of 16 bytes per hook: pushes its number and jumps to the common part.
 .macro STUBS name, common
     .hidden \name
     .globl \name

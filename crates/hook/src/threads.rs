@@ -1,86 +1,89 @@
-//! The other threads of the process: making them see new code, and moving those that stand where code changes.
+//! The other threads of the process: instruction synchronisation, and their state.
 
 use std::io;
 
-/// A barrier after which no thread runs on with instructions that it had fetched before.
+/// `membarrier` commands that serialise the cores of all threads.
 const SYNC: i32 = 1 << 5;
 const REGISTER_SYNC: i32 = 1 << 6;
 
-/// Announces that [`refetch`] will be used.
-pub fn prepare() -> io::Result<()> {
+/// Registers the use of [`sync_instructions`].
+pub(crate) fn prepare() -> io::Result<()> {
     membarrier(REGISTER_SYNC)
 }
 
-/// Returns when every thread has thrown away what it had fetched before.
-pub fn refetch() -> io::Result<()> {
+/// Returns when no thread executes instructions fetched before.
+pub(crate) fn sync_instructions() -> io::Result<()> {
     membarrier(SYNC)
 }
 
 fn membarrier(command: i32) -> io::Result<()> {
-    // SAFETY: a barrier touches no memory of ours.
+    // SAFETY: a barrier accesses no memory of ours.
     match unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
 }
 
-/// A thread, as the system tells of it.
+/// A thread's state from `/proc`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Task {
-    /// Its number.
+pub(crate) struct ThreadStatus {
+    /// Thread id.
     pub number: i32,
-    /// Whether it may stand on an instruction of the program's: it does not if it sleeps in a call of the system. One that waits for the
-    /// disk may do so for the sake of an instruction.
-    pub runs: bool,
-    /// The signals it blocks, as bits from that of signal 1 on.
+    /// Whether it may be executing program code: not while it sleeps in a system call. A thread in uninterruptible sleep counts as running,
+    /// because it may be in a page fault.
+    pub is_runnable: bool,
+    /// Blocked signals, bit 0 is signal 1.
     blocked: u64,
 }
 
-impl Task {
-    /// Whether it would not notice a signal.
-    pub fn blocks(&self, signal: i32) -> bool {
+impl ThreadStatus {
+    /// Whether it blocks a signal.
+    pub(crate) fn blocks(&self, signal: i32) -> bool {
         self.blocked >> (signal - 1) & 1 == 1
     }
 
-    /// Whether it blocks even the signals that the C library keeps for itself: only that library does, for a moment, when a thread begins
-    /// or ends.
-    pub fn begins_or_ends(&self) -> bool {
+    /// Whether it blocks even the signals reserved by the C library: only that library does so, briefly, when a thread starts or exits.
+    pub(crate) fn is_starting_or_exiting(&self) -> bool {
         const OF_THE_LIBRARY: [i32; 2] = [32, 33];
         OF_THE_LIBRARY.iter().all(|signal| self.blocks(*signal))
     }
 }
 
-/// The threads of this process but the one that asks.
-pub fn others() -> io::Result<Vec<Task>> {
-    // SAFETY: asks the system for a number.
+/// All threads of this process except the calling one.
+pub(crate) fn other_threads() -> io::Result<Vec<ThreadStatus>> {
+    // SAFETY: only queries the thread id.
     let own = unsafe { libc::syscall(libc::SYS_gettid) } as i32;
-    let mut tasks = Vec::new();
+    let mut threads = Vec::new();
     for folder in std::fs::read_dir("/proc/self/task")? {
         let folder = folder?;
         let Some(number) = folder.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
-        // A thread may end while it is looked at.
+        // A thread may end meanwhile.
         let Ok(status) = std::fs::read_to_string(folder.path().join("status")) else { continue };
         if number != own {
-            tasks.push(task(number, &status));
+            threads.push(parse_status(number, &status));
         }
     }
-    Ok(tasks)
+    Ok(threads)
 }
 
-fn task(number: i32, status: &str) -> Task {
+fn parse_status(number: i32, status: &str) -> ThreadStatus {
     let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim).unwrap_or_default();
     let state = field("State:");
-    Task { number, runs: !state.starts_with(['S', 'Z', 'X']), blocked: u64::from_str_radix(field("SigBlk:"), 16).unwrap_or(0) }
+    ThreadStatus {
+        number,
+        is_runnable: !state.starts_with(['S', 'Z', 'X']),
+        blocked: u64::from_str_radix(field("SigBlk:"), 16).unwrap_or(0),
+    }
 }
 
-/// A thread of this process, if it has not ended.
-pub fn find(number: i32) -> Option<Task> {
+/// A thread of this process; `None` if it has ended.
+pub(crate) fn find(number: i32) -> Option<ThreadStatus> {
     let status = std::fs::read_to_string(format!("/proc/self/task/{number}/status")).ok()?;
-    Some(task(number, &status))
+    Some(parse_status(number, &status))
 }
 
-/// The process that traces this one and gets its signals first: a debugger.
-pub fn tracer() -> io::Result<Option<i32>> {
+/// The tracer (debugger) of this process, which would receive its signals first.
+pub(crate) fn tracer() -> io::Result<Option<i32>> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let number = status.lines().find_map(|line| line.strip_prefix("TracerPid:")).and_then(|number| number.trim().parse().ok());
     Ok(number.filter(|tracer| *tracer != 0))
@@ -92,24 +95,25 @@ mod tests {
 
     #[test]
     fn a_status_tells_whether_a_thread_runs_and_whether_it_blocks_traps() {
-        let status = |state: &str, blocked: &str| task(7, &format!("Name:\tx\nState:\t{state}\nSigPnd:\t0\nSigBlk:\t{blocked}\n"));
+        let status = |state: &str, blocked: &str| parse_status(7, &format!("Name:\tx\nState:\t{state}\nSigPnd:\t0\nSigBlk:\t{blocked}\n"));
         let seen = |state: &str, blocked: &str| {
-            let task = status(state, blocked);
-            (task.number, task.runs, task.blocks(libc::SIGTRAP), task.blocks(64))
+            let thread = status(state, blocked);
+            (thread.number, thread.is_runnable, thread.blocks(libc::SIGTRAP), thread.blocks(64))
         };
         assert_eq!(seen("R (running)", "0000000000000000"), (7, true, false, false));
         assert_eq!(seen("S (sleeping)", "0000000000000010"), (7, false, true, false));
         assert_eq!(seen("t (tracing stop)", "fffffffe7ffbfeff"), (7, true, true, true));
-        let begins_or_ends = |blocked| status("R (running)", blocked).begins_or_ends();
+        let begins_or_ends = |blocked| status("R (running)", blocked).is_starting_or_exiting();
         assert!(begins_or_ends("ffffffffffffffff") && !begins_or_ends("fffffffe7ffbfeff"));
     }
 
     #[test]
     fn the_thread_that_asks_is_not_among_the_others() {
         let waiting = std::thread::spawn(std::thread::park);
+        // SAFETY: only queries the thread id.
         let own = unsafe { libc::syscall(libc::SYS_gettid) } as i32;
-        let others = others().expect("the system tells");
-        assert!(!others.is_empty() && others.iter().all(|task| task.number != own));
+        let others = other_threads().expect("the system tells");
+        assert!(!others.is_empty() && others.iter().all(|thread| thread.number != own));
         waiting.thread().unpark();
         waiting.join().expect("ends");
     }

@@ -1,4 +1,4 @@
-//! Real processes, visited: what they do must not change.
+//! Attaches to real processes: their behaviour must not change.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -6,9 +6,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use sintonia_inject::{Message, Problem, Visit, enter};
+use sintonia_inject::{AttachReport, AttachRequest, InjectError, attach};
 
-/// The two programs, built once: the one that is visited, and what stands for the probe.
+/// The two programs, built once: the target process, and a stand-in for the probe.
 fn built() -> &'static (PathBuf, Vec<u8>) {
     static BUILT: OnceLock<(PathBuf, Vec<u8>)> = OnceLock::new();
     BUILT.get_or_init(|| {
@@ -26,7 +26,7 @@ fn compile(options: &[&str], source: &Path, into: &Path, libraries: &[&str]) {
     assert!(status.expect("the compiler runs").success());
 }
 
-/// A host that has begun.
+/// A running target process.
 struct Host {
     child: Child,
     out: BufReader<std::process::ChildStdout>,
@@ -46,11 +46,11 @@ impl Host {
         Host { child, out, door }
     }
 
-    fn visit(&self, secret: &str) -> Result<Visit, Problem> {
-        enter(self.child.id(), &Message { probe: &built().1, door: &self.door, secret, place: (3, 4) })
+    fn visit(&self, secret: &str) -> Result<AttachReport, InjectError> {
+        attach(self.child.id(), &AttachRequest { probe: &built().1, socket_dir: &self.door, secret, rank_and_size: (3, 4) })
     }
 
-    /// What it told at its end, and what the guest told.
+    /// Output of the target and of the stand-in.
     fn end(mut self) -> (String, String) {
         let (mut said, mut complaints) = (String::new(), String::new());
         self.out.read_to_string(&mut said).expect("text");
@@ -93,7 +93,7 @@ fn whatever_a_thread_does_it_goes_on_doing() {
     }
 }
 
-/// Seconds that a host lives, and that it is visited at most: on a machine with much else to do each visit takes its time.
+/// Lifetime of a target in seconds, which also limits attaching: on a busy machine each attach takes a while.
 const LIVES: &str = "8";
 const VISITED: Duration = Duration::from_secs(6);
 
@@ -102,7 +102,7 @@ fn a_process_is_visited_up_to_a_hundred_times() {
     let host = Host::start(&[LIVES, "hot", "memory", "sleep", "epoll", "alarmed"]);
     let begun = Instant::now();
     let visits = (0..100).take_while(|_| begun.elapsed() < VISITED);
-    let mut stops: Vec<Duration> = visits.map(|_| host.visit("s").expect("visited").stopped).collect();
+    let mut stops: Vec<Duration> = visits.map(|_| host.visit("s").expect("visited").stop_duration).collect();
     stops.sort_unstable();
     let (visits, at) = (stops.len(), |percent: usize| stops[(stops.len() - 1) * percent / 100]);
     println!("{visits} visits, stopped for {:?} at least, {:?} in the middle, {:?} for 95 %, {:?} at most", at(0), at(50), at(95), at(100));
@@ -148,9 +148,9 @@ fn what_the_guest_says_is_told() {
 #[test]
 fn what_is_no_library_is_not_loaded_and_harms_nobody() {
     let host = Host::start(&["1", "sleep"]);
-    let outcome = enter(host.child.id(), &Message { probe: b"nothing", door: &host.door, secret: "s", place: (0, 1) });
+    let outcome = attach(host.child.id(), &AttachRequest { probe: b"nothing", socket_dir: &host.door, secret: "s", rank_and_size: (0, 1) });
     assert!(
-        matches!(&outcome, Err(Problem::NotLoaded { why, .. }) if why.contains("invalid ELF header") || why.contains("too short")),
+        matches!(&outcome, Err(InjectError::NotLoaded { why, .. }) if why.contains("invalid ELF header") || why.contains("too short")),
         "{outcome:?}"
     );
     assert_eq!(host.end().0, UNDISTURBED);
@@ -158,14 +158,14 @@ fn what_is_no_library_is_not_loaded_and_harms_nobody() {
 
 #[test]
 fn who_cannot_be_visited_is_told_why() {
-    let message = Message { probe: &[], door: Path::new("/"), secret: "", place: (0, 1) };
-    assert!(matches!(enter(u32::MAX / 2, &message), Err(Problem::NoProcess(_))));
+    let message = AttachRequest { probe: &[], socket_dir: Path::new("/"), secret: "", rank_and_size: (0, 1) };
+    assert!(matches!(attach(u32::MAX / 2, &message), Err(InjectError::NoProcess(_))));
     let host = Host::start(&["1", "sleep"]);
     let process = host.child.id();
     let kill = |signal: &str| assert!(Command::new("kill").args([signal, &process.to_string()]).status().expect("kill runs").success());
     kill("-STOP");
     std::thread::sleep(Duration::from_millis(20));
-    assert!(matches!(enter(process, &message), Err(Problem::Stopped(_))));
+    assert!(matches!(attach(process, &message), Err(InjectError::Stopped(_))));
     kill("-CONT");
     assert_eq!(host.end().0, UNDISTURBED);
     let source = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("still.c");
@@ -174,6 +174,6 @@ fn who_cannot_be_visited_is_told_why() {
     compile(&["-static"], &source, &program, &[]);
     let mut child = Command::new(&program).spawn().expect("runs");
     std::thread::sleep(Duration::from_millis(50));
-    assert!(matches!(enter(child.id(), &message), Err(Problem::Static(_))));
+    assert!(matches!(attach(child.id(), &message), Err(InjectError::StaticallyLinked(_))));
     assert!(child.wait().expect("ends").success());
 }

@@ -1,19 +1,19 @@
-//! How long it takes to understand a recording: `understand NAME.sin` tells it as JSON.
+//! Benchmarks the analysis of a recording: `understand NAME.sin` prints JSON.
 
 use std::error::Error;
 use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
-use sintonia_insight::Summary;
-use sintonia_program::company::Alone;
+use sintonia_insight::RunSummary;
+use sintonia_program::process_group::SingleProcess;
 use sintonia_recording::Recording;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let name = std::env::args().nth(1).ok_or("which recording?")?;
     let begin = Instant::now();
     let recording = Recording::open(Path::new(&name))?;
-    let summary = Summary::of(&recording, &Alone, &|| ())?;
+    let summary = RunSummary::from_recording(&recording, &SingleProcess, &|| ())?;
     let figures = serde_json::json!({
         "calls": summary.calls,
         "seconds": begin.elapsed().as_secs_f64(),
@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Processor time of this process: fields 14 and 15 of its state, in hundredths of seconds.
+/// CPU time of this process: fields 14 and 15 of its stat file, in hundredths of seconds.
 fn processor_seconds() -> Result<f64, Box<dyn Error>> {
     let state = fs::read_to_string("/proc/self/stat")?;
     let fields = state.rsplit(')').next().unwrap_or_default().split_whitespace().skip(11).take(2);
@@ -33,7 +33,7 @@ fn processor_seconds() -> Result<f64, Box<dyn Error>> {
     Ok(ticks / 100.0)
 }
 
-/// The most memory this process has had.
+/// Peak memory of this process.
 fn peak_bytes() -> Result<u64, Box<dyn Error>> {
     let status = fs::read_to_string("/proc/self/status")?;
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).ok_or("no VmHWM")?;

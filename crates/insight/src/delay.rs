@@ -1,339 +1,350 @@
-//! Root causes: which computation made others wait.
+//! Root causes: the computation that made other ranks wait.
 //!
-//! A rank that waits names the call that came late. What kept that one is found by comparing the two: since they last met, the late rank
-//! spent more time in some segments than the waiting one. Those segments are charged with the wait, each in proportion to its excess,
-//! together with no more than the late rank computed longer in all.
-//! Where the late rank had itself waited in that time, a part of the charge falls on that wait and is passed on to *its* cause, until it
-//! reaches a computation. (Böhme, Geimer et al., "Identifying the root causes of wait states", 2010, 2016.)
+//! A wait names the call that was late. The two ranks are compared since their last synchronisation point: in some segments the late rank
+//! spent more time than the waiting one. The wait is attributed to these segments in proportion to their excess, up to the difference of
+//! the total computation. If the late rank had itself waited in that interval, part of the cost goes to that wait and is propagated to
+//! *its* cause, until it reaches computation. (Böhme, Geimer et al., "Identifying the root causes of wait states", 2010, 2016.)
 //!
-//! The waits are taken in the reverse order of cause and effect: one is passed on when everything that could be charged to it has been.
+//! Waits are processed in reverse causal order: one is propagated once everything that can be attributed to it is known.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use bytemuck::{Pod, Zeroable};
-use sintonia_program::company::Company;
-use sintonia_program::history::{At, History, Joined, Line, Received, Sent};
+use sintonia_program::history::{CallId, CollectiveCall, History, Location, ReceivedMessage, SentMessage};
+use sintonia_program::process_group::ProcessGroup;
 use sintonia_recording::Recording;
-use sintonia_recording::deed::{Group, communicator};
+use sintonia_recording::comm_event::{CollectiveGroup, group_communicator};
 
 use crate::segment::{self, Segment};
-use crate::wait::Wait;
+use crate::wait_states::WaitInstance;
 
-/// Waits shorter than this are not traced to their causes: there are many, and together they are little.
-const WORTH_TRACING_NS: i64 = 1000;
+/// Shorter waits are not traced: there are many, and their sum is small.
+const MIN_TRACED_NS: i64 = 1000;
 
-/// What computation cost others.
+/// Delay costs of a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Cost {
-    /// Nanoseconds of waits that it caused directly.
+pub struct DelayCost {
+    /// Nanoseconds of waits it caused directly.
     pub direct_ns: i64,
-    /// Nanoseconds of waits that others caused because they waited for it.
-    pub passed_on_ns: i64,
+    /// Nanoseconds of waits it caused indirectly: propagated by ranks that waited for it.
+    pub indirect_ns: i64,
 }
 
-/// The costs of segments, by segment and the rank that was late.
-pub type Costs = BTreeMap<(Segment, u32), Cost>;
+/// Delay costs by segment and delayed rank.
+pub type DelayCosts = BTreeMap<(Segment, u32), DelayCost>;
 
-/// Finds what the segments of a run cost; every process of the company gets them all.
-pub fn costs(recording: &Recording, history: &History, waits: &[Vec<Wait>], company: &dyn Company) -> Costs {
-    let mut tracer = Tracer::new(recording, history, waits, company);
+/// The delay costs of a run; every process of the group gets all of them.
+pub fn delay_costs(recording: &Recording, history: &History, waits: &[Vec<WaitInstance>], comm: &dyn ProcessGroup) -> DelayCosts {
+    let mut tracer = DelayTracer::new(recording, history, waits, comm);
     loop {
         tracer.trace();
-        if !tracer.tell_others(company) && !tracer.give_up(company) {
-            return tracer.shared(company);
+        if !tracer.exchange_requests(comm) && !tracer.break_cycle(comm) {
+            return tracer.merge_costs(comm);
         }
     }
 }
 
-/// When two ranks last met before a wait, as the waiting one can say it to the other.
+/// The last synchronisation point of two ranks before a wait, in terms the other rank can resolve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Met {
-    /// They had not met.
-    Never,
-    /// At a message or an epoch of one-sided communication, of which the other's end is this row.
+enum SyncPoint {
+    /// They had not communicated.
+    None,
+    /// A message or RMA epoch; the row of the other rank's end.
     Message(u32),
-    /// In a meeting: its group and number.
-    Meeting(Group, u64),
+    /// A collective: its group and number.
+    Collective(CollectiveGroup, u64),
 }
 
-/// What a waiting rank says to the one that was late.
-struct Claim {
-    /// The call that came late.
-    cause: At,
-    /// How long the wait was, and what was charged to it.
+/// Sent from a waiting rank to the late one.
+struct DelayRequest {
+    /// The call that was late.
+    cause: CallId,
+    /// Length of the wait, and the cost attributed to it.
     wait_ns: i64,
     charged_ns: i64,
-    met: Met,
-    /// What the waiting rank computed since they met.
+    sync_point: SyncPoint,
+    /// Computation of the waiting rank since the synchronisation point.
     computed: HashMap<Segment, i64>,
 }
 
-/// The waits of a line that are traced, from the last to the first.
-struct Lane {
+/// The waits of a location that are traced, last to first.
+struct LocationWaits {
     /// Its waits by row.
-    waits: Vec<Traced>,
-    /// How many of them have not been passed on.
-    left: usize,
-    /// Calls that made others wait, by row, and how many claims are still to come.
-    late: Vec<(u32, u32)>,
+    waits: Vec<TracedWait>,
+    /// Number of waits not yet propagated.
+    remaining: usize,
+    /// Calls that made others wait, by row, with the number of outstanding requests.
+    late_calls: Vec<(u32, u32)>,
 }
 
 #[derive(Clone, Copy)]
-struct Traced {
+struct TracedWait {
     row: u32,
     ns: i64,
-    cause: At,
+    cause: CallId,
     charged_ns: i64,
 }
 
-impl Lane {
-    fn new(waits: &[Wait]) -> Lane {
-        let worth = waits.iter().filter(|wait| wait.cause != At::NOWHERE && wait.ns >= WORTH_TRACING_NS);
-        let waits: Vec<Traced> = worth.map(|wait| Traced { row: wait.row, ns: wait.ns, cause: wait.cause, charged_ns: 0 }).collect();
-        Lane { left: waits.len(), waits, late: Vec::new() }
+impl LocationWaits {
+    fn new(waits: &[WaitInstance]) -> LocationWaits {
+        let worth = waits.iter().filter(|wait| wait.cause != CallId::NONE && wait.ns >= MIN_TRACED_NS);
+        let waits: Vec<TracedWait> =
+            worth.map(|wait| TracedWait { row: wait.row, ns: wait.ns, cause: wait.cause, charged_ns: 0 }).collect();
+        LocationWaits { remaining: waits.len(), waits, late_calls: Vec::new() }
     }
 
-    /// Expects a claim against each of these calls.
-    fn expect(&mut self, rows: impl Iterator<Item = u32>) {
+    /// Expects a request against each of these calls.
+    fn expect_requests(&mut self, rows: impl Iterator<Item = u32>) {
         let mut rows: Vec<u32> = rows.collect();
         rows.sort_unstable();
-        self.late = rows.chunk_by(|a, b| a == b).map(|same| (same[0], same.len() as u32)).collect();
+        self.late_calls = rows.chunk_by(|a, b| a == b).map(|same| (same[0], same.len() as u32)).collect();
     }
 
-    /// A claim against a call has come.
-    fn came(&mut self, row: u32) {
-        if let Ok(place) = self.late.binary_search_by_key(&row, |(row, _)| *row) {
-            self.late[place].1 = self.late[place].1.saturating_sub(1);
+    /// A request against a call was processed.
+    fn request_arrived(&mut self, row: u32) {
+        if let Ok(index) = self.late_calls.binary_search_by_key(&row, |(row, _)| *row) {
+            self.late_calls[index].1 = self.late_calls[index].1.saturating_sub(1);
         }
-        self.forget_settled();
+        self.drop_settled();
     }
 
-    fn forget_settled(&mut self) {
-        while self.late.last().is_some_and(|(_, claims)| *claims == 0) {
-            self.late.pop();
+    fn drop_settled(&mut self) {
+        while self.late_calls.last().is_some_and(|(_, claims)| *claims == 0) {
+            self.late_calls.pop();
         }
     }
 
-    /// The last wait that has not been passed on, if no claim can be charged to it any more.
-    fn next(&mut self) -> Option<Traced> {
-        let wait = *self.waits.get(self.left.checked_sub(1)?)?;
-        if self.late.last().is_some_and(|(row, _)| *row > wait.row) {
+    /// The last wait not yet propagated, if no further cost can be attributed to it.
+    fn next(&mut self) -> Option<TracedWait> {
+        let wait = *self.waits.get(self.remaining.checked_sub(1)?)?;
+        if self.late_calls.last().is_some_and(|(row, _)| *row > wait.row) {
             return None;
         }
-        self.left -= 1;
+        self.remaining -= 1;
         Some(wait)
     }
 }
 
-struct Tracer<'a> {
+struct DelayTracer<'a> {
     history: &'a History,
-    members: HashMap<Group, HashSet<u32>>,
-    /// Which lines joined which meetings, where a rank has several.
-    joined: HashSet<(usize, u32)>,
-    lanes: Vec<Lane>,
+    members: HashMap<CollectiveGroup, HashSet<u32>>,
+    /// Which locations joined which collectives, for ranks with several locations.
+    location_collectives: HashSet<(usize, u32)>,
+    locations: Vec<LocationWaits>,
     ready: Vec<usize>,
-    costs: Costs,
-    post: Vec<Vec<u8>>,
+    costs: DelayCosts,
+    outgoing: Vec<Vec<u8>>,
 }
 
-impl<'a> Tracer<'a> {
-    fn new(recording: &Recording, history: &'a History, waits: &[Vec<Wait>], company: &dyn Company) -> Tracer<'a> {
-        let mut lanes: Vec<Lane> = waits.iter().map(|waits| Lane::new(waits)).collect();
-        let causes = lanes.iter().flat_map(|lane| &lane.waits).map(|wait| wait.cause);
-        let mut late: Vec<Vec<u32>> = vec![Vec::new(); lanes.len()];
-        for cause in company.swap(history.share.sorted(causes, |cause| cause.rank)).into_iter().flatten() {
-            if let Some(line) = history.line(cause) {
-                late[line].push(cause.row);
+impl<'a> DelayTracer<'a> {
+    fn new(recording: &Recording, history: &'a History, waits: &[Vec<WaitInstance>], comm: &dyn ProcessGroup) -> DelayTracer<'a> {
+        let mut locations: Vec<LocationWaits> = waits.iter().map(|waits| LocationWaits::new(waits)).collect();
+        let causes = locations.iter().flat_map(|waits_of_location| &waits_of_location.waits).map(|wait| wait.cause);
+        let mut late: Vec<Vec<u32>> = vec![Vec::new(); locations.len()];
+        for cause in comm.all_to_all(history.distribution.group_by_owner(causes, |cause| cause.rank)).into_iter().flatten() {
+            if let Some(location) = history.location_index(cause) {
+                late[location].push(cause.row);
             }
         }
-        lanes.iter_mut().zip(late).for_each(|(lane, rows)| lane.expect(rows.into_iter()));
-        let ready = (0..lanes.len()).collect();
-        let post = vec![Vec::new(); company.size()];
-        Tracer { history, members: members(recording, history), joined: joined(history), lanes, ready, costs: Costs::new(), post }
+        locations.iter_mut().zip(late).for_each(|(waits_of_location, rows)| waits_of_location.expect_requests(rows.into_iter()));
+        let ready = (0..locations.len()).collect();
+        let outgoing = vec![Vec::new(); comm.size()];
+        DelayTracer {
+            history,
+            members: group_members(recording, history),
+            location_collectives: location_collectives(history),
+            locations,
+            ready,
+            costs: DelayCosts::new(),
+            outgoing,
+        }
     }
 
-    /// Passes on waits until each line waits for a claim from elsewhere.
+    /// Propagates waits until every location needs a request from another process.
     fn trace(&mut self) {
-        while let Some(line) = self.ready.pop() {
-            while let Some(wait) = self.lanes[line].next() {
-                let claim = self.claim(line, &wait);
-                match self.history.line(wait.cause) {
-                    Some(late) => self.settle(late, &claim),
-                    None => claim.write(&mut self.post[self.history.share.owner(wait.cause.rank)]),
+        while let Some(location) = self.ready.pop() {
+            while let Some(wait) = self.locations[location].next() {
+                let request = self.delay_request(location, &wait);
+                match self.history.location_index(wait.cause) {
+                    Some(late) => self.attribute(late, &request),
+                    None => request.write(&mut self.outgoing[self.history.distribution.owner(wait.cause.rank)]),
                 }
             }
         }
     }
 
-    /// What a line that waited says to the one it waited for.
-    fn claim(&self, line: usize, wait: &Traced) -> Claim {
-        let line = &self.history.lines[line];
-        let mut back = Back::new(line, wait.row);
+    /// The request of a waiting location to the one it waited for.
+    fn delay_request(&self, location: usize, wait: &TracedWait) -> DelayRequest {
+        let location = &self.history.locations[location];
+        let mut cursor = BackwardCursor::new(location, wait.row);
         let mut computed: HashMap<Segment, i64> = HashMap::new();
-        let met = loop {
-            if let Some(segment) = segment::before(line, back.row) {
-                *computed.entry(segment).or_default() += segment::length(line, back.row);
+        let sync_point = loop {
+            if let Some(segment) = segment::segment_before(location, cursor.row) {
+                *computed.entry(segment).or_default() += segment::segment_ns(location, cursor.row);
             }
-            if !back.step() {
-                break Met::Never;
+            if !cursor.step_back() {
+                break SyncPoint::None;
             }
-            if let Some(met) = self.met(&back, wait.cause) {
-                break met;
+            if let Some(sync_point) = self.sync_point(&cursor, wait.cause) {
+                break sync_point;
             }
         };
-        Claim { cause: wait.cause, wait_ns: wait.ns, charged_ns: wait.charged_ns, met, computed }
+        DelayRequest { cause: wait.cause, wait_ns: wait.ns, charged_ns: wait.charged_ns, sync_point, computed }
     }
 
-    /// Whether a call had to do with the rank that was late afterwards.
-    fn met(&self, back: &Back, cause: At) -> Option<Met> {
-        let same = |at: At| (at.rank, at.thread) == (cause.rank, cause.thread);
-        let received = back.received().iter().rev().find(|received| same(received.sender)).map(|received| received.sender.row);
-        let sent = || back.sent().iter().rev().find(|sent| same(sent.receiver)).map(|sent| sent.receiver.row);
-        let epoch = || back.line.partners(back.row as u32).filter(|partner| same(*partner)).map(|partner| partner.row).max();
+    /// The synchronisation point at this call with the rank that was late, if any.
+    fn sync_point(&self, cursor: &BackwardCursor, cause: CallId) -> Option<SyncPoint> {
+        let same = |at: CallId| (at.rank, at.thread) == (cause.rank, cause.thread);
+        let received = cursor.received().iter().rev().find(|received| same(received.sender)).map(|received| received.sender.row);
+        let sent = || cursor.sent().iter().rev().find(|sent| same(sent.receiver)).map(|sent| sent.receiver.row);
+        let epoch = || cursor.location.epoch_partners(cursor.row as u32).filter(|partner| same(*partner)).map(|partner| partner.row).max();
         let message = received.or_else(sent).or_else(epoch);
-        let meeting = || {
-            let meetings = back.joined().iter().rev().map(|joined| &self.history.meetings[joined.meeting as usize]);
-            let mut common = meetings.filter(|meeting| self.members.get(&meeting.group).is_some_and(|group| group.contains(&cause.rank)));
-            common.next().map(|meeting| Met::Meeting(meeting.group, meeting.number))
+        let instance = || {
+            let instances = cursor.collectives().iter().rev().map(|collective| &self.history.collectives[collective.instance as usize]);
+            let mut common =
+                instances.filter(|instance| self.members.get(&instance.group).is_some_and(|group| group.contains(&cause.rank)));
+            common.next().map(|instance| SyncPoint::Collective(instance.group, instance.number))
         };
-        message.map(Met::Message).or_else(meeting)
+        message.map(SyncPoint::Message).or_else(instance)
     }
 
-    /// Charges a claim to what the late line did since the two met.
-    fn settle(&mut self, late: usize, claim: &Claim) {
-        let line = &self.history.lines[late];
-        let met = self.met_on(late, claim.met);
-        let mut back = Back::new(line, claim.cause.row);
+    /// Attributes a request to the activities of the late location since the synchronisation point.
+    fn attribute(&mut self, late: usize, request: &DelayRequest) {
+        let location = &self.history.locations[late];
+        let sync_point = self.sync_point_on(late, request.sync_point);
+        let mut cursor = BackwardCursor::new(location, request.cause.row);
         let mut computed: BTreeMap<Segment, i64> = BTreeMap::new();
-        let waits = &self.lanes[late].waits;
-        let last = waits.partition_point(|wait| wait.row < claim.cause.row);
+        let waits = &self.locations[late].waits;
+        let last = waits.partition_point(|wait| wait.row < request.cause.row);
         let mut first = last;
         loop {
-            if let Some(segment) = segment::before(line, back.row) {
-                *computed.entry(segment).or_default() += segment::length(line, back.row);
+            if let Some(segment) = segment::segment_before(location, cursor.row) {
+                *computed.entry(segment).or_default() += segment::segment_ns(location, cursor.row);
             }
-            if !back.step() || self.is_where(&back, met) {
+            if !cursor.step_back() || self.is_sync_point(&cursor, sync_point) {
                 break;
             }
-            while first > 0 && waits[first - 1].row as usize >= back.row {
+            while first > 0 && waits[first - 1].row as usize >= cursor.row {
                 first -= 1;
             }
         }
-        let excess = |(segment, ns): (&Segment, &i64)| (*segment, ns - claim.computed.get(segment).copied().unwrap_or(0));
+        let excess = |(segment, ns): (&Segment, &i64)| (*segment, ns - request.computed.get(segment).copied().unwrap_or(0));
         let excess: Vec<(Segment, i64)> = computed.iter().map(excess).filter(|(_, ns)| *ns > 0).collect();
         let waited: i64 = waits[first..last].iter().map(|wait| wait.ns).sum();
-        // Two ranks that compute equally long between different calls are both in time: only the difference of all counts.
-        let longer = (computed.values().sum::<i64>() - claim.computed.values().sum::<i64>()).max(0);
+        // Ranks that compute equally long in different segments are both on time: only the difference of the totals counts.
+        let longer = (computed.values().sum::<i64>() - request.computed.values().sum::<i64>()).max(0);
         let all_excess: i64 = excess.iter().map(|(_, ns)| ns).sum();
         let whole = longer + waited;
-        let direct = claim.wait_ns.min(whole);
+        let direct = request.wait_ns.min(whole);
         for (segment, ns) in excess {
-            let cost = self.costs.entry((segment, line.rank)).or_default();
-            let own = share(longer, ns, all_excess);
-            cost.direct_ns += share(direct, own, whole);
-            cost.passed_on_ns += share(claim.charged_ns, own, whole);
+            let cost = self.costs.entry((segment, location.rank)).or_default();
+            let own = proportion(longer, ns, all_excess);
+            cost.direct_ns += proportion(direct, own, whole);
+            cost.indirect_ns += proportion(request.charged_ns, own, whole);
         }
-        for wait in &mut self.lanes[late].waits[first..last] {
-            wait.charged_ns += share(direct, wait.ns, whole) + share(claim.charged_ns, wait.ns, whole);
+        for wait in &mut self.locations[late].waits[first..last] {
+            wait.charged_ns += proportion(direct, wait.ns, whole) + proportion(request.charged_ns, wait.ns, whole);
         }
-        self.lanes[late].came(claim.cause.row);
+        self.locations[late].request_arrived(request.cause.row);
         self.ready.push(late);
     }
 
-    /// Where two ranks met, as this line of the late one sees it: where another thread was at the meeting, it is what this one did last
-    /// before everyone had come.
-    fn met_on(&self, place: usize, met: Met) -> Met {
-        let line = &self.history.lines[place];
-        let Met::Meeting(group, number) = met else { return met };
-        let meetings = &self.history.meetings;
-        let Ok(meeting) = meetings.binary_search_by_key(&(group, number), |meeting| (meeting.group, meeting.number)) else { return met };
-        if self.history.lines_of(line.rank).len() == 1 || self.joined.contains(&(place, meeting as u32)) {
-            return met;
+    /// The synchronisation point as seen by this location of the late rank. If another thread joined the collective, it is this location's
+    /// last call before the last member entered.
+    fn sync_point_on(&self, index: usize, sync_point: SyncPoint) -> SyncPoint {
+        let location = &self.history.locations[index];
+        let SyncPoint::Collective(group, number) = sync_point else { return sync_point };
+        let instances = &self.history.collectives;
+        let Ok(instance) = instances.binary_search_by_key(&(group, number), |instance| (instance.group, instance.number)) else {
+            return sync_point;
+        };
+        if self.history.locations_of_rank(location.rank).len() == 1 || self.location_collectives.contains(&(index, instance as u32)) {
+            return sync_point;
         }
-        let before = line.calls.enter.partition_point(|enter| *enter <= meetings[meeting].last.1);
-        before.checked_sub(1).map_or(Met::Never, |row| Met::Message(row as u32))
+        let before = location.calls.enter.partition_point(|enter| *enter <= instances[instance].last.1);
+        before.checked_sub(1).map_or(SyncPoint::None, |row| SyncPoint::Message(row as u32))
     }
 
-    fn is_where(&self, back: &Back, met: Met) -> bool {
-        match met {
-            Met::Never => false,
-            Met::Message(row) => back.row <= row as usize,
-            Met::Meeting(group, number) => back.joined().iter().any(|joined| {
-                let meeting = &self.history.meetings[joined.meeting as usize];
-                (meeting.group, meeting.number) == (group, number)
+    fn is_sync_point(&self, cursor: &BackwardCursor, sync_point: SyncPoint) -> bool {
+        match sync_point {
+            SyncPoint::None => false,
+            SyncPoint::Message(row) => cursor.row <= row as usize,
+            SyncPoint::Collective(group, number) => cursor.collectives().iter().any(|collective| {
+                let instance = &self.history.collectives[collective.instance as usize];
+                (instance.group, instance.number) == (group, number)
             }),
         }
     }
 
-    /// Exchanges claims with the other processes, and says whether there were any.
-    fn tell_others(&mut self, company: &dyn Company) -> bool {
-        if company.size() == 1 {
+    /// Exchanges requests with the other processes; returns whether there were any.
+    fn exchange_requests(&mut self, comm: &dyn ProcessGroup) -> bool {
+        if comm.size() == 1 {
             return false;
         }
-        let parcels = std::mem::replace(&mut self.post, vec![Vec::new(); company.size()]);
-        let told = parcels.iter().any(|parcel| !parcel.is_empty());
-        for parcel in company.exchange(parcels) {
-            let mut words: &[i64] = &bytemuck::allocation::pod_collect_to_vec(&parcel);
-            while let Some(claim) = Claim::read(&mut words) {
-                if let Some(late) = self.history.line(claim.cause) {
-                    self.settle(late, &claim);
+        let buffers = std::mem::replace(&mut self.outgoing, vec![Vec::new(); comm.size()]);
+        let told = buffers.iter().any(|buffer| !buffer.is_empty());
+        for buffer in comm.all_to_all_bytes(buffers) {
+            let mut words: &[i64] = &bytemuck::allocation::pod_collect_to_vec(&buffer);
+            while let Some(request) = DelayRequest::read(&mut words) {
+                if let Some(late) = self.history.location_index(request.cause) {
+                    self.attribute(late, &request);
                 }
             }
         }
-        company.swap(vec![vec![u8::from(told)]; company.size()]).into_iter().flatten().any(|flag| flag != 0)
+        comm.all_to_all(vec![vec![u8::from(told)]; comm.size()]).into_iter().flatten().any(|flag| flag != 0)
     }
 
-    /// Where a recording contradicts itself, claims can wait for each other: lets the last wait of all go, and says whether there was one.
-    fn give_up(&mut self, company: &dyn Company) -> bool {
-        let left = self.lanes.iter().enumerate().filter_map(|(place, lane)| {
-            let line = &self.history.lines[place];
-            let wait = lane.waits.get(lane.left.checked_sub(1)?)?;
-            Some((line.calls.leave[wait.row as usize], line.at(wait.row), place))
+    /// In an inconsistent recording, requests can block each other: releases the last wait of all; returns whether there was one.
+    fn break_cycle(&mut self, comm: &dyn ProcessGroup) -> bool {
+        let stalled = self.locations.iter().enumerate().filter_map(|(index, waits_of_location)| {
+            let location = &self.history.locations[index];
+            let wait = waits_of_location.waits.get(waits_of_location.remaining.checked_sub(1)?)?;
+            Some((location.calls.leave[wait.row as usize], location.call_id(wait.row), index))
         });
-        let mine = left.max();
-        let parcel: Vec<Left> = mine.iter().map(|(leave, at, _)| Left { leave: *leave, at: *at, padding: 0 }).collect();
-        let all = company.swap(vec![parcel; company.size()]).into_iter().flatten().map(|left| (left.leave, left.at)).max();
+        let mine = stalled.max();
+        let buffer: Vec<StalledWait> = mine.iter().map(|(leave, at, _)| StalledWait { leave: *leave, call: *at, padding: 0 }).collect();
+        let all = comm.all_to_all(vec![buffer; comm.size()]).into_iter().flatten().map(|stalled| (stalled.leave, stalled.call)).max();
         let Some(last) = all else { return false };
-        if let Some((leave, at, place)) = mine
+        if let Some((leave, at, index)) = mine
             && (leave, at) == last
         {
-            let lane = &mut self.lanes[place];
-            lane.late.retain(|(row, _)| *row <= at.row);
-            self.ready.push(place);
+            let waits_of_location = &mut self.locations[index];
+            waits_of_location.late_calls.retain(|(row, _)| *row <= at.row);
+            self.ready.push(index);
         }
         true
     }
 
-    fn shared(self, company: &dyn Company) -> Costs {
-        let entry = |((segment, rank), cost): (&(Segment, u32), &Cost)| Entry {
+    fn merge_costs(self, comm: &dyn ProcessGroup) -> DelayCosts {
+        let entry = |((segment, rank), cost): (&(Segment, u32), &DelayCost)| DelayCostRow {
             direct_ns: cost.direct_ns,
-            passed_on_ns: cost.passed_on_ns,
+            indirect_ns: cost.indirect_ns,
             segment: *segment,
             rank: *rank,
             padding: 0,
         };
-        let mine: Vec<Entry> = self.costs.iter().map(entry).collect();
-        let mut costs = Costs::new();
-        for entry in company.swap(vec![mine; company.size()]).into_iter().flatten() {
+        let mine: Vec<DelayCostRow> = self.costs.iter().map(entry).collect();
+        let mut costs = DelayCosts::new();
+        for entry in comm.all_to_all(vec![mine; comm.size()]).into_iter().flatten() {
             let cost = costs.entry((entry.segment, entry.rank)).or_default();
             cost.direct_ns += entry.direct_ns;
-            cost.passed_on_ns += entry.passed_on_ns;
+            cost.indirect_ns += entry.indirect_ns;
         }
         costs
     }
 }
 
 /// `part / whole` of an amount, rounded down.
-fn share(amount: i64, part: i64, whole: i64) -> i64 {
+fn proportion(amount: i64, part: i64, whole: i64) -> i64 {
     (i128::from(amount) * i128::from(part) / i128::from(whole.max(1))) as i64
 }
 
-/// The ranks of each group that met.
-fn members(recording: &Recording, history: &History) -> HashMap<Group, HashSet<u32>> {
+/// The ranks of each group with collectives.
+fn group_members(recording: &Recording, history: &History) -> HashMap<CollectiveGroup, HashSet<u32>> {
     let mut members = HashMap::new();
-    for meeting in &history.meetings {
-        members.entry(meeting.group).or_insert_with(|| {
-            let number = communicator(&recording.header, meeting.group);
+    for instance in &history.collectives {
+        members.entry(instance.group).or_insert_with(|| {
+            let number = group_communicator(&recording.header, instance.group);
             let both = number.map(|number| recording.members(number).iter().chain(recording.remote(number)));
             both.into_iter().flatten().filter_map(|rank| u32::try_from(*rank).ok()).collect()
         });
@@ -341,109 +352,109 @@ fn members(recording: &Recording, history: &History) -> HashMap<Group, HashSet<u
     members
 }
 
-/// Which lines joined which meetings, of ranks with several lines.
-fn joined(history: &History) -> HashSet<(usize, u32)> {
-    let of_several = history.lines.iter().enumerate().filter(|(_, line)| history.lines_of(line.rank).len() > 1);
-    of_several.flat_map(|(place, line)| line.joined.iter().map(move |joined| (place, joined.meeting))).collect()
+/// Which locations joined which collectives, for ranks with several locations.
+fn location_collectives(history: &History) -> HashSet<(usize, u32)> {
+    let of_several = history.locations.iter().enumerate().filter(|(_, location)| history.locations_of_rank(location.rank).len() > 1);
+    of_several.flat_map(|(index, location)| location.collectives.iter().map(move |collective| (index, collective.instance))).collect()
 }
 
-/// Goes back on a line, call by call.
-struct Back<'a> {
-    line: &'a Line,
+/// Steps backwards through the calls of a location.
+struct BackwardCursor<'a> {
+    location: &'a Location,
     row: usize,
     received: usize,
     sent: usize,
-    joined: usize,
+    collectives: usize,
 }
 
-impl<'a> Back<'a> {
-    fn new(line: &'a Line, row: u32) -> Back<'a> {
-        Back {
-            line,
+impl<'a> BackwardCursor<'a> {
+    fn new(location: &'a Location, row: u32) -> BackwardCursor<'a> {
+        BackwardCursor {
+            location,
             row: row as usize,
-            received: line.received.partition_point(|received| received.row < row),
-            sent: line.sent.partition_point(|sent| sent.row < row),
-            joined: line.joined.partition_point(|joined| joined.row < row),
+            received: location.received.partition_point(|received| received.row < row),
+            sent: location.sent.partition_point(|sent| sent.row < row),
+            collectives: location.collectives.partition_point(|collective| collective.row < row),
         }
     }
 
-    /// Goes to the call before; `false` if there is none.
-    fn step(&mut self) -> bool {
+    /// Moves to the previous call; `false` if there is none.
+    fn step_back(&mut self) -> bool {
         let Some(row) = self.row.checked_sub(1) else { return false };
         self.received -= self.received().len();
         self.sent -= self.sent().len();
-        self.joined -= self.joined().len();
+        self.collectives -= self.collectives().len();
         self.row = row;
         true
     }
 
-    /// What the call received.
-    fn received(&self) -> &'a [Received] {
-        let before = &self.line.received[..self.received];
+    /// Messages received by the current call.
+    fn received(&self) -> &'a [ReceivedMessage] {
+        let before = &self.location.received[..self.received];
         &before[before.len() - before.iter().rev().take_while(|received| received.row as usize == self.row).count()..]
     }
 
-    /// What the call sent.
-    fn sent(&self) -> &'a [Sent] {
-        let before = &self.line.sent[..self.sent];
+    /// Messages sent by the current call.
+    fn sent(&self) -> &'a [SentMessage] {
+        let before = &self.location.sent[..self.sent];
         &before[before.len() - before.iter().rev().take_while(|sent| sent.row as usize == self.row).count()..]
     }
 
-    /// What the call joined.
-    fn joined(&self) -> &'a [Joined] {
-        let before = &self.line.joined[..self.joined];
-        &before[before.len() - before.iter().rev().take_while(|joined| joined.row as usize == self.row).count()..]
+    /// Collectives joined by the current call.
+    fn collectives(&self) -> &'a [CollectiveCall] {
+        let before = &self.location.collectives[..self.collectives];
+        &before[before.len() - before.iter().rev().take_while(|collective| collective.row as usize == self.row).count()..]
     }
 }
 
-impl Claim {
-    /// Appends the claim as words for another process.
-    fn write(&self, parcel: &mut Vec<u8>) {
-        let (kind, [a, b, c], number) = match self.met {
-            Met::Never => (0, [0; 3], 0),
-            Met::Message(row) => (1, [row, 0, 0], 0),
-            Met::Meeting(group, number) => (2, group.words(), number),
+impl DelayRequest {
+    /// Serialises the request.
+    fn write(&self, buffer: &mut Vec<u8>) {
+        let (kind, [a, b, c], number) = match self.sync_point {
+            SyncPoint::None => (0, [0; 3], 0),
+            SyncPoint::Message(row) => (1, [row, 0, 0], 0),
+            SyncPoint::Collective(group, number) => (2, group.to_words(), number),
         };
-        let At { rank, thread, row } = self.cause;
+        let CallId { rank, thread, row } = self.cause;
         let head = [rank, thread, row, kind, a, b, c, self.computed.len() as u32].map(i64::from);
         let mut words: Vec<i64> = head.to_vec();
         words.extend([number as i64, self.wait_ns, self.charged_ns]);
         words.extend(self.computed.iter().flat_map(|(segment, ns)| [i64::from(segment.from), i64::from(segment.to), *ns]));
-        parcel.extend_from_slice(bytemuck::cast_slice(&words));
+        buffer.extend_from_slice(bytemuck::cast_slice(&words));
     }
 
-    /// Takes a claim off the words of another process.
-    fn read(words: &mut &[i64]) -> Option<Claim> {
+    /// Deserialises the next request.
+    fn read(words: &mut &[i64]) -> Option<DelayRequest> {
         let (head, rest) = words.split_at_checked(11)?;
-        let small = |place: usize| head[place] as u32;
-        let met = match small(3) {
-            1 => Met::Message(small(4)),
-            2 => Met::Meeting(Group::from_words([small(4), small(5), small(6)])?, head[8] as u64),
-            _ => Met::Never,
+        let small = |index: usize| head[index] as u32;
+        let sync_point = match small(3) {
+            1 => SyncPoint::Message(small(4)),
+            2 => SyncPoint::Collective(CollectiveGroup::from_words([small(4), small(5), small(6)])?, head[8] as u64),
+            _ => SyncPoint::None,
         };
         let (computed, rest) = rest.split_at_checked(3 * small(7) as usize)?;
         *words = rest;
         let computed = computed.chunks_exact(3).map(|c| (Segment { from: c[0] as u32, to: c[1] as u32 }, c[2])).collect();
-        let cause = At { rank: small(0), thread: small(1), row: small(2) };
-        Some(Claim { cause, wait_ns: head[9], charged_ns: head[10], met, computed })
+        let cause = CallId { rank: small(0), thread: small(1), row: small(2) };
+        Some(DelayRequest { cause, wait_ns: head[9], charged_ns: head[10], sync_point, computed })
     }
 }
 
-/// The last wait of a process that cannot be passed on.
+/// The last wait of a process that cannot be propagated.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
-struct Left {
+struct StalledWait {
     leave: i64,
-    at: At,
+    call: CallId,
     padding: u32,
 }
 
-/// A cost on its way to other processes.
+/// A cost, exchanged between processes.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
-struct Entry {
+struct DelayCostRow {
     direct_ns: i64,
-    passed_on_ns: i64,
+    indirect_ns: i64,
     segment: Segment,
     rank: u32,
     padding: u32,

@@ -1,30 +1,30 @@
-//! How much of the machine's time was spent computing, and what kept the rest: the efficiencies of the POP project.
+//! The efficiency metrics of the POP project.
 
 use serde::Serialize;
 
 /// The efficiencies of a run, each between 0 and 1.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Efficiency {
-    /// Mean time outside MPI over the run time: load balance times communication.
+    /// Mean computation over run time: load balance times communication efficiency.
     pub parallel: f64,
-    /// Mean time outside MPI over the longest: how evenly the computation is shared.
+    /// Mean over maximum computation.
     pub load_balance: f64,
-    /// Longest time outside MPI over the run time: what communication leaves.
+    /// Maximum computation over run time.
     pub communication: f64,
-    /// The part of `communication` that waiting for each other leaves, even on an ideal network; not known from sums alone.
+    /// Serialisation efficiency: the loss in `communication` that remains on an ideal network; unknown for a profile.
     pub serialisation: Option<f64>,
-    /// The part of `communication` that moving data leaves; not known from sums alone.
+    /// Transfer efficiency: the loss in `communication` due to data transfer; unknown for a profile.
     pub transfer: Option<f64>,
 }
 
 impl Efficiency {
-    /// The efficiencies of ranks that were outside MPI for so long, in a run that took so long; `None` if nobody computed at all.
-    pub fn new(outside: &[f64], elapsed: f64) -> Option<Efficiency> {
-        let longest = outside.iter().copied().fold(0.0, f64::max);
+    /// The efficiencies of ranks with these compute times, in a run of `elapsed` seconds; `None` if no rank computed.
+    pub fn new(compute: &[f64], elapsed: f64) -> Option<Efficiency> {
+        let longest = compute.iter().copied().fold(0.0, f64::max);
         if longest <= 0.0 || elapsed <= 0.0 {
             return None;
         }
-        let mean = outside.iter().sum::<f64>() / outside.len() as f64;
+        let mean = compute.iter().sum::<f64>() / compute.len() as f64;
         Some(Efficiency {
             parallel: mean / elapsed,
             load_balance: mean / longest,
@@ -34,9 +34,9 @@ impl Efficiency {
         })
     }
 
-    /// The same with communication split in two: on an ideal network the run would have taken `ideal` of the `elapsed` seconds. No network
-    /// makes a run shorter than its longest computation, nor longer than it was.
-    pub fn on_ideal_network(self, ideal: f64, elapsed: f64) -> Efficiency {
+    /// Splits communication efficiency, given that the run would take `ideal` of the `elapsed` seconds on an ideal network. No network
+    /// makes a run shorter than its longest computation, nor longer than recorded.
+    pub fn with_ideal_network(self, ideal: f64, elapsed: f64) -> Efficiency {
         if ideal <= 0.0 || elapsed <= 0.0 {
             return self;
         }
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn an_ideal_network_splits_communication_in_two() {
-        let split = |ideal| Efficiency::new(&[2.0, 4.0], 8.0).unwrap().on_ideal_network(ideal, 8.0);
+        let split = |ideal| Efficiency::new(&[2.0, 4.0], 8.0).unwrap().with_ideal_network(ideal, 8.0);
         assert_eq!((split(5.0).serialisation, split(5.0).transfer), (Some(0.8), Some(0.625)));
         assert_eq!((split(3.0).serialisation, split(3.0).transfer), (Some(1.0), Some(0.5)), "the longest computation takes 4 s");
         assert_eq!((split(9.0).serialisation, split(9.0).transfer), (Some(0.5), Some(1.0)), "the run took 8 s");

@@ -1,127 +1,133 @@
-//! What is found in the history of a run, put together over all ranks.
+//! All results of the wait state analysis, over all ranks.
 
 use std::collections::BTreeMap;
 
 use bytemuck::{Pod, Zeroable};
-use sintonia_mpi::Operation;
-use sintonia_program::company::Company;
+use sintonia_mpi::FunctionId;
 use sintonia_program::graph::ProgramGraph;
-use sintonia_program::history::{History, Repair, Unmatched};
+use sintonia_program::history::{ClockViolations, History, UnmatchedMessages};
+use sintonia_program::process_group::ProcessGroup;
 use sintonia_recording::Recording;
 use sintonia_replay::Error;
 
-use crate::advice::clues::{Clues, Sites};
-use crate::advice::replay::{self, Replay};
-use crate::advice::{self, Suspect, evidence};
-use crate::delay::{self, Costs};
-use crate::gaps::Gaps;
-use crate::ideal::Ideal;
-use crate::path::Path;
-use crate::phases::{self, PhaseEfficiency};
-use crate::segment::{self, Segments};
-use crate::wait::{self, PATTERNS, Pattern, Wait};
+use crate::advice::inputs::{AdviceInputs, SiteGroups};
+use crate::advice::what_if::{self, WhatIfReplay};
+use crate::advice::{self, AdviceCandidate, rule_context};
+use crate::critical_path::CriticalPathProfile;
+use crate::delay::{self, DelayCosts};
+use crate::gaps::RecordingGaps;
+use crate::ideal_network::IdealRun;
+use crate::phase_efficiency::{self, PhaseEfficiency};
+use crate::segment::{self, SegmentTimes};
+use crate::wait_states::{self, WAIT_PATTERNS, WaitInstance, WaitPattern};
 
-/// What was found; every process of the company has all of it.
-pub struct Findings {
-    /// Waits by kind and the call that waited.
-    pub waits: Vec<Waits>,
-    /// Nanoseconds that the run would take on an ideal network, from MPI_Init to MPI_Finalize.
+/// The analysis results; every process of the group has all of them.
+pub struct RunFindings {
+    /// Waits by pattern and call site.
+    pub waits: Vec<SiteWaits>,
+    /// Run time in nanoseconds on an ideal network, from MPI_Init to MPI_Finalize.
     pub ideal_ns: i64,
     /// The critical path.
-    pub path: Path,
-    /// What computation made others wait.
-    pub costs: Costs,
-    /// How long each rank computed where.
-    pub segments: Segments,
-    /// Ranks of which not everything is known.
-    pub gaps: Gaps,
-    /// Messages with one end.
-    pub unmatched: Unmatched,
-    /// What had to be put right about the clocks.
-    pub repair: Repair,
-    /// The phases of the program, and how well the time in each was used.
+    pub critical_path: CriticalPathProfile,
+    /// Delay costs.
+    pub delay_costs: DelayCosts,
+    /// Computation of each rank by segment.
+    pub segments: SegmentTimes,
+    /// Ranks with incomplete data.
+    pub gaps: RecordingGaps,
+    /// Messages of which one end is missing.
+    pub unmatched: UnmatchedMessages,
+    /// Clock condition violations that were corrected.
+    pub clock_violations: ClockViolations,
+    /// The phases of the program and their efficiencies.
     pub phases: Vec<PhaseEfficiency>,
-    /// What the rules of advice look at.
-    pub clues: Clues,
-    /// What makes the run longer than it has to be, most first.
-    pub suspects: Vec<Suspect>,
+    /// The input of the advice rules.
+    pub advice_inputs: AdviceInputs,
+    /// Candidates for advice, largest saving first.
+    pub candidates: Vec<AdviceCandidate>,
 }
 
-/// The waits of one kind at one call site.
+/// The waits of one pattern at one call site.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Waits {
-    /// What kind they are.
-    pub pattern: &'static Pattern,
-    /// The function that waited.
-    pub operation: Operation,
+pub struct SiteWaits {
+    /// Their pattern.
+    pub pattern: &'static WaitPattern,
+    /// The waiting MPI function.
+    pub operation: FunctionId,
     /// Its call site.
     pub site: u32,
-    /// What each rank waited there.
-    pub ranks: BTreeMap<u32, Waited>,
-    /// The ranks that were waited for, and how long.
+    /// Wait time of each rank.
+    pub ranks: BTreeMap<u32, WaitTotals>,
+    /// Time each rank was waited for, in nanoseconds.
     pub causes: BTreeMap<u32, i64>,
-    /// The same by the rank that waited and the one it waited for.
-    pub between: BTreeMap<(u32, u32), i64>,
+    /// The same by (waiting rank, late rank).
+    pub by_pair: BTreeMap<(u32, u32), i64>,
 }
 
-/// What one rank waited at a call site.
+/// The waits of one rank at a call site.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
-pub struct Waited {
+pub struct WaitTotals {
     /// Nanoseconds.
     pub ns: i64,
-    /// How often.
-    pub times: u64,
-    /// The longest.
+    /// Number of waits.
+    pub count: u64,
+    /// The longest, in nanoseconds.
     pub longest_ns: i64,
 }
 
-impl Findings {
-    /// Reads the history of a recording and looks for everything; `progress` is called after each rank that was read.
-    pub fn of(recording: &Recording, company: &dyn Company, progress: &(dyn Fn() + Sync)) -> Result<Findings, Error> {
-        let mut history = History::read(recording, company, progress)?;
-        let waits = wait::find(&history);
-        let ideal = Ideal::of(recording, Some(&history))?;
-        let graph = ProgramGraph::with(recording, company, progress)?;
-        let mut findings = Findings {
+impl RunFindings {
+    /// Reads the history of a recording and runs all analyses; `progress` is called after each rank that was read.
+    pub fn from_recording(recording: &Recording, comm: &dyn ProcessGroup, progress: &(dyn Fn() + Sync)) -> Result<RunFindings, Error> {
+        let mut history = History::read(recording, comm, progress)?;
+        let waits = wait_states::find_waits(&history);
+        let ideal = IdealRun::replay(recording, Some(&history))?;
+        let graph = ProgramGraph::from_recording_in_group(recording, comm, progress)?;
+        let mut findings = RunFindings {
             ideal_ns: ideal.elapsed_ns,
-            phases: phases::phases(&graph, &history, &ideal, company),
-            path: Path::of(&history, &waits, company),
-            costs: delay::costs(recording, &history, &waits, company),
-            segments: segment::segments(&history, company),
-            waits: by_site(&history, &waits, company),
-            gaps: Gaps::of(recording, company),
-            unmatched: unmatched(&history, company),
-            repair: history.repair,
-            clues: Clues::default(),
-            suspects: Vec::new(),
+            phases: phase_efficiency::phase_efficiencies(&graph, &history, &ideal, comm),
+            critical_path: CriticalPathProfile::from_history(&history, &waits, comm),
+            delay_costs: delay::delay_costs(recording, &history, &waits, comm),
+            segments: segment::segment_times(&history, comm),
+            waits: sum_by_site(&history, &waits, comm),
+            gaps: RecordingGaps::from_recording(recording, comm),
+            unmatched: unmatched(&history, comm),
+            clock_violations: history.clock_violations,
+            advice_inputs: AdviceInputs::default(),
+            candidates: Vec::new(),
         };
         if recording.header.size > 1 {
-            findings.suspect(recording, &mut history, &waits, company)?;
+            findings.find_candidates(recording, &mut history, &waits, comm)?;
         }
         Ok(findings)
     }
 
-    /// Looks for what makes the run longer than it has to be: one process alone makes nobody wait.
-    fn suspect(&mut self, recording: &Recording, history: &mut History, waits: &[Vec<Wait>], company: &dyn Company) -> Result<(), Error> {
-        replay::mark_waiting_sends(history, waits, company);
-        let (sites, hosts) = (Sites::of_recording(recording), evidence::hosts(recording));
-        let replay = Replay::new(recording, history, waits, &sites, &hosts, company);
-        self.clues = Clues::of(recording, history, &replay, sites.clone(), company);
-        self.suspects = advice::weigh(recording, self, &replay)?;
+    /// Finds candidates for advice. (A single process never waits.)
+    fn find_candidates(
+        &mut self,
+        recording: &Recording,
+        history: &mut History,
+        waits: &[Vec<WaitInstance>],
+        comm: &dyn ProcessGroup,
+    ) -> Result<(), Error> {
+        what_if::mark_waiting_sends(history, waits, comm);
+        let (sites, hosts) = (SiteGroups::from_recording(recording), rule_context::host_by_rank(recording));
+        let replay = WhatIfReplay::new(recording, history, waits, &sites, &hosts, comm);
+        self.advice_inputs = AdviceInputs::from_history(recording, history, &replay, sites.clone(), comm);
+        self.candidates = advice::evaluate_rules(recording, self, &replay)?;
         Ok(())
     }
 }
 
-impl Waits {
-    /// Nanoseconds of all ranks together.
+impl SiteWaits {
+    /// Nanoseconds summed over all ranks.
     pub fn ns(&self) -> i64 {
         self.ranks.values().map(|waited| waited.ns).sum()
     }
 
-    /// How often any rank waited.
-    pub fn times(&self) -> u64 {
-        self.ranks.values().map(|waited| waited.times).sum()
+    /// Number of waits over all ranks.
+    pub fn count(&self) -> u64 {
+        self.ranks.values().map(|waited| waited.count).sum()
     }
 
     /// The longest wait.
@@ -129,70 +135,74 @@ impl Waits {
         self.ranks.values().map(|waited| waited.longest_ns).max().unwrap_or(0)
     }
 
-    /// The ranks that count: each waited more than a tenth of the mean.
-    pub fn main_ranks(&self) -> Vec<u32> {
-        evidence::main_ranks(&self.ranks.iter().map(|(rank, waited)| (*rank, waited.ns)).collect())
+    /// The ranks that waited more than a tenth of the mean.
+    pub fn significant_ranks(&self) -> Vec<u32> {
+        rule_context::significant_ranks(&self.ranks.iter().map(|(rank, waited)| (*rank, waited.ns)).collect())
     }
 }
 
-fn unmatched(history: &History, company: &dyn Company) -> Unmatched {
+fn unmatched(history: &History, comm: &dyn ProcessGroup) -> UnmatchedMessages {
     let mine = [history.unmatched.sends, history.unmatched.receives];
-    let all = company.swap(vec![vec![mine]; company.size()]).into_iter().flatten();
-    all.fold(Unmatched::default(), |sum, [sends, receives]| Unmatched { sends: sum.sends + sends, receives: sum.receives + receives })
+    let all = comm.all_to_all(vec![vec![mine]; comm.size()]).into_iter().flatten();
+    all.fold(UnmatchedMessages::default(), |sum, [sends, receive]| UnmatchedMessages {
+        sends: sum.sends + sends,
+        receives: sum.receives + receive,
+    })
 }
 
-/// What a rank waited, or was waited for, on its way to other processes.
+/// Waits of one rank for another, exchanged between processes.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
-struct Row {
-    waited: Waited,
+struct WaitRow {
+    totals: WaitTotals,
     pattern: u32,
     operation: u32,
     site: u32,
     rank: u32,
-    /// The rank that was waited for, or the one that waited if nobody in particular was.
+    /// The rank that was waited for, or the waiting rank if there is no specific one.
     cause: u32,
     padding: u32,
 }
 
-fn by_site(history: &History, waits: &[Vec<Wait>], company: &dyn Company) -> Vec<Waits> {
-    let mut sums: BTreeMap<(u32, u32, u32, u32, u32), Waited> = BTreeMap::new();
-    for (line, waits) in history.lines.iter().zip(waits) {
+fn sum_by_site(history: &History, waits: &[Vec<WaitInstance>], comm: &dyn ProcessGroup) -> Vec<SiteWaits> {
+    let mut sums: BTreeMap<(u32, u32, u32, u32, u32), WaitTotals> = BTreeMap::new();
+    for (location, waits) in history.locations.iter().zip(waits) {
         for wait in waits {
-            let shape = &line.calls.shapes[line.calls.shape[wait.row as usize] as usize];
-            let pattern = PATTERNS.iter().position(|pattern| pattern == wait.pattern).unwrap_or(0) as u32;
-            let cause = wait.cause.known().map_or(line.rank, |cause| cause.rank);
-            let sum = sums.entry((pattern, shape.operation.0.into(), shape.site, line.rank, cause)).or_default();
-            sum.add(Waited { ns: wait.ns, times: 1, longest_ns: wait.ns });
+            let descriptor = &location.calls.descriptors[location.calls.descriptor_ids[wait.row as usize] as usize];
+            let pattern = WAIT_PATTERNS.iter().position(|pattern| pattern == wait.pattern).unwrap_or(0) as u32;
+            let cause = wait.cause.into_option().map_or(location.rank, |cause| cause.rank);
+            let sum = sums.entry((pattern, descriptor.function.0.into(), descriptor.site, location.rank, cause)).or_default();
+            sum.add(WaitTotals { ns: wait.ns, count: 1, longest_ns: wait.ns });
         }
     }
-    let row = |((pattern, operation, site, rank, cause), waited)| Row { waited, pattern, operation, site, rank, cause, padding: 0 };
-    let mine: Vec<Row> = sums.into_iter().map(row).collect();
-    let mut all: BTreeMap<(u32, u32, u32), Waits> = BTreeMap::new();
-    for row in company.swap(vec![mine; company.size()]).into_iter().flatten() {
-        let waits = all.entry((row.pattern, row.operation, row.site)).or_insert_with(|| Waits {
-            pattern: &PATTERNS[row.pattern as usize],
-            operation: Operation(row.operation as u16),
+    let row =
+        |((pattern, operation, site, rank, cause), waited)| WaitRow { totals: waited, pattern, operation, site, rank, cause, padding: 0 };
+    let mine: Vec<WaitRow> = sums.into_iter().map(row).collect();
+    let mut all: BTreeMap<(u32, u32, u32), SiteWaits> = BTreeMap::new();
+    for row in comm.all_to_all(vec![mine; comm.size()]).into_iter().flatten() {
+        let waits = all.entry((row.pattern, row.operation, row.site)).or_insert_with(|| SiteWaits {
+            pattern: &WAIT_PATTERNS[row.pattern as usize],
+            operation: FunctionId(row.operation as u16),
             site: row.site,
             ranks: BTreeMap::new(),
             causes: BTreeMap::new(),
-            between: BTreeMap::new(),
+            by_pair: BTreeMap::new(),
         });
-        waits.ranks.entry(row.rank).or_default().add(row.waited);
+        waits.ranks.entry(row.rank).or_default().add(row.totals);
         if row.cause != row.rank {
-            *waits.causes.entry(row.cause).or_default() += row.waited.ns;
-            *waits.between.entry((row.rank, row.cause)).or_default() += row.waited.ns;
+            *waits.causes.entry(row.cause).or_default() += row.totals.ns;
+            *waits.by_pair.entry((row.rank, row.cause)).or_default() += row.totals.ns;
         }
     }
-    let mut all: Vec<Waits> = all.into_values().collect();
+    let mut all: Vec<SiteWaits> = all.into_values().collect();
     all.sort_by_key(|waits| std::cmp::Reverse(waits.ns()));
     all
 }
 
-impl Waited {
-    fn add(&mut self, other: Waited) {
+impl WaitTotals {
+    fn add(&mut self, other: WaitTotals) {
         self.ns += other.ns;
-        self.times += other.times;
+        self.count += other.count;
         self.longest_ns = self.longest_ns.max(other.longest_ns);
     }
 }

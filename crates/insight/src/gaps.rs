@@ -1,34 +1,33 @@
-//! Ranks of which not everything is known.
+//! Ranks with incomplete data.
 //!
-//! Where calls are missing it is not known when a rank was in MPI, and what is lost would count as computation: such a rank is neither in
-//! the efficiencies nor judged by the advice. What is wrong with a file shows when it is read, so the process that read it tells the
-//! others.
+//! If calls are missing, it is unknown when the rank was in MPI, and the loss would count as computation. Such ranks are excluded from the
+//! efficiencies and from advice. Damage shows only when a file is read, so the process that reads it informs the others.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sintonia_program::company::{Company, Share};
-use sintonia_recording::{Incomplete, Recording};
+use sintonia_program::process_group::{ProcessGroup, RankDistribution};
+use sintonia_recording::{IncompleteReason, Recording};
 
-/// The gaps of a recording; every process of the company knows all of them.
+/// The gaps of a recording; every process of the group knows all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Gaps {
-    /// The ranks of which not everything is known, and why, in words.
+pub struct RecordingGaps {
+    /// Ranks with incomplete data, and the reason.
     pub incomplete: BTreeMap<u32, String>,
-    /// The ranks of which calls are missing; one that was cut short left all that it made.
-    pub patchy: BTreeSet<u32>,
+    /// Ranks with missing calls. (A rank that was cut short has all calls it made.)
+    pub missing_calls: BTreeSet<u32>,
 }
 
-impl Gaps {
+impl RecordingGaps {
     /// The gaps of a recording whose ranks have been read.
-    pub fn of(recording: &Recording, company: &dyn Company) -> Gaps {
-        let own = Share::new(recording, company).own();
+    pub fn from_recording(recording: &Recording, comm: &dyn ProcessGroup) -> RecordingGaps {
+        let own = RankDistribution::new(recording, comm).own_ranks();
         let found = recording.incomplete_ranks().into_iter().filter(|(rank, _)| own.contains(rank));
-        let mine: Vec<(u32, String, bool)> = found.map(|(rank, why)| (rank, why.to_string(), why != Incomplete::CutShort)).collect();
-        // In sums, calls for which there was no room are without their place, but their time is there.
+        let mine: Vec<(u32, String, bool)> = found.map(|(rank, why)| (rank, why.to_string(), why != IncompleteReason::CutShort)).collect();
+        // In a profile, dropped calls lose their call site, but not their time.
         let dropped = recording.header.ranks.iter().filter(|rank| rank.dropped > 0 && !recording.header.profile).map(|rank| rank.rank);
-        let mut gaps = Gaps { incomplete: BTreeMap::new(), patchy: dropped.collect() };
-        for (rank, why, calls_are_missing) in company.gather(mine).into_iter().flatten() {
-            gaps.patchy.extend(calls_are_missing.then_some(rank));
+        let mut gaps = RecordingGaps { incomplete: BTreeMap::new(), missing_calls: dropped.collect() };
+        for (rank, why, calls_are_missing) in comm.all_gather(mine).into_iter().flatten() {
+            gaps.missing_calls.extend(calls_are_missing.then_some(rank));
             gaps.incomplete.insert(rank, why);
         }
         gaps

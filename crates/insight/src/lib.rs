@@ -1,31 +1,30 @@
-//! What a recording means.
-//!
-//! The table of calls answers any question, but people ask few: did the ranks work or wait ([`Efficiency`]), where did the time go, who
-//! sends what to whom, and can the recording be trusted ([`Summary`])? Then: where did they wait ([`wait`]) and for what ([`delay`]), what
-//! made the run as long as it was ([`path`]), and what can be done about it ([`advice`])?
+//! Performance analysis of recordings: POP efficiencies ([`Efficiency`]), totals and data quality ([`RunSummary`]), wait states
+//! ([`wait_states`]) and their root causes ([`delay`]), the critical path ([`critical_path`]), and advice ([`advice`]).
+
+#![forbid(unsafe_code)]
 
 pub mod advice;
-mod bounds;
+pub mod critical_path;
 pub mod delay;
 mod efficiency;
 pub mod findings;
 pub mod gaps;
-pub mod ideal;
-pub mod path;
-pub mod phases;
-mod place;
+pub mod ideal_network;
+mod mpi_bounds;
+pub mod phase_efficiency;
+mod rank_times;
+pub mod report_rows;
 mod scaling;
 pub mod segment;
-pub mod shown;
+mod source_location;
 mod summary;
 mod tally;
-mod times;
-pub mod wait;
-pub mod words;
+pub mod text_format;
+pub mod wait_states;
 
 pub use efficiency::Efficiency;
-pub use place::Place;
-pub use scaling::{Growth, Run, Scaled};
+pub use rank_times::RankTimes;
+pub use scaling::{RunEfficiency, ScaledRun, ScalingMode};
 pub use sintonia_replay::Error;
-pub use summary::{CallSite, IncompleteRank, OperationSum, Pair, SizeClass, Spread, Summary, Unfinished};
-pub use times::RankTime;
+pub use source_location::SourceLocation;
+pub use summary::{CallSiteTotals, IncompleteRank, MessageSizeClass, OperationTotals, RankPair, RankSpread, RunSummary, UnfinishedCall};

@@ -1,100 +1,106 @@
-//! Several runs of one program side by side: what became of its efficiency with more ranks.
+//! Scaling efficiencies: several runs of one program compared with the first.
 
 use serde::Serialize;
-use sintonia_program::company::Company;
+use sintonia_program::process_group::ProcessGroup;
 use sintonia_recording::Recording;
 use sintonia_replay::Error;
 
 use crate::Efficiency;
-use crate::gaps::Gaps;
-use crate::ideal::Ideal;
-use crate::times::{self, Work};
+use crate::gaps::RecordingGaps;
+use crate::ideal_network::IdealRun;
+use crate::rank_times::{self, FocusOfAnalysis};
 
-/// How the work grows with the ranks.
+/// How the problem size depends on the number of ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Growth {
-    /// It stays the same: more ranks share it.
+pub enum ScalingMode {
+    /// Constant in total.
     Strong,
-    /// It grows as the ranks do: each has as much as before.
+    /// Constant per rank.
     Weak,
 }
 
-/// One run beside the first one.
+/// A run compared with the first one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Scaled {
+pub struct ScaledRun {
     /// The recording.
     pub recording: String,
-    /// How many ranks.
+    /// Number of ranks.
     pub ranks: usize,
     /// Seconds between MPI_Init and MPI_Finalize.
     pub work_s: f64,
-    /// How many times as fast as the first run; with weak scaling, how many times the work per second.
+    /// Speedup over the first run; for weak scaling, the ratio of work per second.
     pub speedup: f64,
-    /// The efficiencies of the run by itself; `None` if nobody computed.
+    /// The efficiencies of the run itself; `None` if no rank computed.
     pub efficiency: Option<Efficiency>,
-    /// Computation of all ranks together in the first run over that in this one: less than 1 if there is more to compute, or it is slower.
+    /// Computation scalability: total computation of the first run over that of this one. Below 1 if there is more to compute, or
+    /// computation is slower.
     pub computation_scalability: Option<f64>,
-    /// Parallel efficiency times computation scalability.
+    /// Global efficiency: parallel efficiency times computation scalability.
     pub global: Option<f64>,
 }
 
-/// What a comparison needs of a run.
+/// The figures of a run needed for the comparison.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Run {
+pub struct RunEfficiency {
     /// The recording.
     pub recording: String,
-    /// How many ranks.
+    /// Number of ranks.
     pub ranks: usize,
     /// Seconds between MPI_Init and MPI_Finalize.
     pub work_s: f64,
-    /// Seconds of computation of all ranks together.
-    pub computed_s: f64,
-    /// The efficiencies; `None` if nobody computed.
+    /// Total computation in seconds.
+    pub compute_s: f64,
+    /// The efficiencies; `None` if no rank computed.
     pub efficiency: Option<Efficiency>,
 }
 
-impl Run {
-    /// How often `progress` is called for a recording that one process reads.
-    pub fn steps(recording: &Recording) -> usize {
+impl RunEfficiency {
+    /// Number of `progress` calls for a recording read by one process.
+    pub fn progress_steps(recording: &Recording) -> usize {
         recording.header.ranks.len() * if recording.header.profile { 1 } else { 2 }
     }
 
-    /// Reads a recording together with others, or alone, for its efficiencies only; `progress` is called after each reading of a rank.
-    pub fn of(name: &str, recording: &Recording, company: &dyn Company, progress: &(dyn Fn() + Sync)) -> Result<Run, Error> {
+    /// Reads the efficiencies of a recording in a process group; `progress` is called after each pass over a rank.
+    pub fn from_recording(
+        name: &str,
+        recording: &Recording,
+        comm: &dyn ProcessGroup,
+        progress: &(dyn Fn() + Sync),
+    ) -> Result<RunEfficiency, Error> {
         let header = &recording.header;
-        let (per_rank, _) = times::count(recording, company, progress)?;
+        let (per_rank, _) = rank_times::read_rank_times(recording, comm, progress)?;
         let ideal_s = match header.profile {
             true => 0.0,
-            false => Ideal::of(recording, None)?.elapsed_ns as f64 / 1e9,
+            false => IdealRun::replay(recording, None)?.elapsed_ns as f64 / 1e9,
         };
-        let work = Work::of(header, &per_rank, &Gaps::of(recording, company));
-        Ok(Run {
+        let work = FocusOfAnalysis::from_rank_times(header, &per_rank, &RecordingGaps::from_recording(recording, comm));
+        Ok(RunEfficiency {
             recording: name.into(),
             ranks: header.size,
             work_s: work.elapsed_s,
-            computed_s: work.computed_s * per_rank.len() as f64,
-            efficiency: work.efficiency.map(|efficiency| efficiency.on_ideal_network(ideal_s, work.elapsed_s)),
+            compute_s: work.mean_compute_s * per_rank.len() as f64,
+            efficiency: work.efficiency.map(|efficiency| efficiency.with_ideal_network(ideal_s, work.elapsed_s)),
         })
     }
 }
 
-impl Scaled {
-    /// Runs beside the first of them.
-    pub fn all(runs: &[Run], growth: Growth) -> Vec<Scaled> {
+impl ScaledRun {
+    /// Compares runs with the first of them.
+    pub fn compare(runs: &[RunEfficiency], growth: ScalingMode) -> Vec<ScaledRun> {
         let Some(first) = runs.first() else { return Vec::new() };
-        runs.iter().map(|run| Scaled::new(run, first, growth)).collect()
+        runs.iter().map(|run| ScaledRun::new(run, first, growth)).collect()
     }
 
-    fn new(run: &Run, first: &Run, growth: Growth) -> Scaled {
+    fn new(run: &RunEfficiency, first: &RunEfficiency, growth: ScalingMode) -> ScaledRun {
         let grown = match growth {
-            Growth::Strong => 1.0,
-            Growth::Weak => run.ranks as f64 / first.ranks.max(1) as f64,
+            ScalingMode::Strong => 1.0,
+            ScalingMode::Weak => run.ranks as f64 / first.ranks.max(1) as f64,
         };
         let over = |a: f64, b: f64| (b > 0.0).then_some(a / b * grown);
-        let computation_scalability = over(first.computed_s, run.computed_s);
+        let computation_scalability = over(first.compute_s, run.compute_s);
         let global = run.efficiency.zip(computation_scalability).map(|(efficiency, scalability)| efficiency.parallel * scalability);
-        Scaled {
+        ScaledRun {
             recording: run.recording.clone(),
             ranks: run.ranks,
             work_s: run.work_s,

@@ -1,82 +1,82 @@
-//! Segments: the computation between two MPI calls, named by the call sites around it; and how long each rank spent in each.
+//! Segments: the computation between two MPI calls, identified by the call sites around it; and the time of each rank in them.
 
 use std::collections::{BTreeMap, HashMap};
 
 use bytemuck::{Pod, Zeroable};
 use rayon::prelude::*;
-use sintonia_program::company::Company;
-use sintonia_program::history::{History, Line};
+use sintonia_program::history::{History, Location};
+use sintonia_program::process_group::ProcessGroup;
 
-/// The computation between two call sites, by number.
+/// The computation between two call sites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Pod, Zeroable)]
 #[repr(C)]
 pub struct Segment {
-    /// The call before.
+    /// The preceding call site.
     pub from: u32,
-    /// The call after.
+    /// The following call site.
     pub to: u32,
 }
 
-/// How long one rank spent in a segment.
+/// The time of one rank in a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
-pub struct Spent {
+pub struct SegmentTime {
     /// Nanoseconds.
     pub ns: i64,
-    /// How often it was there.
-    pub times: u64,
+    /// Number of executions.
+    pub count: u64,
 }
 
-/// The segments of a run, and what each rank spent in them.
-pub type Segments = BTreeMap<Segment, BTreeMap<u32, Spent>>;
+/// The time of each rank in each segment.
+pub type SegmentTimes = BTreeMap<Segment, BTreeMap<u32, SegmentTime>>;
 
 /// The call site of a call.
-pub fn site(line: &Line, row: usize) -> u32 {
-    line.calls.shapes[line.calls.shape[row] as usize].site
+pub fn call_site(location: &Location, row: usize) -> u32 {
+    location.calls.descriptors[location.calls.descriptor_ids[row] as usize].site
 }
 
-/// The segment before a call; there is none before the first.
-pub fn before(line: &Line, row: usize) -> Option<Segment> {
-    (row > 0).then(|| Segment { from: site(line, row - 1), to: site(line, row) })
+/// The segment before a call; none before the first.
+pub fn segment_before(location: &Location, row: usize) -> Option<Segment> {
+    (row > 0).then(|| Segment { from: call_site(location, row - 1), to: call_site(location, row) })
 }
 
-/// How long the segment before a call took, in nanoseconds.
-pub fn length(line: &Line, row: usize) -> i64 {
-    line.calls.enter[row] - line.computes_from(row)
+/// Duration of the segment before a call, in nanoseconds.
+pub fn segment_ns(location: &Location, row: usize) -> i64 {
+    location.calls.enter[row] - location.compute_begin(row)
 }
 
-/// The segments of all ranks; every process of the company gets them all.
-pub fn segments(history: &History, company: &dyn Company) -> Segments {
-    let lines: Vec<HashMap<Segment, Spent>> = history.lines.par_iter().map(of_line).collect();
-    let mut rows: Vec<Row> = Vec::new();
-    for (line, segments) in history.lines.iter().zip(lines) {
-        rows.extend(segments.into_iter().map(|(segment, spent)| Row { segment, spent, rank: line.rank, padding: 0 }));
+/// The segments of all ranks; every process of the group gets all of them.
+pub fn segment_times(history: &History, comm: &dyn ProcessGroup) -> SegmentTimes {
+    let locations: Vec<HashMap<Segment, SegmentTime>> = history.locations.par_iter().map(location_segments).collect();
+    let mut rows: Vec<SegmentRow> = Vec::new();
+    for (location, segments) in history.locations.iter().zip(locations) {
+        rows.extend(segments.into_iter().map(|(segment, spent)| SegmentRow { segment, time: spent, rank: location.rank, padding: 0 }));
     }
-    let mut all = Segments::new();
-    for row in company.swap(vec![rows; company.size()]).into_iter().flatten() {
+    let mut all = SegmentTimes::new();
+    for row in comm.all_to_all(vec![rows; comm.size()]).into_iter().flatten() {
         let spent = all.entry(row.segment).or_default().entry(row.rank).or_default();
-        spent.ns += row.spent.ns;
-        spent.times += row.spent.times;
+        spent.ns += row.time.ns;
+        spent.count += row.time.count;
     }
     all
 }
 
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
-struct Row {
-    spent: Spent,
+struct SegmentRow {
+    time: SegmentTime,
     segment: Segment,
     rank: u32,
     padding: u32,
 }
 
-fn of_line(line: &Line) -> HashMap<Segment, Spent> {
-    let mut segments: HashMap<Segment, Spent> = HashMap::new();
-    for row in 1..line.len() {
-        if let Some(segment) = before(line, row) {
+fn location_segments(location: &Location) -> HashMap<Segment, SegmentTime> {
+    let mut segments: HashMap<Segment, SegmentTime> = HashMap::new();
+    for row in 1..location.len() {
+        if let Some(segment) = segment_before(location, row) {
             let spent = segments.entry(segment).or_default();
-            spent.ns += length(line, row);
-            spent.times += 1;
+            spent.ns += segment_ns(location, row);
+            spent.count += 1;
         }
     }
     segments

@@ -1,20 +1,19 @@
-//! Advice on runs told call by call: each rule knows its problem, the place and to the millisecond what it costs, and a run without
-//! problems gets none.
+//! Advice on handmade runs: each rule finds its problem, the location and the exact saving, and a run without problems gets no advice.
 
 #[path = "../../program/tests/story/mod.rs"]
 mod story;
 
-use sintonia_insight::Summary;
+use sintonia_insight::RunSummary;
 use sintonia_insight::advice::{Advice, RULES};
-use sintonia_insight::findings::Findings;
-use sintonia_program::company::Alone;
+use sintonia_insight::findings::RunFindings;
+use sintonia_program::process_group::SingleProcess;
 use sintonia_recording::Recording;
-use sintonia_recording::header::Header;
-use sintonia_recording::table::Shape;
+use sintonia_recording::call_table::CallDescriptor;
+use sintonia_recording::header::RecordingHeader;
 use story::*;
 use tempfile::TempDir;
 
-/// A run as it goes on: what each rank has done, and what time it is there.
+/// A run under construction: the calls of each rank, and its current time.
 struct Play {
     now: Vec<u64>,
     calls: Vec<Vec<Told>>,
@@ -33,27 +32,27 @@ impl Play {
         (0..self.now.len()).for_each(|rank| self.work(rank, ms(rank)));
     }
 
-    fn call(&mut self, rank: usize, line: u32, shape: Shape, until: u64) {
-        self.calls[rank].push(call(self.now[rank], until, line, shape));
+    fn call(&mut self, rank: usize, line: u32, descriptor: CallDescriptor, until: u64) {
+        self.calls[rank].push(call(self.now[rank], until, line, descriptor));
         self.now[rank] = until;
     }
 
-    /// Everyone waits for everyone; then it takes a while.
-    fn meet(&mut self, line: u32, shape: &Shape, takes: u64) {
+    /// All ranks wait for the last one; then the collective takes a while.
+    fn meet(&mut self, line: u32, descriptor: &CallDescriptor, takes: u64) {
         let last = self.now.iter().max().unwrap() + takes;
-        (0..self.now.len()).for_each(|rank| self.call(rank, line, shape.clone(), last));
+        (0..self.now.len()).for_each(|rank| self.call(rank, line, descriptor.clone(), last));
     }
 
-    /// The root goes on, the others wait for it.
+    /// The root continues, the others wait for it.
     fn broadcast(&mut self, line: u32, root: usize) {
         let from_root = self.now[root];
         for rank in 0..self.now.len() {
             let until = self.now[rank].max(from_root);
-            self.call(rank, line, Shape { sent: 8, ..with("MPI_Bcast", root as i32) }, until);
+            self.call(rank, line, CallDescriptor { sent: 8, ..with("MPI_Bcast", root as i32) }, until);
         }
     }
 
-    /// A message that does not wait for its receiver.
+    /// A message with an eager send.
     fn send(&mut self, from: usize, to: usize, line: u32) -> u64 {
         let sent = self.now[from];
         self.call(from, line, send(to as i32), sent);
@@ -70,11 +69,11 @@ impl Play {
         self.receive(to, from, lines.1, sent);
     }
 
-    /// A message that does.
+    /// A message with a synchronous send.
     fn hand_over(&mut self, from: usize, to: usize, lines: (u32, u32)) {
         let met = self.now[from].max(self.now[to]) + 1;
-        self.call(from, lines.0, Shape { sent: 1 << 20, ..send(to as i32) }, met);
-        self.call(to, lines.1, Shape { received: 1 << 20, ..receive(from as i32) }, met);
+        self.call(from, lines.0, CallDescriptor { sent: 1 << 20, ..send(to as i32) }, met);
+        self.call(to, lines.1, CallDescriptor { received: 1 << 20, ..receive(from as i32) }, met);
     }
 
     fn told(mut self) -> (TempDir, Recording) {
@@ -90,7 +89,7 @@ impl Play {
         given(&recording)
     }
 
-    /// The advice if these hosts had the ranks, by place.
+    /// The advice if the ranks ran on these hosts.
     fn advice_on(self, hosts: &[&str], of_rank: &[u32]) -> Vec<Advice> {
         let (_folder, recording) = changed(self.told(), |header| {
             header.hosts = hosts.iter().map(|host| (*host).into()).collect();
@@ -100,8 +99,8 @@ impl Play {
     }
 }
 
-fn changed((folder, _): (TempDir, Recording), change: impl Fn(&mut Header)) -> (TempDir, Recording) {
-    let mut header = Header::read(folder.path()).unwrap();
+fn changed((folder, _): (TempDir, Recording), change: impl Fn(&mut RecordingHeader)) -> (TempDir, Recording) {
+    let mut header = RecordingHeader::read(folder.path()).unwrap();
     change(&mut header);
     header.write(folder.path()).unwrap();
     let recording = Recording::open(folder.path()).unwrap();
@@ -109,7 +108,7 @@ fn changed((folder, _): (TempDir, Recording), change: impl Fn(&mut Header)) -> (
 }
 
 fn given(recording: &Recording) -> Vec<Advice> {
-    let summary = Summary::of(recording, &Alone, &|| ()).unwrap();
+    let summary = RunSummary::from_recording(recording, &SingleProcess, &|| ()).unwrap();
     let sum: f64 = summary.advice.iter().map(|advice| advice.saves_s).sum();
     assert!(sum <= summary.work_s, "no second is saved twice: {:#?}", summary.advice);
     summary.advice
@@ -117,11 +116,11 @@ fn given(recording: &Recording) -> Vec<Advice> {
 
 /// Kind, line and milliseconds.
 fn told(advice: &[Advice]) -> Vec<(&'static str, u32, i64)> {
-    advice.iter().map(|advice| (advice.kind, advice.place.line.unwrap(), (advice.saves_s * 1e3).round() as i64)).collect()
+    advice.iter().map(|advice| (advice.kind, advice.source.line.unwrap(), (advice.saves_s * 1e3).round() as i64)).collect()
 }
 
-fn allreduce() -> Shape {
-    Shape { sent: 8, received: 8, ..collective("MPI_Allreduce") }
+fn allreduce() -> CallDescriptor {
+    CallDescriptor { sent: 8, received: 8, ..collective("MPI_Allreduce") }
 }
 
 #[test]
@@ -134,12 +133,12 @@ fn ranks_that_always_have_more_to_do_are_named() {
         play.meet(3, &allreduce(), 0);
     }
     let advice = play.advice();
-    // Rank 2 computes 60 ms, all together 40 ms on average.
+    // Rank 2 computes 60 ms, the mean is 40 ms.
     assert_eq!(told(&advice), [("load_imbalance", 3, 400)]);
     let only = &advice[0];
     assert_eq!(
         only.what,
-        "Rank 2 computes 1.5 times as long as the ranks do on average between me/story.c:2 and me/story.c:3, all through the run."
+        "Rank 2 computes 1.5 times as long as the average rank between me/story.c:2 and me/story.c:3, throughout the run."
     );
     assert_eq!(only.evidence, "1.20 s there on the busiest rank, 800 ms on average over 3 ranks; the others wait 25 % of the run.");
     assert!(only.try_this.contains("rank 2 less of this work"), "{}", only.try_this);
@@ -155,9 +154,9 @@ fn what_only_one_rank_does_is_to_be_shared() {
         play.meet(3, &allreduce(), 0);
     }
     let advice = play.advice();
-    // 30 of 40 ms in four turns; the first, from MPI_Init on, is another computation before the same call.
+    // 30 of 40 ms in four iterations; the first, from MPI_Init on, is another segment before the same call.
     assert_eq!(told(&advice), [("load_imbalance", 2, 120)]);
-    assert!(advice[0].try_this.starts_with("Only rank 0 does anything there."), "{}", advice[0].try_this);
+    assert!(advice[0].try_this.starts_with("Only rank 0 computes there."), "{}", advice[0].try_this);
 }
 
 #[test]
@@ -167,7 +166,7 @@ fn work_that_moves_from_rank_to_rank_is_no_lasting_imbalance() {
         play.all_work(|rank| if turn % 3 == rank { 60 } else { 30 });
         play.meet(2, &allreduce(), 0);
     }
-    // Twenty-one turns between two calls of line 2, each 60 ms instead of 40 ms.
+    // Twenty-one iterations between two calls of line 2, each 60 ms instead of 40 ms.
     assert_eq!(told(&play.advice()), [("moving_imbalance", 2, 420)]);
 }
 
@@ -223,7 +222,7 @@ fn messages_taken_in_the_wrong_order_leave_work_undone() {
         play.work(2, 60);
         play.broadcast(7, 0);
     }
-    // 30 of the 40 ms that rank 0 waits could be filled with the work on the message that is there.
+    // 30 of the 40 ms that rank 0 waits could be filled with work on the available message.
     assert_eq!(told(&play.advice()), [("message_order", 2, 360)]);
 }
 
@@ -288,7 +287,7 @@ fn small_messages_in_a_row_could_be_one() {
 #[test]
 fn an_exchange_of_all_with_all_is_told_with_its_share() {
     let mut play = Play::new(4);
-    let alltoall = Shape { sent: 4000, received: 4000, ..collective("MPI_Alltoall") };
+    let alltoall = CallDescriptor { sent: 4000, received: 4000, ..collective("MPI_Alltoall") };
     for _ in 0..10 {
         play.all_work(|_| 5);
         play.meet(2, &alltoall, 20);
@@ -296,7 +295,7 @@ fn an_exchange_of_all_with_all_is_told_with_its_share() {
     let advice = play.advice();
     assert_eq!(told(&advice), [("all_to_all_growth", 2, 200)]);
     assert!(
-        advice[0].evidence.contains("200 ms of a rank's time on average once all had come (80 % of the run); 320 kB"),
+        advice[0].evidence.contains("200 ms of a rank's time on average after all ranks had arrived (80 % of the run); 320 kB"),
         "{}",
         advice[0].evidence
     );
@@ -304,7 +303,7 @@ fn an_exchange_of_all_with_all_is_told_with_its_share() {
 
 #[test]
 fn a_little_imbalance_does_not_hide_what_the_exchange_after_it_takes() {
-    let alltoall = Shape { sent: 4000, received: 4000, ..collective("MPI_Alltoall") };
+    let alltoall = CallDescriptor { sent: 4000, received: 4000, ..collective("MPI_Alltoall") };
     let mut play = Play::new(4);
     for _ in 0..10 {
         play.all_work(|rank| if rank == 2 { 4 } else { 2 });
@@ -335,11 +334,11 @@ fn a_barrier_does_not_matter_where_the_same_rank_is_always_last() {
         play.all_work(|rank| if rank == 1 { 60 } else { 20 });
         play.meet(2, &collective("MPI_Barrier"), 0);
     }
-    // The first of twenty turns is between MPI_Init and the barrier.
+    // The first of twenty iterations is between MPI_Init and the barrier.
     assert_eq!(told(&play.advice()), [("load_imbalance", 2, 380)]);
 }
 
-/// Three kinds of work that some ranks take half as long again for.
+/// Three kinds of work for which some ranks take half as long again.
 fn slow(ranks: usize, is_slow: impl Fn(usize) -> bool) -> Play {
     let mut play = Play::new(ranks);
     for _ in 0..20 {
@@ -354,9 +353,9 @@ fn slow(ranks: usize, is_slow: impl Fn(usize) -> bool) -> Play {
 #[test]
 fn a_rank_that_is_slower_at_everything_runs_on_a_slow_machine() {
     let advice = slow(3, |rank| rank == 1).advice();
-    // 90 ms instead of 70 ms in a turn, but for what comes before the first meeting: it was visited only once.
+    // 90 ms instead of 70 ms per iteration, except before the first collective, which is executed only once.
     assert_eq!(told(&advice), [("slow_rank", 3, 393)]);
-    assert_eq!(advice[0].what, "Rank 1 on here takes 1.5 times as long as the others for the same work, whatever that is.");
+    assert_eq!(advice[0].what, "Rank 1 on here takes 1.5 times as long as the others for the same work, in every part of the program.");
 }
 
 #[test]
@@ -394,12 +393,17 @@ fn ranks_that_exchange_much_belong_on_one_host() {
 #[test]
 fn one_rank_that_writes_for_all_is_named() {
     let mut play = Play::new(3);
-    let gather = Shape { sent: 8, ..with("MPI_Gather", 0) };
+    let gather = CallDescriptor { sent: 8, ..with("MPI_Gather", 0) };
     for _ in 0..12 {
         play.all_work(|_| 10);
         play.meet(2, &gather, 0);
         let until = play.now[0] + 40;
-        play.call(0, 3, Shape { sent: 24, ..Shape::of(sintonia_mpi::Operation::named("MPI_File_write_at").unwrap()) }, until);
+        play.call(
+            0,
+            3,
+            CallDescriptor { sent: 24, ..CallDescriptor::new(sintonia_mpi::FunctionId::from_name("MPI_File_write_at").unwrap()) },
+            until,
+        );
         play.broadcast(4, 0);
     }
     let advice = play.advice();
@@ -469,13 +473,13 @@ fn any_company_gives_the_same_advice() {
         play.meet(7, &collective("MPI_Barrier"), 1);
     }
     let (_folder, recording) = play.told();
-    let find = |company: &dyn sintonia_program::company::Company| Findings::of(&recording, company, &|| ()).unwrap();
-    let alone = find(&Alone);
-    assert!(alone.suspects.len() > 1, "{:#?}", alone.suspects);
+    let find = |comm: &dyn sintonia_program::process_group::ProcessGroup| RunFindings::from_recording(&recording, comm, &|| ()).unwrap();
+    let alone = find(&SingleProcess);
+    assert!(alone.candidates.len() > 1, "{:#?}", alone.candidates);
     for size in [2, 3, 5] {
         for found in together(size, find) {
-            assert_eq!(found.suspects, alone.suspects, "{size} processes");
-            assert_eq!(found.clues, alone.clues, "{size} processes");
+            assert_eq!(found.candidates, alone.candidates, "{size} processes");
+            assert_eq!(found.advice_inputs, alone.advice_inputs, "{size} processes");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Waits of one-sided communication and of neighbourhoods, on runs told call by call; and any company finds the same.
+//! Wait states of one-sided communication and neighbourhood collectives on handmade runs, in any process group.
 
 #[path = "../../program/tests/story/mod.rs"]
 mod story;
@@ -6,7 +6,7 @@ mod story;
 mod found;
 
 use found::*;
-use sintonia_program::company::Alone;
+use sintonia_program::process_group::SingleProcess;
 use sintonia_recording::raw::{LOCK_EXCLUSIVE, LOCK_SHARED};
 use story::*;
 
@@ -14,7 +14,7 @@ use story::*;
 fn neighbours_wait_for_those_that_send_to_them() {
     let found = |calls: Vec<Vec<Told>>| {
         let (_folder, recording) = story_with(&ranks(calls), as_ring);
-        waits(&find(&recording, &Alone))
+        waits(&find(&recording, &SingleProcess))
     };
     // Rank 2 is late, and sends to rank 0.
     let blocking = |enter| vec![call(enter, 60, 2, collective("MPI_Neighbor_alltoall"))];
@@ -26,7 +26,7 @@ fn neighbours_wait_for_those_that_send_to_them() {
     assert_eq!(found, [("wait_at_neighbour_collective", 3, 0, 20)]);
 }
 
-/// An access to the window of rank 1 by rank 0, with the moments of its calls; rank 1 opens and closes its window then.
+/// An access epoch on the window of rank 1 by rank 0, with the times of its calls; rank 1 posts and waits then.
 fn one_access(
     start: (u64, u64),
     puts: (u64, u64),
@@ -41,7 +41,7 @@ fn one_access(
     ];
     let target = vec![call(post, post + 1, 5, with_group("MPI_Win_post", 0)), call(close.0, close.1, 6, on_window("MPI_Win_wait"))];
     let (_folder, recording) = story_with(&ranks(vec![origin, target]), with_groups);
-    waits(&find(&recording, &Alone))
+    waits(&find(&recording, &SingleProcess))
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn a_test_for_the_end_of_accesses_does_not_wait() {
     let origin = vec![call(20, 21, 2, with_group("MPI_Win_start", 1)), call(70, 71, 3, on_window("MPI_Win_complete"))];
     let target = vec![call(15, 16, 4, with_group("MPI_Win_post", 0)), call(30, 72, 5, on_window("MPI_Win_test"))];
     let (_folder, recording) = story_with(&ranks(vec![origin, target]), with_groups);
-    assert_eq!(waits(&find(&recording, &Alone)), []);
+    assert_eq!(waits(&find(&recording, &SingleProcess)), []);
 }
 
 #[test]
@@ -115,15 +115,19 @@ fn any_company_finds_the_same_to_the_last_digit() {
         with_groups(header);
         as_ring(header);
     });
-    let alone = find(&recording, &Alone);
+    let alone = find(&recording, &SingleProcess);
     let kinds: std::collections::BTreeSet<_> = alone.waits.iter().map(|waits| waits.pattern.kind).collect();
     for kind in ["late_post", "lock_competition", "wait_at_neighbour_collective"] {
         assert!(kinds.contains(kind), "{kind} is not among {kinds:?}");
     }
     for size in [2, 3, 5, 7] {
-        for found in together(size, |company| find(&recording, company)) {
-            assert_eq!((&found.waits, &found.costs, &found.path), (&alone.waits, &alone.costs, &alone.path), "{size} processes");
-            assert_eq!((found.ideal_ns, found.repair), (alone.ideal_ns, alone.repair), "{size} processes");
+        for found in together(size, |comm| find(&recording, comm)) {
+            assert_eq!(
+                (&found.waits, &found.delay_costs, &found.critical_path),
+                (&alone.waits, &alone.delay_costs, &alone.critical_path),
+                "{size} processes"
+            );
+            assert_eq!((found.ideal_ns, found.clock_violations), (alone.ideal_ns, alone.clock_violations), "{size} processes");
         }
     }
 }

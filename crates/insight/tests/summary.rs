@@ -1,15 +1,15 @@
-//! The summary of a recording whose every number is known.
+//! The summary of a recording in which every number is known.
 
 #[path = "../../program/tests/sample/mod.rs"]
 mod sample;
 
-use sintonia_insight::{Efficiency, Pair, SizeClass, Summary};
-use sintonia_program::company::Alone;
+use sintonia_insight::{Efficiency, MessageSizeClass, RankPair, RunSummary};
+use sintonia_program::process_group::SingleProcess;
 use sintonia_recording::Recording;
-use sintonia_recording::header::Header;
+use sintonia_recording::header::RecordingHeader;
 
-fn summary(folder: &tempfile::TempDir) -> Summary {
-    Summary::of(&Recording::open(folder.path()).unwrap(), &Alone, &|| ()).unwrap()
+fn summary(folder: &tempfile::TempDir) -> RunSummary {
+    RunSummary::from_recording(&Recording::open(folder.path()).unwrap(), &SingleProcess, &|| ()).unwrap()
 }
 
 fn close(a: f64, b: f64) -> bool {
@@ -47,16 +47,16 @@ fn calls_are_summed_by_function_and_by_place() {
     ];
     assert_eq!(operations, expected);
     let first = &s.call_sites[0];
-    assert_eq!((first.place.to_string().as_str(), first.place.line, first.calls), ("src/main.c:4", Some(4), 4));
-    assert_eq!(s.call_sites[2].place.to_string(), "finish in libhelp.so.1");
+    assert_eq!((first.source.to_string().as_str(), first.source.line, first.calls), ("src/main.c:4", Some(4), 4));
+    assert_eq!(s.call_sites[2].source.to_string(), "finish in libhelp.so.1");
 }
 
 #[test]
 fn messages_are_summed_by_pair_and_by_size() {
     let s = summary(&sample::recording());
-    let pairs = [Pair { from: 0, to: 1, messages: 2, bytes: 2000 }, Pair { from: 2, to: 1, messages: 3, bytes: 192 }];
+    let pairs = [RankPair { from: 0, to: 1, messages: 2, bytes: 2000 }, RankPair { from: 2, to: 1, messages: 3, bytes: 192 }];
     assert_eq!(s.pairs, pairs);
-    let sizes = [SizeClass { up_to: 64, messages: 3, bytes: 192 }, SizeClass { up_to: 1024, messages: 2, bytes: 2000 }];
+    let sizes = [MessageSizeClass { up_to: 64, messages: 3, bytes: 192 }, MessageSizeClass { up_to: 1024, messages: 2, bytes: 2000 }];
     assert_eq!(s.sizes, sizes);
     assert_eq!(s.unmatched, 3);
 }
@@ -65,16 +65,16 @@ fn messages_are_summed_by_pair_and_by_size() {
 fn what_is_missing_is_named() {
     let s = summary(&sample::recording());
     assert_eq!(s.incomplete_ranks, [3, 4]);
-    assert_eq!(s.incomplete.iter().map(|i| i.why.as_str()).collect::<Vec<_>>(), ["cut short", "left nothing"]);
+    assert_eq!(s.incomplete.iter().map(|i| i.why.as_str()).collect::<Vec<_>>(), ["cut short", "no data"]);
     assert_eq!(s.not_recorded, ["calls before MPI_Init"]);
     let unfinished = &s.unfinished[0];
-    assert_eq!((unfinished.rank, unfinished.operation, unfinished.place.line), (3, "MPI_Recv", Some(3)));
+    assert_eq!((unfinished.rank, unfinished.operation, unfinished.source.line), (3, "MPI_Recv", Some(3)));
 }
 
 #[test]
 fn a_rank_of_which_calls_are_missing_is_not_in_the_efficiencies() {
     let folder = sample::recording();
-    let mut header = Header::read(folder.path()).unwrap();
+    let mut header = RecordingHeader::read(folder.path()).unwrap();
     header.ranks[2].dropped = 100;
     header.write(folder.path()).unwrap();
     let e = summary(&folder).efficiency.unwrap();
@@ -89,7 +89,7 @@ fn a_profile_has_the_same_times_and_matches_nothing() {
     let known = all.efficiency.map(|efficiency| Efficiency { serialisation: None, transfer: None, ..efficiency });
     assert_eq!((sums.efficiency, sums.unmatched), (known, 0));
     assert!(sums.wait_states.is_empty() && sums.critical_path.is_none() && sums.ideal_s.is_none());
-    assert_eq!(sums.pairs, [Pair { from: 0, to: 1, messages: 2, bytes: 2000 }]);
+    assert_eq!(sums.pairs, [RankPair { from: 0, to: 1, messages: 2, bytes: 2000 }]);
 }
 
 #[test]

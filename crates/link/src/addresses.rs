@@ -1,13 +1,13 @@
-//! The name of this host, and the addresses under which others can reach it.
+//! Name and addresses of this host.
 
 use std::net::Ipv4Addr;
 
-/// The IPv4 addresses of this host, without those that only it can use.
+/// The IPv4 addresses of this host, without loopback.
 pub fn local_addresses() -> Vec<Ipv4Addr> {
     parse(&std::fs::read_to_string("/proc/net/fib_trie").unwrap_or_default())
 }
 
-/// The name of this host, of letters that a file's name can have.
+/// The name of this host, restricted to characters that are safe in file names.
 pub fn host_name() -> String {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let name: String =
@@ -15,7 +15,7 @@ pub fn host_name() -> String {
     if name.is_empty() { "host".into() } else { name }
 }
 
-/// In the kernel's table of routes an address of this host is a line with the address, followed by one that calls it local.
+/// In the kernel's routing table, an address of this host is a line with the address followed by one that marks it as local.
 fn parse(table: &str) -> Vec<Ipv4Addr> {
     let mut addresses = Vec::new();
     let mut last: Option<Ipv4Addr> = None;

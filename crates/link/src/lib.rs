@@ -1,17 +1,19 @@
-//! What is said between a program and the command while the program runs, and who may say it.
+//! Communication between the running program and the command, and its authentication.
 //!
-//! - Are all processes recorded ([`RollCall`])? Processes on several hosts talk to each other through MPI to compare their clocks. That is only
-//!   safe if every one of them is recorded: a process without the probe would never answer, and the others would wait for ever. So each
-//!   asks `sintonia record` first, which gives all the same answer.
-//! - Tuning: what happens in the program lies in memory that both see ([`ring`]); what is to be done there is said ([`order`]) in a
-//!   conversation that only holders of the run's secret can take part in ([`session`], [`seal`]).
+//! - [`RendezvousServer`]: are all processes recorded? Processes on several hosts compare their clocks through MPI. That is safe only if
+//!   every process is recorded: one without the probe would never answer, and the others would hang. So each asks `sintonia record`
+//!   first, which gives all the same answer.
+//! - Tuning: events are passed through shared memory ([`ring`]); commands ([`probe_protocol`]) are sent in an authenticated session that
+//!   only holders of the run's shared secret can join ([`session`], [`mac`]).
+
+#![forbid(unsafe_code)]
 
 mod addresses;
-pub mod order;
+pub mod mac;
+pub mod probe_protocol;
+mod rendezvous;
 pub mod ring;
-mod roll_call;
-pub mod seal;
 pub mod session;
 
 pub use addresses::{host_name, local_addresses};
-pub use roll_call::{Card, RollCall, ask};
+pub use rendezvous::{HelloMessage, RendezvousServer, ask_all_recorded};

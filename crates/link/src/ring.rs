@@ -1,9 +1,9 @@
-//! How events lie in memory that a thread of the program writes and the collector reads, without either ever waiting for the other.
+//! Layout of the event rings: shared memory written by a thread of the program and read by the collector, lock-free on both sides.
 //!
-//! The memory is a file of the run. It begins with a page of counters ([`Counters`]) and goes on with *chunks*: a head and
-//! [`CHUNK_RECORDS`] records each. The writer fills one chunk after the other and begins again at the first; each time round is a *lap*.
-//! It writes the lap into a chunk's head when it begins it, and into a record as the very last word, so a reader who knows the lap sees
-//! which records are complete. A chunk is begun only if the reader has left it: otherwise what happens meanwhile is dropped, and counted.
+//! The memory starts with a page of counters ([`RingCounters`]), followed by *chunks*: a header and [`CHUNK_RECORDS`] records each. The
+//! writer fills the chunks cyclically; each round is a *lap*. It writes the lap number into a chunk's header when it starts the chunk, and
+//! into a record last of all, so a reader that knows the lap sees which records are complete. A chunk is started only after the reader has
+//! consumed it; otherwise events are dropped and counted.
 
 use std::fs::File;
 use std::io;
@@ -13,75 +13,75 @@ use std::os::unix::fs::FileExt;
 pub const RECORD_WORDS: usize = 16;
 /// Bytes of a record.
 pub const RECORD_BYTES: usize = 8 * RECORD_WORDS;
-/// Bytes of a chunk; a chunk begins at a multiple of them in the writer's memory.
+/// Bytes of a chunk; chunks are aligned to this in the writer's memory.
 pub const CHUNK_BYTES: usize = 8192;
-/// Records of a chunk: one place is its head.
+/// Records of a chunk: one slot is the header.
 pub const CHUNK_RECORDS: usize = CHUNK_BYTES / RECORD_BYTES - 1;
 /// Bytes before the first chunk.
-pub const HEAD_BYTES: usize = CHUNK_BYTES;
+pub const HEADER_BYTES: usize = CHUNK_BYTES;
 
-/// Values that a hook can read besides arguments and results.
-pub const READS: usize = 5;
+/// Maximum number of values a hook reads besides arguments and results.
+pub const MAX_READS: usize = 5;
 
-/// What stands in the place of a hook's number for a function of MPI, together with the number of its operation. At exit its words are
-/// bytes, peer, tag, number of the communicator, 0 and the ticks of its entry; what is not known is [`UNKNOWN`], bytes are 0.
-pub const OF_MPI: u32 = 0x80_0000;
-/// A peer, tag or communicator that a call has not.
+/// Flag in the hook number for an MPI function; the lower bits are its function index. At exit the words are bytes, peer, tag, communicator
+/// id, 0 and the ticks of its entry; unknown values are [`UNKNOWN`], unknown bytes 0.
+pub const MPI_FUNCTION: u32 = 0x80_0000;
+/// A peer, tag or communicator that a call does not have.
 pub const UNKNOWN: i64 = -1;
 
-/// Words of the page of counters, by their place.
-pub struct Counters;
+/// Indices of the words in the page of counters.
+pub struct RingCounters;
 
-impl Counters {
-    /// How many chunks the reader has left, over all laps; written by the reader.
-    pub const LEFT: usize = 0;
-    /// How many records of the chunk behind these are of an earlier reader; written by the process before a reader comes.
-    pub const TAKEN: usize = 1;
-    /// How many chunks the writer has begun, over all laps.
-    pub const BEGUN: usize = 8;
-    /// How many records were dropped.
-    pub const DROPPED: usize = 9;
-    /// The number the system gives to the thread that writes; 0 if none does.
+impl RingCounters {
+    /// Chunks consumed by the reader, over all laps; written by the reader.
+    pub const CONSUMED_CHUNKS: usize = 0;
+    /// Records of the next chunk consumed by an earlier reader; written by the process before a new reader attaches.
+    pub const CONSUMED_RECORDS: usize = 1;
+    /// Chunks started by the writer, over all laps.
+    pub const STARTED_CHUNKS: usize = 8;
+    /// Records dropped.
+    pub const DROPPED_RECORDS: usize = 9;
+    /// Thread id of the writer; 0 if there is none.
     pub const THREAD: usize = 10;
-    /// How many records of threads without a ring were dropped; in the first ring of a process.
-    pub const HOMELESS: usize = 11;
+    /// Records dropped by threads without a ring; in the first ring of a process.
+    pub const DROPPED_WITHOUT_RING: usize = 11;
 }
 
-/// What kind of moment a record is of: the lowest byte of its first word.
+/// Entry or exit: the lowest byte of a record's first word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Moment {
+pub enum HookPoint {
     /// A function is entered.
     Entry = 1,
     /// A function returns.
     Exit = 2,
 }
 
-/// One thing that happened in the program.
+/// An event of a hook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Event {
-    /// Which hook, or which function of MPI.
+pub struct HookEvent {
+    /// The hook, or the MPI function.
     pub hook: u32,
     /// Entry or exit.
-    pub moment: Moment,
-    /// When, in ticks of the process.
+    pub point: HookPoint,
+    /// Time in ticks of the process.
     pub ticks: u64,
-    /// The stack pointer of the caller: what was entered below it and has not returned was left by a jump.
+    /// The caller's stack pointer: calls entered below it that have not returned were left by a jump.
     pub stack: u64,
-    /// At entry the first six arguments that are whole numbers or pointers; at exit the result in two words.
+    /// At entry the first six integer or pointer arguments; at exit the result in two words.
     pub words: [u64; 6],
-    /// At entry the first two arguments that are floating numbers; at exit the result. Bits.
+    /// At entry the first two floating-point arguments; at exit the result. Bits.
     pub floats: [u64; 2],
-    /// What the hook was told to read besides.
+    /// Additional values read by the hook.
     pub reads: [u64; 5],
 }
 
-impl Event {
-    /// The words of a record of this lap; `None` if the record is older or none.
-    fn of_words(words: &[u64; RECORD_WORDS], lap: u32) -> Option<Event> {
-        let moment = match words[0] as u8 {
-            1 => Moment::Entry,
-            2 => Moment::Exit,
+impl HookEvent {
+    /// Decodes a record of this lap; `None` if the record is older or empty.
+    fn decode(words: &[u64; RECORD_WORDS], lap: u32) -> Option<HookEvent> {
+        let point = match words[0] as u8 {
+            1 => HookPoint::Entry,
+            2 => HookPoint::Exit,
             _ => return None,
         };
         if (words[0] >> 32) as u32 != lap {
@@ -89,38 +89,38 @@ impl Event {
         }
         let hook = (words[0] >> 8) as u32 & 0xff_ffff;
         let floats = [words[9], words[10]];
-        Some(Event { hook, moment, ticks: words[1], stack: words[2], words: part(words, 3), floats, reads: part(words, 11) })
+        Some(HookEvent { hook, point, ticks: words[1], stack: words[2], words: sub_array(words, 3), floats, reads: sub_array(words, 11) })
     }
 }
 
-fn part<const LENGTH: usize>(words: &[u64; RECORD_WORDS], from: usize) -> [u64; LENGTH] {
-    std::array::from_fn(|place| words[from + place])
+fn sub_array<const LENGTH: usize>(words: &[u64; RECORD_WORDS], from: usize) -> [u64; LENGTH] {
+    std::array::from_fn(|index| words[from + index])
 }
 
 /// The first word of a record, without its lap.
-pub const fn tag(hook: u32, moment: Moment) -> u64 {
-    (hook as u64) << 8 | moment as u64
+pub const fn tag(hook: u32, point: HookPoint) -> u64 {
+    (hook as u64) << 8 | point as u64
 }
 
-/// The file of one ring, as the collector reads it.
+/// Reads one ring; used by the collector.
 #[derive(Debug)]
-pub struct Reader {
+pub struct RingReader {
     file: File,
-    /// Where its first byte is in the file.
+    /// Offset of the ring in the file.
     base: u64,
     chunks: u64,
-    /// Chunks left so far.
-    left: u64,
-    /// Records taken from the chunk that is being read.
-    taken: usize,
+    /// Chunks consumed so far.
+    consumed_chunks: u64,
+    /// Records consumed of the current chunk.
+    consumed_records: usize,
 }
 
-impl Reader {
-    /// Reads the ring that begins at `base` of the file, from where an earlier reader may have left it.
-    pub fn new(file: File, base: u64, chunks: u64) -> Reader {
-        let mut reader = Reader { file, base, chunks, left: 0, taken: 0 };
-        reader.left = reader.counter(Counters::LEFT).unwrap_or(0);
-        reader.taken = reader.counter(Counters::TAKEN).unwrap_or(0) as usize;
+impl RingReader {
+    /// A reader for the ring at offset `base`; continues where an earlier reader stopped.
+    pub fn new(file: File, base: u64, chunks: u64) -> RingReader {
+        let mut reader = RingReader { file, base, chunks, consumed_chunks: 0, consumed_records: 0 };
+        reader.consumed_chunks = reader.counter(RingCounters::CONSUMED_CHUNKS).unwrap_or(0);
+        reader.consumed_records = reader.counter(RingCounters::CONSUMED_RECORDS).unwrap_or(0) as usize;
         reader
     }
 
@@ -131,48 +131,52 @@ impl Reader {
         Ok(u64::from_ne_bytes(word))
     }
 
-    /// Whether the next record of a chunk is complete: most of the time nothing has happened, and then no more is read.
+    /// Whether the next record of a chunk is complete. Usually there is none, and then nothing else is read.
     fn has_more(&self, chunk: u64, lap: u32) -> io::Result<bool> {
         let mut word = [0; 8];
-        let next = self.taken.min(CHUNK_RECORDS - 1) + 1;
+        let next = self.consumed_records.min(CHUNK_RECORDS - 1) + 1;
         self.file.read_exact_at(&mut word, chunk + (next * RECORD_BYTES) as u64)?;
         Ok((u64::from_ne_bytes(word) >> 32) as u32 == lap)
     }
 
-    /// Gives every event that is complete to `each`, in the order they were begun; how many there were.
-    pub fn drain(&mut self, mut each: impl FnMut(Event)) -> io::Result<usize> {
+    /// Passes every complete event to `each`, in order, and returns their number.
+    pub fn drain(&mut self, mut each: impl FnMut(HookEvent)) -> io::Result<usize> {
         let mut count = 0;
         let mut chunk = Vec::new();
         loop {
-            let lap = (self.left / self.chunks) as u32 + 1;
-            let at = self.base + HEAD_BYTES as u64 + (self.left % self.chunks) * CHUNK_BYTES as u64;
+            let lap = (self.consumed_chunks / self.chunks) as u32 + 1;
+            let at = self.base + HEADER_BYTES as u64 + (self.consumed_chunks % self.chunks) * CHUNK_BYTES as u64;
             if !self.has_more(at, lap)? {
                 break;
             }
             chunk.resize(CHUNK_BYTES, 0);
-            // The first look tells which records are complete, the second reads them: what is complete stays as it is.
+            // The first read finds the complete records, the second one reads them: complete records do not change.
             self.file.read_exact_at(&mut chunk, at)?;
-            let complete = (self.taken..CHUNK_RECORDS).take_while(|place| Event::of_words(&record(&chunk, *place), lap).is_some()).count();
+            let complete = (self.consumed_records..CHUNK_RECORDS)
+                .take_while(|index| HookEvent::decode(&record_words(&chunk, *index), lap).is_some())
+                .count();
             if complete == 0 {
                 break;
             }
             self.file.read_exact_at(&mut chunk, at)?;
-            (self.taken..self.taken + complete).filter_map(|place| Event::of_words(&record(&chunk, place), lap)).for_each(&mut each);
-            self.taken += complete;
+            (self.consumed_records..self.consumed_records + complete)
+                .filter_map(|index| HookEvent::decode(&record_words(&chunk, index), lap))
+                .for_each(&mut each);
+            self.consumed_records += complete;
             count += complete;
-            if self.taken < CHUNK_RECORDS {
+            if self.consumed_records < CHUNK_RECORDS {
                 break;
             }
-            (self.left, self.taken) = (self.left + 1, 0);
-            self.file.write_all_at(&self.left.to_ne_bytes(), self.base + 8 * Counters::LEFT as u64)?;
+            (self.consumed_chunks, self.consumed_records) = (self.consumed_chunks + 1, 0);
+            self.file.write_all_at(&self.consumed_chunks.to_ne_bytes(), self.base + 8 * RingCounters::CONSUMED_CHUNKS as u64)?;
         }
         Ok(count)
     }
 }
 
 /// The words of a record in the bytes of its chunk.
-fn record(chunk: &[u8], place: usize) -> [u64; RECORD_WORDS] {
-    let begin = (place + 1) * RECORD_BYTES;
+fn record_words(chunk: &[u8], index: usize) -> [u64; RECORD_WORDS] {
+    let begin = (index + 1) * RECORD_BYTES;
     std::array::from_fn(|word| {
         let bytes = &chunk[begin + 8 * word..begin + 8 * word + 8];
         u64::from_ne_bytes(bytes.try_into().expect("eight bytes"))

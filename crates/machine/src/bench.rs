@@ -1,60 +1,60 @@
-//! Measuring the machine that is at hand.
+//! Benchmarks the machine at hand.
 //!
-//! The processes that a launcher started run [`inside`]: the first one leads, the others do as they are told, and what was measured goes to
-//! standard output, one line after another, because that is the one way out of a job that every launcher provides. Whoever started the
-//! launcher reads these lines ([`Line::read`]) and, after several launches, makes a machine of them ([`assemble`]).
+//! The processes that a launcher started run [`run_in_launch`]: rank 0 leads, the others follow its commands. Results go to standard output as lines,
+//! because that is the only channel out of a job that every launcher provides. The process that started the launcher parses these lines
+//! ([`BenchRecord::parse`]) and, after several launches, assembles a machine from them ([`assemble`]).
 
 mod assemble;
+mod bench_record;
+mod binding;
 mod clock;
+mod collective_growth;
+mod command;
 mod compute;
-mod follow;
-mod growth;
+mod follower;
 pub mod java;
-mod lead;
-mod line;
+mod leader;
 mod memory;
+mod message_sizes;
+mod message_timer;
 mod messages;
-mod order;
-mod pair;
-mod place;
-mod room;
+mod page_aligned;
+mod protocol_threshold;
 mod sample;
 mod settings;
-mod sizes;
-mod threshold;
 
 use std::io::Write;
 
-use sintonia_mpi::{World, WorldError};
+use sintonia_mpi::{CommWorld, WorldError};
 
-pub use assemble::{Launch, NothingMeasured, assemble, implausible};
-pub use line::Line;
-pub use place::Place;
-pub use sample::{Manner, Quantity, Sample};
-pub use settings::{BadSettings, Settings};
-pub use threshold::Thresholds;
+pub use assemble::{LaunchMeasurements, NothingMeasured, assemble, implausible};
+pub use bench_record::BenchRecord;
+pub use binding::ProcessBinding;
+pub use protocol_threshold::ProtocolThresholds;
+pub use sample::{BenchQuantity, BenchSample, CostMode};
+pub use settings::{BenchSettings, BenchSettingsError};
 
-/// Why a benchmark inside a launcher ended early.
+/// Why a benchmark inside a launch ended early.
 #[derive(Debug, thiserror::Error)]
-pub enum Failure {
-    /// The processes cannot talk to each other.
+pub enum BenchError {
+    /// MPI failed.
     #[error(transparent)]
     World(#[from] WorldError),
-    /// What was measured cannot be handed on.
-    #[error("what was measured cannot be written: {0}")]
+    /// Results cannot be written.
+    #[error("results cannot be written: {0}")]
     Output(#[from] std::io::Error),
-    /// A process does not understand another.
-    #[error("the processes do not understand each other, as if they were of different versions of Sintonia: {0}")]
-    Misunderstood(#[from] serde_json::Error),
+    /// Two processes disagree about the protocol.
+    #[error("protocol error between processes, possibly of different versions of Sintonia: {0}")]
+    Protocol(#[from] serde_json::Error),
 }
 
-/// Measures together with the other processes, and writes lines if this is the first of them.
-pub fn inside(world: &World, settings: &Settings, out: &mut dyn Write) -> Result<(), Failure> {
+/// Runs the benchmark together with the other processes; rank 0 writes the records.
+pub fn run_in_launch(world: &CommWorld, settings: &BenchSettings, out: &mut dyn Write) -> Result<(), BenchError> {
     let timed = world.timed()?;
-    if world.rank() == 0 { lead::lead(&timed, settings, out) } else { follow::follow(&timed) }
+    if world.rank() == 0 { leader::lead_launch(&timed, settings, out) } else { follower::follow_leader(&timed) }
 }
 
-/// Measures computation and memory only, without other processes.
-pub fn alone(settings: &Settings, out: &mut dyn Write) -> Result<(), Failure> {
-    lead::alone(settings, out)
+/// Benchmarks computation and memory only, without MPI.
+pub fn run_without_mpi(settings: &BenchSettings, out: &mut dyn Write) -> Result<(), BenchError> {
+    leader::measure_node_only(settings, out)
 }

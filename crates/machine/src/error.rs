@@ -1,15 +1,15 @@
-//! What can be wrong with a machine file, said with the place.
+//! Errors of machine files, with their position.
 
 use std::io;
 use std::path::PathBuf;
 
-use sintonia_text::place::Place;
+use sintonia_text::source_pos::SourcePos;
 
-use crate::PiecesProblem;
-use crate::figure::BadFigure;
-use crate::topology::TopologyProblem;
+use crate::PiecewiseCostError;
+use crate::topology::TopologyError;
+use crate::uncertain_value::UncertainValueError;
 
-/// Why there is no machine.
+/// Why a machine cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The file cannot be read.
@@ -17,187 +17,187 @@ pub enum Error {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The cause.
         source: io::Error,
     },
-    /// Something in the file is wrong.
+    /// The file is invalid.
     #[error("{place}: {problem}{}", place.excerpt)]
-    Wrong {
-        /// Where.
-        place: Place,
-        /// What.
-        problem: Box<Problem>,
+    Invalid {
+        /// Position in the file.
+        place: SourcePos,
+        /// What is wrong.
+        problem: Box<MachineFileProblem>,
     },
 }
 
 /// What is wrong in a file.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum Problem {
-    /// It is not even a file of that format.
+pub enum MachineFileProblem {
+    /// The file format's own syntax is violated.
     #[error("{0}")]
     Syntax(String),
-    /// A key that means nothing.
-    #[error("`{key}` means nothing {table}; what can be there: {known}")]
+    /// An unknown key.
+    #[error("`{key}` is unknown {table}; allowed: {known}")]
     UnknownKey {
         /// The key.
         key: String,
         /// The table it is in.
         table: String,
-        /// The keys that mean something there.
+        /// The keys that are allowed there.
         known: String,
     },
     /// A key without its unit, or with another.
-    #[error("`{key}` has no unit that is known here: write `{known}`, in {unit}")]
+    #[error("`{key}` has no known unit: write `{known}`, in {unit}")]
     Unit {
         /// The key.
         key: String,
         /// The key with its unit.
         known: String,
-        /// The unit, in words.
+        /// Name of the unit.
         unit: &'static str,
     },
-    /// A key that must be there.
+    /// A required key is missing.
     #[error("`{key}` is missing {table}")]
     Missing {
         /// The key.
         key: String,
-        /// The table it belongs in.
+        /// The table it belongs to.
         table: String,
     },
-    /// A value of another kind.
+    /// A value of the wrong type.
     #[error("`{key}` must be {expected}, not {found}")]
-    Kind {
+    WrongType {
         /// The key.
         key: String,
-        /// What it must be.
+        /// The expected type.
         expected: &'static str,
-        /// What is there.
+        /// The actual type.
         found: &'static str,
     },
-    /// Numbers that make no figure.
+    /// Numbers that do not form a value with an interval.
     #[error("`{key}`: {problem}")]
     Figure {
         /// The key.
         key: String,
         /// What is wrong with them.
-        problem: BadFigure,
+        problem: UncertainValueError,
     },
-    /// A figure that must not be below zero.
-    #[error("`{key}` is below zero: {value}")]
+    /// A value that must not be negative.
+    #[error("`{key}` is negative: {value}")]
     Negative {
         /// The key.
         key: String,
-        /// The figure.
+        /// The value.
         value: f64,
     },
-    /// A figure that must be above zero.
-    #[error("`{key}` must be above zero, not {value}")]
+    /// A value that must be positive.
+    #[error("`{key}` must be positive, not {value}")]
     NotAboveZero {
         /// The key.
         key: String,
-        /// The figure.
+        /// The value.
         value: f64,
     },
-    /// A word of which only some mean something.
-    #[error("`{key}` cannot be \"{word}\"; what it can be: {known}")]
+    /// A word that is not one of the allowed ones.
+    #[error("`{key}` cannot be \"{word}\"; allowed: {known}")]
     UnknownWord {
         /// The key.
         key: String,
         /// The word.
         word: String,
-        /// The words that mean something there.
+        /// The allowed words.
         known: String,
     },
-    /// A share that is more than the whole.
-    #[error("`{key}` is a share, from 0 to 1, not {value}")]
-    NoShare {
+    /// A fraction above 1.
+    #[error("`{key}` must be from 0 to 1, not {value}")]
+    NotAFraction {
         /// The key.
         key: String,
-        /// The number.
+        /// The value.
         value: f64,
     },
-    /// Parts that a whole cannot be divided into.
+    /// A number that does not divide another evenly.
     #[error("`{key}` = {parts} does not divide {of} {what} evenly")]
     Uneven {
         /// The key.
         key: String,
-        /// How many parts.
+        /// Number of parts.
         parts: u64,
-        /// How much there is to divide.
+        /// The number to divide.
         of: u64,
         /// Of what.
         what: &'static str,
     },
-    /// Not as many names as nodes.
+    /// Not one name for each node.
     #[error("`hosts` has {names} names, but `count` is {count}: name every node of this kind, or none")]
     Hosts {
-        /// How many names.
+        /// Number of names.
         names: usize,
-        /// How many nodes.
+        /// Number of nodes.
         count: u64,
     },
-    /// Two nodes of one name.
-    #[error("the host \"{0}\" is there twice")]
+    /// Two nodes with the same name.
+    #[error("the host \"{0}\" occurs twice")]
     HostTwice(String),
     /// Sizes that no piece covers.
-    #[error("a gap: no piece holds for sizes above {after} and up to {before} bytes")]
+    #[error("gap: no piece covers sizes above {after} and up to {before} bytes")]
     Gap {
-        /// Where the piece before ends.
+        /// Upper end of the previous piece.
         after: f64,
-        /// Where this one begins.
+        /// Lower end of this piece.
         before: f64,
     },
     /// Sizes that two pieces cover.
-    #[error("this piece begins at {begins} bytes, but the one before holds up to {ends}")]
+    #[error("this piece begins at {begins} bytes, but the previous one extends to {ends}")]
     Overlapping {
-        /// Where this one begins.
+        /// Lower end of this piece.
         begins: f64,
-        /// Where the one before ends.
+        /// Upper end of the previous piece.
         ends: f64,
     },
     /// There are no pieces.
     #[error("`pieces` is empty: at least one is needed")]
     NoPieces,
-    /// Only the last piece goes on for ever.
-    #[error("this piece is not the last, so it must say where it ends: `up_to_bytes`")]
-    Endless,
-    /// The last piece goes on for ever.
-    #[error("the last piece holds for all larger messages: leave `up_to_bytes` away, or add a piece for what is beyond")]
-    Ending,
-    /// Pieces that contradict each other or time.
+    /// A piece other than the last has no upper end.
+    #[error("this piece is not the last, so it needs an upper end: `up_to_bytes`")]
+    MissingUpperBound,
+    /// The last piece has an upper end.
+    #[error("the last piece covers all larger messages: remove `up_to_bytes`, or add another piece")]
+    UnexpectedUpperBound,
+    /// Pieces that are not a cost.
     #[error(transparent)]
-    Pieces(#[from] PiecesProblem),
-    /// Nodes that are not connected as they should be.
+    Pieces(#[from] PiecewiseCostError),
+    /// An invalid topology.
     #[error(transparent)]
-    Topology(#[from] TopologyProblem),
-    /// A formula that cannot be understood.
-    #[error("`{key}` is no formula: {reason}")]
+    Topology(#[from] TopologyError),
+    /// A formula that cannot be parsed.
+    #[error("`{key}` is not a formula: {reason}")]
     Formula {
         /// The key.
         key: String,
-        /// Why not.
+        /// The cause.
         reason: String,
     },
-    /// A growth that makes no time.
-    #[error("`growth` is {value} at {processes} processes: it multiplies a time, so it must be a number above zero")]
-    NoGrowth {
-        /// The number of processes.
+    /// A growth that is not positive.
+    #[error("`growth` is {value} at {processes} processes: it must be a positive number")]
+    InvalidGrowth {
+        /// Number of processes.
         processes: u64,
-        /// What it comes to.
+        /// Its value there.
         value: f64,
     },
-    /// The same number of processes twice, or not in order.
-    #[error("numbers of processes must grow, from 2: {processes} after {before}")]
-    Processes {
-        /// The number before.
+    /// Numbers of processes that do not ascend.
+    #[error("numbers of processes must ascend from 2: {processes} after {before}")]
+    ProcessCountOrder {
+        /// The previous number.
         before: u64,
         /// The number.
         processes: u64,
     },
-    /// Made for another version.
-    #[error("this is a machine file of format {0}, and only format 1 is known")]
+    /// An unsupported version of the format.
+    #[error("this is a machine file of format {0}, and only format 1 is supported")]
     Format(u64),
-    /// A file of another tool that lacks what a machine needs.
+    /// A file of another tool that lacks data a machine needs.
     #[error("{0}")]
-    Lacking(String),
+    MissingData(String),
 }

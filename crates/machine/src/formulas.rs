@@ -1,92 +1,91 @@
-//! The costs of a machine as formulas: in the bytes `n` of a message, and the number of processes `p` of a group.
+//! Costs of a machine as formulas: in the message size `n` and the number of processes `p` of a communicator.
 
-use sintonia_formula::{Formula, Piece};
+use sintonia_formula::{Formula, PiecewiseCase};
 
-use crate::{Figure, Group, Line, Pieces, Timing};
+use crate::{CollectiveCost, LinearCost, OperationTiming, PiecewiseCost, UncertainValue};
 
-/// The symbol that stands for the bytes of a message.
+/// Symbol of the message size in bytes.
 const BYTES: &str = "n";
-/// The symbol that stands for the number of processes of a group.
+/// Symbol of the number of processes.
 const PROCESSES: &str = "p";
 
-impl Figure {
+impl UncertainValue {
     /// An unknown number in the interval.
     pub fn formula(&self) -> Formula {
-        if self.is_exact() { Formula::decimal(self.middle()) } else { Formula::between(self.low(), self.high()) }
+        if self.is_exact() { Formula::decimal(self.middle()) } else { Formula::interval(self.low(), self.high()) }
     }
 }
 
-/// Which number of a figure goes into a formula.
+/// Which number of an uncertain value goes into a formula.
 #[derive(Clone, Copy)]
-enum Reading {
+enum ValueChoice {
     Interval,
     Middle,
 }
 
-impl Reading {
-    fn of(self, figure: &Figure) -> Formula {
+impl ValueChoice {
+    fn value_formula(self, figure: &UncertainValue) -> Formula {
         match self {
-            Reading::Interval => figure.formula(),
-            Reading::Middle => Formula::decimal(figure.middle()),
+            ValueChoice::Interval => figure.formula(),
+            ValueChoice::Middle => Formula::decimal(figure.middle()),
         }
     }
 
-    fn line(self, line: &Line) -> Formula {
-        self.of(&line.intercept) + self.of(&line.slope) * Formula::symbol(BYTES)
+    fn line_formula(self, line: &LinearCost) -> Formula {
+        self.value_formula(&line.intercept) + self.value_formula(&line.slope) * Formula::symbol(BYTES)
     }
 
-    fn pieces(self, pieces: &Pieces) -> Formula {
-        let piece = |(bound, line): (Option<Figure>, &Line)| Piece {
+    fn pieces_formula(self, pieces: &PiecewiseCost) -> Formula {
+        let piece = |(bound, line): (Option<UncertainValue>, &LinearCost)| PiecewiseCase {
             up_to: bound.map(|bound| Formula::decimal(bound.middle())),
-            formula: self.line(line),
+            formula: self.line_formula(line),
         };
-        Formula::pieces(&Formula::symbol(BYTES), pieces.iter().map(piece))
+        Formula::piecewise(&Formula::symbol(BYTES), pieces.iter().map(piece))
     }
 
-    fn group(self, group: &Group) -> Formula {
-        let at = group.at.iter().map(|at| {
+    fn collective_formula(self, group: &CollectiveCost) -> Formula {
+        let at = group.timings.iter().map(|at| {
             let processes = Formula::decimal(at.processes as f64);
-            Piece::up_to(processes, self.pieces(&at.timing.pieces))
+            PiecewiseCase::up_to(processes, self.pieces_formula(&at.timing.pieces))
         });
-        let last = group.at.last().map_or_else(Formula::zero, |at| self.pieces(&at.timing.pieces));
-        let beyond = Piece { up_to: None, formula: last * &group.growth };
-        Formula::pieces(&Formula::symbol(PROCESSES), at.chain([beyond]))
+        let last = group.timings.last().map_or_else(Formula::zero, |at| self.pieces_formula(&at.timing.pieces));
+        let beyond = PiecewiseCase { up_to: None, formula: last * &group.growth };
+        Formula::piecewise(&Formula::symbol(PROCESSES), at.chain([beyond]))
     }
 }
 
-impl Pieces {
-    /// The seconds, in bytes `n`: each figure an unknown number of its interval.
+impl PiecewiseCost {
+    /// Seconds in terms of `n`; every number is its interval.
     pub fn formula(&self) -> Formula {
-        Reading::Interval.pieces(self)
+        ValueChoice::Interval.pieces_formula(self)
     }
 
-    /// The seconds, in bytes `n`, with the middle of each figure.
+    /// Seconds in terms of `n`; every number is its middle.
     pub fn middle_formula(&self) -> Formula {
-        Reading::Middle.pieces(self)
+        ValueChoice::Middle.pieces_formula(self)
     }
 }
 
-impl Timing {
-    /// The seconds, in bytes `n`: each figure an unknown number of its interval.
+impl OperationTiming {
+    /// Seconds in terms of `n`; every number is its interval.
     pub fn formula(&self) -> Formula {
         self.pieces.formula()
     }
 
-    /// The seconds, in bytes `n`, with the middle of each figure.
+    /// Seconds in terms of `n`; every number is its middle.
     pub fn middle_formula(&self) -> Formula {
         self.pieces.middle_formula()
     }
 }
 
-impl Group {
-    /// The seconds, in bytes `n` and processes `p`: each figure an unknown number of its interval. Between measured numbers of
-    /// processes the next greater one holds.
+impl CollectiveCost {
+    /// Seconds in terms of `n` and `p`; every number is its interval. Between measured numbers of processes the next larger one applies.
     pub fn formula(&self) -> Formula {
-        Reading::Interval.group(self)
+        ValueChoice::Interval.collective_formula(self)
     }
 
-    /// The same with the middle of each figure (the growth beyond what was measured stays an interval).
+    /// The same with the middle of every number (the growth beyond the measurements stays an interval).
     pub fn middle_formula(&self) -> Formula {
-        Reading::Middle.group(self)
+        ValueChoice::Middle.collective_formula(self)
     }
 }

@@ -1,30 +1,35 @@
-//! What computing and communicating cost on a machine.
+//! Costs of computation and communication on a machine.
 //!
-//! A [`Machine`] holds these costs, each with an interval: what arithmetic and memory cost on every kind of node, what messages cost between
-//! processes that are near or far, what groups cost. It lives in a file that people read and edit (`NAME.machine.toml`), because half of the
-//! machines one wants to ask about are not at hand. [`bench`] measures the machine that is.
+//! A [`Machine`] holds these costs with their uncertainty: arithmetic and memory for every node type, messages by distance of the processes,
+//! and collectives. It is stored in a file that people read and edit (`NAME.machine.toml`), because many machines of interest are not at
+//! hand. [`bench`] measures the one that is.
+
+#![forbid(unsafe_code)]
 
 pub mod bench;
-mod cost;
 mod error;
-mod exchange;
-mod figure;
+mod file_reader;
+mod file_writer;
 mod formulas;
+mod interop;
 mod machine;
 mod memory;
 mod names;
-mod pieces;
-mod read;
+mod node;
+mod piecewise_cost;
 pub mod topology;
-mod write;
+mod uncertain_value;
 
-pub use cost::{Cost, Costs, Layout, MemoryLevel, Node};
-pub use error::{Error, Problem};
-pub use exchange::{dimemas, simgrid};
-pub use figure::Figure;
-pub use machine::{About, AtProcesses, Collectives, Group, Machine, Measured, Network, Overlap, Timing};
+pub use error::{Error, MachineFileProblem};
+pub use interop::{dimemas, simgrid};
+pub use machine::{
+    CollectiveAlgorithms, CollectiveCost, CollectiveTiming, Machine, MachineMetadata, MeasurementSummary, NetworkCosts, OperationTiming,
+    OverlapPoint,
+};
 pub use memory::free_memory;
-pub use names::{Access, Arithmetic, Collective, Duplex, Message, Named, NumberType, PairClass, Sharing};
-pub use pieces::{Line, Pieces, PiecesProblem};
-pub use sintonia_text::place::Place;
+pub use names::{ArithmeticOp, BandwidthSharing, CollectiveKind, Duplex, MemoryAccess, MessageMetric, Named, NumberType, PairClass};
+pub use node::{ArithmeticCosts, MemoryLevel, NodeLayout, NodeType, OperationCost};
+pub use piecewise_cost::{LinearCost, PiecewiseCost, PiecewiseCostError};
+pub use sintonia_text::source_pos::SourcePos;
 pub use topology::Topology;
+pub use uncertain_value::UncertainValue;

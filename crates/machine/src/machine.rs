@@ -1,133 +1,133 @@
-//! A machine: everything that its file says.
+//! A machine: the contents of its file.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use sintonia_formula::Formula;
 
-use crate::{Collective, Error, Figure, Message, Node, PairClass, Pieces, Topology, read, write};
+use crate::{CollectiveKind, Error, MessageMetric, NodeType, PairClass, PiecewiseCost, Topology, UncertainValue, file_reader, file_writer};
 
-/// A machine: what computing and communicating cost on it.
+/// Costs of computation and communication on a machine.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Machine {
-    /// Where the figures come from.
-    pub about: About,
-    /// Its nodes, those that are alike together.
-    pub nodes: Vec<Node>,
-    /// What messages cost, by how near the two processes are.
-    pub networks: BTreeMap<PairClass, Network>,
-    /// What operations of groups cost.
-    pub groups: BTreeMap<Collective, Group>,
-    /// How they are done.
-    pub collectives: Collectives,
-    /// How the nodes are connected, if messages can be in each other's way.
+    /// Where the numbers come from.
+    pub metadata: MachineMetadata,
+    /// Node types.
+    pub nodes: Vec<NodeType>,
+    /// Costs of messages, by distance of the processes.
+    pub networks: BTreeMap<PairClass, NetworkCosts>,
+    /// Costs of collectives.
+    pub collective_costs: BTreeMap<CollectiveKind, CollectiveCost>,
+    /// Algorithms of collectives.
+    pub collective_algorithms: CollectiveAlgorithms,
+    /// How nodes are connected, if links can be contended.
     pub topology: Option<Topology>,
 }
 
-/// How operations of groups are done.
+/// Algorithms of collectives.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Collectives {
-    /// The MPI library whose choice is made where none is told here.
+pub struct CollectiveAlgorithms {
+    /// MPI library whose selection applies where no algorithm is given.
     pub library: Option<String>,
-    /// The algorithm of each operation that has one of its own, by name.
-    pub algorithms: BTreeMap<Collective, String>,
+    /// Algorithms chosen explicitly, by name.
+    pub algorithms: BTreeMap<CollectiveKind, String>,
 }
 
-/// Where the figures come from.
+/// Where the numbers come from.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct About {
-    /// What the machine is called.
+pub struct MachineMetadata {
+    /// Name of the machine.
     pub name: String,
-    /// The day it was measured.
+    /// Date of the measurement.
     pub date: Option<String>,
-    /// Who says so, if it was not measured with Sintonia.
+    /// Source of the numbers, if not measured with Sintonia.
     pub source: Option<String>,
-    /// The MPI library.
+    /// MPI library.
     pub mpi: Option<String>,
-    /// The words of the launcher.
+    /// Launcher command, as words.
     pub launcher: Vec<String>,
-    /// How many processes it started.
+    /// Number of processes.
     pub processes: Option<u64>,
-    /// How many times it was started.
+    /// Number of launches.
     pub launches: Option<u64>,
-    /// What the order of the measurements was drawn from.
+    /// Seed of the random order of measurements.
     pub seed: Option<u64>,
-    /// Whether processes shared cores, so that times are those of a scheduler too.
+    /// Whether processes shared cores, so that times include scheduling.
     pub oversubscribed: bool,
-    /// How often the intervals hold the true value.
+    /// Confidence level of the intervals.
     pub confidence: Option<f64>,
-    /// What else one should know.
+    /// Remarks.
     pub notes: Vec<String>,
 }
 
 /// How a timing was measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Measured {
-    /// The least and the greatest size.
+pub struct MeasurementSummary {
+    /// Smallest and largest size.
     pub bytes: [u64; 2],
-    /// How many sizes.
+    /// Number of sizes.
     pub sizes: u64,
-    /// How many measurements in all.
+    /// Number of measurements.
     pub samples: u64,
-    /// How many of them lie far outside; they are counted in all the same.
+    /// How many of them are outliers; they are included.
     pub outliers: u64,
-    /// The mean relative distance of the lines from the medians.
+    /// Mean relative error of the fit against the medians.
     pub mean_error_percent: f64,
-    /// The greatest.
+    /// Largest relative error.
     pub worst_error_percent: f64,
 }
 
-/// What one operation costs against its size.
+/// Cost of an operation by size.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Timing {
-    /// The time by size.
-    pub pieces: Pieces,
+pub struct OperationTiming {
+    /// Time by size.
+    pub pieces: PiecewiseCost,
     /// How it was measured, if it was.
-    pub measured: Option<Measured>,
-    /// What was measured: sizes in ascending order, and the median of the seconds that each took. Empty if that was not kept.
+    pub measured: Option<MeasurementSummary>,
+    /// Measured sizes, ascending, and the median seconds at each. May be empty.
     pub medians: Vec<(u64, f64)>,
 }
 
-/// How much of a transfer computation hides.
+/// How much of a transfer computation hides, at one size.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Overlap {
-    /// The size of the message.
+pub struct OverlapPoint {
+    /// Message size.
     pub bytes: u64,
-    /// The share of it that is hidden, from 0 to 1.
-    pub share: Figure,
+    /// Hidden share of the transfer, from 0 to 1.
+    pub share: UncertainValue,
 }
 
-/// What messages between two processes cost.
+/// Costs of messages between two processes.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Network {
-    /// The largest message that `MPI_Send` gets rid of though nobody receives it yet.
+pub struct NetworkCosts {
+    /// Eager limit: the largest message that `MPI_Send` completes before it is received.
     pub eager_bytes: Option<u64>,
-    /// The same while the receiver does not even call MPI.
+    /// The same while the receiver does not call MPI.
     pub unattended_bytes: Option<u64>,
     /// The largest message that `MPI_Isend` has copied when it returns.
     pub detached_bytes: Option<u64>,
-    /// What each operation costs.
-    pub messages: BTreeMap<Message, Timing>,
-    /// How much computation hides of a transfer.
-    pub overlap: Vec<Overlap>,
+    /// Timing of each metric.
+    pub messages: BTreeMap<MessageMetric, OperationTiming>,
+    /// Overlap of transfers with computation.
+    pub overlap: Vec<OverlapPoint>,
 }
 
-/// What an operation of so many processes costs.
+/// Cost of a collective with a number of processes.
 #[derive(Debug, Clone, PartialEq)]
-pub struct AtProcesses {
-    /// How many there are.
+pub struct CollectiveTiming {
+    /// Number of processes.
     pub processes: u64,
-    /// What it costs.
-    pub timing: Timing,
+    /// Cost by message size.
+    pub timing: OperationTiming,
 }
 
-/// What an operation of a group costs.
+/// Cost of a collective.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Group {
-    /// How it grows with the number of processes `p`, beyond those measured; only ratios of it matter.
+pub struct CollectiveCost {
+    /// Growth with the number of processes `p` beyond those measured; only its ratios matter.
     pub growth: Formula,
-    /// What was measured, by number of processes, growing; at least one.
-    pub at: Vec<AtProcesses>,
+    /// Measurements by number of processes, ascending; at least one.
+    pub timings: Vec<CollectiveTiming>,
 }
 
 impl Machine {
@@ -137,24 +137,24 @@ impl Machine {
         Machine::parse(&text, path)
     }
 
-    /// Reads the text of a machine file; `path` is for messages, and a graph of nodes is looked for beside it.
+    /// Parses the text of a machine file; `path` is for messages, and a graph file is looked up next to it.
     pub fn parse(text: &str, path: &Path) -> Result<Machine, Error> {
-        read::machine(text, path)
+        file_reader::parse_machine(text, path)
     }
 
     /// The text of its file, with comments.
     pub fn to_text(&self) -> String {
-        write::text(self)
+        file_writer::to_toml(self)
     }
 
-    /// The network between processes that are so near; where that is not known, the next one farther off, else the next one nearer.
-    pub fn network(&self, class: PairClass) -> Option<&Network> {
+    /// The network of a class; where unknown, the next farther class, else the next nearer one.
+    pub fn network(&self, class: PairClass) -> Option<&NetworkCosts> {
         let farther = self.networks.range(class..).next();
         farther.or_else(|| self.networks.range(..class).next_back()).map(|(_, network)| network)
     }
 
-    /// An operation of a group.
-    pub fn group(&self, what: Collective) -> Option<&Group> {
-        self.groups.get(&what)
+    /// Cost of a collective, if known.
+    pub fn collective_cost(&self, what: CollectiveKind) -> Option<&CollectiveCost> {
+        self.collective_costs.get(&what)
     }
 }

@@ -1,11 +1,11 @@
-//! How much memory this host can give.
+//! Available memory of this host.
 
-/// Bytes that are free for programs here, as far as the system tells.
+/// Bytes available to programs, if the system reports them.
 pub fn free_memory() -> Option<u64> {
     available(&std::fs::read_to_string("/proc/meminfo").ok()?)
 }
 
-/// What `/proc/meminfo` says is available, in bytes.
+/// `MemAvailable` of `/proc/meminfo`, in bytes.
 fn available(text: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kilobytes| kilobytes.saturating_mul(1024))
@@ -16,7 +16,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_system_tells_it_in_kibibytes() {
+    fn meminfo_is_in_kibibytes() {
         assert_eq!(available("MemTotal:  9 kB\nMemAvailable:    1234 kB\nBuffers: 5 kB\n"), Some(1234 * 1024));
         assert_eq!(available("MemTotal:  9 kB\n"), None);
     }

@@ -1,22 +1,22 @@
-//! The words of the machine file: what is measured, and the names it has there.
+//! The vocabulary of the machine file: measured quantities and their names.
 
 use serde::{Deserialize, Serialize};
 
-/// Something of a fixed set, each with the name it has in files.
+/// An enumeration whose variants have names in files.
 pub trait Named: Copy + Sized + 'static {
-    /// All of them, in the order of the file.
+    /// All variants, in the order of the file.
     const ALL: &'static [Self];
 
-    /// Its name.
+    /// Name in files.
     fn name(self) -> &'static str;
 
-    /// The one of that name.
-    fn named(name: &str) -> Option<Self> {
+    /// The variant of that name.
+    fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|one| one.name() == name)
     }
 
     /// All names, for messages.
-    fn names() -> String {
+    fn all_names() -> String {
         Self::ALL.iter().map(|one| one.name()).collect::<Vec<_>>().join(", ")
     }
 }
@@ -40,7 +40,7 @@ macro_rules! named {
 }
 
 named! {
-    /// How near two processes are.
+    /// Distance of two processes.
     PairClass {
         /// On cores that share a cache.
         SameComplex = "same_complex",
@@ -52,34 +52,34 @@ named! {
 }
 
 named! {
-    /// What is timed of a message between two processes.
-    Message {
-        /// `MPI_Send`, the receiver waiting.
+    /// Timed metrics of a message between two processes.
+    MessageMetric {
+        /// `MPI_Send` with a waiting receiver.
         Send = "send",
-        /// `MPI_Ssend`, the receiver waiting.
+        /// `MPI_Ssend` with a waiting receiver.
         SynchronousSend = "synchronous_send",
-        /// `MPI_Bsend`, the receiver waiting.
+        /// `MPI_Bsend` with a waiting receiver.
         BufferedSend = "buffered_send",
-        /// `MPI_Rsend`, the receiver waiting.
+        /// `MPI_Rsend` with a waiting receiver.
         ReadySend = "ready_send",
-        /// `MPI_Isend`, the receiver waiting.
+        /// `MPI_Isend` with a waiting receiver.
         StartSend = "start_send",
         /// The `MPI_Wait` right after it.
         WaitSend = "wait_send",
-        /// `MPI_Recv`, the message sent before.
+        /// `MPI_Recv` of a message sent before.
         Receive = "receive",
         /// Half of a round trip.
         Transfer = "transfer",
         /// Half of a round trip between the coordinator of `run-tasks` and a worker, over TCP.
         Task = "task",
-        /// The least time between two messages of one process.
+        /// Least interval between two messages of one process (LogGP's gap).
         Gap = "gap",
     }
 }
 
 named! {
-    /// An operation of a group.
-    Collective {
+    /// A collective.
+    CollectiveKind {
         /// `MPI_Barrier`
         Barrier = "barrier",
         /// `MPI_Bcast`
@@ -104,22 +104,22 @@ named! {
 }
 
 named! {
-    /// A type of numbers.
+    /// A number type.
     NumberType {
-        /// Whole, of four bytes.
+        /// 32-bit integer.
         Int32 = "int32",
-        /// Whole, of eight bytes.
+        /// 64-bit integer.
         Int64 = "int64",
-        /// With a fraction, of four bytes.
+        /// Single precision.
         Float32 = "float32",
-        /// With a fraction, of eight bytes.
+        /// Double precision.
         Float64 = "float64",
     }
 }
 
 named! {
-    /// What is done with numbers.
-    Arithmetic {
+    /// An operation on numbers.
+    ArithmeticOp {
         /// a + b
         Add = "add",
         /// a - b
@@ -128,27 +128,27 @@ named! {
         Multiply = "multiply",
         /// a / b
         Divide = "divide",
-        /// What division leaves.
+        /// Remainder of a division.
         Remainder = "remainder",
-        /// Comparing two and choosing one.
+        /// Comparing two numbers and selecting one.
         Compare = "compare",
-        /// `and`, `or`, `xor` of their bits.
+        /// Bitwise `and`, `or`, `xor`.
         Bits = "bits",
-        /// Moving their bits.
+        /// Bit shift.
         Shift = "shift",
-        /// Making one of another type.
+        /// Conversion to another type.
         Convert = "convert",
         /// Writing a local variable.
         Assign = "assign",
         /// Reading a local variable.
         Access = "access",
-        /// Writing an element of an array, or a field, in the nearest cache.
+        /// Writing an array element or field in the L1 cache.
         Store = "store",
         /// Reading one.
         Load = "load",
-        /// Without its sign.
+        /// Absolute value.
         Abs = "abs",
-        /// The whole number below.
+        /// Rounding down.
         Floor = "floor",
         /// The square root.
         Sqrt = "sqrt",
@@ -162,59 +162,59 @@ named! {
         Exp = "exp",
         /// The natural logarithm.
         Log = "log",
-        /// One to the power of another.
+        /// Power.
         Pow = "pow",
-        /// The next random number of the language's library.
+        /// Next random number of the standard library.
         Random = "random",
-        /// Calling a routine and coming back; it has no type, and stands with `int32`.
+        /// Calling a routine and returning; has no type and is listed with `int32`.
         Call = "call",
-        /// Allocating one byte of memory; it has no type, and stands with `int32`.
+        /// Allocating one byte; has no type and is listed with `int32`.
         New = "new",
     }
 }
 
 named! {
-    /// Whether a link carries messages both ways at once.
+    /// Whether a link carries messages in both directions at once.
     Duplex {
-        /// Each way has the whole bandwidth.
+        /// Each direction has the full bandwidth.
         Full = "full",
-        /// Both ways share it.
+        /// Both directions share it.
         Half = "half",
     }
 }
 
 named! {
-    /// What becomes of messages that meet on a link.
-    Sharing {
-        /// They share its bandwidth, each as much as the others where it can use it.
+    /// How concurrent messages share a link.
+    BandwidthSharing {
+        /// Max-min fair sharing of its bandwidth.
         Fair = "fair",
-        /// Nothing: each goes as if it were alone.
+        /// No sharing: each message has the full bandwidth.
         None = "none",
     }
 }
 
 named! {
-    /// How memory is used.
-    Access {
-        /// One place after another that the one before names.
+    /// Kind of memory access.
+    MemoryAccess {
+        /// Dependent loads.
         Latency = "latency",
-        /// Reading it all.
+        /// Sequential read.
         Read = "read",
-        /// Writing it all.
+        /// Sequential write.
         Write = "write",
-        /// Reading one half and writing it to the other.
+        /// Copy from one half to the other.
         Copy = "copy",
     }
 }
 
-impl Access {
-    /// The key of its cost, which ends with the unit.
+impl MemoryAccess {
+    /// Its key in the file, which ends with the unit.
     pub fn key(self) -> &'static str {
         match self {
-            Access::Latency => "latency_s",
-            Access::Read => "read_s_per_byte",
-            Access::Write => "write_s_per_byte",
-            Access::Copy => "copy_s_per_byte",
+            MemoryAccess::Latency => "latency_s",
+            MemoryAccess::Read => "read_s_per_byte",
+            MemoryAccess::Write => "write_s_per_byte",
+            MemoryAccess::Copy => "copy_s_per_byte",
         }
     }
 }

@@ -1,142 +1,142 @@
-//! How nodes are connected: over which links a message goes, and what becomes of messages that meet there.
+//! How nodes are connected, and how messages share links.
 
 mod graph;
 
-pub use graph::{Edge, Graph};
+pub use graph::{GraphLink, LinkGraph};
 
-use crate::{Duplex, Figure, Sharing};
+use crate::{BandwidthSharing, Duplex, UncertainValue};
 
 /// How nodes are connected.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Topology {
-    /// Which node is connected to which.
-    pub kind: Kind,
-    /// A link, where nothing else is told of it.
-    pub link: Link,
-    /// Whether links carry messages both ways at once.
+    /// Which nodes are connected.
+    pub kind: TopologyKind,
+    /// Default parameters of a link.
+    pub link: LinkParameters,
+    /// Whether links carry messages in both directions at once.
     pub duplex: Duplex,
-    /// What becomes of messages that meet on a link.
-    pub sharing: Sharing,
-    /// How nodes on the way forward a message, if in packets; else its bytes flow through all links at once.
+    /// How concurrent messages share a link.
+    pub sharing: BandwidthSharing,
+    /// Packet forwarding, if any; otherwise the bytes of a message flow through all links at once.
     pub flow_control: Option<FlowControl>,
-    /// How many messages there may be at once.
-    pub limits: Limits,
+    /// Limits of concurrent messages.
+    pub limits: ConcurrencyLimits,
 }
 
-/// What a link can do.
+/// Parameters of a link.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Link {
+pub struct LinkParameters {
     /// Bytes per second.
-    pub bandwidth: Figure,
-    /// Seconds that it adds to each message.
-    pub latency: Figure,
+    pub bandwidth: UncertainValue,
+    /// Seconds added to each message.
+    pub latency: UncertainValue,
 }
 
-/// Which node is connected to which.
+/// Which nodes are connected.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Kind {
-    /// All nodes on one medium.
+pub enum TopologyKind {
+    /// All nodes on one shared medium.
     Bus {
-        /// How many nodes there are.
+        /// Number of nodes.
         nodes: u32,
     },
-    /// Each node with a link to and from a switch that is never in the way.
+    /// Each node with a link to and from a non-blocking switch.
     Crossbar {
-        /// How many nodes there are.
+        /// Number of nodes.
         nodes: u32,
     },
     /// Each node with a link to and from a switch.
     Star {
-        /// How many nodes there are.
+        /// Number of nodes.
         nodes: u32,
-        /// Bytes per second that go through the switch; without a limit if none.
-        switch: Option<Figure>,
+        /// Bandwidth of the switch in bytes per second; unlimited if none.
+        switch: Option<UncertainValue>,
     },
-    /// Nodes in a grid, each connected to its neighbours; node numbers grow along the first dimension first.
+    /// A grid of nodes with links between neighbours; node numbers ascend along the first dimension first.
     Mesh {
-        /// How many nodes there are along each dimension.
+        /// Number of nodes along each dimension.
         dimensions: Vec<u32>,
     },
-    /// A mesh whose ends are connected, too.
+    /// A mesh with wrap-around links.
     Torus {
-        /// How many nodes there are along each dimension.
+        /// Number of nodes along each dimension.
         dimensions: Vec<u32>,
     },
-    /// Nodes whose numbers differ in one bit are connected.
+    /// Links between nodes whose numbers differ in one bit.
     Hypercube {
-        /// How many bits a number has.
+        /// Number of bits.
         dimension: u32,
     },
-    /// Switches in levels above the nodes; the levels from the nodes up.
+    /// Levels of switches above the nodes, from the nodes up.
     FatTree {
         /// The levels.
-        levels: Vec<Level>,
+        levels: Vec<FatTreeLevelParameters>,
     },
     /// Groups of routers, each router with some nodes.
-    Dragonfly(Dragonfly),
-    /// As a file says.
-    Graph(Graph),
+    Dragonfly(DragonflyParameters),
+    /// A graph from a file.
+    Graph(LinkGraph),
 }
 
 /// The switches of a level of a fat tree, and their links to the level below.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Level {
-    /// How many children each switch has.
+pub struct FatTreeLevelParameters {
+    /// Children of each switch.
     pub down: u32,
-    /// How many parents each child has.
+    /// Parents of each child.
     pub up: u32,
-    /// How many links there are between a child and a parent.
+    /// Parallel links between a child and a parent.
     pub parallel: u32,
-    /// What such a link can do, if something else.
-    pub link: Option<Link>,
+    /// Parameters of these links, if not the default.
+    pub link: Option<LinkParameters>,
 }
 
-/// Groups of routers: in a group each is connected to each other, and each group to each other by one link.
+/// Groups of routers: all routers of a group are connected, and each pair of groups by one link.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Dragonfly {
-    /// How many groups there are.
+pub struct DragonflyParameters {
+    /// Number of groups.
     pub groups: u32,
-    /// How many routers a group has.
+    /// Routers per group.
     pub routers: u32,
-    /// How many nodes a router has.
+    /// Nodes per router.
     pub nodes: u32,
-    /// A link within a group, if it is something else than that of a node.
-    pub local: Option<Link>,
-    /// A link between groups, if it is something else.
-    pub global: Option<Link>,
+    /// A link within a group, if not the default.
+    pub local: Option<LinkParameters>,
+    /// A link between groups, if not the default.
+    pub global: Option<LinkParameters>,
 }
 
-/// How nodes on the way forward a message that is cut into packets.
+/// Packet forwarding.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FlowControl {
-    /// What a node must have of a packet before it sends it on.
-    pub forwarding: Forwarding,
-    /// The largest packet, with its header; the whole message is one if none.
+    /// What a node must have received of a packet before it forwards it.
+    pub forwarding: ForwardingMode,
+    /// Largest packet with its header; if none, a message is one packet.
     pub packet_bytes: Option<u64>,
-    /// What each packet has besides its share of the message.
+    /// Header size of a packet.
     pub header_bytes: u64,
-    /// Seconds that each node on the way needs to decide where a message goes.
-    pub hop: Figure,
+    /// Routing delay per node in seconds.
+    pub hop_latency: UncertainValue,
 }
 
-/// What a node must have of a packet before it sends it on.
+/// What a node must have received of a packet before it forwards it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Forwarding {
-    /// All of it.
+pub enum ForwardingMode {
+    /// The whole packet.
     StoreAndForward,
-    /// One flit; the packet keeps all links of its way until it is through.
+    /// One flit; the packet holds all links of its route until it has passed.
     Wormhole {
-        /// How large a flit is.
+        /// Flit size.
         flit_bytes: u64,
     },
-    /// The header; if the next link is busy, the node takes in the rest meanwhile.
+    /// The header; if the next link is busy, the node buffers the rest.
     CutThrough,
 }
 
-/// How many messages there may be at once, as Dimemas limits them; 0 is as many as there are.
+/// Limits of concurrent messages, as in Dimemas; 0 is unlimited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Limits {
-    /// Between all nodes together.
+pub struct ConcurrencyLimits {
+    /// In the whole network.
     pub buses: u64,
     /// From each node.
     pub links_out: u64,
@@ -144,90 +144,92 @@ pub struct Limits {
     pub links_in: u64,
 }
 
-/// Nodes that are not connected as they should be.
+/// An invalid topology.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum TopologyProblem {
-    /// There is nobody.
+pub enum TopologyError {
+    /// There are no nodes.
     #[error("this topology has no nodes")]
     NoNodes,
-    /// More nodes than can be numbered.
-    #[error("this topology has {nodes} nodes, and at most 4294967295 can be numbered")]
+    /// Too many nodes.
+    #[error("this topology has {nodes} nodes, and at most 4294967295 are supported")]
     TooLarge {
-        /// How many.
+        /// Number of nodes.
         nodes: u128,
     },
-    /// Fewer places than nodes.
-    #[error("this topology has places for {places} nodes, and the machine has {nodes}")]
+    /// Fewer nodes than the machine has.
+    #[error("this topology has {places} nodes, and the machine has {nodes}")]
     TooSmall {
-        /// How many the topology has.
+        /// Nodes of the topology.
         places: u32,
-        /// How many the machine has.
+        /// Nodes of the machine.
         nodes: u64,
     },
-    /// Nodes that cannot send to each other.
-    #[error("this graph is not connected: there is no way from `{from}` to `{to}`")]
+    /// Nodes without a path between them.
+    #[error("this graph is not connected: there is no path from `{from}` to `{to}`")]
     NotConnected {
         /// A node.
         from: String,
-        /// One that it cannot send to.
+        /// A node without a path from it.
         to: String,
     },
-    /// A number that no node has.
-    #[error("there is no node {missing}, though there is a node {greater}: nodes are numbered from 0 without a gap")]
-    Hole {
-        /// The number.
+    /// A gap in the node numbers.
+    #[error("there is a node {greater} but no node {missing}: nodes are numbered from 0 without gaps")]
+    MissingNode {
+        /// The missing number.
         missing: u32,
-        /// One that is there.
+        /// A larger number that is present.
         greater: u32,
     },
-    /// A packet without room for anything but its header.
-    #[error("a packet of {packet} bytes has no room for data beside its header of {header} bytes")]
-    OnlyHeader {
-        /// The packet.
+    /// A packet that has no space for data.
+    #[error("a packet of {packet} bytes has no space for data after its header of {header} bytes")]
+    HeaderFillsPacket {
+        /// Packet size.
         packet: u64,
-        /// Its header.
+        /// Header size.
         header: u64,
     },
 }
 
-impl Kind {
+impl TopologyKind {
     /// Its name in the file.
     pub fn name(&self) -> &'static str {
         match self {
-            Kind::Bus { .. } => "bus",
-            Kind::Crossbar { .. } => "crossbar",
-            Kind::Star { .. } => "star",
-            Kind::Mesh { .. } => "mesh",
-            Kind::Torus { .. } => "torus",
-            Kind::Hypercube { .. } => "hypercube",
-            Kind::FatTree { .. } => "fat_tree",
-            Kind::Dragonfly(_) => "dragonfly",
-            Kind::Graph(_) => "graph",
+            TopologyKind::Bus { .. } => "bus",
+            TopologyKind::Crossbar { .. } => "crossbar",
+            TopologyKind::Star { .. } => "star",
+            TopologyKind::Mesh { .. } => "mesh",
+            TopologyKind::Torus { .. } => "torus",
+            TopologyKind::Hypercube { .. } => "hypercube",
+            TopologyKind::FatTree { .. } => "fat_tree",
+            TopologyKind::Dragonfly(_) => "dragonfly",
+            TopologyKind::Graph(_) => "graph",
         }
     }
 
-    /// How many nodes it connects, if they can be numbered.
-    pub fn nodes(&self) -> Result<u32, TopologyProblem> {
+    /// Number of nodes, if it fits 32 bits.
+    pub fn node_count(&self) -> Result<u32, TopologyError> {
         let product = |factors: &mut dyn Iterator<Item = u32>| factors.fold(1u128, |all, one| all.saturating_mul(one.into()));
         let nodes: u128 = match self {
-            Kind::Bus { nodes } | Kind::Crossbar { nodes } | Kind::Star { nodes, .. } => (*nodes).into(),
-            Kind::Mesh { dimensions } | Kind::Torus { dimensions } => product(&mut dimensions.iter().copied()),
-            Kind::Hypercube { dimension } => 1u128.checked_shl(*dimension).unwrap_or(u128::MAX),
-            Kind::FatTree { levels } => product(&mut levels.iter().map(|level| level.down)),
-            Kind::Dragonfly(Dragonfly { groups, routers, nodes, .. }) => product(&mut [*groups, *routers, *nodes].into_iter()),
-            Kind::Graph(graph) => graph.nodes().into(),
+            TopologyKind::Bus { nodes } | TopologyKind::Crossbar { nodes } | TopologyKind::Star { nodes, .. } => (*nodes).into(),
+            TopologyKind::Mesh { dimensions } | TopologyKind::Torus { dimensions } => product(&mut dimensions.iter().copied()),
+            TopologyKind::Hypercube { dimension } => 1u128.checked_shl(*dimension).unwrap_or(u128::MAX),
+            TopologyKind::FatTree { levels } => product(&mut levels.iter().map(|level| level.down)),
+            TopologyKind::Dragonfly(DragonflyParameters { groups, routers, nodes, .. }) => {
+                product(&mut [*groups, *routers, *nodes].into_iter())
+            }
+            TopologyKind::Graph(graph) => graph.node_count().into(),
         };
         match nodes.try_into() {
-            Ok(0) => Err(TopologyProblem::NoNodes),
+            Ok(0) => Err(TopologyError::NoNodes),
             Ok(nodes) => Ok(nodes),
-            Err(_) => Err(TopologyProblem::TooLarge { nodes }),
+            Err(_) => Err(TopologyError::TooLarge { nodes }),
         }
     }
 }
 
 impl Topology {
-    /// How many nodes it connects; 0 if they cannot be numbered, which no file that was read says.
-    pub fn nodes(&self) -> u32 {
-        self.kind.nodes().unwrap_or(0)
+    /// Number of nodes; 0 if it does not fit 32 bits, which the reader refuses.
+    pub fn node_count(&self) -> u32 {
+        self.kind.node_count().unwrap_or(0)
     }
 }

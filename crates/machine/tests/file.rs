@@ -1,11 +1,11 @@
-//! Machine files: what is written is read again, and what is wrong in one is said with its place.
+//! Machine files: round trips, and errors with their position.
 
 mod random;
 
 use std::path::Path;
 
 use proptest::prelude::*;
-use sintonia_machine::{Arithmetic, Collective, Error, Machine, Message, NumberType, PairClass};
+use sintonia_machine::{ArithmeticOp, CollectiveKind, Error, Machine, MessageMetric, NumberType, PairClass};
 
 const LAINE: &str = include_str!("../data/laine2003.machine.toml");
 
@@ -13,8 +13,8 @@ fn read(text: &str) -> Result<Machine, Error> {
     Machine::parse(text, Path::new("m.toml"))
 }
 
-/// What is said of a text in which something was replaced, which must be there.
-fn said(what: &str, with: &str) -> String {
+/// The error for a text in which `what`, which must occur, was replaced.
+fn error_message(what: &str, with: &str) -> String {
     assert!(GOOD.contains(what), "{what} is not there");
     let text = GOOD.replace(what, with);
     read(&text).expect_err(&text).to_string()
@@ -51,23 +51,23 @@ pieces = [{ intercept_s = 1e-5, slope_s_per_byte = 0 }]
 #[test]
 fn a_file_written_by_hand_is_read() {
     let machine = read(GOOD).unwrap();
-    assert_eq!((machine.about.name.as_str(), machine.nodes[0].cores), ("by hand", 4));
-    let add = machine.nodes[0].compute[&NumberType::Float64][&Arithmetic::Add];
+    assert_eq!((machine.metadata.name.as_str(), machine.nodes[0].cores), ("by hand", 4));
+    let add = machine.nodes[0].compute[&NumberType::Float64][&ArithmeticOp::Add];
     assert_eq!((add.latency.low(), add.latency.high(), add.throughput.middle()), (1e-9, 3e-9, 5e-10));
-    let send = &machine.networks[&PairClass::OtherNode].messages[&Message::Send];
+    let send = &machine.networks[&PairClass::OtherNode].messages[&MessageMetric::Send];
     assert!((send.pieces.at(65_536.0)[1] - (1e-5 + 9e-9 * 65_536.0)).abs() < 1e-15);
     assert!((send.pieces.at(65_537.0)[1] - (2e-5 + 8e-9 * 65_537.0)).abs() < 1e-15);
-    assert_eq!(machine.group(Collective::Bcast).unwrap().at[0].processes, 2);
+    assert_eq!(machine.collective_cost(CollectiveKind::Bcast).unwrap().timings[0].processes, 2);
 }
 
 #[test]
-fn sizes_may_be_written_as_programmers_do() {
+fn sizes_may_be_hexadecimal() {
     let machine = read(&GOOD.replace("[32768, 65536, 65536]", "0x1_0000")).unwrap();
-    assert_eq!(machine.networks[&PairClass::OtherNode].messages[&Message::Send].pieces.bounded()[0].0.middle(), 65_536.0);
+    assert_eq!(machine.networks[&PairClass::OtherNode].messages[&MessageMetric::Send].pieces.bounded()[0].0.middle(), 65_536.0);
 }
 
 #[test]
-fn a_network_that_is_not_there_is_stood_in_for_by_the_next() {
+fn a_missing_network_is_replaced_by_the_next() {
     let machine = read(GOOD).unwrap();
     assert_eq!(machine.network(PairClass::SameNode), machine.networks.get(&PairClass::OtherNode));
     assert_eq!(read("format = 1\nmachine = { name = \"x\" }").unwrap().network(PairClass::SameNode), None);
@@ -76,7 +76,7 @@ fn a_network_that_is_not_there_is_stood_in_for_by_the_next() {
 #[test]
 fn the_cluster_of_the_paper_is_a_machine() {
     let machine = read(LAINE).unwrap();
-    let send = &machine.network(PairClass::OtherNode).unwrap().messages[&Message::Send];
+    let send = &machine.network(PairClass::OtherNode).unwrap().messages[&MessageMetric::Send];
     // Rows of Table 1, in microseconds, within the errors that the file states.
     for (bytes, microseconds) in [(65_536.0, 5726.130), (131_072.0, 13_198.730), (5_592_404.0, 477_389.344)] {
         let error = send.pieces.at(bytes)[1] * 1e6 / microseconds - 1.0;
@@ -85,13 +85,13 @@ fn the_cluster_of_the_paper_is_a_machine() {
 }
 
 #[test]
-fn each_mistake_has_its_own_words_and_its_place() {
+fn errors_have_a_position() {
     let expected = [
-        ("format = 1", "format = 2", "m.toml:1:10: this is a machine file of format 2, and only format 1 is known"),
+        ("format = 1", "format = 2", "m.toml:1:10: this is a machine file of format 2, and only format 1 is supported"),
         ("format = 1\n", "", "m.toml:1:1: `format` is missing at the top"),
         ("name = \"by hand\"", "", "m.toml:2:1: `name` is missing in [machine]"),
         ("kind = \"PC\"", "kind = PC", "m.toml:5:8: "),
-        ("cores = 4", "cores = \"four\"", "m.toml:7:9: `cores` must be a whole number, not a text"),
+        ("cores = 4", "cores = \"four\"", "m.toml:7:9: `cores` must be an integer, not a text"),
         (
             "[1e-9, 2e-9, 3e-9]",
             "[3e-9, 2e-9, 1e-9]",
@@ -99,68 +99,60 @@ fn each_mistake_has_its_own_words_and_its_place() {
         ),
         ("[1e-9, 2e-9, 3e-9]", "[1e-9, 4e-9, 3e-9]", "m.toml:9:21: `latency_s`: the middle"),
         ("[1e-9, 2e-9, 3e-9]", "[1e-9, 2e-9]", "m.toml:9:21: `latency_s` must be one number, or [low, middle, high], not a list"),
-        ("[1e-9, 2e-9, 3e-9]", "nan", "m.toml:9:21: `latency_s`: NaN is no figure"),
-        ("[1e-9, 2e-9, 3e-9]", "-1e-9", "m.toml:9:21: `latency_s` is below zero"),
-        ("size_bytes", "size", "m.toml:12:1: `size` has no unit that is known here: write `size_bytes`, in bytes"),
+        ("[1e-9, 2e-9, 3e-9]", "nan", "m.toml:9:21: `latency_s`: NaN is not a finite number"),
+        ("[1e-9, 2e-9, 3e-9]", "-1e-9", "m.toml:9:21: `latency_s` is negative"),
+        ("size_bytes", "size", "m.toml:12:1: `size` has no known unit: write `size_bytes`, in bytes"),
         (
             "intercept_s = 1e-5, slope_s_per_byte = [",
             "intercept_us = 10, slope_s_per_byte = [",
-            "m.toml:19:44: `intercept_us` has no unit that is known here: write `intercept_s`, in seconds",
+            "m.toml:19:44: `intercept_us` has no known unit: write `intercept_s`, in seconds",
         ),
-        ("eager_bytes", "eagre_bytes", "m.toml:15:1: `eagre_bytes` means nothing in [network.other_node]"),
-        ("[network.other_node.send]", "[network.other_node.sent]", "m.toml:17:21: `sent` means nothing in [network.other_node]"),
+        ("eager_bytes", "eagre_bytes", "m.toml:15:1: `eagre_bytes` is unknown in [network.other_node]"),
+        ("[network.other_node.send]", "[network.other_node.sent]", "m.toml:17:21: `sent` is unknown in [network.other_node]"),
         ("pieces = [\n", "piece = [\n", "m.toml:17:1: `pieces` is missing in [network.other_node.send]"),
-        ("from_bytes = 65536, ", "from_bytes = 70000, ", "m.toml:20:5: a gap: no piece holds for sizes above 65536 and up to 70000 bytes"),
+        ("from_bytes = 65536, ", "from_bytes = 70000, ", "m.toml:20:5: gap: no piece covers sizes above 65536 and up to 70000 bytes"),
         (
             "from_bytes = 65536, ",
             "from_bytes = 60000, ",
-            "m.toml:20:5: this piece begins at 60000 bytes, but the one before holds up to 65536",
+            "m.toml:20:5: this piece begins at 60000 bytes, but the previous one extends to 65536",
         ),
-        (
-            "up_to_bytes = [32768, 65536, 65536], ",
-            "",
-            "m.toml:19:5: this piece is not the last, so it must say where it ends: `up_to_bytes`",
-        ),
-        ("from_bytes = 65536, ", "up_to_bytes = 70000, ", "m.toml:20:5: the last piece holds for all larger messages"),
-        (
-            "slope_s_per_byte = [8e-9, 9e-9, 1e-8]",
-            "slope_s_per_byte = -8e-9",
-            "m.toml:19:5: the time of 65536 bytes is below zero: -0.0005",
-        ),
+        ("up_to_bytes = [32768, 65536, 65536], ", "", "m.toml:19:5: this piece is not the last, so it needs an upper end: `up_to_bytes`"),
+        ("from_bytes = 65536, ", "up_to_bytes = 70000, ", "m.toml:20:5: the last piece covers all larger messages"),
+        ("slope_s_per_byte = [8e-9, 9e-9, 1e-8]", "slope_s_per_byte = -8e-9", "m.toml:19:5: the time of 65536 bytes is negative: -0.0005"),
         ("slope_s_per_byte = 8e-9 },", "slope_s_per_byte = -1e-12 },", "m.toml:20:5: the last piece has a negative slope"),
         ("[{ intercept_s = 1e-5, slope_s_per_byte = 0 }]", "[]", "m.toml:26:10: `pieces` is empty: at least one is needed"),
-        ("\"log2(p)\"", "\"log2(q)\"", "m.toml:23:10: `growth` is no formula: it depends on `q`"),
-        ("\"log2(p)\"", "\"log2(\"", "m.toml:23:10: `growth` is no formula: "),
+        ("\"log2(p)\"", "\"log2(q)\"", "m.toml:23:10: `growth` is not a formula: it depends on `q`"),
+        ("\"log2(p)\"", "\"log2(\"", "m.toml:23:10: `growth` is not a formula: "),
         ("\"log2(p)\"", "\"3 - p\"", "m.toml:23:10: `growth` is -1 at 4 processes"),
         ("\"log2(p)\"", "\"log2(p - 2)\"", "m.toml:23:10: `growth` is "),
-        ("count = 2", "count = 0", "m.toml:6:9: `count` must be a whole number from 1 on, not a number"),
-        ("[0.1, 0.2, 0.3]", "[0.1, 0.2, 1.3]", "m.toml:16:36: `share` is a share, from 0 to 1, not 1.3"),
-        ("name = \"by hand\"", "name = \"by hand\"\nconfidence = nan", "m.toml:4:14: `confidence`: NaN is no figure"),
-        ("{ up_to_bytes = [32768,", "{ from_bytes = nan, up_to_bytes = [32768,", "m.toml:19:20: `from_bytes`: NaN is no figure"),
-        ("{ up_to_bytes = [32768,", "{ from_bytes = -1, up_to_bytes = [32768,", "m.toml:19:20: `from_bytes` is below zero: -1"),
-        ("processes = 2", "processes = 1", "m.toml:24:1: numbers of processes must grow, from 2: 1 after 1"),
+        ("count = 2", "count = 0", "m.toml:6:9: `count` must be a positive integer, not a number"),
+        ("[0.1, 0.2, 0.3]", "[0.1, 0.2, 1.3]", "m.toml:16:36: `share` must be from 0 to 1, not 1.3"),
+        ("name = \"by hand\"", "name = \"by hand\"\nconfidence = nan", "m.toml:4:14: `confidence`: NaN is not a finite number"),
+        ("{ up_to_bytes = [32768,", "{ from_bytes = nan, up_to_bytes = [32768,", "m.toml:19:20: `from_bytes`: NaN is not a finite number"),
+        ("{ up_to_bytes = [32768,", "{ from_bytes = -1, up_to_bytes = [32768,", "m.toml:19:20: `from_bytes` is negative: -1"),
+        ("processes = 2", "processes = 1", "m.toml:24:1: numbers of processes must ascend from 2: 1 after 1"),
     ];
     for (what, with, message) in expected {
-        let said = said(what, with);
+        let said = error_message(what, with);
         assert!(said.starts_with(message), "{what:?} -> {with:?}\nsaid:     {said}\nexpected: {message}");
     }
 }
 
 #[test]
-fn a_mistake_is_shown_in_its_line() {
-    let said = said("cores = 4", "cores = true");
-    assert_eq!(said, "m.toml:7:9: `cores` must be a whole number, not true or false\n    cores = true\n            ^^^^");
+fn an_error_shows_its_line() {
+    let said = error_message("cores = 4", "cores = true");
+    assert_eq!(said, "m.toml:7:9: `cores` must be an integer, not true or false\n    cores = true\n            ^^^^");
 }
 
 #[test]
-fn a_file_that_is_not_there_is_said_so() {
+fn a_missing_file_is_reported() {
     let said = Machine::read(Path::new("no/such.machine.toml")).unwrap_err().to_string();
     assert!(said.starts_with("no/such.machine.toml: No such file"), "{said}");
 }
 
 proptest! {
     #[test]
-    fn what_is_written_is_read_again(machine in random::machine()) {
+    fn writing_and_reading_round_trip(machine in random::machine()) {
         let text = machine.to_text();
         prop_assert_eq!(read(&text).map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?, machine);
     }
@@ -178,7 +170,7 @@ proptest! {
 }
 
 #[test]
-fn nodes_have_names_and_an_inside() {
+fn nodes_have_names_and_a_layout() {
     let text = GOOD.replace("cores = 4", "cores = 4\nhosts = [\"a\", \"b\"]\nsockets = 2\ncomplexes = 4");
     let machine = read(&text).unwrap();
     let layout = &machine.nodes[0].layout;
@@ -187,9 +179,11 @@ fn nodes_have_names_and_an_inside() {
 }
 
 #[test]
-fn an_inside_that_cannot_be_is_refused() {
-    assert!(said("cores = 4", "cores = 4\nsockets = 3").contains("`sockets` = 3 does not divide 4 cores evenly"));
-    assert!(said("cores = 4", "cores = 4\nsockets = 4\ncomplexes = 2").contains("`sockets` = 4 does not divide 2 complexes evenly"));
-    assert!(said("cores = 4", "cores = 4\nhosts = [\"a\"]").contains("`hosts` has 1 names, but `count` is 2"));
-    assert!(said("cores = 4", "cores = 4\nhosts = [\"a\", \"a\"]").contains("the host \"a\" is there twice"));
+fn an_invalid_layout_is_refused() {
+    assert!(error_message("cores = 4", "cores = 4\nsockets = 3").contains("`sockets` = 3 does not divide 4 cores evenly"));
+    assert!(
+        error_message("cores = 4", "cores = 4\nsockets = 4\ncomplexes = 2").contains("`sockets` = 4 does not divide 2 complexes evenly")
+    );
+    assert!(error_message("cores = 4", "cores = 4\nhosts = [\"a\"]").contains("`hosts` has 1 names, but `count` is 2"));
+    assert!(error_message("cores = 4", "cores = 4\nhosts = [\"a\", \"a\"]").contains("the host \"a\" occurs twice"));
 }

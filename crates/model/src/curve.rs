@@ -1,229 +1,234 @@
-//! A fitted formula and how sure it is: the one place that talks to the numerics below.
+//! A fitted formula with its uncertainty: the interface to `sintonia_fit`.
 
 use serde::{Deserialize, Serialize};
-use sintonia_fit::Random;
-use sintonia_fit::measurements::{BadMeasurements, Measurements, Point};
-use sintonia_fit::pieces::{Estimate, Options, PiecesError, Piecewise, Weights};
-use sintonia_fit::scaling::{self, Log, Member, Nature, NotEnough, ShownFactor, ShownTerm};
+use sintonia_fit::SplitMix64;
+use sintonia_fit::measurements::{DataPoint, MeasurementError, Measurements};
+use sintonia_fit::piecewise::{ErrorWeighting, IntervalEstimate, PiecewiseError, PiecewiseLinear, PiecewiseOptions};
+use sintonia_fit::scaling::{self, EnsembleMember, FactorEstimate, InsufficientData, LogFactor, ParameterKind, TermEstimate};
 use sintonia_formula::{Formula, Rational};
 
-use crate::run::RANKS;
+use crate::run::RANKS_PARAMETER;
 
-/// An interval that holds 95 of 100 values reaches so many standard deviations to both sides.
-const HALF_INTERVAL: f64 = 1.96;
+/// The 97.5 % quantile of the standard normal distribution.
+const NORMAL_95_QUANTILE: f64 = 1.96;
 
-/// What was measured at one or several settings, explained by formulas.
+/// Measurements explained by formulas.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Curve {
-    /// By laws of growth.
-    Scaling(Box<scaling::Model>),
-    /// By laws of growth in which the number of processes is less by those that have no part in it.
-    Among(Others),
-    /// By straight lines, each of which holds for some values of one parameter.
-    Pieces(Lines),
+pub enum FittedCurve {
+    /// A scaling model.
+    Scaling(Box<scaling::ScalingModel>),
+    /// A scaling model over the number of active ranks.
+    ActiveRanks(ActiveRanksModel),
+    /// A piecewise linear function of one parameter.
+    Piecewise(PiecewiseCurve),
 }
 
-/// What some processes have no part in, as the workers' tasks of which the master does none.
+/// A scaling model of work that some ranks never do, such as tasks of workers that the master does not compute.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Others {
-    /// How many have none.
+pub struct ActiveRanksModel {
+    /// The number of idle ranks.
     pub left_out: usize,
-    /// The laws, of the number of the others.
-    pub law: Box<scaling::Model>,
+    /// The model, over the number of active ranks.
+    pub law: Box<scaling::ScalingModel>,
 }
 
-impl Others {
-    /// A setting as the laws see it; `None` if no process is left to have a part in it.
-    fn at(&self, setting: &[f64]) -> Option<Vec<f64>> {
-        Some(among_others(&self.law.parameters, setting, self.left_out)).filter(|others| others.iter().all(|value| *value > 0.0))
+impl ActiveRanksModel {
+    /// A setting with the number of active ranks; `None` if no rank is active.
+    fn active_setting(&self, setting: &[f64]) -> Option<Vec<f64>> {
+        Some(without_idle_ranks(&self.law.parameters, setting, self.left_out)).filter(|others| others.iter().all(|value| *value > 0.0))
     }
 
-    /// What one of the laws adds up, as formulas of the number of all.
-    fn terms(&self, law: &scaling::Model) -> Vec<Summand> {
-        terms(law).into_iter().map(|one| Summand { term: self.of_all(&one.term), ..one }).collect()
+    /// The terms of a model, as formulas of the number of all ranks.
+    fn terms_in_all_ranks(&self, law: &scaling::ScalingModel) -> Vec<FormulaTerm> {
+        display_terms(law).into_iter().map(|one| FormulaTerm { term: self.in_all_ranks(&one.term), ..one }).collect()
     }
 
-    /// A formula of the number of the others as one of the number of all.
-    fn of_all(&self, formula: &Formula) -> Formula {
-        formula.substitute(RANKS, &(Formula::symbol(RANKS) - Formula::integer(self.left_out as i64)))
+    /// Converts a formula of the number of active ranks to one of all ranks.
+    fn in_all_ranks(&self, formula: &Formula) -> Formula {
+        formula.substitute(RANKS_PARAMETER, &(Formula::symbol(RANKS_PARAMETER) - Formula::integer(self.left_out as i64)))
     }
 }
 
-/// A setting with so many processes fewer.
-fn among_others(parameters: &[String], setting: &[f64], left_out: usize) -> Vec<f64> {
-    let others = |(name, value): (&String, &f64)| if name == RANKS { value - left_out as f64 } else { *value };
+/// A setting without the idle ranks.
+fn without_idle_ranks(parameters: &[String], setting: &[f64], left_out: usize) -> Vec<f64> {
+    let others = |(name, value): (&String, &f64)| if name == RANKS_PARAMETER { value - left_out as f64 } else { *value };
     parameters.iter().zip(setting).map(others).collect()
 }
 
-/// Straight lines over one parameter.
+/// A piecewise linear function of one parameter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Lines {
+pub struct PiecewiseCurve {
     /// The parameter.
     pub parameter: String,
-    /// The lines.
-    pub lines: Piecewise,
+    /// The function.
+    pub lines: PiecewiseLinear,
 }
 
-/// One of the curves that explain the values.
-pub enum Drawn<'a> {
-    /// A law of growth.
-    Scaling(scaling::Drawn<'a>),
-    /// A law of growth among the others.
-    Among(&'a Others, scaling::Drawn<'a>),
-    /// Lines, so many half intervals above or below the likeliest.
-    Pieces(&'a Piecewise, f64),
+/// A curve sampled from the posterior.
+pub enum CurveSample<'a> {
+    /// From a scaling model.
+    Scaling(scaling::PosteriorCurve<'a>),
+    /// From a scaling model over active ranks.
+    ActiveRanks(&'a ActiveRanksModel, scaling::PosteriorCurve<'a>),
+    /// Piecewise linear, shifted by this many half intervals.
+    Piecewise(&'a PiecewiseLinear, f64),
 }
 
-impl Drawn<'_> {
+impl CurveSample<'_> {
     /// Its value at a setting.
-    pub fn at(&self, setting: &[f64]) -> f64 {
+    pub fn value_at(&self, setting: &[f64]) -> f64 {
         match self {
-            Drawn::Scaling(drawn) => drawn.at(setting),
-            Drawn::Among(others, drawn) => others.at(setting).map_or(f64::INFINITY, |at| drawn.at(&at)),
-            Drawn::Pieces(lines, place) => {
+            CurveSample::Scaling(drawn) => drawn.value_at(setting),
+            CurveSample::ActiveRanks(others, drawn) => others.active_setting(setting).map_or(f64::INFINITY, |at| drawn.value_at(&at)),
+            CurveSample::Piecewise(lines, half_intervals) => {
                 let [low, middle, high] = lines.predict(setting[0]);
-                middle + if *place < 0.0 { place * (middle - low) } else { place * (high - middle) }
+                middle + if *half_intervals < 0.0 { half_intervals * (middle - low) } else { half_intervals * (high - middle) }
             }
         }
     }
 }
 
-/// One of the things that a formula adds up.
+/// A term of a formula.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Summand {
+pub struct FormulaTerm {
     /// A product of powers and logarithms of parameters.
     pub term: Formula,
-    /// What it is multiplied with: the least it may be, what it is, and the most it may be.
+    /// Its coefficient: low, estimate, high.
     pub coefficient: [f64; 3],
 }
 
 /// Why there is no formula.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum NoCurve {
+pub enum FitError {
     /// The measurements cannot be used.
     #[error(transparent)]
-    Bad(#[from] BadMeasurements),
-    /// There are too few of them.
+    Measurements(#[from] MeasurementError),
+    /// There are too few measurements.
     #[error(transparent)]
-    NotEnough(#[from] NotEnough),
-    /// Straight lines cannot be fitted.
+    NotEnough(#[from] InsufficientData),
+    /// A piecewise fit is impossible.
     #[error(transparent)]
-    NoPieces(#[from] PiecesError),
+    Piecewise(#[from] PiecewiseError),
 }
 
-impl Curve {
-    /// Finds the formula of values at settings of these parameters; several values at one setting are repetitions.
-    pub fn fit(parameters: &[String], settings: &[Vec<f64>], values: &[f64]) -> Result<Curve, NoCurve> {
-        let points = settings.iter().zip(values).map(|(at, value)| Point { at: at.clone(), values: vec![*value] }).collect();
+impl FittedCurve {
+    /// Fits values at settings of these parameters; several values at one setting are repetitions.
+    pub fn fit(parameters: &[String], settings: &[Vec<f64>], values: &[f64]) -> Result<FittedCurve, FitError> {
+        let points = settings.iter().zip(values).map(|(at, value)| DataPoint { at: at.clone(), values: vec![*value] }).collect();
         let measurements = Measurements::new(parameters.to_vec(), points)?;
-        Ok(Curve::Scaling(Box::new(scaling::fit(&measurements)?)))
+        Ok(FittedCurve::Scaling(Box::new(scaling::fit(&measurements)?)))
     }
 
-    /// The same for what runs took, where it is known what the parameters are: the number of ranks, of which some have no part in it, and sizes.
-    pub fn of_runs(parameters: &[String], settings: &[Vec<f64>], values: &[f64], left_out: usize) -> Result<Curve, NoCurve> {
-        let left_out = if parameters.iter().any(|name| name == RANKS) { left_out } else { 0 };
-        let point = |(at, value): (&Vec<f64>, &f64)| Point { at: among_others(parameters, at, left_out), values: vec![*value] };
+    /// Fits times of runs, where the parameters are known to be the number of ranks (some of them idle) and problem sizes.
+    pub fn fit_runs(parameters: &[String], settings: &[Vec<f64>], values: &[f64], left_out: usize) -> Result<FittedCurve, FitError> {
+        let left_out = if parameters.iter().any(|name| name == RANKS_PARAMETER) { left_out } else { 0 };
+        let point = |(at, value): (&Vec<f64>, &f64)| DataPoint { at: without_idle_ranks(parameters, at, left_out), values: vec![*value] };
         let points = settings.iter().zip(values).map(point).collect();
-        let nature = |name: &String| if name == RANKS { Nature::Processes } else { Nature::Size };
-        let measurements = Measurements::new(parameters.to_vec(), points)?.of_natures(parameters.iter().map(nature));
+        let nature = |name: &String| if name == RANKS_PARAMETER { ParameterKind::Processes } else { ParameterKind::Size };
+        let measurements = Measurements::new(parameters.to_vec(), points)?.with_parameter_kinds(parameters.iter().map(nature));
         let law = Box::new(scaling::fit(&measurements)?);
-        Ok(if left_out == 0 { Curve::Scaling(law) } else { Curve::Among(Others { left_out, law }) })
+        Ok(if left_out == 0 { FittedCurve::Scaling(law) } else { FittedCurve::ActiveRanks(ActiveRanksModel { left_out, law }) })
     }
 
-    /// Finds straight lines through pairs of a parameter's value and what was measured there.
+    /// Fits a piecewise linear function to pairs of parameter value and measurement.
     ///
-    /// Where errors that count by their size and errors that count by their share give lines with the same ends, the former are taken: that
-    /// is what everybody calls least squares. Otherwise the latter are, since small values matter as much as large ones.
-    pub fn pieces(parameter: &str, points: &[(f64, f64)]) -> Result<Curve, NoCurve> {
-        let relative = Piecewise::fit(points, &Options::default())?;
-        let ordinary = Piecewise::fit(points, &Options { weights: Weights::Ordinary, ..Options::default() })?;
-        let ends = |lines: &Piecewise| lines.breaks.iter().map(|end| end.at).collect::<Vec<f64>>();
+    /// If absolute and relative errors give the same breakpoints, the fit with absolute errors (ordinary least squares) is taken. Otherwise the
+    /// relative one is, since small values matter as much as large ones.
+    pub fn fit_piecewise(parameter: &str, points: &[(f64, f64)]) -> Result<FittedCurve, FitError> {
+        let relative = PiecewiseLinear::fit(points, &PiecewiseOptions::default())?;
+        let ordinary =
+            PiecewiseLinear::fit(points, &PiecewiseOptions { weights: ErrorWeighting::Ordinary, ..PiecewiseOptions::default() })?;
+        let ends = |lines: &PiecewiseLinear| lines.breaks.iter().map(|end| end.at).collect::<Vec<f64>>();
         let lines = if ends(&relative) == ends(&ordinary) { ordinary } else { relative };
-        Ok(Curve::Pieces(Lines { parameter: parameter.to_owned(), lines }))
+        Ok(FittedCurve::Piecewise(PiecewiseCurve { parameter: parameter.to_owned(), lines }))
     }
 
-    /// The formula that explains the values best.
+    /// The best formula.
     pub fn formula(&self) -> Formula {
         match self {
-            Curve::Scaling(model) => model.formula(),
-            Curve::Among(others) => others.of_all(&others.law.formula()),
-            Curve::Pieces(pieces) => pieces.lines.formula(&pieces.parameter),
+            FittedCurve::Scaling(model) => model.formula(),
+            FittedCurve::ActiveRanks(others) => others.in_all_ranks(&others.law.formula()),
+            FittedCurve::Piecewise(pieces) => pieces.lines.formula(&pieces.parameter),
         }
     }
 
-    /// What that formula adds up among the measurements; lines are not a sum.
-    pub fn terms(&self) -> Vec<Summand> {
+    /// The terms of the best formula within the measured range; none for piecewise functions.
+    pub fn terms(&self) -> Vec<FormulaTerm> {
         match self {
-            Curve::Scaling(model) => terms(model),
-            Curve::Among(others) => others.terms(&others.law),
-            Curve::Pieces(_) => Vec::new(),
+            FittedCurve::Scaling(model) => display_terms(model),
+            FittedCurve::ActiveRanks(others) => others.terms_in_all_ranks(&others.law),
+            FittedCurve::Piecewise(_) => Vec::new(),
         }
     }
 
-    /// What it adds up at a setting, where beyond the measurements another law may hold.
-    pub fn terms_at(&self, setting: &[f64]) -> Vec<Summand> {
+    /// The terms at a setting, where an extrapolation model may apply.
+    pub fn terms_at(&self, setting: &[f64]) -> Vec<FormulaTerm> {
         match self {
-            Curve::Scaling(model) => terms(model.law_at(setting)),
-            Curve::Among(others) => others.at(setting).map_or_else(Vec::new, |at| others.terms(others.law.law_at(&at))),
-            Curve::Pieces(_) => Vec::new(),
+            FittedCurve::Scaling(model) => display_terms(model.model_at(setting)),
+            FittedCurve::ActiveRanks(others) => {
+                others.active_setting(setting).map_or_else(Vec::new, |at| others.terms_in_all_ranks(others.law.model_at(&at)))
+            }
+            FittedCurve::Piecewise(_) => Vec::new(),
         }
     }
 
-    /// One of the curves that explain the values, as likely as each is.
-    pub fn draw(&self, random: &mut Random) -> Drawn<'_> {
+    /// Samples a curve from the posterior.
+    pub fn sample(&self, random: &mut SplitMix64) -> CurveSample<'_> {
         match self {
-            Curve::Scaling(model) => Drawn::Scaling(model.draw(random)),
-            Curve::Among(others) => Drawn::Among(others, others.law.draw(random)),
-            Curve::Pieces(pieces) => Drawn::Pieces(&pieces.lines, random.normal() / HALF_INTERVAL),
+            FittedCurve::Scaling(model) => CurveSample::Scaling(model.sample_curve(random)),
+            FittedCurve::ActiveRanks(others) => CurveSample::ActiveRanks(others, others.law.sample_curve(random)),
+            FittedCurve::Piecewise(pieces) => CurveSample::Piecewise(&pieces.lines, random.standard_normal() / NORMAL_95_QUANTILE),
         }
     }
 
-    /// The value of one more measurement at a setting: lowest, middle, highest.
+    /// The prediction interval of one further measurement: low, middle, high.
     pub fn predict(&self, at: &[f64]) -> [f64; 3] {
         match self {
-            Curve::Scaling(model) => model.predict(at),
-            Curve::Among(others) => others.at(at).map_or([f64::INFINITY; 3], |at| others.law.predict(&at)),
-            Curve::Pieces(pieces) => pieces.lines.predict(at[0]),
+            FittedCurve::Scaling(model) => model.predict(at),
+            FittedCurve::ActiveRanks(others) => others.active_setting(at).map_or([f64::INFINITY; 3], |at| others.law.predict(&at)),
+            FittedCurve::Piecewise(pieces) => pieces.lines.predict(at[0]),
         }
     }
 
-    /// The true value at a setting: lowest, middle, highest.
-    pub fn expect(&self, at: &[f64]) -> [f64; 3] {
+    /// The confidence interval of the true value: low, middle, high.
+    pub fn predict_mean(&self, at: &[f64]) -> [f64; 3] {
         match self {
-            Curve::Scaling(model) => model.expect(at),
-            Curve::Among(others) => others.at(at).map_or([f64::INFINITY; 3], |at| others.law.expect(&at)),
-            Curve::Pieces(pieces) => pieces.lines.predict(at[0]),
+            FittedCurve::Scaling(model) => model.predict_mean(at),
+            FittedCurve::ActiveRanks(others) => others.active_setting(at).map_or([f64::INFINITY; 3], |at| others.law.predict_mean(&at)),
+            FittedCurve::Piecewise(pieces) => pieces.lines.predict(at[0]),
         }
     }
 
-    /// How far repetitions of one measurement scatter, in percent.
+    /// The spread of repetitions, in percent.
     pub fn noise_percent(&self) -> f64 {
         match self {
-            Curve::Scaling(model) | Curve::Among(Others { law: model, .. }) => {
+            FittedCurve::Scaling(model) | FittedCurve::ActiveRanks(ActiveRanksModel { law: model, .. }) => {
                 model.noise.repetitions_percent.unwrap_or(0.0).max(model.noise.percent)
             }
-            Curve::Pieces(pieces) => pieces.lines.error_percent,
+            FittedCurve::Piecewise(pieces) => pieces.lines.error_percent,
         }
     }
 
-    /// How far the formula is from the values on average, in percent: at the largest ones when they are held out, or else at all.
+    /// The mean error in percent: at the largest values when held out, or else at all.
     pub fn error_percent(&self) -> f64 {
         match self {
-            Curve::Scaling(model) | Curve::Among(Others { law: model, .. }) => {
+            FittedCurve::Scaling(model) | FittedCurve::ActiveRanks(ActiveRanksModel { law: model, .. }) => {
                 model.error_percent.validated.unwrap_or(model.error_percent.in_sample)
             }
-            Curve::Pieces(pieces) => pieces.lines.error_percent,
+            FittedCurve::Piecewise(pieces) => pieces.lines.error_percent,
         }
     }
 
-    /// Whether it can be used for these parameters: what was stored in a file may have been changed there.
-    pub fn is_sound(&self, parameters: &[String]) -> bool {
+    /// Whether a curve read from a file is consistent with these parameters.
+    pub fn is_valid(&self, parameters: &[String]) -> bool {
         match self {
-            Curve::Scaling(model) | Curve::Among(Others { law: model, .. }) => is_sound(model, parameters),
-            Curve::Pieces(pieces) => {
+            FittedCurve::Scaling(model) | FittedCurve::ActiveRanks(ActiveRanksModel { law: model, .. }) => {
+                is_valid_model(model, parameters)
+            }
+            FittedCurve::Piecewise(pieces) => {
                 let lines = &pieces.lines;
                 let numbers = lines.pieces.iter().flat_map(|line| [line.intercept.value, line.slope.value, line.freedom, line.covariance]);
                 parameters == [pieces.parameter.clone()]
@@ -236,19 +241,19 @@ impl Curve {
     }
 }
 
-fn terms(law: &scaling::Model) -> Vec<Summand> {
-    let summand = |term: ShownTerm| {
-        let Estimate { value, low, high } = term.coefficient;
-        let product = term.factors.iter().map(factor).fold(Formula::one(), |product, factor| product * factor);
-        Summand { term: product, coefficient: [low, value, high] }
+fn display_terms(law: &scaling::ScalingModel) -> Vec<FormulaTerm> {
+    let summand = |term: TermEstimate| {
+        let IntervalEstimate { value, low, high } = term.coefficient;
+        let product = term.factors.iter().map(factor_formula).fold(Formula::one(), |product, factor| product * factor);
+        FormulaTerm { term: product, coefficient: [low, value, high] }
     };
     law.terms().into_iter().map(summand).collect()
 }
 
-fn is_sound(model: &scaling::Model, parameters: &[String]) -> bool {
+fn is_valid_model(model: &scaling::ScalingModel, parameters: &[String]) -> bool {
     let each = |values: &[f64]| values.len() == parameters.len() && values.iter().all(|value| value.is_finite());
     let positive = |values: &[f64]| values.len() == parameters.len() && values.iter().all(|value| *value > 0.0 && value.is_finite());
-    let member = |member: &Member| {
+    let member = |member: &EnsembleMember| {
         let size = member.terms.len();
         let numbers = member.coefficients.iter().chain(&member.covariance).chain([&member.weight, &member.freedom]);
         let factors = || member.terms.iter().flatten();
@@ -272,34 +277,34 @@ fn is_sound(model: &scaling::Model, parameters: &[String]) -> bool {
                 && correction.points.iter().all(|point| positive(point))
         })
         && model.beyond.as_ref().is_none_or(|beyond| {
-            beyond.parameter < parameters.len() && beyond.model.beyond.is_none() && is_sound(&beyond.model, parameters)
+            beyond.parameter < parameters.len() && beyond.model.beyond.is_none() && is_valid_model(&beyond.model, parameters)
         })
 }
 
-fn factor(factor: &ShownFactor) -> Formula {
+fn factor_formula(factor: &FactorEstimate) -> Formula {
     let symbol = Formula::symbol(&factor.parameter);
     let logarithm = match factor.log {
-        Log::None => Formula::one(),
-        Log::Once => symbol.log2(),
-        Log::Twice => symbol.log2().power(2),
-        Log::Whole => symbol.log2().ceil(),
+        LogFactor::None => Formula::one(),
+        LogFactor::Log2 => symbol.log2(),
+        LogFactor::Log2Squared => symbol.log2().power(2),
+        LogFactor::CeilLog2 => symbol.log2().ceil(),
     };
-    symbol.power(exponent(factor.exponent.value)) * logarithm
+    symbol.power(display_exponent(factor.exponent.value)) * logarithm
 }
 
-/// An exponent as a simple fraction, or as a decimal of three digits behind the point.
-fn exponent(value: f64) -> Rational {
+/// An exponent as a simple fraction, or with three decimals.
+fn display_exponent(value: f64) -> Rational {
     let simple = (1..=12).find_map(|under| {
         let over = value * under as f64;
         if (over - over.round()).abs() < 1e-9 { Rational::new(over.round() as i64, under) } else { None }
     });
-    simple.or_else(|| Rational::decimal((value * 1e3).round() / 1e3)).unwrap_or(Rational::ZERO)
+    simple.or_else(|| Rational::from_f64_shortest((value * 1e3).round() / 1e3)).unwrap_or(Rational::ZERO)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sintonia_formula::Values;
+    use sintonia_formula::SymbolValues;
 
     fn n() -> Vec<String> {
         vec!["n".into()]
@@ -309,12 +314,12 @@ mod tests {
     fn the_formula_shown_gives_the_values_it_was_found_in() {
         let settings: Vec<Vec<f64>> = [100.0, 200.0, 300.0, 400.0, 600.0, 800.0].map(|n| vec![n]).into();
         let values: Vec<f64> = settings.iter().map(|x| 2e-9 * x[0].powi(3) + 3e-4).collect();
-        let curve = Curve::fit(&n(), &settings, &values).unwrap();
+        let curve = FittedCurve::fit(&n(), &settings, &values).unwrap();
         let formula = curve.formula();
         for (setting, value) in settings.iter().zip(&values) {
-            let found = formula.evaluate(&Values::new().with("n", setting[0])).unwrap();
+            let found = formula.evaluate(&SymbolValues::new().with_value("n", setting[0])).unwrap();
             assert!((found / value - 1.0).abs() < 0.01, "{formula} at {setting:?}: {found}, not {value}");
-            let [low, middle, high] = curve.expect(setting);
+            let [low, middle, high] = curve.predict_mean(setting);
             assert!(low <= middle && middle <= high && (middle / value - 1.0).abs() < 0.01);
         }
     }
@@ -322,19 +327,22 @@ mod tests {
     #[test]
     fn too_few_values_say_which_one_to_measure_next() {
         let settings = vec![vec![200.0], vec![400.0]];
-        let error = Curve::fit(&n(), &settings, &[2.0, 4.0]).unwrap_err();
-        assert!(matches!(error, NoCurve::NotEnough(NotEnough::TooFewValues { have: 2, next: 800.0, .. })), "{error}");
-        assert!(matches!(Curve::fit(&n(), &settings, &[1.0, 0.0]), Err(NoCurve::Bad(BadMeasurements::NotPositive { .. }))));
+        let error = FittedCurve::fit(&n(), &settings, &[2.0, 4.0]).unwrap_err();
+        assert!(matches!(error, FitError::NotEnough(InsufficientData::TooFewValues { have: 2, next: 800.0, .. })), "{error}");
+        assert!(matches!(
+            FittedCurve::fit(&n(), &settings, &[1.0, 0.0]),
+            Err(FitError::Measurements(MeasurementError::NotPositive { .. }))
+        ));
     }
 
     #[test]
     fn what_the_workers_of_a_master_share_is_divided_among_them() {
         let settings: Vec<Vec<f64>> = [2.0, 3.0, 4.0, 6.0].map(|p| vec![p]).into();
         let values: Vec<f64> = settings.iter().map(|x| 3.0 / (x[0] - 1.0)).collect();
-        let curve = Curve::of_runs(&["p".into()], &settings, &values, 1).unwrap();
+        let curve = FittedCurve::fit_runs(&["p".into()], &settings, &values, 1).unwrap();
         assert_eq!(curve.formula().to_string(), "3/(p - 1)");
-        assert!((curve.expect(&[31.0])[1] / 0.1 - 1.0).abs() < 1e-3);
-        assert!(!curve.expect(&[1.0])[1].is_finite(), "a master alone never ends");
+        assert!((curve.predict_mean(&[31.0])[1] / 0.1 - 1.0).abs() < 1e-3);
+        assert!(!curve.predict_mean(&[1.0])[1].is_finite(), "a master alone never ends");
     }
 
     #[test]
@@ -342,14 +350,14 @@ mod tests {
         let settings: Vec<Vec<f64>> = [400.0, 500.0, 600.0, 700.0, 800.0].map(|n| vec![n]).into();
         let noise = [1.04, 0.97, 1.02, 0.95, 1.03];
         let values: Vec<f64> = settings.iter().zip(noise).map(|(x, noise)| 4e-7 * x[0].powi(2) * noise).collect();
-        let curve = Curve::of_runs(&n(), &settings, &values, 0).unwrap();
-        assert!((curve.expect(&[3200.0])[1] / (4e-7 * 3200.0 * 3200.0) - 1.0).abs() < 0.1, "{}", curve.formula());
+        let curve = FittedCurve::fit_runs(&n(), &settings, &values, 0).unwrap();
+        assert!((curve.predict_mean(&[3200.0])[1] / (4e-7 * 3200.0 * 3200.0) - 1.0).abs() < 0.1, "{}", curve.formula());
     }
 
     #[test]
     fn exponents_are_simple_fractions_where_they_can_be() {
-        assert_eq!(exponent(1.5), Rational::new(3, 2).unwrap());
-        assert_eq!(exponent(-1.0 / 3.0), Rational::new(-1, 3).unwrap());
-        assert_eq!(exponent(2.84371).nearest(), 2.844);
+        assert_eq!(display_exponent(1.5), Rational::new(3, 2).unwrap());
+        assert_eq!(display_exponent(-1.0 / 3.0), Rational::new(-1, 3).unwrap());
+        assert_eq!(display_exponent(2.84371).to_f64(), 2.844);
     }
 }

@@ -1,261 +1,265 @@
-//! The answer to a question: what runs take at the settings that were asked for, and which number of processes to choose.
+//! Answers a query: predicted times at the requested settings, and which number of processes to choose.
 
 use std::collections::BTreeMap;
 
-use crate::made_of::{Reign, made_of, most, reigns};
-use crate::model::Model;
-use crate::predict::{Figure, Predictor};
-use crate::run::RANKS;
-use crate::sweep::{Best, Line};
+use crate::breakdown::{DominantRange, breakdown, dominant_component, dominant_ranges};
+use crate::model::PerformanceModel;
+use crate::predict::{EstimateRange, Predictor};
+use crate::run::RANKS_PARAMETER;
+use crate::sweep::{BestProcessCount, ParameterSweep};
 
-/// Of more combinations of parameters than this, only the first are looked at along their lines.
-pub const LOOKED_AT: usize = 16;
-/// More settings than this are a mistake.
-const MOST_SETTINGS: usize = 10_000;
+/// With more combinations of the other parameters than this, only the first ones get a sweep.
+pub const MAX_SWEEPS: usize = 16;
+/// More settings than this are refused.
+const MAX_SETTINGS: usize = 10_000;
 
-/// What is asked.
+/// What to predict.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Question {
+pub struct PredictionQuery {
     /// The values of each parameter; every combination is predicted.
     pub parameters: BTreeMap<String, Vec<f64>>,
-    /// The least efficiency that is enough.
+    /// The minimum acceptable efficiency.
     pub efficiency: f64,
-    /// The number of processes that speed-ups are counted from, if it is not the fewest that were measured.
-    pub base: Option<f64>,
+    /// The number of processes that speed-ups are relative to [default: the fewest measured].
+    pub speedup_base: Option<f64>,
 }
 
-/// The answer.
+/// Predictions for a query.
 pub struct Forecast<'a> {
-    /// The model that gave it.
-    pub model: &'a Model,
-    /// The model with its worlds.
+    /// The model.
+    pub model: &'a PerformanceModel,
+    /// The predictor of the model.
     pub predictor: &'a Predictor<'a>,
-    /// What runs take, in the order of the question, the number of processes changing first.
-    pub rows: Vec<Row>,
-    /// What can be said of each combination of the other parameters, of the first [`LOOKED_AT`] ones.
-    pub sets: Vec<Set>,
-    /// The number of processes that speed-ups are counted from, as if these had no losses; `None` if the model does not know of any.
-    pub base: Option<f64>,
+    /// The predictions, in the order of the query; the number of processes varies fastest.
+    pub rows: Vec<PredictionRow>,
+    /// Results for each combination of the other parameters, of the first [`MAX_SWEEPS`].
+    pub sweeps: Vec<SweepForecast>,
+    /// The number of processes that speed-ups are relative to, taken as fully efficient; `None` if the model does not depend on it.
+    pub speedup_base: Option<f64>,
 }
 
-/// What a run takes.
+/// The prediction at one setting.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
-    /// The values of all parameters, in the order of the model's.
+pub struct PredictionRow {
+    /// The values of all parameters, in the model's order.
     pub setting: Vec<f64>,
-    /// The number of processes, if it is known.
+    /// The number of processes, if known.
     pub processes: Option<f64>,
-    /// Its time.
-    pub seconds: Figure,
-    /// How many times faster it is than one process.
-    pub speedup: Option<Figure>,
-    /// The speed-up as a share of the processes.
-    pub efficiency: Option<Figure>,
-    /// Processor seconds: its time on all processes.
-    pub cost: Option<Figure>,
-    /// What takes most of the time, and its share of it.
-    pub most: Option<(String, f64)>,
-    /// How many times beyond what was measured the farthest parameter is; 1 if none is.
-    pub beyond: f64,
+    /// The time.
+    pub seconds: EstimateRange,
+    /// The speed-up over one process.
+    pub speedup: Option<EstimateRange>,
+    /// The parallel efficiency: speed-up over processes.
+    pub efficiency: Option<EstimateRange>,
+    /// The cost in CPU seconds: time on all processes.
+    pub cost: Option<EstimateRange>,
+    /// The dominant component, and its share of the time.
+    pub dominant: Option<(String, f64)>,
+    /// The largest factor by which a parameter lies outside the measured range; 1 if none does.
+    pub extrapolation: f64,
 }
 
-/// What can be said of all numbers of processes, or of all values of a parameter, together.
+/// Results along a sweep over the number of processes or another parameter.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Set {
-    /// The line along which the number of processes, or else the parameter with most values, changes.
-    pub line: Line,
-    /// The numbers of processes to choose, if that is what changes.
-    pub best: Option<Best>,
-    /// What takes most of the time, one after the other.
-    pub reigns: Vec<Reign>,
+pub struct SweepForecast {
+    /// The sweep over the number of processes, or else over the parameter with most values.
+    pub sweep: ParameterSweep,
+    /// The numbers of processes to choose, if those vary.
+    pub best: Option<BestProcessCount>,
+    /// The dominant components along the sweep, in order.
+    pub dominant_ranges: Vec<DominantRange>,
 }
 
-/// Why there is no answer.
+/// Why there is no prediction.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum NoForecast {
+pub enum ForecastError {
     /// A parameter has no value.
-    #[error("the time depends on {name}, which has no value: say -p {name}=NUMBER (it was measured from {from} to {to})")]
-    Missing {
+    #[error("the time depends on {name}, which has no value: use -p {name}=NUMBER (measured from {from} to {to})")]
+    MissingValue {
         /// The parameter.
         name: String,
-        /// The least value measured.
+        /// The smallest measured value.
         from: f64,
-        /// The largest value measured.
+        /// The largest measured value.
         to: f64,
     },
     /// There is no such parameter.
-    #[error("the model knows nothing of {name}; it depends on {known}")]
-    Unknown {
-        /// What was asked for.
+    #[error("the model does not depend on {name}, only on {known}")]
+    UnknownParameter {
+        /// The requested parameter.
         name: String,
-        /// The parameters there are.
+        /// The parameters of the model.
         known: String,
     },
-    /// A parameter has another value than in all runs.
+    /// A requested value differs from that in all runs.
     #[error(
-        "{name} was {value} in all runs, so the model does not say what happens at {asked}: record runs with other values of it{}",
-        if name == RANKS { " (another number of processes)" } else { "" }
+        "{name} was {value} in all runs, so the model cannot predict {asked}: record runs with other values{}",
+        if name == RANKS_PARAMETER { " (other numbers of processes)" } else { "" }
     )]
-    Fixed {
+    FixedParameter {
         /// The parameter.
         name: String,
         /// Its value.
         value: f64,
-        /// What was asked for.
+        /// The requested value.
         asked: f64,
     },
-    /// A value that no run can have.
-    #[error("{name} cannot be {value}: it is a positive number")]
-    BadValue {
+    /// A value out of range.
+    #[error("{name} cannot be {value}: it must be a positive number")]
+    InvalidValue {
         /// The parameter.
         name: String,
         /// The value.
         value: f64,
     },
     /// Too many settings.
-    #[error("these are {0} settings; ask for at most {MOST_SETTINGS} at a time")]
-    TooMany(usize),
+    #[error("these are {0} settings; request at most {MAX_SETTINGS} at a time")]
+    TooManySettings(usize),
     /// A formula has no value.
-    #[error("the formula has no value at {0}: ask for values nearer to those that were measured")]
+    #[error("the formula has no value at {0}: use values closer to the measured range")]
     Undefined(String),
 }
 
 impl<'a> Forecast<'a> {
-    /// Answers a question with a model and its worlds.
-    pub fn of(model: &'a Model, predictor: &'a Predictor<'a>, question: &Question) -> Result<Forecast<'a>, NoForecast> {
-        let values = values(model, question)?;
-        let ranks = model.parameters.iter().position(|parameter| parameter.name == RANKS);
-        let base = ranks.map(|ranks| question.base.unwrap_or(model.parameters[ranks].from));
+    /// Answers a query.
+    pub fn new(
+        model: &'a PerformanceModel,
+        predictor: &'a Predictor<'a>,
+        question: &PredictionQuery,
+    ) -> Result<Forecast<'a>, ForecastError> {
+        let values = query_values(model, question)?;
+        let ranks = model.parameters.iter().position(|parameter| parameter.name == RANKS_PARAMETER);
+        let base = ranks.map(|ranks| question.speedup_base.unwrap_or(model.parameters[ranks].from));
         let settings = combinations(&values, ranks)?;
-        let asking = Asking { model, predictor, ranks, base };
-        let rows = settings.iter().map(|setting| asking.row(setting)).collect::<Result<Vec<Row>, NoForecast>>()?;
-        let changing = ranks.filter(|ranks| values[*ranks].len() > 1).or_else(|| most_values(&values));
-        let mut lines: Vec<Line> = Vec::new();
-        for line in changing.iter().flat_map(|place| settings.iter().map(|setting| line(&values, *place, setting))) {
-            if lines.len() < LOOKED_AT && !lines.contains(&line) {
+        let asking = ForecastContext { model, predictor, ranks, speedup_base: base };
+        let rows = settings.iter().map(|setting| asking.predict_row(setting)).collect::<Result<Vec<PredictionRow>, ForecastError>>()?;
+        let changing = ranks.filter(|ranks| values[*ranks].len() > 1).or_else(|| most_varied_parameter(&values));
+        let mut lines: Vec<ParameterSweep> = Vec::new();
+        for line in changing.iter().flat_map(|index| settings.iter().map(|setting| sweep_through(&values, *index, setting))) {
+            if lines.len() < MAX_SWEEPS && !lines.contains(&line) {
                 lines.push(line);
             }
         }
-        let sets = lines.into_iter().map(|line| asking.set(line, question.efficiency)).collect();
-        Ok(Forecast { model, predictor, rows, sets, base })
+        let sets = lines.into_iter().map(|line| asking.forecast_sweep(line, question.efficiency)).collect();
+        Ok(Forecast { model, predictor, rows, sweeps: sets, speedup_base: base })
     }
 }
 
-struct Asking<'a> {
-    model: &'a Model,
+struct ForecastContext<'a> {
+    model: &'a PerformanceModel,
     predictor: &'a Predictor<'a>,
     ranks: Option<usize>,
-    base: Option<f64>,
+    speedup_base: Option<f64>,
 }
 
-impl Asking<'_> {
-    fn row(&self, setting: &[f64]) -> Result<Row, NoForecast> {
-        let seconds = self.predictor.seconds(setting).filter(|figure| figure[1].is_finite());
-        let seconds = seconds.ok_or_else(|| NoForecast::Undefined(shown(self.model, setting)))?;
-        let processes = self.ranks.map(|ranks| setting[ranks]).or_else(|| self.model.fixed.get(RANKS).copied());
-        let speedup = self.ranks.zip(self.base).and_then(|(ranks, base)| {
+impl ForecastContext<'_> {
+    fn predict_row(&self, setting: &[f64]) -> Result<PredictionRow, ForecastError> {
+        let seconds = self.predictor.predict_seconds(setting).filter(|figure| figure[1].is_finite());
+        let seconds = seconds.ok_or_else(|| ForecastError::Undefined(format_setting(self.model, setting)))?;
+        let processes = self.ranks.map(|ranks| setting[ranks]).or_else(|| self.model.fixed.get(RANKS_PARAMETER).copied());
+        let speedup = self.ranks.zip(self.speedup_base).and_then(|(ranks, base)| {
             let mut alone = setting.to_vec();
             alone[ranks] = base;
-            // Without a time to count from, as that of a master without workers, there is no speed-up.
-            self.model.value(&alone).filter(|time| time.is_finite())?;
+            // Without a base time, as for a master without workers, there is no speed-up.
+            self.model.point_estimate(&alone).filter(|time| time.is_finite())?;
             self.predictor.speedup(&alone, base, setting)
         });
-        let per_process = |figure: Figure| processes.map(|processes| figure.map(|value| value / processes));
-        Ok(Row {
+        let per_process = |figure: EstimateRange| processes.map(|processes| figure.map(|value| value / processes));
+        Ok(PredictionRow {
             setting: setting.to_vec(),
             processes,
             seconds,
             speedup,
             efficiency: speedup.and_then(per_process),
             cost: processes.map(|processes| seconds.map(|value| value * processes)),
-            most: self.most(setting),
-            beyond: self.beyond(setting),
+            dominant: self.dominant_component(setting),
+            extrapolation: self.extrapolation_factor(setting),
         })
     }
 
-    fn set(&self, line: Line, efficiency: f64) -> Set {
-        let base = self.base.filter(|_| Some(line.parameter) == self.ranks);
-        let best = base.and_then(|base| Best::of(self.model, self.predictor, &line, base, efficiency));
-        Set { best, reigns: reigns(self.model, self.predictor, &line), line }
+    fn forecast_sweep(&self, line: ParameterSweep, efficiency: f64) -> SweepForecast {
+        let base = self.speedup_base.filter(|_| Some(line.parameter) == self.ranks);
+        let best = base.and_then(|base| BestProcessCount::new(self.model, self.predictor, &line, base, efficiency));
+        SweepForecast { best, dominant_ranges: dominant_ranges(self.model, self.predictor, &line), sweep: line }
     }
 
-    /// What takes most of the time, and its share of it.
-    fn most(&self, setting: &[f64]) -> Option<(String, f64)> {
-        let ingredients = made_of(self.model, self.predictor, setting);
-        most(&ingredients).map(|(one, share)| (one.called().to_owned(), share))
+    /// The dominant component, and its share of the time.
+    fn dominant_component(&self, setting: &[f64]) -> Option<(String, f64)> {
+        let ingredients = breakdown(self.model, self.predictor, setting);
+        dominant_component(&ingredients).map(|(one, share)| (one.label().to_owned(), share))
     }
 
-    fn beyond(&self, setting: &[f64]) -> f64 {
+    fn extrapolation_factor(&self, setting: &[f64]) -> f64 {
         let times = self.model.parameters.iter().zip(setting).map(|(parameter, value)| (value / parameter.to).max(parameter.from / value));
         times.fold(1.0, f64::max)
     }
 }
 
-/// A setting in words.
-fn shown(model: &Model, setting: &[f64]) -> String {
+/// A setting as text.
+fn format_setting(model: &PerformanceModel, setting: &[f64]) -> String {
     model.parameters.iter().zip(setting).map(|(p, value)| format!("{} = {value}", p.name)).collect::<Vec<_>>().join(", ")
 }
 
-/// The values of each parameter of the model.
-fn values(model: &Model, question: &Question) -> Result<Vec<Vec<f64>>, NoForecast> {
+/// The requested values of each parameter of the model.
+fn query_values(model: &PerformanceModel, question: &PredictionQuery) -> Result<Vec<Vec<f64>>, ForecastError> {
     for (name, values) in &question.parameters {
         if let Some(value) = values.iter().find(|value| !(**value > 0.0 && value.is_finite())) {
-            return Err(NoForecast::BadValue { name: name.clone(), value: *value });
+            return Err(ForecastError::InvalidValue { name: name.clone(), value: *value });
         }
         if model.parameters.iter().any(|parameter| parameter.name == *name) {
             continue;
         }
         let Some(fixed) = model.fixed.get(name) else {
-            return Err(NoForecast::Unknown { name: name.clone(), known: model.names().join(", ") });
+            return Err(ForecastError::UnknownParameter { name: name.clone(), known: model.parameter_names().join(", ") });
         };
         if let Some(asked) = values.iter().find(|value| *value != fixed) {
-            return Err(NoForecast::Fixed { name: name.clone(), value: *fixed, asked: *asked });
+            return Err(ForecastError::FixedParameter { name: name.clone(), value: *fixed, asked: *asked });
         }
     }
-    let of = |parameter: &crate::model::Parameter| match question.parameters.get(&parameter.name) {
+    let of = |parameter: &crate::model::MeasuredParameter| match question.parameters.get(&parameter.name) {
         Some(values) if !values.is_empty() => Ok(values.clone()),
-        _ if parameter.name == RANKS => Ok(doubled(parameter.from, 4.0 * parameter.to)),
-        _ => Err(NoForecast::Missing { name: parameter.name.clone(), from: parameter.from, to: parameter.to }),
+        _ if parameter.name == RANKS_PARAMETER => Ok(powers_of_two_from(parameter.from, 4.0 * parameter.to)),
+        _ => Err(ForecastError::MissingValue { name: parameter.name.clone(), from: parameter.from, to: parameter.to }),
     };
     model.parameters.iter().map(of).collect()
 }
 
-/// A number, twice that, and so on up to another.
-fn doubled(from: f64, to: f64) -> Vec<f64> {
+/// `from`, doubled repeatedly up to `to`.
+fn powers_of_two_from(from: f64, to: f64) -> Vec<f64> {
     std::iter::successors(Some(from), |value| Some(value * 2.0)).take_while(|value| *value <= to).collect()
 }
 
-/// Every combination of values; those of one parameter change first.
-fn combinations(values: &[Vec<f64>], first: Option<usize>) -> Result<Vec<Vec<f64>>, NoForecast> {
+/// Every combination of values; those of `first` vary fastest.
+fn combinations(values: &[Vec<f64>], first: Option<usize>) -> Result<Vec<Vec<f64>>, ForecastError> {
     let count = values.iter().map(Vec::len).fold(1_usize, usize::saturating_mul);
-    if count > MOST_SETTINGS {
-        return Err(NoForecast::TooMany(count));
+    if count > MAX_SETTINGS {
+        return Err(ForecastError::TooManySettings(count));
     }
-    let mut order: Vec<usize> = (0..values.len()).filter(|place| Some(*place) != first).collect();
+    let mut order: Vec<usize> = (0..values.len()).filter(|index| Some(*index) != first).collect();
     order.extend(first);
     let mut all = vec![vec![0.0; values.len()]];
-    for place in order {
+    for index in order {
         let with = |setting: &Vec<f64>, value: f64| {
             let mut setting = setting.clone();
-            setting[place] = value;
+            setting[index] = value;
             setting
         };
-        all = all.iter().flat_map(|setting| values[place].iter().map(move |value| with(setting, *value))).collect();
+        all = all.iter().flat_map(|setting| values[index].iter().map(move |value| with(setting, *value))).collect();
     }
     Ok(all)
 }
 
 /// The parameter with most values, if it has several.
-fn most_values(values: &[Vec<f64>]) -> Option<usize> {
-    (0..values.len()).rev().max_by_key(|place| values[*place].len()).filter(|place| values[*place].len() > 1)
+fn most_varied_parameter(values: &[Vec<f64>]) -> Option<usize> {
+    (0..values.len()).rev().max_by_key(|index| values[*index].len()).filter(|index| values[*index].len() > 1)
 }
 
-fn line(values: &[Vec<f64>], parameter: usize, setting: &[f64]) -> Line {
+fn sweep_through(values: &[Vec<f64>], parameter: usize, setting: &[f64]) -> ParameterSweep {
     let own = &values[parameter];
     let (from, to) = (own.iter().copied().fold(f64::INFINITY, f64::min), own.iter().copied().fold(0.0, f64::max));
     let mut base = setting.to_vec();
     base[parameter] = from;
-    Line { parameter, base, from, to }
+    ParameterSweep { parameter, base, from, to }
 }
 
 #[cfg(test)]
@@ -263,21 +267,26 @@ mod tests {
     use super::*;
     use std::path::Path;
 
-    fn model() -> Model {
+    fn model() -> PerformanceModel {
         let text = "format = 1\n[model]\nname = \"lu\"\nformula = \"n^2/p + p\"\n[[parameter]]\nname = \"n\"\nfrom = 1\nto = 100\n\
                     [[parameter]]\nname = \"p\"\nfrom = 1\nto = 16\n[fixed]\nk = 5\n";
-        Model::parse(text, Path::new("lu")).unwrap()
+        PerformanceModel::parse(text, Path::new("lu")).unwrap()
     }
 
     /// What is answered to a question about these parameters.
-    fn asked<T>(model: &Model, parameters: &[(&str, &[f64])], base: Option<f64>, see: impl Fn(Result<Forecast, NoForecast>) -> T) -> T {
-        let names = model.names();
+    fn asked<T>(
+        model: &PerformanceModel,
+        parameters: &[(&str, &[f64])],
+        base: Option<f64>,
+        see: impl Fn(Result<Forecast, ForecastError>) -> T,
+    ) -> T {
+        let names = model.parameter_names();
         let predictor = Predictor::new(model, &names);
         let parameters = parameters.iter().map(|(name, values)| (name.to_string(), values.to_vec())).collect();
-        see(Forecast::of(model, &predictor, &Question { parameters, efficiency: 0.5, base }))
+        see(Forecast::new(model, &predictor, &PredictionQuery { parameters, efficiency: 0.5, speedup_base: base }))
     }
 
-    fn rows(parameters: &[(&str, &[f64])], base: Option<f64>) -> Vec<Row> {
+    fn rows(parameters: &[(&str, &[f64])], base: Option<f64>) -> Vec<PredictionRow> {
         asked(&model(), parameters, base, |forecast| forecast.unwrap().rows)
     }
 
@@ -299,28 +308,28 @@ mod tests {
     #[test]
     fn there_is_no_speed_up_over_what_never_ends() {
         let text = "format = 1\n[model]\nname = \"farm\"\nformula = \"8/(p - 1)\"\n[[parameter]]\nname = \"p\"\nfrom = 2\nto = 16\n";
-        let farm = Model::parse(text, Path::new("farm")).unwrap();
+        let farm = PerformanceModel::parse(text, Path::new("farm")).unwrap();
         let speedups = |base| asked(&farm, &[("p", &[5.0])], base, |forecast| forecast.unwrap().rows[0].speedup.map(|s| s[1]));
         assert_eq!((speedups(None), speedups(Some(1.0))), (Some(8.0), None));
-        assert!(asked(&farm, &[("p", &[1.0])], None, |forecast| matches!(forecast, Err(NoForecast::Undefined(_)))));
+        assert!(asked(&farm, &[("p", &[1.0])], None, |forecast| matches!(forecast, Err(ForecastError::Undefined(_)))));
     }
 
     #[test]
     fn the_best_number_of_processes_is_found_for_each_size() {
         asked(&model(), &[("n", &[8.0, 32.0]), ("p", &[1.0, 100.0])], None, |forecast| {
             let forecast = forecast.unwrap();
-            let best: Vec<f64> = forecast.sets.iter().map(|set| set.best.unwrap().time[1]).collect();
+            let best: Vec<f64> = forecast.sweeps.iter().map(|set| set.best.unwrap().time[1]).collect();
             assert_eq!(best, [8.0, 31.0], "of times within 0.1 % the smaller number is better");
             assert_eq!(forecast.rows.len(), 4);
             assert_eq!(forecast.rows[1].setting, [8.0, 100.0], "processes change first");
-            assert_eq!(forecast.base, Some(1.0));
+            assert_eq!(forecast.speedup_base, Some(1.0));
         });
     }
 
     #[test]
     fn how_far_beyond_the_measurements_a_setting_is_is_known() {
         let rows = rows(&[("n", &[50.0, 400.0]), ("p", &[16.0])], None);
-        assert_eq!(rows.iter().map(|row| row.beyond).collect::<Vec<_>>(), [1.0, 4.0]);
+        assert_eq!(rows.iter().map(|row| row.extrapolation).collect::<Vec<_>>(), [1.0, 4.0]);
     }
 
     #[test]
@@ -332,11 +341,11 @@ mod tests {
     #[test]
     fn questions_without_an_answer_say_why() {
         let ask = |parameters: &[(&str, &[f64])]| asked(&model(), parameters, None, |forecast| forecast.err().unwrap());
-        assert!(matches!(ask(&[]), NoForecast::Missing { .. }));
-        assert!(matches!(ask(&[("m", &[1.0])]), NoForecast::Unknown { .. }));
-        assert!(matches!(ask(&[("n", &[1.0]), ("k", &[6.0])]), NoForecast::Fixed { .. }));
-        assert!(matches!(ask(&[("n", &[0.0])]), NoForecast::BadValue { .. }));
+        assert!(matches!(ask(&[]), ForecastError::MissingValue { .. }));
+        assert!(matches!(ask(&[("m", &[1.0])]), ForecastError::UnknownParameter { .. }));
+        assert!(matches!(ask(&[("n", &[1.0]), ("k", &[6.0])]), ForecastError::FixedParameter { .. }));
+        assert!(matches!(ask(&[("n", &[0.0])]), ForecastError::InvalidValue { .. }));
         let many: Vec<f64> = (1..=200).map(f64::from).collect();
-        assert!(matches!(ask(&[("n", &many), ("p", &many)]), NoForecast::TooMany(40_000)));
+        assert!(matches!(ask(&[("n", &many), ("p", &many)]), ForecastError::TooManySettings(40_000)));
     }
 }

@@ -1,20 +1,22 @@
-//! From recordings to formulas of a program's time, and from formulas to predictions.
+//! Performance models of programs, fitted to recordings, and predictions from them.
 
+#![forbid(unsafe_code)]
+
+pub mod breakdown;
 pub mod compose;
 pub mod curve;
-mod exact;
+mod exact_counts;
 pub mod experiment;
-pub mod farm;
 pub mod file;
+pub mod fitted_term;
 pub mod forecast;
 pub mod laws;
-pub mod machine;
-pub mod made_of;
+pub mod machine_change;
+pub mod master_worker;
 pub mod model;
-pub mod next;
-pub mod part;
+pub mod next_run;
 pub mod predict;
+pub mod program_part;
 pub mod run;
+pub mod series;
 pub mod sweep;
-pub mod table;
-pub mod term;

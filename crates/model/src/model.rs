@@ -1,175 +1,175 @@
-//! The model of a program's time: formulas of its parts, and what they add up to.
+//! The performance model of a program: formulas of its parts, and their sum.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use sintonia_formula::Formula;
 
-use crate::machine::Home;
-use crate::part::Kind;
-use crate::term::Term;
+use crate::fitted_term::FittedTerm;
+use crate::machine_change::ReferenceMachine;
+use crate::program_part::PartKind;
 
-/// A model.
+/// A performance model.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Model {
-    /// What it is of.
+pub struct PerformanceModel {
+    /// What is modelled.
     pub name: String,
-    /// What its formulas give.
-    pub quantity: Quantity,
-    /// The parameters, and between which values they were measured.
-    pub parameters: Vec<Parameter>,
-    /// Parameters that had the same value in all runs.
+    /// What the formulas give.
+    pub quantity: ModelledQuantity,
+    /// The parameters and their measured ranges.
+    pub parameters: Vec<MeasuredParameter>,
+    /// Parameters that were constant in all runs.
     pub fixed: BTreeMap<String, f64>,
-    /// What the time is made of, most first.
+    /// The parts of the time, largest first.
     pub parts: Vec<ModelPart>,
-    /// What keeps each role busy, where that is not what the time is made of already: the time is never less.
-    pub limits: Vec<Limit>,
-    /// The formula of the whole, found without looking at the parts.
-    pub whole: Option<Term>,
-    /// What predictions are made with.
-    pub uses: Uses,
-    /// The machine that the runs were made on, if it is known.
-    pub home: Option<Home>,
-    /// How far repetitions of one run scatter, in percent.
+    /// Lower bounds: the busy time of each role that is not on the critical path already.
+    pub limits: Vec<RoleLimit>,
+    /// The formula of the total, fitted without the parts.
+    pub whole: Option<FittedTerm>,
+    /// Which formula predictions use.
+    pub uses: PredictionBasis,
+    /// The machine of the runs, if known.
+    pub reference_machine: Option<ReferenceMachine>,
+    /// The spread of repeated runs, in percent.
     pub noise_percent: f64,
-    /// How well it predicts the largest runs from the others; `None` if there are too few to try.
-    pub validation: Option<Validation>,
-    /// What was measured.
-    pub points: Vec<Measured>,
-    /// What a reader should know, one sentence each.
+    /// How well it predicts the largest runs from the others; `None` if there are too few.
+    pub validation: Option<HoldOutValidation>,
+    /// The measurements.
+    pub points: Vec<MeasuredSetting>,
+    /// Notes for the reader, one sentence each.
     pub notes: Vec<String>,
 }
 
-/// What the formulas of a model give.
+/// The quantity that a model describes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Quantity {
-    /// What it is.
+pub struct ModelledQuantity {
+    /// Its name.
     pub name: String,
     /// Its unit.
     pub unit: String,
 }
 
-/// A parameter of a model.
+/// A parameter of a model and its measured range.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Parameter {
+pub struct MeasuredParameter {
     /// Its name.
     pub name: String,
-    /// The least value that was measured.
+    /// The smallest measured value.
     pub from: f64,
-    /// The largest value that was measured.
+    /// The largest measured value.
     pub to: f64,
 }
 
 /// A part of the time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelPart {
-    /// What it is, as people are shown it.
+    /// Its display name.
     pub name: String,
-    /// What it depends on.
-    pub kind: Kind,
+    /// Whether it depends on processors or network.
+    pub kind: PartKind,
     /// Its share of the time of all runs.
     pub share: f64,
-    /// Seconds that it takes.
-    pub term: Term,
-    /// What is called there, if it is an operation.
-    pub calls: Option<Calls>,
-    /// Seconds that one call costs by the file of the machine that the runs were made on.
-    pub home_cost: Option<Formula>,
+    /// Its time in seconds.
+    pub term: FittedTerm,
+    /// The calls there, if it is an operation.
+    pub calls: Option<CallFormulas>,
+    /// The cost of one call in seconds, according to the machine file of the runs.
+    pub reference_cost: Option<Formula>,
 }
 
 /// The calls of an operation.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Calls {
+pub struct CallFormulas {
     /// The MPI function.
     pub operation: String,
-    /// How many of all ranks together.
+    /// The number of calls, over all ranks.
     pub count: Formula,
-    /// Bytes of all of them together.
+    /// Their bytes, over all ranks.
     pub bytes: Formula,
 }
 
-/// A role whose ranks are never faster than they can work.
+/// A lower bound of the time: the busy time of a role.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Limit {
-    /// What the role is called.
+pub struct RoleLimit {
+    /// The name of the role.
     pub role: String,
-    /// Seconds that its busiest rank is busy.
-    pub term: Term,
+    /// The busy time of its busiest rank, in seconds.
+    pub term: FittedTerm,
 }
 
-/// What predictions are made with.
+/// Which formula predictions use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Uses {
+pub enum PredictionBasis {
     /// The sum of the parts.
     Parts,
-    /// The formula of the whole.
+    /// The formula of the total.
     Whole,
 }
 
-/// How well the largest runs are predicted from the others: the mean error in percent.
+/// Mean errors in percent when the largest runs are predicted from the others.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Validation {
+pub struct HoldOutValidation {
     /// With the sum of the parts; `None` if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parts_error_percent: Option<f64>,
-    /// With the formula of the whole.
+    /// With the formula of the total.
     pub whole_error_percent: f64,
-    /// How many runs were predicted.
+    /// The number of predicted runs.
     pub runs: usize,
 }
 
-/// One run, as it was measured.
+/// One measured run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Measured {
-    /// The values of the parameters.
+pub struct MeasuredSetting {
+    /// The parameter values.
     pub at: Vec<f64>,
-    /// What was measured there.
+    /// The measured value.
     pub value: f64,
 }
 
-impl Model {
+impl PerformanceModel {
     /// The names of the parameters.
-    pub fn names(&self) -> Vec<String> {
+    pub fn parameter_names(&self) -> Vec<String> {
         self.parameters.iter().map(|parameter| parameter.name.clone()).collect()
     }
 
-    /// The formula that predictions are made with.
+    /// The formula that predictions use.
     pub fn formula(&self) -> Formula {
         match (self.uses, &self.whole) {
-            (Uses::Whole, Some(whole)) => whole.formula.clone(),
-            _ => self.sum(),
+            (PredictionBasis::Whole, Some(whole)) => whole.formula.clone(),
+            _ => self.sum_formula(),
         }
     }
 
-    /// The same formula on the machine that the runs were made on.
-    pub fn formula_at_home(&self) -> Formula {
-        let home = |term: &Term| Term { scale: None, ..term.clone() };
+    /// The same formula on the machine of the runs.
+    pub fn reference_formula(&self) -> Formula {
+        let home = |term: &FittedTerm| FittedTerm { scale: None, ..term.clone() };
         let parts = self.parts.iter().map(|part| ModelPart { term: home(&part.term), ..part.clone() });
-        let limits = self.limits.iter().map(|limit| Limit { term: home(&limit.term), ..limit.clone() });
-        Model { parts: parts.collect(), limits: limits.collect(), ..self.clone() }.formula()
+        let limits = self.limits.iter().map(|limit| RoleLimit { term: home(&limit.term), ..limit.clone() });
+        PerformanceModel { parts: parts.collect(), limits: limits.collect(), ..self.clone() }.formula()
     }
 
-    /// Whether it is that of another machine than the one it was measured on.
-    pub fn is_exchanged(&self) -> bool {
+    /// Whether it was transferred to another machine.
+    pub fn is_on_other_machine(&self) -> bool {
         self.parts.iter().any(|part| part.term.scale.is_some())
     }
 
-    /// What the parts add up to, or what keeps a role busy if that is more.
-    pub fn sum(&self) -> Formula {
-        let parts = self.parts.iter().fold(Formula::zero(), |sum, part| sum + part.term.whole_formula());
-        let limits = self.limits.iter().map(|limit| limit.term.whole_formula());
+    /// The sum of the parts, bounded below by the roles.
+    pub fn sum_formula(&self) -> Formula {
+        let parts = self.parts.iter().fold(Formula::zero(), |sum, part| sum + part.term.scaled_formula());
+        let limits = self.limits.iter().map(|limit| limit.term.scaled_formula());
         if self.limits.is_empty() { parts } else { Formula::max_of([parts].into_iter().chain(limits)) }
     }
 
-    /// The error of what predictions are made with, in percent, at the largest runs when they were held out.
+    /// The error of predictions in percent, at the largest runs when held out.
     pub fn error_percent(&self) -> Option<f64> {
         match (self.uses, self.validation) {
-            (Uses::Parts, Some(validation)) => validation.parts_error_percent,
-            (Uses::Whole, Some(validation)) => Some(validation.whole_error_percent),
+            (PredictionBasis::Parts, Some(validation)) => validation.parts_error_percent,
+            (PredictionBasis::Whole, Some(validation)) => Some(validation.whole_error_percent),
             (_, None) => None,
         }
     }

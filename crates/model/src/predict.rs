@@ -1,157 +1,164 @@
-//! From a model to figures: how long a run takes at any setting, with what certainty, and what it is made of.
+//! Predictions from a model: the time at any setting with its interval, and its contributions.
 //!
-//! Every formula stands for many that explain the measurements as well. A *world* is one of them for each term of the model, drawn as
-//! likely as it is; what holds in 95 of 100 worlds is the interval. Speed-ups compare two settings in the same world, so what both have in
-//! common does not make them uncertain. The worlds are the same in every run of the program.
+//! Every formula stands for many that explain the measurements as well. A [`ModelSample`] draws one for each term of the model from its
+//! posterior; the interval covers 95 % of the samples. Speed-ups compare two settings within each sample, so that common uncertainty
+//! cancels. The seed is fixed, so results are reproducible.
 
-use sintonia_fit::Random;
+use sintonia_fit::SplitMix64;
 
-use crate::model::{Model, Uses};
-use crate::term::{Possible, Term};
+use crate::fitted_term::{FittedTerm, TermSample};
+use crate::model::{PerformanceModel, PredictionBasis};
 
-/// How many worlds are looked at.
-const WORLDS: usize = 1000;
-/// The share of worlds that an interval holds.
+/// The number of samples.
+const SAMPLE_COUNT: usize = 1000;
+/// The share of samples that an interval covers.
 const CONFIDENCE: f64 = 0.95;
-/// How many runs it is worth that runs of programs scatter by some percent, not by some hundred: without that, four runs would say nothing.
-const KNOWN_BEFORE: f64 = 3.0;
-/// Where the drawing of worlds begins.
+/// Prior degrees of freedom of the noise: runs scatter by some percent, not by some hundred. Without it, four runs would say nothing.
+const PRIOR_DOF: f64 = 3.0;
+/// The seed of the samples.
 const SEED: u64 = 2003;
 
-/// A figure: the least it may be, what it is most likely, and the most it may be.
-pub type Figure = [f64; 3];
+/// Low, middle (point estimate) and high.
+pub type EstimateRange = [f64; 3];
 
-/// A model with its worlds.
+/// A model with posterior samples.
 pub struct Predictor<'a> {
-    model: &'a Model,
+    model: &'a PerformanceModel,
     names: &'a [String],
-    worlds: Vec<World<'a>>,
+    samples: Vec<ModelSample<'a>>,
 }
 
-struct World<'a> {
-    parts: Vec<Possible<'a>>,
-    limits: Vec<Possible<'a>>,
-    whole: Option<Possible<'a>>,
-    /// How much longer or shorter than usual a single run takes there.
-    luck: f64,
+struct ModelSample<'a> {
+    parts: Vec<TermSample<'a>>,
+    limits: Vec<TermSample<'a>>,
+    whole: Option<TermSample<'a>>,
+    /// The noise factor of a single run in this sample.
+    run_noise: f64,
 }
 
-/// What a prediction is made of.
+/// The contribution of a part or role.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Contribution<'a> {
-    /// The name of the part, or of the role.
+pub struct PartContribution<'a> {
+    /// The name of the part or role.
     pub name: &'a str,
     /// The term.
-    pub term: &'a Term,
+    pub term: &'a FittedTerm,
     /// Seconds.
-    pub seconds: Figure,
-    /// Whether it is a part of the sum, or a role that is busy.
+    pub seconds: EstimateRange,
+    /// Whether it is a part of the sum, or a role.
     pub is_part: bool,
 }
 
-impl Model {
-    /// The most likely value at a setting; `None` where a formula has none.
-    pub fn value(&self, setting: &[f64]) -> Option<f64> {
-        let names = self.names();
+impl PerformanceModel {
+    /// The point estimate at a setting; `None` where a formula has no value.
+    pub fn point_estimate(&self, setting: &[f64]) -> Option<f64> {
+        let names = self.parameter_names();
         let sum = |own: bool| -> Option<f64> {
-            let factor = |term: &Term| if own { term.factor(&names, setting)[1].recip() } else { 1.0 };
-            self.parts.iter().map(|part| Some(part.term.likeliest(&names, setting)? * factor(&part.term))).sum()
+            let factor = |term: &FittedTerm| if own { term.scale_factor(&names, setting)[1].recip() } else { 1.0 };
+            self.parts.iter().map(|part| Some(part.term.point_estimate(&names, setting)? * factor(&part.term))).sum()
         };
         match (self.uses, &self.whole) {
-            (Uses::Whole, Some(whole)) if self.is_exchanged() => Some(whole.likeliest(&names, setting)? * sum(false)? / sum(true)?),
-            (Uses::Whole, Some(whole)) => whole.likeliest(&names, setting),
-            _ => self.limits.iter().try_fold(sum(false)?, |most, limit| Some(most.max(limit.term.likeliest(&names, setting)?))),
+            (PredictionBasis::Whole, Some(whole)) if self.is_on_other_machine() => {
+                Some(whole.point_estimate(&names, setting)? * sum(false)? / sum(true)?)
+            }
+            (PredictionBasis::Whole, Some(whole)) => whole.point_estimate(&names, setting),
+            _ => self.limits.iter().try_fold(sum(false)?, |most, limit| Some(most.max(limit.term.point_estimate(&names, setting)?))),
         }
     }
 }
 
 impl<'a> Predictor<'a> {
-    /// The worlds of a model; `names` are those of its parameters.
-    pub fn new(model: &'a Model, names: &'a [String]) -> Predictor<'a> {
-        let mut random = Random::new(SEED);
-        let freedom = model.points.len().saturating_sub(3) as f64 + KNOWN_BEFORE;
-        let worlds = (0..WORLDS).map(|_| {
-            let noise = model.noise_percent / 100.0 * random.normal() / random.mean_square(freedom).sqrt();
-            World {
-                parts: model.parts.iter().map(|part| part.term.draw(names, &mut random)).collect(),
-                limits: model.limits.iter().map(|limit| limit.term.draw(names, &mut random)).collect(),
-                whole: model.whole.as_ref().map(|whole| whole.draw(names, &mut random)),
-                luck: (1.0 + noise).max(0.0),
+    /// Samples a model; `names` are those of its parameters.
+    pub fn new(model: &'a PerformanceModel, names: &'a [String]) -> Predictor<'a> {
+        let mut random = SplitMix64::new(SEED);
+        let freedom = model.points.len().saturating_sub(3) as f64 + PRIOR_DOF;
+        let samples = (0..SAMPLE_COUNT).map(|_| {
+            let noise = model.noise_percent / 100.0 * random.standard_normal() / random.scaled_chi_squared(freedom).sqrt();
+            ModelSample {
+                parts: model.parts.iter().map(|part| part.term.sample(names, &mut random)).collect(),
+                limits: model.limits.iter().map(|limit| limit.term.sample(names, &mut random)).collect(),
+                whole: model.whole.as_ref().map(|whole| whole.sample(names, &mut random)),
+                run_noise: (1.0 + noise).max(0.0),
             }
         });
-        Predictor { model, names, worlds: worlds.collect() }
+        Predictor { model, names, samples: samples.collect() }
     }
 
-    /// What one run takes at a setting.
-    pub fn seconds(&self, setting: &[f64]) -> Option<Figure> {
+    /// The predicted time of one run at a setting.
+    pub fn predict_seconds(&self, setting: &[f64]) -> Option<EstimateRange> {
         let whole = self.model.whole.as_ref().and_then(|whole| whole.curve.as_ref());
-        if let (Uses::Whole, Some(curve), false) = (self.model.uses, whole, self.model.is_exchanged()) {
+        if let (PredictionBasis::Whole, Some(curve), false) = (self.model.uses, whole, self.model.is_on_other_machine()) {
             return Some(curve.predict(setting).map(|value| value.max(0.0)));
         }
-        let middle = self.model.value(setting)?;
-        let worlds = self.worlds.iter().zip(self.in_worlds(setting));
-        Some(around(middle, worlds.map(|(world, seconds)| world.luck * seconds).collect()))
+        let middle = self.model.point_estimate(setting)?;
+        let samples = self.samples.iter().zip(self.sample_values(setting));
+        Some(percentile_interval(middle, samples.map(|(sample, seconds)| sample.run_noise * seconds).collect()))
     }
 
-    /// A figure that follows from what runs take at two settings, luck aside.
-    pub fn compare(&self, a: &[f64], b: &[f64], of: impl Fn(f64, f64) -> f64) -> Option<Figure> {
-        let middle = of(self.model.value(a)?, self.model.value(b)?);
-        let both = self.in_worlds(a).into_iter().zip(self.in_worlds(b));
-        Some(around(middle, both.map(|(a, b)| of(a, b)).collect()))
+    /// A function of the times at two settings, without run noise.
+    pub fn compare_settings(&self, a: &[f64], b: &[f64], of: impl Fn(f64, f64) -> f64) -> Option<EstimateRange> {
+        let middle = of(self.model.point_estimate(a)?, self.model.point_estimate(b)?);
+        let both = self.sample_values(a).into_iter().zip(self.sample_values(b));
+        Some(percentile_interval(middle, both.map(|(a, b)| of(a, b)).collect()))
     }
 
-    /// What a prediction is made of, the largest first: the parts, and then the roles.
-    pub fn contributions(&self, setting: &[f64]) -> Vec<Contribution<'a>> {
+    /// The contributions at a setting: parts, largest first, then roles.
+    pub fn contributions(&self, setting: &[f64]) -> Vec<PartContribution<'a>> {
         let model = self.model;
-        let parts = model.parts.iter().enumerate().filter_map(|(place, part)| {
-            let seconds = self.figure(&part.term, setting, |world| &world.parts[place])?;
-            Some(Contribution { name: &part.name, term: &part.term, seconds, is_part: true })
+        let parts = model.parts.iter().enumerate().filter_map(|(index, part)| {
+            let seconds = self.term_interval(&part.term, setting, |sample| &sample.parts[index])?;
+            Some(PartContribution { name: &part.name, term: &part.term, seconds, is_part: true })
         });
-        let limits = model.limits.iter().enumerate().filter_map(|(place, limit)| {
-            let seconds = self.figure(&limit.term, setting, |world| &world.limits[place])?;
-            Some(Contribution { name: &limit.role, term: &limit.term, seconds, is_part: false })
+        let limits = model.limits.iter().enumerate().filter_map(|(index, limit)| {
+            let seconds = self.term_interval(&limit.term, setting, |sample| &sample.limits[index])?;
+            Some(PartContribution { name: &limit.role, term: &limit.term, seconds, is_part: false })
         });
-        let mut all: Vec<Contribution> = parts.chain(limits).collect();
+        let mut all: Vec<PartContribution> = parts.chain(limits).collect();
         all.sort_by(|a, b| b.is_part.cmp(&a.is_part).then(b.seconds[1].total_cmp(&a.seconds[1])));
         all
     }
 
-    fn figure<'w>(&'w self, term: &Term, setting: &[f64], of: impl Fn(&'w World<'a>) -> &'w Possible<'a>) -> Option<Figure> {
+    fn term_interval<'w>(
+        &'w self,
+        term: &FittedTerm,
+        setting: &[f64],
+        of: impl Fn(&'w ModelSample<'a>) -> &'w TermSample<'a>,
+    ) -> Option<EstimateRange> {
         if let (Some(curve), None) = (&term.curve, &term.scale) {
-            return Some(curve.expect(setting).map(|value| value.max(0.0)));
+            return Some(curve.predict_mean(setting).map(|value| value.max(0.0)));
         }
-        let factor = term.factor(self.names, setting);
-        let middle = term.likeliest(self.names, setting)?;
-        Some(around(middle, self.worlds.iter().map(|world| of(world).at(setting, factor)).collect()))
+        let factor = term.scale_factor(self.names, setting);
+        let middle = term.point_estimate(self.names, setting)?;
+        Some(percentile_interval(middle, self.samples.iter().map(|sample| of(sample).value_at(setting, factor)).collect()))
     }
 
-    /// What runs take at a setting in each world, luck aside.
-    fn in_worlds(&self, setting: &[f64]) -> Vec<f64> {
+    /// The time at a setting in each sample, without run noise.
+    fn sample_values(&self, setting: &[f64]) -> Vec<f64> {
         let model = self.model;
-        let parts: Vec<Figure> = model.parts.iter().map(|part| part.term.factor(self.names, setting)).collect();
-        let limits: Vec<Figure> = model.limits.iter().map(|limit| limit.term.factor(self.names, setting)).collect();
-        let in_world = |world: &World| {
-            let sum = |factors: &mut dyn Iterator<Item = Figure>| {
-                world.parts.iter().zip(factors).map(|(part, factor)| part.at(setting, factor)).sum::<f64>()
+        let parts: Vec<EstimateRange> = model.parts.iter().map(|part| part.term.scale_factor(self.names, setting)).collect();
+        let limits: Vec<EstimateRange> = model.limits.iter().map(|limit| limit.term.scale_factor(self.names, setting)).collect();
+        let in_world = |sample: &ModelSample| {
+            let sum = |factors: &mut dyn Iterator<Item = EstimateRange>| {
+                sample.parts.iter().zip(factors).map(|(part, factor)| part.value_at(setting, factor)).sum::<f64>()
             };
-            match (model.uses, &world.whole) {
-                (Uses::Whole, Some(whole)) => {
-                    let here = whole.at(setting, [1.0; 3]);
+            match (model.uses, &sample.whole) {
+                (PredictionBasis::Whole, Some(whole)) => {
+                    let here = whole.value_at(setting, [1.0; 3]);
                     let exchanged = || sum(&mut parts.iter().copied()) / sum(&mut std::iter::repeat([1.0; 3]));
-                    if model.is_exchanged() { here * exchanged() } else { here }
+                    if model.is_on_other_machine() { here * exchanged() } else { here }
                 }
                 _ => {
-                    let limits = world.limits.iter().zip(&limits).map(|(limit, factor)| limit.at(setting, *factor));
+                    let limits = sample.limits.iter().zip(&limits).map(|(limit, factor)| limit.value_at(setting, *factor));
                     limits.fold(sum(&mut parts.iter().copied()), f64::max)
                 }
             }
         };
-        self.worlds.iter().map(in_world).collect()
+        self.samples.iter().map(in_world).collect()
     }
 }
 
-/// The interval that holds most of the values, and this one.
-fn around(middle: f64, mut values: Vec<f64>) -> Figure {
+/// The percentile interval of the values, extended to include `middle`.
+fn percentile_interval(middle: f64, mut values: Vec<f64>) -> EstimateRange {
     values.retain(|value| !value.is_nan());
     values.sort_unstable_by(f64::total_cmp);
     let tail = (1.0 - CONFIDENCE) / 2.0;

@@ -1,51 +1,51 @@
-//! What happens along one parameter: where the time is least, and up to where it pays to go.
+//! Sweeps over one parameter: the fastest number of processes, and the largest efficient one.
 
-use crate::model::Model;
-use crate::predict::{Figure, Predictor};
+use crate::model::PerformanceModel;
+use crate::predict::{EstimateRange, Predictor};
 
-/// Along a parameter so many places are looked at before looking closer.
-const PLACES: usize = 96;
-/// Where every place takes a thousand worlds, so many are enough.
-const FEW_PLACES: usize = 24;
-/// Times that differ by less than this share are the same.
-const SAME: f64 = 1e-3;
+/// The number of points of a sweep before refinement.
+const SAMPLE_POINTS: usize = 96;
+/// The number of points where each one evaluates all posterior samples.
+const COARSE_POINTS: usize = 24;
+/// Times that differ by less than this share are considered equal.
+const TIME_TOLERANCE: f64 = 1e-3;
 
-/// A line through the settings of a model: one parameter changes, the others stay.
+/// A sweep through the settings of a model: one parameter varies, the others are fixed.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Line {
-    /// The place of the parameter among those of the model.
+pub struct ParameterSweep {
+    /// Index of the parameter in the model.
     pub parameter: usize,
-    /// The values of all parameters; that of the changing one does not matter.
+    /// The values of all parameters; that of the varying one is ignored.
     pub base: Vec<f64>,
-    /// The least value of the parameter.
+    /// The smallest value of the parameter.
     pub from: f64,
     /// The largest.
     pub to: f64,
 }
 
-/// A number of processes to choose.
+/// Numbers of processes to choose.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Best {
-    /// The smallest number that no other is faster than, between those of which the same may be true.
-    pub time: Figure,
-    /// Whether the time still falls at the largest number that was asked for.
+pub struct BestProcessCount {
+    /// The smallest number of processes with minimum time, with the range of numbers that may be fastest.
+    pub time: EstimateRange,
+    /// Whether the time still decreases at the largest requested number.
     pub still_falls: bool,
-    /// The largest number that is efficient enough, between what it surely is and what it may be; `None` if none is.
-    pub efficiency: Option<Figure>,
-    /// Whether the largest number that was asked for is efficient enough.
+    /// The largest number that is efficient enough: certain, estimated and possible; `None` if none is.
+    pub efficiency: Option<EstimateRange>,
+    /// Whether the largest requested number is efficient enough.
     pub still_enough: bool,
 }
 
-/// The same, by the likeliest formulas alone.
-struct Likeliest {
+/// The same from point estimates only.
+struct PointBest {
     time: f64,
     still_falls: bool,
     efficiency: Option<f64>,
 }
 
-impl Line {
+impl ParameterSweep {
     /// The setting at a value of the parameter.
-    pub fn at(&self, value: f64) -> Vec<f64> {
+    pub fn setting_at(&self, value: f64) -> Vec<f64> {
         let mut setting = self.base.clone();
         if let Some(own) = setting.get_mut(self.parameter) {
             *own = value;
@@ -53,65 +53,76 @@ impl Line {
         setting
     }
 
-    /// Values from the least to the largest, closer together where they are small.
-    fn values(&self) -> Vec<f64> {
-        let share = |place: usize| place as f64 / (PLACES - 1) as f64;
-        (0..PLACES).map(|place| self.from * (self.to / self.from).powf(share(place))).collect()
+    /// Geometrically spaced values.
+    fn sample_points(&self) -> Vec<f64> {
+        let share = |point: usize| point as f64 / (SAMPLE_POINTS - 1) as f64;
+        (0..SAMPLE_POINTS).map(|point| self.from * (self.to / self.from).powf(share(point))).collect()
     }
 
-    /// The same for what cannot be halved.
-    fn whole_values(&self) -> Vec<f64> {
-        let mut values: Vec<f64> = self.values().into_iter().map(f64::round).collect();
+    /// The same, rounded to integers.
+    fn integer_points(&self) -> Vec<f64> {
+        let mut values: Vec<f64> = self.sample_points().into_iter().map(f64::round).collect();
         values.dedup();
         values
     }
 }
 
-impl Best {
-    /// The numbers of processes to choose along a line; the efficiency is that over `base` processes.
-    pub fn of(model: &Model, predictor: &Predictor, line: &Line, base: f64, enough: f64) -> Option<Best> {
-        let best = model.likeliest_best(line, base, enough)?;
-        let places = places(line, best.time);
-        let alone = line.at(base);
+impl BestProcessCount {
+    /// Numbers of processes to choose along a sweep; the efficiency is relative to `base` processes.
+    pub fn new(
+        model: &PerformanceModel,
+        predictor: &Predictor,
+        sweep: &ParameterSweep,
+        base: f64,
+        enough: f64,
+    ) -> Option<BestProcessCount> {
+        let best = model.point_best(sweep, base, enough)?;
+        let points = candidate_counts(sweep, best.time);
+        let alone = sweep.setting_at(base);
         let may_be_fastest = |p: f64| {
-            let over_best = predictor.compare(&line.at(best.time), &line.at(p), |best, own| own / best);
+            let over_best = predictor.compare_settings(&sweep.setting_at(best.time), &sweep.setting_at(p), |best, own| own / best);
             over_best.is_some_and(|[least, ..]| least <= 1.0)
         };
-        let (fewer, more): (Vec<f64>, Vec<f64>) = places.iter().partition(|place| **place < best.time);
+        let (fewer, more): (Vec<f64>, Vec<f64>) = points.iter().partition(|point| **point < best.time);
         let fewer: Vec<f64> = fewer.into_iter().rev().collect();
-        let time = [reach(best.time, &fewer, may_be_fastest), best.time, reach(best.time, &more, may_be_fastest)];
+        let time = [last_holding(best.time, &fewer, may_be_fastest), best.time, last_holding(best.time, &more, may_be_fastest)];
         let efficient = |p: f64, end: usize| {
-            let speedup = predictor.speedup(&alone, base, &line.at(p));
+            let speedup = predictor.speedup(&alone, base, &sweep.setting_at(p));
             speedup.is_some_and(|speedup| speedup[end] / p >= enough * (1.0 - 1e-9))
         };
         let last = |end: usize| {
-            let place = places.iter().rposition(|place| efficient(*place, end))?;
-            Some(reach(places[place], &places[place + 1..], |p| efficient(p, end)))
+            let point = points.iter().rposition(|point| efficient(*point, end))?;
+            Some(last_holding(points[point], &points[point + 1..], |p| efficient(p, end)))
         };
-        let efficiency = best.efficiency.map(|most| [last(0).unwrap_or(line.from).min(most), most, last(2).unwrap_or(most).max(most)]);
-        Some(Best { time, still_falls: best.still_falls, efficiency, still_enough: efficiency.is_some_and(|[_, most, _]| most >= line.to) })
+        let efficiency = best.efficiency.map(|most| [last(0).unwrap_or(sweep.from).min(most), most, last(2).unwrap_or(most).max(most)]);
+        Some(BestProcessCount {
+            time,
+            still_falls: best.still_falls,
+            efficiency,
+            still_enough: efficiency.is_some_and(|[_, most, _]| most >= sweep.to),
+        })
     }
 }
 
-/// Whole numbers of processes from the least to the largest, closer together where they are small, and one that must be among them.
-fn places(line: &Line, one: f64) -> Vec<f64> {
-    let share = |place: usize| place as f64 / (FEW_PLACES - 1) as f64;
-    let mut places: Vec<f64> =
-        (0..FEW_PLACES).map(|place| (line.from * (line.to / line.from).powf(share(place))).round()).chain([one]).collect();
-    places.sort_by(f64::total_cmp);
-    places.dedup();
-    places
+/// Geometrically spaced integers, including `one`.
+fn candidate_counts(sweep: &ParameterSweep, one: f64) -> Vec<f64> {
+    let share = |point: usize| point as f64 / (COARSE_POINTS - 1) as f64;
+    let mut points: Vec<f64> =
+        (0..COARSE_POINTS).map(|point| (sweep.from * (sweep.to / sweep.from).powf(share(point))).round()).chain([one]).collect();
+    points.sort_by(f64::total_cmp);
+    points.dedup();
+    points
 }
 
-/// How far from a number something still holds, on the way along places: it is looked for closely before the first where it does not.
-fn reach(from: f64, places: &[f64], holds: impl Fn(f64) -> bool) -> f64 {
+/// The last point, walking along `points`, where a condition holds; the first failure is bracketed by bisection.
+fn last_holding(from: f64, points: &[f64], holds: impl Fn(f64) -> bool) -> f64 {
     let mut inside = from;
-    for place in places {
-        if holds(*place) {
-            inside = *place;
+    for point in points {
+        if holds(*point) {
+            inside = *point;
             continue;
         }
-        let mut outside = *place;
+        let mut outside = *point;
         while (outside - inside).abs() > 1.0 {
             let middle = f64::midpoint(inside, outside).floor();
             if holds(middle) { inside = middle } else { outside = middle }
@@ -121,72 +132,73 @@ fn reach(from: f64, places: &[f64], holds: impl Fn(f64) -> bool) -> f64 {
     inside
 }
 
-impl Model {
-    /// The numbers of processes to choose along a line by the likeliest formulas; the efficiency is that over `base` processes.
-    fn likeliest_best(&self, line: &Line, base: f64, efficiency: f64) -> Option<Likeliest> {
-        let time = |processes: f64| self.value(&line.at(processes)).filter(|time| time.is_finite());
+impl PerformanceModel {
+    /// Numbers of processes to choose by point estimates; the efficiency is relative to `base` processes.
+    fn point_best(&self, sweep: &ParameterSweep, base: f64, efficiency: f64) -> Option<PointBest> {
+        let time = |processes: f64| self.point_estimate(&sweep.setting_at(processes)).filter(|time| time.is_finite());
         let alone = time(base)? * base;
         let enough = |processes: f64| time(processes).is_some_and(|time| alone / (time * processes) >= efficiency * (1.0 - 1e-9));
-        let values = line.whole_values();
+        let values = sweep.integer_points();
         let times: Vec<(f64, f64)> = values.iter().filter_map(|value| Some((*value, time(*value)?))).collect();
-        let (coarse, _) = least(&times)?;
-        let around: Vec<(f64, f64)> = close(&values, coarse).filter_map(|value| Some((value, time(value)?))).collect();
-        let (best, _) = least(&around)?;
+        let (coarse, _) = first_minimum(&times)?;
+        let around: Vec<(f64, f64)> = neighbouring_integers(&values, coarse).filter_map(|value| Some((value, time(value)?))).collect();
+        let (best, _) = first_minimum(&around)?;
         let last = values.iter().rev().copied().find(|value| enough(*value));
-        let last = last
-            .map(|value| close(&values, value).filter(|close| *close >= value).take_while(|close| enough(*close)).last().unwrap_or(value));
-        Some(Likeliest { time: best, still_falls: best >= line.to, efficiency: last })
+        let last = last.map(|value| {
+            neighbouring_integers(&values, value).filter(|close| *close >= value).take_while(|close| enough(*close)).last().unwrap_or(value)
+        });
+        Some(PointBest { time: best, still_falls: best >= sweep.to, efficiency: last })
     }
 }
 
-/// The least time; of those that are almost the same, the first.
-fn least(times: &[(f64, f64)]) -> Option<(f64, f64)> {
+/// The minimum time; the first of those that are almost equal.
+fn first_minimum(times: &[(f64, f64)]) -> Option<(f64, f64)> {
     let shortest = times.iter().map(|(_, time)| *time).fold(f64::INFINITY, f64::min);
-    times.iter().copied().find(|(_, time)| *time <= shortest * (1.0 + SAME))
+    times.iter().copied().find(|(_, time)| *time <= shortest * (1.0 + TIME_TOLERANCE))
 }
 
-/// The whole numbers between the neighbours of one of these values, not too many.
-fn close(values: &[f64], value: f64) -> impl Iterator<Item = f64> {
-    let place = values.iter().position(|other| *other == value).unwrap_or(0);
-    let (low, high) = (values[place.saturating_sub(1)], values[(place + 1).min(values.len() - 1)]);
+/// The integers between the neighbours of one of these values, thinned if there are many.
+fn neighbouring_integers(values: &[f64], value: f64) -> impl Iterator<Item = f64> {
+    let point = values.iter().position(|other| *other == value).unwrap_or(0);
+    let (low, high) = (values[point.saturating_sub(1)], values[(point + 1).min(values.len() - 1)]);
     let step = ((high - low) / 400.0).ceil().max(1.0);
     (0..).map(move |i| low + step * i as f64).take_while(move |x| *x <= high)
 }
 
 impl Predictor<'_> {
-    /// The speed-up from `base` processes, which count as so many, to those of another setting.
-    pub fn speedup(&self, alone: &[f64], base: f64, setting: &[f64]) -> Option<Figure> {
-        self.compare(alone, setting, |alone, time| base * alone / time)
+    /// The speed-up over `base` processes, which count as fully efficient.
+    pub fn speedup(&self, alone: &[f64], base: f64, setting: &[f64]) -> Option<EstimateRange> {
+        self.compare_settings(alone, setting, |alone, time| base * alone / time)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{ModelPart, Parameter, Quantity, Uses};
-    use crate::part::Kind;
-    use crate::term::Term;
+    use crate::fitted_term::FittedTerm;
+    use crate::model::{MeasuredParameter, ModelPart, ModelledQuantity, PredictionBasis};
+    use crate::program_part::PartKind;
 
-    fn model(parts: &[&str], error_percent: f64) -> Model {
-        let term = |formula: &&str| Term::by_hand(formula.parse().unwrap(), Some(error_percent));
+    fn model(parts: &[&str], error_percent: f64) -> PerformanceModel {
+        let term = |formula: &&str| FittedTerm::from_formula(formula.parse().unwrap(), Some(error_percent));
         let part = |formula: &&str| ModelPart {
             name: formula.to_string(),
-            kind: Kind::Other,
+            kind: PartKind::Other,
             share: 0.0,
             term: term(formula),
             calls: None,
-            home_cost: None,
+            reference_cost: None,
         };
-        Model {
+        PerformanceModel {
             name: "test".into(),
-            quantity: Quantity { name: "time".into(), unit: "s".into() },
-            parameters: vec![Parameter { name: "p".into(), from: 1.0, to: 8.0 }],
+            quantity: ModelledQuantity { name: "time".into(), unit: "s".into() },
+            parameters: vec![MeasuredParameter { name: "p".into(), from: 1.0, to: 8.0 }],
             fixed: Default::default(),
             parts: parts.iter().map(part).collect(),
             limits: vec![],
             whole: None,
-            uses: Uses::Parts,
-            home: None,
+            uses: PredictionBasis::Parts,
+            reference_machine: None,
             noise_percent: 0.0,
             validation: None,
             points: vec![],
@@ -194,18 +206,18 @@ mod tests {
         }
     }
 
-    fn line(to: f64) -> Line {
-        Line { parameter: 0, base: vec![1.0], from: 1.0, to }
+    fn sweep(to: f64) -> ParameterSweep {
+        ParameterSweep { parameter: 0, base: vec![1.0], from: 1.0, to }
     }
 
-    fn best(model: &Model, line: &Line, enough: f64) -> Best {
-        let names = model.names();
-        Best::of(model, &Predictor::new(model, &names), line, 1.0, enough).unwrap()
+    fn best(model: &PerformanceModel, sweep: &ParameterSweep, enough: f64) -> BestProcessCount {
+        let names = model.parameter_names();
+        BestProcessCount::new(model, &Predictor::new(model, &names), sweep, 1.0, enough).unwrap()
     }
 
     #[test]
     fn the_best_number_of_processes_is_where_the_time_is_least() {
-        let best = best(&model(&["100/p", "p/100"], 0.0), &line(1000.0), 0.5);
+        let best = best(&model(&["100/p", "p/100"], 0.0), &sweep(1000.0), 0.5);
         assert!((90.0..=110.0).contains(&best.time[1]), "{best:?}");
         assert_eq!(best.efficiency, Some([100.0; 3]), "100/(p*(100/p + p/100)) is a half at 100");
         assert!(!best.still_falls && !best.still_enough);
@@ -213,13 +225,13 @@ mod tests {
 
     #[test]
     fn where_the_time_falls_to_the_end_that_is_said() {
-        let best = best(&model(&["100/p"], 0.0), &line(64.0), 0.9);
-        assert_eq!(best, Best { time: [64.0; 3], still_falls: true, efficiency: Some([64.0; 3]), still_enough: true });
+        let best = best(&model(&["100/p"], 0.0), &sweep(64.0), 0.9);
+        assert_eq!(best, BestProcessCount { time: [64.0; 3], still_falls: true, efficiency: Some([64.0; 3]), still_enough: true });
     }
 
     #[test]
     fn the_best_numbers_of_processes_are_as_sure_as_the_formulas() {
-        let Best { time, efficiency, .. } = best(&model(&["100/p", "p/100"], 10.0), &line(1000.0), 0.5);
+        let BestProcessCount { time, efficiency, .. } = best(&model(&["100/p", "p/100"], 10.0), &sweep(1000.0), 0.5);
         assert!(time[0] < 95.0 && time[2] > 105.0 && time[0] > 50.0 && time[2] < 200.0, "{time:?}");
         let [least, middle, most] = efficiency.unwrap();
         assert!(least < 100.0 && middle == 100.0 && most > 100.0, "{efficiency:?}");
@@ -227,8 +239,11 @@ mod tests {
 
     #[test]
     fn how_far_something_holds_is_found_between_places() {
-        assert_eq!(reach(1.0, &[10.0, 100.0], |p| p <= 37.0), 37.0);
-        assert_eq!(reach(50.0, &[20.0, 4.0], |p| p >= 7.0), 7.0);
-        assert_eq!((reach(1.0, &[10.0], |_| true), reach(1.0, &[10.0], |_| false), reach(1.0, &[], |_| true)), (10.0, 1.0, 1.0));
+        assert_eq!(last_holding(1.0, &[10.0, 100.0], |p| p <= 37.0), 37.0);
+        assert_eq!(last_holding(50.0, &[20.0, 4.0], |p| p >= 7.0), 7.0);
+        assert_eq!(
+            (last_holding(1.0, &[10.0], |_| true), last_holding(1.0, &[10.0], |_| false), last_holding(1.0, &[], |_| true)),
+            (10.0, 1.0, 1.0)
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! From runs told call by call to parts, models, predictions and tasks.
+//! From hand-made runs to parts, models, predictions and tasks.
 
 #[path = "../../program/tests/story/mod.rs"]
 mod story;
@@ -7,28 +7,28 @@ use std::collections::BTreeMap;
 
 use sintonia_machine::Machine;
 use sintonia_model::experiment::Experiment;
-use sintonia_model::farm::{Farm, NoFarm};
-use sintonia_model::model::{Model, Uses};
-use sintonia_model::part::{Part, Spot};
+use sintonia_model::master_worker::{MasterWorkerError, MasterWorkerRun};
+use sintonia_model::model::{PerformanceModel, PredictionBasis};
 use sintonia_model::predict::Predictor;
-use sintonia_model::run::{Run, Traffic, Unusable};
-use sintonia_recording::header::End;
-use sintonia_recording::table::Shape;
+use sintonia_model::program_part::{OperationSite, ProgramPart};
+use sintonia_model::run::{MeasuredRun, RunError, SiteTraffic};
+use sintonia_recording::call_table::CallDescriptor;
+use sintonia_recording::header::ProcessExit;
 use story::*;
 
-/// A rank between the start and the end of MPI.
+/// A rank between MPI_Init and MPI_Finalize.
 fn rank(start: u64, calls: Vec<Told>, end: u64) -> Vec<Told> {
     [vec![call(0, start, 1, init())], calls, vec![call(end, end + 1, 9, finalize())]].concat()
 }
 
-fn run(ranks: &[Vec<Told>], parameters: &[(&str, f64)]) -> Run {
+fn run(ranks: &[Vec<Told>], parameters: &[(&str, f64)]) -> MeasuredRun {
     let parameters: BTreeMap<String, f64> = parameters.iter().map(|(name, value)| (name.to_string(), *value)).collect();
     let (_folder, recording) = story_with(ranks, |header| header.parameters = parameters);
-    Run::of("run.sin", &recording, &|| {}).unwrap()
+    MeasuredRun::from_recording("run.sin", &recording, &|| {}).unwrap()
 }
 
-fn spot(operation: &str, line: u32) -> Spot {
-    Spot { operation: operation.into(), place: format!("me/story.c:{line}") }
+fn spot(operation: &str, line: u32) -> OperationSite {
+    OperationSite { operation: operation.into(), place: format!("me/story.c:{line}") }
 }
 
 /// Rank 1 waits for rank 0, which computes 50 ms longer.
@@ -42,61 +42,61 @@ fn the_parts_of_the_critical_path_add_up_to_the_time_of_the_run() {
     assert_eq!(run.seconds, 0.090, "from the first end of MPI_Init to the last beginning of MPI_Finalize");
     let sum: f64 = run.parts.values().map(|part| part.path_s).sum();
     assert!((sum - run.seconds).abs() < 1e-12, "{sum}");
-    let on_path = |part: &Part| run.parts.get(part).map_or(0.0, |part| part.path_s);
-    let computation = |from: Spot, to: Spot| Part::Computation { from, to };
+    let on_path = |part: &ProgramPart| run.parts.get(part).map_or(0.0, |part| part.path_s);
+    let computation = |from: OperationSite, to: OperationSite| ProgramPart::Computation { from, to };
     assert_eq!(on_path(&computation(spot("MPI_Init", 1), spot("MPI_Send", 2))), 0.060);
-    assert_eq!(on_path(&Part::Communication { at: spot("MPI_Recv", 3) }), 0.008);
+    assert_eq!(on_path(&ProgramPart::Communication { at: spot("MPI_Recv", 3) }), 0.008);
     assert_eq!(on_path(&computation(spot("MPI_Recv", 3), spot("MPI_Finalize", 9))), 0.022);
-    assert!((run.around_s - 0.011).abs() < 1e-12, "before and after, {}", run.around_s);
+    assert!((run.init_finalize_s - 0.011).abs() < 1e-12, "before and after, {}", run.init_finalize_s);
 }
 
 #[test]
 fn what_a_rank_spends_without_waiting_is_known_wherever_the_path_went() {
     let run = run(&late(), &[]);
-    let each = |part: Part| run.parts[&part].each_s;
-    assert_eq!(each(Part::Communication { at: spot("MPI_Send", 2) }), 0.005, "not on the path");
-    assert_eq!(each(Part::Communication { at: spot("MPI_Recv", 3) }), 0.008, "58 ms less 50 of waiting");
+    let each = |part: ProgramPart| run.parts[&part].mean_rank_s;
+    assert_eq!(each(ProgramPart::Communication { at: spot("MPI_Send", 2) }), 0.005, "not on the path");
+    assert_eq!(each(ProgramPart::Communication { at: spot("MPI_Recv", 3) }), 0.008, "58 ms less 50 of waiting");
     let busy: Vec<(usize, f64)> = run.roles.iter().map(|role| (role.ranks, role.busy_s)).collect();
     assert_eq!(busy, [(1, 0.070), (1, 0.038)]);
-    assert_eq!(run.traffic[&spot("MPI_Send", 2)], Traffic { ranks: 1, calls: 1, bytes: 8 });
+    assert_eq!(run.traffic[&spot("MPI_Send", 2)], SiteTraffic { ranks: 1, calls: 1, bytes: 8 });
 }
 
 #[test]
 fn a_run_that_is_not_there_completely_is_refused() {
     let (_folder, recording) = story(&late());
     let mut header = recording.header.clone();
-    header.ranks[1].end = End::CutShort;
+    header.ranks[1].end = ProcessExit::CutShort;
     header.write(_folder.path()).unwrap();
     let cut = sintonia_recording::Recording::open(_folder.path()).unwrap();
-    assert!(matches!(Run::of("cut.sin", &cut, &|| {}), Err(Unusable::Incomplete { rank: 1, .. })));
-    header.ranks[1].end = End::Finalized;
+    assert!(matches!(MeasuredRun::from_recording("cut.sin", &cut, &|| {}), Err(RunError::Incomplete { rank: 1, .. })));
+    header.ranks[1].end = ProcessExit::Finalized;
     header.parameters = [("p".to_owned(), 7.0)].into();
     header.write(_folder.path()).unwrap();
     let other = sintonia_recording::Recording::open(_folder.path()).unwrap();
-    assert!(matches!(Run::of("other.sin", &other, &|| {}), Err(Unusable::OtherRanks { ranks: 2, .. })));
+    assert!(matches!(MeasuredRun::from_recording("other.sin", &other, &|| {}), Err(RunError::RanksMismatch { ranks: 2, .. })));
 }
 
-/// A program that computes n²/p ms and agrees on 8n bytes in n ms.
-fn sized(n: u64, p: u64) -> Run {
+/// A program that computes for n²/p ms and reduces 8n bytes in n ms.
+fn sized(n: u64, p: u64) -> MeasuredRun {
     let computed = 10 + n * n / p;
-    let agree = Shape { sent: 8 * n, received: 8 * n, ..collective("MPI_Allreduce") };
+    let agree = CallDescriptor { sent: 8 * n, received: 8 * n, ..collective("MPI_Allreduce") };
     let ranks: Vec<Vec<Told>> = (0..p).map(|_| rank(10, vec![call(computed, computed + n, 2, agree.clone())], computed + n + 1)).collect();
     run(&ranks, &[("n", n as f64)])
 }
 
 fn experiment() -> Experiment {
     let runs = [20, 40, 60, 80].into_iter().flat_map(|n| [1, 2, 4].map(|p| sized(n, p))).collect();
-    Experiment::of(runs, None).unwrap()
+    Experiment::from_runs(runs, None).unwrap()
 }
 
 #[test]
 fn the_formula_of_a_program_is_found_and_predicts_larger_runs() {
-    let model = Model::of("sized", &experiment()).unwrap();
-    let names = model.names();
+    let model = PerformanceModel::from_experiment("sized", &experiment()).unwrap();
+    let names = model.parameter_names();
     assert_eq!(names, ["n", "p"]);
     for (n, p) in [(160, 4), (160, 8), (80, 16)] {
         let took = sized(n, p).seconds;
-        let [low, middle, high] = Predictor::new(&model, &names).seconds(&[n as f64, p as f64]).unwrap();
+        let [low, middle, high] = Predictor::new(&model, &names).predict_seconds(&[n as f64, p as f64]).unwrap();
         assert!((middle / took - 1.0).abs() < 0.02, "n = {n}, p = {p}: {middle} instead of {took}, {}", model.formula());
         assert!(low <= took * 1.001 && took <= high * 1.001, "n = {n}, p = {p}: {took} in [{low}, {high}]");
     }
@@ -109,16 +109,16 @@ fn the_formula_of_a_program_is_found_and_predicts_larger_runs() {
 #[test]
 fn predictions_use_what_predicts_the_largest_runs_better() {
     let mut experiment = experiment();
-    // The parts say something else than the whole does: that which is not measured by them grows.
+    // The parts disagree with the total: what they do not cover grows.
     for (run, setting) in experiment.runs.iter_mut().zip(&experiment.settings) {
         run.seconds += 1e-6 * setting[0].powi(3);
     }
-    let model = Model::of("sized", &experiment).unwrap();
-    assert_eq!(model.uses, Uses::Whole, "{:?}", model.validation);
-    assert!(model.notes.iter().any(|note| note.contains("formula of the whole")), "{:?}", model.notes);
+    let model = PerformanceModel::from_experiment("sized", &experiment).unwrap();
+    assert_eq!(model.uses, PredictionBasis::Whole, "{:?}", model.validation);
+    assert!(model.notes.iter().any(|note| note.contains("formula of the total time")), "{:?}", model.notes);
 }
 
-/// A machine on which adding and an allreduce take so long.
+/// A machine with these costs of addition and allreduce.
 fn machine(name: &str, add: f64, allreduce: f64) -> Machine {
     let text = format!(
         "format = 1\n[machine]\nname = \"{name}\"\n[[node]]\nkind = \"a\"\ncount = 1\ncores = 4\n\
@@ -131,25 +131,25 @@ fn machine(name: &str, add: f64, allreduce: f64) -> Machine {
 #[test]
 fn another_machine_changes_computation_and_communication_each_by_its_own_ratio() {
     let experiment = experiment();
-    let mut model = Model::of("sized", &experiment).unwrap();
-    model.uses = Uses::Parts;
-    assert!(model.on(&machine("there", 1e-9, 1e-3)).is_err(), "it is not known where the runs were made");
-    model.at_home(&machine("here", 1e-9, 1e-3), &experiment);
-    let read = Model::parse(&model.to_text(), std::path::Path::new("m")).unwrap();
-    let there = read.on(&machine("there", 0.5e-9, 3e-3)).unwrap();
-    let (at, part) = ([80.0, 4.0], |model: &Model, kind: &str| {
-        let names = model.names();
+    let mut model = PerformanceModel::from_experiment("sized", &experiment).unwrap();
+    model.uses = PredictionBasis::Parts;
+    assert!(model.on_machine(&machine("there", 1e-9, 1e-3)).is_err(), "it is not known where the runs were made");
+    model.set_reference_machine(&machine("here", 1e-9, 1e-3), &experiment);
+    let read = PerformanceModel::parse(&model.to_text(), std::path::Path::new("m")).unwrap();
+    let there = read.on_machine(&machine("there", 0.5e-9, 3e-3)).unwrap();
+    let (at, part) = ([80.0, 4.0], |model: &PerformanceModel, kind: &str| {
+        let names = model.parameter_names();
         let parts = model.parts.iter().filter(|part| part.name.starts_with(kind));
-        parts.map(|part| part.term.likeliest(&names, &[80.0, 4.0]).unwrap()).sum::<f64>()
+        parts.map(|part| part.term.point_estimate(&names, &[80.0, 4.0]).unwrap()).sum::<f64>()
     });
     assert!((part(&there, "computation") / part(&model, "computation") - 0.5).abs() < 1e-9);
     assert!((part(&there, "MPI_Allreduce") / part(&model, "MPI_Allreduce") - 3.0).abs() < 1e-9);
-    let names = there.names();
-    let [low, middle, high] = Predictor::new(&there, &names).seconds(&at).unwrap();
-    assert!(low <= middle && middle <= high && middle < model.value(&at).unwrap());
+    let names = there.parameter_names();
+    let [low, middle, high] = Predictor::new(&there, &names).predict_seconds(&at).unwrap();
+    assert!(low <= middle && middle <= high && middle < model.point_estimate(&at).unwrap());
 }
 
-/// A master that hands out a task of 40 ms to each of two workers, twice; sending takes 2 ms and receiving 3 ms.
+/// A master that hands out a 40 ms task to each of two workers, twice; sending takes 2 ms and receiving 3 ms.
 fn farm() -> [Vec<Told>; 3] {
     let master = vec![
         call(10, 12, 2, send(1)),
@@ -171,7 +171,7 @@ fn farm() -> [Vec<Told>; 3] {
 #[test]
 fn the_tasks_of_a_master_are_found_with_what_they_cost() {
     let (_folder, recording) = story(&farm());
-    let farm = Farm::of(&recording, &|| {}).unwrap();
+    let farm = MasterWorkerRun::from_recording(&recording, &|| {}).unwrap();
     assert_eq!((farm.master, farm.workers, farm.tasks.computing.count()), (0, 2, 4));
     let found = farm.tasks.granularity().unwrap();
     assert!((found.computing.value - 0.040).abs() < 1e-12, "{found:?}");
@@ -188,5 +188,5 @@ fn ranks_that_serve_each_other_have_no_master() {
         })
         .collect();
     let (_folder, recording) = story(&ranks);
-    assert!(matches!(Farm::of(&recording, &|| {}), Err(NoFarm::NoMaster { messages: 4, .. })));
+    assert!(matches!(MasterWorkerRun::from_recording(&recording, &|| {}), Err(MasterWorkerError::NoMaster { messages: 4, .. })));
 }

@@ -1,24 +1,24 @@
-//! Works together with the other processes that a launcher started, and checks that everything arrives: `mpirun -n 4 world exchange`.
+//! Communicates with the other processes that a launcher started, and checks that everything arrives: `mpirun -n 4 world exchange`.
 //!
-//! The tests run it under real launchers. Every process prints one line that says how it went.
+//! The tests run it under real launchers. Every process prints one line with the result.
 
 use std::process::exit;
 
-use sintonia_mpi::{World, WorldError};
+use sintonia_mpi::{CommWorld, WorldError};
 
 fn main() {
     let task = std::env::args().nth(1).unwrap_or_default();
-    match World::join() {
+    match CommWorld::init() {
         None => println!("alone, MPI {}", if mpi_is_loaded() { "loaded" } else { "not loaded" }),
         Some(Err(error)) => {
             eprintln!("{error}");
-            World::give_up(3);
+            CommWorld::abort_without_mpi(3);
         }
         Some(Ok(world)) => together(world, &task),
     }
 }
 
-fn together(world: World, task: &str) {
+fn together(world: CommWorld, task: &str) {
     let done = match task {
         "join" => Ok(()),
         "exchange" => (0..20).try_for_each(|round| exchange(&world, |from, to| random_parcel(round, from, to))),
@@ -35,15 +35,15 @@ fn together(world: World, task: &str) {
         world.abort(4);
     }
     println!("rank {} of {} did {task} with {}", world.rank(), world.size(), world.library());
-    if let Err(error) = world.leave() {
+    if let Err(error) = world.finalize() {
         eprintln!("{error}");
         exit(5);
     }
 }
 
-/// Exchanges the parcels that `parcel` makes for each sender and receiver, and checks them: each side knows what the other must send.
-fn exchange(world: &World, parcel: impl Fn(usize, usize) -> Vec<u8>) -> Result<(), WorldError> {
-    let received = world.exchange((0..world.size()).map(|to| parcel(world.rank(), to)).collect())?;
+/// Exchanges the buffers that `parcel` generates for each sender and receiver, and checks them: each side knows what the other must send.
+fn exchange(world: &CommWorld, parcel: impl Fn(usize, usize) -> Vec<u8>) -> Result<(), WorldError> {
+    let received = world.all_to_all((0..world.size()).map(|to| parcel(world.rank(), to)).collect())?;
     assert_eq!(received.len(), world.size());
     for (from, received) in received.into_iter().enumerate() {
         assert!(received == parcel(from, world.rank()), "what came from rank {from} is not what it sent");
@@ -51,22 +51,22 @@ fn exchange(world: &World, parcel: impl Fn(usize, usize) -> Vec<u8>) -> Result<(
     Ok(())
 }
 
-/// A parcel of random length and content; one in four is empty.
+/// A buffer of random length and contents; one in four is empty.
 fn random_parcel(round: u64, from: usize, to: usize) -> Vec<u8> {
-    let mut random = Random::of(round, from, to);
+    let mut random = ExampleRng::of(round, from, to);
     let length = if random.next().is_multiple_of(4) { 0 } else { random.next() % 100_000 };
     random.bytes(length as usize)
 }
 
-/// A parcel for the next process, longer than one message may be; 300 MiB with those of all others, and no two of the same length.
+/// A buffer for the next process, longer than one message; 300 MiB together with all others, and no two of the same length.
 fn large_parcel(from: usize, to: usize, size: usize) -> Vec<u8> {
     const TOTAL: usize = 300 << 20;
     let length = if to == (from + 1) % size { TOTAL * 2 * (from + 1) / (size * (size + 1)) } else { 0 };
-    Random::of(0, from, to).bytes(length)
+    ExampleRng::of(0, from, to).bytes(length)
 }
 
-/// Everyone sends three letters to everyone, itself included, one process at a time; each sender's come in their order.
-fn letters(world: &World) -> Result<(), WorldError> {
+/// Every process sends three messages to every process including itself, one process at a time; those of one sender arrive in order.
+fn letters(world: &CommWorld) -> Result<(), WorldError> {
     const LENGTHS: [usize; 3] = [0, 5, 70 << 20];
     let mut next = vec![0; world.size()];
     for sender in 0..world.size() {
@@ -85,7 +85,7 @@ fn letters(world: &World) -> Result<(), WorldError> {
     Ok(())
 }
 
-fn any(world: &World) -> Result<(), WorldError> {
+fn any(world: &CommWorld) -> Result<(), WorldError> {
     assert!(!world.any(false)?);
     for one in 0..world.size() {
         assert!(world.any(one == world.rank())?);
@@ -94,16 +94,16 @@ fn any(world: &World) -> Result<(), WorldError> {
     Ok(())
 }
 
-/// Mistakes come back as errors, and the world goes on.
-fn refused(world: &World) -> Result<(), WorldError> {
-    assert!(matches!(world.exchange(Vec::new()), Err(WorldError::Parcels { given: 0, .. })));
+/// Invalid calls return errors, and communication still works.
+fn refused(world: &CommWorld) -> Result<(), WorldError> {
+    assert!(matches!(world.all_to_all(Vec::new()), Err(WorldError::BufferCount { given: 0, .. })));
     assert!(matches!(world.send(world.size(), b"nobody"), Err(WorldError::Call { function: "MPI_Send", .. })));
-    assert!(matches!(World::join(), Some(Err(WorldError::JoinedBefore))));
+    assert!(matches!(CommWorld::init(), Some(Err(WorldError::AlreadyInitialized))));
     exchange(world, |from, to| random_parcel(0, from, to))
 }
 
 /// The last process fails while the others wait for it.
-fn fail_one(world: &World, fail: impl FnOnce()) -> Result<(), WorldError> {
+fn fail_one(world: &CommWorld, fail: impl FnOnce()) -> Result<(), WorldError> {
     if world.rank() + 1 == world.size() {
         fail();
     }
@@ -115,12 +115,12 @@ fn mpi_is_loaded() -> bool {
     files.lines().any(|line| line.rsplit('/').next().is_some_and(|file| file.starts_with("libmpi")))
 }
 
-/// Numbers that look random and are the same everywhere (SplitMix64).
-struct Random(u64);
+/// A reproducible random number generator (SplitMix64).
+struct ExampleRng(u64);
 
-impl Random {
-    fn of(round: u64, from: usize, to: usize) -> Random {
-        Random(round << 32 ^ (from as u64) << 16 ^ to as u64)
+impl ExampleRng {
+    fn of(round: u64, from: usize, to: usize) -> ExampleRng {
+        ExampleRng(round << 32 ^ (from as u64) << 16 ^ to as u64)
     }
 
     fn bytes(&mut self, length: usize) -> Vec<u8> {

@@ -1,26 +1,26 @@
-//! The three application binary interfaces of MPI: how large handles are, where a status keeps what, and which numbers mean what.
+//! The three MPI ABIs: handle sizes, layout of a status, and values of constants.
 
-/// An application binary interface of MPI.
+/// An MPI ABI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Abi {
-    /// Open MPI's own.
+    /// Open MPI.
     OpenMpi,
-    /// MPICH's own, shared by Intel MPI, MVAPICH, Cray MPICH and ParaStation.
+    /// MPICH, also used by Intel MPI, MVAPICH, Cray MPICH and ParaStation.
     Mpich,
-    /// The standard one of MPI 5.
+    /// The standard ABI of MPI 5.
     Standard,
 }
 
-/// The sizes and constants of one [`Abi`].
+/// Sizes and constants of an [`Abi`].
 #[derive(Clone, Copy, Debug)]
-pub struct Layout {
-    /// Bytes of a handle in C (files are pointers everywhere).
+pub struct AbiLayout {
+    /// Size of a handle in C, in bytes (files are pointers in every ABI).
     pub handle_bytes: usize,
-    /// Bytes of an `MPI_Status` in C.
+    /// Size of an `MPI_Status` in C, in bytes.
     pub status_bytes: usize,
-    /// Bytes of a status in Fortran.
+    /// Size of a status in Fortran, in bytes.
     pub fortran_status_bytes: usize,
-    /// Where a status keeps the source, in bytes; the tag follows.
+    /// Byte offset of the source in a status; the tag follows it.
     pub status_source: usize,
     /// The value of `MPI_ANY_SOURCE`.
     pub any_source: i32,
@@ -43,7 +43,7 @@ pub struct Layout {
 }
 
 impl Abi {
-    /// Its name in reports.
+    /// Its name in recordings and reports.
     pub fn name(self) -> &'static str {
         match self {
             Abi::OpenMpi => "openmpi",
@@ -52,10 +52,10 @@ impl Abi {
         }
     }
 
-    /// Decides the ABI from the library's file name and the version text it gives of itself.
+    /// Detects the ABI from the file name and version text of the library.
     ///
-    /// The file name comes first: one library may ship both its own ABI and the standard one, in two files.
-    pub fn of_library(file_name: &str, version: &str) -> Option<Abi> {
+    /// The file name takes precedence: one library may provide both its own and the standard ABI, in two files.
+    pub fn detect(file_name: &str, version: &str) -> Option<Abi> {
         if file_name.contains("mpi_abi") {
             return Some(Abi::Standard);
         }
@@ -65,10 +65,10 @@ impl Abi {
         ["MPICH", "Intel(R) MPI Library", "MVAPICH", "ParaStation"].iter().any(|name| version.contains(name)).then_some(Abi::Mpich)
     }
 
-    /// Its sizes and constants.
-    pub const fn layout(self) -> Layout {
+    /// Sizes and constants of this ABI.
+    pub const fn layout(self) -> AbiLayout {
         match self {
-            Abi::OpenMpi => Layout {
+            Abi::OpenMpi => AbiLayout {
                 handle_bytes: 8,
                 status_bytes: 24,
                 fortran_status_bytes: 24,
@@ -83,7 +83,7 @@ impl Abi {
                 in_place: 1,
                 topologies: [1, 2, 3],
             },
-            Abi::Mpich => Layout {
+            Abi::Mpich => AbiLayout {
                 handle_bytes: 4,
                 status_bytes: 20,
                 fortran_status_bytes: 20,
@@ -98,7 +98,7 @@ impl Abi {
                 in_place: usize::MAX,
                 topologies: [2, 1, 3],
             },
-            Abi::Standard => Layout {
+            Abi::Standard => AbiLayout {
                 handle_bytes: 8,
                 status_bytes: 32,
                 fortran_status_bytes: 32,
@@ -123,9 +123,9 @@ mod tests {
 
     #[test]
     fn the_file_decides_before_the_version_text() {
-        assert_eq!(Abi::of_library("libmpi_abi.so.1", "MPICH Version: 5.0.2"), Some(Abi::Standard));
-        assert_eq!(Abi::of_library("libmpi.so.40", "Open MPI v5.0.11, package: …"), Some(Abi::OpenMpi));
-        assert_eq!(Abi::of_library("libmpi.so.12", "Intel(R) MPI Library 2021.18"), Some(Abi::Mpich));
-        assert_eq!(Abi::of_library("libmpi.so.1", "Some other MPI"), None);
+        assert_eq!(Abi::detect("libmpi_abi.so.1", "MPICH Version: 5.0.2"), Some(Abi::Standard));
+        assert_eq!(Abi::detect("libmpi.so.40", "Open MPI v5.0.11, package: …"), Some(Abi::OpenMpi));
+        assert_eq!(Abi::detect("libmpi.so.12", "Intel(R) MPI Library 2021.18"), Some(Abi::Mpich));
+        assert_eq!(Abi::detect("libmpi.so.1", "Some other MPI"), None);
     }
 }

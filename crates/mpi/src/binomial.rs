@@ -1,53 +1,55 @@
-//! The binomial tree by which MPI libraries commonly move data between one member of a group and all others: whoever counts or writes out
-//! the messages of a collective operation goes by the same one.
+//! The binomial tree used by MPI libraries for rooted collectives, shared by all code that enumerates their messages.
 
 /// 1, 2, 4 ... below `limit`.
-pub fn powers(limit: usize) -> impl Iterator<Item = usize> {
+pub fn powers_of_two(limit: usize) -> impl Iterator<Item = usize> {
     (0..usize::BITS).map(|bit| 1 << bit).take_while(move |power| *power < limit)
 }
 
-/// A binomial tree over the places of a group.
+/// A binomial tree over the ranks of a group.
 ///
-/// Places are counted on from the root; the parent of a place is then the place without its lowest bit.
+/// Ranks are counted relative to the root; the parent of a relative rank is the number without its lowest set bit.
 #[derive(Clone, Copy)]
-pub struct Tree {
-    /// How many places there are.
+pub struct BinomialTree {
+    /// Number of ranks.
     pub size: usize,
-    /// The place of the root.
+    /// Rank of the root.
     pub root: usize,
 }
 
-impl Tree {
-    /// How far a place is from the root, counting on.
-    fn distance(self, place: usize) -> usize {
-        (place + self.size - self.root) % self.size
+impl BinomialTree {
+    /// Rank relative to the root.
+    fn relative_rank(self, rank: usize) -> usize {
+        (rank + self.size - self.root) % self.size
     }
 
-    fn place(self, distance: usize) -> usize {
+    fn rank_at(self, distance: usize) -> usize {
         (distance + self.root) % self.size
     }
 
-    /// The most places that a branch can have, the one it starts from included.
-    fn reach(self, distance: usize) -> usize {
+    /// Maximum size of a subtree, including its own root.
+    fn subtree_span(self, distance: usize) -> usize {
         if distance == 0 { self.size.next_power_of_two() } else { 1 << distance.trailing_zeros() }
     }
 
-    /// The place that a place sends to on the way to the root; the root has none.
-    pub fn parent(self, place: usize) -> Option<usize> {
-        let at = self.distance(place);
-        (at != 0).then(|| self.place(at - self.reach(at)))
+    /// The parent of a rank; `None` for the root.
+    pub fn parent(self, rank: usize) -> Option<usize> {
+        let relative = self.relative_rank(rank);
+        (relative != 0).then(|| self.rank_at(relative - self.subtree_span(relative)))
     }
 
-    /// The places whose parent it is.
-    pub fn children(self, place: usize) -> impl Iterator<Item = usize> {
-        let at = self.distance(place);
-        powers(self.reach(at)).map(move |step| at + step).take_while(move |child| *child < self.size).map(move |child| self.place(child))
+    /// The children of a rank.
+    pub fn children(self, rank: usize) -> impl Iterator<Item = usize> {
+        let relative = self.relative_rank(rank);
+        powers_of_two(self.subtree_span(relative))
+            .map(move |step| relative + step)
+            .take_while(move |child| *child < self.size)
+            .map(move |child| self.rank_at(child))
     }
 
-    /// How many places a branch has, the one it starts from included.
-    pub fn branch(self, place: usize) -> usize {
-        let at = self.distance(place);
-        self.reach(at).min(self.size - at)
+    /// Size of the subtree below a rank, including the rank itself.
+    pub fn subtree_size(self, rank: usize) -> usize {
+        let relative = self.relative_rank(rank);
+        self.subtree_span(relative).min(self.size - relative)
     }
 }
 
@@ -58,12 +60,12 @@ mod tests {
     #[test]
     fn every_place_is_in_the_branch_of_its_parent_and_of_no_other() {
         for size in [1, 2, 3, 6, 8, 13] {
-            let tree = Tree { size, root: size / 2 };
-            for place in 0..size {
-                assert!(tree.children(place).all(|child| tree.parent(child) == Some(place)), "{place} of {size}");
-                assert_eq!(tree.branch(place), 1 + tree.children(place).map(|child| tree.branch(child)).sum::<usize>());
+            let tree = BinomialTree { size, root: size / 2 };
+            for rank in 0..size {
+                assert!(tree.children(rank).all(|child| tree.parent(child) == Some(rank)), "{rank} of {size}");
+                assert_eq!(tree.subtree_size(rank), 1 + tree.children(rank).map(|child| tree.subtree_size(child)).sum::<usize>());
             }
-            assert_eq!((tree.parent(tree.root), tree.branch(tree.root)), (None, size));
+            assert_eq!((tree.parent(tree.root), tree.subtree_size(tree.root)), (None, size));
         }
     }
 }

@@ -1,8 +1,8 @@
-//! The list of MPI functions as a table: what each one does, and where its arguments stand.
+//! The table of MPI functions: what each one does, and the positions of its arguments.
 
-/// What a call of a function does; the probe has one way of looking at a call per role.
+/// What a function does. The probe observes all functions of one role with the same code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum FunctionRole {
     /// Sends one message.
     Send,
     /// Receives one message.
@@ -11,9 +11,9 @@ pub enum Role {
     SendReceive,
     /// Looks for a message without receiving it.
     Probe,
-    /// Looks for a message and takes it out of matching.
+    /// Looks for a message and removes it from matching.
     MatchedProbe,
-    /// Receives a message that a matched probe took.
+    /// Receives a message returned by a matched probe.
     MatchedReceive,
     /// Starts one persistent request.
     Start,
@@ -27,19 +27,19 @@ pub enum Role {
     CompleteAny,
     /// Waits or tests for some requests of an array.
     CompleteSome,
-    /// Gives a request back before it is complete.
+    /// Frees a request that may not be complete.
     RequestFree,
     /// Cancels a request.
     Cancel,
-    /// Makes a request that is no communication of data.
+    /// Creates a request that is not for communication.
     RequestCreate,
     /// Marks partitions of a partitioned send as ready.
     PartitionReady,
-    /// Asks whether a partition has arrived.
+    /// Tests whether a partition has arrived.
     PartitionArrived,
-    /// Moves data among all members of a communicator.
-    Collective(Pattern),
-    /// Makes a communicator (or two processes' worlds meet).
+    /// Collective communication.
+    Collective(CollectiveOp),
+    /// Creates a communicator, or connects two worlds.
     CommunicatorCreate,
     /// Frees a communicator.
     CommunicatorFree,
@@ -49,7 +49,7 @@ pub enum Role {
     Get,
     /// One-sided transfer to and from a target.
     Exchange,
-    /// Makes a window.
+    /// Creates a window.
     WindowCreate,
     /// Frees a window.
     WindowFree,
@@ -63,31 +63,31 @@ pub enum Role {
     FileRead,
     /// Writes to a file.
     FileWrite,
-    /// Any other operation on a file that can take time.
+    /// Any other file operation that can take time.
     FileOther,
-    /// Makes or commits a datatype.
+    /// Creates or commits a datatype.
     Datatype,
     /// Frees a datatype.
     DatatypeFree,
-    /// Starts MPI.
+    /// Initialises MPI.
     Init,
-    /// Ends MPI.
+    /// Finalises MPI.
     Finalize,
-    /// Starts a session.
+    /// Initialises a session.
     SessionInit,
-    /// Ends a session.
+    /// Finalises a session.
     SessionFinalize,
-    /// Ends all processes.
+    /// Aborts all processes.
     Abort,
-    /// `MPI_Pcontrol`: switches recording.
+    /// `MPI_Pcontrol`: switches recording on and off.
     Switch,
-    /// Takes time, but moves no data between processes.
+    /// Takes time, but transfers no data between processes.
     Other,
-    /// Answers at once from local knowledge; not intercepted.
+    /// Local query that returns at once; not intercepted.
     Local,
 }
 
-/// What the object of a call is: that with which it is made, not one that it makes or frees.
+/// Kind of the object that a call is made on, as opposed to one that it creates or frees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObjectKind {
     /// A communicator.
@@ -98,21 +98,32 @@ pub enum ObjectKind {
     File,
 }
 
-impl Role {
-    /// Whether a call has to do with a window: accesses or synchronises it, makes or frees it.
+impl FunctionRole {
+    /// Whether it accesses, synchronises, creates or frees a window.
     pub const fn is_one_sided(self) -> bool {
-        matches!(self, Role::Put | Role::Get | Role::Exchange | Role::WindowCreate | Role::WindowFree | Role::WindowSync)
+        matches!(
+            self,
+            FunctionRole::Put
+                | FunctionRole::Get
+                | FunctionRole::Exchange
+                | FunctionRole::WindowCreate
+                | FunctionRole::WindowFree
+                | FunctionRole::WindowSync
+        )
     }
 
-    /// Whether a call has to do with a file: opens or closes it, or is made on it.
+    /// Whether it is a file operation.
     pub const fn is_file(self) -> bool {
-        matches!(self, Role::FileOpen | Role::FileClose | Role::FileRead | Role::FileWrite | Role::FileOther)
+        matches!(
+            self,
+            FunctionRole::FileOpen | FunctionRole::FileClose | FunctionRole::FileRead | FunctionRole::FileWrite | FunctionRole::FileOther
+        )
     }
 
-    /// What the object of a call is, if it has one: windows and files are made with a communicator, and afterwards called by themselves.
+    /// Kind of the object a call is made on. Windows and files are created on a communicator; later calls are made on the object itself.
     pub const fn object_kind(self) -> ObjectKind {
         match self {
-            Role::WindowCreate | Role::FileOpen => ObjectKind::Communicator,
+            FunctionRole::WindowCreate | FunctionRole::FileOpen => ObjectKind::Communicator,
             _ if self.is_one_sided() => ObjectKind::Window,
             _ if self.is_file() => ObjectKind::File,
             _ => ObjectKind::Communicator,
@@ -120,10 +131,10 @@ impl Role {
     }
 }
 
-/// How data moves in a collective operation.
+/// A collective communication operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the names are MPI's")]
-pub enum Pattern {
+pub enum CollectiveOp {
     Barrier,
     Broadcast,
     Reduce,
@@ -148,10 +159,10 @@ pub enum Pattern {
     NeighborAlltoallw,
 }
 
-impl Pattern {
-    /// All of them, each at its own place.
-    pub const ALL: [Pattern; 22] = {
-        use Pattern::*;
+impl CollectiveOp {
+    /// All operations, in order of their discriminants.
+    pub const ALL: [CollectiveOp; 22] = {
+        use CollectiveOp::*;
         [
             Barrier,
             Broadcast,
@@ -178,28 +189,28 @@ impl Pattern {
         ]
     };
 
-    /// Whether the members exchange data with their neighbours in a topology only.
-    pub const fn is_among_neighbours(self) -> bool {
-        use Pattern::*;
+    /// Whether it is a neighborhood collective.
+    pub const fn is_neighborhood(self) -> bool {
+        use CollectiveOp::*;
         matches!(self, NeighborAllgather | NeighborAllgatherv | NeighborAlltoall | NeighborAlltoallv | NeighborAlltoallw)
     }
 }
 
-/// When the operation of a call is complete.
+/// Whether an operation is blocking, nonblocking or persistent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// When the call returns.
+pub enum BlockingMode {
+    /// Complete when the call returns.
     Blocking,
-    /// When its request completes.
+    /// Complete when its request completes.
     Nonblocking,
-    /// Each time its request is started and completes.
+    /// Started repeatedly through its request.
     Persistent,
 }
 
-/// The place of each argument that the probe reads, counted from 0 in the C binding; [`Slots::ABSENT`] where there is none.
+/// Index of each argument that the probe reads, counting from 0 in the C binding; [`ArgumentSlots::ABSENT`] for missing ones.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "the names are those of MPI's parameters")]
-pub struct Slots {
+pub struct ArgumentSlots {
     pub object: u8,
     pub window: u8,
     pub file: u8,
@@ -226,14 +237,14 @@ pub struct Slots {
     pub recv_type: u8,
 }
 
-impl Slots {
-    /// The slot of an argument that the function does not have.
+impl ArgumentSlots {
+    /// Index of an argument that the function does not have.
     pub const ABSENT: u8 = u8::MAX;
 
-    /// No argument at all.
-    pub const NONE: Slots = {
-        const A: u8 = Slots::ABSENT;
-        Slots {
+    /// No arguments.
+    pub const NONE: ArgumentSlots = {
+        const A: u8 = ArgumentSlots::ABSENT;
+        ArgumentSlots {
             object: A,
             window: A,
             file: A,
@@ -262,11 +273,11 @@ impl Slots {
     };
 }
 
-impl Slots {
-    /// The same slots counted in another way.
-    pub fn map(&self, place: impl Fn(u8) -> u8) -> Slots {
-        let at = |slot: u8| if slot == Slots::ABSENT { slot } else { place(slot) };
-        Slots {
+impl ArgumentSlots {
+    /// Applies a function to all present indices.
+    pub fn map_indices(&self, place: impl Fn(u8) -> u8) -> ArgumentSlots {
+        let at = |slot: u8| if slot == ArgumentSlots::ABSENT { slot } else { place(slot) };
+        ArgumentSlots {
             object: at(self.object),
             window: at(self.window),
             file: at(self.file),
@@ -297,60 +308,60 @@ impl Slots {
 
 /// One MPI function.
 #[derive(Debug)]
-pub struct Function {
+pub struct MpiFunction {
     /// Its name in C.
     pub name: &'static str,
-    /// What a call does.
-    pub role: Role,
-    /// When the operation is complete.
-    pub mode: Mode,
-    /// Whether `mpif.h` and `use mpi` have it.
+    /// What it does.
+    pub role: FunctionRole,
+    /// Whether it is blocking, nonblocking or persistent.
+    pub mode: BlockingMode,
+    /// Whether `mpif.h` and `use mpi` provide it.
     pub fortran: bool,
-    /// Whether `mpi_f08` has it.
+    /// Whether `mpi_f08` provides it.
     pub f08: bool,
-    /// Whether it has a large-count form.
+    /// Whether it has a large-count variant.
     pub large: bool,
-    /// How many parameters it has in C.
+    /// Number of parameters in C.
     pub parameters: u8,
-    /// How many of the first parameters Fortran does not have (`argc`, `argv`).
+    /// Number of leading parameters that Fortran lacks (`argc`, `argv`).
     pub c_only: u8,
-    /// How many parameters are strings; Fortran compilers pass a hidden length for each.
+    /// Number of string parameters; Fortran compilers pass a hidden length for each.
     pub strings: u8,
-    /// Where its arguments stand.
-    pub slots: Slots,
+    /// Positions of its arguments.
+    pub slots: ArgumentSlots,
 }
 
 /// All MPI functions, sorted by name.
-pub static FUNCTIONS: &[Function] = &include!(concat!(env!("OUT_DIR"), "/functions.rs"));
+pub static FUNCTIONS: &[MpiFunction] = &include!(concat!(env!("OUT_DIR"), "/functions.rs"));
 
-/// An MPI function as a small number: its place in [`FUNCTIONS`].
+/// An MPI function, as its index in [`FUNCTIONS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Operation(pub u16);
+pub struct FunctionId(pub u16);
 
-impl Operation {
-    /// The operation with this C name.
-    pub fn named(name: &str) -> Option<Operation> {
-        FUNCTIONS.binary_search_by(|f| f.name.cmp(name)).ok().map(|place| Operation(place as u16))
+impl FunctionId {
+    /// Finds a function by its C name.
+    pub fn from_name(name: &str) -> Option<FunctionId> {
+        FUNCTIONS.binary_search_by(|f| f.name.cmp(name)).ok().map(|place| FunctionId(place as u16))
     }
 
-    /// The operation with this number, if there is one.
-    pub fn from_number(number: u16) -> Option<Operation> {
-        (usize::from(number) < FUNCTIONS.len()).then_some(Operation(number))
+    /// The function with this index, if it exists.
+    pub fn from_index(number: u16) -> Option<FunctionId> {
+        (usize::from(number) < FUNCTIONS.len()).then_some(FunctionId(number))
     }
 
-    /// The function itself.
-    pub fn function(self) -> &'static Function {
+    /// Its entry in [`FUNCTIONS`].
+    pub fn definition(self) -> &'static MpiFunction {
         &FUNCTIONS[usize::from(self.0)]
     }
 
     /// Its name in C.
     pub fn name(self) -> &'static str {
-        self.function().name
+        self.definition().name
     }
 
-    /// What a call does.
-    pub fn role(self) -> Role {
-        self.function().role
+    /// What it does.
+    pub fn role(self) -> FunctionRole {
+        self.definition().role
     }
 }
 
@@ -361,43 +372,43 @@ mod tests {
     #[test]
     fn functions_are_sorted_so_that_names_can_be_searched() {
         assert!(FUNCTIONS.is_sorted_by(|a, b| a.name < b.name));
-        assert_eq!(Operation::named("MPI_Send").map(Operation::name), Some("MPI_Send"));
-        assert_eq!(Operation::named("MPI_Nothing"), None);
+        assert_eq!(FunctionId::from_name("MPI_Send").map(FunctionId::name), Some("MPI_Send"));
+        assert_eq!(FunctionId::from_name("MPI_Nothing"), None);
     }
 
     #[test]
     fn slots_point_at_the_arguments_of_the_c_binding() {
-        let send = Operation::named("MPI_Send").unwrap().function();
+        let send = FunctionId::from_name("MPI_Send").unwrap().definition();
         assert_eq!((send.slots.send_count, send.slots.dest, send.slots.send_tag, send.slots.object), (1, 3, 4, 5));
-        let sendrecv = Operation::named("MPI_Sendrecv").unwrap().function();
+        let sendrecv = FunctionId::from_name("MPI_Sendrecv").unwrap().definition();
         assert_eq!((sendrecv.slots.source, sendrecv.slots.recv_tag, sendrecv.slots.status), (8, 9, 11));
-        let waitsome = Operation::named("MPI_Waitsome").unwrap().function();
+        let waitsome = FunctionId::from_name("MPI_Waitsome").unwrap().definition();
         assert_eq!((waitsome.slots.length, waitsome.slots.request, waitsome.slots.outcount, waitsome.slots.index), (0, 1, 2, 3));
-        assert_eq!(Operation::named("MPI_Init_thread").unwrap().function().c_only, 2);
-        assert_eq!(Operation::named("MPI_File_open").unwrap().function().strings, 1);
+        assert_eq!(FunctionId::from_name("MPI_Init_thread").unwrap().definition().c_only, 2);
+        assert_eq!(FunctionId::from_name("MPI_File_open").unwrap().definition().strings, 1);
     }
 
     #[test]
     fn everything_that_makes_or_completes_a_request_knows_where_the_request_is() {
-        for f in FUNCTIONS.iter().filter(|f| f.role != Role::Local) {
-            let needs = f.mode != Mode::Blocking
+        for f in FUNCTIONS.iter().filter(|f| f.role != FunctionRole::Local) {
+            let needs = f.mode != BlockingMode::Blocking
                 || matches!(
                     f.role,
-                    Role::Start
-                        | Role::StartAll
-                        | Role::CompleteOne
-                        | Role::CompleteAll
-                        | Role::CompleteAny
-                        | Role::CompleteSome
-                        | Role::RequestFree
+                    FunctionRole::Start
+                        | FunctionRole::StartAll
+                        | FunctionRole::CompleteOne
+                        | FunctionRole::CompleteAll
+                        | FunctionRole::CompleteAny
+                        | FunctionRole::CompleteSome
+                        | FunctionRole::RequestFree
                 );
-            assert!(!needs || f.slots.request != Slots::ABSENT, "{}", f.name);
+            assert!(!needs || f.slots.request != ArgumentSlots::ABSENT, "{}", f.name);
         }
     }
 
     #[test]
     fn windows_and_files_are_made_with_a_communicator_and_then_called_by_themselves() {
-        let kind = |name: &str| Operation::named(name).unwrap().role().object_kind();
+        let kind = |name: &str| FunctionId::from_name(name).unwrap().role().object_kind();
         for name in ["MPI_Send", "MPI_Bcast", "MPI_Win_create", "MPI_File_open", "MPI_Comm_free"] {
             assert_eq!(kind(name), ObjectKind::Communicator, "{name}");
         }
@@ -407,10 +418,12 @@ mod tests {
 
     #[test]
     fn objects_are_where_the_arguments_are() {
-        for f in FUNCTIONS.iter().filter(|f| !matches!(f.role, Role::Local | Role::Other | Role::SessionInit | Role::SessionFinalize)) {
-            let Slots { object, window, file, .. } = f.slots;
+        for f in FUNCTIONS.iter().filter(|f| {
+            !matches!(f.role, FunctionRole::Local | FunctionRole::Other | FunctionRole::SessionInit | FunctionRole::SessionFinalize)
+        }) {
+            let ArgumentSlots { object, window, file, .. } = f.slots;
             let slots = [(object, ObjectKind::Communicator), (window, ObjectKind::Window), (file, ObjectKind::File)];
-            for (_, kind) in slots.into_iter().filter(|(slot, _)| *slot != Slots::ABSENT) {
+            for (_, kind) in slots.into_iter().filter(|(slot, _)| *slot != ArgumentSlots::ABSENT) {
                 assert_eq!(f.role.object_kind(), kind, "{}", f.name);
             }
         }
@@ -418,8 +431,8 @@ mod tests {
 
     #[test]
     fn every_collective_has_its_communicator() {
-        for f in FUNCTIONS.iter().filter(|f| matches!(f.role, Role::Collective(_))) {
-            assert_ne!(f.slots.object, Slots::ABSENT, "{}", f.name);
+        for f in FUNCTIONS.iter().filter(|f| matches!(f.role, FunctionRole::Collective(_))) {
+            assert_ne!(f.slots.object, ArgumentSlots::ABSENT, "{}", f.name);
         }
     }
 }

@@ -1,8 +1,8 @@
-//! The name of an MPI library in a few words, from the pages some of them say of themselves.
+//! Short names of MPI libraries, derived from their version texts.
 
-/// The short name and version, such as `Open MPI 4.1.4`.
+/// Short name and version, e.g. `Open MPI 4.1.4`.
 pub fn short_name(version: &str) -> String {
-    // How the library calls itself, and what stands before its version; the more special ones first.
+    // Text that identifies the library, text before its version, short name; special cases first.
     const KNOWN: [(&str, &str, &str); 7] = [
         ("Open MPI", "Open MPI v", "Open MPI"),
         ("Intel(R) MPI Library", "Intel(R) MPI Library", "Intel MPI"),

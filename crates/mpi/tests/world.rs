@@ -1,4 +1,4 @@
-//! What a process does that has nobody to join, or cannot. How processes work together is tested with real launchers, in `tests/`.
+//! Processes without others to communicate with. Communication is tested with real launchers, in `tests/`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -38,7 +38,7 @@ fn when_nothing_is_found_all_that_was_tried_is_said() {
     assert!(!text.contains("libmpi.so.40"), "a library of Open MPI does not suit: {text}");
 }
 
-/// A folder whose files have these names, and hide the libraries of the system behind what cannot be loaded.
+/// A directory with files of these names, which hide the system's libraries behind files that cannot be loaded.
 fn folder_with_no_libraries(names: &[&str]) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("no-libraries");
     std::fs::create_dir_all(&folder).expect("a folder for files");
@@ -46,7 +46,7 @@ fn folder_with_no_libraries(names: &[&str]) -> PathBuf {
     folder
 }
 
-/// Runs the example with no variables but these.
+/// Runs the example with only these environment variables.
 fn world<'a>(variables: impl IntoIterator<Item = (&'a str, &'a str)>) -> Output {
     let test = std::env::current_exe().expect("a test knows its own path");
     let folder = test.parent().and_then(Path::parent).expect("tests lie in a folder of the profile's");

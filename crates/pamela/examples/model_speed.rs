@@ -1,4 +1,4 @@
-//! How long compiling models and estimating times takes: `cargo run --release -p sintonia-pamela --example model_speed`.
+//! Benchmark of compiling models and estimating times: `cargo run --release -p sintonia-pamela --example model_speed`.
 
 #[path = "../tests/large/mod.rs"]
 mod large;
@@ -6,11 +6,11 @@ mod large;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use sintonia_formula::{Interval, Values};
+use sintonia_formula::{Interval, SymbolValues};
 use sintonia_machine::Machine;
-use sintonia_pamela::compile::{Shares, compile};
-use sintonia_pamela::estimate::{Allocation, ClosedForms, Estimator, Setting};
-use sintonia_pamela::model::Model;
+use sintonia_pamela::compile::{BranchShares, compile};
+use sintonia_pamela::estimate::{AllocationPolicy, ClosedForms, EstimateRequest, ModelEstimator};
+use sintonia_pamela::model::PamelaModel;
 
 const PI: &str = "language java; parameter points = 1e9; parameter tasks = 100; resource coordinator;
     main { tasks(i=1,tasks) on w { use(coordinator, send_0_w(64)); search(points/tasks, w); use(coordinator, send_w_0(64)) } }
@@ -23,7 +23,7 @@ const PI: &str = "language java; parameter points = 1e9; parameter tasks = 100; 
         }
     }";
 
-/// A search for primes with a sieve, as compiled from its source in Java.
+/// A search for primes with a sieve, compiled from its Java source.
 const PRIMES: &str = include_str!("primes.pam");
 
 const DIVISION: &str = "language java; parameter upto = 1000000; parameter tasks = 100; resource coordinator;
@@ -89,13 +89,15 @@ fn timed<T>(name: &str, work: impl Fn() -> T) -> T {
 
 fn sweep(name: &str, text: &str, parameter: (&str, f64)) {
     let machine = machine();
-    let model = timed(&format!("{name}: read"), || Model::parse(text, "speed.pam").expect("the model is well formed"));
-    timed(&format!("{name}: compiled, with closed forms"), || ClosedForms::of(&compile(&model, &Shares::new()).expect("it compiles")));
-    let parameters: Values<Interval> = [(parameter.0, Interval::point(parameter.1))].into_iter().collect();
+    let model = timed(&format!("{name}: read"), || PamelaModel::parse(text, "speed.pam").expect("the model is well formed"));
+    timed(&format!("{name}: compiled, with closed forms"), || {
+        ClosedForms::from_analysis(&compile(&model, &BranchShares::new()).expect("it compiles"))
+    });
+    let parameters: SymbolValues<Interval> = [(parameter.0, Interval::point(parameter.1))].into_iter().collect();
     timed(&format!("{name}: 32 machine sizes"), || {
-        let mut estimator = Estimator::new(&model, &machine, &Shares::new()).expect("it compiles");
-        let at = |workers| Setting { workers, parameters: parameters.clone(), allocation: Allocation::Static };
-        (1..=32).map(|workers| estimator.at(&at(workers)).expect("it has a value").seconds[1]).sum::<f64>()
+        let mut estimator = ModelEstimator::new(&model, &machine, &BranchShares::new()).expect("it compiles");
+        let at = |workers| EstimateRequest { workers, parameters: parameters.clone(), allocation: AllocationPolicy::Static };
+        (1..=32).map(|workers| estimator.estimate(&at(workers)).expect("it has a value").seconds[1]).sum::<f64>()
     });
 }
 
@@ -109,7 +111,7 @@ fn main() {
     sweep("sieve to 1e12", SIEVE, ("n", 1e12));
     for nodes in [25_000, 50_000, 100_000] {
         let model = large::large(nodes);
-        let analysis = timed(&format!("{nodes} nodes: compiled"), || compile(&model, &Shares::new()).expect("it compiles"));
-        timed(&format!("{nodes} nodes: closed forms"), || ClosedForms::of(&analysis));
+        let analysis = timed(&format!("{nodes} nodes: compiled"), || compile(&model, &BranchShares::new()).expect("it compiles"));
+        timed(&format!("{nodes} nodes: closed forms"), || ClosedForms::from_analysis(&analysis));
     }
 }

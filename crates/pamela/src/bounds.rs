@@ -1,22 +1,22 @@
-//! The least and the most that a parallel block can take.
+//! Lower and upper bounds of the time of a parallel block.
 //!
-//! The papers' T takes the largest of what the program takes without contention and of what each resource is busy for, both over the whole
-//! program. Inside a parallel block both are known too, and blocks follow each other; adding up per block can only give more, and is still
-//! no more than any schedule takes. From above, whoever ends last in a block has always either worked, or waited for a resource all of which
-//! was at work for others. `docs/pamela-theory.md` has the proofs.
+//! The papers' T is the maximum of the contention-free time and of the load of each resource, both over the whole program. Both are also
+//! known inside each parallel block, and blocks follow each other; summing per block gives a larger value that is still a lower bound for
+//! any schedule. For the upper bound: the branch that ends last has at any time either worked or waited for a resource that was fully busy.
+//! `docs/pamela-theory.md` has the proofs.
 
-use crate::expression::Expression;
+use crate::expression::CostExpr;
 
-/// The least: the longest branch, or what a contended resource is busy for.
-pub(crate) fn lower(longest: Expression, loads: Vec<Expression>) -> Expression {
-    Expression::max(std::iter::once(longest).chain(loads).collect())
+/// The lower bound: the longest branch, or the load of a contended resource.
+pub(crate) fn lower_bound(longest: CostExpr, loads: Vec<CostExpr>) -> CostExpr {
+    CostExpr::max(std::iter::once(longest).chain(loads).collect())
 }
 
-/// The most: the longest chain and what it can wait for; and never more than everything one after the other.
-pub(crate) fn upper(free: &Expression, serial: &Expression, waits: Vec<Expression>) -> Expression {
+/// The upper bound: the longest chain plus what it can wait for, but never more than serial execution.
+pub(crate) fn upper_bound(free: &CostExpr, serial: &CostExpr, waits: Vec<CostExpr>) -> CostExpr {
     if waits.is_empty() {
         return free.clone();
     }
-    let waiting = Expression::sum(std::iter::once(free.clone()).chain(waits).collect());
-    Expression::min(vec![waiting, serial.clone()])
+    let waiting = CostExpr::sum(std::iter::once(free.clone()).chain(waits).collect());
+    CostExpr::min(vec![waiting, serial.clone()])
 }

@@ -1,28 +1,28 @@
-//! From a model to what it costs.
+//! Compilation of a model to cost expressions.
 //!
-//! The compilation of the papers: without contention what goes on at the same time takes as long as the longest part of it (T0), and what
-//! needs a resource together takes as long as all of it on that resource (one Tr for each). Procedures are analysed once, with names for
-//! what they are given, so that the effort grows with the text of a model and not with what it unfolds to.
+//! This is the compilation of the papers: without contention, parallel parts take as long as the longest of them (T0), and parts that need
+//! the same resource take as long as all of them together on that resource (one Tr for each). Procedures are analysed once, with symbolic
+//! parameters, so that the effort grows with the text of a model and not with its expansion.
 
-mod order;
-mod part;
+mod block_cost;
+mod call_order;
 mod resource;
 mod scope;
 mod shares;
-mod walk;
+mod term_compiler;
 
 use std::collections::BTreeMap;
 
 use sintonia_formula::Formula;
 
-pub use resource::Resource;
+pub use resource::ContendedResource;
 pub(crate) use scope::WORKERS;
-pub use shares::{Share, ShareProblem, Shares};
+pub use shares::{BranchShare, BranchShares, ShareError};
 
-use crate::expression::Expression;
-use crate::model::{Model, Term};
-use part::Part;
-use walk::{Routines, Walk};
+use crate::expression::CostExpr;
+use crate::model::{ModelTerm, PamelaModel};
+use block_cost::BlockCost;
+use term_compiler::{CompiledProcedures, TermCompiler};
 
 /// Why a model cannot be compiled.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -30,97 +30,98 @@ pub enum CompileError {
     /// It has no procedures.
     #[error("the model has no procedures, so there is no program")]
     Empty,
-    /// A call of nothing.
-    #[error("`{caller}` calls `{called}`, which is no procedure of the model; there are: {known}")]
+    /// A call of an undefined procedure.
+    #[error("`{caller}` calls `{called}`, which is not a procedure of the model; defined are: {known}")]
     UnknownProcedure {
-        /// Who calls.
+        /// The calling procedure.
         caller: String,
-        /// What is called.
+        /// The called procedure.
         called: String,
-        /// The procedures there are.
+        /// The defined procedures.
         known: String,
     },
     /// A call with too many or too few arguments.
-    #[error("`{caller}` gives `{called}` {given} arguments, but it has {expected} parameters")]
+    #[error("`{caller}` passes {given} arguments to `{called}`, which has {expected} parameters")]
     Arguments {
-        /// Who calls.
+        /// The calling procedure.
         caller: String,
-        /// What is called.
+        /// The called procedure.
         called: String,
-        /// How many arguments there are.
+        /// The number of arguments.
         given: usize,
-        /// How many there should be.
+        /// The number of parameters.
         expected: usize,
     },
     /// A procedure that calls itself.
-    #[error("`{0}` calls itself, directly or through others; a model has no recursion, since nothing tells how deep it goes")]
+    #[error("`{0}` is recursive; recursion is not allowed in a model, since its depth is unknown")]
     Recursion(String),
-    /// Parts in parts in parts.
-    #[error("in `{0}`, with all that it calls, parts stand more than {MOST_DEPTH} deep inside each other")]
+    /// The nesting is too deep.
+    #[error("`{0}`, including its callees, is nested more than {MAX_DEPTH} deep")]
     TooDeep(String),
-    /// The main procedure wants something that nobody gives it.
-    #[error("`{procedure}` is where the program begins, so it cannot have parameters: declare `parameter {name};` instead")]
+    /// The main procedure has parameters, but nothing calls it.
+    #[error("the main procedure `{procedure}` cannot have parameters: declare `parameter {name};` instead")]
     MainParameters {
         /// The procedure.
         procedure: String,
         /// Its first parameter.
         name: String,
     },
-    /// A share that does not fit the model.
+    /// A branch share that does not fit the model.
     #[error(transparent)]
-    Share(#[from] ShareProblem),
+    Share(#[from] ShareError),
 }
 
-/// How deep parts may stand inside each other, calls included.
-const MOST_DEPTH: u32 = 1_000;
+/// Maximum nesting depth, including calls.
+const MAX_DEPTH: u32 = 1_000;
 
-/// The name that a computer has in what many computers need, each for itself.
-pub(crate) const EACH: &str = "computer";
+/// The name of a computer in demands that each of several computers has.
+pub(crate) const EACH_COMPUTER: &str = "computer";
 
-/// What a model costs.
+/// The cost of a model.
 #[derive(Debug, Clone)]
-pub struct Analysis {
-    /// T0: without contention.
-    pub free: Expression,
-    /// One Tr for each resource that anything uses, divided by how many can use it at a time.
-    pub contended: Vec<(Resource, Expression)>,
-    /// What it takes at least: contention inside each parallel block.
-    pub lower: Expression,
-    /// What it takes at most, if nobody waits for what is free.
-    pub upper: Expression,
-    /// What it would take with everything one after the other.
-    pub serial: Expression,
-    /// The shares of conditions, as they are taken.
-    pub shares: Vec<Share>,
+pub struct CostAnalysis {
+    /// T0: the time without contention.
+    pub contention_free: CostExpr,
+    /// One Tr for each resource in use, divided by its multiplicity.
+    pub contended: Vec<(ContendedResource, CostExpr)>,
+    /// A lower bound, with contention inside each parallel block.
+    pub lower: CostExpr,
+    /// An upper bound for any work-conserving schedule.
+    pub upper: CostExpr,
+    /// The time of serial execution.
+    pub serial: CostExpr,
+    /// The branch shares that were used.
+    pub shares: Vec<BranchShare>,
 }
 
-impl Analysis {
-    /// T: the largest of T0 and all Tr.
-    pub fn time(&self) -> Expression {
-        let parts = std::iter::once(&self.free).chain(self.contended.iter().map(|(_, expression)| expression));
-        Expression::max(parts.cloned().collect())
+impl CostAnalysis {
+    /// T: the maximum of T0 and all Tr.
+    pub fn time(&self) -> CostExpr {
+        let parts = std::iter::once(&self.contention_free).chain(self.contended.iter().map(|(_, expression)| expression));
+        CostExpr::max(parts.cloned().collect())
     }
 }
 
-/// What a model costs, with what is known of its conditions.
-pub fn compile(model: &Model, shares: &Shares) -> Result<Analysis, CompileError> {
-    let order = order::of(model)?;
-    let mut walk = Walk::new(model, shares);
-    let mut known = Routines::new();
+/// Compiles a model, given the branch shares of its conditions.
+pub fn compile(model: &PamelaModel, shares: &BranchShares) -> Result<CostAnalysis, CompileError> {
+    let order = call_order::topological_order(model)?;
+    let mut walk = TermCompiler::new(model, shares);
+    let mut known = CompiledProcedures::new();
     for procedure in &order.procedures {
         let routine = walk.procedure(procedure, &known);
-        if routine.part.depth() > MOST_DEPTH {
+        if routine.cost.depth() > MAX_DEPTH {
             return Err(CompileError::TooDeep(procedure.name.clone()));
         }
         known.insert(&procedure.name, routine);
     }
-    let taken = walk.finished()?;
-    let main = known.remove(order.main.name.as_str()).map_or_else(Part::nothing, |routine| routine.part);
+    let taken = walk.finish()?;
+    let main = known.remove(order.main.name.as_str()).map_or_else(BlockCost::zero, |routine| routine.cost);
     let multiplicity = multiplicities(model);
-    let contended = main.demands.iter().filter_map(|(resource, demand)| Some((resource.shown()?, resource.load(demand, &multiplicity))));
-    Ok(Analysis {
+    let contended =
+        main.demands.iter().filter_map(|(resource, demand)| Some((resource.to_resource()?, resource.load(demand, &multiplicity))));
+    Ok(CostAnalysis {
         contended: contended.collect(),
-        free: main.free,
+        contention_free: main.contention_free,
         lower: main.lower,
         upper: main.upper,
         serial: main.serial,
@@ -128,19 +129,21 @@ pub fn compile(model: &Model, shares: &Shares) -> Result<Analysis, CompileError>
     })
 }
 
-/// How many can use each resource of the model at a time.
-fn multiplicities(model: &Model) -> BTreeMap<String, Formula> {
+/// The multiplicity of each resource of the model.
+fn multiplicities(model: &PamelaModel) -> BTreeMap<String, Formula> {
     model.resources.iter().map(|resource| (resource.name.clone(), resource.multiplicity.clone())).collect()
 }
 
-/// All terms directly inside a term.
-fn inside(term: &Term) -> Vec<&Term> {
+fn subterms(term: &ModelTerm) -> Vec<&ModelTerm> {
     match term {
-        Term::Sequence(parts) | Term::Parallel(parts) => parts.iter().collect(),
-        Term::Loop { body, .. } | Term::Tasks { body, .. } | Term::Use { body, .. } => vec![body],
-        Term::If { then, otherwise, .. } => vec![then, otherwise],
-        Term::Note(_) | Term::Operation { .. } | Term::Message { .. } | Term::Group { .. } | Term::Delay(_) | Term::Call { .. } => {
-            Vec::new()
-        }
+        ModelTerm::Sequence(parts) | ModelTerm::Parallel(parts) => parts.iter().collect(),
+        ModelTerm::Loop { body, .. } | ModelTerm::Tasks { body, .. } | ModelTerm::Use { body, .. } => vec![body],
+        ModelTerm::If { then, otherwise, .. } => vec![then, otherwise],
+        ModelTerm::Comment(_)
+        | ModelTerm::Operation { .. }
+        | ModelTerm::Message { .. }
+        | ModelTerm::Collective { .. }
+        | ModelTerm::Delay(_)
+        | ModelTerm::Call { .. } => Vec::new(),
     }
 }

@@ -1,193 +1,202 @@
-//! From what a model costs to times on a machine.
+//! Estimates of a model's time on a machine.
 //!
-//! The costs of a model are brought into a form in which the machine's figures are factors: how often each operation is done, as a formula.
-//! With the values of the parameters these are numbers; a machine and a number of workers then give a time with a few multiplications,
-//! whatever the loops run to and however many workers there are.
+//! The cost of a model is transformed so that the machine's figures are factors: the count of each operation is a formula. Given the
+//! parameters the counts are numbers; a machine and a number of workers then give a time with a few multiplications, however long the loops
+//! and however many workers.
 
-mod bill;
-mod case;
+mod allocate;
+mod breakdown;
 mod closed;
-mod deal;
+mod context;
+mod cost_vector;
 mod error;
-mod factor;
+mod loops;
 mod plan;
 mod planner;
-mod prices;
-mod rounds;
-mod shares;
-mod symbols;
-mod team;
+mod repeat_count;
+mod symbolic_costs;
+mod unit_costs;
+mod workers;
 
 use std::cell::RefCell;
 
-use sintonia_formula::{Formula, Interval, Values};
+use sintonia_formula::{Formula, Interval, SymbolValues};
 use sintonia_machine::{Machine, PairClass};
 
 pub use closed::ClosedForms;
 pub use error::EstimateError;
-pub use team::{Crew, Team};
+pub use workers::{WorkerGroup, WorkerGroups};
 
-use crate::compile::{Analysis, CompileError, Resource, Shares, WORKERS, compile};
-use crate::model::Model;
-use case::{Case, Memory};
-use plan::Plan;
-use planner::{Planned, Planner};
-use prices::Prices;
+use crate::compile::{BranchShares, CompileError, ContendedResource, CostAnalysis, WORKERS, compile};
+use crate::model::PamelaModel;
+use context::{EstimateCache, EstimateContext};
+use plan::CostPlan;
+use planner::{CostPlanner, PlanCache};
+use unit_costs::UnitCosts;
 
-/// Lowest, middle and highest.
+/// Lower bound, midpoint and upper bound.
 pub type Seconds = [f64; 3];
 
-/// How tasks come to workers.
+/// How tasks are allocated to workers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Allocation {
-    /// All at the beginning, in proportion to how fast the workers are.
+pub enum AllocationPolicy {
+    /// All at the start, in proportion to the workers' speeds.
     #[default]
     Static,
-    /// Half of them at the beginning, the others one by one to whoever is free, and copies of unfinished ones at the end.
+    /// Half at the start, the rest on demand, with copies of unfinished tasks at the end.
     Mixed,
 }
 
-/// What a time is asked for.
+/// The input of an estimate.
 #[derive(Debug, Clone)]
-pub struct Setting {
-    /// How many workers there are.
+pub struct EstimateRequest {
+    /// The number of workers.
     pub workers: u64,
-    /// The values of parameters that the user gives; others have those of the model.
-    pub parameters: Values<Interval>,
-    /// How tasks come to workers.
-    pub allocation: Allocation,
+    /// Parameter values from the user; the model's own values are the default.
+    pub parameters: SymbolValues<Interval>,
+    /// How tasks are allocated to workers.
+    pub allocation: AllocationPolicy,
 }
 
-/// What a model takes on a machine.
+/// The estimated time of a model on a machine.
 #[derive(Debug, Clone)]
-pub struct Estimate {
-    /// The time: what it takes at least with the lowest costs, at least with the middle ones, and at most with the highest.
+pub struct TimeEstimate {
+    /// The time: the lower bound with the lowest costs, the lower bound with the middle costs, and the upper bound with the highest costs.
     pub seconds: Seconds,
-    /// The least and the most that it takes with the middle costs.
+    /// The lower and upper bound with the middle costs.
     pub bounds: [f64; 2],
-    /// What everything in it would take one after the other, with the middle costs.
+    /// The time of serial execution with the middle costs.
     pub work: f64,
     /// T0 and one Tr for each resource.
-    pub terms: Vec<(Rule, Seconds)>,
-    /// The one of them that is largest in the middle.
-    pub rules: Rule,
-    /// The share of each operation in the time, the largest first; they add up to 1.
+    pub terms: Vec<(TimeTerm, Seconds)>,
+    /// The largest of them with the middle costs.
+    pub limiting_term: TimeTerm,
+    /// The fraction of each operation in the time, the largest first; they sum to 1.
     pub shares: Vec<(String, f64)>,
-    /// Who works.
-    pub team: Team,
-    /// Whether only some of many unequal tasks were looked at, so that the bounds of the time are no more than likely.
+    /// The workers.
+    pub team: WorkerGroups,
+    /// Whether only some of many unequal tasks were sampled, so that the bounds are estimates.
     pub is_sampled: bool,
 }
 
-/// One of the terms whose largest is the time.
+/// One of the terms whose maximum is the time.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Rule {
-    /// T0: what the program takes without contention.
-    Free,
-    /// Tr: what a resource is busy for.
-    Busy(Resource),
-    /// What cores take that several workers share.
-    Cores,
+pub enum TimeTerm {
+    /// T0: the time without contention.
+    ContentionFree,
+    /// Tr: the load of a resource.
+    ResourceBusy(ContendedResource),
+    /// The time on cores that several workers share.
+    SharedCores,
 }
 
-impl std::fmt::Display for Rule {
+impl std::fmt::Display for TimeTerm {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Rule::Free => out.write_str("no contention"),
-            Rule::Busy(resource) => resource.fmt(out),
-            Rule::Cores => out.write_str("cores"),
+            TimeTerm::ContentionFree => out.write_str("no contention"),
+            TimeTerm::ResourceBusy(resource) => resource.fmt(out),
+            TimeTerm::SharedCores => out.write_str("cores"),
         }
     }
 }
 
-/// A model with the costs of a machine, ready for many questions.
-pub struct Estimator<'a> {
-    model: &'a Model,
+/// A model with the costs of a machine, for repeated estimates.
+pub struct ModelEstimator<'a> {
+    model: &'a PamelaModel,
     machine: &'a Machine,
-    analysis: Analysis,
-    prices: Prices<'a>,
-    /// With messages inside a node, and between nodes.
-    near: Option<Plans>,
-    far: Option<Plans>,
-    /// What is the same in both.
-    planned: Planned,
-    memory: RefCell<Memory>,
+    analysis: CostAnalysis,
+    unit_costs: UnitCosts<'a>,
+    /// Plans with messages within a node; the next ones with messages between nodes.
+    same_node_plans: Option<PlanSet>,
+    other_node_plans: Option<PlanSet>,
+    /// The plans that are the same for both.
+    plan_cache: PlanCache,
+    cache: RefCell<EstimateCache>,
 }
 
-/// Everything that is asked of a model, in the form in which it is evaluated.
-struct Plans {
-    terms: Vec<(Rule, Plan)>,
-    lower: Plan,
-    upper: Plan,
-    serial: Plan,
-    /// Whether computers are numbered from 0, as ranks are.
-    counts_ranks: bool,
+/// All quantities of a model in the form in which they are evaluated.
+struct PlanSet {
+    terms: Vec<(TimeTerm, CostPlan)>,
+    lower: CostPlan,
+    upper: CostPlan,
+    serial: CostPlan,
+    /// Whether computers are numbered from 0, like ranks.
+    has_zero_based_ranks: bool,
 }
 
-impl<'a> Estimator<'a> {
-    /// Prepares a model for a machine.
-    pub fn new(model: &'a Model, machine: &'a Machine, shares: &Shares) -> Result<Estimator<'a>, EstimateError> {
+impl<'a> ModelEstimator<'a> {
+    /// Compiles a model for a machine.
+    pub fn new(model: &'a PamelaModel, machine: &'a Machine, shares: &BranchShares) -> Result<ModelEstimator<'a>, EstimateError> {
         let analysis = compile(model, shares)?;
         if machine.nodes.is_empty() {
             return Err(EstimateError::NoNodes);
         }
-        let prices = Prices::new(machine, model.language);
-        Ok(Estimator { model, machine, analysis, prices, near: None, far: None, planned: Planned::default(), memory: RefCell::default() })
+        let prices = UnitCosts::new(machine, model.language);
+        Ok(ModelEstimator {
+            model,
+            machine,
+            analysis,
+            unit_costs: prices,
+            same_node_plans: None,
+            other_node_plans: None,
+            plan_cache: PlanCache::default(),
+            cache: RefCell::default(),
+        })
     }
 
-    /// What the model costs, as expressions.
-    pub fn analysis(&self) -> &Analysis {
+    /// The cost expressions of the model.
+    pub fn analysis(&self) -> &CostAnalysis {
         &self.analysis
     }
 
-    /// The time at one setting.
-    pub fn at(&mut self, setting: &Setting) -> Result<Estimate, EstimateError> {
+    /// Estimates the time for a request.
+    pub fn estimate(&mut self, setting: &EstimateRequest) -> Result<TimeEstimate, EstimateError> {
         if setting.workers == 0 {
             return Err(EstimateError::NoWorkers);
         }
         let values = self.values(setting)?;
         self.check_shares(&values)?;
-        let class = if team::fits_one_node(self.machine, setting.workers) { PairClass::SameNode } else { PairClass::OtherNode };
+        let class = if workers::fits_one_node(self.machine, setting.workers) { PairClass::SameNode } else { PairClass::OtherNode };
         self.prepare(class)?;
-        let plans = if class == PairClass::SameNode { &self.near } else { &self.far };
+        let plans = if class == PairClass::SameNode { &self.same_node_plans } else { &self.other_node_plans };
         let Some(plans) = plans else { return Err(EstimateError::NoNodes) };
-        self.memory.borrow_mut().begin(&values);
-        answer(plans, &self.prices, class, &values, setting, &self.memory)
+        self.cache.borrow_mut().begin(&values);
+        evaluate_plans(plans, &self.unit_costs, class, &values, setting, &self.cache)
     }
 
-    /// Shares that depend on parameters only must be shares with their values.
-    fn check_shares(&self, values: &Values<Interval>) -> Result<(), EstimateError> {
+    /// Checks shares that depend only on parameters with their values.
+    fn check_shares(&self, values: &SymbolValues<Interval>) -> Result<(), EstimateError> {
         for share in &self.analysis.shares {
             if share.share.as_exact().is_none() && share.share.symbols().iter().all(|name| values.get(name).is_some()) {
-                share.checked(values).map_err(CompileError::from)?;
+                share.check(values).map_err(CompileError::from)?;
             }
         }
         Ok(())
     }
 
-    /// The plans for messages of a class, made when they are first needed.
+    /// Builds the plans for messages of a class when they are first needed.
     fn prepare(&mut self, class: PairClass) -> Result<(), EstimateError> {
-        let plans = if class == PairClass::SameNode { &mut self.near } else { &mut self.far };
+        let plans = if class == PairClass::SameNode { &mut self.same_node_plans } else { &mut self.other_node_plans };
         if plans.is_some() {
             return Ok(());
         }
-        let tariff = self.prices.tariff(class);
-        let mut planner = Planner::knowing(&tariff, std::mem::take(&mut self.planned));
+        let tariff = self.unit_costs.cost_model(class);
+        let mut planner = CostPlanner::with_cache(&tariff, std::mem::take(&mut self.plan_cache));
         let analysis = &self.analysis;
-        let mut terms = vec![(Rule::Free, planner.plan(&analysis.free)?)];
+        let mut terms = vec![(TimeTerm::ContentionFree, planner.plan(&analysis.contention_free)?)];
         for (resource, load) in &analysis.contended {
-            terms.push((Rule::Busy(resource.clone()), planner.plan(load)?));
+            terms.push((TimeTerm::ResourceBusy(resource.clone()), planner.plan(load)?));
         }
         let (lower, upper, serial) = (planner.plan(&analysis.lower)?, planner.plan(&analysis.upper)?, planner.plan(&analysis.serial)?);
-        let planned = planner.finished();
-        *plans = Some(Plans { terms, lower, upper, serial, counts_ranks: planned.counts_ranks });
-        self.planned = planned.without_messages();
+        let planned = planner.into_cache();
+        *plans = Some(PlanSet { terms, lower, upper, serial, has_zero_based_ranks: planned.has_zero_based_ranks });
+        self.plan_cache = planned.without_messages();
         Ok(())
     }
 
-    /// The values of all parameters: the user's, or the model's, each of which may need those before it.
-    fn values(&self, setting: &Setting) -> Result<Values<Interval>, EstimateError> {
-        let mut values: Values<Interval> = Values::new();
+    /// The values of all parameters: the user's, or the model's, which may depend on the parameters before them.
+    fn values(&self, setting: &EstimateRequest) -> Result<SymbolValues<Interval>, EstimateError> {
+        let mut values: SymbolValues<Interval> = SymbolValues::new();
         values.set(WORKERS, Interval::point(setting.workers as f64));
         if let Some((name, _)) = setting.parameters.iter().find(|(name, _)| self.model.parameters.iter().all(|own| own.name != *name)) {
             let known = self.model.parameters.iter().map(|own| own.name.clone()).collect();
@@ -197,7 +206,7 @@ impl<'a> Estimator<'a> {
             let given = setting.parameters.get(&parameter.name).copied();
             let own = || {
                 let value = parameter.value.as_ref().ok_or_else(|| EstimateError::unbound(parameter))?;
-                error::value(value, &values, || format!("parameter {}", parameter.name))
+                error::evaluate_formula(value, &values, || format!("parameter {}", parameter.name))
             };
             let value = given.map_or_else(own, Ok)?;
             values.set(&parameter.name, value);
@@ -206,37 +215,47 @@ impl<'a> Estimator<'a> {
     }
 }
 
-fn answer(
-    plans: &Plans,
-    prices: &Prices<'_>,
+fn evaluate_plans(
+    plans: &PlanSet,
+    prices: &UnitCosts<'_>,
     class: PairClass,
-    values: &Values<Interval>,
-    setting: &Setting,
-    memory: &RefCell<Memory>,
-) -> Result<Estimate, EstimateError> {
-    let case = |team: Team| Case::new(prices, class, values, team, plans.counts_ranks, setting.allocation, memory);
-    let speed = |kind: usize| case(Team::one(prices.machine(), kind)).value(&plans.serial).map(|seconds| seconds[1]);
-    let team = Team::of(prices.machine(), setting.workers, speed)?;
+    values: &SymbolValues<Interval>,
+    setting: &EstimateRequest,
+    memory: &RefCell<EstimateCache>,
+) -> Result<TimeEstimate, EstimateError> {
+    let case =
+        |team: WorkerGroups| EstimateContext::new(prices, class, values, team, plans.has_zero_based_ranks, setting.allocation, memory);
+    let speed = |kind: usize| case(WorkerGroups::single(prices.machine(), kind)).value(&plans.serial).map(|seconds| seconds[1]);
+    let team = WorkerGroups::select(prices.machine(), setting.workers, speed)?;
     let case = case(team.clone());
     let terms = plans.terms.iter().map(|(rule, plan)| Ok((rule.clone(), case.value(plan)?)));
-    let mut terms: Vec<(Rule, Seconds)> = terms.collect::<Result<_, EstimateError>>()?;
-    if let (true, Some(place)) = (team.shares_cores(), terms.iter().position(|(rule, _)| *rule == Rule::Free)) {
+    let mut terms: Vec<(TimeTerm, Seconds)> = terms.collect::<Result<_, EstimateError>>()?;
+    if let (true, Some(place)) = (team.shares_cores(), terms.iter().position(|(rule, _)| *rule == TimeTerm::ContentionFree)) {
         let (_, shared) = terms[place];
-        terms[place].1 = case.with_a_core_each().value(&plans.terms[place].1)?;
-        terms.insert(place + 1, (Rule::Cores, shared));
+        terms[place].1 = case.without_core_sharing().value(&plans.terms[place].1)?;
+        terms.insert(place + 1, (TimeTerm::SharedCores, shared));
     }
     let (lower, upper) = (case.value(&plans.lower)?, case.value(&plans.upper)?);
-    // Of terms that are as large as each other, the first rules: where a computer is always busy, it waits for nobody.
+    // Of equal terms the first is limiting: a computer that is always busy waits for nothing.
     let largest = terms.iter().map(|(_, seconds)| seconds[1]).fold(0.0, f64::max);
-    let rules = terms.iter().find(|(_, seconds)| seconds[1] >= largest * (1.0 - 1e-9)).map_or(Rule::Free, |(rule, _)| rule.clone());
-    let shares = shares::of(&case, &plans.lower)?;
+    let rules =
+        terms.iter().find(|(_, seconds)| seconds[1] >= largest * (1.0 - 1e-9)).map_or(TimeTerm::ContentionFree, |(rule, _)| rule.clone());
+    let shares = breakdown::cost_breakdown(&case, &plans.lower)?;
     let work = case.value(&plans.serial)?[1];
     let most = |level: usize| upper[level].max(lower[level]);
     let is_sampled = memory.borrow().is_sampled;
-    Ok(Estimate { seconds: [lower[0], lower[1], most(2)], bounds: [lower[1], most(1)], work, terms, rules, shares, team, is_sampled })
+    Ok(TimeEstimate {
+        seconds: [lower[0], lower[1], most(2)],
+        bounds: [lower[1], most(1)],
+        work,
+        terms,
+        limiting_term: rules,
+        shares,
+        team,
+        is_sampled,
+    })
 }
 
-/// A number as a formula.
-fn number(value: f64) -> Formula {
+fn to_formula(value: f64) -> Formula {
     Formula::decimal(value)
 }

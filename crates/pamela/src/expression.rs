@@ -1,257 +1,262 @@
-//! What a model costs, in the shape of the model.
+//! Cost expressions, with the structure of the model.
 //!
-//! An [`Expression`] adds up and takes maxima as the model follows and branches, with a name for the cost of each operation. It prints as
-//! papers print it: loops as `sum` and `max`, a loop whose rounds are alike as a factor. What is shared is held once: a procedure that is
-//! called in many places is one expression with different values for its parameters.
+//! A [`CostExpr`] has sums and maxima where the model has sequences and branches, with a symbol for the cost of each operation. It prints
+//! as in the papers: loops as `sum` and `max`, a loop of equal iterations as a factor. Subexpressions are shared: a procedure that is
+//! called in many places is one expression with different bindings for its parameters.
 
 mod print;
 
-pub(crate) use print::cost_of;
+pub(crate) use print::cost_symbol_name;
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use sintonia_formula::Formula;
-use sintonia_machine::Collective;
+use sintonia_machine::CollectiveKind;
 
-use crate::bindings::{Bindings, HERE};
+use crate::bindings::{Bindings, CURRENT_COMPUTER};
 use crate::compile::WORKERS;
-use crate::model::{Computer, Operation};
+use crate::model::{ComputeOp, Computer};
 
-/// The cost of a model or of a part of it; cloning it costs nothing.
+/// The cost of a model or of a block. Cloning is cheap.
 #[derive(Debug, Clone)]
-pub struct Expression(Arc<Node>);
+pub struct CostExpr(Arc<CostNode>);
 
 #[derive(Debug)]
-struct Node {
-    kind: Kind,
-    /// How many parts it is written with.
+struct CostNode {
+    kind: CostExprKind,
+    /// The number of nodes when printed.
     size: u64,
-    /// How deep its parts stand inside each other.
+    /// The nesting depth.
     depth: u32,
-    /// A bit for each name in it, shared by many names: a bit that is not set tells that a name is not there.
-    marks: u64,
+    /// Bloom filter of the names in it.
+    name_bloom: u64,
 }
 
 #[derive(Debug)]
-pub(crate) enum Kind {
-    Cost(Cost),
-    Add(Vec<Expression>),
-    Max(Vec<Expression>),
-    Min(Vec<Expression>),
-    /// So many times the same.
-    Times(Formula, Expression),
-    /// A part of it, where several share.
-    Divided(Expression, Formula),
-    Over(Fold, Range, Expression),
-    Tasks(Dealt, Range, Computer, Expression),
-    /// The same with other things in the places of names.
-    With(Bindings, Expression),
+pub(crate) enum CostExprKind {
+    Cost(PrimitiveCost),
+    Add(Vec<CostExpr>),
+    Max(Vec<CostExpr>),
+    Min(Vec<CostExpr>),
+    /// A multiple of the expression.
+    Times(Formula, CostExpr),
+    /// The expression divided by a multiplicity.
+    Divided(CostExpr, Formula),
+    Loop(LoopReduction, LoopRange, CostExpr),
+    Tasks(AllocationMetric, LoopRange, Computer, CostExpr),
+    /// The expression with names substituted.
+    Bound(Bindings, CostExpr),
 }
 
-/// What costs time by itself.
+/// A cost without subexpressions.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Cost {
-    /// An operation, so many times.
-    Operation(Operation, Formula),
+pub(crate) enum PrimitiveCost {
+    /// An operation and its count.
+    Operation(ComputeOp, Formula),
     Message {
         from: Computer,
         to: Computer,
         bytes: Formula,
     },
-    Group {
-        operation: Collective,
+    Collective {
+        operation: CollectiveKind,
         bytes: Formula,
         processes: Formula,
     },
-    /// Seconds that are known.
+    /// A constant time in seconds.
     Delay(Formula),
 }
 
-/// What is done with the rounds of a loop.
+/// How the iterations of a loop are combined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Fold {
+pub(crate) enum LoopReduction {
     Sum,
     Max,
 }
 
-/// What is asked of tasks that are dealt to workers.
+/// Which time of an allocated task set is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Dealt {
-    /// What the worker that needs longest needs for its tasks.
-    Longest,
-    /// What all tasks need, each on its worker.
-    All,
-    /// What each worker would need if all ended at the same time.
-    Even,
+pub(crate) enum AllocationMetric {
+    /// The time of the worker that takes longest.
+    Makespan,
+    /// The sum over all tasks, each on its worker.
+    TotalWork,
+    /// The time if all workers ended at the same time.
+    Balanced,
 }
 
-/// An index and where it runs.
+/// An index and its bounds.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Range {
+pub(crate) struct LoopRange {
     pub(crate) index: String,
     pub(crate) from: Formula,
     pub(crate) to: Formula,
 }
 
-impl Range {
-    /// How many rounds there are.
-    pub(crate) fn rounds(&self) -> Formula {
+impl LoopRange {
+    /// The number of iterations.
+    pub(crate) fn trip_count(&self) -> Formula {
         Formula::sum(&self.index, &self.from, &self.to, &Formula::one())
     }
 
-    /// Whether it counts all workers, from 1 or, as ranks, from 0; or all ranks but the first.
-    pub(crate) fn is_of_workers(&self) -> bool {
+    /// Whether it spans all workers, from 1 or, as ranks, from 0; or all ranks but the first.
+    pub(crate) fn spans_workers(&self) -> bool {
         let all = Formula::symbol(WORKERS);
-        self.from.is_one() && self.to == all || self.is_of_ranks()
+        self.from.is_one() && self.to == all || self.spans_ranks()
     }
 
-    /// Whether it counts ranks.
-    pub(crate) fn is_of_ranks(&self) -> bool {
+    /// Whether it spans ranks.
+    pub(crate) fn spans_ranks(&self) -> bool {
         let last = Formula::symbol(WORKERS) - Formula::one();
         (self.from.is_zero() || self.from.is_one()) && self.to == last
     }
 }
 
-impl Expression {
-    fn new(kind: Kind) -> Expression {
-        let (size, marks) = measured(&kind);
-        let depth = deepest(&kind).saturating_add(1);
-        Expression(Arc::new(Node { kind, size, depth, marks }))
+impl CostExpr {
+    fn new(kind: CostExprKind) -> CostExpr {
+        let (size, marks) = size_and_bloom(&kind);
+        let depth = max_depth(&kind).saturating_add(1);
+        CostExpr(Arc::new(CostNode { kind, size, depth, name_bloom: marks }))
     }
 
-    pub(crate) fn nothing() -> Expression {
-        Expression::new(Kind::Add(Vec::new()))
+    pub(crate) fn zero() -> CostExpr {
+        CostExpr::new(CostExprKind::Add(Vec::new()))
     }
 
-    pub(crate) fn cost(cost: Cost) -> Expression {
-        Expression::new(Kind::Cost(cost))
+    pub(crate) fn cost(cost: PrimitiveCost) -> CostExpr {
+        CostExpr::new(CostExprKind::Cost(cost))
     }
 
-    pub(crate) fn sum(parts: Vec<Expression>) -> Expression {
-        Expression::joined(parts, Kind::Add)
+    pub(crate) fn sum(parts: Vec<CostExpr>) -> CostExpr {
+        CostExpr::combine(parts, CostExprKind::Add)
     }
 
-    pub(crate) fn max(parts: Vec<Expression>) -> Expression {
-        Expression::joined(parts, Kind::Max)
+    pub(crate) fn max(parts: Vec<CostExpr>) -> CostExpr {
+        CostExpr::combine(parts, CostExprKind::Max)
     }
 
-    pub(crate) fn min(parts: Vec<Expression>) -> Expression {
-        Expression::joined(parts, Kind::Min)
+    pub(crate) fn min(parts: Vec<CostExpr>) -> CostExpr {
+        CostExpr::combine(parts, CostExprKind::Min)
     }
 
-    fn joined(mut parts: Vec<Expression>, kind: fn(Vec<Expression>) -> Kind) -> Expression {
-        parts.retain(|part| !part.is_nothing());
+    fn combine(mut parts: Vec<CostExpr>, kind: fn(Vec<CostExpr>) -> CostExprKind) -> CostExpr {
+        parts.retain(|part| !part.is_zero());
         match parts.len() {
-            0 => Expression::nothing(),
+            0 => CostExpr::zero(),
             1 => parts.remove(0),
-            _ => Expression::new(kind(parts)),
+            _ => CostExpr::new(kind(parts)),
         }
     }
 
-    pub(crate) fn times(self, factor: &Formula) -> Expression {
-        if self.is_nothing() || factor.is_zero() {
-            return Expression::nothing();
+    pub(crate) fn times(self, factor: &Formula) -> CostExpr {
+        if self.is_zero() || factor.is_zero() {
+            return CostExpr::zero();
         }
-        if factor.is_one() { self } else { Expression::new(Kind::Times(factor.clone(), self)) }
+        if factor.is_one() { self } else { CostExpr::new(CostExprKind::Times(factor.clone(), self)) }
     }
 
-    pub(crate) fn divided(self, by: &Formula) -> Expression {
-        if by.is_one() || self.is_nothing() { self } else { Expression::new(Kind::Divided(self, by.clone())) }
+    pub(crate) fn divided(self, by: &Formula) -> CostExpr {
+        if by.is_one() || self.is_zero() { self } else { CostExpr::new(CostExprKind::Divided(self, by.clone())) }
     }
 
-    /// Over the rounds of a loop. A sum of rounds that are alike is a factor; a maximum is always seen.
-    pub(crate) fn over(self, fold: Fold, range: &Range) -> Expression {
-        if self.is_nothing() {
+    /// Reduces over the iterations of a loop. A sum of equal iterations becomes a factor; a maximum is always kept.
+    pub(crate) fn looped(self, fold: LoopReduction, range: &LoopRange) -> CostExpr {
+        if self.is_zero() {
             return self;
         }
-        if fold == Fold::Sum && !self.mentions(&range.index) {
-            return self.times(&range.rounds());
+        if fold == LoopReduction::Sum && !self.mentions(&range.index) {
+            return self.times(&range.trip_count());
         }
-        Expression::new(Kind::Over(fold, range.clone(), self))
+        CostExpr::new(CostExprKind::Loop(fold, range.clone(), self))
     }
 
-    /// Over rounds that go on at the same time but compete: a sum that is seen even if they are alike.
-    pub(crate) fn added_over(self, range: &Range) -> Expression {
-        if self.is_nothing() { self } else { Expression::new(Kind::Over(Fold::Sum, range.clone(), self)) }
+    /// Sums over parallel iterations that compete; the sum is kept even if they are equal.
+    pub(crate) fn summed_over(self, range: &LoopRange) -> CostExpr {
+        if self.is_zero() { self } else { CostExpr::new(CostExprKind::Loop(LoopReduction::Sum, range.clone(), self)) }
     }
 
-    pub(crate) fn dealt(self, dealt: Dealt, range: &Range, computer: &Computer) -> Expression {
-        if self.is_nothing() { self } else { Expression::new(Kind::Tasks(dealt, range.clone(), computer.clone(), self)) }
+    pub(crate) fn allocated(self, dealt: AllocationMetric, range: &LoopRange, computer: &Computer) -> CostExpr {
+        if self.is_zero() { self } else { CostExpr::new(CostExprKind::Tasks(dealt, range.clone(), computer.clone(), self)) }
     }
 
-    pub(crate) fn with(self, bindings: &Bindings) -> Expression {
-        if self.0.marks == 0 || bindings.is_empty() { self } else { Expression::new(Kind::With(bindings.clone(), self)) }
+    pub(crate) fn with_bindings(self, bindings: &Bindings) -> CostExpr {
+        if self.0.name_bloom == 0 || bindings.is_empty() { self } else { CostExpr::new(CostExprKind::Bound(bindings.clone(), self)) }
     }
 
-    pub(crate) fn kind(&self) -> &Kind {
+    pub(crate) fn kind(&self) -> &CostExprKind {
         &self.0.kind
     }
 
-    /// Where it lies in memory, which tells shared expressions.
+    /// The address, which identifies shared expressions.
     pub(crate) fn address(&self) -> usize {
         Arc::as_ptr(&self.0) as usize
     }
 
-    /// How many parts it is written with; what is shared is written each time, so this may be far more than the memory it takes.
+    /// The number of nodes when printed. Shared subexpressions count every time, so this may be far larger than the memory used.
     pub fn size(&self) -> u64 {
         self.0.size
     }
 
-    /// How deep its parts stand inside each other.
+    /// The nesting depth.
     pub(crate) fn depth(&self) -> u32 {
         self.0.depth
     }
 
-    /// Whether there is nothing in it.
-    pub fn is_nothing(&self) -> bool {
-        matches!(self.kind(), Kind::Add(parts) if parts.is_empty())
+    /// Whether it is the empty sum.
+    pub fn is_zero(&self) -> bool {
+        matches!(self.kind(), CostExprKind::Add(parts) if parts.is_empty())
     }
 
-    /// Whether a name from outside is in it: a symbol of a formula, or a computer.
+    /// Whether a free name occurs in it: a symbol of a formula, or a computer.
     pub(crate) fn mentions(&self, name: &str) -> bool {
-        self.searched(name, &mut HashSet::new())
+        self.contains_name(name, &mut HashSet::new())
     }
 
-    fn searched(&self, name: &str, seen: &mut HashSet<(usize, String)>) -> bool {
-        if self.0.marks & mark(name) == 0 {
+    fn contains_name(&self, name: &str, seen: &mut HashSet<(usize, String)>) -> bool {
+        if self.0.name_bloom & bloom_bit(name) == 0 {
             return false;
         }
-        // What is small is searched faster than it is remembered.
+        // Small expressions are cheaper to search than to cache.
         if self.size() > 32 && !seen.insert((self.address(), name.to_owned())) {
             return false;
         }
         let has = |formula: &Formula| formula.symbols().contains(name);
         match self.kind() {
-            Kind::Cost(cost) => cost.mentions(name),
-            Kind::Add(parts) | Kind::Max(parts) | Kind::Min(parts) => parts.iter().any(|part| part.searched(name, seen)),
-            Kind::Times(factor, body) | Kind::Divided(body, factor) => has(factor) || body.searched(name, seen),
-            Kind::Over(_, range, body) => has(&range.from) || has(&range.to) || range.index != name && body.searched(name, seen),
-            Kind::Tasks(_, range, computer, body) => {
-                has(&range.from) || has(&range.to) || range.index != name && computer.0 != name && body.searched(name, seen)
+            CostExprKind::Cost(cost) => cost.mentions(name),
+            CostExprKind::Add(parts) | CostExprKind::Max(parts) | CostExprKind::Min(parts) => {
+                parts.iter().any(|part| part.contains_name(name, seen))
             }
-            Kind::With(bindings, body) => {
-                let through = bindings.iter().any(|(own, by)| has(by) && body.searched(own, seen));
-                through || bindings.iter().all(|(own, _)| own != name) && body.searched(name, seen)
+            CostExprKind::Times(factor, body) | CostExprKind::Divided(body, factor) => has(factor) || body.contains_name(name, seen),
+            CostExprKind::Loop(_, range, body) => {
+                has(&range.from) || has(&range.to) || range.index != name && body.contains_name(name, seen)
+            }
+            CostExprKind::Tasks(_, range, computer, body) => {
+                has(&range.from) || has(&range.to) || range.index != name && computer.0 != name && body.contains_name(name, seen)
+            }
+            CostExprKind::Bound(bindings, body) => {
+                let through = bindings.iter().any(|(own, by)| has(by) && body.contains_name(own, seen));
+                through || bindings.iter().all(|(own, _)| own != name) && body.contains_name(name, seen)
             }
         }
     }
 }
 
-impl Cost {
+impl PrimitiveCost {
     fn formulas(&self) -> Vec<&Formula> {
         match self {
-            Cost::Operation(_, formula) | Cost::Message { bytes: formula, .. } | Cost::Delay(formula) => vec![formula],
-            Cost::Group { bytes, processes, .. } => vec![bytes, processes],
+            PrimitiveCost::Operation(_, formula) | PrimitiveCost::Message { bytes: formula, .. } | PrimitiveCost::Delay(formula) => {
+                vec![formula]
+            }
+            PrimitiveCost::Collective { bytes, processes, .. } => vec![bytes, processes],
         }
     }
 
-    /// The names of its computers.
     fn computers(&self) -> Vec<&str> {
         match self {
-            Cost::Operation(operation, _) => vec![operation.on.as_ref().map_or(HERE, |on| &on.0)],
-            Cost::Message { from, to, .. } => vec![&from.0, &to.0],
-            Cost::Group { .. } | Cost::Delay(_) => Vec::new(),
+            PrimitiveCost::Operation(operation, _) => vec![operation.computer.as_ref().map_or(CURRENT_COMPUTER, |on| &on.0)],
+            PrimitiveCost::Message { from, to, .. } => vec![&from.0, &to.0],
+            PrimitiveCost::Collective { .. } | PrimitiveCost::Delay(_) => Vec::new(),
         }
     }
 
@@ -260,37 +265,47 @@ impl Cost {
     }
 }
 
-fn mark(name: &str) -> u64 {
+fn bloom_bit(name: &str) -> u64 {
     let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
     1 << (hash >> 58)
 }
 
-fn marks(formula: &Formula) -> u64 {
-    if formula.as_exact().is_some() { 0 } else { formula.symbols().iter().map(|name| mark(name)).fold(0, |all, one| all | one) }
+fn symbol_bloom(formula: &Formula) -> u64 {
+    if formula.as_exact().is_some() { 0 } else { formula.symbols().iter().map(|name| bloom_bit(name)).fold(0, |all, one| all | one) }
 }
 
-fn deepest(kind: &Kind) -> u32 {
+fn max_depth(kind: &CostExprKind) -> u32 {
     match kind {
-        Kind::Cost(_) => 0,
-        Kind::Add(parts) | Kind::Max(parts) | Kind::Min(parts) => parts.iter().map(Expression::depth).max().unwrap_or(0),
-        Kind::Times(_, body) | Kind::Divided(body, _) | Kind::Over(_, _, body) | Kind::Tasks(_, _, _, body) | Kind::With(_, body) => {
-            body.depth()
+        CostExprKind::Cost(_) => 0,
+        CostExprKind::Add(parts) | CostExprKind::Max(parts) | CostExprKind::Min(parts) => {
+            parts.iter().map(CostExpr::depth).max().unwrap_or(0)
         }
+        CostExprKind::Times(_, body)
+        | CostExprKind::Divided(body, _)
+        | CostExprKind::Loop(_, _, body)
+        | CostExprKind::Tasks(_, _, _, body)
+        | CostExprKind::Bound(_, body) => body.depth(),
     }
 }
 
-fn measured(kind: &Kind) -> (u64, u64) {
-    let of_range = |range: &Range| marks(&range.from) | marks(&range.to);
+fn size_and_bloom(kind: &CostExprKind) -> (u64, u64) {
+    let of_range = |range: &LoopRange| symbol_bloom(&range.from) | symbol_bloom(&range.to);
     match kind {
-        Kind::Cost(cost) => {
-            let formulas = cost.formulas().into_iter().fold(0, |all, formula| all | marks(formula));
-            (1, cost.computers().iter().fold(formulas, |all, computer| all | mark(computer)))
+        CostExprKind::Cost(cost) => {
+            let formulas = cost.formulas().into_iter().fold(0, |all, formula| all | symbol_bloom(formula));
+            (1, cost.computers().iter().fold(formulas, |all, computer| all | bloom_bit(computer)))
         }
-        Kind::Add(parts) | Kind::Max(parts) | Kind::Min(parts) => {
-            parts.iter().fold((1, 0), |(size, marks), part| (part.size().saturating_add(size), marks | part.0.marks))
+        CostExprKind::Add(parts) | CostExprKind::Max(parts) | CostExprKind::Min(parts) => {
+            parts.iter().fold((1, 0), |(size, marks), part| (part.size().saturating_add(size), marks | part.0.name_bloom))
         }
-        Kind::Times(factor, body) | Kind::Divided(body, factor) => (body.size().saturating_add(1), body.0.marks | marks(factor)),
-        Kind::Over(_, range, body) | Kind::Tasks(_, range, _, body) => (body.size().saturating_add(1), body.0.marks | of_range(range)),
-        Kind::With(bindings, body) => (body.size().saturating_add(1), bindings.iter().fold(body.0.marks, |all, (_, by)| all | marks(by))),
+        CostExprKind::Times(factor, body) | CostExprKind::Divided(body, factor) => {
+            (body.size().saturating_add(1), body.0.name_bloom | symbol_bloom(factor))
+        }
+        CostExprKind::Loop(_, range, body) | CostExprKind::Tasks(_, range, _, body) => {
+            (body.size().saturating_add(1), body.0.name_bloom | of_range(range))
+        }
+        CostExprKind::Bound(bindings, body) => {
+            (body.size().saturating_add(1), bindings.iter().fold(body.0.name_bloom, |all, (_, by)| all | symbol_bloom(by)))
+        }
     }
 }

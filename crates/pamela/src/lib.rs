@@ -1,5 +1,7 @@
 //! The PAMELA language: models of parallel programs, compiled to formulas of their time.
 
+#![forbid(unsafe_code)]
+
 mod bindings;
 mod bounds;
 mod check;

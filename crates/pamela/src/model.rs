@@ -1,176 +1,176 @@
-//! What a model is made of.
+//! The syntax tree of a model.
 //!
-//! A [`Model`] says what a program does, on which computers and with which resources, but not what anything costs: that is the machine's. It is
-//! written by hand, or by a compiler from a program's source, and read by whatever turns it into formulas.
+//! A [`PamelaModel`] describes what a program does, on which computers and with which resources, but no costs: those belong to the machine.
+//! It is written by hand or compiled from source code, and compiled to formulas.
 
 use sintonia_formula::Formula;
-use sintonia_machine::Collective;
+use sintonia_machine::CollectiveKind;
 
 /// A model of a program.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Model {
-    /// Whose costs its operations have.
-    pub language: Language,
-    /// What its formulas are over, besides indexes and the parameters of procedures.
-    pub parameters: Vec<Parameter>,
-    /// What parts of it may compete for, besides computers.
-    pub resources: Vec<Resource>,
-    /// Its procedures. The program is the one called `main`, or else the first.
-    pub procedures: Vec<Procedure>,
+pub struct PamelaModel {
+    /// The language that determines the costs of its operations.
+    pub language: SourceLanguage,
+    /// The free symbols of its formulas, besides indexes and procedure parameters.
+    pub parameters: Vec<ModelParameter>,
+    /// Shared resources besides computers.
+    pub resources: Vec<ResourceDecl>,
+    /// Its procedures. The main one is `main`, or else the first.
+    pub procedures: Vec<ProcedureDecl>,
 }
 
-/// What the operations of a model are compiled from: the same operation costs something else in each.
+/// The source language of a model: the same operation has different costs in each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Language {
-    /// Compiled to the machine's own instructions.
+pub enum SourceLanguage {
+    /// Compiled to native code.
     #[default]
     C,
     /// Run by a Java virtual machine.
     Java,
 }
 
-/// A symbol that the user gives a value.
+/// A symbol whose value the user gives.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Parameter {
+pub struct ModelParameter {
     /// Its name.
     pub name: String,
-    /// What it is when nobody says anything else; may be an interval, or a formula of parameters before it.
+    /// The default value; may be an interval, or a formula of parameters before it.
     pub value: Option<Formula>,
-    /// What it means, for people.
-    pub note: Option<String>,
+    /// Its description.
+    pub comment: Option<String>,
 }
 
-/// Something that only so many can use at a time.
+/// A resource with a limited number of simultaneous users.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Resource {
+pub struct ResourceDecl {
     /// Its name.
     pub name: String,
-    /// How many can use it at a time.
+    /// The number of simultaneous users.
     pub multiplicity: Formula,
 }
 
-/// A part of the program with a name.
+/// A procedure.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Procedure {
+pub struct ProcedureDecl {
     /// Its name.
     pub name: String,
-    /// What it is given: numbers, and the names of computers.
+    /// Its parameters: numbers, and names of computers.
     pub parameters: Vec<String>,
-    /// What it does.
-    pub body: Term,
-    /// Where it comes from, for people.
-    pub note: Option<String>,
+    /// Its body.
+    pub body: ModelTerm,
+    /// Its description, usually its origin.
+    pub comment: Option<String>,
 }
 
-/// What a program does.
+/// A term of the process algebra.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Term {
-    /// A remark, which costs nothing.
-    Note(String),
-    /// An operation, so many times.
+pub enum ModelTerm {
+    /// A comment, which costs nothing.
+    Comment(String),
+    /// An operation, repeated.
     Operation {
-        /// Which one.
-        operation: Operation,
-        /// How often; one unless told.
+        /// The operation.
+        operation: ComputeOp,
+        /// The count; 1 by default.
         times: Formula,
     },
     /// A message.
     Message {
-        /// Who sends it.
+        /// The sender.
         from: Computer,
-        /// Who gets it.
+        /// The receiver.
         to: Computer,
-        /// How large it is.
+        /// Its size.
         bytes: Formula,
     },
-    /// An operation of a group of processes.
-    Group {
-        /// Which one.
-        operation: Collective,
-        /// How large it is, as the machine file counts it for that operation.
+    /// A collective operation.
+    Collective {
+        /// The collective.
+        operation: CollectiveKind,
+        /// Its size, as the machine file defines it for that operation.
         bytes: Formula,
-        /// How many processes take part.
+        /// The number of processes.
         processes: Formula,
     },
-    /// A time that is known, in seconds.
+    /// A constant time in seconds.
     Delay(Formula),
-    /// A procedure.
+    /// A procedure call.
     Call {
         /// Its name.
         procedure: String,
-        /// What it is given: numbers, and computers as symbols or numbers.
+        /// Its arguments: numbers, and computers as symbols or numbers.
         arguments: Vec<Formula>,
     },
-    /// One after the other; nothing, if there are none.
-    Sequence(Vec<Term>),
-    /// At the same time.
-    Parallel(Vec<Term>),
-    /// Something over and over, with an index that counts up by one.
+    /// Terms that run one after the other.
+    Sequence(Vec<ModelTerm>),
+    /// Terms that run at the same time.
+    Parallel(Vec<ModelTerm>),
+    /// A loop with an index that is incremented by one.
     Loop {
-        /// One after the other, or at the same time.
-        order: Order,
+        /// Sequential or parallel.
+        order: LoopOrder,
         /// The name of the index.
         index: String,
-        /// Where it begins.
+        /// The lower bound.
         from: Formula,
-        /// Where it ends; nothing is done where that is below `from`.
+        /// The upper bound; no iterations if it is below `from`.
         to: Formula,
-        /// What is done.
-        body: Box<Term>,
+        /// The body.
+        body: Box<ModelTerm>,
     },
-    /// Tasks, each done by one computer of many. Who gets which is decided when a time is asked for.
+    /// Tasks, each executed by one of many computers. The allocation is chosen for each estimate.
     Tasks {
-        /// The name of the task's number.
+        /// The name of the task number.
         index: String,
-        /// The first number.
+        /// The first task number.
         from: Formula,
-        /// The last.
+        /// The last task number.
         to: Formula,
-        /// The name that the computer has in the body.
+        /// The name of the computer in the body.
         computer: String,
-        /// What a task is.
-        body: Box<Term>,
+        /// The body of a task.
+        body: Box<ModelTerm>,
     },
-    /// One of two, depending on something that may not be known.
+    /// A conditional whose outcome may not be known.
     If {
-        /// Where the condition stands, as `File.java:14`; shares are given by it.
-        place: Option<String>,
-        /// How often it holds, from 0 to 1, if that is known: may be an interval or a formula.
+        /// The position of the condition, as `File.java:14`; shares refer to it.
+        position: Option<String>,
+        /// How often it holds, from 0 to 1, if known: may be an interval or a formula.
         share: Option<Formula>,
-        /// What is done where it holds.
-        then: Box<Term>,
-        /// What is done where it does not.
-        otherwise: Box<Term>,
+        /// The branch if it holds.
+        then: Box<ModelTerm>,
+        /// The branch if it does not.
+        otherwise: Box<ModelTerm>,
     },
-    /// Something that holds a resource, or a computer, while it lasts.
+    /// A term that holds a resource, or a computer, while it runs.
     Use {
         /// Its name.
         resource: String,
-        /// What is done with it.
-        body: Box<Term>,
+        /// The body.
+        body: Box<ModelTerm>,
     },
 }
 
-/// How the rounds of a loop follow each other.
+/// How the iterations of a loop are executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
+pub enum LoopOrder {
     /// One after the other.
     Sequential,
     /// At the same time.
     Parallel,
 }
 
-/// An operation of a computer: its name, the type it works on, and who does it.
+/// An operation of a computer: its name, its data type, and the computer.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Operation {
+pub struct ComputeOp {
     /// `sum`, `mpy`, `compare`, …
     pub name: String,
-    /// `int`, `double`, …, for those that differ by it.
-    pub of: Option<String>,
-    /// Who does it; unless told, the computer that the surrounding part runs on.
-    pub on: Option<Computer>,
+    /// `int`, `double`, …, for operations that depend on it.
+    pub data_type: Option<String>,
+    /// The computer; `None` is the computer of the enclosing block.
+    pub computer: Option<Computer>,
 }
 
-/// A computer: a number, an index, a parameter of a procedure, or a name that stands for itself.
+/// A computer: a number, an index, a procedure parameter, or a name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Computer(pub String);

@@ -1,53 +1,55 @@
-//! Whatever a work-conserving scheduler does lies between the two bounds.
+//! The time of any work-conserving schedule lies between the two bounds.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use proptest::prelude::*;
-use sintonia_formula::{Formula, Values};
+use sintonia_formula::{Formula, SymbolValues};
 use sintonia_machine::Machine;
-use sintonia_pamela::compile::Shares;
-use sintonia_pamela::estimate::{Allocation, Estimator, Setting};
-use sintonia_pamela::model::{Model, Order, Procedure, Resource, Term};
+use sintonia_pamela::compile::BranchShares;
+use sintonia_pamela::estimate::{AllocationPolicy, EstimateRequest, ModelEstimator};
+use sintonia_pamela::model::{LoopOrder, ModelTerm, PamelaModel, ProcedureDecl, ResourceDecl};
 
 const RESOURCES: [(&str, usize); 3] = [("a", 1), ("b", 2), ("c", 1)];
 
-/// A random part; inside what holds a resource only later ones are asked for, so that nobody waits in a circle.
-fn part(first: usize, depth: u32) -> BoxedStrategy<Term> {
-    let delay = (1_i64..10).prop_map(|seconds| Term::Delay(Formula::integer(seconds)));
+/// A random term; inside a held resource only later ones are requested, so that there is no deadlock.
+fn part(first: usize, depth: u32) -> BoxedStrategy<ModelTerm> {
+    let delay = (1_i64..10).prop_map(|seconds| ModelTerm::Delay(Formula::integer(seconds)));
     if depth == 0 {
         return delay.boxed();
     }
     let list = move || prop::collection::vec(part(first, depth - 1), 1..4);
-    let looped = (part(first, depth - 1), 1_i64..4, any::<bool>()).prop_map(|(body, rounds, parallel)| Term::Loop {
-        order: if parallel { Order::Parallel } else { Order::Sequential },
+    let looped = (part(first, depth - 1), 1_i64..4, any::<bool>()).prop_map(|(body, rounds, parallel)| ModelTerm::Loop {
+        order: if parallel { LoopOrder::Parallel } else { LoopOrder::Sequential },
         index: "i".to_owned(),
         from: Formula::one(),
         to: Formula::integer(rounds),
-        body: Box::new(Term::Sequence(vec![body, Term::Delay(Formula::symbol("i"))])),
+        body: Box::new(ModelTerm::Sequence(vec![body, ModelTerm::Delay(Formula::symbol("i"))])),
     });
     let held = (first..RESOURCES.len()).prop_flat_map(move |resource| {
-        part(resource + 1, depth - 1).prop_map(move |body| Term::Use { resource: RESOURCES[resource].0.to_owned(), body: Box::new(body) })
+        part(resource + 1, depth - 1)
+            .prop_map(move |body| ModelTerm::Use { resource: RESOURCES[resource].0.to_owned(), body: Box::new(body) })
     });
     let held = if first < RESOURCES.len() { held.boxed() } else { delay.clone().boxed() };
-    prop_oneof![1 => delay, 2 => list().prop_map(Term::Sequence), 3 => list().prop_map(Term::Parallel), 2 => looped, 4 => held].boxed()
+    prop_oneof![1 => delay, 2 => list().prop_map(ModelTerm::Sequence), 3 => list().prop_map(ModelTerm::Parallel), 2 => looped, 4 => held]
+        .boxed()
 }
 
-fn model(body: Term) -> Model {
-    let resource = |(name, many): (&str, usize)| Resource { name: name.to_owned(), multiplicity: Formula::integer(many as i64) };
-    let main = Procedure { name: "main".to_owned(), parameters: Vec::new(), body, note: None };
-    Model { resources: RESOURCES.map(resource).into(), procedures: vec![main], ..Model::default() }
+fn model(body: ModelTerm) -> PamelaModel {
+    let resource = |(name, many): (&str, usize)| ResourceDecl { name: name.to_owned(), multiplicity: Formula::integer(many as i64) };
+    let main = ProcedureDecl { name: "main".to_owned(), parameters: Vec::new(), body, comment: None };
+    PamelaModel { resources: RESOURCES.map(resource).into(), procedures: vec![main], ..PamelaModel::default() }
 }
 
-fn bounds(model: &Model) -> [f64; 2] {
+fn bounds(model: &PamelaModel) -> [f64; 2] {
     let text = "format = 1\n[machine]\nname = \"test\"\n[[node]]\nkind = \"pc\"\ncount = 1\ncores = 1\n";
     let machine = Machine::parse(text, Path::new("test")).unwrap();
-    let mut estimator = Estimator::new(model, &machine, &Shares::new()).unwrap();
-    let setting = Setting { workers: 1, parameters: Values::new(), allocation: Allocation::Static };
-    estimator.at(&setting).unwrap().bounds
+    let mut estimator = ModelEstimator::new(model, &machine, &BranchShares::new()).unwrap();
+    let setting = EstimateRequest { workers: 1, parameters: SymbolValues::new(), allocation: AllocationPolicy::Static };
+    estimator.estimate(&setting).unwrap().bounds
 }
 
-/// A step of the program, after all of those that it waits for.
+/// A step of the program, after all of its predecessors.
 enum Step {
     Nothing,
     Work(f64),
@@ -66,29 +68,29 @@ impl Program {
         self.steps.len() - 1
     }
 
-    /// Adds a part after a step; gives its last step.
-    fn add(&mut self, term: &Term, after: usize, index: f64) -> usize {
+    /// Adds a term after a step; returns its last step.
+    fn add(&mut self, term: &ModelTerm, after: usize, index: f64) -> usize {
         match term {
-            Term::Delay(seconds) => {
-                let seconds = seconds.evaluate(&Values::from([("i", index)])).unwrap();
+            ModelTerm::Delay(seconds) => {
+                let seconds = seconds.evaluate(&SymbolValues::from([("i", index)])).unwrap();
                 self.push(Step::Work(seconds), vec![after])
             }
-            Term::Sequence(parts) => parts.iter().fold(after, |after, part| self.add(part, after, index)),
-            Term::Parallel(parts) => {
+            ModelTerm::Sequence(parts) => parts.iter().fold(after, |after, part| self.add(part, after, index)),
+            ModelTerm::Parallel(parts) => {
                 let ends = parts.iter().map(|part| self.add(part, after, index)).collect();
                 self.push(Step::Nothing, ends)
             }
-            Term::Loop { order, to, body, .. } => {
-                let rounds = to.evaluate(&Values::new()).unwrap() as i64;
+            ModelTerm::Loop { order, to, body, .. } => {
+                let rounds = to.evaluate(&SymbolValues::new()).unwrap() as i64;
                 match order {
-                    Order::Sequential => (1..=rounds).fold(after, |after, round| self.add(body, after, round as f64)),
-                    Order::Parallel => {
+                    LoopOrder::Sequential => (1..=rounds).fold(after, |after, round| self.add(body, after, round as f64)),
+                    LoopOrder::Parallel => {
                         let ends = (1..=rounds).map(|round| self.add(body, after, round as f64)).collect();
                         self.push(Step::Nothing, ends)
                     }
                 }
             }
-            Term::Use { resource, body } => {
+            ModelTerm::Use { resource, body } => {
                 let resource = RESOURCES.iter().position(|(name, _)| name == resource).unwrap();
                 let asked = self.push(Step::Ask(resource), vec![after]);
                 let end = self.add(body, asked, index);
@@ -98,7 +100,7 @@ impl Program {
         }
     }
 
-    /// How long it takes if whoever waits is served in an order that `choose` gives, and nobody waits for what is free.
+    /// The makespan if waiting requests are served in an order given by `choose` and free resources are never left idle.
     fn run(&self, mut choose: impl FnMut(usize) -> usize) -> f64 {
         let mut missing: Vec<usize> = self.steps.iter().map(|(_, after)| after.len()).collect();
         let mut next: Vec<Vec<usize>> = vec![Vec::new(); self.steps.len()];
@@ -177,7 +179,7 @@ proptest! {
 }
 
 fn part_of(text: &str) -> [f64; 2] {
-    let model = Model::parse(text, "test.pam").unwrap();
+    let model = PamelaModel::parse(text, "test.pam").unwrap();
     bounds(&model)
 }
 

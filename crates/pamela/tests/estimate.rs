@@ -1,12 +1,12 @@
-//! Times of models on machines.
+//! Estimated times of models on machines.
 
 use std::path::Path;
 
-use sintonia_formula::{Interval, Values};
+use sintonia_formula::{Interval, SymbolValues};
 use sintonia_machine::Machine;
-use sintonia_pamela::compile::{ShareProblem, Shares};
-use sintonia_pamela::estimate::{Allocation, Estimate, EstimateError, Estimator, Rule, Setting};
-use sintonia_pamela::model::Model;
+use sintonia_pamela::compile::{BranchShares, ShareError};
+use sintonia_pamela::estimate::{AllocationPolicy, EstimateError, EstimateRequest, ModelEstimator, TimeEstimate, TimeTerm};
+use sintonia_pamela::model::PamelaModel;
 
 const MACHINE: &str = r#"
 format = 1
@@ -55,18 +55,18 @@ fn machine() -> Machine {
     Machine::parse(MACHINE, Path::new("lab")).unwrap()
 }
 
-fn setting(workers: u64, parameters: &[(&str, f64)]) -> Setting {
-    let parameters: Values<Interval> = parameters.iter().map(|(name, value)| (*name, Interval::point(*value))).collect();
-    Setting { workers, parameters, allocation: Allocation::Static }
+fn setting(workers: u64, parameters: &[(&str, f64)]) -> EstimateRequest {
+    let parameters: SymbolValues<Interval> = parameters.iter().map(|(name, value)| (*name, Interval::point(*value))).collect();
+    EstimateRequest { workers, parameters, allocation: AllocationPolicy::Static }
 }
 
-fn asked(text: &str, shares: &Shares, setting: &Setting) -> Result<Estimate, EstimateError> {
-    let (model, machine) = (Model::parse(text, "test.pam").unwrap(), machine());
-    Estimator::new(&model, &machine, shares)?.at(setting)
+fn asked(text: &str, shares: &BranchShares, setting: &EstimateRequest) -> Result<TimeEstimate, EstimateError> {
+    let (model, machine) = (PamelaModel::parse(text, "test.pam").unwrap(), machine());
+    ModelEstimator::new(&model, &machine, shares)?.estimate(setting)
 }
 
-fn estimate(text: &str, workers: u64, parameters: &[(&str, f64)]) -> Estimate {
-    asked(text, &Shares::new(), &setting(workers, parameters)).unwrap()
+fn estimate(text: &str, workers: u64, parameters: &[(&str, f64)]) -> TimeEstimate {
+    asked(text, &BranchShares::new(), &setting(workers, parameters)).unwrap()
 }
 
 fn close(a: f64, b: f64) -> bool {
@@ -87,8 +87,8 @@ fn tasks_go_to_workers_in_proportion_to_their_speed() {
     // Four fast workers and two of half the speed: 20 tasks for a fast one, 10 for a slow one, of 2 ms or 4 ms each.
     let estimate = estimate(TASKS, 6, &[]);
     assert!(close(estimate.seconds[1], 20.0 * 2e-3), "{:?}", estimate.seconds);
-    assert_eq!(estimate.team.0.iter().map(|crew| (crew.workers, crew.factor)).collect::<Vec<_>>(), [(4, 1.0), (2, 0.5)]);
-    assert_eq!(estimate.rules, Rule::Free);
+    assert_eq!(estimate.team.0.iter().map(|crew| (crew.workers, crew.relative_speed)).collect::<Vec<_>>(), [(4, 1.0), (2, 0.5)]);
+    assert_eq!(estimate.limiting_term, TimeTerm::ContentionFree);
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn the_slowest_are_removed_first() {
 fn more_workers_than_cores_share_them() {
     let (alone, crowd) = (estimate(TASKS, 8, &[("tasks", 1600.0)]), estimate(TASKS, 16, &[("tasks", 1600.0)]));
     assert!(crowd.team.shares_cores() && !alone.team.shares_cores());
-    assert_eq!((crowd.rules, alone.rules), (Rule::Cores, Rule::Free));
+    assert_eq!((crowd.limiting_term, alone.limiting_term), (TimeTerm::SharedCores, TimeTerm::ContentionFree));
     assert!((crowd.seconds[1] / alone.seconds[1] - 1.0).abs() < 0.02, "{:?} {:?}", alone.seconds, crowd.seconds);
 }
 
@@ -111,7 +111,7 @@ fn what_the_coordinator_sends_is_one_after_the_other() {
     let text = "resource coordinator; main { tasks(i=1,100) on w { use(coordinator, send_0_w(100)) ; delay(1e-3) } }";
     let estimate = estimate(text, 8, &[]);
     assert!(close(estimate.seconds[1], 100.0 * 1e-3), "{:?}", estimate.seconds);
-    assert_eq!(estimate.rules.to_string(), "coordinator");
+    assert_eq!(estimate.limiting_term.to_string(), "coordinator");
     assert!(estimate.bounds[1] > estimate.bounds[0]);
 }
 
@@ -182,7 +182,7 @@ fn growing_tasks_are_enclosed() {
     let text = "parameter n = 100; main { tasks(i=1,n) on w { delay(i) } }";
     for workers in [1_u64, 2, 3, 4] {
         let estimate = estimate(text, workers, &[]);
-        // Dealt in turn to workers that are alike, the last one has the longest of each round.
+        // Distributed cyclically to identical workers, the last one gets the longest of each cycle.
         let count = |worker: u64| (1..=100).filter(|task| task % workers == worker % workers).sum::<u64>() as f64;
         let longest = (1..=workers).map(count).fold(0.0, f64::max);
         let [low, middle, high] = estimate.seconds;
@@ -206,7 +206,7 @@ fn tasks_without_closed_forms_are_looked_at() {
 
 #[test]
 fn what_tasks_take_between_those_that_were_looked_at_is_enclosed() {
-    // A kink and a jump: neither rising nor falling, and some that take long stand between those that are looked at.
+    // A kink and a jump: not monotonic, and some long tasks are between the samples.
     let text = "parameter n = 1000; parameter peak = 700.5;
         main { tasks(i=1,n) on w { delay(max(10, 400 - 3*max(i - peak, peak - i))); delay(pieces(i, up to 90: 1, beyond: 50)) } }";
     let task = |i: u64, peak: f64| (400.0 - 3.0 * (i as f64 - peak).abs()).max(10.0) + if i <= 90 { 1.0 } else { 50.0 };
@@ -227,10 +227,10 @@ fn it_is_told_when_tasks_were_only_sampled() {
     assert!(estimate(text, 2, &[("n", 1000.0)]).is_sampled);
     assert!(!estimate(text, 2, &[("n", 20.0)]).is_sampled, "all of few are looked at");
     assert!(!estimate(TASKS, 2, &[]).is_sampled, "they are alike");
-    // A question that needs no sampling, asked after one that did.
-    let (model, machine) = (Model::parse(text, "test.pam").unwrap(), machine());
-    let mut estimator = Estimator::new(&model, &machine, &Shares::new()).unwrap();
-    let sampled = [1000.0, 20.0, 1000.0].map(|n| estimator.at(&setting(3, &[("n", n)])).unwrap().is_sampled);
+    // An estimate that needs no sampling, after one that did.
+    let (model, machine) = (PamelaModel::parse(text, "test.pam").unwrap(), machine());
+    let mut estimator = ModelEstimator::new(&model, &machine, &BranchShares::new()).unwrap();
+    let sampled = [1000.0, 20.0, 1000.0].map(|n| estimator.estimate(&setting(3, &[("n", n)])).unwrap().is_sampled);
     assert_eq!(sampled, [true, false, true]);
 }
 
@@ -245,10 +245,10 @@ fn tasks_of_which_there_may_be_none_have_a_time() {
 fn messages_cost_what_they_cost_where_the_workers_are() {
     let text = MACHINE.to_owned() + "[network.same_node.transfer]\npieces = [{ intercept_s = 5e-6, slope_s_per_byte = 0 }]\n";
     let machine = Machine::parse(&text.replace("count = 4\ncores = 1", "count = 4\ncores = 2"), Path::new("lab")).unwrap();
-    let model = Model::parse("main { send_0_1(100); sum_double_1(1e6); send_1_0(100) }", "test.pam").unwrap();
-    let mut estimator = Estimator::new(&model, &machine, &Shares::new()).unwrap();
-    // What has no messages in it is planned once for both; one after the other, in both orders.
-    let seconds = [2, 5, 2].map(|workers| estimator.at(&setting(workers, &[])).unwrap().seconds[1]);
+    let model = PamelaModel::parse("main { send_0_1(100); sum_double_1(1e6); send_1_0(100) }", "test.pam").unwrap();
+    let mut estimator = ModelEstimator::new(&model, &machine, &BranchShares::new()).unwrap();
+    // Plans without messages are built once for both; one after the other, in both orders.
+    let seconds = [2, 5, 2].map(|workers| estimator.estimate(&setting(workers, &[])).unwrap().seconds[1]);
     assert!(close(seconds[0], 1e-3 + 1e-5) && close(seconds[1], 1e-3 + 2e-3) && seconds[2] == seconds[0], "{seconds:?}");
 }
 
@@ -265,8 +265,8 @@ fn loops_without_closed_forms_are_added_up() {
 
 #[test]
 fn tasks_on_completion_end_within_one_task_of_each_other() {
-    let mixed = Setting { allocation: Allocation::Mixed, ..setting(6, &[("tasks", 7.0)]) };
-    let mixed = asked(TASKS, &Shares::new(), &mixed).unwrap().seconds;
+    let mixed = EstimateRequest { allocation: AllocationPolicy::Mixed, ..setting(6, &[("tasks", 7.0)]) };
+    let mixed = asked(TASKS, &BranchShares::new(), &mixed).unwrap().seconds;
     let even = 7.0 / (4.0 / 2e-3 + 2.0 / 4e-3);
     assert!(mixed[0] <= even && even <= mixed[1] && mixed[2] >= even + 4e-3, "{mixed:?} around {even}");
 }
@@ -281,7 +281,7 @@ fn loops_to_anywhere_cost_the_same() {
 #[test]
 fn a_condition_holds_half_of_the_time_unless_told() {
     let text = "parameter n = 1000; main { seq(x=1,n) { delay(1); if \"Primes.java:14\" delay(10) else delay(2) } }";
-    let with = |share: &str| asked(text, &Shares::new().with(share).unwrap(), &setting(1, &[])).unwrap().seconds;
+    let with = |share: &str| asked(text, &BranchShares::new().with_text(share).unwrap(), &setting(1, &[])).unwrap().seconds;
     assert!(close(estimate(text, 1, &[]).seconds[1], 1000.0 * (1.0 + 6.0)));
     assert!(close(with("Primes.java:14=0.25")[1], 1000.0 * (1.0 + 2.5 + 1.5)));
     for range in ["Primes.java:14=0..0.25", "Primes.java:14=[0,0.25]"] {
@@ -297,27 +297,28 @@ fn the_share_of_primes_is_that_of_the_paper() {
     // prim(x) = x/(ln x - 1), Q = (prim(b) - prim(a))/(b - a).
     let text = "main { search(2, 1e6) } search(a, b) { if \"Primes.java:14\" delay(1) }";
     let share = "Primes.java:14=(b/(ln(b) - 1) - a/(ln(a) - 1))/(b - a)";
-    let share = asked(text, &Shares::new().with(share).unwrap(), &setting(1, &[])).unwrap().seconds[1];
+    let share = asked(text, &BranchShares::new().with_text(share).unwrap(), &setting(1, &[])).unwrap().seconds[1];
     assert!((share / 0.078_498 - 1.0).abs() < 0.01, "{share} and 78,498 primes below a million");
 }
 
 #[test]
 fn places_that_are_not_in_the_model_are_told() {
     let text = "main { if \"Pi.java:9\" delay(1) }";
-    let error = asked(text, &Shares::new().with("Pi.java:8=0.5").unwrap(), &setting(1, &[])).unwrap_err();
-    assert_eq!(error.to_string(), "no condition of the model stands at Pi.java:8; conditions stand at Pi.java:9");
-    let doubled = Shares::new().with("Pi.java:9=n/10").unwrap();
+    let error = asked(text, &BranchShares::new().with_text("Pi.java:8=0.5").unwrap(), &setting(1, &[])).unwrap_err();
+    assert_eq!(error.to_string(), "the model has no condition at Pi.java:8; there are conditions at Pi.java:9");
+    let doubled = BranchShares::new().with_text("Pi.java:9=n/10").unwrap();
     let error = |n: f64| asked("parameter n; main { if \"Pi.java:9\" delay(1) }", &doubled, &setting(1, &[("n", n)])).err();
     assert_eq!(error(9.0), None);
     assert_eq!(error(20.0).unwrap().to_string(), "Pi.java:9: a share is between 0 and 1, not 0.1*n");
-    assert!(matches!(Shares::new().with("Pi.java:9=1.5"), Err(ShareProblem::NotAShare { .. })));
-    assert!(matches!(Shares::new().with("Pi.java:9"), Err(ShareProblem::NoShare(_))));
-    assert!(matches!(Shares::new().with("Pi.java:9=1+"), Err(ShareProblem::NoFormula { .. })));
+    assert!(matches!(BranchShares::new().with_text("Pi.java:9=1.5"), Err(ShareError::NotAShare { .. })));
+    assert!(matches!(BranchShares::new().with_text("Pi.java:9"), Err(ShareError::NoShare(_))));
+    assert!(matches!(BranchShares::new().with_text("Pi.java:9=1+"), Err(ShareError::NoFormula { .. })));
 }
 
 #[test]
 fn what_is_missing_is_named() {
-    let error = |text: &str, parameters: &[(&str, f64)]| asked(text, &Shares::new(), &setting(2, parameters)).unwrap_err().to_string();
+    let error =
+        |text: &str, parameters: &[(&str, f64)]| asked(text, &BranchShares::new(), &setting(2, parameters)).unwrap_err().to_string();
     let unknown = error("language java; main { sqrt_double_1 }", &[]);
     assert!(unknown.contains("`sqrt_double` has no cost on the nodes `fast`") && unknown.contains("mpy_double"), "{unknown}");
     let unbound = error("parameter trips; // how often\nmain { delay(trips) }", &[]);
@@ -331,8 +332,8 @@ fn what_is_missing_is_named() {
 #[test]
 fn division_by_a_range_that_holds_zero_is_told() {
     let text = "parameter load = [0, 1]; main { delay(1/load) }";
-    let error = asked(text, &Shares::new(), &setting(1, &[])).unwrap_err().to_string();
-    assert!(error.contains("divided by a range that holds zero") && error.contains("1/load"), "{error}");
+    let error = asked(text, &BranchShares::new(), &setting(1, &[])).unwrap_err().to_string();
+    assert!(error.contains("division by an interval that contains zero") && error.contains("1/load"), "{error}");
 }
 
 #[test]

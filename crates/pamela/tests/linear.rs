@@ -1,4 +1,4 @@
-//! The effort grows with the text of a model, not with what it unfolds to.
+//! The effort grows with the text of a model, not with its expansion.
 
 mod large;
 
@@ -6,13 +6,13 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use large::{large, procedure};
-use sintonia_formula::{Formula, Values};
+use sintonia_formula::{Formula, SymbolValues};
 use sintonia_machine::Machine;
-use sintonia_pamela::compile::{CompileError, Shares, compile};
-use sintonia_pamela::estimate::{Allocation, ClosedForms, Estimator, Setting};
-use sintonia_pamela::model::{Model, Order, Term};
+use sintonia_pamela::compile::{BranchShares, CompileError, compile};
+use sintonia_pamela::estimate::{AllocationPolicy, ClosedForms, EstimateRequest, ModelEstimator};
+use sintonia_pamela::model::{LoopOrder, ModelTerm, PamelaModel};
 
-/// The least of three measurements, since others use the machine too.
+/// The minimum of three measurements, since the machine is shared.
 fn least(work: impl Fn()) -> Duration {
     let once = || {
         let begin = Instant::now();
@@ -26,7 +26,7 @@ fn least(work: impl Fn()) -> Duration {
 fn twice_the_nodes_compile_in_twice_the_time() {
     let [half, whole] = [50_000, 100_000].map(|nodes| {
         let model = large(nodes);
-        least(|| assert!(!compile(&model, &Shares::new()).unwrap().free.is_nothing()))
+        least(|| assert!(!compile(&model, &BranchShares::new()).unwrap().contention_free.is_zero()))
     });
     assert!(whole < half * 4, "{half:?} for 50,000 nodes and {whole:?} for 100,000");
 }
@@ -34,8 +34,8 @@ fn twice_the_nodes_compile_in_twice_the_time() {
 #[test]
 fn twice_the_nodes_have_closed_forms_in_twice_the_time() {
     let [half, whole] = [5_000, 10_000].map(|nodes| {
-        let analysis = compile(&large(nodes), &Shares::new()).unwrap();
-        least(|| assert!(!ClosedForms::of(&analysis).free.is_zero()))
+        let analysis = compile(&large(nodes), &BranchShares::new()).unwrap();
+        least(|| assert!(!ClosedForms::from_analysis(&analysis).contention_free.is_zero()))
     });
     assert!(whole < half * 4, "{half:?} for 5,000 nodes and {whole:?} for 10,000");
 }
@@ -44,13 +44,13 @@ fn twice_the_nodes_have_closed_forms_in_twice_the_time() {
 fn many_branches_have_a_time_at_once() {
     let machine = "format = 1\n[machine]\nname = \"lab\"\n[[node]]\nkind = \"PC\"\ncount = 1\ncores = 1\n";
     let machine = Machine::parse(machine, Path::new("lab")).unwrap();
-    let setting = Setting { workers: 1, parameters: Values::new(), allocation: Allocation::Static };
+    let setting = EstimateRequest { workers: 1, parameters: SymbolValues::new(), allocation: AllocationPolicy::Static };
     let [few, many] = [2_500, 10_000].map(|branches| {
-        let branch = |place: usize| Term::Delay(Formula::symbol("n") + Formula::integer(place as i64));
-        let mut model = Model::parse("parameter n = 1; main {}", "test.pam").unwrap();
-        model.procedures[0].body = Term::Parallel((0..branches).map(branch).collect());
+        let branch = |place: usize| ModelTerm::Delay(Formula::symbol("n") + Formula::integer(place as i64));
+        let mut model = PamelaModel::parse("parameter n = 1; main {}", "test.pam").unwrap();
+        model.procedures[0].body = ModelTerm::Parallel((0..branches).map(branch).collect());
         least(|| {
-            let time = Estimator::new(&model, &machine, &Shares::new()).unwrap().at(&setting).unwrap();
+            let time = ModelEstimator::new(&model, &machine, &BranchShares::new()).unwrap().estimate(&setting).unwrap();
             assert_eq!(time.seconds, [branches as f64; 3]);
         })
     });
@@ -59,35 +59,36 @@ fn many_branches_have_a_time_at_once() {
 
 #[test]
 fn a_chain_that_doubles_at_every_step_does_not_blow_up() {
-    let call = |place: usize, argument: Formula| Term::Call { procedure: format!("f{place}"), arguments: vec![argument] };
+    let call = |place: usize, argument: Formula| ModelTerm::Call { procedure: format!("f{place}"), arguments: vec![argument] };
     let step = |place: usize| {
-        let twice = Term::Sequence(vec![call(place + 1, Formula::symbol("x") + Formula::one()), call(place + 1, Formula::symbol("x"))]);
+        let twice =
+            ModelTerm::Sequence(vec![call(place + 1, Formula::symbol("x") + Formula::one()), call(place + 1, Formula::symbol("x"))]);
         procedure(format!("f{place}"), &["x"], twice)
     };
     let mut procedures = vec![procedure("main".to_owned(), &[], call(0, Formula::zero()))];
     procedures.extend((0..100).map(step));
-    procedures.push(procedure("f100".to_owned(), &["x"], Term::Delay(Formula::symbol("x"))));
-    let analysis = compile(&Model { procedures, ..Model::default() }, &Shares::new()).unwrap();
-    // Each of the 2^100 leaves has its number of steps to the left, fifty of a hundred in the mean.
-    assert_eq!(ClosedForms::of(&analysis).free, Formula::integer(2).power(100) * Formula::integer(50));
-    assert!(analysis.free.size() > u64::MAX / 2, "it would never be written down");
-    assert!(analysis.free.to_string().len() < 100);
+    procedures.push(procedure("f100".to_owned(), &["x"], ModelTerm::Delay(Formula::symbol("x"))));
+    let analysis = compile(&PamelaModel { procedures, ..PamelaModel::default() }, &BranchShares::new()).unwrap();
+    // Each of the 2^100 leaves has its number of left steps, fifty of a hundred on average.
+    assert_eq!(ClosedForms::from_analysis(&analysis).contention_free, Formula::integer(2).power(100) * Formula::integer(50));
+    assert!(analysis.contention_free.size() > u64::MAX / 2, "it would never be written down");
+    assert!(analysis.contention_free.to_string().len() < 100);
 }
 
 #[test]
 fn a_chain_that_is_too_deep_is_refused() {
-    let call = |place: usize| Term::Call { procedure: format!("f{place}"), arguments: vec![Formula::symbol("x")] };
-    let looped = |place: usize| Term::Loop {
-        order: Order::Parallel,
+    let call = |place: usize| ModelTerm::Call { procedure: format!("f{place}"), arguments: vec![Formula::symbol("x")] };
+    let looped = |place: usize| ModelTerm::Loop {
+        order: LoopOrder::Parallel,
         index: "i".to_owned(),
         from: Formula::one(),
         to: Formula::symbol("x"),
         body: Box::new(call(place + 1)),
     };
     let mut procedures =
-        vec![procedure("main".to_owned(), &[], Term::Call { procedure: "f0".to_owned(), arguments: vec![Formula::one()] })];
+        vec![procedure("main".to_owned(), &[], ModelTerm::Call { procedure: "f0".to_owned(), arguments: vec![Formula::one()] })];
     procedures.extend((0..100_000).map(|place| procedure(format!("f{place}"), &["x"], looped(place))));
-    procedures.push(procedure("f100000".to_owned(), &["x"], Term::Delay(Formula::symbol("x"))));
-    let error = compile(&Model { procedures, ..Model::default() }, &Shares::new()).unwrap_err();
+    procedures.push(procedure("f100000".to_owned(), &["x"], ModelTerm::Delay(Formula::symbol("x"))));
+    let error = compile(&PamelaModel { procedures, ..PamelaModel::default() }, &BranchShares::new()).unwrap_err();
     assert!(matches!(error, CompileError::TooDeep(_)), "{error}");
 }

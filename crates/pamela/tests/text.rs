@@ -1,26 +1,28 @@
-//! The language as text: what is read, what is printed, and what is said of mistakes.
+//! The text format: parsing, printing and diagnostics.
 
 use std::path::Path;
 
 use sintonia_formula::Formula;
-use sintonia_machine::Collective;
-use sintonia_pamela::model::{Computer, Language, Model, Operation, Order, Parameter, Procedure, Resource, Term};
-use sintonia_pamela::text::{Error, Mistake};
+use sintonia_machine::CollectiveKind;
+use sintonia_pamela::model::{
+    ComputeOp, Computer, LoopOrder, ModelParameter, ModelTerm, PamelaModel, ProcedureDecl, ResourceDecl, SourceLanguage,
+};
+use sintonia_pamela::text::{Error, ModelDiagnostic};
 
-fn read(text: &str) -> Model {
-    Model::parse(text, "a.pam").unwrap_or_else(|error| panic!("{error}"))
+fn read(text: &str) -> PamelaModel {
+    PamelaModel::parse(text, "a.pam").unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// What a procedure with this body does.
-fn body(text: &str) -> Term {
+/// The body of a procedure with this text.
+fn body(text: &str) -> ModelTerm {
     read(&format!("parameter n = 8; resource disk; main {{ {text} }} work(i, w) {{ delay(i); access_w }}")).procedures[0].body.clone()
 }
 
-fn mistakes(text: &str) -> Vec<Mistake> {
-    Model::parse(text, "a.pam").expect_err(text).mistakes().to_vec()
+fn mistakes(text: &str) -> Vec<ModelDiagnostic> {
+    PamelaModel::parse(text, "a.pam").expect_err(text).diagnostics().to_vec()
 }
 
-/// Place, message and hint of the only mistake.
+/// Position, message and hint of the only diagnostic.
 fn mistake(text: &str) -> (usize, usize, String, Option<String>) {
     let all = mistakes(text);
     assert_eq!(all.len(), 1, "{all:?}");
@@ -31,9 +33,9 @@ fn formula(text: &str) -> Formula {
     text.parse().unwrap()
 }
 
-fn operation(name: &str, of: Option<&str>, on: Option<&str>, times: &str) -> Term {
-    let operation = Operation { name: name.into(), of: of.map(Into::into), on: on.map(|on| Computer(on.into())) };
-    Term::Operation { operation, times: formula(times) }
+fn operation(name: &str, of: Option<&str>, on: Option<&str>, times: &str) -> ModelTerm {
+    let operation = ComputeOp { name: name.into(), data_type: of.map(Into::into), computer: on.map(|on| Computer(on.into())) };
+    ModelTerm::Operation { operation, times: formula(times) }
 }
 
 #[test]
@@ -50,19 +52,20 @@ fn a_model_has_declarations_and_procedures() {
          main = { work(1, 0) };
          work(i, w) {}",
     );
-    let parameter = |name: &str, value: Option<&str>, note: Option<&str>| Parameter {
+    let parameter = |name: &str, value: Option<&str>, note: Option<&str>| ModelParameter {
         name: name.into(),
         value: value.map(formula),
-        note: note.map(Into::into),
+        comment: note.map(Into::into),
     };
-    assert_eq!(model.language, Language::Java);
+    assert_eq!(model.language, SourceLanguage::Java);
     let load = parameter("load", Some("[0.9, 1.1]"), Some("how often a loop is left,\nas measured"));
     assert_eq!(model.parameters, [parameter("n", Some("8"), Some("rows")), load, parameter("trips", None, None)]);
-    let resource = |name: &str, multiplicity: &str| Resource { name: name.into(), multiplicity: formula(multiplicity) };
+    let resource = |name: &str, multiplicity: &str| ResourceDecl { name: name.into(), multiplicity: formula(multiplicity) };
     assert_eq!(model.resources, [resource("network", "1"), resource("disks", "2*n")]);
-    let call = Term::Call { procedure: "work".into(), arguments: vec![formula("1"), formula("0")] };
-    let main = Procedure { name: "main".into(), parameters: vec![], body: call, note: Some("the program".into()) };
-    let work = Procedure { name: "work".into(), parameters: vec!["i".into(), "w".into()], body: Term::Sequence(vec![]), note: None };
+    let call = ModelTerm::Call { procedure: "work".into(), arguments: vec![formula("1"), formula("0")] };
+    let main = ProcedureDecl { name: "main".into(), parameters: vec![], body: call, comment: Some("the program".into()) };
+    let work =
+        ProcedureDecl { name: "work".into(), parameters: vec!["i".into(), "w".into()], body: ModelTerm::Sequence(vec![]), comment: None };
     assert_eq!(model.procedures, [main, work]);
 }
 
@@ -71,33 +74,38 @@ fn every_term_is_read() {
     assert_eq!(body("sum_double"), operation("sum", Some("double"), None, "1"));
     assert_eq!(body("sum_double_0(3*n)"), operation("sum", Some("double"), Some("0"), "3*n"));
     assert_eq!(body("compare_p"), operation("compare", None, Some("p"), "1"));
-    assert_eq!(body("delay(1e-3)"), Term::Delay(formula("0.001")));
-    let message = Term::Message { from: Computer("0".into()), to: Computer("w_1".into()), bytes: formula("8*n") };
+    assert_eq!(body("delay(1e-3)"), ModelTerm::Delay(formula("0.001")));
+    let message = ModelTerm::Message { from: Computer("0".into()), to: Computer("w_1".into()), bytes: formula("8*n") };
     assert_eq!(body("send_0_w_1(8*n)"), message);
-    let group = Term::Group { operation: Collective::ReduceScatterBlock, bytes: formula("8*n"), processes: formula("p") };
+    let group = ModelTerm::Collective { operation: CollectiveKind::ReduceScatterBlock, bytes: formula("8*n"), processes: formula("p") };
     assert_eq!(body("reduce_scatter_block(8*n, p)"), group);
-    let barrier = Term::Group { operation: Collective::Barrier, bytes: formula("0"), processes: formula("p") };
+    let barrier = ModelTerm::Collective { operation: CollectiveKind::Barrier, bytes: formula("0"), processes: formula("p") };
     assert_eq!(body("barrier(p)"), barrier);
-    let used = Term::Use { resource: "disk".into(), body: Box::new(Term::Delay(formula("1"))) };
+    let used = ModelTerm::Use { resource: "disk".into(), body: Box::new(ModelTerm::Delay(formula("1"))) };
     assert_eq!(body("use(disk, delay(1))"), used);
 }
 
 #[test]
 fn loops_tasks_and_conditions_hold_other_terms() {
-    let delay = |text: &str| Box::new(Term::Delay(formula(text)));
-    let inner = Term::Loop { order: Order::Parallel, index: "j".into(), from: formula("i"), to: formula("n"), body: delay("i*j") };
-    let outer =
-        Term::Loop { order: Order::Sequential, index: "i".into(), from: formula("1"), to: formula("max(n, 2)"), body: Box::new(inner) };
+    let delay = |text: &str| Box::new(ModelTerm::Delay(formula(text)));
+    let inner = ModelTerm::Loop { order: LoopOrder::Parallel, index: "j".into(), from: formula("i"), to: formula("n"), body: delay("i*j") };
+    let outer = ModelTerm::Loop {
+        order: LoopOrder::Sequential,
+        index: "i".into(),
+        from: formula("1"),
+        to: formula("max(n, 2)"),
+        body: Box::new(inner),
+    };
     assert_eq!(body("seq(i=1,max(n, 2)) par(j=i,n) delay(i*j)"), outer);
-    let tasks = Term::Tasks { index: "i".into(), from: formula("1"), to: formula("n"), computer: "w".into(), body: delay("i") };
+    let tasks = ModelTerm::Tasks { index: "i".into(), from: formula("1"), to: formula("n"), computer: "w".into(), body: delay("i") };
     assert_eq!(body("tasks(i=1,n) on w delay(i)"), tasks);
-    let condition = |place: Option<&str>, share: Option<&str>, then, otherwise| Term::If {
-        place: place.map(Into::into),
+    let condition = |place: Option<&str>, share: Option<&str>, then, otherwise| ModelTerm::If {
+        position: place.map(Into::into),
         share: share.map(formula),
         then,
         otherwise,
     };
-    let nothing = || Box::new(Term::Sequence(vec![]));
+    let nothing = || Box::new(ModelTerm::Sequence(vec![]));
     assert_eq!(body("if delay(1)"), condition(None, None, delay("1"), nothing()));
     let full = condition(Some("Primes.java:14"), Some("[0.1, 0.2]"), delay("1"), delay("2"));
     assert_eq!(body("if \"Primes.java:14\" ([0.1, 0.2]) { delay(1) } else { delay(2); }"), full);
@@ -105,22 +113,22 @@ fn loops_tasks_and_conditions_hold_other_terms() {
 
 #[test]
 fn blocks_are_sequences_or_parallel_and_a_block_of_one_is_what_is_in_it() {
-    let delay = |number: i64| Term::Delay(Formula::integer(number));
-    assert_eq!(body(""), Term::Sequence(vec![]));
+    let delay = |number: i64| ModelTerm::Delay(Formula::integer(number));
+    assert_eq!(body(""), ModelTerm::Sequence(vec![]));
     assert_eq!(body("{{ delay(1) }};"), delay(1));
-    assert_eq!(body("delay(1); delay(2);"), Term::Sequence(vec![delay(1), delay(2)]));
-    assert_eq!(body("delay(1) || delay(2);"), Term::Parallel(vec![delay(1), delay(2)]));
-    let nested = Term::Sequence(vec![Term::Parallel(vec![delay(1), delay(2)]), delay(3)]);
+    assert_eq!(body("delay(1); delay(2);"), ModelTerm::Sequence(vec![delay(1), delay(2)]));
+    assert_eq!(body("delay(1) || delay(2);"), ModelTerm::Parallel(vec![delay(1), delay(2)]));
+    let nested = ModelTerm::Sequence(vec![ModelTerm::Parallel(vec![delay(1), delay(2)]), delay(3)]);
     assert_eq!(body("{ delay(1) || delay(2) } delay(3)"), nested);
 }
 
 #[test]
 fn comments_between_terms_are_notes_and_those_behind_a_term_come_before_it() {
     let term = body("// first\n access; // reading\n compare; /* one\n * two */ ");
-    let note = |text: &str| Term::Note(text.into());
+    let note = |text: &str| ModelTerm::Comment(text.into());
     let [access, compare] = ["access", "compare"].map(|name| operation(name, None, None, "1"));
     let expected = vec![note("first"), note("reading"), access, note("one"), note("two"), compare];
-    assert_eq!(term, Term::Sequence(expected));
+    assert_eq!(term, ModelTerm::Sequence(expected));
     let commented = body("access /* inside of a term: not kept */ (n /* rows, ü */ + 1)");
     assert_eq!(commented, operation("access", None, None, "n + 1"));
 }
@@ -190,9 +198,9 @@ fn what_does_not_fit_a_line_stands_on_its_own() {
 
 #[test]
 fn a_mistake_is_shown_with_its_line_and_a_hint() {
-    let error = Model::parse("parameter n;\nmain {\n\tseq(i=1,m) { access }\n}\n", "dir/a.pam").unwrap_err();
+    let error = PamelaModel::parse("parameter n;\nmain {\n\tseq(i=1,m) { access }\n}\n", "dir/a.pam").unwrap_err();
     let expected = "\
-dir/a.pam:3:10: `m` is not known here: it is no parameter of the model, and neither an index nor a parameter around it
+dir/a.pam:3:10: undefined symbol `m`: it is neither a parameter of the model nor an index or procedure parameter in scope
      seq(i=1,m) { access }
              ^
     hint: did you mean `n`?";
@@ -212,7 +220,7 @@ fn a_missing_brace_is_told_where_it_is_opened() {
     let (line, column, message, hint) = mistake("main {\n  seq(i=1,3) {\n  access;\n}\n");
     assert_eq!((line, column, message.as_str()), (1, 6, "this `{` is never closed"));
     assert!(hint.unwrap().contains("line 1"));
-    assert_eq!(mistake("main { } }").2, "this `}` closes nothing");
+    assert_eq!(mistake("main { } }").2, "unmatched `}`");
     let all = mistakes("main {\n seq(i=1,3) {\n access;\n}\nwork(i) {\n access\n}\n");
     assert!(all.iter().any(|mistake| mistake.line == 5), "{all:?}");
 }
@@ -227,13 +235,13 @@ fn names_that_are_not_known_are_told_with_what_is_near() {
     assert_eq!((column, message.as_str(), hint.as_str()), (8, "there is no procedure and no operation `serach`", "did you mean `search`?"));
     let (column, message, hint) = unknown("main { sum_duoble }");
     assert_eq!((column, hint.as_str()), (8, "did you mean `sum_double`?"));
-    assert!(message.contains("needs the type"), "{message}");
+    assert!(message.contains("needs a data type"), "{message}");
     let (column, message, hint) = unknown("resource network; main { use(netwrok, access) }");
     assert_eq!((column, hint.as_str()), (30, "did you mean `network`?"));
     assert!(message.contains("no resource and no computer"), "{message}");
     let (column, _, hint) = unknown("main { seq(i=1,3) { access } delay(i) }");
     assert_eq!(column, 36);
-    assert!(hint.contains("known only inside"), "{hint}");
+    assert!(hint.contains("only in scope inside"), "{hint}");
     let (_, message, hint) = unknown("main { send_0(8) }");
     assert!(message.contains("`send_0`") && hint.contains("send_0_w(8*n)"), "{message}, {hint}");
 }
@@ -244,7 +252,7 @@ fn computers_need_no_declaration_but_numbers_do() {
     read("main { work(q); use(q, access_0) } work(w) { inner(w) } inner(w) { access_w }");
     let (_, column, message, _) = mistake("main { work(q) } work(w) { inner(w) } inner(w) { delay(w) }");
     assert_eq!(column, 13);
-    assert!(message.contains("`q` is not known"), "{message}");
+    assert!(message.contains("undefined symbol `q`"), "{message}");
 }
 
 #[test]
@@ -275,10 +283,10 @@ fn the_number_of_processes_is_no_parameter() {
 fn wrong_numbers_of_arguments_are_told() {
     let cases = [
         ("work(1)", "`work` takes 2 arguments, not 1"),
-        ("access(1, 2)", "`access` takes at most how often it is done, not 2"),
-        ("send_0_1", "`send_0_1` takes its size in bytes, not 0"),
-        ("bcast(8)", "`bcast` takes its size in bytes and the number of processes, not 1"),
-        ("delay(1, 2)", "`delay` takes its seconds, not 2"),
+        ("access(1, 2)", "`access` takes at most 1 argument (the count), not 2"),
+        ("send_0_1", "`send_0_1` takes 1 argument (the size in bytes), not 0"),
+        ("bcast(8)", "`bcast` takes 2 arguments (the size in bytes and the number of processes), not 1"),
+        ("delay(1, 2)", "`delay` takes 1 argument (the time in seconds), not 2"),
     ];
     for (term, message) in cases {
         assert_eq!(mistake(&format!("main {{ {term} }} work(i, w) {{ delay(i) }}")).2, message);
@@ -290,7 +298,7 @@ fn numbers_must_be_what_they_are_used_for() {
     assert_eq!(mistake("main { if (2) access }").2, "a share must be from 0 to 1, not 2");
     assert_eq!(mistake("main { if ([0.5, 1.5]) access }").2, "a share must be from 0 to 1, not [0.5, 1.5]");
     assert_eq!(mistake("main { delay(-1) }").2, "a time must be 0 or more, not -1");
-    assert_eq!(mistake("resource a(0); main { access }").2, "how many can use a resource must be above 0, not 0");
+    assert_eq!(mistake("resource a(0); main { access }").2, "a multiplicity must be above 0, not 0");
 }
 
 #[test]
@@ -302,7 +310,7 @@ fn mistakes_in_formulas_are_at_their_place() {
     assert!(hint.unwrap().contains("seq(i=1,n)"));
     assert_eq!(mistake("main { delay(1 + ) }").1, 18);
     let (line, _, _, hint) = mistake("parameter n = 10\nparameter m;\nmain { delay(m) }");
-    assert_eq!((line, hint.unwrap().as_str()), (2, "is a `;` or a `)` missing before?"));
+    assert_eq!((line, hint.unwrap().as_str()), (2, "is a `;` or a `)` missing before this?"));
     assert_eq!(mistake("main { delay((1 + 2) }").1, 22);
 }
 
@@ -318,8 +326,8 @@ fn parameters_may_use_those_before_them() {
 fn a_program_is_needed_and_nobody_gives_it_anything() {
     assert!(mistake("parameter n;").2.contains("no procedure"));
     assert!(mistake("").2.contains("no procedure"));
-    assert!(mistake("main(i) { delay(i) }").2.contains("`main` has parameters"));
-    assert!(mistake("seq(i=1,3) { access }").2.contains("word of the language"));
+    assert!(mistake("main(i) { delay(i) }").2.contains("`main` cannot have parameters"));
+    assert!(mistake("seq(i=1,3) { access }").2.contains("reserved word"));
 }
 
 #[test]
@@ -365,28 +373,28 @@ fn a_file_that_is_no_text_or_not_there_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.pam");
     std::fs::write(&path, b"main {}\n // \xff").unwrap();
-    let error = Model::read(&path).unwrap_err();
-    assert_eq!((error.mistakes()[0].line, error.mistakes()[0].column), (2, 5));
-    assert!(matches!(Model::read(Path::new("/nowhere/a.pam")), Err(Error::Unreadable { .. })));
+    let error = PamelaModel::read(&path).unwrap_err();
+    assert_eq!((error.diagnostics()[0].line, error.diagnostics()[0].column), (2, 5));
+    assert!(matches!(PamelaModel::read(Path::new("/nowhere/a.pam")), Err(Error::Unreadable { .. })));
     std::fs::write(&path, b"\xef\xbb\xbfmain {}").unwrap();
-    Model::read(&path).unwrap();
+    PamelaModel::read(&path).unwrap();
 }
 
 #[test]
 fn a_model_that_was_built_is_held_to_the_same_rules() {
-    let built = |body: Term| {
-        let main = Procedure { name: "main".into(), parameters: vec![], body, note: None };
-        Model { procedures: vec![main], ..Model::default() }.check().map_err(|error| error.to_string())
+    let built = |body: ModelTerm| {
+        let main = ProcedureDecl { name: "main".into(), parameters: vec![], body, comment: None };
+        PamelaModel { procedures: vec![main], ..PamelaModel::default() }.check().map_err(|error| error.to_string())
     };
     assert_eq!(built(operation("sum", Some("double"), Some("w"), "3")), Ok(()));
-    assert_eq!(built(Term::Sequence(vec![Term::Parallel(vec![Term::Delay(formula("1"))])])), Ok(()));
-    let refused = |term: Term, with: &str| assert!(built(term).is_err_and(|error| error.contains(with)), "{with}");
-    refused(operation("sum", Some("double"), None, "n"), "`n` is not known");
+    assert_eq!(built(ModelTerm::Sequence(vec![ModelTerm::Parallel(vec![ModelTerm::Delay(formula("1"))])])), Ok(()));
+    let refused = |term: ModelTerm, with: &str| assert!(built(term).is_err_and(|error| error.contains(with)), "{with}");
+    refused(operation("sum", Some("double"), None, "n"), "undefined symbol `n`");
     refused(operation("sum_double", None, None, "1"), "`sum_double`, in the procedure `main`, cannot be an operation");
     refused(operation("sum", Some("byte"), None, "1"), "cannot be a type");
     refused(operation("access", None, Some("int"), "1"), "cannot be a computer");
     refused(operation("access", None, Some("a;b"), "1"), "cannot be a computer");
-    refused(Term::Message { from: Computer("a_b".into()), to: Computer("c".into()), bytes: formula("1") }, "the sender");
-    refused(Term::Call { procedure: "away".into(), arguments: vec![] }, "cannot be called");
-    refused(Term::Call { procedure: "main".into(), arguments: vec![] }, "must not call itself");
+    refused(ModelTerm::Message { from: Computer("a_b".into()), to: Computer("c".into()), bytes: formula("1") }, "the sender");
+    refused(ModelTerm::Call { procedure: "away".into(), arguments: vec![] }, "cannot be called");
+    refused(ModelTerm::Call { procedure: "main".into(), arguments: vec![] }, "must not call itself");
 }

@@ -1,4 +1,4 @@
-//! What is printed reads as the same model, and no text is too strange to get an answer.
+//! What is printed parses as the same model, and every text is handled.
 
 use std::time::{Duration, Instant};
 
@@ -7,8 +7,10 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 use sintonia_formula::Formula;
-use sintonia_machine::{Collective, Named};
-use sintonia_pamela::model::{Computer, Language, Model, Operation, Order, Parameter, Procedure, Resource, Term};
+use sintonia_machine::{CollectiveKind, Named};
+use sintonia_pamela::model::{
+    ComputeOp, Computer, LoopOrder, ModelParameter, ModelTerm, PamelaModel, ProcedureDecl, ResourceDecl, SourceLanguage,
+};
 use sintonia_pamela::text::Error;
 
 /// Formulas of symbols that every model here declares.
@@ -38,46 +40,50 @@ fn lines() -> impl Strategy<Value = Option<String>> {
     option::of(vec(line(), 1..4).prop_map(|lines| lines.join("\n")))
 }
 
-fn operation() -> impl Strategy<Value = Operation> {
+fn operation() -> impl Strategy<Value = ComputeOp> {
     let on = || option::of(computer().prop_map(Computer));
     let typed = (word(&["sum", "mpy", "compare", "load", "fft"]), word(&["int", "long", "float", "double"]), on());
-    let typed = typed.prop_map(|(name, of, on)| Operation { name, of: Some(of), on });
-    let untyped = (word(&["compare", "access", "assign", "call", "new"]), on()).prop_map(|(name, on)| Operation { name, of: None, on });
+    let typed = typed.prop_map(|(name, of, on)| ComputeOp { name, data_type: Some(of), computer: on });
+    let untyped = (word(&["compare", "access", "assign", "call", "new"]), on()).prop_map(|(name, on)| ComputeOp {
+        name,
+        data_type: None,
+        computer: on,
+    });
     prop_oneof![typed, untyped]
 }
 
-fn single(callable: &'static [(&'static str, usize)]) -> BoxedStrategy<Term> {
+fn single(callable: &'static [(&'static str, usize)]) -> BoxedStrategy<ModelTerm> {
     let message = (word(&["0", "w", "p"]), computer(), formula());
-    let group = (select(Collective::ALL), formula(), formula());
+    let group = (select(CollectiveKind::ALL), formula(), formula());
     let own = prop_oneof![
-        4 => (operation(), formula()).prop_map(|(operation, times)| Term::Operation { operation, times }),
-        1 => message.prop_map(|(from, to, bytes)| Term::Message { from: Computer(from), to: Computer(to), bytes }),
-        1 => group.prop_map(|(operation, bytes, processes)| Term::Group { operation, bytes, processes }),
-        1 => formula().prop_map(Term::Delay),
-        1 => line().prop_map(Term::Note),
-        1 => Just(Term::Sequence(vec![])),
+        4 => (operation(), formula()).prop_map(|(operation, times)| ModelTerm::Operation { operation, times }),
+        1 => message.prop_map(|(from, to, bytes)| ModelTerm::Message { from: Computer(from), to: Computer(to), bytes }),
+        1 => group.prop_map(|(operation, bytes, processes)| ModelTerm::Collective { operation, bytes, processes }),
+        1 => formula().prop_map(ModelTerm::Delay),
+        1 => line().prop_map(ModelTerm::Comment),
+        1 => Just(ModelTerm::Sequence(vec![])),
     ];
     if callable.is_empty() {
         return own.boxed();
     }
     let call = (select(callable), vec(formula(), 3))
-        .prop_map(|((name, takes), given)| Term::Call { procedure: name.into(), arguments: given[..takes].to_vec() });
+        .prop_map(|((name, takes), given)| ModelTerm::Call { procedure: name.into(), arguments: given[..takes].to_vec() });
     prop_oneof![3 => own, 1 => call].boxed()
 }
 
-/// What a block of these is, as it is read: a block of one is the one.
-fn block(mut terms: Vec<Term>, order: Order) -> Term {
-    let others = terms.iter().filter(|term| !matches!(term, Term::Note(_))).count();
+/// A block as the parser returns it: a block of one term is that term.
+fn block(mut terms: Vec<ModelTerm>, order: LoopOrder) -> ModelTerm {
+    let others = terms.iter().filter(|term| !matches!(term, ModelTerm::Comment(_))).count();
     match order {
         _ if terms.len() == 1 => terms.remove(0),
-        Order::Parallel if others > 1 => Term::Parallel(terms),
-        _ => Term::Sequence(terms),
+        LoopOrder::Parallel if others > 1 => ModelTerm::Parallel(terms),
+        _ => ModelTerm::Sequence(terms),
     }
 }
 
-fn term(callable: &'static [(&'static str, usize)]) -> impl Strategy<Value = Term> {
+fn term(callable: &'static [(&'static str, usize)]) -> impl Strategy<Value = ModelTerm> {
     single(callable).prop_recursive(6, 64, 6, |inner| {
-        let order = || select(vec![Order::Sequential, Order::Parallel]);
+        let order = || select(vec![LoopOrder::Sequential, LoopOrder::Parallel]);
         let index = || word(&["i", "j", "n"]);
         let boxed = || inner.clone().prop_map(Box::new);
         let repetition = (order(), index(), formula(), formula(), boxed());
@@ -86,53 +92,53 @@ fn term(callable: &'static [(&'static str, usize)]) -> impl Strategy<Value = Ter
         let using = (word(&["network", "disks", "0"]), boxed());
         prop_oneof![
             (vec(inner.clone(), 0..6), order()).prop_map(|(terms, order)| block(terms, order)),
-            repetition.prop_map(|(order, index, from, to, body)| Term::Loop { order, index, from, to, body }),
-            tasks.prop_map(|(index, from, to, computer, body)| Term::Tasks { index, from, to, computer, body }),
-            condition.prop_map(|(place, share, then, otherwise)| Term::If { place, share, then, otherwise }),
-            using.prop_map(|(resource, body)| Term::Use { resource, body }),
+            repetition.prop_map(|(order, index, from, to, body)| ModelTerm::Loop { order, index, from, to, body }),
+            tasks.prop_map(|(index, from, to, computer, body)| ModelTerm::Tasks { index, from, to, computer, body }),
+            condition.prop_map(|(place, share, then, otherwise)| ModelTerm::If { position: place, share, then, otherwise }),
+            using.prop_map(|(resource, body)| ModelTerm::Use { resource, body }),
         ]
     })
 }
 
-fn model() -> impl Strategy<Value = Model> {
+fn model() -> impl Strategy<Value = PamelaModel> {
     let names = ["n", "m", "i", "max"];
     let parameters = vec((option::of(share()), lines()), names.len());
-    let language = select(vec![Language::C, Language::Java]);
+    let language = select(vec![SourceLanguage::C, SourceLanguage::Java]);
     let bodies = (term(&[("first", 2), ("second", 0), ("send_back", 1)]), term(&[("second", 0), ("send_back", 1)]), term(&[]), term(&[]));
     (language, parameters, bodies, vec(lines(), 4)).prop_map(move |(language, parameters, bodies, notes)| {
         let parameter = |(name, (value, note)): (&str, (Option<Formula>, _))| {
             let value = value.filter(|value| value.symbols().is_empty() || name != "n");
-            Parameter { name: name.into(), value, note }
+            ModelParameter { name: name.into(), value, comment: note }
         };
         let headers: [(&str, &[&str]); 4] = [("main", &[]), ("first", &["a", "w"]), ("second", &[]), ("send_back", &["b"])];
-        let procedure = |(((name, parameters), body), note): (((&str, &[&str]), Term), _)| Procedure {
+        let procedure = |(((name, parameters), body), note): (((&str, &[&str]), ModelTerm), _)| ProcedureDecl {
             name: name.into(),
             parameters: parameters.iter().map(|name| (*name).into()).collect(),
             body,
-            note,
+            comment: note,
         };
         let bodies = [bodies.0, bodies.1, bodies.2, bodies.3];
-        Model {
+        PamelaModel {
             language,
             parameters: names.into_iter().zip(parameters).map(parameter).collect(),
             resources: [("network", 1), ("disks", 4)]
-                .map(|(name, count)| Resource { name: name.into(), multiplicity: Formula::integer(count) })
+                .map(|(name, count)| ResourceDecl { name: name.into(), multiplicity: Formula::integer(count) })
                 .into(),
             procedures: headers.into_iter().zip(bodies).zip(notes).map(procedure).collect(),
         }
     })
 }
 
-/// Whether an answer is one: a model that is printed as itself, or mistakes that are in the text.
+/// Checks that a text is either a model that round-trips, or has diagnostics with positions in it.
 fn answered(text: &str) {
-    match Model::parse(text, "a.pam") {
+    match PamelaModel::parse(text, "a.pam") {
         Ok(model) => {
             let printed = model.to_text();
-            let again = Model::parse(&printed, "a.pam").unwrap_or_else(|error| panic!("{error}\n{printed}"));
+            let again = PamelaModel::parse(&printed, "a.pam").unwrap_or_else(|error| panic!("{error}\n{printed}"));
             assert_eq!(again, model, "{printed}");
             assert_eq!(again.to_text(), printed);
         }
-        Err(Error::Wrong(mistakes)) => {
+        Err(Error::Invalid(mistakes)) => {
             assert!(!mistakes.is_empty() && mistakes.len() <= 100);
             for mistake in mistakes {
                 assert!(text.get(mistake.bytes.clone()).is_some(), "{mistake:?}");
@@ -151,7 +157,7 @@ proptest! {
     #[test]
     fn what_is_printed_reads_as_the_same_model(model in model()) {
         let text = model.to_text();
-        let again = Model::parse(&text, "a.pam").unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let again = PamelaModel::parse(&text, "a.pam").unwrap_or_else(|error| panic!("{error}\n{text}"));
         prop_assert_eq!(&again, &model, "{}", text);
         prop_assert_eq!(again.to_text(), text);
         prop_assert!(model.check().is_ok());
@@ -190,7 +196,7 @@ fn reading_and_printing_take_as_long_as_the_text_is() {
         let terms: Vec<String> = (0..terms / 2).map(|at| term(at) + if at % 8 == 1 { "\n" } else { ";" }).collect();
         let text = format!("parameter n; resource network; main {{ {} }} work(i, w) {{ sum_int_w(i) }}", terms.join(" "));
         let begin = Instant::now();
-        let model = Model::parse(&text, "a.pam").unwrap();
+        let model = PamelaModel::parse(&text, "a.pam").unwrap();
         assert!(model.to_text().len() > text.len() / 2);
         begin.elapsed()
     };

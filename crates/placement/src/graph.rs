@@ -1,42 +1,42 @@
-//! Who exchanges how much with whom, ready for partitioning: ranks as vertices, each with its neighbours in one piece of memory.
+//! The communication graph in the form the partitioner needs: adjacency lists in compressed form.
 
-/// What two ranks exchange.
+/// The traffic between two ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Edge {
-    /// The two ranks; not the same.
+pub struct ExchangeEdge {
+    /// The two ranks, which differ.
     pub ranks: [u32; 2],
-    /// What the first one sends to the second.
-    pub there: u64,
-    /// What the second one sends to the first.
-    pub back: u64,
+    /// Traffic from the first to the second.
+    pub forward: u64,
+    /// Traffic from the second to the first.
+    pub backward: u64,
 }
 
-/// A rank's neighbour, and what they exchange.
+/// A neighbour of a rank with the traffic between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Arc {
+pub struct RankArc {
     /// The neighbour.
     pub to: u32,
-    /// What both send each other.
+    /// Traffic in both directions.
     pub weight: u64,
-    /// What is sent to the neighbour.
+    /// Traffic to the neighbour.
     pub sent: u64,
 }
 
-/// Ranks as vertices, what they exchange as edges.
+/// Ranks as vertices, traffic as edges.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Graph {
-    /// How long each rank computes, in any unit.
+pub struct RankGraph {
+    /// Computation of each rank, in any unit.
     compute: Vec<u64>,
-    /// Where the arcs of each rank begin; and the end.
+    /// Start of each rank's arcs, followed by the end.
     starts: Vec<usize>,
-    arcs: Vec<Arc>,
+    arcs: Vec<RankArc>,
 }
 
-impl Graph {
-    /// A graph of ranks that compute so long each; edges between the same ranks are added up, those of ranks that do not exist left away.
-    pub fn new(compute: Vec<u64>, edges: &[Edge]) -> Graph {
+impl RankGraph {
+    /// A graph of ranks with this computation. Edges between the same ranks are merged; edges of unknown ranks are dropped.
+    pub fn new(compute: Vec<u64>, edges: &[ExchangeEdge]) -> RankGraph {
         let ranks = compute.len();
-        let is_between = |edge: &&Edge| edge.ranks[0] != edge.ranks[1] && edge.ranks.iter().all(|rank| (*rank as usize) < ranks);
+        let is_between = |edge: &&ExchangeEdge| edge.ranks[0] != edge.ranks[1] && edge.ranks.iter().all(|rank| (*rank as usize) < ranks);
         let mut starts = vec![0; ranks + 1];
         for edge in edges.iter().filter(is_between) {
             edge.ranks.iter().for_each(|rank| starts[*rank as usize + 1] += 1);
@@ -45,30 +45,30 @@ impl Graph {
             starts[rank + 1] += starts[rank];
         }
         let mut next = starts.clone();
-        let mut arcs = vec![Arc { to: 0, weight: 0, sent: 0 }; starts[ranks]];
-        let mut put = |from: u32, arc: Arc| {
+        let mut arcs = vec![RankArc { to: 0, weight: 0, sent: 0 }; starts[ranks]];
+        let mut put = |from: u32, arc: RankArc| {
             arcs[next[from as usize]] = arc;
             next[from as usize] += 1;
         };
-        for Edge { ranks: [a, b], there, back } in edges.iter().filter(is_between).copied() {
+        for ExchangeEdge { ranks: [a, b], forward: there, backward: back } in edges.iter().filter(is_between).copied() {
             let weight = there.saturating_add(back);
-            put(a, Arc { to: b, weight, sent: there });
-            put(b, Arc { to: a, weight, sent: back });
+            put(a, RankArc { to: b, weight, sent: there });
+            put(b, RankArc { to: a, weight, sent: back });
         }
-        let mut graph = Graph { compute, starts, arcs };
-        graph.merge();
+        let mut graph = RankGraph { compute, starts, arcs };
+        graph.merge_arcs();
         graph
     }
 
-    /// Sorts the arcs of each rank, and makes one of those to the same neighbour.
-    fn merge(&mut self) {
+    /// Sorts the arcs of each rank and merges those to the same neighbour.
+    fn merge_arcs(&mut self) {
         let mut kept = 0;
         for rank in 0..self.compute.len() {
             let (start, end) = (self.starts[rank], self.starts[rank + 1]);
             self.arcs[start..end].sort_unstable_by_key(|arc| arc.to);
             self.starts[rank] = kept;
-            for place in start..end {
-                let arc = self.arcs[place];
+            for index in start..end {
+                let arc = self.arcs[index];
                 if kept > self.starts[rank] && self.arcs[kept - 1].to == arc.to {
                     let one = &mut self.arcs[kept - 1];
                     one.weight = one.weight.saturating_add(arc.weight);
@@ -83,29 +83,29 @@ impl Graph {
         self.arcs.truncate(kept);
     }
 
-    /// How many ranks there are.
-    pub fn ranks(&self) -> usize {
+    /// Number of ranks.
+    pub fn rank_count(&self) -> usize {
         self.compute.len()
     }
 
-    /// How many pairs of ranks exchange something.
-    pub fn edges(&self) -> usize {
+    /// Number of pairs of ranks with traffic.
+    pub fn edge_count(&self) -> usize {
         self.arcs.len() / 2
     }
 
-    /// The neighbours of a rank, in order.
+    /// The neighbours of a rank, sorted.
     #[inline]
-    pub fn arcs(&self, rank: u32) -> &[Arc] {
+    pub fn arcs(&self, rank: u32) -> &[RankArc] {
         &self.arcs[self.starts[rank as usize]..self.starts[rank as usize + 1]]
     }
 
-    /// How long each rank computes.
+    /// Computation of each rank.
     pub fn compute(&self) -> &[u64] {
         &self.compute
     }
 
-    /// The same with ranks that compute and exchange nothing, so that there are so many: they stand for slots that stay empty.
-    pub fn padded(mut self, ranks: usize) -> Graph {
+    /// Adds isolated ranks without computation, up to `ranks`: they stand for empty slots.
+    pub fn padded(mut self, ranks: usize) -> RankGraph {
         let end = self.arcs.len();
         self.compute.resize(ranks.max(self.compute.len()), 0);
         self.starts.resize(self.compute.len() + 1, end);
@@ -120,21 +120,21 @@ mod tests {
     #[test]
     fn edges_between_the_same_ranks_are_one_seen_from_both_sides() {
         let edges = [
-            Edge { ranks: [0, 2], there: 5, back: 1 },
-            Edge { ranks: [2, 0], there: 10, back: 0 },
-            Edge { ranks: [1, 1], there: 7, back: 7 },
-            Edge { ranks: [1, 9], there: 7, back: 7 },
+            ExchangeEdge { ranks: [0, 2], forward: 5, backward: 1 },
+            ExchangeEdge { ranks: [2, 0], forward: 10, backward: 0 },
+            ExchangeEdge { ranks: [1, 1], forward: 7, backward: 7 },
+            ExchangeEdge { ranks: [1, 9], forward: 7, backward: 7 },
         ];
-        let graph = Graph::new(vec![1; 3], &edges);
-        assert_eq!((graph.ranks(), graph.edges()), (3, 1));
-        assert_eq!(graph.arcs(0), [Arc { to: 2, weight: 16, sent: 5 }]);
+        let graph = RankGraph::new(vec![1; 3], &edges);
+        assert_eq!((graph.rank_count(), graph.edge_count()), (3, 1));
+        assert_eq!(graph.arcs(0), [RankArc { to: 2, weight: 16, sent: 5 }]);
         assert_eq!(graph.arcs(1), []);
-        assert_eq!(graph.arcs(2), [Arc { to: 0, weight: 16, sent: 11 }]);
+        assert_eq!(graph.arcs(2), [RankArc { to: 0, weight: 16, sent: 11 }]);
     }
 
     #[test]
     fn padding_adds_ranks_without_neighbours() {
-        let graph = Graph::new(vec![3; 2], &[Edge { ranks: [0, 1], there: 1, back: 1 }]).padded(4);
-        assert_eq!((graph.ranks(), graph.compute(), graph.arcs(3)), (4, &[3, 3, 0, 0][..], &[][..]));
+        let graph = RankGraph::new(vec![3; 2], &[ExchangeEdge { ranks: [0, 1], forward: 1, backward: 1 }]).padded(4);
+        assert_eq!((graph.rank_count(), graph.compute(), graph.arcs(3)), (4, &[3, 3, 0, 0][..], &[][..]));
     }
 }

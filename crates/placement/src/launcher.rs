@@ -1,104 +1,104 @@
-//! Launchers, and how each is told which rank goes where.
+//! MPI launchers and how each is given a placement.
 //!
-//! Every launcher reads a file of its own and is told of it in words of its own. [`Launch`] is a placement for one of them: the text of the
-//! file, and the command line that was recorded, changed so that it takes effect. [`hosts()`] finds out where a command may run. What is
-//! written here was tried with the launchers themselves; docs/launchers.md tells with which.
+//! Every launcher has its own file format and options. [`PlacementLaunch`] renders a placement for one of them: the file, and the recorded
+//! command line with the options added. [`available_hosts()`] finds the hosts on which a command may run. All formats were tested with the
+//! launchers themselves; docs/launchers.md lists the versions.
 
 mod command;
 mod error;
-mod form;
 mod hosts;
-mod launch;
 mod option;
+mod output_format;
+mod placement_launch;
 mod shell;
 
-pub use command::{Command, Removed};
-pub use error::{Error, Reason};
-pub use form::{Form, Spot};
-pub use hosts::{hosts, is_same, parse_hosts, unknown};
-pub use launch::{Cores, Launch};
+pub use command::{LaunchCommand, RemovedOption};
+pub use error::{Error, HostSyntaxError};
+pub use hosts::{available_hosts, is_same_host, missing_hosts, parse_hosts};
+pub use output_format::{PlacementFormat, RankSlot};
+pub use placement_launch::{CoreBinding, PlacementLaunch};
 
-/// A launcher that can be told where each rank goes.
+/// A launcher that can be given a placement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Launcher {
+pub enum MpiLauncher {
     /// Open MPI up to version 4.
     OpenMpi4,
     /// Open MPI from version 5 on.
     OpenMpi5,
-    /// MPICH, and those whose launcher is MPICH's Hydra.
+    /// MPICH, and others with MPICH's Hydra launcher.
     Mpich,
     /// Intel MPI.
     Intel,
     /// Slurm's srun.
     Slurm,
-    /// Any launcher that starts programs of Cray MPICH, whose ranks are renumbered as they start.
+    /// Any launcher of Cray MPICH programs, whose ranks are reordered at start.
     Cray,
 }
 
-impl Launcher {
+impl MpiLauncher {
     /// All of them.
-    pub const ALL: [Launcher; 6] =
-        [Launcher::OpenMpi4, Launcher::OpenMpi5, Launcher::Mpich, Launcher::Intel, Launcher::Slurm, Launcher::Cray];
+    pub const ALL: [MpiLauncher; 6] =
+        [MpiLauncher::OpenMpi4, MpiLauncher::OpenMpi5, MpiLauncher::Mpich, MpiLauncher::Intel, MpiLauncher::Slurm, MpiLauncher::Cray];
 
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
-            Launcher::OpenMpi4 => "openmpi4",
-            Launcher::OpenMpi5 => "openmpi5",
-            Launcher::Mpich => "mpich",
-            Launcher::Intel => "intel",
-            Launcher::Slurm => "slurm",
-            Launcher::Cray => "cray",
+            MpiLauncher::OpenMpi4 => "openmpi4",
+            MpiLauncher::OpenMpi5 => "openmpi5",
+            MpiLauncher::Mpich => "mpich",
+            MpiLauncher::Intel => "intel",
+            MpiLauncher::Slurm => "slurm",
+            MpiLauncher::Cray => "cray",
         }
     }
 
-    /// The launcher of that name.
-    pub fn named(name: &str) -> Option<Launcher> {
-        Launcher::ALL.into_iter().find(|launcher| launcher.name() == name)
+    /// The launcher with this name.
+    pub fn from_name(name: &str) -> Option<MpiLauncher> {
+        MpiLauncher::ALL.into_iter().find(|launcher| launcher.name() == name)
     }
 
-    /// The word that starts it.
-    pub fn word(self) -> &'static str {
+    /// The command that starts it.
+    pub fn command_name(self) -> &'static str {
         match self {
-            Launcher::OpenMpi4 | Launcher::OpenMpi5 => "mpirun",
-            Launcher::Mpich | Launcher::Intel => "mpiexec",
-            Launcher::Slurm | Launcher::Cray => "srun",
+            MpiLauncher::OpenMpi4 | MpiLauncher::OpenMpi5 => "mpirun",
+            MpiLauncher::Mpich | MpiLauncher::Intel => "mpiexec",
+            MpiLauncher::Slurm | MpiLauncher::Cray => "srun",
         }
     }
 
-    /// The launcher of a command whose program used a library of that name, as recordings have it (`Open MPI 4.1.4`).
-    pub fn of(command: &[String], library: &str) -> Option<Launcher> {
-        let word = file_name(&command[position(command)?]);
+    /// Detects the launcher of a command whose program used this MPI library, named as in recordings (`Open MPI 4.1.4`).
+    pub fn detect(command: &[String], library: &str) -> Option<MpiLauncher> {
+        let word = file_name(&command[launcher_index(command)?]);
         if library.starts_with("Cray MPICH") && word != "mpiexec.hydra" {
-            return Some(Launcher::Cray);
+            return Some(MpiLauncher::Cray);
         }
         match word {
-            "srun" => Some(Launcher::Slurm),
-            "orterun" => Some(Launcher::OpenMpi4),
-            "prterun" => Some(Launcher::OpenMpi5),
-            _ if word.ends_with(".openmpi") => Launcher::of_library(library).or(Some(Launcher::OpenMpi4)),
-            _ if word.ends_with(".mpich") => Some(Launcher::Mpich),
-            "mpiexec.hydra" => Launcher::of_library(library).or(Some(Launcher::Mpich)),
+            "srun" => Some(MpiLauncher::Slurm),
+            "orterun" => Some(MpiLauncher::OpenMpi4),
+            "prterun" => Some(MpiLauncher::OpenMpi5),
+            _ if word.ends_with(".openmpi") => MpiLauncher::for_library(library).or(Some(MpiLauncher::OpenMpi4)),
+            _ if word.ends_with(".mpich") => Some(MpiLauncher::Mpich),
+            "mpiexec.hydra" => MpiLauncher::for_library(library).or(Some(MpiLauncher::Mpich)),
             "aprun" => None,
-            _ => Launcher::of_library(library),
+            _ => MpiLauncher::for_library(library),
         }
     }
 
     /// The launcher that comes with a library.
-    fn of_library(library: &str) -> Option<Launcher> {
+    fn for_library(library: &str) -> Option<MpiLauncher> {
         if let Some(version) = library.strip_prefix("Open MPI") {
             let major = version.trim_start().split('.').next()?.parse::<u32>();
-            return Some(if major.is_ok_and(|major| major >= 5) { Launcher::OpenMpi5 } else { Launcher::OpenMpi4 });
+            return Some(if major.is_ok_and(|major| major >= 5) { MpiLauncher::OpenMpi5 } else { MpiLauncher::OpenMpi4 });
         }
         if library.starts_with("Intel") {
-            return Some(Launcher::Intel);
+            return Some(MpiLauncher::Intel);
         }
-        ["MPICH", "MVAPICH"].iter().any(|name| library.starts_with(name)).then_some(Launcher::Mpich)
+        ["MPICH", "MVAPICH"].iter().any(|name| library.starts_with(name)).then_some(MpiLauncher::Mpich)
     }
 }
 
-/// Where in a command the word stands that starts a launcher; `env`, `time` and the like may stand before it.
-fn position(command: &[String]) -> Option<usize> {
+/// Index of the launcher in a command line; `env`, `time` and the like may precede it.
+fn launcher_index(command: &[String]) -> Option<usize> {
     const WORDS: [&str; 12] = [
         "mpirun",
         "mpiexec",
@@ -116,7 +116,7 @@ fn position(command: &[String]) -> Option<usize> {
     command.iter().position(|word| WORDS.contains(&file_name(word)))
 }
 
-/// The last part of a path.
+/// The last component of a path.
 fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
@@ -125,28 +125,28 @@ fn file_name(path: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn of(command: &str, library: &str) -> Option<Launcher> {
-        Launcher::of(&command.split(' ').map(String::from).collect::<Vec<_>>(), library)
+    fn of(command: &str, library: &str) -> Option<MpiLauncher> {
+        MpiLauncher::detect(&command.split(' ').map(String::from).collect::<Vec<_>>(), library)
     }
 
     #[test]
     fn a_launcher_is_known_by_its_word_and_by_the_library() {
         for (command, library, launcher) in [
-            ("mpirun -n 2 ./a", "Open MPI 4.1.4", Launcher::OpenMpi4),
-            ("/opt/openmpi/bin/mpirun -n 2 ./a", "Open MPI 5.0.11", Launcher::OpenMpi5),
-            ("mpirun -n 2 ./a", "Open MPI 10.0.0", Launcher::OpenMpi5),
-            ("mpirun.openmpi -n 2 ./a", "", Launcher::OpenMpi4),
-            ("orterun -n 2 ./a", "", Launcher::OpenMpi4),
-            ("prterun -n 2 ./a", "", Launcher::OpenMpi5),
-            ("mpiexec -n 2 ./a", "MPICH 4.0.2", Launcher::Mpich),
-            ("mpiexec.hydra -n 2 ./a", "", Launcher::Mpich),
-            ("mpiexec.hydra -n 2 ./a", "Intel MPI 2021.18", Launcher::Intel),
-            ("mpiexec.mpich -n 2 ./a", "", Launcher::Mpich),
-            ("mpiexec -n 2 ./a", "MVAPICH2 2.3.7", Launcher::Mpich),
-            ("mpirun -n 2 ./a", "Intel MPI 2021.18", Launcher::Intel),
-            ("srun -n 2 ./a", "Open MPI 4.1.4", Launcher::Slurm),
-            ("srun -n 2 ./a", "Cray MPICH 8.1.25", Launcher::Cray),
-            ("env A=1 time -p /usr/bin/mpirun -n 2 ./a", "Open MPI 4.1.4", Launcher::OpenMpi4),
+            ("mpirun -n 2 ./a", "Open MPI 4.1.4", MpiLauncher::OpenMpi4),
+            ("/opt/openmpi/bin/mpirun -n 2 ./a", "Open MPI 5.0.11", MpiLauncher::OpenMpi5),
+            ("mpirun -n 2 ./a", "Open MPI 10.0.0", MpiLauncher::OpenMpi5),
+            ("mpirun.openmpi -n 2 ./a", "", MpiLauncher::OpenMpi4),
+            ("orterun -n 2 ./a", "", MpiLauncher::OpenMpi4),
+            ("prterun -n 2 ./a", "", MpiLauncher::OpenMpi5),
+            ("mpiexec -n 2 ./a", "MPICH 4.0.2", MpiLauncher::Mpich),
+            ("mpiexec.hydra -n 2 ./a", "", MpiLauncher::Mpich),
+            ("mpiexec.hydra -n 2 ./a", "Intel MPI 2021.18", MpiLauncher::Intel),
+            ("mpiexec.mpich -n 2 ./a", "", MpiLauncher::Mpich),
+            ("mpiexec -n 2 ./a", "MVAPICH2 2.3.7", MpiLauncher::Mpich),
+            ("mpirun -n 2 ./a", "Intel MPI 2021.18", MpiLauncher::Intel),
+            ("srun -n 2 ./a", "Open MPI 4.1.4", MpiLauncher::Slurm),
+            ("srun -n 2 ./a", "Cray MPICH 8.1.25", MpiLauncher::Cray),
+            ("env A=1 time -p /usr/bin/mpirun -n 2 ./a", "Open MPI 4.1.4", MpiLauncher::OpenMpi4),
         ] {
             assert_eq!(of(command, library), Some(launcher), "{command} with {library:?}");
         }
@@ -164,14 +164,14 @@ mod tests {
         ] {
             assert_eq!(of(command, library), None, "{command} with {library:?}");
         }
-        assert_eq!(Launcher::of(&[], "Open MPI 4.1.4"), None);
+        assert_eq!(MpiLauncher::detect(&[], "Open MPI 4.1.4"), None);
     }
 
     #[test]
     fn launchers_have_names_that_lead_back_to_them() {
-        for launcher in Launcher::ALL {
-            assert_eq!(Launcher::named(launcher.name()), Some(launcher));
+        for launcher in MpiLauncher::ALL {
+            assert_eq!(MpiLauncher::from_name(launcher.name()), Some(launcher));
         }
-        assert_eq!(Launcher::named("lamboot"), None);
+        assert_eq!(MpiLauncher::from_name("lamboot"), None);
     }
 }

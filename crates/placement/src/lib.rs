@@ -1,26 +1,28 @@
-//! Which rank goes to which core of which host.
+//! Placement of ranks on cores and hosts.
 //!
-//! A recorded run says who exchanges how much with whom ([`Graph`]), a machine file or a list of hosts where there is room ([`Cluster`]). Slots
-//! are the leaves of a tree ([`Hierarchy`]): ranks are divided among its domains from the top down, so that little is exchanged between them,
-//! and then swapped as long as that makes the chosen objective better.
+//! The input is the communication graph of a recorded run ([`RankGraph`]) and the available hosts from a machine file or a list
+//! ([`Cluster`]). Slots are the leaves of a tree ([`SlotHierarchy`]): ranks are partitioned among its domains from the top down to minimise
+//! the traffic between them, and then swapped as long as that improves the objective.
+
+#![forbid(unsafe_code)]
 
 pub mod cluster;
+pub mod edge_weights;
+pub mod external_partitioner;
 pub mod fabric;
 pub mod gain;
 pub mod graph;
 pub mod hierarchy;
 pub mod launcher;
-pub mod library;
 pub mod machine;
 pub mod mapping;
-pub mod measured;
 pub mod objective;
+pub mod paired_runs;
 pub mod partition;
 pub mod refine;
+pub mod replay_time;
 pub mod search;
-pub mod time;
-pub mod weigh;
 
-pub use cluster::{Cluster, Distances, Host, Placement, Slot};
-pub use graph::{Arc, Edge, Graph};
-pub use hierarchy::{Hierarchy, Level};
+pub use cluster::{Cluster, Host, HostSlot, Placement, SlotDistances};
+pub use graph::{ExchangeEdge, RankArc, RankGraph};
+pub use hierarchy::{HierarchyLevel, SlotHierarchy};

@@ -1,9 +1,9 @@
-//! How calls of MPI come to the probe: the addresses that the dynamic linker wrote into each loaded file of code are replaced by stubs.
+//! Redirects MPI calls to the probe by replacing the addresses that the dynamic linker wrote into each loaded file.
 //!
-//! The probe exports no MPI function. It looks at what every file of code refers to, and where that is an MPI function *that exists in the
-//! loaded MPI library* it leads the reference through a stub. So nothing seems to exist that does not (mpi4py asks which functions its MPI
-//! has), a user's own function called `mpi_send` is left alone, libraries loaded later or privately (`dlopen`) are seen, addresses asked
-//! for with `dlsym` are seen, and each call goes on to exactly the function that the linker had chosen for that caller.
+//! The probe exports no MPI function. It scans the references of every loaded file, and redirects those to MPI functions *that exist in the
+//! loaded MPI library* through a stub. So no function seems to exist that does not (mpi4py checks which functions its MPI has), a user's
+//! own function named `mpi_send` is left alone, libraries loaded later or privately (`dlopen`) and addresses obtained with `dlsym` are
+//! covered, and each call reaches exactly the function that the linker chose for that caller.
 
 mod elf;
 
@@ -13,34 +13,34 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
-use sintonia_mpi::{Family, Role, Symbol};
+use sintonia_mpi::{FunctionRole, LanguageBinding, MpiSymbol};
 
-use self::elf::{Object, Reference};
+use self::elf::{LoadedObject, SymbolReference};
 use crate::library;
 use crate::process;
 use crate::stub;
 use crate::tuning;
 
-/// The address of the system's `dlsym`, for the stub to jump to.
-pub static REAL_DLSYM: AtomicUsize = AtomicUsize::new(0);
-/// The address of the system's `dlopen`.
-pub static REAL_DLOPEN: AtomicUsize = AtomicUsize::new(0);
+/// Address of the system's `dlsym`, for the stub to jump to.
+pub(crate) static REAL_DLSYM: AtomicUsize = AtomicUsize::new(0);
+/// Address of the system's `dlopen`.
+pub(crate) static REAL_DLOPEN: AtomicUsize = AtomicUsize::new(0);
 
-/// How many files of code had been loaded when the binder last looked.
-static LOADED: AtomicU64 = AtomicU64::new(0);
-static BINDER: Mutex<Option<Binder>> = Mutex::new(None);
+/// Number of loaded files at the last scan.
+static LOADED_COUNT: AtomicU64 = AtomicU64::new(0);
+static BINDER: Mutex<Option<SymbolBinder>> = Mutex::new(None);
 
-/// Looks at everything that is loaded now, and arranges to be told of what is loaded later.
-pub fn start() {
+/// Binds everything that is loaded now, and intercepts later loading.
+pub(crate) fn start() {
     REAL_DLSYM.store(libc::dlsym as *const () as usize, Ordering::Relaxed);
     REAL_DLOPEN.store(libc::dlopen as *const () as usize, Ordering::Relaxed);
-    look();
+    bind_new_objects();
 }
 
-/// Looks at what has been loaded since the last time.
-pub fn look() {
+/// Binds what has been loaded since the last scan.
+pub(crate) fn bind_new_objects() {
     let loaded = elf::loaded_count();
-    if LOADED.swap(loaded, Ordering::Relaxed) == loaded {
+    if LOADED_COUNT.swap(loaded, Ordering::Relaxed) == loaded {
         return;
     }
     let objects = elf::objects();
@@ -48,7 +48,7 @@ pub fn look() {
     let binder = binder.get_or_insert_default();
     for object in objects.iter().filter(|object| binder.is_new(object)) {
         if !library::is_loaded() && exports(object, "PMPI_Init") {
-            library::found(Path::new(&object.path));
+            library::set_path(Path::new(&object.path));
         }
     }
     for object in &objects {
@@ -56,41 +56,41 @@ pub fn look() {
     }
 }
 
-fn lock() -> MutexGuard<'static, Option<Binder>> {
+fn lock() -> MutexGuard<'static, Option<SymbolBinder>> {
     BINDER.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// What has been bound so far.
+/// State of the binding.
 #[derive(Default)]
-struct Binder {
-    /// Files of code that were looked at when MPI was known: address and path.
+struct SymbolBinder {
+    /// Files that were bound when MPI was known: address and path.
     bound: HashMap<usize, String>,
     /// Stubs by name and target.
     stubs: HashMap<(String, usize), usize>,
-    /// Whether the functions of a file of code are those of MPI's Fortran bindings, by its address.
+    /// Whether a file, given by its address, provides MPI's Fortran bindings.
     fortran: HashMap<usize, bool>,
     full: bool,
 }
 
-impl Binder {
-    fn is_new(&self, object: &Object) -> bool {
+impl SymbolBinder {
+    fn is_new(&self, object: &LoadedObject) -> bool {
         self.bound.get(&object.base) != Some(&object.path)
     }
 
-    fn bind(&mut self, object: &Object) {
+    fn bind(&mut self, object: &LoadedObject) {
         if !self.is_new(object) || object.is_system() || object.is_probe() {
             return;
         }
         let mpi = library::is_loaded();
-        // Once MPI is known a file need not be looked at again; before, only its references to dlsym and dlopen are replaced.
+        // Once MPI is known a file is not scanned again; before, only its references to dlsym and dlopen are replaced.
         if mpi {
             self.bound.insert(object.base, object.path.clone());
         }
         let is_mpi_library = mpi && is_mpi_library(object);
-        let is_tuned = tuning::is_wanted();
+        let is_tuned = tuning::is_enabled();
         for reference in object.references() {
             let stub = match reference.name {
-                name if is_tuned && sintonia_hook::stand_in(name).is_some() => sintonia_hook::stand_in(name),
+                name if is_tuned && sintonia_hook::signal_wrapper(name).is_some() => sintonia_hook::signal_wrapper(name),
                 _ if is_mpi_library => None,
                 "dlsym" => Some(stub::dlsym_stub()),
                 "dlopen" => Some(stub::dlopen_stub()),
@@ -103,70 +103,70 @@ impl Binder {
         }
     }
 
-    fn stub_for_reference(&mut self, object: &Object, reference: &Reference) -> Option<usize> {
-        let symbol = wanted(reference.name)?;
+    fn stub_for_reference(&mut self, object: &LoadedObject, reference: &SymbolReference) -> Option<usize> {
+        let symbol = recorded_symbol(reference.name)?;
         let target = object.target(reference)?;
         self.stub(reference.name, symbol, target)
     }
 
-    /// The stub that leads to a target; `None` if the target is not MPI's.
-    fn stub(&mut self, name: &str, symbol: Symbol, target: usize) -> Option<usize> {
+    /// The stub for a target; `None` if the target is not an MPI function.
+    fn stub(&mut self, name: &str, symbol: MpiSymbol, target: usize) -> Option<usize> {
         if let Some(stub) = self.stubs.get(&(name.to_string(), target)) {
             return Some(*stub);
         }
-        if symbol.family != Family::C && !self.is_fortran_binding(target) {
+        if symbol.binding != LanguageBinding::C && !self.is_fortran_binding(target) {
             return None;
         }
-        let place = self.stubs.len();
-        if place >= stub::MOST_ENTRIES {
+        let index = self.stubs.len();
+        if index >= stub::MOST_ENTRIES {
             if !std::mem::replace(&mut self.full, true) {
                 process::note("more MPI functions are called than the probe has stubs for; some are not recorded");
             }
             return None;
         }
-        let stub = stub::prepare(place, symbol, target)?;
+        let stub = stub::bind(index, symbol, target)?;
         self.stubs.insert((name.to_string(), target), stub);
         Some(stub)
     }
 
-    /// Whether a function with a Fortran name is MPI's, and not one of the user's own with that name.
+    /// Whether a function with a Fortran name is MPI's, and not the user's own.
     fn is_fortran_binding(&mut self, target: usize) -> bool {
-        let Some((base, path)) = elf::file_of(target) else { return false };
+        let Some((base, path)) = elf::object_containing(target) else { return false };
         *self.fortran.entry(base).or_insert_with(|| {
             let defines = |name: &str| elf::defines(base, &path, name);
             let profiling = ["pmpi_init_", "PMPI_INIT", "pmpi_init_f08_", "pmpir_init_f08_", "pmpir_send_f08ts_", "pmpi_send_f08_"];
-            // Arguments of the library with 8-byte integers cannot be told apart from the usual ones; it calls C functions that are seen.
+            // In the library with 8-byte integers, arguments have another size; it calls C functions, which are recorded.
             !path.contains("ilp64") && (profiling.iter().any(|name| defines(name)) || defines("MPI_Init") && defines("mpi_init_"))
         })
     }
 }
 
 /// The symbol, if calls of that function are recorded.
-fn wanted(name: &str) -> Option<Symbol> {
-    Symbol::parse(name).filter(|symbol| symbol.operation.role() != Role::Local)
+fn recorded_symbol(name: &str) -> Option<MpiSymbol> {
+    MpiSymbol::parse(name).filter(|symbol| symbol.function.role() != FunctionRole::Local)
 }
 
-/// Whether a file of code is part of an MPI library: what it calls is not the program's call.
-fn is_mpi_library(object: &Object) -> bool {
+/// Whether a file is part of an MPI library: its calls are not those of the program.
+fn is_mpi_library(object: &LoadedObject) -> bool {
     let names = ["PMPI_Init", "pmpi_init_", "pmpi_init_f08_", "pmpir_init_f08_"];
     object.path.contains("/openmpi/mca_") || names.iter().any(|name| exports(object, name))
 }
 
-fn exports(object: &Object, name: &str) -> bool {
+fn exports(object: &LoadedObject, name: &str) -> bool {
     elf::defines(object.base, &object.path, name)
 }
 
-/// Stands before `dlsym`. Gives the address of a stub, or 0 to let the system answer as if the probe were not there.
-pub unsafe extern "C" fn on_dlsym(handle: *mut c_void, name: *const c_char) -> usize {
+/// Interceptor of `dlsym`. Returns the address of a stub, or 0 to let the system answer as without the probe.
+pub(crate) unsafe extern "C" fn on_dlsym(handle: *mut c_void, name: *const c_char) -> usize {
     std::panic::catch_unwind(|| {
-        look();
+        bind_new_objects();
         if handle == libc::RTLD_NEXT || name.is_null() {
             return 0;
         }
         // SAFETY: the caller of dlsym passes a string.
         let Ok(text) = unsafe { CStr::from_ptr(name) }.to_str() else { return 0 };
-        let Some(symbol) = wanted(text).filter(|_| library::is_loaded()) else { return 0 };
-        // SAFETY: the same question that the program asks. Should it fail, the system answers it again for the program.
+        let Some(symbol) = recorded_symbol(text).filter(|_| library::is_loaded()) else { return 0 };
+        // SAFETY: the program's own lookup. If it fails, the system repeats it for the program.
         let target = unsafe { libc::dlsym(handle, name) } as usize;
         if target == 0 {
             return 0;
@@ -177,18 +177,18 @@ pub unsafe extern "C" fn on_dlsym(handle: *mut c_void, name: *const c_char) -> u
     .unwrap_or(0)
 }
 
-/// Stands before `dlopen`. Gives the handle, or 0 to let the system answer as if the probe were not there.
-pub unsafe extern "C" fn on_dlopen(path: *const c_char, flags: c_int) -> usize {
+/// Interceptor of `dlopen`. Returns the handle, or 0 to let the system answer as without the probe.
+pub(crate) unsafe extern "C" fn on_dlopen(path: *const c_char, flags: c_int) -> usize {
     std::panic::catch_unwind(|| {
-        look();
-        // Where a name without a slash is searched depends on the caller, so only paths can be opened in its place.
+        bind_new_objects();
+        // The search path for a name without a slash depends on the caller, so only paths are opened here.
         // SAFETY: the caller of dlopen passes a string or null.
         if path.is_null() || !unsafe { CStr::from_ptr(path) }.to_bytes().contains(&b'/') {
             return 0;
         }
-        // SAFETY: what the program asked for, with its own arguments.
+        // SAFETY: the program's call with its own arguments.
         let handle = unsafe { libc::dlopen(path, flags) } as usize;
-        look();
+        bind_new_objects();
         handle
     })
     .unwrap_or(0)

@@ -1,19 +1,19 @@
-//! Time inside the program: the processor's time stamp counter where it runs at a constant rate, else the system's monotonic clock.
+//! Time source in the program: the time stamp counter if it is invariant, otherwise the monotonic clock.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sintonia_recording::definitions::ClockReading;
 
-static COUNTER: AtomicBool = AtomicBool::new(false);
+static USES_TSC: AtomicBool = AtomicBool::new(false);
 
-/// Finds out whether the time stamp counter can be used; to be called once before [`ticks`].
-pub fn choose() {
-    // The kernel drops the counter as its clock source as soon as it sees it drift or differ between processors: it knows best.
+/// Selects the time source; call once before [`ticks`].
+pub(crate) fn select_source() {
+    // The kernel drops the TSC as its clock source if it drifts or differs between processors, so trust its choice.
     let source = std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource").unwrap_or_default();
-    COUNTER.store(invariant() && matches!(source.trim(), "tsc" | "kvm-clock" | "hyperv_clocksource_tsc_page"), Ordering::Relaxed);
+    USES_TSC.store(has_invariant_tsc() && matches!(source.trim(), "tsc" | "kvm-clock" | "hyperv_clocksource_tsc_page"), Ordering::Relaxed);
 }
 
-fn invariant() -> bool {
+fn has_invariant_tsc() -> bool {
     // SAFETY: every x86-64 processor has CPUID.
     #[allow(unused_unsafe, reason = "safe in newer toolchains")]
     let (most, power) = unsafe { (core::arch::x86_64::__cpuid(0x8000_0000).eax, core::arch::x86_64::__cpuid(0x8000_0007).edx) };
@@ -21,31 +21,31 @@ fn invariant() -> bool {
 }
 
 /// Whether ticks are those of the time stamp counter.
-pub fn is_counter() -> bool {
-    COUNTER.load(Ordering::Relaxed)
+pub(crate) fn uses_tsc() -> bool {
+    USES_TSC.load(Ordering::Relaxed)
 }
 
-/// Now, in ticks.
+/// Current time in ticks.
 #[inline(always)]
-pub fn ticks() -> u64 {
-    if is_counter() {
-        // SAFETY: every x86-64 processor has RDTSC; the kernel uses it as its own clock, so user code may.
+pub(crate) fn ticks() -> u64 {
+    if uses_tsc() {
+        // SAFETY: every x86-64 processor has RDTSC, and the kernel uses it as its own clock.
         unsafe { core::arch::x86_64::_rdtsc() }
     } else {
         nanoseconds(libc::CLOCK_MONOTONIC)
     }
 }
 
-/// Now on one of the system's clocks.
-pub fn nanoseconds(clock: libc::clockid_t) -> u64 {
+/// Current time of a system clock, in nanoseconds.
+pub(crate) fn nanoseconds(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is a valid place to write to.
+    // SAFETY: `time` is valid for writes.
     unsafe { libc::clock_gettime(clock, &mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// One moment on all clocks: the best of a few tries, the one least disturbed between two looks at the ticks.
-pub fn reading() -> ClockReading {
+/// Simultaneous readings of all clocks: the best of several attempts, with the least time between two reads of the ticks.
+pub(crate) fn reading() -> ClockReading {
     let mut best: Option<(u64, ClockReading)> = None;
     for _ in 0..5 {
         let before = ticks();

@@ -1,46 +1,47 @@
-//! Sizes of datatypes, remembered per thread so that a send does not ask MPI each time.
+//! Per-thread cache of datatype sizes, so that a send does not query MPI each time.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::library::{Handle, Library};
+use crate::library::{Handle, ProgramMpi};
 
-const PLACES: usize = 64;
+const CACHE_SLOTS: usize = 64;
 
-/// Counts freed datatypes: a freed handle can come back with another size, so everything remembered is then forgotten.
+/// Incremented when a datatype is freed: its handle may be reused with another size, so caches are cleared.
 static FREED: AtomicU32 = AtomicU32::new(0);
 
 /// Must be called when a datatype is freed.
-pub fn freed() {
+pub(crate) fn datatype_freed() {
     FREED.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Sizes of datatypes that a thread used lately.
-pub struct SizeCache {
+/// Sizes of datatypes that a thread used recently.
+pub(crate) struct DatatypeSizeCache {
     freed: u32,
-    places: [(Handle, u64); PLACES],
+    slots: [(Handle, u64); CACHE_SLOTS],
 }
 
-impl Default for SizeCache {
+impl Default for DatatypeSizeCache {
     fn default() -> Self {
-        Self { freed: 0, places: [(0, 0); PLACES] }
+        Self { freed: 0, slots: [(0, 0); CACHE_SLOTS] }
     }
 }
 
-impl SizeCache {
-    /// The size of a datatype. Only for handles that MPI has just accepted: asking for an invalid one would be an error of the program's.
+impl DatatypeSizeCache {
+    /// The size of a datatype. Only for handles that MPI has just accepted: querying an invalid one would raise the program's error
+    /// handler.
     #[inline(always)]
-    pub fn size(&mut self, library: &Library, datatype: Handle) -> u64 {
+    pub(crate) fn size(&mut self, library: &ProgramMpi, datatype: Handle) -> u64 {
         let freed = FREED.load(Ordering::Relaxed);
         if freed != self.freed {
             *self = Self { freed, ..Self::default() };
         }
-        let place = (datatype ^ datatype >> 6 ^ datatype >> 12) % PLACES;
-        let (handle, size) = self.places[place];
+        let slot = (datatype ^ datatype >> 6 ^ datatype >> 12) % CACHE_SLOTS;
+        let (handle, size) = self.slots[slot];
         if handle == datatype {
             return size;
         }
         let size = library.datatype_size(datatype).unwrap_or(0);
-        self.places[place] = (datatype, size);
+        self.slots[slot] = (datatype, size);
         size
     }
 }

@@ -1,65 +1,65 @@
-//! Processes on several hosts: do they see the same folder, how far are their clocks apart, and how does everything come together.
+//! Runs on several hosts: shared directory, clock offsets, and collection of files.
 //!
-//! These are the only messages the probe sends through MPI: inside `MPI_Init` and before `MPI_Finalize`, where every process is expected,
-//! and only when `sintonia record` has said that every process is recorded. On one host there are none.
+//! These are the only messages that the probe sends through MPI: inside `MPI_Init` and before `MPI_Finalize`, where every process takes
+//! part, and only after `sintonia record` has confirmed that every process is recorded. On one host there are none.
 
 use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use sintonia_link::Card;
-use sintonia_recording::definitions::{ClockOffset, Definition};
+use sintonia_link::HelloMessage;
+use sintonia_recording::definitions::{DefinitionRecord, MeasuredClockOffset};
 use sintonia_recording::raw::BLOCK_BYTES;
 
 use crate::clock;
-use crate::library::{Handle, Library};
+use crate::library::{Handle, ProgramMpi};
 use crate::process;
-use crate::settings::{Settings, settings};
+use crate::settings::{ProbeSettings, settings};
 
-/// How many questions are asked to learn the difference between two clocks.
-const PROBES: usize = 50;
+/// Number of round trips to measure a clock offset.
+const CLOCK_ROUND_TRIPS: usize = 50;
 
 /// The processes that were started together.
-pub struct World {
-    /// A number that no other world has.
+pub(crate) struct WorldSummary {
+    /// Id that no other world has.
     pub id: u64,
     /// The rank of this process.
     pub rank: i32,
-    /// How many there are.
+    /// Number of processes.
     pub size: i32,
-    /// How many hosts they run on.
+    /// Number of hosts they run on.
     pub hosts: usize,
 }
 
-/// What each process tells all others when it starts.
+/// Data about a process that all processes exchange at start.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
-struct HostCard {
+struct HostEntry {
     host: u64,
-    sees_folder: u64,
+    sees_recording: u64,
 }
 
-/// What is needed again at the end.
-struct Meeting {
+/// State kept from `MPI_Init` to `MPI_Finalize`.
+struct HostExchange {
     communicator: Handle,
     rank: i32,
-    cards: Vec<HostCard>,
+    hosts: Vec<HostEntry>,
 }
 
-static MEETING: Mutex<Option<Meeting>> = Mutex::new(None);
-static SEES_FOLDER: AtomicBool = AtomicBool::new(true);
+static HOST_EXCHANGE: Mutex<Option<HostExchange>> = Mutex::new(None);
+static SEES_RECORDING: AtomicBool = AtomicBool::new(true);
 
-/// The folder to write to on this host: that of the recording if it can be seen from here, else one of this host's own.
-pub fn folder_here(settings: &Settings) -> PathBuf {
-    let token = std::fs::read_to_string(settings.live.join("token")).unwrap_or_default();
+/// The directory to write to on this host: that of the recording if it is visible here, else a local scratch directory.
+pub(crate) fn local_dir(settings: &ProbeSettings) -> PathBuf {
+    let token = std::fs::read_to_string(settings.live_dir.join("token")).unwrap_or_default();
     let sees = token.trim() == settings.token;
-    SEES_FOLDER.store(sees, Ordering::Relaxed);
-    if sees { settings.live.clone() } else { settings.scratch.join(format!("sintonia-{}", settings.token)) }
+    SEES_RECORDING.store(sees, Ordering::Relaxed);
+    if sees { settings.live_dir.clone() } else { settings.scratch.join(format!("sintonia-{}", settings.token)) }
 }
 
-/// A number that the processes of one job share without talking, from what their launcher tells them.
-pub fn job_number() -> u64 {
+/// An id shared by the processes of a job without communication, from the launcher's environment.
+pub(crate) fn job_id() -> u64 {
     let names = ["PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "PMI_JOBID", "SLURM_STEP_ID", "SLURM_JOB_ID"];
     names
         .iter()
@@ -71,39 +71,39 @@ fn hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x100_0000_01b3))
 }
 
-impl World {
-    /// The world as far as one process can tell alone.
-    pub fn alone(library: &Library) -> Option<World> {
-        Some(World { id: job_number(), rank: library.rank(library.world)?, size: library.size(library.world)?, hosts: 1 })
+impl WorldSummary {
+    /// The world as far as a single process knows it.
+    pub(crate) fn local(library: &ProgramMpi) -> Option<WorldSummary> {
+        Some(WorldSummary { id: job_id(), rank: library.rank(library.comm_world)?, size: library.size(library.comm_world)?, hosts: 1 })
     }
 }
 
-/// Inside `MPI_Init`: on several hosts gets to know the others, and compares clocks.
-pub fn meet(library: &Library) -> Option<World> {
-    let mut world = World::alone(library)?;
+/// Inside `MPI_Init`: on several hosts, exchanges host data and measures clock offsets.
+pub(crate) fn connect(library: &ProgramMpi) -> Option<WorldSummary> {
+    let mut world = WorldSummary::local(library)?;
     if all_on_this_host(world.size) {
         return Some(world);
     }
-    // Nobody may wait for a process that is not recorded, so all of them are asked for first.
-    let card = Card { token: settings().token.clone(), world: world.id, rank: world.rank as u32, size: world.size as u32 };
-    if sintonia_link::ask(settings().link.split(',').filter(|address| !address.is_empty()), &card) != Some(true) {
+    // No process may wait for one that is not recorded, so first check that all are.
+    let hello = HelloMessage { token: settings().token.clone(), world: world.id, rank: world.rank as u32, size: world.size as u32 };
+    if sintonia_link::ask_all_recorded(settings().link.split(',').filter(|address| !address.is_empty()), &hello) != Some(true) {
         process::note("clocks were not compared and files not sent: not all ranks are recorded, or `sintonia record` could not be reached");
         return Some(world);
     }
-    let Some(meeting) = Meeting::of(library, &world) else {
+    let Some(exchange) = HostExchange::new(library, &world) else {
         process::note("clocks were not compared and files not sent: MPI_Comm_dup or MPI_Allgather failed");
         return Some(world);
     };
-    let mut names: Vec<u64> = meeting.cards.iter().map(|card| card.host).collect();
+    let mut names: Vec<u64> = exchange.hosts.iter().map(|host| host.host).collect();
     names.sort_unstable();
     names.dedup();
     world.hosts = names.len();
-    meeting.compare_clocks(library);
-    *MEETING.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(meeting);
+    exchange.compare_clocks(library);
+    *HOST_EXCHANGE.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(exchange);
     Some(world)
 }
 
-/// Whether the launcher says that all processes of the world run on this host.
+/// Whether, according to the launcher, all processes of the world run on this host.
 fn all_on_this_host(size: i32) -> bool {
     let number = |name: &str| std::env::var(name).ok()?.parse::<i32>().ok();
     let local = ["OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_LOCAL_SIZE"].iter().find_map(|name| number(name));
@@ -111,37 +111,37 @@ fn all_on_this_host(size: i32) -> bool {
     size == 1 || local == Some(size) || (local.is_none() && nodes == Some(1))
 }
 
-/// Before `MPI_Finalize`: compares clocks again, and sends files to a process that sees the folder.
-pub fn part(library: &Library) {
-    let Some(meeting) = MEETING.lock().ok().and_then(|mut meeting| meeting.take()) else { return };
-    meeting.compare_clocks(library);
-    meeting.bring_files_together(library);
-    library.free(meeting.communicator);
+/// Before `MPI_Finalize`: measures clock offsets again, and sends files to a process that sees the recording.
+pub(crate) fn disconnect(library: &ProgramMpi) {
+    let Some(exchange) = HOST_EXCHANGE.lock().ok().and_then(|mut exchange| exchange.take()) else { return };
+    exchange.compare_clocks(library);
+    exchange.gather_files(library);
+    library.free(exchange.communicator);
 }
 
-impl Meeting {
-    /// Tells all others where this process is, and hears where they are.
-    fn of(library: &Library, world: &World) -> Option<Meeting> {
-        let mine = HostCard { host: hash(process::host_name().as_bytes()), sees_folder: SEES_FOLDER.load(Ordering::Relaxed).into() };
-        let communicator = library.duplicate(library.world)?;
+impl HostExchange {
+    /// Exchanges host data with all processes.
+    fn new(library: &ProgramMpi, world: &WorldSummary) -> Option<HostExchange> {
+        let mine = HostEntry { host: hash(process::host_name().as_bytes()), sees_recording: SEES_RECORDING.load(Ordering::Relaxed).into() };
+        let communicator = library.duplicate(library.comm_world)?;
         let cards = library.all_gather(&mine, communicator, world.size as usize)?;
-        Some(Meeting { communicator, rank: world.rank, cards })
+        Some(HostExchange { communicator, rank: world.rank, hosts: cards })
     }
 
-    /// The first process of each host asks rank 0 for the time.
-    fn compare_clocks(&self, library: &Library) {
-        let first_of_host = |rank: usize| self.cards.iter().position(|card| card.host == self.cards[rank].host) == Some(rank);
-        for other in (1..self.cards.len()).filter(|rank| first_of_host(*rank) && self.cards[*rank].host != self.cards[0].host) {
+    /// The first process of each host measures its clock offset to rank 0.
+    fn compare_clocks(&self, library: &ProgramMpi) {
+        let first_of_host = |rank: usize| self.hosts.iter().position(|host| host.host == self.hosts[rank].host) == Some(rank);
+        for other in (1..self.hosts.len()).filter(|rank| first_of_host(*rank) && self.hosts[*rank].host != self.hosts[0].host) {
             if self.rank == 0 {
-                self.answer(library, other as i32);
+                self.answer_clock_queries(library, other as i32);
             } else if self.rank == other as i32 {
-                self.ask(library);
+                self.query_clock(library);
             }
         }
     }
 
-    fn answer(&self, library: &Library, other: i32) {
-        for _ in 0..PROBES {
+    fn answer_clock_queries(&self, library: &ProgramMpi, other: i32) {
+        for _ in 0..CLOCK_ROUND_TRIPS {
             let mut question = [0u8; 8];
             if !library.receive(&mut question, other, self.communicator) {
                 return;
@@ -151,9 +151,9 @@ impl Meeting {
         }
     }
 
-    fn ask(&self, library: &Library) {
-        let mut best: Option<(u64, ClockOffset)> = None;
-        for _ in 0..PROBES {
+    fn query_clock(&self, library: &ProgramMpi) {
+        let mut best: Option<(u64, MeasuredClockOffset)> = None;
+        for _ in 0..CLOCK_ROUND_TRIPS {
             let mut answer = [0u8; 8];
             let (before, before_ns) = (clock::ticks(), clock::nanoseconds(libc::CLOCK_MONOTONIC));
             if !library.send(&[0; 8], 0, self.communicator) || !library.receive(&mut answer, 0, self.communicator) {
@@ -162,7 +162,7 @@ impl Meeting {
             let (after, after_ns) = (clock::ticks(), clock::nanoseconds(libc::CLOCK_MONOTONIC));
             let round_trip = after_ns - before_ns;
             if best.is_none_or(|(least, _)| round_trip < least) {
-                let offset = ClockOffset {
+                let offset = MeasuredClockOffset {
                     ticks: before + (after - before) / 2,
                     reference_ns: u64::from_le_bytes(answer) as i64,
                     error_ns: round_trip as i64 / 2,
@@ -171,17 +171,17 @@ impl Meeting {
             }
         }
         if let Some((_, offset)) = best {
-            process::define(&Definition::Offset(offset));
+            process::define(&DefinitionRecord::Offset(offset));
         }
     }
 
-    /// Processes that do not see the recording's folder send their files to the first one that does. Their recording ends here: what
-    /// they do inside `MPI_Finalize` is not in it.
-    fn bring_files_together(&self, library: &Library) {
-        let Some(keeper) = self.cards.iter().position(|card| card.sees_folder == 1) else {
-            return process::note("the recording's folder was seen from no host; the files are in the scratch folders of the hosts");
+    /// Processes that do not see the recording's directory send their files to the first one that does. Their recording ends here: what
+    /// they do inside `MPI_Finalize` is not recorded.
+    fn gather_files(&self, library: &ProgramMpi) {
+        let Some(keeper) = self.hosts.iter().position(|host| host.sees_recording == 1) else {
+            return process::note("the recording's folder is not visible from any host; the files are in the scratch folders of the hosts");
         };
-        for other in (0..self.cards.len()).filter(|rank| self.cards[*rank].sees_folder == 0) {
+        for other in (0..self.hosts.len()).filter(|rank| self.hosts[*rank].sees_recording == 0) {
             if self.rank == other as i32 {
                 // As if MPI_Finalize had returned.
                 process::end("finalized");
@@ -193,33 +193,33 @@ impl Meeting {
     }
 }
 
-/// What goes before each piece of a file: the length of its name and of the piece; both 0 at the end.
-type Announcement = [u64; 2];
+/// Header of a file chunk: length of the file name and of the chunk; both 0 at the end.
+type ChunkHeader = [u64; 2];
 
-fn announce(library: &Library, announcement: Announcement, to: i32, communicator: Handle) -> bool {
+fn send_chunk_header(library: &ProgramMpi, announcement: ChunkHeader, to: i32, communicator: Handle) -> bool {
     let mut bytes = [0u8; 16];
     bytes[..8].copy_from_slice(&announcement[0].to_le_bytes());
     bytes[8..].copy_from_slice(&announcement[1].to_le_bytes());
     library.send(&bytes, to, communicator)
 }
 
-fn send_files(library: &Library, to: i32, communicator: Handle) {
-    let files = process::files();
+fn send_files(library: &ProgramMpi, to: i32, communicator: Handle) {
+    let files = process::list_files();
     for path in &files {
         let Some(name) = path.file_name().map(|name| name.to_string_lossy().into_owned()) else { continue };
         let Ok(mut file) = std::fs::File::open(path) else { continue };
         let mut piece = vec![0u8; BLOCK_BYTES];
         while let Ok(length @ 1..) = file.read(&mut piece) {
-            // Memory that was never used is zeros, and nothing comes after it.
+            // Unused memory is zero, and nothing follows it.
             if piece[..length].iter().all(|byte| *byte == 0) {
                 break;
             }
-            announce(library, [name.len() as u64, length as u64], to, communicator);
+            send_chunk_header(library, [name.len() as u64, length as u64], to, communicator);
             library.send(name.as_bytes(), to, communicator);
             library.send(&piece[..length], to, communicator);
         }
     }
-    announce(library, [0, 0], to, communicator);
+    send_chunk_header(library, [0, 0], to, communicator);
     let mut kept = [0u8];
     if !library.receive(&mut kept, to, communicator) || kept != [1] {
         return;
@@ -227,12 +227,12 @@ fn send_files(library: &Library, to: i32, communicator: Handle) {
     for path in &files {
         let _ = std::fs::remove_file(path);
     }
-    // Succeeds for the last process on this host: the folder is empty then.
+    // Succeeds for the last process on this host, when the directory is empty.
     let _ = std::fs::remove_dir(settings().scratch.join(format!("sintonia-{}", settings().token)));
 }
 
-/// Writes the files of another process, and tells it whether it may remove its own.
-fn receive_files(library: &Library, from: i32, communicator: Handle) {
+/// Writes the files of another process, and confirms that it may remove its own.
+fn receive_files(library: &ProgramMpi, from: i32, communicator: Handle) {
     let mut kept = true;
     loop {
         let mut bytes = [0u8; 16];
@@ -249,7 +249,7 @@ fn receive_files(library: &Library, from: i32, communicator: Handle) {
         if !library.receive(&mut name, from, communicator) || !library.receive(&mut piece, from, communicator) {
             return;
         }
-        let path = settings().live.join(String::from_utf8_lossy(&name).replace('/', "_"));
+        let path = settings().live_dir.join(String::from_utf8_lossy(&name).replace('/', "_"));
         let written = std::fs::File::options().create(true).append(true).open(path).and_then(|mut file| file.write_all(&piece));
         if let Err(error) = written {
             kept = false;

@@ -1,10 +1,11 @@
 //! The library inside the running program.
 //!
-//! It is preloaded into every process that the recorded command starts, and does nothing in those that never call MPI. Where MPI is
-//! called, [`binding`] leads the calls through [`stub`]s to [`call`], which notes when they were entered and left; [`observe`] reads what
-//! each kind of call is about, and [`stream`] writes it down. The program comes first: when in doubt the call is passed through.
+//! It is preloaded into every process of the recorded command, and does nothing in processes that never call MPI. [`binding`] redirects MPI
+//! calls through [`stub`]s to [`call`], which records their times; [`observe`] reads their arguments, and [`recorder`] writes them. The
+//! program comes first: in case of doubt a call is passed through.
 
 mod binding;
+mod block_region;
 mod call;
 mod clock;
 mod communicators;
@@ -14,16 +15,15 @@ mod library;
 mod observe;
 mod process;
 mod profile;
-mod region;
+mod recorder;
 mod requests;
 mod settings;
-mod stream;
 mod stub;
 mod thread;
 mod tuning;
 
 /// Runs when the probe is loaded, before the program's own code.
-extern "C" fn loaded() {
+extern "C" fn on_load() {
     if settings::read() {
         std::panic::set_hook(Box::new(|_| {}));
         let _ = std::panic::catch_unwind(binding::start);
@@ -32,4 +32,4 @@ extern "C" fn loaded() {
 
 #[used]
 #[unsafe(link_section = ".init_array")]
-static LOADED: extern "C" fn() = loaded;
+static ON_LOAD: extern "C" fn() = on_load;

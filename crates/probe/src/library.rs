@@ -1,16 +1,16 @@
-//! The MPI library that the program loaded: which ABI it has, and the few of its functions that the probe itself calls.
+//! The MPI library loaded by the program: its ABI, and the functions that the probe itself calls.
 //!
-//! The probe calls them by their profiling names (`PMPI_`), so that no other tool sees the probe's own calls.
+//! The probe uses the profiling names (`PMPI_`), so that no other tool sees its calls.
 
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use sintonia_mpi::{Abi, GetLibraryVersion, Layout, version_text};
+use sintonia_mpi::{Abi, AbiLayout, GetLibraryVersion, version_text};
 
-/// A handle of MPI, widened to a machine word: what C passes in a register.
-pub type Handle = usize;
+/// An MPI handle as a machine word, as C passes it in a register.
+pub(crate) type Handle = usize;
 
 type Call1 = unsafe extern "C" fn(usize) -> c_int;
 type Call2 = unsafe extern "C" fn(usize, usize) -> c_int;
@@ -19,38 +19,38 @@ type Convert = unsafe extern "C" fn(c_int) -> usize;
 type DistGraphNeighbors = unsafe extern "C" fn(usize, c_int, *mut c_int, *mut c_int, c_int, *mut c_int, *mut c_int) -> c_int;
 
 /// The MPI library of this process.
-pub struct Library {
+pub(crate) struct ProgramMpi {
     /// Its ABI.
     pub abi: Abi,
-    /// The sizes and constants of that ABI.
-    pub layout: Layout,
-    /// What it says of itself.
+    /// Sizes and constants of that ABI.
+    pub layout: AbiLayout,
+    /// Version text.
     pub version: String,
-    /// Its file.
+    /// Path of its file.
     pub path: String,
     /// `MPI_COMM_WORLD`.
-    pub world: Handle,
+    pub comm_world: Handle,
     /// `MPI_COMM_SELF`.
-    pub own: Handle,
+    pub comm_self: Handle,
     /// `MPI_COMM_NULL`.
-    pub null_communicator: Handle,
+    pub comm_null: Handle,
     /// `MPI_REQUEST_NULL`.
-    pub null_request: Handle,
+    pub request_null: Handle,
     /// `MPI_BYTE`.
     pub byte: Handle,
     /// `MPI_LOCK_SHARED`.
     pub shared_lock: i32,
-    /// The request that stands for operations which were complete at once, if it is a known one.
+    /// The request shared by operations that complete immediately, if it is a fixed one.
     pub complete_request: Handle,
-    /// Whether a call that completes several requests tells of their errors only if it may fill statuses: Open MPI from version 5 on.
-    pub errors_hide_without_statuses: bool,
-    functions: Functions,
-    fortran: OnceLock<Sentinels>,
-    /// What the system knows it by.
+    /// Whether a multiple-completion call reports errors of single requests only if it gets statuses: Open MPI from version 5 on.
+    pub needs_statuses_for_errors: bool,
+    functions: PmpiFunctions,
+    fortran: OnceLock<FortranSentinels>,
+    /// `dlopen` handle.
     loaded: usize,
 }
 
-struct Functions {
+struct PmpiFunctions {
     initialized: Call1,
     query_thread: Call1,
     comm_rank: Call2,
@@ -84,22 +84,22 @@ struct Functions {
     from_fortran: [Option<Convert>; 6],
 }
 
-/// What a status says.
-pub struct Status {
-    /// Where the message came from.
+/// Contents of an `MPI_Status`.
+pub(crate) struct MpiStatus {
+    /// Source of the message.
     pub source: i32,
     /// Its tag.
     pub tag: i32,
-    /// How long it was.
+    /// Size of the message.
     pub bytes: u64,
     /// Whether the receive was cancelled, so that there was no message.
     pub cancelled: bool,
 }
 
-/// The kinds of handles that have a Fortran form.
+/// Kinds of handles that have a Fortran form.
 #[derive(Clone, Copy)]
 #[repr(usize)]
-pub enum Kind {
+pub(crate) enum HandleKind {
     Communicator,
     Datatype,
     Request,
@@ -109,53 +109,53 @@ pub enum Kind {
 }
 
 /// The neighbours of a process in a topology, as ranks of the communicator.
-pub struct Neighbors {
-    /// Those that send to it.
+pub(crate) struct CommNeighbors {
+    /// Neighbours that send to it.
     pub sources: Vec<i32>,
-    /// Those that it sends to.
+    /// Neighbours that it sends to.
     pub destinations: Vec<i32>,
 }
 
-/// The addresses that mean something special when Fortran passes them.
+/// Addresses of the special constants in Fortran.
 #[derive(Default)]
-struct Sentinels {
+struct FortranSentinels {
     status_ignore: Vec<usize>,
     in_place: Vec<usize>,
 }
 
-static FILE: OnceLock<PathBuf> = OnceLock::new();
-static LIBRARY: OnceLock<Option<Library>> = OnceLock::new();
-/// The same once it is open, in a form that takes one load.
-static OPENED: AtomicPtr<Library> = AtomicPtr::new(std::ptr::null_mut());
+static LIBRARY_PATH: OnceLock<PathBuf> = OnceLock::new();
+static LIBRARY: OnceLock<Option<ProgramMpi>> = OnceLock::new();
+/// The same as a plain pointer, once it is open: one load.
+static OPENED: AtomicPtr<ProgramMpi> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Takes the library with this file as the one of this process. The first one stays.
-pub fn found(path: &Path) {
-    FILE.get_or_init(|| path.to_path_buf());
+/// Sets the library of this process. The first one wins.
+pub(crate) fn set_path(path: &Path) {
+    LIBRARY_PATH.get_or_init(|| path.to_path_buf());
 }
 
 /// Whether an MPI library is loaded.
-pub fn is_loaded() -> bool {
-    FILE.get().is_some()
+pub(crate) fn is_loaded() -> bool {
+    LIBRARY_PATH.get().is_some()
 }
 
-/// Gets to know the loaded library. Not before the program calls it: until then its own start may not have run.
-pub fn open() -> Option<&'static Library> {
-    let library = LIBRARY.get_or_init(|| Library::open(FILE.get()?)).as_ref()?;
+/// Opens the loaded library. Not before the program calls it: until then its initialisers may not have run.
+pub(crate) fn open() -> Option<&'static ProgramMpi> {
+    let library = LIBRARY.get_or_init(|| ProgramMpi::open(LIBRARY_PATH.get()?)).as_ref()?;
     OPENED.store((&raw const *library).cast_mut(), Ordering::Release);
     Some(library)
 }
 
-/// The MPI library of this process, once it is open; `None` also if it is none that the probe understands.
+/// The MPI library of this process, once it is open; `None` also if it is not supported.
 #[inline(always)]
-pub fn library() -> Option<&'static Library> {
+pub(crate) fn library() -> Option<&'static ProgramMpi> {
     // SAFETY: null, or a reference to a static that is never written again.
     unsafe { OPENED.load(Ordering::Acquire).as_ref() }
 }
 
-impl Library {
-    fn open(path: &Path) -> Option<Library> {
+impl ProgramMpi {
+    fn open(path: &Path) -> Option<ProgramMpi> {
         let text = CString::new(path.as_os_str().as_encoded_bytes()).ok()?;
-        // SAFETY: asks for a library that is loaded already; nothing is loaded or run.
+        // SAFETY: the library is already loaded; nothing is loaded or run.
         let library = unsafe { libc::dlopen(text.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
         if library.is_null() {
             return None;
@@ -163,24 +163,24 @@ impl Library {
         let find = |name: &str| find(library, name);
         // SAFETY: a function of this name has this type.
         let version = unsafe { version_text(as_function::<GetLibraryVersion>(find("Get_library_version")?)) };
-        let abi = Abi::of_library(&path.file_name()?.to_string_lossy(), &version)?;
+        let abi = Abi::detect(&path.file_name()?.to_string_lossy(), &version)?;
         let constant = |openmpi: &str, mpich: usize, standard: usize| match abi {
-            // A program linked the old way holds the library's variables itself, so the name is looked up as the program sees it.
+            // Copy relocations place the library's variables in the program, so look them up globally first.
             Abi::OpenMpi => symbol(libc::RTLD_DEFAULT, openmpi).or_else(|| symbol(library, openmpi)),
             Abi::Mpich => Some(mpich),
             Abi::Standard => Some(standard),
         };
         let old = ["Open MPI v1", "Open MPI v2", "Open MPI v3", "Open MPI v4"].iter().any(|text| version.starts_with(text));
-        Some(Library {
+        Some(ProgramMpi {
             abi,
             layout: abi.layout(),
-            errors_hide_without_statuses: abi == Abi::OpenMpi && !old,
+            needs_statuses_for_errors: abi == Abi::OpenMpi && !old,
             version,
             path: path.to_string_lossy().into_owned(),
-            world: constant("ompi_mpi_comm_world", 0x4400_0000, 0x101)?,
-            own: constant("ompi_mpi_comm_self", 0x4400_0001, 0x102)?,
-            null_communicator: constant("ompi_mpi_comm_null", 0x0400_0000, 0x100)?,
-            null_request: constant("ompi_request_null", 0x2c00_0000, 0x180)?,
+            comm_world: constant("ompi_mpi_comm_world", 0x4400_0000, 0x101)?,
+            comm_self: constant("ompi_mpi_comm_self", 0x4400_0001, 0x102)?,
+            comm_null: constant("ompi_mpi_comm_null", 0x0400_0000, 0x100)?,
+            request_null: constant("ompi_request_null", 0x2c00_0000, 0x180)?,
             byte: constant("ompi_mpi_byte", 0x4c00_010d, 583)?,
             shared_lock: match abi {
                 Abi::OpenMpi => 2,
@@ -188,79 +188,79 @@ impl Library {
                 Abi::Standard => 302,
             },
             complete_request: constant("ompi_request_empty", 0, 0).unwrap_or(0),
-            functions: Functions::find(abi, &find)?,
+            functions: PmpiFunctions::find(abi, &find)?,
             fortran: OnceLock::new(),
             loaded: library as usize,
         })
     }
 
-    /// The address of one of its functions, by its name without `MPI_`.
-    pub fn function(&self, name: &str) -> Option<usize> {
+    /// The address of an MPI function, by its name without `MPI_`.
+    pub(crate) fn function(&self, name: &str) -> Option<usize> {
         find(self.loaded as *mut c_void, name)
     }
 
-    /// The address of one of its variables, as the program sees it.
-    pub fn variable(&self, name: &str) -> Option<usize> {
+    /// The address of a variable of the library, as the program sees it.
+    pub(crate) fn variable(&self, name: &str) -> Option<usize> {
         symbol(libc::RTLD_DEFAULT, name).or_else(|| symbol(self.loaded as *mut c_void, name))
     }
 
-    /// Whether MPI has been started.
-    pub fn initialized(&self) -> bool {
+    /// Whether MPI has been initialised.
+    pub(crate) fn initialized(&self) -> bool {
         let mut flag: c_int = 0;
-        // SAFETY: MPI_Initialized may be called at any time, with a place for an int.
+        // SAFETY: MPI_Initialized may be called at any time, with a pointer to an int.
         unsafe { (self.functions.initialized)(&raw mut flag as usize) == 0 && flag != 0 }
     }
 
-    /// Whether several threads may be in MPI calls at once.
-    pub fn allows_threads(&self) -> bool {
+    /// Whether the thread level is `MPI_THREAD_MULTIPLE`.
+    pub(crate) fn allows_threads(&self) -> bool {
         let mut level: c_int = 0;
-        // SAFETY: MPI has been started, and there is a place for an int.
+        // SAFETY: MPI has been initialised, and the pointer is valid for an int.
         let result = unsafe { (self.functions.query_thread)(&raw mut level as usize) };
         result == 0 && level == self.layout.thread_multiple
     }
 
-    fn number(&self, call: Call2, handle: Handle) -> Option<i32> {
+    fn query(&self, call: Call2, handle: Handle) -> Option<i32> {
         let mut number: c_int = 0;
-        // SAFETY: all functions passed here take a valid handle and a place for an int.
+        // SAFETY: all functions passed here take a valid handle and a pointer to an int.
         let result = unsafe { call(handle, &raw mut number as usize) };
         (result == 0).then_some(number)
     }
 
     /// The rank of this process in a communicator.
-    pub fn rank(&self, communicator: Handle) -> Option<i32> {
-        self.number(self.functions.comm_rank, communicator)
+    pub(crate) fn rank(&self, communicator: Handle) -> Option<i32> {
+        self.query(self.functions.comm_rank, communicator)
     }
 
     /// The size of a communicator.
-    pub fn size(&self, communicator: Handle) -> Option<i32> {
-        self.number(self.functions.comm_size, communicator)
+    pub(crate) fn size(&self, communicator: Handle) -> Option<i32> {
+        self.query(self.functions.comm_size, communicator)
     }
 
-    /// The size of the other group of an intercommunicator; `None` for an ordinary communicator.
-    pub fn remote_size(&self, communicator: Handle) -> Option<i32> {
-        let between = self.number(self.functions.comm_test_inter, communicator)? != 0;
-        if between { self.number(self.functions.comm_remote_size, communicator) } else { None }
+    /// Size of the remote group of an intercommunicator; `None` for an intracommunicator.
+    pub(crate) fn remote_size(&self, communicator: Handle) -> Option<i32> {
+        let between = self.query(self.functions.comm_test_inter, communicator)? != 0;
+        if between { self.query(self.functions.comm_remote_size, communicator) } else { None }
     }
 
     /// The neighbours of this process, if the communicator has a topology.
-    pub fn neighbors(&self, communicator: Handle, rank: i32) -> Option<Neighbors> {
-        let kind = self.number(self.functions.topology, communicator)?;
+    pub(crate) fn neighbors(&self, communicator: Handle, rank: i32) -> Option<CommNeighbors> {
+        let kind = self.query(self.functions.topology, communicator)?;
         let [cart, graph, dist_graph] = self.layout.topologies;
         match kind {
-            _ if kind == cart => self.cart_neighbors(communicator).map(Neighbors::both_ways),
-            _ if kind == graph => self.graph_neighbors(communicator, rank).map(Neighbors::both_ways),
+            _ if kind == cart => self.cart_neighbors(communicator).map(CommNeighbors::symmetric),
+            _ if kind == graph => self.graph_neighbors(communicator, rank).map(CommNeighbors::symmetric),
             _ if kind == dist_graph => self.dist_graph_neighbors(communicator),
             _ => None,
         }
     }
 
-    /// On a grid: the one before and the one after in each dimension, which is the order of neighbourhood collectives.
+    /// On a grid: predecessor and successor in each dimension, the order used by neighborhood collectives.
     fn cart_neighbors(&self, communicator: Handle) -> Option<Vec<i32>> {
-        let dimensions = self.number(self.functions.cart_dimensions, communicator)?;
+        let dimensions = self.query(self.functions.cart_dimensions, communicator)?;
         let mut neighbors = Vec::new();
         for dimension in 0..dimensions {
             let (mut before, mut after) = (0, 0);
-            // SAFETY: the communicator has that dimension, and there is a place for each rank.
+            // SAFETY: the communicator has that dimension, and the pointers are valid.
             let result = unsafe { (self.functions.cart_shift)(communicator, dimension, 1, &mut before, &mut after) };
             if result != 0 {
                 return None;
@@ -272,24 +272,24 @@ impl Library {
 
     fn graph_neighbors(&self, communicator: Handle, rank: i32) -> Option<Vec<i32>> {
         let mut count = 0;
-        // SAFETY: the communicator has a graph, and there is a place for the number.
+        // SAFETY: the communicator has a graph topology, and the pointer is valid.
         if unsafe { (self.functions.graph_neighbors_count)(communicator, rank, &mut count) } != 0 {
             return None;
         }
-        let mut neighbors = places(count);
-        // SAFETY: there are as many places as MPI said there are neighbours.
+        let mut neighbors = int_buffer(count);
+        // SAFETY: the buffer has as many elements as MPI reported neighbours.
         let result = unsafe { (self.functions.graph_neighbors)(communicator, rank, count, neighbors.as_mut_ptr()) };
         (result == 0).then_some(neighbors)
     }
 
-    fn dist_graph_neighbors(&self, communicator: Handle) -> Option<Neighbors> {
+    fn dist_graph_neighbors(&self, communicator: Handle) -> Option<CommNeighbors> {
         let (mut from, mut to, mut weighted) = (0, 0, 0);
-        // SAFETY: the communicator has a distributed graph, and there is a place for each number.
+        // SAFETY: the communicator has a distributed graph topology, and the pointers are valid.
         if unsafe { self.functions.dist_graph_neighbors_count?(communicator, &mut from, &mut to, &mut weighted) } != 0 {
             return None;
         }
-        let [mut sources, mut source_weights, mut destinations, mut destination_weights] = [from, from, to, to].map(places);
-        // SAFETY: there are as many places as MPI said there are neighbours, and as many for weights.
+        let [mut sources, mut source_weights, mut destinations, mut destination_weights] = [from, from, to, to].map(int_buffer);
+        // SAFETY: the buffers have as many elements as MPI reported neighbours.
         let result = unsafe {
             self.functions.dist_graph_neighbors?(
                 communicator,
@@ -301,69 +301,73 @@ impl Library {
                 destination_weights.as_mut_ptr(),
             )
         };
-        (result == 0).then_some(Neighbors { sources, destinations })
+        (result == 0).then_some(CommNeighbors { sources, destinations })
     }
 
-    /// The group of a communicator, or its remote group; to be given back with [`Library::free_group`].
-    pub fn group(&self, communicator: Handle, remote: bool) -> Option<Handle> {
+    /// The group of a communicator, or its remote group; free it with [`ProgramMpi::free_group`].
+    pub(crate) fn group(&self, communicator: Handle, remote: bool) -> Option<Handle> {
         let call = if remote { self.functions.comm_remote_group } else { self.functions.comm_group };
-        self.made_by(|place| unsafe { call(communicator, place) })
+        // SAFETY: a valid communicator, and a pointer to space for a handle.
+        self.created_handle(|place| unsafe { call(communicator, place) })
     }
 
-    /// The group of all processes that a session knows.
-    pub fn session_group(&self, session: Handle) -> Option<Handle> {
+    /// The group of all processes known to a session.
+    pub(crate) fn session_group(&self, session: Handle) -> Option<Handle> {
         let call = self.functions.session_group?;
-        self.made_by(|place| unsafe { call(session, c"mpi://WORLD".as_ptr(), place as *mut usize) })
+        // SAFETY: a valid session, a string, and a pointer to space for a handle.
+        self.created_handle(|place| unsafe { call(session, c"mpi://WORLD".as_ptr(), place as *mut usize) })
     }
 
-    fn made_by(&self, call: impl FnOnce(usize) -> c_int) -> Option<Handle> {
+    fn created_handle(&self, call: impl FnOnce(usize) -> c_int) -> Option<Handle> {
         let mut handle = 0usize;
         (call(&raw mut handle as usize) == 0).then(|| self.truncate(handle))
     }
 
-    /// Gives a group back.
-    pub fn free_group(&self, mut group: Handle) {
-        // SAFETY: a group that MPI gave to the probe.
+    /// Frees a group.
+    pub(crate) fn free_group(&self, mut group: Handle) {
+        // SAFETY: a group that MPI returned to the probe.
         unsafe { (self.functions.group_free)(&raw mut group as usize) };
     }
 
-    /// The ranks of a group in another group; `MPI_UNDEFINED` where there is none.
-    pub fn translate(&self, group: Handle, into: Handle) -> Option<Vec<i32>> {
-        let size = self.number(self.functions.group_size, group)?;
+    /// Ranks of a group's members in another group; `MPI_UNDEFINED` for those not in it.
+    pub(crate) fn translate(&self, group: Handle, into: Handle) -> Option<Vec<i32>> {
+        let size = self.query(self.functions.group_size, group)?;
         let own: Vec<c_int> = (0..size).collect();
         let mut other = vec![0; own.len()];
-        // SAFETY: both arrays have `size` places.
+        // SAFETY: both arrays have `size` elements.
         let result = unsafe { (self.functions.group_translate_ranks)(group, size, own.as_ptr(), into, other.as_mut_ptr()) };
         (result == 0).then_some(other)
     }
 
-    /// The size of a group and the rank of this process in it.
-    pub fn place_in_group(&self, group: Handle) -> Option<(i32, i32)> {
-        Some((self.number(self.functions.group_size, group)?, self.number(self.functions.group_rank, group)?))
+    /// Size of a group, and rank of this process in it.
+    pub(crate) fn group_size_and_rank(&self, group: Handle) -> Option<(i32, i32)> {
+        Some((self.query(self.functions.group_size, group)?, self.query(self.functions.group_rank, group)?))
     }
 
-    /// Whether other MPI processes spawned this one.
-    pub fn spawned(&self) -> bool {
+    /// Whether this process was spawned by other MPI processes.
+    pub(crate) fn spawned(&self) -> bool {
         let Some(call) = self.functions.comm_get_parent else { return false };
-        self.made_by(|place| unsafe { call(place) }).is_some_and(|parent| parent != self.null_communicator)
+        // SAFETY: MPI has been initialised, and the pointer is valid for a handle.
+        self.created_handle(|place| unsafe { call(place) }).is_some_and(|parent| parent != self.comm_null)
     }
 
-    /// A communicator of the probe's own.
-    pub fn duplicate(&self, communicator: Handle) -> Option<Handle> {
-        self.made_by(|place| unsafe { (self.functions.comm_dup)(communicator, place) })
+    /// Duplicates a communicator for the probe's own use.
+    pub(crate) fn duplicate(&self, communicator: Handle) -> Option<Handle> {
+        // SAFETY: a valid communicator, and a pointer to space for a handle.
+        self.created_handle(|place| unsafe { (self.functions.comm_dup)(communicator, place) })
     }
 
-    /// Gives a communicator of the probe's own back.
-    pub fn free(&self, mut communicator: Handle) {
-        // SAFETY: a communicator that `duplicate` made.
+    /// Frees a communicator of the probe.
+    pub(crate) fn free(&self, mut communicator: Handle) {
+        // SAFETY: a communicator created by `duplicate`.
         unsafe { (self.functions.comm_free)(&raw mut communicator as usize) };
     }
 
-    /// Gives every process what every process has to say.
-    pub fn all_gather<T: Copy + Default>(&self, mine: &T, communicator: Handle, size: usize) -> Option<Vec<T>> {
+    /// `MPI_Allgather` of one value per process.
+    pub(crate) fn all_gather<T: Copy + Default>(&self, mine: &T, communicator: Handle, size: usize) -> Option<Vec<T>> {
         let mut all = vec![T::default(); size];
         let bytes = size_of::<T>() as c_int;
-        // SAFETY: `all` has room for `size` times the bytes of `mine`.
+        // SAFETY: `all` has room for `size` values.
         let result = unsafe {
             (self.functions.allgather)((&raw const *mine).cast(), bytes, self.byte, all.as_mut_ptr().cast(), bytes, self.byte, communicator)
         };
@@ -371,36 +375,36 @@ impl Library {
     }
 
     /// Sends bytes to a process.
-    pub fn send(&self, bytes: &[u8], to: i32, communicator: Handle) -> bool {
+    pub(crate) fn send(&self, bytes: &[u8], to: i32, communicator: Handle) -> bool {
         // SAFETY: `bytes` is readable for its length.
         unsafe { (self.functions.send)(bytes.as_ptr().cast(), bytes.len() as c_int, self.byte, to, 1, communicator) == 0 }
     }
 
     /// Receives bytes from a process.
-    pub fn receive(&self, bytes: &mut [u8], from: i32, communicator: Handle) -> bool {
+    pub(crate) fn receive(&self, bytes: &mut [u8], from: i32, communicator: Handle) -> bool {
         let (ignore, length) = (self.layout.status_ignore, bytes.len() as c_int);
         // SAFETY: `bytes` is writable for its length.
         unsafe { (self.functions.receive)(bytes.as_mut_ptr().cast(), length, self.byte, from, 1, communicator, ignore) == 0 }
     }
 
     /// The size of a datatype in bytes.
-    pub fn datatype_size(&self, datatype: Handle) -> Option<u64> {
+    pub(crate) fn datatype_size(&self, datatype: Handle) -> Option<u64> {
         if let Some(call) = self.functions.type_size_x {
             let mut size = 0i64;
-            // SAFETY: a datatype that MPI accepted, and a place for an MPI_Count.
+            // SAFETY: a datatype that MPI accepted, and a pointer to an MPI_Count.
             let result = unsafe { call(datatype, &raw mut size as usize) };
             return (result == 0 && size >= 0).then_some(size as u64);
         }
-        self.number(self.functions.type_size, datatype).and_then(|size| u64::try_from(size).ok())
+        self.query(self.functions.type_size, datatype).and_then(|size| u64::try_from(size).ok())
     }
 
-    /// What a status says that MPI has filled.
+    /// Reads a status that MPI has filled.
     ///
     /// # Safety
     /// `status` is the address of a filled status, in C's or Fortran's form (they have the same layout in every ABI).
     #[inline(always)]
-    pub unsafe fn status(&self, status: usize) -> Status {
-        // SAFETY: the layout says where the fields of a status are; where it does not, MPI is asked.
+    pub(crate) unsafe fn status(&self, status: usize) -> MpiStatus {
+        // SAFETY: the layout gives the offsets of the fields; other values are queried from MPI.
         unsafe {
             let field = |offset: usize| ((status + offset) as *const i32).read_unaligned();
             let (bytes, cancelled) = match self.abi {
@@ -413,69 +417,69 @@ impl Library {
                     (u64::try_from(count).unwrap_or(0), cancelled != 0)
                 }
             };
-            Status { source: field(self.layout.status_source), tag: field(self.layout.status_source + 4), bytes, cancelled }
+            MpiStatus { source: field(self.layout.status_source), tag: field(self.layout.status_source + 4), bytes, cancelled }
         }
     }
 
-    /// A handle in C's form from Fortran's integer.
+    /// Converts a Fortran handle to C.
     #[inline(always)]
-    pub fn c_handle(&self, kind: Kind, number: i32) -> Handle {
+    pub(crate) fn c_handle(&self, kind: HandleKind, number: i32) -> Handle {
         match (self.abi, self.functions.from_fortran[kind as usize]) {
-            (Abi::Mpich, _) if !matches!(kind, Kind::File) => number as u32 as usize,
-            // SAFETY: conversion of a handle is a look-up in a table, allowed at any time.
+            (Abi::Mpich, _) if !matches!(kind, HandleKind::File) => number as u32 as usize,
+            // SAFETY: handle conversion is a table lookup, allowed at any time.
             (_, Some(convert)) => unsafe { convert(number) },
             (_, None) => number as u32 as usize,
         }
     }
 
-    /// A handle without the bits of the register or memory that do not belong to it.
+    /// Clears the bits of a register or memory word that do not belong to the handle.
     #[inline(always)]
-    pub fn truncate(&self, handle: usize) -> Handle {
+    pub(crate) fn truncate(&self, handle: usize) -> Handle {
         if self.layout.handle_bytes == 4 { handle as u32 as usize } else { handle }
     }
 
-    /// Whether a request is one that many operations share because they were complete at once.
+    /// Whether the request is shared by all operations that complete immediately.
     #[inline(always)]
-    pub fn shared_request(&self, request: Handle) -> bool {
+    pub(crate) fn is_shared_request(&self, request: Handle) -> bool {
         match self.abi {
             Abi::OpenMpi => request == self.complete_request,
-            // MPICH marks objects that exist from the start in the two highest bits of the handle.
+            // MPICH marks predefined objects in the two highest bits of the handle.
             Abi::Mpich | Abi::Standard => request >> 30 == 1,
         }
     }
 
-    /// Whether C or Fortran passed `MPI_STATUS_IGNORE` or `MPI_STATUSES_IGNORE`.
+    /// Whether the argument is `MPI_STATUS_IGNORE` or `MPI_STATUSES_IGNORE`.
     #[inline(always)]
-    pub fn ignores_status(&self, address: usize, fortran: bool) -> bool {
+    pub(crate) fn ignores_status(&self, address: usize, fortran: bool) -> bool {
         if fortran { self.sentinels().status_ignore.contains(&address) } else { address == self.layout.status_ignore }
     }
 
-    /// Whether C or Fortran passed `MPI_IN_PLACE`.
+    /// Whether the argument is `MPI_IN_PLACE`.
     #[inline(always)]
-    pub fn is_in_place(&self, address: usize, fortran: bool) -> bool {
+    pub(crate) fn is_in_place(&self, address: usize, fortran: bool) -> bool {
         if fortran { self.sentinels().in_place.contains(&address) } else { address == self.layout.in_place }
     }
 
-    fn sentinels(&self) -> &Sentinels {
-        self.fortran.get_or_init(|| Sentinels::find(self.abi))
+    fn sentinels(&self) -> &FortranSentinels {
+        self.fortran.get_or_init(|| FortranSentinels::find(self.abi))
     }
 }
 
-impl Neighbors {
-    fn both_ways(neighbors: Vec<i32>) -> Neighbors {
-        Neighbors { sources: neighbors.clone(), destinations: neighbors }
+impl CommNeighbors {
+    fn symmetric(neighbors: Vec<i32>) -> CommNeighbors {
+        CommNeighbors { sources: neighbors.clone(), destinations: neighbors }
     }
 }
 
-/// Places for so many numbers; MPI may want the address of one even where there are none.
-fn places(count: c_int) -> Vec<c_int> {
+/// A buffer of `count` integers with a valid address even if it is empty: MPI may require one.
+fn int_buffer(count: c_int) -> Vec<c_int> {
     let mut places = Vec::with_capacity(1);
     places.resize(usize::try_from(count).unwrap_or(0), 0);
     places
 }
 
-impl Sentinels {
-    fn find(abi: Abi) -> Sentinels {
+impl FortranSentinels {
+    fn find(abi: Abi) -> FortranSentinels {
         let variable = |name: &str| symbol(libc::RTLD_DEFAULT, name);
         // SAFETY: these variables of MPICH hold an address.
         let pointer = |name: &str| variable(name).map(|place| unsafe { *(place as *const usize) }).filter(|address| *address != 0);
@@ -487,7 +491,7 @@ impl Sentinels {
                     .collect::<Vec<_>>()
             };
             let status_ignore = [mangled("mpi_fortran_status_ignore"), mangled("mpi_fortran_statuses_ignore")].concat();
-            return Sentinels { status_ignore, in_place: mangled("mpi_fortran_in_place") };
+            return FortranSentinels { status_ignore, in_place: mangled("mpi_fortran_in_place") };
         }
         let status_ignore = [
             pointer("MPI_F_STATUS_IGNORE"),
@@ -498,20 +502,25 @@ impl Sentinels {
             variable("MPIR_F08_MPI_STATUSES_IGNORE_OBJ"),
         ];
         let in_place = [pointer("MPIR_F_MPI_IN_PLACE"), variable("MPIR_F08_MPI_IN_PLACE")];
-        Sentinels { status_ignore: status_ignore.into_iter().flatten().collect(), in_place: in_place.into_iter().flatten().collect() }
+        FortranSentinels {
+            status_ignore: status_ignore.into_iter().flatten().collect(),
+            in_place: in_place.into_iter().flatten().collect(),
+        }
     }
 }
 
-impl Functions {
-    fn find(abi: Abi, find: &impl Fn(&str) -> Option<usize>) -> Option<Functions> {
-        // SAFETY (all): the functions have the types that MPI gives them; handles are passed as machine words, which holds for every ABI.
+impl PmpiFunctions {
+    fn find(abi: Abi, find: &impl Fn(&str) -> Option<usize>) -> Option<PmpiFunctions> {
+        // SAFETY (all): the functions have the types that MPI gives them; handles are passed as machine words, which works for every ABI.
         macro_rules! function {
             ($name:literal) => {
+                // SAFETY: see above.
                 unsafe { as_function(find($name)?) }
             };
         }
         macro_rules! optional {
             ($name:literal) => {
+                // SAFETY: see above.
                 find($name).map(|address| unsafe { as_function(address) })
             };
         }
@@ -520,7 +529,7 @@ impl Functions {
             // SAFETY: conversions take an int and return a handle.
             find(&name).map(|address| unsafe { as_function(address) })
         };
-        Some(Functions {
+        Some(PmpiFunctions {
             initialized: function!("Initialized"),
             query_thread: function!("Query_thread"),
             comm_rank: function!("Comm_rank"),
@@ -556,20 +565,20 @@ impl Functions {
     }
 }
 
-/// An address as the function that is there.
+/// An address as a function pointer.
 ///
 /// # Safety
-/// `F` is a pointer to a function, of the type that the function at this address has.
-pub unsafe fn as_function<F: Copy>(address: usize) -> F {
+/// `F` is a function pointer of the type that the function at this address has.
+pub(crate) unsafe fn as_function<F: Copy>(address: usize) -> F {
     const { assert!(size_of::<F>() == size_of::<usize>()) };
-    // SAFETY: sizes agree, and the caller knows the type.
+    // SAFETY: sizes agree, and the caller guarantees the type.
     unsafe { std::mem::transmute_copy::<usize, F>(&address) }
 }
 
 /// The address of a symbol of a library.
-pub fn symbol(library: *mut c_void, name: &str) -> Option<usize> {
+pub(crate) fn symbol(library: *mut c_void, name: &str) -> Option<usize> {
     let name = CString::new(name).ok()?;
-    // SAFETY: looks a name up, nothing is called.
+    // SAFETY: looks up a name; nothing is called.
     let address = unsafe { libc::dlsym(library, name.as_ptr()) } as usize;
     (address != 0).then_some(address)
 }

@@ -1,35 +1,35 @@
-//! What `sintonia record` tells the probe, through the environment.
+//! Settings that `sintonia record` passes to the probe through the environment.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use sintonia_recording::raw::BLOCK_BYTES;
 
-/// How the program is to be recorded.
+/// Settings of the probe.
 #[derive(Debug)]
-pub struct Settings {
-    /// The folder inside the recording where this process writes.
-    pub live: PathBuf,
-    /// A word that stands in the file `token` of that folder: how a process on another host knows that it sees the same folder.
+pub(crate) struct ProbeSettings {
+    /// Directory inside the recording where this process writes.
+    pub live_dir: PathBuf,
+    /// Contents of the file `token` in that directory, by which a process on another host recognises the same directory.
     pub token: String,
-    /// Where to write when the folder cannot be seen from this host.
+    /// Directory to use if that one is not visible from this host.
     pub scratch: PathBuf,
-    /// Where `sintonia record` can be reached: addresses separated by commas.
+    /// Addresses of `sintonia record`, separated by commas.
     pub link: String,
-    /// Bytes of memory per thread.
+    /// Memory per thread, in bytes.
     pub memory: usize,
-    /// Keep sums only.
+    /// Profile mode: keep totals only.
     pub profile: bool,
 }
 
-static SETTINGS: OnceLock<Settings> = OnceLock::new();
+static SETTINGS: OnceLock<ProbeSettings> = OnceLock::new();
 
 /// Reads the environment; `false` if this process is not to be recorded.
-pub fn read() -> bool {
+pub(crate) fn read() -> bool {
     let Some(live) = std::env::var_os("SINTONIA_LIVE") else { return false };
     let text = |name: &str| std::env::var(name).unwrap_or_default();
-    let settings = Settings {
-        live: live.into(),
+    let settings = ProbeSettings {
+        live_dir: live.into(),
         token: text("SINTONIA_TOKEN"),
         scratch: std::env::var_os("SINTONIA_SCRATCH").map_or_else(std::env::temp_dir, PathBuf::from),
         link: text("SINTONIA_LINK"),
@@ -40,11 +40,11 @@ pub fn read() -> bool {
 }
 
 /// Whether this process is recorded.
-pub fn is_read() -> bool {
+pub(crate) fn is_read() -> bool {
     SETTINGS.get().is_some()
 }
 
-/// The settings; only asked for after [`read`] said yes.
-pub fn settings() -> &'static Settings {
+/// The settings; valid only after [`read`] returned `true`.
+pub(crate) fn settings() -> &'static ProbeSettings {
     SETTINGS.get().expect("read() comes first")
 }

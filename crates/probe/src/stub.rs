@@ -1,191 +1,191 @@
-//! The way into and out of a recorded call, in assembly: the only part that must not know what function it stands for.
+//! Entry and exit of a recorded call, in assembly, independent of the called function.
 //!
-//! Each entry of [`ENTRIES`] has a stub of 16 bytes that loads the entry's number and jumps to the common part. That keeps the argument
-//! registers in a [`Frame`], calls [`crate::call::enter`], calls the real function with everything the caller passed (the words on the
-//! stack copied), calls [`crate::call::leave`] and returns what the function returned. An entry that is not recorded jumps straight on.
+//! Each entry of [`ENTRIES`] has a stub of 16 bytes that loads the entry's number and jumps to the common part. That stores the argument
+//! registers in a [`CallFrame`], calls [`crate::call::enter`], calls the real function with all arguments (stack arguments are copied),
+//! calls [`crate::call::leave`] and returns the function's result. An entry that is not recorded jumps straight to the function.
 
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
-use sintonia_mpi::{Family, Mode as Completed, Operation, Role, Slots, Symbol};
+use sintonia_mpi::{ArgumentSlots, BlockingMode as Completed, FunctionId, FunctionRole, LanguageBinding, MpiSymbol};
 use sintonia_recording::raw::part;
 
-use crate::thread::Thread;
+use crate::thread::ThreadState;
 
-/// How many functions can be led through stubs.
-pub const MOST_ENTRIES: usize = 4096;
-/// How many words on the stack a call may pass.
+/// Maximum number of stubs.
+pub(crate) const MOST_ENTRIES: usize = 4096;
+/// Maximum number of argument words on the stack.
 const STACK_WORDS: usize = 10;
 
-/// One function that is led through a stub. The assembly below knows the first three fields.
+/// A function that is called through a stub. The assembly below knows the first three fields.
 #[repr(C, align(64))]
-pub struct Entry {
+pub(crate) struct StubEntry {
     target: AtomicUsize,
     mode: AtomicU8,
     stack: AtomicU8,
-    about: UnsafeCell<About>,
+    function: UnsafeCell<BoundFunction>,
 }
 
-// SAFETY: `about` is written once, before the stub's address is given to anyone, and only read afterwards.
-unsafe impl Sync for Entry {}
+// SAFETY: `function` is written once, before the stub's address is published, and only read afterwards.
+unsafe impl Sync for StubEntry {}
 
-/// What recording a call needs to know of the function, ready to use: all of it lies in one line of the processor's cache.
+/// Properties of a function needed to record its calls; all in one cache line.
 #[derive(Clone, Copy)]
-pub struct About {
+pub(crate) struct BoundFunction {
     /// The function.
-    pub operation: Operation,
-    /// The mark of the language it is called from.
+    pub id: FunctionId,
+    /// Payload flag of the calling language.
     pub language: u16,
-    /// What a call of it does.
-    pub role: Role,
-    /// When the operation is complete.
+    /// Its role.
+    pub role: FunctionRole,
+    /// Whether it is blocking, nonblocking or persistent.
     pub mode: Completed,
-    /// Whether arguments are passed as Fortran passes them.
+    /// Whether arguments are passed as in Fortran.
     pub fortran: bool,
     /// Whether buffers are passed as descriptors.
     pub descriptor: bool,
     /// Whether counts are 64 bits wide.
     pub large: bool,
-    /// Where Fortran's `ierror` stands.
-    pub error: u8,
-    /// Where each argument stands in the frame.
-    pub slots: Slots,
+    /// Frame index of Fortran's `ierror`.
+    pub error_slot: u8,
+    /// Frame index of each argument.
+    pub slots: ArgumentSlots,
 }
 
-const _: () = assert!(size_of::<Entry>() == 64);
+const _: () = assert!(size_of::<StubEntry>() == 64);
 
-impl About {
-    const NOTHING: About = About {
-        operation: Operation(0),
+impl BoundFunction {
+    const EMPTY: BoundFunction = BoundFunction {
+        id: FunctionId(0),
         language: 0,
-        role: Role::Local,
+        role: FunctionRole::Local,
         mode: Completed::Blocking,
         fortran: false,
         descriptor: false,
         large: false,
-        error: 0,
-        slots: Slots::NONE,
+        error_slot: 0,
+        slots: ArgumentSlots::NONE,
     };
 
-    fn of(symbol: Symbol) -> About {
-        let function = symbol.operation.function();
-        let language = match symbol.family {
-            Family::C => 0,
-            Family::Fortran => part::FORTRAN,
-            Family::F08 | Family::F08Descriptor => part::F08,
+    fn from_symbol(symbol: MpiSymbol) -> BoundFunction {
+        let function = symbol.function.definition();
+        let language = match symbol.binding {
+            LanguageBinding::C => 0,
+            LanguageBinding::Fortran => part::FORTRAN,
+            LanguageBinding::F08 | LanguageBinding::F08Descriptor => part::F08,
         };
-        About {
-            operation: symbol.operation,
+        BoundFunction {
+            id: symbol.function,
             language,
             role: function.role,
             mode: function.mode,
-            fortran: symbol.family != Family::C,
-            descriptor: symbol.family == Family::F08Descriptor,
+            fortran: symbol.binding != LanguageBinding::C,
+            descriptor: symbol.binding == LanguageBinding::F08Descriptor,
             large: symbol.large,
-            error: word_of(usize::from(function.parameters - function.c_only)),
-            slots: function.slots.map(|slot| word_of(symbol.place(slot))),
+            error_slot: frame_word(usize::from(function.parameters - function.c_only)),
+            slots: function.slots.map_indices(|slot| frame_word(symbol.argument_index(slot))),
         }
     }
 }
 
-/// Where an argument stands in the words of a frame: between the registers and the stack lie the caller's frame and return address.
-fn word_of(argument: usize) -> u8 {
+/// Frame index of an argument: between registers and stack arguments lie the caller's frame pointer and the return address.
+fn frame_word(argument: usize) -> u8 {
     (if argument < 6 { argument } else { argument + 2 }) as u8
 }
 
 /// What a stub does.
 #[derive(Clone, Copy)]
 #[repr(u8)]
-enum Mode {
+enum StubMode {
     Pass = 0,
     Record = 1,
-    Switch = 2,
+    Pcontrol = 2,
 }
 
 /// All entries; those in use come first.
-static ENTRIES: [Entry; MOST_ENTRIES] = [const {
-    Entry {
+static ENTRIES: [StubEntry; MOST_ENTRIES] = [const {
+    StubEntry {
         target: AtomicUsize::new(0),
-        mode: AtomicU8::new(Mode::Pass as u8),
+        mode: AtomicU8::new(StubMode::Pass as u8),
         stack: AtomicU8::new(0),
-        about: UnsafeCell::new(About::NOTHING),
+        function: UnsafeCell::new(BoundFunction::EMPTY),
     }
 }; MOST_ENTRIES];
 
-impl Entry {
-    /// What recording a call needs to know.
+impl StubEntry {
+    /// The function called through this stub.
     #[inline(always)]
-    pub fn about(&self) -> &'static About {
+    pub(crate) fn function(&self) -> &'static BoundFunction {
         // SAFETY: entries are static, and written before they can be called.
-        unsafe { &*self.about.get() }
+        unsafe { &*self.function.get() }
     }
 }
 
-/// Sets up entry `place` for a function and gives the address of its stub; `None` if its arguments are more than a stub can pass.
-pub fn prepare(place: usize, symbol: Symbol, target: usize) -> Option<usize> {
-    let entry = ENTRIES.get(place)?;
+/// Sets up entry `index` for a function and returns the address of its stub; `None` if it has too many stack arguments.
+pub(crate) fn bind(index: usize, symbol: MpiSymbol, target: usize) -> Option<usize> {
+    let entry = ENTRIES.get(index)?;
     if symbol.stack_words() > STACK_WORDS {
         return None;
     }
-    // SAFETY: the caller prepares each place once, and nobody has the stub's address yet.
-    unsafe { *entry.about.get() = About::of(symbol) };
+    // SAFETY: each entry is set up once, and its stub's address is not published yet.
+    unsafe { *entry.function.get() = BoundFunction::from_symbol(symbol) };
     entry.stack.store((symbol.stack_words() > 0).into(), Ordering::Relaxed);
     entry.target.store(target, Ordering::Relaxed);
-    let mode = if symbol.operation.role() == Role::Switch { Mode::Switch } else { Mode::Record };
+    let mode = if symbol.function.role() == FunctionRole::Switch { StubMode::Pcontrol } else { StubMode::Record };
     entry.mode.store(mode as u8, Ordering::Release);
-    Some(&raw const sintonia_stubs as usize + 16 * place)
+    Some(&raw const sintonia_stubs as usize + 16 * index)
 }
 
-/// Lets every call through unseen from now on: in a forked child, and when the probe itself fails.
-pub fn pass_all() {
+/// Passes all calls through from now on: in a forked child, and when the probe itself fails.
+pub(crate) fn disable_all() {
     for entry in &ENTRIES {
-        entry.mode.store(Mode::Pass as u8, Ordering::Relaxed);
+        entry.mode.store(StubMode::Pass as u8, Ordering::Relaxed);
     }
 }
 
-/// A call under way: its place on the stack of the caller.
+/// Stack frame of a call in progress.
 #[repr(C)]
-pub struct Frame {
-    /// The state of the calling thread if the call is recorded, else null: what `enter` leaves for `leave`.
-    pub thread: *mut Thread,
-    /// A status array that was put in the place of an ignored one, or 0.
-    pub own_status: usize,
-    /// When its entry was noted for whoever tunes the program, or 0.
-    pub watched_since: u64,
+pub(crate) struct CallFrame {
+    /// The state of the calling thread if the call is recorded, else null; passed from `enter` to `leave`.
+    pub thread: *mut ThreadState,
+    /// The probe's status array in place of an ignored one, or 0.
+    pub status_buffer: usize,
+    /// When its entry was recorded for tuning, or 0.
+    pub watch_enter: u64,
     /// Ticks at entry.
     pub enter: u64,
-    /// What the function returned.
+    /// Return value of the function.
     pub result: usize,
     /// The entry.
-    entry: *const Entry,
-    /// Six registers, the caller's frame, the return address, and the words on the stack: see [`About::slots`].
+    entry: *const StubEntry,
+    /// Six argument registers, the caller's frame pointer, the return address, and stack arguments: see [`BoundFunction::slots`].
     words: [usize; 8 + STACK_WORDS],
 }
 
-impl Frame {
-    /// The entry that was called.
+impl CallFrame {
+    /// The stub entry that was called.
     #[inline(always)]
-    pub fn entry(&self) -> &'static Entry {
-        // SAFETY: the stub put the address of one of the static entries here.
+    pub(crate) fn entry(&self) -> &'static StubEntry {
+        // SAFETY: the stub stored the address of one of the static entries.
         unsafe { &*self.entry }
     }
 
     /// The call site.
     #[inline(always)]
-    pub fn return_address(&self) -> usize {
+    pub(crate) fn return_address(&self) -> usize {
         self.words[7]
     }
 
-    /// One argument as the caller passed it.
+    /// An argument as the caller passed it.
     #[inline(always)]
-    pub fn argument(&self, slot: u8) -> usize {
+    pub(crate) fn argument(&self, slot: u8) -> usize {
         debug_assert!(usize::from(slot) < self.words.len());
-        // SAFETY: slots of a prepared entry lie inside the frame: `prepare` refuses functions with more words on the stack.
+        // SAFETY: slots of a bound entry lie inside the frame: `bind` rejects functions with more stack arguments.
         unsafe { *self.words.get_unchecked(usize::from(slot)) }
     }
 
-    /// Gives the real function another argument.
-    pub fn replace_argument(&mut self, slot: u8, value: usize) {
+    /// Replaces an argument for the real function.
+    pub(crate) fn replace_argument(&mut self, slot: u8, value: usize) {
         self.words[usize::from(slot)] = value;
     }
 }
@@ -196,13 +196,13 @@ unsafe extern "C" {
     fn sintonia_dlopen_stub();
 }
 
-/// The function that takes `dlsym`'s place.
-pub fn dlsym_stub() -> usize {
+/// The replacement of `dlsym`.
+pub(crate) fn dlsym_stub() -> usize {
     sintonia_dlsym_stub as *const () as usize
 }
 
-/// The function that takes `dlopen`'s place.
-pub fn dlopen_stub() -> usize {
+/// The replacement of `dlopen`.
+pub(crate) fn dlopen_stub() -> usize {
     sintonia_dlopen_stub as *const () as usize
 }
 
@@ -220,7 +220,7 @@ core::arch::global_asm!(
     ".balign 16",
     ".set sintonia_number, sintonia_number + 1",
     ".endr",
-    // r11: number of the entry. r10 and r11 may be used freely at the start of a function.
+    // r11: number of the entry. r10 and r11 are free at function entry.
     ".balign 64",
     ".type sintonia_common, @function",
     "sintonia_common:",
@@ -248,7 +248,7 @@ core::arch::global_asm!(
     "mov r10, [rbp - 56]",
     "cmp byte ptr [r10 + 9], 0",
     "je 2f",
-    // The caller's words on the stack, copied below the frame.
+    // The caller's stack arguments, copied below the frame.
     "movups xmm0, [rbp + 16]",
     "movups xmm1, [rbp + 32]",
     "movups xmm2, [rbp + 48]",
@@ -275,7 +275,7 @@ core::arch::global_asm!(
     ".cfi_def_cfa rsp, 8",
     "ret",
     ".cfi_endproc",
-    // Not recorded, or MPI_Pcontrol: go on as if the stub were not there. MPI_Pcontrol is variadic, so nothing may be lost.
+    // Not recorded, or MPI_Pcontrol: continue as without the stub. MPI_Pcontrol is variadic, so all registers are preserved.
     "3:",
     ".cfi_startproc",
     "cmp byte ptr [r10 + 8], 2",
@@ -324,7 +324,7 @@ core::arch::global_asm!(
     ".cfi_def_cfa_offset 8",
     "jmp [r10]",
     ".cfi_endproc",
-    // dlsym and dlopen: their meaning can depend on who calls, so when the answer is not ours they see the original caller.
+    // dlsym and dlopen: their result can depend on the caller, so unless we answer they see the original caller.
     ".hidden sintonia_dlsym_stub",
     ".globl sintonia_dlsym_stub",
     "sintonia_dlsym_stub:",

@@ -1,73 +1,73 @@
-//! The probe's end of `sintonia tune`: a thread that waits for orders, does them, and says what came of them.
+//! The probe's side of `sintonia tune`: a thread that receives commands, executes them and reports the results.
 //!
-//! It costs nothing while it waits. When the other end is gone, for whatever reason, every hook is taken out and the program runs as if
-//! nobody had ever looked.
+//! It costs nothing while it waits. When the connection ends, for whatever reason, all hooks are removed and the program runs as before.
 
-mod acts;
-mod aside;
+mod actions;
+pub(crate) mod agreement;
 mod attach;
+mod collector;
+mod collector_socket;
+mod commands;
 mod control;
-mod door;
-mod host;
 mod launcher;
-mod orders;
-pub mod together;
-pub mod watch;
+mod process_copy;
+pub(crate) mod watch;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use sintonia_hook::{Rings, Throttled};
-use sintonia_link::order::{Command, Order, Outcome, Word};
-use sintonia_link::session::{self, Receiver, Secret, Sender, SessionError, Side};
+use sintonia_hook::{RingMemory, ThrottledHook};
+use sintonia_link::probe_protocol::{CommandEnvelope, CommandOutcome, ProbeCommand, ProbeMessage};
+use sintonia_link::session::{self, SessionError, SessionReceiver, SessionSender, SessionSide, SharedSecret};
 
 use crate::clock;
 
-/// Chunks of a ring: about four thousand events of a thread may wait to be read.
-const CHUNKS: usize = 64;
-/// The program waits no longer for the other end before it goes on, unless orders are being done meanwhile;
-const PATIENCE: Duration = Duration::from_secs(5);
-/// and no longer in any case.
-const ALL_PATIENCE: Duration = Duration::from_secs(60);
+/// Chunks of a ring: about four thousand unread events per thread.
+const RING_CHUNKS: usize = 64;
+/// How long the program waits for the collector before it continues, unless commands are being executed meanwhile ...
+const STAGE_TIMEOUT: Duration = Duration::from_secs(5);
+/// ... and in any case.
+const MAX_STAGE_WAIT: Duration = Duration::from_secs(60);
 
-/// What the other end tells besides orders.
+/// Progress of tuning, as reported by the collector.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    /// The program must not start MPI yet.
-    Before,
-    /// It may.
+enum TuningStage {
+    /// The program must not initialise MPI yet.
+    BeforeInit,
+    /// It may initialise MPI.
     Begun,
-    /// It may go on.
+    /// It may continue after `MPI_Init`.
     Ready,
-    /// There is no other end, or none any more.
+    /// There is no collector, or it is gone.
     Gone,
 }
 
-static STAGE: Mutex<Stage> = Mutex::new(Stage::Before);
+static STAGE: Mutex<TuningStage> = Mutex::new(TuningStage::BeforeInit);
 static STAGE_CHANGED: Condvar = Condvar::new();
-static SPEAKS: Mutex<Option<Sender<door::Way>>> = Mutex::new(None);
-static BEGUN: AtomicBool = AtomicBool::new(false);
-/// Counts orders when they come and when they are done: odd while one is being done.
-static ORDERS: AtomicU64 = AtomicU64::new(0);
+static SENDER: Mutex<Option<SessionSender<collector_socket::CollectorStream>>> = Mutex::new(None);
+static SESSION_ACTIVE: AtomicBool = AtomicBool::new(false);
+/// Incremented when a command arrives and when it is done: odd while one is being executed.
+static COMMAND_COUNT: AtomicU64 = AtomicU64::new(0);
 
-fn set_stage(stage: Stage) {
+fn set_stage(stage: TuningStage) {
     *STAGE.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = stage;
     STAGE_CHANGED.notify_all();
 }
 
-/// Waits until the other end has done what must be done now, or has had its time.
-fn wait_for(stage: Stage) {
+/// Waits until the collector has reached a stage, or until the timeout.
+fn wait_for(stage: TuningStage) {
     let begin = Instant::now();
-    let behind = |now: &mut Stage| (*now as u8) < stage as u8;
-    let mut seen = ORDERS.load(Ordering::Relaxed);
+    let behind = |now: &mut TuningStage| (*now as u8) < stage as u8;
+    let mut seen = COMMAND_COUNT.load(Ordering::Relaxed);
     let mut now = STAGE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     loop {
-        let (guard, timeout) = STAGE_CHANGED.wait_timeout_while(now, PATIENCE, behind).unwrap_or_else(|poisoned| poisoned.into_inner());
+        let (guard, timeout) =
+            STAGE_CHANGED.wait_timeout_while(now, STAGE_TIMEOUT, behind).unwrap_or_else(|poisoned| poisoned.into_inner());
         now = guard;
-        let orders = ORDERS.load(Ordering::Relaxed);
+        let orders = COMMAND_COUNT.load(Ordering::Relaxed);
         let is_alive = orders != seen || orders % 2 == 1;
-        if !timeout.timed_out() || !is_alive || begin.elapsed() > ALL_PATIENCE {
+        if !timeout.timed_out() || !is_alive || begin.elapsed() > MAX_STAGE_WAIT {
             return;
         }
         seen = orders;
@@ -75,48 +75,47 @@ fn wait_for(stage: Stage) {
 }
 
 /// Whether this program is tuned.
-pub fn is_wanted() -> bool {
+pub(crate) fn is_enabled() -> bool {
     std::env::var_os("SINTONIA_TUNE").is_some()
 }
 
-/// At the first call of MPI: meets the other end, if this program is tuned.
-pub fn begin() {
-    let (Some(door), Some(secret)) = (std::env::var_os("SINTONIA_TUNE"), std::env::var("SINTONIA_SECRET").ok()) else { return };
-    let Some(secret) = Secret::parse(&secret) else { return };
-    if BEGUN.swap(true, Ordering::Relaxed) {
+/// At the first MPI call: connects to the collector, if this program is tuned.
+pub(crate) fn start() {
+    let (Some(socket_dir), Some(secret)) = (std::env::var_os("SINTONIA_TUNE"), std::env::var("SINTONIA_SECRET").ok()) else { return };
+    let Some(secret) = SharedSecret::from_hex(&secret) else { return };
+    if SESSION_ACTIVE.swap(true, Ordering::Relaxed) {
         return;
     }
-    clock::choose();
-    // Functions of the program may be called in it, so its stack is as large as theirs; only what is used of it is ever taken.
+    clock::select_source();
+    // Functions of the program may be called in this thread, so its stack has their usual size; pages are allocated only when used.
     let thread = std::thread::Builder::new().name("sintonia".into()).stack_size(8 << 20);
-    if thread.spawn(move || run(&door, &secret)).is_err() {
-        set_stage(Stage::Gone);
+    if thread.spawn(move || run_session(&socket_dir, &secret)).is_err() {
+        set_stage(TuningStage::Gone);
     }
-    wait_for(Stage::Begun);
+    wait_for(TuningStage::Begun);
 }
 
-/// After `MPI_Init`: says who this is, and waits until what is wanted at the beginning is in place.
-pub fn initialized(rank: u32, size: u32) {
-    together::begin(rank, size);
-    if say(&Word::Rank { rank, size, clock: now() }) {
-        wait_for(Stage::Ready);
+/// After `MPI_Init`: reports the rank, and waits until the initial hooks are in place.
+pub(crate) fn initialized(rank: u32, size: u32) {
+    agreement::start(rank, size);
+    if send_message(&ProbeMessage::Rank { rank, size, clock: clock_pair() }) {
+        wait_for(TuningStage::Ready);
     }
 }
 
 /// Before `MPI_Finalize`.
-pub fn leaving() {
-    together::end();
-    say(&Word::Leaving);
+pub(crate) fn before_finalize() {
+    agreement::end();
+    send_message(&ProbeMessage::Leaving);
 }
 
-/// In a forked child: the rings and the conversation are the parent's.
-pub fn in_child() {
-    sintonia_hook::forget();
+/// In a forked child: rings and session belong to the parent.
+pub(crate) fn after_fork_in_child() {
+    sintonia_hook::detach_ring();
 }
 
-/// Now in ticks of the rings, which are those of the processor's counter whatever the recording's are, and in nanoseconds: the best of a
-/// few tries.
-fn now() -> (u64, u64) {
+/// Current time in ticks of the rings (always the time stamp counter) and in nanoseconds: the best of several attempts.
+fn clock_pair() -> (u64, u64) {
     // SAFETY: every x86-64 processor has this counter.
     let ticks = || unsafe { core::arch::x86_64::_rdtsc() };
     let look = |_| {
@@ -127,85 +126,95 @@ fn now() -> (u64, u64) {
     (0..5).map(look).min().map_or((0, 0), |(_, now)| now)
 }
 
-/// Says a word, if there is anybody to hear it.
-fn say(word: &Word) -> bool {
-    let Ok(message) = postcard::to_allocvec(word) else { return false };
-    speaks().as_mut().is_some_and(|sender| sender.send(&message).is_ok())
+/// Sends a message if there is a session.
+fn send_message(message: &ProbeMessage) -> bool {
+    let Ok(message) = postcard::to_allocvec(message) else { return false };
+    lock_sender().as_mut().is_some_and(|sender| sender.send(&message).is_ok())
 }
 
-fn speaks() -> MutexGuard<'static, Option<Sender<door::Way>>> {
-    SPEAKS.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+fn lock_sender() -> MutexGuard<'static, Option<SessionSender<collector_socket::CollectorStream>>> {
+    SENDER.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// The life of the thread.
-fn run(door: &std::ffi::OsStr, secret: &Secret) {
+/// Body of the tuning thread.
+fn run_session(socket_dir: &std::ffi::OsStr, secret: &SharedSecret) {
     block_signals();
-    // However the conversation ends, the program goes on without it.
-    let _ = std::panic::catch_unwind(|| meet(door, secret, launcher::place()).map(listen));
-    end();
+    // However the session ends, the program continues without it.
+    let _ = std::panic::catch_unwind(|| connect(socket_dir, secret, launcher::rank_and_size()).map(serve_commands));
+    end_session();
 }
 
-/// Nobody looks any more; somebody else may come.
-fn end() {
-    set_stage(Stage::Gone);
-    *speaks() = None;
-    watch::forget();
+/// Ends the session; another one may start later.
+fn end_session() {
+    set_stage(TuningStage::Gone);
+    *lock_sender() = None;
+    watch::clear();
     let _ = sintonia_hook::unhook_all();
-    BEGUN.store(false, Ordering::Release);
+    SESSION_ACTIVE.store(false, Ordering::Release);
 }
 
-fn meet(door: &std::ffi::OsStr, secret: &Secret, place: Option<(u32, u32)>) -> Result<Receiver<door::Way>, SessionError> {
-    sintonia_hook::entrust(acts::perform);
-    let rings = Rings::create(CHUNKS)?;
-    let (from, to) = door::open(door)?;
-    let (receiver, sender) = session::begin(from, to, secret, Side::Client)?;
-    door::hand_over(&rings.file)?;
-    *speaks() = Some(sender);
-    say(&Word::Here { process: std::process::id(), ring_bytes: rings.bytes as u64, ring_chunks: rings.chunks as u64, clock: now(), place });
+fn connect(
+    socket_dir: &std::ffi::OsStr,
+    secret: &SharedSecret,
+    place: Option<(u32, u32)>,
+) -> Result<SessionReceiver<collector_socket::CollectorStream>, SessionError> {
+    sintonia_hook::set_action_handler(actions::execute);
+    let rings = RingMemory::create(RING_CHUNKS)?;
+    let (from, to) = collector_socket::connect(socket_dir)?;
+    let (receiver, sender) = session::handshake(from, to, secret, SessionSide::Client)?;
+    collector_socket::send_file_descriptor(&rings.file)?;
+    *lock_sender() = Some(sender);
+    send_message(&ProbeMessage::Here {
+        process: std::process::id(),
+        ring_bytes: rings.bytes as u64,
+        ring_chunks: rings.chunks as u64,
+        clock: clock_pair(),
+        place,
+    });
     Ok(receiver)
 }
 
-fn listen(mut receiver: Receiver<door::Way>) {
-    let mut arranged = orders::Arranged::default();
+fn serve_commands(mut receiver: SessionReceiver<collector_socket::CollectorStream>) {
+    let mut arranged = commands::CommandExecutor::default();
     loop {
-        if door::has_something(time_to_wait(&arranged)) {
+        if collector_socket::wait_readable(poll_timeout(&arranged)) {
             let Ok(message) = receiver.receive() else { return };
-            let Ok(Command { number, order }) = postcard::from_bytes(&message) else { return };
+            let Ok(CommandEnvelope { number, order }) = postcard::from_bytes(&message) else { return };
             match order {
-                Order::Begin => set_stage(Stage::Begun),
-                Order::GoOn => set_stage(Stage::Ready),
-                Order::Clock => drop(say(&Word::Clock { clock: now() })),
+                ProbeCommand::Begin => set_stage(TuningStage::Begun),
+                ProbeCommand::GoOn => set_stage(TuningStage::Ready),
+                ProbeCommand::Clock => drop(send_message(&ProbeMessage::Clock { clock: clock_pair() })),
                 _ => {}
             }
-            ORDERS.fetch_add(1, Ordering::Relaxed);
-            let outcome = arranged.obey(number, order);
-            ORDERS.fetch_add(1, Ordering::Relaxed);
-            say(&Word::Answer { number, outcome });
+            COMMAND_COUNT.fetch_add(1, Ordering::Relaxed);
+            let outcome = arranged.execute(number, order);
+            COMMAND_COUNT.fetch_add(1, Ordering::Relaxed);
+            send_message(&ProbeMessage::Answer { number, outcome });
         }
-        for (number, given) in arranged.performed() {
-            say(&Word::Answer { number, outcome: Outcome::Performed { given } });
+        for (number, given) in arranged.take_performed() {
+            send_message(&ProbeMessage::Answer { number, outcome: CommandOutcome::Performed { given } });
         }
-        for Throttled { hook, calls, seconds_per_call } in sintonia_hook::throttle() {
-            say(&Word::Throttled { hook, calls, seconds_per_call });
+        for ThrottledHook { hook, calls, seconds_per_call } in sintonia_hook::throttle_hooks() {
+            send_message(&ProbeMessage::Throttled { hook, calls, seconds_per_call });
         }
     }
 }
 
-/// How long the thread may wait for orders.
-fn time_to_wait(arranged: &orders::Arranged) -> Option<Duration> {
-    /// What was arranged is told soon.
+/// How long the thread may wait for commands.
+fn poll_timeout(arranged: &commands::CommandExecutor) -> Option<Duration> {
+    /// Results of scheduled actions are reported soon.
     const SOON: Duration = Duration::from_millis(1);
-    /// A hook that fires without end costs the program a few percent of this time before it is taken out.
+    /// A hook that fires all the time costs the program a few percent during this time before it is removed.
     const NOW_AND_THEN: Duration = Duration::from_millis(100);
-    match arranged.is_waiting() {
+    match arranged.has_unreported() {
         true => Some(SOON),
-        false => sintonia_hook::is_throttling().then_some(NOW_AND_THEN),
+        false => sintonia_hook::has_throttling().then_some(NOW_AND_THEN),
     }
 }
 
-/// No handler of the program's runs in this thread; traps must be noticed wherever hooks may come.
+/// The program's signal handlers must not run in this thread; traps must be delivered wherever hooks may be.
 fn block_signals() {
-    // SAFETY: a set of signals of our own, and the mask of this thread.
+    // SAFETY: a signal set of our own, and the mask of this thread.
     unsafe {
         let mut all: libc::sigset_t = std::mem::zeroed();
         libc::sigfillset(&mut all);

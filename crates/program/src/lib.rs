@@ -1,23 +1,24 @@
-//! What a recording says of the program.
+//! What a recording says about the program.
 //!
-//! A recording lists calls. This crate turns them into statements about the program that made them: what each rank did and how long it
-//! computed ([`Activity`]), which messages passed between ranks ([`Flow`]) and the [`CommunicationGraph`] they add up to; the program with
-//! its loops, roles and phases ([`graph`]); and which calls of others each call depended on ([`history`]), which several processes can find
-//! out together ([`company`]).
+//! A recording lists calls. This crate derives per-rank totals ([`RankActivity`]), messages between ranks ([`MessageFlow`]) and the
+//! [`CommunicationGraph`], the program with its loops, roles and phases ([`graph`]), and the dependencies between calls of different ranks
+//! ([`history`]). Several processes can share that work ([`process_group`]).
+
+#![forbid(unsafe_code)]
 
 mod activity;
-mod between;
 mod collective;
 mod communication;
-pub mod company;
-mod flow;
 pub mod graph;
 pub mod history;
+mod intercomm_collective;
 mod matrix;
+mod message_flow;
+pub mod process_group;
 #[cfg(test)]
-mod sample;
+mod test_calls;
 
-pub use activity::{Activity, Time};
-pub use communication::{CommunicationGraph, Edge, LeftOut};
-pub use flow::Flow;
-pub use matrix::{Cell, CommunicationMatrix, Traffic};
+pub use activity::{RankActivity, TimeSplit};
+pub use communication::{CommEdge, CommunicationGraph, OmittedTraffic};
+pub use matrix::{CommunicationMatrix, MatrixCell, RankTraffic};
+pub use message_flow::MessageFlow;

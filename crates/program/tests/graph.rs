@@ -1,23 +1,23 @@
-//! The program graph is the same whoever reads the ranks.
+//! The program graph does not depend on the number of processes that read the ranks.
 
 mod story;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use sintonia_program::company::Company;
 use sintonia_program::graph::ProgramGraph;
+use sintonia_program::process_group::ProcessGroup;
 use story::*;
 
 #[test]
 fn every_rank_is_read_by_one_process_of_a_company() {
     let calls = vec![call(0, 10, 1, init()), call(20, 30, 2, collective("MPI_Barrier")), call(40, 50, 9, finalize())];
     let (_folder, recording) = story(&vec![calls; 6]);
-    let readings = |company: &dyn Company| {
+    let readings = |comm: &dyn ProcessGroup| {
         let count = AtomicUsize::new(0);
-        ProgramGraph::with(&recording, company, &|| _ = count.fetch_add(1, Ordering::Relaxed)).unwrap();
+        ProgramGraph::from_recording_in_group(&recording, comm, &|| _ = count.fetch_add(1, Ordering::Relaxed)).unwrap();
         count.into_inner()
     };
-    assert_eq!(together(3, readings), [2 * ProgramGraph::READINGS; 3]);
+    assert_eq!(together(3, readings), [2 * ProgramGraph::PASSES; 3]);
 }
 
 #[test]
@@ -35,12 +35,22 @@ fn any_company_finds_the_same_program() {
         calls
     };
     let (_folder, recording) = story(&(0..5).map(rank).collect::<Vec<_>>());
-    let find = |company: &dyn Company| {
-        let ProgramGraph { nodes, loops, roles, messages, not_received, not_sent, together, completions, phases, .. } =
-            ProgramGraph::with(&recording, company, &|| ()).unwrap();
+    let find = |comm: &dyn ProcessGroup| {
+        let ProgramGraph {
+            nodes,
+            loops,
+            roles,
+            messages,
+            unmatched_sends: not_received,
+            unmatched_receives: not_sent,
+            collective_sets: together,
+            completions,
+            phases,
+            ..
+        } = ProgramGraph::from_recording_in_group(&recording, comm, &|| ()).unwrap();
         (nodes, format!("{loops:?}"), roles, format!("{messages:?}"), (not_received, not_sent), together, completions, phases)
     };
-    let alone = find(&sintonia_program::company::Alone);
+    let alone = find(&sintonia_program::process_group::SingleProcess);
     assert!(alone.0.len() > 6 && alone.2.len() > 1 && alone.7.list.len() > 1, "{alone:#?}");
     for size in [2, 3, 7] {
         for found in together(size, find) {

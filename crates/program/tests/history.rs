@@ -1,26 +1,26 @@
-//! Sends find their receives, members of a group each other, and any company finds the same.
+//! Sends are matched with receives and the participants of collectives with each other, in any process group.
 
 mod story;
 
-use sintonia_program::company::{Alone, Company};
-use sintonia_program::history::{At, History, NOWHERE, Walk, walk};
+use sintonia_program::history::{CallId, CausalVisitor, History, NO_ROW, causal_walk};
+use sintonia_program::process_group::{ProcessGroup, SingleProcess};
 use sintonia_recording::Recording;
-use sintonia_recording::header::{Communicator, Header};
+use sintonia_recording::call_table::CallDescriptor;
+use sintonia_recording::header::{CommunicatorDefinition, RecordingHeader};
 use sintonia_recording::raw::{LOCK_EXCLUSIVE, LOCK_SHARED, RequestRef};
-use sintonia_recording::table::Shape;
 use story::*;
 
-fn at(rank: u32, row: u32) -> At {
-    At { rank, thread: 0, row }
+fn at(rank: u32, row: u32) -> CallId {
+    CallId { rank, thread: 0, row }
 }
 
-fn read(recording: &Recording, company: &dyn Company) -> History {
-    History::read(recording, company, &|| ()).unwrap()
+fn read(recording: &Recording, comm: &dyn ProcessGroup) -> History {
+    History::read(recording, comm, &|| ()).unwrap()
 }
 
 #[test]
 fn the_first_message_goes_to_the_receive_that_began_first() {
-    // Two wildcard receives, completed in the other order.
+    // Two wildcard receives, completed in reverse order.
     let (_folder, recording) = story(&[
         vec![call(0, 1, 1, send(1)), call(2, 3, 2, send(1))],
         vec![
@@ -30,38 +30,41 @@ fn the_first_message_goes_to_the_receive_that_began_first() {
             call(6, 7, 6, wait("MPI_Wait", &[(1, Some(0))])),
         ],
     ]);
-    let history = read(&recording, &Alone);
-    let received: Vec<(u32, At, At)> = history.lines[1].received.iter().map(|r| (r.row, r.posted, r.sender)).collect();
+    let history = read(&recording, &SingleProcess);
+    let received: Vec<(u32, CallId, CallId)> = history.locations[1].received.iter().map(|r| (r.row, r.posted, r.sender)).collect();
     assert_eq!(received, [(2, at(1, 1), at(0, 1)), (3, at(1, 0), at(0, 0))]);
-    let sent: Vec<(At, At)> = history.lines[0].sent.iter().map(|s| (s.receiver, s.posted)).collect();
+    let sent: Vec<(CallId, CallId)> = history.locations[0].sent.iter().map(|s| (s.receiver, s.posted)).collect();
     assert_eq!(sent, [(at(1, 3), at(1, 0)), (at(1, 2), at(1, 1))]);
     assert_eq!((history.unmatched.sends, history.unmatched.receives), (0, 0));
 }
 
 #[test]
 fn messages_with_one_end_are_counted() {
-    let other_tag = Shape { tag: 9, ..send(1) };
+    let other_tag = CallDescriptor { tag: 9, ..send(1) };
     let (_folder, recording) =
         story(&[vec![call(0, 1, 1, other_tag), call(2, 3, 1, send(1))], vec![call(0, 4, 2, receive(0)), call(5, 6, 2, receive(0))]]);
-    let history = read(&recording, &Alone);
+    let history = read(&recording, &SingleProcess);
     assert_eq!((history.unmatched.sends, history.unmatched.receives), (1, 1));
-    assert_eq!(history.lines[1].received[0].sender, at(0, 1));
-    assert_eq!(history.lines[1].received[1].sender, At::NOWHERE);
+    assert_eq!(history.locations[1].received[0].sender, at(0, 1));
+    assert_eq!(history.locations[1].received[1].sender, CallId::NONE);
 }
 
 #[test]
 fn a_probe_saw_the_message_that_is_received_next() {
     let probe = with("MPI_Probe", 0);
     let (_folder, recording) = story(&[vec![call(5, 6, 1, send(1))], vec![call(0, 7, 2, probe), call(7, 8, 3, receive(0))]]);
-    let line = read(&recording, &Alone).lines.remove(1);
-    assert_eq!(line.received.iter().map(|r| (r.row, r.taken, r.sender)).collect::<Vec<_>>(), [(0, false, at(0, 0)), (1, true, at(0, 0))]);
+    let line = read(&recording, &SingleProcess).locations.remove(1);
+    assert_eq!(
+        line.received.iter().map(|r| (r.row, r.consumed, r.sender)).collect::<Vec<_>>(),
+        [(0, false, at(0, 0)), (1, true, at(0, 0))]
+    );
 }
 
 #[test]
 fn a_message_that_a_probe_took_is_the_one_of_that_moment() {
-    let matched = |name: &str| Shape { received: 8, ..with(name, 0) };
+    let matched = |name: &str| CallDescriptor { received: 8, ..with(name, 0) };
     let sender = vec![call(0, 1, 1, send(1)), call(2, 3, 2, send(1)), call(4, 5, 3, send(1))];
-    let taken = |row: u32| move |r: &&sintonia_program::history::Received| r.row == row;
+    let taken = |row: u32| move |r: &&sintonia_program::history::ReceivedMessage| r.row == row;
     for (name, last) in [("MPI_Mrecv", 3), ("MPI_Imrecv", 4)] {
         let mut receiver = vec![
             call(10, 11, 4, with("MPI_Mprobe", 0)),
@@ -71,7 +74,7 @@ fn a_message_that_a_probe_took_is_the_one_of_that_moment() {
         ];
         receiver.extend((last == 4).then(|| call(18, 19, 8, wait("MPI_Wait", &[(0, Some(0))]))));
         let (_folder, recording) = story(&[sender.clone(), receiver]);
-        let line = read(&recording, &Alone).lines.remove(1);
+        let line = read(&recording, &SingleProcess).locations.remove(1);
         let sender_of = |row: u32| line.received.iter().find(taken(row)).unwrap().sender;
         assert_eq!([0, 1, 2, last].map(sender_of), [at(0, 0), at(0, 1), at(0, 2), at(0, 0)], "{name}");
         assert_eq!(line.received.iter().find(taken(last)).unwrap().posted, at(1, 3), "{name} begins the receive");
@@ -80,15 +83,15 @@ fn a_message_that_a_probe_took_is_the_one_of_that_moment() {
 
 #[test]
 fn any_company_says_the_same_of_a_meeting_whose_members_disagree() {
-    // Rank 1 lacks a call, so that its scan meets the barrier of the others.
+    // Rank 1 lacks a call, so its scan is matched with the barrier of the others.
     let whole = || vec![call(0, 9, 1, collective("MPI_Barrier")), call(10, 19, 2, collective("MPI_Scan"))];
     let (_folder, recording) = story(&[whole(), vec![call(10, 19, 2, collective("MPI_Scan"))], whole(), whole()]);
     let purposes =
-        |history: History| history.meetings.iter().map(|meeting| (meeting.group, meeting.number, meeting.purpose)).collect::<Vec<_>>();
-    let alone = purposes(read(&recording, &Alone));
+        |history: History| history.collectives.iter().map(|meeting| (meeting.group, meeting.number, meeting.op)).collect::<Vec<_>>();
+    let alone = purposes(read(&recording, &SingleProcess));
     assert_eq!(alone.len(), 2);
     for size in [2, 4] {
-        for found in together(size, |company| purposes(read(&recording, company))) {
+        for found in together(size, |comm| purposes(read(&recording, comm))) {
             assert!(found.iter().all(|meeting| alone.contains(meeting)), "{size} processes: {found:?} and not {alone:?}");
         }
     }
@@ -97,14 +100,22 @@ fn any_company_says_the_same_of_a_meeting_whose_members_disagree() {
 #[test]
 fn spawned_processes_start_by_themselves() {
     let life = |begin: u64, end: u64| vec![call(begin, begin + 10, 1, init()), call(end, end + 5, 2, finalize())];
-    let worlds = |header: &mut Header| {
-        let world = |members: &str| Communicator { made_by: "MPI_COMM_WORLD".into(), members: members.into(), ..Communicator::default() };
+    let worlds = |header: &mut RecordingHeader| {
+        let world = |members: &str| CommunicatorDefinition {
+            made_by: "MPI_COMM_WORLD".into(),
+            members: members.into(),
+            ..CommunicatorDefinition::default()
+        };
         header.communicators = vec![world("0-1"), world("2-3")];
     };
     let (_folder, recording) = story_with(&[life(0, 500), life(1, 501), life(100, 300), life(102, 301)], worlds);
-    let history = read(&recording, &Alone);
+    let history = read(&recording, &SingleProcess);
     let last = |rank: usize| {
-        history.lines[rank].joined.iter().map(|joined| history.meetings[joined.meeting as usize].last.1 / MS).collect::<Vec<_>>()
+        history.locations[rank]
+            .collectives
+            .iter()
+            .map(|joined| history.collectives[joined.instance as usize].last.1 / MS)
+            .collect::<Vec<_>>()
     };
     assert_eq!([last(0), last(1)], [[1, 501], [1, 501]]);
     assert_eq!([last(2), last(3)], [[102, 301], [102, 301]]);
@@ -117,10 +128,11 @@ fn the_last_to_come_to_a_meeting_is_known_to_all_and_so_is_the_root() {
         .map(|enter| vec![call(*enter, 10, 1, with("MPI_Bcast", 2)), call(*enter + 10, 30, 2, collective("MPI_Scan"))])
         .collect();
     let (_folder, recording) = story(&ranks);
-    let history = read(&recording, &Alone);
-    let bcast = &history.meetings[history.lines[0].joined[0].meeting as usize];
+    let history = read(&recording, &SingleProcess);
+    let bcast = &history.collectives[history.locations[0].collectives[0].instance as usize];
     assert_eq!((bcast.members, bcast.last, bcast.root), (3, (at(1, 0), 9 * MS), (at(2, 0), 5 * MS)));
-    let before: Vec<_> = history.lines.iter().map(|line| line.joined[1].before.map(|before| (before.members, before.last))).collect();
+    let before: Vec<_> =
+        history.locations.iter().map(|line| line.collectives[1].dependency.map(|before| (before.members, before.last))).collect();
     assert_eq!(before, [None, Some((1, (at(0, 1), 13 * MS))), Some((2, (at(1, 1), 19 * MS)))]);
 }
 
@@ -129,25 +141,25 @@ fn a_member_of_a_neighbourhood_needs_its_sources_only() {
     let calls = |enter: u64| vec![call(enter, 40, 1, collective("MPI_Neighbor_alltoall"))];
     // Rank 3 sends to rank 0.
     let (_folder, recording) = story_with(&[calls(5), calls(9), calls(7), calls(30)], as_ring);
-    let history = read(&recording, &Alone);
-    let before: Vec<_> = history.lines.iter().map(|line| line.joined[0].before.unwrap().last).collect();
+    let history = read(&recording, &SingleProcess);
+    let before: Vec<_> = history.locations.iter().map(|line| line.collectives[0].dependency.unwrap().last).collect();
     assert_eq!(before, [(at(3, 0), 30 * MS), (at(0, 0), 5 * MS), (at(1, 0), 9 * MS), (at(2, 0), 7 * MS)]);
-    assert_eq!(free(&history, &Alone).now, [0; 4], "nobody computed");
+    assert_eq!(free(&history, &SingleProcess).now, [0; 4], "nobody computed");
     let (_folder, recording) = story(&[calls(5), calls(9)]);
-    let history = read(&recording, &Alone);
-    assert_eq!(history.lines[0].joined[0].before, None, "a recording that does not tell the neighbours");
+    let history = read(&recording, &SingleProcess);
+    assert_eq!(history.locations[0].collectives[0].dependency, None, "a recording that does not tell the neighbours");
 }
 
 #[test]
 fn a_neighbour_that_came_after_the_end_had_nothing_to_send() {
     let calls = |enter: u64, leave: u64| vec![call(enter, leave, 1, collective("MPI_Neighbor_alltoallv"))];
     let (_folder, recording) = story_with(&[calls(5, 8), calls(6, 9), calls(20, 30)], as_ring);
-    let history = read(&recording, &Alone);
-    assert_eq!((history.lines[0].joined[0].before, history.repair.violations), (None, 0));
-    assert_eq!(free(&history, &Alone).forced, 0);
+    let history = read(&recording, &SingleProcess);
+    assert_eq!((history.locations[0].collectives[0].dependency, history.clock_violations.violations), (None, 0));
+    assert_eq!(free(&history, &SingleProcess).forced, 0);
 }
 
-/// Two ranks that access the window of a third, twice; and then one of them alone.
+/// Two ranks access the window of a third, twice; then one of them alone.
 fn epochs() -> Vec<Vec<Told>> {
     let access = |t: u64, leave: u64| {
         vec![
@@ -156,14 +168,14 @@ fn epochs() -> Vec<Vec<Told>> {
             call(t + 8, leave, 3, on_window("MPI_Win_complete")),
         ]
     };
-    // Everyone is let in twice, only rank 0 the third time.
+    // All origins are admitted twice, only rank 0 the third time.
     let exposure =
         |t: u64, group: i32| vec![call(t, t + 1, 4, with_group("MPI_Win_post", group)), call(t + 5, t + 30, 5, on_window("MPI_Win_wait"))];
     let rounds = |rounds: &[u64]| rounds.iter().flat_map(|t| access(*t, *t + 20)).collect::<Vec<_>>();
     vec![rounds(&[0, 100, 200]), rounds(&[10, 101]), [exposure(9, 3), exposure(104, 3), exposure(202, 0)].concat()]
 }
 
-fn with_two(header: &mut sintonia_recording::header::Header) {
+fn with_two(header: &mut sintonia_recording::header::RecordingHeader) {
     with_groups(header);
     header.groups[3] = "0-1".into();
 }
@@ -171,11 +183,12 @@ fn with_two(header: &mut sintonia_recording::header::Header) {
 #[test]
 fn each_access_belongs_to_the_opening_of_the_window_for_it() {
     let (_folder, recording) = story_with(&epochs(), with_two);
-    let history = read(&recording, &Alone);
-    let posts = |rank: usize| history.lines[rank].accesses.iter().map(|a| (a.start, a.complete, a.post, a.post_enter)).collect::<Vec<_>>();
+    let history = read(&recording, &SingleProcess);
+    let posts =
+        |rank: usize| history.locations[rank].accesses.iter().map(|a| (a.start, a.complete, a.post, a.post_enter)).collect::<Vec<_>>();
     assert_eq!(posts(0), [(0, 2, at(2, 0), 9 * MS), (3, 5, at(2, 2), 104 * MS), (6, 8, at(2, 4), 202 * MS)]);
     assert_eq!(posts(1), [(0, 2, at(2, 0), 9 * MS), (3, 5, at(2, 2), 104 * MS)]);
-    let ends: Vec<_> = history.lines[2].exposures.iter().map(|e| (e.post, e.wait, e.complete, e.accessed_until)).collect();
+    let ends: Vec<_> = history.locations[2].exposures.iter().map(|e| (e.post, e.wait, e.complete, e.accessed_until)).collect();
     let expected = [
         (0, 1, at(0, 2), 4 * MS),
         (0, 1, at(1, 2), 14 * MS),
@@ -184,9 +197,9 @@ fn each_access_belongs_to_the_opening_of_the_window_for_it() {
         (4, 5, at(0, 8), 204 * MS),
     ];
     assert_eq!(ends, expected);
-    let partners = |rank: usize, row: u32| history.lines[rank].partners(row).collect::<Vec<_>>();
+    let partners = |rank: usize, row: u32| history.locations[rank].epoch_partners(row).collect::<Vec<_>>();
     assert_eq!((partners(0, 5), partners(0, 4), partners(2, 1)), (vec![at(2, 2)], vec![], vec![at(0, 2), at(1, 2)]));
-    assert_eq!(free(&history, &Alone).forced, 0);
+    assert_eq!(free(&history, &SingleProcess).forced, 0);
 }
 
 #[test]
@@ -194,27 +207,27 @@ fn a_window_that_nobody_is_known_to_access_waits_for_nobody() {
     let unfinished = vec![call(0, 1, 1, with_group("MPI_Win_start", 1))];
     let exposure = vec![call(5, 6, 4, with_group("MPI_Win_post", 0)), call(7, 9, 5, on_window("MPI_Win_wait"))];
     let (_folder, recording) = story_with(&[unfinished, exposure], with_groups);
-    let history = read(&recording, &Alone);
-    assert_eq!((history.lines[0].accesses[0].complete, history.lines[0].accesses[0].post), (NOWHERE, at(1, 0)));
-    assert_eq!(history.lines[1].exposures[0].complete, At::NOWHERE);
-    assert_eq!(free(&history, &Alone).forced, 0);
+    let history = read(&recording, &SingleProcess);
+    assert_eq!((history.locations[0].accesses[0].complete, history.locations[0].accesses[0].post), (NO_ROW, at(1, 0)));
+    assert_eq!(history.locations[1].exposures[0].complete, CallId::NONE);
+    assert_eq!(free(&history, &SingleProcess).forced, 0);
 }
 
 #[test]
 fn the_end_of_an_access_comes_after_the_opening_and_the_closing_after_the_end() {
-    // The origin computes 20 ms between its calls, the target 50 ms before it opens its window.
+    // The origin computes 20 ms between its calls, the target 50 ms before it posts its window.
     let origin =
         vec![call(0, 1, 1, init()), call(11, 12, 2, with_group("MPI_Win_start", 1)), call(22, 52, 3, on_window("MPI_Win_complete"))];
     let target = vec![call(0, 1, 1, init()), call(51, 52, 4, with_group("MPI_Win_post", 0)), call(52, 53, 5, on_window("MPI_Win_wait"))];
     let (_folder, recording) = story_with(&[origin.clone(), target], with_groups);
-    let history = read(&recording, &Alone);
-    assert_eq!(free(&history, &Alone).now, [50 * MS, 50 * MS]);
-    // A library that keeps the data lets the origin go on.
+    let history = read(&recording, &SingleProcess);
+    assert_eq!(free(&history, &SingleProcess).now, [50 * MS, 50 * MS]);
+    // A library that buffers the data lets the origin continue.
     let buffered = vec![origin[0].clone(), origin[1].clone(), call(22, 23, 3, on_window("MPI_Win_complete"))];
     let target = vec![call(0, 1, 1, init()), call(51, 52, 4, with_group("MPI_Win_post", 0)), call(52, 53, 5, on_window("MPI_Win_wait"))];
     let (_folder, recording) = story_with(&[buffered, target], with_groups);
-    let history = read(&recording, &Alone);
-    assert_eq!(free(&history, &Alone).now, [20 * MS, 50 * MS]);
+    let history = read(&recording, &SingleProcess);
+    assert_eq!(free(&history, &SingleProcess).now, [20 * MS, 50 * MS]);
 }
 
 #[test]
@@ -224,8 +237,8 @@ fn of_locks_that_exclude_each_other_the_one_given_back_first_was_had_first() {
         let times = [(0, 10), (1, 20), (2, 30), (3, 40)];
         let ranks: Vec<_> = kinds.iter().zip(times).map(|(kind, (t, until))| hold(*kind, t, until)).collect();
         let (_folder, recording) = story(&ranks);
-        let history = read(&recording, &Alone);
-        history.lines.iter().map(|line| line.holds[0].earlier.known().map(|at| at.rank)).collect::<Vec<_>>()
+        let history = read(&recording, &SingleProcess);
+        history.locations.iter().map(|line| line.locks[0].previous.into_option().map(|at| at.rank)).collect::<Vec<_>>()
     };
     let (own, shared) = (LOCK_EXCLUSIVE, LOCK_SHARED);
     assert_eq!(earlier([own; 4]), [None, Some(0), Some(1), Some(2)]);
@@ -243,12 +256,12 @@ fn a_lock_of_all_counts_for_those_that_are_accessed() {
     ];
     let one = vec![call(0, 1, 4, lock(LOCK_EXCLUSIVE, 1)), call(10, 11, 5, unlock(1))];
     let (_folder, recording) = story(&[all, one]);
-    let history = read(&recording, &Alone);
-    let holds: Vec<_> = history.lines[0].holds.iter().map(|hold| (hold.lock, hold.unlock, hold.target, hold.earlier)).collect();
+    let history = read(&recording, &SingleProcess);
+    let holds: Vec<_> = history.locations[0].locks.iter().map(|hold| (hold.lock, hold.unlock, hold.target, hold.previous)).collect();
     assert_eq!(holds, [(0, 3, 1, at(1, 1))]);
 }
 
-/// A walk that notes the order of calls, with time that stands still in MPI.
+/// Records the order of calls, with time that stands still in MPI.
 #[derive(Default)]
 struct Free {
     now: Vec<i64>,
@@ -256,12 +269,12 @@ struct Free {
     forced: u64,
 }
 
-fn free(history: &History, company: &dyn Company) -> Free {
+fn free(history: &History, comm: &dyn ProcessGroup) -> Free {
     struct Along<'a>(&'a History, Free);
-    impl Walk for Along<'_> {
+    impl CausalVisitor for Along<'_> {
         fn enter(&mut self, line: usize, row: usize) -> i64 {
-            let own = &self.0.lines[line];
-            self.1.now[line] += own.calls.enter[row] - own.computes_from(row);
+            let own = &self.0.locations[line];
+            self.1.now[line] += own.calls.enter[row] - own.compute_begin(row);
             self.1.now[line]
         }
         fn leave(&mut self, line: usize, row: usize, needed: Option<i64>) {
@@ -269,9 +282,9 @@ fn free(history: &History, company: &dyn Company) -> Free {
             self.1.last[line] = row as i64;
         }
     }
-    let lines = history.lines.len();
+    let lines = history.locations.len();
     let mut along = Along(history, Free { now: vec![0; lines], last: vec![-1; lines], forced: 0 });
-    along.1.forced = walk(history, company, &mut along);
+    along.1.forced = causal_walk(history, comm, &mut along);
     along.1
 }
 
@@ -284,7 +297,7 @@ fn ring(ranks: usize, rounds: u64) -> Vec<Vec<Told>> {
             let tree = (round % ranks as u64) as i32;
             [
                 call(t, t + 1, 1, irecv()),
-                call(t + 5 + rank as u64, t + 20, 2, Shape { sent: 4, ..with("MPI_Ssend", next(rank)) }),
+                call(t + 5 + rank as u64, t + 20, 2, CallDescriptor { sent: 4, ..with("MPI_Ssend", next(rank)) }),
                 call(t + 25, t + 50, 3, wait("MPI_Wait", &[(0, Some(before(rank)))])),
                 call(t + 52, t + 60, 4, with("MPI_Bcast", tree)),
                 call(t + 61, t + 70, 5, collective(["MPI_Allreduce", "MPI_Scan", "MPI_Barrier"][(round % 3) as usize])),
@@ -302,8 +315,8 @@ fn a_walk_takes_every_call_after_what_it_needs() {
         vec![call(0, 1, 1, init()), call(30, 31, 2, send(1)), call(31, 40, 3, collective("MPI_Barrier"))],
         vec![call(0, 1, 1, init()), call(2, 32, 4, receive(0)), call(33, 40, 3, collective("MPI_Barrier"))],
     ]);
-    let history = read(&recording, &Alone);
-    let free = free(&history, &Alone);
+    let history = read(&recording, &SingleProcess);
+    let free = free(&history, &SingleProcess);
     assert_eq!((free.forced, &free.now[..]), (0, &[30 * MS, 30 * MS][..]));
 }
 
@@ -311,12 +324,12 @@ fn a_walk_takes_every_call_after_what_it_needs() {
 fn lines_that_wait_for_each_other_for_ever_are_let_go() {
     let (_folder, recording) =
         story(&[vec![call(0, 5, 1, receive(1)), call(6, 7, 2, send(1))], vec![call(0, 5, 1, receive(0)), call(6, 7, 2, send(0))]]);
-    let history = read(&recording, &Alone);
-    let free = free(&history, &Alone);
+    let history = read(&recording, &SingleProcess);
+    let free = free(&history, &SingleProcess);
     assert_eq!((free.forced, &free.last[..]), (1, &[1, 1][..]));
 }
 
-/// Everyone accesses the window of the next, all hold the same lock in turn, and neighbours exchange something.
+/// Every rank accesses the window of the next, all take the same lock in turn, and neighbours exchange messages.
 fn one_sided(ranks: usize, rounds: u64) -> Vec<Vec<Told>> {
     let next = |rank: usize| ((rank + 1) % ranks) as i32;
     let before = |rank: usize| ((rank + ranks - 1) % ranks) as i32;
@@ -352,38 +365,38 @@ fn any_company_finds_the_same_epochs_and_neighbours() {
         with_groups(header);
         as_ring(header);
     });
-    let lines = read(&recording, &Alone).lines;
-    assert!(lines.iter().all(|line| line.accesses.len() == 6 && line.accesses.iter().all(|access| access.post != At::NOWHERE)));
-    assert!(lines.iter().all(|line| line.holds.iter().filter(|hold| hold.earlier != At::NOWHERE).count() >= 5));
+    let lines = read(&recording, &SingleProcess).locations;
+    assert!(lines.iter().all(|line| line.accesses.len() == 6 && line.accesses.iter().all(|access| access.post != CallId::NONE)));
+    assert!(lines.iter().all(|line| line.locks.iter().filter(|hold| hold.previous != CallId::NONE).count() >= 5));
     any_company_finds_the_same_in(&recording);
 }
 
 fn any_company_finds_the_same_in(recording: &Recording) {
-    let alone = read(recording, &Alone);
-    let expected = free(&alone, &Alone);
+    let alone = read(recording, &SingleProcess);
+    let expected = free(&alone, &SingleProcess);
     assert_eq!(expected.forced, 0);
     for size in [2, 3, 5, 7] {
-        let found = together(size, |company| {
-            let history = read(recording, company);
-            let free = free(&history, company);
+        let found = together(size, |comm| {
+            let history = read(recording, comm);
+            let free = free(&history, comm);
             (history, free)
         });
         let mut place = 0;
         for (history, free) in found {
             assert_eq!(free.forced, 0);
-            for (line, now) in history.lines.iter().zip(free.now) {
-                let whole = &alone.lines[place];
+            for (line, now) in history.locations.iter().zip(free.now) {
+                let whole = &alone.locations[place];
                 assert_eq!((&line.received, &line.sent), (&whole.received, &whole.sent), "{size} processes");
-                assert_eq!((&line.accesses, &line.exposures, &line.holds), (&whole.accesses, &whole.exposures, &whole.holds));
-                for (mine, all) in line.joined.iter().zip(&whole.joined) {
-                    assert_eq!((mine.row, mine.done, mine.before), (all.row, all.done, all.before));
-                    assert_eq!(history.meetings[mine.meeting as usize], alone.meetings[all.meeting as usize]);
+                assert_eq!((&line.accesses, &line.exposures, &line.locks), (&whole.accesses, &whole.exposures, &whole.locks));
+                for (mine, all) in line.collectives.iter().zip(&whole.collectives) {
+                    assert_eq!((mine.row, mine.completion, mine.dependency), (all.row, all.completion, all.dependency));
+                    assert_eq!(history.collectives[mine.instance as usize], alone.collectives[all.instance as usize]);
                 }
                 assert_eq!(now, expected.now[place], "{size} processes, line {place}");
                 place += 1;
             }
         }
-        assert_eq!(place, alone.lines.len());
+        assert_eq!(place, alone.locations.len());
     }
 }
 
@@ -393,29 +406,29 @@ fn a_message_that_arrives_before_it_is_sent_is_put_right() {
         vec![call(0, 1, 1, init()), call(20, 21, 2, send(1)), call(60, 61, 5, send(1))],
         vec![call(0, 1, 1, init()), call(5, 15, 3, receive(0)), call(16, 17, 4, with("MPI_Send", -1)), call(50, 70, 6, receive(0))],
     ]);
-    let history = read(&recording, &Alone);
-    assert_eq!((history.repair.violations, history.repair.largest_ns), (1, 5 * MS));
-    let calls = &history.lines[1].calls;
+    let history = read(&recording, &SingleProcess);
+    assert_eq!((history.clock_violations.violations, history.clock_violations.largest_ns), (1, 5 * MS));
+    let calls = &history.locations[1].calls;
     assert_eq!((calls.enter[1], calls.leave[1]), (5 * MS, 20 * MS));
     assert!(calls.enter.iter().zip(&calls.leave).all(|(enter, leave)| enter <= leave));
     assert!(calls.leave.windows(2).all(|pair| pair[0] <= pair[1]));
     assert!(calls.enter[2] > 20 * MS && calls.enter[2] < 21 * MS + 1, "what follows moves with it, a little less");
-    assert_eq!(history.lines[1].received[0].send_enter, 20 * MS);
+    assert_eq!(history.locations[1].received[0].send_enter, 20 * MS);
 }
 
 #[test]
 fn what_threads_do_for_each_other_keeps_its_order_when_one_of_them_is_moved() {
-    // The first thread of rank 1 makes a receive that the second completes, after one that came before its message was sent.
+    // The first thread of rank 1 posts a receive that the second completes, after one that was posted before its message was sent.
     let mut completes = wait("MPI_Wait", &[(0, Some(2))]);
-    completes.requests[0].request = RequestRef::Of(0, 0);
+    completes.requests[0].request = RequestRef::Absolute(0, 0);
     let (_folder, recording) = story(&[
         vec![call(0, 1, 1, init()), call(20, 21, 2, send(1))],
         vec![call(0, 1, 1, init()), call(5, 15, 3, receive(0)), call(16, 17, 4, irecv()), (1, 10, 19, completes)],
         vec![call(0, 1, 1, init()), call(3, 4, 5, send(1))],
     ]);
-    let history = read(&recording, &Alone);
-    assert_eq!(history.repair.violations, 1);
-    assert!(history.lines[1].calls.leave[2] > history.lines[2].calls.leave[0], "the thread that made the receive was moved");
+    let history = read(&recording, &SingleProcess);
+    assert_eq!(history.clock_violations.violations, 1);
+    assert!(history.locations[1].calls.leave[2] > history.locations[2].calls.leave[0], "the thread that made the receive was moved");
     assert_eq!((history.unmatched.sends, history.unmatched.receives), (0, 0));
-    assert_eq!(history.lines[2].received[0].sender, at(2, 1));
+    assert_eq!(history.locations[2].received[0].sender, at(2, 1));
 }

@@ -1,21 +1,21 @@
-//! Writes a recording of a program that never ran, to measure how quickly recordings are read:
-//! `generate FOLDER [CALLS [RANKS [loop|changing]]]`. The ranks of a `loop` exchange messages with two neighbours and add up a number, and
-//! nothing arrives before it is sent. In a `changing` program the tag and the size of every message differ, and times are arbitrary.
+//! Writes a synthetic recording, to measure how fast recordings are read: `generate FOLDER [CALLS [RANKS [loop|changing]]]`. The ranks of a
+//! `loop` exchange messages with two neighbours and reduce a number, and nothing arrives before it is sent. In a `changing` program the tag
+//! and the size of every message differ, and times are arbitrary.
 
 use std::error::Error;
 use std::path::Path;
 
 use rayon::prelude::*;
-use sintonia_mpi::{FUNCTIONS, Operation};
-use sintonia_recording::definitions::{FORMAT, write_ranks};
-use sintonia_recording::header::{Clock, Communicator, End, Header, Rank, Site};
+use sintonia_mpi::{FUNCTIONS, FunctionId};
+use sintonia_recording::call_table::{CallDescriptor, ListedRequest};
+use sintonia_recording::definitions::{FORMAT_VERSION, format_ranks};
+use sintonia_recording::header::{CallSiteDefinition, CommunicatorDefinition, LinearClock, ProcessExit, RecordedRank, RecordingHeader};
 use sintonia_recording::raw::{RequestRef, part};
-use sintonia_recording::sealed::{Writer, Written};
-use sintonia_recording::table::{ListedRequest, Shape};
+use sintonia_recording::sealed::{RankFileWriter, WriteStats};
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let argument = |place: usize, usual: &str| arguments.get(place).cloned().unwrap_or(usual.to_owned());
+    let argument = |index: usize, usual: &str| arguments.get(index).cloned().unwrap_or(usual.to_owned());
     let folder = argument(0, "generated.sin");
     let (calls, ranks): (u64, u32) = (argument(1, "1000000").parse()?, argument(2, "4").parse()?);
     let changing = argument(3, "loop") == "changing";
@@ -27,45 +27,50 @@ fn main() -> Result<()> {
         }
         false => write_loop(folder, ranks, calls)?,
     };
-    let written: Vec<(Rank, Written)> = written;
+    let written: Vec<(RecordedRank, WriteStats)> = written;
     let (all, bytes) = written.iter().fold((0, 0), |(calls, bytes), (_, w)| (calls + w.calls, bytes + w.bytes));
     header(ranks, written.into_iter().map(|(rank, _)| rank).collect()).write(folder)?;
     println!("{all} calls in {bytes} bytes: {:.2} bytes per call", bytes as f64 / all as f64);
     Ok(())
 }
 
-fn header(size: u32, ranks: Vec<Rank>) -> Header {
+fn header(size: u32, ranks: Vec<RecordedRank>) -> RecordingHeader {
     let everyone: Vec<i32> = (0..size as i32).collect();
-    Header {
-        format: FORMAT,
+    RecordingHeader {
+        format: FORMAT_VERSION,
         command: vec!["generated".into()],
         hosts: vec!["here".into()],
         size: size as usize,
         ranks,
-        communicators: vec![Communicator { made_by: "MPI_COMM_WORLD".into(), members: write_ranks(&everyone), ..Communicator::default() }],
-        sites: (0..8).map(|n| Site { module: "generated".into(), offset: 16 * n, frames: Vec::new() }).collect(),
+        communicators: vec![CommunicatorDefinition {
+            made_by: "MPI_COMM_WORLD".into(),
+            members: format_ranks(&everyone),
+            ..CommunicatorDefinition::default()
+        }],
+        sites: (0..8).map(|n| CallSiteDefinition { module: "generated".into(), offset: 16 * n, frames: Vec::new() }).collect(),
         operations: FUNCTIONS.iter().map(|f| f.name.to_owned()).collect(),
-        ..Header::default()
+        ..RecordingHeader::default()
     }
 }
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
-/// The ranks of a loop step by step, all at once, so that everyone waits for what it needs.
-fn write_loop(folder: &Path, ranks: u32, calls: u64) -> Result<Vec<(Rank, Written)>> {
-    let shapes: Vec<Vec<Shape>> = (0..ranks).map(|rank| step(rank, ranks)).collect();
-    let mut writers: Vec<Writer> = (0..ranks).map(|rank| Writer::create(folder, rank)).collect::<std::result::Result<_, _>>()?;
-    let mut random = Random(1);
+/// Simulates the ranks of a loop step by step and in lockstep, so that every rank waits for what it needs.
+fn write_loop(folder: &Path, ranks: u32, calls: u64) -> Result<Vec<(RecordedRank, WriteStats)>> {
+    let descriptors: Vec<Vec<CallDescriptor>> = (0..ranks).map(|rank| step(rank, ranks)).collect();
+    let mut writers: Vec<RankFileWriter> =
+        (0..ranks).map(|rank| RankFileWriter::create(folder, rank)).collect::<std::result::Result<_, _>>()?;
+    let mut random = GeneratorRng(1);
     let mut now: Vec<u64> = vec![1_000_000; ranks as usize];
     for _ in 0..(calls / u64::from(ranks) / STEP_CALLS).max(1) {
         let mut sent = Vec::new();
         for (rank, writer) in writers.iter_mut().enumerate() {
-            // Once in a step the program computes.
+            // The program computes once per step.
             now[rank] += 20_000 + random.below(100_000);
-            for shape in &shapes[rank][..4] {
+            for descriptor in &descriptors[rank][..4] {
                 let enter = now[rank] + 100 + random.below(400);
                 now[rank] = enter + 300 + random.below(1000);
-                writer.call(0, enter, now[rank], shape)?;
+                writer.write_call(0, enter, now[rank], descriptor)?;
             }
             sent.push(now[rank]);
         }
@@ -74,13 +79,13 @@ fn write_loop(folder: &Path, ranks: u32, calls: u64) -> Result<Vec<(Rank, Writte
             let neighbour = |by: u32| sent[((rank as u32 + by) % ranks) as usize];
             let enter = now[rank] + 100 + random.below(400);
             now[rank] = enter.max(neighbour(1)).max(neighbour(ranks - 1)) + 500 + random.below(2000);
-            writer.call(0, enter, now[rank], &shapes[rank][4])?;
+            writer.write_call(0, enter, now[rank], &descriptors[rank][4])?;
             now[rank] += 100 + random.below(400);
             last = last.max(now[rank]);
         }
         for (rank, writer) in writers.iter_mut().enumerate() {
             let leave = last + 1000 + random.below(2000);
-            writer.call(0, now[rank], leave, &shapes[rank][5])?;
+            writer.write_call(0, now[rank], leave, &descriptors[rank][5])?;
             now[rank] = leave;
         }
     }
@@ -88,49 +93,53 @@ fn write_loop(folder: &Path, ranks: u32, calls: u64) -> Result<Vec<(Rank, Writte
     ended.map(|(rank, (writer, now))| Ok(end(rank as u32, writer.finish()?, now))).collect()
 }
 
-fn write_changing(folder: &Path, rank: u32, ranks: u32, calls: u64) -> Result<(Rank, Written)> {
-    let mut writer = Writer::create(folder, rank)?;
-    let mut random = Random(u64::from(rank) + 1);
-    let mut shapes = exchange(rank, ranks);
+fn write_changing(folder: &Path, rank: u32, ranks: u32, calls: u64) -> Result<(RecordedRank, WriteStats)> {
+    let mut writer = RankFileWriter::create(folder, rank)?;
+    let mut random = GeneratorRng(u64::from(rank) + 1);
+    let mut descriptors = exchange(rank, ranks);
     let mut now = 1_000_000;
     for call in 0..calls {
-        let place = call as usize % shapes.len();
-        let (shape, bytes) = (&mut shapes[place], random.below(1 << 20));
-        shape.tag = random.below(32 * 1024) as i32;
-        if shape.parts & part::SENT != 0 {
-            shape.sent = bytes;
+        let index = call as usize % descriptors.len();
+        let (descriptor, bytes) = (&mut descriptors[index], random.below(1 << 20));
+        descriptor.tag = random.below(32 * 1024) as i32;
+        if descriptor.parts & part::SENT != 0 {
+            descriptor.sent = bytes;
         } else {
-            shape.received = bytes;
+            descriptor.received = bytes;
         }
-        // Between two calls the program computes now and then; a call takes from a few hundred ticks to some ten thousand.
-        let enter = now + if place == 0 { 20_000 + random.below(100_000) } else { 100 + random.below(400) };
+        // The program computes between some calls; a call takes from a few hundred to some ten thousand ticks.
+        let enter = now + if index == 0 { 20_000 + random.below(100_000) } else { 100 + random.below(400) };
         let magnitude = 8 + random.below(8);
         let leave = enter + 300 + random.below(1 << magnitude);
-        writer.call(0, enter, leave, &shapes[place])?;
+        writer.write_call(0, enter, leave, &descriptors[index])?;
         now = leave;
     }
     Ok(end(rank, writer.finish()?, now))
 }
 
-fn end(rank: u32, written: Written, now: u64) -> (Rank, Written) {
-    let clock = Clock { origin_ticks: 1_000_000, origin_ns: 0.0, ns_per_tick: 0.4 };
-    let end_ns = clock.nanoseconds(now);
-    (Rank { rank, calls: written.calls, threads: 1, end_ns, end: End::Finalized, clock, ..Rank::default() }, written)
+fn end(rank: u32, written: WriteStats, now: u64) -> (RecordedRank, WriteStats) {
+    let clock = LinearClock { origin_ticks: 1_000_000, origin_ns: 0.0, ns_per_tick: 0.4 };
+    let end_ns = clock.ticks_to_ns(now);
+    (
+        RecordedRank { rank, calls: written.calls, threads: 1, end_ns, end: ProcessExit::Finalized, clock, ..RecordedRank::default() },
+        written,
+    )
 }
 
-/// Calls of one step.
+/// Calls per step.
 const STEP_CALLS: u64 = 6;
 
 /// One step of a program whose ranks form a ring.
-fn step(rank: u32, ranks: u32) -> Vec<Shape> {
+fn step(rank: u32, ranks: u32) -> Vec<CallDescriptor> {
     let neighbour = |by: u32| ((rank + by) % ranks) as i32;
-    let request = |ago, receive, peer| ListedRequest { request: RequestRef::Ago(ago), receive, peer, tag: 7, received: 8192 };
+    let request =
+        |ago, receive, peer| ListedRequest { request: RequestRef::Relative(ago), is_receive: receive, peer, tag: 7, received: 8192 };
     let (left, right) = (neighbour(ranks - 1), neighbour(1));
     let mut wait = shape("MPI_Waitall", 4);
     wait.requests = vec![request(3, true, left), request(2, true, right), request(1, false, left), request(0, false, right)];
     let mut reduce = shape("MPI_Allreduce", 5);
     (reduce.object, reduce.sent, reduce.received, reduce.parts) = (0, 8, 8, part::OBJECT | part::SENT | part::RECEIVED);
-    let begun = |shape: Shape| Shape { parts: shape.parts | part::REQUEST, ..shape };
+    let begun = |descriptor: CallDescriptor| CallDescriptor { parts: descriptor.parts | part::REQUEST, ..descriptor };
     vec![
         begun(receive("MPI_Irecv", 0, left)),
         begun(receive("MPI_Irecv", 1, right)),
@@ -141,27 +150,27 @@ fn step(rank: u32, ranks: u32) -> Vec<Shape> {
     ]
 }
 
-/// Messages back and forth between two ranks.
-fn exchange(rank: u32, ranks: u32) -> Vec<Shape> {
+/// Ping-pong between two ranks.
+fn exchange(rank: u32, ranks: u32) -> Vec<CallDescriptor> {
     let peer = ((rank + 1) % ranks) as i32;
     vec![send("MPI_Send", 0, peer), receive("MPI_Recv", 1, peer)]
 }
 
-fn send(name: &str, site: u32, peer: i32) -> Shape {
-    Shape { object: 0, peer, tag: 7, sent: 8192, parts: part::OBJECT | part::TAG | part::SENT, ..shape(name, site) }
+fn send(name: &str, site: u32, peer: i32) -> CallDescriptor {
+    CallDescriptor { object: 0, peer, tag: 7, sent: 8192, parts: part::OBJECT | part::TAG | part::SENT, ..shape(name, site) }
 }
 
-fn receive(name: &str, site: u32, peer: i32) -> Shape {
-    Shape { object: 0, peer, tag: 7, received: 8192, parts: part::OBJECT | part::TAG | part::RECEIVED, ..shape(name, site) }
+fn receive(name: &str, site: u32, peer: i32) -> CallDescriptor {
+    CallDescriptor { object: 0, peer, tag: 7, received: 8192, parts: part::OBJECT | part::TAG | part::RECEIVED, ..shape(name, site) }
 }
 
-fn shape(name: &str, site: u32) -> Shape {
-    Shape { site, ..Shape::of(Operation::named(name).expect("the name of an MPI function")) }
+fn shape(name: &str, site: u32) -> CallDescriptor {
+    CallDescriptor { site, ..CallDescriptor::new(FunctionId::from_name(name).expect("the name of an MPI function")) }
 }
 
-struct Random(u64);
+struct GeneratorRng(u64);
 
-impl Random {
+impl GeneratorRng {
     fn below(&mut self, limit: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (self.0 >> 33) % limit

@@ -1,4 +1,4 @@
-//! Reads a recording on one core, rank by rank, and says how many calls a second that were: `read_speed FOLDER`.
+//! Reads a recording on one core, rank by rank, and prints the calls per second: `read_speed FOLDER`.
 
 use std::error::Error;
 use std::path::Path;
@@ -43,7 +43,7 @@ fn measure(what: &str, calls: u64, read: impl Fn() -> Result<u64, sintonia_recor
     Ok(())
 }
 
-/// Processor time of this process: on a busy machine, elapsed time says more about the others.
+/// CPU time of this process, because elapsed time depends on the load of the machine.
 fn processor_seconds() -> Result<f64, Box<dyn Error>> {
     let text = std::fs::read_to_string("/proc/self/schedstat")?;
     let nanoseconds: f64 = text.split_whitespace().next().ok_or("empty /proc/self/schedstat")?.parse()?;

@@ -1,25 +1,25 @@
-//! What a process says about itself while it runs: lines of JSON beside its streams of calls.
+//! Definitions that a process writes while it runs: lines of JSON, next to its streams of calls.
 //!
-//! Definitions are rare (a communicator, a loaded library), so they are text: each line is complete or absent, whatever ends the process.
+//! Definitions are rare (a communicator, a loaded library), so they are text: each line is complete or absent, however the process ends.
 
 use serde::{Deserialize, Serialize};
 
-/// The format of recordings that this version writes.
-pub const FORMAT: u32 = 1;
+/// Version of the recording format written by this version of Sintonia.
+pub const FORMAT_VERSION: u32 = 1;
 
-/// The folder inside a recording where processes write while they run.
-pub const LIVE_FOLDER: &str = "live";
+/// Directory inside a recording where processes write while they run.
+pub const LIVE_DIR: &str = "live";
 
-/// More processes than any machine runs: what claims more is damaged.
-pub const MOST_RANKS: usize = 1 << 24;
+/// Upper limit for ranks; a file that claims more is damaged.
+pub const MAX_RANKS: usize = 1 << 24;
 
-/// Whether a page of a file on this kind of file system (as `statfs` numbers them), once allocated, can always be written through a
-/// mapping. Elsewhere a failure to write would be a signal to the program, so memory is not mapped there.
-pub fn keeps_mapped_memory(file_system: u64) -> bool {
+/// Whether allocated pages of a file on this file system (`statfs` magic number) can always be written through a mapping. On others a write
+/// failure would raise a signal in the program, so memory is not mapped there.
+pub fn is_mmap_safe(file_system: u64) -> bool {
     const EXT4: u64 = 0xef53;
     const XFS: u64 = 0x5846_5342;
     const TMPFS: u64 = 0x0102_1994;
-    /// What containers run on: the file itself lies on the file system below, which has just allocated it.
+    /// Used by containers; the file itself lies on the underlying file system, which has just allocated it.
     const OVERLAY: u64 = 0x794c_7630;
     matches!(file_system, EXT4 | XFS | TMPFS | OVERLAY)
 }
@@ -27,124 +27,124 @@ pub fn keeps_mapped_memory(file_system: u64) -> bool {
 /// One line of a process's definitions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "define", rename_all = "snake_case")]
-pub enum Definition {
+pub enum DefinitionRecord {
     /// The process itself; always the first line.
-    Process(Process),
+    Process(ProcessDefinition),
     /// The MPI library it uses.
-    Library(Library),
-    /// Its place among the processes that were started together.
-    World(World),
-    /// A file of code that is mapped into it.
-    Module(Module),
+    Library(LibraryDefinition),
+    /// Its membership in `MPI_COMM_WORLD`.
+    World(WorldDefinition),
+    /// An executable file mapped into it.
+    Module(ModuleDefinition),
     /// A communicator it is a member of.
     Communicator(LocalCommunicator),
     /// A window or a file.
     Object(LocalObject),
-    /// A group of processes that a call named.
+    /// A process group named by a call.
     Group(LocalGroup),
     /// A thread that called MPI.
-    Thread(Thread),
-    /// One moment on the clocks it can read.
+    Thread(ThreadDefinition),
+    /// Simultaneous readings of its clocks.
     Clock(ClockReading),
-    /// The difference between its host's clock and that of rank 0.
-    Offset(ClockOffset),
+    /// The offset between its host's clock and that of rank 0.
+    Offset(MeasuredClockOffset),
     /// Something that was not recorded, and why.
-    Note(Note),
+    Note(NoteDefinition),
     /// How it ended.
-    End(End),
+    End(EndDefinition),
 }
 
 /// A process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Process {
+pub struct ProcessDefinition {
     /// The format of its files.
     pub format: u32,
-    /// How many MPI functions its table has: both sides must number them alike.
+    /// Number of MPI functions in its table; writer and reader must agree on the numbering.
     pub functions: usize,
     /// Name of its host.
     pub host: String,
-    /// Its number on that host.
+    /// Process id on that host.
     pub pid: u32,
     /// Its command line.
     pub arguments: Vec<String>,
-    /// Whether ticks are those of the processor's time stamp counter (else nanoseconds).
+    /// Whether ticks come from the time stamp counter (otherwise they are nanoseconds).
     pub time_stamp_counter: bool,
-    /// Whether only sums are kept.
+    /// Whether only totals are recorded, not single calls.
     pub profile: bool,
 }
 
 /// The MPI library of a process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Library {
-    /// What it says of itself.
+pub struct LibraryDefinition {
+    /// Text of `MPI_Get_library_version`.
     pub version: String,
     /// `openmpi`, `mpich` or `standard`.
     pub abi: String,
-    /// Its file.
+    /// Path of its file.
     pub path: String,
 }
 
-/// The place of a process in its `MPI_COMM_WORLD`.
+/// A process's membership in its `MPI_COMM_WORLD`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct World {
-    /// A number that all processes of this world share and no other world has.
+pub struct WorldDefinition {
+    /// Id shared by all processes of this world and by no other world.
     pub id: u64,
     /// The rank of this process.
     pub rank: i32,
     /// How many processes there are.
     pub size: i32,
-    /// Whether other processes spawned this world.
+    /// Whether the world was created by `MPI_Comm_spawn`.
     pub spawned: bool,
-    /// How many hosts they run on.
+    /// Number of hosts the world runs on.
     pub hosts: usize,
 }
 
-/// A mapped file of code.
+/// A mapped executable file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Module {
+pub struct ModuleDefinition {
     /// First address.
     pub start: u64,
-    /// Address after the last.
+    /// End address (exclusive).
     pub end: u64,
-    /// Place in the file that is mapped at `start`.
+    /// File offset mapped at `start`.
     pub offset: u64,
     /// The file.
     pub path: String,
 }
 
-/// A communicator as one of its members sees it.
+/// A communicator as seen by one of its members.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LocalCommunicator {
-    /// Its number in this process.
+    /// Its id in this process.
     pub id: u32,
-    /// The communicator it was made from, if that is known.
+    /// The communicator it was created from, if known.
     pub parent: Option<u32>,
-    /// The MPI function that made it.
+    /// The MPI function that created it.
     pub made_by: String,
-    /// How many communicators had been made from the same parent before.
+    /// Number of communicators created from the same parent before it.
     pub sequence: u32,
-    /// World ranks of its group (of the local group between two groups): ranges `first-last` or `first-last:step`.
+    /// World ranks of its (local) group, as ranges `first-last` or `first-last:step`.
     pub members: String,
-    /// World ranks of the other group, where there is one.
+    /// World ranks of the remote group of an intercommunicator.
     pub remote: Option<String>,
-    /// The neighbours of this process, if the communicator has a topology.
+    /// Neighbours of this process, if the communicator has a topology.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub neighbours: Option<LocalNeighbours>,
 }
 
-/// The neighbours of a process in a topology: world ranks in their order, [`raw::PROC_NULL`](crate::raw::PROC_NULL) at an edge.
+/// A process's neighbours in a topology: world ranks in MPI's order, [`raw::PROC_NULL`](crate::raw::PROC_NULL) at an edge.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LocalNeighbours {
-    /// Those that send to it.
+    /// Neighbours it receives from.
     pub sources: String,
-    /// Those that it sends to.
+    /// Neighbours it sends to.
     pub destinations: String,
 }
 
-/// A group of processes that `MPI_Win_post` or `MPI_Win_start` named.
+/// A process group named by `MPI_Win_post` or `MPI_Win_start`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LocalGroup {
-    /// Its number in this process; groups have a numbering of their own.
+    /// Its id in this process; groups have their own numbering.
     pub id: u32,
     /// World ranks of its members.
     pub members: String,
@@ -153,69 +153,69 @@ pub struct LocalGroup {
 /// A window or a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LocalObject {
-    /// Its number in this process; windows, files and communicators share one numbering.
+    /// Its id in this process; windows, files and communicators share one numbering.
     pub id: u32,
     /// `window` or `file`.
     pub kind: String,
-    /// The communicator it was made on, if that is known.
+    /// The communicator it was created on, if known.
     pub communicator: Option<u32>,
 }
 
 /// A thread.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Thread {
-    /// Its number in this process; a number is used again when its thread has ended.
+pub struct ThreadDefinition {
+    /// Its number in this process; reused after the thread has ended.
     pub number: u16,
-    /// The number the system gave it.
+    /// Thread id of the operating system.
     pub system_id: i64,
 }
 
-/// One moment on several clocks.
+/// Simultaneous readings of several clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClockReading {
-    /// Ticks as they stand in records.
+    /// Ticks as used in records.
     pub ticks: u64,
     /// Nanoseconds of the monotonic clock.
     pub monotonic_ns: u64,
-    /// Nanoseconds since 1970.
+    /// Nanoseconds since the Unix epoch.
     pub realtime_ns: u64,
 }
 
-/// What a process measured of the difference between two hosts.
+/// A measured clock offset between two hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ClockOffset {
-    /// When, in its own ticks.
+pub struct MeasuredClockOffset {
+    /// Time of the measurement, in own ticks.
     pub ticks: u64,
-    /// Nanoseconds of rank 0's monotonic clock at that moment.
+    /// Monotonic clock of rank 0 at that time, in nanoseconds.
     pub reference_ns: i64,
-    /// Half of the shortest round trip: how wrong the difference can be.
+    /// Half of the shortest round trip: upper bound of the error.
     pub error_ns: i64,
 }
 
-/// Something worth telling.
+/// A note for the report.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Note {
+pub struct NoteDefinition {
     /// One sentence.
     pub text: String,
 }
 
-/// How a process ended, as far as it could say.
+/// How a process ended, as far as it could record it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct End {
+pub struct EndDefinition {
     /// `finalized`, `exited` or `aborted`.
     pub how: String,
-    /// Ticks at that moment.
+    /// Time of the end, in ticks.
     pub ticks: u64,
 }
 
-/// Writes ranks as ranges: `0-7`, `0-6:2`, `3`.
-pub fn write_ranks(ranks: &[i32]) -> String {
+/// Formats ranks as ranges: `0-7`, `0-6:2`, `3`.
+pub fn format_ranks(ranks: &[i32]) -> String {
     let mut text = String::new();
     let mut at = 0;
     while at < ranks.len() {
         let step = if at + 1 < ranks.len() { i64::from(ranks[at + 1]) - i64::from(ranks[at]) } else { 1 };
         let mut end = at;
-        // Numbers below 0 have a meaning of their own, and are too far from ranks for a step between them.
+        // Negative numbers are special values and never part of a range.
         while step > 0 && ranks[at] >= 0 && end + 1 < ranks.len() && i64::from(ranks[end + 1]) - i64::from(ranks[end]) == step {
             end += 1;
         }
@@ -233,8 +233,8 @@ pub fn write_ranks(ranks: &[i32]) -> String {
     text
 }
 
-/// Reads what [`write_ranks`] wrote; `None` if it is anything else or absurdly long.
-pub fn read_ranks(text: &str) -> Option<Vec<i32>> {
+/// Parses the output of [`format_ranks`]; `None` for anything else, or more than [`MAX_RANKS`] ranks.
+pub fn parse_ranks(text: &str) -> Option<Vec<i32>> {
     let mut ranks = Vec::new();
     for range in text.split(',').filter(|r| !r.is_empty()) {
         let (range, step) = match range.split_once(':') {
@@ -246,7 +246,7 @@ pub fn read_ranks(text: &str) -> Option<Vec<i32>> {
             None => (range.parse().ok()?, range.parse().ok()?),
         };
         let count = (i64::from(last) - i64::from(first)).checked_div(i64::from(step))? + 1;
-        if count < 1 || ranks.len() as i64 + count > MOST_RANKS as i64 {
+        if count < 1 || ranks.len() as i64 + count > MAX_RANKS as i64 {
             return None;
         }
         ranks.extend((0..count).map(|i| (i64::from(first) + i * i64::from(step)) as i32));
@@ -272,22 +272,22 @@ mod tests {
             vec![-1, 0, 4],
             vec![PROC_NULL, 9],
         ] {
-            assert_eq!(read_ranks(&write_ranks(&ranks)), Some(ranks.clone()), "{}", write_ranks(&ranks));
+            assert_eq!(parse_ranks(&format_ranks(&ranks)), Some(ranks.clone()), "{}", format_ranks(&ranks));
         }
-        assert_eq!(write_ranks(&(0..1000).collect::<Vec<_>>()), "0-999");
+        assert_eq!(format_ranks(&(0..1000).collect::<Vec<_>>()), "0-999");
     }
 
     #[test]
     fn anything_else_is_refused() {
-        assert_eq!(read_ranks("-2147483648-2147483647:2147483647"), Some(vec![i32::MIN, -1, i32::MAX - 1]), "as far as numbers go");
+        assert_eq!(parse_ranks("-2147483648-2147483647:2147483647"), Some(vec![i32::MIN, -1, i32::MAX - 1]), "as far as numbers go");
         for text in ["a", "1-", "-", "5-1", "0-9:0", "0-2000000000", "1:2:3", "é-1"] {
-            assert_eq!(read_ranks(text), None, "{text}");
+            assert_eq!(parse_ranks(text), None, "{text}");
         }
     }
 
     #[test]
     fn a_definition_is_one_line_of_json() {
-        let end = Definition::End(End { how: "finalized".into(), ticks: 7 });
+        let end = DefinitionRecord::End(EndDefinition { how: "finalized".into(), ticks: 7 });
         assert_eq!(serde_json::to_string(&end).unwrap(), r#"{"define":"end","how":"finalized","ticks":7}"#);
     }
 }

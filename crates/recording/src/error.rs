@@ -1,4 +1,4 @@
-//! What can go wrong with a recording, said so that its user knows what to do.
+//! Errors of reading and sealing recordings.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 /// Why a recording cannot be read or sealed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The system refused to read or write a file.
+    /// An I/O error.
     #[error("{}: {source}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// There is nothing at this path.
+    /// The path does not exist.
     #[error("{}: no such recording; `sintonia record -o {} -- mpirun ...` makes one", path.display(), path.display())]
     Missing {
         /// The path.
@@ -25,44 +25,44 @@ pub enum Error {
     NotARecording {
         /// The path.
         path: PathBuf,
-        /// What is there instead.
+        /// What was found instead.
         what: String,
     },
-    /// The recording was made by a newer version.
+    /// The recording has a newer format.
     #[error(
         "{}: the recording has format {found}, this version of Sintonia reads formats up to {known}: use the version that made it, or a newer one",
         path.display()
     )]
-    Newer {
-        /// The file that says so.
+    NewerFormat {
+        /// The file with that version.
         path: PathBuf,
         /// Its format.
         found: u32,
-        /// The newest format this version knows.
+        /// The newest supported format.
         known: u32,
     },
-    /// The processes numbered MPI functions differently than this version does.
+    /// The probe used a different table of MPI functions.
     #[error(
         "{}: the probe knew {found} MPI functions, this version of Sintonia knows {known}: seal it with the version that recorded it",
         path.display()
     )]
-    OtherFunctions {
-        /// The file that says so.
+    FunctionTableMismatch {
+        /// The file with that count.
         path: PathBuf,
-        /// How many functions the probe knew.
+        /// Number of functions known to the probe.
         found: usize,
-        /// How many this version knows.
+        /// Number of functions known to this version.
         known: usize,
     },
-    /// A file of text does not say what it should.
+    /// A JSON file is malformed.
     #[error("{}:{}:{}: {source}", path.display(), source.line(), source.column())]
     Json {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it, and where.
+        /// What is wrong, and where.
         source: serde_json::Error,
     },
-    /// No process of a run that was not sealed called MPI.
+    /// No process of an unsealed run called MPI.
     #[error("{}: no MPI call was seen", path.display())]
     NoMpiCalls {
         /// The recording.
@@ -70,14 +70,14 @@ pub enum Error {
     },
 }
 
-/// Says which file an error of the system was about.
-pub(crate) trait At<T> {
+/// Adds the file to an I/O error.
+pub(crate) trait WithPath<T> {
     /// Adds the path.
-    fn at(self, path: &Path) -> Result<T, Error>;
+    fn with_path(self, path: &Path) -> Result<T, Error>;
 }
 
-impl<T> At<T> for io::Result<T> {
-    fn at(self, path: &Path) -> Result<T, Error> {
+impl<T> WithPath<T> for io::Result<T> {
+    fn with_path(self, path: &Path) -> Result<T, Error> {
         self.map_err(|source| Error::Io { path: path.to_owned(), source })
     }
 }

@@ -1,50 +1,50 @@
-//! The recording of an MPI run on disk.
+//! On-disk format of the recording of an MPI run.
 //!
-//! While the program runs, the probe writes [`raw`] blocks and [`definitions`]; afterwards they are [sealed](seal::seal) into compact
-//! files that everything else reads as a table of calls ([`Recording`]). Nothing outside this crate looks into the files.
+//! While the program runs, the probe writes [`raw`] blocks and [`definitions`]. [Sealing](seal::seal) then turns them into compact files,
+//! which all other crates read through [`Recording`] as tables of calls. No other crate depends on the file layout.
 
 pub mod definitions;
 pub mod raw;
 
 #[cfg(feature = "reader")]
-mod calls;
+pub mod call_table;
 #[cfg(feature = "reader")]
-pub mod deed;
+pub mod comm_event;
 #[cfg(feature = "reader")]
 mod error;
 #[cfg(feature = "reader")]
-pub mod excerpt;
-#[cfg(feature = "reader")]
-mod hash;
+mod fast_hash;
 #[cfg(feature = "reader")]
 pub mod header;
 #[cfg(feature = "reader")]
 mod json;
 #[cfg(feature = "reader")]
 pub mod neighbours;
+#[cfg(feature = "reader")]
+mod process_calls;
 #[cfg(all(test, feature = "reader"))]
 mod random;
 #[cfg(feature = "reader")]
+pub mod random_access;
+#[cfg(feature = "reader")]
 mod recording;
 #[cfg(feature = "reader")]
-mod run;
+mod run_description;
 #[cfg(feature = "reader")]
 pub mod seal;
 #[cfg(feature = "reader")]
 pub mod sealed;
 #[cfg(feature = "reader")]
-pub mod table;
-#[cfg(feature = "reader")]
-mod thread;
+mod thread_calls;
 #[cfg(feature = "reader")]
 mod totals;
 
 #[cfg(feature = "reader")]
 pub use self::{
-    calls::Calls,
     error::Error,
-    hash::QuickMap,
-    recording::{Incomplete, Recording},
-    run::Run,
-    thread::{Stroke, ThreadCalls},
+    fast_hash::QuickMap,
+    process_calls::ProcessCalls,
+    recording::{IncompleteReason, Recording},
+    run_description::RunDescription,
+    thread_calls::{ThreadCallReader, TimedCall},
 };

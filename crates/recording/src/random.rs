@@ -1,22 +1,22 @@
-//! Numbers that look random and are the same in every run, for tests.
+//! A reproducible random number generator for tests.
 
-/// A sequence of numbers.
-pub struct Random(u64);
+/// Linear congruential generator.
+pub(crate) struct Lcg(u64);
 
-impl Random {
-    /// The sequence that starts from a seed.
-    pub fn new(seed: u64) -> Random {
-        Random(seed)
+impl Lcg {
+    /// Starts from a seed.
+    pub(crate) fn new(seed: u64) -> Lcg {
+        Lcg(seed)
     }
 
     /// The next number.
-    pub fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (self.0 ^ self.0 >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd)
     }
 
     /// The next number, below a limit.
-    pub fn below(&mut self, limit: u64) -> u64 {
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
         (self.next() >> 16) % limit
     }
 }

@@ -1,20 +1,19 @@
-//! What a thread leaves while the program runs: blocks of machine words, written by the probe and read when the recording is sealed.
+//! Raw format: blocks of machine words, written by the probe and read when the recording is sealed.
 //!
-//! A *record* is one MPI call. Its first two words say when; everything else about the call is its *payload*. Loops make calls that differ
-//! in nothing but time, so a record whose payload already stands in the same block only points at it: two words, 16 bytes.
+//! A *record* is one MPI call. Its first two words hold the time, the rest is its *payload*. Calls in loops often differ only in time, so a
+//! record whose payload is already in the block just refers to it and takes two words (16 bytes).
 //!
 //! ```text
 //! enter ticks | duration << 24, reference | payload (only where reference is 0) ...
 //! ```
 //!
-//! Where a call site makes calls that always differ in something (a tag that counts on, a size that changes), a record points at an
-//! earlier payload of that site and carries only the words that differ: see [`changed_reference`]. Reading a block writes such payloads out
-//! in full, so that nobody else has to know of them.
+//! If the calls of a site always differ in something (an increasing tag, a changing size), a record refers to an earlier payload of that
+//! site and stores only the words that differ: see [`delta_reference`]. Decoding a block expands these payloads, so callers never see them.
 //!
-//! The header of a block holds a cursor that is moved when a call ends. The words after the cursor hold the call under way, so a process
-//! that is killed leaves the call it died in. A closed block carries a checksum.
+//! The block header holds a cursor that is advanced when a call returns. The words after the cursor describe the call in progress, so the
+//! call in which a process was killed is preserved. A closed block has a checksum.
 
-/// Words of one block, its header included.
+/// Words of a block, including its header.
 pub const BLOCK_WORDS: usize = 32 * 1024;
 /// Bytes of one block.
 pub const BLOCK_BYTES: usize = BLOCK_WORDS * 8;
@@ -24,144 +23,144 @@ pub const HEADER_WORDS: usize = 8;
 pub const MAGIC: u64 = u64::from_le_bytes(*b"SINBLK01");
 /// The first word of a profile region.
 pub const PROFILE_MAGIC: u64 = u64::from_le_bytes(*b"SINPRF01");
-/// Bits of a record's second word that point at an earlier payload.
+/// Bits of a record's second word that refer to an earlier payload.
 pub const REFERENCE_BITS: u32 = 24;
-/// The most words of a payload that a record may refer to with changes: what bounds the size of a block that is written out in full.
-pub const MOST_CHANGING_WORDS: usize = 32;
-/// The words of a payload after its header and call site that a record can change.
-pub const CHANGEABLE: usize = 8;
-/// Durations from here on stand in a word of their own.
+/// Longest payload, in words, that may be referred to with changes; bounds the size of an expanded block.
+pub const MAX_DELTA_PAYLOAD_WORDS: usize = 32;
+/// Number of payload words (after header and call site) that a delta can change.
+pub const DELTA_WORDS: usize = 8;
+/// Durations from this value on are stored in a word of their own.
 pub const LONG_DURATION: u64 = (1 << (64 - REFERENCE_BITS)) - 1;
-/// The most requests one record lists; the rest follow in records of their own.
-pub const MOST_REQUESTS: usize = 4096;
+/// Maximum number of requests in one record; further ones follow in continuation records.
+pub const MAX_REQUESTS: usize = 4096;
 
-/// The words of a block's header, by place.
+/// Indices of the words of a block header.
 #[derive(Clone, Copy)]
 #[repr(usize)]
-pub enum Header {
+pub enum HeaderWord {
     /// [`MAGIC`].
     Magic = 0,
-    /// Number of the block in its stream, thread, and whether it is closed: see [`identity`].
+    /// Block sequence number, thread and closed flag: see [`identity`].
     Identity = 1,
-    /// Words in use and words of the call under way: see [`cursor`].
+    /// Words in use and words of the call in progress: see [`cursor`].
     Cursor = 2,
-    /// CRC-32 of the words in use after the header; valid when closed.
+    /// CRC-32 of the used words after the header; valid once the block is closed.
     Checksum = 3,
-    /// Number of the first request that a call of this block makes.
+    /// Number of the first request created in this block.
     FirstRequest = 4,
-    /// A moment in ticks ...
+    /// A point in time in ticks ...
     AnchorTicks = 5,
-    /// ... and the same moment in nanoseconds of the monotonic clock.
+    /// ... and the same point on the monotonic clock, in nanoseconds.
     AnchorNanoseconds = 6,
-    /// Calls that could not be kept before this block.
+    /// Calls lost before this block.
     Dropped = 7,
 }
 
-/// The identity word of a block.
+/// Encodes the identity word of a block.
 pub const fn identity(sequence: u32, thread: u16, closed: bool) -> u64 {
     sequence as u64 | (thread as u64) << 32 | (closed as u64) << 48
 }
 
-/// The cursor word: words in use (header included), and words staged for the call under way.
+/// Encodes the cursor word: words in use (including the header) and words staged for the call in progress.
 pub const fn cursor(used: usize, pending: usize) -> u64 {
     (used as u64) << 32 | pending as u64
 }
 
-const PLACE_BITS: u32 = 15;
-const _: () = assert!(BLOCK_WORDS <= 1 << PLACE_BITS);
+const OFFSET_BITS: u32 = 15;
+const _: () = assert!(BLOCK_WORDS <= 1 << OFFSET_BITS);
 
-/// The reference of a record that has the payload at `place`, with other words where `changed` has bits: bit 0 stands for the word after
-/// the call site. The other words follow the record.
-pub const fn changed_reference(place: usize, changed: u8) -> u64 {
-    place as u64 | 1 << PLACE_BITS | (changed as u64) << (PLACE_BITS + 1)
+/// Reference to the payload at `offset` with some words replaced: bit 0 of `changed` is the word after the call site. The new words
+/// follow the record.
+pub const fn delta_reference(offset: usize, changed: u8) -> u64 {
+    offset as u64 | 1 << OFFSET_BITS | (changed as u64) << (OFFSET_BITS + 1)
 }
 
-/// No such peer, tag or root.
+/// No peer, tag or root.
 pub const NONE: i32 = i32::MIN;
-/// `MPI_PROC_NULL`, whatever its number.
+/// `MPI_PROC_NULL`, independent of the library's value.
 pub const PROC_NULL: i32 = i32::MIN + 1;
-/// `MPI_ANY_SOURCE` or `MPI_ANY_TAG`, whatever its number.
+/// `MPI_ANY_SOURCE` or `MPI_ANY_TAG`, independent of the library's value.
 pub const ANY: i32 = i32::MIN + 2;
-/// `MPI_ROOT`: this process is the root of an operation between two groups.
-pub const ROOT_HERE: i32 = i32::MIN + 3;
-/// A process outside the recording.
-pub const OUTSIDE: i32 = i32::MIN + 4;
+/// `MPI_ROOT`: this process is the root of a collective on an intercommunicator.
+pub const ROOT: i32 = i32::MIN + 3;
+/// A process that is not part of the recording.
+pub const EXTERNAL: i32 = i32::MIN + 4;
 /// No communicator, window or file.
 pub const NO_OBJECT: u32 = u32::MAX;
-/// The value of `MPI_Win_lock` if nobody else may have the lock, whatever the number of `MPI_LOCK_EXCLUSIVE`.
+/// Lock type of `MPI_Win_lock`: `MPI_LOCK_EXCLUSIVE`, independent of the library's value.
 pub const LOCK_EXCLUSIVE: i32 = 1;
-/// The value of `MPI_Win_lock` if others may share the lock, whatever the number of `MPI_LOCK_SHARED`.
+/// Lock type of `MPI_Win_lock`: `MPI_LOCK_SHARED`, independent of the library's value.
 pub const LOCK_SHARED: i32 = 2;
-/// Bytes that are not known.
+/// Unknown number of bytes.
 pub const UNKNOWN_BYTES: u64 = u64::MAX;
 
-/// Bytes as far as they are known: none where they are [`UNKNOWN_BYTES`].
-pub const fn known_bytes(bytes: u64) -> u64 {
+/// The number of bytes, or 0 if it is [`UNKNOWN_BYTES`].
+pub const fn bytes_or_zero(bytes: u64) -> u64 {
     if bytes == UNKNOWN_BYTES { 0 } else { bytes }
 }
 
-/// The parts of a payload after its first two words, and marks that need no word, as bits of the header word.
+/// Optional parts of a payload after its first two words, and flags, as bits of its header word.
 pub mod part {
-    /// One word: communicator, window or file, and the peer, root or target in it.
+    /// One word: communicator, window or file, and its peer, root or target.
     pub const OBJECT: u16 = 1;
-    /// One word: tag, and the tag of the receiving half.
+    /// One word: tag, and the receive tag of a send-receive.
     pub const TAG: u16 = 1 << 1;
-    /// One word: the source of the receiving half.
+    /// One word: source of a send-receive.
     pub const SOURCE: u16 = 1 << 2;
     /// One word: bytes sent.
     pub const SENT: u16 = 1 << 3;
     /// One word: bytes received.
     pub const RECEIVED: u16 = 1 << 4;
-    /// One word: the communicator, window or file that the call made or freed.
-    pub const MADE: u16 = 1 << 5;
-    /// One word: a duration too long for the record's second word.
-    pub const LONG: u16 = 1 << 6;
-    /// One word: the error code that the call returned, the level of `MPI_Pcontrol`, the number of the group of `MPI_Win_post` and
-    /// `MPI_Win_start`, or the kind of the lock of `MPI_Win_lock`.
+    /// One word: communicator, window or file that the call created or freed.
+    pub const CREATED: u16 = 1 << 5;
+    /// One word: duration too long for the record's second word.
+    pub const LONG_DURATION: u16 = 1 << 6;
+    /// One word: the returned error code, the level of `MPI_Pcontrol`, the group of `MPI_Win_post` and `MPI_Win_start`, or the lock type of
+    /// `MPI_Win_lock`.
     pub const VALUE: u16 = 1 << 7;
-    /// A mark: the call made a request, which takes the thread's next number.
+    /// Flag: the call created a request, which takes the thread's next number.
     pub const REQUEST: u16 = 1 << 8;
-    /// A mark: a test or probe that found nothing.
-    pub const FOUND_NOTHING: u16 = 1 << 9;
-    /// A mark: the listed requests were started, not completed.
+    /// Flag: an unsuccessful test or probe (`flag = false`).
+    pub const FLAG_FALSE: u16 = 1 << 9;
+    /// Flag: the listed requests were started, not completed.
     pub const STARTED: u16 = 1 << 10;
-    /// A mark: the record carries more requests of the call before it.
+    /// Flag: the record continues the request list of the previous one.
     pub const CONTINUED: u16 = 1 << 11;
-    /// A mark: called from Fortran.
+    /// Flag: called from Fortran.
     pub const FORTRAN: u16 = 1 << 12;
-    /// A mark: called through `mpi_f08`.
+    /// Flag: called through `mpi_f08`.
     pub const F08: u16 = 1 << 13;
-    /// A mark: the call returned an error (its code is the value).
+    /// Flag: the call returned an error (its code is the value).
     pub const ERROR: u16 = 1 << 14;
-    /// A mark: the call was under way when the recording ended.
+    /// Flag: the call was in progress when the recording ended.
     pub const UNFINISHED: u16 = 1 << 15;
 
-    /// The parts that take a word, in the order in which they stand.
-    pub const WORDS: [u16; 8] = [OBJECT, TAG, SOURCE, SENT, RECEIVED, MADE, LONG, VALUE];
+    /// The parts that take a word, in storage order.
+    pub const WORDS: [u16; 8] = [OBJECT, TAG, SOURCE, SENT, RECEIVED, CREATED, LONG_DURATION, VALUE];
 }
 
-/// Two 32-bit numbers in one word.
+/// Packs two 32-bit numbers into one word.
 pub const fn pair(low: u32, high: i32) -> u64 {
     low as u64 | (high as u32 as u64) << 32
 }
 
-/// The two numbers of a [`pair`].
+/// Inverse of [`pair`].
 pub const fn unpair(word: u64) -> (u32, i32) {
     (word as u32, (word >> 32) as i32)
 }
 
-/// The header word of a payload.
+/// Encodes the header word of a payload.
 pub const fn payload_header(operation: u16, parts: u16, requests: u16, words: u16) -> u64 {
     operation as u64 | (parts as u64) << 16 | (requests as u64) << 32 | (words as u64) << 48
 }
 
-/// A request in a payload: which one it is, and whether it is a receive.
+/// Reference to a request in a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RequestRef {
-    /// Made by the same thread, this many requests ago (0 is the newest).
-    Ago(u64),
-    /// Made by another thread, with this number there.
-    Of(u16, u64),
+    /// Created by the same thread, this many requests ago (0 is the newest).
+    Relative(u64),
+    /// Created by the given thread, with this number.
+    Absolute(u16, u64),
 }
 
 const THREAD_SHIFT: u32 = 48;
@@ -169,26 +168,26 @@ const RECEIVE_BIT: u64 = 1 << 63;
 const SAME_THREAD: u64 = 0x7fff;
 
 impl RequestRef {
-    /// The word that stands for it.
-    pub const fn word(self, receive: bool) -> u64 {
+    /// Encodes the reference and whether the request is a receive.
+    pub const fn to_word(self, receive: bool) -> u64 {
         let word = match self {
-            RequestRef::Ago(ago) => ago | SAME_THREAD << THREAD_SHIFT,
-            RequestRef::Of(thread, number) => number | (thread as u64) << THREAD_SHIFT,
+            RequestRef::Relative(ago) => ago | SAME_THREAD << THREAD_SHIFT,
+            RequestRef::Absolute(thread, number) => number | (thread as u64) << THREAD_SHIFT,
         };
         if receive { word | RECEIVE_BIT } else { word }
     }
 
-    /// Reads the word again: the request, and whether it is a receive.
+    /// Inverse of [`RequestRef::to_word`].
     pub const fn from_word(word: u64) -> (RequestRef, bool) {
         let number = word & ((1 << THREAD_SHIFT) - 1);
         let thread = (word & !RECEIVE_BIT) >> THREAD_SHIFT;
-        let request = if thread == SAME_THREAD { RequestRef::Ago(number) } else { RequestRef::Of(thread as u16, number) };
+        let request = if thread == SAME_THREAD { RequestRef::Relative(number) } else { RequestRef::Absolute(thread as u16, number) };
         (request, word & RECEIVE_BIT != 0)
     }
 }
 
-/// How many bits each byte has: quicker than counting them on processors of the oldest kind that code must run on.
-static BITS: [u8; 256] = {
+/// Bit count of each byte; faster than `count_ones` on the baseline x86-64 without POPCNT.
+static BIT_COUNTS: [u8; 256] = {
     let mut bits = [0; 256];
     let mut byte = 0;
     while byte < 256 {
@@ -198,30 +197,30 @@ static BITS: [u8; 256] = {
     bits
 };
 
-/// How many words the parts that stand before this one take.
+/// Offset of a part among the parts that are present.
 #[inline(always)]
-pub fn parts_before(parts: u16, wanted: u16) -> usize {
-    usize::from(BITS[usize::from(parts & (wanted - 1) & 0xff)])
+pub fn part_offset(parts: u16, wanted: u16) -> usize {
+    usize::from(BIT_COUNTS[usize::from(parts & (wanted - 1) & 0xff)])
 }
 
-/// How many words all parts take.
+/// Number of words of all parts that are present.
 #[inline(always)]
-pub fn parts_words(parts: u16) -> usize {
-    usize::from(BITS[usize::from(parts & 0xff)])
+pub fn part_count(parts: u16) -> usize {
+    usize::from(BIT_COUNTS[usize::from(parts & 0xff)])
 }
 
-/// A payload as it stands in a block or in a sealed file.
+/// The payload of a call.
 #[derive(Clone, Copy)]
-pub struct Payload<'a> {
+pub struct CallPayload<'a> {
     words: &'a [u64],
 }
 
-impl<'a> Payload<'a> {
-    /// The payload at the start of `words`, if its lengths make sense.
-    pub fn at(words: &'a [u64]) -> Option<Payload<'a>> {
+impl<'a> CallPayload<'a> {
+    /// Parses the payload at the start of `words`; `None` if its lengths are inconsistent.
+    pub fn parse(words: &'a [u64]) -> Option<CallPayload<'a>> {
         let header = *words.first()?;
         let length = (header >> 48) as usize;
-        let payload = Payload { words: words.get(..length).filter(|words| !words.is_empty())? };
+        let payload = CallPayload { words: words.get(..length).filter(|words| !words.is_empty())? };
         let expected = 2 + (payload.parts() & 0xff).count_ones() as usize + 3 * payload.request_count();
         (length == expected).then_some(payload)
     }
@@ -231,192 +230,191 @@ impl<'a> Payload<'a> {
         self.words
     }
 
-    /// The number of the MPI function.
-    pub fn operation(&self) -> u16 {
+    /// Index of the MPI function.
+    pub fn function_index(&self) -> u16 {
         self.words[0] as u16
     }
 
-    /// Which parts it has: bits of [`part`].
+    /// Parts and flags: bits of [`part`].
     pub fn parts(&self) -> u16 {
         (self.words[0] >> 16) as u16
     }
 
-    /// How many requests it lists.
+    /// Number of listed requests.
     pub fn request_count(&self) -> usize {
         usize::from((self.words[0] >> 32) as u16)
     }
 
-    /// The call site: an address while running, a number once sealed.
+    /// The call site: an address in raw blocks, an index in sealed ones.
     pub fn site(&self) -> u64 {
         self.words[1]
     }
 
-    /// The word of one part, if it is there.
+    /// The word of a part, if present.
     pub fn part(&self, wanted: u16) -> Option<u64> {
         let parts = self.parts();
         (parts & wanted != 0).then(|| self.words[2 + (parts & (wanted - 1)).count_ones() as usize])
     }
 
-    /// The requests it lists: reference word, source and tag, bytes.
+    /// The listed requests: reference word, source and tag, bytes.
     pub fn requests(&self) -> impl Iterator<Item = [u64; 3]> + 'a {
         let first = self.words.len() - 3 * self.request_count();
         self.words[first..].chunks_exact(3).map(|c| [c[0], c[1], c[2]])
     }
 }
 
-/// One record of a block.
+/// A record of a block.
 #[derive(Clone, Copy)]
-pub struct Record<'a> {
-    /// Ticks at which the call was entered.
+pub struct RawRecord<'a> {
+    /// Enter time in ticks.
     pub enter: u64,
-    /// Ticks it took; 0 for the call under way.
+    /// Duration in ticks; 0 for a call in progress.
     pub duration: u64,
-    /// Where its payload stands in the block: equal for equal calls.
-    pub reference: usize,
-    /// Everything else.
-    pub payload: Payload<'a>,
-    /// Whether the block ended while the call was under way.
+    /// Word offset of its payload in the block: equal payloads have equal offsets.
+    pub payload_offset: usize,
+    /// Everything but the time.
+    pub payload: CallPayload<'a>,
+    /// Whether the call was in progress when the block ended.
     pub unfinished: bool,
 }
 
-/// A block read back.
-pub struct Block<'a> {
+/// A decoded block.
+pub struct RawBlock<'a> {
     words: &'a [u64],
     used: usize,
     pending: usize,
 }
 
-/// Why a block cannot be used.
+/// Why a block cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BlockError {
-    /// It does not start as a block does, or its lengths make no sense.
+    /// No magic number, or inconsistent lengths.
     #[error("not a block")]
     NotABlock,
-    /// Its words are not those that were written.
+    /// The checksum does not match.
     #[error("checksum does not match")]
     Checksum,
 }
 
-impl<'a> Block<'a> {
-    /// Checks a block (its magic, its lengths and, when it is closed, its checksum), and writes all its payloads out in full, in place.
-    pub fn read(words: &'a mut Vec<u64>) -> Result<Block<'a>, BlockError> {
+impl<'a> RawBlock<'a> {
+    /// Checks magic number, lengths and (if closed) checksum, and expands all payload deltas in place.
+    pub fn decode(words: &'a mut Vec<u64>) -> Result<RawBlock<'a>, BlockError> {
         let header: &[u64; HEADER_WORDS] = words.first_chunk().ok_or(BlockError::NotABlock)?;
-        let cursor = header[Header::Cursor as usize];
+        let cursor = header[HeaderWord::Cursor as usize];
         let (used, pending) = ((cursor >> 32) as usize, cursor as u32 as usize);
-        if header[Header::Magic as usize] != MAGIC || used < HEADER_WORDS || used > words.len() {
+        if header[HeaderWord::Magic as usize] != MAGIC || used < HEADER_WORDS || used > words.len() {
             return Err(BlockError::NotABlock);
         }
-        let closed = header[Header::Identity as usize] >> 48 & 1 == 1;
-        if closed && checksum(&words[HEADER_WORDS..used]) != header[Header::Checksum as usize] {
+        let closed = header[HeaderWord::Identity as usize] >> 48 & 1 == 1;
+        if closed && checksum(&words[HEADER_WORDS..used]) != header[HeaderWord::Checksum as usize] {
             return Err(BlockError::Checksum);
         }
         let pending = if pending <= words.len() - used { pending } else { 0 };
         let under_way = words[used..used + pending].to_vec();
-        let mut full = in_full(&words[..used]);
-        let used = full.len();
-        full.extend(under_way);
-        *words = full;
-        Ok(Block { words, used, pending })
+        let mut expanded = expand_deltas(&words[..used]);
+        let used = expanded.len();
+        expanded.extend(under_way);
+        *words = expanded;
+        Ok(RawBlock { words, used, pending })
     }
 
-    /// One word of the header.
-    pub fn header(&self, place: Header) -> u64 {
-        self.words[place as usize]
+    /// A word of the header.
+    pub fn header(&self, offset: HeaderWord) -> u64 {
+        self.words[offset as usize]
     }
 
-    /// Its number in the stream.
+    /// Its sequence number in the stream.
     pub fn sequence(&self) -> u32 {
-        self.header(Header::Identity) as u32
+        self.header(HeaderWord::Identity) as u32
     }
 
-    /// Its records in order, the call under way last. Stops at the first word that makes no sense.
-    pub fn records(&self) -> impl Iterator<Item = Record<'a>> {
+    /// Its records in order, the call in progress last. Stops at the first malformed record.
+    pub fn records(&self) -> impl Iterator<Item = RawRecord<'a>> {
         let (words, used, pending) = (self.words, self.used, self.pending);
         let mut at = HEADER_WORDS;
         let mut under_way = pending > 2;
         std::iter::from_fn(move || {
             if at < used {
                 let record = record_at(&words[..used], at)?;
-                at += if record.reference == at + 2 { 2 + record.payload.words().len() } else { 2 };
+                at += if record.payload_offset == at + 2 { 2 + record.payload.words().len() } else { 2 };
                 return Some(record);
             }
             if !std::mem::take(&mut under_way) {
                 return None;
             }
-            let payload = Payload::at(&words[used + 2..used + pending])?;
-            Some(Record { enter: words[used], duration: 0, reference: used + 2, payload, unfinished: true })
+            let payload = CallPayload::parse(&words[used + 2..used + pending])?;
+            Some(RawRecord { enter: words[used], duration: 0, payload_offset: used + 2, payload, unfinished: true })
         })
     }
 }
 
-/// The words of a block in which every record either has its payload behind it or refers to one that is there unchanged. Ends where the
-/// first record makes no sense.
-fn in_full(words: &[u64]) -> Vec<u64> {
-    let mut full = words[..HEADER_WORDS].to_vec();
-    // Where payloads that can be referred to have gone.
+/// Expands a block so that every record has its payload inline or refers to an unchanged one. Stops at the first malformed record.
+fn expand_deltas(words: &[u64]) -> Vec<u64> {
+    let mut expanded = words[..HEADER_WORDS].to_vec();
+    // New offsets of the payloads that can be referred to.
     let mut moved = vec![0; words.len()];
     let mut at = HEADER_WORDS;
-    while let Some(length) = write_in_full(words, at, &mut full, &mut moved) {
+    while let Some(length) = expand_record(words, at, &mut expanded, &mut moved) {
         at += length;
     }
-    full
+    expanded
 }
 
-/// Writes one record out in full and says how many words it had.
-fn write_in_full(words: &[u64], at: usize, full: &mut Vec<u64>, moved: &mut [usize]) -> Option<usize> {
+/// Expands one record and returns its original length in words.
+fn expand_record(words: &[u64], at: usize, expanded: &mut Vec<u64>, moved: &mut [usize]) -> Option<usize> {
     let (enter, second) = (*words.get(at)?, *words.get(at + 1)?);
     let (time, reference) = (second >> REFERENCE_BITS << REFERENCE_BITS, second & ((1 << REFERENCE_BITS) - 1));
     if reference == 0 {
-        let payload = Payload::at(&words[at + 2..])?;
-        moved[at + 2] = full.len() + 2;
-        full.extend([enter, time]);
-        full.extend(payload.words());
+        let payload = CallPayload::parse(&words[at + 2..])?;
+        moved[at + 2] = expanded.len() + 2;
+        expanded.extend([enter, time]);
+        expanded.extend(payload.words());
         return Some(2 + payload.words().len());
     }
-    let place = reference as usize & ((1 << PLACE_BITS) - 1);
-    let now = moved.get(place).copied().filter(|now| *now != 0)?;
-    if reference >> PLACE_BITS == 0 {
-        full.extend([enter, time | now as u64]);
+    let offset = reference as usize & ((1 << OFFSET_BITS) - 1);
+    let new_offset = moved.get(offset).copied().filter(|new_offset| *new_offset != 0)?;
+    if reference >> OFFSET_BITS == 0 {
+        expanded.extend([enter, time | new_offset as u64]);
         return Some(2);
     }
-    let payload = Payload::at(&words[place..]).filter(|payload| payload.words().len() <= MOST_CHANGING_WORDS)?;
-    let changed = (reference >> (PLACE_BITS + 1)) as u8;
-    let mut others = words.get(at + 2..at + 2 + changed.count_ones() as usize)?.iter();
-    full.extend([enter, time]);
-    full.extend(payload.words().iter().enumerate().map(|(i, word)| {
-        let bit = i.checked_sub(2).filter(|bit| *bit < CHANGEABLE && changed >> bit & 1 == 1);
-        bit.and_then(|_| others.next()).unwrap_or(word)
+    let payload = CallPayload::parse(&words[offset..]).filter(|payload| payload.words().len() <= MAX_DELTA_PAYLOAD_WORDS)?;
+    let changed = (reference >> (OFFSET_BITS + 1)) as u8;
+    let mut replacements = words.get(at + 2..at + 2 + changed.count_ones() as usize)?.iter();
+    expanded.extend([enter, time]);
+    expanded.extend(payload.words().iter().enumerate().map(|(i, word)| {
+        let bit = i.checked_sub(2).filter(|bit| *bit < DELTA_WORDS && changed >> bit & 1 == 1);
+        bit.and_then(|_| replacements.next()).unwrap_or(word)
     }));
     Some(2 + changed.count_ones() as usize)
 }
 
-fn record_at(words: &[u64], at: usize) -> Option<Record<'_>> {
+fn record_at(words: &[u64], at: usize) -> Option<RawRecord<'_>> {
     let (enter, second) = (*words.get(at)?, *words.get(at + 1)?);
     let reference = match (second & ((1 << REFERENCE_BITS) - 1)) as usize {
         0 => at + 2,
-        place => place,
+        offset => offset,
     };
-    let payload = Payload::at(words.get(reference..)?)?;
-    let duration = payload.part(part::LONG).unwrap_or(second >> REFERENCE_BITS);
-    Some(Record { enter, duration, reference, payload, unfinished: false })
+    let payload = CallPayload::parse(words.get(reference..)?)?;
+    let duration = payload.part(part::LONG_DURATION).unwrap_or(second >> REFERENCE_BITS);
+    Some(RawRecord { enter, duration, payload_offset: reference, payload, unfinished: false })
 }
 
-/// CRC-32 of words.
+/// CRC-32 of the words.
 pub fn checksum(words: &[u64]) -> u64 {
     // SAFETY: any initialised words may be seen as bytes.
     let bytes = unsafe { std::slice::from_raw_parts(words.as_ptr().cast::<u8>(), words.len() * 8) };
     u64::from(crc32fast::hash(bytes))
 }
 
-/// The words of one entry of a profile region.
+/// Layout of a profile region: totals per call site instead of single calls.
 pub mod profile {
-    /// Words of the region's header: magic, entries in use, first enter, last leave, dropped calls, anchor ticks, anchor nanoseconds.
+    /// Words of the region's header: magic, entries in use, first enter, last return, dropped calls, anchor ticks, anchor nanoseconds.
     pub const HEADER_WORDS: usize = 8;
-    /// Words of an entry: four of key, eight of sums.
+    /// Words of an entry: four for the key, eight for the totals.
     pub const ENTRY_WORDS: usize = 12;
-    /// How many entries a region holds; calls that would need more are summed in the last one.
-    pub const MOST_ENTRIES: usize = 16 * 1024;
-    /// Key: payload header with operation and marks.
+    /// Maximum number of entries; further calls are added to the last one.
+    pub const MAX_ENTRIES: usize = 16 * 1024;
+    /// Key: payload header with function and flags.
     pub const KEY: usize = 0;
     /// Key: call site.
     pub const SITE: usize = 1;
@@ -424,25 +422,25 @@ pub mod profile {
     pub const OBJECT: usize = 2;
     /// Key: size class of the bytes sent (low) and received (high).
     pub const CLASS: usize = 3;
-    /// Sum: calls.
+    /// Total: calls.
     pub const CALLS: usize = 4;
-    /// Sum: ticks.
+    /// Total: ticks.
     pub const TICKS: usize = 5;
-    /// Least ticks of a call.
-    pub const LEAST: usize = 6;
-    /// Most ticks of a call.
-    pub const MOST: usize = 7;
-    /// Sum: bytes sent.
+    /// Shortest call, in ticks.
+    pub const MIN_TICKS: usize = 6;
+    /// Longest call, in ticks.
+    pub const MAX_TICKS: usize = 7;
+    /// Total: bytes sent.
     pub const SENT: usize = 8;
-    /// Sum: bytes received.
+    /// Total: bytes received.
     pub const RECEIVED: usize = 9;
 
-    /// The size class of some bytes: 0 for none, else one more than the power of two they need.
+    /// Size class: 0 for no bytes, otherwise 1 + ceil(log2).
     pub const fn size_class(bytes: u64) -> u32 {
         if bytes == 0 { 0 } else { 1 + u64::BITS - (bytes - 1).leading_zeros() }
     }
 
-    /// The most bytes of a size class.
+    /// Largest size in a class.
     pub const fn size_bound(class: u32) -> u64 {
         match class {
             0 => 0,
@@ -456,13 +454,13 @@ pub mod profile {
 mod tests {
     use super::*;
 
-    /// Writes records as the probe does, without its speed.
+    /// Writes records as the probe does, without its optimisations.
     fn block_of(calls: &[(u64, u64, &[u64])], closed: bool) -> Vec<u64> {
         let mut words = vec![0; BLOCK_WORDS];
         let mut used = HEADER_WORDS;
         let mut seen: Vec<(usize, Vec<u64>)> = Vec::new();
         for (enter, duration, payload) in calls {
-            let reference = seen.iter().find(|(_, p)| p == payload).map_or(0, |(place, _)| *place);
+            let reference = seen.iter().find(|(_, p)| p == payload).map_or(0, |(offset, _)| *offset);
             words[used] = *enter;
             words[used + 1] = duration << REFERENCE_BITS | reference as u64;
             used += 2;
@@ -472,10 +470,10 @@ mod tests {
                 used += payload.len();
             }
         }
-        words[Header::Magic as usize] = MAGIC;
-        words[Header::Identity as usize] = identity(7, 3, closed);
-        words[Header::Cursor as usize] = cursor(used, 0);
-        words[Header::Checksum as usize] = checksum(&words[HEADER_WORDS..used]);
+        words[HeaderWord::Magic as usize] = MAGIC;
+        words[HeaderWord::Identity as usize] = identity(7, 3, closed);
+        words[HeaderWord::Cursor as usize] = cursor(used, 0);
+        words[HeaderWord::Checksum as usize] = checksum(&words[HEADER_WORDS..used]);
         words
     }
 
@@ -487,7 +485,7 @@ mod tests {
     fn equal_calls_share_their_payload() {
         let (a, b) = (send(8), send(16));
         let mut words = block_of(&[(10, 1, &a), (20, 2, &b), (30, 3, &a)], true);
-        let block = Block::read(&mut words).unwrap();
+        let block = RawBlock::decode(&mut words).unwrap();
         let read: Vec<_> = block.records().map(|r| (r.enter, r.duration, r.payload.part(part::SENT))).collect();
         assert_eq!(read, [(10, 1, Some(8)), (20, 2, Some(16)), (30, 3, Some(8))]);
         assert_eq!(block.sequence(), 7);
@@ -497,22 +495,22 @@ mod tests {
     fn a_changed_bit_is_found_by_the_checksum() {
         let mut words = block_of(&[(10, 1, &send(8))], true);
         words[HEADER_WORDS] ^= 1;
-        assert_eq!(Block::read(&mut words).err(), Some(BlockError::Checksum));
+        assert_eq!(RawBlock::decode(&mut words).err(), Some(BlockError::Checksum));
     }
 
     #[test]
     fn calls_that_differ_in_little_carry_only_that() {
         let mut words = block_of(&[(10, 1, &send(8))], false);
-        let mut used = (words[Header::Cursor as usize] >> 32) as usize;
+        let mut used = (words[HeaderWord::Cursor as usize] >> 32) as usize;
         // The bytes sent are the second word after the call site.
         for (enter, bytes) in [(20, 99), (30, 100)] {
             words[used] = enter;
-            words[used + 1] = 5 << REFERENCE_BITS | changed_reference(HEADER_WORDS + 2, 0b10);
+            words[used + 1] = 5 << REFERENCE_BITS | delta_reference(HEADER_WORDS + 2, 0b10);
             words[used + 2] = bytes;
             used += 3;
         }
-        words[Header::Cursor as usize] = cursor(used, 0);
-        let block = Block::read(&mut words).unwrap();
+        words[HeaderWord::Cursor as usize] = cursor(used, 0);
+        let block = RawBlock::decode(&mut words).unwrap();
         let read: Vec<_> =
             block.records().map(|r| (r.enter, r.duration, r.payload.part(part::SENT), r.payload.part(part::OBJECT))).collect();
         let object = Some(pair(0, 1));
@@ -522,21 +520,21 @@ mod tests {
     #[test]
     fn the_call_under_way_is_the_last_record() {
         let mut words = block_of(&[(10, 1, &send(8))], false);
-        let used = (words[Header::Cursor as usize] >> 32) as usize;
+        let used = (words[HeaderWord::Cursor as usize] >> 32) as usize;
         let payload = send(99);
         words[used] = 50;
         words[used + 2..used + 2 + payload.len()].copy_from_slice(&payload);
-        words[Header::Cursor as usize] = cursor(used, 2 + payload.len());
-        let last = Block::read(&mut words).unwrap().records().last().unwrap();
+        words[HeaderWord::Cursor as usize] = cursor(used, 2 + payload.len());
+        let last = RawBlock::decode(&mut words).unwrap().records().last().unwrap();
         assert!(last.unfinished);
         assert_eq!((last.enter, last.payload.part(part::SENT)), (50, Some(99)));
     }
 
     #[test]
     fn request_references_keep_their_meaning() {
-        for request in [RequestRef::Ago(0), RequestRef::Ago(1 << 40), RequestRef::Of(3, 12345)] {
+        for request in [RequestRef::Relative(0), RequestRef::Relative(1 << 40), RequestRef::Absolute(3, 12345)] {
             for receive in [false, true] {
-                assert_eq!(RequestRef::from_word(request.word(receive)), (request, receive));
+                assert_eq!(RequestRef::from_word(request.to_word(receive)), (request, receive));
             }
         }
     }
@@ -556,16 +554,16 @@ mod tests {
         let mut words = block_of(&[(10, 1, &send(8)), (20, 1, &send(9))], false);
         for _ in 0..20_000 {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            let place = (state >> 33) as usize % 40;
-            let kept = words[place];
+            let offset = (state >> 33) as usize % 40;
+            let kept = words[offset];
             let shift = state >> 58;
-            words[place] = (state ^ state << 13) >> shift;
-            if let Ok(block) = Block::read(&mut words.clone()) {
+            words[offset] = (state ^ state << 13) >> shift;
+            if let Ok(block) = RawBlock::decode(&mut words.clone()) {
                 block.records().take(1000).for_each(|r| {
                     let _ = r.payload.requests().count();
                 });
             }
-            words[place] = kept;
+            words[offset] = kept;
         }
     }
 }

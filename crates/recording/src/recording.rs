@@ -1,4 +1,4 @@
-//! A recording as everything else sees it: a header and tables of calls, whatever state its files are in.
+//! Read access to a recording, sealed or not.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -8,81 +8,81 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use rayon::prelude::*;
 use tempfile::TempDir;
 
-use crate::calls::{Calls, Lane};
-use crate::definitions::{LIVE_FOLDER, MOST_RANKS, read_ranks};
+use crate::call_table::{CallDescriptor, CallTable, DescriptorTotals};
+use crate::definitions::{LIVE_DIR, MAX_RANKS, parse_ranks};
 use crate::error::Error;
-use crate::excerpt::{Excerpts, Survey};
-use crate::header::{self, End, Header, Rank, Site};
-use crate::neighbours::{self, Neighbours};
+use crate::header::{self, CallSiteDefinition, ProcessExit, RecordedRank, RecordingHeader};
+use crate::neighbours::{self, TopologyNeighbours};
+use crate::process_calls::{ProcessCalls, ThreadCursor};
+use crate::random_access::{BlockScan, RowReader};
 use crate::seal;
-use crate::sealed::{self, Blocks, Fault, Merge, Operations};
-use crate::table::{CallTable, Shape, Totals};
-use crate::thread::ThreadCalls;
-use crate::totals::Summary;
+use crate::sealed::{self, BlockReader, FileFault, FunctionTable, TableBuilder};
+use crate::thread_calls::ThreadCallReader;
+use crate::totals::TotalsBuilder;
 
-/// What made the communicator of all processes that started together.
-const WORLD: &str = "MPI_COMM_WORLD";
+/// Name of `MPI_COMM_WORLD` in the header.
+const WORLD_NAME: &str = "MPI_COMM_WORLD";
 
-/// A recording.
+/// An open recording.
 pub struct Recording {
-    /// Everything about it except the calls.
-    pub header: Header,
+    /// Everything except the calls.
+    pub header: RecordingHeader,
     folder: PathBuf,
-    operations: Operations,
-    groups: Vec<Group>,
+    functions: FunctionTable,
+    members: Vec<CommunicatorMembers>,
     named_groups: Vec<OnceLock<Vec<i32>>>,
-    unknown_site: Site,
-    /// What was found to be wrong with the files of ranks.
-    faults: Mutex<BTreeMap<u32, Incomplete>>,
-    /// Where a recording that was never sealed is sealed for as long as it is read.
+    unknown_site: CallSiteDefinition,
+    /// Problems found in the files of ranks.
+    faults: Mutex<BTreeMap<u32, IncompleteReason>>,
+    /// Temporary directory with the sealed copy of an unsealed recording.
     _temporary: Option<TempDir>,
 }
 
-/// The members of a communicator, read when first asked for.
+/// The members of a communicator, parsed on first use.
 #[derive(Default)]
-struct Group {
+struct CommunicatorMembers {
     members: OnceLock<Vec<i32>>,
     remote: OnceLock<Vec<i32>>,
-    neighbours: OnceLock<HashMap<u32, Neighbours>>,
+    neighbours: OnceLock<HashMap<u32, TopologyNeighbours>>,
 }
 
-/// Why not everything is known of a rank.
+/// Why the data of a rank is incomplete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Incomplete {
-    /// It left nothing.
-    Absent,
-    /// Its file is not there.
+pub enum IncompleteReason {
+    /// The rank has no data.
+    NoData,
+    /// Its file is missing.
     FileMissing,
-    /// Its file ends at this byte, before its end.
-    FileCut(u64),
-    /// Its file is damaged at this byte.
+    /// Its file is truncated at this offset.
+    FileTruncated(u64),
+    /// Its file is damaged at this offset.
     FileDamaged(u64),
-    /// It was killed, or its host vanished.
+    /// It was killed, or its host failed.
     CutShort,
-    /// So many of its blocks were lost or damaged while it ran.
-    Damaged(u64),
+    /// Number of its blocks that were lost or damaged during the run.
+    DamagedBlocks(u64),
 }
 
-impl fmt::Display for Incomplete {
+impl fmt::Display for IncompleteReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Incomplete::Absent => write!(f, "left nothing"),
-            Incomplete::FileMissing => write!(f, "its file is missing"),
-            Incomplete::FileCut(byte) => write!(f, "its file is cut at byte {byte}"),
-            Incomplete::FileDamaged(byte) => write!(f, "its file is damaged at byte {byte}"),
-            Incomplete::CutShort => write!(f, "cut short"),
-            Incomplete::Damaged(blocks) => write!(f, "{blocks} damaged block{}", if *blocks == 1 { "" } else { "s" }),
+            IncompleteReason::NoData => write!(f, "no data"),
+            IncompleteReason::FileMissing => write!(f, "its file is missing"),
+            IncompleteReason::FileTruncated(byte) => write!(f, "its file is truncated at byte {byte}"),
+            IncompleteReason::FileDamaged(byte) => write!(f, "its file is damaged at byte {byte}"),
+            IncompleteReason::CutShort => write!(f, "cut short"),
+            IncompleteReason::DamagedBlocks(blocks) => write!(f, "{blocks} damaged block{}", if *blocks == 1 { "" } else { "s" }),
         }
     }
 }
 
 impl Recording {
-    /// Opens a recording. One that was never sealed, because the run goes on or `record` was killed, is sealed in a temporary place.
+    /// Opens a recording. An unsealed one (the run is still going on, or `record` was killed) is sealed into a temporary directory.
     pub fn open(path: &Path) -> Result<Recording, Error> {
         let not_a_recording = |what: &str| Error::NotARecording { path: path.to_owned(), what: what.to_owned() };
-        let checked = |header: Header| {
-            let believable = header.size <= MOST_RANKS && header.ranks.iter().all(|rank| (rank.rank as usize) < MOST_RANKS);
-            if believable { Ok(header) } else { Err(not_a_recording("it tells of more processes than any machine runs")) }
+        let checked = |header: RecordingHeader| {
+            let plausible = header.size <= MAX_RANKS && header.ranks.iter().all(|rank| (rank.rank as usize) < MAX_RANKS);
+            if plausible { Ok(header) } else { Err(not_a_recording("it claims more processes than any machine runs")) }
         };
         if !path.exists() {
             return Err(Error::Missing { path: path.to_owned() });
@@ -90,263 +90,272 @@ impl Recording {
         if !path.is_dir() {
             return Err(not_a_recording("it is a file"));
         }
-        if path.join(header::FILE).exists() {
-            return Ok(Recording::new(checked(Header::read(path)?)?, path.to_owned(), None));
+        if path.join(header::FILE_NAME).exists() {
+            return Ok(Recording::new(checked(RecordingHeader::read(path)?)?, path.to_owned(), None));
         }
-        if !path.join(LIVE_FOLDER).is_dir() {
-            return Err(not_a_recording(&format!("it has no {}", header::FILE)));
+        if !path.join(LIVE_DIR).is_dir() {
+            return Err(not_a_recording(&format!("it has no {}", header::FILE_NAME)));
         }
         let temporary = tempfile::tempdir().map_err(|source| Error::Io { path: std::env::temp_dir(), source })?;
         let header = checked(seal::seal_copy(path, temporary.path())?)?;
         Ok(Recording::new(header, temporary.path().to_owned(), Some(temporary)))
     }
 
-    fn new(header: Header, folder: PathBuf, temporary: Option<TempDir>) -> Recording {
+    fn new(header: RecordingHeader, folder: PathBuf, temporary: Option<TempDir>) -> Recording {
         Recording {
-            operations: Operations::named(&header.operations),
-            groups: header.communicators.iter().map(|_| Group::default()).collect(),
+            functions: FunctionTable::from_names(&header.operations),
+            members: header.communicators.iter().map(|_| CommunicatorMembers::default()).collect(),
             named_groups: header.groups.iter().map(|_| OnceLock::new()).collect(),
             header,
             folder,
-            unknown_site: Site::default(),
+            unknown_site: CallSiteDefinition::default(),
             faults: Mutex::default(),
             _temporary: temporary,
         }
     }
 
-    /// The calls of a rank, one table per thread; as many as can be read. There is none for a rank that left nothing, and in a profile.
+    /// The calls of a rank, one table per thread, as far as they are readable. Empty for a rank without data and for a profile.
     pub fn tables(&self, rank: u32) -> Result<Vec<CallTable>, Error> {
-        let Some((rank, mut blocks)) = self.blocks(rank)?.filter(|_| !self.header.profile) else { return Ok(Vec::new()) };
-        let mut merges: BTreeMap<u16, Merge> = BTreeMap::new();
-        for (thread, calls) in self.count(rank)? {
-            merges.insert(thread, Merge::new(thread, calls));
+        let Some((rank, mut blocks)) = self.open_blocks(rank)?.filter(|_| !self.header.profile) else { return Ok(Vec::new()) };
+        let mut builders: BTreeMap<u16, TableBuilder> = BTreeMap::new();
+        for (thread, calls) in self.count_calls(rank)? {
+            builders.insert(thread, TableBuilder::new(thread, calls));
         }
-        self.each_block(rank, &mut blocks, |block| {
-            let merge = merges.entry(block.header().thread).or_insert_with_key(|thread| Merge::new(*thread, 0));
-            merge.add(block, &self.operations, &rank.clock)
+        self.for_each_block(rank, &mut blocks, |block| {
+            let builder = builders.entry(block.header().thread).or_insert_with_key(|thread| TableBuilder::new(*thread, 0));
+            builder.add(block, &self.functions, &rank.clock)
         });
-        Ok(merges.into_values().map(|merge| merge.table).filter(|table| !table.is_empty()).collect())
+        Ok(builders.into_values().map(|builder| builder.table).filter(|table| !table.is_empty()).collect())
     }
 
-    /// The calls of a rank one by one, in the order in which they ended: for whoever must not need more memory for longer runs. There is
-    /// none for a rank that left nothing, and in a profile.
-    pub fn calls(&self, rank: u32) -> Result<Calls<'_>, Error> {
-        let mut lanes = Vec::new();
+    /// The calls of a rank in order of their return, in constant memory. Empty for a rank without data and for a profile.
+    pub fn calls(&self, rank: u32) -> Result<ProcessCalls<'_>, Error> {
+        let mut cursors = Vec::new();
         for thread in self.threads(rank)? {
-            if let Some((rank, blocks)) = self.blocks(rank)? {
-                lanes.push(Lane::new(Parts { recording: self, rank, blocks: blocks.only(thread), part: Merge::new(thread, 0) }));
+            if let Some((rank, blocks)) = self.open_blocks(rank)? {
+                cursors.push(ThreadCursor::new(ThreadBlocks {
+                    recording: self,
+                    rank,
+                    blocks: blocks.for_thread(thread),
+                    builder: TableBuilder::new(thread, 0),
+                }));
             }
         }
-        Ok(Calls { lanes })
+        Ok(ProcessCalls { cursors })
     }
 
-    /// The threads of a rank that called MPI, each to be read a few calls at a time; none for a rank that left nothing, and in a profile.
+    /// The threads of a rank that called MPI. Empty for a rank without data and for a profile.
     pub fn threads(&self, rank: u32) -> Result<Vec<u16>, Error> {
-        let threads = self.header.rank(rank).filter(|_| !self.header.profile).map(|rank| self.count(rank)).transpose()?;
+        let threads = self.header.rank(rank).filter(|_| !self.header.profile).map(|rank| self.count_calls(rank)).transpose()?;
         Ok(threads.unwrap_or_default().into_keys().collect())
     }
 
-    /// The calls of one thread; `None` for a rank that left nothing.
-    pub fn thread(&self, rank: u32, thread: u16) -> Option<ThreadCalls<'_>> {
+    /// The calls of one thread; `None` for a rank without data.
+    pub fn thread(&self, rank: u32, thread: u16) -> Option<ThreadCallReader<'_>> {
         let path = self.folder.join(sealed::file_name(rank));
-        self.header.rank(rank).map(|rank| ThreadCalls::new(self, rank, thread, path))
+        self.header.rank(rank).map(|rank| ThreadCallReader::new(self, rank, thread, path))
     }
 
-    /// The blocks of a rank, for whoever wants to come back to some of its calls; `None` for a rank that left nothing, and in a profile.
-    pub fn survey(&self, rank: u32) -> Result<Option<Survey<'_>>, Error> {
-        let found = self.blocks(rank)?.filter(|_| !self.header.profile);
-        Ok(found.map(|(rank, blocks)| Survey::new(self, rank, blocks)))
+    /// Iterates over the blocks of a rank, to build an index for [`Recording::row_reader`]; `None` for a rank without data and for a
+    /// profile.
+    pub fn scan_blocks(&self, rank: u32) -> Result<Option<BlockScan<'_>>, Error> {
+        let found = self.open_blocks(rank)?.filter(|_| !self.header.profile);
+        Ok(found.map(|(rank, blocks)| BlockScan::new(self, rank, blocks)))
     }
 
-    /// Reads calls of a rank where a survey found them; `None` for a rank that left nothing.
-    pub fn excerpts(&self, rank: u32) -> Result<Option<Excerpts>, Error> {
+    /// Random access to the calls of a rank; `None` for a rank without data.
+    pub fn row_reader(&self, rank: u32) -> Result<Option<RowReader>, Error> {
         let path = self.folder.join(sealed::file_name(rank));
-        self.header.rank(rank).map(|rank| Excerpts::open(rank, path)).transpose()
+        self.header.rank(rank).map(|rank| RowReader::open(rank, path)).transpose()
     }
 
-    /// The folder that holds its files; that of a recording which was never sealed is a temporary one.
+    /// The directory with its files; temporary for an unsealed recording.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    pub(crate) fn operations(&self) -> &Operations {
-        &self.operations
+    pub(crate) fn functions(&self) -> &FunctionTable {
+        &self.functions
     }
 
-    /// The calls of a rank summed up by shape.
+    /// Totals of a rank's calls per descriptor.
     ///
-    /// Sums do not care for order, so tags and the identity of listed requests are left out of the shapes. In a profile, and in a
-    /// recording with tens of thousands of different shapes, the bytes in a shape are the upper bound of a size class; the bytes in the
-    /// totals are exact.
-    pub fn totals(&self, rank: u32) -> Result<Vec<(Shape, Totals)>, Error> {
-        let Some((rank, mut blocks)) = self.blocks(rank)? else { return Ok(Vec::new()) };
-        let (mut summary, mut merge) = (Summary::default(), Merge::new(0, 0));
-        self.each_block(rank, &mut blocks, |block| {
-            if let Some(sums) = block.sums() {
-                let mut shapes = Vec::new();
-                block.shapes(&self.operations, &mut shapes)?;
-                summary.add_sums(shapes, &sums, rank.clock.ns_per_tick);
+    /// Tags and request identities are cleared, because totals do not depend on them. In a profile, and with tens of thousands of different
+    /// descriptors, the sizes in a descriptor are the upper bound of a size class; the sizes in the totals are exact.
+    pub fn totals(&self, rank: u32) -> Result<Vec<(CallDescriptor, DescriptorTotals)>, Error> {
+        let Some((rank, mut blocks)) = self.open_blocks(rank)? else { return Ok(Vec::new()) };
+        let (mut totals, mut builder) = (TotalsBuilder::default(), TableBuilder::new(0, 0));
+        self.for_each_block(rank, &mut blocks, |block| {
+            if let Some(sums) = block.totals() {
+                let mut descriptors = Vec::new();
+                block.read_descriptors(&self.functions, &mut descriptors)?;
+                totals.add_sums(descriptors, &sums, rank.clock.ns_per_tick);
                 return Some(());
             }
-            merge.clear();
-            merge.add(block, &self.operations, &rank.clock)?;
-            summary.add_calls(&merge.table);
+            builder.clear();
+            builder.add(block, &self.functions, &rank.clock)?;
+            totals.add_calls(&builder.table);
             Some(())
         });
-        Ok(summary.into_totals())
+        Ok(totals.into_totals())
     }
 
-    /// The ranks of which not everything is known, and why.
-    pub fn incomplete_ranks(&self) -> Vec<(u32, Incomplete)> {
+    /// The ranks with incomplete data, and why.
+    pub fn incomplete_ranks(&self) -> Vec<(u32, IncompleteReason)> {
         self.header.ranks.par_iter().for_each(|rank| {
-            // Whatever keeps the file from being read is told by whoever reads its calls.
-            let _ = self.count(rank);
+            // An I/O error here is reported when the calls are read.
+            let _ = self.count_calls(rank);
         });
         let faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
-        let known: BTreeMap<u32, &Rank> = self.header.ranks.iter().map(|rank| (rank.rank, rank)).collect();
-        let why = |number: u32| match known.get(&number) {
-            None => Some(Incomplete::Absent),
-            Some(rank) if rank.damaged_blocks > 0 => Some(Incomplete::Damaged(rank.damaged_blocks)),
-            Some(rank) if rank.end == End::CutShort => Some(Incomplete::CutShort),
+        let known: BTreeMap<u32, &RecordedRank> = self.header.ranks.iter().map(|rank| (rank.rank, rank)).collect();
+        let reason = |number: u32| match known.get(&number) {
+            None => Some(IncompleteReason::NoData),
+            Some(rank) if rank.damaged_blocks > 0 => Some(IncompleteReason::DamagedBlocks(rank.damaged_blocks)),
+            Some(rank) if rank.end == ProcessExit::CutShort => Some(IncompleteReason::CutShort),
             Some(_) => None,
         };
-        (0..self.header.size as u32).filter_map(|rank| Some((rank, faults.get(&rank).copied().or_else(|| why(rank))?))).collect()
+        (0..self.header.size as u32).filter_map(|rank| Some((rank, faults.get(&rank).copied().or_else(|| reason(rank))?))).collect()
     }
 
-    /// The members of a communicator, as ranks of the recording in their order; empty if there is no such communicator.
+    /// Members of a communicator as ranks of the recording, in communicator order; empty if the index is invalid.
     pub fn members(&self, communicator: u32) -> &[i32] {
-        self.group(communicator, |group| &group.members, |c| Some(&c.members))
+        self.cached_ranks(communicator, |group| &group.members, |c| Some(&c.members))
     }
 
-    /// The other group of an intercommunicator; empty if it is none.
+    /// The remote group of an intercommunicator; otherwise empty.
     pub fn remote(&self, communicator: u32) -> &[i32] {
-        self.group(communicator, |group| &group.remote, |c| c.remote.as_ref())
+        self.cached_ranks(communicator, |group| &group.remote, |c| c.remote.as_ref())
     }
 
-    /// The `MPI_COMM_WORLD` of a rank, by number: processes that were spawned have one of their own.
+    /// Index of a rank's `MPI_COMM_WORLD`; spawned processes have their own.
     pub fn world(&self, rank: u32) -> u32 {
-        let worlds = self.header.communicators.iter().enumerate().filter(|(_, communicator)| communicator.made_by == WORLD);
-        // The ranks of a world follow each other.
-        let holds = |number: &u32| {
+        let worlds = self.header.communicators.iter().enumerate().filter(|(_, communicator)| communicator.made_by == WORLD_NAME);
+        // Ranks of a world are contiguous.
+        let contains = |number: &u32| {
             let members = self.members(*number);
             members.first().zip(members.last()).is_some_and(|(first, last)| (*first..=*last).contains(&(rank as i32)))
         };
-        worlds.map(|(place, _)| place as u32).find(holds).unwrap_or(0)
+        worlds.map(|(index, _)| index as u32).find(contains).unwrap_or(0)
     }
 
-    /// The neighbours of a rank in a communicator; `None` if it has no topology, or an old recording does not tell.
-    pub fn neighbours(&self, communicator: u32, rank: u32) -> Option<&Neighbours> {
-        let place = communicator as usize;
-        let (group, defined) = self.groups.get(place).zip(self.header.communicators.get(place))?;
-        group.neighbours.get_or_init(|| neighbours::read(&defined.neighbours)).get(&rank)
+    /// The neighbours of a rank in a communicator; `None` without a topology or in an old recording.
+    pub fn neighbours(&self, communicator: u32, rank: u32) -> Option<&TopologyNeighbours> {
+        let index = communicator as usize;
+        let (group, defined) = self.members.get(index).zip(self.header.communicators.get(index))?;
+        group.neighbours.get_or_init(|| neighbours::decode(&defined.neighbours)).get(&rank)
     }
 
-    /// The ranks of a group that a call named; empty if there is no such group.
+    /// The ranks of a group named by a call; empty if the index is invalid.
     pub fn named_group(&self, number: i32) -> &[i32] {
-        let place = usize::try_from(number).unwrap_or(usize::MAX);
-        let Some((group, ranks)) = self.named_groups.get(place).zip(self.header.groups.get(place)) else { return &[] };
-        group.get_or_init(|| read_ranks(ranks).unwrap_or_default())
+        let index = usize::try_from(number).unwrap_or(usize::MAX);
+        let Some((group, ranks)) = self.named_groups.get(index).zip(self.header.groups.get(index)) else { return &[] };
+        group.get_or_init(|| parse_ranks(ranks).unwrap_or_default())
     }
 
-    fn group<'a>(
+    fn cached_ranks<'a>(
         &'a self,
         communicator: u32,
-        known: impl Fn(&'a Group) -> &'a OnceLock<Vec<i32>>,
-        text: impl Fn(&'a header::Communicator) -> Option<&'a String>,
+        known: impl Fn(&'a CommunicatorMembers) -> &'a OnceLock<Vec<i32>>,
+        text: impl Fn(&'a header::CommunicatorDefinition) -> Option<&'a String>,
     ) -> &'a [i32] {
-        let place = communicator as usize;
-        let Some((group, defined)) = self.groups.get(place).zip(self.header.communicators.get(place)) else { return &[] };
-        known(group).get_or_init(|| text(defined).and_then(|ranks| read_ranks(ranks)).unwrap_or_default())
+        let index = communicator as usize;
+        let Some((group, defined)) = self.members.get(index).zip(self.header.communicators.get(index)) else { return &[] };
+        known(group).get_or_init(|| text(defined).and_then(|ranks| parse_ranks(ranks)).unwrap_or_default())
     }
 
-    /// A call site; one without a name if there is no such number.
-    pub fn site(&self, site: u32) -> &Site {
+    /// A call site; an empty one if the index is invalid.
+    pub fn site(&self, site: u32) -> &CallSiteDefinition {
         self.header.sites.get(site as usize).unwrap_or(&self.unknown_site)
     }
 
-    /// The rank and its file; `None` if there is nothing of it.
-    fn blocks(&self, rank: u32) -> Result<Option<(&Rank, Blocks)>, Error> {
+    /// The entry and the file of a rank; `None` if it has no data.
+    fn open_blocks(&self, rank: u32) -> Result<Option<(&RecordedRank, BlockReader)>, Error> {
         let Some(rank) = self.header.rank(rank) else { return Ok(None) };
-        match Blocks::open(&self.folder.join(sealed::file_name(rank.rank))) {
+        match BlockReader::open(&self.folder.join(sealed::file_name(rank.rank))) {
             Ok(blocks) => Ok(Some((rank, blocks))),
             Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
-                self.note(rank.rank, Incomplete::FileMissing);
+                self.note_incomplete(rank.rank, IncompleteReason::FileMissing);
                 Ok(None)
             }
             Err(error) => Err(error),
         }
     }
 
-    /// How many calls of each thread the file of a rank holds.
-    fn count(&self, rank: &Rank) -> Result<BTreeMap<u16, usize>, Error> {
+    /// Number of calls of each thread in the file of a rank.
+    fn count_calls(&self, rank: &RecordedRank) -> Result<BTreeMap<u16, usize>, Error> {
         let mut counts = BTreeMap::new();
-        let Some((_, mut blocks)) = self.blocks(rank.rank)? else { return Ok(counts) };
-        while let Some(header) = blocks.skip() {
+        let Some((_, mut blocks)) = self.open_blocks(rank.rank)? else { return Ok(counts) };
+        while let Some(header) = blocks.next_header() {
             match header {
-                // More calls than bytes are not counted: the block cannot be read, and no room should be made for it.
+                // Each call takes at least a byte, so a larger count is damage and must not be allocated.
                 Ok(header) if header.calls <= header.body => *counts.entry(header.thread).or_default() += header.calls,
                 Ok(_) => {}
-                Err(fault) => self.fault(rank.rank, fault),
+                Err(fault) => self.note_fault(rank.rank, fault),
             }
         }
         let lost = !self.header.profile && counts.values().map(|n| *n as u64).sum::<u64>() < rank.calls;
         if lost {
-            self.note(rank.rank, Incomplete::FileCut(blocks.position()));
+            self.note_incomplete(rank.rank, IncompleteReason::FileTruncated(blocks.position()));
         }
         Ok(counts)
     }
 
-    /// Hands out the blocks that can be read, and notes those that cannot.
-    fn each_block(&self, rank: &Rank, blocks: &mut Blocks, mut use_block: impl FnMut(&sealed::Block) -> Option<()>) {
+    /// Passes every readable block to `use_block` and notes the others.
+    fn for_each_block(&self, rank: &RecordedRank, blocks: &mut BlockReader, mut use_block: impl FnMut(&sealed::SealedBlock) -> Option<()>) {
         while self.next_block(rank, blocks, &mut use_block) {}
     }
 
-    /// Hands out the next block that can be read, notes those before it that cannot, and says whether there was one.
-    pub(crate) fn next_block(&self, rank: &Rank, blocks: &mut Blocks, mut use_block: impl FnMut(&sealed::Block) -> Option<()>) -> bool {
+    /// Passes the next readable block to `use_block` and notes unreadable ones before it; `false` at the end.
+    pub(crate) fn next_block(
+        &self,
+        rank: &RecordedRank,
+        blocks: &mut BlockReader,
+        mut use_block: impl FnMut(&sealed::SealedBlock) -> Option<()>,
+    ) -> bool {
         loop {
             let at = blocks.position();
             match blocks.next() {
                 None => return false,
                 Some(Ok(block)) if use_block(&block).is_some() => return true,
-                Some(Ok(_)) => self.fault(rank.rank, Fault::Damaged(at)),
-                Some(Err(fault)) => self.fault(rank.rank, fault),
+                Some(Ok(_)) => self.note_fault(rank.rank, FileFault::Damaged(at)),
+                Some(Err(fault)) => self.note_fault(rank.rank, fault),
             }
         }
     }
 
-    pub(crate) fn fault(&self, rank: u32, fault: Fault) {
-        self.note(
+    pub(crate) fn note_fault(&self, rank: u32, fault: FileFault) {
+        self.note_incomplete(
             rank,
             match fault {
-                Fault::Cut(at) => Incomplete::FileCut(at),
-                Fault::Damaged(at) => Incomplete::FileDamaged(at),
+                FileFault::Truncated(at) => IncompleteReason::FileTruncated(at),
+                FileFault::Damaged(at) => IncompleteReason::FileDamaged(at),
             },
         );
     }
 
-    fn note(&self, rank: u32, why: Incomplete) {
-        self.faults.lock().unwrap_or_else(PoisonError::into_inner).entry(rank).or_insert(why);
+    fn note_incomplete(&self, rank: u32, reason: IncompleteReason) {
+        self.faults.lock().unwrap_or_else(PoisonError::into_inner).entry(rank).or_insert(reason);
     }
 }
 
-/// The calls of one thread, a part at a time.
-pub(crate) struct Parts<'a> {
+/// The calls of one thread, one block at a time.
+pub(crate) struct ThreadBlocks<'a> {
     recording: &'a Recording,
-    rank: &'a Rank,
-    blocks: Blocks,
-    part: Merge,
+    rank: &'a RecordedRank,
+    blocks: BlockReader,
+    builder: TableBuilder,
 }
 
-impl Parts<'_> {
-    /// Goes on to the next part, with shapes of its own, and says whether there is one.
-    pub fn advance(&mut self) -> bool {
-        let Parts { recording, rank, blocks, part } = self;
+impl ThreadBlocks<'_> {
+    /// Loads the next block; `false` at the end.
+    pub(crate) fn advance(&mut self) -> bool {
+        let ThreadBlocks { recording, rank, blocks, builder: part } = self;
         part.clear();
-        recording.next_block(rank, blocks, |block| part.add(block, &recording.operations, &rank.clock))
+        recording.next_block(rank, blocks, |block| part.add(block, &recording.functions, &rank.clock))
     }
 
-    /// The part.
-    pub fn table(&self) -> &CallTable {
-        &self.part.table
+    /// The current block.
+    pub(crate) fn table(&self) -> &CallTable {
+        &self.builder.table
     }
 }

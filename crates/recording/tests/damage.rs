@@ -1,17 +1,17 @@
-//! Whatever happens to the files: what can be read is read, and what cannot is told.
+//! Damaged files: what is readable is read, and the rest is reported.
 
 mod support;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use sintonia_recording::definitions::{FORMAT, LIVE_FOLDER};
-use sintonia_recording::header::Header;
+use sintonia_recording::definitions::{FORMAT_VERSION, LIVE_DIR};
+use sintonia_recording::header::RecordingHeader;
 use sintonia_recording::seal::{SealOptions, seal};
-use sintonia_recording::{Error, Incomplete, Recording};
+use sintonia_recording::{Error, IncompleteReason, Recording};
 use support::*;
 
-/// A recording of two ranks with many calls each, sealed; the calls of rank 0 come in several blocks, because its threads do.
+/// A sealed recording of two ranks with many calls each; the calls of rank 0 are in several blocks, because they are from several threads.
 fn recorded() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for rank in 0..2 {
@@ -34,10 +34,10 @@ fn rank_file(folder: &Path) -> PathBuf {
     folder.join("rank-00000.calls")
 }
 
-/// The calls of a rank by thread: when they were entered and with which size.
+/// The calls of a rank by thread: enter time and size.
 fn calls(recording: &Recording, rank: u32) -> Vec<(u16, i64, u64)> {
     let tables = recording.tables(rank).unwrap();
-    tables.iter().flat_map(|table| table.calls().map(|call| (table.thread, call.enter, call.shape.sent)).collect::<Vec<_>>()).collect()
+    tables.iter().flat_map(|table| table.calls().map(|call| (table.thread, call.enter, call.descriptor.sent)).collect::<Vec<_>>()).collect()
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn a_file_cut_at_any_byte_is_read_up_to_there() {
         fs::write(rank_file(folder.path()), &whole[..length]).unwrap();
         let recording = Recording::open(folder.path()).unwrap();
         let why = recording.incomplete_ranks();
-        assert!(matches!(why[..], [(0, Incomplete::FileCut(at))] if at <= length as u64), "{length}: {why:?}");
+        assert!(matches!(why[..], [(0, IncompleteReason::FileTruncated(at))] if at <= length as u64), "{length}: {why:?}");
         let found = calls(&recording, 0);
         assert!(found.len() >= most && found.iter().all(|call| all.contains(call)), "{length}");
         most = found.len();
@@ -67,7 +67,7 @@ fn a_changed_bit_costs_one_block_or_the_end_of_the_file() {
     let folder = recorded();
     let whole = fs::read(rank_file(folder.path())).unwrap();
     let all = calls(&Recording::open(folder.path()).unwrap(), 0);
-    // The header of the file is left alone: its rank is for people, and another format is not damage.
+    // The file header is left alone: its rank is informational, and another format is not damage.
     for bit in (8 * 16..8 * whole.len()).step_by(13) {
         let mut changed = whole.clone();
         changed[bit / 8] ^= 1 << (bit % 8);
@@ -77,7 +77,7 @@ fn a_changed_bit_costs_one_block_or_the_end_of_the_file() {
         assert!(found.len() < all.len() && found.len().is_multiple_of(50), "bit {bit}: {} calls", found.len());
         assert!(found.iter().all(|call| all.contains(call)), "bit {bit}");
         let why = recording.incomplete_ranks();
-        assert!(matches!(why[..], [(0, Incomplete::FileDamaged(_) | Incomplete::FileCut(_))]), "bit {bit}: {why:?}");
+        assert!(matches!(why[..], [(0, IncompleteReason::FileDamaged(_) | IncompleteReason::FileTruncated(_))]), "bit {bit}: {why:?}");
     }
 }
 
@@ -96,13 +96,13 @@ fn any_bytes_in_a_rank_file_are_read_without_panic() {
         fs::write(rank_file(folder.path()), &changed).unwrap();
         let recording = Recording::open(folder.path()).unwrap();
         if let (Ok(tables), Ok(_)) = (recording.tables(0), recording.totals(0)) {
-            tables.iter().for_each(|table| table.calls().for_each(|call| call.listed().for_each(drop)));
+            tables.iter().for_each(|table| table.calls().for_each(|call| call.requests().for_each(drop)));
         }
         recording.incomplete_ranks();
     }
 }
 
-/// Makes some of the checksums match, so that what is behind them is looked at.
+/// Makes some of the checksums match, so that the data behind them is parsed.
 fn repair_checksums(bytes: &mut [u8], random: &mut Random) {
     let mut at = 16;
     while at + 48 <= bytes.len() {
@@ -123,7 +123,7 @@ fn a_missing_file_is_told_and_everything_else_works() {
     let folder = recorded();
     fs::remove_file(rank_file(folder.path())).unwrap();
     let recording = Recording::open(folder.path()).unwrap();
-    assert_eq!(recording.incomplete_ranks(), [(0, Incomplete::FileMissing)]);
+    assert_eq!(recording.incomplete_ranks(), [(0, IncompleteReason::FileMissing)]);
     assert!(recording.tables(0).unwrap().is_empty());
     assert_eq!(calls(&recording, 1).len(), 200);
 }
@@ -131,10 +131,10 @@ fn a_missing_file_is_told_and_everything_else_works() {
 #[test]
 fn a_newer_recording_is_refused_by_name_of_both_formats() {
     let folder = recorded();
-    fs::write(folder.path().join("recording.json"), format!("{{\"format\": {}, \"else\": []}}", FORMAT + 41)).unwrap();
+    fs::write(folder.path().join("recording.json"), format!("{{\"format\": {}, \"else\": []}}", FORMAT_VERSION + 41)).unwrap();
     let Err(error) = Recording::open(folder.path()) else { panic!("it was opened") };
     let text = error.to_string();
-    assert!(text.contains(&format!("format {}", FORMAT + 41)) && text.contains(&format!("up to {FORMAT}")), "{text}");
+    assert!(text.contains(&format!("format {}", FORMAT_VERSION + 41)) && text.contains(&format!("up to {FORMAT_VERSION}")), "{text}");
 }
 
 #[test]
@@ -154,10 +154,10 @@ fn what_is_no_recording_is_said_not_to_be_one() {
 #[test]
 fn a_header_that_tells_of_too_many_processes_is_refused() {
     let folder = recorded();
-    let whole = Header::read(folder.path()).unwrap();
+    let whole = RecordingHeader::read(folder.path()).unwrap();
     let mut far_away = whole.clone();
     far_away.ranks[1].rank = u32::MAX;
-    for header in [Header { size: usize::MAX, ..whole.clone() }, far_away] {
+    for header in [RecordingHeader { size: usize::MAX, ..whole.clone() }, far_away] {
         header.write(folder.path()).unwrap();
         let error = Recording::open(folder.path()).err().unwrap();
         assert!(error.to_string().contains("more processes than any machine runs"), "{error}");
@@ -170,8 +170,8 @@ fn a_header_that_tells_of_too_many_processes_is_refused() {
 fn any_bytes_in_the_header_are_refused_or_read_but_never_panic() {
     let folder = recorded();
     let path = folder.path().join("recording.json");
-    // Without the long list of functions, so that the changes meet something else.
-    let mut header = Header::read(folder.path()).unwrap();
+    // Without the long list of functions, so that the changes affect something else.
+    let mut header = RecordingHeader::read(folder.path()).unwrap();
     header.operations.truncate(2);
     header.write(folder.path()).unwrap();
     let whole = fs::read(&path).unwrap();
@@ -191,7 +191,7 @@ fn any_bytes_in_the_header_are_refused_or_read_but_never_panic() {
     }
 }
 
-/// What a killed process left: blocks written out, and blocks in memory of which the last is open.
+/// The files of a killed process: written blocks, and blocks in memory of which the last is open.
 fn killed(folder: &Path) -> [PathBuf; 3] {
     let mut process = process("here", 1);
     process.clock(0).world(1, 0, 1);
@@ -204,7 +204,7 @@ fn killed(folder: &Path) -> [PathBuf; 3] {
     process.tails.push((0, tail));
     process.others.push(("t0.calls".into(), stream.bytes(0)[..(blocks - 2) * RAW_BLOCK].to_vec()));
     process.write(folder);
-    ["defs", "t0.calls", "t0.tail"].map(|kind| folder.join(LIVE_FOLDER).join(format!("here-1.{kind}")))
+    ["defs", "t0.calls", "t0.tail"].map(|kind| folder.join(LIVE_DIR).join(format!("here-1.{kind}")))
 }
 
 #[test]
@@ -243,7 +243,7 @@ fn a_damaged_block_is_counted_or_found_in_memory() {
     fs::write(&written, &bytes).unwrap();
     let recording = Recording::open(folder.path()).unwrap();
     assert_eq!(recording.header.ranks[0].damaged_blocks, 1);
-    assert_eq!(recording.incomplete_ranks(), [(0, Incomplete::Damaged(1))]);
+    assert_eq!(recording.incomplete_ranks(), [(0, IncompleteReason::DamagedBlocks(1))]);
     let found = calls(&recording, 0).len();
     assert!(found < 301 && found > 200);
     // The memory still holds the block.

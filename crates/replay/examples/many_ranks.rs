@@ -1,4 +1,4 @@
-//! How many calls of an extrapolated run are replayed in a second, and in how much memory.
+//! Replay rate and memory use of an extrapolated run.
 //!
 //! `cargo run --release -p sintonia-replay --example many_ranks -- RANKS NAME.sin NAME.sin ...`
 
@@ -7,31 +7,31 @@ use std::time::Instant;
 
 use sintonia_machine::Machine;
 use sintonia_recording::Recording;
-use sintonia_replay::changes::Changes;
-use sintonia_replay::engine::{Costs, replay};
-use sintonia_replay::more_ranks::{Options, recognise};
-use sintonia_replay::platform::{End, Placement, Platform};
+use sintonia_replay::changes::ReplayChanges;
+use sintonia_replay::engine::{ReplayCosts, replay};
+use sintonia_replay::extrapolation::{ExtrapolationOptions, recognise};
+use sintonia_replay::platform::{IntervalBound, Platform, RankPlacement};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [ranks, names @ ..] = &arguments[..] else { return Err("how many ranks, and of which recordings?".into()) };
     let ranks: u32 = ranks.parse()?;
     let recordings = names.iter().map(|name| Recording::open(Path::new(name))).collect::<Result<Vec<_>, _>>()?;
-    let pattern = recognise(&recordings, &Options::default())?;
-    let schedule = pattern.schedule(ranks, End::Middle)?;
+    let pattern = recognise(&recordings, &ExtrapolationOptions::default())?;
+    let schedule = pattern.schedule(ranks, IntervalBound::Middle)?;
     let machine = Machine::parse(MACHINE, Path::new("many.machine.toml"))?;
-    let costs = Costs::Machine(Box::new(Platform::new(&machine, ranks, &Placement::Block, End::Middle)?));
+    let costs = ReplayCosts::Machine(Box::new(Platform::new(&machine, ranks, &RankPlacement::Block, IntervalBound::Middle)?));
     let begin = Instant::now();
-    let outcome = replay(&schedule, &costs, &Changes::default(), None)?;
+    let outcome = replay(&schedule, &costs, &ReplayChanges::default(), None)?;
     let seconds = begin.elapsed().as_secs_f64();
     let rate = outcome.calls as f64 / seconds / 1e6;
-    println!("{ranks} ranks: {} calls in {seconds:.3} s: {rate:.2} M calls/s; the run takes {:.9} s", outcome.calls, outcome.seconds);
+    println!("{ranks} ranks: {} calls in {seconds:.3} s: {rate:.2} M calls/s; the run takes {:.9} s", outcome.calls, outcome.replayed_s);
     let unmatched = &outcome.unmatched;
     println!("at most {} of memory; {} sends and {} receives without their other end", memory(), unmatched.sends, unmatched.receives);
     Ok(())
 }
 
-/// The most memory that was ever used, as the system says it.
+/// Peak resident memory, as the kernel reports it.
 fn memory() -> String {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -1,12 +1,13 @@
-//! When messages arrive that share the links of a machine: a message per line (`begins_s from to bytes`), a moment per line.
+//! Arrival times of messages that share the links of a machine. Input: one message per line (`begins_s from to bytes`); output: one time
+//! per line.
 //!
 //!     cargo run --release -p sintonia-replay --example network_arrivals X.machine.toml MESSAGES
 
 use std::path::Path;
 
 use sintonia_machine::Machine;
-use sintonia_replay::network::{self, Network, Transfer};
-use sintonia_replay::platform::End;
+use sintonia_replay::network::{self, NetworkModel, NetworkTransfer};
+use sintonia_replay::platform::IntervalBound;
 
 type Error = Box<dyn std::error::Error>;
 
@@ -15,29 +16,30 @@ fn main() -> Result<(), Error> {
     let [machine, messages] = &words[..] else { return Err("give a machine file and a file of messages".into()) };
     let machine = Machine::read(Path::new(machine))?;
     let messages = read(&std::fs::read_to_string(messages)?)?;
-    let mut network = network::build(&machine, End::Middle.into())?;
+    let mut network = network::build(&machine, IntervalBound::Middle.into())?;
     for arrival in arrivals(&mut *network, &messages) {
         println!("{arrival:.9}");
     }
     Ok(())
 }
 
-fn read(text: &str) -> Result<Vec<(f64, Transfer)>, Error> {
+fn read(text: &str) -> Result<Vec<(f64, NetworkTransfer)>, Error> {
     let message = |line: &str| match line.split_whitespace().collect::<Vec<_>>()[..] {
-        [begins, from, to, bytes] => {
-            Ok((begins.parse()?, Transfer { from: from.parse()?, to: to.parse()?, bytes: bytes.parse()?, ..Transfer::default() }))
-        }
+        [begins, from, to, bytes] => Ok((
+            begins.parse()?,
+            NetworkTransfer { from: from.parse()?, to: to.parse()?, bytes: bytes.parse()?, ..NetworkTransfer::default() },
+        )),
         _ => Err(format!("`{line}` is no message: begins_s from to bytes").into()),
     };
     text.lines().map(message).collect()
 }
 
-fn arrivals(network: &mut dyn Network, messages: &[(f64, Transfer)]) -> Vec<f64> {
+fn arrivals(network: &mut dyn NetworkModel, messages: &[(f64, NetworkTransfer)]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..messages.len()).collect();
     order.sort_by(|a, b| messages[*b].0.total_cmp(&messages[*a].0));
     let (mut arrivals, mut arrived) = (vec![0.0; messages.len()], Vec::new());
     loop {
-        let next = network.next();
+        let next = network.next_time();
         match order.last().map(|index| messages[*index].0) {
             Some(at) if next.is_none_or(|next| at <= next) => {
                 let index = order.pop().unwrap_or_default();

@@ -1,109 +1,109 @@
-//! What is made different in the program: how long it computes, and how its operations of groups are built.
+//! Changes to the program: compute times, collective algorithms, call overrides.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use sintonia_machine::Collective;
+use sintonia_machine::CollectiveKind;
 
 use crate::Error;
-use crate::collective::Algorithm;
-use crate::manners::Manners;
-use crate::schedule::{LineId, Next, Schedule, Stretch};
+use crate::call_overrides::CallOverrides;
+use crate::collective::CollectiveAlgorithm;
+use crate::schedule::{CallChunk, ChunkStatus, LocationId, Schedule};
 
-/// Places in the program where computation is not changed.
-const NONE: u32 = u32::MAX;
+/// No computation is changed at this site.
+const NO_CHANGE: u32 = u32::MAX;
 
-/// Everything that is made different. The default is nothing.
+/// All changes of a replay. The default changes nothing.
 #[derive(Clone, Debug, Default)]
-pub struct Changes {
-    /// Computation at certain call sites.
+pub struct ReplayChanges {
+    /// Changes of computation at certain call sites.
     pub segments: Vec<SegmentChange>,
-    /// How long each rank computes between certain call sites.
-    pub loads: Loads,
-    /// Computation varies at random.
-    pub noise: Option<Noise>,
-    /// Messages are not in each other's way.
+    /// Changed compute times per rank between two call sites.
+    pub loads: RankLoads,
+    /// Random noise added to computation.
+    pub noise: Option<ComputeNoise>,
+    /// Messages do not contend for links.
     pub no_contention: bool,
-    /// Receives from anyone get the message that comes first, not the one that was recorded.
+    /// Wildcard receives match the message that arrives first, not the recorded one.
     pub wildcards_by_arrival: bool,
-    /// Operations of groups that are built in another way.
-    pub algorithms: BTreeMap<Collective, Built>,
-    /// How those are built that are not named there.
-    pub all_algorithms: Option<Built>,
-    /// Calls that are made in another way; only on the network of the recording.
-    pub manners: Option<Manners>,
-    /// Where what a call needs never comes, it goes on without: a recording that was cut does not have everything.
-    pub goes_on: bool,
+    /// How certain collectives are simulated.
+    pub algorithms: BTreeMap<CollectiveKind, CollectiveModel>,
+    /// How all other collectives are simulated.
+    pub default_algorithm: Option<CollectiveModel>,
+    /// Calls that behave differently; only on the recorded network.
+    pub call_overrides: Option<CallOverrides>,
+    /// Calls whose dependency never arrives complete anyway: a truncated recording is not complete.
+    pub force_progress: bool,
 }
 
-/// How an operation of a group is built.
+/// How a collective is simulated.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Built {
-    /// It takes what was measured, or else a formula, once everyone is there.
-    Closed,
-    /// By an algorithm.
-    By(Algorithm),
-    /// As a library chooses.
-    Library(crate::collective::Library),
+pub enum CollectiveModel {
+    /// Measured time or closed formula, once the ranks it depends on have arrived.
+    ClosedForm,
+    /// Messages of an algorithm.
+    Algorithm(CollectiveAlgorithm),
+    /// The algorithm this MPI library selects.
+    Library(crate::collective::LibraryRules),
 }
 
-/// Computation between certain calls.
+/// A change of the computation between certain calls.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SegmentChange {
-    /// The call sites before it; any if there is none.
+    /// Call sites before the segment; `None` for any.
     pub from: Option<HashSet<u32>>,
-    /// The call sites after it; any if there is none.
+    /// Call sites after the segment; `None` for any.
     pub to: Option<HashSet<u32>>,
-    /// How long it takes.
-    pub takes: Takes,
+    /// The new duration.
+    pub duration: DurationChange,
 }
 
-/// How long computation takes instead.
+/// A change of a duration.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Takes {
-    /// So many times as long.
-    Times(f64),
-    /// So many seconds each time.
-    Each(f64),
+pub enum DurationChange {
+    /// Multiply by a factor.
+    Scale(f64),
+    /// Replace by a fixed number of seconds.
+    Fixed(f64),
 }
 
-/// Computation that varies: each time it takes up to so much longer.
+/// Random noise: every computation takes longer by an exponentially distributed share.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Noise {
-    /// The mean share by which it is longer.
+pub struct ComputeNoise {
+    /// Mean relative slowdown.
     pub share: f64,
-    /// What the numbers are drawn from.
+    /// Seed of the random numbers.
     pub seed: u64,
 }
 
-/// How long ranks compute between two call sites, by these and the rank.
+/// Changed compute times by segment (pair of call sites) and rank.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Loads(HashMap<(u32, u32), HashMap<u32, Takes>>);
+pub struct RankLoads(HashMap<(u32, u32), HashMap<u32, DurationChange>>);
 
-impl Changes {
-    /// Whether computation everywhere has to be looked at.
+impl ReplayChanges {
+    /// Whether every segment can be affected.
     #[inline]
-    pub fn touches_everything(&self) -> bool {
+    pub fn affects_all_segments(&self) -> bool {
         !self.loads.0.is_empty() || self.noise.is_some()
     }
 
-    /// The first change of computation before a call site; a number that [`Changes::computes`] takes.
-    pub fn segment(&self, site: u32) -> u32 {
-        self.segments.iter().position(|change| change.is_before(site)).map_or(NONE, |place| place as u32)
+    /// Index of the first change that applies before a call site, for [`ReplayChanges::compute_time`].
+    pub fn first_change_before(&self, site: u32) -> u32 {
+        self.segments.iter().position(|change| change.applies_before(site)).map_or(NO_CHANGE, |index| index as u32)
     }
 
-    /// How long a rank computes between two call sites, for the so-manieth time, where it was recorded to compute so long.
-    pub fn computes(&self, first: u32, rank: u32, (from, to): (u32, u32), turn: u64, seconds: f64) -> f64 {
+    /// Compute time of a rank between two call sites, given the recorded time; `turn` selects the random number.
+    pub fn compute_time(&self, first: u32, rank: u32, (from, to): (u32, u32), turn: u64, seconds: f64) -> f64 {
         let mut seconds = seconds;
-        if let Some(takes) = self.loads.0.get(&(from, to)).and_then(|ranks| ranks.get(&rank)) {
-            seconds = takes.instead_of(seconds);
+        if let Some(duration) = self.loads.0.get(&(from, to)).and_then(|ranks| ranks.get(&rank)) {
+            seconds = duration.apply(seconds);
         }
         for change in self.segments.iter().skip(first as usize) {
-            if change.is_before(to) && change.from.as_ref().is_none_or(|sites| sites.contains(&from)) {
-                seconds = change.takes.instead_of(seconds);
+            if change.applies_before(to) && change.from.as_ref().is_none_or(|sites| sites.contains(&from)) {
+                seconds = change.duration.apply(seconds);
             }
         }
         match &self.noise {
-            // The mean of the exponential distribution is 1: mostly a little, sometimes much, as disturbances are.
+            // Exponential distribution with mean 1: mostly small, sometimes large, like OS noise.
             Some(noise) => seconds * (1.0 + noise.share * -(1.0 - random(noise.seed, rank, turn)).ln()),
             None => seconds,
         }
@@ -111,73 +111,78 @@ impl Changes {
 }
 
 impl SegmentChange {
-    /// Whether computation before this call site may be meant.
-    fn is_before(&self, site: u32) -> bool {
+    /// Whether the change can apply to the segment before this call site.
+    fn applies_before(&self, site: u32) -> bool {
         self.to.as_ref().is_none_or(|sites| sites.contains(&site))
     }
 }
 
-/// A number from 0 to 1 that is always the same for the same rank and turn.
+/// A reproducible random number in [0, 1) for a rank and turn.
 fn random(seed: u64, rank: u32, turn: u64) -> f64 {
-    // The finisher of SplitMix64, by Sebastiano Vigna.
+    // The finaliser of SplitMix64 (Sebastiano Vigna).
     let mut word = seed ^ (u64::from(rank) << 32) ^ turn.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     ((word ^ word >> 31) >> 11) as f64 / (1u64 << 53) as f64
 }
 
-impl Takes {
-    /// How long computation takes that took so many seconds.
-    fn instead_of(self, seconds: f64) -> f64 {
+impl DurationChange {
+    /// The changed duration.
+    fn apply(self, seconds: f64) -> f64 {
         match self {
-            Takes::Times(times) => seconds * times,
-            Takes::Each(each) => each,
+            DurationChange::Scale(factor) => seconds * factor,
+            DurationChange::Fixed(each) => each,
         }
     }
 
-    /// One change after another.
-    fn then(self, next: Takes) -> Takes {
+    /// Composition of two changes.
+    fn then(self, next: DurationChange) -> DurationChange {
         match self {
-            Takes::Times(times) => match next {
-                Takes::Times(more) => Takes::Times(times * more),
+            DurationChange::Scale(factor) => match next {
+                DurationChange::Scale(more) => DurationChange::Scale(factor * more),
                 each => each,
             },
-            Takes::Each(each) => Takes::Each(next.instead_of(each)),
+            DurationChange::Fixed(each) => DurationChange::Fixed(next.apply(each)),
         }
     }
 }
 
-impl Loads {
-    /// A rank computes another time between two call sites, after what was said of it before.
-    pub fn change(&mut self, segment: (u32, u32), rank: u32, takes: Takes) {
-        self.0.entry(segment).or_default().entry(rank).and_modify(|known| *known = known.then(takes)).or_insert(takes);
+impl RankLoads {
+    /// Adds a change for one rank and segment, after those already there.
+    pub fn change(&mut self, segment: (u32, u32), rank: u32, duration: DurationChange) {
+        self.0.entry(segment).or_default().entry(rank).and_modify(|known| *known = known.then(duration)).or_insert(duration);
     }
 
-    /// Those that make every rank compute as long as the mean of all that compute there.
-    pub fn balanced(schedule: &dyn Schedule) -> Result<Loads, Error> {
+    /// Scales compute times so that every rank computes as long as the mean of all ranks that execute the segment.
+    pub fn balanced(schedule: &dyn Schedule) -> Result<RankLoads, Error> {
         let ranks = schedule.ranks() as usize;
         let mut sums: HashMap<(u32, u32), Vec<f64>> = HashMap::new();
-        for line in schedule.lines()? {
-            add_up(schedule, line, ranks, &mut sums)?;
+        for location in schedule.locations()? {
+            sum_compute_times(schedule, location, ranks, &mut sums)?;
         }
         let evened = |sums: Vec<f64>| {
             let computing: Vec<(u32, f64)> = (0..).zip(sums).filter(|(_, sum)| *sum > 0.0).collect();
             let mean = computing.iter().map(|(_, sum)| sum).sum::<f64>() / computing.len().max(1) as f64;
-            computing.into_iter().map(|(rank, sum)| (rank, Takes::Times(mean / sum))).collect()
+            computing.into_iter().map(|(rank, sum)| (rank, DurationChange::Scale(mean / sum))).collect()
         };
-        Ok(Loads(sums.into_iter().map(|(segment, sums)| (segment, evened(sums))).collect()))
+        Ok(RankLoads(sums.into_iter().map(|(segment, sums)| (segment, evened(sums))).collect()))
     }
 }
 
-fn add_up(schedule: &dyn Schedule, line: LineId, ranks: usize, sums: &mut HashMap<(u32, u32), Vec<f64>>) -> Result<(), Error> {
-    let mut source = schedule.open(line)?;
-    let (mut stretch, mut from) = (Stretch::default(), NONE);
-    while source.next(&mut stretch)? != Next::End {
-        for row in &stretch.rows {
-            let to = stretch.actions[row.action as usize].shape.site;
+fn sum_compute_times(
+    schedule: &dyn Schedule,
+    location: LocationId,
+    ranks: usize,
+    sums: &mut HashMap<(u32, u32), Vec<f64>>,
+) -> Result<(), Error> {
+    let mut source = schedule.open(location)?;
+    let (mut chunk, mut from) = (CallChunk::default(), NO_CHANGE);
+    while source.read_chunk(&mut chunk)? != ChunkStatus::End {
+        for call in &chunk.calls {
+            let to = chunk.actions[call.action as usize].call.site;
             let sum = sums.entry((from, to)).or_insert_with(|| vec![0.0; ranks]);
-            if let Some(sum) = sum.get_mut(line.rank as usize) {
-                *sum += row.computed_ns as f64 * 1e-9;
+            if let Some(sum) = sum.get_mut(location.rank as usize) {
+                *sum += call.compute_ns as f64 * 1e-9;
             }
             from = to;
         }
@@ -191,9 +196,9 @@ mod tests {
 
     #[test]
     fn changes_of_a_computation_follow_each_other() {
-        let (third, double) = (Takes::Times(1.0 / 3.0), Takes::Times(2.0));
-        assert!((third.then(double).instead_of(3.0) - 2.0).abs() < 1e-12, "two thirds");
-        assert_eq!(Takes::Each(8.0).then(Takes::Times(0.25)), Takes::Each(2.0));
-        assert_eq!(double.then(Takes::Each(7.0)), Takes::Each(7.0));
+        let (third, double) = (DurationChange::Scale(1.0 / 3.0), DurationChange::Scale(2.0));
+        assert!((third.then(double).apply(3.0) - 2.0).abs() < 1e-12, "two thirds");
+        assert_eq!(DurationChange::Fixed(8.0).then(DurationChange::Scale(0.25)), DurationChange::Fixed(2.0));
+        assert_eq!(double.then(DurationChange::Fixed(7.0)), DurationChange::Fixed(7.0));
     }
 }

@@ -1,97 +1,95 @@
-//! Why a replay cannot be made.
+//! Errors of a replay.
 
 use std::path::PathBuf;
 
-/// What went wrong, where, and what to do.
+/// What went wrong, and what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The recording cannot be read.
     #[error(transparent)]
     Recording(#[from] sintonia_recording::Error),
-    /// A file of another tool cannot be read, or a recording not be written.
+    /// A foreign trace cannot be read, or a recording cannot be written.
     #[error(transparent)]
     Format(#[from] sintonia_formats::Error),
-    /// A GOAL schedule cannot be played to its end.
+    /// A GOAL schedule cannot be simulated to its end.
     #[error(transparent)]
     Goal(#[from] crate::goal::Error),
-    /// A rank of which there is nothing.
-    #[error("there is nothing of rank {rank}: its file is missing from the recording")]
-    NoSuchLine {
+    /// A rank is missing from the recording.
+    #[error("rank {rank} is missing from the recording")]
+    NoSuchLocation {
         /// The rank.
         rank: u32,
     },
-    /// Whoever reads the schedule was told to end.
-    #[error("the replay was ended")]
-    Ended,
-    /// Nobody can go on.
+    /// The reader of the schedule was cancelled.
+    #[error("the replay was cancelled")]
+    Cancelled,
+    /// All locations are blocked.
     #[error("{0}")]
-    Standstill(Box<crate::engine::Standstill>),
+    Deadlock(Box<crate::engine::Deadlock>),
     /// The machine has too few cores.
     #[error(
-        "the machine is too small: {ranks} ranks do not fit on its {cores} cores; give more nodes (`count` or `cores` in [[node]], or --what-if nodes=N), or say where each rank goes (--what-if placement=...)"
+        "the machine is too small: {ranks} ranks do not fit on its {cores} cores; add nodes (`count` or `cores` in [[node]], or --what-if nodes=N), or give a placement (--what-if placement=...)"
     )]
-    TooSmall {
-        /// Ranks to be placed.
+    MachineTooSmall {
+        /// Number of ranks.
         ranks: u32,
-        /// Cores of all nodes.
+        /// Number of cores.
         cores: u64,
     },
-    /// The topology connects fewer nodes than are needed.
+    /// The topology has too few nodes.
     #[error(
-        "the machine is too small: its topology connects {nodes} nodes, and {used} are needed; give a larger one in [topology], or more cores per node"
+        "the machine is too small: its topology connects {nodes} nodes, and {used} are needed; define a larger one in [topology], or more cores per node"
     )]
     TopologyTooSmall {
-        /// Nodes that ranks are on.
+        /// Number of nodes used.
         used: u32,
-        /// Nodes that there are.
+        /// Number of nodes in the topology.
         nodes: u32,
     },
-    /// The network cannot be made.
+    /// The network cannot be built.
     #[error(transparent)]
-    Network(#[from] crate::network::Problem),
-    /// A placement that does not say where a rank is.
-    #[error("the placement does not say where rank {rank} is")]
+    Network(#[from] crate::network::NetworkError),
+    /// The placement lacks a rank.
+    #[error("the placement has no node for rank {rank}")]
     Unplaced {
         /// The rank.
         rank: u32,
     },
-    /// A placement on a node that is not there.
+    /// The placement names a node that does not exist.
     #[error("the placement names node {node}, but the machine has nodes 0 to {}", nodes - 1)]
     NoSuchNode {
         /// The node.
         node: u32,
-        /// How many there are.
+        /// Number of nodes.
         nodes: u64,
     },
-    /// A change of something that is not there.
+    /// The changed quantity is 0 or unknown.
     #[error(
-        "what if {0}? It is 0 or not known here: there is nothing to change; give a machine file with --machine (`sintonia bench` makes one)"
+        "what if {0}? It is 0 or unknown here, so it cannot be changed; give a machine file with --machine (`sintonia bench` makes one)"
     )]
     NothingToChange(&'static str),
-    /// A change that a recording alone cannot answer.
-    #[error("what if {0}? That takes a machine file: --machine NAME.machine.toml (`sintonia bench` makes one)")]
+    /// The change requires a machine.
+    #[error("what if {0}? This needs a machine file: --machine NAME.machine.toml (`sintonia bench` makes one)")]
     NeedsMachine(&'static str),
-    /// Which message comes first is decided by those that share its links, after it has begun.
-    #[error(
-        "what if wildcards=arrival? Where messages share links ([topology]), it is not known beforehand which comes first; add contention=off"
-    )]
+    /// With shared links, arrival order is not known in advance.
+    #[error("what if wildcards=arrival? With shared links ([topology]) the arrival order is not known in advance; add contention=off")]
     ArrivalNotKnown,
-    /// A way to build operations of groups that the machine file asks for and that there is not.
+    /// An invalid algorithm in the machine file.
     #[error("in [collectives] of the machine file, {what} = \"{name}\": {why}")]
     Collectives {
         /// The key.
         what: String,
-        /// What it is to be.
+        /// The value.
         name: String,
-        /// Why it cannot.
+        /// Why it is invalid.
         why: String,
     },
-    /// A call site that is not in the program.
-    #[error("there is no call site `{name}`{}; `sintonia calls` and `sintonia report` name them", near.as_ref().map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default())]
+    /// Unknown call site.
+    #[error("there is no call site `{name}`{}; `sintonia calls` and `sintonia report` list them", near.as_ref().map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default())]
     NoSuchSite {
-        /// What was asked for.
+        /// The name.
         name: String,
-        /// What was probably meant.
+        /// Suggestion.
         near: Option<String>,
     },
     /// A file cannot be read.
@@ -99,7 +97,7 @@ pub enum Error {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
 }

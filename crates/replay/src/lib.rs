@@ -1,19 +1,21 @@
-//! A recorded run simulated on a machine: its computation as it was, its messages over another network.
+//! Trace-driven simulation of a recorded run on a machine: computation as recorded, communication over another network.
 
-pub mod case;
+#![forbid(unsafe_code)]
+
+pub mod call_overrides;
 pub mod changes;
 pub mod collective;
 pub mod engine;
 mod error;
+pub mod extrapolation;
 pub mod goal;
-pub mod manners;
-pub mod more_ranks;
 pub mod network;
 pub mod platform;
+mod replay_recording;
+pub mod scenario;
 pub mod schedule;
 pub mod sweep;
 pub mod what_if;
-mod written;
 
 pub use error::Error;
-pub use written::Written;
+pub use replay_recording::ReplayRecorder;

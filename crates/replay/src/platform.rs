@@ -1,83 +1,83 @@
-//! What a machine makes of messages and computation: where each rank is, and what everything costs there.
+//! A machine with the ranks of a run: placement and costs.
 
-use sintonia_formula::Values;
-use sintonia_machine::{AtProcesses, Collective, Line, Machine, Message, Network, PairClass};
-use sintonia_mpi::Pattern;
-use sintonia_recording::deed::Purpose;
+use sintonia_formula::SymbolValues;
+use sintonia_machine::{CollectiveKind, CollectiveTiming, LinearCost, Machine, MessageMetric, NetworkCosts, PairClass};
+use sintonia_mpi::CollectiveOp;
+use sintonia_recording::comm_event::GroupOp;
 
 use crate::Error;
-use crate::network::Figures;
+use crate::network::FigureSelection;
 use crate::schedule::SendMode;
 
-/// Which end of the machine's intervals is taken.
+/// Which bound of the machine's intervals is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// Everything as quick as it may be.
+pub enum IntervalBound {
+    /// Everything as fast as possible.
     Low = 0,
-    /// What is most likely.
+    /// Most likely values.
     Middle = 1,
-    /// Everything as slow as it may be.
+    /// Everything as slow as possible.
     High = 2,
 }
 
-/// What a message costs, in seconds.
+/// Cost of a message in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
-pub struct Price {
-    /// In a blocking send.
+pub struct MessageCost {
+    /// Blocking send.
     pub send: f64,
-    /// In the call that starts a nonblocking one.
+    /// Call that starts a nonblocking send.
     pub start: f64,
-    /// In the call that completes it.
+    /// Call that completes it.
     pub wait: f64,
-    /// In the receive, once the message is there.
+    /// Receive, once the message has arrived.
     pub receive: f64,
-    /// From leaving until all of it is there, if nothing is in its way: a part that does not depend on its size,
+    /// Transfer time without contention, constant part.
     pub latency: f64,
-    /// and one for each byte.
+    /// Transfer time without contention, per byte.
     pub per_byte: f64,
-    /// How large it is.
+    /// Message size.
     pub bytes: f64,
-    /// How long it keeps the process's way onto the network busy.
-    pub occupies: f64,
-    /// Whether it leaves only when its receive has begun.
+    /// Time the injection port is occupied.
+    pub occupancy: f64,
+    /// Whether it waits for its receive.
     pub rendezvous: bool,
-    /// Whether it only goes on while both processes are in MPI.
-    pub attended: bool,
-    /// Whether it goes from node to node.
+    /// Whether it only progresses while both processes are in MPI.
+    pub needs_progress: bool,
+    /// Whether it is between nodes.
     pub leaves_node: bool,
 }
 
-impl Price {
-    /// From leaving until all of it is there.
-    pub fn wire(&self) -> f64 {
+impl MessageCost {
+    /// Transfer time without contention.
+    pub fn transfer_time(&self) -> f64 {
         self.latency + self.per_byte * self.bytes
     }
 }
 
-/// What is made different from the machine file.
+/// What-if changes to the machine file.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Adjust {
-    /// Times as long for everything that does not depend on size.
-    pub latency: f64,
-    /// Times as long for every byte.
-    pub per_byte: f64,
-    /// The largest message that is sent before its receive has begun.
+pub struct MachineAdjustment {
+    /// Factor on latencies.
+    pub latency_factor: f64,
+    /// Factor on per-byte costs.
+    pub per_byte_factor: f64,
+    /// Largest eager message.
     pub eager_bytes: Option<u64>,
 }
 
-impl Default for Adjust {
-    fn default() -> Adjust {
-        Adjust { latency: 1.0, per_byte: 1.0, eager_bytes: None }
+impl Default for MachineAdjustment {
+    fn default() -> MachineAdjustment {
+        MachineAdjustment { latency_factor: 1.0, per_byte_factor: 1.0, eager_bytes: None }
     }
 }
 
-/// Which rank is on which node.
+/// Placement of ranks on nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub enum Placement {
-    /// Nodes are filled one after another.
+pub enum RankPlacement {
+    /// Fill one node after another.
     #[default]
     Block,
-    /// Ranks are dealt out to the nodes in turn.
+    /// Round-robin.
     Cyclic,
     /// The node of each rank.
     Nodes(Vec<u32>),
@@ -87,21 +87,21 @@ pub enum Placement {
 #[derive(Clone, Debug)]
 pub struct Platform {
     machine: Machine,
-    end: End,
-    /// What is made different.
-    pub adjust: Adjust,
+    bound: IntervalBound,
+    /// What-if changes.
+    pub adjustment: MachineAdjustment,
     /// The node of each rank.
     pub nodes: Vec<u32>,
-    /// How many times as fast as the recorded machine each rank computes.
+    /// Speed of each rank relative to the recording.
     speeds: Vec<f64>,
 }
 
 impl Platform {
-    /// Puts ranks on a machine.
-    pub fn new(machine: &Machine, ranks: u32, placement: &Placement, end: End) -> Result<Platform, Error> {
-        let nodes = place(machine, ranks, placement)?;
-        let speeds = nodes.iter().map(|node| speed(machine, *node, end)).collect();
-        Ok(Platform { machine: machine.clone(), end, adjust: Adjust::default(), nodes, speeds })
+    /// Places ranks on a machine.
+    pub fn new(machine: &Machine, ranks: u32, placement: &RankPlacement, end: IntervalBound) -> Result<Platform, Error> {
+        let nodes = assign_nodes(machine, ranks, placement)?;
+        let speeds = nodes.iter().map(|node| node_speed(machine, *node, end)).collect();
+        Ok(Platform { machine: machine.clone(), bound: end, adjustment: MachineAdjustment::default(), nodes, speeds })
     }
 
     /// The machine.
@@ -109,23 +109,27 @@ impl Platform {
         &self.machine
     }
 
-    /// How its figures are taken.
-    pub fn figures(&self) -> Figures {
-        Figures { end: self.end, latency: self.adjust.latency, per_byte: self.adjust.per_byte }
+    /// How its figures are used.
+    pub fn figure_selection(&self) -> FigureSelection {
+        FigureSelection {
+            bound: self.bound,
+            latency_factor: self.adjustment.latency_factor,
+            per_byte_factor: self.adjustment.per_byte_factor,
+        }
     }
 
-    /// Which end of its intervals is taken.
-    pub fn end(&self) -> End {
-        self.end
+    /// The bound of its intervals.
+    pub fn bound(&self) -> IntervalBound {
+        self.bound
     }
 
-    /// How many times as fast as recorded a rank computes.
+    /// Speed of a rank relative to the recording.
     pub fn speed(&self, rank: u32) -> f64 {
         self.speeds.get(rank as usize).copied().unwrap_or(1.0)
     }
 
-    /// The network between two ranks.
-    fn network(&self, from: u32, to: u32) -> Option<&Network> {
+    /// Network parameters between two ranks.
+    fn network(&self, from: u32, to: u32) -> Option<&NetworkCosts> {
         use PairClass::{OtherNode, SameComplex, SameNode};
         let networks = &self.machine.networks;
         match self.leaves_node(from, to) {
@@ -139,24 +143,24 @@ impl Platform {
         self.nodes.get(from as usize) != self.nodes.get(to as usize)
     }
 
-    /// What a message costs.
-    pub fn price(&self, from: u32, to: u32, bytes: u64, mode: SendMode) -> Price {
+    /// Cost of a message.
+    pub fn message_cost(&self, from: u32, to: u32, bytes: u64, mode: SendMode) -> MessageCost {
         let leaves_node = self.leaves_node(from, to);
-        let none = Network::default();
+        let none = NetworkCosts::default();
         let network = self.network(from, to).unwrap_or(&none);
-        let time = |message: Message| self.line(network, message, bytes);
+        let time = |message: MessageMetric| self.timing_at(network, message, bytes);
         let size = bytes as f64;
         let total = |line: (f64, f64)| (line.0 + line.1 * size).max(0.0);
-        let transfer = time(Message::Transfer).or_else(|| time(Message::Send)).unwrap_or((0.0, 0.0));
+        let transfer = time(MessageMetric::Transfer).or_else(|| time(MessageMetric::Send)).unwrap_or((0.0, 0.0));
         let transfer_total = total(transfer);
-        let receive = time(Message::Receive).map_or(0.0, total).min(transfer_total);
+        let receive = time(MessageMetric::Receive).map_or(0.0, total).min(transfer_total);
         let send = match mode {
-            SendMode::Synchronous => time(Message::SynchronousSend).or_else(|| time(Message::Send)),
-            SendMode::Buffered => time(Message::BufferedSend).or_else(|| time(Message::Send)),
-            SendMode::Ready => time(Message::ReadySend).or_else(|| time(Message::Send)),
-            SendMode::Standard => time(Message::Send),
+            SendMode::Synchronous => time(MessageMetric::SynchronousSend).or_else(|| time(MessageMetric::Send)),
+            SendMode::Buffered => time(MessageMetric::BufferedSend).or_else(|| time(MessageMetric::Send)),
+            SendMode::Ready => time(MessageMetric::ReadySend).or_else(|| time(MessageMetric::Send)),
+            SendMode::Standard => time(MessageMetric::Send),
         };
-        let eager = self.adjust.eager_bytes.or(network.eager_bytes).unwrap_or(u64::MAX);
+        let eager = self.adjustment.eager_bytes.or(network.eager_bytes).unwrap_or(u64::MAX);
         let rendezvous = match mode {
             SendMode::Synchronous => true,
             SendMode::Buffered | SendMode::Ready => false,
@@ -165,121 +169,123 @@ impl Platform {
         let share =
             network.overlap.iter().rev().find(|overlap| overlap.bytes <= bytes.max(1)).map_or(1.0, |overlap| overlap.share.middle());
         let per_byte = transfer.1.max(0.0);
-        let occupies = time(Message::Gap).map_or(if leaves_node { per_byte * size } else { 0.0 }, total);
-        Price {
+        let occupies = time(MessageMetric::Gap).map_or(if leaves_node { per_byte * size } else { 0.0 }, total);
+        MessageCost {
             send: send.map_or(0.0, total),
-            start: time(Message::StartSend).or(send).map_or(0.0, total),
-            wait: time(Message::WaitSend).map_or(0.0, total),
+            start: time(MessageMetric::StartSend).or(send).map_or(0.0, total),
+            wait: time(MessageMetric::WaitSend).map_or(0.0, total),
             receive,
             latency: (transfer_total - receive - per_byte * size).max(0.0),
             per_byte: if transfer_total - receive < per_byte * size && bytes > 0 { (transfer_total - receive) / size } else { per_byte },
             bytes: size,
-            occupies,
+            occupancy: occupies,
             rendezvous,
-            attended: rendezvous && share < 0.5,
+            needs_progress: rendezvous && share < 0.5,
             leaves_node,
         }
     }
 
-    /// A timing at a size: what does not depend on size there, and what each byte takes.
-    fn line(&self, network: &Network, message: Message, bytes: u64) -> Option<(f64, f64)> {
+    /// Constant and per-byte part of a timing at a size.
+    fn timing_at(&self, network: &NetworkCosts, message: MessageMetric, bytes: u64) -> Option<(f64, f64)> {
         let pieces = &network.messages.get(&message)?.pieces;
-        Some(self.adjusted(pieces.line(bytes as f64)))
+        Some(self.adjusted_line(pieces.line(bytes as f64)))
     }
 
-    /// A line of the machine file with what is made different. A line that begins below zero is one through large messages: what is below zero
-    /// there goes with their bytes.
-    fn adjusted(&self, line: &Line) -> (f64, f64) {
+    /// A piece of a timing with the what-if changes. A negative intercept belongs to a fit through large messages and scales with the
+    /// bytes.
+    fn adjusted_line(&self, line: &LinearCost) -> (f64, f64) {
         let (intercept, slope) = (<[f64; 3]>::from(line.intercept), <[f64; 3]>::from(line.slope));
-        let (intercept, slope) = (intercept[self.end as usize], slope[self.end as usize]);
-        let times = if intercept < 0.0 { self.adjust.per_byte } else { self.adjust.latency };
-        (intercept * times, slope * self.adjust.per_byte)
+        let (intercept, slope) = (intercept[self.bound as usize], slope[self.bound as usize]);
+        let factor = if intercept < 0.0 { self.adjustment.per_byte_factor } else { self.adjustment.latency_factor };
+        (intercept * factor, slope * self.adjustment.per_byte_factor)
     }
 
-    /// What an operation of a group takes once everyone is there, as measured; `None` if it was not.
-    pub fn measured(&self, purpose: Purpose, members: u32, bytes: u64) -> Option<f64> {
-        let group = self.machine.group(collective(purpose)?)?;
-        let at: &AtProcesses = group.at.iter().find(|at| at.processes >= u64::from(members)).or_else(|| group.at.last())?;
-        let (intercept, slope) = self.adjusted(at.timing.pieces.line(bytes as f64));
+    /// Measured time of a collective after all ranks have arrived; `None` if it was not measured.
+    pub fn measured_collective(&self, group_op: GroupOp, members: u32, bytes: u64) -> Option<f64> {
+        let group = self.machine.collective_cost(machine_collective(group_op)?)?;
+        let at: &CollectiveTiming = group.timings.iter().find(|at| at.processes >= u64::from(members)).or_else(|| group.timings.last())?;
+        let (intercept, slope) = self.adjusted_line(at.timing.pieces.line(bytes as f64));
         let seconds = (intercept + slope * bytes as f64).max(0.0);
         if u64::from(members) <= at.processes {
             return Some(seconds);
         }
-        let values = Values::from_iter([("p", f64::from(members))]);
+        let values = SymbolValues::from_iter([("p", f64::from(members))]);
         Some(seconds * group.growth.evaluate(&values).unwrap_or(1.0).max(1.0))
     }
 
     /// Whether messages share links.
-    pub fn is_shared(&self) -> bool {
+    pub fn has_shared_links(&self) -> bool {
         self.machine.topology.is_some()
     }
 
-    /// What it takes to combine one byte of operands.
-    pub fn combines_s_per_byte(&self, unknown: f64) -> f64 {
-        use sintonia_machine::{Access, Arithmetic, NumberType};
+    /// Cost of reducing one byte of operands.
+    pub fn reduce_s_per_byte(&self, unknown: f64) -> f64 {
+        use sintonia_machine::{ArithmeticOp, MemoryAccess, NumberType};
         let node = self.machine.nodes.first();
-        let add = node.and_then(|node| node.compute.get(&NumberType::Float64)?.get(&Arithmetic::Add));
-        let memory =
-            node.and_then(|node| node.memory.last()).and_then(|level| level.access.get(&Access::Read)).map_or(0.0, |read| read.middle());
+        let add = node.and_then(|node| node.compute.get(&NumberType::Float64)?.get(&ArithmeticOp::Add));
+        let memory = node
+            .and_then(|node| node.memory.last())
+            .and_then(|level| level.access.get(&MemoryAccess::Read))
+            .map_or(0.0, |read| read.middle());
         add.map_or(unknown, |add| add.throughput.middle() / 8.0 + memory)
     }
 }
 
-/// The operation of the machine file that an operation of a group is like.
-pub fn collective(purpose: Purpose) -> Option<Collective> {
-    use Pattern::*;
-    Some(match purpose {
-        Purpose::Collective(pattern) => match pattern {
-            Barrier => Collective::Barrier,
-            Broadcast => Collective::Bcast,
-            Reduce => Collective::Reduce,
-            Allreduce => Collective::Allreduce,
-            Gather | Gatherv => Collective::Gather,
-            Scatter | Scatterv => Collective::Scatter,
-            Allgather | Allgatherv => Collective::Allgather,
-            Alltoall | Alltoallv | Alltoallw => Collective::Alltoall,
-            ReduceScatter | ReduceScatterBlock => Collective::ReduceScatterBlock,
-            Scan | Exscan => Collective::Scan,
+/// The machine-file entry for a collective.
+pub fn machine_collective(group_op: GroupOp) -> Option<CollectiveKind> {
+    use CollectiveOp::*;
+    Some(match group_op {
+        GroupOp::Collective(op) => match op {
+            Barrier => CollectiveKind::Barrier,
+            Broadcast => CollectiveKind::Bcast,
+            Reduce => CollectiveKind::Reduce,
+            Allreduce => CollectiveKind::Allreduce,
+            Gather | Gatherv => CollectiveKind::Gather,
+            Scatter | Scatterv => CollectiveKind::Scatter,
+            Allgather | Allgatherv => CollectiveKind::Allgather,
+            Alltoall | Alltoallv | Alltoallw => CollectiveKind::Alltoall,
+            ReduceScatter | ReduceScatterBlock => CollectiveKind::ReduceScatterBlock,
+            Scan | Exscan => CollectiveKind::Scan,
             NeighborAllgather | NeighborAllgatherv | NeighborAlltoall | NeighborAlltoallv | NeighborAlltoallw => return None,
         },
-        _ => Collective::Barrier,
+        _ => CollectiveKind::Barrier,
     })
 }
 
-/// How many times as fast as the recorded machine a node computes.
-fn speed(machine: &Machine, node: u32, end: End) -> f64 {
+/// Speed of a node relative to the recording.
+fn node_speed(machine: &Machine, node: u32, end: IntervalBound) -> f64 {
     let mut first = 0u64;
     let kind = machine.nodes.iter().find(|kind| {
         first = first.saturating_add(kind.count);
         u64::from(node) < first
     });
     kind.map_or(1.0, |kind| match end {
-        // A quick machine computes fast.
-        End::Low => kind.speed.high(),
-        End::Middle => kind.speed.middle(),
-        End::High => kind.speed.low(),
+        // The fast bound has the high speed.
+        IntervalBound::Low => kind.speed.high(),
+        IntervalBound::Middle => kind.speed.middle(),
+        IntervalBound::High => kind.speed.low(),
     })
 }
 
-/// The node of each rank. Without nodes every rank has one of its own.
-fn place(machine: &Machine, ranks: u32, placement: &Placement) -> Result<Vec<u32>, Error> {
+/// Node of each rank. Without nodes in the machine file, every rank has its own.
+fn assign_nodes(machine: &Machine, ranks: u32, placement: &RankPlacement) -> Result<Vec<u32>, Error> {
     let count = machine.nodes.iter().fold(0u64, |sum, node| sum.saturating_add(node.count));
-    if let Placement::Nodes(nodes) = placement {
-        return told(nodes, ranks, count);
+    if let RankPlacement::Nodes(nodes) = placement {
+        return check_given_nodes(nodes, ranks, count);
     }
     if count == 0 {
         return Ok((0..ranks).collect());
     }
     let room = machine.nodes.iter().fold(0u64, |sum, node| sum.saturating_add(node.count.saturating_mul(node.cores)));
     if room < u64::from(ranks) {
-        return Err(Error::TooSmall { ranks, cores: room });
+        return Err(Error::MachineTooSmall { ranks, cores: room });
     }
-    // However many nodes there are, ranks are on no more of them than there are ranks.
-    let of_kind = |node: &sintonia_machine::Node| std::iter::repeat_n(node.cores, node.count.min(ranks.into()) as usize);
+    // No more nodes than ranks can be in use.
+    let of_kind = |node: &sintonia_machine::NodeType| std::iter::repeat_n(node.cores, node.count.min(ranks.into()) as usize);
     let cores: Vec<u64> = machine.nodes.iter().flat_map(of_kind).take(ranks as usize).collect();
     let slots = |(node, cores): (usize, &u64)| std::iter::repeat_n(node as u32, (*cores).min(ranks.into()) as usize);
     Ok(match placement {
-        Placement::Cyclic => {
+        RankPlacement::Cyclic => {
             let most = cores.iter().copied().max().unwrap_or(0);
             let round = |turn: u64| cores.iter().enumerate().filter(move |(_, cores)| **cores > turn).map(|(node, _)| node as u32);
             (0..most).flat_map(round).take(ranks as usize).collect()
@@ -288,11 +294,11 @@ fn place(machine: &Machine, ranks: u32, placement: &Placement) -> Result<Vec<u32
     })
 }
 
-/// The nodes that somebody told, of so many that there are; where the machine does not tell of nodes, there are as many as are named.
-fn told(nodes: &[u32], ranks: u32, count: u64) -> Result<Vec<u32>, Error> {
-    let told = nodes.get(..ranks as usize).ok_or(Error::Unplaced { rank: nodes.len() as u32 })?;
-    match told.iter().find(|node| count > 0 && u64::from(**node) >= count) {
+/// Checks a placement given by the user; any node is valid if the machine file has none.
+fn check_given_nodes(nodes: &[u32], ranks: u32, count: u64) -> Result<Vec<u32>, Error> {
+    let given = nodes.get(..ranks as usize).ok_or(Error::Unplaced { rank: nodes.len() as u32 })?;
+    match given.iter().find(|node| count > 0 && u64::from(**node) >= count) {
         Some(node) => Err(Error::NoSuchNode { node: *node, nodes: count }),
-        None => Ok(told.to_vec()),
+        None => Ok(given.to_vec()),
     }
 }

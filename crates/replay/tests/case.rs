@@ -1,4 +1,4 @@
-//! Cases as a user asks for them: what is different adds up, and what cannot be done is said.
+//! Scenarios as a user specifies them: changes combine, and impossible ones are reported.
 
 mod made;
 
@@ -6,15 +6,15 @@ use std::path::Path;
 
 use made::{Made, NOBODY, record};
 use sintonia_machine::Machine;
-use sintonia_recording::table::Shape;
+use sintonia_recording::call_table::CallDescriptor;
 use sintonia_replay::Error;
-use sintonia_replay::case::{Case, Findings};
-use sintonia_replay::engine::Sink;
-use sintonia_replay::schedule::Described;
+use sintonia_replay::engine::ReplaySink;
+use sintonia_replay::scenario::{ReplayScenario, ScenarioResult};
+use sintonia_replay::schedule::DescribedAction;
 use sintonia_replay::sweep::{self, Sweep};
 use sintonia_replay::what_if::WhatIf;
 
-/// A message of 1 MB takes 10 us and 1 ms: nothing but latency and bytes.
+/// A message of 1 MB takes 10 us and 1 ms: only latency and bandwidth.
 const MACHINE: &str = r#"
 format = 1
 [machine]
@@ -29,7 +29,7 @@ transfer.pieces = [{ intercept_s = 1e-5, slope_s_per_byte = 1e-9 }]
 
 const STAR: &str = "[topology]\nkind = \"star\"\nnodes = 8\nbandwidth_bytes_per_s = 1e9\nlatency_s = 1e-6\n";
 
-/// Rank 0 computes for a millisecond and sends a megabyte to rank 1.
+/// Rank 0 computes for 1 ms and sends 1 MB to rank 1.
 fn one_message() -> Made {
     record(2, |player| match player.rank {
         0 => {
@@ -44,9 +44,9 @@ fn machine(more: &str) -> Machine {
     Machine::parse(&format!("{MACHINE}{more}"), Path::new("two.machine.toml")).unwrap()
 }
 
-fn replayed(machine: Option<Machine>, what_if: &str) -> Result<Findings, String> {
+fn replayed(machine: Option<Machine>, what_if: &str) -> Result<ScenarioResult, String> {
     let made = one_message();
-    let case = Case { schedule: &made.recording, ends: None, machine, what_ifs: WhatIf::parse(what_if).unwrap() };
+    let case = ReplayScenario { schedule: &made.recording, bounds: None, machine, what_ifs: WhatIf::parse(what_if).unwrap() };
     case.run().map_err(|error| error.to_string())
 }
 
@@ -73,19 +73,19 @@ fn later_changes_act_on_what_earlier_ones_left() {
 fn a_sweep_acts_on_what_was_changed_before() {
     let made = one_message();
     let what_ifs = WhatIf::parse("latency=1ms,balance=perfect").unwrap();
-    let case = Case { schedule: &made.recording, ends: None, machine: Some(machine("")), what_ifs };
+    let case = ReplayScenario { schedule: &made.recording, bounds: None, machine: Some(machine("")), what_ifs };
     let sweeps = ["latency=x1..x4/3", "bandwidth=x1:x0.5"].map(|text| Sweep::parse(text).unwrap());
-    let cells = sweep::run(&case, &sweeps[0], Some(&sweeps[1])).unwrap();
-    // Rank 0 computes alone there, so there is nothing to balance.
+    let cells = sweep::run_sweep(&case, &sweeps[0], Some(&sweeps[1])).unwrap();
+    // Only rank 0 computes there, so there is nothing to balance.
     let expected = [[3e-3, 4e-3, 6e-3], [4e-3, 5e-3, 7e-3]];
     assert!(cells.iter().zip(expected).all(|(row, expected)| row.iter().zip(expected).all(|(a, b)| is_about(*a, b))), "{cells:?}");
 }
 
 #[test]
-fn what_a_recording_alone_cannot_answer_is_said() {
+fn changes_that_need_a_machine_are_reported() {
     for change in ["eager=0", "contention=off", "wildcards=arrival", "algorithm=closed", "placement=cyclic", "nodes=2"] {
         let error = replayed(None, change).unwrap_err();
-        assert!(error.contains("takes a machine file"), "{change}: {error}");
+        assert!(error.contains("needs a machine file"), "{change}: {error}");
     }
     for change in ["latency=x2", "compute=x2", "balance=perfect", "noise=5%", "segment made.c:10 x2"] {
         assert!(replayed(None, change).is_ok(), "{change}");
@@ -93,7 +93,7 @@ fn what_a_recording_alone_cannot_answer_is_said() {
 }
 
 #[test]
-fn which_message_comes_first_is_not_decided_again_where_links_are_shared() {
+fn wildcards_are_not_matched_again_with_shared_links() {
     let error = replayed(Some(machine(STAR)), "wildcards=arrival").unwrap_err();
     assert!(error.contains("contention=off"), "{error}");
     assert!(replayed(Some(machine(STAR)), "wildcards=arrival,contention=off").is_ok());
@@ -101,15 +101,15 @@ fn which_message_comes_first_is_not_decided_again_where_links_are_shared() {
 }
 
 #[test]
-fn an_algorithm_of_the_machine_file_that_there_is_not_is_told() {
-    for (wrong, told) in [
-        ("allreduce = \"rign\"", "allreduce = \"rign\": there is no algorithm `rign` for allreduce (did you mean `ring`?)"),
-        ("scan = \"ring\"", "`ring` cannot build scan"),
+fn an_unknown_algorithm_in_the_machine_file_is_reported() {
+    for (wrong, expected) in [
+        ("allreduce = \"rign\"", "allreduce = \"rign\": no algorithm `rign` for allreduce (did you mean `ring`?)"),
+        ("scan = \"ring\"", "`ring` does not implement scan"),
         ("library = \"mpichh\"", "did you mean `mpich`?"),
-        ("library = \"ring\"", "the rules of an MPI library `ring` are not known"),
+        ("library = \"ring\"", "no selection rules for MPI library `ring`"),
     ] {
         let error = replayed(Some(machine(&format!("[collectives]\n{wrong}\n"))), "").unwrap_err();
-        assert!(error.starts_with("in [collectives] of the machine file") && error.contains(told), "{error}");
+        assert!(error.starts_with("in [collectives] of the machine file") && error.contains(expected), "{error}");
     }
     assert!(replayed(Some(machine("[collectives]\nlibrary = \"closed\"\nallreduce = \"ring\"\n")), "").is_ok());
 }
@@ -122,12 +122,12 @@ fn the_interval_knows_every_figure_that_is_one() {
     });
     let machine = machine("buffered_send.pieces = [{ intercept_s = [1e-6, 2e-6, 3e-6], slope_s_per_byte = 0.0 }]\n");
     let [low, middle, high] =
-        Case { schedule: &made.recording, ends: None, machine: Some(machine), what_ifs: Vec::new() }.run().unwrap().seconds;
+        ReplayScenario { schedule: &made.recording, bounds: None, machine: Some(machine), what_ifs: Vec::new() }.run().unwrap().seconds;
     assert!(low < 0.6 * middle && high > 1.4 * middle, "{low} {middle} {high}");
 }
 
 #[test]
-fn requests_of_nobody_are_counted_and_waited_for() {
+fn requests_to_proc_null_are_counted_and_completed() {
     let made = record(2, |player| {
         let other = 1 - player.here();
         for _ in 0..10 {
@@ -140,7 +140,7 @@ fn requests_of_nobody_are_counted_and_waited_for() {
         }
     });
     let outcome = |machine| {
-        let case = Case { schedule: &made.recording, ends: None, machine, what_ifs: Vec::new() };
+        let case = ReplayScenario { schedule: &made.recording, bounds: None, machine, what_ifs: Vec::new() };
         case.run().unwrap().outcome
     };
     let (recorded, there) = (outcome(None), outcome(Some(machine(""))));
@@ -148,7 +148,7 @@ fn requests_of_nobody_are_counted_and_waited_for() {
     assert!(there.ranks[0].replayed_s > 0.01, "rank 0 waits for rank 1, ten times a millisecond: {:?}", there.ranks);
 }
 
-/// A master that takes two results of each worker from anyone, and answers each.
+/// A master with wildcard receives that takes two results from each worker and answers each.
 fn farm(bytes: [u64; 2]) -> Made {
     record(3, |player| match player.rank {
         0 => {
@@ -173,13 +173,13 @@ fn farm(bytes: [u64; 2]) -> Made {
     })
 }
 
-/// What the master receives, by sender and tag; and what its calls do.
-struct Received(Vec<(i32, i32)>, Vec<Shape>);
+/// Messages received by the master (source and tag), and the actions of its calls.
+struct Received(Vec<(i32, i32)>, Vec<CallDescriptor>);
 
-impl Sink for Received {
-    fn actions(&mut self, line: usize, actions: &[Described]) -> Result<(), Error> {
+impl ReplaySink for Received {
+    fn actions(&mut self, line: usize, actions: &[DescribedAction]) -> Result<(), Error> {
         if line == 0 {
-            self.1 = actions.iter().map(|described| described.shape.clone()).collect();
+            self.1 = actions.iter().map(|described| described.call.clone()).collect();
         }
         Ok(())
     }
@@ -189,7 +189,7 @@ impl Sink for Received {
     }
 
     fn call(&mut self, line: usize, action: u32, _: f64, _: f64) -> Result<(), Error> {
-        if line == 0 && self.1[action as usize].operation.name() == "MPI_Recv" {
+        if line == 0 && self.1[action as usize].function.name() == "MPI_Recv" {
             let shape = &self.1[action as usize];
             self.0.push((shape.peer, shape.tag));
         }
@@ -200,21 +200,21 @@ impl Sink for Received {
 fn order(made: &Made, what_if: &str) -> Vec<(i32, i32)> {
     let machine = machine("[network.same_node]\ntransfer.pieces = [{ intercept_s = 1e-6, slope_s_per_byte = 1e-9 }]\n");
     let what_ifs = WhatIf::parse(&format!("wildcards=arrival,{what_if}")).unwrap();
-    let case = Case { schedule: &made.recording, ends: None, machine: Some(machine), what_ifs };
+    let case = ReplayScenario { schedule: &made.recording, bounds: None, machine: Some(machine), what_ifs };
     let mut received = Received(Vec::new(), Vec::new());
-    case.write(&mut received).unwrap();
+    case.run_with_sink(&mut received).unwrap();
     received.0
 }
 
 #[test]
-fn who_comes_first_is_served_first_even_if_its_message_waits_for_the_receive() {
+fn the_first_arrival_is_served_first_even_with_rendezvous() {
     let quick_first = [(2, 7), (2, 8), (1, 7), (1, 8)];
     assert_eq!(order(&farm([8, 8]), ""), quick_first);
     assert_eq!(order(&farm([8, 8]), "eager=0"), quick_first);
 }
 
 #[test]
-fn a_hundred_workers_are_served_as_they_come() {
+fn a_hundred_workers_are_served_in_arrival_order() {
     let made = record(101, |player| match player.rank {
         0 => {
             for worker in 1..=100 {
@@ -236,7 +236,7 @@ fn a_hundred_workers_are_served_as_they_come() {
 
 #[test]
 fn messages_of_one_sender_never_overtake_each_other() {
-    // On one node nothing keeps the small one back, and it is there first.
+    // On one node nothing delays the small one, and it arrives first.
     assert_eq!(order(&farm([1_000_000, 8]), "placement=0:0:0"), [(2, 7), (2, 8), (1, 7), (1, 8)]);
 }
 

@@ -1,35 +1,35 @@
-//! Replays on the network of the recording itself: calls made in other ways, and recordings that lack something.
+//! Replays on the recorded network: call overrides, and incomplete recordings.
 
 mod made;
 
 use made::{Made, record};
 use sintonia_replay::Error;
-use sintonia_replay::changes::{Changes, Takes};
-use sintonia_replay::engine::{Costs, Outcome, RecordedNetwork, replay};
-use sintonia_replay::manners::{Manner, Manners, Moved};
-use sintonia_replay::schedule::LineId;
+use sintonia_replay::call_overrides::{CallOverride, CallOverrides, RankRelocation};
+use sintonia_replay::changes::{DurationChange, ReplayChanges};
+use sintonia_replay::engine::{RecordedNetwork, ReplayCosts, ReplayResult, replay};
+use sintonia_replay::schedule::LocationId;
 
-fn run(made: &Made, changes: &Changes) -> Result<Outcome, Error> {
-    replay(&made.recording, &Costs::Recorded(RecordedNetwork::default()), changes, None)
+fn run(made: &Made, changes: &ReplayChanges) -> Result<ReplayResult, Error> {
+    replay(&made.recording, &ReplayCosts::Recorded(RecordedNetwork::default()), changes, None)
 }
 
-/// Nanoseconds from the start of MPI to its end.
-fn length(made: &Made, changes: &Changes) -> f64 {
-    (run(made, changes).unwrap().seconds * 1e9).round()
+/// Nanoseconds from MPI_Init to MPI_Finalize.
+fn length(made: &Made, changes: &ReplayChanges) -> f64 {
+    (run(made, changes).unwrap().replayed_s * 1e9).round()
 }
 
-fn manners(say: impl FnOnce(&mut Manners)) -> Changes {
-    let mut manners = Manners::default();
+fn manners(say: impl FnOnce(&mut CallOverrides)) -> ReplayChanges {
+    let mut manners = CallOverrides::default();
     say(&mut manners);
-    Changes { manners: Some(manners), ..Changes::default() }
+    ReplayChanges { call_overrides: Some(manners), ..ReplayChanges::default() }
 }
 
-/// The calls at a line are made in this manner.
-fn manner(line: u32, manner: Manner) -> Changes {
-    manners(|manners| manners.change(line - 1, manner))
+/// An override for the calls at a line.
+fn manner(line: u32, manner: CallOverride) -> ReplayChanges {
+    manners(|manners| manners.add(line - 1, manner))
 }
 
-/// Rank 0 computes for 1000 ns and sends; rank 1 receives, after which it computes for 40 ns. Calls take 100 ns.
+/// Rank 0 computes for 1000 ns and sends; rank 1 receives, then computes for 40 ns. Calls take 100 ns.
 fn one_message() -> Made {
     record(2, |player| match player.rank {
         0 => {
@@ -37,7 +37,7 @@ fn one_message() -> Made {
             player.send(10, 1, 7, 8);
         }
         _ => {
-            // It was recorded to wait.
+            // Recorded to wait.
             player.compute(1050);
             player.receive(20, 0, 7, 8);
             player.compute(40);
@@ -48,40 +48,40 @@ fn one_message() -> Made {
 #[test]
 fn nothing_is_different_if_nothing_is_changed() {
     let made = one_message();
-    assert_eq!(length(&made, &Changes::default()), 1190.0);
-    let idle = Changes { manners: Some(Manners::default()), goes_on: true, ..Changes::default() };
+    assert_eq!(length(&made, &ReplayChanges::default()), 1190.0);
+    let idle = ReplayChanges { call_overrides: Some(CallOverrides::default()), force_progress: true, ..ReplayChanges::default() };
     assert_eq!(length(&made, &idle), 1190.0);
-    assert_eq!(run(&made, &idle).unwrap().forced, 0);
+    assert_eq!(run(&made, &idle).unwrap().forced_calls, 0);
 }
 
 #[test]
 fn calls_can_be_left_out_be_free_or_shared() {
     let made = one_message();
-    assert_eq!(length(&made, &manner(20, Manner::Skipped)), 1100.0, "the end of rank 0");
-    assert_eq!(length(&made, &manner(20, Manner::Free)), 1100.0, "received when it is entered");
-    assert_eq!(length(&made, &manner(20, Manner::Shared)), 1140.0, "half as long on two ranks");
+    assert_eq!(length(&made, &manner(20, CallOverride::Skipped)), 1100.0, "the end of rank 0");
+    assert_eq!(length(&made, &manner(20, CallOverride::ZeroCost)), 1100.0, "received when it is entered");
+    assert_eq!(length(&made, &manner(20, CallOverride::SharedByRanks)), 1140.0, "half as long on two ranks");
 }
 
 #[test]
-fn a_call_goes_on_beside_the_computation_after_it() {
-    // 60 of its 100 ns are left after that computation.
-    assert_eq!(length(&one_message(), &manner(20, Manner::Overlapped)), 1150.0);
+fn an_overlapped_call_runs_beside_the_computation_after_it() {
+    // 60 of its 100 ns remain after that computation.
+    assert_eq!(length(&one_message(), &manner(20, CallOverride::Overlapped)), 1150.0);
 }
 
 #[test]
 fn a_rank_computes_another_time_between_two_calls() {
-    let mut changes = Changes::default();
-    changes.loads.change((0, 9), 0, Takes::Times(3.0));
-    // Sent at 3000; the receive takes 100 ns after that, as it did.
+    let mut changes = ReplayChanges::default();
+    changes.loads.change((0, 9), 0, DurationChange::Scale(3.0));
+    // Sent at 3000; the receive takes 100 ns after that, as recorded.
     assert_eq!(length(&one_message(), &changes), 3140.0);
-    changes.loads.change((0, 9), 1, Takes::Times(9.0));
+    changes.loads.change((0, 9), 1, DurationChange::Scale(9.0));
     assert_eq!(length(&one_message(), &changes), 3140.0, "rank 1 does not compute there");
 }
 
 #[test]
 fn what_is_waited_for_can_be_there() {
-    let mut late = manner(20, Manner::Unwaiting);
-    late.loads.change((0, 9), 0, Takes::Times(3.0));
+    let mut late = manner(20, CallOverride::NoWait);
+    late.loads.change((0, 9), 0, DurationChange::Scale(3.0));
     let ranks = run(&one_message(), &late).unwrap().ranks;
     assert_eq!((ranks[1].replayed_s * 1e9).round(), 1190.0, "it does not wait for the later message");
 }
@@ -96,15 +96,16 @@ fn small_messages_in_a_row_can_be_one() {
             }
         }
     });
-    assert_eq!(length(&made, &Changes::default()), 300.0);
-    let mut merged = manner(10, Manner::Merged);
-    merged.manners.as_mut().unwrap().change(19, Manner::Merged);
+    assert_eq!(length(&made, &ReplayChanges::default()), 300.0);
+    let mut merged = manner(10, CallOverride::Merged);
+    merged.call_overrides.as_mut().unwrap().add(19, CallOverride::Merged);
     assert_eq!(length(&made, &merged), 100.0);
 }
 
 #[test]
-fn ranks_that_come_nearer_receive_more_quickly() {
-    let moved = |to: Vec<u32>| manners(|manners| manners.moved = Some(Moved { from: vec![0, 1], to, times: 0.25 }));
+fn relocated_ranks_receive_faster() {
+    let moved =
+        |to: Vec<u32>| manners(|manners| manners.relocation = Some(RankRelocation { old_hosts: vec![0, 1], new_hosts: to, factor: 0.25 }));
     assert_eq!(length(&one_message(), &moved(vec![0, 0])), 1115.0);
     assert_eq!(length(&one_message(), &moved(vec![1, 0])), 1190.0, "as far as before");
 }
@@ -118,16 +119,16 @@ fn a_send_that_waited_for_its_receive_waits_again() {
             player.receive(20, 0, 7, 8);
         }
     });
-    let end = |mut changes: Changes| {
-        changes.loads.change((0, 19), 1, Takes::Each(1e-6));
+    let end = |mut changes: ReplayChanges| {
+        changes.loads.change((0, 19), 1, DurationChange::Fixed(1e-6));
         (run(&made, &changes).unwrap().ranks[0].replayed_s * 1e9).round()
     };
-    assert_eq!(end(Changes::default()), 100.0, "nothing says that it waits");
-    let waited = manners(|manners| _ = manners.waiting_sends.insert(LineId { rank: 0, thread: 0 }, vec![1]));
+    assert_eq!(end(ReplayChanges::default()), 100.0, "nothing says that it waits");
+    let waited = manners(|manners| _ = manners.waiting_sends.insert(LocationId { rank: 0, thread: 0 }, vec![1]));
     assert_eq!(end(waited), 1050.0, "it leaves 50 ns after the receive has begun");
 }
 
-/// Rank 2 waits in several ways for messages of rank 0 that are not in the recording.
+/// Rank 2 waits in several ways for messages of rank 0 that are missing from the recording.
 fn lacks_messages() -> Made {
     record(3, |player| match player.rank {
         2 => {
@@ -150,10 +151,10 @@ fn lacks_messages() -> Made {
 }
 
 #[test]
-fn a_recording_that_lacks_messages_goes_on_without_them_if_it_may() {
+fn missing_messages_are_skipped_with_forced_progress() {
     let made = lacks_messages();
-    assert!(matches!(run(&made, &Changes::default()), Err(Error::Standstill(_))));
-    let outcome = run(&made, &Changes { goes_on: true, ..Changes::default() }).unwrap();
-    assert_eq!(outcome.forced, 3, "the receive, the wait and the exchange");
-    assert_eq!((outcome.seconds * 1e9).round(), 500.0, "as recorded");
+    assert!(matches!(run(&made, &ReplayChanges::default()), Err(Error::Deadlock(_))));
+    let outcome = run(&made, &ReplayChanges { force_progress: true, ..ReplayChanges::default() }).unwrap();
+    assert_eq!(outcome.forced_calls, 3, "the receive, the wait and the exchange");
+    assert_eq!((outcome.replayed_s * 1e9).round(), 500.0, "as recorded");
 }

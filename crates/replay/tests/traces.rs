@@ -1,4 +1,4 @@
-//! A recording written as a trace of another tool, and replayed from there, takes as long as the recording itself.
+//! A recording exported as a trace of another tool takes as long as the recording itself when replayed.
 
 mod made;
 
@@ -7,10 +7,10 @@ use std::path::Path;
 use made::{Made, Player, record};
 use sintonia_formats::{dimemas, smpi};
 use sintonia_machine::Machine;
-use sintonia_replay::case::Case;
+use sintonia_replay::scenario::ReplayScenario;
 use sintonia_replay::schedule::Schedule;
 
-/// Latency, bytes and overheads; messages above 10 kB wait for their receive.
+/// Latency, bytes and overheads; rendezvous above 10 kB.
 const MACHINE: &str = r#"
 format = 1
 [machine]
@@ -26,14 +26,14 @@ receive.pieces = [{ intercept_s = 2e-6, slope_s_per_byte = 0.0 }]
 transfer.pieces = [{ intercept_s = 1e-5, slope_s_per_byte = 1e-9 }]
 "#;
 
-/// When each rank ends on the machine.
+/// End time of each rank on the machine.
 fn ends(schedule: &dyn Schedule) -> Vec<f64> {
     let machine = Machine::parse(MACHINE, Path::new("eight.machine.toml")).unwrap();
-    let findings = Case { schedule, ends: None, machine: Some(machine), what_ifs: Vec::new() }.run().unwrap();
+    let findings = ReplayScenario { schedule, bounds: None, machine: Some(machine), what_ifs: Vec::new() }.run().unwrap();
     findings.outcome.ranks.iter().map(|rank| rank.replayed_s).collect()
 }
 
-/// What was told to be missing in the trace, and the ends in it and in the recording.
+/// What is missing in the trace, and the end times in it and in the recording.
 fn compared(made: &Made, name: &str) -> (Vec<String>, Vec<f64>, Vec<f64>) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
@@ -48,7 +48,7 @@ fn are_about(found: &[f64], expected: &[f64]) -> bool {
     found.len() == expected.len() && found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-8)
 }
 
-/// Holds both formats to the same ends as the recording's.
+/// Compares both formats with the recording.
 fn assert_same(ranks: u32, notes: [&[&str]; 2], program: impl Fn(&mut Player)) {
     let made = record(ranks, |player| {
         player.start();
@@ -92,7 +92,7 @@ fn nonblocking_messages_wait_where_the_recording_waits() {
 }
 
 #[test]
-fn sending_and_receiving_at_once_holds_nobody_up() {
+fn send_receive_does_not_block() {
     assert_same(3, [&[], &[]], |player| {
         let here = player.here();
         player.send_receive(10, (here + 1) % 3, (here + 2) % 3, 5, 50_000);
@@ -114,7 +114,7 @@ fn operations_of_all_take_as_long() {
 }
 
 #[test]
-fn who_answered_a_receive_from_anyone_is_told() {
+fn the_match_of_a_wildcard_receive_is_known() {
     assert_same(3, [&[], &[]], |player| match player.rank {
         0 => {
             player.receive_from_anyone(10, 2, 1, 64);
@@ -146,8 +146,8 @@ fn what_is_on_a_part_of_the_ranks_is_played_to_its_end() {
         player.together(12, "MPI_Allgatherv", part, -1, [100, 200]);
         player.end();
     });
-    let barriers = "making communicators and windows, fences and collective file access are written as barriers";
-    let messages = "operations of a part of the ranks are written as messages: SMPI has those of all ranks only";
+    let barriers = "communicator and window creation, fences and collective file access are written as barriers";
+    let messages = "collectives of a subset of the ranks are written as messages: SMPI has only those of all ranks";
     for (name, notes) in [("run.dim", vec![barriers]), ("run.ti", vec![barriers, messages])] {
         let (told, found, expected) = compared(&made, name);
         assert_eq!(told, notes, "{name}");

@@ -1,71 +1,73 @@
-//! `sintonia calls`: every recorded call, one line each.
+//! `sintonia calls`: lists every recorded call, one per line.
 
-mod row;
+mod printed_call;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use sintonia_insight::Place;
+use sintonia_insight::SourceLocation;
 use sintonia_recording::Recording;
-use sintonia_recording::table::{Call, CallTable};
+use sintonia_recording::call_table::{CallTable, RecordedCall};
 
 use crate::{Error, help, output};
-use row::Row;
+use printed_call::PrintedCall;
 
-/// What `sintonia calls` is told.
+/// Arguments of `sintonia calls`.
 #[derive(clap::Args)]
 #[command(after_help = help::example!("sintonia calls hello.sin --rank 0"))]
-pub struct Arguments {
-    /// The recording
+pub(crate) struct CallsArgs {
+    /// Recording
     #[arg(value_name = "NAME.sin")]
     recording: PathBuf,
-    /// Show only this rank
+    /// List only this rank
     #[arg(long, value_name = "R")]
     rank: Option<u32>,
-    /// One JSON object per call, on a line of its own
+    /// Print JSON, one object per line
     #[arg(long)]
     json: bool,
 }
 
-/// Lists the calls.
-pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
-    let recording = Recording::open(&arguments.recording)?;
-    let ranks = ranks(&recording, arguments.rank)?;
-    let places: Vec<Place> = recording.header.sites.iter().map(Place::of).collect();
-    output::to_stdout(|out| {
-        if !arguments.json {
-            writeln!(out, "{}", Row::TITLE)?;
+/// Runs `sintonia calls`.
+pub(crate) fn run(args: CallsArgs) -> Result<ExitCode, Error> {
+    let recording = Recording::open(&args.recording)?;
+    let ranks = select_ranks(&recording, args.rank)?;
+    let places: Vec<SourceLocation> = recording.header.sites.iter().map(SourceLocation::from_site).collect();
+    output::write_stdout(|out| {
+        if !args.json {
+            writeln!(out, "{}", PrintedCall::HEADER)?;
         }
         for rank in ranks {
-            write_calls(out, rank, &recording.tables(rank)?, &places, arguments.json)?;
+            write_calls(out, rank, &recording.tables(rank)?, &places, args.json)?;
         }
         Ok::<(), Error>(())
     })?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The ranks to show, if the recording has them.
-fn ranks(recording: &Recording, wanted: Option<u32>) -> Result<Vec<u32>, Error> {
+/// The ranks to list, if the recording has them.
+fn select_ranks(recording: &Recording, wanted: Option<u32>) -> Result<Vec<u32>, Error> {
     let header = &recording.header;
     if header.profile {
-        return Err(Error::Other("the recording holds sums, not calls: record again without --profile, or see `sintonia report`".into()));
+        return Err(Error::Other(
+            "the recording is a profile without single calls: record again without --profile, or use `sintonia report`".into(),
+        ));
     }
     let ranks: Vec<u32> = header.ranks.iter().map(|rank| rank.rank).filter(|rank| wanted.is_none_or(|wanted| wanted == *rank)).collect();
     match wanted {
-        Some(rank) if ranks.is_empty() && (rank as usize) < header.size => Err(Error::Other(format!("rank {rank} left no recording"))),
+        Some(rank) if ranks.is_empty() && (rank as usize) < header.size => Err(Error::Other(format!("rank {rank} was not recorded"))),
         Some(rank) if ranks.is_empty() => {
-            Err(Error::Other(format!("there is no rank {rank}: the recording has ranks 0 to {}", header.size.saturating_sub(1))))
+            Err(Error::Other(format!("no rank {rank}: the recording has ranks 0 to {}", header.size.saturating_sub(1))))
         }
         _ => Ok(ranks),
     }
 }
 
-fn write_calls(out: &mut dyn Write, rank: u32, tables: &[CallTable], places: &[Place], json: bool) -> io::Result<()> {
-    for call in in_order(tables) {
-        let row = Row::of(rank, &call, places.get(call.shape.site as usize));
+fn write_calls(out: &mut dyn Write, rank: u32, tables: &[CallTable], places: &[SourceLocation], json: bool) -> io::Result<()> {
+    for call in merge_by_time(tables) {
+        let row = PrintedCall::new(rank, &call, places.get(call.descriptor.site as usize));
         if json {
-            output::json_line(out, &row)?;
+            output::write_json_line(out, &row)?;
         } else {
             writeln!(out, "{row}")?;
         }
@@ -73,8 +75,8 @@ fn write_calls(out: &mut dyn Write, rank: u32, tables: &[CallTable], places: &[P
     Ok(())
 }
 
-/// The calls of all threads in the order in which they were entered.
-fn in_order(tables: &[CallTable]) -> impl Iterator<Item = Call<'_>> {
+/// The calls of all threads by entry time.
+fn merge_by_time(tables: &[CallTable]) -> impl Iterator<Item = RecordedCall<'_>> {
     let mut threads: Vec<_> = tables.iter().map(|table| table.calls().peekable()).collect();
     std::iter::from_fn(move || {
         let next = threads.iter_mut().filter_map(|calls| calls.peek().map(|call| (call.enter, call.thread)).map(|when| (when, calls)));
@@ -86,18 +88,18 @@ fn in_order(tables: &[CallTable]) -> impl Iterator<Item = Call<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sintonia_mpi::Operation;
-    use sintonia_recording::table::Shape;
+    use sintonia_mpi::FunctionId;
+    use sintonia_recording::call_table::CallDescriptor;
 
     fn table(thread: u16, enter: Vec<i64>) -> CallTable {
-        let shapes = vec![Shape::of(Operation::named("MPI_Barrier").unwrap())];
-        CallTable { thread, leave: enter.clone(), shape: vec![0; enter.len()], enter, shapes, ..CallTable::default() }
+        let shapes = vec![CallDescriptor::new(FunctionId::from_name("MPI_Barrier").unwrap())];
+        CallTable { thread, leave: enter.clone(), descriptor_ids: vec![0; enter.len()], enter, descriptors: shapes, ..CallTable::default() }
     }
 
     #[test]
     fn threads_are_merged_by_time() {
         let tables = [table(0, vec![10, 30, 40]), table(1, vec![20, 40])];
-        let calls: Vec<(u16, i64)> = in_order(&tables).map(|call| (call.thread, call.enter)).collect();
+        let calls: Vec<(u16, i64)> = merge_by_time(&tables).map(|call| (call.thread, call.enter)).collect();
         assert_eq!(calls, [(0, 10), (1, 20), (0, 30), (0, 40), (1, 40)]);
     }
 }

@@ -1,25 +1,25 @@
-//! `sintonia compile`: from the source of a program to a model of it, or from a model to the same one checked and laid out.
+//! `sintonia compile`: compiles program source to a PAMELA model, or checks and formats a model.
 
+mod branch_shares;
+mod diagnostic;
 mod formulas;
 mod input;
 mod json;
-mod mistake;
-mod recorded;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use sintonia_source::Options;
-use sintonia_source::c::Definition;
+use sintonia_source::CompileOptions;
+use sintonia_source::c::MacroDefinition;
 
-use crate::error::wrong_usage;
-use crate::fit::may_write;
+use crate::error::usage_error;
+use crate::fit::check_writable;
 use crate::{Error, output};
-use formulas::Formula;
-use input::Input;
+use formulas::CostFormula;
+use input::CompileInput;
 
-/// What `sintonia compile` is told.
+/// Arguments of `sintonia compile`.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     echo 'parameter n = 1000; main { par(i=1,p) use(disk, seq(j=1,n) sum_double) } resource disk;' > sum.pam\n  \
@@ -27,84 +27,86 @@ use input::Input;
     sintonia compile sum.pam --formulas\n  \
     sintonia compile primes.pasl Primes.java -o primes.pam\n  \
     sintonia compile heat.c -D N=1000 -D USE_ISEND -o heat.pam")]
-pub struct Arguments {
-    /// A PAMELA model (.pam); or a program: PASL and Java (.pasl, .java), or C (.c)
+pub(crate) struct CompileArgs {
+    /// PAMELA model (.pam), or a program: PASL and Java (.pasl, .java) or C (.c)
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// The file to write the model to [default: it is shown]
+    /// Output file for the model [default: standard output]
     #[arg(short, long, value_name = "FILE.pam")]
     output: Option<PathBuf>,
-    /// Only check, and tell each mistake on one line: FILE:LINE:COLUMN: error: …
+    /// Only check, and print each diagnostic on one line: FILE:LINE:COLUMN: error: ...
     #[arg(long, conflicts_with_all = ["output", "formulas"])]
     check: bool,
-    /// Show what the model costs as formulas: T0 without contention, one T for each resource, and T, the largest
+    /// Print the cost of the model as formulas: T0 without contention, one T for each resource, and T, the maximum
     #[arg(long)]
     formulas: bool,
-    /// The routine where the program begins, if there is no PASL file [default: main]
+    /// Entry point of the program, without a PASL file [default: main]
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
-    /// Define a macro of C, as for a compiler; 1 without a value
+    /// Define a C macro, as for a compiler; 1 without a value
     #[arg(short = 'D', long = "define", value_name = "NAME[=VALUE]")]
-    definitions: Vec<Definition>,
-    /// Take from this recording of the C program how often conditions hold that decide about calls of MPI
+    definitions: Vec<MacroDefinition>,
+    /// Take branch probabilities of conditions around MPI calls from this recording of the C program
     #[arg(long, value_name = "NAME.sin")]
     recording: Option<PathBuf>,
-    /// Show what is in the model as one JSON object; with --check, each mistake as one
+    /// Print JSON: the contents of the model, or with --check each diagnostic
     #[arg(long)]
     json: bool,
 }
 
-/// Runs the verb.
-pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
-    let options = Options { entry: arguments.entry, definitions: arguments.definitions.clone() };
-    let inputs = Input::of(&arguments.files, options)?;
-    if arguments.check {
-        return check(&inputs, arguments.json);
+/// Runs `sintonia compile`.
+pub(crate) fn run(args: CompileArgs) -> Result<ExitCode, Error> {
+    let options = CompileOptions { entry: args.entry, definitions: args.definitions.clone() };
+    let inputs = CompileInput::from_files(&args.files, options)?;
+    if args.check {
+        return check(&inputs, args.json);
     }
     let [input] = inputs.as_slice() else {
-        wrong_usage("models are compiled one at a time; --check takes several");
+        usage_error("only one model can be compiled at a time; --check accepts several");
     };
-    if let Some(path) = &arguments.output {
-        may_write(path)?;
-        refuse_input(path, &arguments.files)?;
+    if let Some(path) = &args.output {
+        check_writable(path)?;
+        check_not_input(path, &args.files)?;
     }
     let mut compiled = input.compile()?;
-    if let Some(path) = &arguments.recording {
-        recorded::give_shares(path, &arguments.files, &arguments.definitions, &mut compiled)?;
+    if let Some(path) = &args.recording {
+        branch_shares::apply_recorded_shares(path, &args.files, &args.definitions, &mut compiled)?;
     }
-    let formulas = if arguments.formulas { Some(formulas::of(&compiled.model)?) } else { None };
+    let formulas = if args.formulas { Some(formulas::cost_formulas(&compiled.model)?) } else { None };
     let text = compiled.model.to_text();
-    if let Some(path) = &arguments.output {
-        output::to_file(path, |out| out.write_all(text.as_bytes()))?;
+    if let Some(path) = &args.output {
+        output::write_file(path, |out| out.write_all(text.as_bytes()))?;
     }
-    if arguments.json {
-        output::to_stdout(|out| output::json_line(out, &json::Shown::of(&compiled, formulas.as_deref())))?;
+    if args.json {
+        output::write_stdout(|out| output::write_json_line(out, &json::PamelaModelJson::new(&compiled, formulas.as_deref())))?;
         return Ok(ExitCode::SUCCESS);
     }
     compiled.notes.iter().for_each(|note| eprintln!("sintonia: {note}"));
-    output::to_stdout(|out| match &formulas {
+    output::write_stdout(|out| match &formulas {
         Some(formulas) => formulas.iter().try_for_each(|formula| writeln!(out, "{formula}")),
-        None if arguments.output.is_some() => Ok(()),
+        None if args.output.is_some() => Ok(()),
         None => out.write_all(text.as_bytes()),
     })?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Tells everything that is wrong, and what is worth knowing.
-fn check(inputs: &[Input], as_json: bool) -> Result<ExitCode, Error> {
-    let told = inputs.iter().map(mistake::of).collect::<Result<Vec<_>, Error>>()?.concat();
-    output::to_stdout(|out| {
-        told.iter().try_for_each(|mistake| if as_json { output::json_line(out, mistake) } else { writeln!(out, "{mistake}") })
+/// Prints all errors and notes.
+fn check(inputs: &[CompileInput], as_json: bool) -> Result<ExitCode, Error> {
+    let diagnostics = inputs.iter().map(diagnostic::check_input).collect::<Result<Vec<_>, Error>>()?.concat();
+    output::write_stdout(|out| {
+        diagnostics
+            .iter()
+            .try_for_each(|diagnostic| if as_json { output::write_json_line(out, diagnostic) } else { writeln!(out, "{diagnostic}") })
     })?;
-    let is_right = told.iter().all(|mistake| mistake.is_note());
-    Ok(if is_right { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let is_valid = diagnostics.iter().all(|diagnostic| diagnostic.is_note());
+    Ok(if is_valid { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Refuses to write over what is read.
-fn refuse_input(path: &Path, inputs: &[PathBuf]) -> Result<(), Error> {
+/// Refuses to overwrite an input file.
+fn check_not_input(path: &Path, inputs: &[PathBuf]) -> Result<(), Error> {
     let Ok(real) = fs::canonicalize(path) else { return Ok(()) };
     match inputs.iter().find(|input| fs::canonicalize(input).is_ok_and(|input| input == real)) {
-        Some(input) => Err(Error::Other(format!("{} is what is compiled; choose another name with -o", input.display()))),
+        Some(input) => Err(Error::Other(format!("{} is an input file; choose another name with -o", input.display()))),
         None => Ok(()),
     }
 }

@@ -1,4 +1,4 @@
-//! What can go wrong, in words for the person at the terminal.
+//! Errors of the command.
 
 use std::fmt::Display;
 use std::io;
@@ -7,16 +7,16 @@ use std::path::PathBuf;
 use clap::CommandFactory;
 use clap::error::ErrorKind;
 
-/// Why a verb could not do what it was asked to.
+/// Why a verb failed.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub(crate) enum Error {
     /// The recording cannot be used.
     #[error(transparent)]
     Recording(#[from] sintonia_recording::Error),
     /// A file of another tool cannot be written or read.
     #[error(transparent)]
     Format(#[from] sintonia_formats::Error),
-    /// A replay cannot be made.
+    /// A replay failed.
     #[error(transparent)]
     Replay(#[from] sintonia_replay::Error),
     /// A file cannot be written.
@@ -24,20 +24,20 @@ pub enum Error {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// The output cannot be written.
     #[error("cannot write the output: {0}")]
     Output(#[from] io::Error),
-    /// Something else that the user can do something about.
+    /// Anything else that the user can fix.
     #[error("{0}")]
     Other(String),
 }
 
 impl Error {
-    /// Whether it is only that whoever read what was written has stopped reading.
-    pub fn is_end_of_reading(&self) -> bool {
+    /// Whether the reader of the output has closed the pipe.
+    pub(crate) fn is_broken_pipe(&self) -> bool {
         let source = match self {
             Error::Output(source) | Error::Write { source, .. } | Error::Format(sintonia_formats::Error::Io { source, .. }) => source,
             _ => return false,
@@ -46,7 +46,7 @@ impl Error {
     }
 }
 
-/// Ends the command: it was used in a wrong way.
-pub fn wrong_usage(message: impl Display) -> ! {
-    crate::Command::command().error(ErrorKind::ValueValidation, message).exit()
+/// Exits with a usage error.
+pub(crate) fn usage_error(message: impl Display) -> ! {
+    crate::CommandLine::command().error(ErrorKind::ValueValidation, message).exit()
 }

@@ -1,4 +1,4 @@
-//! `sintonia export`: a recording for the tools that people already use.
+//! `sintonia export`: writes a recording in the format of another tool.
 
 use std::fs;
 use std::io::{self, Write};
@@ -6,182 +6,182 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use serde_json::json;
-use sintonia_formats::{Written, chrome, csv, dimemas, goal, otf2, paraver, parquet, perfetto, smpi};
+use sintonia_formats::{ExportSummary, chrome, csv, dimemas, goal, otf2, paraver, parquet, perfetto, smpi};
 use sintonia_recording::Recording;
 
-use crate::error::wrong_usage;
-use crate::progress::Progress;
+use crate::error::usage_error;
+use crate::progress::ProgressBar;
 use crate::{Error, graph, help, output, text};
 
-/// What `sintonia export` is told.
+/// Arguments of `sintonia export`.
 #[derive(clap::Args)]
 #[command(after_help = help::example!("sintonia export hello.sin -o hello.pftrace"))]
-pub struct Arguments {
-    /// The recording
+pub(crate) struct ExportArgs {
+    /// Recording
     #[arg(value_name = "NAME.sin")]
     recording: PathBuf,
-    /// The format; else the ending of PATH says it
+    /// Output format [default: from the file extension]
     #[arg(long, value_enum, value_name = "FORMAT")]
-    to: Option<Format>,
-    /// The file to write: .otf2, .prv, .prv.gz, .pftrace, .json (Chrome), .parquet, .csv, .goal, .dim, .ti (SMPI) or .graph (METIS)
+    to: Option<ExportFormat>,
+    /// Output file: .otf2, .prv, .prv.gz, .pftrace, .json (Chrome), .parquet, .csv, .goal, .dim, .ti (SMPI) or .graph (METIS)
     #[arg(short, long, value_name = "PATH")]
     output: PathBuf,
-    /// Replace what is there
+    /// Replace an existing file
     #[arg(long)]
     force: bool,
-    /// Say what was written as one JSON object
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-/// A format of other tools.
+/// A trace or graph format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
-    /// Score-P, Scalasca, Vampir
+enum ExportFormat {
+    /// For Score-P, Scalasca and Vampir
     Otf2,
-    /// Paraver and its relatives
+    /// For Paraver and its tools
     Paraver,
-    /// ui.perfetto.dev
+    /// For ui.perfetto.dev
     Perfetto,
-    /// chrome://tracing, in JSON
+    /// For chrome://tracing, as JSON
     Chrome,
-    /// A table for pandas, polars, DuckDB
+    /// Table for pandas, polars and DuckDB
     Parquet,
-    /// A table as text
+    /// Table as text
     Csv,
-    /// A schedule for LogGOPSim and ATLAHS
+    /// Schedule for LogGOPSim and ATLAHS
     Goal,
-    /// A trace that Dimemas simulates
+    /// Trace for the Dimemas simulator
     Dimemas,
-    /// A time-independent trace for SimGrid's SMPI
+    /// Time-independent trace for SimGrid's SMPI
     Smpi,
-    /// The communication graph, as `sintonia graph` writes it
+    /// Communication graph, as from `sintonia graph`
     Metis,
 }
 
-/// What the ends of file names stand for.
-const ENDINGS: &[(&str, Format)] = &[
-    (".otf2", Format::Otf2),
-    (".prv", Format::Paraver),
-    (".prv.gz", Format::Paraver),
-    (".pftrace", Format::Perfetto),
-    (".perfetto-trace", Format::Perfetto),
-    (".json", Format::Chrome),
-    (".parquet", Format::Parquet),
-    (".csv", Format::Csv),
-    (".goal", Format::Goal),
-    (".dim", Format::Dimemas),
-    (".ti", Format::Smpi),
-    (".graph", Format::Metis),
-    (".metis", Format::Metis),
+/// Formats by file extension.
+const EXTENSIONS: &[(&str, ExportFormat)] = &[
+    (".otf2", ExportFormat::Otf2),
+    (".prv", ExportFormat::Paraver),
+    (".prv.gz", ExportFormat::Paraver),
+    (".pftrace", ExportFormat::Perfetto),
+    (".perfetto-trace", ExportFormat::Perfetto),
+    (".json", ExportFormat::Chrome),
+    (".parquet", ExportFormat::Parquet),
+    (".csv", ExportFormat::Csv),
+    (".goal", ExportFormat::Goal),
+    (".dim", ExportFormat::Dimemas),
+    (".ti", ExportFormat::Smpi),
+    (".graph", ExportFormat::Metis),
+    (".metis", ExportFormat::Metis),
 ];
 
-/// Incomplete ranks that are named; of the others there is only the number.
-const MOST_NAMED: usize = 8;
+/// The maximum number of incomplete ranks that are named.
+const MAX_NAMED_RANKS: usize = 8;
 
-/// Writes the recording in the other format.
-pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
-    let path = &arguments.output;
-    let format = arguments.format().unwrap_or_else(|| {
-        let endings: Vec<&str> = ENDINGS.iter().map(|(ending, _)| *ending).collect();
-        let message = format!("{} does not say the format: give --to, or one of the endings {}", path.display(), endings.join(", "));
-        wrong_usage(message)
+/// Runs `sintonia export`.
+pub(crate) fn run(args: ExportArgs) -> Result<ExitCode, Error> {
+    let path = &args.output;
+    let format = args.chosen_format().unwrap_or_else(|| {
+        let endings: Vec<&str> = EXTENSIONS.iter().map(|(ending, _)| *ending).collect();
+        let message = format!("{}: unknown format: use --to, or one of the extensions {}", path.display(), endings.join(", "));
+        usage_error(message)
     });
-    let device = check(path, format, arguments.force)?;
-    let recording = Recording::open(&arguments.recording)?;
-    let mut written = match write(&arguments, format, &recording) {
-        Err(error) if device && error.is_end_of_reading() => return Ok(ExitCode::SUCCESS),
+    let device = check_output(path, format, args.force)?;
+    let recording = Recording::open(&args.recording)?;
+    let mut written = match write_recording(&args, format, &recording) {
+        Err(error) if device && error.is_broken_pipe() => return Ok(ExitCode::SUCCESS),
         written => written?,
     };
-    written.notes.extend(incomplete(&recording));
-    let say = |out: &mut dyn Write| if arguments.json { say_json(out, format, &written) } else { say(out, &written) };
-    // Whoever writes to a device may well mean standard output.
+    written.notes.extend(incomplete_note(&recording));
+    let say = |out: &mut dyn Write| if args.json { print_written_json(out, format, &written) } else { print_written(out, &written) };
+    // Writing to a device may mean standard output.
     if device {
         say(&mut io::stderr())?
     } else {
-        output::to_stdout(say)?
+        output::write_stdout(say)?
     }
     Ok(ExitCode::SUCCESS)
 }
 
-impl Arguments {
-    fn format(&self) -> Option<Format> {
+impl ExportArgs {
+    fn chosen_format(&self) -> Option<ExportFormat> {
         let name = self.output.file_name()?.to_string_lossy().to_lowercase();
-        self.to.or_else(|| ENDINGS.iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, format)| *format))
+        self.to.or_else(|| EXTENSIONS.iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, format)| *format))
     }
 }
 
-/// Whether the path is a device or a pipe; an error if something is there, or beside it, that must stay.
-fn check(path: &Path, format: Format, force: bool) -> Result<bool, Error> {
+/// Whether the path is a device or a pipe; an error if an existing file would be overwritten.
+fn check_output(path: &Path, format: ExportFormat, force: bool) -> Result<bool, Error> {
     let refused = |path: &Path, why: &str| Err(Error::Other(format!("{} {why}", path.display())));
     match fs::metadata(path) {
-        Ok(there) if there.is_dir() => return refused(path, "is a folder: give the name of a file"),
+        Ok(there) if there.is_dir() => return refused(path, "is a directory: give a file name"),
         Ok(there) if there.is_file() => {}
-        Ok(_) if matches!(format, Format::Otf2 | Format::Paraver | Format::Dimemas | Format::Smpi) => {
-            return refused(path, "is no place for a format of several files, or one that is not written in one go");
+        Ok(_) if matches!(format, ExportFormat::Otf2 | ExportFormat::Paraver | ExportFormat::Dimemas | ExportFormat::Smpi) => {
+            return refused(path, "is not a regular file, which this format needs");
         }
         Ok(_) => return Ok(true),
         Err(_) => {}
     }
     let files = match format {
-        Format::Otf2 => otf2::files(path)?.to_vec(),
-        Format::Paraver => paraver::files(path)?.to_vec(),
-        Format::Smpi => smpi::files(path)?.to_vec(),
+        ExportFormat::Otf2 => otf2::output_paths(path)?.to_vec(),
+        ExportFormat::Paraver => paraver::output_paths(path)?.to_vec(),
+        ExportFormat::Smpi => smpi::output_paths(path)?.to_vec(),
         _ => vec![path.to_owned()],
     };
     match files.iter().find(|file| file.exists()) {
-        Some(file) if !force => refused(file, "is there already: --force replaces it"),
+        Some(file) if !force => refused(file, "already exists: replace it with --force"),
         _ => Ok(false),
     }
 }
 
-fn write(arguments: &Arguments, format: Format, recording: &Recording) -> Result<Written, Error> {
-    let path = &arguments.output;
+fn write_recording(args: &ExportArgs, format: ExportFormat, recording: &Recording) -> Result<ExportSummary, Error> {
+    let path = &args.output;
     let write = match format {
-        Format::Otf2 => otf2::write,
-        Format::Paraver => paraver::write,
-        Format::Perfetto => perfetto::write,
-        Format::Chrome => chrome::write,
-        Format::Parquet => parquet::write,
-        Format::Csv => csv::write,
-        Format::Goal => goal::write,
-        Format::Dimemas => dimemas::write,
-        Format::Smpi => smpi::write,
-        Format::Metis => return write_graph(arguments, recording),
+        ExportFormat::Otf2 => otf2::write,
+        ExportFormat::Paraver => paraver::write,
+        ExportFormat::Perfetto => perfetto::write,
+        ExportFormat::Chrome => chrome::write,
+        ExportFormat::Parquet => parquet::write,
+        ExportFormat::Csv => csv::write,
+        ExportFormat::Goal => goal::write,
+        ExportFormat::Dimemas => dimemas::write,
+        ExportFormat::Smpi => smpi::write,
+        ExportFormat::Metis => return write_metis_graph(args, recording),
     };
-    let progress = Progress::new("writing ranks", recording.header.ranks.len());
+    let progress = ProgressBar::new("writing ranks", recording.header.ranks.len());
     Ok(write(recording, path, &|| progress.step())?)
 }
 
-/// Writes the communication graph as the verb for graphs does, which needs no calls: sums have one too.
-fn write_graph(arguments: &Arguments, recording: &Recording) -> Result<Written, Error> {
-    let path = &arguments.output;
-    graph::write_metis(&arguments.recording, recording, path)?;
+/// Writes the communication graph like `sintonia graph`, which also works for profiles.
+fn write_metis_graph(args: &ExportArgs, recording: &Recording) -> Result<ExportSummary, Error> {
+    let path = &args.output;
+    graph::write_metis(&args.recording, recording, path)?;
     let bytes = fs::metadata(path).map_or(0, |file| file.len());
-    Ok(Written { files: vec![path.clone()], bytes, notes: Vec::new() })
+    Ok(ExportSummary { files: vec![path.clone()], bytes, notes: Vec::new() })
 }
 
-/// The ranks of which not everything is there, in one sentence.
-fn incomplete(recording: &Recording) -> Option<String> {
+/// The incomplete ranks, in one sentence.
+fn incomplete_note(recording: &Recording) -> Option<String> {
     let ranks = recording.incomplete_ranks();
-    let named: Vec<String> = ranks.iter().take(MOST_NAMED).map(|(rank, why)| format!("rank {rank} ({why})")).collect();
-    let more = ranks.len().saturating_sub(MOST_NAMED);
+    let named: Vec<String> = ranks.iter().take(MAX_NAMED_RANKS).map(|(rank, why)| format!("rank {rank} ({why})")).collect();
+    let more = ranks.len().saturating_sub(MAX_NAMED_RANKS);
     let others = if more > 0 { format!(" and {more} more") } else { String::new() };
     (!ranks.is_empty()).then(|| format!("incomplete: {}{others}", named.join(", ")))
 }
 
-fn say(out: &mut dyn Write, written: &Written) -> io::Result<()> {
-    writeln!(out, "wrote {}: {}", files(written).join(", "), text::bytes(written.bytes))?;
+fn print_written(out: &mut dyn Write, written: &ExportSummary) -> io::Result<()> {
+    writeln!(out, "wrote {}: {}", file_names(written).join(", "), text::format_bytes(written.bytes))?;
     written.notes.iter().try_for_each(|note| writeln!(out, "note: {note}"))
 }
 
-fn say_json(out: &mut dyn Write, format: Format, written: &Written) -> io::Result<()> {
+fn print_written_json(out: &mut dyn Write, format: ExportFormat, written: &ExportSummary) -> io::Result<()> {
     let name = clap::ValueEnum::to_possible_value(&format).map(|value| value.get_name().to_owned());
-    output::json_line(out, &json!({"format": name, "files": files(written), "bytes": written.bytes, "notes": written.notes}))
+    output::write_json_line(out, &json!({"format": name, "files": file_names(written), "bytes": written.bytes, "notes": written.notes}))
 }
 
 /// The files as the user would name them.
-fn files(written: &Written) -> Vec<String> {
+fn file_names(written: &ExportSummary) -> Vec<String> {
     written.files.iter().map(|file| file.strip_prefix(".").unwrap_or(file).display().to_string()).collect()
 }
 
@@ -189,17 +189,17 @@ fn files(written: &Written) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn format(path: &str, to: Option<Format>) -> Option<Format> {
-        Arguments { recording: "a.sin".into(), to, output: path.into(), force: false, json: false }.format()
+    fn format(path: &str, to: Option<ExportFormat>) -> Option<ExportFormat> {
+        ExportArgs { recording: "a.sin".into(), to, output: path.into(), force: false, json: false }.chosen_format()
     }
 
     #[test]
     fn the_ending_says_the_format_unless_told() {
-        for (ending, expected) in ENDINGS {
+        for (ending, expected) in EXTENSIONS {
             assert_eq!(format(&format!("folder.d/a{ending}"), None), Some(*expected));
         }
-        assert_eq!(format("a.PRV.GZ", None), Some(Format::Paraver));
-        assert_eq!(format("a.json", Some(Format::Csv)), Some(Format::Csv));
+        assert_eq!(format("a.PRV.GZ", None), Some(ExportFormat::Paraver));
+        assert_eq!(format("a.json", Some(ExportFormat::Csv)), Some(ExportFormat::Csv));
         assert_eq!(format("a.txt", None), None);
     }
 
@@ -207,27 +207,31 @@ mod tests {
     fn what_is_there_stays_unless_forced_and_folders_always() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("a.csv");
-        assert!(!check(&file, Format::Csv, false).unwrap());
+        assert!(!check_output(&file, ExportFormat::Csv, false).unwrap());
         fs::write(&file, "old").unwrap();
-        assert!(check(&file, Format::Csv, false).unwrap_err().to_string().ends_with("is there already: --force replaces it"));
-        assert!(!check(&file, Format::Csv, true).unwrap());
-        assert!(check(folder.path(), Format::Csv, true).is_err());
-        assert!(check(Path::new("/dev/null"), Format::Csv, false).unwrap());
-        assert!(check(Path::new("/dev/null"), Format::Otf2, false).is_err());
+        assert!(
+            check_output(&file, ExportFormat::Csv, false).unwrap_err().to_string().ends_with("already exists: replace it with --force")
+        );
+        assert!(!check_output(&file, ExportFormat::Csv, true).unwrap());
+        assert!(check_output(folder.path(), ExportFormat::Csv, true).is_err());
+        assert!(check_output(Path::new("/dev/null"), ExportFormat::Csv, false).unwrap());
+        assert!(check_output(Path::new("/dev/null"), ExportFormat::Otf2, false).is_err());
     }
 
     #[test]
     fn what_is_there_beside_it_stays_too() {
         let folder = tempfile::tempdir().unwrap();
-        for (file, format, beside) in
-            [("a.otf2", Format::Otf2, "a.def"), ("b.prv.gz", Format::Paraver, "b.row"), ("c.ti", Format::Smpi, "c.ti_files")]
-        {
+        for (file, format, beside) in [
+            ("a.otf2", ExportFormat::Otf2, "a.def"),
+            ("b.prv.gz", ExportFormat::Paraver, "b.row"),
+            ("c.ti", ExportFormat::Smpi, "c.ti_files"),
+        ] {
             let (file, beside) = (folder.path().join(file), folder.path().join(beside));
-            assert!(!check(&file, format, false).unwrap());
+            assert!(!check_output(&file, format, false).unwrap());
             fs::write(&beside, "mine").unwrap();
-            let refused = check(&file, format, false).unwrap_err().to_string();
-            assert_eq!(refused, format!("{} is there already: --force replaces it", beside.display()));
-            assert!(!check(&file, format, true).unwrap());
+            let refused = check_output(&file, format, false).unwrap_err().to_string();
+            assert_eq!(refused, format!("{} already exists: replace it with --force", beside.display()));
+            assert!(!check_output(&file, format, true).unwrap());
         }
     }
 }

@@ -1,143 +1,143 @@
-//! `sintonia fit`: from recordings of a program, or a table of measurements, to formulas.
+//! `sintonia fit`: fits formulas to recordings of a program, or to a table of measurements.
 
-pub mod json;
-pub mod page;
-pub mod plot;
-pub mod recordings;
-mod screen;
+mod display;
+pub(crate) mod json;
+pub(crate) mod plot;
+pub(crate) mod recordings;
 mod table;
+pub(crate) mod text_layout;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use sintonia_formats::plot::svg;
-use sintonia_model::model::Model;
-use sintonia_model::next::NextRun;
+use sintonia_formats::plot::render_svg;
+use sintonia_model::model::PerformanceModel;
+use sintonia_model::next_run::NextRun;
 
-use crate::error::wrong_usage;
+use crate::error::usage_error;
 use crate::{Error, output};
 
-/// What `sintonia fit` is told.
+/// Arguments of `sintonia fit`.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     for n in 200 300 400 600 800; do sintonia record -o mm-$n.sin --param n=$n -- mpirun -n 4 ./matmul $n; done\n  \
     sintonia fit mm-*.sin -o mm.model.toml\n  \
     sintonia predict mm.model.toml -p n=2000\n  \
     sintonia fit pingpong.csv --x bytes --y send --pieces")]
-pub struct Arguments {
-    /// Recordings of runs that differ in their parameters (record --param) or number of ranks; or one table: CSV with a header, Extra-P's
-    /// text, JSON or JSON lines
+pub(crate) struct FitArgs {
+    /// Recordings of runs with different parameters (record --param) or numbers of ranks; or one table: CSV with a header, or Extra-P's text,
+    /// JSON or JSON lines
     #[arg(value_name = "NAME.sin|TABLE", required = true)]
     inputs: Vec<PathBuf>,
-    /// The model file to write, for `sintonia predict`
+    /// Model file to write, for `sintonia predict`
     #[arg(short, long, value_name = "MODEL.toml")]
     output: Option<PathBuf>,
-    /// Replace a file that is there already
+    /// Replace an existing file
     #[arg(long)]
     force: bool,
-    /// What the model is called [default: the program, or what is measured]
+    /// Name of the model [default: the program, or the measured quantity]
     #[arg(long)]
     name: Option<String>,
-    /// The parameters to fit over: of recordings, those named [default: all that change]; of a table, the columns that hold them
+    /// Parameters to fit over; for a table, the parameter columns [default for recordings: all that vary]
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     x: Option<Vec<String>>,
-    /// Of a table: the column, or the metric, that was measured
+    /// Table: the measured column or metric
     #[arg(long, value_name = "NAME")]
     y: Option<String>,
-    /// Of a table: the unit of what was measured, if the header does not say it, as `send [us]` does
+    /// Table: unit of the measured values, if the header does not give it as in `send [us]`
     #[arg(long, value_name = "UNIT")]
     unit: Option<String>,
-    /// Of a table: only the lines, or the regions, where a column has this value
+    /// Table: use only rows where this column has this value, or for Extra-P files only this region (region=NAME)
     #[arg(long = "where", value_name = "COLUMN=VALUE")]
     only: Vec<String>,
-    /// Of a table: straight lines, each for a range of sizes, as the times of messages have
+    /// Table: fit a piecewise linear function, as for message times over size
     #[arg(long)]
     pieces: bool,
-    /// The machine file of where the recordings were made (sintonia bench), so that predict can exchange the machine
+    /// Machine file of the machine of the recordings (sintonia bench), so that `predict --machine` can transfer the model
     #[arg(long, value_name = "FILE.machine.toml")]
     machine: Option<PathBuf>,
-    /// Draw what was measured and what was found
+    /// Plot measurements and model
     #[arg(long, value_name = "FILE.svg")]
     plot: Option<PathBuf>,
-    /// Show everything as one JSON object
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-/// What was found.
-pub struct Found {
+/// The result of a fit.
+pub(crate) struct FitResult {
     /// The model.
-    pub model: Model,
+    pub model: PerformanceModel,
     /// What was fitted, in a few words.
-    pub of: String,
-    /// What is not in the time, in a sentence; empty if there is nothing.
-    pub outside: String,
-    /// The run to make next.
+    pub input_summary: String,
+    /// The time that is not included, in a sentence; empty if there is none.
+    pub excluded_time: String,
+    /// The suggested next run.
     pub next: Option<NextRun>,
 }
 
-/// What the formula of a model is called: T if it is that of a program.
-pub fn symbol(model: &Model) -> &str {
+/// The symbol of the modelled quantity: T for the time of a program.
+pub(crate) fn quantity_symbol(model: &PerformanceModel) -> &str {
     if model.quantity.name == "time" { "T" } else { &model.quantity.name }
 }
 
-/// Runs the verb.
-pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
-    if let Some(path) = &arguments.output {
-        may_write(path)?;
-        if path.is_file() && !arguments.force {
+/// Runs `sintonia fit`.
+pub(crate) fn run(args: FitArgs) -> Result<ExitCode, Error> {
+    if let Some(path) = &args.output {
+        check_writable(path)?;
+        if path.is_file() && !args.force {
             let path = path.display();
-            return Err(Error::Other(format!("{path} exists already; choose another name with -o, or replace it with --force")));
+            return Err(Error::Other(format!("{path} already exists: choose another name with -o, or replace it with --force")));
         }
     }
-    arguments.plot.iter().try_for_each(|path| may_write(path))?;
-    let found = if arguments.is_about_table() { table::fit(&arguments)? } else { vec![recordings::fit(&arguments)?] };
-    if arguments.output.is_some() || arguments.plot.is_some() {
-        write(&arguments, &found)?;
+    args.plot.iter().try_for_each(|path| check_writable(path))?;
+    let found = if args.fits_table() { table::fit_table(&args)? } else { vec![recordings::fit_recordings(&args)?] };
+    if args.output.is_some() || args.plot.is_some() {
+        write_files(&args, &found)?;
     }
-    output::to_stdout(|out| match arguments.json {
-        true => output::json_line(out, &json::Shown::of(&found)),
-        false => out.write_all(screen::show(&found, arguments.output.as_deref()).as_bytes()),
+    output::write_stdout(|out| match args.json {
+        true => output::write_json_line(out, &json::FitJson::new(&found)),
+        false => out.write_all(display::render(&found, args.output.as_deref()).as_bytes()),
     })?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Refuses a file that cannot be there, before any work is done for it.
-pub fn may_write(path: &Path) -> Result<(), Error> {
+/// Checks that a file can be written, before any work is done.
+pub(crate) fn check_writable(path: &Path) -> Result<(), Error> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     match folder.filter(|folder| !folder.is_dir()) {
-        _ if path.is_dir() => Err(Error::Other(format!("{} is a folder; give the name of a file", path.display()))),
-        Some(folder) => Err(Error::Other(format!("cannot write {}: there is no folder {}", path.display(), folder.display()))),
+        _ if path.is_dir() => Err(Error::Other(format!("{} is a directory: give a file name", path.display()))),
+        Some(folder) => Err(Error::Other(format!("cannot write {}: no directory {}", path.display(), folder.display()))),
         None => Ok(()),
     }
 }
 
-/// Writes what goes into files: one model.
-fn write(arguments: &Arguments, found: &[Found]) -> Result<(), Error> {
-    let [Found { model, .. }] = found else {
-        wrong_usage(format!("there are {} formulas, and one fits into a file: choose with --y and --where", found.len()));
+/// Writes the model and the plot: only one model fits into a file.
+fn write_files(args: &FitArgs, found: &[FitResult]) -> Result<(), Error> {
+    let [FitResult { model, .. }] = found else {
+        usage_error(format!("there are {} formulas, but a file holds one: choose with --y and --where", found.len()));
     };
-    if let Some(path) = &arguments.output {
-        output::to_file(path, |out| out.write_all(model.to_text().as_bytes()))?;
+    if let Some(path) = &args.output {
+        output::write_file(path, |out| out.write_all(model.to_text().as_bytes()))?;
     }
-    if let Some((path, drawing)) = arguments.plot.as_ref().zip(plot::of(model)) {
-        output::to_file(path, |out| out.write_all(svg(&drawing).as_bytes()))?;
+    if let Some((path, drawing)) = args.plot.as_ref().zip(plot::plot_model(model)) {
+        output::write_file(path, |out| out.write_all(render_svg(&drawing).as_bytes()))?;
     }
     Ok(())
 }
 
-impl Arguments {
-    /// Whether it is a table that is fitted; what is meant for one kind of input is refused with the other.
-    fn is_about_table(&self) -> bool {
+impl FitArgs {
+    /// Whether the input is a table; rejects options that do not apply to the input.
+    fn fits_table(&self) -> bool {
         let table_only =
             [("--y", self.y.is_some()), ("--unit", self.unit.is_some()), ("--where", !self.only.is_empty()), ("--pieces", self.pieces)];
         let option = table_only.iter().find(|(_, given)| *given).map(|(option, _)| option);
-        // A file that is not there is a table if what is said of it is about tables: then that it is not there is the reason to tell.
+        // With table options, a missing file is taken for a table, so that the error is about the missing file.
         let is_table = self.inputs.iter().any(|path| path.is_file() || option.is_some() && !path.exists());
         match option {
-            _ if is_table && self.inputs.len() > 1 => wrong_usage("tables are fitted one at a time"),
-            _ if is_table && self.machine.is_some() => wrong_usage("--machine is about recordings, and this is a table"),
-            Some(option) if !is_table => wrong_usage(format!("{option} is about tables, and these are recordings")),
+            _ if is_table && self.inputs.len() > 1 => usage_error("only one table can be fitted at a time"),
+            _ if is_table && self.machine.is_some() => usage_error("--machine applies to recordings, but the input is a table"),
+            Some(option) if !is_table => usage_error(format!("{option} applies to tables, but the inputs are recordings")),
             _ => is_table,
         }
     }

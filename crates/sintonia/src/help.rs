@@ -1,4 +1,4 @@
-//! Examples for `--help` that work when pasted: they start from nothing but an MPI compiler.
+//! Examples for `--help` that work when pasted: they need only an MPI compiler.
 
 /// The text after a verb's help: how to get a recording, and what to do with it.
 macro_rules! example {

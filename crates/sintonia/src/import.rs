@@ -1,51 +1,51 @@
-//! `sintonia import`: a trace of another tool as a recording, so that it gets our report.
+//! `sintonia import`: converts a trace of another tool to a recording.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use serde_json::json;
-use sintonia_formats::Imported;
+use sintonia_formats::ImportSummary;
 
 use crate::{Error, help, output, text};
 
-/// What `sintonia import` is told.
+/// Arguments of `sintonia import`.
 #[derive(clap::Args)]
 #[command(after_help = help::example!("sintonia export hello.sin -o hello.otf2 && sintonia import hello.otf2 -o again.sin"))]
-pub struct Arguments {
-    /// The trace: NAME.otf2 or the folder it is in (Score-P, TAU, EZTrace), NAME.prv or NAME.prv.gz (Extrae)
+pub(crate) struct ImportArgs {
+    /// Trace: NAME.otf2 or its directory (Score-P, TAU, EZTrace), NAME.prv or NAME.prv.gz (Extrae)
     #[arg(value_name = "PATH")]
     trace: PathBuf,
-    /// The recording to make
+    /// Recording to write
     #[arg(short, long, value_name = "NAME.sin")]
     output: PathBuf,
-    /// Replace a recording that is there already
+    /// Replace an existing recording
     #[arg(long)]
     force: bool,
-    /// Say what was made as one JSON object
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-/// Makes the recording.
-pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
-    output::may_replace(&arguments.output, arguments.force)?;
-    let imported = sintonia_formats::import(&arguments.trace, &arguments.output)?;
-    output::to_stdout(
-        |out| if arguments.json { say_json(out, &arguments.output, &imported) } else { say(out, &arguments.output, &imported) },
-    )?;
+/// Runs `sintonia import`.
+pub(crate) fn run(args: ImportArgs) -> Result<ExitCode, Error> {
+    output::check_replaceable(&args.output, args.force)?;
+    let imported = sintonia_formats::import(&args.trace, &args.output)?;
+    output::write_stdout(|out| {
+        if args.json { print_imported_json(out, &args.output, &imported) } else { print_imported(out, &args.output, &imported) }
+    })?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn say(out: &mut dyn Write, path: &Path, imported: &Imported) -> std::io::Result<()> {
-    let Imported { ranks, calls, notes } = imported;
+fn print_imported(out: &mut dyn Write, path: &Path, imported: &ImportSummary) -> std::io::Result<()> {
+    let ImportSummary { ranks, calls, notes } = imported;
     let shown = path.display();
-    let (calls, ranks) = (text::plural(*calls, "call"), text::plural(*ranks as u64, "rank"));
-    writeln!(out, "{calls} of {ranks} in {shown}; see them with: sintonia report {shown}")?;
+    let (calls, ranks) = (text::format_plural(*calls, "call"), text::format_plural(*ranks as u64, "rank"));
+    writeln!(out, "{calls} of {ranks} in {shown}; next: sintonia report {shown}")?;
     notes.iter().try_for_each(|note| writeln!(out, "note: {note}"))
 }
 
-fn say_json(out: &mut dyn Write, path: &Path, imported: &Imported) -> std::io::Result<()> {
-    let Imported { ranks, calls, notes } = imported;
-    output::json_line(out, &json!({"recording": path.display().to_string(), "ranks": ranks, "calls": calls, "notes": notes}))
+fn print_imported_json(out: &mut dyn Write, path: &Path, imported: &ImportSummary) -> std::io::Result<()> {
+    let ImportSummary { ranks, calls, notes } = imported;
+    output::write_json_line(out, &json!({"recording": path.display().to_string(), "ranks": ranks, "calls": calls, "notes": notes}))
 }

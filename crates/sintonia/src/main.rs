@@ -1,9 +1,10 @@
-//! The command `sintonia`: one module per verb, each of which reads its arguments, asks the crates below, and shows the answer.
+//! The command `sintonia`: one module per verb, which parses its arguments, calls the crates below, and prints the result.
+
+#![forbid(unsafe_code)]
 
 mod bench;
 mod calls;
 mod collect;
-mod company;
 mod compile;
 mod doctor;
 mod error;
@@ -15,6 +16,7 @@ mod import;
 mod output;
 mod place;
 mod predict;
+mod process_group;
 mod progress;
 mod record;
 mod replay;
@@ -30,84 +32,84 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use error::Error;
 
-/// Records any MPI program unchanged, and shows where its time goes.
+/// Record any MPI program unchanged, and find out where its time goes
 #[derive(Parser)]
 #[command(version, after_help = help::example!("sintonia report hello.sin"))]
-struct Command {
+struct CommandLine {
     #[command(subcommand)]
     verb: Verb,
 }
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Run an MPI program and record what it does
-    Record(record::Arguments),
-    /// Show where the time of a recorded run went, why, and what to do about it
-    Report(report::Arguments),
+    /// Run an MPI program and record its MPI calls
+    Record(record::RecordArgs),
+    /// Show where the time of a recorded run goes, why, and what to do about it
+    Report(report::ReportArgs),
     /// Show a recording in a browser
-    View(view::Arguments),
-    /// Draw the program, or write which ranks communicate, as a graph
-    Graph(graph::Arguments),
-    /// Write the recording in a format of other tools
-    Export(export::Arguments),
-    /// Make a recording from a trace of another tool
-    Import(import::Arguments),
+    View(view::ViewArgs),
+    /// Draw the program graph, or write the communication graph
+    Graph(graph::GraphArgs),
+    /// Convert a recording to the format of another tool
+    Export(export::ExportArgs),
+    /// Convert a trace of another tool to a recording
+    Import(import::ImportArgs),
     /// List every recorded MPI call
-    Calls(calls::Arguments),
-    /// Measure what computing and communicating cost here, for a machine file
-    Bench(bench::Arguments),
-    /// Find formulas: how the time of a program depends on its parameters
-    Fit(fit::Arguments),
-    /// Make a model of a program from its source, or check one
-    Compile(compile::Arguments),
-    /// Predict the time of a program at any size and number of processes
-    Predict(predict::Arguments),
-    /// Replay a recorded run on another machine, or with something changed
-    Replay(replay::Arguments),
-    /// Find out which rank should go to which core of which host
-    Place(place::Arguments),
-    /// Run an application of batches of tasks on workers
-    RunTasks(run_tasks::Arguments),
-    /// Run an MPI program and adapt it while it runs
-    Tune(tune::Arguments),
-    /// Watch the processes of a program on one of its hosts; started by them
+    Calls(calls::CallsArgs),
+    /// Measure the cost of computation and communication, and write a machine file
+    Bench(bench::BenchArgs),
+    /// Fit formulas: how the time of a program depends on its parameters
+    Fit(fit::FitArgs),
+    /// Compile program source to a performance model, or check a model
+    Compile(compile::CompileArgs),
+    /// Predict the time of a program for any problem size and number of processes
+    Predict(predict::PredictArgs),
+    /// Replay a recorded run on another machine, or with changes
+    Replay(replay::ReplayArgs),
+    /// Find the best placement of ranks on cores and hosts
+    Place(place::PlaceArgs),
+    /// Run an application of task batches on workers
+    RunTasks(run_tasks::RunTasksArgs),
+    /// Run an MPI program and tune it while it runs
+    Tune(tune::TuneArgs),
+    /// Collect events of a tuned program on one host; started by the program itself
     #[command(hide = true)]
-    Collect(collect::Arguments),
-    /// Show which MPI libraries, launchers and clocks are here
-    Doctor(doctor::Arguments),
+    Collect(collect::CollectArgs),
+    /// Show the MPI libraries, launchers and clock of this machine
+    Doctor(doctor::DoctorArgs),
 }
 
 impl Verb {
     fn run(self) -> Result<ExitCode, Error> {
         match self {
-            Verb::Record(arguments) => record::run(arguments),
-            Verb::Report(arguments) => report::run(arguments),
-            Verb::View(arguments) => view::run(arguments),
-            Verb::Graph(arguments) => graph::run(arguments),
-            Verb::Export(arguments) => export::run(arguments),
-            Verb::Import(arguments) => import::run(arguments),
-            Verb::Calls(arguments) => calls::run(arguments),
-            Verb::Bench(arguments) => bench::run(arguments),
-            Verb::Fit(arguments) => fit::run(arguments),
-            Verb::Compile(arguments) => compile::run(arguments),
-            Verb::Predict(arguments) => predict::run(arguments),
-            Verb::Replay(arguments) => replay::run(arguments),
-            Verb::Place(arguments) => place::run(arguments),
-            Verb::RunTasks(arguments) => run_tasks::run(arguments),
-            Verb::Tune(arguments) => tune::run(arguments),
-            Verb::Collect(arguments) => collect::run(arguments),
-            Verb::Doctor(arguments) => doctor::run(arguments),
+            Verb::Record(args) => record::run(args),
+            Verb::Report(args) => report::run(args),
+            Verb::View(args) => view::run(args),
+            Verb::Graph(args) => graph::run(args),
+            Verb::Export(args) => export::run(args),
+            Verb::Import(args) => import::run(args),
+            Verb::Calls(args) => calls::run(args),
+            Verb::Bench(args) => bench::run(args),
+            Verb::Fit(args) => fit::run(args),
+            Verb::Compile(args) => compile::run(args),
+            Verb::Predict(args) => predict::run(args),
+            Verb::Replay(args) => replay::run(args),
+            Verb::Place(args) => place::run(args),
+            Verb::RunTasks(args) => run_tasks::run(args),
+            Verb::Tune(args) => tune::run(args),
+            Verb::Collect(args) => collect::run(args),
+            Verb::Doctor(args) => doctor::run(args),
         }
     }
 }
 
-fn command_line() -> clap::Command {
-    Command::command().mut_subcommand("tune", tune::adapt)
+fn clap_command() -> clap::Command {
+    CommandLine::command().mut_subcommand("tune", tune::relax_command)
 }
 
 fn main() -> ExitCode {
-    let given = command_line().get_matches();
-    let command = Command::from_arg_matches(&given).unwrap_or_else(|error| error.exit());
+    let given = clap_command().get_matches();
+    let command = CommandLine::from_arg_matches(&given).unwrap_or_else(|error| error.exit());
     command.verb.run().unwrap_or_else(|error| {
         eprintln!("sintonia: {error}");
         ExitCode::FAILURE
@@ -120,12 +122,12 @@ mod tests {
 
     #[test]
     fn the_command_line_is_consistent() {
-        command_line().debug_assert();
+        clap_command().debug_assert();
     }
 
     #[test]
     fn every_verb_shows_an_example() {
-        for verb in command_line().get_subcommands_mut() {
+        for verb in clap_command().get_subcommands_mut() {
             let help = verb.render_long_help().to_string();
             assert!(help.contains("Example"), "{}: {help}", verb.get_name());
         }

@@ -1,4 +1,4 @@
-//! Where answers go: standard output, or a file that appears only when it is complete.
+//! Output to standard output, or to a file that appears only when it is complete.
 
 use std::fs;
 use std::io::{self, BufWriter, Write};
@@ -7,62 +7,62 @@ use std::path::Path;
 
 use serde::Serialize;
 use sintonia_formats::open_device;
-use sintonia_recording::definitions::LIVE_FOLDER;
+use sintonia_recording::definitions::LIVE_DIR;
 use sintonia_recording::header;
 
 use crate::Error;
 
-/// Writes to standard output; whoever reads it may stop reading at any time.
-pub fn to_stdout<E: Into<Error>>(write: impl FnOnce(&mut dyn Write) -> Result<(), E>) -> Result<(), Error> {
+/// Writes to standard output; a closed pipe is not an error.
+pub(crate) fn write_stdout<E: Into<Error>>(write: impl FnOnce(&mut dyn Write) -> Result<(), E>) -> Result<(), Error> {
     let mut out = BufWriter::new(io::stdout().lock());
     match write(&mut out).map_err(Into::into).and_then(|()| Ok(out.flush()?)) {
-        Err(error) if error.is_end_of_reading() => Ok(()),
+        Err(error) if error.is_broken_pipe() => Ok(()),
         result => result,
     }
 }
 
 /// Writes a value as one line of JSON.
-pub fn json_line(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
+pub(crate) fn write_json_line(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
     serde_json::to_writer(&mut *out, value)?;
     writeln!(out)
 }
 
-/// Writes a file aside and renames it, so that nobody ever sees half of it.
-pub fn to_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
-    let written = if is_special(path) { overwrite(path, write) } else { replace(path, write) };
+/// Writes a file atomically (temporary file and rename).
+pub(crate) fn write_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
+    let written = if is_special_file(path) { write_in_place(path, write) } else { write_atomically(path, write) };
     written.map_err(|source| Error::Write { path: path.to_owned(), source })
 }
 
-/// Whether a new recording may go to this path: an error if something is there that must stay. An empty folder will do; nothing but a
-/// recording is replaced, be it sealed or not, and that only when forced.
-pub fn may_replace(recording: &Path, force: bool) -> Result<(), Error> {
+/// Checks that a new recording may be written to this path. An empty directory is fine; only recordings, sealed or not, are replaced, and only
+/// with --force.
+pub(crate) fn check_replaceable(recording: &Path, force: bool) -> Result<(), Error> {
     let refused = |why: &str| Err(Error::Other(format!("{} {why}", recording.display())));
     let is_empty = || fs::read_dir(recording).is_ok_and(|mut entries| entries.next().is_none());
-    let is_recording = || recording.join(header::FILE).exists() || recording.join(LIVE_FOLDER).is_dir();
+    let is_recording = || recording.join(header::FILE_NAME).exists() || recording.join(LIVE_DIR).is_dir();
     match recording {
         path if !path.exists() => Ok(()),
-        path if !path.is_dir() => refused("is a file; choose another name with -o"),
+        path if !path.is_dir() => refused("is a file: choose another name with -o"),
         _ if is_empty() => Ok(()),
-        _ if !is_recording() => refused("is not a recording, so it is not replaced; choose another name with -o"),
-        _ if !force => refused("exists already; choose another name with -o, or replace it with --force"),
+        _ if !is_recording() => refused("is not a recording, so it is not replaced: choose another name with -o"),
+        _ if !force => refused("already exists: choose another name with -o, or replace it with --force"),
         _ => Ok(()),
     }
 }
 
-/// Whether the path is a device, a pipe or the like, which must stay what it is.
-fn is_special(path: &Path) -> bool {
+/// Whether the path is a device, a pipe or the like, which must not be replaced.
+fn is_special_file(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| !metadata.is_file())
 }
 
-fn overwrite(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+fn write_in_place(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let mut out = BufWriter::new(open_device(path)?);
     write(&mut out)?;
     out.flush()
 }
 
-fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+fn write_atomically(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // As any new file, it may be read by whom the user's umask lets.
+    // Like any new file, its permissions follow the umask.
     let permissions = fs::Permissions::from_mode(0o666);
     let mut out = BufWriter::new(tempfile::Builder::new().permissions(permissions).tempfile_in(folder)?);
     write(&mut out)?;
@@ -78,13 +78,13 @@ mod tests {
     fn a_file_is_there_completely_or_not_at_all() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.graph");
-        let failed = to_file(&path, |out| {
+        let failed = write_file(&path, |out| {
             out.write_all(b"half")?;
             Err(io::Error::other("no more"))
         });
         assert_eq!(failed.unwrap_err().to_string(), format!("cannot write {}: no more", path.display()));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-        to_file(&path, |out| out.write_all(b"whole")).unwrap();
+        write_file(&path, |out| out.write_all(b"whole")).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"whole");
     }
 
@@ -92,27 +92,27 @@ mod tests {
     fn nothing_but_a_recording_is_replaced_and_that_only_when_forced() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.sin");
-        let refused = |force| may_replace(&path, force).unwrap_err().to_string();
-        assert!(may_replace(&path, false).is_ok(), "there is nothing");
+        let refused = |force| check_replaceable(&path, force).unwrap_err().to_string();
+        assert!(check_replaceable(&path, false).is_ok(), "there is nothing");
         fs::write(&path, "").unwrap();
         assert!(refused(true).contains("is a file"));
         fs::remove_file(&path).unwrap();
         fs::create_dir(&path).unwrap();
-        assert!(may_replace(&path, false).is_ok(), "an empty folder");
+        assert!(check_replaceable(&path, false).is_ok(), "an empty folder");
         fs::write(path.join("thesis.tex"), "").unwrap();
         assert!(refused(true).contains("is not a recording"));
-        fs::create_dir(path.join(LIVE_FOLDER)).unwrap();
+        fs::create_dir(path.join(LIVE_DIR)).unwrap();
         assert!(refused(false).contains("--force"));
-        assert!(may_replace(&path, true).is_ok(), "not sealed yet");
-        fs::remove_dir(path.join(LIVE_FOLDER)).unwrap();
-        fs::write(path.join(header::FILE), "{}").unwrap();
+        assert!(check_replaceable(&path, true).is_ok(), "not sealed yet");
+        fs::remove_dir(path.join(LIVE_DIR)).unwrap();
+        fs::write(path.join(header::FILE_NAME), "{}").unwrap();
         assert!(refused(false).contains("--force"));
-        assert!(may_replace(&path, true).is_ok(), "sealed");
+        assert!(check_replaceable(&path, true).is_ok(), "sealed");
     }
 
     #[test]
     fn a_device_stays_a_device() {
-        to_file(Path::new("/dev/null"), |out| out.write_all(b"gone")).unwrap();
-        assert!(is_special(Path::new("/dev/null")));
+        write_file(Path::new("/dev/null"), |out| out.write_all(b"gone")).unwrap();
+        assert!(is_special_file(Path::new("/dev/null")));
     }
 }

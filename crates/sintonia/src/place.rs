@@ -1,78 +1,78 @@
-//! `sintonia place`: which rank should go to which core of which host.
+//! `sintonia place`: finds a placement of ranks on hosts and cores.
 
 mod apply;
-mod finding;
+mod available_hosts;
+mod display;
 mod json;
-mod launch;
-pub mod picture;
-mod room;
-mod screen;
-mod subject;
+mod launcher_file;
+mod placement_input;
+mod search;
+pub(crate) mod view_data;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use sintonia_machine::Machine;
 use sintonia_placement::Host;
-use sintonia_placement::launcher::{Form, parse_hosts};
-use sintonia_placement::measured::Measured;
-use sintonia_placement::objective::{self, Cost};
+use sintonia_placement::launcher::{PlacementFormat, parse_hosts};
+use sintonia_placement::objective::{self, PlacementCost};
+use sintonia_placement::paired_runs::PairedRuns;
 use sintonia_placement::partition;
 
-use crate::error::wrong_usage;
+use crate::error::usage_error;
 use crate::{Error, help, output};
-use finding::Found;
-use launch::Written;
-use room::Room;
-use subject::Subject;
+use available_hosts::AvailableHosts;
+use launcher_file::WrittenPlacement;
+use placement_input::PlacementInput;
+use search::PlacementResult;
 
-/// What `sintonia place` is told.
+/// Arguments of `sintonia place`.
 #[derive(clap::Args)]
 #[command(after_help = help::example!("sintonia place hello.sin --hosts nodeA:2,nodeB:2"))]
-pub struct Arguments {
-    /// The recording whose ranks are placed
+pub(crate) struct PlaceArgs {
+    /// Recording whose ranks are placed
     #[arg(value_name = "NAME.sin", conflicts_with_all = ["graph", "apply"])]
     recording: Option<PathBuf>,
-    /// Place the vertices of a graph in METIS's format instead
+    /// Place the vertices of a METIS graph instead
     #[arg(long, value_name = "FILE", conflicts_with = "apply")]
     graph: Option<PathBuf>,
-    /// The machine to place them on: its nodes, cores and topology; with it, runs are replayed to say what is gained
+    /// Target machine: its nodes, cores and topology; with it, the gain is estimated by replay
     #[arg(short, long, value_name = "NAME.machine.toml")]
     machine: Option<PathBuf>,
-    /// The hosts and how many ranks each has room for: nodeA:4,nodeB:4 or node[01-16]:8 [default: those of the machine file, or of the recording]
+    /// Hosts with their number of slots: nodeA:4,nodeB:4 or node[01-16]:8 [default: those of the machine file, or of the recording]
     #[arg(long, value_name = "NAME:SLOTS,...")]
     hosts: Option<String>,
-    /// What should be little
-    #[arg(long, value_enum, default_value_t = Objective::Congestion)]
-    objective: Objective,
-    /// How long to search
-    #[arg(long, value_enum, default_value_t = Effort::Usual)]
-    effort: Effort,
-    /// Also show what other placements would do: as it is now, by core, by node, by METIS and Scotch where installed
+    /// What to minimise
+    #[arg(long, value_enum, default_value_t = ObjectiveArg::Congestion)]
+    objective: ObjectiveArg,
+    /// Search effort
+    #[arg(long, value_enum, default_value_t = EffortArg::Usual)]
+    effort: EffortArg,
+    /// Also evaluate other placements: current, by core, by node, and by METIS and Scotch if installed
     #[arg(long)]
     compare: bool,
-    /// Do not ask METIS or Scotch, even where they are installed
+    /// Do not run METIS or Scotch, even if installed
     #[arg(long)]
     built_in: bool,
-    /// Write the placement for the launcher
+    /// Write the placement in the format of the launcher
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// What to write it for: openmpi4, openmpi5, mpich, intel, slurm, cray, table or json [default: the launcher of the recording, else a table]
-    #[arg(long, value_name = "KIND", value_parser = launch::form)]
-    launcher: Option<Form>,
-    /// What ranks are told [default: cores; with --apply hosts, unless the machine file tells of sockets or caches]
+    /// Format to write: openmpi4, openmpi5, mpich, intel, slurm, cray, table or json [default: the launcher of the recording, else a table]
+    #[arg(long, value_name = "KIND", value_parser = launcher_file::parse_form)]
+    launcher: Option<PlacementFormat>,
+    /// Bind ranks to cores, or only to hosts [default: cores; with --apply hosts, unless the machine file has sockets or caches]
     #[arg(long, value_enum)]
-    bind: Option<Bind>,
-    /// Write it even where it is of no use
+    bind: Option<BindArg>,
+    /// Write the placement even if it does not help
     #[arg(long)]
     force: bool,
-    /// Record the command, place its ranks, run it both ways in turn, and say what was gained
+    /// Record the command, place its ranks, run it both ways in turn, and report the gain
     #[arg(long, requires = "command")]
     apply: bool,
-    /// With --apply: how often it is run each way
+    /// With --apply: number of runs each way
     #[arg(long, value_name = "N", default_value_t = 5, requires = "apply", value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// Say it as one JSON object
+    /// Print JSON
     #[arg(long)]
     json: bool,
     /// With --apply: the command
@@ -80,113 +80,113 @@ pub struct Arguments {
     command: Vec<String>,
 }
 
-/// What should be little.
+/// What to minimise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Objective {
-    /// How long the busiest link is busy
+pub(crate) enum ObjectiveArg {
+    /// Time the most loaded link is busy
     Congestion,
-    /// Bytes times the distance they go
+    /// Bytes times distance
     Bytes,
-    /// The replayed time of the run; takes --machine
+    /// Replayed time of the run; needs --machine
     Time,
 }
 
-/// What ranks are told.
+/// What ranks are bound to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Bind {
-    /// The core that each of them stays on
+pub(crate) enum BindArg {
+    /// One core per rank
     Cores,
-    /// Their host only: where a host has fewer cores than slots
+    /// Host only: for hosts with fewer cores than slots
     Hosts,
 }
 
-/// How long to search.
+/// Search effort.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Effort {
-    /// Not long
+pub enum EffortArg {
+    /// Fast
     Quick,
-    /// As long as it is worth it, mostly
+    /// Usually sufficient
     Usual,
-    /// Longer
+    /// Longest search
     Thorough,
 }
 
-impl Objective {
-    /// What is looked for before runs are replayed.
-    fn of_search(self) -> objective::Objective {
+impl ObjectiveArg {
+    /// The objective of the search before any replay.
+    fn search_objective(self) -> objective::PlacementObjective {
         match self {
-            Objective::Congestion | Objective::Time => objective::Objective::Congestion,
-            Objective::Bytes => objective::Objective::ByteDistance,
+            ObjectiveArg::Congestion | ObjectiveArg::Time => objective::PlacementObjective::Congestion,
+            ObjectiveArg::Bytes => objective::PlacementObjective::ByteDistance,
         }
     }
 
-    /// It, of a placement.
-    fn of(self, cost: &Cost) -> f64 {
+    /// The objective's value of a placement.
+    fn cost_value(self, cost: &PlacementCost) -> f64 {
         match self {
-            Objective::Congestion | Objective::Time => cost.busiest_link_s,
-            Objective::Bytes => cost.byte_distance,
+            ObjectiveArg::Congestion | ObjectiveArg::Time => cost.busiest_link_s,
+            ObjectiveArg::Bytes => cost.byte_distance,
         }
     }
 }
 
-impl From<Effort> for partition::Effort {
-    fn from(effort: Effort) -> partition::Effort {
+impl From<EffortArg> for partition::SearchEffort {
+    fn from(effort: EffortArg) -> partition::SearchEffort {
         match effort {
-            Effort::Quick => partition::Effort::Quick,
-            Effort::Usual => partition::Effort::Usual,
-            Effort::Thorough => partition::Effort::Thorough,
+            EffortArg::Quick => partition::SearchEffort::Quick,
+            EffortArg::Usual => partition::SearchEffort::Usual,
+            EffortArg::Thorough => partition::SearchEffort::Thorough,
         }
     }
 }
 
-impl Arguments {
-    /// The machine that is told.
-    fn told_machine(&self) -> Result<Option<Machine>, Error> {
+impl PlaceArgs {
+    /// The given machine.
+    fn read_machine(&self) -> Result<Option<Machine>, Error> {
         self.machine.as_deref().map(Machine::read).transpose().map_err(|error| Error::Other(error.to_string()))
     }
 
-    /// The hosts that are told.
-    fn told_hosts(&self) -> Result<Option<Vec<Host>>, Error> {
+    /// The given hosts.
+    fn parse_hosts_option(&self) -> Result<Option<Vec<Host>>, Error> {
         self.hosts.as_deref().map(parse_hosts).transpose().map_err(|error| Error::Other(error.to_string()))
     }
 }
 
-/// Everything that is shown.
-struct Shown<'a> {
-    arguments: &'a Arguments,
-    subject: &'a Subject,
-    room: &'a Room,
-    found: &'a Found,
-    written: &'a Written,
-    measured: Option<Measured>,
+/// Everything that is printed.
+struct PlaceOutput<'a> {
+    args: &'a PlaceArgs,
+    subject: &'a PlacementInput,
+    hosts: &'a AvailableHosts,
+    found: &'a PlacementResult,
+    written: &'a WrittenPlacement,
+    measured: Option<PairedRuns>,
 }
 
-impl Shown<'_> {
-    fn show(&self) -> Result<ExitCode, Error> {
-        output::to_stdout(|out| match self.arguments.json {
-            true => output::json_line(out, &json::object(self)),
-            false => out.write_all(screen::show(self).as_bytes()),
+impl PlaceOutput<'_> {
+    fn print(&self) -> Result<ExitCode, Error> {
+        output::write_stdout(|out| match self.args.json {
+            true => output::write_json_line(out, &json::placement_json(self)),
+            false => out.write_all(display::render(self).as_bytes()),
         })?;
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// Places the ranks.
-pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
-    if arguments.apply {
-        return apply::run(&arguments);
+/// Runs `sintonia place`.
+pub(crate) fn run(args: PlaceArgs) -> Result<ExitCode, Error> {
+    if args.apply {
+        return apply::run(&args);
     }
-    let subject = match (&arguments.recording, &arguments.graph) {
-        (Some(recording), _) => Subject::of_recording(recording)?,
-        (None, Some(graph)) => Subject::of_graph(graph)?,
+    let subject = match (&args.recording, &args.graph) {
+        (Some(recording), _) => PlacementInput::from_recording(recording)?,
+        (None, Some(graph)) => PlacementInput::from_metis(graph)?,
         (None, None) => {
-            wrong_usage("what is to be placed? Give a recording (NAME.sin), a graph (--graph FILE), or a command (--apply -- mpirun ...)")
+            usage_error("nothing to place: give a recording (NAME.sin), a graph (--graph FILE), or a command (--apply -- mpirun ...)")
         }
     };
-    subject.is_connected()?;
-    let room = Room::find(arguments.told_machine()?, arguments.told_hosts()?, &subject)?;
-    let found = finding::find(&arguments, &subject, &room)?;
-    let written = launch::write(&arguments, &subject, &room, &found)?;
-    let shown = Shown { arguments: &arguments, subject: &subject, room: &room, found: &found, written: &written, measured: None };
-    shown.show()
+    subject.check_connected()?;
+    let room = AvailableHosts::find(args.read_machine()?, args.parse_hosts_option()?, &subject)?;
+    let found = search::find_placement(&args, &subject, &room)?;
+    let written = launcher_file::write_if_useful(&args, &subject, &room, &found)?;
+    let shown = PlaceOutput { args: &args, subject: &subject, hosts: &room, found: &found, written: &written, measured: None };
+    shown.print()
 }

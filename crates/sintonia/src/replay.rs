@@ -1,9 +1,9 @@
-//! `sintonia replay`: a recorded run on another machine, or with something changed.
+//! `sintonia replay`: replays a recorded run on another machine, or with changes.
 
-mod foreign;
-pub mod json;
-mod ranks;
-mod screen;
+mod display;
+mod foreign_trace;
+pub(crate) mod json;
+mod scaled_ranks;
 mod sweeps;
 
 use std::path::{Path, PathBuf};
@@ -11,177 +11,183 @@ use std::process::ExitCode;
 
 use sintonia_machine::Machine;
 use sintonia_recording::Recording;
-use sintonia_recording::header::Header;
-use sintonia_replay::Written;
-use sintonia_replay::case::{Case, Findings, Sensitivity};
+use sintonia_recording::header::RecordingHeader;
+use sintonia_replay::ReplayRecorder;
+use sintonia_replay::scenario::{NetworkSensitivity, ReplayScenario, ScenarioResult};
 use sintonia_replay::sweep::Sweep;
 use sintonia_replay::what_if::WhatIf;
 
-use crate::error::wrong_usage;
+use crate::error::usage_error;
 use crate::{Error, help, output};
 
-/// What `sintonia replay` is told.
+/// Arguments of `sintonia replay`.
 #[derive(clap::Args)]
 #[command(after_help = help::example!("sintonia replay hello.sin --what-if latency=0,bandwidth=inf"))]
-pub struct Arguments {
-    /// The recording, or a file of another tool: .goal or .bin (LogGOPSim), .dim (Dimemas), a list of SMPI traces; with --ranks, several of the same program with other numbers of ranks
+pub(crate) struct ReplayArgs {
+    /// Recording, or a file of another tool: .goal or .bin (LogGOPSim), .dim (Dimemas), a list of SMPI traces; with --ranks, several
+    /// recordings of one program with different numbers of ranks
     #[arg(value_name = "NAME.sin", required = true)]
     recordings: Vec<PathBuf>,
-    /// The machine to replay it on; without one, the network as it was recorded
+    /// Machine to replay on [default: the network as recorded]
     #[arg(short, long, value_name = "NAME.machine.toml")]
     machine: Option<PathBuf>,
-    /// What should be different: latency=10us, bandwidth=x2, balance=perfect, "segment lu.f:310 x0.5", contention=off, eager=64KiB,
-    /// algorithm.allreduce=ring, placement=cyclic, nodes=4, noise=5%, compute=x0.5; several with commas or given again
+    /// Changes: latency=10us, bandwidth=x2, balance=perfect, "segment lu.f:310 x0.5", contention=off, eager=64KiB, algorithm.allreduce=ring,
+    /// placement=cyclic, nodes=4, noise=5%, compute=x0.5; separate several with commas or repeat the option
     #[arg(short, long, value_name = "CHANGE")]
     what_if: Vec<String>,
-    /// A change over a range: latency=1us..1ms; given twice, a map of both
+    /// Sweep a change over a range: latency=1us..1ms; given twice, a two-dimensional map
     #[arg(long, value_name = "NAME=FIRST..LAST")]
     sweep: Vec<String>,
-    /// Replay the same program with so many ranks, on a machine
+    /// Replay the program with N ranks, on a machine
     #[arg(long, value_name = "N", requires = "machine")]
     ranks: Option<u32>,
-    /// With --ranks: each rank has as much to do whatever their number (weak), or all together have (strong)
+    /// With --ranks: the work per rank is constant (weak), or the total work is (strong)
     #[arg(long, value_enum, value_name = "KIND", requires = "ranks")]
-    scaling: Option<ranks::Scaling>,
-    /// With --ranks: the sides of the grid of ranks, where they are to be others than those that follow from the recordings
-    #[arg(long, value_name = "AxB", requires = "ranks", value_parser = ranks::sides)]
-    grid: Option<ranks::Sides>,
-    /// With --ranks: let single times scatter as they were recorded to, instead of all being the mean
+    scaling: Option<scaled_ranks::ScalingArg>,
+    /// With --ranks: override the process grid inferred from the recordings, for example 16x64
+    #[arg(long, value_name = "AxB", requires = "ranks", value_parser = scaled_ranks::parse_grid)]
+    grid: Option<scaled_ranks::GridSides>,
+    /// With --ranks: sample computation times from their recorded distribution instead of using the mean
     #[arg(long, requires = "ranks")]
     scatter: bool,
     /// Write the replayed run as a recording
     #[arg(short, long, value_name = "NAME.sin")]
     output: Option<PathBuf>,
-    /// Replace a recording that is there already
+    /// Replace an existing recording
     #[arg(long)]
     force: bool,
-    /// Also say how much the time depends on latency and bandwidth
+    /// Also report the sensitivity to latency and bandwidth
     #[arg(long)]
     sensitivity: bool,
-    /// For SMPI traces: floating point operations per second of the machine that computes
+    /// SMPI traces: speed of the machine in floating point operations per second
     #[arg(long, value_name = "FLOPS", default_value_t = 1e9)]
     flops: f64,
-    /// Draw the sweep
+    /// Plot the sweep
     #[arg(long, value_name = "FILE.svg")]
     svg: Option<PathBuf>,
-    /// Say it as one JSON object
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-/// What is replayed, for those who read of it.
-struct Subject<'a> {
+/// What is replayed, with its metadata.
+struct ReplaySubject<'a> {
     name: String,
-    /// Whether somebody has run it, so that it has times of its own.
-    was_run: bool,
+    /// Whether it was actually executed, and has recorded times.
+    was_executed: bool,
     notes: Vec<String>,
-    /// The header of a recording that is written of it.
-    header: &'a dyn Fn() -> Header,
+    /// The header of a recording written from it.
+    header: &'a dyn Fn() -> RecordingHeader,
 }
 
-/// What was replayed and found.
-pub struct Shown<'a> {
+/// The result of a replay.
+pub(crate) struct ReplayReport<'a> {
     /// The recording or file.
     pub name: String,
-    /// Whether somebody has run it, so that it has times of its own.
-    pub was_run: bool,
-    /// How many ranks there are.
+    /// Whether it was actually executed, and has recorded times.
+    pub was_executed: bool,
+    /// The number of ranks.
     pub ranks: u32,
-    /// The machine; none for the network as it was recorded.
+    /// The machine; none for the network as recorded.
     pub machine: Option<&'a Machine>,
-    /// What is different, as it was told.
+    /// The changes, as given.
     pub changes: &'a [String],
-    /// What came of it.
-    pub findings: Findings,
-    /// What a little more latency and a little less bandwidth do, if that was asked for.
-    pub sensitivity: Option<Sensitivity>,
-    /// The recording that was written of it.
+    /// The findings of the replay.
+    pub findings: ScenarioResult,
+    /// The sensitivity to latency and bandwidth, if requested.
+    pub sensitivity: Option<NetworkSensitivity>,
+    /// The recording that was written, if any.
     pub written: Option<&'a Path>,
-    /// What should be known besides.
+    /// Notes for the reader.
     pub notes: Vec<String>,
 }
 
-/// Replays a recording.
-pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
+/// Runs `sintonia replay`.
+pub(crate) fn run(args: ReplayArgs) -> Result<ExitCode, Error> {
     let what_ifs: Vec<WhatIf> =
-        arguments.what_if.iter().flat_map(|text| WhatIf::parse(text).unwrap_or_else(|error| wrong_usage(error))).collect();
-    let sweeps: Vec<Sweep> = arguments.sweep.iter().map(|text| Sweep::parse(text).unwrap_or_else(|error| wrong_usage(error))).collect();
+        args.what_if.iter().flat_map(|text| WhatIf::parse(text).unwrap_or_else(|error| usage_error(error))).collect();
+    let sweeps: Vec<Sweep> = args.sweep.iter().map(|text| Sweep::parse(text).unwrap_or_else(|error| usage_error(error))).collect();
     if sweeps.len() > 2 {
-        wrong_usage("a map has two sides: give --sweep at most twice");
+        usage_error("--sweep can be given at most twice");
     }
-    if !sweeps.is_empty() && (arguments.output.is_some() || arguments.sensitivity) {
-        wrong_usage("--sweep makes a table of many replays: -o and --sensitivity are for one");
+    if !sweeps.is_empty() && (args.output.is_some() || args.sensitivity) {
+        usage_error("-o and --sensitivity cannot be combined with --sweep");
     }
-    if arguments.svg.is_some() && sweeps.is_empty() {
-        wrong_usage("--svg draws a sweep: give --sweep as well");
+    if args.svg.is_some() && sweeps.is_empty() {
+        usage_error("--svg requires --sweep");
     }
-    if let Some(path) = &arguments.output {
-        output::may_replace(path, arguments.force)?;
+    if let Some(path) = &args.output {
+        output::check_replaceable(path, args.force)?;
     }
-    let machine = arguments.machine.as_deref().map(Machine::read).transpose().map_err(|error| Error::Other(format!("{error}")))?;
-    if let (Some(count), Some(machine)) = (arguments.ranks, &machine) {
-        return ranks::run(&arguments, count, machine, what_ifs, &sweeps);
+    let machine = args.machine.as_deref().map(Machine::read).transpose().map_err(|error| Error::Other(format!("{error}")))?;
+    if let (Some(count), Some(machine)) = (args.ranks, &machine) {
+        return scaled_ranks::run(&args, count, machine, what_ifs, &sweeps);
     }
-    let [path] = &arguments.recordings[..] else { wrong_usage("one recording is replayed at a time") };
+    let [path] = &args.recordings[..] else { usage_error("only one recording can be replayed at a time") };
     if path.is_file() {
-        return foreign::run(&arguments, path, machine, what_ifs, &sweeps);
+        return foreign_trace::run(&args, path, machine, what_ifs, &sweeps);
     }
     let recording = Recording::open(path)?;
     if recording.header.profile {
         return Err(Error::Other(format!(
-            "{}: only sums were kept of this run (--profile): record it again without, to replay it",
+            "{} is a profile (record --profile): to replay it, record it again without --profile",
             path.display()
         )));
     }
-    let case = Case { schedule: &recording, ends: None, machine, what_ifs };
+    let case = ReplayScenario { schedule: &recording, bounds: None, machine, what_ifs };
     let header = || recording.header.clone();
-    show(&arguments, &case, &sweeps, Subject { name: path.display().to_string(), was_run: true, notes: Vec::new(), header: &header })
+    replay_and_print(
+        &args,
+        &case,
+        &sweeps,
+        ReplaySubject { name: path.display().to_string(), was_executed: true, notes: Vec::new(), header: &header },
+    )
 }
 
-/// Replays a case, and shows what came of it.
-fn show(arguments: &Arguments, case: &Case, sweeps: &[Sweep], subject: Subject) -> Result<ExitCode, Error> {
-    let Subject { name, was_run, notes, header } = subject;
+/// Replays a case, and prints the result.
+fn replay_and_print(args: &ReplayArgs, case: &ReplayScenario, sweeps: &[Sweep], subject: ReplaySubject) -> Result<ExitCode, Error> {
+    let ReplaySubject { name, was_executed: was_run, notes, header } = subject;
     if let [first, others @ ..] = sweeps {
-        return sweeps::run(arguments, case, first, others.first(), &notes);
+        return sweeps::run(args, case, first, others.first(), &notes);
     }
     let findings = case.run()?;
-    let sensitivity = arguments.sensitivity.then(|| case.sensitivity()).transpose()?;
-    if let Some(into) = &arguments.output {
-        write(case, header(), into)?;
+    let sensitivity = args.sensitivity.then(|| case.sensitivity()).transpose()?;
+    if let Some(into) = &args.output {
+        write_replayed(case, header(), into)?;
     }
-    let shown = Shown {
+    let shown = ReplayReport {
         name,
-        was_run,
+        was_executed: was_run,
         ranks: case.schedule.ranks(),
         machine: case.machine.as_ref(),
-        changes: &arguments.what_if,
+        changes: &args.what_if,
         findings,
         sensitivity,
-        written: arguments.output.as_deref(),
+        written: args.output.as_deref(),
         notes,
     };
-    output::to_stdout(|out| match arguments.json {
-        true => output::json_line(out, &json::value(&shown)),
-        false => write!(out, "{}", screen::show(&shown)),
+    output::write_stdout(|out| match args.json {
+        true => output::write_json_line(out, &json::replay_json(&shown)),
+        false => write!(out, "{}", display::render(&shown)),
     })?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Writes the replayed run as a recording.
-pub fn write(case: &Case, header: Header, into: &Path) -> Result<(), Error> {
-    allow_many_files();
-    let mut written = Written::begin(into, case.schedule.lines()?)?;
-    case.write(&mut written)?;
+pub(crate) fn write_replayed(case: &ReplayScenario, header: RecordingHeader, into: &Path) -> Result<(), Error> {
+    raise_file_limit();
+    let mut written = ReplayRecorder::create(into, case.schedule.locations()?)?;
+    case.run_with_sink(&mut written)?;
     let mut header = header;
-    header.notes.push("this run was not recorded but replayed".into());
+    header.notes.push("this run was replayed, not recorded".into());
     written.finish(header)?;
     Ok(())
 }
 
-/// Every rank has a file: as many may be open as the system lets us.
-fn allow_many_files() {
+/// Every rank has a file, so raise the limit of open files.
+fn raise_file_limit() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
-    // Where it is refused, opening the file that is one too many says so.
+    // If this fails, opening a file too many reports it.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
 }

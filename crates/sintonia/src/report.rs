@@ -1,43 +1,43 @@
-//! `sintonia report`: where the time of a recorded run went, why, and what to do about it.
+//! `sintonia report`: where the time of a recorded run goes, why, and what to do about it.
 
-pub mod compare;
+pub(crate) mod compare;
+mod display;
 mod explain;
 mod html;
-mod screen;
-pub mod tuning;
+pub(crate) mod tuning;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use sintonia_insight::{Growth, Run, Scaled, Summary};
-use sintonia_program::company::Company;
+use sintonia_insight::{RunEfficiency, RunSummary, ScaledRun, ScalingMode};
+use sintonia_program::process_group::ProcessGroup;
 use sintonia_recording::Recording;
-use sintonia_tune::decision::Entry;
+use sintonia_tune::decision::TuningLogEntry;
 
-use crate::error::wrong_usage;
-use crate::progress::Progress;
-use crate::{Error, company, help, output};
+use crate::error::usage_error;
+use crate::progress::ProgressBar;
+use crate::{Error, help, output, process_group};
 
-/// What `sintonia report` is told.
+/// Arguments of `sintonia report`.
 #[derive(clap::Args)]
 #[command(after_help = help::example!("sintonia report hello.sin"))]
-pub struct Arguments {
-    /// The recording; several are compared with the first
+pub(crate) struct ReportArgs {
+    /// Recording; several are compared with the first
     #[arg(value_name = "NAME.sin", required_unless_present = "explain")]
     recordings: Vec<PathBuf>,
     /// Show everything, not only what fits on a screen
     #[arg(long)]
     all: bool,
-    /// Show everything as one JSON object
+    /// Print JSON
     #[arg(long, conflicts_with = "all")]
     json: bool,
-    /// Write it as one file for a browser, which needs nothing else: the page of `sintonia view` with what it shows first
+    /// Write a self-contained HTML file: the page of `sintonia view` with what it shows first
     #[arg(long, value_name = "FILE", conflicts_with_all = ["all", "json", "weak"])]
     html: Option<PathBuf>,
-    /// With --html: put the source around call sites into the file as well; whoever gets the file can read it
+    /// With --html: include the source code around call sites, readable by anyone who gets the file
     #[arg(long, requires = "html")]
     source: bool,
-    /// With several recordings: each rank has as much work as before (weak scaling), not a share of the same work
+    /// With several recordings: the work per rank is constant (weak scaling) [default: the total work is]
     #[arg(long)]
     weak: bool,
     /// Explain a kind of wait state or advice, such as late_sender
@@ -45,70 +45,70 @@ pub struct Arguments {
     explain: Option<String>,
 }
 
-/// Shows the report.
-pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
-    if let Some(kind) = &arguments.explain {
+/// Runs `sintonia report`.
+pub(crate) fn run(args: ReportArgs) -> Result<ExitCode, Error> {
+    if let Some(kind) = &args.explain {
         return explain::run(kind);
     }
-    match arguments.recordings.len() {
-        0 | 1 if arguments.weak => wrong_usage("--weak compares recordings: give several"),
-        2.. if arguments.all => wrong_usage("--all shows everything of one recording: several are compared, on one screen"),
-        _ => company::with(|company| show(&arguments, company)),
+    match args.recordings.len() {
+        0 | 1 if args.weak => usage_error("--weak needs several recordings to compare"),
+        2.. if args.all => usage_error("--all works with one recording; several are compared on one screen"),
+        _ => process_group::run_in_group(|group| print_report(&args, group)),
     }
 }
 
-fn show(arguments: &Arguments, company: &dyn Company) -> Result<ExitCode, Error> {
-    match (&arguments.html, &arguments.recordings[..]) {
-        (Some(file), _) => html::write(file, arguments, company)?,
-        (None, [one]) => show_one(one, arguments, company)?,
-        (None, several) => compare(several, arguments, company)?,
+fn print_report(args: &ReportArgs, group: &dyn ProcessGroup) -> Result<ExitCode, Error> {
+    match (&args.html, &args.recordings[..]) {
+        (Some(file), _) => html::write(file, args, group)?,
+        (None, [one]) => show_one(one, args, group)?,
+        (None, several) => compare_runs(several, args, group)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn show_one(path: &Path, arguments: &Arguments, company: &dyn Company) -> Result<(), Error> {
+fn show_one(path: &Path, args: &ReportArgs, group: &dyn ProcessGroup) -> Result<(), Error> {
     let recording = Recording::open(path)?;
-    let progress = Progress::new("reading ranks", Summary::steps(&recording));
-    let summary = Summary::of(&recording, company, &|| progress.step())?;
+    let progress = ProgressBar::new("reading ranks", RunSummary::progress_steps(&recording));
+    let summary = RunSummary::from_recording(&recording, group, &|| progress.step())?;
     drop(progress);
-    if company.here() > 0 {
+    if group.own_index() > 0 {
         return Ok(());
     }
-    let log = tuning::log(path)?;
-    output::to_stdout(|out| match arguments.json {
-        true => output::json_line(out, &Shown { summary: &summary, tuning: log.as_deref() }),
+    let log = tuning::read_log(path)?;
+    output::write_stdout(|out| match args.json {
+        true => output::write_json_line(out, &ReportJson { summary: &summary, tuning: log.as_deref() }),
         false => {
-            let lines = log.map_or(Vec::new(), |log| tuning::lines(&log, arguments.all));
-            out.write_all(screen::show(&path.display().to_string(), &summary, lines, arguments.all).as_bytes())
+            let lines = log.map_or(Vec::new(), |log| tuning::log_lines(&log, args.all));
+            out.write_all(display::render(&path.display().to_string(), &summary, lines, args.all).as_bytes())
         }
     })
 }
 
 /// The report of a recording as JSON.
 #[derive(serde::Serialize)]
-pub struct Shown<'a> {
-    /// What was found.
+pub(crate) struct ReportJson<'a> {
+    /// The findings.
     #[serde(flatten)]
-    pub summary: &'a Summary,
-    /// What was changed while it ran, if it was tuned.
+    pub summary: &'a RunSummary,
+    /// The tuning log, if the run was tuned.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub tuning: Option<&'a [Entry]>,
+    pub tuning: Option<&'a [TuningLogEntry]>,
 }
 
-fn compare(paths: &[PathBuf], arguments: &Arguments, company: &dyn Company) -> Result<(), Error> {
-    let read = |path: &PathBuf| -> Result<Run, Error> {
+fn compare_runs(paths: &[PathBuf], args: &ReportArgs, group: &dyn ProcessGroup) -> Result<(), Error> {
+    let read = |path: &PathBuf| -> Result<RunEfficiency, Error> {
         let recording = Recording::open(path)?;
-        let progress = Progress::new("reading ranks", Run::steps(&recording));
-        Ok(Run::of(&path.display().to_string(), &recording, company, &|| progress.step())?)
+        let progress = ProgressBar::new("reading ranks", RunEfficiency::progress_steps(&recording));
+        Ok(RunEfficiency::from_recording(&path.display().to_string(), &recording, group, &|| progress.step())?)
     };
-    let runs: Vec<Run> = paths.iter().map(read).collect::<Result<_, Error>>()?;
-    if company.here() > 0 {
+    let runs: Vec<RunEfficiency> = paths.iter().map(read).collect::<Result<_, Error>>()?;
+    if group.own_index() > 0 {
         return Ok(());
     }
-    let growth = if arguments.weak { Growth::Weak } else { Growth::Strong };
-    let runs = Scaled::all(&runs, growth);
-    output::to_stdout(|out| match arguments.json {
-        true => output::json_line(out, &compare::Comparison { growth, runs }),
-        false => out.write_all(compare::show(&runs, growth).as_bytes()),
+    let growth = if args.weak { ScalingMode::Weak } else { ScalingMode::Strong };
+    let runs = ScaledRun::compare(&runs, growth);
+    output::write_stdout(|out| match args.json {
+        true => output::write_json_line(out, &compare::RunComparison { growth, runs }),
+        false => out.write_all(compare::render(&runs, growth).as_bytes()),
     })
 }

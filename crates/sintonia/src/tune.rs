@@ -1,158 +1,159 @@
-//! `sintonia tune`: runs an MPI program, records it, and adapts it while it runs.
+//! `sintonia tune`: runs an MPI program, records it, and tunes it while it runs.
 
 mod attach;
-mod growing;
-pub mod live;
+pub(crate) mod live_display;
+mod log_writer;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use sintonia_link::session::Secret;
-use sintonia_tune::analyzer::{Analyzer, Summary};
-use sintonia_tune::collector::Collector;
-use sintonia_tune::decision::{self, Entry};
-use sintonia_tune::station::now_ns;
-use sintonia_tune::tree::{Door, Tree};
+use sintonia_link::session::SharedSecret;
+use sintonia_tune::analyzer::{Analyzer, TuningSummary};
+use sintonia_tune::collector::ProcessCollector;
+use sintonia_tune::decision::{self, TuningLogEntry};
+use sintonia_tune::host_agent::now_ns;
+use sintonia_tune::tree::{HostListener, HostTree};
 use sintonia_tune::tunlet::Tunlet;
 use sintonia_tune::tunlets;
 
 use crate::{Error, help, output, record};
-use growing::Growing;
-use live::Live;
+use live_display::LiveDisplay;
+use log_writer::TuningLogWriter;
 
-/// What `sintonia tune` is told.
+/// Arguments of `sintonia tune`.
 #[derive(clap::Args)]
 #[group(skip)]
 #[command(after_help = help::example!("sintonia tune --tunlet factoring -- mpirun -n 4 ./xfire fire.conf"))]
-pub struct Arguments {
-    /// What to tune by: factoring, workers, search, collectives, advise, or a file of your own; of several, the first that sets something wins
+pub(crate) struct TuneArgs {
+    /// Tunlet: factoring, workers, search, collectives, advise, or a file; of several, the first that sets a value wins
     #[arg(long, value_name = "NAME", default_value = "advise")]
     tunlet: Vec<String>,
-    /// Tune a program that runs already: one of its processes on this host, or the launcher that started them
+    /// Attach to a running program: one of its processes on this host, or its launcher
     #[arg(long, value_name = "PID", conflicts_with_all = ["command", "fan_out"])]
     attach: Option<u32>,
-    /// Change nothing: tell what would be changed, and why
+    /// Change nothing: only report what would be changed, and why
     #[arg(long)]
     watch: bool,
-    /// How many hosts one host collects from, where there are many
+    /// Maximum number of hosts that one host collects from
     #[arg(long, value_name = "N", default_value_t = 16)]
     fan_out: usize,
     #[command(flatten)]
-    record: record::Arguments,
+    record: record::RecordArgs,
 }
 
-/// The command line of the verb: with a program that runs already, no command is needed.
-pub fn adapt(command: clap::Command) -> clap::Command {
+/// Adapts the command line: with --attach, no command is required.
+pub(crate) fn relax_command(command: clap::Command) -> clap::Command {
     command.mut_arg("command", |command| command.required(false).required_unless_present("attach"))
 }
 
-/// Runs the verb.
-pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
-    let tunlets = arguments.tunlet.iter().map(|text| open(text)).collect::<Result<Vec<_>, Error>>()?;
-    if let Some(process) = arguments.attach {
-        let output = arguments.record.output.as_deref();
-        return attach::run(attach::Request { process, tunlets, watch: arguments.watch, output, json: arguments.record.json });
+/// Runs `sintonia tune`.
+pub(crate) fn run(args: TuneArgs) -> Result<ExitCode, Error> {
+    let tunlets = args.tunlet.iter().map(|text| open_tunlet(text)).collect::<Result<Vec<_>, Error>>()?;
+    if let Some(process) = args.attach {
+        let output = args.record.output.as_deref();
+        return attach::run(attach::AttachOptions { process, tunlets, watch: args.watch, output, json: args.record.json });
     }
     let failed = |what: &'static str| move |error: std::io::Error| Error::Other(format!("cannot {what}: {error}"));
-    let secret = Secret::new().map_err(failed("make a secret"))?;
-    let folder = door_folder();
-    let collector = Collector::open(&folder, &secret).map_err(failed("open the door that the program's processes come to"))?;
-    let door = Door::open(&secret, arguments.fan_out).map_err(failed("open the door that other hosts come to"))?;
-    let own = std::env::current_exe().map_err(failed("find this command's own file"))?;
+    let secret = SharedSecret::new().map_err(failed("create a secret"))?;
+    let folder = socket_folder();
+    let collector = ProcessCollector::open(&folder, &secret).map_err(failed("listen for the program's processes"))?;
+    let listener = HostListener::bind(&secret, args.fan_out).map_err(failed("listen for other hosts"))?;
+    let own = std::env::current_exe().map_err(failed("find the running executable"))?;
     let more = [
         ("SINTONIA_TUNE", folder.into_os_string()),
-        ("SINTONIA_SECRET", secret.to_text().into()),
+        ("SINTONIA_SECRET", secret.to_hex().into()),
         ("SINTONIA_COLLECT", own.into_os_string()),
-        ("SINTONIA_UP", door.addresses().join(",").into()),
-        ("SINTONIA_FAN_OUT", arguments.fan_out.to_string().into()),
+        ("SINTONIA_UP", listener.addresses().join(",").into()),
+        ("SINTONIA_FAN_OUT", args.fan_out.to_string().into()),
     ];
-    let json = arguments.record.json;
-    let analyzer = Analyzer::new(tunlets, Tree::new(collector, Some(door), now_ns()), arguments.watch);
-    let growing = Growing::default();
-    let folder = growing.folder();
-    let tuning = Tuning::begin(analyzer, json, Some(growing));
-    let outcome = record::run_with(&arguments.record, &more, &|began| _ = folder.set(began.to_owned()));
-    let summary = tuning.end()?;
+    let json = args.record.json;
+    let analyzer = Analyzer::new(tunlets, HostTree::new(collector, Some(listener), now_ns()), args.watch);
+    let growing = TuningLogWriter::default();
+    let folder = growing.folder_cell();
+    let tuning = TuningThread::start(analyzer, json, Some(growing));
+    let outcome = record::record_command(&args.record, &more, &|began| _ = folder.set(began.to_owned()));
+    let summary = tuning.finish()?;
     let (status, recording) = outcome?;
-    keep(&recording.join(decision::FILE), &summary)?;
-    tell(&summary, record::code(status), json);
-    Ok(ExitCode::from(record::code(status) as u8))
+    write_log(&recording.join(decision::LOG_FILE), &summary)?;
+    print_summary(&summary, record::exit_code(status), json);
+    Ok(ExitCode::from(record::exit_code(status) as u8))
 }
 
-/// A tuning that goes on beside the program.
-struct Tuning {
-    over: Arc<AtomicBool>,
-    thread: std::thread::JoinHandle<Summary>,
+/// A tuning in progress, next to the program.
+struct TuningThread {
+    stop: Arc<AtomicBool>,
+    thread: std::thread::JoinHandle<TuningSummary>,
 }
 
-impl Tuning {
-    /// Begins; what happens is written where it grows, and shown, unless whoever reads is a program.
-    fn begin(analyzer: Analyzer, json: bool, mut growing: Option<Growing>) -> Tuning {
-        let over = Arc::new(AtomicBool::new(false));
-        let is_over = over.clone();
+impl TuningThread {
+    /// Starts tuning; entries are appended to the log, and displayed unless the output is JSON.
+    fn start(analyzer: Analyzer, json: bool, mut growing: Option<TuningLogWriter>) -> TuningThread {
+        let stop = Arc::new(AtomicBool::new(false));
+        let is_over = stop.clone();
         let thread = std::thread::spawn(move || {
-            let mut live = (!json).then(Live::new);
-            let tell = |entry: &Entry| {
-                growing.iter_mut().for_each(|growing| growing.add(entry));
+            let mut live = (!json).then(LiveDisplay::new);
+            let tell = |entry: &TuningLogEntry| {
+                growing.iter_mut().for_each(|growing| growing.append(entry));
                 live.iter_mut().for_each(|live| live.show(entry));
             };
             let summary = analyzer.run(|| is_over.load(Ordering::Acquire), tell);
-            live.iter_mut().for_each(Live::end);
+            live.iter_mut().for_each(LiveDisplay::clear);
             summary
         });
-        Tuning { over, thread }
+        TuningThread { stop, thread }
     }
 
-    /// Ends; what came of it.
-    fn end(self) -> Result<Summary, Error> {
-        self.over.store(true, Ordering::Release);
-        self.thread.join().map_err(|_| Error::Other("the analyzer failed; the program was not touched by that".into()))
+    /// Stops tuning, and returns its summary.
+    fn finish(self) -> Result<TuningSummary, Error> {
+        self.stop.store(true, Ordering::Release);
+        self.thread.join().map_err(|_| Error::Other("the analyzer failed; the program is not affected".into()))
     }
 }
 
-fn open(text: &str) -> Result<Box<dyn Tunlet>, Error> {
-    tunlets::open(text).map_err(|problem| Error::Other(problem.to_string()))
+fn open_tunlet(text: &str) -> Result<Box<dyn Tunlet>, Error> {
+    tunlets::open_tunlet(text).map_err(|problem| Error::Other(problem.to_string()))
 }
 
-/// A folder with a short path: that of a door may have a hundred letters only.
-fn door_folder() -> PathBuf {
-    /// Of the hundred letters, those that the folder's own name and that of a host may need.
+/// A folder with a short path: socket paths are limited to about a hundred characters.
+fn socket_folder() -> PathBuf {
+    /// The rest of the limit is for the folder's own name and that of a host.
     const LONGEST_BASE: usize = 32;
     let fits = |folder: &PathBuf| folder.is_dir() && folder.as_os_str().len() <= LONGEST_BASE;
-    let told = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(fits);
-    let base = told.or_else(|| Some(std::env::temp_dir()).filter(fits)).unwrap_or_else(|| "/tmp".into());
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(fits);
+    let base = runtime.or_else(|| Some(std::env::temp_dir()).filter(fits)).unwrap_or_else(|| "/tmp".into());
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_micros());
     base.join(format!("sintonia-{}-{:x}", std::process::id(), now & 0xffff_ffff))
 }
 
-/// Writes what was decided beside the recording.
-fn keep(path: &Path, summary: &Summary) -> Result<(), Error> {
-    output::to_file(path, |out| summary.log.iter().try_for_each(|entry| output::json_line(out, entry)))
+/// Writes the tuning log next to the recording.
+fn write_log(path: &Path, summary: &TuningSummary) -> Result<(), Error> {
+    output::write_file(path, |out| summary.log.iter().try_for_each(|entry| output::write_json_line(out, entry)))
 }
 
-fn tell(summary: &Summary, exit_status: i32, json: bool) {
+fn print_summary(summary: &TuningSummary, exit_status: i32, json: bool) {
     let decisions: Vec<_> = summary.decisions().collect();
-    let Summary { processes, size, events, dropped, .. } = summary;
+    let TuningSummary { processes, size, events, dropped, .. } = summary;
     if json {
-        let others: Vec<_> = summary.log.iter().filter(|entry| matches!(entry, Entry::Finding { .. } | Entry::Problem { .. })).collect();
-        let told = serde_json::json!({
+        let others: Vec<_> =
+            summary.log.iter().filter(|entry| matches!(entry, TuningLogEntry::Finding { .. } | TuningLogEntry::Problem { .. })).collect();
+        let result = serde_json::json!({
             "exit_status": exit_status, "decisions": decisions, "told": others, "events": events, "dropped": dropped, "processes": processes, "of": size
         });
-        return eprintln!("{told}");
+        return eprintln!("{result}");
     }
-    eprintln!("sintonia: {}", in_a_line(summary));
+    eprintln!("sintonia: {}", summary_line(summary));
 }
 
-/// What came of it, in a line.
-fn in_a_line(summary: &Summary) -> String {
-    let Summary { processes, size, events, dropped, .. } = summary;
+/// The summary in one line.
+fn summary_line(summary: &TuningSummary) -> String {
+    let TuningSummary { processes, size, events, dropped, .. } = summary;
     let of = size.filter(|size| (*processes as u32) < *size).map_or(String::new(), |size| format!(" of {size}"));
     let not_made = match summary.decisions().filter(|decision| decision.refused.is_some()).count() {
         0 => String::new(),
         refused => format!(" and {refused} not made,"),
     };
     let made = summary.decisions().filter(|decision| decision.refused.is_none()).count();
-    format!("{made} changes{not_made} in {processes}{of} processes, from {events} events, {dropped} dropped")
+    format!("{made} changes{not_made} in {processes}{of} processes; {events} events, {dropped} dropped")
 }

@@ -1,24 +1,24 @@
-//! `sintonia view`: a recording in a browser.
+//! `sintonia view`: shows a recording in a browser.
 
-pub mod about;
+pub(crate) mod about;
 mod communication;
 mod comparison;
 mod drawing;
+mod jobs;
 mod machine;
-pub mod open;
+mod monitored_schedule;
+mod permit;
 mod placement;
 mod program;
 mod replay;
 mod replayed;
 mod report;
 mod scaling;
-mod slow;
+pub(crate) mod session;
 mod source;
-pub mod subject;
+pub(crate) mod subjects;
 mod timeline;
 mod tuning;
-mod turn;
-mod watched;
 
 use std::io::Write as _;
 use std::net::IpAddr;
@@ -30,177 +30,177 @@ use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use sintonia_machine::Machine;
-use sintonia_model::model::Model;
+use sintonia_model::model::PerformanceModel;
 use sintonia_placement::launcher::parse_hosts;
-use sintonia_view::aside;
-use sintonia_view::server::{Server, Token};
+use sintonia_view::server::{AccessToken, PageServer};
+use sintonia_view::temp_files;
 use tempfile::NamedTempFile;
 
 use crate::{Error, help, output, text};
-use open::Open;
-use subject::Asked;
+use session::ViewSession;
+use subjects::QuestionHandler;
 
-/// What `sintonia view` is told.
+/// Arguments of `sintonia view`.
 #[derive(clap::Args)]
 #[command(after_help = help::example!("sintonia view hello.sin --open"))]
-pub struct Arguments {
-    /// The recording; several are compared
+pub(crate) struct ViewArgs {
+    /// Recording; several are compared
     #[arg(value_name = "NAME.sin", required = true)]
     recordings: Vec<PathBuf>,
-    /// A machine: to show it, to replay runs on it, and to place ranks on it
+    /// Machine to show, to replay on, and to place ranks on
     #[arg(short, long, value_name = "NAME.machine.toml")]
     machine: Option<PathBuf>,
-    /// A model of the program, as `sintonia fit -o` writes it
+    /// Model of the program, from `sintonia fit -o`
     #[arg(long, value_name = "MODEL.toml")]
     model: Option<PathBuf>,
-    /// Hosts to place ranks on, and how many each has room for: nodeA:4,nodeB:4
+    /// Hosts to place ranks on, with their number of slots: nodeA:4,nodeB:4
     #[arg(long, value_name = "NAME:SLOTS,...")]
     hosts: Option<String>,
-    /// The port to listen on [default: any that is free]
+    /// Port to listen on [default: any free port]
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     port: u16,
-    /// The address or name of this machine to listen on: others than 127.0.0.1 can be reached from elsewhere
+    /// Address or host name to listen on; other machines can reach any but 127.0.0.1
     #[arg(long, value_name = "ADDRESS", default_value = LOOPBACK)]
     bind: String,
-    /// Open it in the browser
+    /// Open the page in the browser
     #[arg(long)]
     open: bool,
-    /// Say where it is as one JSON object
+    /// Print the address as JSON
     #[arg(long)]
     json: bool,
 }
 
 const LOOPBACK: &str = "127.0.0.1";
-/// The folder for all that is temporary begins so.
-const WORKSHOP: &str = "sintonia-view-";
+/// Prefix of the temporary folder.
+const TEMP_PREFIX: &str = "sintonia-view-";
 
-/// Serves the page until Ctrl-C.
-pub fn run(arguments: Arguments) -> Result<ExitCode, Error> {
+/// Runs `sintonia view` until Ctrl-C.
+pub(crate) fn run(args: ViewArgs) -> Result<ExitCode, Error> {
     let page = page()?;
-    end_when_told()?;
-    let _workshop = workshop();
-    let open = open(&arguments)?;
-    let (server, token) = bind(&arguments, page)?;
-    let address = Address::of(&server, &token, &arguments);
-    tell(&arguments, &open, &address)?;
-    let _door = arguments.open.then(|| show(&address.local));
-    let served = server.serve(&Asked(Arc::new(open)));
-    aside::end();
-    served.map_err(|error| Error::Other(format!("cannot listen any more: {error}")))?;
+    exit_on_signal()?;
+    let _workshop = temporary_folder();
+    let open = open_session(&args)?;
+    let (server, token) = bind(&args, page)?;
+    let address = PageAddress::new(&server, &token, &args);
+    print_address(&args, &open, &address)?;
+    let _redirect = args.open.then(|| open_browser(&address.local));
+    let served = server.serve(&QuestionHandler(Arc::new(open)));
+    temp_files::remove_all();
+    served.map_err(|error| Error::Other(format!("the server failed: {error}")))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Ends the command at a signal, whatever is being worked on, and leaves nothing half made.
-fn end_when_told() -> Result<(), Error> {
+/// Exits on a signal, whatever is running, and removes temporary files.
+fn exit_on_signal() -> Result<(), Error> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     std::thread::spawn(move || {
         if signals.forever().next().is_some() {
-            aside::end();
+            temp_files::remove_all();
             std::process::exit(0);
         }
     });
     Ok(())
 }
 
-/// A folder for all that is temporary, whoever makes it: with it, everything is removed. Where there can be none, whoever needs one says so.
-fn workshop() -> Option<aside::Folder> {
-    let folder = aside::Folder::new(WORKSHOP).ok()?;
-    // Nobody was asked before for the place where temporary things are made.
+/// A folder for all temporary files, removed as a whole. If it cannot be created, whoever needs a temporary file reports it.
+fn temporary_folder() -> Option<temp_files::LockedTempDir> {
+    let folder = temp_files::LockedTempDir::new(TEMP_PREFIX).ok()?;
+    // No temporary file has been created yet.
     let _ = tempfile::env::override_temp_dir(folder.path());
     Some(folder)
 }
 
 /// The page, if it was built in.
-pub fn page() -> Result<&'static str, Error> {
-    let missing = || Error::Other("this command was built without the page: build it with `make`, which needs npm".into());
+pub(crate) fn page() -> Result<&'static str, Error> {
+    let missing = || Error::Other("this command was built without the page: build it with `make`, which requires npm".into());
     sintonia_view::page().ok_or_else(missing)
 }
 
-fn open(arguments: &Arguments) -> Result<Open, Error> {
+fn open_session(args: &ViewArgs) -> Result<ViewSession, Error> {
     let other = |error: &dyn std::fmt::Display| Error::Other(error.to_string());
-    let mut open = Open::recordings(&arguments.recordings)?;
-    open.machine = arguments.machine.as_deref().map(Machine::read).transpose().map_err(|error| other(&error))?;
-    open.model = arguments.model.as_deref().map(Model::read).transpose().map_err(|error| other(&error))?;
-    open.hosts = arguments.hosts.as_deref().map(parse_hosts).transpose().map_err(|error| other(&error))?;
+    let mut open = ViewSession::recordings(&args.recordings)?;
+    open.machine = args.machine.as_deref().map(Machine::read).transpose().map_err(|error| other(&error))?;
+    open.model = args.model.as_deref().map(PerformanceModel::read).transpose().map_err(|error| other(&error))?;
+    open.hosts = args.hosts.as_deref().map(parse_hosts).transpose().map_err(|error| other(&error))?;
     Ok(open)
 }
 
-fn bind(arguments: &Arguments, page: &str) -> Result<(Server, Token), Error> {
-    let token = Token::new().map_err(|error| Error::Other(format!("there is no randomness for a token: {error}")))?;
-    let name = arguments.bind.trim_matches(['[', ']']);
-    let server = Server::bind(name, arguments.port, &[host_name()], token.clone(), page);
-    let port = if arguments.port > 0 { format!(" port {}", arguments.port) } else { String::new() };
-    let cannot = |error| Error::Other(format!("cannot listen on {}{port}: {error}", arguments.bind));
+fn bind(args: &ViewArgs, page: &str) -> Result<(PageServer, AccessToken), Error> {
+    let token = AccessToken::new().map_err(|error| Error::Other(format!("cannot create a random token: {error}")))?;
+    let name = args.bind.trim_matches(['[', ']']);
+    let server = PageServer::bind(name, args.port, &[host_name()], token.clone(), page);
+    let port = if args.port > 0 { format!(" port {}", args.port) } else { String::new() };
+    let cannot = |error| Error::Other(format!("cannot listen on {}{port}: {error}", args.bind));
     Ok((server.map_err(cannot)?, token))
 }
 
-/// Where the page is.
-struct Address {
+/// The addresses of the page.
+struct PageAddress {
     /// For a browser on this machine, or at the other end of a tunnel.
     local: String,
     /// For a browser elsewhere, if it can be reached from there.
     elsewhere: Option<String>,
-    /// What a tunnel leads to.
+    /// The target of a tunnel.
     host: String,
     port: u16,
     token: String,
 }
 
-impl Address {
-    fn of(server: &Server, token: &Token, arguments: &Arguments) -> Address {
+impl PageAddress {
+    fn new(server: &PageServer, token: &AccessToken, args: &ViewArgs) -> PageAddress {
         let (bound, port) = (server.address().ip(), server.address().port());
         let at = |name: &str| format!("http://{name}:{port}/?token={token}");
         let named = |address: IpAddr| if address.is_ipv6() { format!("[{address}]") } else { address.to_string() };
         let host = if bound.is_unspecified() { LOOPBACK.to_owned() } else { named(bound) };
-        let told = || arguments.bind.parse().map_or_else(|_| arguments.bind.clone(), named);
-        let name = if bound.is_unspecified() { host_name() } else { told() };
+        let given = || args.bind.parse().map_or_else(|_| args.bind.clone(), named);
+        let name = if bound.is_unspecified() { host_name() } else { given() };
         let elsewhere = (!bound.is_loopback()).then(|| at(&name));
-        Address { local: at(&host), elsewhere, host, port, token: token.to_string() }
+        PageAddress { local: at(&host), elsewhere, host, port, token: token.to_string() }
     }
 }
 
-fn tell(arguments: &Arguments, open: &Open, address: &Address) -> Result<(), Error> {
+fn print_address(args: &ViewArgs, open: &ViewSession, address: &PageAddress) -> Result<(), Error> {
     if address.elsewhere.is_some() {
         eprintln!(
-            "sintonia: {} can be reached from other machines: whoever sees the address can read these recordings, and the source files \
-             that they name, for as long as this runs; what is sent is not encrypted",
-            arguments.bind
+            "sintonia: {} is reachable from other machines: anyone with the address can read these recordings and the source files \
+             they refer to while this runs; the connection is not encrypted",
+            args.bind
         );
     }
-    output::to_stdout(|out| {
-        if arguments.json {
-            return output::json_line(out, &json!({"address": address.local, "port": address.port, "token": address.token}));
+    output::write_stdout(|out| {
+        if args.json {
+            return output::write_json_line(out, &json!({"address": address.local, "port": address.port, "token": address.token}));
         }
         let names: Vec<String> = open.recordings.iter().map(|opened| opened.path.display().to_string()).collect();
         let tunnel = || format!("ssh -L {0}:{1}:{0} {2}, and the same address there", address.port, address.host, host_name());
         let verb = if names.len() == 1 { "is" } else { "are" };
-        writeln!(out, "{} {verb} at {}", text::head(&names.join(", "), 100), address.local)?;
+        writeln!(out, "{} {verb} at {}", text::truncate_end(&names.join(", "), 100), address.local)?;
         writeln!(out, "from another computer: {}", address.elsewhere.clone().unwrap_or_else(tunnel))?;
-        writeln!(out, "Ctrl-C ends it")
+        writeln!(out, "Press Ctrl-C to stop")
     })
 }
 
-/// Opens an address in the browser; where that cannot be done, the address is on the screen.
+/// Opens an address in the browser; if that fails, the address is on the terminal.
 ///
-/// The browser gets a file that leads there, to be kept until it has: others can read a command line, and the token would be on it.
-fn show(address: &str) -> Option<NamedTempFile> {
-    let told = |error: &dyn std::fmt::Display| eprintln!("sintonia: cannot open a browser ({error}); open the address yourself");
-    let door = tempfile::Builder::new().prefix("sintonia-").suffix(".html").tempfile();
-    let written = door.and_then(|mut door| {
-        write!(door, "<!doctype html><meta http-equiv=\"refresh\" content=\"0; url={address}\"><a href=\"{address}\">Sintonia</a>")?;
-        Ok(door)
+/// The browser gets a file that redirects there, kept until exit: command lines are public, and the address contains the token.
+fn open_browser(address: &str) -> Option<NamedTempFile> {
+    let report = |error: &dyn std::fmt::Display| eprintln!("sintonia: cannot open a browser ({error}); open the address yourself");
+    let redirect = tempfile::Builder::new().prefix("sintonia-").suffix(".html").tempfile();
+    let written = redirect.and_then(|mut redirect| {
+        write!(redirect, "<!doctype html><meta http-equiv=\"refresh\" content=\"0; url={address}\"><a href=\"{address}\">Sintonia</a>")?;
+        Ok(redirect)
     });
-    let door = written.map_err(|error| told(&error)).ok()?;
+    let redirect = written.map_err(|error| report(&error)).ok()?;
     let quiet = |command: &mut Command| command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-    match quiet(Command::new("xdg-open").arg(door.path())) {
-        // It ends when it has handed the address on; somebody has to notice that.
+    match quiet(Command::new("xdg-open").arg(redirect.path())) {
+        // Reap the process when it ends.
         Ok(mut child) => drop(std::thread::spawn(move || child.wait())),
-        Err(error) => told(&format!("xdg-open: {error}")),
+        Err(error) => report(&format!("xdg-open: {error}")),
     }
-    Some(door)
+    Some(redirect)
 }
 
-/// What this machine is called.
+/// The name of this host.
 fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }

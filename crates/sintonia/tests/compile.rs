@@ -1,4 +1,4 @@
-//! What `sintonia compile` does with models and programs.
+//! Tests of `sintonia compile` with models and programs.
 
 use std::fs;
 use std::path::Path;
@@ -14,14 +14,14 @@ fn compile(folder: &Path, arguments: &[&str]) -> Output {
     command.current_dir(folder).arg("compile").args(arguments).stdin(Stdio::null()).output().unwrap()
 }
 
-/// What it prints when it succeeds.
+/// Standard output of a successful run.
 fn shown(folder: &Path, arguments: &[&str]) -> String {
     let output = compile(folder, arguments);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// What it prints and complains about when it fails.
+/// Standard output and error of a failing run.
 fn refused(folder: &Path, arguments: &[&str]) -> (String, String) {
     let output = compile(folder, arguments);
     assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stdout));
@@ -48,9 +48,9 @@ fn a_model_is_checked_and_laid_out() {
 fn nothing_is_written_over_what_is_read() {
     let folder = folder(&[("a.pam", FIGURE_4)]);
     let (_, complaint) = refused(folder.path(), &["a.pam", "-o", "./a.pam"]);
-    assert!(complaint.contains("a.pam is what is compiled"), "{complaint}");
+    assert!(complaint.contains("a.pam is an input file"), "{complaint}");
     assert_eq!(fs::read_to_string(folder.path().join("a.pam")).unwrap(), FIGURE_4);
-    assert!(refused(folder.path(), &["a.pam", "-o", "nowhere/b.pam"]).1.contains("no folder nowhere"));
+    assert!(refused(folder.path(), &["a.pam", "-o", "nowhere/b.pam"]).1.contains("no directory nowhere"));
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn a_program_becomes_a_model_that_can_be_read() {
 fn files_that_are_no_source_are_refused_with_the_list() {
     let folder = folder(&[("a.txt", ""), ("a.pam", "main {}"), ("a.c", "int main() { return 0; }")]);
     assert!(refused(folder.path(), &["a.txt"]).1.contains(".pam (a model), .pasl, .java or .c (a program)"));
-    assert!(refused(folder.path(), &["a.pam", "a.c"]).1.contains("a.pam and a.c are a model and a part of a program"));
+    assert!(refused(folder.path(), &["a.pam", "a.c"]).1.contains("a.pam and a.c are a model and a program source"));
     assert!(refused(folder.path(), &["b.pam"]).1.contains("b.pam: No such file"));
     assert_eq!(compile(folder.path(), &["a.pam", "a.pam"]).status.code(), Some(2));
 }
@@ -118,9 +118,9 @@ fn macros_of_c_are_defined_as_for_a_compiler() {
     let folder = folder(&[("a.c", text), ("a.pam", "main { access }"), ("A.java", "class A { static void main() { } }")]);
     assert!(shown(folder.path(), &["a.c", "-D", "N=1000"]).contains("seq(i=1,1000)"));
     assert!(shown(folder.path(), &["a.c", "-DN=1000", "-D", "TWICE"]).contains("seq(i=1,2000)"));
-    assert!(refused(folder.path(), &["a.pam", "-D", "N=1"]).1.contains("a.pam is a model, and -D defines macros of C"));
-    assert!(refused(folder.path(), &["A.java", "-D", "N=1"]).1.contains("macros are defined for programs in C only"));
+    assert!(refused(folder.path(), &["a.pam", "-D", "N=1"]).1.contains("a.pam is a model, but -D defines C macros"));
+    assert!(refused(folder.path(), &["A.java", "-D", "N=1"]).1.contains("macro definitions are only for C programs"));
     let wrong = compile(folder.path(), &["a.c", "-D", "4N=1"]);
     assert_eq!(wrong.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&wrong.stderr).contains("`4N` is no name of a macro"), "{}", String::from_utf8_lossy(&wrong.stderr));
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("`4N` is not a macro name"), "{}", String::from_utf8_lossy(&wrong.stderr));
 }

@@ -1,4 +1,4 @@
-//! What `sintonia export` accepts and refuses, what it says, and that its memory does not grow with the run.
+//! Tests of `sintonia export`: accepted formats, messages, and constant memory.
 
 #[path = "../../program/tests/sample/mod.rs"]
 mod sample;
@@ -8,20 +8,20 @@ use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use sintonia_mpi::{FUNCTIONS, Operation};
-use sintonia_recording::definitions::FORMAT;
-use sintonia_recording::header::{Clock, Communicator, Header, Rank, Site};
+use sintonia_mpi::{FUNCTIONS, FunctionId};
+use sintonia_recording::call_table::{CallDescriptor, ListedRequest};
+use sintonia_recording::definitions::FORMAT_VERSION;
+use sintonia_recording::header::{CallSiteDefinition, CommunicatorDefinition, LinearClock, RecordedRank, RecordingHeader};
 use sintonia_recording::raw::{RequestRef, part};
-use sintonia_recording::sealed::Writer;
-use sintonia_recording::table::{ListedRequest, Shape};
+use sintonia_recording::sealed::RankFileWriter;
 
-/// Runs `sintonia export run.sin` in a folder.
+/// Runs `sintonia export run.sin` in a directory.
 fn export(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sintonia"));
     command.current_dir(folder).args(["export", "run.sin"]).args(arguments).stdin(Stdio::null()).output().unwrap()
 }
 
-/// A folder with the sample as `run.sin`.
+/// A directory with the sample as `run.sin`.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::rename(sample::recording().keep(), folder.path().join("run.sin")).unwrap();
@@ -39,7 +39,7 @@ fn it_says_what_it_wrote_and_what_is_missing() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     let said = text(&output.stdout);
     assert!(said.starts_with("wrote run.goal: "), "{said}");
-    assert!(said.ends_with("note: incomplete: rank 3 (cut short), rank 4 (left nothing)\n"), "{said}");
+    assert!(said.ends_with("note: incomplete: rank 3 (cut short), rank 4 (no data)\n"), "{said}");
     let goal = fs::read_to_string(folder.path().join("run.goal")).unwrap();
     assert!(goal.starts_with("num_ranks 5\n") && goal.contains("\nrank 4 {\n"), "a rank that left nothing has its place: {goal}");
 }
@@ -76,20 +76,20 @@ fn what_is_there_already_stays_unless_forced() {
     let refused = export(folder.path(), &["-o", "run.csv"]);
     assert_eq!(
         (refused.status.code(), text(&refused.stderr).as_str()),
-        (Some(1), "sintonia: run.csv is there already: --force replaces it\n")
+        (Some(1), "sintonia: run.csv already exists: replace it with --force\n")
     );
     assert_eq!(fs::read(folder.path().join("run.csv")).unwrap(), b"mine");
     assert!(export(folder.path(), &["-o", "run.csv", "--force"]).status.success());
     assert_ne!(fs::read(folder.path().join("run.csv")).unwrap(), b"mine");
     let onto_itself = export(folder.path(), &["--to", "csv", "-o", "run.sin", "--force"]);
-    assert_eq!(text(&onto_itself.stderr), "sintonia: run.sin is a folder: give the name of a file\n");
+    assert_eq!(text(&onto_itself.stderr), "sintonia: run.sin is a directory: give a file name\n");
 }
 
 #[test]
 fn a_name_that_says_no_format_is_wrong_usage() {
     let output = export(folder().path(), &["-o", "run.txt"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("run.txt does not say the format: give --to, or one of the endings .otf2, .prv"));
+    assert!(text(&output.stderr).contains("run.txt: unknown format: use --to, or one of the extensions .otf2, .prv"));
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn sums_cannot_be_exported_but_their_graph_can() {
         let output = export(folder.path(), &["-o", file]);
         assert_eq!(output.status.code(), Some(1), "{file}");
         let said = text(&output.stderr);
-        assert!(said.contains("the recording holds only sums (record --profile); there are no calls to export"), "{file}: {said}");
+        assert!(said.contains("the recording has only a profile (record --profile); there are no calls to export"), "{file}: {said}");
         assert!(!folder.path().join(file).exists());
     }
     assert!(export(folder.path(), &["-o", "run.graph"]).status.success());
@@ -117,7 +117,7 @@ fn a_pipe_gets_the_export_and_nothing_else() {
 #[test]
 fn memory_does_not_grow_with_the_run() {
     let folder = tempfile::tempdir().unwrap();
-    // Even a rank of the short one fills more than a block of the recording, and both of them more than a row group of the table.
+    // Even one rank of the short recording fills more than a block, and both fill more than a row group of the table.
     let (short, long) = (folder.path().join("short.sin"), folder.path().join("long.sin"));
     write_pair(&short, 70_000);
     write_pair(&long, 175_000);
@@ -127,45 +127,61 @@ fn memory_does_not_grow_with_the_run() {
     }
 }
 
-/// Writes a recording of two ranks that send each other a message with a tag of its own in every step.
+/// Writes a recording of two ranks that exchange a message with a distinct tag in every step.
 fn write_pair(folder: &Path, calls: i32) {
     fs::create_dir(folder).unwrap();
-    let clock = Clock { origin_ticks: 0, origin_ns: 0.0, ns_per_tick: 1.0 };
+    let clock = LinearClock { origin_ticks: 0, origin_ns: 0.0, ns_per_tick: 1.0 };
     let write_rank = |rank: u32| {
-        let mut writer = Writer::create(folder, rank).unwrap();
+        let mut writer = RankFileWriter::create(folder, rank).unwrap();
         for call in 0..calls {
             let tag = call / 3;
-            let message = |operation: &str, parts| Shape {
+            let message = |operation: &str, parts| CallDescriptor {
                 object: 0,
                 peer: 1 - rank as i32,
                 tag,
                 parts: part::OBJECT | part::TAG | part::REQUEST | parts,
-                ..Shape::of(Operation::named(operation).unwrap())
+                ..CallDescriptor::new(FunctionId::from_name(operation).unwrap())
             };
-            let listed = |ago, receive| ListedRequest { request: RequestRef::Ago(ago), receive, peer: 1 - rank as i32, tag, received: 8 };
+            let listed = |ago, receive| ListedRequest {
+                request: RequestRef::Relative(ago),
+                is_receive: receive,
+                peer: 1 - rank as i32,
+                tag,
+                received: 8,
+            };
             let shape = match call % 3 {
-                0 => Shape { received: 8, ..message("MPI_Irecv", part::RECEIVED) },
-                1 => Shape { sent: 8, ..message("MPI_Isend", part::SENT) },
-                _ => Shape { requests: vec![listed(1, true), listed(0, false)], ..Shape::of(Operation::named("MPI_Waitall").unwrap()) },
+                0 => CallDescriptor { received: 8, ..message("MPI_Irecv", part::RECEIVED) },
+                1 => CallDescriptor { sent: 8, ..message("MPI_Isend", part::SENT) },
+                _ => CallDescriptor {
+                    requests: vec![listed(1, true), listed(0, false)],
+                    ..CallDescriptor::new(FunctionId::from_name("MPI_Waitall").unwrap())
+                },
             };
-            writer.call(0, 100 * call as u64, 100 * call as u64 + 50, &shape).unwrap();
+            writer.write_call(0, 100 * call as u64, 100 * call as u64 + 50, &shape).unwrap();
         }
-        Rank { rank, calls: writer.finish().unwrap().calls, threads: 1, end_ns: 100 * i64::from(calls), clock, ..Rank::default() }
+        RecordedRank {
+            rank,
+            calls: writer.finish().unwrap().calls,
+            threads: 1,
+            end_ns: 100 * i64::from(calls),
+            clock,
+            ..RecordedRank::default()
+        }
     };
-    let header = Header {
-        format: FORMAT,
+    let header = RecordingHeader {
+        format: FORMAT_VERSION,
         hosts: vec!["here".into()],
         size: 2,
         ranks: (0..2).map(write_rank).collect(),
-        communicators: vec![Communicator { members: "0-1".into(), ..Communicator::default() }],
-        sites: vec![Site { module: "pair".into(), ..Site::default() }],
+        communicators: vec![CommunicatorDefinition { members: "0-1".into(), ..CommunicatorDefinition::default() }],
+        sites: vec![CallSiteDefinition { module: "pair".into(), ..CallSiteDefinition::default() }],
         operations: FUNCTIONS.iter().map(|function| function.name.to_owned()).collect(),
-        ..Header::default()
+        ..RecordingHeader::default()
     };
     header.write(folder).unwrap();
 }
 
-/// The most memory in kB that an export held when almost all of it had been written: it cannot get far ahead of whoever reads the pipe.
+/// Peak memory of an export in kB when almost everything is written: it cannot get far ahead of the reader of the pipe.
 fn peak(recording: &Path, format: &str) -> u64 {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sintonia"));
     command.arg("export").arg(recording).args(["--to", format, "-o", "/dev/stdout"]).stdout(Stdio::piped()).stderr(Stdio::null());

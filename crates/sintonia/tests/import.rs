@@ -1,4 +1,4 @@
-//! `sintonia import` on a recording whose every number is known, after it went out.
+//! Tests of `sintonia import` with an exported recording of known figures.
 
 #[path = "../../program/tests/sample/mod.rs"]
 mod sample;
@@ -6,26 +6,26 @@ mod sample;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// Runs the command in a folder that holds `run.sin`.
+/// Runs the command in a directory that contains `run.sin`.
 fn sintonia(folder: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_sintonia")).current_dir(folder).args(arguments).stdin(Stdio::null()).output().unwrap()
 }
 
-/// What it prints when it succeeds.
+/// Standard output of a successful run.
 fn shown(folder: &Path, arguments: &[&str]) -> String {
     let output = sintonia(folder, arguments);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// What it says when it fails.
+/// Standard error of a failing run.
 fn refused(folder: &Path, arguments: &[&str]) -> String {
     let output = sintonia(folder, arguments);
     assert_eq!((output.status.code(), &output.stdout[..]), (Some(1), &b""[..]));
     String::from_utf8(output.stderr).unwrap()
 }
 
-/// A folder with the sample as `run.sin`, and as `run.otf2`.
+/// A directory with the sample as `run.sin` and as `run.otf2`.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     std::fs::rename(sample::recording().keep(), folder.path().join("run.sin")).unwrap();
@@ -38,7 +38,7 @@ fn an_import_says_what_it_made() {
     let folder = folder();
     let said = shown(folder.path(), &["import", "run.otf2", "-o", "back.sin"]);
     let expected = format!(
-        "21 calls of 5 ranks in back.sin; see them with: sintonia report back.sin\nnote: Sintonia {} made the trace\n",
+        "21 calls of 5 ranks in back.sin; next: sintonia report back.sin\nnote: Sintonia {} made the trace\n",
         env!("CARGO_PKG_VERSION")
     );
     assert_eq!(said, expected);
@@ -64,10 +64,10 @@ fn what_cannot_be_read_is_said_with_the_place() {
     let path = folder.path();
     assert!(refused(path, &["import", "none", "-o", "a.sin"]).starts_with("sintonia: none: No such file"));
     let said = refused(path, &["import", "run.sin/recording.json", "-o", "a.sin"]);
-    assert!(said.contains("no trace that can be read; give NAME.otf2"), "{said}");
+    assert!(said.contains("not a supported trace; expected NAME.otf2"), "{said}");
     std::fs::write(path.join("run.def"), b"\x03\x42").unwrap();
     let said = refused(path, &["import", "run.otf2", "-o", "a.sin"]);
-    assert_eq!(said, "sintonia: run.def: byte 0: no beginning of a chunk of an OTF2 file\n");
+    assert_eq!(said, "sintonia: run.def: byte 0: not the start of an OTF2 chunk\n");
     assert!(!path.join("a.sin").exists());
 }
 
@@ -75,7 +75,7 @@ fn what_cannot_be_read_is_said_with_the_place() {
 fn a_recording_is_replaced_only_when_forced() {
     let folder = folder();
     let said = refused(folder.path(), &["import", "run.otf2", "-o", "run.sin"]);
-    assert_eq!(said, "sintonia: run.sin exists already; choose another name with -o, or replace it with --force\n");
+    assert_eq!(said, "sintonia: run.sin already exists: choose another name with -o, or replace it with --force\n");
     shown(folder.path(), &["import", "run.otf2", "-o", "run.sin", "--force"]);
     assert!(shown(folder.path(), &["report", "run.sin"]).contains("21 MPI calls"));
 }

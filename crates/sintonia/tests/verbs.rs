@@ -1,4 +1,4 @@
-//! What the verbs show of a recording whose every number is known.
+//! Output of the verbs for a recording with known figures.
 
 #[path = "../../program/tests/sample/mod.rs"]
 mod sample;
@@ -6,19 +6,19 @@ mod sample;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// Runs the command in a folder that holds `run.sin`.
+/// Runs the command in a directory that contains `run.sin`.
 fn sintonia(folder: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_sintonia")).current_dir(folder).args(arguments).stdin(Stdio::null()).output().unwrap()
 }
 
-/// What it prints when it succeeds.
+/// Standard output of a successful run.
 fn shown(folder: &Path, arguments: &[&str]) -> String {
     let output = sintonia(folder, arguments);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// A folder with the sample as `run.sin`.
+/// A directory with the sample as `run.sin`.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     std::fs::rename(sample::recording().keep(), folder.path().join("run.sin")).unwrap();
@@ -35,21 +35,21 @@ fn the_report_fits_on_a_screen() {
 run.sin: mpirun -n 5 ./main, n = 4096
 5 ranks on 2 hosts (clocks within 2.00 us), Open MPI 4.1.4: 10.0 s, 21 MPI calls, exit status 137
 
-Efficiency, over the 8.00 s between MPI_Init and MPI_Finalize
-  parallel           67 %   of the ranks' time is computation; the product of the two below
-    load balance     77 %   how evenly it is shared; less means some ranks have more to compute
-    communication    88 %   what MPI leaves to the busiest rank; less means waiting or much data
-      serialisation 100 %   of that, what waiting for each other leaves on an ideal network
-      transfer       88 %   and what moving the data leaves
+Efficiency, over the 8.00 s from MPI_Init to MPI_Finalize
+  parallel efficiency  67 %   share of computation in the ranks' time; product of the two below
+    load balance       77 %   how evenly computation is distributed; low if some ranks compute more
+    communication      88 %   computation share of the busiest rank; low if waiting or much data
+      serialisation   100 %   of that, the loss to waiting for each other, on an ideal network
+      transfer         88 %   and the loss to data transfer
 
-What to do: no single change stands out. Most is lost to an uneven share of the computation.
+What to do: no single change stands out. Most is lost to uneven distribution of computation.
 
 Waiting for others                                                 waits      time  of run   longest
-  messages in wrong order  Recv at src/main.c:3                        1    1.00 s     3 %    1.00 s
+  late sender, wrong order Recv at src/main.c:3                        1    1.00 s     3 %    1.00 s
 
 Critical path: 8.00 s, 88 % of it computation
-   38 %  src/main.c:4 -> finish in libhelp.so.1, 1.20 s above the mean of a rank
-   38 %  src/main.c:8 -> src/main.c:4, 2.40 s above the mean of a rank
+   38 %  src/main.c:4 -> finish in libhelp.so.1, critical-path imbalance 1.20 s
+   38 %  src/main.c:8 -> src/main.c:4, critical-path imbalance 2.40 s
 
 Calls by time (5 of 9; --all shows the rest)                       calls      time  of run     bytes
   MPI_Bcast                src/main.c:4                                4    4.00 s    11 %     400 B
@@ -67,9 +67,9 @@ Heaviest pairs
   2 -> 1                                                   3       192 B
 
 Keep in mind (3 of 4; --all shows the rest)
-  incomplete: rank 3 (cut short), rank 4 (left nothing)
+  incomplete: rank 3 (cut short), rank 4 (no data)
   rank 3 was in MPI_Recv at src/main.c:3 when it ended
-  sent without being received, or received without being seen sent: 3 messages
+  sends without a receive, or receives without a recorded send: 3 messages
 ";
     assert_eq!(shown(folder().path(), &["report", "run.sin"]), expected);
     assert!(expected.lines().count() <= 40 && expected.lines().all(|line| line.chars().count() <= 100));
@@ -101,7 +101,7 @@ fn several_recordings_are_compared_with_the_first() {
     for (name, value) in [("ranks", "5"), ("time", "8.00 s"), ("speed-up", "1.00"), ("  computation scalability", "100 %")] {
         assert!(said.contains(&format!("\n{name:<28}{value:>12}{value:>12}\n")), "{name}: {said}");
     }
-    assert!(said.ends_with("the same work shared by more ranks; times are between MPI_Init and MPI_Finalize.\n"), "{said}");
+    assert!(said.ends_with("with the same total work (strong scaling); times are from MPI_Init to MPI_Finalize.\n"), "{said}");
     let compared = json(&shown(folder.path(), &["report", "run.sin", "run.sin", "--weak", "--json"]));
     assert_eq!((&compared["growth"], &compared["runs"][1]["speedup"]), (&"weak".into(), &1.0.into()));
 }
@@ -109,16 +109,14 @@ fn several_recordings_are_compared_with_the_first() {
 #[test]
 fn kinds_of_waits_and_advice_are_explained() {
     let folder = folder();
-    for (kind, begins) in
-        [("late_sender", "late sender (late_sender)\n\nA receive"), ("slow_rank", "waiting for a slow machine (slow_rank)\n")]
-    {
+    for (kind, begins) in [("late_sender", "late sender (late_sender)\n\nA receive"), ("slow_rank", "slow core or host (slow_rank)\n")] {
         let said = shown(folder.path(), &["report", "--explain", kind]);
         assert!(said.starts_with(begins) && said.lines().all(|line| line.chars().count() <= 100), "{said}");
     }
     let unknown = sintonia(folder.path(), &["report", "--explain", "boredom"]);
     assert_eq!(unknown.status.code(), Some(2));
     let said = String::from_utf8_lossy(&unknown.stderr);
-    assert!(said.contains("there is no kind \"boredom\"; there are: late_sender, "), "{said}");
+    assert!(said.contains("no kind \"boredom\"; available: late_sender, "), "{said}");
 }
 
 #[test]
@@ -139,7 +137,7 @@ fn the_graph_is_a_metis_file_that_gpmetis_reads() {
 #[test]
 fn the_graph_says_what_it_weighs_and_what_it_leaves_out() {
     let graph = shown(folder().path(), &["graph", "run.sin", "--weight", "messages", "--point-to-point"]);
-    assert!(graph.contains("its weight: messages") && graph.contains("collectives are left out"), "{graph}");
+    assert!(graph.contains("weight: messages") && graph.contains("collectives are left out"), "{graph}");
     assert!(graph.ends_with("5 2 011\n5000000 2 2\n4500000 1 2 3 3\n7000000 2 3\n5000000\n1\n"), "{graph}");
 }
 
@@ -216,13 +214,13 @@ fn errors_say_what_and_where() {
     for (arguments, status, message) in [
         (&["report", "nothing.sin"][..], 1, "nothing.sin: no such recording"),
         (&["report", "."], 1, "not a recording"),
-        (&["calls", "run.sin", "--rank", "9"], 1, "there is no rank 9: the recording has ranks 0 to 4"),
-        (&["calls", "run.sin", "--rank", "4"], 1, "rank 4 left no recording"),
+        (&["calls", "run.sin", "--rank", "9"], 1, "no rank 9: the recording has ranks 0 to 4"),
+        (&["calls", "run.sin", "--rank", "4"], 1, "rank 4 was not recorded"),
         (&["calls", profile.path().to_str().unwrap()], 1, "record again without --profile"),
         (&["graph", "run.sin", "-o", "no/such/run.graph"], 1, "cannot write no/such/run.graph"),
         (&["report"], 2, "NAME.sin"),
-        (&["report", "run.sin", "--weak"], 2, "--weak compares recordings: give several"),
-        (&["report", "run.sin", "run.sin", "--all"], 2, "--all shows everything of one recording"),
+        (&["report", "run.sin", "--weak"], 2, "--weak needs several recordings to compare"),
+        (&["report", "run.sin", "run.sin", "--all"], 2, "--all works with one recording"),
         (&["report", "--explain", "late_sender", "--weak"], 2, "cannot be used with"),
         (&["graph", "run.sin", "--weight", "gold"], 2, "messages"),
     ] {

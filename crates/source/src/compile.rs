@@ -1,117 +1,117 @@
-//! From files to a model.
+//! The entry points of the compiler.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use sintonia_pamela::model::Model;
+use sintonia_pamela::model::PamelaModel;
 
 use crate::error::Error;
-use crate::file::Text;
-use crate::place::Place;
+use crate::file_pos::FilePos;
+use crate::source_file::SourceFile;
 use crate::{c, generate, java, pasl};
 
-/// The stack that compiling has.
+/// The stack size of the compiler thread.
 const STACK_BYTES: usize = 64 << 20;
 
-/// A model, and what the user should know of how it came about.
+/// A model and the notes of its compilation.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Compiled {
+pub struct CompiledModel {
     /// The model.
-    pub model: Model,
-    /// What could not be derived, what was assumed.
-    pub notes: Vec<Note>,
+    pub model: PamelaModel,
+    /// What could not be derived, and what was assumed.
+    pub notes: Vec<CompileNote>,
 }
 
-/// Something the user should know.
+/// A note for the user.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Note {
-    /// What it is about.
-    pub place: Place,
-    /// What there is to know.
+pub struct CompileNote {
+    /// Its position.
+    pub pos: FilePos,
+    /// Its text.
     pub text: String,
 }
 
-impl fmt::Display for Note {
+impl fmt::Display for CompileNote {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{}: {}", self.place, self.text)
+        write!(out, "{}: {}", self.pos, self.text)
     }
 }
 
-/// What can be chosen.
+/// Compiler options.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Options {
-    /// The routine that is the program, for Java without PASL; `main` unless told.
+pub struct CompileOptions {
+    /// The entry routine, for Java without PASL; `main` by default.
     pub entry: Option<String>,
-    /// Macros of C that are defined from outside.
-    pub definitions: Vec<c::Definition>,
+    /// Macro definitions for C.
+    pub definitions: Vec<c::MacroDefinition>,
 }
 
-/// The model of the program in these files, with the usual options.
-pub fn compile(paths: &[PathBuf]) -> Result<Compiled, Error> {
-    compile_with(paths, &Options::default())
+/// Compiles the program in these files with default options.
+pub fn compile(paths: &[PathBuf]) -> Result<CompiledModel, Error> {
+    compile_with(paths, &CompileOptions::default())
 }
 
-/// The model of the program in these files: a PASL file with its Java files, Java files alone, or C files.
-pub fn compile_with(paths: &[PathBuf], options: &Options) -> Result<Compiled, Error> {
+/// Compiles the program in these files: a PASL file with its Java files, Java files alone, or C files.
+pub fn compile_with(paths: &[PathBuf], options: &CompileOptions) -> Result<CompiledModel, Error> {
     with_stack(|| dispatch(paths, options))
 }
 
-/// Does something with a stack of its own: programs may stand deep inside each other, up to a limit that not every caller's stack allows.
-fn with_stack(work: impl FnOnce() -> Result<Compiled, Error> + Send) -> Result<Compiled, Error> {
+/// Runs the compiler on a thread with a large stack: programs may be nested deeper than the caller's stack allows.
+fn with_stack(work: impl FnOnce() -> Result<CompiledModel, Error> + Send) -> Result<CompiledModel, Error> {
     std::thread::scope(|scope| {
         let work = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work);
         let result = work.map(|work| work.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        result.unwrap_or_else(|problem| Err(Error::Files(format!("no thread to compile in: {problem}"))))
+        result.unwrap_or_else(|problem| Err(Error::InvalidInput(format!("cannot start the compiler thread: {problem}"))))
     })
 }
 
-fn dispatch(paths: &[PathBuf], options: &Options) -> Result<Compiled, Error> {
-    let with = |ending: &str| paths.iter().filter(|path| has_ending(path, ending)).collect::<Vec<_>>();
+fn dispatch(paths: &[PathBuf], options: &CompileOptions) -> Result<CompiledModel, Error> {
+    let with = |ending: &str| paths.iter().filter(|path| has_extension(path, ending)).collect::<Vec<_>>();
     let (pasl, java, in_c) = (with("pasl"), with("java"), with("c"));
     if !in_c.is_empty() && in_c.len() == paths.len() {
         return c::compile(paths, &options.definitions);
     }
     if !options.definitions.is_empty() {
-        return Err(Error::Files("macros are defined for programs in C only".to_owned()));
+        return Err(Error::InvalidInput("macro definitions are only for C programs".to_owned()));
     }
     if let Some(other) = paths.iter().find(|path| !pasl.contains(path) && !java.contains(path)) {
         let problem =
-            if in_c.is_empty() { "its name must end in .pasl, .java or .c" } else { "a program is either in C, or in PASL and Java" };
-        return Err(Error::Files(format!("{}: {problem}", other.display())));
+            if in_c.is_empty() { "its extension must be .pasl, .java or .c" } else { "a program is either in C, or in PASL and Java" };
+        return Err(Error::InvalidInput(format!("{}: {problem}", other.display())));
     }
-    let mut texts: Vec<Text> = paths.iter().map(|path| Text::read(path)).collect::<Result<_, _>>()?;
+    let mut texts: Vec<SourceFile> = paths.iter().map(|path| SourceFile::read(path)).collect::<Result<_, _>>()?;
     if let ([application], true) = (pasl.as_slice(), java.is_empty()) {
-        for path in java_beside(application, &pasl::parse(&texts[0])?) {
-            texts.push(Text::read(&path)?);
+        for path in sibling_java_files(application, &pasl::parse(&texts[0])?) {
+            texts.push(SourceFile::read(&path)?);
         }
     }
-    of_texts(&texts, options.entry.as_deref())
+    compile_sources(&texts, options.entry.as_deref())
 }
 
-/// The model of a program in Java, with PASL or without, whose texts are at hand.
-pub fn compile_texts(texts: &[Text], entry: Option<&str>) -> Result<Compiled, Error> {
-    with_stack(|| of_texts(texts, entry))
+/// Compiles a program in Java, with PASL or without, whose sources are in memory.
+pub fn compile_texts(texts: &[SourceFile], entry: Option<&str>) -> Result<CompiledModel, Error> {
+    with_stack(|| compile_sources(texts, entry))
 }
 
-fn of_texts(texts: &[Text], entry: Option<&str>) -> Result<Compiled, Error> {
-    let (pasl, java): (Vec<&Text>, Vec<&Text>) = texts.iter().partition(|text| has_ending(Path::new(&*text.file), "pasl"));
+fn compile_sources(texts: &[SourceFile], entry: Option<&str>) -> Result<CompiledModel, Error> {
+    let (pasl, java): (Vec<&SourceFile>, Vec<&SourceFile>) = texts.iter().partition(|text| has_extension(Path::new(&*text.name), "pasl"));
     match pasl.as_slice() {
-        [] if java.is_empty() => Err(Error::Files("no files: name at least one .pasl, .java or .c file".to_owned())),
-        [] => generate::routine(&java::read(&java)?, entry).map_err(|error| error.in_texts(texts)),
+        [] if java.is_empty() => Err(Error::InvalidInput("no files: name at least one .pasl, .java or .c file".to_owned())),
+        [] => generate::routine_model(&java::read(&java)?, entry).map_err(|error| error.with_source_line(texts)),
         [application] => {
             let application = pasl::parse(application)?;
-            generate::application(&application, &java::read(&java)?).map_err(|error| error.in_texts(texts))
+            generate::application_model(&application, &java::read(&java)?).map_err(|error| error.with_source_line(texts))
         }
-        more => Err(Error::Files(format!("{} files of PASL: a program has one", more.len()))),
+        more => Err(Error::InvalidInput(format!("{} PASL files: a program has only one", more.len()))),
     }
 }
 
-fn has_ending(path: &Path, ending: &str) -> bool {
+fn has_extension(path: &Path, ending: &str) -> bool {
     path.extension().is_some_and(|found| found == ending)
 }
 
-/// The files of the classes that an application names, which stand beside it unless the user names others.
-fn java_beside(application: &Path, tree: &pasl::Application) -> Vec<PathBuf> {
+/// The Java files of an application's classes, next to the PASL file.
+fn sibling_java_files(application: &Path, tree: &pasl::PaslApplication) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = Vec::new();
     for batch in &tree.batches {
         let class = batch.routine.split('.').next().unwrap_or_default();

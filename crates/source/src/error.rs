@@ -1,12 +1,12 @@
-//! What can be wrong with a program, said with the place and the line.
+//! Errors with their position and source line.
 
 use std::io;
 use std::path::PathBuf;
 
-use sintonia_text::spot::excerpt;
+use sintonia_text::line_col::excerpt;
 
-use crate::file::Text;
-use crate::place::Place;
+use crate::file_pos::FilePos;
+use crate::source_file::SourceFile;
 
 /// Why there is no model.
 #[derive(Debug, thiserror::Error)]
@@ -16,78 +16,78 @@ pub enum Error {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error from the system.
         source: io::Error,
     },
-    /// A file is not text.
-    #[error("{}: byte {at} is not part of any text in UTF-8", path.display())]
-    NotText {
+    /// A file is not UTF-8.
+    #[error("{}: invalid UTF-8 at byte {at}", path.display())]
+    NotUtf8 {
         /// The file.
         path: PathBuf,
-        /// The offset of the first byte that is wrong.
+        /// The offset of the first invalid byte.
         at: usize,
     },
-    /// What was given is no program.
+    /// The given files are not a program.
     #[error("{0}")]
-    Files(String),
-    /// Something in a file is wrong.
+    InvalidInput(String),
+    /// An error in a file.
     #[error(transparent)]
-    Wrong(Box<Wrong>),
+    Invalid(Box<SourceDiagnostic>),
 }
 
-/// Something wrong in a file.
+/// An error in a file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {problem}{}{}", shown(.line, place), hint.as_ref().map(|hint| format!("\n    hint: {hint}")).unwrap_or_default())]
-pub struct Wrong {
-    /// Where it is.
-    pub place: Place,
+pub struct SourceDiagnostic {
+    /// Its position.
+    pub place: FilePos,
     /// What is wrong.
     pub problem: String,
-    /// The line it is on, if the text is at hand.
+    /// The source line, if known.
     pub line: Option<String>,
-    /// What may help.
+    /// A suggestion.
     pub hint: Option<String>,
 }
 
-impl Wrong {
-    /// Something wrong at a place whose text is not at hand.
-    pub fn at(place: Place, problem: impl Into<String>) -> Wrong {
-        Wrong { place, problem: problem.into(), line: None, hint: None }
+impl SourceDiagnostic {
+    /// An error at a position, without its source line.
+    pub fn new(place: FilePos, problem: impl Into<String>) -> SourceDiagnostic {
+        SourceDiagnostic { place, problem: problem.into(), line: None, hint: None }
     }
 
-    /// The same with the line that it is on, out of the whole text.
-    pub fn in_text(mut self, text: &str) -> Wrong {
+    /// Adds the source line from the whole text.
+    pub fn with_source_line(mut self, text: &str) -> SourceDiagnostic {
         self.line = text.lines().nth(self.place.line.saturating_sub(1)).map(str::to_owned);
         self
     }
 
-    /// The same with something that may help.
-    pub fn hint(mut self, hint: impl Into<String>) -> Wrong {
+    /// Adds a suggestion.
+    pub fn with_hint(mut self, hint: impl Into<String>) -> SourceDiagnostic {
         self.hint = Some(hint.into());
         self
     }
 }
 
 impl Error {
-    /// The same with the line it is about, out of one of these texts.
-    pub(crate) fn in_texts(self, texts: &[Text]) -> Error {
+    /// Adds the source line from one of these files.
+    pub(crate) fn with_source_line(self, texts: &[SourceFile]) -> Error {
         match self {
-            Error::Wrong(wrong) if wrong.line.is_none() => match texts.iter().find(|text| text.file == wrong.place.file) {
-                Some(text) => wrong.in_text(&text.text).into(),
-                None => Error::Wrong(wrong),
+            Error::Invalid(wrong) if wrong.line.is_none() => match texts.iter().find(|text| text.name == wrong.place.file) {
+                Some(text) => wrong.with_source_line(&text.text).into(),
+                None => Error::Invalid(wrong),
             },
             other => other,
         }
     }
 }
 
-impl From<Wrong> for Error {
-    fn from(wrong: Wrong) -> Error {
-        Error::Wrong(Box::new(wrong))
+impl From<SourceDiagnostic> for Error {
+    fn from(wrong: SourceDiagnostic) -> Error {
+        Error::Invalid(Box::new(wrong))
     }
 }
 
-fn shown(line: &Option<String>, place: &Place) -> String {
+fn shown(line: &Option<String>, place: &FilePos) -> String {
     line.as_ref().map(|line| excerpt(line, place.column, 1)).unwrap_or_default()
 }
 
@@ -97,8 +97,8 @@ mod tests {
 
     #[test]
     fn an_error_shows_its_line_with_a_mark_below_the_place() {
-        let place = Place { file: "a.pasl".into(), line: 2, column: 3 };
-        let wrong = Wrong::at(place, "expected `;`").in_text("one\ntwo\nthree").hint("end it");
+        let place = FilePos { file: "a.pasl".into(), line: 2, column: 3 };
+        let wrong = SourceDiagnostic::new(place, "expected `;`").with_source_line("one\ntwo\nthree").with_hint("end it");
         assert_eq!(wrong.to_string(), "a.pasl:2:3: expected `;`\n    two\n      ^\n    hint: end it");
     }
 }

@@ -1,23 +1,25 @@
-//! PASL, Java and C programs, compiled to PAMELA models.
+//! Compiler of PASL, Java and C programs to PAMELA models.
 //!
-//! Readers turn the text of a language into [`routine::Program`]; one [`analysis`] turns routines into the terms of a model, with loops counted
-//! and conditions weighed as formulas. [`compile`] chooses the reader by the ending of the files.
+//! Front ends lower a language to the [`ir`]; one static [`analysis`] turns routines into the terms of a model, with trip counts and branch
+//! probabilities as formulas. [`compile`] selects the front end by file extension.
+
+#![forbid(unsafe_code)]
 
 pub mod analysis;
 pub mod c;
 mod compile;
 mod error;
-mod file;
+pub mod file_pos;
 mod generate;
+pub mod ir;
 pub mod java;
-mod mistake;
+mod model_names;
 mod mpi;
-mod names;
 pub mod pasl;
-pub mod place;
-pub mod recorded;
-pub mod routine;
+pub mod recorded_shares;
+mod source_file;
+mod syntax_error;
 
-pub use compile::{Compiled, Note, Options, compile, compile_texts, compile_with};
-pub use error::{Error, Wrong};
-pub use file::Text;
+pub use compile::{CompileNote, CompileOptions, CompiledModel, compile, compile_texts, compile_with};
+pub use error::{Error, SourceDiagnostic};
+pub use source_file::SourceFile;

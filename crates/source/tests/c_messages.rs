@@ -1,18 +1,18 @@
-//! The messages that models of C programs have, counted by going through every loop, against what runs of the programs showed.
+//! The messages of models of C programs, counted by executing every loop, compared with actual runs.
 
 use std::collections::BTreeMap;
 
-use sintonia_formula::{Formula, Values};
+use sintonia_formula::{Formula, SymbolValues};
 use sintonia_machine::Named;
-use sintonia_pamela::model::{Model, Term};
+use sintonia_pamela::model::{ModelTerm, PamelaModel};
 use sintonia_source::c;
 
-/// What is sent in a run.
+/// The communication of a run.
 #[derive(Debug, Default, Clone, PartialEq)]
 struct Traffic {
     messages: f64,
     bytes: f64,
-    /// How often each operation of a group is done, and its bytes together.
+    /// The count and total size of each collective.
     groups: BTreeMap<&'static str, (f64, f64)>,
 }
 
@@ -28,39 +28,39 @@ impl Traffic {
     }
 }
 
-fn at(formula: &Formula, values: &Values<f64>) -> f64 {
+fn at(formula: &Formula, values: &SymbolValues<f64>) -> f64 {
     formula.evaluate(values).unwrap_or_else(|error| panic!("{formula}: {error}"))
 }
 
-fn traffic(term: &Term, values: &Values<f64>) -> Traffic {
+fn traffic(term: &ModelTerm, values: &SymbolValues<f64>) -> Traffic {
     let mut all = Traffic::default();
     match term {
-        Term::Message { bytes, .. } => {
+        ModelTerm::Message { bytes, .. } => {
             all.messages = 1.0;
             all.bytes = at(bytes, values);
         }
-        Term::Group { operation, bytes, .. } => drop(all.groups.insert(operation.name(), (1.0, at(bytes, values)))),
-        Term::Sequence(terms) | Term::Parallel(terms) => terms.iter().for_each(|term| all.add(&traffic(term, values), 1.0)),
-        Term::Loop { index, from, to, body, .. } => {
+        ModelTerm::Collective { operation, bytes, .. } => drop(all.groups.insert(operation.name(), (1.0, at(bytes, values)))),
+        ModelTerm::Sequence(terms) | ModelTerm::Parallel(terms) => terms.iter().for_each(|term| all.add(&traffic(term, values), 1.0)),
+        ModelTerm::Loop { index, from, to, body, .. } => {
             let (from, to) = (at(from, values) as i64, at(to, values) as i64);
             for round in from..=to {
-                all.add(&traffic(body, &values.clone().with(index, round as f64)), 1.0);
+                all.add(&traffic(body, &values.clone().with_value(index, round as f64)), 1.0);
             }
         }
-        Term::If { share, then, otherwise, .. } => {
+        ModelTerm::If { share, then, otherwise, .. } => {
             let share = share.as_ref().map_or(0.5, |share| at(share, values));
             all.add(&traffic(then, values), share);
             all.add(&traffic(otherwise, values), 1.0 - share);
         }
-        Term::Use { body, .. } => return traffic(body, values),
-        Term::Note(_) | Term::Operation { .. } | Term::Delay(_) | Term::Call { .. } | Term::Tasks { .. } => {}
+        ModelTerm::Use { body, .. } => return traffic(body, values),
+        ModelTerm::Comment(_) | ModelTerm::Operation { .. } | ModelTerm::Delay(_) | ModelTerm::Call { .. } | ModelTerm::Tasks { .. } => {}
     }
     all
 }
 
-/// What a model sends with so many processes and these parameters.
-fn sent(model: &Model, processes: u32, given: &[(&str, f64)]) -> Traffic {
-    let mut values = Values::new().with("p", f64::from(processes));
+/// The communication of a model with these parameters.
+fn sent(model: &PamelaModel, processes: u32, given: &[(&str, f64)]) -> Traffic {
+    let mut values = SymbolValues::new().with_value("p", f64::from(processes));
     for parameter in &model.parameters {
         let value = given.iter().find(|(name, _)| *name == parameter.name).map(|(_, value)| *value);
         let value = value.or_else(|| parameter.value.as_ref().map(|formula| at(formula, &values)));
@@ -69,7 +69,7 @@ fn sent(model: &Model, processes: u32, given: &[(&str, f64)]) -> Traffic {
     traffic(&model.procedures[0].body, &values)
 }
 
-fn model(text: &str) -> Model {
+fn model(text: &str) -> PamelaModel {
     c::compile_text("test.c", text).unwrap_or_else(|error| panic!("{error}")).model
 }
 
@@ -80,7 +80,7 @@ fn in_main(statements: &str) -> String {
     )
 }
 
-/// Messages and bytes between pairs of processes, as `sintonia report --json` showed them of runs with Open MPI.
+/// Messages and bytes between pairs of processes, as reported by `sintonia report --json` for runs with Open MPI.
 #[test]
 fn the_papers_matrix_product_sends_what_its_runs_sent() {
     let model = model(include_str!("../../../apps/matmul.c"));
@@ -115,8 +115,8 @@ fn a_master_that_deals_and_gathers_meets_every_worker_once() {
          MPI_Send(a, 1, MPI_DOUBLE, 0, 1, MPI_COMM_WORLD); }",
     );
     let model = model(&text);
-    let Term::Sequence(phases) = &model.procedures[0].body else { panic!("{:?}", model.procedures[0].body) };
-    let loops = phases.iter().filter(|phase| matches!(phase, Term::Loop { .. })).count();
+    let ModelTerm::Sequence(phases) = &model.procedures[0].body else { panic!("{:?}", model.procedures[0].body) };
+    let loops = phases.iter().filter(|phase| matches!(phase, ModelTerm::Loop { .. })).count();
     assert_eq!(loops, 3, "deal, compute, gather: {phases:#?}");
     assert_eq!(sent(&model, 5, &[("n", 10.0)]), Traffic { messages: 8.0, bytes: 4.0 * 80.0 + 4.0 * 8.0, groups: BTreeMap::new() });
 }
@@ -172,7 +172,7 @@ fn a_grid_whose_dimensions_are_gone_through_in_a_loop_ends_at_its_border() {
          for (int d = 0; d < 2; d++) { MPI_Cart_shift(grid, d, 1, &low, &high);\n\
          MPI_Sendrecv(a, n, MPI_INT, high, 0, a, n, MPI_INT, low, 0, grid, MPI_STATUS_IGNORE); }",
     );
-    // Two thirds have somebody below them, and all have somebody beside them, since rows are closed.
+    // Two thirds have a lower neighbour, and all have a neighbour in the periodic dimension.
     assert_eq!(sent(&model(&text), 9, &[("n", 1.0)]), Traffic { messages: 15.0, bytes: 60.0, groups: BTreeMap::new() });
 }
 
@@ -219,7 +219,7 @@ fn what_cannot_be_derived_is_a_parameter_with_a_note() {
     );
     let compiled = c::compile_text("test.c", &text).expect("a model");
     assert!(compiled.model.parameters.iter().any(|parameter| parameter.name == "count" && parameter.value.is_none()));
-    assert!(compiled.notes.iter().any(|note| note.place.line == 4 && note.text.contains("-p count=")), "{:?}", compiled.notes);
+    assert!(compiled.notes.iter().any(|note| note.pos.line == 4 && note.text.contains("-p count=")), "{:?}", compiled.notes);
 }
 
 #[test]
@@ -283,8 +283,8 @@ fn a_partitioned_message_has_the_bytes_of_all_its_parts() {
 fn a_request_that_nobody_knows_is_told_at_the_place_where_it_starts() {
     let text = in_main("MPI_Request r; make(&r);\nMPI_Start(&r); MPI_Startall(n, &r);");
     let notes = c::compile_text("test.c", &text).expect("a model").notes;
-    for expected in ["which message this starts cannot be told", "how many requests this starts cannot be told"] {
-        assert!(notes.iter().any(|note| note.place.line == 5 && note.text.contains(expected)), "{notes:?}");
+    for expected in ["the message started here is unknown", "the number of requests started here is unknown"] {
+        assert!(notes.iter().any(|note| note.pos.line == 5 && note.text.contains(expected)), "{notes:?}");
     }
 }
 
@@ -308,19 +308,19 @@ fn one_sided_communication_is_counted_by_who_does_it() {
     assert_eq!(sent.groups, BTreeMap::from([("barrier", (2.0, 0.0))]));
 }
 
-/// The processes of the operations of groups in a model.
-fn members(model: &Model, processes: f64, given: &[(&str, f64)]) -> Vec<f64> {
-    fn all<'m>(term: &'m Term, into: &mut Vec<&'m Formula>) {
+/// The numbers of processes of the collectives in a model.
+fn members(model: &PamelaModel, processes: f64, given: &[(&str, f64)]) -> Vec<f64> {
+    fn all<'m>(term: &'m ModelTerm, into: &mut Vec<&'m Formula>) {
         match term {
-            Term::Group { processes, .. } => into.push(processes),
-            Term::Sequence(terms) | Term::Parallel(terms) => terms.iter().for_each(|term| all(term, into)),
-            Term::Loop { body, .. } => all(body, into),
+            ModelTerm::Collective { processes, .. } => into.push(processes),
+            ModelTerm::Sequence(terms) | ModelTerm::Parallel(terms) => terms.iter().for_each(|term| all(term, into)),
+            ModelTerm::Loop { body, .. } => all(body, into),
             _ => {}
         }
     }
     let mut found = Vec::new();
     all(&model.procedures[0].body, &mut found);
-    let values = given.iter().fold(Values::new().with("p", processes), |values, (name, value)| values.with(name, *value));
+    let values = given.iter().fold(SymbolValues::new().with_value("p", processes), |values, (name, value)| values.with_value(name, *value));
     found.into_iter().map(|formula| at(formula, &values)).collect()
 }
 
@@ -363,7 +363,7 @@ fn communicators_that_cannot_be_derived_have_a_parameter_for_their_size() {
          MPI_Bcast(a, n, MPI_INT, 0, near); MPI_Send(a, n, MPI_INT, 0, 0, near);",
     );
     let compiled = c::compile_text("test.c", &text).expect("a model");
-    assert!(compiled.notes.iter().any(|note| note.place.line == 4 && note.text.contains("-p processes_near=")), "{:?}", compiled.notes);
+    assert!(compiled.notes.iter().any(|note| note.pos.line == 4 && note.text.contains("-p processes_near=")), "{:?}", compiled.notes);
     assert_eq!(members(&compiled.model, 6.0, &[("n", 5.0), ("processes_near", 2.0)]), [2.0]);
     assert_eq!(sent(&compiled.model, 6, &[("n", 5.0)]).messages, 6.0);
 }

@@ -1,11 +1,11 @@
-//! What the reader of C makes of programs, and what it says of texts that are none.
+//! Lowering of C programs, and errors.
 
-use sintonia_formula::{Formula, Values};
-use sintonia_pamela::model::{Order, Term};
+use sintonia_formula::{Formula, SymbolValues};
+use sintonia_pamela::model::{LoopOrder, ModelTerm};
 use sintonia_source::c;
-use sintonia_source::routine::{Action, Computation, Program, Scalar, Type};
+use sintonia_source::ir::{DataType, ExprKind, IrProgram, ScalarType, StatementKind};
 
-fn read(text: &str) -> Program {
+fn read(text: &str) -> IrProgram {
     c::read_text("folder/test.c", text).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -13,30 +13,30 @@ fn refused(text: &str) -> String {
     c::read_text("folder/test.c", text).expect_err("not understood").to_string()
 }
 
-/// How often an operation is done, in a model without messages.
-fn operations(term: &Term, name: &str, of: &str, model: &[sintonia_pamela::model::Procedure], values: &Values<f64>) -> f64 {
+/// The count of an operation, in a model without messages.
+fn operations(term: &ModelTerm, name: &str, of: &str, model: &[sintonia_pamela::model::ProcedureDecl], values: &SymbolValues<f64>) -> f64 {
     let at = |formula: &Formula| formula.evaluate(values).unwrap_or_else(|error| panic!("{formula}: {error}"));
-    let inner = |term: &Term| operations(term, name, of, model, values);
+    let inner = |term: &ModelTerm| operations(term, name, of, model, values);
     match term {
-        Term::Operation { operation, times } if operation.name == name && operation.of.as_deref() == Some(of) => at(times),
-        Term::Sequence(terms) | Term::Parallel(terms) => terms.iter().map(inner).sum(),
-        Term::Loop { order: Order::Sequential, index, from, to, body } => (at(from) as i64..=at(to) as i64)
-            .map(|round| operations(body, name, of, model, &values.clone().with(index, round as f64)))
+        ModelTerm::Operation { operation, times } if operation.name == name && operation.data_type.as_deref() == Some(of) => at(times),
+        ModelTerm::Sequence(terms) | ModelTerm::Parallel(terms) => terms.iter().map(inner).sum(),
+        ModelTerm::Loop { order: LoopOrder::Sequential, index, from, to, body } => (at(from) as i64..=at(to) as i64)
+            .map(|round| operations(body, name, of, model, &values.clone().with_value(index, round as f64)))
             .sum(),
-        Term::Call { procedure, arguments } => {
+        ModelTerm::Call { procedure, arguments } => {
             let called = model.iter().find(|found| found.name == *procedure).expect("a procedure");
-            let mut inside = Values::new();
+            let mut inside = SymbolValues::new();
             called.parameters.iter().zip(arguments).for_each(|(parameter, argument)| inside.set(parameter, at(argument)));
             operations(&called.body, name, of, model, &inside)
         }
-        Term::If { share: Some(share), then, otherwise, .. } => at(share) * inner(then) + (1.0 - at(share)) * inner(otherwise),
+        ModelTerm::If { share: Some(share), then, otherwise, .. } => at(share) * inner(then) + (1.0 - at(share)) * inner(otherwise),
         _ => 0.0,
     }
 }
 
 fn counted(text: &str, name: &str, of: &str, given: &[(&str, f64)]) -> f64 {
     let model = c::compile_text("test.c", text).unwrap_or_else(|error| panic!("{error}")).model;
-    let mut values = Values::new();
+    let mut values = SymbolValues::new();
     given.iter().for_each(|(name, value)| values.set(name, *value));
     operations(&model.procedures[0].body, name, of, &model.procedures, &values)
 }
@@ -45,19 +45,19 @@ fn counted(text: &str, name: &str, of: &str, given: &[(&str, f64)]) -> f64 {
 fn functions_have_their_names_parameters_and_types() {
     let program = read("typedef float real; static double *f(const int n, real x[], size_t m) { return 0; }\nvoid g(void) { }");
     let f = &program.routines[0];
-    assert_eq!((f.name.as_str(), f.place.line, f.parameters.len()), ("f", 1, 3));
-    assert_eq!(f.parameters[1].of, Type::Array(Box::new(Type::Scalar(Scalar::Float))));
-    assert_eq!(f.parameters[2].of, Type::Scalar(Scalar::Long));
-    assert_eq!(f.returns, Some(Type::Array(Box::new(Type::Scalar(Scalar::Double)))));
-    assert_eq!(program.routines[1].returns, None);
+    assert_eq!((f.name.as_str(), f.pos.line, f.parameters.len()), ("f", 1, 3));
+    assert_eq!(f.parameters[1].data_type, DataType::Array(Box::new(DataType::Scalar(ScalarType::Float))));
+    assert_eq!(f.parameters[2].data_type, DataType::Scalar(ScalarType::Long));
+    assert_eq!(f.return_type, Some(DataType::Array(Box::new(DataType::Scalar(ScalarType::Double)))));
+    assert_eq!(program.routines[1].return_type, None);
 }
 
 #[test]
 fn macros_stand_for_what_they_say_at_the_place_of_their_use() {
     let program = read("#define N (4 * 2) /* eight */\n#define TWICE(x) ((x) + (x))\nint f(int a) {\n  return TWICE(a * N);\n}");
-    let Action::Return(Some(value)) = &program.routines[0].body[0].what else { panic!("a return") };
-    assert!(matches!(&value.what, Computation::Binary(..)));
-    assert_eq!((value.place.line, value.place.column), (4, 10));
+    let StatementKind::Return(Some(value)) = &program.routines[0].body[0].kind else { panic!("a return") };
+    assert!(matches!(&value.kind, ExprKind::Binary(..)));
+    assert_eq!((value.pos.line, value.pos.column), (4, 10));
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn what_is_not_compiled_may_begin_in_the_middle_of_something() {
     let text = "#ifdef __cplusplus\nextern \"C\" {\n#endif\nint main(void) { double s = 0;\n#if defined(FAST) || LEVEL == 3\nif (s > 1) {\n#else\nfor (int i = 0; i < 5; i++) {\n#endif\ns += 1.0; }\n\
                 return 0; }\n#ifdef __cplusplus\n}\n#endif\n";
     assert_eq!(counted(text, "sum", "double", &[]), 5.0);
-    assert_eq!(read(text).routines[0].place.line, 4);
+    assert_eq!(read(text).routines[0].pos.line, 4);
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn syntax_errors_name_file_line_column_and_what_was_expected() {
 #[test]
 fn what_no_model_can_be_made_of_is_refused_with_a_reason() {
     let message = refused("int main(void) {\n  int i = 0;\nagain:\n  if (i++ < 3) goto again;\n  return 0;\n}");
-    assert!(message.starts_with("folder/test.c:4:16: a `goto` that goes back"), "{message}");
+    assert!(message.starts_with("folder/test.c:4:16: a backward `goto`"), "{message}");
     read("int main(void) { int error = 1; if (error) goto end; error = 2; end: return error; }");
     let error = c::compile_text("test.c", "int f(void) { return 0; }").expect_err("no main").to_string();
     assert!(error.contains("`main`"), "{error}");
@@ -160,7 +160,7 @@ fn macros_that_double_each_other_and_deep_nesting_end_with_an_error() {
         text.push_str(&format!("#define A{level} (A{} + A{})\n", level - 1, level - 1));
     }
     text.push_str("int main(void) { return A39; }");
-    assert!(refused(&text).contains("more than can be read"), "{}", refused(&text));
+    assert!(refused(&text).contains("is too large"), "{}", refused(&text));
     let deep = format!("int main(void) {{ return {}1{}; }}", "(".repeat(5000), ")".repeat(5000));
     assert!(refused(&deep).contains("levels deep"));
     let long = format!("int main(void) {{ return {}; }}", vec!["1"; 5000].join(" + "));
@@ -177,7 +177,7 @@ fn types_made_of_types_and_cases_that_fall_through_stay_small() {
     read(&text);
     let cases: String = (0..3000).map(|case| format!("case {case}: n++; ")).collect();
     let message = refused(&format!("int main(void) {{ int n = 0; switch (n) {{ {cases} }} return 0; }}"));
-    assert!(message.contains("fall through"), "{message}");
+    assert!(message.contains("fallthrough"), "{message}");
 }
 
 #[test]
@@ -188,9 +188,9 @@ fn macros_from_outside_are_defined_before_the_first_line() {
                 int main(void) { double a[N], s = 0; for (int k = 0; k < ROUNDS; k++) for (int i = 0; i < N; i++) s += a[i]; return 0; }";
     std::fs::write(&path, text).expect("a file");
     let loads = |definitions: &[&str]| {
-        let definitions: Vec<c::Definition> = definitions.iter().map(|text| text.parse().expect("a definition")).collect();
+        let definitions: Vec<c::MacroDefinition> = definitions.iter().map(|text| text.parse().expect("a definition")).collect();
         let model = c::compile(&[&path], &definitions).unwrap_or_else(|error| panic!("{error}")).model;
-        operations(&model.procedures[0].body, "load", "double", &model.procedures, &Values::new())
+        operations(&model.procedures[0].body, "load", "double", &model.procedures, &SymbolValues::new())
     };
     assert_eq!(loads(&[]), 10.0);
     assert_eq!(loads(&["N=400"]), 400.0);
@@ -252,7 +252,7 @@ fn a_bound_that_is_not_known_is_called_as_it_is_written() {
 #[test]
 fn a_macro_that_stands_for_nothing_may_have_blanks_behind_it() {
     let program = read("#define EMPTY  \t\n#define GUARD \r\n#ifdef EMPTY\nint f(void) { return 1; }\n#endif\n");
-    assert_eq!(program.routines[0].place.line, 4);
+    assert_eq!(program.routines[0].pos.line, 4);
 }
 
 #[test]

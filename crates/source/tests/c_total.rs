@@ -1,9 +1,9 @@
-//! Whatever the bytes are, the reader of C gives a model or an error, and never fails otherwise.
+//! For any bytes the C front end gives a model or an error, and never panics.
 
 use proptest::prelude::*;
 use sintonia_source::c;
 
-/// Pieces of programs, so that random texts get past the grammar.
+/// Fragments of programs, so that random texts get past the grammar.
 const WORDS: [&str; 60] = [
     "int",
     "double",
@@ -67,7 +67,7 @@ const WORDS: [&str; 60] = [
     "++",
 ];
 
-/// Statements of which every list is a program.
+/// Statements of which every list is a valid program.
 const STATEMENTS: [&str; 26] = [
     "n = n * n;",
     "n = n / (rank - rank);",

@@ -1,4 +1,4 @@
-//! Figure 2 of the paper of APET: a condition that calls a method with a loop, and the model of both.
+//! Figure 2 of the APET paper: a condition that calls a method with a loop, and its model.
 
 mod support;
 
@@ -35,7 +35,7 @@ fn the_method_of_the_figure_has_the_model_of_the_figure() {
         "access_double",
         "compare_double",
         "seq(i=1,100000)",
-        "  // next round",
+        "  // next iteration",
         "  assign_double",
         "  access_double",
         "  sum_double",

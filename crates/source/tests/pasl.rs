@@ -1,17 +1,17 @@
-//! PASL: what it describes, and what it says when something is wrong.
+//! PASL: applications and errors.
 
 mod support;
 
-use sintonia_source::Text;
-use sintonia_source::pasl::{self, Application, Argument};
+use sintonia_source::SourceFile;
+use sintonia_source::pasl::{self, BatchArgument, PaslApplication};
 use support::{application, error, lines};
 
-fn read(text: &str) -> Application {
-    pasl::parse(&Text::new("a.pasl", text)).unwrap_or_else(|error| panic!("{error}"))
+fn read(text: &str) -> PaslApplication {
+    pasl::parse(&SourceFile::new("a.pasl", text)).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn problem(text: &str) -> String {
-    pasl::parse(&Text::new("a.pasl", text)).expect_err("an error").to_string()
+    pasl::parse(&SourceFile::new("a.pasl", text)).expect_err("an error").to_string()
 }
 
 const PRIMES: &str = "application primes; // what it is called
@@ -40,7 +40,7 @@ fn batches_come_after_those_whose_results_they_need() {
     let names: Vec<(&str, usize)> = application.batches.iter().map(|batch| (batch.name.as_str(), batch.level)).collect();
     assert_eq!((application.name.as_str(), names), ("primes", vec![("search", 0), ("total", 1)]));
     assert_eq!(application.batches[0].tasks.to_string(), "tasks");
-    assert!(matches!(application.batches[1].arguments[..], [Argument::Results { batch: 0, .. }]));
+    assert!(matches!(application.batches[1].arguments[..], [BatchArgument::Results { batch: 0, .. }]));
     let flow = &application.flows[0];
     assert_eq!(
         (application.flows.len(), flow.from, flow.to, flow.bytes.as_ref().map(ToString::to_string)),
@@ -102,7 +102,7 @@ fn a_cycle_is_named_with_the_way_round() {
     let found = problem(
         "application a;\nbatch x { run: A.x(z); }\nbatch y { run: A.y(x); }\nbatch z { run: A.z(y); }\nbatch free { run: A.f(z); }",
     );
-    assert!(found.contains("batches wait for each other: ") && found.starts_with("a.pasl:"), "{found}");
+    assert!(found.contains("cyclic dependency between batches: ") && found.starts_with("a.pasl:"), "{found}");
     assert!(["x -> y -> z -> x", "y -> z -> x -> y", "z -> x -> y -> z"].iter().any(|way| found.contains(way)), "{found}");
     let alone = problem("application a; batch x { run: A.x(x); }");
     assert!(alone.contains("x -> x"), "{alone}");
@@ -116,8 +116,8 @@ fn errors_say_where_and_what_was_expected() {
         ("application a; bacth x", "expected `parameter`, `batch` or `flow`, found `bacth`"),
         ("application a; bacth x", "did you mean `batch`?"),
         ("application a;\nbatch x { tasks: 2; ", "it closes the `{` of line 2"),
-        ("application a; batch x { tasks: 2; }", "batch `x` does not say what it runs"),
-        ("application a; batch x { run: f(); }", "a method is named with its class"),
+        ("application a; batch x { tasks: 2; }", "batch `x` has no `run`"),
+        ("application a; batch x { run: f(); }", "qualify the method with its class"),
         ("application a; parameter n = 2;\nbatch x { tasks: m; run: A.f(); }", "a.pasl:2:18: there is no parameter `m` before this"),
         ("application a; parameter upto = 2; batch x { tasks: upot; run: A.f(); }", "did you mean `upto`?"),
         ("application a; batch x { tasks: task; run: A.f(); }", "there is no parameter `task`"),
@@ -125,17 +125,17 @@ fn errors_say_where_and_what_was_expected() {
         ("application a; batch x { run: A.f((1); }", "expected `)`, found `;`"),
         ("application a; batch x { run: A.f(serach); } batch search { run: A.g(); }", "`serach` is neither a parameter nor a batch"),
         ("application a; batch x { run: A.f(); } flow x -> y;", "there is no batch `y`"),
-        ("application a; batch x { run: A.f(); } batch x { run: A.f(); }", "there is a batch `x` already"),
-        ("application a; parameter n; parameter n; batch x { run: A.f(); }", "there is a parameter `n` already"),
+        ("application a; batch x { run: A.f(); } batch x { run: A.f(); }", "there is already a batch `x`"),
+        ("application a; parameter n; parameter n; batch x { run: A.f(); }", "there is already a parameter `n`"),
         ("application a; batch x { run: A.f(); } flow x -> x { byte: 3 }", "expected `bytes:` once, or `}`, found `byte`"),
         ("application a; batch x { run: A.f(1,); }", "a.pasl:1:37: expected an argument after `,`, found `)`"),
         ("application a; batch x { task: 3; run: A.f(); }", "did you mean `tasks`?"),
         ("application a; batch x { run: A.f(); } flow x -> y { byte: 3 }", "did you mean `bytes`?"),
         (
             "application a; parameter x; batch x { run: A.f(); }",
-            "a.pasl:1:35: there is a parameter `x` already, and the name of a batch must be its own",
+            "a.pasl:1:35: there is already a parameter `x`; a batch needs a name of its own",
         ),
-        ("application a; /* never", "this comment has no end"),
+        ("application a; /* never", "unterminated comment"),
         ("application a;", "expected at least one `batch`, found the end of the file"),
     ] {
         let found = problem(text);
@@ -147,7 +147,7 @@ fn errors_say_where_and_what_was_expected() {
 fn what_cannot_be_derived_may_be_declared_by_its_name() {
     let java = ("A.java", "class A { static int[] f(int n) {\n while (n != 1) { if (n % 2 == 0) n /= 2; else n += 3; }\n return null; } }");
     let text = "application a; parameter trips_A_2 = 7; parameter bytes_x = 8; batch x { run: A.f(5); }";
-    let names = |compiled: sintonia_source::Compiled| -> Vec<String> {
+    let names = |compiled: sintonia_source::CompiledModel| -> Vec<String> {
         compiled.model.parameters.into_iter().map(|parameter| parameter.name).collect()
     };
     assert_eq!(names(application(text, java)), ["trips_A_2", "bytes_x"]);
@@ -156,17 +156,17 @@ fn what_cannot_be_derived_may_be_declared_by_its_name() {
 #[test]
 fn deep_parentheses_are_an_error() {
     let text = format!("application a; batch x {{ tasks: {}1; run: A.f(); }}", "(".repeat(100_000));
-    assert!(problem(&text).contains("deep inside each other"));
+    assert!(problem(&text).contains("are nested more than"));
 }
 
 #[test]
 fn a_batch_must_fit_its_method() {
     let java = ("A.java", "class A { static int f(int n, double[] of) { return n; } }");
     for (run, expected) in [
-        ("A.g(1)", "runs `A.g`, which no Java file has"),
+        ("A.g(1)", "runs `A.g`, which is in no Java file"),
         ("A.f(1)", "A.f takes 2 arguments, batch `x` gives 1"),
-        ("A.f(1, 2)", "`of` of A.f is no number"),
-        ("A.f(y, y)", "`n` of A.f is no array"),
+        ("A.f(1, 2)", "`of` of A.f is not a number"),
+        ("A.f(y, y)", "`n` of A.f is not an array"),
     ] {
         let text = format!("application a; batch y {{ run: B.f(); }} batch x {{ run: {run}; }}");
         let found = error(&[("a.pasl", &text), java, ("B.java", "class B { static double f() { return 1; } }")], None);

@@ -1,10 +1,10 @@
-//! Numbers of rounds, compared with those of going round.
+//! Trip counts, compared with actual loops.
 
 mod support;
 
 use support::{counted, java};
 
-/// The rounds that the model of `for (…)`/`while (…)` around an assignment to an element does, and those that `by_hand` does.
+/// Compares the trip count in the model of a loop around an assignment with that of `by_hand`.
 fn compare(loop_text: &str, by_hand: impl Fn(i64, i64) -> i64) {
     let program = format!("class A {{ static void run(int n, int m, float[] mark) {{ {loop_text} }} }}");
     let compiled = java(&program, "run");
@@ -14,7 +14,7 @@ fn compare(loop_text: &str, by_hand: impl Fn(i64, i64) -> i64) {
             let counts = counted(&compiled.model, &[("n", n as f64), ("m", m as f64)]);
             let found = counts.get("store_float").copied().unwrap_or(0.0);
             let expected = by_hand(n, m) as f64;
-            // Shares of rounds are fractions, so their sums are rounded.
+            // Fractions of iterations are summed, so the sums are rounded.
             assert!((found - expected).abs() < 1e-9, "{loop_text} with n = {n}, m = {m}: {found} instead of {expected}");
         }
     }
@@ -26,7 +26,7 @@ macro_rules! rounds {
     };
 }
 
-/// Goes round as `while` does.
+/// Executes a `while` loop and counts its iterations.
 fn going<State: Copy>(mut state: State, goes_on: impl Fn(State) -> bool, next: impl Fn(State) -> State) -> i64 {
     let mut rounds = 0;
     while goes_on(state) {

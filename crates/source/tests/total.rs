@@ -1,7 +1,7 @@
-//! No text makes a reader panic, hang or exhaust memory.
+//! No text makes a front end panic, hang or exhaust memory.
 
 use proptest::prelude::*;
-use sintonia_source::{Text, compile_texts, pasl};
+use sintonia_source::{SourceFile, compile_texts, pasl};
 
 const PASL: &str = "application primes; parameter tasks = 100; parameter upto = 1000*tasks;
 batch search { tasks: tasks; run: Primes.search((task - 1)*upto/tasks, task*upto/tasks); }
@@ -13,7 +13,7 @@ while (n > 1) { n /= 2; switch (n) { case 1: s++; break; default: s = -s; } } do
 for (double x : a) { s += x > 0 ? 1 : 2; } int[][] m = new int[n][n + 1]; return m[0].length + s; }
 static int f(int k) { if (k < 3) return 1; return k * k >> 2; } }";
 
-/// A text with some bytes left away, put in or changed.
+/// A text with some bytes removed, inserted or changed.
 fn damaged(text: &'static str, words: &'static [&'static str]) -> impl Strategy<Value = String> {
     let change = (0..text.len(), 0..20usize, prop::sample::select(words));
     prop::collection::vec(change, 1..4).prop_map(move |changes| {
@@ -58,21 +58,21 @@ proptest! {
 
     #[test]
     fn any_text_is_an_application_or_an_error(text in "[ -~\\n]{0,200}") {
-        let _ = pasl::parse(&Text::new("a.pasl", text));
+        let _ = pasl::parse(&SourceFile::new("a.pasl", text));
     }
 
     #[test]
     fn a_damaged_application_is_one_or_an_error(text in damaged(PASL, WORDS)) {
-        let _ = pasl::parse(&Text::new("a.pasl", text));
+        let _ = pasl::parse(&SourceFile::new("a.pasl", text));
     }
 
     #[test]
     fn any_text_is_java_or_an_error(text in "[ -~\\n]{0,200}") {
-        let _ = compile_texts(&[Text::new("A.java", text)], Some("run"));
+        let _ = compile_texts(&[SourceFile::new("A.java", text)], Some("run"));
     }
 
     #[test]
     fn damaged_java_is_java_or_an_error(text in damaged(JAVA, WORDS)) {
-        let _ = compile_texts(&[Text::new("A.java", text)], Some("run"));
+        let _ = compile_texts(&[SourceFile::new("A.java", text)], Some("run"));
     }
 }

@@ -1,19 +1,19 @@
-//! Which functions of a program a function calls, as its code says: calls through pointers, and calls into other files, are not seen.
+//! The functions that a function calls, found in its code. Indirect calls and calls into other files are not seen.
 
 use iced_x86::{Decoder, DecoderOptions, FlowControl, OpKind};
 use object::{Object, ObjectSection};
 
-use crate::module::{Module, Program};
-use crate::names;
-use crate::problem::Problem;
+use crate::error::SymbolError;
+use crate::module::{LoadedModule, ProgramImage};
+use crate::symbol_names;
 
-impl Program {
-    /// The functions of the same file that a function calls, by the names its users know, each once, in the order of its code.
-    pub fn callees(&self, name: &str) -> Result<Vec<String>, Problem> {
+impl ProgramImage {
+    /// The functions of the same file that a function calls: demangled names, each once, in code order.
+    pub fn callees(&self, name: &str) -> Result<Vec<String>, SymbolError> {
         let functions = self.functions(name)?;
         let mut callees: Vec<String> = Vec::new();
         for function in functions {
-            let inside = |module: &&Module| module.symbols().at(function.address.wrapping_sub(module.bias)).is_some();
+            let inside = |module: &&LoadedModule| module.symbols().function_at(function.address.wrapping_sub(module.bias)).is_some();
             let Some(module) = self.modules.iter().find(inside) else { continue };
             for callee in module.callees(function.address - module.bias, function.size) {
                 if callee != name && !callees.contains(&callee) {
@@ -25,8 +25,8 @@ impl Program {
     }
 }
 
-impl Module {
-    /// The functions that the code between two addresses of the file calls, or goes on to.
+impl LoadedModule {
+    /// The functions that the code in an address range calls or jumps to.
     fn callees(&self, address: u64, size: u64) -> Vec<String> {
         let code = self.code(address, size);
         let own = address..address + size;
@@ -37,10 +37,10 @@ impl Module {
             .filter(|instruction| leads_on(instruction.flow_control()) && instruction.op0_kind() == OpKind::NearBranch64)
             .map(|instruction| instruction.near_branch64())
             .filter(|target| !own.contains(target))
-            .filter_map(|target| self.symbols().at(target))
+            .filter_map(|target| self.symbols().function_at(target))
             .map(|symbol| {
-                let plain = names::without_clone(&symbol.name).0;
-                names::demangled(plain).unwrap_or_else(|| plain.to_owned())
+                let plain = symbol_names::split_clone_suffix(&symbol.name).0;
+                symbol_names::demangle(plain).unwrap_or_else(|| plain.to_owned())
             })
             .collect()
     }

@@ -1,23 +1,25 @@
-//! Functions and variables of a program by the names its users know: where they are in memory, what type they have, how a function gets its
-//! arguments. Read from the files of code, outside the program: nothing is asked of the program itself.
+//! Resolves functions and variables of a program by name: addresses, types, and how a function gets its arguments. Reads executable files
+//! and their debug information only; the program itself is not involved.
 //!
-//! A name that leads nowhere is an answer too: whether the function was inlined away, the variable optimised away or kept per thread, the
-//! program built without debug information, or the name misspelt ([`Problem`]). A tool that stays silent there reports nothing and looks right.
+//! A name that cannot be resolved gets an explanation ([`SymbolError`]): inlined, optimised away, thread-local, built without debug
+//! information, or misspelt. A tool that is silent here would report nothing and look right.
+
+#![forbid(unsafe_code)]
 
 mod arguments;
 mod callees;
 mod debug;
+mod error;
 mod function;
 mod module;
-mod names;
-mod path;
-mod problem;
+mod symbol_names;
 mod types;
 mod variable;
+mod variable_path;
 
-pub use arguments::{Parameter, Place};
-pub use function::Function;
-pub use module::{Files, Module, Program};
-pub use problem::Problem;
-pub use types::Type;
-pub use variable::Variable;
+pub use arguments::{ArgumentLocation, FunctionParameter};
+pub use error::SymbolError;
+pub use function::ResolvedFunction;
+pub use module::{LoadedModule, ModuleCache, ProgramImage};
+pub use types::ValueType;
+pub use variable::ResolvedVariable;

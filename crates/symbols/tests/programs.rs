@@ -1,9 +1,9 @@
-//! Names in programs that compilers of this system built.
+//! Resolves names in programs built by the compilers of this system.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use sintonia_symbols::{Files, Place, Problem, Program, Type};
+use sintonia_symbols::{ArgumentLocation, ModuleCache, ProgramImage, SymbolError, ValueType};
 
 fn build(compiler: &str, file: &str, text: &str, options: &[&str]) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a folder");
@@ -22,8 +22,8 @@ fn build(compiler: &str, file: &str, text: &str, options: &[&str]) -> (tempfile:
     (folder, program)
 }
 
-fn open(path: &Path) -> Program {
-    Program::of_file(path).expect("a program")
+fn open(path: &Path) -> ProgramImage {
+    ProgramImage::from_file(path).expect("a program")
 }
 
 const C: &str = r#"
@@ -51,15 +51,21 @@ fn t001_a_function_has_its_parameters_where_they_are_at_entry() {
         let functions = open(&program).functions("work").expect("there is one");
         let [work] = &functions[..] else { panic!("one function, not {}", functions.len()) };
         let parameters = work.parameters.as_ref().expect("debug information");
-        let places: Vec<(&str, Place)> = parameters.iter().map(|parameter| (parameter.name.as_str(), parameter.place)).collect();
+        let places: Vec<(&str, ArgumentLocation)> =
+            parameters.iter().map(|parameter| (parameter.name.as_str(), parameter.location)).collect();
         assert_eq!(
             places,
-            [("a", Place::Word(0)), ("data", Place::Word(1)), ("scale", Place::Float(0)), ("count", Place::Word(2))],
+            [
+                ("a", ArgumentLocation::IntRegister(0)),
+                ("data", ArgumentLocation::IntRegister(1)),
+                ("scale", ArgumentLocation::FloatRegister(0)),
+                ("count", ArgumentLocation::IntRegister(2))
+            ],
             "{level}"
         );
-        assert_eq!(parameters[1].target, Some(Type::Float { bytes: 8 }));
-        assert_eq!(work.result, Some(Type::Whole { signed: true, bytes: 8 }));
-        assert!(!work.stack && work.size > 0);
+        assert_eq!(parameters[1].target, Some(ValueType::Float { bytes: 8 }));
+        assert_eq!(work.result, Some(ValueType::Integer { signed: true, bytes: 8 }));
+        assert!(!work.uses_stack && work.size > 0);
     }
 }
 
@@ -67,8 +73,8 @@ fn t001_a_function_has_its_parameters_where_they_are_at_entry() {
 fn t002_arguments_on_the_stack_are_known() {
     let (_folder, program) = build("cc", "a.c", C, &["-g", "-O0"]);
     let many = open(&program).functions("many").expect("there is one").remove(0);
-    assert!(many.stack);
-    assert_eq!(many.parameters.expect("debug information")[6].place, Place::Stack(0));
+    assert!(many.uses_stack);
+    assert_eq!(many.parameters.expect("debug information")[6].location, ArgumentLocation::Stack(0));
 }
 
 #[test]
@@ -77,17 +83,21 @@ fn t003_variables_fields_and_elements_are_found() {
     let program = open(&program);
     let variable = |path: &str| program.variable(path).unwrap_or_else(|problem| panic!("{path}: {problem}"));
     let grid = variable("grid");
-    assert_eq!(grid.kind, Type::Structure { name: "grid".into(), bytes: 112 });
+    assert_eq!(grid.value_type, ValueType::Struct { name: "grid".into(), bytes: 112 });
     assert_eq!(
         variable("grid.nx"),
-        sintonia_symbols::Variable { address: grid.address, behind: vec![], kind: Type::Whole { signed: true, bytes: 4 } }
+        sintonia_symbols::ResolvedVariable {
+            address: grid.address,
+            pointer_offsets: vec![],
+            value_type: ValueType::Integer { signed: true, bytes: 4 }
+        }
     );
     assert_eq!(variable("grid.inner.b").address, grid.address + 6);
     assert_eq!(variable("grid.cells[2].heat").address, grid.address + 8 + 2 * 24 + 8);
     let behind = variable("current->first->heat");
-    assert_eq!((behind.behind, behind.kind), (vec![104, 8], Type::Float { bytes: 8 }));
-    assert_eq!(variable("current->cells[1].id").behind, [8 + 24]);
-    assert_eq!(variable("a.c:flag").kind, Type::Whole { signed: false, bytes: 1 });
+    assert_eq!((behind.pointer_offsets, behind.value_type), (vec![104, 8], ValueType::Float { bytes: 8 }));
+    assert_eq!(variable("current->cells[1].id").pointer_offsets, [8 + 24]);
+    assert_eq!(variable("a.c:flag").value_type, ValueType::Integer { signed: false, bytes: 1 });
     assert_eq!(variable("table[7]").address, variable("table").address + 56);
 }
 
@@ -104,9 +114,9 @@ fn t004_what_is_not_there_says_why() {
     assert!(variable("never").contains("optimised away") && variable("a.c:never").contains("optimised away"));
     assert!(variable("own").contains("every thread"));
     assert!(variable("grid.ny").contains("has no field `ny`; did you mean `nx`?"), "{}", variable("grid.ny"));
-    assert!(variable("factor.x").contains("a floating number of 8 bytes, which has no fields"));
+    assert!(variable("factor.x").contains("a floating-point number of 8 bytes, which has no fields"));
     assert!(variable("table[8]").contains("only 8 elements"));
-    assert!(variable("*factor").contains("no pointer"));
+    assert!(variable("*factor").contains("not a pointer"));
 }
 
 #[test]
@@ -114,9 +124,9 @@ fn t005_without_debug_information_functions_are_found_and_types_are_asked_for() 
     let (_folder, program) = build("cc", "a.c", C, &["-O2"]);
     let program = open(&program);
     let work = program.functions("work").expect("there is one").remove(0);
-    assert!(work.parameters.is_none() && work.stack);
-    assert!(matches!(program.variable("factor"), Err(Problem::NoDebug { .. })));
-    let declared = program.variable_of_type("factor", Type::Float { bytes: 8 }).expect("a symbol");
+    assert!(work.parameters.is_none() && work.uses_stack);
+    assert!(matches!(program.variable("factor"), Err(SymbolError::NoDebugInfo { .. })));
+    let declared = program.variable_of_type("factor", ValueType::Float { bytes: 8 }).expect("a symbol");
     assert!(declared.address > 0);
 }
 
@@ -128,7 +138,7 @@ fn t006_a_clone_is_found_by_the_name_in_the_source() {
     if step.clone.is_some() {
         assert_ne!(step.symbol, "step");
         let x = parameters.iter().find(|parameter| parameter.name == "x").expect("x is left");
-        assert!(matches!(x.place, Place::Word(_) | Place::Nowhere));
+        assert!(matches!(x.location, ArgumentLocation::IntRegister(_) | ArgumentLocation::Unavailable));
     }
 }
 
@@ -143,11 +153,19 @@ fn t007_cpp_is_found_by_what_is_written() {
     let (_folder, program) = build("g++", "a.cpp", text, &["-g", "-O2"]);
     let program = open(&program);
     let step = program.functions("sim::Solver::step").expect("found").remove(0);
-    let places: Vec<(String, Place)> = step.parameters.expect("debug information").into_iter().map(|one| (one.name, one.place)).collect();
-    assert_eq!(places, [("this".into(), Place::Word(0)), ("dt".into(), Place::Float(0)), ("n".into(), Place::Word(1))]);
+    let places: Vec<(String, ArgumentLocation)> =
+        step.parameters.expect("debug information").into_iter().map(|one| (one.name, one.location)).collect();
+    assert_eq!(
+        places,
+        [
+            ("this".into(), ArgumentLocation::IntRegister(0)),
+            ("dt".into(), ArgumentLocation::FloatRegister(0)),
+            ("n".into(), ArgumentLocation::IntRegister(1))
+        ]
+    );
     assert_eq!(program.functions("sim::Solver::step(double, int)").expect("found").len(), 1);
-    assert_eq!(program.variable("sim::limit").expect("found").kind, Type::Float { bytes: 8 });
-    assert_eq!(program.variable("sim::solver->rounds").expect("found").behind, [0]);
+    assert_eq!(program.variable("sim::limit").expect("found").value_type, ValueType::Float { bytes: 8 });
+    assert_eq!(program.variable("sim::solver->rounds").expect("found").pointer_offsets, [0]);
 }
 
 #[test]
@@ -158,10 +176,13 @@ fn t008_fortran_is_found_by_what_is_written() {
     let step = program.functions("heat::step").expect("found").remove(0);
     let parameters = step.parameters.expect("debug information");
     let n = &parameters[0];
-    assert_eq!((n.name.as_str(), &n.kind, n.by_reference, n.place), ("n", &Type::Whole { signed: true, bytes: 4 }, true, Place::Word(0)));
+    assert_eq!(
+        (n.name.as_str(), &n.value_type, n.by_reference, n.location),
+        ("n", &ValueType::Integer { signed: true, bytes: 4 }, true, ArgumentLocation::IntRegister(0))
+    );
     assert_eq!(program.functions("Outer").expect("found")[0].symbol, "outer_");
-    assert_eq!(program.variable("heat::limit").expect("found").kind, Type::Float { bytes: 8 });
-    assert_eq!(program.variable("chunk").expect("found").kind, Type::Whole { signed: true, bytes: 4 });
+    assert_eq!(program.variable("heat::limit").expect("found").value_type, ValueType::Float { bytes: 8 });
+    assert_eq!(program.variable("chunk").expect("found").value_type, ValueType::Integer { signed: true, bytes: 4 });
 }
 
 #[test]
@@ -174,7 +195,7 @@ fn t009_a_running_process_is_seen_where_it_is() {
     );
     let mut child = Command::new(&program).stdout(std::process::Stdio::piped()).spawn().expect("runs");
     std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.take().expect("a pipe")), &mut String::new()).expect("ready");
-    let seen = Program::of_process(child.id(), &mut Files::default()).expect("seen");
+    let seen = ProgramImage::from_process(child.id(), &mut ModuleCache::default()).expect("seen");
     let answer = seen.variable("answer").expect("found");
     let memory = std::fs::File::open(format!("/proc/{}/mem", child.id())).expect("may be read");
     let mut bytes = [0; 8];
@@ -193,5 +214,5 @@ fn t010_the_functions_that_a_function_calls_are_known_by_their_names() {
     callees.sort();
     assert_eq!(callees, ["many", "step", "work"]);
     assert!(program.callees("work").expect("work").is_empty());
-    assert!(matches!(program.callees("nothing"), Err(Problem::Unknown { .. })));
+    assert!(matches!(program.callees("nothing"), Err(SymbolError::Unknown { .. })));
 }

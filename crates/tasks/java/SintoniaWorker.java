@@ -1,5 +1,5 @@
-// A worker: it connects to the coordinator, gets the classes of an application and runs tasks, one after the other, until the connection
-// closes. The words of the protocol are those of the coordinator's module `protocol`.
+// A worker: connects to the coordinator, receives the classes of an application and runs tasks one after the other until the connection
+// closes. The protocol is documented in the coordinator's module `protocol`.
 
 import java.io.BufferedInputStream;
 import java.io.BufferedOutputStream;
@@ -31,22 +31,22 @@ import javax.crypto.spec.SecretKeySpec;
 
 final class SintoniaWorker {
     static final int VERSION = 2;
-    static final int LONGEST = 1 << 28;
-    static final int DEEPEST = 8;
-    static final int PULSE_MILLISECONDS = 500;
-    // Without a sign of life for so many pulses of its own, a worker takes its coordinator to be gone.
-    static final int PATIENCE_PULSES = 60;
-    static final int SEAL_BYTES = 16, NONCE_BYTES = 16;
-    static final int HELLO = 1, WELCOME = 2, HERE = 3, CLASSES = 4, READY = 5, RUN = 6, DONE = 7, FAILED = 8, PULSE = 9;
-    static final int NOTHING = 0, INT = 1, LONG = 2, DOUBLE = 3, NUMBER = 4, INTS = 5, LONGS = 6, DOUBLES = 7, LIST = 8;
+    static final int MAX_FRAME = 1 << 28;
+    static final int MAX_ARRAY_DEPTH = 8;
+    static final int HEARTBEAT_MILLISECONDS = 500;
+    // Heartbeat timeout for the coordinator, in heartbeats of the worker.
+    static final int TIMEOUT_HEARTBEATS = 60;
+    static final int MAC_BYTES = 16, NONCE_BYTES = 16;
+    static final int HELLO = 1, WELCOME = 2, IDENTIFY = 3, CLASSES = 4, READY = 5, RUN = 6, DONE = 7, FAILED = 8, HEARTBEAT = 9;
+    static final int VOID = 0, INT = 1, LONG = 2, DOUBLE = 3, NUMBER = 4, INTS = 5, LONGS = 6, DOUBLES = 7, LIST = 8;
 
-    /// A number of which it is not known yet whether a whole one is wanted.
+    /// A number that is converted to the parameter's type later.
     static final class Number {
-        final long whole;
+        final long integer;
         final double value;
 
-        Number(long whole, double value) {
-            this.whole = whole;
+        Number(long integer, double value) {
+            this.integer = integer;
             this.value = value;
         }
     }
@@ -65,16 +65,16 @@ final class SintoniaWorker {
         }
     }
 
-    /// What makes the seals of one direction: nobody makes them who does not hold the token.
-    static final class Seal {
+    /// The MAC of one direction, keyed with the token.
+    static final class MessageMac {
         final Mac mac;
         long count = 0;
 
-        Seal(String token, String side, byte[] worker, byte[] coordinator) throws GeneralSecurityException {
-            Mac maker = keyed(token.getBytes(StandardCharsets.UTF_8));
-            maker.update(worker);
-            maker.update(coordinator);
-            mac = keyed(maker.doFinal(side.getBytes(StandardCharsets.UTF_8)));
+        MessageMac(String token, String side, byte[] worker, byte[] coordinator) throws GeneralSecurityException {
+            Mac deriving = keyed(token.getBytes(StandardCharsets.UTF_8));
+            deriving.update(worker);
+            deriving.update(coordinator);
+            mac = keyed(deriving.doFinal(side.getBytes(StandardCharsets.UTF_8)));
         }
 
         static Mac keyed(byte[] key) throws GeneralSecurityException {
@@ -83,37 +83,37 @@ final class SintoniaWorker {
             return mac;
         }
 
-        /// The seal of the next message.
-        byte[] of(byte[] frame) {
+        /// The MAC of the next message.
+        byte[] tag(byte[] frame) {
             mac.update(ByteBuffer.allocate(8).putLong(0, count++));
-            return Arrays.copyOf(mac.doFinal(frame), SEAL_BYTES);
+            return Arrays.copyOf(mac.doFinal(frame), MAC_BYTES);
         }
     }
 
-    /// What comes in, and a note that something came.
-    final class Noted extends FilterInputStream {
-        Noted(InputStream in) {
+    /// Resets the heartbeat timeout when bytes arrive.
+    final class TrackedStream extends FilterInputStream {
+        TrackedStream(InputStream in) {
             super(in);
         }
 
         @Override
         public int read(byte[] into, int from, int length) throws IOException {
             int count = super.read(into, from, length);
-            quietPulses = 0;
+            missedHeartbeats = 0;
             return count;
         }
     }
 
-    volatile int quietPulses = 0;
+    volatile int missedHeartbeats = 0;
     final DataInputStream in;
     final DataOutputStream out;
-    Seal says, hears;
+    MessageMac sendMac, receiveMac;
     final Loader loader = new Loader();
     final LinkedBlockingQueue<byte[]> tasks = new LinkedBlockingQueue<>();
 
     SintoniaWorker(Socket socket) throws IOException {
         socket.setTcpNoDelay(true);
-        in = new DataInputStream(new BufferedInputStream(new Noted(socket.getInputStream()), 1 << 16));
+        in = new DataInputStream(new BufferedInputStream(new TrackedStream(socket.getInputStream()), 1 << 16));
         out = new DataOutputStream(new BufferedOutputStream(socket.getOutputStream(), 1 << 16));
     }
 
@@ -132,16 +132,16 @@ final class SintoniaWorker {
             System.exit(1);
             return;
         }
-        worker.start(worker::watch);
+        worker.start(worker::watchHeartbeats);
         worker.start(worker::waitForStarter);
         try {
             worker.hello(token);
         } catch (IOException error) {
-            System.err.println("whoever listens at " + address + " is no coordinator of this version: " + error.getMessage());
+            System.err.println(address + " is not a coordinator of this version: " + error.getMessage());
             System.exit(1);
         }
         worker.start(worker::work);
-        worker.start(worker::pulse);
+        worker.start(worker::sendHeartbeats);
         worker.listen(address);
     }
 
@@ -149,15 +149,15 @@ final class SintoniaWorker {
         void run() throws Exception;
     }
 
-    /// Runs something beside; when it cannot go on, neither can the worker.
+    /// Runs a job in a thread; the worker exits if it fails.
     void start(Job job) {
         Thread thread = new Thread(() -> {
             try {
                 job.run();
-            } catch (Gone gone) {
-                // Whoever listens hears it, too, and ends the worker.
+            } catch (ConnectionLost lost) {
+                // The listening thread notices it, too, and ends the worker.
             } catch (Throwable error) {
-                System.err.println("this worker cannot go on: " + error.getMessage());
+                System.err.println("this worker failed: " + error.getMessage());
                 Runtime.getRuntime().halt(1);
             }
         });
@@ -165,35 +165,35 @@ final class SintoniaWorker {
         thread.start();
     }
 
-    /// The coordinator takes no more.
-    static final class Gone extends IOException {
-        Gone(IOException error) {
+    /// The connection to the coordinator is broken.
+    static final class ConnectionLost extends IOException {
+        ConnectionLost(IOException error) {
             super(error);
         }
     }
 
-    synchronized void send(byte[] frame) throws Gone {
+    synchronized void send(byte[] frame) throws ConnectionLost {
         try {
             out.writeInt(frame.length);
             out.write(frame);
-            if (says != null) {
-                out.write(says.of(frame));
+            if (sendMac != null) {
+                out.write(sendMac.tag(frame));
             }
             out.flush();
         } catch (IOException error) {
-            throw new Gone(error);
+            throw new ConnectionLost(error);
         }
     }
 
-    interface Filling {
-        void fill(DataOutputStream out) throws IOException;
+    interface FrameWriter {
+        void write(DataOutputStream out) throws IOException;
     }
 
-    static byte[] frame(int kind, Filling filling) throws IOException {
+    static byte[] frame(int kind, FrameWriter writer) throws IOException {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         DataOutputStream out = new DataOutputStream(bytes);
         out.writeByte(kind);
-        filling.fill(out);
+        writer.write(out);
         return bytes.toByteArray();
     }
 
@@ -206,7 +206,7 @@ final class SintoniaWorker {
     static byte[] bytes(DataInputStream in) throws IOException {
         int length = in.readInt();
         if (length < 0 || length > in.available()) {
-            throw new IOException("a length that is not there");
+            throw new IOException("a truncated message");
         }
         byte[] bytes = new byte[length];
         in.readFully(bytes);
@@ -218,21 +218,21 @@ final class SintoniaWorker {
     }
 
     void hello(String token) throws IOException, GeneralSecurityException {
-        byte[] own = new byte[NONCE_BYTES];
-        new SecureRandom().nextBytes(own);
+        byte[] nonce = new byte[NONCE_BYTES];
+        new SecureRandom().nextBytes(nonce);
         send(frame(HELLO, out -> {
             out.writeInt(VERSION);
-            out.write(own);
+            out.write(nonce);
         }));
         if (in.readInt() != 1 + NONCE_BYTES || in.readUnsignedByte() != WELCOME) {
-            throw new IOException("it does not welcome a worker");
+            throw new IOException("unexpected answer to hello");
         }
-        byte[] theirs = new byte[NONCE_BYTES];
-        in.readFully(theirs);
-        says = new Seal(token, "worker", own, theirs);
-        hears = new Seal(token, "coordinator", own, theirs);
+        byte[] coordinatorNonce = new byte[NONCE_BYTES];
+        in.readFully(coordinatorNonce);
+        sendMac = new MessageMac(token, "worker", nonce, coordinatorNonce);
+        receiveMac = new MessageMac(token, "coordinator", nonce, coordinatorNonce);
         String host = hostName();
-        send(frame(HERE, out -> {
+        send(frame(IDENTIFY, out -> {
             text(out, host);
             out.writeLong(ProcessHandle.current().pid());
         }));
@@ -247,28 +247,28 @@ final class SintoniaWorker {
         }
     }
 
-    /// Reads what the coordinator sends until it sends no more, and then ends, whatever is being computed.
+    /// Reads messages until the connection ends, and then exits, even while a task runs.
     void listen(String address) {
         boolean known = false;
         try {
             while (true) {
                 int length = in.readInt();
-                if (length < 1 || length > LONGEST) {
+                if (length < 1 || length > MAX_FRAME) {
                     break;
                 }
                 byte[] frame = in.readNBytes(length);
-                byte[] seal = in.readNBytes(SEAL_BYTES);
-                if (!MessageDigest.isEqual(seal, hears.of(frame))) {
-                    System.err.println("whoever listens at " + address + " does not hold the token of this worker");
+                byte[] received = in.readNBytes(MAC_BYTES);
+                if (!MessageDigest.isEqual(received, receiveMac.tag(frame))) {
+                    System.err.println("the coordinator at " + address + " does not hold the token of this worker");
                     Runtime.getRuntime().halt(1);
                 }
                 known = true;
-                if (frame[0] != PULSE) {
+                if (frame[0] != HEARTBEAT) {
                     tasks.put(frame);
                 }
             }
         } catch (IOException | InterruptedException | OutOfMemoryError end) {
-            // Without its coordinator a worker has nothing to do.
+            // Nothing to do without a coordinator.
         }
         if (!known) {
             System.err.println("the coordinator at " + address + " does not know the token of this worker, or has ended");
@@ -276,29 +276,29 @@ final class SintoniaWorker {
         Runtime.getRuntime().halt(known ? 0 : 1);
     }
 
-    /// Ends when whoever has started it, and holds the other end of its input, has ended.
+    /// Exits when standard input closes, which means that the parent process has ended.
     void waitForStarter() throws IOException {
         while (System.in.read() >= 0) {
-            // Nothing is said there.
+            // Ignored.
         }
         Runtime.getRuntime().halt(1);
     }
 
-    /// Ends when the coordinator has shown no sign of life for long: a connection that is cut somewhere between hosts does not close.
-    void watch() throws Exception {
-        while (quietPulses < PATIENCE_PULSES) {
-            Thread.sleep(PULSE_MILLISECONDS);
-            // Counted by itself rather than by a clock: who was stopped for a while has not waited.
-            quietPulses++;
+    /// Exits on a heartbeat timeout: a connection that is cut between hosts does not close.
+    void watchHeartbeats() throws Exception {
+        while (missedHeartbeats < TIMEOUT_HEARTBEATS) {
+            Thread.sleep(HEARTBEAT_MILLISECONDS);
+            // Counted rather than measured, so that time while this process was suspended does not count.
+            missedHeartbeats++;
         }
-        throw new IOException("its coordinator has shown no sign of life for long");
+        throw new IOException("heartbeat timeout of the coordinator");
     }
 
-    void pulse() throws Exception {
-        byte[] frame = frame(PULSE, out -> { });
+    void sendHeartbeats() throws Exception {
+        byte[] frame = frame(HEARTBEAT, out -> { });
         while (true) {
             send(frame);
-            Thread.sleep(PULSE_MILLISECONDS);
+            Thread.sleep(HEARTBEAT_MILLISECONDS);
         }
     }
 
@@ -307,7 +307,7 @@ final class SintoniaWorker {
             DataInputStream frame = new DataInputStream(new java.io.ByteArrayInputStream(tasks.take()));
             int kind = frame.readUnsignedByte();
             if (kind == CLASSES) {
-                learn(frame);
+                loadClasses(frame);
             } else if (kind == RUN) {
                 run(frame);
             } else {
@@ -316,7 +316,7 @@ final class SintoniaWorker {
         }
     }
 
-    void learn(DataInputStream frame) throws IOException {
+    void loadClasses(DataInputStream frame) throws IOException {
         int count = frame.readInt();
         for (int i = 0; i < count; i++) {
             String name = text(frame);
@@ -336,9 +336,9 @@ final class SintoniaWorker {
                 arguments[i] = read(frame, 0);
             }
             Method method = method(name, arguments);
-            long began = System.nanoTime();
+            long start = System.nanoTime();
             Object result = method.invoke(null, arguments);
-            long nanoseconds = System.nanoTime() - began;
+            long nanoseconds = System.nanoTime() - start;
             answer = frame(DONE, out -> {
                 out.writeLong(task);
                 out.writeLong(nanoseconds);
@@ -354,7 +354,7 @@ final class SintoniaWorker {
 
     static byte[] failed(long task, Throwable error) throws IOException {
         StringWriter trace = new StringWriter();
-        if (error instanceof Refused) {
+        if (error instanceof TaskRefused) {
             trace.write(error.getMessage());
         } else {
             error.printStackTrace(new PrintWriter(trace, true));
@@ -365,21 +365,21 @@ final class SintoniaWorker {
         });
     }
 
-    /// Why a task cannot be run at all.
-    static final class Refused extends RuntimeException {
-        Refused(String message) {
+    /// A task cannot be run at all.
+    static final class TaskRefused extends RuntimeException {
+        TaskRefused(String message) {
             super(message);
         }
     }
 
-    /// The static method of that name that takes these arguments, which become of the types that it takes.
+    /// The static method of that name for these arguments, which are converted to its parameter types.
     Method method(String name, Object[] arguments) {
         int dot = name.lastIndexOf('.');
         Class<?> owner;
         try {
             owner = Class.forName(name.substring(0, Math.max(dot, 0)), true, loader);
         } catch (ClassNotFoundException error) {
-            throw new Refused("there is no class " + name.substring(0, Math.max(dot, 0)));
+            throw new TaskRefused("there is no class " + name.substring(0, Math.max(dot, 0)));
         }
         String reason = "there is no static method " + name + " of " + arguments.length + " arguments";
         for (Method method : owner.getDeclaredMethods()) {
@@ -387,37 +387,37 @@ final class SintoniaWorker {
             if (!method.getName().equals(name.substring(dot + 1)) || !Modifier.isStatic(method.getModifiers()) || types.length != arguments.length) {
                 continue;
             }
-            Object[] fitting = new Object[arguments.length];
+            Object[] converted = new Object[arguments.length];
             int wrong = -1;
-            for (int i = 0; i < fitting.length && wrong < 0; i++) {
-                fitting[i] = fitting(arguments[i], types[i]);
-                wrong = fitting[i] == null ? i : -1;
+            for (int i = 0; i < converted.length && wrong < 0; i++) {
+                converted[i] = converted(arguments[i], types[i]);
+                wrong = converted[i] == null ? i : -1;
             }
             if (wrong < 0) {
-                System.arraycopy(fitting, 0, arguments, 0, fitting.length);
+                System.arraycopy(converted, 0, arguments, 0, converted.length);
                 method.setAccessible(true);
                 return method;
             }
-            reason = "argument " + (wrong + 1) + " of " + name + " is of type " + types[wrong].getSimpleName() + ", which " + shown(arguments[wrong])
+            reason = "argument " + (wrong + 1) + " of " + name + " is of type " + types[wrong].getSimpleName() + ", which " + describe(arguments[wrong])
                 + " cannot become: numbers become int, long or double, and results of a batch are an array of their type";
         }
-        throw new Refused(reason);
+        throw new TaskRefused(reason);
     }
 
-    static String shown(Object argument) {
+    static String describe(Object argument) {
         return argument instanceof Number ? "the number " + ((Number) argument).value : argument.getClass().getSimpleName();
     }
 
-    /// The argument as a type, or nothing if it cannot be of it.
-    static Object fitting(Object argument, Class<?> type) {
+    /// The argument converted to a type, or null.
+    static Object converted(Object argument, Class<?> type) {
         if (!(argument instanceof Number)) {
             return type.isInstance(argument) ? argument : null;
         }
         Number number = (Number) argument;
         if (type == long.class) {
-            return number.whole;
+            return number.integer;
         } else if (type == int.class) {
-            return number.whole == (int) number.whole ? (Object) (int) number.whole : null;
+            return number.integer == (int) number.integer ? (Object) (int) number.integer : null;
         } else if (type == double.class) {
             return number.value;
         }
@@ -427,7 +427,7 @@ final class SintoniaWorker {
     static Object read(DataInputStream in, int depth) throws IOException {
         int kind = in.readUnsignedByte();
         switch (kind) {
-            case NOTHING: return null;
+            case VOID: return null;
             case INT: return in.readInt();
             case LONG: return in.readLong();
             case DOUBLE: return in.readDouble();
@@ -449,15 +449,15 @@ final class SintoniaWorker {
             }
             case LIST: {
                 int count = count(in, 1);
-                if (depth > DEEPEST) {
-                    throw new IOException("a list that is too deep");
+                if (depth > MAX_ARRAY_DEPTH) {
+                    throw new IOException("arrays nested too deeply");
                 }
                 if (count == 0) {
-                    throw new Refused("a task cannot be given an array of arrays that has none");
+                    throw new TaskRefused("an empty array of arrays cannot be passed to a task");
                 }
                 Object first = read(in, depth + 1);
                 if (first == null) {
-                    throw new Refused("a task cannot be given the results of methods that give none");
+                    throw new TaskRefused("results of void methods cannot be passed to a task");
                 }
                 Object values = Array.newInstance(first.getClass(), count);
                 Array.set(values, 0, first);
@@ -470,7 +470,7 @@ final class SintoniaWorker {
         }
     }
 
-    /// The elements of an array as they are on their way, all at once.
+    /// The encoded elements of an array.
     static ByteBuffer block(DataInputStream in, int count, int bytes) throws IOException {
         byte[] block = new byte[count * bytes];
         in.readFully(block);
@@ -478,8 +478,8 @@ final class SintoniaWorker {
     }
 
     static ByteBuffer block(DataOutputStream out, int count, int bytes) throws IOException {
-        if ((long) count * bytes > LONGEST) {
-            throw new Refused("the result of a task is larger than " + LONGEST + " bytes");
+        if ((long) count * bytes > MAX_FRAME) {
+            throw new TaskRefused("the result of a task is larger than " + MAX_FRAME + " bytes");
         }
         out.writeInt(count);
         return ByteBuffer.allocate(count * bytes);
@@ -488,7 +488,7 @@ final class SintoniaWorker {
     static int count(DataInputStream in, int bytes) throws IOException {
         int count = in.readInt();
         if (count < 0 || (long) count * bytes > in.available()) {
-            throw new IOException("an array that is not there");
+            throw new IOException("a truncated array");
         }
         return count;
     }
@@ -497,7 +497,7 @@ final class SintoniaWorker {
 
     static void write(DataOutputStream out, Object value, int depth) throws IOException {
         if (value == null) {
-            out.writeByte(NOTHING);
+            out.writeByte(VOID);
         } else if (value instanceof Integer) {
             out.writeByte(INT);
             out.writeInt((Integer) value);
@@ -525,24 +525,24 @@ final class SintoniaWorker {
             ByteBuffer block = block(out, values.length, 8);
             block.asDoubleBuffer().put(values);
             out.write(block.array());
-        } else if (value instanceof Object[] && depth < DEEPEST) {
+        } else if (value instanceof Object[] && depth < MAX_ARRAY_DEPTH) {
             out.writeByte(LIST);
             out.writeInt(((Object[]) value).length);
             for (Object one : (Object[]) value) {
                 if (one == null || !one.getClass().isArray()) {
-                    throw new Refused("a task gives an array that holds " + (one == null ? "null" : one.getClass().getSimpleName()) + ", but only " + SENDABLE);
+                    throw new TaskRefused("a task returns an array of " + (one == null ? "null" : one.getClass().getSimpleName()) + ", but only " + SENDABLE);
                 }
                 write(out, one, depth + 1);
             }
         } else {
-            throw new Refused("a task gives " + value.getClass().getSimpleName() + ", but only " + SENDABLE);
+            throw new TaskRefused("a task returns " + value.getClass().getSimpleName() + ", but only " + SENDABLE);
         }
-        if (out.size() > LONGEST) {
-            throw new Refused("the result of a task is larger than " + LONGEST + " bytes");
+        if (out.size() > MAX_FRAME) {
+            throw new TaskRefused("the result of a task is larger than " + MAX_FRAME + " bytes");
         }
     }
 
-    /// How fast this computer is, by something of everything that tasks do.
+    /// Measures the speed of this computer with a mix of typical operations.
     static final class Benchmark {
         static final int ROUNDS = 200000;
         static double sink;
@@ -550,9 +550,9 @@ final class SintoniaWorker {
         static double seconds() {
             double least = Double.MAX_VALUE;
             for (int i = 0; i < 12; i++) {
-                long began = System.nanoTime();
+                long start = System.nanoTime();
                 sink += once(i);
-                least = Math.min(least, (System.nanoTime() - began) * 1e-9);
+                least = Math.min(least, (System.nanoTime() - start) * 1e-9);
             }
             return least;
         }

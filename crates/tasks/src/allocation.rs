@@ -1,172 +1,173 @@
-//! Who gets which task.
+//! Which worker gets which task.
 //!
-//! As in JoiN, half of the tasks of a batch are dealt beforehand, in proportion to how fast the workers are; the rest goes to whoever is done
-//! first. When nothing is left to be given, who is done gets a *replica* of a task that is still under way elsewhere, and the first
-//! result counts. A task that was dealt to a worker that has not begun it is given to another before anything is done twice.
+//! As in JoiN, half of a batch is assigned up front in proportion to worker speed; the rest goes to workers as they become idle. When no
+//! task is left, an idle worker gets a *replica* of a task that still runs elsewhere, and the first result counts. Before any task is
+//! replicated, tasks that were assigned but not started are stolen from their workers.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
-/// How tasks are given to workers.
+/// How tasks are distributed over workers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Policy {
-    /// Half of them beforehand, the rest on completion, and replicas at the end.
+pub enum DistributionPolicy {
+    /// Half up front, the rest on completion, replicas at the end.
     #[default]
     Mixed,
-    /// All beforehand; replicas only of what takes far too long.
+    /// All up front; only stragglers are replicated.
     Static,
 }
 
-/// A task.
+/// One task of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Task {
-    /// The position of its batch.
+pub struct TaskId {
+    /// Index of its batch.
     pub batch: usize,
-    /// Its number in the batch, from 0.
+    /// Index within the batch, from 0.
     pub index: usize,
 }
 
-/// What is given to a worker.
+/// A task handed to a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Given {
-    /// The task.
-    pub task: Task,
-    /// Whether another worker has it, too.
+pub struct TaskAssignment {
+    /// The assigned task.
+    pub task: TaskId,
+    /// Whether another worker runs it, too.
     pub replica: bool,
 }
 
-/// A task that some workers have.
+/// A task that is running on at least one worker.
 #[derive(Debug, Clone)]
-struct UnderWay {
-    since: Instant,
+struct RunningTask {
+    started: Instant,
     workers: Vec<usize>,
 }
 
-/// How far a batch is.
 #[derive(Debug, Clone, Default)]
-struct Batch {
-    done: Vec<bool>,
-    left: usize,
-    /// The longest time that one of its tasks has taken.
-    longest: Duration,
+struct BatchStatus {
+    completed: Vec<bool>,
+    remaining: usize,
+    /// The longest duration of a finished task.
+    longest_duration: Duration,
 }
 
-/// Who has what.
+/// Tracks which worker has which task.
 #[derive(Debug, Clone, Default)]
-pub struct Allocation {
-    policy: Policy,
-    batches: BTreeMap<usize, Batch>,
-    /// What is left of what was dealt, by worker.
-    dealt: BTreeMap<usize, VecDeque<Task>>,
-    /// What was dealt to nobody.
-    open: VecDeque<Task>,
-    under_way: BTreeMap<Task, UnderWay>,
+pub struct TaskAllocator {
+    policy: DistributionPolicy,
+    batches: BTreeMap<usize, BatchStatus>,
+    /// Tasks assigned up front and not started yet, by worker.
+    assigned: BTreeMap<usize, VecDeque<TaskId>>,
+    /// Tasks not assigned to any worker.
+    unassigned: VecDeque<TaskId>,
+    running: BTreeMap<TaskId, RunningTask>,
 }
 
-/// A task that takes so many times as long as the longest before it is given to another, too, whatever the policy.
-const FAR_OVER: u32 = 4;
-/// What is shorter is not far over anything.
-const SHORTEST: Duration = Duration::from_secs(1);
+/// A task that runs this many times as long as the longest finished one is replicated under either policy.
+const STRAGGLER_FACTOR: u32 = 4;
+/// Shorter tasks are never stragglers.
+const MIN_STRAGGLER_TIME: Duration = Duration::from_secs(1);
 
-impl Allocation {
-    /// Nobody has anything.
-    pub fn new(policy: Policy) -> Allocation {
-        Allocation { policy, ..Allocation::default() }
+impl TaskAllocator {
+    /// An allocator without batches.
+    pub fn new(policy: DistributionPolicy) -> TaskAllocator {
+        TaskAllocator { policy, ..TaskAllocator::default() }
     }
 
-    /// A batch can begin: its tasks are dealt to these workers, by their factors.
-    pub fn begin(&mut self, batch: usize, tasks: usize, workers: &[(usize, f64)]) {
-        self.batches.insert(batch, Batch { done: vec![false; tasks], left: tasks, longest: Duration::ZERO });
+    /// Starts a batch and assigns its tasks to these workers in proportion to their speed factors.
+    pub fn start_batch(&mut self, batch: usize, tasks: usize, workers: &[(usize, f64)]) {
+        self.batches.insert(batch, BatchStatus { completed: vec![false; tasks], remaining: tasks, longest_duration: Duration::ZERO });
         let beforehand = match self.policy {
-            Policy::Mixed => tasks / 2,
-            Policy::Static => tasks,
+            DistributionPolicy::Mixed => tasks / 2,
+            DistributionPolicy::Static => tasks,
         };
-        let all: Vec<Task> = (0..tasks).map(|index| Task { batch, index }).collect();
-        self.deal(&all[..beforehand], workers);
-        self.open.extend(&all[beforehand..]);
+        let all: Vec<TaskId> = (0..tasks).map(|index| TaskId { batch, index }).collect();
+        self.distribute(&all[..beforehand], workers);
+        self.unassigned.extend(&all[beforehand..]);
     }
 
-    fn deal(&mut self, tasks: &[Task], workers: &[(usize, f64)]) {
+    fn distribute(&mut self, tasks: &[TaskId], workers: &[(usize, f64)]) {
         let factors: Vec<f64> = workers.iter().map(|(_, factor)| *factor).collect();
-        for (task, to) in tasks.iter().zip(round_robin(&factors)) {
-            self.dealt.entry(workers[to].0).or_default().push_back(*task);
+        for (task, to) in tasks.iter().zip(weighted_round_robin(&factors)) {
+            self.assigned.entry(workers[to].0).or_default().push_back(*task);
         }
         if workers.is_empty() {
-            self.open.extend(tasks);
+            self.unassigned.extend(tasks);
         }
     }
 
-    /// What a worker that has nothing to do gets.
-    pub fn next(&mut self, worker: usize, now: Instant) -> Option<Given> {
-        let own = self.dealt.get_mut(&worker).and_then(VecDeque::pop_front);
-        let task = own.or_else(|| self.open.pop_front()).or_else(|| if self.policy == Policy::Mixed { self.anothers() } else { None });
+    /// The next task for an idle worker.
+    pub fn assign_next(&mut self, worker: usize, now: Instant) -> Option<TaskAssignment> {
+        let own = self.assigned.get_mut(&worker).and_then(VecDeque::pop_front);
+        let task = own
+            .or_else(|| self.unassigned.pop_front())
+            .or_else(|| if self.policy == DistributionPolicy::Mixed { self.steal() } else { None });
         if let Some(task) = task {
-            self.under_way.insert(task, UnderWay { since: now, workers: vec![worker] });
-            return Some(Given { task, replica: false });
+            self.running.insert(task, RunningTask { started: now, workers: vec![worker] });
+            return Some(TaskAssignment { task, replica: false });
         }
-        let task = self.to_repeat(worker, now)?;
-        self.under_way.get_mut(&task)?.workers.push(worker);
-        Some(Given { task, replica: true })
+        let task = self.pick_replica(worker, now)?;
+        self.running.get_mut(&task)?.workers.push(worker);
+        Some(TaskAssignment { task, replica: true })
     }
 
-    /// The last task of the worker that has most of them still to do.
-    fn anothers(&mut self) -> Option<Task> {
-        self.dealt.values_mut().max_by_key(|queue| queue.len())?.pop_back()
+    /// Takes the last task of the worker with the most tasks not started yet.
+    fn steal(&mut self) -> Option<TaskId> {
+        self.assigned.values_mut().max_by_key(|queue| queue.len())?.pop_back()
     }
 
-    /// The task under way that fewest workers have, and of these the oldest.
-    fn to_repeat(&self, worker: usize, now: Instant) -> Option<Task> {
-        let may = |(task, under_way): &(&Task, &UnderWay)| {
-            !under_way.workers.contains(&worker) && (self.policy == Policy::Mixed || self.is_far_over(task, under_way, now))
+    /// The running task with the fewest replicas; the oldest of these.
+    fn pick_replica(&self, worker: usize, now: Instant) -> Option<TaskId> {
+        let may = |(task, under_way): &(&TaskId, &RunningTask)| {
+            !under_way.workers.contains(&worker) && (self.policy == DistributionPolicy::Mixed || self.is_straggler(task, under_way, now))
         };
-        let least = self.under_way.iter().filter(may).min_by_key(|(_, under_way)| (under_way.workers.len(), under_way.since));
+        let least = self.running.iter().filter(may).min_by_key(|(_, under_way)| (under_way.workers.len(), under_way.started));
         least.map(|(task, _)| *task)
     }
 
-    fn is_far_over(&self, task: &Task, under_way: &UnderWay, now: Instant) -> bool {
-        let longest = self.batches.get(&task.batch).map_or(Duration::ZERO, |batch| batch.longest);
-        longest > Duration::ZERO && now.saturating_duration_since(under_way.since) > SHORTEST.max(longest * FAR_OVER)
+    fn is_straggler(&self, task: &TaskId, under_way: &RunningTask, now: Instant) -> bool {
+        let longest = self.batches.get(&task.batch).map_or(Duration::ZERO, |batch| batch.longest_duration);
+        longest > Duration::ZERO && now.saturating_duration_since(under_way.started) > MIN_STRAGGLER_TIME.max(longest * STRAGGLER_FACTOR)
     }
 
-    /// A worker gave a result, after so long; whether it is the first of that task.
-    pub fn done(&mut self, task: Task, took: Duration) -> bool {
-        self.under_way.remove(&task);
+    /// Records a result; returns whether it is the first of its task.
+    pub fn complete(&mut self, task: TaskId, took: Duration) -> bool {
+        self.running.remove(&task);
         let Some(batch) = self.batches.get_mut(&task.batch) else { return false };
-        let Some(done) = batch.done.get_mut(task.index) else { return false };
+        let Some(done) = batch.completed.get_mut(task.index) else { return false };
         if std::mem::replace(done, true) {
             return false;
         }
-        batch.left -= 1;
-        batch.longest = batch.longest.max(took);
+        batch.remaining -= 1;
+        batch.longest_duration = batch.longest_duration.max(took);
         true
     }
 
-    /// Whether a batch has begun and all its tasks are done.
-    pub fn is_done(&self, batch: usize) -> bool {
-        self.batches.get(&batch).is_some_and(|batch| batch.left == 0)
+    /// Whether the batch has started and all its tasks are complete.
+    pub fn is_batch_complete(&self, batch: usize) -> bool {
+        self.batches.get(&batch).is_some_and(|batch| batch.remaining == 0)
     }
 
-    /// A worker is no more: what it had goes to the others.
-    pub fn lost(&mut self, worker: usize, others: &[(usize, f64)]) {
-        let mut orphans: Vec<Task> = Vec::new();
-        self.under_way.retain(|task, under_way| {
+    /// Removes a lost worker and redistributes its tasks.
+    pub fn remove_worker(&mut self, worker: usize, others: &[(usize, f64)]) {
+        let mut orphans: Vec<TaskId> = Vec::new();
+        self.running.retain(|task, under_way| {
             under_way.workers.retain(|other| *other != worker);
             if under_way.workers.is_empty() {
                 orphans.push(*task);
             }
             !under_way.workers.is_empty()
         });
-        orphans.extend(self.dealt.remove(&worker).unwrap_or_default());
+        orphans.extend(self.assigned.remove(&worker).unwrap_or_default());
         match self.policy {
-            // Orphans have waited longest.
-            Policy::Mixed => orphans.into_iter().rev().for_each(|task| self.open.push_front(task)),
-            Policy::Static => self.deal(&orphans, others),
+            // Orphaned tasks have waited longest.
+            DistributionPolicy::Mixed => orphans.into_iter().rev().for_each(|task| self.unassigned.push_front(task)),
+            DistributionPolicy::Static => self.distribute(&orphans, others),
         }
     }
 }
 
-/// Whose turn it is, for ever: each in proportion to its factor, the turns of each spread evenly.
-fn round_robin(factors: &[f64]) -> impl Iterator<Item = usize> {
+/// An endless weighted round robin: each worker in proportion to its factor, its turns spread evenly.
+fn weighted_round_robin(factors: &[f64]) -> impl Iterator<Item = usize> {
     let mut given = vec![0.0; factors.len()];
     std::iter::from_fn(move || {
         let next = |worker: &usize| (given[*worker] + 1.0) / factors[*worker];
@@ -182,96 +183,96 @@ mod tests {
 
     const ALIKE: [(usize, f64); 2] = [(0, 1.0), (1, 1.0)];
 
-    fn indexes(given: impl IntoIterator<Item = Option<Given>>) -> Vec<usize> {
-        given.into_iter().map(|given| given.unwrap().task.index).collect()
+    fn indexes(assignments: impl IntoIterator<Item = Option<TaskAssignment>>) -> Vec<usize> {
+        assignments.into_iter().map(|assignment| assignment.unwrap().task.index).collect()
     }
 
     #[test]
-    fn tasks_are_dealt_in_proportion_and_spread() {
-        assert_eq!(round_robin(&[1.0, 0.5]).take(6).collect::<Vec<_>>(), [0, 0, 1, 0, 0, 1]);
-        assert_eq!(round_robin(&[1.0, 1.0, 1.0]).take(4).collect::<Vec<_>>(), [0, 1, 2, 0]);
-        assert_eq!(round_robin(&[]).next(), None);
+    fn round_robin_is_proportional_and_spread() {
+        assert_eq!(weighted_round_robin(&[1.0, 0.5]).take(6).collect::<Vec<_>>(), [0, 0, 1, 0, 0, 1]);
+        assert_eq!(weighted_round_robin(&[1.0, 1.0, 1.0]).take(4).collect::<Vec<_>>(), [0, 1, 2, 0]);
+        assert_eq!(weighted_round_robin(&[]).next(), None);
     }
 
     #[test]
-    fn half_is_dealt_and_the_rest_goes_to_whoever_asks() {
+    fn half_is_assigned_up_front_and_the_rest_on_demand() {
         let now = Instant::now();
-        let mut allocation = Allocation::new(Policy::Mixed);
-        allocation.begin(0, 8, &ALIKE);
-        // 0 and 2 were dealt to the first, 1 and 3 to the second, 4 to 7 to nobody.
-        assert_eq!(indexes((0..5).map(|_| allocation.next(0, now))), [0, 2, 4, 5, 6]);
-        assert_eq!(indexes((0..3).map(|_| allocation.next(1, now))), [1, 3, 7]);
+        let mut allocation = TaskAllocator::new(DistributionPolicy::Mixed);
+        allocation.start_batch(0, 8, &ALIKE);
+        // 0 and 2 were assigned to the first worker, 1 and 3 to the second, 4 to 7 to neither.
+        assert_eq!(indexes((0..5).map(|_| allocation.assign_next(0, now))), [0, 2, 4, 5, 6]);
+        assert_eq!(indexes((0..3).map(|_| allocation.assign_next(1, now))), [1, 3, 7]);
     }
 
     #[test]
-    fn what_another_has_not_begun_is_taken_before_anything_is_done_twice() {
+    fn tasks_not_started_are_stolen_before_any_is_replicated() {
         let now = Instant::now();
-        let mut allocation = Allocation::new(Policy::Mixed);
-        allocation.begin(0, 4, &ALIKE);
-        let given: Vec<Given> = (0..5).map_while(|_| allocation.next(0, now)).collect();
-        assert_eq!(given.iter().map(|given| given.task.index).collect::<Vec<_>>(), [0, 2, 3, 1], "1 was dealt to the other");
+        let mut allocation = TaskAllocator::new(DistributionPolicy::Mixed);
+        allocation.start_batch(0, 4, &ALIKE);
+        let given: Vec<TaskAssignment> = (0..5).map_while(|_| allocation.assign_next(0, now)).collect();
+        assert_eq!(given.iter().map(|given| given.task.index).collect::<Vec<_>>(), [0, 2, 3, 1], "1 was assigned to the other worker");
         assert!(given.iter().all(|given| !given.replica));
-        let replica = allocation.next(1, now).unwrap();
+        let replica = allocation.assign_next(1, now).unwrap();
         assert_eq!((replica.task.index, replica.replica), (0, true));
     }
 
     #[test]
     fn the_first_result_counts_and_the_batch_ends_with_the_last_task() {
         let now = Instant::now();
-        let mut allocation = Allocation::new(Policy::Mixed);
-        allocation.begin(3, 1, &ALIKE);
-        let [own, replica] = [0, 1].map(|worker| allocation.next(worker, now).unwrap());
+        let mut allocation = TaskAllocator::new(DistributionPolicy::Mixed);
+        allocation.start_batch(3, 1, &ALIKE);
+        let [own, replica] = [0, 1].map(|worker| allocation.assign_next(worker, now).unwrap());
         assert_eq!((own.task, own.replica, replica.replica), (replica.task, false, true));
-        assert!(!allocation.is_done(3));
-        assert!(allocation.done(own.task, Duration::ZERO));
-        assert!(!allocation.done(own.task, Duration::ZERO));
-        assert!(allocation.is_done(3));
-        assert_eq!(allocation.next(0, now), None);
+        assert!(!allocation.is_batch_complete(3));
+        assert!(allocation.complete(own.task, Duration::ZERO));
+        assert!(!allocation.complete(own.task, Duration::ZERO));
+        assert!(allocation.is_batch_complete(3));
+        assert_eq!(allocation.assign_next(0, now), None);
     }
 
     #[test]
-    fn what_a_lost_worker_had_goes_to_the_others() {
+    fn tasks_of_a_lost_worker_go_to_the_others() {
         let now = Instant::now();
-        for policy in [Policy::Mixed, Policy::Static] {
-            let mut allocation = Allocation::new(policy);
-            allocation.begin(0, 6, &ALIKE);
-            assert!(allocation.next(0, now).is_some());
-            allocation.lost(0, &ALIKE[1..]);
-            let mut left: Vec<usize> = std::iter::from_fn(|| allocation.next(1, now)).map(|given| given.task.index).collect();
+        for policy in [DistributionPolicy::Mixed, DistributionPolicy::Static] {
+            let mut allocation = TaskAllocator::new(policy);
+            allocation.start_batch(0, 6, &ALIKE);
+            assert!(allocation.assign_next(0, now).is_some());
+            allocation.remove_worker(0, &ALIKE[1..]);
+            let mut left: Vec<usize> = std::iter::from_fn(|| allocation.assign_next(1, now)).map(|given| given.task.index).collect();
             left.sort_unstable();
             assert_eq!(left, [0, 1, 2, 3, 4, 5], "{policy:?}");
         }
     }
 
     #[test]
-    fn dealt_beforehand_a_task_is_done_twice_only_when_it_takes_far_too_long() {
+    fn with_static_policy_only_stragglers_are_replicated() {
         let now = Instant::now();
-        let mut allocation = Allocation::new(Policy::Static);
-        allocation.begin(0, 4, &ALIKE);
-        let slow = allocation.next(0, now).unwrap().task;
+        let mut allocation = TaskAllocator::new(DistributionPolicy::Static);
+        allocation.start_batch(0, 4, &ALIKE);
+        let slow = allocation.assign_next(0, now).unwrap().task;
         for _ in 0..2 {
-            let task = allocation.next(1, now).unwrap().task;
-            assert!(allocation.done(task, Duration::from_millis(500)));
+            let task = allocation.assign_next(1, now).unwrap().task;
+            assert!(allocation.complete(task, Duration::from_millis(500)));
         }
-        assert_eq!(allocation.next(1, now + Duration::from_millis(1900)), None);
-        assert_eq!(allocation.next(1, now + Duration::from_millis(2100)), Some(Given { task: slow, replica: true }));
+        assert_eq!(allocation.assign_next(1, now + Duration::from_millis(1900)), None);
+        assert_eq!(allocation.assign_next(1, now + Duration::from_millis(2100)), Some(TaskAssignment { task: slow, replica: true }));
     }
 
-    /// When the last task is done, if a worker takes so many seconds for a task.
-    fn end(policy: Policy, tasks: usize, workers: usize, seconds: impl Fn(usize, usize) -> f64) -> f64 {
-        let began = Instant::now();
-        let mut allocation = Allocation::new(policy);
-        allocation.begin(0, tasks, &(0..workers).map(|worker| (worker, 1.0 / seconds(worker, 0))).collect::<Vec<_>>());
-        // When each is free, and what it has done then.
-        let mut team: Vec<(Duration, usize, Option<Task>)> = (0..workers).map(|worker| (Duration::ZERO, worker, None)).collect();
+    /// The completion time if `seconds(worker, task)` is the duration of a task.
+    fn completion_time(policy: DistributionPolicy, tasks: usize, workers: usize, seconds: impl Fn(usize, usize) -> f64) -> f64 {
+        let start = Instant::now();
+        let mut allocation = TaskAllocator::new(policy);
+        allocation.start_batch(0, tasks, &(0..workers).map(|worker| (worker, 1.0 / seconds(worker, 0))).collect::<Vec<_>>());
+        // When each worker is idle next, and the task it has finished then.
+        let mut team: Vec<(Duration, usize, Option<TaskId>)> = (0..workers).map(|worker| (Duration::ZERO, worker, None)).collect();
         loop {
             team.sort_unstable();
             let (now, worker, done) = team[0];
-            done.map(|task| allocation.done(task, Duration::ZERO));
-            if allocation.is_done(0) {
+            done.map(|task| allocation.complete(task, Duration::ZERO));
+            if allocation.is_batch_complete(0) {
                 return now.as_secs_f64();
             }
-            match allocation.next(worker, began + now) {
+            match allocation.assign_next(worker, start + now) {
                 Some(given) => team[0] = (now + Duration::from_secs_f64(seconds(worker, given.task.index)), worker, Some(given.task)),
                 None => drop(team.remove(0)),
             }
@@ -280,25 +281,25 @@ mod tests {
 
     #[test]
     fn mixed_ends_within_two_tasks_of_an_even_share() {
-        // The longest come last, which is worst; of four workers the last may be five times as slow as the others.
+        // The longest tasks come last, which is the worst case; the last worker may be five times slower than the others.
         let task = |index: usize| 0.024 + 0.004 * index as f64;
         let total: f64 = (0..40).map(task).sum();
         for (workers, slower) in [(1, 1.0), (2, 1.0), (4, 1.0), (4, 5.0), (8, 1.0)] {
             let times = |worker: usize| if worker + 1 == workers { slower } else { 1.0 };
             let even = total / (0..workers).map(|worker| 1.0 / times(worker)).sum::<f64>();
-            let [mixed, fixed] =
-                [Policy::Mixed, Policy::Static].map(|policy| end(policy, 40, workers, |worker, index| times(worker) * task(index)));
+            let [mixed, fixed] = [DistributionPolicy::Mixed, DistributionPolicy::Static]
+                .map(|policy| completion_time(policy, 40, workers, |worker, index| times(worker) * task(index)));
             println!("{workers} workers, the last {slower} times slower: even {even:.3}, mixed {mixed:.3}, static {fixed:.3}");
             assert!(even * 0.999_999 <= mixed.min(fixed), "{even} {mixed} {fixed}");
-            // Whatever the slowest has begun last, somebody faster does it again, and began no later than one task after the even share.
+            // A faster worker replicates the slowest worker's last task no later than one task after the even share.
             assert!(mixed <= even + 2.0 * task(39), "{workers} {slower}: {mixed} {even}");
         }
     }
 
     #[test]
     fn without_workers_tasks_wait_for_one() {
-        let mut allocation = Allocation::new(Policy::Static);
-        allocation.begin(0, 1, &[]);
-        assert!(allocation.next(5, Instant::now()).is_some());
+        let mut allocation = TaskAllocator::new(DistributionPolicy::Static);
+        allocation.start_batch(0, 1, &[]);
+        assert!(allocation.assign_next(5, Instant::now()).is_some());
     }
 }

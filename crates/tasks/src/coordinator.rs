@@ -1,7 +1,7 @@
-//! The coordinator: gathers workers, gives them tasks, and takes what comes back.
+//! The coordinator: accepts workers, assigns tasks and collects results.
 
-pub(crate) mod crew;
-pub(crate) mod door;
+pub(crate) mod listener;
+pub(crate) mod workers;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,207 +12,213 @@ use std::time::{Duration, Instant};
 use sintonia_formula::Rational;
 use sintonia_source::pasl;
 
-use crate::allocation::{Allocation, Given, Policy, Task};
-use crate::launch::{Launcher, start_on, token};
-use crate::plan::Plan;
-use crate::protocol::{self, Word};
-use crate::{BatchOutcome, Error, Jdk, Outcome, Value, jdk};
-use crew::{Ended, Processes, State, Worker};
-use door::{Door, Event, Guest};
+use crate::allocation::{DistributionPolicy, TaskAllocator, TaskAssignment, TaskId};
+use crate::launch::{WorkerLauncher, new_token, start_remote};
+use crate::plan::ExecutionPlan;
+use crate::protocol::{self, WorkerMessage};
+use crate::{BatchOutcome, Error, Jdk, TaskRunOutcome, TaskValue, jdk};
+use listener::{AuthenticatedPeer, WorkerEvent, WorkerListener};
+use workers::{ChildProcesses, ConnectedWorker, ExitedProcess, WorkerState};
 
-/// What a run is told.
+/// Options of a run.
 #[derive(Debug, Clone)]
-pub struct Options {
-    /// How many workers are started.
+pub struct CoordinatorOptions {
+    /// Number of workers to start.
     pub workers: usize,
-    /// The hosts that they are started on, in turn; none for this one.
+    /// Hosts to start them on, round robin; empty for the local host.
     pub hosts: Vec<String>,
-    /// What starts a program on another host, with `{host}` for its name.
+    /// Command that starts a program on another host, with `{host}` for its name.
     pub launch: String,
-    /// This program, as other hosts can start it.
+    /// Path of this program on other hosts.
     pub program: PathBuf,
-    /// Where the coordinator listens.
+    /// Address the coordinator listens on.
     pub listen: String,
-    /// How tasks are given to workers.
-    pub policy: Policy,
-    /// How fast the workers are, in the order in which they come; measured unless told.
+    /// How tasks are distributed over workers.
+    pub policy: DistributionPolicy,
+    /// Speed factors of the workers, in order of connection; measured if empty.
     pub factors: Vec<f64>,
-    /// Values of parameters.
+    /// Parameter values.
     pub parameters: Vec<(String, Rational)>,
-    /// Becomes true when the run is to end.
+    /// Set to stop the run.
     pub stop: Arc<AtomicBool>,
 }
 
-/// Workers that were started come within this time, or never.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// How often it is looked whether somebody hangs.
-const TICK: Duration = Duration::from_millis(100);
-/// How often workers are shown that the coordinator lives. Who has not looked for as long was stopped itself, and knows nothing of the others' silence.
-const BEAT: Duration = Duration::from_secs(1);
+/// A started worker must connect within this time.
+const STARTUP_TIMEOUT: Duration = Duration::from_secs(60);
+/// How often heartbeats are checked.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// Interval of the coordinator's own heartbeats. After a longer gap between checks this process was itself suspended, and silence of workers means nothing.
+const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Runs an application to its end; `hear` is told where workers can be started by hand, and with what token.
-pub fn run(path: &Path, options: &Options, hear: impl FnOnce(&str, &str)) -> Result<Outcome, Error> {
-    let plan = Plan::new(&pasl::read(path)?, &options.parameters)?;
+/// Runs an application to completion; `on_listening` gets the address and the token for workers started by hand.
+pub fn run(path: &Path, options: &CoordinatorOptions, on_listening: impl FnOnce(&str, &str)) -> Result<TaskRunOutcome, Error> {
+    let plan = ExecutionPlan::new(&pasl::read(path)?, &options.parameters)?;
     let jdk = Jdk::find()?;
-    let classes = protocol::classes(&compiled(&plan, path, &jdk)?).map_err(|error| Error::Other(format!("the classes are {error}")))?;
-    let launcher = Launcher::new(jdk)?;
+    let classes =
+        protocol::encode_classes(&compile_classes(&plan, path, &jdk)?).map_err(|error| Error::Other(format!("the classes are {error}")))?;
+    let launcher = WorkerLauncher::new(jdk)?;
     let (sender, events) = channel();
-    let token = token()?;
-    let door = Door::open(&options.listen, token.clone(), sender.clone())?;
-    hear(&door.address.to_string(), &token);
-    let mut run = Run::new(&plan, options, classes, sender, events);
+    let token = new_token()?;
+    let listener = WorkerListener::bind(&options.listen, token.clone(), sender.clone())?;
+    on_listening(&listener.address.to_string(), &token);
+    let mut run = Coordinator::new(&plan, options, classes, sender, events);
     for number in 0..options.workers {
         run.processes.add(match options.hosts.get(number % options.hosts.len().max(1)) {
-            None => launcher.start(&door.address.ip().to_string(), &door.address.port().to_string(), &token)?,
-            Some(host) => start_on(host, &options.launch, &options.program, door.address, &token)?,
+            None => launcher.start(&listener.address.ip().to_string(), &listener.address.port().to_string(), &token)?,
+            Some(host) => start_remote(host, &options.launch, &options.program, listener.address, &token)?,
         });
     }
-    run.gather(options.workers.max(1))?;
-    run.work()
+    run.wait_for_workers(options.workers.max(1))?;
+    run.run_batches()
 }
 
-/// The classes of the application, compiled from the files beside it.
-fn compiled(plan: &Plan, path: &Path, jdk: &Jdk) -> Result<Vec<protocol::Class>, Error> {
-    let beside = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+/// Compiles the application's classes from the Java files next to it.
+fn compile_classes(plan: &ExecutionPlan, path: &Path, jdk: &Jdk) -> Result<Vec<protocol::ClassFile>, Error> {
+    let source_dir = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let file = |(class, routine): (&str, &str)| {
-        let path = beside.join(class.replace('.', "/")).with_extension("java");
-        if path.is_file() { Ok(path) } else { Err(Error::NoClass { path, routine: routine.to_owned() }) }
+        let path = source_dir.join(class.replace('.', "/")).with_extension("java");
+        if path.is_file() { Ok(path) } else { Err(Error::MissingClass { path, routine: routine.to_owned() }) }
     };
     let files = plan.classes().into_iter().map(file).collect::<Result<Vec<_>, _>>()?;
     let folder = tempfile::tempdir().map_err(Error::io("a folder for classes"))?;
-    jdk.compile(&files, beside, folder.path())?;
-    jdk::classes(folder.path())
+    jdk.compile(&files, source_dir, folder.path())?;
+    jdk::read_classes(folder.path())
 }
 
-/// How far a batch is.
 #[derive(Default)]
-struct Progress {
-    began: Option<Instant>,
-    ended: Option<Instant>,
-    busy: Duration,
-    /// The first result of each task, and the worker that gave it.
-    results: Vec<Option<(Value, usize)>>,
+struct BatchProgress {
+    start_time: Option<Instant>,
+    end_time: Option<Instant>,
+    busy_time: Duration,
+    /// The first result of each task, and the worker it came from.
+    results: Vec<Option<(TaskValue, usize)>>,
 }
 
-struct Run<'a> {
-    plan: &'a Plan,
-    options: &'a Options,
+struct Coordinator<'a> {
+    plan: &'a ExecutionPlan,
+    options: &'a CoordinatorOptions,
     classes: Vec<u8>,
-    sender: Sender<Event>,
-    events: Receiver<Event>,
-    processes: Processes,
-    workers: Vec<Worker>,
-    /// Why workers that never came did not.
-    absent: Vec<String>,
-    allocation: Allocation,
-    progress: Vec<Progress>,
-    /// The results of batches that are done, as arrays.
-    arrays: Vec<Option<Value>>,
-    /// When it was looked last who is silent, since when it is looked all the time, and when workers were shown last that the coordinator lives.
-    looked: Instant,
-    looking_since: Instant,
-    beat: Instant,
+    event_sender: Sender<WorkerEvent>,
+    events: Receiver<WorkerEvent>,
+    processes: ChildProcesses,
+    workers: Vec<ConnectedWorker>,
+    /// Why workers failed to start.
+    startup_failures: Vec<String>,
+    allocation: TaskAllocator,
+    progress: Vec<BatchProgress>,
+    /// Results of completed batches, as arrays.
+    batch_arrays: Vec<Option<TaskValue>>,
+    /// Times of the last heartbeat check, the start of uninterrupted checking, and the last heartbeat sent.
+    last_check: Instant,
+    checking_since: Instant,
+    last_heartbeat: Instant,
 }
 
-impl<'a> Run<'a> {
-    fn new(plan: &'a Plan, options: &'a Options, classes: Vec<u8>, sender: Sender<Event>, events: Receiver<Event>) -> Run<'a> {
-        let progress = plan.batches.iter().map(|batch| Progress { results: vec![None; batch.tasks], ..Progress::default() });
+impl<'a> Coordinator<'a> {
+    fn new(
+        plan: &'a ExecutionPlan,
+        options: &'a CoordinatorOptions,
+        classes: Vec<u8>,
+        event_sender: Sender<WorkerEvent>,
+        events: Receiver<WorkerEvent>,
+    ) -> Coordinator<'a> {
+        let progress = plan.batches.iter().map(|batch| BatchProgress { results: vec![None; batch.tasks], ..BatchProgress::default() });
         let now = Instant::now();
-        Run {
+        Coordinator {
             plan,
             options,
             classes,
-            sender,
+            event_sender,
             events,
-            processes: Processes::default(),
+            processes: ChildProcesses::default(),
             workers: Vec::new(),
-            absent: Vec::new(),
-            allocation: Allocation::new(options.policy),
+            startup_failures: Vec::new(),
+            allocation: TaskAllocator::new(options.policy),
             progress: progress.collect(),
-            arrays: vec![None; plan.batches.len()],
-            looked: now,
-            looking_since: now,
-            beat: now,
+            batch_arrays: vec![None; plan.batches.len()],
+            last_check: now,
+            checking_since: now,
+            last_heartbeat: now,
         }
     }
 
-    /// Waits until so many workers are ready or lost, but not for ever.
-    fn gather(&mut self, expected: usize) -> Result<(), Error> {
+    /// Waits until `expected` workers are ready or lost, or the timeout expires.
+    fn wait_for_workers(&mut self, expected: usize) -> Result<(), Error> {
         let began = Instant::now();
         loop {
-            let by_hand = self.options.workers == 0;
-            // Who starts workers by hand can start another in place of one that is lost.
-            let is_settled = |worker: &&Worker| worker.is_ready() || (worker.is_lost() && !by_hand);
-            let settled = self.workers.iter().filter(is_settled).count();
-            if settled + self.absent.len() >= expected || (began.elapsed() > PATIENCE && !by_hand) {
-                return self.workers.iter().any(Worker::is_ready).then_some(()).ok_or_else(|| self.nobody());
+            let manual = self.options.workers == 0;
+            // With workers started by hand, a lost one can be replaced.
+            let is_decided = |worker: &&ConnectedWorker| worker.is_ready() || (worker.is_lost() && !manual);
+            let decided = self.workers.iter().filter(is_decided).count();
+            if decided + self.startup_failures.len() >= expected || (began.elapsed() > STARTUP_TIMEOUT && !manual) {
+                return self.workers.iter().any(ConnectedWorker::is_ready).then_some(()).ok_or_else(|| self.no_workers_error());
             }
-            self.hear()?;
-            let ended = self.processes.ended().into_iter();
-            let never_came = ended.filter(|ended| self.workers.iter().all(|worker| worker.process_here() != Some(ended.process)));
-            let how = |ended: Ended| format!("process {} ended with {} before it came", ended.process, ended.status);
-            self.absent.extend(never_came.map(how));
+            self.poll_event()?;
+            let ended = self.processes.reap().into_iter();
+            let never_connected = ended.filter(|ended| self.workers.iter().all(|worker| worker.local_process() != Some(ended.process)));
+            let how = |ended: ExitedProcess| format!("process {} ended with {} before it connected", ended.process, ended.status);
+            self.startup_failures.extend(never_connected.map(how));
         }
     }
 
-    /// Gives tasks and takes results until all is done.
-    fn work(mut self) -> Result<Outcome, Error> {
+    /// Assigns tasks and collects results until all batches are complete.
+    fn run_batches(mut self) -> Result<TaskRunOutcome, Error> {
         let began = Instant::now();
-        while !self.begin_batches(Instant::now()) {
-            self.give()?;
-            if self.workers.iter().all(Worker::is_lost) {
-                return Err(self.nobody());
+        while !self.advance_batches(Instant::now()) {
+            self.assign_tasks()?;
+            if self.workers.iter().all(ConnectedWorker::is_lost) {
+                return Err(self.no_workers_error());
             }
-            self.hear()?;
+            self.poll_event()?;
         }
         Ok(self.outcome(began))
     }
 
-    /// Ends batches that are done, and begins those that wait for no other; whether all are done.
-    fn begin_batches(&mut self, now: Instant) -> bool {
-        let ready = self.ready();
+    /// Ends completed batches and starts those without open dependencies; returns whether all are complete.
+    fn advance_batches(&mut self, now: Instant) -> bool {
+        let ready = self.ready_workers();
         for (index, batch) in self.plan.batches.iter().enumerate() {
-            if self.progress[index].ended.is_none() && self.allocation.is_done(index) {
-                self.progress[index].ended = Some(now);
-                let results: Vec<&Value> = self.progress[index].results.iter().flatten().map(|(value, _)| value).collect();
-                self.arrays[index] = Some(Value::array(&results));
+            if self.progress[index].end_time.is_none() && self.allocation.is_batch_complete(index) {
+                self.progress[index].end_time = Some(now);
+                let results: Vec<&TaskValue> = self.progress[index].results.iter().flatten().map(|(value, _)| value).collect();
+                self.batch_arrays[index] = Some(TaskValue::from_results(&results));
             }
-            let may_begin = batch.after.iter().all(|before| self.progress[*before].ended.is_some());
-            if self.progress[index].began.is_none() && may_begin {
-                self.progress[index].began = Some(now);
-                self.allocation.begin(index, batch.tasks, &ready);
+            let may_begin = batch.dependencies.iter().all(|before| self.progress[*before].end_time.is_some());
+            if self.progress[index].start_time.is_none() && may_begin {
+                self.progress[index].start_time = Some(now);
+                self.allocation.start_batch(index, batch.tasks, &ready);
             }
         }
-        self.progress.iter().all(|progress| progress.ended.is_some())
+        self.progress.iter().all(|progress| progress.end_time.is_some())
     }
 
-    /// The workers that can do something, with their factors.
-    fn ready(&self) -> Vec<(usize, f64)> {
+    /// Workers that can run tasks, with their speed factors.
+    fn ready_workers(&self) -> Vec<(usize, f64)> {
         (0..self.workers.len()).filter(|at| self.workers[*at].is_ready()).map(|at| (at, self.speed(at))).collect()
     }
 
-    /// How fast a worker is: as it was told, where more workers than were told of begin again with the first, or as it measured itself.
+    /// Speed factor of a worker: from the options, reused cyclically, or from its benchmark.
     fn speed(&self, at: usize) -> f64 {
         let factors = &self.options.factors;
-        if factors.is_empty() { 1.0 / self.workers[at].benchmark } else { factors[at % factors.len()] }
+        if factors.is_empty() { 1.0 / self.workers[at].benchmark_s } else { factors[at % factors.len()] }
     }
 
-    /// Gives tasks to all who have none.
-    fn give(&mut self) -> Result<(), Error> {
+    /// Assigns a task to every idle worker.
+    fn assign_tasks(&mut self) -> Result<(), Error> {
         for at in 0..self.workers.len() {
-            if !matches!(self.workers[at].state, State::Idle) {
+            if !matches!(self.workers[at].state, WorkerState::Idle) {
                 continue;
             }
             let now = Instant::now();
-            let Some(given) = self.allocation.next(at, now) else { continue };
-            let Task { batch, index } = given.task;
+            let Some(assignment) = self.allocation.assign_next(at, now) else { continue };
+            let TaskId { batch, index } = assignment.task;
             let batch = &self.plan.batches[batch];
-            let arguments = batch.arguments(index, &self.arrays)?;
-            let message = protocol::run(number(given.task), &batch.routine, arguments.iter().map(AsRef::as_ref));
-            let message = message.map_err(|error| self.failed(given.task, format!("what it is given is {error}")))?;
+            let arguments = batch.arguments(index, &self.batch_arrays)?;
+            let message = protocol::encode_run(wire_id(assignment.task), &batch.routine, arguments.iter().map(AsRef::as_ref));
+            let message = message.map_err(|error| self.task_error(assignment.task, format!("its arguments are {error}")))?;
             let worker = &mut self.workers[at];
-            worker.state = State::Busy(given, now);
-            worker.replicas += usize::from(given.replica);
+            worker.state = WorkerState::Busy(assignment, now);
+            worker.replicas += usize::from(assignment.replica);
             worker.send(message);
         }
         Ok(())
@@ -222,86 +228,96 @@ impl<'a> Run<'a> {
         self.options.stop.load(Ordering::Relaxed)
     }
 
-    /// Waits a little for something to happen, and takes it in.
-    fn hear(&mut self) -> Result<(), Error> {
+    /// Waits briefly for an event and handles it.
+    fn poll_event(&mut self) -> Result<(), Error> {
         if self.is_stopped() {
             return Err(Error::Interrupted);
         }
-        match self.events.recv_timeout(TICK) {
-            Ok(Event::Came(guest)) => self.welcome(*guest)?,
-            Ok(Event::Said(at, word)) => self.heard(at, word)?,
-            Ok(Event::Silent(at, reason)) => self.lose(at, reason),
+        match self.events.recv_timeout(POLL_INTERVAL) {
+            Ok(WorkerEvent::Connected(guest)) => self.add_worker(*guest)?,
+            Ok(WorkerEvent::Message(at, word)) => self.handle_message(at, word)?,
+            Ok(WorkerEvent::Disconnected(at, reason)) => self.drop_worker(at, reason),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
         }
-        self.look(Instant::now());
+        self.check_heartbeats(Instant::now());
         Ok(())
     }
 
-    /// Gives up those who show no sign of life, and shows one.
-    fn look(&mut self, now: Instant) {
-        if now.saturating_duration_since(self.looked) > BEAT {
-            self.looking_since = now;
+    /// Drops workers whose heartbeat timed out, and sends a heartbeat.
+    fn check_heartbeats(&mut self, now: Instant) {
+        if now.saturating_duration_since(self.last_check) > HEARTBEAT_INTERVAL {
+            self.checking_since = now;
         }
-        self.looked = now;
+        self.last_check = now;
         for at in 0..self.workers.len() {
-            if self.workers[at].is_silent(now, self.looking_since) {
-                self.lose(at, "it showed no sign of life".into());
+            if self.workers[at].has_timed_out(now, self.checking_since) {
+                self.drop_worker(at, "its heartbeat timed out".into());
             }
         }
-        if now.saturating_duration_since(self.beat) > BEAT {
-            self.beat = now;
-            self.workers.iter_mut().filter(|worker| !worker.is_lost()).for_each(|worker| worker.send(protocol::pulse()));
+        if now.saturating_duration_since(self.last_heartbeat) > HEARTBEAT_INTERVAL {
+            self.last_heartbeat = now;
+            self.workers.iter_mut().filter(|worker| !worker.is_lost()).for_each(|worker| worker.send(protocol::encode_heartbeat()));
         }
     }
 
-    fn welcome(&mut self, guest: Guest) -> Result<(), Error> {
-        let mut worker = Worker::new(self.workers.len(), guest, &self.sender).map_err(Error::io("the connection of a worker"))?;
+    fn add_worker(&mut self, guest: AuthenticatedPeer) -> Result<(), Error> {
+        let mut worker =
+            ConnectedWorker::new(self.workers.len(), guest, &self.event_sender).map_err(Error::io("the connection of a worker"))?;
         worker.send(self.classes.clone());
         self.workers.push(worker);
         Ok(())
     }
 
-    fn heard(&mut self, at: usize, word: Word) -> Result<(), Error> {
+    fn handle_message(&mut self, at: usize, word: WorkerMessage) -> Result<(), Error> {
         let worker = &mut self.workers[at];
         match (word, &worker.state) {
-            (_, State::Lost(_)) | (Word::Pulse, _) => Ok(()),
-            (Word::Ready { seconds }, State::Preparing) if seconds > 0.0 && seconds.is_finite() => {
-                worker.benchmark = seconds;
-                worker.state = State::Idle;
+            (_, WorkerState::Lost(_)) | (WorkerMessage::Heartbeat, _) => Ok(()),
+            (WorkerMessage::Ready { seconds }, WorkerState::Preparing) if seconds > 0.0 && seconds.is_finite() => {
+                worker.benchmark_s = seconds;
+                worker.state = WorkerState::Idle;
                 Ok(())
             }
-            (Word::Done { task, nanoseconds, result }, State::Busy(given, since)) if number(given.task) == task => {
-                let (given, took) = (*given, since.elapsed());
-                worker.state = State::Idle;
-                worker.busy += Duration::from_nanos(nanoseconds);
-                self.result(at, given, result, took, Duration::from_nanos(nanoseconds))
+            (WorkerMessage::Done { task, nanoseconds, result }, WorkerState::Busy(assignment, since))
+                if wire_id(assignment.task) == task =>
+            {
+                let (assignment, took) = (*assignment, since.elapsed());
+                worker.state = WorkerState::Idle;
+                worker.busy_time += Duration::from_nanos(nanoseconds);
+                self.record_result(at, assignment, result, took, Duration::from_nanos(nanoseconds))
             }
-            (Word::Failed { task, reason }, State::Busy(given, _)) if number(given.task) == task => {
-                let task = given.task;
-                Err(self.failed(task, reason.trim_end().to_owned()))
+            (WorkerMessage::Failed { task, reason }, WorkerState::Busy(assignment, _)) if wire_id(assignment.task) == task => {
+                let task = assignment.task;
+                Err(self.task_error(task, reason.trim_end().to_owned()))
             }
             _ => {
-                self.lose(at, "it said what makes no sense".into());
+                self.drop_worker(at, "it violated the protocol".into());
                 Ok(())
             }
         }
     }
 
-    fn failed(&self, task: Task, reason: String) -> Error {
-        Error::Failed { batch: self.plan.batches[task.batch].name.clone(), number: task.index + 1, reason }
+    fn task_error(&self, task: TaskId, reason: String) -> Error {
+        Error::TaskFailed { batch: self.plan.batches[task.batch].name.clone(), number: task.index + 1, reason }
     }
 
-    fn result(&mut self, at: usize, given: Given, result: Value, took: Duration, busy: Duration) -> Result<(), Error> {
-        let Task { batch, index } = given.task;
+    fn record_result(
+        &mut self,
+        at: usize,
+        assignment: TaskAssignment,
+        result: TaskValue,
+        took: Duration,
+        busy: Duration,
+    ) -> Result<(), Error> {
+        let TaskId { batch, index } = assignment.task;
         let progress = &mut self.progress[batch];
-        if self.allocation.done(given.task, took) {
+        if self.allocation.complete(assignment.task, took) {
             progress.results[index] = Some((result, at));
-            progress.busy += busy;
+            progress.busy_time += busy;
             self.workers[at].tasks += 1;
             return Ok(());
         }
         match &progress.results[index] {
-            Some((first, by)) if *first != result => Err(Error::Disagreement {
+            Some((first, by)) if *first != result => Err(Error::ResultMismatch {
                 batch: self.plan.batches[batch].name.clone(),
                 number: index + 1,
                 first: Box::new((first.clone(), self.workers[*by].name())),
@@ -311,47 +327,49 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Goes on without a worker.
-    fn lose(&mut self, at: usize, reason: String) {
+    /// Continues without a worker.
+    fn drop_worker(&mut self, at: usize, reason: String) {
         let during = match &self.workers[at].state {
-            State::Lost(_) => return,
-            // A task that ends its worker ends one after the other.
-            State::Busy(Given { task, .. }, _) => format!(" during task {} of {}", task.index + 1, self.plan.batches[task.batch].name),
-            State::Preparing | State::Idle => String::new(),
+            WorkerState::Lost(_) => return,
+            // A task that crashes its worker crashes one worker after another, so name it.
+            WorkerState::Busy(TaskAssignment { task, .. }, _) => {
+                format!(" during task {} of {}", task.index + 1, self.plan.batches[task.batch].name)
+            }
+            WorkerState::Preparing | WorkerState::Idle => String::new(),
         };
-        self.workers[at].lose(reason + &during);
-        if let Some(process) = self.workers[at].process_here() {
-            self.processes.end(process);
+        self.workers[at].mark_lost(reason + &during);
+        if let Some(process) = self.workers[at].local_process() {
+            self.processes.kill(process);
         }
-        let ready = self.ready();
-        self.allocation.lost(at, &ready);
+        let ready = self.ready_workers();
+        self.allocation.remove_worker(at, &ready);
     }
 
-    fn nobody(&mut self) -> Error {
-        // Who interrupts a run on a terminal interrupts its workers, too.
+    fn no_workers_error(&mut self) -> Error {
+        // Ctrl-C on a terminal reaches the workers, too.
         if self.is_stopped() {
             return Error::Interrupted;
         }
         let lost = self.workers.iter().filter_map(|worker| match &worker.state {
-            State::Lost(reason) => Some(format!("{}: {reason}", worker.name())),
+            WorkerState::Lost(reason) => Some(format!("{}: {reason}", worker.name())),
             _ => None,
         });
-        let reasons = lost.chain(self.absent.drain(..)).collect::<Vec<_>>();
-        Error::NoWorkers(if reasons.is_empty() { vec!["none has come".into()] } else { reasons })
+        let reasons = lost.chain(self.startup_failures.drain(..)).collect::<Vec<_>>();
+        Error::NoWorkers(if reasons.is_empty() { vec!["none has connected".into()] } else { reasons })
     }
 
-    fn outcome(&self, began: Instant) -> Outcome {
+    fn outcome(&self, began: Instant) -> TaskRunOutcome {
         let fastest = (0..self.workers.len()).map(|at| self.speed(at)).fold(0.0, f64::max);
-        let last: Vec<usize> = self.plan.last().collect();
-        let ended = self.progress.iter().filter_map(|progress| progress.ended).max().unwrap_or(began);
-        let batch = |(index, progress): (usize, &Progress)| BatchOutcome {
+        let last: Vec<usize> = self.plan.final_batches().collect();
+        let ended = self.progress.iter().filter_map(|progress| progress.end_time).max().unwrap_or(began);
+        let batch = |(index, progress): (usize, &BatchProgress)| BatchOutcome {
             name: self.plan.batches[index].name.clone(),
             tasks: self.plan.batches[index].tasks,
-            seconds: progress.ended.zip(progress.began).map_or(0.0, |(ended, began)| (ended - began).as_secs_f64()),
-            busy_seconds: progress.busy.as_secs_f64(),
+            seconds: progress.end_time.zip(progress.start_time).map_or(0.0, |(ended, began)| (ended - began).as_secs_f64()),
+            busy_seconds: progress.busy_time.as_secs_f64(),
             results: last.contains(&index).then(|| progress.results.iter().flatten().map(|(value, _)| value.clone()).collect()),
         };
-        Outcome {
+        TaskRunOutcome {
             application: self.plan.name.clone(),
             parameters: self.plan.parameters.iter().map(|(name, value)| (name.clone(), value.to_string())).collect(),
             seconds: (ended - began).as_secs_f64(),
@@ -361,7 +379,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The number that a task has between the coordinator and its workers.
-fn number(task: Task) -> u64 {
+/// Task number used on the wire.
+fn wire_id(task: TaskId) -> u64 {
     ((task.batch as u64) << 32) | task.index as u64
 }

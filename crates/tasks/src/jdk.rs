@@ -1,15 +1,15 @@
-//! The user's Java.
+//! Finds and runs the user's JDK.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::Error;
-use crate::protocol::Class;
+use crate::protocol::ClassFile;
 
-/// The compiler's own virtual machine ends before what it translates thoroughly could pay: without trying, it takes a third less of the processor.
-const QUICK: [&str; 2] = ["-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC"];
+/// `javac` runs too briefly for the C2 compiler to pay off: without it, it takes a third less CPU time.
+const JAVAC_FLAGS: [&str; 2] = ["-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC"];
 
-/// A Java compiler and a Java virtual machine.
+/// The Java compiler and virtual machine.
 #[derive(Debug, Clone)]
 pub struct Jdk {
     javac: PathBuf,
@@ -17,7 +17,7 @@ pub struct Jdk {
 }
 
 impl Jdk {
-    /// The one that `JAVA_HOME` names, else the one in the folders of `PATH`.
+    /// The JDK in `JAVA_HOME`, else in `PATH`.
     pub fn find() -> Result<Jdk, Error> {
         let home = std::env::var_os("JAVA_HOME").map(|home| Path::new(&home).join("bin"));
         let path = std::env::var_os("PATH").unwrap_or_default();
@@ -29,25 +29,25 @@ impl Jdk {
         Ok(Jdk { javac: find("javac")?, java: find("java")? })
     }
 
-    /// Compiles files and what they need of the folder `beside`; the classes come into the folder `into`.
-    pub fn compile(&self, files: &[PathBuf], beside: &Path, into: &Path) -> Result<(), Error> {
+    /// Compiles files, with sources they depend on in `source_dir`, into class files in `output_dir`.
+    pub fn compile(&self, files: &[PathBuf], source_dir: &Path, output_dir: &Path) -> Result<(), Error> {
         let mut command = Command::new(&self.javac);
         command
-            .args(QUICK)
+            .args(JAVAC_FLAGS)
             .arg("-sourcepath")
-            .arg(beside)
+            .arg(source_dir)
             .arg("-d")
-            .arg(into)
+            .arg(output_dir)
             .args(["-encoding", "UTF-8", "-nowarn", "-proc:none"])
             .args(files);
-        let ended = command.stdin(Stdio::null()).output().map_err(Error::io(format!("{}", self.javac.display())))?;
-        if ended.status.success() {
+        let output = command.stdin(Stdio::null()).output().map_err(Error::io(format!("{}", self.javac.display())))?;
+        if output.status.success() {
             return Ok(());
         }
-        Err(Error::Compile(String::from_utf8_lossy(&ended.stderr).trim().to_owned()))
+        Err(Error::Compile(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
     }
 
-    /// A virtual machine that runs a class of a folder.
+    /// A command that runs a class of a folder.
     pub fn command(&self, options: &[&str], folder: &Path, class: &str) -> Command {
         let mut command = Command::new(&self.java);
         command.args(options).arg("-cp").arg(folder).arg(class);
@@ -55,21 +55,21 @@ impl Jdk {
     }
 }
 
-/// All classes of a folder, those of packages in its folders included.
-pub fn classes(folder: &Path) -> Result<Vec<Class>, Error> {
+/// All class files in a folder and its packages.
+pub(crate) fn read_classes(folder: &Path) -> Result<Vec<ClassFile>, Error> {
     let mut found = Vec::new();
-    collect(folder, "", &mut found).map_err(Error::io("the compiled classes"))?;
+    collect_classes(folder, "", &mut found).map_err(Error::io("the compiled classes"))?;
     Ok(found)
 }
 
-fn collect(folder: &Path, package: &str, found: &mut Vec<Class>) -> std::io::Result<()> {
+fn collect_classes(folder: &Path, package: &str, found: &mut Vec<ClassFile>) -> std::io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
         let Some(stem) = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()) else { continue };
         if path.is_dir() {
-            collect(&path, &format!("{package}{stem}."), found)?;
+            collect_classes(&path, &format!("{package}{stem}."), found)?;
         } else if path.extension().is_some_and(|ending| ending == "class") {
-            found.push(Class { name: format!("{package}{stem}"), code: std::fs::read(&path)? });
+            found.push(ClassFile { name: format!("{package}{stem}"), bytecode: std::fs::read(&path)? });
         }
     }
     Ok(())

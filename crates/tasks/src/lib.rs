@@ -1,24 +1,26 @@
-//! Running what is otherwise predicted: an application of batches of tasks, by a coordinator and workers.
+//! Runs applications of batches of Java tasks with a coordinator and workers, where other crates only predict them.
 //!
-//! The application is PASL with Java. Workers are Java virtual machines that connect to the coordinator over TCP ([`protocol`]) and hold its token; who gets which
-//! task is decided as the system JoiN does it ([`allocation`]), and who dies or hangs is done without.
+//! The application is PASL with Java. Workers are Java virtual machines that connect to the coordinator over TCP ([`protocol`]) and
+//! authenticate with its token. Tasks are distributed as in the JoiN system ([`allocation`]), and worker failures are survived.
+
+#![forbid(unsafe_code)]
 
 pub mod allocation;
 mod coordinator;
-mod echo;
 mod error;
 mod jdk;
 mod launch;
-mod outcome;
 mod plan;
 pub mod protocol;
+mod round_trip;
+mod run_outcome;
 mod value;
 
-pub use allocation::Policy;
-pub use coordinator::{Options, run};
-pub use echo::round_trips;
+pub use allocation::DistributionPolicy;
+pub use coordinator::{CoordinatorOptions, run};
 pub use error::Error;
 pub use jdk::Jdk;
-pub use launch::{TOKEN, be_worker};
-pub use outcome::{BatchOutcome, Outcome, WorkerOutcome};
-pub use value::Value;
+pub use launch::{TOKEN_ENV, run_worker};
+pub use round_trip::measure_round_trips;
+pub use run_outcome::{BatchOutcome, TaskRunOutcome, WorkerOutcome};
+pub use value::TaskValue;

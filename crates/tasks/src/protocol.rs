@@ -1,339 +1,343 @@
-//! What the coordinator and a worker say to each other, version 2.
+//! Wire protocol between coordinator and worker, version 2.
 //!
-//! A message is a *frame*: its length as four bytes, then so many bytes, of which the first is its kind, and then its [seal](sintonia_link::seal), 16 bytes. Only
-//! the first message of each end has no seal, as it says what seals are made of. All numbers are big-endian. A text or a file is its length as
-//! four bytes, and then its bytes; texts are UTF-8.
+//! A message is a *frame*: its length as four bytes, that many bytes of which the first is the kind, and a [MAC](sintonia_link::mac) of 16 bytes. Only
+//! the first message of each side has no MAC, because it carries the nonce. All numbers are big-endian. A text or a file is its length as
+//! four bytes followed by its bytes; texts are UTF-8.
 //!
-//! | kind | from | what follows |
+//! | kind | from | payload |
 //! |---|---|---|
-//! | 1 hello | worker | version (4 bytes), a random number (16 bytes); no seal |
-//! | 2 welcome | coordinator | a random number (16 bytes); no seal |
-//! | 3 here | worker | its host (text), its process (8 bytes) |
-//! | 4 classes | coordinator | how many (4 bytes), each with its name (text) and its code (file) |
-//! | 5 ready | worker | how long its benchmark took, in seconds (8 bytes) |
-//! | 6 run | coordinator | the number of the task (8 bytes), `Class.method` (text), how many arguments (1 byte), the arguments (values) |
-//! | 7 done | worker | the number of the task (8 bytes), how long it took in nanoseconds (8 bytes), the result (value) |
-//! | 8 failed | worker | the number of the task (8 bytes), why (text) |
-//! | 9 pulse | both | nothing; to show that it lives: twice a second from a thread of its own the worker, once a second the coordinator |
+//! | 1 hello | worker | version (4 bytes), nonce (16 bytes); no MAC |
+//! | 2 welcome | coordinator | nonce (16 bytes); no MAC |
+//! | 3 identify | worker | host (text), process ID (8 bytes) |
+//! | 4 classes | coordinator | count (4 bytes), then name (text) and bytecode (file) of each |
+//! | 5 ready | worker | duration of its benchmark in seconds (8 bytes) |
+//! | 6 run | coordinator | task number (8 bytes), `Class.method` (text), number of arguments (1 byte), arguments (values) |
+//! | 7 done | worker | task number (8 bytes), duration in nanoseconds (8 bytes), result (value) |
+//! | 8 failed | worker | task number (8 bytes), reason (text) |
+//! | 9 heartbeat | both | nothing; the worker sends two per second from a separate thread, the coordinator one |
 //!
-//! A value is a kind and what it holds: 0 nothing, 1 int (4 bytes), 2 long (8), 3 double (8), 4 a number (the whole number below it, 8, and
-//! the nearest double, 8), 5 int[], 6 long[], 7 double[] (how many, 4, and so many of them), 8 an array of arrays (how many, 4, and so many values).
+//! A value is a kind and its payload: 0 void, 1 int (4 bytes), 2 long (8), 3 double (8), 4 number (rounded down to an integer, 8, and
+//! the nearest double, 8), 5 int[], 6 long[], 7 double[] (count, 4, and the elements), 8 array of arrays (count, 4, and the values).
 //!
-//! Who says something without the right seal does not hold the run's token, and is not listened to any more, at either end. The coordinator ends a worker
-//! by closing the connection. Neither end believes a length: before the first seal no frame is longer than 1 KiB, then none is longer than 256 MiB,
-//! nothing is longer than the frame that it is in, and arrays are not nested deeper than eight.
+//! A side that receives a message with a wrong MAC closes the connection: the peer does not hold the run's token. The coordinator stops a worker
+//! by closing the connection. Neither side trusts a length: frames are limited to 1 KiB before the first MAC and to 256 MiB afterwards,
+//! nothing is longer than its frame, and arrays are nested at most eight levels deep.
 
 use std::io::{self, Read, Write};
 
-use crate::Value;
-use sintonia_link::seal::{self, Seal};
+use crate::TaskValue;
+use sintonia_link::mac::{self, MessageMac};
 
-/// The version that is spoken.
+/// Protocol version.
 pub const VERSION: u32 = 2;
-/// No frame is longer.
-pub const LONGEST: usize = 1 << 28;
-/// No frame of one who has not shown yet that it holds the token is longer.
-pub const LONGEST_OF_STRANGERS: usize = 1 << 10;
-/// Arrays are not nested deeper.
-const DEEPEST: usize = 8;
+/// Largest frame in bytes.
+pub const MAX_FRAME: usize = 1 << 28;
+/// Largest frame of a peer that has not authenticated yet.
+pub const MAX_UNAUTHENTICATED_FRAME: usize = 1 << 10;
+/// Deepest nesting of arrays.
+const MAX_ARRAY_DEPTH: usize = 8;
 
 const HELLO: u8 = 1;
 const WELCOME: u8 = 2;
-const HERE: u8 = 3;
+const IDENTIFY: u8 = 3;
 const CLASSES: u8 = 4;
 const READY: u8 = 5;
 const RUN: u8 = 6;
 const DONE: u8 = 7;
 const FAILED: u8 = 8;
-const PULSE: u8 = 9;
+const HEARTBEAT: u8 = 9;
 
-/// A class, ready to be loaded.
+/// A compiled Java class.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Class {
-    /// Its name.
+pub struct ClassFile {
+    /// Qualified name.
     pub name: String,
-    /// What is in its file.
-    pub code: Vec<u8>,
+    /// Contents of the class file.
+    pub bytecode: Vec<u8>,
 }
 
-/// What a worker says.
+/// A message from a worker.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Word {
-    /// That it has come.
+pub enum WorkerMessage {
+    /// First message.
     Hello {
-        /// The version that it speaks.
+        /// Protocol version of the worker.
         version: u32,
-        /// The random number that it begins with.
+        /// Its nonce.
         nonce: Nonce,
     },
-    /// Who it is.
-    Here {
-        /// Where it runs.
+    /// Where it runs.
+    Identify {
+        /// Host name.
         host: String,
-        /// Its process.
+        /// Process ID.
         process: u64,
     },
     /// It has the classes.
     Ready {
-        /// How long its benchmark took.
+        /// Duration of its benchmark.
         seconds: f64,
     },
-    /// A task is done.
+    /// A task has completed.
     Done {
-        /// Its number.
+        /// Task number.
         task: u64,
-        /// How long it took.
+        /// Its duration.
         nanoseconds: u64,
-        /// What came out.
-        result: Value,
+        /// Its result.
+        result: TaskValue,
     },
-    /// A task cannot be done.
+    /// A task has failed.
     Failed {
-        /// Its number.
+        /// Task number.
         task: u64,
-        /// Why.
+        /// The exception, or why it cannot be called.
         reason: String,
     },
-    /// It lives.
-    Pulse,
+    /// Heartbeat.
+    Heartbeat,
 }
 
-/// What is to be sent is larger than any message may be.
+/// A message exceeds [`MAX_FRAME`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("larger than the 256 MiB that a message may have")]
-pub struct TooLarge;
+pub struct MessageTooLarge;
 
-/// The message that answers a hello.
-pub fn welcome(nonce: &Nonce) -> Vec<u8> {
-    let mut out = Frame::new(WELCOME);
-    out.bytes(nonce);
-    out.measured()
+/// The answer to a hello.
+pub fn encode_welcome(nonce: &Nonce) -> Vec<u8> {
+    let mut out = FrameWriter::new(WELCOME);
+    out.put_bytes(nonce);
+    out.into_bytes()
 }
 
-/// The message that says nothing but that the coordinator lives.
-pub fn pulse() -> Vec<u8> {
-    Frame::new(PULSE).measured()
+/// A heartbeat of the coordinator.
+pub fn encode_heartbeat() -> Vec<u8> {
+    FrameWriter::new(HEARTBEAT).into_bytes()
 }
 
 /// The message with the classes of an application.
-pub fn classes(classes: &[Class]) -> Result<Vec<u8>, TooLarge> {
-    let mut out = Frame::new(CLASSES);
-    out.count(classes.len());
+pub fn encode_classes(classes: &[ClassFile]) -> Result<Vec<u8>, MessageTooLarge> {
+    let mut out = FrameWriter::new(CLASSES);
+    out.put_count(classes.len());
     for class in classes {
-        out.text(class.name.as_bytes());
-        out.text(&class.code);
+        out.put_text(class.name.as_bytes());
+        out.put_text(&class.bytecode);
     }
-    out.done()
+    out.finish()
 }
 
-/// The message that gives a task.
-pub fn run<'a>(task: u64, method: &str, arguments: impl ExactSizeIterator<Item = &'a Value>) -> Result<Vec<u8>, TooLarge> {
-    let mut out = Frame::new(RUN);
-    out.bytes(&task.to_be_bytes());
-    out.text(method.as_bytes());
-    // A method of Java has no more than 255 parameters.
-    out.bytes(&[arguments.len().min(255) as u8]);
-    arguments.take(255).for_each(|argument| out.value(argument));
-    out.done()
+/// The message that assigns a task.
+pub fn encode_run<'a>(
+    task: u64,
+    method: &str,
+    arguments: impl ExactSizeIterator<Item = &'a TaskValue>,
+) -> Result<Vec<u8>, MessageTooLarge> {
+    let mut out = FrameWriter::new(RUN);
+    out.put_bytes(&task.to_be_bytes());
+    out.put_text(method.as_bytes());
+    // Java methods have at most 255 parameters.
+    out.put_bytes(&[arguments.len().min(255) as u8]);
+    arguments.take(255).for_each(|argument| out.put_value(argument));
+    out.finish()
 }
 
-/// A message being written; its length is put in front when all is there.
-struct Frame(Vec<u8>);
+/// Builds a frame; the length is filled in at the end.
+struct FrameWriter(Vec<u8>);
 
-impl Frame {
-    fn new(kind: u8) -> Frame {
-        Frame(vec![0, 0, 0, 0, kind])
+impl FrameWriter {
+    fn new(kind: u8) -> FrameWriter {
+        FrameWriter(vec![0, 0, 0, 0, kind])
     }
 
-    fn bytes(&mut self, bytes: &[u8]) {
+    fn put_bytes(&mut self, bytes: &[u8]) {
         self.0.extend_from_slice(bytes);
     }
 
-    fn count(&mut self, count: usize) {
-        self.bytes(&(count as u32).to_be_bytes());
+    fn put_count(&mut self, count: usize) {
+        self.put_bytes(&(count as u32).to_be_bytes());
     }
 
-    fn text(&mut self, text: &[u8]) {
-        self.count(text.len());
-        self.bytes(text);
+    fn put_text(&mut self, text: &[u8]) {
+        self.put_count(text.len());
+        self.put_bytes(text);
     }
 
-    fn value(&mut self, value: &Value) {
+    fn put_value(&mut self, value: &TaskValue) {
         match value {
-            Value::Nothing => self.bytes(&[0]),
-            Value::Int(one) => self.kind(1, &one.to_be_bytes()),
-            Value::Long(one) => self.kind(2, &one.to_be_bytes()),
-            Value::Double(one) => self.kind(3, &one.to_be_bytes()),
-            Value::Number(whole, one) => {
-                self.kind(4, &whole.to_be_bytes());
-                self.bytes(&one.to_be_bytes());
+            TaskValue::Void => self.put_bytes(&[0]),
+            TaskValue::Int(one) => self.put_tagged(1, &one.to_be_bytes()),
+            TaskValue::Long(one) => self.put_tagged(2, &one.to_be_bytes()),
+            TaskValue::Double(one) => self.put_tagged(3, &one.to_be_bytes()),
+            TaskValue::Number(whole, one) => {
+                self.put_tagged(4, &whole.to_be_bytes());
+                self.put_bytes(&one.to_be_bytes());
             }
-            Value::Ints(all) => self.array(5, all, |out, one| out.bytes(&one.to_be_bytes())),
-            Value::Longs(all) => self.array(6, all, |out, one| out.bytes(&one.to_be_bytes())),
-            Value::Doubles(all) => self.array(7, all, |out, one| out.bytes(&one.to_be_bytes())),
-            Value::List(all) => self.array(8, all, |out, one| out.value(one)),
+            TaskValue::Ints(all) => self.put_array(5, all, |out, one| out.put_bytes(&one.to_be_bytes())),
+            TaskValue::Longs(all) => self.put_array(6, all, |out, one| out.put_bytes(&one.to_be_bytes())),
+            TaskValue::Doubles(all) => self.put_array(7, all, |out, one| out.put_bytes(&one.to_be_bytes())),
+            TaskValue::List(all) => self.put_array(8, all, |out, one| out.put_value(one)),
         }
     }
 
-    fn kind(&mut self, kind: u8, bytes: &[u8]) {
-        self.bytes(&[kind]);
-        self.bytes(bytes);
+    fn put_tagged(&mut self, kind: u8, bytes: &[u8]) {
+        self.put_bytes(&[kind]);
+        self.put_bytes(bytes);
     }
 
-    fn array<T>(&mut self, kind: u8, all: &[T], each: impl Fn(&mut Frame, &T)) {
-        self.bytes(&[kind]);
-        self.count(all.len());
+    fn put_array<T>(&mut self, kind: u8, all: &[T], each: impl Fn(&mut FrameWriter, &T)) {
+        self.put_bytes(&[kind]);
+        self.put_count(all.len());
         all.iter().for_each(|one| each(self, one));
     }
 
-    fn done(self) -> Result<Vec<u8>, TooLarge> {
-        if self.0.len() - 4 <= LONGEST { Ok(self.measured()) } else { Err(TooLarge) }
+    fn finish(self) -> Result<Vec<u8>, MessageTooLarge> {
+        if self.0.len() - 4 <= MAX_FRAME { Ok(self.into_bytes()) } else { Err(MessageTooLarge) }
     }
 
-    /// With its length in front.
-    fn measured(mut self) -> Vec<u8> {
+    /// Fills in the length.
+    fn into_bytes(mut self) -> Vec<u8> {
         let length = (self.0.len() - 4) as u32;
         self.0[..4].copy_from_slice(&length.to_be_bytes());
         self.0
     }
 }
 
-/// A random number that an end of a conversation begins with.
+/// Random number that each side contributes to the session keys.
 pub type Nonce = [u8; 16];
 
-/// An end of a conversation.
+/// The two sides of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
-    /// Who gives tasks.
+pub enum ProtocolRole {
+    /// Assigns tasks.
     Coordinator,
-    /// Who does them.
+    /// Runs tasks.
     Worker,
 }
 
-/// The seals of what that side says, as `SintoniaWorker.java` makes and checks them.
-pub fn seal(token: &str, side: Side, worker: &Nonce, coordinator: &Nonce) -> Seal {
+/// The MAC of messages sent by `side`; `SintoniaWorker.java` computes the same.
+pub fn session_mac(token: &str, side: ProtocolRole, worker: &Nonce, coordinator: &Nonce) -> MessageMac {
     let name: &[u8] = match side {
-        Side::Coordinator => b"coordinator",
-        Side::Worker => b"worker",
+        ProtocolRole::Coordinator => b"coordinator",
+        ProtocolRole::Worker => b"worker",
     };
-    Seal::new(token.as_bytes(), &[worker, coordinator, name])
+    MessageMac::new(token.as_bytes(), &[worker, coordinator, name])
 }
 
-/// Sends a message with its seal.
-pub fn send(to: &mut impl Write, seal: &mut Seal, mut message: Vec<u8>) -> io::Result<()> {
-    let made = seal.of(&message[4..]);
-    message.extend_from_slice(&made);
+/// Sends a message with its MAC.
+pub fn send(to: &mut impl Write, seal: &mut MessageMac, mut message: Vec<u8>) -> io::Result<()> {
+    let tag = seal.tag(&message[4..]);
+    message.extend_from_slice(&tag);
     to.write_all(&message)?;
     to.flush()
 }
 
-/// The first word of whoever has connected; it has no seal.
-pub fn receive_first(from: &mut impl Read) -> io::Result<Word> {
-    word(&frame(from, LONGEST_OF_STRANGERS)?)
+/// Receives the first message of a peer, which has no MAC.
+pub fn receive_hello(from: &mut impl Read) -> io::Result<WorkerMessage> {
+    decode_message(&read_frame(from, MAX_UNAUTHENTICATED_FRAME)?)
 }
 
-/// The next word of a worker, if it has the right seal and is no longer than told.
-pub fn receive(from: &mut impl Read, seal: &mut Seal, longest: usize) -> io::Result<Word> {
-    let frame = frame(from, longest)?;
-    let mut shown = [0; seal::LENGTH];
-    from.read_exact(&mut shown)?;
-    if seal.fits(&frame, &shown) { word(&frame) } else { Err(bad("a message that has not the seal of this run")) }
+/// Receives the next message of a worker and verifies its MAC; `longest` limits its size.
+pub fn receive(from: &mut impl Read, seal: &mut MessageMac, longest: usize) -> io::Result<WorkerMessage> {
+    let frame = read_frame(from, longest)?;
+    let mut received = [0; mac::TAG_BYTES];
+    from.read_exact(&mut received)?;
+    if seal.verify(&frame, &received) { decode_message(&frame) } else { Err(invalid_data("a message with a wrong MAC")) }
 }
 
-fn frame(from: &mut impl Read, longest: usize) -> io::Result<Vec<u8>> {
+fn read_frame(from: &mut impl Read, longest: usize) -> io::Result<Vec<u8>> {
     let mut length = [0; 4];
     from.read_exact(&mut length)?;
     let length = u32::from_be_bytes(length) as usize;
     if length > longest {
-        return Err(bad("a message longer than any may be"));
+        return Err(invalid_data("a message that is too long"));
     }
     let mut frame = Vec::new();
-    // Memory grows with what really comes, whatever the length says.
+    // Memory grows with the bytes received, whatever the length field says.
     if from.take(length as u64).read_to_end(&mut frame)? < length {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
     Ok(frame)
 }
 
-fn bad(problem: &str) -> io::Error {
+fn invalid_data(problem: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, problem.to_owned())
 }
 
-/// The word that a frame holds.
-pub fn word(frame: &[u8]) -> io::Result<Word> {
-    let mut left = Left(frame);
-    let word = match left.byte()? {
-        HELLO => Word::Hello { version: left.whole()?, nonce: left.fixed()? },
-        HERE => Word::Here { host: left.text()?, process: left.long()? },
-        READY => Word::Ready { seconds: f64::from_bits(left.long()?) },
-        DONE => Word::Done { task: left.long()?, nanoseconds: left.long()?, result: left.value(0)? },
-        FAILED => Word::Failed { task: left.long()?, reason: left.text()? },
-        PULSE => Word::Pulse,
-        _ => return Err(bad("a message of a kind that is not known")),
+/// Decodes the message in a frame.
+pub fn decode_message(frame: &[u8]) -> io::Result<WorkerMessage> {
+    let mut reader = FrameReader(frame);
+    let message = match reader.read_u8()? {
+        HELLO => WorkerMessage::Hello { version: reader.read_u32()?, nonce: reader.read_bytes()? },
+        IDENTIFY => WorkerMessage::Identify { host: reader.read_text()?, process: reader.read_u64()? },
+        READY => WorkerMessage::Ready { seconds: f64::from_bits(reader.read_u64()?) },
+        DONE => WorkerMessage::Done { task: reader.read_u64()?, nanoseconds: reader.read_u64()?, result: reader.read_value(0)? },
+        FAILED => WorkerMessage::Failed { task: reader.read_u64()?, reason: reader.read_text()? },
+        HEARTBEAT => WorkerMessage::Heartbeat,
+        _ => return Err(invalid_data("a message of unknown kind")),
     };
-    if left.0.is_empty() { Ok(word) } else { Err(bad("a message with more behind its end")) }
+    if reader.0.is_empty() { Ok(message) } else { Err(invalid_data("a message with trailing bytes")) }
 }
 
-/// What is left of a frame.
-struct Left<'a>(&'a [u8]);
+/// Reads the fields of a frame.
+struct FrameReader<'a>(&'a [u8]);
 
-impl<'a> Left<'a> {
+impl<'a> FrameReader<'a> {
     fn take(&mut self, count: usize) -> io::Result<&'a [u8]> {
-        let (taken, left) = self.0.split_at_checked(count).ok_or_else(|| bad("a message that ends too early"))?;
-        self.0 = left;
+        let (taken, rest) = self.0.split_at_checked(count).ok_or_else(|| invalid_data("a truncated message"))?;
+        self.0 = rest;
         Ok(taken)
     }
 
-    fn fixed<const N: usize>(&mut self) -> io::Result<[u8; N]> {
-        Ok(self.take(N)?.try_into().expect("so many were taken"))
+    fn read_bytes<const N: usize>(&mut self) -> io::Result<[u8; N]> {
+        Ok(self.take(N)?.try_into().expect("N bytes were taken"))
     }
 
-    fn byte(&mut self) -> io::Result<u8> {
-        Ok(self.fixed::<1>()?[0])
+    fn read_u8(&mut self) -> io::Result<u8> {
+        Ok(self.read_bytes::<1>()?[0])
     }
 
-    fn whole(&mut self) -> io::Result<u32> {
-        Ok(u32::from_be_bytes(self.fixed()?))
+    fn read_u32(&mut self) -> io::Result<u32> {
+        Ok(u32::from_be_bytes(self.read_bytes()?))
     }
 
-    fn long(&mut self) -> io::Result<u64> {
-        Ok(u64::from_be_bytes(self.fixed()?))
+    fn read_u64(&mut self) -> io::Result<u64> {
+        Ok(u64::from_be_bytes(self.read_bytes()?))
     }
 
-    fn text(&mut self) -> io::Result<String> {
-        let length = self.whole()? as usize;
+    fn read_text(&mut self) -> io::Result<String> {
+        let length = self.read_u32()? as usize;
         Ok(String::from_utf8_lossy(self.take(length)?).into_owned())
     }
 
-    fn value(&mut self, depth: usize) -> io::Result<Value> {
-        Ok(match self.byte()? {
-            0 => Value::Nothing,
-            1 => Value::Int(i32::from_be_bytes(self.fixed()?)),
-            2 => Value::Long(i64::from_be_bytes(self.fixed()?)),
-            3 => Value::Double(f64::from_be_bytes(self.fixed()?)),
-            5 => Value::Ints(self.array(i32::from_be_bytes)?),
-            6 => Value::Longs(self.array(i64::from_be_bytes)?),
-            7 => Value::Doubles(self.array(f64::from_be_bytes)?),
-            8 if depth < DEEPEST => {
-                let count = self.whole()?;
+    fn read_value(&mut self, depth: usize) -> io::Result<TaskValue> {
+        Ok(match self.read_u8()? {
+            0 => TaskValue::Void,
+            1 => TaskValue::Int(i32::from_be_bytes(self.read_bytes()?)),
+            2 => TaskValue::Long(i64::from_be_bytes(self.read_bytes()?)),
+            3 => TaskValue::Double(f64::from_be_bytes(self.read_bytes()?)),
+            5 => TaskValue::Ints(self.read_array(i32::from_be_bytes)?),
+            6 => TaskValue::Longs(self.read_array(i64::from_be_bytes)?),
+            7 => TaskValue::Doubles(self.read_array(f64::from_be_bytes)?),
+            8 if depth < MAX_ARRAY_DEPTH => {
+                let count = self.read_u32()?;
                 let mut values = Vec::new();
                 for _ in 0..count {
-                    // Arrays take some bytes each, so what is read takes little more memory than what came.
+                    // Each array takes some bytes, so decoding takes little more memory than the frame.
                     if self.0.first().is_none_or(|kind| *kind < 5) {
-                        return Err(bad("an array of arrays that holds something else"));
+                        return Err(invalid_data("an array of arrays with another element"));
                     }
-                    values.push(self.value(depth + 1)?);
+                    values.push(self.read_value(depth + 1)?);
                 }
-                Value::List(values)
+                TaskValue::List(values)
             }
-            _ => return Err(bad("a value of a kind that is not known")),
+            _ => return Err(invalid_data("a value of unknown kind")),
         })
     }
 
-    fn array<T, const N: usize>(&mut self, of: fn([u8; N]) -> T) -> io::Result<Vec<T>> {
-        let count = self.whole()? as usize;
+    fn read_array<T, const N: usize>(&mut self, decode: fn([u8; N]) -> T) -> io::Result<Vec<T>> {
+        let count = self.read_u32()? as usize;
         let bytes = self.take(count.saturating_mul(N))?;
-        Ok(bytes.chunks_exact(N).map(|one| of(one.try_into().expect("chunks are of that size"))).collect())
+        Ok(bytes.chunks_exact(N).map(|one| decode(one.try_into().expect("chunks have N bytes"))).collect())
     }
 }
 
@@ -342,79 +346,84 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn worker_seal(token: &str) -> Seal {
-        seal(token, Side::Worker, &[1; 16], &[2; 16])
+    fn worker_mac(token: &str) -> MessageMac {
+        session_mac(token, ProtocolRole::Worker, &[1; 16], &[2; 16])
     }
 
-    /// What a worker would send.
-    fn done(result: &Value) -> Vec<u8> {
-        let mut out = Frame::new(DONE);
-        out.bytes(&7u64.to_be_bytes());
-        out.bytes(&9u64.to_be_bytes());
-        out.value(result);
+    /// A frame as a worker would send it.
+    fn done(result: &TaskValue) -> Vec<u8> {
+        let mut out = FrameWriter::new(DONE);
+        out.put_bytes(&7u64.to_be_bytes());
+        out.put_bytes(&9u64.to_be_bytes());
+        out.put_value(result);
         let mut sent = Vec::new();
-        send(&mut sent, &mut worker_seal("secret"), out.measured()).unwrap();
+        send(&mut sent, &mut worker_mac("secret"), out.into_bytes()).unwrap();
         sent
     }
 
-    fn received(bytes: &[u8], longest: usize) -> io::Result<Word> {
-        receive(&mut &*bytes, &mut worker_seal("secret"), longest)
+    fn received(bytes: &[u8], longest: usize) -> io::Result<WorkerMessage> {
+        receive(&mut &*bytes, &mut worker_mac("secret"), longest)
     }
 
     #[test]
     fn results_arrive_as_they_were_sent() {
-        let nested = Value::List(vec![Value::Longs(vec![1, -2]), Value::Longs(vec![])]);
-        for result in
-            [Value::Nothing, Value::Int(-1), Value::Long(1 << 40), Value::Double(0.1), Value::Doubles(vec![1.5, f64::NAN]), nested]
-        {
-            assert_eq!(received(&done(&result), LONGEST).unwrap(), Word::Done { task: 7, nanoseconds: 9, result });
+        let nested = TaskValue::List(vec![TaskValue::Longs(vec![1, -2]), TaskValue::Longs(vec![])]);
+        for result in [
+            TaskValue::Void,
+            TaskValue::Int(-1),
+            TaskValue::Long(1 << 40),
+            TaskValue::Double(0.1),
+            TaskValue::Doubles(vec![1.5, f64::NAN]),
+            nested,
+        ] {
+            assert_eq!(received(&done(&result), MAX_FRAME).unwrap(), WorkerMessage::Done { task: 7, nanoseconds: 9, result });
         }
     }
 
     #[test]
-    fn what_has_not_the_seal_of_the_run_is_refused() {
-        let good = done(&Value::Long(1));
-        assert!(receive(&mut good.as_slice(), &mut worker_seal("guessed"), LONGEST).is_err());
+    fn a_wrong_mac_is_refused() {
+        let good = done(&TaskValue::Long(1));
+        assert!(receive(&mut good.as_slice(), &mut worker_mac("guessed"), MAX_FRAME).is_err());
         for at in 4..good.len() {
             let mut changed = good.clone();
             changed[at] ^= 1;
-            assert!(received(&changed, LONGEST).is_err(), "{at}");
+            assert!(received(&changed, MAX_FRAME).is_err(), "{at}");
         }
     }
 
     #[test]
     fn a_message_that_lies_about_its_length_is_refused() {
-        let good = done(&Value::Longs(vec![1, 2]));
+        let good = done(&TaskValue::Longs(vec![1, 2]));
         for end in 0..good.len() {
-            assert!(received(&good[..end], LONGEST).is_err(), "{end}");
+            assert!(received(&good[..end], MAX_FRAME).is_err(), "{end}");
         }
-        assert!(received(&good, good.len() - 4 - seal::LENGTH).is_ok());
-        assert!(received(&good, good.len() - 5 - seal::LENGTH).is_err(), "longer than this one may be");
-        assert!(received(&[0xFF; 64], LONGEST).is_err());
-        assert!(receive_first(&mut [0xFF; 64].as_slice()).is_err());
+        assert!(received(&good, good.len() - 4 - mac::TAG_BYTES).is_ok());
+        assert!(received(&good, good.len() - 5 - mac::TAG_BYTES).is_err(), "longer than this one may be");
+        assert!(received(&[0xFF; 64], MAX_FRAME).is_err());
+        assert!(receive_hello(&mut [0xFF; 64].as_slice()).is_err());
     }
 
     #[test]
-    fn a_word_with_more_behind_it_or_too_deep_inside_is_refused() {
-        assert_eq!(word(&[PULSE]).unwrap(), Word::Pulse);
-        assert!(word(&[PULSE, 0]).is_err());
+    fn trailing_bytes_and_deep_nesting_are_refused() {
+        assert_eq!(decode_message(&[HEARTBEAT]).unwrap(), WorkerMessage::Heartbeat);
+        assert!(decode_message(&[HEARTBEAT, 0]).is_err());
         let mut deep = [8u8, 0, 0, 0, 1].repeat(40);
         deep.splice(0..0, [DONE].into_iter().chain([0; 16]));
-        assert!(word(&deep).is_err());
+        assert!(decode_message(&deep).is_err());
     }
 
     #[test]
-    fn what_is_too_large_is_not_sent() {
-        let of = |bytes: usize| Frame(vec![0; 4 + bytes]).done().map(|message| message.len());
-        assert_eq!((of(LONGEST), of(LONGEST + 1)), (Ok(LONGEST + 4), Err(TooLarge)));
+    fn oversized_messages_are_not_sent() {
+        let length = |bytes: usize| FrameWriter(vec![0; 4 + bytes]).finish().map(|message| message.len());
+        assert_eq!((length(MAX_FRAME), length(MAX_FRAME + 1)), (Ok(MAX_FRAME + 4), Err(MessageTooLarge)));
     }
 
     proptest! {
         #[test]
-        fn any_bytes_give_a_word_or_an_error(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-            let _ = word(&bytes);
-            let _ = receive_first(&mut bytes.as_slice());
-            prop_assert!(received(&bytes, LONGEST).is_err());
+        fn any_bytes_give_a_message_or_an_error(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = decode_message(&bytes);
+            let _ = receive_hello(&mut bytes.as_slice());
+            prop_assert!(received(&bytes, MAX_FRAME).is_err());
         }
     }
 }

@@ -1,19 +1,19 @@
-//! What tasks are given and give.
+//! Arguments and results of tasks.
 
 use std::fmt;
 
-/// A result of a task, or an argument.
+/// An argument or result of a task.
 #[derive(Debug, Clone)]
-pub enum Value {
-    /// The result of a method that gives nothing.
-    Nothing,
+pub enum TaskValue {
+    /// The result of a `void` method.
+    Void,
     /// An `int`.
     Int(i32),
     /// A `long`.
     Long(i64),
     /// A `double`.
     Double(f64),
-    /// A number that becomes what the method takes: the whole number below it, or as it is.
+    /// A number that is converted to the parameter's type: rounded down to an integer, or as a double.
     Number(i64, f64),
     /// An `int[]`.
     Ints(Vec<i32>),
@@ -22,68 +22,68 @@ pub enum Value {
     /// A `double[]`.
     Doubles(Vec<f64>),
     /// An array of arrays.
-    List(Vec<Value>),
+    List(Vec<TaskValue>),
 }
 
-/// The same to the last bit: a number that is none is the same as itself.
-impl PartialEq for Value {
-    fn eq(&self, other: &Value) -> bool {
+/// Bitwise equality: a NaN equals itself.
+impl PartialEq for TaskValue {
+    fn eq(&self, other: &TaskValue) -> bool {
         let same = |one: &f64, other: &f64| one.to_bits() == other.to_bits();
         match (self, other) {
-            (Value::Nothing, Value::Nothing) => true,
-            (Value::Int(one), Value::Int(other)) => one == other,
-            (Value::Long(one), Value::Long(other)) => one == other,
-            (Value::Double(one), Value::Double(other)) => same(one, other),
-            (Value::Number(whole, one), Value::Number(also, other)) => whole == also && same(one, other),
-            (Value::Ints(one), Value::Ints(other)) => one == other,
-            (Value::Longs(one), Value::Longs(other)) => one == other,
-            (Value::Doubles(one), Value::Doubles(other)) => {
+            (TaskValue::Void, TaskValue::Void) => true,
+            (TaskValue::Int(one), TaskValue::Int(other)) => one == other,
+            (TaskValue::Long(one), TaskValue::Long(other)) => one == other,
+            (TaskValue::Double(one), TaskValue::Double(other)) => same(one, other),
+            (TaskValue::Number(whole, one), TaskValue::Number(also, other)) => whole == also && same(one, other),
+            (TaskValue::Ints(one), TaskValue::Ints(other)) => one == other,
+            (TaskValue::Longs(one), TaskValue::Longs(other)) => one == other,
+            (TaskValue::Doubles(one), TaskValue::Doubles(other)) => {
                 one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same(one, other))
             }
-            (Value::List(one), Value::List(other)) => one == other,
+            (TaskValue::List(one), TaskValue::List(other)) => one == other,
             _ => false,
         }
     }
 }
 
-impl Value {
-    /// The results of a batch as one array.
-    pub fn array(results: &[&Value]) -> Value {
-        fn all<T>(results: &[&Value], of: impl Fn(&Value) -> Option<T>) -> Option<Vec<T>> {
+impl TaskValue {
+    /// Collects the results of a batch into one array.
+    pub fn from_results(results: &[&TaskValue]) -> TaskValue {
+        fn all<T>(results: &[&TaskValue], of: impl Fn(&TaskValue) -> Option<T>) -> Option<Vec<T>> {
             results.iter().map(|result| of(result)).collect()
         }
-        let ints = || all(results, |value| if let Value::Int(one) = value { Some(*one) } else { None }).map(Value::Ints);
-        let longs = || all(results, |value| if let Value::Long(one) = value { Some(*one) } else { None }).map(Value::Longs);
-        let doubles = || all(results, |value| if let Value::Double(one) = value { Some(*one) } else { None }).map(Value::Doubles);
-        let list = || Value::List(results.iter().map(|result| (*result).clone()).collect());
+        let ints = || all(results, |value| if let TaskValue::Int(one) = value { Some(*one) } else { None }).map(TaskValue::Ints);
+        let longs = || all(results, |value| if let TaskValue::Long(one) = value { Some(*one) } else { None }).map(TaskValue::Longs);
+        let doubles = || all(results, |value| if let TaskValue::Double(one) = value { Some(*one) } else { None }).map(TaskValue::Doubles);
+        let list = || TaskValue::List(results.iter().map(|result| (*result).clone()).collect());
         longs().or_else(doubles).or_else(ints).unwrap_or_else(list)
     }
 }
 
-impl fmt::Display for Value {
+impl fmt::Display for TaskValue {
     fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
         match self {
-            Value::Nothing => write!(out, "nothing"),
-            Value::Int(one) => write!(out, "{one}"),
-            Value::Long(one) => write!(out, "{one}"),
-            Value::Double(one) | Value::Number(_, one) => write!(out, "{one}"),
-            Value::Ints(all) => list(out, all),
-            Value::Longs(all) => list(out, all),
-            Value::Doubles(all) => list(out, all),
-            Value::List(all) => list(out, all),
+            TaskValue::Void => write!(out, "nothing"),
+            TaskValue::Int(one) => write!(out, "{one}"),
+            TaskValue::Long(one) => write!(out, "{one}"),
+            TaskValue::Double(one) | TaskValue::Number(_, one) => write!(out, "{one}"),
+            TaskValue::Ints(all) => write_list(out, all),
+            TaskValue::Longs(all) => write_list(out, all),
+            TaskValue::Doubles(all) => write_list(out, all),
+            TaskValue::List(all) => write_list(out, all),
         }
     }
 }
 
-/// An array, the middle of a long one left out.
-fn list(out: &mut fmt::Formatter, all: &[impl fmt::Display]) -> fmt::Result {
+/// Writes an array, eliding the end of a long one.
+fn write_list(out: &mut fmt::Formatter, all: &[impl fmt::Display]) -> fmt::Result {
     const MOST: usize = 10;
     write!(out, "[")?;
     for (index, one) in all.iter().take(MOST).enumerate() {
         write!(out, "{}{one}", if index == 0 { "" } else { ", " })?;
     }
     if all.len() > MOST {
-        write!(out, ", … {} in all", all.len())?;
+        write!(out, ", … {} in total", all.len())?;
     }
     write!(out, "]")
 }
@@ -94,21 +94,21 @@ mod tests {
 
     #[test]
     fn results_become_an_array_of_their_type() {
-        assert_eq!(Value::array(&[&Value::Long(1), &Value::Long(2)]), Value::Longs(vec![1, 2]));
-        assert_eq!(Value::array(&[&Value::Double(0.5)]), Value::Doubles(vec![0.5]));
-        let rows = [Value::Ints(vec![1]), Value::Ints(vec![2, 3])];
-        assert_eq!(Value::array(&[&rows[0], &rows[1]]), Value::List(rows.to_vec()));
+        assert_eq!(TaskValue::from_results(&[&TaskValue::Long(1), &TaskValue::Long(2)]), TaskValue::Longs(vec![1, 2]));
+        assert_eq!(TaskValue::from_results(&[&TaskValue::Double(0.5)]), TaskValue::Doubles(vec![0.5]));
+        let rows = [TaskValue::Ints(vec![1]), TaskValue::Ints(vec![2, 3])];
+        assert_eq!(TaskValue::from_results(&[&rows[0], &rows[1]]), TaskValue::List(rows.to_vec()));
     }
 
     #[test]
-    fn values_are_the_same_to_the_last_bit() {
-        assert_eq!(Value::Double(f64::NAN), Value::Double(f64::NAN));
-        assert_ne!(Value::Double(0.0), Value::Double(-0.0));
-        assert_ne!(Value::Int(1), Value::Long(1));
+    fn equality_is_bitwise() {
+        assert_eq!(TaskValue::Double(f64::NAN), TaskValue::Double(f64::NAN));
+        assert_ne!(TaskValue::Double(0.0), TaskValue::Double(-0.0));
+        assert_ne!(TaskValue::Int(1), TaskValue::Long(1));
     }
 
     #[test]
-    fn a_long_array_is_shown_in_short() {
-        assert_eq!(Value::Ints((0..12).collect()).to_string(), "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, … 12 in all]");
+    fn a_long_array_is_elided() {
+        assert_eq!(TaskValue::Ints((0..12).collect()).to_string(), "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, … 12 in total]");
     }
 }

@@ -1,6 +1,8 @@
-//! What an error tells about a text, so that every file Sintonia reads is complained about in the same way: the line and the column, the
-//! line itself with a mark below ([`spot`], in a file [`place`]), and the name that was probably meant ([`near`]).
+//! Positions and hints for error messages about text files, so that all of Sintonia's readers report errors in the same way: line and
+//! column with the marked line ([`line_col`], with a file [`source_pos`]), and the name that was probably meant ([`suggestion`]).
 
-pub mod near;
-pub mod place;
-pub mod spot;
+#![forbid(unsafe_code)]
+
+pub mod line_col;
+pub mod source_pos;
+pub mod suggestion;

@@ -1,80 +1,80 @@
-//! From names to hooks: what a tunlet needs, found in a process of the program.
+//! Resolves names of the source to hooks and addresses in a process.
 
-use sintonia_link::order::{Act, Function, Order, Read, Shape, Side, Source, Width};
-use sintonia_link::ring::Event;
-use sintonia_symbols::{Parameter, Place, Program, Type, Variable};
+use sintonia_link::probe_protocol::{HookKind, HookRead, HookSide, HookTarget, ProbeAction, ProbeCommand, ReadSource, ValueWidth};
+use sintonia_link::ring::HookEvent;
+use sintonia_symbols::{ArgumentLocation, FunctionParameter, ProgramImage, ResolvedVariable, ValueType};
 
-use crate::point::{Argument, Join, Kind, MeasurePoint, Target};
-use crate::station::Took;
-use crate::tunlet::Happening;
+use crate::host_agent::CallDuration;
+use crate::tuning_points::{CallArgument, DeclaredType, EventJoin, MeasurePoint, TuningTarget};
+use crate::tunlet::PointEvent;
 
-/// Why something that a tunlet needs is not there.
+/// Why a requirement of a tunlet cannot be bound.
 #[derive(Debug, thiserror::Error)]
-pub enum BindError {
-    /// The name leads nowhere.
+pub(crate) enum BindError {
+    /// The name cannot be resolved.
     #[error(transparent)]
-    Name(#[from] sintonia_symbols::Problem),
-    /// No such parameter, and no such variable.
-    #[error("`{value}` of `{function}`: it is no parameter of it{}, and {problem}", parameters(known))]
+    Name(#[from] sintonia_symbols::SymbolError),
+    /// Neither a parameter nor a variable.
+    #[error("`{value}` of `{function}`: it is not a parameter{}, and {problem}", parameters(known))]
     NoValue {
-        /// What was asked for.
+        /// The requested value.
         value: String,
-        /// Of which function.
+        /// The function.
         function: String,
-        /// The parameters it has.
+        /// Parameters of the function.
         known: Vec<String>,
-        /// Why it is no variable either.
-        problem: Box<sintonia_symbols::Problem>,
+        /// Why it is not a variable either.
+        problem: Box<sintonia_symbols::SymbolError>,
     },
-    /// It cannot be read at that moment.
+    /// The value cannot be read there.
     #[error("`{value}` of `{function}` cannot be read: {why}")]
     Unreadable {
-        /// What was asked for.
+        /// The requested value.
         value: String,
-        /// Of which function.
+        /// The function.
         function: String,
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// It is no single value.
+    /// Not a scalar.
     #[error("`{variable}` is {kind}, and cannot be set to a number")]
     NotSettable {
         /// The variable.
         variable: String,
-        /// What it is.
-        kind: Type,
+        /// Its type.
+        kind: ValueType,
     },
-    /// It has another type than the tunlet declares.
+    /// Not the declared type.
     #[error("`{variable}` is {kind}, and not {declared} as the tunlet says")]
     OtherType {
         /// The variable.
         variable: String,
-        /// What it is.
-        kind: Type,
-        /// What it is said to be.
-        declared: Kind,
+        /// Its type.
+        kind: ValueType,
+        /// The declared type.
+        declared: DeclaredType,
     },
-    /// It is not known how the function is called.
+    /// The calling convention is unknown.
     #[error("`{function}` cannot be called: {why}")]
     NotCallable {
         /// The function.
         function: String,
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// Several copies of a function.
-    #[error("`{0}` exists in several copies, and cannot be replaced or called as one")]
-    Several(String),
-    /// No value of a function of MPI.
-    #[error("`{value}` of `{function}`: of a function of MPI one can read seconds, bytes, peer, tag and communicator, when it returns")]
+    /// A function with several copies.
+    #[error("`{0}` has several copies, and cannot be replaced or called")]
+    Ambiguous(String),
+    /// Not a value of an MPI function.
+    #[error("`{value}` of `{function}`: an MPI function has seconds, bytes, peer, tag and communicator, at exit")]
     NotOfMpi {
-        /// What was asked for.
+        /// The requested value.
         value: String,
-        /// Of which function.
+        /// The function.
         function: String,
     },
-    /// Too much for one hook.
-    #[error("more than {} values besides arguments are asked for at one side of `{function}`", sintonia_link::ring::READS)]
+    /// Too many reads for one hook.
+    #[error("more than {} values besides arguments are requested at entry or exit of `{function}`", sintonia_link::ring::MAX_READS)]
     TooMany {
         /// The function.
         function: String,
@@ -85,69 +85,69 @@ fn parameters(known: &[String]) -> String {
     if known.is_empty() { String::new() } else { format!(" (it has {})", known.join(", ")) }
 }
 
-/// How a value comes out of an event.
+/// How a value is decoded from an event.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Decoder {
-    from: From,
-    kind: Type,
+pub(crate) struct ValueDecoder {
+    source: ValueSource,
+    kind: ValueType,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum From {
+enum ValueSource {
     Word(usize),
     Float(usize),
     Read(usize),
-    Took(Timing),
+    Timing(CallTimeKind),
 }
 
-/// What is known of how long a call took.
+/// Durations of a call that can be requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Timing {
-    /// All of it: `seconds`.
+pub(crate) enum CallTimeKind {
+    /// `seconds`: the whole call.
     Seconds,
-    /// How much of that in functions of MPI: `mpi_seconds`.
+    /// `mpi_seconds`: the part in MPI functions.
     InMpi,
 }
 
-impl Timing {
-    fn named(name: &str) -> Option<Timing> {
+impl CallTimeKind {
+    fn from_name(name: &str) -> Option<CallTimeKind> {
         match name {
-            "seconds" => Some(Timing::Seconds),
-            "mpi_seconds" => Some(Timing::InMpi),
+            "seconds" => Some(CallTimeKind::Seconds),
+            "mpi_seconds" => Some(CallTimeKind::InMpi),
             _ => None,
         }
     }
 }
 
-impl Decoder {
-    /// How long a call took, which the events themselves do not say.
-    fn of_timing(timing: Timing) -> Decoder {
-        Decoder { from: From::Took(timing), kind: Type::Float { bytes: 8 } }
+impl ValueDecoder {
+    /// The duration of a call, which is not in the event itself.
+    fn for_timing(timing: CallTimeKind) -> ValueDecoder {
+        ValueDecoder { source: ValueSource::Timing(timing), kind: ValueType::Float { bytes: 8 } }
     }
 
-    /// The value as a number, of a call that took so long.
-    fn decode(&self, event: &Event, took: Took) -> f64 {
-        let bits = match self.from {
-            From::Took(Timing::Seconds) => return took.seconds,
-            From::Took(Timing::InMpi) => return took.in_mpi,
-            From::Word(place) => event.words[place],
-            From::Float(place) => event.floats[place],
-            From::Read(place) => event.reads[place],
+    /// The value as a number; `duration` is that of the call.
+    fn decode(&self, event: &HookEvent, duration: CallDuration) -> f64 {
+        let bits = match self.source {
+            ValueSource::Timing(CallTimeKind::Seconds) => return duration.seconds,
+            ValueSource::Timing(CallTimeKind::InMpi) => return duration.mpi_seconds,
+            ValueSource::Word(place) => event.words[place],
+            ValueSource::Float(place) => event.floats[place],
+            ValueSource::Read(place) => event.reads[place],
         };
-        value_of(&self.kind, bits)
+        decode_value(&self.kind, bits)
     }
 }
 
-/// The number that bits of a type stand for.
-pub fn value_of(kind: &Type, bits: u64) -> f64 {
+/// Converts bits of a type to a number.
+pub(crate) fn decode_value(kind: &ValueType, bits: u64) -> f64 {
     match kind {
-        Type::Float { bytes: 4 } => f64::from(f32::from_bits(bits as u32)),
-        Type::Float { .. } => f64::from_bits(bits),
-        Type::Whole { signed: true, bytes } => {
+        ValueType::Float { bytes: 4 } => f64::from(f32::from_bits(bits as u32)),
+        ValueType::Float { .. } => f64::from_bits(bits),
+        ValueType::Integer { signed: true, bytes } => {
             let unused = 64 - 8 * (*bytes).clamp(1, 8) as u32;
             ((bits << unused) as i64 >> unused) as f64
         }
-        Type::Whole { signed: false, bytes } | Type::Truth { bytes } => {
+        ValueType::Integer { signed: false, bytes } | ValueType::Boolean { bytes } => {
             let unused = 64 - 8 * (*bytes).clamp(1, 8) as u32;
             (bits << unused >> unused) as f64
         }
@@ -155,65 +155,66 @@ pub fn value_of(kind: &Type, bits: u64) -> f64 {
     }
 }
 
-/// The bits of a number in a type; `None` where the type holds no such number.
-fn bits(kind: &Type, value: f64) -> Option<u64> {
+/// Converts a number to bits of a type; `None` if the type cannot hold it.
+fn encode_value(kind: &ValueType, value: f64) -> Option<u64> {
     let whole = value.round();
-    // As many values as so many bytes have.
+    // Number of distinct values of that many bytes.
     let values = |bytes: &u64| 2f64.powi(8 * *bytes as i32);
     match kind {
-        Type::Float { bytes: 4 } => Some(value as f32).filter(|short| short.is_finite()).map(|short| u64::from(short.to_bits())),
-        Type::Float { bytes: 8 } => Some(value.to_bits()),
-        Type::Whole { signed: true, bytes: bytes @ (1 | 2 | 4 | 8) } => {
+        ValueType::Float { bytes: 4 } => Some(value as f32).filter(|short| short.is_finite()).map(|short| u64::from(short.to_bits())),
+        ValueType::Float { bytes: 8 } => Some(value.to_bits()),
+        ValueType::Integer { signed: true, bytes: bytes @ (1 | 2 | 4 | 8) } => {
             let half = values(bytes) / 2.0;
             (-half..half).contains(&whole).then_some(whole as i64 as u64)
         }
-        Type::Whole { signed: false, bytes: bytes @ (1 | 2 | 4 | 8) } => (0.0..values(bytes)).contains(&whole).then_some(whole as u64),
-        Type::Truth { .. } => (0.0..=1.0).contains(&whole).then_some(whole as u64),
+        ValueType::Integer { signed: false, bytes: bytes @ (1 | 2 | 4 | 8) } => {
+            (0.0..values(bytes)).contains(&whole).then_some(whole as u64)
+        }
+        ValueType::Boolean { .. } => (0.0..=1.0).contains(&whole).then_some(whole as u64),
         _ => None,
     }
 }
 
-/// The hook of one function, for all points that look at it.
+/// The hook of one function, shared by all its measure points.
 #[derive(Debug, Clone)]
-pub struct Hook {
-    /// Its name, as tunlets write it.
+pub(crate) struct FunctionHook {
+    /// Function name, as tunlets write it.
     pub name: String,
-    functions: Vec<sintonia_symbols::Function>,
-    at_entry: Vec<Read>,
-    at_exit: Vec<Read>,
-    /// Who listens.
-    pub listeners: Vec<Listener>,
+    functions: Vec<sintonia_symbols::ResolvedFunction>,
+    at_entry: Vec<HookRead>,
+    at_exit: Vec<HookRead>,
+    pub listeners: Vec<HookListener>,
 }
 
-/// A measure point that listens to a hook.
+/// A measure point at a hook.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Listener {
-    /// Which tunlet.
+pub(crate) struct HookListener {
+    /// Index of the tunlet.
     pub tunlet: usize,
-    /// Which of its points.
+    /// Index of the measure point.
     pub point: usize,
-    /// Which side of the function.
-    pub side: Side,
-    /// Whether events may be joined.
-    pub join: Join,
-    /// How its values come out of an event.
-    decoders: Vec<Decoder>,
+    /// Entry or exit of the function.
+    pub side: HookSide,
+    /// Whether events may be aggregated.
+    pub join: EventJoin,
+    /// Decoders of the point's values.
+    decoders: Vec<ValueDecoder>,
 }
 
-impl Listener {
-    /// What an event, of a call that took so long, means to it.
-    pub fn happening(&self, event: &Event, rank: u32, time: f64, took: Took) -> Happening {
-        let values = self.decoders.iter().map(|decoder| decoder.decode(event, took)).collect();
-        Happening { point: self.point, rank, side: self.side, time, values }
+impl HookListener {
+    /// Decodes an event of a call with this duration.
+    pub(crate) fn decode_event(&self, event: &HookEvent, rank: u32, time: f64, duration: CallDuration) -> PointEvent {
+        let values = self.decoders.iter().map(|decoder| decoder.decode(event, duration)).collect();
+        PointEvent { point: self.point, rank, side: self.side, time, values }
     }
 }
 
-/// Lets a point listen to a function of MPI, which is measured without a hook.
-pub fn mpi_listener(tunlet: usize, place: usize, point: &MeasurePoint) -> Result<Listener, BindError> {
-    let whole = |word| Decoder { from: From::Word(word), kind: Type::Whole { signed: true, bytes: 8 } };
+/// A listener for an MPI function, which is measured without a hook.
+pub(crate) fn mpi_listener(tunlet: usize, place: usize, point: &MeasurePoint) -> Result<HookListener, BindError> {
+    let whole = |word| ValueDecoder { source: ValueSource::Word(word), kind: ValueType::Integer { signed: true, bytes: 8 } };
     let decoder = |value: &String| match value.as_str() {
-        _ if point.side == Side::Entry => None,
-        "seconds" => Some(Decoder::of_timing(Timing::Seconds)),
+        _ if point.side == HookSide::Entry => None,
+        "seconds" => Some(ValueDecoder::for_timing(CallTimeKind::Seconds)),
         "bytes" => Some(whole(0)),
         "peer" => Some(whole(1)),
         "tag" => Some(whole(2)),
@@ -222,13 +223,13 @@ pub fn mpi_listener(tunlet: usize, place: usize, point: &MeasurePoint) -> Result
     };
     let no_value = |value: &String| BindError::NotOfMpi { value: value.clone(), function: point.function.clone() };
     let decoders = point.values.iter().map(|value| decoder(value).ok_or_else(|| no_value(value))).collect::<Result<_, BindError>>()?;
-    Ok(Listener { tunlet, point: place, side: point.side, join: point.join, decoders })
+    Ok(HookListener { tunlet, point: place, side: point.side, join: point.join, decoders })
 }
 
-impl Hook {
-    /// A hook that nobody listens to yet.
-    pub fn of(program: &Program, name: &str) -> Result<Hook, BindError> {
-        Ok(Hook {
+impl FunctionHook {
+    /// A hook without listeners.
+    pub(crate) fn new(program: &ProgramImage, name: &str) -> Result<FunctionHook, BindError> {
+        Ok(FunctionHook {
             name: name.to_owned(),
             functions: program.functions(name)?,
             at_entry: Vec::new(),
@@ -237,11 +238,11 @@ impl Hook {
         })
     }
 
-    /// The orders that put it in place: one for each copy of the function.
-    pub fn orders(&self) -> Vec<Order> {
-        let order = |function: &sintonia_symbols::Function| Order::Hook {
-            function: place_of(function),
-            shape: Shape::Wrap { stack: function.stack },
+    /// The orders that install it: one for each copy of the function.
+    pub(crate) fn orders(&self) -> Vec<ProbeCommand> {
+        let order = |function: &sintonia_symbols::ResolvedFunction| ProbeCommand::Hook {
+            function: function_range(function),
+            shape: HookKind::Wrap { stack: function.uses_stack },
             at_entry: self.at_entry.clone(),
             at_exit: self.at_exit.clone(),
             may_throttle: true,
@@ -249,82 +250,90 @@ impl Hook {
         self.functions.iter().map(order).collect()
     }
 
-    /// Whether somebody wants to know this of calls.
-    pub fn wants(&self, timing: Timing) -> bool {
-        self.listeners.iter().flat_map(|listener| &listener.decoders).any(|decoder| decoder.from == From::Took(timing))
+    /// Whether a listener needs this duration.
+    pub(crate) fn needs_timing(&self, timing: CallTimeKind) -> bool {
+        self.listeners.iter().flat_map(|listener| &listener.decoders).any(|decoder| decoder.source == ValueSource::Timing(timing))
     }
 
-    /// Lets a point listen.
-    pub fn listen(&mut self, program: &Program, tunlet: usize, place: usize, point: &MeasurePoint) -> Result<(), BindError> {
-        let decoders = point.values.iter().map(|value| self.value(program, value, point.side)).collect::<Result<_, BindError>>()?;
-        self.listeners.push(Listener { tunlet, point: place, side: point.side, join: point.join, decoders });
+    /// Adds a measure point.
+    pub(crate) fn add_listener(
+        &mut self,
+        program: &ProgramImage,
+        tunlet: usize,
+        place: usize,
+        point: &MeasurePoint,
+    ) -> Result<(), BindError> {
+        let decoders = point.values.iter().map(|value| self.value_decoder(program, value, point.side)).collect::<Result<_, BindError>>()?;
+        self.listeners.push(HookListener { tunlet, point: place, side: point.side, join: point.join, decoders });
         Ok(())
     }
 
-    fn value(&mut self, program: &Program, value: &str, side: Side) -> Result<Decoder, BindError> {
+    fn value_decoder(&mut self, program: &ProgramImage, value: &str, side: HookSide) -> Result<ValueDecoder, BindError> {
         let function = &self.functions[0];
         let parameters = function.parameters.clone().unwrap_or_default();
-        if side == Side::Exit && value == "result" {
-            return self.result();
+        if side == HookSide::Exit && value == "result" {
+            return self.result_decoder();
         }
-        if let Some(timing) = Timing::named(value).filter(|_| side == Side::Exit) {
-            return Ok(Decoder::of_timing(timing));
+        if let Some(timing) = CallTimeKind::from_name(value).filter(|_| side == HookSide::Exit) {
+            return Ok(ValueDecoder::for_timing(timing));
         }
         if let Some(parameter) = parameters.iter().find(|parameter| parameter.name == value) {
-            return self.parameter(parameter, side);
+            return self.parameter_decoder(parameter, side);
         }
         let known: Vec<String> = parameters.into_iter().map(|parameter| parameter.name).collect();
         let no_value =
             |problem| BindError::NoValue { value: value.to_owned(), function: self.name.clone(), known, problem: Box::new(problem) };
         let variable = program.variable(value).map_err(no_value)?;
-        let source = match variable.behind[..] {
-            [] => Source::At(variable.address),
-            [offset] => Source::Behind { pointer: variable.address, offset: offset as i64 },
-            _ => return Err(self.unreadable(value, "it stands behind more than one pointer")),
+        let source = match variable.pointer_offsets[..] {
+            [] => ReadSource::At(variable.address),
+            [offset] => ReadSource::Behind { pointer: variable.address, offset: offset as i64 },
+            _ => return Err(self.unreadable(value, "it is behind more than one pointer")),
         };
-        self.read(source, variable.kind, value, side)
+        self.add_read(source, variable.value_type, value, side)
     }
 
-    fn result(&self) -> Result<Decoder, BindError> {
+    fn result_decoder(&self) -> Result<ValueDecoder, BindError> {
         match &self.functions[0].result {
-            Some(kind @ Type::Float { bytes: 4 | 8 }) => Ok(Decoder { from: From::Float(0), kind: kind.clone() }),
-            Some(kind) if kind.is_single() => Ok(Decoder { from: From::Word(0), kind: kind.clone() }),
+            Some(kind @ ValueType::Float { bytes: 4 | 8 }) => Ok(ValueDecoder { source: ValueSource::Float(0), kind: kind.clone() }),
+            Some(kind) if kind.is_scalar() => Ok(ValueDecoder { source: ValueSource::Word(0), kind: kind.clone() }),
             Some(kind) => Err(self.unreadable("result", &format!("it is {kind}"))),
             None => Err(self.unreadable("result", "the function returns nothing, or was built without debug information")),
         }
     }
 
-    fn parameter(&mut self, parameter: &Parameter, side: Side) -> Result<Decoder, BindError> {
-        let Parameter { name, kind, by_reference, place, .. } = parameter;
-        if side == Side::Exit {
-            return Err(self.unreadable(name, "parameters are known at entry only"));
+    fn parameter_decoder(&mut self, parameter: &FunctionParameter, side: HookSide) -> Result<ValueDecoder, BindError> {
+        let FunctionParameter { name, value_type: kind, by_reference, location: place, .. } = parameter;
+        if side == HookSide::Exit {
+            return Err(self.unreadable(name, "parameters are available at entry only"));
         }
-        let decoder = |from| Decoder { from, kind: kind.clone() };
+        let decoder = |from| ValueDecoder { source: from, kind: kind.clone() };
         match *place {
-            Place::Word(argument) if *by_reference => self.read(Source::BehindArgument { argument, offset: 0 }, kind.clone(), name, side),
-            Place::Word(word) => Ok(decoder(From::Word(word.into()))),
-            Place::Float(float) if float < 2 => Ok(decoder(From::Float(float.into()))),
-            Place::Float(float) => self.read(Source::FloatArgument(float), kind.clone(), name, side),
-            Place::Stack(word) if !by_reference => self.read(Source::StackArgument(word), kind.clone(), name, side),
-            _ => Err(self.unreadable(name, "the compiler left it out, or passes it in pieces")),
+            ArgumentLocation::IntRegister(argument) if *by_reference => {
+                self.add_read(ReadSource::BehindArgument { argument, offset: 0 }, kind.clone(), name, side)
+            }
+            ArgumentLocation::IntRegister(word) => Ok(decoder(ValueSource::Word(word.into()))),
+            ArgumentLocation::FloatRegister(float) if float < 2 => Ok(decoder(ValueSource::Float(float.into()))),
+            ArgumentLocation::FloatRegister(float) => self.add_read(ReadSource::FloatArgument(float), kind.clone(), name, side),
+            ArgumentLocation::Stack(word) if !by_reference => self.add_read(ReadSource::StackArgument(word), kind.clone(), name, side),
+            _ => Err(self.unreadable(name, "the compiler optimised it out, or passes it in pieces")),
         }
     }
 
-    /// Adds something to be read.
-    fn read(&mut self, source: Source, kind: Type, value: &str, side: Side) -> Result<Decoder, BindError> {
-        let Some(width) = Width::of(kind.bytes()).filter(|_| kind.is_single()) else {
+    /// Adds a value to read in the probe.
+    fn add_read(&mut self, source: ReadSource, kind: ValueType, value: &str, side: HookSide) -> Result<ValueDecoder, BindError> {
+        let Some(width) = ValueWidth::from_bytes(kind.bytes()).filter(|_| kind.is_scalar()) else {
             return Err(self.unreadable(value, &format!("it is {kind}")));
         };
-        let read = Read { source, width };
-        let list = if side == Side::Entry { &mut self.at_entry } else { &mut self.at_exit };
+        let read = HookRead { source, width };
+        let list = if side == HookSide::Entry { &mut self.at_entry } else { &mut self.at_exit };
         let place = list.iter().position(|known| *known == read).unwrap_or_else(|| {
             list.push(read);
             list.len() - 1
         });
-        if place >= sintonia_link::ring::READS {
+        if place >= sintonia_link::ring::MAX_READS {
             return Err(BindError::TooMany { function: self.name.clone() });
         }
-        Ok(Decoder { from: From::Read(place), kind })
+        Ok(ValueDecoder { source: ValueSource::Read(place), kind })
     }
 
     fn unreadable(&self, value: &str, why: &str) -> BindError {
@@ -332,164 +341,176 @@ impl Hook {
     }
 }
 
-/// A tuning point, found in a process.
+/// A tuning target, resolved in a process.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Knob {
+pub(crate) enum ResolvedTarget {
     /// A variable of the program.
     Variable {
-        /// Where it is.
-        variable: Variable,
-        /// How many bytes it has.
-        width: Width,
+        /// Its location.
+        variable: ResolvedVariable,
+        /// Its width.
+        width: ValueWidth,
     },
-    /// A function that is called.
+    /// A function to call.
     Call {
-        /// Where it begins.
+        /// Entry address.
         address: u64,
-        /// What it is passed: where, of which type, and what.
-        arguments: Vec<(Place, Type, Argument)>,
+        /// Location, type and value of each argument.
+        arguments: Vec<(ArgumentLocation, ValueType, CallArgument)>,
     },
-    /// A function that is replaced.
+    /// A function to replace.
     Replace {
-        /// Which.
-        function: Function,
-        /// Where the other begins.
+        /// The replaced function.
+        function: HookTarget,
+        /// Address of the replacement.
         by: u64,
     },
-    /// A library that is loaded.
+    /// A library to load.
     Library(String),
     /// A control variable of the MPI library.
     Control(String),
-    /// A variable of the environment.
+    /// An environment variable.
     Environment(String),
 }
 
-impl Knob {
-    /// What needs no symbols of the program.
-    pub fn without_symbols(target: &Target) -> Option<Knob> {
+impl ResolvedTarget {
+    /// Resolves targets that need no symbols.
+    pub(crate) fn without_symbols(target: &TuningTarget) -> Option<ResolvedTarget> {
         match target {
-            Target::Library(path) => Some(Knob::Library(path.clone())),
-            Target::Control(name) => Some(Knob::Control(name.clone())),
-            Target::Environment(name) => Some(Knob::Environment(name.clone())),
-            Target::Variable(_) | Target::Typed { .. } | Target::Call { .. } | Target::Replace { .. } => None,
+            TuningTarget::Library(path) => Some(ResolvedTarget::Library(path.clone())),
+            TuningTarget::Control(name) => Some(ResolvedTarget::Control(name.clone())),
+            TuningTarget::Environment(name) => Some(ResolvedTarget::Environment(name.clone())),
+            TuningTarget::Variable(_) | TuningTarget::Typed { .. } | TuningTarget::Call { .. } | TuningTarget::Replace { .. } => None,
         }
     }
 
-    /// Finds what a tuning point is about.
-    pub fn of(program: &Program, target: &Target) -> Result<Knob, BindError> {
+    /// Resolves a target.
+    pub(crate) fn resolve(program: &ProgramImage, target: &TuningTarget) -> Result<ResolvedTarget, BindError> {
         match target {
-            Target::Variable(name) => Knob::of_variable(program, name),
-            Target::Typed { variable, kind } => {
-                let found = Knob::of_variable(program, variable)?;
+            TuningTarget::Variable(name) => ResolvedTarget::resolve_variable(program, name),
+            TuningTarget::Typed { variable, kind } => {
+                let found = ResolvedTarget::resolve_variable(program, variable)?;
                 match &found {
-                    Knob::Variable { variable: about, .. } if !is_of(&about.kind, *kind) => {
-                        Err(BindError::OtherType { variable: variable.clone(), kind: about.kind.clone(), declared: *kind })
+                    ResolvedTarget::Variable { variable: about, .. } if !matches_type(&about.value_type, *kind) => {
+                        Err(BindError::OtherType { variable: variable.clone(), kind: about.value_type.clone(), declared: *kind })
                     }
                     _ => Ok(found),
                 }
             }
-            Target::Call { function, arguments } => Knob::of_call(&only(program, function)?, function, arguments),
-            Target::Replace { function, by } => {
-                let (function, by) = (only(program, function)?, only(program, by)?);
-                Ok(Knob::Replace { function: place_of(&function), by: by.address })
+            TuningTarget::Call { function, arguments } => {
+                ResolvedTarget::resolve_call(&unique_function(program, function)?, function, arguments)
             }
-            Target::Library(_) | Target::Control(_) | Target::Environment(_) => Ok(Knob::without_symbols(target).expect("one of these")),
+            TuningTarget::Replace { function, by } => {
+                let (function, by) = (unique_function(program, function)?, unique_function(program, by)?);
+                Ok(ResolvedTarget::Replace { function: function_range(&function), by: by.address })
+            }
+            TuningTarget::Library(_) | TuningTarget::Control(_) | TuningTarget::Environment(_) => {
+                Ok(ResolvedTarget::without_symbols(target).expect("these need no symbols"))
+            }
         }
     }
 
-    fn of_variable(program: &Program, name: &str) -> Result<Knob, BindError> {
+    fn resolve_variable(program: &ProgramImage, name: &str) -> Result<ResolvedTarget, BindError> {
         let variable = program.variable(name)?;
-        let not_settable = || BindError::NotSettable { variable: name.to_owned(), kind: variable.kind.clone() };
-        let width = Width::of(variable.kind.bytes())
-            .filter(|_| variable.kind != Type::Pointer && variable.kind.is_single())
+        let not_settable = || BindError::NotSettable { variable: name.to_owned(), kind: variable.value_type.clone() };
+        let width = ValueWidth::from_bytes(variable.value_type.bytes())
+            .filter(|_| variable.value_type != ValueType::Pointer && variable.value_type.is_scalar())
             .ok_or_else(not_settable)?;
-        Ok(Knob::Variable { width, variable })
+        Ok(ResolvedTarget::Variable { width, variable })
     }
 
-    fn of_call(found: &sintonia_symbols::Function, name: &str, arguments: &[Argument]) -> Result<Knob, BindError> {
+    fn resolve_call(
+        found: &sintonia_symbols::ResolvedFunction,
+        name: &str,
+        arguments: &[CallArgument],
+    ) -> Result<ResolvedTarget, BindError> {
         let not_callable = |why: String| BindError::NotCallable { function: name.to_owned(), why };
         let parameters = match &found.parameters {
             Some(parameters) => &parameters[..],
             None if arguments.is_empty() => &[],
-            None => return Err(not_callable("it was built without debug information, so nobody knows what it takes".into())),
+            None => return Err(not_callable("it was built without debug information, so its parameters are unknown".into())),
         };
         if parameters.len() != arguments.len() {
             return Err(not_callable(format!("it takes {} arguments, and {} are given", parameters.len(), arguments.len())));
         }
-        let pass = |(parameter, argument): (&Parameter, &Argument)| match parameter.place {
-            Place::Word(word) if word < 6 && !parameter.by_reference => Ok((parameter.place, parameter.kind.clone(), *argument)),
-            Place::Float(float) if float < 4 => Ok((parameter.place, parameter.kind.clone(), *argument)),
+        let pass = |(parameter, argument): (&FunctionParameter, &CallArgument)| match parameter.location {
+            ArgumentLocation::IntRegister(word) if word < 6 && !parameter.by_reference => {
+                Ok((parameter.location, parameter.value_type.clone(), *argument))
+            }
+            ArgumentLocation::FloatRegister(float) if float < 4 => Ok((parameter.location, parameter.value_type.clone(), *argument)),
             _ => Err(not_callable(format!("its parameter {} is not passed in a register", parameter.name))),
         };
         let arguments = parameters.iter().zip(arguments).map(pass).collect::<Result<_, BindError>>()?;
-        Ok(Knob::Call { address: found.address, arguments })
+        Ok(ResolvedTarget::Call { address: found.address, arguments })
     }
 
-    /// What is done for a value, at once or at a moment; `None` if there is no such value.
-    pub fn act(&self, value: f64) -> Option<Act> {
+    /// The action that sets a value; `None` if the target cannot have it.
+    pub(crate) fn action(&self, value: f64) -> Option<ProbeAction> {
         match self {
-            Knob::Variable { variable, width } => {
-                let bits = bits(&variable.kind, value)?;
-                Some(Act::Set { address: variable.address, behind: variable.behind.clone(), width: *width, bits })
+            ResolvedTarget::Variable { variable, width } => {
+                let bits = encode_value(&variable.value_type, value)?;
+                Some(ProbeAction::Set { address: variable.address, behind: variable.pointer_offsets.clone(), width: *width, bits })
             }
-            Knob::Call { address, arguments } => {
+            ResolvedTarget::Call { address, arguments } => {
                 let (mut words, mut floats) = ([0; 6], [0.0; 4]);
                 for (place, kind, argument) in arguments {
                     let number = match argument {
-                        Argument::Wished => value,
-                        Argument::Number(number) => *number,
+                        CallArgument::Wished => value,
+                        CallArgument::Number(number) => *number,
                     };
                     match (place, kind) {
-                        (Place::Float(float), Type::Float { bytes: 4 }) => {
+                        (ArgumentLocation::FloatRegister(float), ValueType::Float { bytes: 4 }) => {
                             floats[usize::from(*float)] = f64::from_bits(u64::from((number as f32).to_bits()));
                         }
-                        (Place::Float(float), _) => floats[usize::from(*float)] = number,
-                        (Place::Word(word), kind) => words[usize::from(*word)] = bits(kind, number)?,
+                        (ArgumentLocation::FloatRegister(float), _) => floats[usize::from(*float)] = number,
+                        (ArgumentLocation::IntRegister(word), kind) => words[usize::from(*word)] = encode_value(kind, number)?,
                         _ => return None,
                     }
                 }
-                Some(Act::Call { address: *address, words, floats })
+                Some(ProbeAction::Call { address: *address, words, floats })
             }
-            Knob::Replace { .. } => None,
-            Knob::Library(path) => (value != 0.0).then(|| Act::Load { path: path.clone() }),
-            Knob::Control(name) => Some(Act::Control { name: name.clone(), bits: value }),
-            Knob::Environment(name) => Some(Act::Environment { name: name.clone(), value: value.to_string() }),
+            ResolvedTarget::Replace { .. } => None,
+            ResolvedTarget::Library(path) => (value != 0.0).then(|| ProbeAction::Load { path: path.clone() }),
+            ResolvedTarget::Control(name) => Some(ProbeAction::Control { name: name.clone(), bits: value }),
+            ResolvedTarget::Environment(name) => Some(ProbeAction::Environment { name: name.clone(), value: value.to_string() }),
         }
     }
 
-    /// The value before, as the answer says; `None` of what has none.
-    pub fn value(&self, given: u64) -> Option<f64> {
+    /// The previous value from a probe's answer; `None` if the target has none.
+    pub(crate) fn previous_value(&self, given: u64) -> Option<f64> {
         match self {
-            Knob::Variable { variable, .. } => Some(value_of(&variable.kind, given)),
-            Knob::Control(_) => Some(f64::from_bits(given)),
-            Knob::Call { .. } | Knob::Replace { .. } | Knob::Library(_) | Knob::Environment(_) => None,
+            ResolvedTarget::Variable { variable, .. } => Some(decode_value(&variable.value_type, given)),
+            ResolvedTarget::Control(_) => Some(f64::from_bits(given)),
+            ResolvedTarget::Call { .. } | ResolvedTarget::Replace { .. } | ResolvedTarget::Library(_) | ResolvedTarget::Environment(_) => {
+                None
+            }
         }
     }
 }
 
-/// Whether a type is the one that was declared.
-fn is_of(kind: &Type, declared: Kind) -> bool {
+/// Whether a type is the declared one.
+fn matches_type(kind: &ValueType, declared: DeclaredType) -> bool {
     match (kind, declared) {
-        (Type::Whole { bytes, signed }, Kind::Whole { bytes: said, signed: can_be_negative }) => {
+        (ValueType::Integer { bytes, signed }, DeclaredType::Whole { bytes: said, signed: can_be_negative }) => {
             *bytes == said && *signed == can_be_negative
         }
-        (Type::Float { bytes }, Kind::Real { bytes: said }) => *bytes == said,
-        (Type::Truth { .. }, Kind::Truth) => true,
+        (ValueType::Float { bytes }, DeclaredType::Real { bytes: said }) => *bytes == said,
+        (ValueType::Boolean { .. }, DeclaredType::Truth) => true,
         _ => false,
     }
 }
 
-/// A function that exists once.
-fn only(program: &Program, name: &str) -> Result<sintonia_symbols::Function, BindError> {
+/// A function with a single copy.
+fn unique_function(program: &ProgramImage, name: &str) -> Result<sintonia_symbols::ResolvedFunction, BindError> {
     let mut found = program.functions(name)?;
     match found.pop() {
         Some(function) if found.is_empty() => Ok(function),
-        _ => Err(BindError::Several(name.to_owned())),
+        _ => Err(BindError::Ambiguous(name.to_owned())),
     }
 }
 
-fn place_of(function: &sintonia_symbols::Function) -> Function {
-    Function { address: function.address, size: function.size as usize, padding: function.padding as usize }
+fn function_range(function: &sintonia_symbols::ResolvedFunction) -> HookTarget {
+    HookTarget { address: function.address, size: function.size as usize, padding: function.padding as usize }
 }
 
 #[cfg(test)]
@@ -497,23 +518,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_come_out_of_bits_as_they_went_in() {
+    fn encoding_and_decoding_round_trip() {
         let types = [
-            Type::Float { bytes: 4 },
-            Type::Float { bytes: 8 },
-            Type::Whole { signed: true, bytes: 1 },
-            Type::Whole { signed: true, bytes: 4 },
-            Type::Whole { signed: true, bytes: 8 },
+            ValueType::Float { bytes: 4 },
+            ValueType::Float { bytes: 8 },
+            ValueType::Integer { signed: true, bytes: 1 },
+            ValueType::Integer { signed: true, bytes: 4 },
+            ValueType::Integer { signed: true, bytes: 8 },
         ];
         for kind in types {
-            assert_eq!(value_of(&kind, bits(&kind, -5.0).expect("a number")), -5.0, "{kind}");
+            assert_eq!(decode_value(&kind, encode_value(&kind, -5.0).expect("a number")), -5.0, "{kind}");
         }
-        let byte = Type::Whole { signed: false, bytes: 1 };
-        assert_eq!(value_of(&byte, 0x1ff), 255.0);
-        for (kind, value) in [(&byte, -3.0), (&byte, 256.0), (&byte, f64::NAN), (&Type::Float { bytes: 4 }, 1e300)] {
-            assert_eq!(bits(kind, value), None, "{kind} holds no {value}");
+        let byte = ValueType::Integer { signed: false, bytes: 1 };
+        assert_eq!(decode_value(&byte, 0x1ff), 255.0);
+        for (kind, value) in [(&byte, -3.0), (&byte, 256.0), (&byte, f64::NAN), (&ValueType::Float { bytes: 4 }, 1e300)] {
+            assert_eq!(encode_value(kind, value), None, "{kind} holds no {value}");
         }
-        assert_eq!((bits(&byte, 255.4), bits(&Type::Whole { signed: true, bytes: 2 }, 32768.0)), (Some(255), None));
-        assert_eq!(bits(&Type::Pointer, 1.0), None);
+        assert_eq!((encode_value(&byte, 255.4), encode_value(&ValueType::Integer { signed: true, bytes: 2 }, 32768.0)), (Some(255), None));
+        assert_eq!(encode_value(&ValueType::Pointer, 1.0), None);
     }
 }

@@ -1,5 +1,4 @@
-//! The processes of the program on this host: they come to a door, prove that they belong to the run, and hand over the memory with their
-//! events.
+//! Accepts connections from the program's processes on this host: authenticates them and maps the rings with their events.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -13,195 +12,198 @@ use std::time::Duration;
 
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 use sintonia_link::host_name;
-use sintonia_link::order::{Command, Order, Word};
-use sintonia_link::ring::{CHUNK_BYTES, Counters, Event, HEAD_BYTES, Reader};
-use sintonia_link::session::{Receiver, Secret, Sender, SessionError, Side, begin};
+use sintonia_link::probe_protocol::{CommandEnvelope, ProbeCommand, ProbeMessage};
+use sintonia_link::ring::{CHUNK_BYTES, HEADER_BYTES, HookEvent, RingCounters, RingReader};
+use sintonia_link::session::{SessionError, SessionReceiver, SessionSender, SessionSide, SharedSecret, handshake};
 
-/// Who does not prove itself within this time is shown out.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Time for the handshake.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A process that does not take an order within this time is given up: the others wait as long.
-const ORDER_PATIENCE: Duration = Duration::from_secs(1);
-/// After a problem with the door itself, it is tried again so soon.
-const PAUSE: Duration = Duration::from_millis(100);
-/// No process has more rings, nor has a ring more chunks.
-const MOST: u64 = 1 << 16;
+/// A process that does not accept an order within this time is given up; other processes wait meanwhile.
+const ORDER_TIMEOUT: Duration = Duration::from_secs(1);
+/// Delay after a failed accept.
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
+/// Most rings of a process, and most chunks of a ring.
+const MAX_RINGS: u64 = 1 << 16;
 
-/// Rings of new threads are looked for once in so many times that events are read.
-const LOOK_EVERY: u32 = 16;
+/// Rings of new threads are looked for once per this many reads.
+const RING_SCAN_INTERVAL: u32 = 16;
 
-/// Numbers from here on are those of no process in the system.
-const BEYOND: u32 = 1 << 31;
+/// IDs from here on are not process IDs of the system.
+const FIRST_SYNTHETIC_ID: u32 = 1 << 31;
 
-/// What comes from the door.
+/// An event of a connection with a process.
 #[derive(Debug)]
-pub enum News {
-    /// A process has come.
-    Came(Box<Process>),
-    /// A process, by its number, said something.
-    Said(u32, Word),
-    /// It is gone.
-    Gone(u32),
-    /// Somebody came who does not belong to the run, or spoke in its name.
-    Stranger(String),
+pub enum CollectorEvent {
+    /// A process has connected.
+    Connected(Box<ProcessConnection>),
+    /// A message from a process, by ID.
+    Message(u32, ProbeMessage),
+    /// The connection has ended.
+    Disconnected(u32),
+    /// A connection was refused, or its message authentication failed.
+    Rejected(String),
 }
 
-/// The door to which the processes of this host come.
+/// Listens for the processes of this host.
 #[derive(Debug)]
-pub struct Collector {
+pub struct ProcessCollector {
     folder: PathBuf,
-    news: mpsc::Receiver<News>,
+    events: mpsc::Receiver<CollectorEvent>,
 }
 
-impl Collector {
-    /// Opens a door in a folder that only this user can enter, made if it is not there yet.
-    pub fn open(folder: &Path, secret: &Secret) -> io::Result<Collector> {
+impl ProcessCollector {
+    /// Listens in a folder that only this user can access; creates it if needed.
+    pub fn open(folder: &Path, secret: &SharedSecret) -> io::Result<ProcessCollector> {
         match std::fs::DirBuilder::new().mode(0o700).create(folder) {
             Err(problem) if problem.kind() != io::ErrorKind::AlreadyExists => return Err(problem),
             _ => {}
         }
-        let about = std::fs::symlink_metadata(folder)?;
-        if !about.is_dir() || about.uid() != rustix::process::geteuid().as_raw() || about.mode() & 0o077 != 0 {
-            return Err(io::Error::new(io::ErrorKind::PermissionDenied, format!("{} belongs to somebody else", folder.display())));
+        let metadata = std::fs::symlink_metadata(folder)?;
+        if !metadata.is_dir() || metadata.uid() != rustix::process::geteuid().as_raw() || metadata.mode() & 0o077 != 0 {
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, format!("{} is accessible to other users", folder.display())));
         }
-        let door = folder.join(host_name());
-        let listener = UnixListener::bind(&door)?;
-        let (sender, news) = mpsc::channel();
+        let socket = folder.join(host_name());
+        let listener = UnixListener::bind(&socket)?;
+        let (sender, events) = mpsc::channel();
         let secret = secret.clone();
-        let guests = Arc::new(Guests::default());
+        let ids = Arc::new(ActiveProcessIds::default());
         std::thread::spawn(move || {
             for stream in listener.incoming() {
                 let Ok(stream) = stream else {
-                    std::thread::sleep(PAUSE);
+                    std::thread::sleep(ACCEPT_RETRY_DELAY);
                     continue;
                 };
-                allow_many_files();
-                let (sender, secret, guests) = (sender.clone(), secret.clone(), guests.clone());
-                // Whoever cannot be attended to finds the door closed, and goes on without.
-                drop(std::thread::Builder::new().spawn(move || attend(&stream, &secret, &guests, &sender)));
+                raise_file_limit();
+                let (sender, secret, ids) = (sender.clone(), secret.clone(), ids.clone());
+                // If no thread can be spawned, the connection is closed and the process continues untuned.
+                drop(std::thread::Builder::new().spawn(move || serve_process(&stream, &secret, &ids, &sender)));
             }
         });
-        Ok(Collector { folder: folder.to_owned(), news })
+        Ok(ProcessCollector { folder: folder.to_owned(), events })
     }
 
-    /// What has come since the last time.
-    pub fn news(&self) -> impl Iterator<Item = News> {
-        self.news.try_iter()
+    /// Events since the last call.
+    pub fn events(&self) -> impl Iterator<Item = CollectorEvent> {
+        self.events.try_iter()
     }
 }
 
-impl Drop for Collector {
+impl Drop for ProcessCollector {
     fn drop(&mut self) {
         let own = host_name();
         for file in [own.clone(), format!("{own}.started")] {
             let _ = std::fs::remove_file(self.folder.join(file));
         }
-        // Other hosts may have doors there as well; the last one takes it away.
+        // Other hosts may have sockets in the folder; the last one removes it.
         let _ = std::fs::remove_dir(&self.folder);
     }
 }
 
-/// The numbers of those that are there.
+/// IDs of the connected processes.
 #[derive(Default)]
-struct Guests(Mutex<HashSet<u32>>);
+struct ActiveProcessIds(Mutex<HashSet<u32>>);
 
-impl Guests {
+impl ActiveProcessIds {
     fn lock(&self) -> MutexGuard<'_, HashSet<u32>> {
         self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// The number of one that comes: its own, unless another has it that may not have been seen off yet, as when a program takes the place of
-    /// another in its process, or has it in a container of its own.
-    fn come(&self, own: u32) -> u32 {
+    /// Registers a process: returns its PID, or a synthetic ID if that is taken. This happens when a process calls exec before its old connection
+    /// is closed, or has the same PID in another container.
+    fn register(&self, own: u32) -> u32 {
         let mut numbers = self.lock();
-        let number = [own].into_iter().chain(BEYOND..).find(|number| !numbers.contains(number)).unwrap_or(own);
-        numbers.insert(number);
-        number
+        let id = [own].into_iter().chain(FIRST_SYNTHETIC_ID..).find(|id| !numbers.contains(id)).unwrap_or(own);
+        numbers.insert(id);
+        id
     }
 
-    fn go(&self, number: u32) {
-        self.lock().remove(&number);
+    fn unregister(&self, id: u32) {
+        self.lock().remove(&id);
     }
 }
 
-/// Every process takes a few files. Asked for when the first comes: what this command has started by then keeps the limits that it was given.
-fn allow_many_files() {
+/// Each process needs a few file descriptors. Raised on the first connection, so that children started before keep their limits.
+fn raise_file_limit() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
 }
 
-/// A conversation with a process, from its beginning to its end.
-fn attend(stream: &UnixStream, secret: &Secret, guests: &Guests, news: &mpsc::Sender<News>) {
-    match welcome(stream, secret) {
+/// Serves a connection from handshake to end.
+fn serve_process(stream: &UnixStream, secret: &SharedSecret, ids: &ActiveProcessIds, events: &mpsc::Sender<CollectorEvent>) {
+    match accept_process(stream, secret) {
         Ok((mut process, mut receiver)) => {
-            let number = guests.come(process.number);
-            process.number = number;
-            if news.send(News::Came(Box::new(process))).is_err() {
+            let id = ids.register(process.id);
+            process.id = id;
+            if events.send(CollectorEvent::Connected(Box::new(process))).is_err() {
                 return;
             }
             loop {
                 match receiver.receive().map(|message| postcard::from_bytes(&message)) {
                     Ok(Ok(word)) => {
-                        if news.send(News::Said(number, word)).is_err() {
+                        if events.send(CollectorEvent::Message(id, word)).is_err() {
                             return;
                         }
                     }
-                    Err(SessionError::Broken(_)) => break,
+                    Err(SessionError::Connection(_)) => break,
                     Err(problem) => {
-                        let _ = news.send(News::Stranger(problem.to_string()));
+                        let _ = events.send(CollectorEvent::Rejected(problem.to_string()));
                         break;
                     }
                     Ok(Err(_)) => break,
                 }
             }
-            let _ = news.send(News::Gone(number));
-            guests.go(number);
+            let _ = events.send(CollectorEvent::Disconnected(id));
+            ids.unregister(id);
         }
-        Err(SessionError::Broken(_)) => {}
+        Err(SessionError::Connection(_)) => {}
         Err(problem) => {
-            let _ = news.send(News::Stranger(problem.to_string()));
+            let _ = events.send(CollectorEvent::Rejected(problem.to_string()));
         }
     }
 }
 
-fn welcome<'stream>(stream: &'stream UnixStream, secret: &Secret) -> Result<(Process, Receiver<&'stream UnixStream>), SessionError> {
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(ORDER_PATIENCE))?;
-    let (mut receiver, sender) = begin(stream, Voice(stream.try_clone()?), secret, Side::Server)?;
-    let memory = take_over(stream)?;
-    let unexpected = || SessionError::Broken(io::ErrorKind::InvalidData.into());
-    let Ok(Word::Here { process, ring_bytes, ring_chunks, clock, place }) = postcard::from_bytes(&receiver.receive()?) else {
+fn accept_process<'stream>(
+    stream: &'stream UnixStream,
+    secret: &SharedSecret,
+) -> Result<(ProcessConnection, SessionReceiver<&'stream UnixStream>), SessionError> {
+    stream.set_read_timeout(Some(HANDSHAKE_TIMEOUT))?;
+    stream.set_write_timeout(Some(ORDER_TIMEOUT))?;
+    let (mut receiver, sender) = handshake(stream, OrderWriter(stream.try_clone()?), secret, SessionSide::Server)?;
+    let memory = receive_ring_file(stream)?;
+    let unexpected = || SessionError::Connection(io::ErrorKind::InvalidData.into());
+    let Ok(ProbeMessage::Here { process, ring_bytes, ring_chunks, clock, place }) = postcard::from_bytes(&receiver.receive()?) else {
         return Err(unexpected());
     };
-    let is_room = |chunks: u64| HEAD_BYTES as u64 + chunks * CHUNK_BYTES as u64 <= ring_bytes;
-    if !(1..=MOST).contains(&ring_chunks) || !is_room(ring_chunks) || ring_bytes > i64::MAX as u64 / MOST {
+    let is_room = |chunks: u64| HEADER_BYTES as u64 + chunks * CHUNK_BYTES as u64 <= ring_bytes;
+    if !(1..=MAX_RINGS).contains(&ring_chunks) || !is_room(ring_chunks) || ring_bytes > i64::MAX as u64 / MAX_RINGS {
         return Err(unexpected());
     }
     stream.set_read_timeout(None)?;
-    let clock = Clock { first: clock, last: clock };
+    let clock = ProcessClock { first: clock, last: clock };
     Ok((
-        Process {
-            number: process,
-            in_system: process,
-            place,
+        ProcessConnection {
+            id: process,
+            pid: process,
+            rank_and_size: place,
             sender,
             memory,
             ring_bytes,
             ring_chunks,
             rings: Vec::new(),
-            drained: 0,
+            drain_count: 0,
             clock,
         },
         receiver,
     ))
 }
 
-/// The way to a process. Who did not hear an order to its end would misunderstand all others: then nothing more is said, and it notices.
+/// Writes orders. A partial write would desynchronise the stream, so the connection is shut down on any error.
 #[derive(Debug)]
-struct Voice(UnixStream);
+struct OrderWriter(UnixStream);
 
-impl Write for Voice {
+impl Write for OrderWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.write(bytes).inspect_err(|problem| {
             if problem.kind() != io::ErrorKind::Interrupted {
@@ -215,8 +217,8 @@ impl Write for Voice {
     }
 }
 
-/// The file that comes with the next byte.
-fn take_over(stream: &UnixStream) -> io::Result<File> {
+/// Receives the file descriptor sent with the next byte.
+fn receive_ring_file(stream: &UnixStream) -> io::Result<File> {
     let mut mark = [0u8];
     let mut room = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut with = RecvAncillaryBuffer::new(&mut room);
@@ -228,87 +230,87 @@ fn take_over(stream: &UnixStream) -> io::Result<File> {
     file.ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
-/// The clock of a process: two moments in ticks, and in nanoseconds of the host's clock.
+/// The clock of a process: two pairs of ticks and nanoseconds of the host's clock.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Clock {
+struct ProcessClock {
     first: (u64, u64),
     last: (u64, u64),
 }
 
-impl Clock {
-    /// A moment in ticks, in nanoseconds.
-    fn nanoseconds(&self, ticks: u64) -> f64 {
+impl ProcessClock {
+    /// Converts ticks to nanoseconds.
+    fn to_nanoseconds(self, ticks: u64) -> f64 {
         let ((first, begin), (last, end)) = (self.first, self.last);
         let rate = if last > first { end.saturating_sub(begin) as f64 / (last - first) as f64 } else { 1.0 };
         begin as f64 + ticks.wrapping_sub(first) as i64 as f64 * rate
     }
 }
 
-/// A process of the program.
+/// A connected process of the program.
 #[derive(Debug)]
-pub struct Process {
-    /// The number by which it is known: that in the system, unless another with that is there as well.
-    pub number: u32,
-    /// Its number in the system.
-    pub in_system: u32,
-    /// Its rank, and how many there are, as its launcher says.
-    pub place: Option<(u32, u32)>,
-    sender: Sender<Voice>,
+pub struct ProcessConnection {
+    /// Its ID: the PID, unless that is taken.
+    pub id: u32,
+    /// Its PID.
+    pub pid: u32,
+    /// Its rank and the size of the program, according to the launcher.
+    pub rank_and_size: Option<(u32, u32)>,
+    sender: SessionSender<OrderWriter>,
     memory: File,
     ring_bytes: u64,
     ring_chunks: u64,
-    rings: Vec<Reader>,
-    /// How often events were read.
-    drained: u32,
-    clock: Clock,
+    rings: Vec<RingReader>,
+    /// Number of drains.
+    drain_count: u32,
+    clock: ProcessClock,
 }
 
-impl Process {
-    /// Sends an order under a number.
-    pub fn order(&mut self, number: u64, order: Order) -> Result<(), SessionError> {
-        let message = postcard::to_allocvec(&Command { number, order }).map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?;
+impl ProcessConnection {
+    /// Sends an order.
+    pub fn send_order(&mut self, number: u64, order: ProbeCommand) -> Result<(), SessionError> {
+        let message = postcard::to_allocvec(&CommandEnvelope { number, order }).map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?;
         self.sender.send(&message)
     }
 
-    /// Another moment of its clock.
+    /// Adds a clock sample.
     pub fn set_clock(&mut self, clock: (u64, u64)) {
         self.clock.last = clock;
     }
 
-    /// The seconds between two moments in its ticks.
+    /// Seconds between two tick counts.
     pub fn seconds_between(&self, first: u64, last: u64) -> f64 {
-        (self.clock.nanoseconds(last) - self.clock.nanoseconds(first)) / 1e9
+        (self.clock.to_nanoseconds(last) - self.clock.to_nanoseconds(first)) / 1e9
     }
 
-    /// Gives every new event to `each`, with the number of its ring and its time in nanoseconds of the host's clock.
-    pub fn drain(&mut self, mut each: impl FnMut(usize, f64, Event)) -> io::Result<usize> {
+    /// Passes every new event to `each`, with the index of its ring and its time in nanoseconds of the host's clock.
+    pub fn drain(&mut self, mut each: impl FnMut(usize, f64, HookEvent)) -> io::Result<usize> {
         let clock = self.clock;
-        // A new thread may wait a little. What is known already is read in any case.
-        self.drained = self.drained.wrapping_add(1);
-        let is_due = self.rings.is_empty() || self.drained.is_multiple_of(LOOK_EVERY);
-        let looked = if is_due { self.look_for_rings() } else { Ok(()) };
+        // Rings of new threads can wait. Known rings are read in any case.
+        self.drain_count = self.drain_count.wrapping_add(1);
+        let is_due = self.rings.is_empty() || self.drain_count.is_multiple_of(RING_SCAN_INTERVAL);
+        let looked = if is_due { self.discover_rings() } else { Ok(()) };
         let mut count = 0;
-        for (number, ring) in self.rings.iter_mut().enumerate() {
-            count += ring.drain(|event| each(number, clock.nanoseconds(event.ticks), event))?;
+        for (index, ring) in self.rings.iter_mut().enumerate() {
+            count += ring.drain(|event| each(index, clock.to_nanoseconds(event.ticks), event))?;
         }
         looked.map(|()| count)
     }
 
-    /// How many events were dropped because nobody read them in time.
+    /// Number of events dropped because the ring was full.
     pub fn dropped(&self) -> u64 {
         let counted = |which| self.rings.iter().filter_map(move |ring| ring.counter(which).ok()).sum::<u64>();
-        counted(Counters::DROPPED) + counted(Counters::HOMELESS)
+        counted(RingCounters::DROPPED_RECORDS) + counted(RingCounters::DROPPED_WITHOUT_RING)
     }
 
-    /// A thread that notes something takes the next ring.
-    fn look_for_rings(&mut self) -> io::Result<()> {
+    /// Each thread that writes events takes the next ring.
+    fn discover_rings(&mut self) -> io::Result<()> {
         loop {
             let base = self.rings.len() as u64 * self.ring_bytes;
-            if self.rings.len() as u64 == MOST || base + self.ring_bytes > self.memory.metadata()?.len() {
+            if self.rings.len() as u64 == MAX_RINGS || base + self.ring_bytes > self.memory.metadata()?.len() {
                 return Ok(());
             }
-            let reader = Reader::new(self.memory.try_clone()?, base, self.ring_chunks);
-            if reader.counter(Counters::THREAD)? == 0 {
+            let reader = RingReader::new(self.memory.try_clone()?, base, self.ring_chunks);
+            if reader.counter(RingCounters::THREAD)? == 0 {
                 return Ok(());
             }
             self.rings.push(reader);
@@ -321,30 +323,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clock_that_goes_backwards_does_no_harm() {
-        let clock = Clock { first: (1000, 500), last: (2000, 100) };
-        assert_eq!(clock.nanoseconds(3000), 500.0);
-        let clock = Clock { first: (1000, 500), last: (1000, 700) };
-        assert_eq!(clock.nanoseconds(1500), 1000.0);
-        assert_eq!(Clock { first: (1000, 500), last: (2000, 1000) }.nanoseconds(3000), 1500.0);
+    fn a_clock_that_goes_backwards_is_tolerated() {
+        let clock = ProcessClock { first: (1000, 500), last: (2000, 100) };
+        assert_eq!(clock.to_nanoseconds(3000), 500.0);
+        let clock = ProcessClock { first: (1000, 500), last: (1000, 700) };
+        assert_eq!(clock.to_nanoseconds(1500), 1000.0);
+        assert_eq!(ProcessClock { first: (1000, 500), last: (2000, 1000) }.to_nanoseconds(3000), 1500.0);
     }
 
     #[test]
-    fn two_that_say_they_are_the_same_are_known_by_different_numbers() {
-        let guests = Guests::default();
-        let (first, second) = (guests.come(7), guests.come(7));
-        assert!(first == 7 && second >= BEYOND);
-        assert_eq!([guests.come(8), guests.come(7)], [8, second + 1]);
-        guests.go(7);
-        assert_eq!(guests.come(7), 7);
+    fn processes_with_the_same_pid_get_different_ids() {
+        let ids = ActiveProcessIds::default();
+        let (first, second) = (ids.register(7), ids.register(7));
+        assert!(first == 7 && second >= FIRST_SYNTHETIC_ID);
+        assert_eq!([ids.register(8), ids.register(7)], [8, second + 1]);
+        ids.unregister(7);
+        assert_eq!(ids.register(7), 7);
     }
 
     #[test]
-    fn who_takes_no_orders_is_given_up_and_the_way_to_it_closed() {
+    fn a_process_that_accepts_no_orders_is_disconnected() {
         let (ours, theirs) = UnixStream::pair().expect("a pair");
         ours.set_write_timeout(Some(Duration::from_millis(50))).expect("set");
-        let mut voice = Voice(ours);
-        while voice.write(&[0; 1 << 16]).is_ok() {}
+        let mut writer = OrderWriter(ours);
+        while writer.write(&[0; 1 << 16]).is_ok() {}
         let mut rest = Vec::new();
         theirs.set_read_timeout(Some(Duration::from_secs(10))).expect("set");
         io::Read::read_to_end(&mut &theirs, &mut rest).expect("the other end notices");

@@ -1,23 +1,25 @@
-//! Tuning a program while it runs: events come in, performance functions are evaluated, actions go out.
+//! Tunes a program while it runs, following MATE: events come in, performance functions are evaluated, tuning actions go out.
 //!
-//! A [`tunlet`] says by names of the source what it measures and what it may change ([`point`]). On each host a [`collector`] meets the
-//! processes and reads their events from memory that it shares with them; a [`station`] finds the names in the program ([`bind`]), has
-//! hooks put in and changes made, and turns events into names and numbers ([`talk`]). The hosts are a [`tree`]; at its root the
-//! [`analyzer`] tells tunlets what happens and has the changes made that they wish.
+//! A [`tunlet`] names what it measures and what it may change by names of the source ([`tuning_points`]). On each host a [`collector`] accepts the
+//! processes and reads their events from shared memory; a [`host_agent`] resolves names in the program (`bind`), installs
+//! hooks, makes changes, and decodes events ([`protocol`]). The hosts form a [`tree`]; at its root the [`analyzer`] passes events to tunlets
+//! and has their tuning actions executed.
+
+#![forbid(unsafe_code)]
 
 pub mod analyzer;
 mod bind;
 pub mod collector;
 pub mod decision;
-pub mod file;
-pub mod host;
+pub mod host_agent;
+pub mod host_daemon;
 mod mpi_time;
-pub mod point;
-pub mod role;
+pub mod process_roles;
+pub mod protocol;
 pub mod schedule;
-pub mod station;
 pub mod statistics;
-pub mod talk;
 pub mod tree;
+pub mod tuning_points;
 pub mod tunlet;
+pub mod tunlet_file;
 pub mod tunlets;

@@ -1,31 +1,31 @@
-//! What kind of time a function of MPI takes.
+//! What an MPI function spends its time on.
 
-use sintonia_mpi::Role;
+use sintonia_mpi::FunctionRole;
 
-/// Whether a function does anything that can take long.
-pub fn takes_time(role: Role) -> bool {
+/// Whether a function can take a long time.
+pub(crate) fn takes_time(role: FunctionRole) -> bool {
     waits(role) || sends(role) || role.is_file() || role.is_one_sided()
 }
 
-/// Whether a function waits for others.
-pub fn waits(role: Role) -> bool {
+/// Whether a function waits for other ranks.
+pub(crate) fn waits(role: FunctionRole) -> bool {
     matches!(
         role,
-        Role::Receive
-            | Role::SendReceive
-            | Role::Probe
-            | Role::MatchedProbe
-            | Role::MatchedReceive
-            | Role::CompleteOne
-            | Role::CompleteAll
-            | Role::CompleteAny
-            | Role::CompleteSome
-            | Role::Collective(_)
-            | Role::WindowSync
+        FunctionRole::Receive
+            | FunctionRole::SendReceive
+            | FunctionRole::Probe
+            | FunctionRole::MatchedProbe
+            | FunctionRole::MatchedReceive
+            | FunctionRole::CompleteOne
+            | FunctionRole::CompleteAll
+            | FunctionRole::CompleteAny
+            | FunctionRole::CompleteSome
+            | FunctionRole::Collective(_)
+            | FunctionRole::WindowSync
     )
 }
 
-/// Whether a function sends messages, or begins to.
-pub fn sends(role: Role) -> bool {
-    matches!(role, Role::Send | Role::Start | Role::StartAll)
+/// Whether a function sends messages, or starts to.
+pub(crate) fn sends(role: FunctionRole) -> bool {
+    matches!(role, FunctionRole::Send | FunctionRole::Start | FunctionRole::StartAll)
 }

@@ -1,12 +1,12 @@
-//! How a master cuts tasks into chunks for its workers.
+//! Self-scheduling: how a master divides tasks into chunks for its workers.
 //!
-//! A master follows a few numbers ([`Cutting`]); the rules of the literature on self-scheduling are ways to choose them ([`Rule`]); and
-//! what a choice would come to can be tried before it is made ([`simulate`]).
+//! A master follows a few numbers ([`ChunkingParameters`]); the rules of the literature on self-scheduling choose them ([`SchedulingRule`]); and a
+//! choice can be simulated before it is made ([`simulate`]).
 
-mod cutting;
+mod chunking;
 mod rule;
 mod simulate;
 
-pub use cutting::{Cutter, Cutting};
-pub use rule::{Known, Rule, Worker, dynamic_factors};
-pub use simulate::{Costs, Outcome, Situation, simulate};
+pub use chunking::{ChunkScheduler, ChunkingParameters};
+pub use rule::{SchedulingRule, TaskStatistics, WorkerStats, dynamic_factors};
+pub use simulate::{SchedulingScenario, SimulatedIteration, TaskCosts, simulate};

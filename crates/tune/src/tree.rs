@@ -1,153 +1,155 @@
-//! The hosts of a run as a tree: asked all at once, heard all together.
+//! The hosts of a run as a tree: requests are broadcast, reports collected.
 //!
-//! Every node of the tree is the same: the station of its own host, and the hosts that came to its door. What these tell is passed on in
-//! batches, less than a millisecond old; what tunlets allow to be joined is joined on the way, so that the root hears of a while once and
-//! not once for each host. A node that has as many hosts as it may have sends more of them to those it has.
+//! Every node is the same: the agent of its host, and the hosts that connected to its listener. Reports are forwarded in batches less than
+//! a millisecond old; aggregates are merged on the way, so that the root receives one summary per interval instead of one per
+//! host. A node with the maximum number of children redirects further hosts to those.
 
 mod child;
-mod clock;
-mod door;
-mod standing;
-mod up;
+mod clock_offset;
+mod listener;
+mod parent;
+mod standing_requests;
 
 use std::time::{Duration, Instant};
 
-use crate::collector::Collector;
-use crate::point::Join;
-use crate::station::{Gather, Station, now_ns};
-use crate::talk::{Ask, Told};
+use crate::collector::ProcessCollector;
+use crate::host_agent::{EventAggregator, HostAgent, now_ns};
+use crate::protocol::{AgentReport, AgentRequest};
+use crate::tuning_points::EventJoin;
 
-use child::Child;
-pub use door::Door;
-use standing::Standing;
-pub use up::{Up, UpError};
+use child::ChildHost;
+pub use listener::HostListener;
+pub use parent::{ParentError, ParentHost};
+use standing_requests::StandingRequests;
 
-/// What comes from hosts below may be this much older than what happens here.
+/// Reports of child hosts may be this much older than local ones.
 const GRACE_S: f64 = 10e-3;
-/// Clocks of hosts are compared again so often.
-const COMPARE_EVERY: Duration = Duration::from_secs(2);
+/// Interval between clock queries of child hosts.
+const CLOCK_SYNC_INTERVAL: Duration = Duration::from_secs(2);
 
-/// A host and those below it.
-pub struct Tree {
-    here: Station,
-    door: Option<Door>,
-    children: Vec<Child>,
-    standing: Standing,
-    /// What hosts below have joined, of whiles that are not over yet.
-    gather: Gather,
-    /// When the tuning began, in nanoseconds of this host's clock.
+/// A host and its children.
+pub struct HostTree {
+    local: HostAgent,
+    listener: Option<HostListener>,
+    children: Vec<ChildHost>,
+    standing_requests: StandingRequests,
+    /// Aggregates of child hosts, for intervals that are not finished.
+    aggregator: EventAggregator,
+    /// Start of the tuning, in nanoseconds of this host's clock.
     begin: f64,
-    compared: Instant,
-    /// What was told in answer to a question at once.
-    answers: Vec<Told>,
+    last_clock_sync: Instant,
+    /// Reports made while handling a request.
+    immediate_reports: Vec<AgentReport>,
 }
 
-impl Tree {
-    /// The processes that come to a collector of this host, and the hosts that come to a door; `begin` is when the tuning began, in
-    /// nanoseconds of this host's clock.
-    pub fn new(collector: Collector, door: Option<Door>, begin: f64) -> Tree {
-        Tree {
-            here: Station::new(collector, begin),
-            door,
+impl HostTree {
+    /// The processes of a local collector, and the hosts that connect to a listener; `begin` is the start of the tuning, in nanoseconds of this
+    /// host's clock.
+    pub fn new(collector: ProcessCollector, listener: Option<HostListener>, begin: f64) -> HostTree {
+        HostTree {
+            local: HostAgent::new(collector, begin),
+            listener,
             children: Vec::new(),
-            standing: Standing::default(),
-            gather: Gather::default(),
+            standing_requests: StandingRequests::default(),
+            aggregator: EventAggregator::default(),
             begin,
-            compared: Instant::now(),
-            answers: Vec::new(),
+            last_clock_sync: Instant::now(),
+            immediate_reports: Vec::new(),
         }
     }
 
-    /// Seconds since the beginning of the tuning.
+    /// Seconds since the start of the tuning.
     pub fn now(&self) -> f64 {
         (now_ns() - self.begin) / 1e9
     }
 
-    /// Sets when the tuning began, in nanoseconds of this host's clock: known better as time goes by.
+    /// Sets the start of the tuning in nanoseconds of this host's clock, which becomes more precise with time.
     pub fn set_begin(&mut self, begin: f64) {
         self.begin = begin;
-        self.here.set_begin(begin);
+        self.local.set_begin(begin);
     }
 
-    /// Whether all processes have gone that had come, here and below.
-    pub fn is_deserted(&self) -> bool {
-        self.here.is_deserted() && self.children.is_empty()
+    /// Whether processes had connected and all are gone, here and below.
+    pub fn all_processes_gone(&self) -> bool {
+        self.local.all_processes_gone() && self.children.is_empty()
     }
 
     /// Whether no process is left, here and below.
     pub fn is_empty(&self) -> bool {
-        self.here.is_empty() && self.children.is_empty()
+        self.local.is_empty() && self.children.is_empty()
     }
 
-    /// What the hosts have told since the last time, when nothing more is waited for: of whiles that are not over as well.
-    pub fn hear_last(&mut self) -> Vec<Told> {
-        let mut told = self.hear();
-        told.extend(self.gather.take(f64::INFINITY).into_iter().map(|(tunlet, joined)| Told::Joined { tunlet, joined }));
-        told
+    /// The last reports, including unfinished intervals.
+    pub fn collect_final_reports(&mut self) -> Vec<AgentReport> {
+        let mut reports = self.collect_reports();
+        reports.extend(
+            self.aggregator.take_finished(f64::INFINITY).into_iter().map(|(tunlet, joined)| AgentReport::Joined { tunlet, joined }),
+        );
+        reports
     }
 
-    /// Asks all hosts.
-    pub fn ask(&mut self, ask: Ask) {
-        self.standing.note(&ask);
-        self.children.iter_mut().for_each(|child| child.ask(&ask));
-        let told = self.here.ask(ask);
-        self.answers.extend(told);
+    /// Broadcasts a request to all hosts.
+    pub fn broadcast(&mut self, request: AgentRequest) {
+        self.standing_requests.record(&request);
+        self.children.iter_mut().for_each(|child| child.send_request(&request));
+        let reports = self.local.handle_request(request);
+        self.immediate_reports.extend(reports);
     }
 
-    /// What the hosts have told since the last time.
-    pub fn hear(&mut self) -> Vec<Told> {
-        let mut told = std::mem::take(&mut self.answers);
-        told.extend(self.here.hear());
-        self.welcome(&mut told);
-        self.hear_children(&mut told);
-        if self.compared.elapsed() > COMPARE_EVERY {
-            self.compared = Instant::now();
-            self.children.iter_mut().for_each(Child::compare_clocks);
+    /// Reports since the last call.
+    pub fn collect_reports(&mut self) -> Vec<AgentReport> {
+        let mut reports = std::mem::take(&mut self.immediate_reports);
+        reports.extend(self.local.collect_reports());
+        self.accept_children(&mut reports);
+        self.collect_from_children(&mut reports);
+        if self.last_clock_sync.elapsed() > CLOCK_SYNC_INTERVAL {
+            self.last_clock_sync = Instant::now();
+            self.children.iter_mut().for_each(ChildHost::query_clock);
         }
-        told
+        reports
     }
 
-    fn welcome(&mut self, told: &mut Vec<Told>) {
-        let Some(door) = &self.door else { return };
-        for arrival in door.arrivals() {
-            match arrival {
-                door::Arrival::Host(mut child) => {
-                    told.push(Told::Host(child.host().to_owned()));
-                    // The first thing it is told is when the tuning began.
-                    told.extend(child.hear(self.begin));
-                    self.standing.asks().iter().for_each(|ask| child.ask(ask));
+    fn accept_children(&mut self, reports: &mut Vec<AgentReport>) {
+        let Some(listener) = &self.listener else { return };
+        for incoming in listener.incoming() {
+            match incoming {
+                listener::IncomingHost::Host(mut child) => {
+                    reports.push(AgentReport::Host(child.host().to_owned()));
+                    // First of all it receives the start of the tuning.
+                    reports.extend(child.receive_reports(self.begin));
+                    self.standing_requests.requests().iter().for_each(|request| child.send_request(request));
                     self.children.push(*child);
                 }
-                door::Arrival::Stranger(what) => told.push(Told::Problem(what)),
+                listener::IncomingHost::Rejected(what) => reports.push(AgentReport::Problem(what)),
             }
         }
     }
 
-    fn hear_children(&mut self, told: &mut Vec<Told>) {
-        if self.children.is_empty() && self.gather.is_empty() {
+    fn collect_from_children(&mut self, reports: &mut Vec<AgentReport>) {
+        if self.children.is_empty() && self.aggregator.is_empty() {
             return;
         }
-        let mut heard = Vec::new();
+        let mut received = Vec::new();
         for child in &mut self.children {
-            heard.extend(child.hear(self.begin));
+            received.extend(child.receive_reports(self.begin));
         }
         self.children.retain(|child| {
-            if !child.is_there() {
-                told.extend(child.farewell());
+            if !child.is_connected() {
+                reports.extend(child.disconnect_report());
             }
-            child.is_there()
+            child.is_connected()
         });
-        // What this host has joined itself is joined with what those below have.
-        let (joined, others): (Vec<Told>, Vec<Told>) =
-            std::mem::take(told).into_iter().chain(heard).partition(|one| matches!(one, Told::Joined { .. }));
+        // Merges local aggregates with those of the children.
+        let (joined, others): (Vec<AgentReport>, Vec<AgentReport>) =
+            std::mem::take(reports).into_iter().chain(received).partition(|one| matches!(one, AgentReport::Joined { .. }));
         for one in joined {
-            let Told::Joined { tunlet, joined } = one else { continue };
-            if let Some(Join::Over(length)) = self.standing.join_of(tunlet, joined.point) {
-                self.gather.join(tunlet, length, &joined);
+            let AgentReport::Joined { tunlet, joined } = one else { continue };
+            if let Some(EventJoin::Over(length)) = self.standing_requests.event_join(tunlet, joined.point) {
+                self.aggregator.merge(tunlet, length, &joined);
             }
         }
-        let over = self.gather.take_after(self.now(), GRACE_S);
-        told.extend(others);
-        told.extend(over.into_iter().map(|(tunlet, joined)| Told::Joined { tunlet, joined }));
+        let over = self.aggregator.take_finished_after(self.now(), GRACE_S);
+        reports.extend(others);
+        reports.extend(over.into_iter().map(|(tunlet, joined)| AgentReport::Joined { tunlet, joined }));
     }
 }

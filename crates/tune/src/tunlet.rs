@@ -1,136 +1,136 @@
-//! A tunlet: the knowledge that tunes a kind of program. It says what it needs, is told what happens, and says what is to be changed and why.
+//! The tunlet interface (as in MATE): it declares requirements, receives events, and returns tuning actions.
 
 use serde::{Deserialize, Serialize};
-use sintonia_link::order::Side;
+use sintonia_link::probe_protocol::HookSide;
 
-use crate::point::{MeasurePoint, Needs};
-use crate::statistics::Sums;
+use crate::statistics::RunningStats;
+use crate::tuning_points::{MeasurePoint, TunletRequirements};
 
-/// Something that happened in the program.
+/// An event at a measure point.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Happening {
-    /// Which of the tunlet's measure points.
+pub struct PointEvent {
+    /// Index of the measure point.
     pub point: usize,
-    /// In which process.
+    /// Rank of the process.
     pub rank: u32,
-    /// Before or after the function.
-    pub side: Side,
-    /// When, in seconds since the beginning of the tuning, on a clock that all processes share.
+    /// Entry or exit.
+    pub side: HookSide,
+    /// Seconds since the start of the tuning, on a clock common to all processes.
     pub time: f64,
-    /// What was read, in the order of the point's values.
+    /// Values read, in the order of the point's values.
     pub values: Vec<f64>,
 }
 
-/// All that happened at a measure point in a while, in all processes it is about: of a point whose events may be joined on the way.
+/// Aggregated events of a measure point in an interval, over all processes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Joined {
-    /// Which of the tunlet's measure points.
+pub struct EventSummary {
+    /// Index of the measure point.
     pub point: usize,
-    /// When the while began, on the clock of [`Happening::time`].
+    /// Start of the interval, on the clock of [`PointEvent::time`].
     pub from: f64,
-    /// How often it happened.
+    /// Number of events.
     pub count: u64,
-    /// Count, mean, deviation, largest and sum of each of the point's values.
-    pub values: Vec<Sums>,
+    /// Statistics of each of the point's values.
+    pub values: Vec<RunningStats>,
 }
 
-/// What a tunlet wants.
+/// An action that a tunlet requests.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Wish {
-    /// A change in the program.
+pub enum TuningAction {
+    /// Change a tuning point.
     Change {
-        /// Which of its tuning points.
+        /// Index of the tuning point.
         point: usize,
-        /// The new value; for a function that is called, what it is passed; 1 replaces a function or loads a library, 0 takes that back.
+        /// The new value; for a called function, its argument; 1 replaces a function or loads a library, 0 undoes that.
         value: f64,
-        /// In this process only; otherwise in all that the point is about.
+        /// In this rank only; otherwise in all processes of the point.
         rank: Option<u32>,
-        /// Why, for people.
+        /// The reason, for the log.
         why: String,
     },
-    /// To measure at one more place; what happens there carries this number.
-    Look {
-        /// The number, beyond those of [`Needs::measures`].
+    /// Add a measure point.
+    AddPoint {
+        /// Number that its events carry, beyond those of [`TunletRequirements::measures`].
         number: usize,
-        /// The place.
+        /// The point.
         point: MeasurePoint,
     },
-    /// To measure no more at the place with this number.
-    LookAway(usize),
-    /// To know which functions a function of the program calls.
-    Callees(String),
-    /// To tell what it has found out.
-    Tell(String),
+    /// Remove the measure point with this number.
+    RemovePoint(usize),
+    /// Query which functions a function of the program calls.
+    QueryCallees(String),
+    /// Log a finding.
+    Report(String),
 }
 
-impl Wish {
-    /// A change in all processes that the point is about.
-    pub fn change(point: usize, value: f64, why: impl Into<String>) -> Wish {
-        Wish::Change { point, value, rank: None, why: why.into() }
+impl TuningAction {
+    /// A change in all processes of the point.
+    pub fn change(point: usize, value: f64, why: impl Into<String>) -> TuningAction {
+        TuningAction::Change { point, value, rank: None, why: why.into() }
     }
 }
 
-/// A figure for whoever looks on: the time of the latest iteration, say, or the number of workers in use.
+/// A metric to display: the time of the latest iteration, for example.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Figure {
-    /// What it is, in one or two words.
+pub struct TunletMetric {
+    /// Short name.
     pub name: String,
-    /// How much.
+    /// Its value.
     pub value: f64,
-    /// In what unit; empty for a plain number.
+    /// Its unit; empty for a plain number.
     pub unit: String,
 }
 
-impl Figure {
-    /// A figure.
-    pub fn new(name: &str, value: f64, unit: &str) -> Figure {
-        Figure { name: name.into(), value, unit: unit.into() }
+impl TunletMetric {
+    /// Creates a metric.
+    pub fn new(name: &str, value: f64, unit: &str) -> TunletMetric {
+        TunletMetric { name: name.into(), value, unit: unit.into() }
     }
 }
 
-/// The knowledge that tunes a kind of program.
+/// Knowledge that tunes a kind of program.
 pub trait Tunlet: Send {
     /// Its name.
     fn name(&self) -> &str;
 
-    /// What it needs of a program with so many processes.
-    fn needs(&mut self, processes: u32) -> Needs;
+    /// Requirements for a program with this many processes.
+    fn requirements(&mut self, processes: u32) -> TunletRequirements;
 
-    /// The processes are there, so many of them, and MPI has not begun; what is wanted before it does, or from the beginning on.
-    fn begins(&mut self, _processes: u32) -> Vec<Wish> {
+    /// All processes are started, and MPI is not.
+    fn on_start(&mut self, _processes: u32) -> Vec<TuningAction> {
         Vec::new()
     }
 
-    /// Something happened; what is wanted now.
-    fn happened(&mut self, _happening: &Happening) -> Vec<Wish> {
+    /// An event has occurred.
+    fn on_event(&mut self, _event: &PointEvent) -> Vec<TuningAction> {
         Vec::new()
     }
 
-    /// A while of a point whose events are joined is over; what is wanted now.
-    fn joined(&mut self, _joined: &Joined) -> Vec<Wish> {
+    /// An interval of aggregated events is finished.
+    fn on_summary(&mut self, _summary: &EventSummary) -> Vec<TuningAction> {
         Vec::new()
     }
 
-    /// Time has passed: asked some ten times a second, with the clock of [`Happening::time`].
-    fn passed(&mut self, _time: f64) -> Vec<Wish> {
+    /// About ten times per second, with the clock of [`PointEvent::time`].
+    fn on_tick(&mut self, _time: f64) -> Vec<TuningAction> {
         Vec::new()
     }
 
-    /// The functions of the program that a function calls, as was asked; what is wanted now.
-    fn callees(&mut self, _function: &str, _callees: &[String]) -> Vec<Wish> {
+    /// Answer to [`TuningAction::QueryCallees`].
+    fn on_callees(&mut self, _function: &str, _callees: &[String]) -> Vec<TuningAction> {
         Vec::new()
     }
 
-    /// A process has answered that a change was made there; what was there before.
-    fn changed(&mut self, _point: usize, _rank: u32, _before: Option<f64>) {}
+    /// A process has made a change; `before` is the previous value.
+    fn on_changed(&mut self, _point: usize, _rank: u32, _before: Option<f64>) {}
 
-    /// A change was not made in a process, for this reason; what is wanted now.
-    fn refused(&mut self, _point: usize, _rank: u32, _why: &str) -> Vec<Wish> {
+    /// A process has refused a change.
+    fn on_refused(&mut self, _point: usize, _rank: u32, _why: &str) -> Vec<TuningAction> {
         Vec::new()
     }
 
-    /// What it knows at the moment, for whoever looks on.
-    fn figures(&self) -> Vec<Figure> {
+    /// Current metrics, for display.
+    fn metrics(&self) -> Vec<TunletMetric> {
         Vec::new()
     }
 }

@@ -8,16 +8,16 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use sintonia_link::local_addresses;
-use sintonia_tune::point::Join;
+use sintonia_tune::tuning_points::EventJoin;
 
 #[test]
-fn every_event_is_heard_of_once_whether_told_or_joined() {
+fn every_event_is_counted_once() {
     if local_addresses().is_empty() {
-        println!("skipped: this machine has no address that others could reach");
+        sintonia_test_report::skipped("this machine has no address that others could reach");
         return;
     }
-    // The last while is longer than the run: it is told when nobody is left.
-    for join in [Join::Each, Join::Over(0.02), Join::Over(1000.0)] {
+    // The last interval is longer than the run: it is reported when no process is left.
+    for join in [EventJoin::Each, EventJoin::Over(0.02), EventJoin::Over(1000.0)] {
         let folder = tempfile::tempdir().expect("a folder");
         let outcome = run::run(folder.path(), 2, 2, 5000.0, join, false, Duration::from_secs(2));
         let written = outcome.done.written.load(Ordering::Relaxed);
@@ -29,13 +29,13 @@ fn every_event_is_heard_of_once_whether_told_or_joined() {
 }
 
 #[test]
-fn who_asks_for_a_change_gets_it() {
+fn a_requested_change_is_made() {
     if local_addresses().is_empty() {
-        println!("skipped: this machine has no address that others could reach");
+        sintonia_test_report::skipped("this machine has no address that others could reach");
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let outcome = run::run(folder.path(), 2, 1, 10_000.0, Join::Each, true, Duration::from_secs(2));
+    let outcome = run::run(folder.path(), 2, 1, 10_000.0, EventJoin::Each, true, Duration::from_secs(2));
     let answers = outcome.done.delays.lock().expect("not poisoned").len();
     assert!(answers > 10, "{answers}");
     assert!(outcome.summary.decisions().count() >= answers);

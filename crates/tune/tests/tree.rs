@@ -1,49 +1,49 @@
-//! The tree of hosts: nodes on this machine that pass on what they are asked and told.
+//! The tree of hosts, with all nodes on this machine.
 
 use std::time::{Duration, Instant};
 
 use sintonia_link::local_addresses;
-use sintonia_link::session::Secret;
-use sintonia_tune::collector::Collector;
-use sintonia_tune::host;
-use sintonia_tune::point::Needs;
-use sintonia_tune::station::now_ns;
-use sintonia_tune::talk::{Ask, Told};
-use sintonia_tune::tree::{Door, Tree, Up};
+use sintonia_link::session::SharedSecret;
+use sintonia_tune::collector::ProcessCollector;
+use sintonia_tune::host_agent::now_ns;
+use sintonia_tune::host_daemon;
+use sintonia_tune::protocol::{AgentReport, AgentRequest};
+use sintonia_tune::tree::{HostListener, HostTree, ParentHost};
+use sintonia_tune::tuning_points::TunletRequirements;
 
-fn collector(folder: &tempfile::TempDir, name: &str, secret: &Secret) -> Collector {
-    Collector::open(&folder.path().join(name), secret).expect("a door")
+fn collector(folder: &tempfile::TempDir, name: &str, secret: &SharedSecret) -> ProcessCollector {
+    ProcessCollector::open(&folder.path().join(name), secret).expect("a listener")
 }
 
 #[test]
-fn hosts_beyond_the_fan_out_go_to_those_that_stayed() {
+fn hosts_beyond_the_fan_out_are_redirected() {
     if local_addresses().is_empty() {
-        println!("skipped: this machine has no address that others could reach");
+        sintonia_test_report::skipped("this machine has no address that others could reach");
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let secret = Secret::new().expect("randomness");
-    let door = Door::open(&secret, 1).expect("a door");
-    let addresses = door.addresses();
-    let mut root = Tree::new(collector(&folder, "root", &secret), Some(door), now_ns());
+    let secret = SharedSecret::new().expect("randomness");
+    let listener = HostListener::bind(&secret, 1).expect("a listener");
+    let addresses = listener.addresses();
+    let mut root = HostTree::new(collector(&folder, "root", &secret), Some(listener), now_ns());
     let nodes: Vec<_> = ["one", "two", "three"]
         .into_iter()
         .map(|name| {
             let (secret, addresses) = (secret.clone(), addresses.clone());
             let collector = collector(&folder, name, &secret);
             std::thread::spawn(move || {
-                let door = Door::open(&secret, 1).expect("a door");
-                let up = Up::go(&addresses, &secret, &door.card(name.into())).expect("a host above");
-                host::serve(Tree::new(collector, Some(door), up.began()), up);
+                let listener = HostListener::bind(&secret, 1).expect("a listener");
+                let parent = ParentHost::connect(&addresses, &secret, &listener.hello(name.into())).expect("a host above");
+                host_daemon::serve(HostTree::new(collector, Some(listener), parent.begin_ns()), parent);
             })
         })
         .collect();
-    root.ask(Ask::Needs(vec![Needs::default()]));
-    root.ask(Ask::Begin);
+    root.broadcast(AgentRequest::Needs(vec![TunletRequirements::default()]));
+    root.broadcast(AgentRequest::Begin);
     let (since, mut hosts) = (Instant::now(), 0);
     while hosts < 3 {
         assert!(since.elapsed() < Duration::from_secs(20), "{hosts} of 3 hosts have come");
-        hosts += root.hear().iter().filter(|told| matches!(told, Told::Host(_))).count();
+        hosts += root.collect_reports().iter().filter(|report| matches!(report, AgentReport::Host(_))).count();
         std::thread::sleep(Duration::from_millis(1));
     }
     drop(root);
@@ -51,8 +51,8 @@ fn hosts_beyond_the_fan_out_go_to_those_that_stayed() {
 }
 
 #[test]
-fn a_host_with_another_secret_is_not_let_in() {
-    let door = Door::open(&Secret::new().expect("randomness"), 4).expect("a door");
-    let other = Secret::new().expect("randomness");
-    assert!(Up::go(&door.addresses(), &other, &door.card("one".into())).is_err());
+fn a_host_with_another_secret_is_refused() {
+    let listener = HostListener::bind(&SharedSecret::new().expect("randomness"), 4).expect("a listener");
+    let other = SharedSecret::new().expect("randomness");
+    assert!(ParentHost::connect(&listener.addresses(), &other, &listener.hello("one".into())).is_err());
 }

@@ -1,92 +1,93 @@
-//! Questions that the page asks, and answers to them: one shape for both homes of the page.
+//! Queries of the page and their answers, the same for the server and the standalone file.
 
 use std::collections::BTreeMap;
 
-/// A question of the page.
+/// A query of the page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Question {
-    /// Which recording it is about, counted from 0 in the order of the command line.
+pub struct PageQuery {
+    /// Index of the recording, in the order of the command line.
     pub recording: usize,
-    /// What is asked about: `report`, `timeline`, `calls`.
+    /// The subject: `report`, `timeline`, `calls`.
     pub subject: String,
-    /// What is asked in particular: `from=1000`; nothing for all of it.
-    pub query: BTreeMap<String, String>,
+    /// Parameters, such as `from=1000`.
+    pub params: BTreeMap<String, String>,
 }
 
-/// The answer to a question.
+/// The answer to a query.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Answer {
-    /// A JSON text.
+pub enum QueryAnswer {
+    /// JSON text.
     Json(String),
-    /// A header in JSON and bytes that it describes.
+    /// A JSON header and the bytes it describes.
     Binary {
-        /// The header.
+        /// The header as JSON text.
         header: String,
-        /// The bytes.
+        /// The payload.
         bytes: Vec<u8>,
     },
-    /// There is none yet: it is being worked on.
-    Working {
-        /// What is being done, for people.
-        doing: String,
-        /// How much of it is done, from 0 to 1.
-        done: f64,
+    /// The answer is still being computed.
+    Pending {
+        /// The current activity, for display.
+        activity: String,
+        /// Progress from 0 to 1.
+        progress: f64,
     },
 }
 
-/// Why a question has no answer.
+/// Why a query has no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
-    /// There is no such recording or subject.
+pub enum QueryError {
+    /// Unknown recording or subject.
     #[error("there is no {0}")]
     Unknown(String),
-    /// The query does not say what it should.
+    /// An invalid query parameter.
     #[error("{parameter}: {reason}")]
-    Query {
-        /// Which part of it.
+    InvalidParameter {
+        /// Name of the parameter.
         parameter: String,
-        /// What is wrong with it, and what would be right.
+        /// What is wrong with its value, and what would be valid.
         reason: String,
     },
-    /// The recording cannot tell; the sentence says why.
+    /// The data is not available; the sentence is the reason.
     #[error("{0}")]
-    NotThere(String),
+    Unavailable(String),
 }
 
-/// Whoever answers questions.
-pub trait Answers: Sync {
-    /// Answers a question.
-    fn answer(&self, question: &Question) -> Result<Answer, Refusal>;
+/// Answers queries.
+pub trait QueryHandler: Sync {
+    /// Answers a query.
+    fn handle(&self, query: &PageQuery) -> Result<QueryAnswer, QueryError>;
 }
 
-impl Answer {
-    /// A value as JSON.
-    pub fn json(value: &impl serde::Serialize) -> Answer {
-        Answer::Json(serde_json::to_string(value).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}")))
+impl QueryAnswer {
+    /// Serializes a value as a JSON answer.
+    pub fn json(value: &impl serde::Serialize) -> QueryAnswer {
+        QueryAnswer::Json(serde_json::to_string(value).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}")))
     }
 
-    /// It as it is sent: a binary one begins with the length of its header in four bytes. What is not there yet has no bytes.
+    /// The answer as it is sent. A binary answer starts with the length of its header in four bytes; a pending one is empty.
     pub fn into_bytes(self) -> Vec<u8> {
         match self {
-            Answer::Json(text) => text.into_bytes(),
-            Answer::Binary { header, bytes } => [&(header.len() as u32).to_le_bytes()[..], header.as_bytes(), &bytes].concat(),
-            Answer::Working { .. } => Vec::new(),
+            QueryAnswer::Json(text) => text.into_bytes(),
+            QueryAnswer::Binary { header, bytes } => [&(header.len() as u32).to_le_bytes()[..], header.as_bytes(), &bytes].concat(),
+            QueryAnswer::Pending { .. } => Vec::new(),
         }
     }
 }
 
-impl Question {
-    /// The value of a part of the query, if it is there.
-    pub fn get(&self, parameter: &str) -> Option<&str> {
-        self.query.get(parameter).map(String::as_str)
+impl PageQuery {
+    /// The value of a parameter, if present.
+    pub fn param(&self, parameter: &str) -> Option<&str> {
+        self.params.get(parameter).map(String::as_str)
     }
 
-    /// The same as a number; what is no number is refused.
-    pub fn number<T: std::str::FromStr>(&self, parameter: &str) -> Result<Option<T>, Refusal> {
-        let read = |text: &str| {
-            let refusal = || Refusal::Query { parameter: parameter.to_owned(), reason: format!("`{text}` is no number that fits here") };
-            text.parse().map_err(|_| refusal())
+    /// Parses a numeric parameter, if present.
+    pub fn parse_param<T: std::str::FromStr>(&self, parameter: &str) -> Result<Option<T>, QueryError> {
+        let parse = |text: &str| {
+            let error =
+                || QueryError::InvalidParameter { parameter: parameter.to_owned(), reason: format!("`{text}` is not a valid number here") };
+            text.parse().map_err(|_| error())
         };
-        self.get(parameter).map(read).transpose()
+        self.param(parameter).map(parse).transpose()
     }
 }

@@ -1,23 +1,25 @@
-//! The page: what a recording shows in a browser, served on loopback or written as one file.
+//! The page: shows recordings in a browser, served on loopback or written as a standalone file.
 //!
-//! Both homes hold the same page (`web/`), and the page asks both the same questions: a *subject* of a recording, with a *query*. Served, a
-//! question is a request and any query can be answered; in a file, the answers to the plain questions lie beside the page. What is asked and
-//! answered is listed in `docs/view-answers.md`.
+//! Both contain the same page (`web/`), which sends the same queries: a *subject* of a recording with *parameters*. The server can answer
+//! any query; a standalone file has the answers to queries without parameters embedded. See `docs/view-answers.md` for all queries and
+//! answers.
+
+#![forbid(unsafe_code)]
 
 mod analysis;
 pub mod answer;
-pub mod aside;
-pub mod file;
+mod cache_file;
 mod gzip;
 mod index;
-pub mod rows;
+pub mod rank_groups;
 #[cfg(test)]
 mod sample;
 pub mod server;
-mod store;
+pub mod standalone;
+pub mod temp_files;
 pub mod timeline;
 
-/// The page as one HTML text; `None` if the command was built without it.
+/// The page as HTML text; `None` if the command was built without it.
 pub fn page() -> Option<&'static str> {
     #[cfg(has_page)]
     return Some(include_str!("../web/dist/page.html"));

@@ -1,4 +1,4 @@
-// Makes the page one HTML file: script and style inside it, so that it needs no network wherever it is opened.
+// Builds the page as a single HTML file with inline script and style, so that it needs no network.
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { build } from 'esbuild';
@@ -15,7 +15,7 @@ const built = await build({
     outdir: 'dist',
 });
 const text = (ending) => built.outputFiles.find((file) => file.path.endsWith(ending))?.text ?? '';
-// A script must not contain what would end it.
+// The script must not contain its own end tag.
 const script = text('.js').replaceAll('</script', '<\\/script');
 const style = text('.css');
 const hash = createHash('sha256').update(script).digest('base64');

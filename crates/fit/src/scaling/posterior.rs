@@ -1,231 +1,249 @@
-//! From forms with their best exponents to a set of possible formulas, each as likely as the measurements make it.
+//! Turns hypotheses with fitted exponents into an ensemble of weighted formulas.
 //!
-//! A form with real exponents stands for a continuum. It is replaced by a few members spread over what its exponents may be, weighted by
-//! how well each explains the measurements (importance sampling with fixed, even draws), and by members with nice exponents nearby.
+//! A hypothesis with real exponents stands for a continuum. It is replaced by a few members spread over the posterior of its exponents, weighted
+//! by importance sampling with quasi-random draws, and by members with simple exponents nearby.
 
-use super::family::Family;
-use super::judge::{Judge, inverse_row};
-use super::member::Member;
+use super::ensemble_member::EnsembleMember;
+use super::hypothesis::Hypothesis;
+use super::least_squares::{LeastSquaresSolver, back_substitute};
 use super::prior;
-use super::refine::{Exponents, Fitted};
-use super::solve::{Solver, back_substitute};
+use super::refine::{Exponents, FittedHypothesis};
+use super::scoring::{HypothesisScorer, inverse_row};
 use crate::stats::normal_quantile;
 
-/// The step between exponents where a single one is scanned.
+/// The step between scanned exponents of a single factor.
 const SCAN_STEP: f64 = 0.125;
-/// Members less likely than the likeliest by this factor (as a logarithm) are left out.
+/// Members whose log posterior is lower than the best by more than this are dropped.
 const NEGLIGIBLE: f64 = 7.0;
-/// How many members a model keeps.
-const MOST_MEMBERS: usize = 48;
-/// How many formulas with nice exponents are looked at for one form.
-const MOST_NICE: usize = 24;
+/// The maximum number of members of a model.
+const MAX_MEMBERS: usize = 48;
+/// The maximum number of formulas with simple exponents considered for one hypothesis.
+const MAX_SIMPLE: usize = 24;
 
-/// A formula that may be a member.
+/// A formula that may become a member.
 #[derive(Debug, Clone, Copy)]
-struct Candidate {
-    /// The logarithm of the belief in it.
-    belief: f64,
-    family: Family,
+struct MemberCandidate {
+    /// Its log posterior.
+    log_posterior: f64,
+    hypothesis: Hypothesis,
     exponents: Exponents,
     residual: f64,
     nice: bool,
 }
 
-/// Nice exponents for the last factors of a form.
+/// Simple exponents for the last factors of a hypothesis.
 #[derive(Debug, Clone, Copy, Default)]
-struct Choice {
-    /// The logarithm of the belief in them before measuring.
-    prior: f64,
-    /// How far they are from the best ones, as a logarithm of likelihood.
-    far: f64,
+struct ExponentChoice {
+    /// Their log prior.
+    log_prior: f64,
+    /// Their distance from the best exponents, as a loss of log likelihood.
+    log_distance: f64,
     exponents: Exponents,
 }
 
-/// A member with what it was made from.
+/// A member with its hypothesis and residual.
 #[derive(Debug, Clone)]
-pub struct Possible {
-    pub member: Member,
-    pub family: Family,
+pub(super) struct ScoredMember {
+    pub member: EnsembleMember,
+    pub hypothesis: Hypothesis,
     pub residual: f64,
-    /// Whether all exponents are nice.
-    pub nice: bool,
+    /// Whether all exponents are simple.
+    pub is_simple: bool,
 }
 
-/// Collects what may be a member.
-pub struct Posterior<'s, 'd> {
-    solver: &'s mut Solver<'d>,
-    judge: Judge,
-    candidates: Vec<Candidate>,
+/// Collects candidate members.
+pub(super) struct PosteriorSampler<'s, 'd> {
+    solver: &'s mut LeastSquaresSolver<'d>,
+    scorer: HypothesisScorer,
+    candidates: Vec<MemberCandidate>,
     best: f64,
 }
 
-impl<'s, 'd> Posterior<'s, 'd> {
-    pub fn new(solver: &'s mut Solver<'d>, judge: Judge) -> Self {
-        Self { solver, judge, candidates: Vec::with_capacity(256), best: f64::NEG_INFINITY }
+impl<'s, 'd> PosteriorSampler<'s, 'd> {
+    pub(super) fn new(solver: &'s mut LeastSquaresSolver<'d>, scorer: HypothesisScorer) -> Self {
+        Self { solver, scorer, candidates: Vec::with_capacity(256), best: f64::NEG_INFINITY }
     }
 
-    /// Adds one formula with nice exponents and a prior belief (as a logarithm).
-    pub fn add(&mut self, family: &Family, exponents: &[f64], prior: f64) {
-        let residual = self.solver.residual(family, exponents);
-        let belief = self.judge.of_residual(residual, family.columns()) + prior;
-        if residual.is_finite() && belief > self.best - NEGLIGIBLE {
-            let belief = belief + self.judge.of_signs(self.solver, family, residual);
-            self.keep(Candidate { belief, family: *family, exponents: exponents.into(), residual, nice: true });
+    /// Adds a formula with simple exponents and its log prior.
+    pub(super) fn add(&mut self, hypothesis: &Hypothesis, exponents: &[f64], prior: f64) {
+        let residual = self.solver.residual(hypothesis, exponents);
+        let log_posterior = self.scorer.residual_log_evidence(residual, hypothesis.n_columns()) + prior;
+        if residual.is_finite() && log_posterior > self.best - NEGLIGIBLE {
+            let log_posterior = log_posterior + self.scorer.nonnegative_log_probability(self.solver, hypothesis, residual);
+            self.add_candidate(MemberCandidate {
+                log_posterior,
+                hypothesis: *hypothesis,
+                exponents: exponents.into(),
+                residual,
+                nice: true,
+            });
         }
     }
 
-    fn keep(&mut self, candidate: Candidate) {
-        if candidate.belief > self.best - NEGLIGIBLE {
-            self.best = self.best.max(candidate.belief);
+    fn add_candidate(&mut self, candidate: MemberCandidate) {
+        if candidate.log_posterior > self.best - NEGLIGIBLE {
+            self.best = self.best.max(candidate.log_posterior);
             self.candidates.push(candidate);
         }
     }
 
-    /// Adds what a form stands for: some members with real exponents (`draws`, about), and those with nice ones.
-    pub fn add_form(&mut self, fitted: &Fitted, prior: f64, draws: usize) {
-        if fitted.family.slots.is_empty() {
-            self.add(&fitted.family, &[], prior);
+    /// Adds the members of a hypothesis: about `draws` with real exponents, and those with simple ones.
+    pub(super) fn add_hypothesis(&mut self, fitted: &FittedHypothesis, prior: f64, draws: usize) {
+        if fitted.hypothesis.factors.is_empty() {
+            self.add(&fitted.hypothesis, &[], prior);
             return;
         }
-        let spread = self.judge.variance(fitted.residual, fitted.family.unknowns()).sqrt();
-        self.add_nice(fitted, prior, spread);
-        if fitted.family.slots.len() == 1 && spread / fitted.bend[0] > SCAN_STEP {
+        let spread = self.scorer.variance(fitted.residual, fitted.hypothesis.n_unknowns()).sqrt();
+        self.add_simple(fitted, prior, spread);
+        if fitted.hypothesis.factors.len() == 1 && spread / fitted.information_root[0] > SCAN_STEP {
             self.add_scanned(fitted, prior);
         } else {
-            self.add_drawn(fitted, prior, spread, draws);
+            self.add_sampled(fitted, prior, spread, draws);
         }
     }
 
-    /// Members around the best exponents, drawn from the bell that the bend of the residual suggests.
-    fn add_drawn(&mut self, fitted: &Fitted, prior: f64, spread: f64, draws: usize) {
-        // A little wider than the bell, since the true shape has heavier flanks.
+    /// Members around the best exponents, sampled from the Laplace approximation.
+    fn add_sampled(&mut self, fitted: &FittedHypothesis, prior: f64, spread: f64, draws: usize) {
+        // Slightly wider than the approximation, since the true posterior has heavier tails.
         const WIDER: f64 = 1.25;
-        let slots = fitted.family.slots.len();
+        let slots = fitted.hypothesis.factors.len();
         let mut drawn = vec![(fitted.exponents, 0.0)];
-        for z in even_normals(slots, draws) {
+        for z in quasi_random_normals(slots, draws) {
             let mut moved: Exponents = z.iter().map(|_| 0.0).collect();
-            back_substitute(&fitted.bend, slots, &z, &mut moved);
+            back_substitute(&fitted.information_root, slots, &z, &mut moved);
             let exponents: Exponents = fitted.exponents.iter().zip(moved.iter()).map(|(e, m)| e + WIDER * spread * m).collect();
             let inside = (0..slots).all(|k| {
-                let (low, high) = prior::range_around(fitted.exponents[k], fitted.family.slots[k].log);
+                let (low, high) = prior::exponent_range(fitted.exponents[k], fitted.hypothesis.factors[k].log);
                 low <= exponents[k] && exponents[k] <= high
             });
             if inside {
                 drawn.push((exponents, -0.5 * z.iter().map(|z| z * z).sum::<f64>()));
             }
         }
-        let total = prior + self.judge.of_continuous(fitted);
-        self.share(fitted, &drawn, |_| total);
+        let total = prior + self.scorer.continuous_log_evidence(fitted);
+        self.distribute_posterior(fitted, &drawn, |_| total);
     }
 
-    /// Members for a single exponent that is so uncertain that no bell describes it: evenly spaced over its whole range.
-    fn add_scanned(&mut self, fitted: &Fitted, prior: f64) {
+    /// Members for a single exponent too uncertain for the approximation: evenly spaced over its range.
+    fn add_scanned(&mut self, fitted: &FittedHypothesis, prior: f64) {
         let best = fitted.exponents[0];
-        let slot = fitted.family.slots[0];
-        let (low, high) = prior::range_around(best, slot.log);
-        let density = |e: f64| self.judge.nature(slot).density(e);
+        let slot = fitted.hypothesis.factors[0];
+        let (low, high) = prior::exponent_range(best, slot.log);
+        let density = |e: f64| self.scorer.parameter_kind(slot).exponent_density(e);
         let steps = ((high - low) / SCAN_STEP) as usize;
         let spaced: Vec<(Exponents, f64)> =
             (0..=steps).map(|i| low + SCAN_STEP * i as f64).map(|e| ([e].as_slice().into(), (density(best) / density(e)).ln())).collect();
-        let judge = self.judge;
-        self.share(fitted, &spaced, |all| prior + judge.of_scanned(fitted, all + SCAN_STEP.ln()));
+        let scorer = self.scorer;
+        self.distribute_posterior(fitted, &spaced, |all| prior + scorer.scanned_log_evidence(fitted, all + SCAN_STEP.ln()));
     }
 
-    /// Shares the belief in a form among exponents, each given with the logarithm of the density it was drawn from.
-    fn share(&mut self, fitted: &Fitted, drawn: &[(Exponents, f64)], total: impl Fn(f64) -> f64) {
-        let freedom = self.judge.freedom(fitted.family.columns());
-        let floor = self.judge.floor();
+    /// Distributes the posterior of a hypothesis over exponents, each given with its log sampling density.
+    fn distribute_posterior(&mut self, fitted: &FittedHypothesis, drawn: &[(Exponents, f64)], total: impl Fn(f64) -> f64) {
+        let freedom = self.scorer.degrees_of_freedom(fitted.hypothesis.n_columns());
+        let floor = self.scorer.noise_floor();
         let mut shares = Vec::with_capacity(drawn.len());
         for (exponents, density) in drawn {
-            let residual = self.solver.residual(&fitted.family, exponents);
+            let residual = self.solver.residual(&fitted.hypothesis, exponents);
             if residual.is_finite() {
                 let likelihood = -0.5 * freedom * ((residual + floor) / (fitted.residual + floor)).ln() - density;
-                let signs = self.judge.of_signs(self.solver, &fitted.family, residual);
+                let signs = self.scorer.nonnegative_log_probability(self.solver, &fitted.hypothesis, residual);
                 shares.push((likelihood, signs, residual, exponents));
             }
         }
-        // Far from the best fit the likelihoods can be too large for their exponentials, so these are taken relative to the largest.
+        // Far from the best fit, likelihoods overflow their exponentials, so they are taken relative to the largest.
         let largest = shares.iter().map(|s| s.0).fold(f64::NEG_INFINITY, f64::max);
         let all = largest + shares.iter().map(|s| (s.0 - largest).exp()).sum::<f64>().ln();
         let total = total(all) - all;
         for (likelihood, signs, residual, exponents) in shares {
-            let belief = total + likelihood + signs;
-            self.keep(Candidate { belief, family: fitted.family, exponents: *exponents, residual, nice: false });
+            let log_posterior = total + likelihood + signs;
+            self.add_candidate(MemberCandidate {
+                log_posterior,
+                hypothesis: fitted.hypothesis,
+                exponents: *exponents,
+                residual,
+                nice: false,
+            });
         }
     }
 
-    /// Members whose exponents are all nice, the likeliest by the bend of the residual.
-    fn add_nice(&mut self, fitted: &Fitted, prior: f64, spread: f64) {
-        let slots = fitted.family.slots.len();
-        let mut chosen = vec![Choice::default()];
+    /// Members whose exponents are all simple, the most probable by the Laplace approximation.
+    fn add_simple(&mut self, fitted: &FittedHypothesis, prior: f64, spread: f64) {
+        let slots = fitted.hypothesis.factors.len();
+        let mut chosen = vec![ExponentChoice::default()];
         // From the last factor to the first, so that each row of the triangle is complete when it is needed.
         for k in (0..slots).rev() {
-            chosen = with_nice(&self.judge, fitted, k, &chosen, spread);
+            chosen = extend_simple_exponents(&self.scorer, fitted, k, &chosen, spread);
         }
-        let refutable = if self.judge.knows_noise() { prior::NICE_IF_NOISE_IS_KNOWN * slots as f64 } else { 0.0 };
+        let refutable = if self.scorer.has_noise_estimate() { prior::KNOWN_NOISE_BONUS * slots as f64 } else { 0.0 };
         for choice in chosen {
-            self.add(&fitted.family, &choice.exponents, prior + choice.prior + refutable);
+            self.add(&fitted.hypothesis, &choice.exponents, prior + choice.log_prior + refutable);
         }
     }
 
-    /// The members worth keeping, likeliest first, with weights that add up to one.
-    pub fn finish(mut self) -> Vec<Possible> {
+    /// The members worth keeping, most probable first, with weights that add up to one.
+    pub(super) fn finish(mut self) -> Vec<ScoredMember> {
         let limit = self.best - NEGLIGIBLE;
-        self.candidates.retain(|c| c.belief > limit);
-        self.candidates.sort_by(|a, b| b.belief.total_cmp(&a.belief));
-        self.candidates.truncate(MOST_MEMBERS);
-        let all: f64 = self.candidates.iter().map(|c| (c.belief - self.best).exp()).sum();
+        self.candidates.retain(|c| c.log_posterior > limit);
+        self.candidates.sort_by(|a, b| b.log_posterior.total_cmp(&a.log_posterior));
+        self.candidates.truncate(MAX_MEMBERS);
+        let all: f64 = self.candidates.iter().map(|c| (c.log_posterior - self.best).exp()).sum();
         let mut possible = Vec::with_capacity(self.candidates.len());
-        for Candidate { belief, family, exponents, residual, nice } in self.candidates {
-            self.solver.residual(&family, &exponents);
-            let weight = (belief - self.best).exp() / all;
-            let member = self.judge.member(self.solver, &family, &exponents, residual, weight);
-            possible.push(Possible { member, family, residual, nice });
+        for MemberCandidate { log_posterior, hypothesis, exponents, residual, nice } in self.candidates {
+            self.solver.residual(&hypothesis, &exponents);
+            let weight = (log_posterior - self.best).exp() / all;
+            let member = self.scorer.ensemble_member(self.solver, &hypothesis, &exponents, residual, weight);
+            possible.push(ScoredMember { member, hypothesis, residual, is_simple: nice });
         }
         possible
     }
 }
 
-/// The choices with a nice exponent for one more factor, the best of them.
-fn with_nice(judge: &Judge, fitted: &Fitted, k: usize, chosen: &[Choice], spread: f64) -> Vec<Choice> {
-    let slots = fitted.family.slots.len();
-    let log = fitted.family.slots[k].log;
-    let nature = judge.nature(fitted.family.slots[k]);
-    let row = &fitted.bend[k * slots + k..(k + 1) * slots];
-    let reach = (3.5 * spread * inverse_row(&fitted.bend, slots, k).1).max(0.02);
-    let near = prior::nice_between(fitted.exponents[k] - reach, fitted.exponents[k] + reach, log);
-    let others = |choice: &Choice| {
+/// Extends choices by a simple exponent for one more factor, keeping the best.
+fn extend_simple_exponents(
+    scorer: &HypothesisScorer,
+    fitted: &FittedHypothesis,
+    k: usize,
+    chosen: &[ExponentChoice],
+    spread: f64,
+) -> Vec<ExponentChoice> {
+    let slots = fitted.hypothesis.factors.len();
+    let log = fitted.hypothesis.factors[k].log;
+    let kind = scorer.parameter_kind(fitted.hypothesis.factors[k]);
+    let row = &fitted.information_root[k * slots + k..(k + 1) * slots];
+    let reach = (3.5 * spread * inverse_row(&fitted.information_root, slots, k).1).max(0.02);
+    let near = prior::simple_exponents_between(fitted.exponents[k] - reach, fitted.exponents[k] + reach, log);
+    let others = |choice: &ExponentChoice| {
         let moved = choice.exponents.iter().zip(&fitted.exponents[k + 1..]).map(|(e, best)| e - best);
         moved.zip(&row[1..]).map(|(m, b)| m * b).sum::<f64>()
     };
     let others: Vec<f64> = chosen.iter().map(others).collect();
-    // Only numbers are compared, since most choices are dropped again: the score, the belief before measuring, the exponent, the choice.
+    // Only numbers are compared, since most choices are dropped: score, log prior, exponent, index of the choice.
     let mut scored: Vec<(f64, f64, f64, usize)> = Vec::new();
     let mut best = f64::NEG_INFINITY;
     for (numerator, denominator) in near {
         let exponent = numerator as f64 / denominator as f64;
-        let prior = (nature.of_nice(numerator, denominator, log) * nature.of_log(log)).ln();
+        let prior = (kind.simple_exponent_prior(numerator, denominator, log) * kind.log_factor_prior(log)).ln();
         for (index, (choice, others)) in chosen.iter().zip(&others).enumerate() {
-            let far = choice.far + 0.5 * ((row[0] * (exponent - fitted.exponents[k]) + others) / spread).powi(2);
-            let score = choice.prior + prior - far;
+            let far = choice.log_distance + 0.5 * ((row[0] * (exponent - fitted.exponents[k]) + others) / spread).powi(2);
+            let score = choice.log_prior + prior - far;
             if score > best - NEGLIGIBLE {
                 best = best.max(score);
-                scored.push((score, choice.prior + prior, exponent, index));
+                scored.push((score, choice.log_prior + prior, exponent, index));
             }
         }
     }
     scored.retain(|s| s.0 > best - NEGLIGIBLE);
     scored.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
-    scored.truncate(MOST_NICE);
+    scored.truncate(MAX_SIMPLE);
     let longer = |(score, prior, exponent, index): (f64, f64, f64, usize)| {
         let exponents = std::iter::once(exponent).chain(chosen[index].exponents.iter().copied()).collect();
-        Choice { prior, far: prior - score, exponents }
+        ExponentChoice { log_prior: prior, log_distance: prior - score, exponents }
     };
     scored.into_iter().map(longer).collect()
 }
 
-/// Points that fill a normal distribution evenly: Roberts's additive sequence through the normal quantile.
-fn even_normals(dimensions: usize, count: usize) -> impl Iterator<Item = Exponents> {
+/// Quasi-random points of a normal distribution: Roberts's additive sequence through the normal quantile.
+fn quasi_random_normals(dimensions: usize, count: usize) -> impl Iterator<Item = Exponents> {
     let golden = (0..40).fold(2.0_f64, |g, _| (1.0 + g).powf(1.0 / (dimensions as f64 + 1.0)));
     (1..=count).map(move |i| {
         let share = |d: usize| (0.5 + golden.powi(-(d as i32)) * i as f64).fract();

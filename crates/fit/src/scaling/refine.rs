@@ -1,72 +1,77 @@
-//! From a guess of the exponents to the best ones nearby.
+//! Refines initial exponents to a local optimum.
 
-use super::family::Family;
+use super::bounded_vec::BoundedVec;
+use super::hypothesis::Hypothesis;
+use super::least_squares::LeastSquaresSolver;
 use super::prior;
-use super::short::Short;
-use super::solve::Solver;
 
-/// The exponents of a form, one for each factor.
-pub type Exponents = Short<f64>;
+/// The exponents of a hypothesis, one per factor.
+pub(super) type Exponents = BoundedVec<f64>;
 
-/// A form with its best exponents.
+/// A hypothesis with its fitted exponents.
 #[derive(Debug, Clone)]
-pub struct Fitted {
-    pub family: Family,
+pub(super) struct FittedHypothesis {
+    pub hypothesis: Hypothesis,
     pub exponents: Exponents,
-    /// The weighted sum of squares that is left.
+    /// The weighted residual sum of squares.
     pub residual: f64,
-    /// The upper triangle of the exponents' information, coefficients eliminated, at the last step but one.
-    pub bend: Vec<f64>,
+    /// The upper Cholesky factor of the exponents' information matrix, coefficients eliminated, from the last but one step.
+    pub information_root: Vec<f64>,
 }
 
-/// The most steps.
-const MOST_STEPS: usize = 25;
-/// A step that lowers the residual by less than this share is the last.
-const ENOUGH: f64 = 1e-4;
-/// The same for a form that is so far behind the best known one that it will not come first.
-const ENOUGH_BEHIND: f64 = 0.05;
-/// How many times the residual of the best known form is far behind.
-const BEHIND: f64 = 3.0;
+/// The maximum number of steps.
+const MAX_STEPS: usize = 25;
+/// Iteration stops when a step lowers the residual by less than this share.
+const MIN_GAIN: f64 = 1e-4;
+/// The same for a hypothesis too far behind the best known one to win.
+const MIN_GAIN_BEHIND: f64 = 0.05;
+/// A residual above this multiple of the best is far behind.
+const BEHIND_FACTOR: f64 = 3.0;
 
-/// What is known before a form is refined.
+/// What is known before a hypothesis is refined.
 #[derive(Debug, Clone, Copy)]
-pub struct Known {
-    /// What noise adds to any residual, below which nothing is worth a step.
-    pub floor: f64,
-    /// The least residual of the forms so far.
-    pub least: f64,
+pub(super) struct RefineContext {
+    /// The noise contribution to any residual; smaller gains are not worth a step.
+    pub noise_floor: f64,
+    /// The lowest residual of the hypotheses so far.
+    pub best_residual: f64,
 }
 
-/// Refines a guess of the exponents.
-pub fn refine(solver: &mut Solver, family: &Family, guess: &[f64], known: Known) -> Option<Fitted> {
-    let range = |slot: usize| prior::range_around(guess[slot], family.slots[slot].log);
+/// Refines initial exponents.
+pub(super) fn refine(
+    solver: &mut LeastSquaresSolver,
+    hypothesis: &Hypothesis,
+    guess: &[f64],
+    known: RefineContext,
+) -> Option<FittedHypothesis> {
+    let range = |slot: usize| prior::exponent_range(guess[slot], hypothesis.factors[slot].log);
     let within = |slot: usize, exponent: f64| exponent.clamp(range(slot).0, range(slot).1);
     let mut exponents: Exponents = guess.iter().enumerate().map(|(slot, e)| within(slot, *e)).collect();
-    let mut residual = solver.residual(family, &exponents);
+    let mut residual = solver.residual(hypothesis, &exponents);
     if !residual.is_finite() {
         return None;
     }
-    for _ in 0..MOST_STEPS {
-        solver.improve(family);
+    for _ in 0..MAX_STEPS {
+        solver.gauss_newton_step(hypothesis);
         let step = Exponents::from(solver.step.as_slice());
-        // A step is never longer than one, and gets shorter until it helps.
+        // A step is at most one long, and is shortened until it helps.
         let mut factor = 1.0 / step.iter().fold(1.0, |most: f64, s| most.max(s.abs()));
         let better = (0..6).find_map(|_| {
             let tried: Exponents = exponents.iter().zip(step.iter()).enumerate().map(|(k, (e, s))| within(k, e + factor * s)).collect();
             factor *= 0.3;
-            let less = solver.residual(family, &tried);
+            let less = solver.residual(hypothesis, &tried);
             (less < residual).then_some((tried, less))
         });
         let Some((tried, less)) = better else {
-            solver.residual(family, &exponents);
+            solver.residual(hypothesis, &exponents);
             break;
         };
-        let gain = (residual - less) / (less + known.floor);
+        let gain = (residual - less) / (less + known.noise_floor);
         (exponents, residual) = (tried, less);
-        let behind = residual > BEHIND * (known.least + known.floor);
-        if gain < if behind { ENOUGH_BEHIND } else { ENOUGH } {
+        let behind = residual > BEHIND_FACTOR * (known.best_residual + known.noise_floor);
+        if gain < if behind { MIN_GAIN_BEHIND } else { MIN_GAIN } {
             break;
         }
     }
-    Some(Fitted { family: *family, exponents, residual, bend: solver.bend.clone() })
+    Some(FittedHypothesis { hypothesis: *hypothesis, exponents, residual, information_root: solver.information_root.clone() })
 }

@@ -1,170 +1,181 @@
-//! Which forms are worth believing in.
+//! Search for hypotheses that explain the measurements.
 //!
-//! With one parameter all exponents are scanned. With more, the ways to split the parameters into products that are added up come first,
-//! without logarithms; the best of them are then varied: other powers of logarithms, a parameter left out, a further term, no constant.
+//! With one parameter, all exponents are scanned. With more, partitions of the parameters into summed products come first, without
+//! logarithms; the best are then varied: other logarithms, a parameter dropped, an extra term, no constant.
 
-use super::design::{Axis, Design};
-use super::family::{Family, Log, Product};
-use super::judge::Judge;
+use super::design::{ExperimentDesign, ParameterAxis};
+use super::hypothesis::{FactorSet, Hypothesis, LogFactor};
+use super::least_squares::{LeastSquaresSolver, RegressionTarget, back_substitute, normalise, project_out};
 use super::prior;
-use super::refine::{Exponents, Fitted, Known, refine};
-use super::solve::{Solver, Target, back_substitute, normalise, take_away};
+use super::refine::{Exponents, FittedHypothesis, RefineContext, refine};
+use super::scoring::HypothesisScorer;
 
-/// Forms further behind the best than this (as a logarithm of belief) are not looked at again.
-const HOPELESS: f64 = 9.0;
+/// Hypotheses whose log posterior is lower than the best by more than this are not pursued.
+const NEGLIGIBLE_LOG_RATIO: f64 = 9.0;
 
-/// The step between exponents where a single one is scanned; the best is refined afterwards.
+/// The step between scanned exponents of a single parameter; the best is refined afterwards.
 const SCAN_STEP: f64 = 0.5;
-/// With more parameters than this, not all ways to split them into products are tried.
-const MOST_SPLIT: usize = 4;
+/// With more parameters than this, not all partitions are tried.
+const MAX_PARTITIONED_PARAMETERS: usize = 4;
 
-/// How many of those ways are refined.
-const MOST_REFINED: usize = 4;
+/// How many partitions are refined.
+const MAX_REFINED_PARTITIONS: usize = 4;
 
-/// The fewest points that can tell two terms of one parameter apart.
-const ENOUGH_FOR_PAIRS: usize = 6;
+/// The minimum number of points to separate two terms of one parameter.
+const MIN_POINTS_FOR_PAIRS: usize = 6;
 
-/// The fewest values of a parameter for a further term of its own: a constant, and a coefficient and an exponent in each of two terms.
-const ENOUGH_FOR_OWN_TERM: usize = 5;
+/// The minimum number of values of a parameter for an extra term: a constant, and a coefficient and an exponent in each of two terms.
+const MIN_VALUES_FOR_EXTRA_TERM: usize = 5;
 
 /// The terms that are tried in pairs.
-const PAIRED: [(f64, Log); 12] = [
-    (-1.0, Log::None),
-    (-0.5, Log::None),
-    (0.0, Log::Once),
-    (0.0, Log::Twice),
-    (0.5, Log::None),
-    (1.0, Log::None),
-    (1.0, Log::Once),
-    (1.5, Log::None),
-    (2.0, Log::None),
-    (2.0, Log::Once),
-    (2.5, Log::None),
-    (3.0, Log::None),
+const PAIR_TERMS: [(f64, LogFactor); 12] = [
+    (-1.0, LogFactor::None),
+    (-0.5, LogFactor::None),
+    (0.0, LogFactor::Log2),
+    (0.0, LogFactor::Log2Squared),
+    (0.5, LogFactor::None),
+    (1.0, LogFactor::None),
+    (1.0, LogFactor::Log2),
+    (1.5, LogFactor::None),
+    (2.0, LogFactor::None),
+    (2.0, LogFactor::Log2),
+    (2.5, LogFactor::None),
+    (3.0, LogFactor::None),
 ];
 
-/// A form that was looked at.
+/// A hypothesis with its score.
 #[derive(Debug, Clone)]
-pub struct Found {
-    pub fitted: Fitted,
-    /// The belief in it as a logarithm.
-    pub belief: f64,
+pub(super) struct ScoredHypothesis {
+    pub fitted: FittedHypothesis,
+    /// Its log posterior, up to a constant.
+    pub log_posterior: f64,
 }
 
-impl Found {
-    /// Judges the form that a solver was last asked for; it may have negative terms if nothing else fits, which is believed less.
-    pub fn judged(mut fitted: Fitted, solver: &Solver, judge: &Judge) -> Self {
-        fitted.family.signed = false;
-        let signs = judge.of_signs(solver, &fitted.family, fitted.residual);
-        fitted.family.signed = signs < judge.signed();
-        Self { belief: judge.of_continuous(&fitted) + signs.max(judge.signed()), fitted }
+impl ScoredHypothesis {
+    /// Scores the hypothesis last solved; negative terms are allowed, at a lower prior, if nothing else fits.
+    pub(super) fn score(mut fitted: FittedHypothesis, solver: &LeastSquaresSolver, scorer: &HypothesisScorer) -> Self {
+        fitted.hypothesis.allows_negative = false;
+        let signs = scorer.nonnegative_log_probability(solver, &fitted.hypothesis, fitted.residual);
+        fitted.hypothesis.allows_negative = signs < scorer.negative_term_log_prior();
+        Self { log_posterior: scorer.continuous_log_evidence(&fitted) + signs.max(scorer.negative_term_log_prior()), fitted }
     }
 }
 
-/// A sum of simple terms of one parameter, with its exponents given.
+/// A sum of simple terms of one parameter with given exponents.
 #[derive(Debug, Clone, Copy)]
-pub struct Simple {
-    pub family: Family,
+pub(super) struct FixedHypothesis {
+    pub hypothesis: Hypothesis,
     pub exponents: Exponents,
-    /// The belief in it before measuring, as a logarithm.
-    pub prior: f64,
+    /// The logarithm of its prior probability.
+    pub log_prior: f64,
 }
 
-/// A search and what it has found so far.
-pub struct Search<'s, 'd> {
-    solver: &'s mut Solver<'d>,
-    design: &'d Design,
-    judge: Judge,
+/// The state of a search.
+pub(super) struct HypothesisSearch<'s, 'd> {
+    solver: &'s mut LeastSquaresSolver<'d>,
+    design: &'d ExperimentDesign,
+    scorer: HypothesisScorer,
     slopes: Vec<f64>,
-    pub found: Vec<Found>,
+    pub hypotheses: Vec<ScoredHypothesis>,
     /// Sums of simple terms of one parameter.
-    pub simple: Vec<Simple>,
+    pub fixed: Vec<FixedHypothesis>,
 }
 
-impl Simple {
+impl FixedHypothesis {
     /// A polynomial of one parameter, whose terms may be negative.
-    pub fn polynomial(degree: usize) -> Self {
-        let family = (0..degree).fold(Family::constant(), |family, _| family.with_own_term(&[0]));
-        Self { family: Family { signed: true, ..family }, exponents: (1..=degree).map(|e| e as f64).collect(), prior: prior::POLYNOMIAL }
+    pub(super) fn polynomial(degree: usize) -> Self {
+        let hypothesis = (0..degree).fold(Hypothesis::constant_only(), |hypothesis, _| hypothesis.with_separate_term(&[0]));
+        Self {
+            hypothesis: Hypothesis { allows_negative: true, ..hypothesis },
+            exponents: (1..=degree).map(|e| e as f64).collect(),
+            log_prior: prior::POLYNOMIAL_LOG_PRIOR,
+        }
     }
 }
 
-impl<'s, 'd> Search<'s, 'd> {
-    pub fn new(solver: &'s mut Solver<'d>, design: &'d Design, target: &Target, judge: Judge) -> Self {
-        Self { solver, design, judge, slopes: slopes(design, target), found: Vec::new(), simple: Vec::new() }
+impl<'s, 'd> HypothesisSearch<'s, 'd> {
+    pub(super) fn new(
+        solver: &'s mut LeastSquaresSolver<'d>,
+        design: &'d ExperimentDesign,
+        target: &RegressionTarget,
+        scorer: HypothesisScorer,
+    ) -> Self {
+        Self { solver, design, scorer, slopes: log_log_slopes(design, target), hypotheses: Vec::new(), fixed: Vec::new() }
     }
 
-    /// Looks for forms.
-    pub fn run(&mut self) {
-        self.try_form(Family::constant(), &[]);
+    /// Runs the search.
+    pub(super) fn run(&mut self) {
+        self.try_hypothesis(Hypothesis::constant_only(), &[]);
         if self.design.axes.len() == 1 {
-            self.scan_single(true);
-            self.scan_single(false);
-            self.pair_up();
+            self.scan_single_parameter(true);
+            self.scan_single_parameter(false);
+            self.try_pairs();
         } else {
-            self.split();
-            self.leave_out();
+            self.try_partitions();
+            self.drop_parameters();
             self.vary_logs();
-            self.share_factors();
+            self.add_shared_terms();
             self.drop_constants();
-            self.extend();
+            self.add_extra_term();
         }
     }
 
-    /// The belief in the best form so far.
-    fn best(&self) -> f64 {
-        self.found.iter().map(|f| f.belief).fold(f64::NEG_INFINITY, f64::max)
+    /// The log posterior of the best hypothesis so far.
+    fn best_log_posterior(&self) -> f64 {
+        self.hypotheses.iter().map(|f| f.log_posterior).fold(f64::NEG_INFINITY, f64::max)
     }
 
-    /// The best forms so far.
-    fn leading(&self, most: usize) -> Vec<usize> {
-        let limit = self.best() - HOPELESS;
-        let mut leading: Vec<usize> = (0..self.found.len()).filter(|f| self.found[*f].belief > limit).collect();
-        leading.sort_by(|a, b| self.found[*b].belief.total_cmp(&self.found[*a].belief));
+    /// The best hypotheses so far.
+    fn top_hypotheses(&self, most: usize) -> Vec<usize> {
+        let limit = self.best_log_posterior() - NEGLIGIBLE_LOG_RATIO;
+        let mut leading: Vec<usize> = (0..self.hypotheses.len()).filter(|f| self.hypotheses[*f].log_posterior > limit).collect();
+        leading.sort_by(|a, b| self.hypotheses[*b].log_posterior.total_cmp(&self.hypotheses[*a].log_posterior));
         leading.truncate(most);
         leading
     }
 
-    fn form(&self, found: usize) -> (Family, Exponents) {
-        let fitted = &self.found[found].fitted;
-        (fitted.family, fitted.exponents)
+    fn hypothesis_at(&self, found: usize) -> (Hypothesis, Exponents) {
+        let fitted = &self.hypotheses[found].fitted;
+        (fitted.hypothesis, fitted.exponents)
     }
 
-    /// One parameter: every exponent with every logarithm.
-    fn scan_single(&mut self, constant: bool) {
+    /// One parameter: scans every exponent with every logarithm.
+    fn scan_single_parameter(&mut self, constant: bool) {
         for log in self.design.axes[0].logs() {
-            let family = Family { constant, ..Family::of_blocks(&[[0]]).with_log(0, log) };
-            let steps = ((prior::HIGHEST - prior::LOWEST) / SCAN_STEP) as usize;
+            let hypothesis = Hypothesis { constant, ..Hypothesis::from_partition(&[[0]]).with_log(0, log) };
+            let steps = ((prior::MAX_EXPONENT - prior::MIN_EXPONENT) / SCAN_STEP) as usize;
             let mut best = (f64::INFINITY, 0.0);
-            for e in (0..=steps).map(|i| prior::LOWEST + SCAN_STEP * i as f64).filter(|e| prior::allows(*e, log)) {
-                let residual = self.solver.residual(&family, &[e]);
-                if residual < best.0 && !self.solver.has_negative_term(&family) {
+            for e in (0..=steps).map(|i| prior::MIN_EXPONENT + SCAN_STEP * i as f64).filter(|e| prior::is_allowed_exponent(*e, log)) {
+                let residual = self.solver.residual(&hypothesis, &[e]);
+                if residual < best.0 && !self.solver.has_negative_term(&hypothesis) {
                     best = (residual, e);
                 }
             }
             if best.0.is_finite() {
-                self.try_form(family, &[best.1]);
+                self.try_hypothesis(hypothesis, &[best.1]);
             }
         }
     }
 
-    /// One parameter: sums of two simple terms, where there are enough points to tell them apart.
-    fn pair_up(&mut self) {
-        if self.design.points < ENOUGH_FOR_PAIRS {
+    /// One parameter: sums of two simple terms, where there are enough points to separate them.
+    fn try_pairs(&mut self) {
+        if self.design.n_points < MIN_POINTS_FOR_PAIRS {
             return;
         }
-        let offered: Vec<(f64, Log)> = PAIRED.into_iter().filter(|(_, log)| self.design.axes[0].logs().any(|l| l == *log)).collect();
-        let limit = self.best() - HOPELESS;
+        let offered: Vec<(f64, LogFactor)> =
+            PAIR_TERMS.into_iter().filter(|(_, log)| self.design.axes[0].logs().any(|l| l == *log)).collect();
+        let limit = self.best_log_posterior() - NEGLIGIBLE_LOG_RATIO;
         let mut best = (f64::INFINITY, None);
         for (i, (first, first_log)) in offered.iter().enumerate() {
             for (second, second_log) in &offered[..i] {
-                let both = Family::of_blocks(&[[0], [0]]).with_log(0, *first_log).with_log(1, *second_log);
-                for family in [both, both.without_constant()] {
-                    let pair = Simple { family, exponents: [*first, *second].as_slice().into(), prior: prior::PAIR };
-                    let residual = self.solver.residual(&family, &pair.exponents);
-                    let likely = self.judge.of_residual(residual, family.columns()) + prior::PAIR > limit;
-                    if likely && !self.solver.has_negative_term(&family) {
-                        self.simple.push(pair);
+                let both = Hypothesis::from_partition(&[[0], [0]]).with_log(0, *first_log).with_log(1, *second_log);
+                for hypothesis in [both, both.without_constant()] {
+                    let pair =
+                        FixedHypothesis { hypothesis, exponents: [*first, *second].as_slice().into(), log_prior: prior::PAIR_LOG_PRIOR };
+                    let residual = self.solver.residual(&hypothesis, &pair.exponents);
+                    let likely = self.scorer.residual_log_evidence(residual, hypothesis.n_columns()) + prior::PAIR_LOG_PRIOR > limit;
+                    if likely && !self.solver.has_negative_term(&hypothesis) {
+                        self.fixed.push(pair);
                         if residual < best.0 {
                             best = (residual, Some(pair));
                         }
@@ -173,46 +184,47 @@ impl<'s, 'd> Search<'s, 'd> {
             }
         }
         if let Some(pair) = best.1 {
-            self.try_form(pair.family, &pair.exponents);
+            self.try_hypothesis(pair.hypothesis, &pair.exponents);
         }
     }
 
-    /// Several parameters: the ways to split them into products, all of them while they are few.
-    fn split(&mut self) {
+    /// Several parameters: partitions into products, exhaustively while there are few.
+    fn try_partitions(&mut self) {
         let parameters: Vec<usize> = (0..self.design.axes.len()).collect();
-        if parameters.len() <= MOST_SPLIT {
-            let mut screened: Vec<(f64, Vec<Vec<usize>>)> = partitions(&parameters).into_iter().map(|b| (self.screen(&b), b)).collect();
+        if parameters.len() <= MAX_PARTITIONED_PARAMETERS {
+            let mut screened: Vec<(f64, Vec<Vec<usize>>)> =
+                partitions(&parameters).into_iter().map(|b| (self.screen_partition(&b), b)).collect();
             screened.sort_by(|a, b| a.0.total_cmp(&b.0));
-            for (_, blocks) in screened.iter().take(MOST_REFINED) {
-                self.try_blocks(blocks);
+            for (_, blocks) in screened.iter().take(MAX_REFINED_PARTITIONS) {
+                self.try_partition(blocks);
             }
             return;
         }
         let alone: Vec<Vec<usize>> = parameters.iter().map(|p| vec![*p]).collect();
-        self.join_blocks(alone);
-        self.try_blocks(&[parameters]);
+        self.merge_blocks(alone);
+        self.try_partition(&[parameters]);
     }
 
-    /// What a sum of products leaves after two steps from the guess: enough to see which are hopeless.
-    fn screen(&mut self, blocks: &[Vec<usize>]) -> f64 {
-        let family = Family::of_blocks(blocks);
-        let mut exponents = self.guess(&family);
-        let mut least = self.solver.residual(&family, &exponents);
+    /// The residual of a partition after two Gauss-Newton steps: enough to reject hopeless ones.
+    fn screen_partition(&mut self, blocks: &[Vec<usize>]) -> f64 {
+        let hypothesis = Hypothesis::from_partition(blocks);
+        let mut exponents = self.guess_exponents(&hypothesis);
+        let mut least = self.solver.residual(&hypothesis, &exponents);
         for _ in 0..2 {
             if least.is_finite() {
-                self.solver.improve(&family);
+                self.solver.gauss_newton_step(&hypothesis);
                 for (exponent, step) in exponents.iter_mut().zip(&self.solver.step) {
-                    *exponent = (*exponent + step.clamp(-1.0, 1.0)).clamp(prior::LOWEST, prior::HIGHEST);
+                    *exponent = (*exponent + step.clamp(-1.0, 1.0)).clamp(prior::MIN_EXPONENT, prior::MAX_EXPONENT);
                 }
-                least = least.min(self.solver.residual(&family, &exponents));
+                least = least.min(self.solver.residual(&hypothesis, &exponents));
             }
         }
         least
     }
 
-    /// Joins the two blocks whose product explains most, again and again while that helps.
-    fn join_blocks(&mut self, mut blocks: Vec<Vec<usize>>) {
-        let mut belief = self.try_blocks(&blocks);
+    /// Greedily merges the two blocks whose product improves the score most.
+    fn merge_blocks(&mut self, mut blocks: Vec<Vec<usize>>) {
+        let mut log_posterior = self.try_partition(&blocks);
         while blocks.len() > 1 {
             let joined = |i: usize, j: usize| {
                 let mut joined = blocks.clone();
@@ -221,46 +233,46 @@ impl<'s, 'd> Search<'s, 'd> {
                 joined
             };
             let pairs = (0..blocks.len()).flat_map(|j| (0..j).map(move |i| (i, j)));
-            let tried = pairs.map(|(i, j)| joined(i, j)).map(|blocks| (self.try_blocks(&blocks), blocks));
-            let Some(best) = tried.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|best| best.0 > belief) else { return };
-            (belief, blocks) = best;
+            let tried = pairs.map(|(i, j)| joined(i, j)).map(|blocks| (self.try_partition(&blocks), blocks));
+            let Some(best) = tried.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|best| best.0 > log_posterior) else { return };
+            (log_posterior, blocks) = best;
         }
     }
 
-    /// Tries a sum of products, with and without a constant, and says how good the better one is.
-    fn try_blocks(&mut self, blocks: &[Vec<usize>]) -> f64 {
-        let family = Family::of_blocks(blocks);
-        let guess = self.guess(&family);
-        let with = self.try_form(family, &guess);
-        let exponents = with.map_or(guess, |f| self.found[f].fitted.exponents);
-        let without = self.try_form(family.without_constant(), &exponents);
-        with.into_iter().chain(without).map(|f| self.found[f].belief).fold(f64::NEG_INFINITY, f64::max)
+    /// Tries a sum of products with and without a constant, and returns the better score.
+    fn try_partition(&mut self, blocks: &[Vec<usize>]) -> f64 {
+        let hypothesis = Hypothesis::from_partition(blocks);
+        let guess = self.guess_exponents(&hypothesis);
+        let with = self.try_hypothesis(hypothesis, &guess);
+        let exponents = with.map_or(guess, |f| self.hypotheses[f].fitted.exponents);
+        let without = self.try_hypothesis(hypothesis.without_constant(), &exponents);
+        with.into_iter().chain(without).map(|f| self.hypotheses[f].log_posterior).fold(f64::NEG_INFINITY, f64::max)
     }
 
-    /// A guess of exponents from the slopes of the logarithms: a constant or other terms make the true ones steeper.
-    fn guess(&self, family: &Family) -> Exponents {
-        let (steeper, least, most) = if family.terms.len() == 1 { (1.2, 0.3, 3.0) } else { (1.5, 1.0, 2.5) };
+    /// Initial exponents from the log-log slopes; a constant or other terms make the true ones steeper.
+    fn guess_exponents(&self, hypothesis: &Hypothesis) -> Exponents {
+        let (steeper, least, most) = if hypothesis.terms.len() == 1 { (1.2, 0.3, 3.0) } else { (1.5, 1.0, 2.5) };
         let guess = |slope: f64| (steeper * slope.abs()).clamp(least, most).copysign(slope);
-        family.slots.iter().map(|slot| guess(self.slopes[slot.axis()])).collect()
+        hypothesis.factors.iter().map(|slot| guess(self.slopes[slot.axis_index()])).collect()
     }
 
-    /// One parameter after the other is left out of the best form.
-    fn leave_out(&mut self) {
-        for lead in self.leading(1) {
+    /// Drops each parameter in turn from the best hypothesis.
+    fn drop_parameters(&mut self) {
+        for lead in self.top_hypotheses(1) {
             for parameter in 0..self.design.axes.len() {
-                let (family, guess) = without(&self.found[lead].fitted, parameter);
-                self.try_form(family, &guess);
+                let (hypothesis, guess) = without_parameter(&self.hypotheses[lead].fitted, parameter);
+                self.try_hypothesis(hypothesis, &guess);
             }
         }
     }
 
-    /// Other logarithms, one factor at a time, from the best forms on until nothing gets better.
+    /// Varies the logarithm of one factor at a time, starting from the best hypotheses, until nothing improves.
     fn vary_logs(&mut self) {
-        for lead in self.leading(3) {
+        for lead in self.top_hypotheses(3) {
             let mut current = lead;
             for _ in 0..3 {
                 let before = current;
-                for slot in 0..self.found[current].fitted.family.slots.len() {
+                for slot in 0..self.hypotheses[current].fitted.hypothesis.factors.len() {
                     current = self.vary_log(current, slot);
                 }
                 if current == before {
@@ -271,14 +283,14 @@ impl<'s, 'd> Search<'s, 'd> {
     }
 
     fn vary_log(&mut self, current: usize, slot: usize) -> usize {
-        let (family, exponents) = self.form(current);
-        let (parameter, now) = (family.slots[slot].axis(), family.slots[slot].log);
+        let (hypothesis, exponents) = self.hypothesis_at(current);
+        let (parameter, now) = (hypothesis.factors[slot].axis_index(), hypothesis.factors[slot].log);
         let mut best = current;
         for log in self.design.axes[parameter].logs().filter(|l| *l != now) {
             let mut guess = exponents;
-            guess[slot] = self.exchange(parameter, guess[slot], now.powers() - log.powers());
-            if let Some(found) = self.try_form(family.with_log(slot, log), &guess)
-                && self.found[found].belief > self.found[best].belief
+            guess[slot] = self.compensate_exponent(parameter, guess[slot], now.log_degree() - log.log_degree());
+            if let Some(found) = self.try_hypothesis(hypothesis.with_log(slot, log), &guess)
+                && self.hypotheses[found].log_posterior > self.hypotheses[best].log_posterior
             {
                 best = found;
             }
@@ -286,84 +298,93 @@ impl<'s, 'd> Search<'s, 'd> {
         best
     }
 
-    /// The exponent that makes up for `logs` powers of a logarithm, in the upper part of the axis; the sign stays.
-    fn exchange(&self, parameter: usize, exponent: f64, logs: f64) -> f64 {
+    /// The exponent that compensates for `logs` powers of a logarithm in the upper part of the axis; the sign stays.
+    fn compensate_exponent(&self, parameter: usize, exponent: f64, logs: f64) -> f64 {
         let axis = &self.design.axes[parameter];
-        let middle = (axis.reference.ln() + 0.35 * axis.ln[0]).max(0.7);
+        let middle = (axis.reference.ln() + 0.35 * axis.log_ratios[0]).max(0.7);
         let moved = exponent + logs / middle;
-        if exponent < 0.0 { moved.min(-prior::LEAST) } else { moved.max(0.0) }
+        if exponent < 0.0 { moved.min(-prior::MIN_ABS_EXPONENT) } else { moved.max(0.0) }
     }
 
-    /// Terms made of factors that are there already: a part of a product, or the product of two terms.
-    fn share_factors(&mut self) {
-        for lead in self.leading(2) {
-            let (family, exponents) = self.form(lead);
-            let parts = family.terms.iter().filter(|t| t.len() > 1).flat_map(|t| t.slots().map(|slot| Product::of([slot])));
-            let mut extra: Vec<Product> = parts.collect();
-            if let [first, second] = *family.terms {
-                extra.push(first.times(second));
+    /// Adds terms from existing factors: one factor of a product, or the product of two terms.
+    fn add_shared_terms(&mut self) {
+        for lead in self.top_hypotheses(2) {
+            let (hypothesis, exponents) = self.hypothesis_at(lead);
+            let parts =
+                hypothesis.terms.iter().filter(|t| t.len() > 1).flat_map(|t| t.indices().map(|slot| FactorSet::from_indices([slot])));
+            let mut extra: Vec<FactorSet> = parts.collect();
+            if let [first, second] = *hypothesis.terms {
+                extra.push(first.union(second));
             }
-            for term in extra.into_iter().filter(|t| !family.terms.contains(t) && family.has_room(0)) {
-                self.try_form(family.with_term(term), &exponents);
+            for term in extra.into_iter().filter(|t| !hypothesis.terms.contains(t) && hypothesis.has_room(0)) {
+                self.try_hypothesis(hypothesis.with_term(term), &exponents);
             }
         }
     }
 
     fn drop_constants(&mut self) {
-        for lead in self.leading(3) {
-            let (family, exponents) = self.form(lead);
-            if family.constant && !family.terms.is_empty() {
-                self.try_form(family.without_constant(), &exponents);
+        for lead in self.top_hypotheses(3) {
+            let (hypothesis, exponents) = self.hypothesis_at(lead);
+            if hypothesis.constant && !hypothesis.terms.is_empty() {
+                self.try_hypothesis(hypothesis.without_constant(), &exponents);
             }
         }
     }
 
-    /// One more term of its own for the best form, if the noise alone does not explain what it leaves.
-    fn extend(&mut self) {
-        for lead in self.leading(1) {
-            let (family, exponents) = self.form(lead);
-            let variance = self.judge.variance(self.found[lead].fitted.residual, family.unknowns());
-            if self.judge.knows_noise() && variance < 2.0 * self.judge.noise_variance || !family.has_room(1) {
+    /// Adds a separate term to the best hypothesis, if noise alone does not explain its residual.
+    fn add_extra_term(&mut self) {
+        for lead in self.top_hypotheses(1) {
+            let (hypothesis, exponents) = self.hypothesis_at(lead);
+            let variance = self.scorer.variance(self.hypotheses[lead].fitted.residual, hypothesis.n_unknowns());
+            if self.scorer.has_noise_estimate() && variance < 2.0 * self.scorer.noise_variance || !hypothesis.has_room(1) {
                 continue;
             }
-            for parameter in (0..self.design.axes.len()).filter(|p| self.design.axes[*p].len() >= ENOUGH_FOR_OWN_TERM) {
-                let extended = family.with_own_term(&[parameter]);
+            for parameter in (0..self.design.axes.len()).filter(|p| self.design.axes[*p].len() >= MIN_VALUES_FOR_EXTRA_TERM) {
+                let extended = hypothesis.with_separate_term(&[parameter]);
                 let guess = |e: f64| exponents.iter().copied().chain([e]).collect::<Exponents>();
                 let tried = [-1.0, 0.5, 1.0, 2.0, 3.0].map(|e| (self.solver.residual(&extended, &guess(e)), e));
                 if let Some((_, best)) = tried.into_iter().min_by(|a, b| a.0.total_cmp(&b.0))
-                    && let Some(found) = self.try_form(extended, &guess(best))
-                    && self.found[found].fitted.exponents.last().is_some_and(|e| *e <= prior::LOWEST || *e >= prior::HIGHEST)
+                    && let Some(found) = self.try_hypothesis(extended, &guess(best))
+                    && self.hypotheses[found]
+                        .fitted
+                        .exponents
+                        .last()
+                        .is_some_and(|e| *e <= prior::MIN_EXPONENT || *e >= prior::MAX_EXPONENT)
                 {
-                    // What runs to the edge of all exponents has found nothing.
-                    self.found[found].belief = f64::NEG_INFINITY;
+                    // An exponent at the edge of the allowed range means that nothing was found.
+                    self.hypotheses[found].log_posterior = f64::NEG_INFINITY;
                 }
             }
         }
     }
 
-    /// Fits a form from a guess, unless it was looked at before or there are too few points for it.
-    fn try_form(&mut self, family: Family, guess: &[f64]) -> Option<usize> {
-        if let Some(known) = self.found.iter().position(|f| f.fitted.family.is_like(&family)) {
+    /// Fits a hypothesis from initial exponents, unless it is known already or there are too few points.
+    fn try_hypothesis(&mut self, hypothesis: Hypothesis, guess: &[f64]) -> Option<usize> {
+        if let Some(known) = self.hypotheses.iter().position(|f| f.fitted.hypothesis.has_same_form(&hypothesis)) {
             return Some(known);
         }
-        if family.unknowns() > self.design.points {
+        if hypothesis.n_unknowns() > self.design.n_points {
             return None;
         }
-        let least = self.found.iter().map(|f| f.fitted.residual).fold(f64::INFINITY, f64::min);
-        let known = Known { floor: self.judge.floor(), least };
-        let fitted = refine(self.solver, &family, guess, known)?;
-        self.found.push(Found::judged(fitted, self.solver, &self.judge));
-        Some(self.found.len() - 1)
+        let least = self.hypotheses.iter().map(|f| f.fitted.residual).fold(f64::INFINITY, f64::min);
+        let known = RefineContext { noise_floor: self.scorer.noise_floor(), best_residual: least };
+        let fitted = refine(self.solver, &hypothesis, guess, known)?;
+        self.hypotheses.push(ScoredHypothesis::score(fitted, self.solver, &self.scorer));
+        Some(self.hypotheses.len() - 1)
     }
 }
 
-/// The same form without a parameter.
-fn without(fitted: &Fitted, parameter: usize) -> (Family, Exponents) {
-    let family = &fitted.family;
-    let kept: Vec<usize> = (0..family.slots.len()).filter(|i| family.slots[*i].axis() != parameter).collect();
-    let mut less = Family { constant: family.constant, slots: kept.iter().map(|i| family.slots[*i]).collect(), ..Family::default() };
-    for term in family.terms.iter() {
-        let product = Product::of(term.slots().filter_map(|slot| kept.iter().position(|k| *k == slot)));
+/// The hypothesis without a parameter.
+fn without_parameter(fitted: &FittedHypothesis, parameter: usize) -> (Hypothesis, Exponents) {
+    let hypothesis = &fitted.hypothesis;
+    let kept: Vec<usize> = (0..hypothesis.factors.len()).filter(|i| hypothesis.factors[*i].axis_index() != parameter).collect();
+    let mut less = Hypothesis {
+        constant: hypothesis.constant,
+        factors: kept.iter().map(|i| hypothesis.factors[*i]).collect(),
+        ..Hypothesis::default()
+    };
+    for term in hypothesis.terms.iter() {
+        let product = FactorSet::from_indices(term.indices().filter_map(|slot| kept.iter().position(|k| *k == slot)));
         if product.len() > 0 && !less.terms.contains(&product) {
             less.terms.push(product);
         }
@@ -371,7 +392,7 @@ fn without(fitted: &Fitted, parameter: usize) -> (Family, Exponents) {
     (less, kept.iter().map(|i| fitted.exponents[*i]).collect())
 }
 
-/// All ways to split a list into groups.
+/// All partitions of a list.
 fn partitions(items: &[usize]) -> Vec<Vec<Vec<usize>>> {
     let Some((first, rest)) = items.split_first() else { return vec![Vec::new()] };
     let mut all = Vec::new();
@@ -388,10 +409,10 @@ fn partitions(items: &[usize]) -> Vec<Vec<Vec<usize>>> {
     all
 }
 
-/// How the logarithm of the value grows with the logarithm of each parameter.
-fn slopes(design: &Design, target: &Target) -> Vec<f64> {
-    let logarithm = |axis: &Axis| axis.place.iter().map(|place| axis.ln[*place as usize]).collect::<Vec<f64>>();
-    let mut columns: Vec<Vec<f64>> = std::iter::once(vec![1.0; design.points]).chain(design.axes.iter().map(logarithm)).collect();
+/// The slope of the log value over the logarithm of each parameter.
+fn log_log_slopes(design: &ExperimentDesign, target: &RegressionTarget) -> Vec<f64> {
+    let logarithm = |axis: &ParameterAxis| axis.level_index.iter().map(|level| axis.log_ratios[*level as usize]).collect::<Vec<f64>>();
+    let mut columns: Vec<Vec<f64>> = std::iter::once(vec![1.0; design.n_points]).chain(design.axes.iter().map(logarithm)).collect();
     let mut rest: Vec<f64> = target.values.iter().map(|y| y.ln()).collect();
     let size = columns.len();
     let (mut triangle, mut right, mut solution) = (vec![0.0; size * size], vec![0.0; size], vec![0.0; size]);
@@ -400,9 +421,9 @@ fn slopes(design: &Design, target: &Target) -> Vec<f64> {
         let length = normalise(&mut done[j]).max(1e-12);
         triangle[j * size + j] = length;
         for (l, other) in after.iter_mut().enumerate() {
-            triangle[j * size + j + 1 + l] = take_away(other, &done[j]);
+            triangle[j * size + j + 1 + l] = project_out(other, &done[j]);
         }
-        right[j] = take_away(&mut rest, &done[j]);
+        right[j] = project_out(&mut rest, &done[j]);
     }
     back_substitute(&triangle, size, &right, &mut solution);
     solution.split_off(1)

@@ -1,8 +1,8 @@
-//! Laws that are known are found again, in tables of a paper and in noise.
+//! Known models are recovered from published tables and from noise.
 
 use super::*;
-use crate::measurements::Point;
-use crate::random::Random;
+use crate::measurements::DataPoint;
+use crate::split_mix::SplitMix64;
 
 /// Table 2 of Laine and Midorikawa (2003): seconds to initialise two matrices of order n.
 const TABLE_2: [(f64, f64); 5] = [(100., 0.001558), (200., 0.007773), (300., 0.018397), (400., 0.032864), (500., 0.052005)];
@@ -17,15 +17,15 @@ const TABLE_4: [(f64, f64); 7] =
 const ERRORS_4: [f64; 7] = [-2.85, -8.40, -0.90, -0.58, -2.42, 0.19, -1.46];
 
 fn measured(rows: &[(f64, f64)]) -> Measurements {
-    let points = rows.iter().map(|(x, y)| Point { at: vec![*x], values: vec![*y] }).collect();
+    let points = rows.iter().map(|(x, y)| DataPoint { at: vec![*x], values: vec![*y] }).collect();
     Measurements::new(vec!["n".into()], points).unwrap()
 }
 
-/// Five repetitions with an even relative error at each point.
+/// Five repetitions with a uniform relative error at each point.
 fn noisy(names: &[&str], settings: &[Vec<f64>], noise: f64, seed: u64, f: impl Fn(&[f64]) -> f64) -> Measurements {
-    let mut random = Random::new(seed);
-    let mut values = |x: &[f64]| (0..5).map(|_| f(x) * (1.0 + noise * (2.0 * random.unit() - 1.0))).collect();
-    let points = settings.iter().map(|x| Point { at: x.clone(), values: values(x) }).collect();
+    let mut random = SplitMix64::new(seed);
+    let mut values = |x: &[f64]| (0..5).map(|_| f(x) * (1.0 + noise * (2.0 * random.uniform() - 1.0))).collect();
+    let points = settings.iter().map(|x| DataPoint { at: x.clone(), values: values(x) }).collect();
     Measurements::new(names.iter().map(|n| n.to_string()).collect(), points).unwrap()
 }
 
@@ -39,25 +39,25 @@ fn grid(axes: &[&[f64]]) -> Vec<Vec<f64>> {
     })
 }
 
-/// The mean and the largest size of errors in percent.
+/// The mean and the largest absolute error in percent.
 fn sizes(errors: impl IntoIterator<Item = f64>) -> (f64, f64) {
     let errors: Vec<f64> = errors.into_iter().map(f64::abs).collect();
     (errors.iter().sum::<f64>() / errors.len() as f64, errors.into_iter().fold(0.0, f64::max))
 }
 
-fn errors_at<'a>(model: &'a Model, rows: &'a [(f64, f64)]) -> impl Iterator<Item = f64> + 'a {
+fn errors_at<'a>(model: &'a ScalingModel, rows: &'a [(f64, f64)]) -> impl Iterator<Item = f64> + 'a {
     rows.iter().map(|(x, y)| 100.0 * (model.predict(&[*x])[1] / y - 1.0))
 }
 
-fn power(exponent: f64) -> Vec<Factor> {
-    vec![Factor { parameter: 0, exponent, log: Log::None }]
+fn power(exponent: f64) -> Vec<TermFactor> {
+    vec![TermFactor { parameter: 0, exponent, log: LogFactor::None }]
 }
 
 #[test]
 fn the_published_polynomial_of_table_2_is_the_ordinary_least_squares_of_its_form() {
     let model = fit_form(&measured(&TABLE_2), &[vec![], power(1.0), power(2.0)], 0.0).unwrap();
     let found: Vec<f64> = model.terms().iter().map(|t| t.coefficient.value).collect();
-    // Two or three digits are printed, the rest cut off.
+    // The paper truncates to two or three digits.
     for (value, (printed, last_digit)) in found.iter().zip([(-0.00043, 1e-5), (-1.27e-6, 1e-8), (2.12e-7, 1e-9)]) {
         assert!((value - printed).abs() <= last_digit, "{value} is not {printed}");
     }
@@ -113,7 +113,7 @@ fn two_terms_of_one_parameter_are_told_apart() {
     let sizes = axis(&[4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0]);
     let truth = |x: &[f64]| 10.0 + 5.0 * x[0] + 0.08 * x[0].powi(2);
     let model = fit(&noisy(&["n"], &sizes, 0.01, 5, truth)).unwrap();
-    let [low, middle, high] = model.expect(&[2048.0]);
+    let [low, middle, high] = model.predict_mean(&[2048.0]);
     assert!((middle / truth(&[2048.0]) - 1.0).abs() < 0.05, "{}", model.formula());
     assert!(low < truth(&[2048.0]) && truth(&[2048.0]) < high);
 }
@@ -124,7 +124,7 @@ fn a_polynomial_with_negative_terms_is_taken_when_it_predicts_the_largest_points
     let sizes = axis(&[200.0, 300.0, 400.0, 500.0, 600.0, 700.0, 800.0, 900.0, 1000.0]);
     let model = fit(&noisy(&["n"], &sizes, 0.001, 7, truth)).unwrap();
     assert!(model.terms().iter().any(|t| t.coefficient.value < 0.0), "{}", model.formula());
-    assert!((model.expect(&[4000.0])[1] / truth(&[4000.0]) - 1.0).abs() < 0.01, "{}", model.formula());
+    assert!((model.predict_mean(&[4000.0])[1] / truth(&[4000.0]) - 1.0).abs() < 0.01, "{}", model.formula());
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn sums_and_products_of_several_parameters_are_found_and_predict_beyond() {
         let names = &["a", "b", "c"][..count];
         let model = fit(&noisy(names, &grid(&axes[..count]), 0.02, 11, truth)).unwrap();
         let beyond = &[256.0, 100.0, 64.0][..count];
-        let [low, middle, high] = model.expect(beyond);
+        let [low, middle, high] = model.predict_mean(beyond);
         let value = truth(beyond);
         assert!((middle / value - 1.0).abs() < 0.05, "{}: {middle} instead of {value}", model.formula());
         assert!(low <= middle && middle <= high);
@@ -149,23 +149,23 @@ fn sums_and_products_of_several_parameters_are_found_and_predict_beyond() {
 #[test]
 fn real_exponents_are_found_where_no_fraction_is_near() {
     let model = fit(&noisy(&["n"], &axis(&[4.0, 8.0, 16.0, 32.0, 64.0, 128.0]), 0.001, 13, |x| 2.0 * x[0].powf(1.37))).unwrap();
-    let [low, middle, high] = model.expect(&[2048.0]);
+    let [low, middle, high] = model.predict_mean(&[2048.0]);
     let truth = 2.0 * 2048f64.powf(1.37);
     assert!(low < truth && truth < high && (middle / truth - 1.0).abs() < 0.02, "{} {low} {truth} {high}", model.formula());
 }
 
 #[test]
 fn intervals_hold_the_truth_as_often_as_they_say_16_times_beyond_and_inside() {
-    let mut random = Random::new(17);
+    let mut random = SplitMix64::new(17);
     let (mut beyond, mut inside) = (0.0, 0.0);
     const LAWS: usize = 300;
     for seed in 0..LAWS as u64 {
-        let (c0, c1, exponent) = (1000.0 * random.unit(), 1000.0 * random.unit(), 0.2 + 2.8 * random.unit());
-        let log = random.below(3) as i32;
+        let (c0, c1, exponent) = (1000.0 * random.uniform(), 1000.0 * random.uniform(), 0.2 + 2.8 * random.uniform());
+        let log = random.index_below(3) as i32;
         let truth = move |x: &[f64]| c0 + c1 * x[0].powf(exponent) * x[0].log2().powi(log);
         let model = fit(&noisy(&["n"], &axis(&[4.0, 8.0, 16.0, 32.0, 64.0]), 0.05, seed, truth)).unwrap();
         let held = |x: f64| {
-            let [low, _, high] = model.expect(&[x]);
+            let [low, _, high] = model.predict_mean(&[x]);
             f64::from(u8::from(low <= truth(&[x]) && truth(&[x]) <= high))
         };
         beyond += held(1024.0) / LAWS as f64;
@@ -176,7 +176,7 @@ fn intervals_hold_the_truth_as_often_as_they_say_16_times_beyond_and_inside() {
 
 #[test]
 fn far_out_repetitions_are_told_and_do_not_lead_astray() {
-    let mut points: Vec<Point> = noisy(&["n"], &axis(&[4.0, 8.0, 16.0, 32.0, 64.0]), 0.01, 19, |x| 5.0 * x[0]).points().to_vec();
+    let mut points: Vec<DataPoint> = noisy(&["n"], &axis(&[4.0, 8.0, 16.0, 32.0, 64.0]), 0.01, 19, |x| 5.0 * x[0]).points().to_vec();
     points[3].values[2] *= 8.0;
     let model = fit(&Measurements::new(vec!["n".into()], points).unwrap()).unwrap();
     assert_eq!(model.noise.outliers, 1);
@@ -185,9 +185,9 @@ fn far_out_repetitions_are_told_and_do_not_lead_astray() {
 
 #[test]
 fn an_error_that_does_not_grow_with_the_value_is_noticed() {
-    let mut random = Random::new(23);
-    let mut values = |x: f64| (0..8).map(|_| 2.0 * x * x + 30.0 + 3.0 * (2.0 * random.unit() - 1.0)).collect();
-    let points = [4.0, 8.0, 16.0, 32.0, 64.0].map(|x| Point { at: vec![x], values: values(x) });
+    let mut random = SplitMix64::new(23);
+    let mut values = |x: f64| (0..8).map(|_| 2.0 * x * x + 30.0 + 3.0 * (2.0 * random.uniform() - 1.0)).collect();
+    let points = [4.0, 8.0, 16.0, 32.0, 64.0].map(|x| DataPoint { at: vec![x], values: values(x) });
     let model = fit(&Measurements::new(vec!["n".into()], points.to_vec()).unwrap()).unwrap();
     assert_eq!(model.noise.growth, 0.0);
 }
@@ -221,8 +221,8 @@ fn one_step_beyond_a_bend_the_growth_goes_on_as_it_went_last() {
 fn a_model_survives_being_stored() {
     let model = fit(&noisy(&["n"], &axis(&[4.0, 8.0, 16.0, 32.0]), 0.02, 31, |x| 3.0 * x[0])).unwrap();
     let stored = serde_json::to_string(&model).unwrap();
-    let again: Model = serde_json::from_str(&stored).unwrap();
-    // The JSON reader may miss the last digit.
+    let again: ScalingModel = serde_json::from_str(&stored).unwrap();
+    // The JSON parser may be off in the last digit.
     assert!(again.predict(&[100.0]).iter().zip(model.predict(&[100.0])).all(|(a, b)| (a / b - 1.0).abs() < 1e-12));
     assert_eq!(again.formula(), model.formula());
 }
@@ -230,9 +230,9 @@ fn a_model_survives_being_stored() {
 #[test]
 fn drawn_curves_spread_as_the_interval_says() {
     let model = fit(&noisy(&["n"], &axis(&[4.0, 8.0, 16.0, 32.0, 64.0]), 0.1, 37, |x| 3.0 * x[0].powf(1.3) + 20.0)).unwrap();
-    let [low, _, high] = model.expect(&[256.0]);
-    let mut random = Random::new(1);
-    let inside = (0..4000).filter(|_| (low..=high).contains(&model.draw(&mut random).at(&[256.0]))).count();
+    let [low, _, high] = model.predict_mean(&[256.0]);
+    let mut random = SplitMix64::new(1);
+    let inside = (0..4000).filter(|_| (low..=high).contains(&model.sample_curve(&mut random).value_at(&[256.0]))).count();
     assert!((0.92..0.98).contains(&(inside as f64 / 4000.0)), "{inside} of 4000");
 }
 
@@ -263,7 +263,7 @@ fn any_measurements_give_a_finite_model_or_an_error() {
     let row = (prop::collection::vec(prop_oneof![0.5..4.0, 1e3..1e6, Just(1.0)], 3), prop::collection::vec(number, 1..4));
     proptest!(ProptestConfig::with_cases(60), |(rows in prop::collection::vec(row, 0..14), count in 1usize..4)| {
         let names = ["a", "b", "c"][..count].iter().map(|n| n.to_string()).collect();
-        let points = rows.into_iter().map(|(at, values)| Point { at: at[..count].to_vec(), values }).collect();
+        let points = rows.into_iter().map(|(at, values)| DataPoint { at: at[..count].to_vec(), values }).collect();
         if let Ok(model) = fit(&Measurements::new(names, points).unwrap()) {
             let [low, middle, high] = model.predict(&[8.0, 8.0, 8.0][..count]);
             prop_assert!(low <= middle && middle <= high, "{low} {middle} {high}");
@@ -290,14 +290,14 @@ fn a_change_of_growth_among_the_measurements_is_followed_beyond_them() {
     let error = model.predict(&[2048.0])[1] / truth(&[2048.0]) - 1.0;
     assert!(error.abs() < 0.02, "{}: {error}", model.formula());
     assert!(model.formula().to_string().starts_with("pieces(n, up to 512: "), "{}", model.formula());
-    let mut random = Random::new(3);
-    let drawn = model.draw(&mut random).at(&[2048.0]);
+    let mut random = SplitMix64::new(3);
+    let drawn = model.sample_curve(&mut random).value_at(&[2048.0]);
     assert!((drawn / truth(&[2048.0]) - 1.0).abs() < 0.05, "{drawn}");
 }
 
 #[test]
 fn a_polynomial_that_falls_in_the_end_predicts_nothing() {
-    // Growth that slows down: a parabola follows it, and would say zero soon.
+    // Growth that slows down: a parabola follows it, and would soon predict zero.
     let truth = |x: &[f64]| 100.0 * x[0] - 0.15 * x[0] * x[0];
     let model = fit(&noisy(&["n"], &axis(&[20.0, 60.0, 100.0, 140.0, 180.0, 220.0, 260.0, 300.0]), 0.001, 67, truth)).unwrap();
     assert!(model.predict(&[900.0])[1] > truth(&[300.0]), "{}: {:?}", model.formula(), model.predict(&[900.0]));
@@ -313,14 +313,14 @@ fn predictions_are_never_negative() {
 fn a_form_that_cannot_be_fitted_says_why() {
     let two = measured(&[(1.0, 1.0), (2.0, 2.0)]);
     let many = [vec![], power(1.0), power(2.0)];
-    assert!(matches!(fit_form(&two, &many, 1.0), Err(NotEnough::TooFewPoints { have: 2, need: 3, .. })));
-    assert_eq!(fit_form(&two, &[power(1.0), power(1.0)], 1.0), Err(NotEnough::DependentTerms));
-    assert!(matches!(fit_form(&two, &[], 1.0), Err(NotEnough::BadForm { .. })));
-    let other = vec![Factor { parameter: 3, exponent: 1.0, log: Log::None }];
-    assert!(matches!(fit_form(&two, &[other], 1.0), Err(NotEnough::BadForm { .. })));
+    assert!(matches!(fit_form(&two, &many, 1.0), Err(InsufficientData::TooFewPoints { have: 2, need: 3, .. })));
+    assert_eq!(fit_form(&two, &[power(1.0), power(1.0)], 1.0), Err(InsufficientData::DependentTerms));
+    assert!(matches!(fit_form(&two, &[], 1.0), Err(InsufficientData::InvalidHypothesis { .. })));
+    let other = vec![TermFactor { parameter: 3, exponent: 1.0, log: LogFactor::None }];
+    assert!(matches!(fit_form(&two, &[other], 1.0), Err(InsufficientData::InvalidHypothesis { .. })));
 }
 
-/// Seconds on 1, 2, 4 and 8 processes, for five sizes: the likeliest form has a coefficient that is certainly negative.
+/// Seconds on 1, 2, 4 and 8 processes for five sizes: the most probable form has a coefficient that is certainly negative.
 #[rustfmt::skip]
 const NEGATIVE: [f64; 20] = [
     0.00196583638083223, 0.0016868193192981088, 0.001637757718647264, 0.0017153040740122405,
@@ -333,7 +333,7 @@ const NEGATIVE: [f64; 20] = [
 #[test]
 fn there_is_always_a_formula_left() {
     let settings = grid(&[&[100., 140., 200., 280., 400.], &[1., 2., 4., 8.]]);
-    let points = settings.into_iter().zip(NEGATIVE).map(|(at, seconds)| Point { at, values: vec![seconds] }).collect();
+    let points = settings.into_iter().zip(NEGATIVE).map(|(at, seconds)| DataPoint { at, values: vec![seconds] }).collect();
     let model = fit(&Measurements::new(vec!["n".into(), "p".into()], points).unwrap()).unwrap();
-    assert!(model.expect(&[800., 8.])[1] > NEGATIVE[19]);
+    assert!(model.predict_mean(&[800., 8.])[1] > NEGATIVE[19]);
 }

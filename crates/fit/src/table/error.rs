@@ -1,16 +1,16 @@
-//! What can be wrong with a table, with the place where it is wrong.
+//! Errors in tables, with their position.
 
 use miette::{Diagnostic, NamedSource, SourceSpan};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What is wrong with a table, and where.
+/// An error in a table, and where it is.
 #[derive(Debug, Clone, thiserror::Error, Diagnostic)]
-#[error("{}: {problem}", place(source_code.name(), *line))]
+#[error("{}: {problem}", format_location(source_code.name(), *line))]
 pub struct TableError {
     /// What is wrong.
-    pub problem: Problem,
-    /// The line, from 1, if it is in one line.
+    pub problem: TableProblem,
+    /// The line, from 1, if the error is in one line.
     pub line: Option<usize>,
     #[source_code]
     source_code: Arc<NamedSource<String>>,
@@ -18,124 +18,124 @@ pub struct TableError {
     span: Option<SourceSpan>,
 }
 
-/// A kind of mistake in a table.
+/// A kind of error in a table.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum Problem {
-    /// There is nothing in it.
+pub enum TableProblem {
+    /// The table is empty.
     #[error("no data")]
     Empty,
-    /// A column that was asked for is not in the header.
-    #[error("no column is called `{name}`; there are {}", names(columns))]
+    /// A requested column is not in the header.
+    #[error("no column `{name}`; the columns are {}", quote_names(columns))]
     NoColumn {
-        /// What was asked for.
+        /// The requested column.
         name: String,
-        /// What there is.
+        /// The columns of the table.
         columns: Vec<String>,
     },
     /// Two columns have the same name.
-    #[error("two columns are called `{0}`")]
-    SameColumn(String),
-    /// The unit of the values is not told.
-    #[error("the unit of `{column}` is missing: write `{column} [us]` in the header, or give it as an option")]
-    NoUnit {
+    #[error("duplicate column `{0}`")]
+    DuplicateColumn(String),
+    /// The unit of the values is missing.
+    #[error("the unit of `{column}` is missing: write `{column} [us]` in the header, or use `--unit`")]
+    MissingUnit {
         /// The column.
         column: String,
     },
     /// A line has too few or too many cells.
     #[error("{have} cells, but the header has {need}")]
-    Cells {
-        /// How many there are.
+    CellCount {
+        /// The number of cells.
         have: usize,
-        /// How many there should be.
+        /// The number expected.
         need: usize,
     },
-    /// Something that should be a number is not one.
+    /// A cell is not a number.
     #[error("`{0}` is not a number")]
     NotANumber(String),
-    /// A number that must be positive is not.
+    /// A number must be positive and is not.
     #[error("{what} is {value}: it must be greater than zero")]
     NotPositive {
-        /// What it is.
+        /// What the number is.
         what: String,
         /// Its value.
         value: f64,
     },
-    /// A quotation mark is not closed.
-    #[error("a quotation mark is not closed")]
-    OpenQuote,
-    /// Points in parentheses have something else between them, or a parenthesis is not closed.
-    #[error("points must stand in parentheses with nothing between them, as in (32 5000) (64 5000)")]
-    Parentheses,
-    /// A line begins with a word that the format does not have.
+    /// A quote is not closed.
+    #[error("unclosed quote")]
+    UnclosedQuote,
+    /// Text between points in parentheses, or an unclosed parenthesis.
+    #[error("points must be in parentheses with nothing between them, as in (32 5000) (64 5000)")]
+    BadParentheses,
+    /// A line starts with a keyword that the format does not have.
     #[error("`{0}` is none of PARAMETER, POINTS, METRIC, REGION and DATA")]
-    UnknownWord(String),
-    /// Points or data come before what they need.
+    UnknownKeyword(String),
+    /// Points or data appear before what they depend on.
     #[error("{what} must come after {after}")]
-    TooEarly {
-        /// What came.
+    OutOfOrder {
+        /// The keyword.
         what: &'static str,
-        /// What it needs.
+        /// The keyword it must follow.
         after: &'static str,
     },
-    /// A point has more or fewer numbers than there are parameters.
-    #[error("a point with {have} numbers, but there are {need} parameters")]
+    /// A point has the wrong number of coordinates.
+    #[error("the point has {have} coordinates, but there are {need} parameters")]
     Dimensions {
-        /// How many numbers it has.
+        /// The number of coordinates.
         have: usize,
-        /// How many parameters there are.
+        /// The number of parameters.
         need: usize,
     },
-    /// There are more or fewer lines of data than points.
-    #[error("{have} lines of data for {need} points{}", of(region))]
+    /// The number of data lines differs from the number of points.
+    #[error("{have} lines of data for {need} points{}", of_region(region))]
     DataLines {
-        /// How many there are.
+        /// The number of data lines.
         have: usize,
-        /// How many there should be.
+        /// The number of points.
         need: usize,
-        /// The region they belong to.
+        /// The region of the data.
         region: String,
     },
-    /// It is not what JSON or the format allows.
+    /// Invalid JSON, or JSON that does not match the format.
     #[error("{0}")]
     Json(String),
-    /// The measurements in it cannot be used.
+    /// The measurements cannot be used.
     #[error(transparent)]
-    Measurements(#[from] crate::measurements::BadMeasurements),
+    Measurements(#[from] crate::measurements::MeasurementError),
 }
 
-fn place(name: &str, line: Option<usize>) -> String {
+fn format_location(name: &str, line: Option<usize>) -> String {
     line.map_or_else(|| name.to_owned(), |line| format!("{name}:{line}"))
 }
 
-fn names(columns: &[String]) -> String {
+fn quote_names(columns: &[String]) -> String {
     columns.iter().map(|c| format!("`{c}`")).collect::<Vec<_>>().join(", ")
 }
 
-fn of(region: &str) -> String {
+fn of_region(region: &str) -> String {
     if region.is_empty() { String::new() } else { format!(" of `{region}`") }
 }
 
 /// The text of a table with its name, which errors quote.
 #[derive(Debug, Clone, Copy)]
-pub struct Source<'a> {
+pub(super) struct TableSource<'a> {
     pub name: &'a str,
     pub text: &'a str,
 }
 
-impl<'a> Source<'a> {
-    /// An error at a range of bytes.
-    pub fn error(&self, at: Range<usize>, problem: Problem) -> TableError {
+impl<'a> TableSource<'a> {
+    /// An error at a byte range.
+    pub(super) fn error_at(&self, at: Range<usize>, problem: TableProblem) -> TableError {
         let line = 1 + self.text.as_bytes()[..at.start.min(self.text.len())].iter().filter(|b| **b == b'\n').count();
-        TableError { line: Some(line), span: Some(at.into()), ..self.whole(problem) }
+        TableError { line: Some(line), span: Some(at.into()), ..self.error_in_table(problem) }
     }
 
-    /// An error of the whole table.
-    pub fn whole(&self, problem: Problem) -> TableError {
+    /// An error of the table as a whole.
+    pub(super) fn error_in_table(&self, problem: TableProblem) -> TableError {
         TableError { problem, line: None, source_code: Arc::new(NamedSource::new(self.name, self.text.to_owned())), span: None }
     }
 
-    /// The lines with their ranges of bytes, without their ends.
-    pub fn lines(&self) -> impl Iterator<Item = (Range<usize>, &'a str)> + use<'a> {
+    /// The lines with their byte ranges, without line ends.
+    pub(super) fn lines(&self) -> impl Iterator<Item = (Range<usize>, &'a str)> + use<'a> {
         let mut begin = 0;
         self.text.split_inclusive('\n').map(move |line| {
             let from = begin;
@@ -145,16 +145,16 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// A number at a range of bytes, written as `text` there.
-    pub fn number(&self, at: Range<usize>, text: &str) -> Result<f64, TableError> {
-        text.trim().parse().map_err(|_| self.error(at, Problem::NotANumber(text.trim().to_owned())))
+    /// Parses the number at a byte range.
+    pub(super) fn parse_number(&self, at: Range<usize>, text: &str) -> Result<f64, TableError> {
+        text.trim().parse().map_err(|_| self.error_at(at, TableProblem::NotANumber(text.trim().to_owned())))
     }
 
-    /// An error unless the number at a range of bytes is positive and finite.
-    pub fn check_positive(&self, at: Range<usize>, value: f64, what: &str) -> Result<(), TableError> {
+    /// Fails unless the number at a byte range is positive and finite.
+    pub(super) fn check_positive(&self, at: Range<usize>, value: f64, what: &str) -> Result<(), TableError> {
         match value {
-            v if !v.is_finite() => Err(self.error(at.clone(), Problem::NotANumber(self.text[at].trim().to_owned()))),
-            v if v <= 0.0 => Err(self.error(at, Problem::NotPositive { what: what.to_owned(), value })),
+            v if !v.is_finite() => Err(self.error_at(at.clone(), TableProblem::NotANumber(self.text[at].trim().to_owned()))),
+            v if v <= 0.0 => Err(self.error_at(at, TableProblem::NotPositive { what: what.to_owned(), value })),
             _ => Ok(()),
         }
     }

@@ -1,58 +1,58 @@
-//! JSON: Extra-P's two document formats, and JSON lines with one value each.
+//! JSON: Extra-P's two document formats, and JSON lines with one measurement each.
 
-use super::error::{Problem, Source, TableError};
-use super::{Refused, Series};
-use crate::measurements::{Measurements, Point};
+use super::error::{TableError, TableProblem, TableSource};
+use super::{MeasurementSeries, SeriesError};
+use crate::measurements::{DataPoint, Measurements};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::collections::BTreeMap;
 
 /// The document format of Extra-P 4.
 #[derive(Deserialize)]
-struct Document {
+struct ExtrapDocument {
     parameters: Vec<String>,
-    measurements: BTreeMap<String, BTreeMap<String, Vec<Measured>>>,
+    measurements: BTreeMap<String, BTreeMap<String, Vec<ExtrapPoint>>>,
 }
 
 #[derive(Deserialize)]
-struct Measured {
+struct ExtrapPoint {
     #[serde(deserialize_with = "one_or_more")]
     point: Vec<f64>,
     #[serde(deserialize_with = "one_or_more")]
     values: Vec<f64>,
 }
 
-/// The document format of Extra-P 3: everything has a number, which the measurements name.
+/// The document format of Extra-P 3: measurements refer to everything by id.
 #[derive(Deserialize)]
-struct Numbered {
-    parameters: Vec<Named>,
-    callpaths: Vec<Named>,
-    metrics: Vec<Named>,
-    coordinates: Vec<Coordinate>,
-    measurements: Vec<Value>,
+struct ExtrapIdDocument {
+    parameters: Vec<ExtrapName>,
+    callpaths: Vec<ExtrapName>,
+    metrics: Vec<ExtrapName>,
+    coordinates: Vec<ExtrapCoordinate>,
+    measurements: Vec<ExtrapMeasurement>,
 }
 
 #[derive(Deserialize)]
-struct Named {
+struct ExtrapName {
     id: u64,
     name: String,
 }
 
 #[derive(Deserialize)]
-struct Coordinate {
+struct ExtrapCoordinate {
     id: u64,
-    parameter_value_pairs: Vec<Pair>,
+    parameter_value_pairs: Vec<ParameterValuePair>,
 }
 
 #[derive(Deserialize)]
-struct Pair {
+struct ParameterValuePair {
     parameter_id: u64,
     #[serde(deserialize_with = "number_or_text")]
     parameter_value: f64,
 }
 
 #[derive(Deserialize)]
-struct Value {
+struct ExtrapMeasurement {
     coordinate_id: u64,
     callpath_id: u64,
     metric_id: u64,
@@ -60,9 +60,9 @@ struct Value {
     value: f64,
 }
 
-/// A line of JSON lines.
+/// One line of the JSON lines format.
 #[derive(Deserialize)]
-struct Line {
+struct JsonLine {
     params: BTreeMap<String, f64>,
     #[serde(default)]
     callpath: String,
@@ -100,116 +100,121 @@ fn number_or_text<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<f
     }
 }
 
-/// What the first value of a text tells of its format.
+/// The keys that reveal the format, from the first value of the text.
 #[derive(Deserialize)]
-struct First {
+struct FormatProbe {
     params: Option<IgnoredAny>,
     callpaths: Option<IgnoredAny>,
 }
 
-/// Reads one of Extra-P's documents or JSON lines, whichever it is.
-pub fn read(source: Source) -> Result<Vec<Result<Series, Refused>>, TableError> {
-    let first = serde_json::Deserializer::from_str(source.text).into_iter::<First>().next();
+/// Reads an Extra-P document or JSON lines.
+pub(super) fn read(source: TableSource) -> Result<Vec<Result<MeasurementSeries, SeriesError>>, TableError> {
+    let first = serde_json::Deserializer::from_str(source.text).into_iter::<FormatProbe>().next();
     match first.and_then(Result::ok) {
-        Some(First { params: Some(_), .. }) => read_lines(source),
-        Some(First { callpaths: Some(_), .. }) => {
-            numbered(&source, serde_json::from_str(source.text).map_err(|e| refused(&source, 0, &e))?)
+        Some(FormatProbe { params: Some(_), .. }) => read_lines(source),
+        Some(FormatProbe { callpaths: Some(_), .. }) => {
+            read_id_document(&source, serde_json::from_str(source.text).map_err(|e| json_error(&source, 0, &e))?)
         }
         _ => read_document(source),
     }
 }
 
 /// Reads a document of Extra-P 4.
-fn read_document(source: Source) -> Result<Vec<Result<Series, Refused>>, TableError> {
-    let document: Document = serde_json::from_str(source.text).map_err(|e| refused(&source, 0, &e))?;
-    let mut gathered = Gathered::default();
+fn read_document(source: TableSource) -> Result<Vec<Result<MeasurementSeries, SeriesError>>, TableError> {
+    let document: ExtrapDocument = serde_json::from_str(source.text).map_err(|e| json_error(&source, 0, &e))?;
+    let mut gathered = SeriesCollector::default();
     for (region, metrics) in document.measurements {
         for (metric, measured) in metrics {
             for point in measured {
-                gathered.add(&region, &metric, Point { at: point.point, values: point.values });
+                gathered.add(&region, &metric, DataPoint { at: point.point, values: point.values });
             }
         }
     }
     gathered.finish(&source, &document.parameters)
 }
 
-fn numbered(source: &Source, mut document: Numbered) -> Result<Vec<Result<Series, Refused>>, TableError> {
+fn read_id_document(
+    source: &TableSource,
+    mut document: ExtrapIdDocument,
+) -> Result<Vec<Result<MeasurementSeries, SeriesError>>, TableError> {
     document.parameters.sort_by_key(|p| p.id);
-    let unknown = |what: &str, id: u64| source.whole(Problem::Json(format!("a measurement names {what} {id}, which is not there")));
+    let unknown = |what: &str, id: u64| {
+        source.error_in_table(TableProblem::Json(format!("a measurement refers to {what} {id}, which does not exist")))
+    };
     let mut points: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
     for coordinate in document.coordinates {
         let value = |id: u64| coordinate.parameter_value_pairs.iter().find(|p| p.parameter_id == id).map(|p| p.parameter_value);
         let at = document.parameters.iter().map(|p| value(p.id).ok_or_else(|| unknown("a value of parameter", p.id)));
         points.insert(coordinate.id, at.collect::<Result<_, _>>()?);
     }
-    let names = |list: Vec<Named>| list.into_iter().map(|n| (n.id, n.name)).collect::<BTreeMap<_, _>>();
+    let names = |list: Vec<ExtrapName>| list.into_iter().map(|n| (n.id, n.name)).collect::<BTreeMap<_, _>>();
     let (regions, metrics) = (names(document.callpaths), names(document.metrics));
-    let mut gathered = Gathered::default();
+    let mut gathered = SeriesCollector::default();
     for value in document.measurements {
         let at = points.get(&value.coordinate_id).ok_or_else(|| unknown("coordinate", value.coordinate_id))?;
         let region = regions.get(&value.callpath_id).ok_or_else(|| unknown("callpath", value.callpath_id))?;
         let metric = metrics.get(&value.metric_id).ok_or_else(|| unknown("metric", value.metric_id))?;
-        gathered.add(region, metric, Point { at: at.clone(), values: vec![value.value] });
+        gathered.add(region, metric, DataPoint { at: at.clone(), values: vec![value.value] });
     }
     gathered.finish(source, &document.parameters.into_iter().map(|p| p.name).collect::<Vec<_>>())
 }
 
 /// Reads JSON lines.
-fn read_lines(source: Source) -> Result<Vec<Result<Series, Refused>>, TableError> {
+fn read_lines(source: TableSource) -> Result<Vec<Result<MeasurementSeries, SeriesError>>, TableError> {
     let mut parameters: Option<Vec<String>> = None;
-    let mut gathered = Gathered::default();
+    let mut gathered = SeriesCollector::default();
     for (number, (at, text)) in source.lines().enumerate().filter(|(_, (_, text))| !text.trim().is_empty()) {
-        let line: Line = serde_json::from_str(text).map_err(|e| refused(&source, number, &e))?;
+        let line: JsonLine = serde_json::from_str(text).map_err(|e| json_error(&source, number, &e))?;
         let names = parameters.get_or_insert_with(|| line.params.keys().cloned().collect());
         if !names.iter().eq(line.params.keys()) {
-            return Err(source.error(at, Problem::Dimensions { have: line.params.len(), need: names.len() }));
+            return Err(source.error_at(at, TableProblem::Dimensions { have: line.params.len(), need: names.len() }));
         }
         if let Some(error) = line.params.values().chain(&line.value).find_map(|v| source.check_positive(at.clone(), *v, "a number").err()) {
-            gathered.refuse(&line.callpath, &line.metric, error);
+            gathered.reject(&line.callpath, &line.metric, error);
         }
-        gathered.add(&line.callpath, &line.metric, Point { at: line.params.into_values().collect(), values: line.value });
+        gathered.add(&line.callpath, &line.metric, DataPoint { at: line.params.into_values().collect(), values: line.value });
     }
     gathered.finish(&source, &parameters.unwrap_or_default())
 }
 
-/// What the JSON parser said, at its place.
-fn refused(source: &Source, lines_before: usize, error: &serde_json::Error) -> TableError {
+/// Converts an error of the JSON parser, with its position.
+fn json_error(source: &TableSource, lines_before: usize, error: &serde_json::Error) -> TableError {
     let line = lines_before + error.line();
     let said = error.to_string();
     let said = said.split(" at line ").next().unwrap_or_default().to_owned();
     match source.lines().nth(line.saturating_sub(1)) {
         Some((at, _)) => {
             let begin = (at.start + error.column().saturating_sub(1)).min(at.end);
-            source.error(begin..begin, Problem::Json(said))
+            source.error_at(begin..begin, TableProblem::Json(said))
         }
-        None => source.whole(Problem::Json(said)),
+        None => source.error_in_table(TableProblem::Json(said)),
     }
 }
 
-/// Points by region and metric, and the first thing that is wrong with each.
+/// Points by region and metric, with the first error of each.
 #[derive(Default)]
-struct Gathered(BTreeMap<(String, String), (Vec<Point>, Option<TableError>)>);
+struct SeriesCollector(BTreeMap<(String, String), (Vec<DataPoint>, Option<TableError>)>);
 
-impl Gathered {
-    fn add(&mut self, region: &str, metric: &str, point: Point) {
+impl SeriesCollector {
+    fn add(&mut self, region: &str, metric: &str, point: DataPoint) {
         self.0.entry((region.to_owned(), metric.to_owned())).or_default().0.push(point);
     }
 
-    fn refuse(&mut self, region: &str, metric: &str, error: TableError) {
+    fn reject(&mut self, region: &str, metric: &str, error: TableError) {
         self.0.entry((region.to_owned(), metric.to_owned())).or_default().1.get_or_insert(error);
     }
 
-    fn finish(self, source: &Source, parameters: &[String]) -> Result<Vec<Result<Series, Refused>>, TableError> {
+    fn finish(self, source: &TableSource, parameters: &[String]) -> Result<Vec<Result<MeasurementSeries, SeriesError>>, TableError> {
         if self.0.is_empty() {
-            return Err(source.whole(Problem::Empty));
+            return Err(source.error_in_table(TableProblem::Empty));
         }
         let measurements = |points, bad: Option<TableError>| match bad {
             Some(error) => Err(error),
-            None => Measurements::new(parameters.to_vec(), points).map_err(|e| source.whole(e.into())),
+            None => Measurements::new(parameters.to_vec(), points).map_err(|e| source.error_in_table(e.into())),
         };
         let series = |((region, metric), (points, bad))| match measurements(points, bad) {
-            Ok(measurements) => Ok(Series { region, metric, unit: None, measurements }),
-            Err(error) => Err(Refused { region, metric, error: Box::new(error) }),
+            Ok(measurements) => Ok(MeasurementSeries { region, metric, unit: None, measurements }),
+            Err(error) => Err(SeriesError { region, metric, error: Box::new(error) }),
         };
         Ok(self.0.into_iter().map(series).collect())
     }

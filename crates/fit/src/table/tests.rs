@@ -1,17 +1,17 @@
-//! What tables of measurements may look like, and what is said of mistakes in them.
+//! Accepted table formats, and errors in them.
 
 use super::*;
-use crate::measurements::Point;
+use crate::measurements::DataPoint;
 
-fn columns(parameters: &[&str], value: &str, unit: Option<&str>) -> Columns {
-    Columns { parameters: parameters.iter().map(|p| p.to_string()).collect(), value: value.into(), unit: unit.map(str::to_owned) }
+fn columns(parameters: &[&str], value: &str, unit: Option<&str>) -> TableColumns {
+    TableColumns { parameters: parameters.iter().map(|p| p.to_string()).collect(), value: value.into(), unit: unit.map(str::to_owned) }
 }
 
-fn point(at: &[f64], values: &[f64]) -> Point {
-    Point { at: at.to_vec(), values: values.to_vec() }
+fn point(at: &[f64], values: &[f64]) -> DataPoint {
+    DataPoint { at: at.to_vec(), values: values.to_vec() }
 }
 
-fn csv_error(text: &str) -> (Option<usize>, Problem) {
+fn csv_error(text: &str) -> (Option<usize>, TableProblem) {
     let error = read_csv("t.csv", text, &columns(&["n"], "send", None)).unwrap_err();
     (error.line, error.problem)
 }
@@ -30,16 +30,16 @@ fn a_table_is_read_by_its_header_and_times_become_seconds() {
 
 #[test]
 fn mistakes_in_a_table_are_told_with_their_line() {
-    assert_eq!(csv_error(""), (None, Problem::Empty));
-    assert_eq!(csv_error("n,send [s]\n"), (None, Problem::Empty));
-    assert_eq!(csv_error("n,send\n1,2\n"), (Some(1), Problem::NoUnit { column: "send".into() }));
-    assert_eq!(csv_error("n,n\n1,2\n"), (Some(1), Problem::SameColumn("n".into())));
-    assert!(matches!(csv_error("m,send [s]\n1,2\n"), (Some(1), Problem::NoColumn { .. })));
-    assert_eq!(csv_error("n,send [s]\n1,2\n3\n"), (Some(3), Problem::Cells { have: 1, need: 2 }));
-    assert_eq!(csv_error("n,send [s]\n1,two\n"), (Some(2), Problem::NotANumber("two".into())));
-    assert_eq!(csv_error("n,send [s]\n1,nan\n"), (Some(2), Problem::NotANumber("nan".into())));
-    assert_eq!(csv_error("n,send [s]\n1,-2\n"), (Some(2), Problem::NotPositive { what: "send".into(), value: -2.0 }));
-    assert_eq!(csv_error("n,send [s]\n1,\"2\n"), (Some(2), Problem::OpenQuote));
+    assert_eq!(csv_error(""), (None, TableProblem::Empty));
+    assert_eq!(csv_error("n,send [s]\n"), (None, TableProblem::Empty));
+    assert_eq!(csv_error("n,send\n1,2\n"), (Some(1), TableProblem::MissingUnit { column: "send".into() }));
+    assert_eq!(csv_error("n,n\n1,2\n"), (Some(1), TableProblem::DuplicateColumn("n".into())));
+    assert!(matches!(csv_error("m,send [s]\n1,2\n"), (Some(1), TableProblem::NoColumn { .. })));
+    assert_eq!(csv_error("n,send [s]\n1,2\n3\n"), (Some(3), TableProblem::CellCount { have: 1, need: 2 }));
+    assert_eq!(csv_error("n,send [s]\n1,two\n"), (Some(2), TableProblem::NotANumber("two".into())));
+    assert_eq!(csv_error("n,send [s]\n1,nan\n"), (Some(2), TableProblem::NotANumber("nan".into())));
+    assert_eq!(csv_error("n,send [s]\n1,-2\n"), (Some(2), TableProblem::NotPositive { what: "send".into(), value: -2.0 }));
+    assert_eq!(csv_error("n,send [s]\n1,\"2\n"), (Some(2), TableProblem::UnclosedQuote));
 }
 
 #[test]
@@ -66,20 +66,20 @@ fn extra_p_text_gives_a_series_for_each_region() {
 #[test]
 fn a_value_that_cannot_be_used_refuses_its_own_region_only() {
     let zero = TEXT.replace("DATA 7", "DATA 0 7").replace("DATA 8", "DATA nan");
-    let regions = read_regions("t.txt", &zero).unwrap();
+    let regions = read_extrap_series("t.txt", &zero).unwrap();
     assert_eq!(regions[0].as_ref().unwrap().region, "main");
     let refused = regions[1].as_ref().unwrap_err();
     assert_eq!(refused.to_string(), "`time` of `main->loop`: t.txt:12: a value is 0: it must be greater than zero");
     assert_eq!(read_extrap("t.txt", &zero).unwrap_err().line, Some(12));
 
     let line = |region: &str, value: &str| format!("{{\"params\": {{\"p\": 2}}, \"callpath\": \"{region}\", \"value\": {value}}}\n");
-    let regions = read_regions("t.jsonl", &(line("a", "1") + &line("b", "-1") + &line("b", "0"))).unwrap();
+    let regions = read_extrap_series("t.jsonl", &(line("a", "1") + &line("b", "-1") + &line("b", "0"))).unwrap();
     assert!(regions[0].is_ok());
     assert_eq!(regions[1].as_ref().unwrap_err().error.line, Some(2));
 
     let document =
         r#"{"parameters": ["x"], "measurements": {"a": {"t": [{"point": 2, "values": 1}]}, "b": {"t": [{"point": 2, "values": 0}]}}}"#;
-    let regions = read_regions("t.json", document).unwrap();
+    let regions = read_extrap_series("t.json", document).unwrap();
     assert!(regions[0].is_ok() && regions[1].is_err());
 }
 
@@ -87,7 +87,7 @@ fn a_value_that_cannot_be_used_refuses_its_own_region_only() {
 fn points_with_something_between_their_parentheses_are_no_points() {
     for points in ["(1 2) 3 (3 4)", "(1 2) (3 4", "1 (1 2)", "(1 2) 5"] {
         let error = read_extrap("t.txt", &format!("PARAMETER x y\nPOINTS {points}\n")).unwrap_err();
-        assert_eq!((error.line, error.problem), (Some(2), Problem::Parentheses), "{points}");
+        assert_eq!((error.line, error.problem), (Some(2), TableProblem::BadParentheses), "{points}");
     }
 }
 
@@ -112,18 +112,21 @@ fn mistakes_in_extra_p_text_are_told_with_their_line() {
         let error = read_extrap("t.txt", text).unwrap_err();
         (error.line, error.problem)
     };
-    assert_eq!(error("HELLO\n"), (Some(1), Problem::UnknownWord("HELLO".into())));
-    assert_eq!(error("POINTS 1 2\n"), (Some(1), Problem::TooEarly { what: "POINTS", after: "PARAMETER" }));
-    assert_eq!(error("PARAMETER x\nDATA 1\n"), (Some(2), Problem::TooEarly { what: "DATA", after: "POINTS" }));
-    assert_eq!(error("PARAMETER x y\nPOINTS (1 2) (3)\n"), (Some(2), Problem::Dimensions { have: 1, need: 2 }));
-    assert_eq!(error("PARAMETER x\nPOINTS 1\nDATA 1\nDATA 2\n"), (Some(4), Problem::DataLines { have: 2, need: 1, region: "".into() }));
+    assert_eq!(error("HELLO\n"), (Some(1), TableProblem::UnknownKeyword("HELLO".into())));
+    assert_eq!(error("POINTS 1 2\n"), (Some(1), TableProblem::OutOfOrder { what: "POINTS", after: "PARAMETER" }));
+    assert_eq!(error("PARAMETER x\nDATA 1\n"), (Some(2), TableProblem::OutOfOrder { what: "DATA", after: "POINTS" }));
+    assert_eq!(error("PARAMETER x y\nPOINTS (1 2) (3)\n"), (Some(2), TableProblem::Dimensions { have: 1, need: 2 }));
+    assert_eq!(
+        error("PARAMETER x\nPOINTS 1\nDATA 1\nDATA 2\n"),
+        (Some(4), TableProblem::DataLines { have: 2, need: 1, region: "".into() })
+    );
     assert_eq!(
         error("PARAMETER x\nPOINTS 1 2\nREGION r\nDATA 1\n"),
-        (Some(4), Problem::DataLines { have: 1, need: 2, region: "r".into() })
+        (Some(4), TableProblem::DataLines { have: 1, need: 2, region: "r".into() })
     );
-    assert_eq!(error("PARAMETER x\nPOINTS 1\nDATA zero\n"), (Some(3), Problem::NotANumber("zero".into())));
-    assert!(matches!(error("PARAMETER x\nPOINTS 1\nDATA 0\n"), (Some(3), Problem::NotPositive { .. })));
-    assert_eq!(error("\n"), (None, Problem::Empty));
+    assert_eq!(error("PARAMETER x\nPOINTS 1\nDATA zero\n"), (Some(3), TableProblem::NotANumber("zero".into())));
+    assert!(matches!(error("PARAMETER x\nPOINTS 1\nDATA 0\n"), (Some(3), TableProblem::NotPositive { .. })));
+    assert_eq!(error("\n"), (None, TableProblem::Empty));
 }
 
 #[test]
@@ -151,7 +154,7 @@ fn json_lines_are_put_together_by_region_metric_and_point() {
     let wrong = read_extrap("t.jsonl", "{\"params\": {\"p\": 2}, \"value\": 1}\n{\"params\": {\"p\": 2}, \"value\": \"x\"}\n").unwrap_err();
     assert_eq!(wrong.line, Some(2));
     let other = read_extrap("t.jsonl", "{\"params\": {\"p\": 2}, \"value\": 1}\n{\"params\": {\"n\": 2}, \"value\": 1}\n").unwrap_err();
-    assert_eq!((other.line, other.problem), (Some(2), Problem::Dimensions { have: 1, need: 1 }));
+    assert_eq!((other.line, other.problem), (Some(2), TableProblem::Dimensions { have: 1, need: 1 }));
 }
 
 #[test]

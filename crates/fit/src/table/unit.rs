@@ -1,19 +1,19 @@
-//! Units of measured values. Times become seconds; everything else stays what it is and is only named.
+//! Units of measured values. Times are converted to seconds; other units are only named.
 
 use serde::{Deserialize, Serialize};
 
-/// A unit.
+/// A unit of measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Unit {
-    /// What values are in after reading: `s` for times.
+pub struct MeasurementUnit {
+    /// The unit of the values after reading: `s` for times.
     pub name: String,
-    /// What a value in the table is multiplied with.
+    /// The factor that values in the table are multiplied by.
     pub factor: f64,
 }
 
-impl Unit {
+impl MeasurementUnit {
     /// The unit with this name.
-    pub fn named(name: &str) -> Self {
+    pub fn from_name(name: &str) -> Self {
         let factor = match name {
             "ns" => 1e-9,
             "us" | "µs" | "μs" => 1e-6,
@@ -27,12 +27,12 @@ impl Unit {
     }
 }
 
-/// A header as its name and unit: `send [us]` or `send (us)`.
-pub fn split(header: &str) -> (&str, Option<Unit>) {
+/// Splits a header into name and unit: `send [us]` or `send (us)`.
+pub(super) fn split_header(header: &str) -> (&str, Option<MeasurementUnit>) {
     let header = header.trim();
     for (open, close) in [('[', ']'), ('(', ')')] {
         if let Some((name, unit)) = header.strip_suffix(close).and_then(|h| h.split_once(open)) {
-            return (name.trim(), Some(Unit::named(unit.trim())));
+            return (name.trim(), Some(MeasurementUnit::from_name(unit.trim())));
         }
     }
     (header, None)
@@ -44,9 +44,9 @@ mod tests {
 
     #[test]
     fn a_header_may_carry_a_unit_in_brackets() {
-        assert_eq!(split("send [us]"), ("send", Some(Unit { name: "s".into(), factor: 1e-6 })));
-        assert_eq!(split(" n (bytes) "), ("n", Some(Unit { name: "bytes".into(), factor: 1.0 })));
-        assert_eq!(split("n"), ("n", None));
-        assert_eq!(split("odd]"), ("odd]", None));
+        assert_eq!(split_header("send [us]"), ("send", Some(MeasurementUnit { name: "s".into(), factor: 1e-6 })));
+        assert_eq!(split_header(" n (bytes) "), ("n", Some(MeasurementUnit { name: "bytes".into(), factor: 1.0 })));
+        assert_eq!(split_header("n"), ("n", None));
+        assert_eq!(split_header("odd]"), ("odd]", None));
     }
 }

@@ -20,8 +20,8 @@ fuzz_target!(|input: &[u8]| {
     let Some((which, content)) = input.split_first() else { return };
     let folder = tempfile::tempdir().expect("a temporary folder");
     fs::create_dir(folder.path().join("traces")).expect("a folder in it");
-    for (place, (name, original)) in FILES.into_iter().enumerate() {
-        let bytes = if place == usize::from(*which) % FILES.len() { content } else { original };
+    for (index, (name, original)) in FILES.into_iter().enumerate() {
+        let bytes = if index == usize::from(*which) % FILES.len() { content } else { original };
         fs::write(folder.path().join(name), bytes).expect("a file in it");
     }
     let _ = sintonia_formats::otf2::read(folder.path(), &folder.path().join("a.sin"));

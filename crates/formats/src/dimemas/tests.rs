@@ -25,7 +25,7 @@ s:0:0
 s:1:100
 ";
 
-fn opened(text: &[u8]) -> Result<Trace, Error> {
+fn opened(text: &[u8]) -> Result<DimemasTrace, Error> {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(text).unwrap();
     open(file.path()).and_then(|trace| {
@@ -37,8 +37,8 @@ fn opened(text: &[u8]) -> Result<Trace, Error> {
     })
 }
 
-fn all(trace: &Trace, rank: u32, thread: u16) -> Result<Vec<Step>, Error> {
-    trace.steps(rank, thread).collect()
+fn all(trace: &DimemasTrace, rank: u32, thread: u16) -> Result<Vec<TraceAction>, Error> {
+    trace.actions(rank, thread).collect()
 }
 
 #[test]
@@ -46,41 +46,38 @@ fn each_task_has_its_steps() {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(EXAMPLE.as_bytes()).unwrap();
     let trace = open(file.path()).unwrap();
-    assert_eq!((trace.ranks(), trace.members(1), trace.members(2)), (2, vec![0, 1], vec![1]));
-    let envelope = |peer, tag| Envelope { peer, tag, communicator: 1 };
-    let group = |pattern, root, bytes| Step::Collective { pattern, communicator: 1, root, sent: bytes, received: bytes };
+    assert_eq!((trace.rank_count(), trace.members(1), trace.members(2)), (2, vec![0, 1], vec![1]));
+    let envelope = |peer, tag| TraceEnvelope { peer, tag, communicator: 1 };
+    let group = |operation, root, bytes| TraceAction::Collective { operation, communicator: 1, root, sent: bytes, received: bytes };
     let first = [
-        Step::Compute { seconds: 0.5 },
-        Step::Send { to: envelope(1, 7), bytes: 800, synchronous: false, end: End::Here },
-        Step::Receive { from: envelope(1, 8), bytes: 80, end: End::Later },
-        Step::Wait { sent: false, message: envelope(1, 8) },
-        group(Pattern::Broadcast, Some(1), 64),
-        group(Pattern::Allreduce, None, 8),
+        TraceAction::Compute { seconds: 0.5 },
+        TraceAction::Send { to: envelope(1, 7), bytes: 800, synchronous: false, completion: Completion::Blocking },
+        TraceAction::Receive { from: envelope(1, 8), bytes: 80, completion: Completion::Nonblocking },
+        TraceAction::Wait { is_send: false, message: envelope(1, 8) },
+        group(CollectiveOp::Broadcast, Some(1), 64),
+        group(CollectiveOp::Allreduce, None, 8),
     ];
     assert_eq!(all(&trace, 0, 0).unwrap(), first);
     let second = all(&trace, 1, 0).unwrap();
-    assert_eq!(second[1], Step::Send { to: envelope(0, 8), bytes: 80, synchronous: true, end: End::Nowhere });
-    assert_eq!(second[2], group(Pattern::Broadcast, Some(1), 64));
+    assert_eq!(second[1], TraceAction::Send { to: envelope(0, 8), bytes: 80, synchronous: true, completion: Completion::Detached });
+    assert_eq!(second[2], group(CollectiveOp::Broadcast, Some(1), 64));
     assert_eq!(second.len(), 5);
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_line() {
+fn errors_are_reported_with_their_line() {
     let message = |text: &str| opened(text.as_bytes()).unwrap_err().to_string();
     let with = |record: &str| message(&EXAMPLE.replace("2:0:0:1:800:7:1:0", record));
-    assert!(message("").ends_with("it is empty: no trace of Dimemas"));
-    assert!(message("hello\n").contains("line 1: this is no header of a Dimemas trace"));
-    assert!(with("2:9:0:1:800:7:1:0").ends_with("line 5: there is no task 9: the header says 2"));
-    assert!(with("2:0:0:5:800:7:1:0").ends_with("line 5: there is no task 5: the header says 2"));
-    assert!(with("2:0:0:1:800").ends_with("line 5: a message has five or six fields behind the thread; here are 2"));
-    assert!(
-        with("3:0:0:-1:800:7:1:0")
-            .ends_with("line 5: this receives from anyone, and the trace does not say what it got: it cannot be replayed")
-    );
-    assert!(with("1:0:0:-3").ends_with("line 5: -3 seconds cannot be computed"));
-    assert!(with("7:0:0:1").ends_with("line 5: a record of the kind 7 is not known"));
-    assert!(with("10:0:0:99:1:0:0:0:0").ends_with("an operation of groups with the number 99 is not known"));
-    assert!(message(&EXAMPLE.replace("d:1:1:2:0:1", "d:1:1:3:0:1")).ends_with("is said to have 3 members, and 2 are told"));
+    assert!(message("").ends_with("the file is empty: not a Dimemas trace"));
+    assert!(message("hello\n").contains("line 1: not a Dimemas header"));
+    assert!(with("2:9:0:1:800:7:1:0").ends_with("line 5: there is no task 9: the header has 2"));
+    assert!(with("2:0:0:5:800:7:1:0").ends_with("line 5: there is no task 5: the header has 2"));
+    assert!(with("2:0:0:1:800").ends_with("line 5: a message has five or six fields after the thread, not 2"));
+    assert!(with("3:0:0:-1:800:7:1:0").ends_with("line 5: a wildcard receive whose source the trace does not have: it cannot be replayed"));
+    assert!(with("1:0:0:-3").ends_with("line 5: invalid duration of -3 seconds"));
+    assert!(with("7:0:0:1").ends_with("line 5: unknown record type 7"));
+    assert!(with("10:0:0:99:1:0:0:0:0").ends_with("unknown collective 99"));
+    assert!(message(&EXAMPLE.replace("d:1:1:2:0:1", "d:1:1:3:0:1")).ends_with("should have 3 members, but 2 are listed"));
 }
 
 #[test]
@@ -117,8 +114,8 @@ fn where_each_thread_begins_is_said_at_the_end_and_that_at_the_beginning() {
     let path = folder.path().join("run.dim");
     write(&example().recording, &path, &|| {}).unwrap();
     let text = std::fs::read_to_string(&path).unwrap();
-    let place: usize = text.split([',', ':']).nth(3).and_then(|place| place.parse().ok()).unwrap();
-    let places: Vec<(&str, &str)> = text[place..]
+    let offset: usize = text.split([',', ':']).nth(3).and_then(|offset| offset.parse().ok()).unwrap();
+    let offsets: Vec<(&str, &str)> = text[offset..]
         .lines()
         .flat_map(|line| {
             let (task, threads) = line.strip_prefix("s:").and_then(|line| line.split_once(':')).unwrap();
@@ -126,7 +123,7 @@ fn where_each_thread_begins_is_said_at_the_end_and_that_at_the_beginning() {
         })
         .collect();
     let begins: Vec<String> =
-        places.iter().map(|(_, place)| text[place.parse::<usize>().unwrap()..].lines().next().unwrap().to_owned()).collect();
+        offsets.iter().map(|(_, offset)| text[offset.parse::<usize>().unwrap()..].lines().next().unwrap().to_owned()).collect();
     assert_eq!(begins, ["1:0:0:0.000000000", "1:0:1:0.000000000", "1:1:0:0.000000000", "1:2:0:0.000000000"]);
 }
 

@@ -1,184 +1,184 @@
-//! A GOAL schedule in memory: what each rank does, and what must be done before what.
+//! A GOAL schedule in memory: the operations of each rank and their dependencies.
 //!
-//! Schedules have many millions of operations, so an operation is 24 bytes and a dependency four. Sender, receiver and tag of a message are
-//! looked up once, when the file is read: an operation names its [`Channel`] by number.
+//! Schedules have many millions of operations, so an operation takes 24 bytes and a dependency four. Sender, receiver and tag of a message
+//! are interned when the file is read: an operation refers to its [`GoalChannel`] by number.
 
 use std::path::PathBuf;
 
-use super::read::{self, Told};
+use super::read::{self, SourceLine};
 
-/// A schedule: operations of all ranks one after the other, those of a rank in the order of its file.
+/// The operations of all ranks in rank order, those of a rank in file order.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Goal {
-    pub(super) operations: Vec<Operation>,
-    /// Operations that wait for others: those of operation `i` from its [`Operation::first`] to that of the next one.
-    pub(super) dependents: Vec<Dependent>,
-    pub(super) channels: Vec<Channel>,
-    /// For each rank its first operation, and the one behind its last.
+pub struct GoalSchedule {
+    pub(super) operations: Vec<GoalOp>,
+    /// Operations that depend on others: those of operation `i` start at its `first_dependent` and end at that of the next one.
+    pub(super) dependents: Vec<DependentOp>,
+    pub(super) channels: Vec<GoalChannel>,
+    /// First operation of each rank, and one past its last.
     pub(super) ranks: Vec<[u32; 2]>,
     pub(super) cpus: u16,
     pub(super) nics: u16,
-    /// Where it was read.
+    /// The file it was read from.
     pub(super) path: Option<PathBuf>,
 }
 
-/// What a rank does at once.
+/// A send, receive or computation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Operation {
+pub struct GoalOp {
     /// Bytes of a message, nanoseconds of a computation.
     pub size: u64,
-    /// The channel of a message; of a computation, its rank.
-    place: u32,
-    pub(super) first: u32,
-    /// How many operations it waits for.
-    pub needs: u32,
-    /// What it is.
-    pub kind: Kind,
-    /// The processor of the rank that does it.
+    /// The channel of a message, or the rank of a computation.
+    channel_or_rank: u32,
+    pub(super) first_dependent: u32,
+    /// Number of operations it depends on.
+    pub dependency_count: u32,
+    /// Send, receive or computation.
+    pub kind: GoalOpKind,
+    /// The CPU that executes it.
     pub cpu: u8,
-    /// The network interface of the rank that it goes through.
+    /// The NIC it uses.
     pub nic: u8,
 }
 
-/// What an operation is, in the order in which LogGOPSim begins what it may begin at the same time.
+/// The kinds of operations, in the order in which LogGOPSim starts them at equal times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
-    /// Sends a message.
+pub enum GoalOpKind {
+    /// `send`.
     Send,
-    /// Receives one.
+    /// `recv`.
     Receive,
-    /// Computes.
+    /// `calc`.
     Compute,
 }
 
-/// Messages of one sender to one receiver with one tag. A receive from anyone, or of any tag, has a channel of its own.
+/// Messages from one sender to one receiver with one tag. A wildcard receive has a channel of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Channel {
-    /// Who sends; [`ANY`] for anyone.
+pub struct GoalChannel {
+    /// The sender; [`ANY`] for any source.
     pub source: u32,
-    /// Who receives.
+    /// The receiver.
     pub destination: u32,
-    /// The tag; [`ANY`] for any.
+    /// The tag; [`ANY`] for any tag.
     pub tag: u32,
 }
 
 /// Any source, any tag.
 pub const ANY: u32 = u32::MAX;
 
-impl Channel {
-    /// Whether a message on the one and a receive on the other can meet.
+impl GoalChannel {
+    /// Whether a message on one channel can match a receive on the other.
     #[inline]
-    pub fn meets(self, other: Channel) -> bool {
+    pub fn matches(self, other: GoalChannel) -> bool {
         let fits = |a: u32, b: u32| a == b || a == ANY || b == ANY;
         self.destination == other.destination && fits(self.source, other.source) && fits(self.tag, other.tag)
     }
 
-    /// Whether it stands for more than one sender or tag.
-    pub fn is_open(self) -> bool {
+    /// Whether it has a wildcard source or tag.
+    pub fn is_wildcard(self) -> bool {
         self.source == ANY || self.tag == ANY
     }
 }
 
-/// An operation that waits for another one.
+/// An operation that depends on another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Dependent(u32);
+pub struct DependentOp(u32);
 
-impl Dependent {
-    const BEGUN: u32 = 1 << 31;
+impl DependentOp {
+    const START_ONLY: u32 = 1 << 31;
 
-    pub(super) fn new(operation: u32, begun: bool) -> Dependent {
-        Dependent(operation | if begun { Dependent::BEGUN } else { 0 })
+    pub(super) fn new(operation: u32, begun: bool) -> DependentOp {
+        DependentOp(operation | if begun { DependentOp::START_ONLY } else { 0 })
     }
 
-    /// The one that waits, by number.
+    /// Its number.
     #[inline]
     pub fn operation(self) -> usize {
-        (self.0 & !Dependent::BEGUN) as usize
+        (self.0 & !DependentOp::START_ONLY) as usize
     }
 
-    /// Whether it waits only until the other one has begun (`irequires`), not until it is done.
+    /// Whether it waits only for the start of the other one (`irequires`), not for its end.
     #[inline]
-    pub fn waits_for_begin(self) -> bool {
-        self.0 & Dependent::BEGUN != 0
+    pub fn waits_for_start(self) -> bool {
+        self.0 & DependentOp::START_ONLY != 0
     }
 }
 
-/// So many operations have a number.
-pub const MOST_OPERATIONS: usize = 1 << 30;
+/// The highest number of operations that can be numbered.
+pub const MAX_OPERATIONS: usize = 1 << 30;
 
-impl Operation {
-    pub(super) fn new(kind: Kind, size: u64, place: u32, cpu: u8, nic: u8) -> Operation {
-        Operation { size, place, first: 0, needs: 0, kind, cpu, nic }
+impl GoalOp {
+    pub(super) fn new(kind: GoalOpKind, size: u64, channel_or_rank: u32, cpu: u8, nic: u8) -> GoalOp {
+        GoalOp { size, channel_or_rank, first_dependent: 0, dependency_count: 0, kind, cpu, nic }
     }
 
-    pub(super) fn renumber_channel(&mut self, places: &[u32]) {
-        if self.kind != Kind::Compute {
-            self.place = places[self.place as usize];
+    pub(super) fn renumber_channel(&mut self, new_indices: &[u32]) {
+        if self.kind != GoalOpKind::Compute {
+            self.channel_or_rank = new_indices[self.channel_or_rank as usize];
         }
     }
 
-    /// The channel of a message, by number.
+    /// The channel of a message.
     #[inline]
     pub fn channel(&self) -> Option<usize> {
-        (self.kind != Kind::Compute).then_some(self.place as usize)
+        (self.kind != GoalOpKind::Compute).then_some(self.channel_or_rank as usize)
     }
 }
 
-impl Goal {
-    /// How many ranks there are.
+impl GoalSchedule {
+    /// Number of ranks.
     pub fn rank_count(&self) -> usize {
         self.ranks.len()
     }
 
-    /// How many processors a rank uses.
+    /// Number of CPUs per rank.
     #[inline]
     pub fn cpus(&self) -> usize {
         usize::from(self.cpus)
     }
 
-    /// How many network interfaces a rank uses.
+    /// Number of NICs per rank.
     pub fn nics(&self) -> usize {
         usize::from(self.nics)
     }
 
-    /// All operations; a rank's are those of [`Goal::of_rank`].
+    /// All operations; those of a rank are at [`GoalSchedule::rank_operations`].
     #[inline]
-    pub fn operations(&self) -> &[Operation] {
+    pub fn operations(&self) -> &[GoalOp] {
         &self.operations
     }
 
-    /// The channels.
+    /// The channels, by index.
     #[inline]
-    pub fn channels(&self) -> &[Channel] {
+    pub fn channels(&self) -> &[GoalChannel] {
         &self.channels
     }
 
-    /// The numbers of a rank's operations.
+    /// The indices of a rank's operations.
     #[inline]
-    pub fn of_rank(&self, rank: usize) -> std::ops::Range<usize> {
+    pub fn rank_operations(&self, rank: usize) -> std::ops::Range<usize> {
         self.ranks.get(rank).map_or(0..0, |[first, end]| *first as usize..*end as usize)
     }
 
     /// The rank of an operation.
     #[inline]
-    pub fn rank(&self, operation: &Operation) -> usize {
-        let channel = |place: u32| self.channels[place as usize];
+    pub fn rank_of(&self, operation: &GoalOp) -> usize {
+        let channel = |index: u32| self.channels[index as usize];
         match operation.kind {
-            Kind::Send => channel(operation.place).source as usize,
-            Kind::Receive => channel(operation.place).destination as usize,
-            Kind::Compute => operation.place as usize,
+            GoalOpKind::Send => channel(operation.channel_or_rank).source as usize,
+            GoalOpKind::Receive => channel(operation.channel_or_rank).destination as usize,
+            GoalOpKind::Compute => operation.channel_or_rank as usize,
         }
     }
 
-    /// Where an operation of a rank, counted from 0, is told, for messages; none if it does not come from a text that is still there.
-    pub fn told(&self, rank: usize, number: usize) -> Option<Told> {
-        read::place(self.path.as_deref()?, rank, number)
+    /// The source line of an operation of a rank, for messages; `None` if it was not read from a text file that still exists.
+    pub fn source_line(&self, rank: usize, number: usize) -> Option<SourceLine> {
+        read::find_source_line(self.path.as_deref()?, rank, number)
     }
 
-    /// What waits for an operation: first what waits for its begin, then what waits for its end.
+    /// The dependents of an operation: first those on its start, then those on its end.
     #[inline]
-    pub fn dependents(&self, operation: usize) -> &[Dependent] {
-        let end = self.operations.get(operation + 1).map_or(self.dependents.len(), |next| next.first as usize);
-        &self.dependents[self.operations[operation].first as usize..end]
+    pub fn dependents(&self, operation: usize) -> &[DependentOp] {
+        let end = self.operations.get(operation + 1).map_or(self.dependents.len(), |next| next.first_dependent as usize);
+        &self.dependents[self.operations[operation].first_dependent as usize..end]
     }
 }

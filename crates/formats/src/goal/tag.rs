@@ -1,35 +1,36 @@
-//! Tags of GOAL: 32 bits that stand for communicator and tag, since GOAL has no communicators.
+//! GOAL tags: 32 bits that encode communicator and tag, since GOAL has no communicators.
 //!
-//! Bits 0 to 22 hold the tag and bits 23 to 30 the communicator, as in the schedules of LogGOPSim's own tools, so tags in the world stay
-//! what they are. The highest bit marks messages of collectives; their tag is a running number, so that no two meet.
+//! Bits 0 to 22 hold the tag and bits 23 to 30 the communicator, as in the schedules of LogGOPSim's own tools, so tags on MPI_COMM_WORLD
+//! are unchanged. The highest bit marks messages of collectives, whose tag is a sequence number.
 
-use sintonia_recording::deed::{Group, Meeting};
+use sintonia_recording::comm_event::{CollectiveGroup, CollectiveId};
 
 const TAG_BITS: u32 = 23;
 const TAGS: u32 = 1 << TAG_BITS;
 const COMMUNICATORS: u32 = 1 << 8;
 const COLLECTIVE: u32 = 1 << 31;
-/// From the first number of a window, file or persistent operation to that of the next.
-const FAR: u64 = 1 << 13;
+/// Distance between the first sequence numbers of consecutive windows, files or persistent operations.
+const OBJECT_STRIDE: u64 = 1 << 13;
 
-/// Whether a communicator and tag have a number of their own.
-pub fn fits(communicator: u32, tag: i32) -> bool {
+/// Whether communicator and tag are encoded without loss.
+pub(crate) fn is_representable(communicator: u32, tag: i32) -> bool {
     communicator < COMMUNICATORS && (0..TAGS as i32).contains(&tag)
 }
 
-/// The tag of a message.
-pub fn of_message(communicator: u32, tag: i32) -> u32 {
+pub(crate) fn message_tag(communicator: u32, tag: i32) -> u32 {
     ((communicator % COMMUNICATORS) << TAG_BITS) | (tag as u32 % TAGS)
 }
 
-/// The tag of the messages of a meeting on a communicator, or on one of its windows, files and persistent operations.
-pub fn of_meeting(communicator: u32, meeting: Meeting) -> u32 {
-    // The largest tag of all means any tag, so the last number is never used.
+/// The tag of a collective's messages, on a communicator or on one of its windows, files and persistent operations.
+pub(crate) fn collective_tag(communicator: u32, instance: CollectiveId) -> u32 {
+    // The largest tag means any tag, so the last number is never used.
     let half = u64::from(TAGS / 2 - 1);
-    let number = match meeting.group {
-        Group::Communicator(_) | Group::World(_) => meeting.number % half,
-        // Each counts for itself; from the middle on they begin far from each other.
-        Group::Object(which) | Group::Persistent(_, which) => half + meeting.number.wrapping_add(FAR * u64::from(which)) % half,
+    let number = match instance.group {
+        CollectiveGroup::Communicator(_) | CollectiveGroup::World(_) => instance.number % half,
+        // Each object has its own counter; the upper half of the range is divided among them.
+        CollectiveGroup::Object(which) | CollectiveGroup::Persistent(_, which) => {
+            half + instance.number.wrapping_add(OBJECT_STRIDE * u64::from(which)) % half
+        }
     };
     COLLECTIVE | ((communicator % COMMUNICATORS) << TAG_BITS) | number as u32
 }
@@ -41,25 +42,26 @@ mod tests {
 
     #[test]
     fn tags_in_the_world_stay_what_they_are() {
-        assert_eq!(of_message(0, 42), 42);
-        assert_eq!(of_message(3, 42), (3 << 23) | 42);
-        assert!(fits(255, (1 << 23) - 1) && !fits(256, 0) && !fits(0, 1 << 23));
+        assert_eq!(message_tag(0, 42), 42);
+        assert_eq!(message_tag(3, 42), (3 << 23) | 42);
+        assert!(is_representable(255, (1 << 23) - 1) && !is_representable(256, 0) && !is_representable(0, 1 << 23));
     }
 
     #[test]
     fn collectives_share_no_tag_with_messages_nor_with_each_other() {
-        let meeting = |group, number| of_meeting(0, Meeting { group, number });
-        let first = meeting(Group::Communicator(0), 1);
+        let instance = |group, number| collective_tag(0, CollectiveId { group, number });
+        let first = instance(CollectiveGroup::Communicator(0), 1);
         let others = [
-            of_message(0, 1),
-            meeting(Group::Communicator(0), 2),
-            meeting(Group::Object(0), 1),
-            meeting(Group::Object(1), 1),
-            meeting(Group::Persistent(0, 2), 1),
-            meeting(Group::Persistent(0, 3), 1),
+            message_tag(0, 1),
+            instance(CollectiveGroup::Communicator(0), 2),
+            instance(CollectiveGroup::Object(0), 1),
+            instance(CollectiveGroup::Object(1), 1),
+            instance(CollectiveGroup::Persistent(0, 2), 1),
+            instance(CollectiveGroup::Persistent(0, 3), 1),
         ];
         assert_eq!(others.iter().chain([&first]).collect::<HashSet<_>>().len(), 7, "{first} {others:?}");
-        let highest = (0..1 << 23).map(|number| of_meeting(255, Meeting { group: Group::Object(u32::MAX), number })).max();
+        let highest =
+            (0..1 << 23).map(|number| collective_tag(255, CollectiveId { group: CollectiveGroup::Object(u32::MAX), number })).max();
         assert!(highest < Some(u32::MAX), "the largest tag means any tag");
     }
 }

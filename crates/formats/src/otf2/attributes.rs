@@ -1,160 +1,161 @@
-//! What a call is besides its events: attributes of Sintonia's own.
+//! Attributes of Sintonia for what OTF2 events do not express.
 //!
-//! OTF2's events tell most of a call, and any tool understands them. What they do not tell (the marks of Fortran, the posted tag of a
-//! receive, a message to nobody) stands in attributes of the event at which the call begins, and only there and only then.
+//! Other tools understand the events. What they lack (Fortran flags, the posted tag of a receive, a message to MPI_PROC_NULL) is stored as
+//! attributes of the enter event, and only where it differs.
 
+use sintonia_recording::call_table::{CallDescriptor, ListedRequest};
 use sintonia_recording::raw;
-use sintonia_recording::table::{ListedRequest, Shape};
 
-use crate::otf2::bytes::{Put, Reader};
-use crate::otf2::event::ATTRIBUTES;
-use crate::otf2::local::{Ids, Mapped};
+use crate::otf2::buffer::{BufferReader, BufferWrite};
+use crate::otf2::event::ATTRIBUTE_LIST;
+use crate::otf2::local_definitions::{IdMappings, MappingType};
 
-/// The name of the attribute by which tools find the source line of an event.
-pub const SOURCE_CODE_LOCATION: &str = "SOURCE_CODE_LOCATION";
+/// The attribute with the source line of an event, as other tools name it.
+pub(super) const SOURCE_CODE_LOCATION: &str = "SOURCE_CODE_LOCATION";
 
-/// A type of attribute values, by OTF2's number.
+/// OTF2's attribute types, by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Type {
-    /// A number of 16 bits.
+pub(super) enum AttributeType {
+    /// Unsigned 16-bit.
     U16 = 2,
-    /// A number of 32 bits.
+    /// Unsigned 32-bit.
     U32 = 3,
-    /// A number of 64 bits.
+    /// Unsigned 64-bit.
     U64 = 4,
-    /// A number of 32 bits that can be negative.
+    /// Signed 32-bit.
     I32 = 7,
-    /// A place in the source.
+    /// A source code location.
     SourceLocation = 20,
-    /// A calling context.
     CallingContext = 21,
 }
 
-/// An attribute of Sintonia's own; its place in [`Field::ALL`] is its number.
+/// A defined attribute; its index in [`CallAttribute::ALL`] is its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Field {
-    /// The source line of the call.
+pub(super) enum CallAttribute {
+    /// Source line of the call.
     SourceLine,
-    /// The call site.
-    Site,
-    /// The parts and marks of the call.
+    CallSite,
+    /// Bits of `raw::part`.
     Parts,
-    /// The communicator, window or file.
+    /// Communicator, window or file.
     Object,
-    /// The destination, source, root or target.
+    /// Destination, source, root or target.
     Peer,
-    /// The tag.
     Tag,
-    /// The source of the receiving half of a send-receive.
+    /// Source of the receive half of a send-receive.
     Source,
-    /// The tag of the receiving half.
+    /// Tag of the receive half.
     ReceiveTag,
     /// Bytes sent.
     Sent,
     /// Bytes received.
     Received,
-    /// The communicator, window or file that was made or freed.
-    Made,
-    /// The error code, or the level of `MPI_Pcontrol`.
+    /// Communicator, window or file that was created or freed.
+    Created,
+    /// Error code, or level of `MPI_Pcontrol`.
     Value,
-    /// The request that the call made.
+    /// Request created by the call.
     Request,
-    /// The number that the system gave a process; Score-P's attribute of the event at which a program begins.
+    /// Process id; Score-P's attribute of the ProgramBegin event.
     ProcessId,
 }
 
-impl Field {
-    /// All of them.
-    pub const ALL: [Field; 14] = [
-        Field::SourceLine,
-        Field::Site,
-        Field::Parts,
-        Field::Object,
-        Field::Peer,
-        Field::Tag,
-        Field::Source,
-        Field::ReceiveTag,
-        Field::Sent,
-        Field::Received,
-        Field::Made,
-        Field::Value,
-        Field::Request,
-        Field::ProcessId,
+impl CallAttribute {
+    pub(super) const ALL: [CallAttribute; 14] = [
+        CallAttribute::SourceLine,
+        CallAttribute::CallSite,
+        CallAttribute::Parts,
+        CallAttribute::Object,
+        CallAttribute::Peer,
+        CallAttribute::Tag,
+        CallAttribute::Source,
+        CallAttribute::ReceiveTag,
+        CallAttribute::Sent,
+        CallAttribute::Received,
+        CallAttribute::Created,
+        CallAttribute::Value,
+        CallAttribute::Request,
+        CallAttribute::ProcessId,
     ];
 
-    /// Its name, its type, and what it is.
-    pub fn about(self) -> (&'static str, Type, &'static str) {
+    /// Name, type and description.
+    pub(super) fn definition(self) -> (&'static str, AttributeType, &'static str) {
         match self {
-            Field::SourceLine => (SOURCE_CODE_LOCATION, Type::SourceLocation, "Source code location"),
-            Field::Site => ("SINTONIA_SITE", Type::CallingContext, "Call site"),
-            Field::Parts => ("SINTONIA_PARTS", Type::U16, "Parts and marks of the call, as in a recording of Sintonia"),
-            Field::Object => ("SINTONIA_OBJECT", Type::U32, "Communicator, window or file, by its place among the definitions"),
-            Field::Peer => ("SINTONIA_PEER", Type::I32, "World rank of the destination, source, root or target"),
-            Field::Tag => ("SINTONIA_TAG", Type::I32, "Tag"),
-            Field::Source => ("SINTONIA_SOURCE", Type::I32, "World rank of the source of the receiving half"),
-            Field::ReceiveTag => ("SINTONIA_RECEIVE_TAG", Type::I32, "Tag of the receiving half"),
-            Field::Sent => ("SINTONIA_SENT", Type::U64, "Bytes sent"),
-            Field::Received => ("SINTONIA_RECEIVED", Type::U64, "Bytes received"),
-            Field::Made => ("SINTONIA_MADE", Type::U32, "Communicator, window or file made or freed, by its place among the definitions"),
-            Field::Value => ("SINTONIA_VALUE", Type::I32, "Error code, or the level of MPI_Pcontrol"),
-            Field::Request => ("SINTONIA_REQUEST", Type::U64, "Request that the call made"),
-            Field::ProcessId => ("ProcessId", Type::U64, "Process identifier"),
+            CallAttribute::SourceLine => (SOURCE_CODE_LOCATION, AttributeType::SourceLocation, "Source code location"),
+            CallAttribute::CallSite => ("SINTONIA_SITE", AttributeType::CallingContext, "Call site"),
+            CallAttribute::Parts => ("SINTONIA_PARTS", AttributeType::U16, "Parts and flags of the call, as in a recording of Sintonia"),
+            CallAttribute::Object => {
+                ("SINTONIA_OBJECT", AttributeType::U32, "Communicator, window or file, by its index among the definitions")
+            }
+            CallAttribute::Peer => ("SINTONIA_PEER", AttributeType::I32, "World rank of the destination, source, root or target"),
+            CallAttribute::Tag => ("SINTONIA_TAG", AttributeType::I32, "Tag"),
+            CallAttribute::Source => ("SINTONIA_SOURCE", AttributeType::I32, "World rank of the source of the receive half"),
+            CallAttribute::ReceiveTag => ("SINTONIA_RECEIVE_TAG", AttributeType::I32, "Tag of the receive half"),
+            CallAttribute::Sent => ("SINTONIA_SENT", AttributeType::U64, "Bytes sent"),
+            CallAttribute::Received => ("SINTONIA_RECEIVED", AttributeType::U64, "Bytes received"),
+            CallAttribute::Created => {
+                ("SINTONIA_MADE", AttributeType::U32, "Communicator, window or file created or freed, by its index among the definitions")
+            }
+            CallAttribute::Value => ("SINTONIA_VALUE", AttributeType::I32, "Error code, or the level of MPI_Pcontrol"),
+            CallAttribute::Request => ("SINTONIA_REQUEST", AttributeType::U64, "Request that the call created"),
+            CallAttribute::ProcessId => ("ProcessId", AttributeType::U64, "Process identifier"),
         }
     }
 
-    /// The field with this name.
-    pub fn named(name: &str) -> Option<Field> {
-        Field::ALL.into_iter().find(|field| field.about().0 == name)
+    pub(super) fn from_name(name: &str) -> Option<CallAttribute> {
+        CallAttribute::ALL.into_iter().find(|field| field.definition().0 == name)
     }
 }
 
-/// The attributes of an event.
+/// The attribute list of an event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Attributes {
-    list: Vec<(Field, u64)>,
+pub(super) struct AttributeList {
+    list: Vec<(CallAttribute, u64)>,
 }
 
-impl Attributes {
-    /// Forgets them.
-    pub fn clear(&mut self) {
+impl AttributeList {
+    pub(super) fn clear(&mut self) {
         self.list.clear();
     }
 
-    /// Adds one.
-    pub fn add(&mut self, field: Field, value: u64) {
+    pub(super) fn add(&mut self, field: CallAttribute, value: u64) {
         self.list.push((field, value));
     }
 
-    /// One of them.
-    pub fn get(&self, wanted: Field) -> Option<u64> {
+    pub(super) fn get(&self, wanted: CallAttribute) -> Option<u64> {
         self.list.iter().find(|(field, _)| *field == wanted).map(|(_, value)| *value)
     }
 
-    /// Appends their record, if there are any.
-    pub fn put(&self, out: &mut Vec<u8>) {
+    /// Appends the attribute record, unless the list is empty.
+    pub(super) fn encode(&self, out: &mut Vec<u8>) {
         if self.list.is_empty() {
             return;
         }
         let mut content = Vec::with_capacity(64);
         content.put_u32(self.list.len() as u32);
         for (field, value) in &self.list {
-            let kind = field.about().1;
+            let kind = field.definition().1;
             content.put_u32(*field as u32);
             content.push(kind as u8);
             match kind {
-                Type::U16 => content.extend((*value as u16).to_le_bytes()),
-                Type::U64 => content.put_u64(*value),
+                AttributeType::U16 => content.extend((*value as u16).to_le_bytes()),
+                AttributeType::U64 => content.put_u64(*value),
                 _ => content.put_u32(*value as u32),
             }
         }
-        out.put_record(ATTRIBUTES, &content);
+        out.put_record(ATTRIBUTE_LIST, &content);
     }
 
-    /// Reads a record of attributes; those that `fields` does not know are passed over.
-    pub fn read(&mut self, mut content: Reader, ids: &Ids, fields: impl Fn(u32) -> Option<Field>) -> Option<()> {
+    /// Decodes an attribute record; attributes that `fields` does not know are skipped.
+    pub(super) fn decode(
+        &mut self,
+        mut content: BufferReader,
+        ids: &IdMappings,
+        fields: impl Fn(u32) -> Option<CallAttribute>,
+    ) -> Option<()> {
         for _ in 0..content.u32()? {
-            let attribute = ids.read(Mapped::Attribute, &mut content)?;
-            let value = value(&mut content, ids)?;
+            let attribute = ids.read_global(MappingType::Attribute, &mut content)?;
+            let value = decode_value(&mut content, ids)?;
             if let Some(field) = fields(attribute) {
                 self.list.push((field, value));
             }
@@ -162,74 +163,74 @@ impl Attributes {
         Some(())
     }
 
-    fn differ(&mut self, field: Field, told: u64, actual: u64) {
-        if told != actual {
+    fn add_if_different(&mut self, field: CallAttribute, decoded: u64, actual: u64) {
+        if decoded != actual {
             self.add(field, actual);
         }
     }
 
-    /// Says of a call what its events do not: where `told`, which they tell, is not `actual`.
-    pub fn add_differences(&mut self, told: &Shape, actual: &Shape) {
-        self.differ(Field::Parts, told.parts.into(), actual.parts.into());
-        self.differ(Field::Object, told.object.into(), actual.object.into());
-        self.differ(Field::Peer, small(told.peer), small(actual.peer));
-        self.differ(Field::Tag, small(told.tag), small(actual.tag));
-        self.differ(Field::Source, small(told.source), small(actual.source));
-        self.differ(Field::ReceiveTag, small(told.recv_tag), small(actual.recv_tag));
-        self.differ(Field::Sent, told.sent, actual.sent);
-        self.differ(Field::Received, told.received, actual.received);
-        self.differ(Field::Made, told.made.into(), actual.made.into());
-        self.differ(Field::Value, small(told.value), small(actual.value));
+    /// Adds an attribute for each field in which `actual` differs from what the events express.
+    pub(super) fn add_differences(&mut self, decoded: &CallDescriptor, actual: &CallDescriptor) {
+        self.add_if_different(CallAttribute::Parts, decoded.parts.into(), actual.parts.into());
+        self.add_if_different(CallAttribute::Object, decoded.object.into(), actual.object.into());
+        self.add_if_different(CallAttribute::Peer, i32_bits(decoded.peer), i32_bits(actual.peer));
+        self.add_if_different(CallAttribute::Tag, i32_bits(decoded.tag), i32_bits(actual.tag));
+        self.add_if_different(CallAttribute::Source, i32_bits(decoded.source), i32_bits(actual.source));
+        self.add_if_different(CallAttribute::ReceiveTag, i32_bits(decoded.recv_tag), i32_bits(actual.recv_tag));
+        self.add_if_different(CallAttribute::Sent, decoded.sent, actual.sent);
+        self.add_if_different(CallAttribute::Received, decoded.received, actual.received);
+        self.add_if_different(CallAttribute::Created, decoded.created.into(), actual.created.into());
+        self.add_if_different(CallAttribute::Value, i32_bits(decoded.value), i32_bits(actual.value));
     }
 
-    /// Adds to a shape what its events did not tell.
-    pub fn complete(&self, shape: &mut Shape) {
+    /// Sets the fields that the events do not express.
+    pub(super) fn apply_to(&self, descriptor: &mut CallDescriptor) {
         for (field, value) in &self.list {
             let value = *value;
             match field {
-                Field::Parts => shape.parts = value as u16,
-                Field::Object => shape.object = value as u32,
-                Field::Peer => shape.peer = value as i32,
-                Field::Tag => shape.tag = value as i32,
-                Field::Source => shape.source = value as i32,
-                Field::ReceiveTag => shape.recv_tag = value as i32,
-                Field::Sent => shape.sent = value,
-                Field::Received => shape.received = value,
-                Field::Made => shape.made = value as u32,
-                Field::Value => shape.value = value as i32,
-                Field::SourceLine | Field::Site | Field::Request | Field::ProcessId => {}
+                CallAttribute::Parts => descriptor.parts = value as u16,
+                CallAttribute::Object => descriptor.object = value as u32,
+                CallAttribute::Peer => descriptor.peer = value as i32,
+                CallAttribute::Tag => descriptor.tag = value as i32,
+                CallAttribute::Source => descriptor.source = value as i32,
+                CallAttribute::ReceiveTag => descriptor.recv_tag = value as i32,
+                CallAttribute::Sent => descriptor.sent = value,
+                CallAttribute::Received => descriptor.received = value,
+                CallAttribute::Created => descriptor.created = value as u32,
+                CallAttribute::Value => descriptor.value = value as i32,
+                CallAttribute::SourceLine | CallAttribute::CallSite | CallAttribute::Request | CallAttribute::ProcessId => {}
             }
         }
     }
 
-    /// Says of a listed request what its event does not.
-    pub fn add_listed_differences(&mut self, told: &ListedRequest, actual: &ListedRequest) {
-        self.differ(Field::Peer, small(told.peer), small(actual.peer));
-        self.differ(Field::Tag, small(told.tag), small(actual.tag));
-        self.differ(Field::Received, told.received, actual.received);
-        self.differ(Field::Value, told.receive.into(), actual.receive.into());
+    /// Adds an attribute for each field in which a listed request differs from what its event expresses.
+    pub(super) fn add_request_differences(&mut self, decoded: &ListedRequest, actual: &ListedRequest) {
+        self.add_if_different(CallAttribute::Peer, i32_bits(decoded.peer), i32_bits(actual.peer));
+        self.add_if_different(CallAttribute::Tag, i32_bits(decoded.tag), i32_bits(actual.tag));
+        self.add_if_different(CallAttribute::Received, decoded.received, actual.received);
+        self.add_if_different(CallAttribute::Value, decoded.is_receive.into(), actual.is_receive.into());
     }
 
-    /// Adds to a listed request what its event did not tell.
-    pub fn complete_listed(&self, listed: &mut ListedRequest) {
+    /// Sets the fields that the event does not express.
+    pub(super) fn apply_to_request(&self, listed: &mut ListedRequest) {
         for (field, value) in &self.list {
             match field {
-                Field::Peer => listed.peer = *value as i32,
-                Field::Tag => listed.tag = *value as i32,
-                Field::Received => listed.received = *value,
-                Field::Value => listed.receive = *value != 0,
+                CallAttribute::Peer => listed.peer = *value as i32,
+                CallAttribute::Tag => listed.tag = *value as i32,
+                CallAttribute::Received => listed.received = *value,
+                CallAttribute::Value => listed.is_receive = *value != 0,
                 _ => {}
             }
         }
     }
 }
 
-fn small(number: i32) -> u64 {
+fn i32_bits(number: i32) -> u64 {
     u64::from(number as u32)
 }
 
-/// A value in the form that its type has.
-fn value(content: &mut Reader, ids: &Ids) -> Option<u64> {
+/// Decodes a value by its type.
+fn decode_value(content: &mut BufferReader, ids: &IdMappings) -> Option<u64> {
     const ONE_BYTE: [u8; 2] = [1, 5];
     const TWO_BYTES: [u8; 2] = [2, 6];
     const FOUR_BYTES: u8 = 9;
@@ -239,15 +240,15 @@ fn value(content: &mut Reader, ids: &Ids) -> Option<u64> {
         kind if TWO_BYTES.contains(&kind) => content.u16().map(u64::from),
         FOUR_BYTES => content.full_u32().map(u64::from),
         EIGHT_BYTES => content.full_u64(),
-        kind if kind == Type::SourceLocation as u8 => ids.read(Mapped::SourceLocation, content).map(u64::from),
-        kind if kind == Type::CallingContext as u8 => ids.read(Mapped::CallingContext, content).map(u64::from),
-        // Numbers of 64 bits, places, and whatever later versions add.
+        kind if kind == AttributeType::SourceLocation as u8 => ids.read_global(MappingType::SourceLocation, content).map(u64::from),
+        kind if kind == AttributeType::CallingContext as u8 => ids.read_global(MappingType::CallingContext, content).map(u64::from),
+        // 64-bit numbers, locations, and types of later versions.
         4 | 8 | 13 | 26.. => content.u64(),
         _ => content.u32().map(u64::from),
     }
 }
 
-/// A request that is listed with nothing known of it.
-pub fn listed(request: raw::RequestRef, receive: bool) -> ListedRequest {
-    ListedRequest { request, receive, peer: raw::NONE, tag: raw::NONE, received: raw::UNKNOWN_BYTES }
+/// A listed request with unknown details.
+pub(super) fn unknown_request(request: raw::RequestRef, receive: bool) -> ListedRequest {
+    ListedRequest { request, is_receive: receive, peer: raw::NONE, tag: raw::NONE, received: raw::UNKNOWN_BYTES }
 }

@@ -1,103 +1,102 @@
 //! Files of records: definitions and events.
 //!
-//! Such a file is a row of chunks of equal size, so that readers can jump; the last one may be shorter. A chunk begins with the order of
-//! bytes and the numbers of its first and last event; no record crosses its end, and what is left of it is zero. Both ways are streams:
-//! the writer holds one chunk, the reader a small part of one.
+//! A file consists of chunks of equal size, so that readers can seek; the last one may be shorter. A chunk starts with the byte order and
+//! the numbers of its first and last event; no record crosses its end, and the rest is zero. Both directions stream: the writer holds one
+//! chunk, the reader a small part of one.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use crate::error::{At, Error, Place};
-use crate::otf2::anchor::{END_OF_FILE, ORDER_RECORD};
-use crate::otf2::bytes::{Order, Put, Reader};
+use crate::error::{Error, FilePosition, PathContext};
+use crate::otf2::anchor::{CHUNK_HEADER, END_OF_FILE};
+use crate::otf2::buffer::{BufferReader, BufferWrite, Endianness};
 
 const HEADER_BYTES: usize = 18;
 const END_OF_CHUNK: u8 = 0;
 const LAST_BYTE: u8 = 1;
-const LAST_EVENT_AT: usize = 10;
-/// The record that says when the events after it happened.
+const LAST_EVENT_OFFSET: usize = 10;
+/// The timestamp of the events after it.
 const TIMESTAMP: u8 = 5;
 const TIMESTAMP_BYTES: usize = 9;
-/// Bytes that are read at a time.
-const WINDOW: usize = 1 << 16;
+/// Bytes read at a time.
+const READ_BYTES: usize = 1 << 16;
 
-/// What a file of chunks holds: only events have times, and are counted in the headers of chunks.
+/// What a file contains; only events have timestamps and are counted in chunk headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Content {
-    /// Events, with times.
+pub(super) enum ChunkContent {
+    /// Events, with timestamps.
     Events,
-    /// Definitions.
     Definitions,
 }
 
 /// Writes a file of chunks.
-pub struct Writer {
+pub(super) struct ChunkWriter {
     file: File,
     path: PathBuf,
-    content: Content,
-    size: usize,
+    content: ChunkContent,
+    chunk_size: usize,
     chunk: Vec<u8>,
-    records: u64,
-    /// When the latest event happened.
-    now: Option<u64>,
+    record_count: u64,
+    /// Timestamp of the latest event.
+    last_time: Option<u64>,
 }
 
-impl Writer {
-    /// Begins a file whose chunks have this size.
-    pub fn create(path: PathBuf, content: Content, size: u64) -> Result<Writer, Error> {
-        let file = File::create(&path).at(&path)?;
-        let mut writer = Writer { file, path, content, size: size as usize, chunk: Vec::new(), records: 0, now: None };
+impl ChunkWriter {
+    /// Creates a file with this chunk size.
+    pub(super) fn create(path: PathBuf, content: ChunkContent, chunk_size: u64) -> Result<ChunkWriter, Error> {
+        let file = File::create(&path).with_path(&path)?;
+        let mut writer =
+            ChunkWriter { file, path, content, chunk_size: chunk_size as usize, chunk: Vec::new(), record_count: 0, last_time: None };
         writer.begin_chunk();
         Ok(writer)
     }
 
-    /// When the latest event happened.
-    pub fn now(&self) -> u64 {
-        self.now.unwrap_or(0)
+    /// Timestamp of the latest event.
+    pub(super) fn last_time(&self) -> u64 {
+        self.last_time.unwrap_or(0)
     }
 
-    /// The smallest chunk that a record fits into.
-    pub fn least_chunk(record: usize) -> u64 {
+    /// The smallest chunk that holds a record of this size.
+    pub(super) fn min_chunk_size(record: usize) -> u64 {
         (HEADER_BYTES + TIMESTAMP_BYTES + record + 2) as u64
     }
 
-    /// Adds a definition.
-    pub fn definition(&mut self, record: &[u8]) -> Result<(), Error> {
-        self.make_room(record.len())?;
+    pub(super) fn write_definition(&mut self, record: &[u8]) -> Result<(), Error> {
+        self.reserve(record.len())?;
         self.chunk.extend_from_slice(record);
-        self.records += 1;
+        self.record_count += 1;
         Ok(())
     }
 
-    /// Adds an event, together with its attributes. Time never goes back: an earlier one counts as the latest.
+    /// Appends an event with its attributes. Timestamps are made monotonic: an earlier one becomes the latest.
     #[inline]
-    pub fn event(&mut self, time: u64, record: &[u8]) -> Result<(), Error> {
-        let time = time.max(self.now());
-        self.make_room(TIMESTAMP_BYTES + record.len())?;
-        if self.now != Some(time) || self.chunk.len() == HEADER_BYTES {
-            self.now = Some(time);
+    pub(super) fn write_event(&mut self, time: u64, record: &[u8]) -> Result<(), Error> {
+        let time = time.max(self.last_time());
+        self.reserve(TIMESTAMP_BYTES + record.len())?;
+        if self.last_time != Some(time) || self.chunk.len() == HEADER_BYTES {
+            self.last_time = Some(time);
             self.chunk.push(TIMESTAMP);
             self.chunk.put_full_u64(time);
         }
         self.chunk.extend_from_slice(record);
-        self.records += 1;
+        self.record_count += 1;
         Ok(())
     }
 
-    /// Ends the file and says how many records it has.
-    pub fn finish(mut self) -> Result<u64, Error> {
+    /// Ends the file; returns the number of records.
+    pub(super) fn finish(mut self) -> Result<u64, Error> {
         self.chunk.extend([END_OF_FILE, LAST_BYTE]);
-        self.write()?;
-        Ok(self.records)
+        self.flush_chunk()?;
+        Ok(self.record_count)
     }
 
     #[inline]
-    fn make_room(&mut self, bytes: usize) -> Result<(), Error> {
-        // Two bytes are kept for the end.
-        if self.chunk.len() + bytes + 2 > self.size {
-            self.chunk.resize(self.size, END_OF_CHUNK);
-            self.write()?;
+    fn reserve(&mut self, bytes: usize) -> Result<(), Error> {
+        // Two bytes are reserved for the end.
+        if self.chunk.len() + bytes + 2 > self.chunk_size {
+            self.chunk.resize(self.chunk_size, END_OF_CHUNK);
+            self.flush_chunk()?;
             self.begin_chunk();
         }
         Ok(())
@@ -105,157 +104,156 @@ impl Writer {
 
     fn begin_chunk(&mut self) {
         self.chunk.clear();
-        self.chunk.extend([ORDER_RECORD, Order::WRITTEN]);
-        self.chunk.put_full_u64(self.records + 1);
+        self.chunk.extend([CHUNK_HEADER, Endianness::WRITTEN_MARK]);
+        self.chunk.put_full_u64(self.record_count + 1);
         self.chunk.put_full_u64(0);
     }
 
-    fn write(&mut self) -> Result<(), Error> {
-        if self.content == Content::Events {
-            self.chunk[LAST_EVENT_AT..HEADER_BYTES].copy_from_slice(&self.records.to_le_bytes());
+    fn flush_chunk(&mut self) -> Result<(), Error> {
+        if self.content == ChunkContent::Events {
+            self.chunk[LAST_EVENT_OFFSET..HEADER_BYTES].copy_from_slice(&self.record_count.to_le_bytes());
         }
-        self.file.write_all(&self.chunk).at(&self.path)
+        self.file.write_all(&self.chunk).with_path(&self.path)
     }
 }
 
-/// Reads a file of chunks, a record at a time.
-pub struct Chunks {
+/// Reads a file of chunks, record by record.
+pub(super) struct ChunkReader {
     file: File,
     path: PathBuf,
-    content: Content,
-    length: u64,
-    size: u64,
-    order: Order,
+    content: ChunkContent,
+    file_length: u64,
+    chunk_size: u64,
+    endianness: Endianness,
     window: Vec<u8>,
-    /// Where in the file the window begins.
-    window_at: u64,
-    /// Where in the window the next record begins.
-    at: usize,
+    /// File offset of the window.
+    window_offset: u64,
+    /// Position of the next record in the window.
+    cursor: usize,
     chunk_end: u64,
-    now: u64,
+    time: u64,
 }
 
-/// A record of a file of chunks.
-pub struct Record<'a> {
-    /// What it is.
-    pub kind: u8,
-    /// When it happened; 0 in a file of definitions.
+/// A record.
+pub(super) struct ChunkRecord<'a> {
+    pub record_type: u8,
+    /// Its timestamp; 0 in a definition file.
     pub time: u64,
-    /// What it holds.
-    pub content: Reader<'a>,
+    pub content: BufferReader<'a>,
 }
 
-impl Chunks {
-    /// Opens a file whose chunks have this size.
-    pub fn open(path: &Path, content: Content, size: u64) -> Result<Chunks, Error> {
-        let file = File::open(path).at(path)?;
-        let length = file.metadata().at(path)?.len();
-        let mut chunks = Chunks {
+impl ChunkReader {
+    /// Opens a file with this chunk size.
+    pub(super) fn open(path: &Path, content: ChunkContent, chunk_size: u64) -> Result<ChunkReader, Error> {
+        let file = File::open(path).with_path(path)?;
+        let length = file.metadata().with_path(path)?.len();
+        let mut chunks = ChunkReader {
             file,
             path: path.to_owned(),
             content,
-            length,
-            size,
-            order: Order::Little,
+            file_length: length,
+            chunk_size,
+            endianness: Endianness::Little,
             window: Vec::new(),
-            window_at: 0,
-            at: 0,
+            window_offset: 0,
+            cursor: 0,
             chunk_end: 0,
-            now: 0,
+            time: 0,
         };
         chunks.enter_chunk(0)?;
         Ok(chunks)
     }
 
-    /// The place of the next record.
-    pub fn position(&self) -> u64 {
-        self.window_at + self.at as u64
+    /// File offset of the next record.
+    pub(super) fn position(&self) -> u64 {
+        self.window_offset + self.cursor as u64
     }
 
-    /// What is wrong at a place.
-    pub fn malformed(&self, at: u64, what: impl Into<String>) -> Error {
-        Error::Malformed { path: self.path.clone(), place: Place::Byte(at), what: what.into() }
+    /// An error at this offset.
+    pub(super) fn malformed(&self, at: u64, what: impl Into<String>) -> Error {
+        Error::Malformed { path: self.path.clone(), position: FilePosition::Byte(at), what: what.into() }
     }
 
-    /// The next record. `bare` says how long a record of a kind is that has no length of its own, given what follows its kind.
+    /// The next record. `bare` returns the length of record types without a length field, given the bytes after the type.
     #[inline]
-    pub fn next(&mut self, bare: impl Fn(u8, &[u8]) -> Option<usize>) -> Result<Option<Record<'_>>, Error> {
+    pub(super) fn next_record(&mut self, bare: impl Fn(u8, &[u8]) -> Option<usize>) -> Result<Option<ChunkRecord<'_>>, Error> {
         loop {
-            self.fill(10)?;
+            self.ensure_buffered(10)?;
             let at = self.position();
-            let ahead = &self.window[self.at..];
+            let ahead = &self.window[self.cursor..];
             let Some(&kind) = ahead.first() else {
                 return Err(self.malformed(at, "the file ends before its last record"));
             };
             match kind {
                 END_OF_CHUNK => self.enter_chunk(self.chunk_end)?,
                 END_OF_FILE => return Ok(None),
-                TIMESTAMP if self.content == Content::Events => {
-                    let time = Reader::new(&ahead[1..], self.order).full_u64();
-                    self.now = time.ok_or_else(|| self.malformed(at, "a time is cut"))?;
-                    self.at += TIMESTAMP_BYTES;
+                TIMESTAMP if self.content == ChunkContent::Events => {
+                    let time = BufferReader::new(&ahead[1..], self.endianness).full_u64();
+                    self.time = time.ok_or_else(|| self.malformed(at, "truncated timestamp"))?;
+                    self.cursor += TIMESTAMP_BYTES;
                 }
                 _ => break,
             }
         }
         let at = self.position();
-        let (before, length) = self.lengths(&bare).ok_or_else(|| self.malformed(at, "the length of a record is cut"))?;
+        let (before, length) = self.record_lengths(&bare).ok_or_else(|| self.malformed(at, "truncated record length"))?;
         if length > self.chunk_end.saturating_sub(at + before as u64) {
             return Err(self.malformed(at, format!("a record of {length} bytes does not fit into its chunk")));
         }
         let whole = before + length as usize;
-        self.fill(whole)?;
-        let record = self.window.get(self.at..self.at + whole).ok_or_else(|| self.malformed(at, "the file ends within a record"))?;
-        self.at += whole;
-        Ok(Some(Record { kind: record[0], time: self.now, content: Reader::new(&record[before..], self.order) }))
+        self.ensure_buffered(whole)?;
+        let record =
+            self.window.get(self.cursor..self.cursor + whole).ok_or_else(|| self.malformed(at, "the file ends within a record"))?;
+        self.cursor += whole;
+        Ok(Some(ChunkRecord { record_type: record[0], time: self.time, content: BufferReader::new(&record[before..], self.endianness) }))
     }
 
-    /// How many bytes stand before what the next record holds, and how many bytes that are.
-    fn lengths(&self, bare: &impl Fn(u8, &[u8]) -> Option<usize>) -> Option<(usize, u64)> {
-        let (kind, ahead) = self.window[self.at..].split_first()?;
+    /// Length of the next record's prefix and of its content.
+    fn record_lengths(&self, bare: &impl Fn(u8, &[u8]) -> Option<usize>) -> Option<(usize, u64)> {
+        let (kind, ahead) = self.window[self.cursor..].split_first()?;
         if let Some(length) = bare(*kind, ahead) {
             return Some((1, length as u64));
         }
-        let mut reader = Reader::new(ahead, self.order);
+        let mut reader = BufferReader::new(ahead, self.endianness);
         match reader.u8()? {
             u8::MAX => reader.full_u64().map(|length| (10, length)),
             length => Some((2, length.into())),
         }
     }
 
-    /// Sees to it that so many bytes of the chunk are in the window from here on, or all that there are.
+    /// Ensures that this many bytes of the chunk, or all that remain, are in the window.
     #[inline]
-    fn fill(&mut self, wanted: usize) -> Result<(), Error> {
-        if self.window.len() - self.at >= wanted { Ok(()) } else { self.read_on(wanted) }
+    fn ensure_buffered(&mut self, wanted: usize) -> Result<(), Error> {
+        if self.window.len() - self.cursor >= wanted { Ok(()) } else { self.read_more(wanted) }
     }
 
-    fn read_on(&mut self, wanted: usize) -> Result<(), Error> {
-        let there = self.window.len() - self.at;
-        let end = self.window_at + self.window.len() as u64;
+    fn read_more(&mut self, wanted: usize) -> Result<(), Error> {
+        let there = self.window.len() - self.cursor;
+        let end = self.window_offset + self.window.len() as u64;
         if end >= self.chunk_end {
             return Ok(());
         }
-        self.window.drain(..self.at);
-        self.window_at += self.at as u64;
-        self.at = 0;
-        let room = (wanted - there).max(WINDOW) as u64;
+        self.window.drain(..self.cursor);
+        self.window_offset += self.cursor as u64;
+        self.cursor = 0;
+        let room = (wanted - there).max(READ_BYTES) as u64;
         let more = room.min(self.chunk_end - end);
-        Read::take(&self.file, more).read_to_end(&mut self.window).at(&self.path)?;
+        Read::take(&self.file, more).read_to_end(&mut self.window).with_path(&self.path)?;
         Ok(())
     }
 
     fn enter_chunk(&mut self, at: u64) -> Result<(), Error> {
-        self.file.seek(SeekFrom::Start(at)).at(&self.path)?;
+        self.file.seek(SeekFrom::Start(at)).with_path(&self.path)?;
         self.window.clear();
-        (self.window_at, self.at) = (at, 0);
-        self.chunk_end = at.saturating_add(self.size).min(self.length);
-        self.fill(HEADER_BYTES)?;
+        (self.window_offset, self.cursor) = (at, 0);
+        self.chunk_end = at.saturating_add(self.chunk_size).min(self.file_length);
+        self.ensure_buffered(HEADER_BYTES)?;
         let order = match self.window[..] {
-            [ORDER_RECORD, mark, ..] if self.window.len() >= HEADER_BYTES => Order::from_mark(mark),
+            [CHUNK_HEADER, mark, ..] if self.window.len() >= HEADER_BYTES => Endianness::from_mark(mark),
             _ => None,
         };
-        self.order = order.ok_or_else(|| self.malformed(at, "no beginning of a chunk of an OTF2 file"))?;
-        self.at = HEADER_BYTES;
+        self.endianness = order.ok_or_else(|| self.malformed(at, "not the start of an OTF2 chunk"))?;
+        self.cursor = HEADER_BYTES;
         Ok(())
     }
 }
@@ -267,19 +265,19 @@ mod tests {
     const SIZE: u64 = 128;
 
     fn write(path: &Path, count: u64) {
-        let mut writer = Writer::create(path.to_owned(), Content::Events, SIZE).unwrap();
+        let mut writer = ChunkWriter::create(path.to_owned(), ChunkContent::Events, SIZE).unwrap();
         for number in 0..count {
             let mut record = Vec::new();
             record.put_record(40, &[number as u8; 7]);
-            writer.event(1000 + number / 3, &record).unwrap();
+            writer.write_event(1000 + number / 3, &record).unwrap();
         }
         assert_eq!(writer.finish().unwrap(), count);
     }
 
     fn read(path: &Path) -> Result<Vec<(u64, u8)>, Error> {
-        let mut chunks = Chunks::open(path, Content::Events, SIZE)?;
+        let mut chunks = ChunkReader::open(path, ChunkContent::Events, SIZE)?;
         let mut all = Vec::new();
-        while let Some(mut record) = chunks.next(|_, _| None)? {
+        while let Some(mut record) = chunks.next_record(|_, _| None)? {
             all.push((record.time, record.content.u8().unwrap()));
         }
         Ok(all)
@@ -302,18 +300,18 @@ mod tests {
     fn time_never_goes_back() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("0.evt");
-        let mut writer = Writer::create(path.clone(), Content::Events, SIZE).unwrap();
+        let mut writer = ChunkWriter::create(path.clone(), ChunkContent::Events, SIZE).unwrap();
         for time in [5, 3, 6] {
             let mut record = Vec::new();
             record.put_record(40, &[time as u8]);
-            writer.event(time, &record).unwrap();
+            writer.write_event(time, &record).unwrap();
         }
         writer.finish().unwrap();
         assert_eq!(read(&path).unwrap(), [(5, 5), (5, 3), (6, 6)]);
     }
 
     #[test]
-    fn a_file_that_is_cut_anywhere_is_told() {
+    fn a_truncated_file_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("0.evt");
         write(&path, 30);

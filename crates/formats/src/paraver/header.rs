@@ -1,48 +1,50 @@
-//! The first line of a trace: when it was made, how long it is, and which tasks run on which nodes.
+//! The first line of a trace: date, duration, and tasks with their nodes.
 
-use super::text;
+use super::record_text;
 
-/// What the first line says.
+/// The first line.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Header {
-    /// When the trace was made, in seconds since 1970; 0 if it does not say.
+pub(super) struct TraceHeader {
+    /// Date in seconds since 1970; 0 if unknown.
     pub started_s: f64,
-    /// Nanoseconds in the unit of all times.
+    /// Nanoseconds per time unit.
     pub unit_ns: u64,
-    /// The tasks of each application.
-    pub applications: Vec<Vec<Task>>,
+    pub applications: Vec<Vec<TaskDefinition>>,
 }
 
-/// A process.
+/// A task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Task {
-    /// How many threads it has.
+pub(super) struct TaskDefinition {
+    /// Number of threads.
     pub threads: u64,
-    /// Its node, counted from 1; 0 if the trace does not say.
+    /// Its node, from 1; 0 if unknown.
     pub node: u64,
 }
 
-impl Header {
-    /// Reads it; if it cannot be read, what was expected.
-    pub fn read(line: &[u8]) -> Result<Header, String> {
+impl TraceHeader {
+    /// Parses it; errors are messages.
+    pub(super) fn parse(line: &[u8]) -> Result<TraceHeader, String> {
         let line = String::from_utf8_lossy(line);
         let rest = line.strip_prefix("#Paraver").ok_or("a Paraver trace begins with \"#Paraver\"")?;
         let (date, rest) = rest.split_once('(').and_then(|(_, rest)| rest.split_once("):")).ok_or("expected (date):")?;
-        let mut rest = Text(rest);
-        let time = rest.until(':').ok_or("expected the length of the trace and a colon")?;
-        let unit_ns = unit(time).ok_or_else(|| format!("{time:?} is no length of a trace"))?;
-        rest.nodes()?;
-        let count = rest.number().filter(|count| *count > 0 && rest.take(':')).ok_or("expected the number of applications and a colon")?;
+        let mut rest = HeaderCursor(rest);
+        let time = rest.take_until(':').ok_or("expected the duration of the trace and a colon")?;
+        let unit_ns = parse_unit(time).ok_or_else(|| format!("{time:?} is not the duration of a trace"))?;
+        rest.parse_nodes()?;
+        let count = rest
+            .take_number()
+            .filter(|count| *count > 0 && rest.take_char(':'))
+            .ok_or("expected the number of applications and a colon")?;
         let mut applications = Vec::new();
         while applications.len() as u64 != count {
-            applications.push(rest.application()?);
+            applications.push(rest.parse_application()?);
         }
-        Ok(Header { started_s: text::moment(date).unwrap_or(0.0), unit_ns, applications })
+        Ok(TraceHeader { started_s: record_text::parse_date(date).unwrap_or(0.0), unit_ns, applications })
     }
 }
 
-/// The unit of a length such as `100_ns`; without one it is microseconds.
-fn unit(time: &str) -> Option<u64> {
+/// The unit of a duration such as `100_ns`; microseconds without one.
+fn parse_unit(time: &str) -> Option<u64> {
     let (number, unit) = time.split_once('_').unwrap_or((time, "us"));
     number.parse::<f64>().ok()?;
     Some(match unit {
@@ -53,55 +55,58 @@ fn unit(time: &str) -> Option<u64> {
     })
 }
 
-/// What is left of the line.
-struct Text<'a>(&'a str);
+/// The unparsed rest of the line.
+struct HeaderCursor<'a>(&'a str);
 
-impl<'a> Text<'a> {
-    fn until(&mut self, end: char) -> Option<&'a str> {
+impl<'a> HeaderCursor<'a> {
+    fn take_until(&mut self, end: char) -> Option<&'a str> {
         let (found, rest) = self.0.split_once(end)?;
         self.0 = rest;
         Some(found)
     }
 
-    fn take(&mut self, letter: char) -> bool {
+    fn take_char(&mut self, letter: char) -> bool {
         let rest = self.0.strip_prefix(letter);
         self.0 = rest.unwrap_or(self.0);
         rest.is_some()
     }
 
-    fn number(&mut self) -> Option<u64> {
+    fn take_number(&mut self) -> Option<u64> {
         let end = self.0.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(self.0.len());
         let number = self.0[..end].parse().ok()?;
         self.0 = &self.0[end..];
         Some(number)
     }
 
-    /// `0:`, `2(4,4):` or, as old traces have it, `2:`. Which of them a task is on is said with the task.
-    fn nodes(&mut self) -> Result<(), String> {
-        let count = self.number().ok_or("expected the number of nodes")?;
-        if self.take('(') {
-            let list = self.until(')').ok_or("the list of nodes never ends")?;
+    /// `0:`, `2(4,4):` or, in old traces, `2:`. The node of a task is given with the task.
+    fn parse_nodes(&mut self) -> Result<(), String> {
+        let count = self.take_number().ok_or("expected the number of nodes")?;
+        if self.take_char('(') {
+            let list = self.take_until(')').ok_or("the list of nodes is not terminated")?;
             if list.split(',').count() as u64 != count {
                 return Err(format!("{count} nodes are announced, but {} listed", list.split(',').count()));
             }
         }
-        if self.take(':') { Ok(()) } else { Err("expected a colon after the nodes".into()) }
+        if self.take_char(':') { Ok(()) } else { Err("expected a colon after the nodes".into()) }
     }
 
-    /// `2(1:1,1:1)`, and what stands before the next one: a colon or comma, or the number of communicators.
-    fn application(&mut self) -> Result<Vec<Task>, String> {
-        let count = self.number().filter(|_| self.take('(')).ok_or("expected the number of tasks of an application and a list of them")?;
-        let list = self.until(')').ok_or("the list of tasks never ends")?;
+    /// `2(1:1,1:1)`, and what separates it from the next one: a colon or comma, or the number of communicators.
+    fn parse_application(&mut self) -> Result<Vec<TaskDefinition>, String> {
+        let count = self
+            .take_number()
+            .filter(|_| self.take_char('('))
+            .ok_or("expected the number of tasks of an application and a list of them")?;
+        let list = self.take_until(')').ok_or("the list of tasks is not terminated")?;
         let task = |text: &str| {
             let (threads, node) = text.split_once(':')?;
-            Some(Task { threads: threads.parse().ok()?, node: node.parse().ok()? })
+            Some(TaskDefinition { threads: threads.parse().ok()?, node: node.parse().ok()? })
         };
-        let tasks: Option<Vec<Task>> = list.split(',').map(task).collect();
+        let tasks: Option<Vec<TaskDefinition>> = list.split(',').map(task).collect();
         let tasks = tasks.ok_or("expected threads:node of each task")?;
         if tasks.len() as u64 != count {
             return Err(format!("{count} tasks are announced, but {} listed", tasks.len()));
         }
-        let separated = self.take(',') || self.take(':');
+        let separated = self.take_char(',') || self.take_char(':');
         let digits = self.0.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(self.0.len());
         if separated && !self.0[digits..].starts_with('(') {
             self.0 = self.0[digits..].trim_start_matches([':', ',']);
@@ -114,14 +119,14 @@ impl<'a> Text<'a> {
 mod tests {
     use super::*;
 
-    fn header(line: &str) -> Result<Header, String> {
-        Header::read(line.as_bytes())
+    fn header(line: &str) -> Result<TraceHeader, String> {
+        TraceHeader::parse(line.as_bytes())
     }
 
     #[test]
     fn the_first_line_of_extrae_is_understood() {
         let header = header("#Paraver (15/11/2026 at 05:56):331749154_ns:2(2,1):1:3(1:1,2:1,1:2),4").unwrap();
-        let task = |threads, node| Task { threads, node };
+        let task = |threads, node| TaskDefinition { threads, node };
         assert_eq!(header.applications, [[task(1, 1), task(2, 1), task(1, 2)]]);
         assert_eq!((header.unit_ns, header.started_s), (1, 1_794_722_160.0));
     }
@@ -142,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_else_stands_there_is_an_error() {
+    fn anything_else_is_an_error() {
         let good = "#Paraver (15/11/2026 at 05:56):331749154_ns:1(3):1:2(1:1,2:1),4";
         for end in 0..good.find("),4").unwrap() {
             assert!(header(&good[..end]).is_err(), "{}", &good[..end]);

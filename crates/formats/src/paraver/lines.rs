@@ -1,4 +1,4 @@
-//! Reads the files of a trace line by line, plain or compressed, and says where something was wrong.
+//! Reads the files of a trace line by line, plain or compressed.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -6,44 +6,43 @@ use std::path::{Path, PathBuf};
 
 use flate2::bufread::MultiGzDecoder;
 
-use crate::error::At;
-use crate::{Error, Place};
+use crate::error::PathContext;
+use crate::{Error, FilePosition};
 
-/// A line longer than this is none: the longest ones list the tasks of the largest machines.
-const MOST_LINE: u64 = 64 << 20;
-/// The first bytes of a compressed file.
-const GZIP: [u8; 2] = [0x1f, 0x8b];
+/// Longer lines are rejected; the longest ones list the tasks of the largest machines.
+const MAX_LINE_BYTES: u64 = 64 << 20;
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 /// The lines of a file.
-pub struct Lines {
+pub(super) struct TraceLines {
     path: PathBuf,
     reader: Box<dyn BufRead>,
     line: Vec<u8>,
     number: u64,
 }
 
-impl Lines {
-    /// Opens a file; whether it is compressed shows in its first bytes.
-    pub fn open(path: &Path) -> Result<Lines, Error> {
-        let mut file = BufReader::with_capacity(1 << 18, File::open(path).at(path)?);
-        let compressed = file.fill_buf().at(path)?.starts_with(&GZIP);
+impl TraceLines {
+    /// Opens a file; compression is detected by its first bytes.
+    pub(super) fn open(path: &Path) -> Result<TraceLines, Error> {
+        let mut file = BufReader::with_capacity(1 << 18, File::open(path).with_path(path)?);
+        let compressed = file.fill_buf().with_path(path)?.starts_with(&GZIP_MAGIC);
         let reader: Box<dyn BufRead> = match compressed {
             true => Box::new(BufReader::with_capacity(1 << 18, MultiGzDecoder::new(file))),
             false => Box::new(file),
         };
-        Ok(Lines { path: path.to_owned(), reader, line: Vec::new(), number: 0 })
+        Ok(TraceLines { path: path.to_owned(), reader, line: Vec::new(), number: 0 })
     }
 
-    /// The next line, without its end.
-    pub fn next_line(&mut self) -> Result<Option<&[u8]>, Error> {
+    /// The next line without its terminator.
+    pub(super) fn next_line(&mut self) -> Result<Option<&[u8]>, Error> {
         self.line.clear();
         self.number += 1;
-        let read = self.reader.by_ref().take(MOST_LINE).read_until(b'\n', &mut self.line);
+        let read = self.reader.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut self.line);
         match read {
             Ok(0) => return Ok(None),
-            Ok(read) if read as u64 == MOST_LINE => return Err(self.wrong("the line never ends")),
+            Ok(read) if read as u64 == MAX_LINE_BYTES => return Err(self.malformed("the line is too long")),
             Ok(_) => {}
-            Err(error) if is_damage(&error) => return Err(self.wrong("the compressed file is cut or damaged here")),
+            Err(error) if is_corruption(&error) => return Err(self.malformed("the compressed file is truncated or damaged here")),
             Err(source) => return Err(Error::Io { path: self.path.clone(), source }),
         }
         while self.line.last().is_some_and(|byte| matches!(byte, b'\n' | b'\r')) {
@@ -52,45 +51,44 @@ impl Lines {
         Ok(Some(&self.line))
     }
 
-    /// The number of the line that was read last.
-    pub fn number(&self) -> u64 {
+    /// Number of the current line.
+    pub(super) fn number(&self) -> u64 {
         self.number
     }
 
-    /// The line that was read last.
-    pub fn line(&self) -> &[u8] {
+    /// The current line.
+    pub(super) fn line(&self) -> &[u8] {
         &self.line
     }
 
-    /// An error about the line that was read last.
-    pub fn wrong(&self, what: impl Into<String>) -> Error {
-        Error::Malformed { path: self.path.clone(), place: Place::Line(self.number), what: what.into() }
+    /// An error at the current line.
+    pub(super) fn malformed(&self, what: impl Into<String>) -> Error {
+        Error::Malformed { path: self.path.clone(), position: FilePosition::Line(self.number), what: what.into() }
     }
 }
 
-fn is_damage(error: &io::Error) -> bool {
+fn is_corruption(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput)
 }
 
-/// The numbers of a line, which have colons between them.
-pub struct Fields<'a> {
+/// The colon-separated fields of a line.
+pub(super) struct ColonFields<'a> {
     rest: Option<&'a [u8]>,
 }
 
-impl<'a> Fields<'a> {
-    /// Those of this text.
-    pub fn of(text: &'a [u8]) -> Fields<'a> {
-        Fields { rest: Some(text) }
+impl<'a> ColonFields<'a> {
+    pub(super) fn new(text: &'a [u8]) -> ColonFields<'a> {
+        ColonFields { rest: Some(text) }
     }
 
-    /// Whether there are none left.
-    pub fn is_empty(&self) -> bool {
+    /// Whether none are left.
+    pub(super) fn is_empty(&self) -> bool {
         self.rest.is_none()
     }
 
-    /// The next one; `None` if there is none, or it is no number.
-    pub fn number(&mut self) -> Option<u64> {
-        let field = self.text()?;
+    /// The next field; `None` if there is none or it is not a number.
+    pub(super) fn next_number(&mut self) -> Option<u64> {
+        let field = self.next_field()?;
         if field.is_empty() {
             return None;
         }
@@ -100,16 +98,16 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// The next one, which may be less than nothing and is then taken as nothing.
-    pub fn value(&mut self) -> Option<u64> {
+    /// The next field; negative numbers become 0.
+    pub(super) fn next_value(&mut self) -> Option<u64> {
         let below = self.rest.is_some_and(|rest| rest.starts_with(b"-"));
         if below {
             self.rest = self.rest.map(|rest| &rest[1..]);
         }
-        self.number().map(|value| if below { 0 } else { value })
+        self.next_number().map(|value| if below { 0 } else { value })
     }
 
-    fn text(&mut self) -> Option<&'a [u8]> {
+    fn next_field(&mut self) -> Option<&'a [u8]> {
         let rest = self.rest?;
         let colon = rest.iter().position(|byte| *byte == b':');
         self.rest = colon.map(|colon| &rest[colon + 1..]);
@@ -127,7 +125,7 @@ mod tests {
     fn lines(content: &[u8]) -> Result<Vec<String>, Error> {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), content).unwrap();
-        let mut lines = Lines::open(file.path())?;
+        let mut lines = TraceLines::open(file.path())?;
         let mut all = Vec::new();
         while let Some(line) = lines.next_line()? {
             all.push(String::from_utf8_lossy(line).into_owned());
@@ -144,14 +142,17 @@ mod tests {
         assert_eq!(lines(text).unwrap(), ["one", "two", "", "last"]);
         assert_eq!(lines(&compressed).unwrap(), lines(text).unwrap());
         let error = lines(&compressed[..compressed.len() - 4]).unwrap_err().to_string();
-        assert!(error.contains("cut or damaged"), "{error}");
+        assert!(error.contains("truncated or damaged"), "{error}");
     }
 
     #[test]
     fn fields_are_numbers() {
-        let mut fields = Fields::of(b"1:22::-5:18446744073709551616:x");
-        assert_eq!((fields.number(), fields.number(), fields.number(), fields.value()), (Some(1), Some(22), None, Some(0)));
-        assert_eq!((fields.number(), fields.is_empty(), fields.number(), fields.is_empty()), (None, false, None, true));
-        assert_eq!(fields.number(), None);
+        let mut fields = ColonFields::new(b"1:22::-5:18446744073709551616:x");
+        assert_eq!(
+            (fields.next_number(), fields.next_number(), fields.next_number(), fields.next_value()),
+            (Some(1), Some(22), None, Some(0))
+        );
+        assert_eq!((fields.next_number(), fields.is_empty(), fields.next_number(), fields.is_empty()), (None, false, None, true));
+        assert_eq!(fields.next_number(), None);
     }
 }

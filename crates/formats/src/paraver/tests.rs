@@ -3,95 +3,105 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use sintonia_mpi::{FUNCTIONS, Mode, Operation};
+use sintonia_mpi::{BlockingMode, FUNCTIONS, FunctionId};
 use sintonia_recording::Recording;
-use sintonia_recording::definitions::FORMAT;
-use sintonia_recording::header::{Communicator, End, Frame, Header, Rank, Site};
+use sintonia_recording::call_table::{CallDescriptor, ListedRequest};
+use sintonia_recording::definitions::FORMAT_VERSION;
+use sintonia_recording::header::{CallSiteDefinition, CommunicatorDefinition, ProcessExit, RecordedRank, RecordingHeader, SourceFrame};
 use sintonia_recording::raw::{self, RequestRef, part};
-use sintonia_recording::sealed::Writer;
-use sintonia_recording::table::{ListedRequest, Shape};
+use sintonia_recording::sealed::RankFileWriter;
 use tempfile::TempDir;
 
-use super::names::{self, Names};
-use super::sort::Runs;
-use super::survey::Survey;
+use super::external_sort::SortRuns;
+use super::label_parser::{self, TraceLabels};
+use super::trace_scan::TraceScan;
 use super::{read, write};
-use crate::import::CLOCK;
-use crate::{Error, Imported, Place};
+use crate::import::NANOSECOND_CLOCK;
+use crate::{Error, FilePosition, ImportSummary};
 
-/// A call: its thread, when it was entered and left, and its shape.
-type Call = (u16, u64, u64, Shape);
+/// A call: its thread, when it was entered and left, and its descriptor.
+type Call = (u16, u64, u64, CallDescriptor);
 
-fn call(name: &str) -> Shape {
-    let operation = Operation::named(name).unwrap();
-    let request = if operation.function().mode == Mode::Blocking { 0 } else { part::REQUEST };
-    Shape { parts: request, site: 1, ..Shape::of(operation) }
+fn call(name: &str) -> CallDescriptor {
+    let operation = FunctionId::from_name(name).unwrap();
+    let request = if operation.definition().mode == BlockingMode::Blocking { 0 } else { part::REQUEST };
+    CallDescriptor { parts: request, site: 1, ..CallDescriptor::new(operation) }
 }
 
-fn with(shape: Shape, parts: u16) -> Shape {
-    Shape { parts: shape.parts | parts, ..shape }
+fn with(descriptor: CallDescriptor, parts: u16) -> CallDescriptor {
+    CallDescriptor { parts: descriptor.parts | parts, ..descriptor }
 }
 
-fn send(name: &str, peer: i32, tag: i32, sent: u64) -> Shape {
-    with(Shape { object: 0, peer, tag, sent, ..call(name) }, part::OBJECT | part::TAG | part::SENT)
+fn send(name: &str, peer: i32, tag: i32, sent: u64) -> CallDescriptor {
+    with(CallDescriptor { object: 0, peer, tag, sent, ..call(name) }, part::OBJECT | part::TAG | part::SENT)
 }
 
-fn receive(name: &str, peer: i32, tag: i32, received: u64) -> Shape {
-    with(Shape { object: 0, peer, tag, received, ..call(name) }, part::OBJECT | part::TAG | part::RECEIVED)
+fn receive(name: &str, peer: i32, tag: i32, received: u64) -> CallDescriptor {
+    with(CallDescriptor { object: 0, peer, tag, received, ..call(name) }, part::OBJECT | part::TAG | part::RECEIVED)
 }
 
-fn exchange(peer: i32, source: i32, tag: i32, bytes: u64) -> Shape {
-    let shape = Shape { source, recv_tag: tag, received: bytes, ..send("MPI_Sendrecv", peer, tag, bytes) };
-    with(shape, part::SOURCE | part::RECEIVED)
+fn exchange(peer: i32, source: i32, tag: i32, bytes: u64) -> CallDescriptor {
+    let descriptor = CallDescriptor { source, recv_tag: tag, received: bytes, ..send("MPI_Sendrecv", peer, tag, bytes) };
+    with(descriptor, part::SOURCE | part::RECEIVED)
 }
 
-fn collective(name: &str, object: u32, root: i32, sent: u64, received: u64) -> Shape {
-    with(Shape { object, peer: root, sent, received, ..call(name) }, part::OBJECT | part::SENT | part::RECEIVED)
+fn collective(name: &str, object: u32, root: i32, sent: u64, received: u64) -> CallDescriptor {
+    with(CallDescriptor { object, peer: root, sent, received, ..call(name) }, part::OBJECT | part::SENT | part::RECEIVED)
 }
 
 fn received(ago: u64, peer: i32, tag: i32, received: u64) -> ListedRequest {
-    ListedRequest { request: RequestRef::Ago(ago), receive: true, peer, tag, received }
+    ListedRequest { request: RequestRef::Relative(ago), is_receive: true, peer, tag, received }
 }
 
 fn sent(ago: u64) -> ListedRequest {
-    ListedRequest { request: RequestRef::Ago(ago), receive: false, peer: raw::NONE, tag: raw::NONE, received: 0 }
+    ListedRequest { request: RequestRef::Relative(ago), is_receive: false, peer: raw::NONE, tag: raw::NONE, received: 0 }
 }
 
-fn listing(name: &str, parts: u16, requests: Vec<ListedRequest>) -> Shape {
-    with(Shape { requests, ..call(name) }, parts)
+fn listing(name: &str, parts: u16, requests: Vec<ListedRequest>) -> CallDescriptor {
+    with(CallDescriptor { requests, ..call(name) }, parts)
 }
 
-fn site(function: &str, line: u32) -> Site {
-    let frame = Frame { function: Some(function.into()), file: Some("/src/a.c".into()), line: Some(line) };
-    Site { module: "/bin/a".into(), offset: 0, frames: vec![frame] }
+fn site(function: &str, line: u32) -> CallSiteDefinition {
+    let frame = SourceFrame { function: Some(function.into()), file: Some("/src/a.c".into()), line: Some(line) };
+    CallSiteDefinition { module: "/bin/a".into(), offset: 0, frames: vec![frame] }
 }
 
 /// A recording of these ranks, two on each host, in which there are three communicators: of all, of ranks 1 and 0, and of rank 0 with 1.
 fn recording(folder: &Path, ranks: Vec<Vec<Call>>) -> Recording {
     let size = ranks.len();
     let write_rank = |(rank, calls): (usize, Vec<Call>)| {
-        let mut writer = Writer::create(folder, rank as u32).unwrap();
-        calls.iter().for_each(|(thread, enter, leave, shape)| writer.call(*thread, *enter, *leave, shape).unwrap());
+        let mut writer = RankFileWriter::create(folder, rank as u32).unwrap();
+        calls.iter().for_each(|(thread, enter, leave, descriptor)| writer.write_call(*thread, *enter, *leave, descriptor).unwrap());
         let (begin, end) = (calls.first().map_or(0, |first| first.1), calls.iter().map(|call| call.2).max().unwrap_or(0));
         let (calls, rank) = (writer.finish().unwrap().calls, rank as u32);
         let (begin_ns, end_ns) = (begin as i64, end as i64);
-        Rank { rank, host: rank / 2, calls, threads: 1, begin_ns, end_ns, end: End::Finalized, clock: CLOCK, ..Rank::default() }
+        RecordedRank {
+            rank,
+            host: rank / 2,
+            calls,
+            threads: 1,
+            begin_ns,
+            end_ns,
+            end: ProcessExit::Finalized,
+            clock: NANOSECOND_CLOCK,
+            ..RecordedRank::default()
+        }
     };
-    let communicator = |members: &str, remote: Option<&str>| Communicator {
+    let communicator = |members: &str, remote: Option<&str>| CommunicatorDefinition {
         members: members.into(),
         remote: remote.map(str::to_owned),
-        ..Communicator::default()
+        ..CommunicatorDefinition::default()
     };
-    let header = Header {
-        format: FORMAT,
+    let header = RecordingHeader {
+        format: FORMAT_VERSION,
         started_s: 1_794_722_186.0,
         hosts: (0..size.div_ceil(2)).map(|host| format!("host{host}")).collect(),
         size,
         ranks: ranks.into_iter().enumerate().map(write_rank).collect(),
         communicators: vec![communicator(&format!("0-{}", size - 1), None), communicator("1,0", None), communicator("0", Some("1"))],
-        sites: vec![Site::default(), site("main", 7), site("work", 9)],
+        sites: vec![CallSiteDefinition::default(), site("main", 7), site("work", 9)],
         operations: FUNCTIONS.iter().map(|function| function.name.into()).collect(),
-        ..Header::default()
+        ..RecordingHeader::default()
     };
     header.write(folder).unwrap();
     Recording::open(folder).unwrap()
@@ -126,7 +136,7 @@ impl Files {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
-    fn import(&self, name: &str) -> Result<(Imported, Recording), Error> {
+    fn import(&self, name: &str) -> Result<(ImportSummary, Recording), Error> {
         let into = self.path("imported.sin");
         if into.exists() {
             fs::remove_dir_all(&into).unwrap();
@@ -136,25 +146,25 @@ impl Files {
     }
 }
 
-/// Everything that a recording says of its calls.
-fn told(recording: &Recording) -> Vec<String> {
-    let mut told = Vec::new();
+/// One line of text for each call of a recording, with all its data.
+fn describe_calls(recording: &Recording) -> Vec<String> {
+    let mut descriptions = Vec::new();
     for rank in &recording.header.ranks {
         let mut calls = recording.calls(rank.rank).unwrap();
         while let Some(call) = calls.next_call() {
-            let s = call.shape;
+            let s = call.descriptor;
             let requests: Vec<_> = call
-                .listed()
-                .map(|(id, listed)| (id.thread, id.number, listed.receive, listed.peer, listed.tag, listed.received))
+                .requests()
+                .map(|(id, listed)| (id.thread, id.number, listed.is_receive, listed.peer, listed.tag, listed.received))
                 .collect();
             let lines: Vec<_> = recording.site(s.site).frames.iter().map(|frame| (frame.function.clone(), frame.line)).collect();
-            told.push(format!(
+            descriptions.push(format!(
                 "{} {} {}-{} {} {:#x} {} {} {} {} {} {} {} {} {:?} {:?} {:?}",
                 rank.rank,
                 call.thread,
                 call.enter,
                 call.leave,
-                s.operation.name(),
+                s.function.name(),
                 s.parts,
                 s.object,
                 s.peer,
@@ -163,14 +173,14 @@ fn told(recording: &Recording) -> Vec<String> {
                 s.recv_tag,
                 s.sent,
                 s.received,
-                s.made,
+                s.created,
                 call.request.map(|id| (id.thread, id.number)),
                 requests,
                 lines
             ));
         }
     }
-    told
+    descriptions
 }
 
 /// A bit of everything that a trace can hold.
@@ -180,11 +190,11 @@ fn program() -> Vec<Vec<Call>> {
         (0, 0, 100, call("MPI_Init")),
         (0, 150, 160, receive("MPI_Irecv", 1, 5, 64)),
         (0, 170, 180, send("MPI_Isend", 1, 6, 3 << 30)),
-        (0, 200, 400, Shape { site: 2, ..listing("MPI_Waitall", 0, vec![received(1, 1, 5, 64), sent(0)]) }),
-        (0, 400, 410, with(listing("MPI_Test", 0, vec![]), part::FOUND_NOTHING)),
+        (0, 200, 400, CallDescriptor { site: 2, ..listing("MPI_Waitall", 0, vec![received(1, 1, 5, 64), sent(0)]) }),
+        (0, 400, 410, with(listing("MPI_Test", 0, vec![]), part::FLAG_FALSE)),
         (0, 410, 500, exchange(1, 2, 7, 32)),
-        (0, 510, 520, with(Shape { made: 1, object: 0, ..call("MPI_Comm_split") }, part::OBJECT | part::MADE)),
-        (0, 520, 530, Shape { object: 1, ..send("MPI_Send", 1, 8, 16) }),
+        (0, 510, 520, with(CallDescriptor { created: 1, object: 0, ..call("MPI_Comm_split") }, part::OBJECT | part::CREATED)),
+        (0, 520, 530, CallDescriptor { object: 1, ..send("MPI_Send", 1, 8, 16) }),
         (0, 600, 700, reduce(false)),
         (0, 700, 800, collective("MPI_Alltoall", 0, raw::NONE, 24, 24)),
         (0, 800, 900, collective("MPI_Ibarrier", 1, raw::NONE, 0, 0)),
@@ -197,8 +207,8 @@ fn program() -> Vec<Vec<Call>> {
         (0, 110, 130, send("MPI_Send", 0, 5, 64)),
         (0, 140, 450, receive("MPI_Recv", 0, 6, 3 << 30)),
         (0, 450, 480, exchange(2, 0, 7, 32)),
-        (0, 515, 520, with(Shape { made: 1, object: 0, ..call("MPI_Comm_split") }, part::OBJECT | part::MADE)),
-        (0, 520, 540, Shape { object: 1, ..receive("MPI_Recv", 0, 8, 16) }),
+        (0, 515, 520, with(CallDescriptor { created: 1, object: 0, ..call("MPI_Comm_split") }, part::OBJECT | part::CREATED)),
+        (0, 520, 540, CallDescriptor { object: 1, ..receive("MPI_Recv", 0, 8, 16) }),
         (0, 600, 720, reduce(true)),
         (0, 720, 800, collective("MPI_Alltoall", 0, raw::NONE, 24, 24)),
         (0, 800, 810, collective("MPI_Ibarrier", 1, raw::NONE, 0, 0)),
@@ -219,12 +229,12 @@ fn program() -> Vec<Vec<Call>> {
 #[test]
 fn what_was_exported_comes_back() {
     let folder = tempfile::tempdir().unwrap();
-    let original = told(&recording(folder.path(), program()));
+    let original = describe_calls(&recording(folder.path(), program()));
     for name in ["a.prv", "a.prv.gz"] {
         let files = Files::of(program(), name);
         let (imported, recording) = files.import(name).unwrap();
         assert_eq!((imported.ranks, imported.calls), (3, original.len() as u64));
-        for (one, other) in told(&recording).iter().zip(&original) {
+        for (one, other) in describe_calls(&recording).iter().zip(&original) {
             assert_eq!(one, other);
         }
         let header = &recording.header;
@@ -294,7 +304,7 @@ i:1:3:4:1:5:2
 #[test]
 fn messages_with_one_end_are_counted() {
     let folder = tempfile::tempdir().unwrap();
-    let ranks = vec![vec![(0, 0, 5, send("MPI_Send", 1, 1, 4)), (0, 6, 7, send("MPI_Send", raw::OUTSIDE, 1, 4))], vec![]];
+    let ranks = vec![vec![(0, 0, 5, send("MPI_Send", 1, 1, 4)), (0, 6, 7, send("MPI_Send", raw::EXTERNAL, 1, 4))], vec![]];
     let written = write(&recording(folder.path(), ranks), &folder.path().join("a.prv"), &|| {}).unwrap();
     assert_eq!(written.notes[0], "1 message that no recorded call received could not be drawn");
     assert_eq!(written.notes[1], "1 message to or from processes outside the recording could not be drawn");
@@ -304,10 +314,10 @@ fn messages_with_one_end_are_counted() {
 fn sums_are_no_trace() {
     let folder = tempfile::tempdir().unwrap();
     recording(folder.path(), vec![vec![]]);
-    let header = Header { profile: true, ..Header::read(folder.path()).unwrap() };
+    let header = RecordingHeader { profile: true, ..RecordingHeader::read(folder.path()).unwrap() };
     header.write(folder.path()).unwrap();
     let error = write(&Recording::open(folder.path()).unwrap(), &folder.path().join("a.prv"), &|| {}).unwrap_err();
-    assert!(matches!(error, Error::OnlySums));
+    assert!(matches!(error, Error::ProfileOnly));
     assert!(!folder.path().join("a.prv").exists());
 }
 
@@ -368,11 +378,11 @@ VALUES
 5 a.c:9 [/src/a.c:9, /bin/a]
 ";
 
-fn calls(recording: &Recording, rank: u32) -> Vec<(&'static str, Shape)> {
+fn calls(recording: &Recording, rank: u32) -> Vec<(&'static str, CallDescriptor)> {
     let mut calls = recording.calls(rank).unwrap();
     let mut list = Vec::new();
     while let Some(call) = calls.next_call() {
-        list.push((call.shape.operation.name(), call.shape.clone()));
+        list.push((call.descriptor.function.name(), call.descriptor.clone()));
     }
     list
 }
@@ -383,9 +393,9 @@ fn a_trace_of_extrae_is_understood() {
     let (imported, recording) = files.import("a.prv").unwrap();
     assert_eq!((imported.ranks, imported.calls), (2, 12));
     assert_eq!(imported.notes[0], "1 call of a function without a name was left out");
-    assert!(imported.notes[1].starts_with("1 call of a function that answers at once"), "{:?}", imported.notes);
+    assert!(imported.notes[1].starts_with("1 call of a local function"), "{:?}", imported.notes);
     let [zero, one] = [0, 1].map(|rank| calls(&recording, rank));
-    let names = |calls: &[(&'static str, Shape)]| calls.iter().map(|(name, _)| *name).collect::<Vec<_>>();
+    let names = |calls: &[(&'static str, CallDescriptor)]| calls.iter().map(|(name, _)| *name).collect::<Vec<_>>();
     assert_eq!(names(&zero), ["MPI_Init", "MPI_Irecv", "MPI_Irecv", "MPI_Waitall", "MPI_Reduce", "MPI_Finalize"]);
     assert_eq!(names(&one), ["MPI_Init", "MPI_Isend", "MPI_Isend", "MPI_Waitall", "MPI_Reduce", "MPI_Finalize"]);
     assert_eq!((zero[1].1.peer, zero[1].1.tag, zero[1].1.received), (1, 2, 64));
@@ -412,7 +422,7 @@ fn the_order_of_lines_does_not_matter() {
     let shuffled = format!("{first}\n{}\n", lines.join("\n"));
     let [one, other] = [OF_EXTRAE, &shuffled].map(|trace| {
         let files = Files::trace(trace, NAMES_OF_EXTRAE);
-        told(&files.import("a.prv").unwrap().1)
+        describe_calls(&files.import("a.prv").unwrap().1)
     });
     assert_eq!(one.len(), 12);
     assert_eq!(one, other);
@@ -443,8 +453,8 @@ c:2:7:2:1:2
 #[test]
 fn persistent_requests_send_what_they_were_later_seen_to_send() {
     let recv_init = receive("MPI_Recv_init", raw::ANY, raw::ANY, raw::UNKNOWN_BYTES);
-    let start = |ago: u64| Shape { requests: vec![sent(ago)], ..with(call("MPI_Start"), part::STARTED) };
-    let both = || Shape { requests: vec![sent(1), sent(0)], ..with(call("MPI_Startall"), part::STARTED) };
+    let start = |ago: u64| CallDescriptor { requests: vec![sent(ago)], ..with(call("MPI_Start"), part::STARTED) };
+    let both = || CallDescriptor { requests: vec![sent(1), sent(0)], ..with(call("MPI_Startall"), part::STARTED) };
     let zero = vec![
         (0, 10, 11, send("MPI_Send_init", 1, 3, 8)),
         (0, 12, 13, send("MPI_Send_init", 1, 4, 16)),
@@ -462,10 +472,10 @@ fn persistent_requests_send_what_they_were_later_seen_to_send() {
         (0, 50, 60, listing("MPI_Waitall", 0, vec![received(1, 0, 3, 8), received(0, 0, 4, 16)])),
     ];
     let folder = tempfile::tempdir().unwrap();
-    let original = told(&recording(folder.path(), vec![zero.clone(), one.clone()]));
+    let original = describe_calls(&recording(folder.path(), vec![zero.clone(), one.clone()]));
     let files = Files::of(vec![zero, one], "a.prv");
     let (imported, recording) = files.import("a.prv").unwrap();
-    assert_eq!(told(&recording), original);
+    assert_eq!(describe_calls(&recording), original);
     assert_eq!(imported.notes.len(), 1, "no message is lost: {:?}", imported.notes);
 }
 
@@ -473,8 +483,8 @@ fn persistent_requests_send_what_they_were_later_seen_to_send() {
 fn wrong_lines_are_named() {
     let (first, _) = OF_EXTRAE.split_once("2:1:1:1:1:100").unwrap();
     for (line, what) in [
-        ("x", "kind of record"),
-        ("?:1", "no kind of record '?'"),
+        ("x", "record type"),
+        ("?:1", "unknown record type '?'"),
         ("1:1:1:1:1:5", "expected a time"),
         ("1:1:1:1:1:5:6:", "a state"),
         ("2:1:1:1:1:5:50000001", "the type and the value"),
@@ -497,15 +507,15 @@ fn wrong_lines_are_named() {
 #[test]
 fn a_trace_can_be_cut_anywhere() {
     for trace in [OF_EXTRAE.to_owned(), Files::of(program(), "a.prv").text("a.prv")] {
-        let (files, names) = (Files::trace("", ""), Names::default());
+        let (files, names) = (Files::trace("", ""), TraceLabels::default());
         for end in 0..trace.len() {
             fs::write(files.path("a.prv"), &trace[..end]).unwrap();
-            let entries = Runs::new(files.folder.path()).unwrap();
-            match Survey::of(&files.path("a.prv"), &names, files.folder.path(), &entries) {
-                Ok(survey) => assert_eq!(survey.first, [0]),
-                Err(Error::Malformed { place, .. }) => {
+            let entries = SortRuns::new(files.folder.path()).unwrap();
+            match TraceScan::scan(&files.path("a.prv"), &names, files.folder.path(), &entries) {
+                Ok(scan) => assert_eq!(scan.first_ranks, [0]),
+                Err(Error::Malformed { position, .. }) => {
                     let lines = trace[..end].lines().count().max(1) as u64;
-                    assert_eq!(place, Place::Line(lines), "only the last line can be wrong");
+                    assert_eq!(position, FilePosition::Line(lines), "only the last line can be wrong");
                 }
                 Err(other) => panic!("{other}"),
             }
@@ -514,14 +524,14 @@ fn a_trace_can_be_cut_anywhere() {
 }
 
 #[test]
-fn what_stands_before_a_cut_is_kept() {
+fn records_before_a_truncation_are_kept() {
     let trace = Files::of(program(), "a.prv").text("a.prv");
     let files = Files::trace("", "");
     let mut before = 0;
     for (end, _) in trace.match_indices('\n') {
         fs::write(files.path("a.prv"), &trace[..end]).unwrap();
         let (imported, recording) = files.import("a.prv").unwrap();
-        assert_eq!(imported.calls, told(&recording).len() as u64);
+        assert_eq!(imported.calls, describe_calls(&recording).len() as u64);
         assert!(imported.calls >= before);
         before = imported.calls;
     }
@@ -537,8 +547,8 @@ fn names_can_be_cut_anywhere() {
     for end in 0..pcf.len() {
         fs::write(exported.path("a.pcf"), &pcf[..end]).unwrap();
         fs::write(exported.path("a.row"), &row[..end.min(row.len())]).unwrap();
-        Names::read(&exported.path("a.pcf")).unwrap();
-        names::nodes(&exported.path("a.row")).unwrap();
+        TraceLabels::read(&exported.path("a.pcf")).unwrap();
+        label_parser::read_node_names(&exported.path("a.row")).unwrap();
     }
 }
 
@@ -558,18 +568,18 @@ fn a_damaged_trace_is_read_or_refused() {
     for _ in 0..150 {
         let mut bytes = whole.clone();
         for _ in 0..1 + arbitrary(&mut state) % 3 {
-            let (place, other) = (arbitrary(&mut state) as usize % bytes.len(), arbitrary(&mut state) as usize % bytes.len());
+            let (position, other) = (arbitrary(&mut state) as usize % bytes.len(), arbitrary(&mut state) as usize % bytes.len());
             match arbitrary(&mut state) % 4 {
-                0 => bytes[place] = arbitrary(&mut state) as u8,
-                1 => bytes[place] = b"0123456789:\n"[other % 12],
-                2 => _ = bytes.drain(place.min(other)..place.max(other).min(place.min(other) + 40)),
-                _ => bytes.swap(place, other),
+                0 => bytes[position] = arbitrary(&mut state) as u8,
+                1 => bytes[position] = b"0123456789:\n"[other % 12],
+                2 => _ = bytes.drain(position.min(other)..position.max(other).min(position.min(other) + 40)),
+                _ => bytes.swap(position, other),
             }
         }
         fs::write(files.path("a.prv"), &bytes).unwrap();
         match files.import("a.prv") {
             Ok((imported, recording)) => {
-                assert_eq!(imported.calls, told(&recording).len() as u64);
+                assert_eq!(imported.calls, describe_calls(&recording).len() as u64);
                 write(&recording, &files.path("again.prv"), &|| {}).unwrap();
                 read += 1;
             }
@@ -586,10 +596,10 @@ fn any_program_comes_back_through_a_trace() {
         let ranks = 2 + arbitrary(&mut state) as usize % 3;
         let program = exchanges(&mut state, ranks);
         let folder = tempfile::tempdir().unwrap();
-        let original = told(&recording(folder.path(), program.clone()));
+        let original = describe_calls(&recording(folder.path(), program.clone()));
         let files = Files::of(program, "a.prv");
         let (imported, recording) = files.import("a.prv").unwrap();
-        for (one, other) in told(&recording).iter().zip(&original) {
+        for (one, other) in describe_calls(&recording).iter().zip(&original) {
             assert_eq!(one, other);
         }
         assert_eq!(imported.calls, original.len() as u64);
@@ -606,10 +616,10 @@ fn exchanges(state: &mut u64, ranks: usize) -> Vec<Vec<Call>> {
         for (rank, calls) in calls.iter_mut().enumerate() {
             let (next, previous) = (((rank + 1) % ranks) as i32, ((rank + ranks - 1) % ranks) as i32);
             let mut at = now + arbitrary(state) % 10;
-            let mut add = |shape: Shape| {
+            let mut add = |descriptor: CallDescriptor| {
                 let (enter, leave) = (at + arbitrary(state) % 3, at + 3 + arbitrary(state) % 5);
                 at = leave;
-                calls.push((0, enter, leave, shape));
+                calls.push((0, enter, leave, descriptor));
             };
             match way {
                 0 => add(exchange(next, previous, tag, bytes)),

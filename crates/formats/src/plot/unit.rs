@@ -1,28 +1,28 @@
-//! What the values of an axis count, and how they are written.
+//! Units of axis values, and how values are formatted.
 
-use super::ruler::usable;
+use super::axis_scale::drawable;
 
-/// What the values of an axis count.
+/// The unit of an axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Unit {
-    /// Nothing in particular.
+pub enum AxisUnit {
+    /// No unit.
     Number,
-    /// Things that cannot be halved, as processes.
-    Whole,
+    /// Integers, as numbers of processes.
+    Count,
     /// Seconds.
     Seconds,
-    /// Bytes; they are counted in powers of two.
+    /// Bytes, with binary prefixes.
     Bytes,
     /// Bytes per second.
     BytesPerSecond,
-    /// Hundredths.
+    /// Percent.
     Percent,
-    /// Any other unit, by its name.
-    Named(String),
+    /// Any other unit.
+    Other(String),
 }
 
-/// A unit with its size.
-pub(super) struct Sized {
+/// A unit with its size in base units.
+pub(super) struct ScaledUnit {
     pub size: f64,
     pub name: String,
 }
@@ -39,36 +39,36 @@ const BYTES: [(f64, &str); 7] = [
     (1.0, "B"),
 ];
 
-impl Unit {
+impl AxisUnit {
     /// The unit in which values of this size have few digits.
-    pub(super) fn suited(&self, largest: f64) -> Sized {
+    pub(super) fn scaled_for(&self, largest: f64) -> ScaledUnit {
         let largest = largest.abs();
-        // What is almost the next unit is rounded to it.
+        // Round up to the next unit if it is almost reached.
         let of = |units: &[(f64, &str)]| {
             let fitting = units.iter().find(|(size, _)| largest * 1.000_000_1 >= *size).or(units.last());
             let nothing = units.iter().find(|(size, _)| *size == 1.0);
             if largest == 0.0 { nothing } else { fitting }.map_or((1.0, String::new()), |(size, name)| (*size, (*name).to_owned()))
         };
         let (size, name) = match self {
-            Unit::Seconds => of(&SECONDS),
-            Unit::BytesPerSecond => of(&RATES),
-            Unit::Bytes => of(&BYTES),
-            Unit::Percent => (1.0, "%".to_owned()),
-            Unit::Number | Unit::Whole => (1.0, String::new()),
-            Unit::Named(name) => (1.0, name.clone()),
+            AxisUnit::Seconds => of(&SECONDS),
+            AxisUnit::BytesPerSecond => of(&RATES),
+            AxisUnit::Bytes => of(&BYTES),
+            AxisUnit::Percent => (1.0, "%".to_owned()),
+            AxisUnit::Number | AxisUnit::Count => (1.0, String::new()),
+            AxisUnit::Other(name) => (1.0, name.clone()),
         };
         let amount = largest / size;
         if amount == 0.0 || (1e-3..1e6).contains(&amount) {
-            return Sized { size, name };
+            return ScaledUnit { size, name };
         }
         let power = (amount.log10() / 3.0).floor() as i32 * 3;
         let name = format!("10{} {name}", superscript(power));
-        Sized { size: size * 10f64.powi(power), name: name.trim_end().to_owned() }
+        ScaledUnit { size: size * 10f64.powi(power), name: name.trim_end().to_owned() }
     }
 
-    /// A value with its unit, with at most so many digits.
-    pub(super) fn tell(&self, value: f64, digits: usize) -> String {
-        let Some(value) = usable(value) else {
+    /// Formats a value with its unit and at most `digits` digits.
+    pub(super) fn format_value(&self, value: f64, digits: usize) -> String {
+        let Some(value) = drawable(value) else {
             return if value.is_nan() {
                 "unknown"
             } else if value > 0.0 {
@@ -78,15 +78,15 @@ impl Unit {
             }
             .to_owned();
         };
-        if *self == Unit::Bytes && value.fract() == 0.0 && value % 1024.0 != 0.0 && value.abs() < 100_000.0 {
+        if *self == AxisUnit::Bytes && value.fract() == 0.0 && value % 1024.0 != 0.0 && value.abs() < 100_000.0 {
             return format!("{value} B");
         }
         let (amount, unit) = match self {
-            // What is counted is told exactly.
-            Unit::Whole | Unit::Number if value.fract() == 0.0 && value.abs() < 1e9 => return format!("{value}"),
-            _ => (value, self.suited(value)),
+            // Integers are exact.
+            AxisUnit::Count | AxisUnit::Number if value.fract() == 0.0 && value.abs() < 1e9 => return format!("{value}"),
+            _ => (value, self.scaled_for(value)),
         };
-        let amount = rounded(amount / unit.size, digits);
+        let amount = round_to_digits(amount / unit.size, digits);
         match unit.name.split_once(' ') {
             _ if unit.name.is_empty() => amount,
             Some((power, name)) if power.starts_with("10") => format!("{amount}×{power} {name}"),
@@ -95,22 +95,22 @@ impl Unit {
         }
     }
 
-    /// What is written at a tick of a logarithmic axis.
-    pub(super) fn label(&self, value: f64) -> String {
+    /// The label of a tick on a logarithmic axis.
+    pub(super) fn tick_label(&self, value: f64) -> String {
         let power = value.abs().log10().floor();
         let digit = value / 10f64.powf(power);
         match self {
-            Unit::Number | Unit::Whole if power >= 4.0 && (digit - digit.round()).abs() < 1e-9 => {
+            AxisUnit::Number | AxisUnit::Count if power >= 4.0 && (digit - digit.round()).abs() < 1e-9 => {
                 let power = superscript(power as i32);
                 if digit.round() == 1.0 { format!("10{power}") } else { format!("{}×10{power}", digit.round()) }
             }
-            _ => self.tell(value, 3),
+            _ => self.format_value(value, 3),
         }
     }
 }
 
-/// A number with at most so many digits, without zeros at its end.
-fn rounded(number: f64, digits: usize) -> String {
+/// Formats a number with at most `digits` digits, without trailing zeros.
+fn round_to_digits(number: f64, digits: usize) -> String {
     if number == 0.0 {
         return "0".to_owned();
     }
@@ -130,43 +130,46 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_is_told_in_the_unit_that_suits_it() {
+    fn a_value_is_formatted_in_a_suitable_unit() {
         for (unit, value, text) in [
-            (Unit::Seconds, 5.4028e-4, "540.3 µs"),
-            (Unit::Seconds, 1e-3, "1 ms"),
-            (Unit::Seconds, 0.0, "0 s"),
-            (Unit::Seconds, 12345.0, "12345 s"),
-            (Unit::Seconds, 1e-20, "10×10⁻⁶ fs"),
-            (Unit::Bytes, 65536.0, "64 KiB"),
-            (Unit::Bytes, 13652.0, "13652 B"),
-            (Unit::Bytes, 1572864.0, "1.5 MiB"),
-            (Unit::BytesPerSecond, 1.1e10, "11 GB/s"),
-            (Unit::Percent, -2.854, "-2.854 %"),
-            (Unit::Whole, 1048576.0, "1048576"),
-            (Unit::Number, 2.5e12, "2.5×10¹²"),
-            (Unit::Seconds, f64::INFINITY, "∞"),
-            (Unit::Seconds, f64::NAN, "unknown"),
-            (Unit::Named("flop".into()), 2e9, "2×10⁹ flop"),
+            (AxisUnit::Seconds, 5.4028e-4, "540.3 µs"),
+            (AxisUnit::Seconds, 1e-3, "1 ms"),
+            (AxisUnit::Seconds, 0.0, "0 s"),
+            (AxisUnit::Seconds, 12345.0, "12345 s"),
+            (AxisUnit::Seconds, 1e-20, "10×10⁻⁶ fs"),
+            (AxisUnit::Bytes, 65536.0, "64 KiB"),
+            (AxisUnit::Bytes, 13652.0, "13652 B"),
+            (AxisUnit::Bytes, 1572864.0, "1.5 MiB"),
+            (AxisUnit::BytesPerSecond, 1.1e10, "11 GB/s"),
+            (AxisUnit::Percent, -2.854, "-2.854 %"),
+            (AxisUnit::Count, 1048576.0, "1048576"),
+            (AxisUnit::Number, 2.5e12, "2.5×10¹²"),
+            (AxisUnit::Seconds, f64::INFINITY, "∞"),
+            (AxisUnit::Seconds, f64::NAN, "unknown"),
+            (AxisUnit::Other("flop".into()), 2e9, "2×10⁹ flop"),
         ] {
-            assert_eq!(unit.tell(value, 4), text);
+            assert_eq!(unit.format_value(value, 4), text);
         }
     }
 
     #[test]
-    fn a_power_of_ten_on_a_logarithmic_axis_stands_alone() {
-        assert_eq!((Unit::Number.label(1e12), Unit::Number.label(2e4)), ("10¹²".into(), "2×10⁴".into()));
+    fn a_power_of_ten_on_a_logarithmic_axis_has_no_factor() {
+        assert_eq!((AxisUnit::Number.tick_label(1e12), AxisUnit::Number.tick_label(2e4)), ("10¹²".into(), "2×10⁴".into()));
         assert_eq!(
-            (Unit::Whole.label(1000.0), Unit::Whole.label(65536.0), Unit::Whole.label(0.0)),
+            (AxisUnit::Count.tick_label(1000.0), AxisUnit::Count.tick_label(65536.0), AxisUnit::Count.tick_label(0.0)),
             ("1000".into(), "65536".into(), "0".into())
         );
-        assert_eq!((Unit::Number.label(0.001), Unit::Seconds.label(1e-5)), ("0.001".into(), "10 µs".into()));
+        assert_eq!((AxisUnit::Number.tick_label(0.001), AxisUnit::Seconds.tick_label(1e-5)), ("0.001".into(), "10 µs".into()));
     }
 
     #[test]
     fn an_axis_has_one_unit_and_a_power_of_ten_where_no_unit_fits() {
-        let name = |unit: Unit, largest: f64| unit.suited(largest).name;
-        assert_eq!((name(Unit::Seconds, 0.9), name(Unit::Seconds, 1.0), name(Unit::Seconds, 4e-7)), ("ms".into(), "s".into(), "ns".into()));
-        assert_eq!((name(Unit::Number, 5000.0), name(Unit::Number, 5e7)), ("".into(), "10⁶".into()));
-        assert_eq!(name(Unit::Seconds, 3e8), "10⁶ s");
+        let name = |unit: AxisUnit, largest: f64| unit.scaled_for(largest).name;
+        assert_eq!(
+            (name(AxisUnit::Seconds, 0.9), name(AxisUnit::Seconds, 1.0), name(AxisUnit::Seconds, 4e-7)),
+            ("ms".into(), "s".into(), "ns".into())
+        );
+        assert_eq!((name(AxisUnit::Number, 5000.0), name(AxisUnit::Number, 5e7)), ("".into(), "10⁶".into()));
+        assert_eq!(name(AxisUnit::Seconds, 3e8), "10⁶ s");
     }
 }

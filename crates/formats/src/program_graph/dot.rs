@@ -1,36 +1,35 @@
-//! The program graph for GraphViz: a cluster per role, and in it one per loop.
+//! Renders the program graph for GraphViz: a cluster per role, and in it one per loop.
 
 use std::io::{self, Write};
 
-use super::{Drawing, Lane, Node, Stage, Symbol};
+use super::{GraphDrawing, NodeStage, NodeSymbol, OperationNode, RoleLane};
 
-/// Writes the graph in the DOT language.
-pub fn write(drawing: &Drawing, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+/// Writes the graph in DOT.
+pub fn write(drawing: &GraphDrawing, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
     for line in std::iter::once(&drawing.title).chain(&drawing.notes) {
         writeln!(out, "// {}", line.replace(char::is_control, " "))?;
     }
-    // Without `newrank`, nodes that stand side by side fall out of their clusters.
+    // Without `newrank`, nodes in `rank=same` fall out of their clusters.
     writeln!(out, "digraph program {{\n  newrank=true;")?;
     writeln!(out, "  node [fontname=\"sans-serif\", fontsize=10];\n  edge [fontname=\"sans-serif\", fontsize=9];")?;
     for (number, lane) in drawing.lanes.iter().enumerate() {
         write_lane(drawing, number, lane, out)?;
     }
     for message in &drawing.messages {
-        let (from, to) = (name(message.from.0, message.from.1), name(message.to.0, message.to.1));
-        writeln!(out, "  {from} -> {to} [style=dashed, color=\"#aa4c84\", constraint=false, label={}];", quoted(&message.note))?;
+        let (from, to) = (node_id(message.from.0, message.from.1), node_id(message.to.0, message.to.1));
+        writeln!(out, "  {from} -> {to} [style=dashed, color=\"#aa4c84\", constraint=false, label={}];", dot_string(&message.note))?;
     }
-    for set in &drawing.together {
-        let members =
-            drawing.lanes.iter().enumerate().flat_map(|(number, lane)| {
-                lane.steps.iter().filter(|step| set.contains(&step.node)).map(move |step| name(number, step.node))
-            });
+    for set in &drawing.collectives {
+        let members = drawing.lanes.iter().enumerate().flat_map(|(number, lane)| {
+            lane.steps.iter().filter(|step| set.contains(&step.node)).map(move |step| node_id(number, step.node))
+        });
         writeln!(out, "  {{ rank=same; {} }}", members.collect::<Vec<_>>().join("; "))?;
     }
     writeln!(out, "}}")
 }
 
-fn write_lane(drawing: &Drawing, number: usize, lane: &Lane, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
-    writeln!(out, "  subgraph cluster_{number} {{\n    label={};", quoted(&format!("{}\n{}", lane.name, lane.note)))?;
+fn write_lane(drawing: &GraphDrawing, number: usize, lane: &RoleLane, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+    writeln!(out, "  subgraph cluster_{number} {{\n    label={};", dot_string(&format!("{}\n{}", lane.name, lane.note)))?;
     let mut open: Vec<usize> = Vec::new();
     for step in &lane.steps {
         let inside: Vec<usize> = (0..lane.loops.len()).filter(|one| lane.loops[*one].nodes.contains(&step.node)).collect();
@@ -38,43 +37,42 @@ fn write_lane(drawing: &Drawing, number: usize, lane: &Lane, out: &mut (impl Wri
         (same..open.len()).try_for_each(|_| writeln!(out, "    }}"))?;
         open.truncate(same);
         for one in &inside[same..] {
-            writeln!(out, "    subgraph cluster_{number}_{one} {{ style=dashed; label={};", quoted(&lane.loops[*one].note))?;
+            writeln!(out, "    subgraph cluster_{number}_{one} {{ style=dashed; label={};", dot_string(&lane.loops[*one].note))?;
             open.push(*one);
         }
         let node = &drawing.nodes[step.node];
-        let label = quoted(&format!("{}\n{}\n{}", node.name, node.place, step.note));
-        writeln!(out, "    {} [{}, label={label}];", name(number, step.node), look(node))?;
+        let label = dot_string(&format!("{}\n{}\n{}", node.name, node.source, step.note));
+        writeln!(out, "    {} [{}, label={label}];", node_id(number, step.node), node_attributes(node))?;
     }
     open.iter().try_for_each(|_| writeln!(out, "    }}"))?;
     for path in &lane.paths {
-        let label = path.work.as_ref().map_or(String::new(), |work| format!("{}\n{}", work.note, work.each));
-        writeln!(out, "    {} -> {} [label={}];", name(number, path.from), name(number, path.to), quoted(&label))?;
+        let label = path.computation.as_ref().map_or(String::new(), |work| format!("{}\n{}", work.note, work.per_iteration));
+        writeln!(out, "    {} -> {} [label={}];", node_id(number, path.from), node_id(number, path.to), dot_string(&label))?;
     }
     writeln!(out, "  }}")
 }
 
-fn look(node: &Node) -> String {
+fn node_attributes(node: &OperationNode) -> String {
     let (shape, colour) = match node.symbol {
-        Symbol::Send => ("triangle", "#0072b2"),
-        Symbol::Receive => ("invtriangle", "#d55e00"),
-        Symbol::Exchange => ("diamond", "#0072b2"),
-        Symbol::Group => ("box", "#009e73"),
-        Symbol::Other => ("ellipse", "#777777"),
+        NodeSymbol::Send => ("triangle", "#0072b2"),
+        NodeSymbol::Receive => ("invtriangle", "#d55e00"),
+        NodeSymbol::Exchange => ("diamond", "#0072b2"),
+        NodeSymbol::Collective => ("box", "#009e73"),
+        NodeSymbol::Other => ("ellipse", "#777777"),
     };
     let style = match node.stage {
-        Stage::Whole => "solid",
-        Stage::Begin => "dashed",
-        Stage::End => "bold",
+        NodeStage::Whole => "solid",
+        NodeStage::Begin => "dashed",
+        NodeStage::End => "bold",
     };
     format!("shape={shape}, color=\"{colour}\", style={style}")
 }
 
-fn name(lane: usize, node: usize) -> String {
+fn node_id(lane: usize, node: usize) -> String {
     format!("n{lane}_{node}")
 }
 
-/// A text as DOT takes it.
-fn quoted(text: &str) -> String {
+fn dot_string(text: &str) -> String {
     let mut quoted = String::from("\"");
     for c in text.chars() {
         match c {
@@ -108,6 +106,6 @@ mod tests {
 
     #[test]
     fn texts_are_quoted() {
-        assert_eq!(quoted("a\"b\\c\nd\u{7}"), r#""a\"b\\c\nd ""#);
+        assert_eq!(dot_string("a\"b\\c\nd\u{7}"), r#""a\"b\\c\nd ""#);
     }
 }

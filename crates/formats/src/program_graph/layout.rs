@@ -1,86 +1,84 @@
-//! Where everything in the drawing lies: rows from top to bottom, lanes from left to right, and between lanes a gutter for messages.
+//! Positions of all parts of the drawing: rows from top to bottom, lanes from left to right, and between lanes a gutter for messages.
 //!
-//! Within a lane nodes stand on its axis, with their texts to the right. Ways that lead somewhere else than to the next node run on tracks
-//! to the left of the axis, those of inner loops closer to it, so that every loop can have a box around all of it.
+//! The nodes of a lane are on its axis, with their texts to the right. Paths that do not lead to the next node run on tracks to the left of
+//! the axis, those of inner loops closer to it, so that every loop has a box around all of it.
 
 use std::collections::HashMap;
 
-use super::rows::rows;
-use super::tracks::tracks;
-use super::{Drawing, Lane, Message};
+use super::row_assignment::assign_rows;
+use super::tracks::assign_tracks;
+use super::{GraphDrawing, LaneMessage, RoleLane};
 use crate::svg::Point;
 
 /// Half the height of a node with its two lines of text.
-pub const HALF_ROW: f64 = 21.0;
-/// The size of the box of a piece of computation.
-pub const WORK: Point = (196.0, 34.0);
-const WORK_ROOM: f64 = WORK.1 + 10.0;
-/// Room above the nodes of a loop, for what is written on its box, and below.
+pub(super) const HALF_ROW: f64 = 21.0;
+/// Size of a computation box.
+pub(super) const COMPUTATION_BOX: Point = (196.0, 34.0);
+const COMPUTATION_HEIGHT: f64 = COMPUTATION_BOX.1 + 10.0;
+/// Space above the nodes of a loop, for its note, and below.
 const LOOP_TOP: f64 = 24.0;
 const LOOP_BOTTOM: f64 = 10.0;
 const BETWEEN_ROWS: f64 = 10.0;
-/// Room to the right of an axis, for texts.
-pub const TEXT_ROOM: f64 = 264.0;
-/// How far from its axis a symbol reaches.
-pub const SYMBOL: f64 = 14.0;
+/// Space to the right of an axis, for texts.
+pub(super) const TEXT_ROOM: f64 = 264.0;
+/// Half the width of a symbol.
+pub(super) const SYMBOL: f64 = 14.0;
 const TRACK: f64 = 11.0;
 const BOX_GAP: f64 = 9.0;
 const MARGIN: f64 = 24.0;
 const GUTTER: f64 = 26.0;
-/// Room for what is written on a message.
+/// Space for the note of a message.
 const MESSAGE_NOTE: f64 = 82.0;
 
-/// Where everything lies.
-pub struct Layout {
-    /// The middle of each node's row.
+/// Positions of all parts.
+pub(super) struct GraphLayout {
+    /// Vertical centre of each node's row.
     pub y: Vec<f64>,
-    /// Each lane.
     pub lanes: Vec<LaneLayout>,
-    /// The track of each message, and where what is written on it begins.
+    /// The track of each message, and where its note begins.
     pub messages: Vec<(f64, f64)>,
-    /// Where the drawing ends at the right and at the bottom.
+    /// Right and bottom edge of the drawing.
     pub size: Point,
 }
 
-/// Where a lane lies.
-pub struct LaneLayout {
+/// Positions in a lane.
+pub(super) struct LaneLayout {
     /// Its left and right edge.
     pub edges: (f64, f64),
-    /// Where its nodes stand.
+    /// Horizontal position of its nodes.
     pub axis: f64,
-    /// The box of each loop: its upper left corner and its size.
+    /// Upper left corner and size of each loop's box.
     pub loops: Vec<(Point, Point)>,
-    /// Each path.
     pub paths: Vec<PathLayout>,
 }
 
-/// Where a path lies.
+/// Positions of a path.
 #[derive(Clone, Copy, Default)]
-pub struct PathLayout {
-    /// The track it takes, unless it leads straight to the next node.
+pub(super) struct PathLayout {
+    /// Its track, unless it leads straight to the next node.
     pub track: Option<f64>,
-    /// The upper left corner of its computation.
-    pub work: Option<Point>,
+    /// Upper left corner of its computation box.
+    pub computation: Option<Point>,
 }
 
-/// What a lane needs of the rows it is in.
-struct Needs<'a> {
-    lane: &'a Lane,
+/// The space a lane needs in its rows.
+struct LaneMetrics<'a> {
+    lane: &'a RoleLane,
     /// The row of each node.
-    row: &'a [usize],
-    paths: Vec<Way>,
+    row_of: &'a [usize],
+    paths: Vec<PathRoute>,
     loops: Vec<LoopRows>,
 }
 
-/// How a path leads through its lane.
+/// How a path runs through its lane.
 #[derive(Clone, Copy)]
-struct Way {
-    /// It leads to the next node.
+struct PathRoute {
+    /// Whether it leads to the next node.
     straight: bool,
-    /// It leaves a loop.
-    leaves: bool,
+    /// Whether it leaves a loop.
+    leaves_loop: bool,
     /// The innermost loop around both its ends.
-    within: Option<usize>,
+    innermost_loop: Option<usize>,
 }
 
 /// The rows of a loop.
@@ -89,61 +87,61 @@ struct LoopRows {
     first: usize,
     last: usize,
     /// The loop around it.
-    around: Option<usize>,
+    parent: Option<usize>,
 }
 
-/// How far left of the axis the loops and paths of a lane reach.
-struct Reach {
+/// How far the loops and paths of a lane extend to the left of the axis.
+struct LeftExtent {
     loops: Vec<f64>,
     paths: Vec<f64>,
 }
 
-impl Layout {
-    /// Lays a drawing out, below this height.
-    pub fn of(drawing: &Drawing, top: f64) -> Layout {
-        let row = rows(drawing);
-        let needs: Vec<Needs> = drawing.lanes.iter().map(|lane| Needs::of(lane, &row)).collect();
-        let heights = Heights::of(&needs, &row);
-        let (middles, bottom) = heights.middles(top);
-        let gutters = Gutters::of(drawing, &row);
+impl GraphLayout {
+    /// Lays out a drawing below this height.
+    pub(super) fn new(drawing: &GraphDrawing, top: f64) -> GraphLayout {
+        let row = assign_rows(drawing);
+        let metrics: Vec<LaneMetrics> = drawing.lanes.iter().map(|lane| LaneMetrics::new(lane, &row)).collect();
+        let heights = RowHeights::new(&metrics, &row);
+        let (middles, bottom) = heights.row_middles(top);
+        let gutters = MessageGutters::new(drawing, &row);
         let mut left = MARGIN;
         let mut lanes = Vec::new();
-        for (number, needs) in needs.iter().enumerate() {
-            let laid = needs.lay_out(&middles, &heights, left);
+        for (number, metrics) in metrics.iter().enumerate() {
+            let laid = metrics.lay_out(&middles, &heights, left);
             left = laid.edges.1 + gutters.width(number);
             lanes.push(laid);
         }
-        let place = |message: usize| {
-            let edge = lanes[gutters.of[message]].edges.1;
+        let position = |message: usize| {
+            let edge = lanes[gutters.gutter_of[message]].edges.1;
             (edge + MESSAGE_NOTE + TRACK * gutters.track[message] as f64, edge + 5.0)
         };
-        let messages = (0..drawing.messages.len()).map(place).collect();
-        Layout { y: row.iter().map(|row| middles[*row]).collect(), lanes, messages, size: (left + MARGIN, bottom) }
+        let messages = (0..drawing.messages.len()).map(position).collect();
+        GraphLayout { y: row.iter().map(|row| middles[*row]).collect(), lanes, messages, size: (left + MARGIN, bottom) }
     }
 }
 
-impl<'a> Needs<'a> {
-    fn of(lane: &'a Lane, row: &'a [usize]) -> Needs<'a> {
-        let place: HashMap<usize, usize> = lane.steps.iter().enumerate().map(|(place, step)| (step.node, place)).collect();
+impl<'a> LaneMetrics<'a> {
+    fn new(lane: &'a RoleLane, row_of: &'a [usize]) -> LaneMetrics<'a> {
+        let position: HashMap<usize, usize> = lane.steps.iter().enumerate().map(|(position, step)| (step.node, position)).collect();
         let is_in = |number: usize, node: usize| lane.loops[number].nodes.contains(&node);
-        let way = |from: usize, to: usize| Way {
-            straight: place.get(&from).map(|place| place + 1) == place.get(&to).copied(),
-            leaves: (0..lane.loops.len()).any(|number| is_in(number, from) && !is_in(number, to)),
-            within: (0..lane.loops.len()).rev().find(|number| is_in(*number, from) && is_in(*number, to)),
+        let route = |from: usize, to: usize| PathRoute {
+            straight: position.get(&from).map(|position| position + 1) == position.get(&to).copied(),
+            leaves_loop: (0..lane.loops.len()).any(|number| is_in(number, from) && !is_in(number, to)),
+            innermost_loop: (0..lane.loops.len()).rev().find(|number| is_in(*number, from) && is_in(*number, to)),
         };
         let rows = |number: usize| {
             let nodes = &lane.loops[number].nodes;
-            let rows = || nodes.iter().map(|node| row[*node]);
-            let around = nodes.first().and_then(|node| (0..number).rev().find(|other| is_in(*other, *node)));
-            LoopRows { first: rows().min().unwrap_or(0), last: rows().max().unwrap_or(0), around }
+            let rows = || nodes.iter().map(|node| row_of[*node]);
+            let parent = nodes.first().and_then(|node| (0..number).rev().find(|other| is_in(*other, *node)));
+            LoopRows { first: rows().min().unwrap_or(0), last: rows().max().unwrap_or(0), parent }
         };
-        let paths = lane.paths.iter().map(|path| way(path.from, path.to)).collect();
-        Needs { lane, row, paths, loops: (0..lane.loops.len()).map(rows).collect() }
+        let paths = lane.paths.iter().map(|path| route(path.from, path.to)).collect();
+        LaneMetrics { lane, row_of, paths, loops: (0..lane.loops.len()).map(rows).collect() }
     }
 
-    fn lay_out(&self, middles: &[f64], heights: &Heights, left: f64) -> LaneLayout {
-        let reach = self.reach();
-        let outermost = reach.paths.iter().fold(self.inner(None, &reach.loops), |most, path| most.max(*path)) + BOX_GAP;
+    fn lay_out(&self, middles: &[f64], heights: &RowHeights, left: f64) -> LaneLayout {
+        let reach = self.left_extent();
+        let outermost = reach.paths.iter().fold(self.inner_edge(None, &reach.loops), |most, path| most.max(*path)) + BOX_GAP;
         let axis = left + outermost;
         let deepest = (0..self.loops.len()).map(|number| self.depth(number)).max().unwrap_or(0);
         let right = axis + TEXT_ROOM + BOX_GAP * deepest as f64;
@@ -156,59 +154,59 @@ impl<'a> Needs<'a> {
         LaneLayout { edges: (left, right), axis, loops, paths: self.lay_out_paths(axis, &reach, middles, heights) }
     }
 
-    fn lay_out_paths(&self, axis: f64, reach: &Reach, middles: &[f64], heights: &Heights) -> Vec<PathLayout> {
+    fn lay_out_paths(&self, axis: f64, reach: &LeftExtent, middles: &[f64], heights: &RowHeights) -> Vec<PathLayout> {
         let mut paths = vec![PathLayout::default(); self.paths.len()];
         let mut stacked: HashMap<usize, f64> = HashMap::new();
-        // Ways that lead elsewhere come first, so that the way straight on leads on from the last box.
+        // Other paths first, so that the straight path continues from the last box.
         let mut order: Vec<usize> = (0..self.paths.len()).collect();
         order.sort_by_key(|number| self.paths[*number].straight);
         for number in order {
-            let (way, path) = (self.paths[number], &self.lane.paths[number]);
-            paths[number].track = (!way.straight).then(|| axis - reach.paths[number]);
-            if path.work.is_none() {
+            let (route, path) = (self.paths[number], &self.lane.paths[number]);
+            paths[number].track = (!route.straight).then(|| axis - reach.paths[number]);
+            if path.computation.is_none() {
                 continue;
             }
-            let x = if way.straight || !self.leads_on(path.from) { axis - 28.0 } else { axis + SYMBOL + 12.0 };
-            let row = self.row[path.from];
-            let below = if way.straight && way.leaves {
-                heights.inside[row] + LOOP_BOTTOM * heights.bottoms[row] as f64
+            let x = if route.straight || !self.has_straight_path(path.from) { axis - 28.0 } else { axis + SYMBOL + 12.0 };
+            let row = self.row_of[path.from];
+            let below = if route.straight && route.leaves_loop {
+                heights.inside_loop[row] + LOOP_BOTTOM * heights.loop_bottoms[row] as f64
             } else {
                 let used = stacked.entry(path.from).or_default();
-                *used += WORK_ROOM;
-                *used - WORK_ROOM
+                *used += COMPUTATION_HEIGHT;
+                *used - COMPUTATION_HEIGHT
             };
-            paths[number].work = Some((x, middles[row] + HALF_ROW + below));
+            paths[number].computation = Some((x, middles[row] + HALF_ROW + below));
         }
         paths
     }
 
-    /// What this lane needs of each row.
-    fn heights(&self, rows: usize) -> Heights {
-        let mut heights = Heights::none(rows);
+    /// The space this lane needs in each row.
+    fn heights(&self, rows: usize) -> RowHeights {
+        let mut heights = RowHeights::zero(rows);
         for one in &self.loops {
-            heights.tops[one.first] += 1;
-            heights.bottoms[one.last] += 1;
+            heights.loop_tops[one.first] += 1;
+            heights.loop_bottoms[one.last] += 1;
         }
-        for (path, way) in self.lane.paths.iter().zip(&self.paths).filter(|(path, _)| path.work.is_some()) {
-            let place = if way.straight && way.leaves { &mut heights.outside } else { &mut heights.inside };
-            place[self.row[path.from]] += WORK_ROOM;
+        for (path, route) in self.lane.paths.iter().zip(&self.paths).filter(|(path, _)| path.computation.is_some()) {
+            let position = if route.straight && route.leaves_loop { &mut heights.outside_loop } else { &mut heights.inside_loop };
+            position[self.row_of[path.from]] += COMPUTATION_HEIGHT;
         }
         heights
     }
 
-    /// Whether a way leads from a node to the next.
-    fn leads_on(&self, node: usize) -> bool {
-        self.paths.iter().zip(&self.lane.paths).any(|(way, path)| way.straight && path.from == node)
+    /// Whether a path leads from a node to the next one.
+    fn has_straight_path(&self, node: usize) -> bool {
+        self.paths.iter().zip(&self.lane.paths).any(|(route, path)| route.straight && path.from == node)
     }
 
-    fn reach(&self) -> Reach {
-        let mut reach = Reach { loops: vec![0.0; self.loops.len()], paths: vec![0.0; self.paths.len()] };
+    fn left_extent(&self) -> LeftExtent {
+        let mut reach = LeftExtent { loops: vec![0.0; self.loops.len()], paths: vec![0.0; self.paths.len()] };
         for level in (0..self.loops.len()).rev().map(Some).chain([None]) {
-            let inner = self.inner(level, &reach.loops);
-            let is_own = |path: &usize| !self.paths[*path].straight && self.paths[*path].within == level;
+            let inner = self.inner_edge(level, &reach.loops);
+            let is_own = |path: &usize| !self.paths[*path].straight && self.paths[*path].innermost_loop == level;
             let own: Vec<usize> = (0..self.paths.len()).filter(is_own).collect();
-            let rows = |path: &usize| (self.row[self.lane.paths[*path].from], self.row[self.lane.paths[*path].to]);
-            let taken = tracks(&own.iter().map(rows).collect::<Vec<_>>());
+            let rows = |path: &usize| (self.row_of[self.lane.paths[*path].from], self.row_of[self.lane.paths[*path].to]);
+            let taken = assign_tracks(&own.iter().map(rows).collect::<Vec<_>>());
             own.iter().zip(&taken).for_each(|(path, track)| reach.paths[*path] = inner + TRACK * (*track as f64 + 0.6));
             if let Some(number) = level {
                 reach.loops[number] = inner + TRACK * taken.iter().max().map_or(0.0, |most| *most as f64 + 1.0) + BOX_GAP;
@@ -217,95 +215,100 @@ impl<'a> Needs<'a> {
         reach
     }
 
-    /// Where the loops directly inside a level, or the nodes themselves, end on the left.
-    fn inner(&self, level: Option<usize>, reach: &[f64]) -> f64 {
-        let inside = self.loops.iter().zip(reach).filter(|(one, _)| one.around == level);
+    /// Left edge of the loops directly inside a level, or of the nodes themselves.
+    fn inner_edge(&self, level: Option<usize>, reach: &[f64]) -> f64 {
+        let inside = self.loops.iter().zip(reach).filter(|(one, _)| one.parent == level);
         inside.map(|(_, reach)| *reach).fold(SYMBOL + 16.0, f64::max)
     }
 
-    /// The upper and lower edge of a loop's box.
-    fn loop_edges(&self, number: usize, middles: &[f64], heights: &Heights) -> (f64, f64) {
+    /// Upper and lower edge of a loop's box.
+    fn loop_edges(&self, number: usize, middles: &[f64], heights: &RowHeights) -> (f64, f64) {
         let LoopRows { first, last, .. } = self.loops[number];
         let inside =
             || (0..self.loops.len()).filter(|other| *other != number && self.is_inside(*other, number)).map(|other| self.loops[other]);
         let above = 1.0 + inside().filter(|other| other.first == first).count() as f64;
         let below = 0.5 + inside().filter(|other| other.last == last).count() as f64;
-        (middles[first] - HALF_ROW - LOOP_TOP * above + 6.0, middles[last] + HALF_ROW + heights.inside[last] + LOOP_BOTTOM * below)
+        (middles[first] - HALF_ROW - LOOP_TOP * above + 6.0, middles[last] + HALF_ROW + heights.inside_loop[last] + LOOP_BOTTOM * below)
     }
 
     /// A loop and those around it.
-    fn outwards(&self, number: usize) -> impl Iterator<Item = usize> {
-        std::iter::successors(Some(number), |number| self.loops[*number].around)
+    fn enclosing_loops(&self, number: usize) -> impl Iterator<Item = usize> {
+        std::iter::successors(Some(number), |number| self.loops[*number].parent)
     }
 
     fn depth(&self, number: usize) -> usize {
-        self.outwards(number).count()
+        self.enclosing_loops(number).count()
     }
 
     fn is_inside(&self, inner: usize, outer: usize) -> bool {
-        self.outwards(inner).any(|number| number == outer)
+        self.enclosing_loops(inner).any(|number| number == outer)
     }
 }
 
-/// What the rows need above, below and between their nodes, for the lane that needs most.
-struct Heights {
-    tops: Vec<usize>,
-    inside: Vec<f64>,
-    bottoms: Vec<usize>,
-    outside: Vec<f64>,
+/// The space that rows need above, below and between their nodes, as the maximum over lanes.
+struct RowHeights {
+    loop_tops: Vec<usize>,
+    inside_loop: Vec<f64>,
+    loop_bottoms: Vec<usize>,
+    outside_loop: Vec<f64>,
 }
 
-impl Heights {
-    fn of(needs: &[Needs], row: &[usize]) -> Heights {
+impl RowHeights {
+    fn new(metrics: &[LaneMetrics], row: &[usize]) -> RowHeights {
         let rows = row.iter().max().map_or(0, |last| last + 1);
-        let mut most = Heights::none(rows);
-        for lane in needs.iter().map(|needs| needs.heights(rows)) {
+        let mut most = RowHeights::zero(rows);
+        for lane in metrics.iter().map(|metrics| metrics.heights(rows)) {
             for row in 0..rows {
-                most.tops[row] = most.tops[row].max(lane.tops[row]);
-                most.bottoms[row] = most.bottoms[row].max(lane.bottoms[row]);
-                most.inside[row] = most.inside[row].max(lane.inside[row]);
-                most.outside[row] = most.outside[row].max(lane.outside[row]);
+                most.loop_tops[row] = most.loop_tops[row].max(lane.loop_tops[row]);
+                most.loop_bottoms[row] = most.loop_bottoms[row].max(lane.loop_bottoms[row]);
+                most.inside_loop[row] = most.inside_loop[row].max(lane.inside_loop[row]);
+                most.outside_loop[row] = most.outside_loop[row].max(lane.outside_loop[row]);
             }
         }
         most
     }
 
-    fn none(rows: usize) -> Heights {
-        Heights { tops: vec![0; rows], inside: vec![0.0; rows], bottoms: vec![0; rows], outside: vec![0.0; rows] }
+    fn zero(rows: usize) -> RowHeights {
+        RowHeights { loop_tops: vec![0; rows], inside_loop: vec![0.0; rows], loop_bottoms: vec![0; rows], outside_loop: vec![0.0; rows] }
     }
 
-    /// The middle of each row's nodes, and where the last row ends.
-    fn middles(&self, top: f64) -> (Vec<f64>, f64) {
+    /// The centre of each row, and the end of the last one.
+    fn row_middles(&self, top: f64) -> (Vec<f64>, f64) {
         let mut y = top;
         let middle = |row: usize| {
-            let middle = y + LOOP_TOP * self.tops[row] as f64 + HALF_ROW;
-            y = middle + HALF_ROW + self.inside[row] + LOOP_BOTTOM * self.bottoms[row] as f64 + self.outside[row] + BETWEEN_ROWS;
+            let middle = y + LOOP_TOP * self.loop_tops[row] as f64 + HALF_ROW;
+            y = middle
+                + HALF_ROW
+                + self.inside_loop[row]
+                + LOOP_BOTTOM * self.loop_bottoms[row] as f64
+                + self.outside_loop[row]
+                + BETWEEN_ROWS;
             middle
         };
-        let middles = (0..self.tops.len()).map(middle).collect();
+        let middles = (0..self.loop_tops.len()).map(middle).collect();
         (middles, y)
     }
 }
 
 /// The gutters to the right of each lane, and the messages in them.
-struct Gutters {
-    of: Vec<usize>,
+struct MessageGutters {
+    gutter_of: Vec<usize>,
     track: Vec<usize>,
     tracks: Vec<usize>,
 }
 
-impl Gutters {
-    fn of(drawing: &Drawing, row: &[usize]) -> Gutters {
-        let of: Vec<usize> = drawing.messages.iter().map(gutter).collect();
-        let (mut track, mut most) = (vec![0; of.len()], vec![0; drawing.lanes.len()]);
+impl MessageGutters {
+    fn new(drawing: &GraphDrawing, row: &[usize]) -> MessageGutters {
+        let gutter_of: Vec<usize> = drawing.messages.iter().map(gutter_index).collect();
+        let (mut track, mut most) = (vec![0; gutter_of.len()], vec![0; drawing.lanes.len()]);
         for (lane, most) in most.iter_mut().enumerate() {
-            let own: Vec<usize> = (0..of.len()).filter(|message| of[*message] == lane).collect();
+            let own: Vec<usize> = (0..gutter_of.len()).filter(|message| gutter_of[*message] == lane).collect();
             let lines = own.iter().map(|message| (row[drawing.messages[*message].from.1], row[drawing.messages[*message].to.1]));
-            let taken = tracks(&lines.collect::<Vec<_>>());
+            let taken = assign_tracks(&lines.collect::<Vec<_>>());
             *most = taken.iter().max().map_or(0, |most| most + 1);
             own.iter().zip(&taken).for_each(|(message, taken)| track[*message] = *taken);
         }
-        Gutters { of, track, tracks: most }
+        MessageGutters { gutter_of, track, tracks: most }
     }
 
     fn width(&self, lane: usize) -> f64 {
@@ -316,8 +319,8 @@ impl Gutters {
     }
 }
 
-/// The gutter in which a message changes its row: the one beside the lane it comes to, on the side it comes from.
-fn gutter(message: &Message) -> usize {
+/// The gutter in which a message changes rows: the one beside its destination lane, on the side it comes from.
+fn gutter_index(message: &LaneMessage) -> usize {
     let (from, to) = (message.from.0, message.to.0);
     if to > from { to - 1 } else { to }
 }
@@ -330,20 +333,20 @@ mod tests {
     #[test]
     fn a_loop_s_box_holds_its_nodes_its_computation_and_its_way_back() {
         let drawing = master_and_workers();
-        let layout = Layout::of(&drawing, 100.0);
+        let layout = GraphLayout::new(&drawing, 100.0);
         let master = &layout.lanes[0];
         let ((x, y), (width, height)) = master.loops[0];
         let holds = |point: Point| (x..x + width).contains(&point.0) && (y..y + height).contains(&point.1);
-        let (track, work) = (master.paths[3].track.unwrap(), master.paths[3].work.unwrap());
+        let (track, work) = (master.paths[3].track.unwrap(), master.paths[3].computation.unwrap());
         assert!(holds((master.axis, layout.y[1])) && holds((master.axis, layout.y[4])));
-        assert!(holds((track, layout.y[1])) && holds(work) && holds((work.0 + WORK.0, work.1 + WORK.1)));
+        assert!(holds((track, layout.y[1])) && holds(work) && holds((work.0 + COMPUTATION_BOX.0, work.1 + COMPUTATION_BOX.1)));
         assert!(!holds((master.axis, layout.y[0])) && !holds((master.axis, layout.y[5])));
     }
 
     #[test]
     fn lanes_and_their_messages_lie_side_by_side() {
         let drawing = master_and_workers();
-        let layout = Layout::of(&drawing, 100.0);
+        let layout = GraphLayout::new(&drawing, 100.0);
         let [master, workers] = &layout.lanes[..] else { panic!("two lanes") };
         for (track, note) in &layout.messages {
             assert!(master.edges.1 < *note && note < track && *track < workers.edges.0);

@@ -1,20 +1,20 @@
-//! The program graph as an SVG picture for people.
+//! Renders the program graph as SVG.
 //!
-//! Symbols are those of the DP*Graph: a rectangle is computation, a triangle that points up sends, one that points down receives. Colours
-//! are told apart by people who do not see all of them, and nothing is said by colour alone.
+//! The symbols are those of the DP*Graph: a rectangle is computation, a triangle up a send, a triangle down a receive. The colours are
+//! distinguishable with colour vision deficiency, and nothing depends on colour alone.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use super::layout::{LaneLayout, Layout, PathLayout, SYMBOL, TEXT_ROOM, WORK};
-use super::{Drawing, Lane, Message, Node, Path, Stage, Step, Symbol, Work};
-use crate::svg::{Canvas, Heading, Point, Words, head, tail, width};
+use super::layout::{COMPUTATION_BOX, GraphLayout, LaneLayout, PathLayout, SYMBOL, TEXT_ROOM};
+use super::{GraphDrawing, LaneMessage, LaneNode, LanePath, NodeStage, NodeSymbol, OperationNode, PathComputation, RoleLane};
+use crate::svg::{AltText, Point, SvgCanvas, TitleBlock, text_width, truncate_end, truncate_start};
 
-/// More messages than this hide each other; the lightest are left out.
-const MOST_MESSAGES: usize = 80;
+/// Limit of messages; the lightest are left out.
+const MAX_MESSAGES: usize = 80;
 const TEXT: f64 = 11.0;
 const SMALL: f64 = 9.5;
-const LEGEND: f64 = 96.0;
+const LEGEND_HEIGHT: f64 = 96.0;
 
 const STYLE: &str = "\
 .lane { font-size: 13px; font-weight: bold; }
@@ -39,52 +39,52 @@ const STYLE: &str = "\
 .across { stroke: #009e73; stroke-dasharray: 2 3; fill: none; }
 ";
 
-/// Writes the picture.
-pub fn write(drawing: &Drawing, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
-    let (drawing, left_out) = with_few_messages(drawing);
+/// Writes the SVG file.
+pub fn write(drawing: &GraphDrawing, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+    let (drawing, left_out) = heaviest_messages(drawing);
     let mut notes = drawing.notes.clone();
     if left_out > 0 {
         notes.push(format!("the {left_out} lightest of the arrows between operations are left out"));
     }
-    let heading = Heading { title: &drawing.title, notes: &notes };
+    let heading = TitleBlock { title: &drawing.title, notes: &notes };
     let (wide, top) = heading.size();
-    let layout = Layout::of(&drawing, top + 62.0);
-    let size = (layout.size.0.max(640.0).max(wide), layout.size.1 + LEGEND);
-    let mut canvas = Canvas::default();
+    let layout = GraphLayout::new(&drawing, top + 62.0);
+    let size = (layout.size.0.max(640.0).max(wide), layout.size.1 + LEGEND_HEIGHT);
+    let mut canvas = SvgCanvas::default();
     heading.draw(&mut canvas, size.0);
-    let picture = Picture { drawing: &drawing, layout: &layout };
-    picture.lanes(&mut canvas, top + 8.0);
-    picture.loops(&mut canvas);
-    picture.ways(&mut canvas);
-    picture.groups(&mut canvas);
-    picture.messages(&mut canvas);
-    picture.nodes(&mut canvas);
-    legend(&mut canvas, layout.size.1 + 18.0, drawing.worth_a_box);
-    out.write_all(canvas.finish(size, STYLE, Words { title: &drawing.title, description: &notes.join(". ") }).as_bytes())
+    let picture = GraphPainter { drawing: &drawing, layout: &layout };
+    picture.draw_lanes(&mut canvas, top + 8.0);
+    picture.draw_loops(&mut canvas);
+    picture.draw_paths(&mut canvas);
+    picture.draw_collectives(&mut canvas);
+    picture.draw_messages(&mut canvas);
+    picture.draw_nodes(&mut canvas);
+    draw_legend(&mut canvas, layout.size.1 + 18.0, drawing.min_box_share);
+    out.write_all(canvas.finish(size, STYLE, AltText { title: &drawing.title, description: &notes.join(". ") }).as_bytes())
 }
 
-/// The drawing without the lightest messages where there are too many, and how many were left out.
-fn with_few_messages(drawing: &Drawing) -> (Drawing, usize) {
+/// The drawing without the lightest messages beyond the limit, and their number.
+fn heaviest_messages(drawing: &GraphDrawing) -> (GraphDrawing, usize) {
     let mut few = drawing.clone();
-    let left_out = few.messages.len().saturating_sub(MOST_MESSAGES);
+    let left_out = few.messages.len().saturating_sub(MAX_MESSAGES);
     if left_out > 0 {
         few.messages.sort_by(|a, b| b.share.total_cmp(&a.share));
-        few.messages.truncate(MOST_MESSAGES);
+        few.messages.truncate(MAX_MESSAGES);
     }
     (few, left_out)
 }
 
-/// Where the notes on messages stand, so that none hides another.
+/// Places the notes of messages without overlap.
 #[derive(Default)]
-struct Notes(Vec<(Point, f64)>);
+struct NotePlacer(Vec<(Point, f64)>);
 
-impl Notes {
-    /// The free place closest to the one that is wanted.
+impl NotePlacer {
+    /// The free position closest to the desired one.
     fn place(&mut self, (x, y): Point, note: &str) -> Point {
-        let wide = width(note, SMALL);
+        let wide = text_width(note, SMALL);
         let is_free =
             |y: f64| self.0.iter().all(|((left, other), width)| (y - other).abs() >= SMALL + 1.0 || x + wide < *left || left + width < x);
-        // Up and down in turn, farther each time; beyond the end of all notes there is always room.
+        // Alternate up and down with growing distance; beyond all notes there is always room.
         let steps =
             (0..=2 * self.0.len() + 1).map(|step| (step.div_ceil(2) as f64) * (SMALL + 2.0) * if step % 2 == 0 { 1.0 } else { -1.0 });
         let free = steps.map(|step| y + step).find(|y| is_free(*y)).unwrap_or(y);
@@ -93,76 +93,82 @@ impl Notes {
     }
 }
 
-struct Picture<'a> {
-    drawing: &'a Drawing,
-    layout: &'a Layout,
+struct GraphPainter<'a> {
+    drawing: &'a GraphDrawing,
+    layout: &'a GraphLayout,
 }
 
-impl<'a> Picture<'a> {
-    fn each_lane(&self) -> impl Iterator<Item = (&'a Lane, &'a LaneLayout)> {
+impl<'a> GraphPainter<'a> {
+    fn each_lane(&self) -> impl Iterator<Item = (&'a RoleLane, &'a LaneLayout)> {
         self.drawing.lanes.iter().zip(&self.layout.lanes)
     }
 
-    fn lanes(&self, canvas: &mut Canvas, top: f64) {
+    fn draw_lanes(&self, canvas: &mut SvgCanvas, top: f64) {
         for (lane, laid) in self.each_lane() {
             let (left, right) = laid.edges;
             canvas.rectangle("lane-ground", (left, top), (right - left, self.layout.size.1 - top));
-            canvas.text("lane", (left + 10.0, top + 20.0), &head(&lane.name, 13.0, right - left - 20.0));
-            canvas.text("note", (left + 10.0, top + 35.0), &head(&lane.note, 10.0, right - left - 20.0));
+            canvas.text("lane", (left + 10.0, top + 20.0), &truncate_end(&lane.name, 13.0, right - left - 20.0));
+            canvas.text("note", (left + 10.0, top + 35.0), &truncate_end(&lane.note, 10.0, right - left - 20.0));
         }
     }
 
-    fn loops(&self, canvas: &mut Canvas) {
+    fn draw_loops(&self, canvas: &mut SvgCanvas) {
         for (lane, laid) in self.each_lane() {
             for (one, (corner, size)) in lane.loops.iter().zip(&laid.loops) {
                 canvas.rectangle("loop", *corner, *size);
-                canvas.text_before("loop-note", (corner.0 + size.0 - 8.0, corner.1 + 12.0), &head(&one.note, 10.0, size.0 - 16.0));
+                canvas.right_aligned_text(
+                    "loop-note",
+                    (corner.0 + size.0 - 8.0, corner.1 + 12.0),
+                    &truncate_end(&one.note, 10.0, size.0 - 16.0),
+                );
             }
         }
     }
 
-    fn ways(&self, canvas: &mut Canvas) {
+    fn draw_paths(&self, canvas: &mut SvgCanvas) {
         for (lane, laid) in self.each_lane() {
-            for (path, place) in lane.paths.iter().zip(&laid.paths) {
-                canvas.explained(&path.details, |canvas| self.way(canvas, laid.axis, path, place));
+            for (path, layout) in lane.paths.iter().zip(&laid.paths) {
+                canvas.with_tooltip(&path.details, |canvas| self.draw_path(canvas, laid.axis, path, layout));
             }
-            for (path, place) in lane.paths.iter().zip(&laid.paths) {
-                if let (Some(work), Some(corner)) = (&path.work, place.work) {
-                    canvas.explained(&path.details, |canvas| work_box(canvas, corner, work, &self.goes_to(path, place)));
+            for (path, layout) in lane.paths.iter().zip(&laid.paths) {
+                if let (Some(work), Some(corner)) = (&path.computation, layout.computation) {
+                    canvas.with_tooltip(&path.details, |canvas| {
+                        draw_computation(canvas, corner, work, &self.destination_label(path, layout))
+                    });
                 }
             }
         }
     }
 
-    /// Where a way leads, unless that is the next node below.
-    fn goes_to(&self, path: &Path, place: &PathLayout) -> String {
+    /// Where a path leads, unless to the next node below.
+    fn destination_label(&self, path: &LanePath, layout: &PathLayout) -> String {
         let direction = if self.layout.y[path.to] > self.layout.y[path.from] { "on to" } else { "back to" };
-        place.track.map_or(String::new(), |_| format!("{direction} {}", self.drawing.nodes[path.to].short))
+        layout.track.map_or(String::new(), |_| format!("{direction} {}", self.drawing.nodes[path.to].short))
     }
 
-    fn way(&self, canvas: &mut Canvas, axis: f64, path: &Path, place: &PathLayout) {
+    fn draw_path(&self, canvas: &mut SvgCanvas, axis: f64, path: &LanePath, layout: &PathLayout) {
         let [from, to] = [path.from, path.to].map(|node| self.layout.y[node]);
-        let Some(track) = place.track else {
+        let Some(track) = layout.track else {
             return canvas.arrow("way", 1.4, &[(axis, from + SYMBOL - 2.0), (axis, to - SYMBOL)]);
         };
         let arrive = (axis - SYMBOL, to - 7.0);
-        let mut points = match place.work {
+        let mut points = match layout.computation {
             None => vec![(axis - SYMBOL, from + 8.0), (track, from + 8.0)],
             Some((x, y)) => {
                 canvas.line("jump", 1.2, &[(axis, from + SYMBOL - 2.0), (axis, y + 8.0), (x.max(axis), y + 8.0)]);
-                vec![(x, y + WORK.1 - 8.0), (track, y + WORK.1 - 8.0)]
+                vec![(x, y + COMPUTATION_BOX.1 - 8.0), (track, y + COMPUTATION_BOX.1 - 8.0)]
             }
         };
         points.extend([(track, arrive.1), arrive]);
         canvas.arrow("jump", 1.2, &points);
     }
 
-    /// Operations of groups reach across the lanes that take part.
-    fn groups(&self, canvas: &mut Canvas) {
+    /// Collectives extend across the participating lanes.
+    fn draw_collectives(&self, canvas: &mut SvgCanvas) {
         let mut at_height: HashMap<(i64, usize), Vec<usize>> = HashMap::new();
         for (number, lane) in self.drawing.lanes.iter().enumerate() {
-            for node in lane.steps.iter().map(|step| step.node).filter(|node| self.drawing.nodes[*node].symbol == Symbol::Group) {
-                let operation = self.drawing.together.iter().find(|set| set.contains(&node)).map_or(node, |set| set[0]);
+            for node in lane.steps.iter().map(|step| step.node).filter(|node| self.drawing.nodes[*node].symbol == NodeSymbol::Collective) {
+                let operation = self.drawing.collectives.iter().find(|set| set.contains(&node)).map_or(node, |set| set[0]);
                 at_height.entry((self.layout.y[node] as i64, operation)).or_default().push(number);
             }
         }
@@ -176,123 +182,131 @@ impl<'a> Picture<'a> {
         }
     }
 
-    fn messages(&self, canvas: &mut Canvas) {
+    fn draw_messages(&self, canvas: &mut SvgCanvas) {
         let mut ports: HashMap<(usize, usize, bool), usize> = HashMap::new();
         let mut port = |lane: usize, node: usize, right: bool| {
             let used = ports.entry((lane, node, right)).or_default();
             *used += 1;
-            // 0, 3, -3, 6, -6 ... around the middle, so that lines at one symbol lie beside each other.
+            // 0, 3, -3, 6, -6 ... around the centre, so that lines at one symbol do not overlap.
             let step = (*used / 2) as f64 * 3.0;
             let y = self.layout.y[node] + if (*used).is_multiple_of(2) { step } else { -step };
             let side = if right { SYMBOL - 2.0 } else { 2.0 - SYMBOL };
             (self.layout.lanes[lane].axis + side, y)
         };
-        let mut notes = Notes::default();
-        for (message, place) in self.drawing.messages.iter().zip(&self.layout.messages) {
+        let mut notes = NotePlacer::default();
+        for (message, layout) in self.drawing.messages.iter().zip(&self.layout.messages) {
             let (from, to) = (message.from, message.to);
             let begin = port(from.0, from.1, to.0 >= from.0);
             let end = port(to.0, to.1, to.0 <= from.0);
-            self.message(canvas, message, *place, [begin, end], &mut notes);
+            self.draw_message(canvas, message, *layout, [begin, end], &mut notes);
         }
     }
 
-    fn message(&self, canvas: &mut Canvas, message: &Message, (track, note): Point, [begin, end]: [Point; 2], notes: &mut Notes) {
+    fn draw_message(
+        &self,
+        canvas: &mut SvgCanvas,
+        message: &LaneMessage,
+        (track, note): Point,
+        [begin, end]: [Point; 2],
+        notes: &mut NotePlacer,
+    ) {
         let thickness = 1.0 + 2.0 * message.share.clamp(0.0, 1.0).sqrt();
         let level = (begin.1 - end.1).abs() < 1.0;
         let points = if level { vec![begin, end] } else { vec![begin, (track, begin.1), (track, end.1), end] };
-        // Notes stand to the left of the tracks, on the line of the lane to the left.
+        // Notes are to the left of the tracks, at the height of the left lane's end.
         let at = notes.place((note, if message.to.0 < message.from.0 { end.1 } else { begin.1 } - 4.0), &message.note);
-        let [from, to] = [message.from, message.to].map(|(lane, node)| (&self.drawing.lanes[lane].name, &self.drawing.nodes[node].place));
+        let [from, to] = [message.from, message.to].map(|(lane, node)| (&self.drawing.lanes[lane].name, &self.drawing.nodes[node].source));
         let details = format!("{}\nfrom {} at {}\nto {} at {}", message.note, from.0, from.1, to.0, to.1);
-        canvas.explained(&details, |canvas| {
+        canvas.with_tooltip(&details, |canvas| {
             canvas.arrow("message", thickness, &points);
             canvas.text("message-note", at, &message.note);
         });
     }
 
-    fn nodes(&self, canvas: &mut Canvas) {
+    fn draw_nodes(&self, canvas: &mut SvgCanvas) {
         for (lane, laid) in self.each_lane() {
             for step in &lane.steps {
                 let node = &self.drawing.nodes[step.node];
-                canvas.explained(&format!("{} at {}\n{}", node.name, node.place, step.details), |canvas| {
-                    self.node(canvas, laid, node, step);
+                canvas.with_tooltip(&format!("{} at {}\n{}", node.name, node.source, step.details), |canvas| {
+                    self.draw_node(canvas, laid, node, step);
                 });
             }
         }
     }
 
-    fn node(&self, canvas: &mut Canvas, laid: &LaneLayout, node: &Node, step: &Step) {
+    fn draw_node(&self, canvas: &mut SvgCanvas, laid: &LaneLayout, node: &OperationNode, step: &LaneNode) {
         let (x, y) = (laid.axis, self.layout.y[step.node]);
-        symbol(canvas, (x, y), node.symbol, node.stage, TEXT_ROOM - 8.0);
+        draw_symbol(canvas, (x, y), node.symbol, node.stage, TEXT_ROOM - 8.0);
         let room = TEXT_ROOM - SYMBOL - 12.0;
         let beside = x + SYMBOL + 6.0;
-        let used = width(&node.name, TEXT) * 1.12 + 9.0;
-        canvas.texts(("name", "halo"), (beside, y - 7.0), &node.name, &head(&step.note, TEXT, room - used));
-        canvas.text("place", (beside, y + 15.0), &tail(&node.place, SMALL, room));
+        let used = text_width(&node.name, TEXT) * 1.12 + 9.0;
+        canvas.text_pair(("name", "halo"), (beside, y - 7.0), &node.name, &truncate_end(&step.note, TEXT, room - used));
+        canvas.text("place", (beside, y + 15.0), &truncate_start(&node.source, SMALL, room));
     }
 }
 
-/// A piece of computation; the more of the time it takes, the darker it is.
-fn work_box(canvas: &mut Canvas, corner: Point, work: &Work, goes_to: &str) {
-    canvas.filled("work", &shade(work.share), corner, WORK);
-    let (left, used) = (corner.0 + 8.0, width(&work.note, TEXT) + 10.0);
-    canvas.texts(("", "each"), (left, corner.1 + 14.0), &work.note, &head(goes_to, SMALL, WORK.0 - 16.0 - used));
-    canvas.text("each", (left, corner.1 + 27.0), &head(&work.each, SMALL, WORK.0 - 12.0));
+/// A computation box, darker for a larger share of the time.
+fn draw_computation(canvas: &mut SvgCanvas, corner: Point, work: &PathComputation, goes_to: &str) {
+    canvas.filled_rectangle("work", &shade(work.share), corner, COMPUTATION_BOX);
+    let (left, used) = (corner.0 + 8.0, text_width(&work.note, TEXT) + 10.0);
+    canvas.text_pair(("", "each"), (left, corner.1 + 14.0), &work.note, &truncate_end(goes_to, SMALL, COMPUTATION_BOX.0 - 16.0 - used));
+    canvas.text("each", (left, corner.1 + 27.0), &truncate_end(&work.per_iteration, SMALL, COMPUTATION_BOX.0 - 12.0));
 }
 
-/// From almost white to blue; the square root keeps small shares apart.
+/// From almost white to blue; the square root separates small shares.
 fn shade(share: f64) -> String {
     let dark = share.clamp(0.0, 1.0).sqrt();
     let mix = |light: f64, full: f64| (light + (full - light) * dark).round() as u8;
     format!("#{:02x}{:02x}{:02x}", mix(246.0, 120.0), mix(249.0, 178.0), mix(252.0, 228.0))
 }
 
-fn symbol(canvas: &mut Canvas, (x, y): Point, symbol: Symbol, stage: Stage, bar: f64) {
-    let half = if stage == Stage::End { 6.0 } else { 9.0 };
-    let begin = if stage == Stage::Begin { " begin" } else { "" };
-    if stage == Stage::End {
+fn draw_symbol(canvas: &mut SvgCanvas, (x, y): Point, symbol: NodeSymbol, stage: NodeStage, bar: f64) {
+    let half = if stage == NodeStage::End { 6.0 } else { 9.0 };
+    let begin = if stage == NodeStage::Begin { " begin" } else { "" };
+    if stage == NodeStage::End {
         canvas.circle("ring", (x, y), SYMBOL - 1.0);
     }
     let triangle = |x: f64, half: f64, up: f64| [(x, y - half * up), (x + half, y + half * up * 0.8), (x - half, y + half * up * 0.8)];
     match symbol {
-        Symbol::Send => canvas.polygon(&format!("send{begin}"), &triangle(x, half, 1.0)),
-        Symbol::Receive => canvas.polygon(&format!("receive{begin}"), &triangle(x, half, -1.0)),
-        Symbol::Exchange => {
+        NodeSymbol::Send => canvas.polygon(&format!("send{begin}"), &triangle(x, half, 1.0)),
+        NodeSymbol::Receive => canvas.polygon(&format!("receive{begin}"), &triangle(x, half, -1.0)),
+        NodeSymbol::Exchange => {
             canvas.polygon(&format!("send{begin}"), &triangle(x - half * 0.6, half * 0.7, 1.0));
             canvas.polygon(&format!("receive{begin}"), &triangle(x + half * 0.6, half * 0.7, -1.0));
         }
-        Symbol::Group if stage == Stage::End => canvas.rectangle("group", (x - 7.0, y - 2.5), (14.0, 5.0)),
-        Symbol::Group => canvas.rectangle(&format!("group{begin}"), (x - SYMBOL, y - 2.5), (bar + SYMBOL, 5.0)),
-        Symbol::Other => canvas.circle(&format!("other{begin}"), (x, y), half * 0.6),
+        NodeSymbol::Collective if stage == NodeStage::End => canvas.rectangle("group", (x - 7.0, y - 2.5), (14.0, 5.0)),
+        NodeSymbol::Collective => canvas.rectangle(&format!("group{begin}"), (x - SYMBOL, y - 2.5), (bar + SYMBOL, 5.0)),
+        NodeSymbol::Other => canvas.circle(&format!("other{begin}"), (x, y), half * 0.6),
     }
 }
 
-fn legend(canvas: &mut Canvas, top: f64, worth_a_box: f64) {
+fn draw_legend(canvas: &mut SvgCanvas, top: f64, worth_a_box: f64) {
     let line = |row: f64| top + 12.0 + row * 24.0;
     let symbols = [
-        (Symbol::Send, Stage::Whole, "sends"),
-        (Symbol::Receive, Stage::Whole, "receives"),
-        (Symbol::Exchange, Stage::Whole, "sends and receives"),
-        (Symbol::Group, Stage::Whole, "operation of a group"),
-        (Symbol::Other, Stage::Whole, "other call"),
+        (NodeSymbol::Send, NodeStage::Whole, "sends"),
+        (NodeSymbol::Receive, NodeStage::Whole, "receives"),
+        (NodeSymbol::Exchange, NodeStage::Whole, "sends and receives"),
+        (NodeSymbol::Collective, NodeStage::Whole, "collective"),
+        (NodeSymbol::Other, NodeStage::Whole, "other call"),
     ];
     let mut x = 40.0;
     for (what, stage, text) in symbols {
-        symbol(canvas, (x, line(0.0)), what, stage, 16.0);
+        draw_symbol(canvas, (x, line(0.0)), what, stage, 16.0);
         canvas.text("note", (x + 22.0, line(0.0) + 4.0), text);
-        x += 42.0 + width(text, 10.5);
+        x += 42.0 + text_width(text, 10.5);
     }
     let mut x = 40.0;
-    for (what, stage, text) in
-        [(Symbol::Send, Stage::Begin, "hollow: only begins"), (Symbol::Receive, Stage::End, "in a ring: completes what began elsewhere")]
-    {
-        symbol(canvas, (x, line(1.0)), what, stage, 16.0);
+    for (what, stage, text) in [
+        (NodeSymbol::Send, NodeStage::Begin, "hollow: starts only"),
+        (NodeSymbol::Receive, NodeStage::End, "in a ring: completes what started earlier"),
+    ] {
+        draw_symbol(canvas, (x, line(1.0)), what, stage, 16.0);
         canvas.text("note", (x + 22.0, line(1.0) + 4.0), text);
-        x += 42.0 + width(text, 10.5);
+        x += 42.0 + text_width(text, 10.5);
     }
     canvas.arrow("message", 1.4, &[(x - 8.0, line(1.0)), (x + 24.0, line(1.0))]);
     canvas.text("note", (x + 32.0, line(1.0) + 4.0), "messages");
-    canvas.filled("work", &shade(0.2), (30.0, line(2.0) - 8.0), (24.0, 16.0));
+    canvas.filled_rectangle("work", &shade(0.2), (30.0, line(2.0) - 8.0), (24.0, 16.0));
     let computation = "computation between two calls, with its share of the role's time";
     let text = format!("{computation}; below {} % only the arrow is drawn", 100.0 * worth_a_box);
     canvas.text("note", (62.0, line(2.0) + 4.0), &text);
@@ -303,7 +317,7 @@ mod tests {
     use super::super::sample::master_and_workers;
     use super::*;
 
-    fn svg(drawing: &Drawing) -> String {
+    fn svg(drawing: &GraphDrawing) -> String {
         let mut out = Vec::new();
         write(drawing, &mut out).unwrap();
         String::from_utf8(out).unwrap()
@@ -322,7 +336,7 @@ mod tests {
 
     #[test]
     fn the_legend_says_what_has_no_box() {
-        let drawing = Drawing { worth_a_box: 0.02, ..master_and_workers() };
+        let drawing = GraphDrawing { min_box_share: 0.02, ..master_and_workers() };
         assert!(svg(&drawing).contains("below 2 % only the arrow is drawn"));
     }
 
@@ -335,12 +349,12 @@ mod tests {
     #[test]
     fn too_many_messages_are_left_out_and_the_picture_says_so() {
         let mut drawing = master_and_workers();
-        drawing.messages = (0..100).map(|n| Message { share: f64::from(n), ..drawing.messages[0].clone() }).collect();
+        drawing.messages = (0..100).map(|n| LaneMessage { share: f64::from(n), ..drawing.messages[0].clone() }).collect();
         assert!(svg(&drawing).contains("the 20 lightest"));
     }
 
     #[test]
     fn nothing_at_all_can_be_drawn() {
-        assert!(svg(&Drawing::default()).ends_with("</svg>\n"));
+        assert!(svg(&GraphDrawing::default()).ends_with("</svg>\n"));
     }
 }

@@ -1,7 +1,7 @@
-//! Lines side by side: each takes the first track on which it meets no other.
+//! Assigns parallel lines to tracks: each gets the first track without overlap.
 
-/// The track of each line, given the rows from which to which it runs; short lines come first.
-pub fn tracks(lines: &[(usize, usize)]) -> Vec<usize> {
+/// The track of each line, given its first and last row; short lines come first.
+pub(super) fn assign_tracks(lines: &[(usize, usize)]) -> Vec<usize> {
     let mut by_length: Vec<usize> = (0..lines.len()).collect();
     by_length.sort_by_key(|line| (lines[*line].0.abs_diff(lines[*line].1), *line));
     let mut taken: Vec<Vec<(usize, usize)>> = Vec::new();
@@ -25,7 +25,7 @@ mod tests {
 
     #[test]
     fn lines_that_meet_lie_on_different_tracks_and_short_ones_inside() {
-        assert_eq!(tracks(&[(0, 9), (3, 2), (4, 6), (5, 5)]), [2, 0, 1, 0]);
-        assert!(tracks(&[]).is_empty());
+        assert_eq!(assign_tracks(&[(0, 9), (3, 2), (4, 6), (5, 5)]), [2, 0, 1, 0]);
+        assert!(assign_tracks(&[]).is_empty());
     }
 }

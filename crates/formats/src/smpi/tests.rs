@@ -1,12 +1,12 @@
 use std::fs;
 
 use proptest::prelude::*;
+use sintonia_recording::call_table::{CallDescriptor, ListedRequest};
 use sintonia_recording::raw::{NONE, RequestRef, part};
-use sintonia_recording::table::{ListedRequest, Shape};
 
 use super::*;
-use crate::example::{call, example, receive, send, written};
-use crate::script::{End, Envelope, Pattern};
+use crate::example::{call, example, receive, send, write_recording};
+use crate::sim_trace::{CollectiveOp, Completion, TraceEnvelope};
 
 const MERGED: &str = "\
 0 init
@@ -24,12 +24,12 @@ const MERGED: &str = "\
 1 finalize
 ";
 
-fn all(trace: &Trace, rank: u32) -> Result<Vec<Step>, Error> {
-    trace.steps(rank).collect()
+fn all(trace: &SmpiTrace, rank: u32) -> Result<Vec<TraceAction>, Error> {
+    trace.actions(rank).collect()
 }
 
-fn envelope(peer: u32, tag: i32) -> Envelope {
-    Envelope { peer, tag, communicator: WORLD }
+fn envelope(peer: u32, tag: i32) -> TraceEnvelope {
+    TraceEnvelope { peer, tag, communicator: WORLD }
 }
 
 #[test]
@@ -38,19 +38,19 @@ fn a_merged_trace_has_the_steps_of_each_rank() {
     let path = folder.path().join("trace.txt");
     fs::write(&path, MERGED).unwrap();
     let trace = open(&path, 1e9).unwrap();
-    let reduce = Step::Collective { pattern: Pattern::Allreduce, communicator: WORLD, root: None, sent: 16, received: 16 };
+    let reduce = TraceAction::Collective { operation: CollectiveOp::Allreduce, communicator: WORLD, root: None, sent: 16, received: 16 };
     let first = [
-        Step::Init,
-        Step::Compute { seconds: 3.0 },
-        Step::Send { to: envelope(1, 7), bytes: 800, synchronous: false, end: End::Here },
-        Step::Receive { from: envelope(1, 8), bytes: 10, end: End::Later },
-        Step::Wait { sent: false, message: envelope(1, 8) },
+        TraceAction::Init,
+        TraceAction::Compute { seconds: 3.0 },
+        TraceAction::Send { to: envelope(1, 7), bytes: 800, synchronous: false, completion: Completion::Blocking },
+        TraceAction::Receive { from: envelope(1, 8), bytes: 10, completion: Completion::Nonblocking },
+        TraceAction::Wait { is_send: false, message: envelope(1, 8) },
         reduce,
-        Step::Compute { seconds: 2.0 },
-        Step::Finalize,
+        TraceAction::Compute { seconds: 2.0 },
+        TraceAction::Finalize,
     ];
-    assert_eq!((trace.ranks(), all(&trace, 0).unwrap()), (2, first.to_vec()));
-    assert_eq!(all(&trace, 1).unwrap()[3], Step::Wait { sent: true, message: envelope(0, 8) });
+    assert_eq!((trace.rank_count(), all(&trace, 0).unwrap()), (2, first.to_vec()));
+    assert_eq!(all(&trace, 1).unwrap()[3], TraceAction::Wait { is_send: true, message: envelope(0, 8) });
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn a_list_names_a_file_for_each_rank_or_one_for_all() {
     }
     let steps = |name: &str| {
         let trace = open(&folder.path().join(name), 2e9).unwrap();
-        (0..trace.ranks()).map(|rank| all(&trace, rank).unwrap()).collect::<Vec<_>>()
+        (0..trace.rank_count()).map(|rank| all(&trace, rank).unwrap()).collect::<Vec<_>>()
     };
     assert_eq!(steps("list"), steps("one"));
     assert_eq!(steps("one"), steps("whole.txt"));
@@ -78,28 +78,29 @@ fn a_list_names_a_file_for_each_rank_or_one_for_all() {
 fn threads_that_help_each_other_do_not_wait_for_ever_as_one() {
     // On either rank a thread sends while the other waits; the receive ends first.
     let both = |peer: i32| vec![(0, 100, 300, receive("MPI_Recv", peer, 7, 8)), (1, 200, 310, send(peer, 7, 8))];
-    let example = written(&[both(1), both(0)]);
+    let example = write_recording(&[both(1), both(0)]);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.ti");
     write(&example.recording, &path, &|| ()).unwrap();
     let trace = open(&path, 1e9).unwrap();
-    let (other, waited) = (envelope(1, 7), |sent| Step::Wait { sent, message: envelope(1, 7) });
-    let messages: Vec<Step> = all(&trace, 0).unwrap().into_iter().filter(|step| !matches!(step, Step::Compute { .. })).collect();
-    let receive = Step::Receive { from: other, bytes: 8, end: End::Later };
-    let send = Step::Send { to: other, bytes: 8, synchronous: false, end: End::Later };
-    assert_eq!(messages, [Step::Init, receive, send, waited(false), waited(true), Step::Finalize]);
+    let (other, waited) = (envelope(1, 7), |sent| TraceAction::Wait { is_send: sent, message: envelope(1, 7) });
+    let messages: Vec<TraceAction> =
+        all(&trace, 0).unwrap().into_iter().filter(|step| !matches!(step, TraceAction::Compute { .. })).collect();
+    let receive = TraceAction::Receive { from: other, bytes: 8, completion: Completion::Nonblocking };
+    let send = TraceAction::Send { to: other, bytes: 8, synchronous: false, completion: Completion::Nonblocking };
+    assert_eq!(messages, [TraceAction::Init, receive, send, waited(false), waited(true), TraceAction::Finalize]);
 }
 
-fn understood(line: &str) -> Result<Vec<Step>, String> {
-    let mut context = Context { rank: 1, ranks: 3, flops_per_s: 1.0, type_bytes: 1 };
+fn understood(line: &str) -> Result<Vec<TraceAction>, String> {
+    let mut context = ActionContext { rank: 1, rank_count: 3, flops_per_s: 1.0, default_element_bytes: 1 };
     let mut steps = VecDeque::new();
-    understand(&mut context, line, &mut steps).map(|()| steps.into())
+    parse_action(&mut context, line, &mut steps).map(|()| steps.into())
 }
 
 #[test]
-fn operations_of_groups_tell_their_bytes_in_many_ways() {
+fn collectives_give_their_bytes_in_different_forms() {
     let bytes = |line: &str| match understood(line).unwrap()[0] {
-        Step::Collective { root, sent, received, .. } => (root, sent, received),
+        TraceAction::Collective { root, sent, received, .. } => (root, sent, received),
         step => panic!("{step:?}"),
     };
     assert_eq!(bytes("1 barrier"), (None, 0, 0));
@@ -120,31 +121,31 @@ fn operations_of_groups_tell_their_bytes_in_many_ways() {
 #[test]
 fn sending_and_receiving_at_once_is_three_steps() {
     let steps = [
-        Step::Receive { from: envelope(0, 0), bytes: 6 * 4, end: End::Later },
-        Step::Send { to: envelope(2, 0), bytes: 5 * 8, synchronous: false, end: End::Here },
-        Step::Wait { sent: false, message: envelope(0, 0) },
+        TraceAction::Receive { from: envelope(0, 0), bytes: 6 * 4, completion: Completion::Nonblocking },
+        TraceAction::Send { to: envelope(2, 0), bytes: 5 * 8, synchronous: false, completion: Completion::Blocking },
+        TraceAction::Wait { is_send: false, message: envelope(0, 0) },
     ];
     assert_eq!(understood("1 sendRecv 5 2 6 0 0 1"), Ok(steps.to_vec()));
 }
 
 #[test]
-fn what_is_wrong_is_told() {
+fn errors_are_reported() {
     let wrong = |line: &str| understood(line).unwrap_err();
-    assert_eq!(wrong("1 dance 5"), "the action `dance` is not known");
+    assert_eq!(wrong("1 dance 5"), "unknown action `dance`");
     assert_eq!(wrong("1 send 9 0 1"), "there is no rank 9: the trace has 3");
-    assert!(wrong("1 recv -1 0 1").contains("the trace does not say which it was"));
+    assert!(wrong("1 recv -1 0 1").contains("whose message the trace does not have"));
     assert_eq!(wrong("1 send 2 0"), "the line ends where a number of elements is expected");
-    assert_eq!(wrong("1 send 2 0 5 77"), "the datatype 77 is not known");
-    assert_eq!(wrong("1 compute much"), "`much` stands where an amount of computation is expected");
+    assert_eq!(wrong("1 send 2 0 5 77"), "unknown datatype 77");
+    assert_eq!(wrong("1 compute much"), "found `much` where an amount of computation is expected");
     assert_eq!(wrong("1 alltoallv 1 2"), "the line ends before argument 3");
     let folder = tempfile::tempdir().unwrap();
     let message = |text: &str, speed: f64| {
         fs::write(folder.path().join("t"), text).unwrap();
         open(&folder.path().join("t"), speed).unwrap_err().to_string()
     };
-    assert!(message(MERGED, 0.0).ends_with("a host cannot do 0 operations in a second; give a number above zero"));
-    assert!(message("", 1.0).ends_with("it has no actions: no trace of SMPI"));
-    assert!(message("0 init\n5 init\n", 1.0).ends_with("there is nothing of rank 1, though there is of others above it"));
+    assert!(message(MERGED, 0.0).ends_with("invalid host speed of 0 flop/s; expected a number above zero"));
+    assert!(message("", 1.0).ends_with("it has no actions: not an SMPI trace"));
+    assert!(message("0 init\n5 init\n", 1.0).ends_with("rank 1 has no actions, but higher ranks have"));
     assert!(message("nowhere.txt\n", 1.0).contains("nowhere.txt"));
 }
 
@@ -153,20 +154,20 @@ fn a_recording_is_a_list_and_a_file_for_each_rank() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.ti");
     let written = write(&example().recording, &path, &|| {}).unwrap();
-    assert_eq!(written.notes, ["the threads of a rank are written as one: SMPI has no more"]);
-    assert_eq!(written.files, files(&path).unwrap());
+    assert_eq!(written.notes, ["the threads of a rank are merged into one: SMPI has no threads"]);
+    assert_eq!(written.files, output_paths(&path).unwrap());
     let file = |rank: u32| fs::read_to_string(folder.path().join(format!("run.ti_files/rank-{rank}.txt"))).unwrap();
     assert_eq!(file(0), "0 init\n0 send 1 7 1000\n0 compute 10\n0 send 1 7 2000\n0 compute 30\n0 allreduce 8 0\n0 finalize\n");
     let begun = "1 init\n1 irecv 0 7 1000\n1 irecv 2 8 64\n1 isend 2 9 16\n1 compute 10\n1 waitall\n";
     assert_eq!(file(1), format!("{begun}1 recv 0 7 2000\n1 compute 40\n1 allreduce 8 0\n1 finalize\n"));
-    assert_eq!(open(&path, 1e9).unwrap().ranks(), 3);
+    assert_eq!(open(&path, 1e9).unwrap().rank_count(), 3);
 }
 
 #[test]
 fn what_goes_to_each_rank_adds_up_to_what_the_recording_tells() {
     let parts = part::OBJECT | part::SENT | part::RECEIVED;
     let join = |operation: &str, bytes: [u64; 2]| {
-        (0, 10, 20, Shape { object: 0, peer: 1, sent: bytes[0], received: bytes[1], parts, ..call(operation, 5) })
+        (0, 10, 20, CallDescriptor { object: 0, peer: 1, sent: bytes[0], received: bytes[1], parts, ..call(operation, 5) })
     };
     for (operation, bytes) in [
         ("MPI_Bcast", [[0, 64], [64, 0], [0, 64]]),
@@ -179,13 +180,13 @@ fn what_goes_to_each_rank_adds_up_to_what_the_recording_tells() {
         ("MPI_Alltoallv", [[10, 11], [12, 13], [14, 15]]),
         ("MPI_Reduce_scatter_block", [[24, 8]; 3]),
     ] {
-        let example = written(&bytes.map(|bytes| vec![join(operation, bytes)]));
+        let example = write_recording(&bytes.map(|bytes| vec![join(operation, bytes)]));
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run.ti");
         write(&example.recording, &path, &|| {}).unwrap();
         let trace = open(&path, 1e9).unwrap();
         let told = |rank: usize| match all(&trace, rank as u32).unwrap()[1] {
-            Step::Collective { sent, received, .. } => [sent, received],
+            TraceAction::Collective { sent, received, .. } => [sent, received],
             step => panic!("{step:?}"),
         };
         assert_eq!([0, 1, 2].map(told), bytes, "{operation}");
@@ -196,30 +197,30 @@ fn what_goes_to_each_rank_adds_up_to_what_the_recording_tells() {
 fn nonblocking_operations_stand_where_they_are_completed_in_the_order_of_their_begin() {
     let begin = |operation: &str, enter| {
         let parts = part::OBJECT | part::SENT | part::RECEIVED | part::REQUEST;
-        (0, enter, enter + 10, Shape { object: 0, sent: 8, received: 8, parts, ..call(operation, 4) })
+        (0, enter, enter + 10, CallDescriptor { object: 0, sent: 8, received: 8, parts, ..call(operation, 4) })
     };
     let wait = |ago, enter| {
-        let listed = ListedRequest { request: RequestRef::Ago(ago), receive: false, peer: NONE, tag: 0, received: 0 };
-        (0, enter, enter + 10, Shape { requests: vec![listed], ..call("MPI_Wait", 5) })
+        let listed = ListedRequest { request: RequestRef::Relative(ago), is_receive: false, peer: NONE, tag: 0, received: 0 };
+        (0, enter, enter + 10, CallDescriptor { requests: vec![listed], ..call("MPI_Wait", 5) })
     };
     let calls = || vec![begin("MPI_Ibarrier", 0), begin("MPI_Iallreduce", 10), wait(0, 50), wait(1, 60)];
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.ti");
-    let notes = write(&written(&[calls(), calls(), calls()]).recording, &path, &|| {}).unwrap().notes;
-    assert_eq!(notes, ["nonblocking operations of groups are written where they are completed: SMPI has none"]);
+    let notes = write(&write_recording(&[calls(), calls(), calls()]).recording, &path, &|| {}).unwrap().notes;
+    assert_eq!(notes, ["nonblocking collectives are written where they complete: SMPI has none"]);
     let file = fs::read_to_string(folder.path().join("run.ti_files/rank-0.txt")).unwrap();
     assert_eq!(file, "0 init\n0 compute 30\n0 barrier\n0 allreduce 8 0\n0 finalize\n");
 }
 
 #[test]
 fn looking_again_and_again_is_no_computation() {
-    let test = |enter| (0, enter, enter + 100, Shape { parts: part::FOUND_NOTHING, ..call("MPI_Test", 4) });
+    let test = |enter| (0, enter, enter + 100, CallDescriptor { parts: part::FLAG_FALSE, ..call("MPI_Test", 4) });
     let parts = part::OBJECT;
-    let barrier = |enter| (0, enter, enter + 10, Shape { object: 0, parts, ..call("MPI_Barrier", 5) });
+    let barrier = |enter| (0, enter, enter + 10, CallDescriptor { object: 0, parts, ..call("MPI_Barrier", 5) });
     let calls = || vec![test(0), test(500), test(1000), barrier(51_100)];
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.ti");
-    write(&written(&[calls(), calls(), calls()]).recording, &path, &|| {}).unwrap();
+    write(&write_recording(&[calls(), calls(), calls()]).recording, &path, &|| {}).unwrap();
     let file = fs::read_to_string(folder.path().join("run.ti_files/rank-0.txt")).unwrap();
     assert_eq!(file, "0 init\n0 compute 50000\n0 barrier\n0 finalize\n");
 }
@@ -233,7 +234,7 @@ proptest! {
         for bytes in [&bytes[..], &bytes[..cut]] {
             fs::write(folder.path().join("t"), bytes).unwrap();
             if let Ok(trace) = open(&folder.path().join("t"), 1.0) {
-                let _ = (0..trace.ranks()).map(|rank| all(&trace, rank)).collect::<Result<Vec<_>, _>>();
+                let _ = (0..trace.rank_count()).map(|rank| all(&trace, rank)).collect::<Result<Vec<_>, _>>();
             }
         }
     }

@@ -1,12 +1,12 @@
-//! The operators and methods that build formulas from formulas.
+//! Operators and methods that build formulas from formulas.
 
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 
-use super::{extreme, fold, log2, pieces, power, product, rounded, two_to};
-use crate::atom::{Atom, Extreme, How, Kind, Piece, Rounding, Symbol};
+use super::{exp2, extremum, fold, log2, piecewise, power, product, round};
+use crate::atom::{Atom, AtomKind, Extremum, FoldOp, PiecewiseCase, RoundingMode, SymbolId};
+use crate::coefficient::Coefficient;
 use crate::formula::Formula;
-use crate::number::Number;
 use crate::rational::Rational;
 
 impl Formula {
@@ -15,11 +15,11 @@ impl Formula {
         power(self, &exponent.into())
     }
 
-    /// A power whose exponent is a formula; where that is not a number, the base must be positive.
-    pub fn to_the(&self, exponent: &Formula) -> Formula {
+    /// A power whose exponent is a formula; unless the exponent is a number, the base must be positive.
+    pub fn pow_formula(&self, exponent: &Formula) -> Formula {
         match exponent.as_exact() {
             Some(exponent) => power(self, exponent),
-            None => two_to(&product(exponent, &log2(self))),
+            None => exp2(&product(exponent, &log2(self))),
         }
     }
 
@@ -35,47 +35,47 @@ impl Formula {
 
     /// The natural logarithm; undefined where the formula is not positive.
     pub fn ln(&self) -> Formula {
-        product(&Formula::from(Atom::new(Kind::Ln2)), &log2(self))
+        product(&Formula::from(Atom::new(AtomKind::Ln2)), &log2(self))
     }
 
-    /// The least whole number that is not below it.
+    /// The smallest integer not less than it.
     pub fn ceil(&self) -> Formula {
-        rounded(Rounding::Up, self)
+        round(RoundingMode::Up, self)
     }
 
-    /// The greatest whole number that is not above it.
+    /// The largest integer not greater than it.
     pub fn floor(&self) -> Formula {
-        rounded(Rounding::Down, self)
+        round(RoundingMode::Down, self)
     }
 
-    /// The largest of several formulas; undefined when there is none.
+    /// The maximum of several formulas; undefined if there are none.
     pub fn max_of(entries: impl IntoIterator<Item = Formula>) -> Formula {
-        extreme(Extreme::Max, entries.into_iter().collect())
+        extremum(Extremum::Max, entries.into_iter().collect())
     }
 
-    /// The smallest of several formulas; undefined when there is none.
+    /// The minimum of several formulas; undefined if there are none.
     pub fn min_of(entries: impl IntoIterator<Item = Formula>) -> Formula {
-        extreme(Extreme::Min, entries.into_iter().collect())
+        extremum(Extremum::Min, entries.into_iter().collect())
     }
 
-    /// The sum of the body for the index `from`, `from + 1` and so on up to `to`; zero when `from` is above `to`.
+    /// The sum of the body for the indexes `from`, `from + 1`, ... up to `to`; zero if `from > to`.
     pub fn sum(index: &str, from: &Formula, to: &Formula, body: &Formula) -> Formula {
-        fold(How::Sum, &Symbol::named(index), index, from, to, body)
+        fold(FoldOp::Sum, &SymbolId::named(index), index, from, to, body)
     }
 
-    /// The largest value of the body for the index `from`, `from + 1` and so on up to `to`, of which there must be one.
+    /// The maximum of the body for the indexes `from`, `from + 1`, ... up to `to`; undefined for an empty range.
     pub fn max_over(index: &str, from: &Formula, to: &Formula, body: &Formula) -> Formula {
-        fold(How::Extreme(Extreme::Max), &Symbol::named(index), index, from, to, body)
+        fold(FoldOp::Extremum(Extremum::Max), &SymbolId::named(index), index, from, to, body)
     }
 
-    /// The smallest value of the body for the index `from`, `from + 1` and so on up to `to`, of which there must be one.
+    /// The minimum of the body for the indexes `from`, `from + 1`, ... up to `to`; undefined for an empty range.
     pub fn min_over(index: &str, from: &Formula, to: &Formula, body: &Formula) -> Formula {
-        fold(How::Extreme(Extreme::Min), &Symbol::named(index), index, from, to, body)
+        fold(FoldOp::Extremum(Extremum::Min), &SymbolId::named(index), index, from, to, body)
     }
 
-    /// The first piece whose bound is not below the value of `variable`; undefined beyond the last bound if no piece holds there.
-    pub fn pieces(variable: &Formula, list: impl IntoIterator<Item = Piece>) -> Formula {
-        pieces(variable, list.into_iter().collect())
+    /// A piecewise formula: the first case whose bound is not below `variable`; undefined beyond the last bound.
+    pub fn piecewise(variable: &Formula, list: impl IntoIterator<Item = PiecewiseCase>) -> Formula {
+        piecewise(variable, list.into_iter().collect())
     }
 }
 
@@ -86,13 +86,13 @@ fn sum(mut larger: Formula, mut smaller: Formula) -> Formula {
     if smaller.is_zero() {
         return larger;
     }
-    let mut terms = larger.into_terms();
-    terms.add_all(smaller.inner());
+    let mut terms = larger.into_term_map();
+    terms.add_all(smaller.term_map());
     terms.into()
 }
 
 fn negated(formula: &Formula) -> Formula {
-    product(&Formula::number(Number::Exact(Rational::from(-1))), formula)
+    product(&Formula::from_coefficient(Coefficient::Exact(Rational::from(-1))), formula)
 }
 
 fn difference(a: Formula, b: Formula) -> Formula {

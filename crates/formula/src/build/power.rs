@@ -1,19 +1,18 @@
 //! Powers with rational exponents.
 //!
-//! Symbols are not negative, so `(x^a)^b` is `x^(a*b)` for them and for everything built from them that cannot be negative. What may be
+//! Symbols are nonnegative, so `(x^a)^b` is `x^(a*b)` for them and for every nonnegative formula built from them. A base that may be
 //! negative keeps its roots.
 
-use super::product::{common_number, common_product, divided, finished, is_expandable, multiplied_out, product, without};
-use crate::atom::{Atom, Kind};
+use super::product::{common_monomial, content, divide_by_monomial, divide_by_number, expand, is_expandable, normalize_groups, product};
+use crate::atom::{Atom, AtomKind};
+use crate::coefficient::Coefficient;
 use crate::formula::Formula;
-use crate::monomial::{Factor, Monomial};
-use crate::number::Number;
+use crate::monomial::{Monomial, PowerFactor};
 use crate::rational::Rational;
 
-/// Numbers under roots are split into these and a rest, so that `8^(1/2)` and `2*2^(1/2)` are the same.
+/// Numbers under a root are split into these primes and a remainder, so that `8^(1/2)` and `2*2^(1/2)` are equal.
 const PRIMES: [u32; 25] = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97];
 
-/// A power of a formula.
 pub(crate) fn power(base: &Formula, exponent: &Rational) -> Formula {
     if exponent.is_zero() {
         return Formula::one();
@@ -21,7 +20,7 @@ pub(crate) fn power(base: &Formula, exponent: &Rational) -> Formula {
     if exponent.is_one() {
         return base.clone();
     }
-    if let Some(number) = base.as_number() {
+    if let Some(number) = base.as_coefficient() {
         return number_power(number, exponent);
     }
     match base.as_term() {
@@ -30,94 +29,94 @@ pub(crate) fn power(base: &Formula, exponent: &Rational) -> Formula {
     }
 }
 
-fn term_power(coefficient: &Number, monomial: &Monomial, exponent: &Rational) -> Formula {
-    if exponent.is_whole() {
-        return product(&number_power(coefficient, exponent), &finished(one(), &monomial.raised(exponent)));
+fn term_power(coefficient: &Coefficient, monomial: &Monomial, exponent: &Rational) -> Formula {
+    if exponent.is_integer() {
+        return product(&number_power(coefficient, exponent), &normalize_groups(one(), &monomial.pow(exponent)));
     }
-    let merges = |factor: &Factor| factor.atom.is_nonnegative() || !factor.exponent.is_whole();
-    let (sure, unsure) = (monomial.filtered(merges), monomial.filtered(|factor| !merges(factor)));
-    let sure = finished(one(), &sure.raised(exponent));
+    let merges = |factor: &PowerFactor| factor.atom.is_nonnegative() || !factor.exponent.is_integer();
+    let (sure, unsure) = (monomial.filter(merges), monomial.filter(|factor| !merges(factor)));
+    let sure = normalize_groups(one(), &sure.pow(exponent));
     if unsure.is_one() {
         return product(&number_power(coefficient, exponent), &sure);
     }
-    // A factor that may be negative keeps the sign of the number with it: their product may be positive.
-    let (outside, inside) = match coefficient.exact() {
-        Some(value) if value.is_negative() => (Number::Exact(-value), Number::Exact(Rational::from(-1))),
-        Some(value) => (Number::Exact(value.clone()), one()),
+    // A factor that may be negative keeps the sign of the coefficient with it: their product may be positive.
+    let (outside, inside) = match coefficient.as_exact() {
+        Some(value) if value.is_negative() => (Coefficient::Exact(-value), Coefficient::Exact(Rational::from(-1))),
+        Some(value) => (Coefficient::Exact(value.clone()), one()),
         None => (one(), coefficient.clone()),
     };
-    let rest = finished(inside, &unsure);
+    let rest = normalize_groups(inside, &unsure);
     let kept = match rest.len() {
-        1 => Formula::from(Monomial::power(Atom::new(Kind::Group(rest)), exponent.clone())),
+        1 => Formula::from(Monomial::power(Atom::new(AtomKind::Group(rest)), exponent.clone())),
         _ => sum_power(&rest, exponent),
     };
     product(&product(&number_power(&outside, exponent), &sure), &kept)
 }
 
-fn one() -> Number {
-    Number::Exact(Rational::ONE)
+fn one() -> Coefficient {
+    Coefficient::Exact(Rational::ONE)
 }
 
 fn sum_power(base: &Formula, exponent: &Rational) -> Formula {
     if is_expandable(base, exponent) {
-        return repeated(base, exponent.to_i64().unwrap_or(1));
+        return expand_power(base, exponent.to_i64().unwrap_or(1));
     }
-    let whole = exponent.is_whole();
-    let common = common_product(base, |factor| whole || factor.is_nonnegative());
+    let whole = exponent.is_integer();
+    let common = common_monomial(base, |factor| whole || factor.is_nonnegative());
     if !common.is_one() {
-        let rest = without(base, &common);
+        let rest = divide_by_monomial(base, &common);
         return product(&term_power(&one(), &common, exponent), &power(&rest, exponent));
     }
-    let content = common_number(base, whole);
-    let group = Monomial::power(Atom::new(Kind::Group(divided(base, &content))), exponent.clone());
-    product(&number_power(&Number::Exact(content), exponent), &Formula::from(group))
+    let content = content(base, whole);
+    let group = Monomial::power(Atom::new(AtomKind::Group(divide_by_number(base, &content))), exponent.clone());
+    product(&number_power(&Coefficient::Exact(content), exponent), &Formula::from(group))
 }
 
-/// A power multiplied out. Its terms were counted, and there are fewer of them than products of terms on the way.
-fn repeated(base: &Formula, exponent: i64) -> Formula {
-    (1..exponent).fold(base.clone(), |result, _| multiplied_out(&result, base))
+/// The expanded power. The caller has counted its terms; the intermediate products have more.
+fn expand_power(base: &Formula, exponent: i64) -> Formula {
+    (1..exponent).fold(base.clone(), |result, _| expand(&result, base))
 }
 
-/// A power of a number: exact where it is a fraction, otherwise with the roots that remain.
-pub(crate) fn number_power(base: &Number, exponent: &Rational) -> Formula {
-    let kept = || Formula::from(Monomial::power(Atom::new(Kind::Group(Formula::number(base.clone()))), exponent.clone()));
+/// A power of a number: exact if it is a fraction, otherwise with the remaining roots.
+pub(crate) fn number_power(base: &Coefficient, exponent: &Rational) -> Formula {
+    let kept = || Formula::from(Monomial::power(Atom::new(AtomKind::Group(Formula::from_coefficient(base.clone()))), exponent.clone()));
     if base.is_one() || exponent.is_zero() {
         return Formula::one();
     }
     if let Some(value) = exponent.to_i64().and_then(|exponent| base.power(exponent)) {
-        return Formula::number(value);
+        return Formula::from_coefficient(value);
     }
-    match base.exact() {
+    match base.as_exact() {
         Some(value) if value.is_zero() && !exponent.is_negative() => Formula::zero(),
         Some(value) if value.sign().is_gt() => {
-            let over = whole_power(&value.numerator(), exponent);
-            let under = whole_power(&value.denominator(), &-exponent);
-            product(&over, &under)
+            let numerator = integer_power(&value.numerator(), exponent);
+            let denominator = integer_power(&value.denominator(), &-exponent);
+            product(&numerator, &denominator)
         }
         _ => kept(),
     }
 }
 
-/// A power of a positive whole number, split into prime factors as far as they are small.
-fn whole_power(base: &Rational, exponent: &Rational) -> Formula {
+/// A power of a positive integer, split into small prime factors.
+fn integer_power(base: &Rational, exponent: &Rational) -> Formula {
     let mut rest = base.clone();
     let mut result = Formula::one();
     for prime in PRIMES {
-        let (times, left) = rest.divided_out(prime);
+        let (times, left) = rest.remove_factor(prime);
         if times > 0 {
-            result = product(&result, &root(&Rational::from(prime), &(exponent * &Rational::from(times))));
+            result = product(&result, &partial_root(&Rational::from(prime), &(exponent * &Rational::from(times))));
             rest = left;
         }
     }
     let degree = exponent.denominator().to_i64().and_then(|degree| u32::try_from(degree).ok());
-    match degree.and_then(|degree| rest.whole_root(degree)) {
-        Some(exact) => product(&result, &root(&exact, &exponent.numerator())),
-        None => product(&result, &root(&rest, exponent)),
+    match degree.and_then(|degree| rest.integer_root(degree)) {
+        Some(exact) => product(&result, &partial_root(&exact, &exponent.numerator())),
+        None => product(&result, &partial_root(&rest, exponent)),
     }
 }
 
-/// A power of a number without roots of its own: the whole part of the exponent is carried out, the rest stays.
-fn root(base: &Rational, exponent: &Rational) -> Formula {
+/// A power of an integer that is no perfect power: the integer part of the exponent is evaluated, the rest stays.
+fn partial_root(base: &Rational, exponent: &Rational) -> Formula {
     if base.is_one() {
         return Formula::one();
     }
@@ -126,6 +125,6 @@ fn root(base: &Rational, exponent: &Rational) -> Formula {
         Some(value) => (value, exponent - &whole),
         None => (Rational::ONE, exponent.clone()),
     };
-    let group = Monomial::power(Atom::new(Kind::Group(Formula::exact(base.clone()))), inside);
-    Formula::term(Number::Exact(outside), &group)
+    let group = Monomial::power(Atom::new(AtomKind::Group(Formula::from_rational(base.clone()))), inside);
+    Formula::term(Coefficient::Exact(outside), &group)
 }

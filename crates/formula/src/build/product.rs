@@ -1,47 +1,46 @@
-//! Products: multiplied out while the result stays small and no unknown number is torn apart.
+//! Products: expanded while the result stays small and no interval coefficient is split.
 
 use std::collections::BTreeMap;
 
-use super::MOST_TERMS;
+use super::MAX_TERMS;
 use super::power::{number_power, power};
-use crate::atom::{Atom, Kind};
-use crate::formula::{Formula, Terms};
-use crate::monomial::{Factor, Monomial};
-use crate::number::Number;
+use crate::atom::{Atom, AtomKind};
+use crate::coefficient::Coefficient;
+use crate::formula::{Formula, TermMap};
+use crate::monomial::{Monomial, PowerFactor};
 use crate::rational::Rational;
 use crate::sign;
 
-type Term<'a> = (&'a Monomial, &'a Number);
+type TermRef<'a> = (&'a Monomial, &'a Coefficient);
 
-/// The product of two formulas.
 pub(crate) fn product(a: &Formula, b: &Formula) -> Formula {
     if a.is_zero() || b.is_zero() {
         return Formula::zero();
     }
     match (a.as_term(), b.as_term()) {
-        (Some(x), Some(y)) => of_terms(x, y),
-        (Some(x), None) => spread(x, b),
-        (None, Some(y)) => spread(y, a),
-        (None, None) => of_sums(a, b),
+        (Some(x), Some(y)) => term_product(x, y),
+        (Some(x), None) => distribute(x, b),
+        (None, Some(y)) => distribute(y, a),
+        (None, None) => sum_product(a, b),
     }
 }
 
-/// The product of many formulas. Either all sums are multiplied out or none, so that it does not depend on their order: a product that was
-/// written down reads back as what it was.
+/// The product of several formulas. Either all sums are expanded or none, so that the result does not depend on the order: a printed
+/// product parses back as the same formula.
 pub(crate) fn product_of(factors: Vec<Formula>) -> Formula {
-    multiplied(&factors).unwrap_or_else(|| joined(factors.into_iter().map(as_one_term).collect()))
+    expand_product(&factors).unwrap_or_else(|| product_by_pairs(factors.into_iter().map(as_one_term).collect()))
 }
 
-/// The product multiplied out from left to right, unless that has too many terms.
-fn multiplied(factors: &[Formula]) -> Option<Formula> {
+/// The product expanded from left to right; `None` if it has too many terms.
+fn expand_product(factors: &[Formula]) -> Option<Formula> {
     let has_sums = factors.iter().any(|factor| factor.len() > 1);
-    if has_sums && factors.iter().filter_map(Formula::as_term).any(|(monomial, _)| is_kept_together(monomial)) {
+    if has_sums && factors.iter().filter_map(Formula::as_term).any(|(monomial, _)| is_unexpanded_product(monomial)) {
         return None;
     }
     let mut result = Formula::one();
     for run in factors.chunk_by(|a, b| a.len() < 2 && b.len() < 2) {
-        let next = if let [one] = run { one.clone() } else { joined(run.to_vec()) };
-        if result.len() > 1 && next.len() > 1 && result.len() * next.len() > MOST_TERMS {
+        let next = if let [one] = run { one.clone() } else { product_by_pairs(run.to_vec()) };
+        if result.len() > 1 && next.len() > 1 && result.len() * next.len() > MAX_TERMS {
             return None;
         }
         result = product(&result, &next);
@@ -49,163 +48,163 @@ fn multiplied(factors: &[Formula]) -> Option<Formula> {
     Some(result)
 }
 
-/// The product by pairs: each step goes through all that is in a product, so that one after the other would take long.
-fn joined(mut factors: Vec<Formula>) -> Formula {
+/// The product by pairs: each multiplication traverses the whole product, so multiplying one by one would be quadratic.
+fn product_by_pairs(mut factors: Vec<Formula>) -> Formula {
     while factors.len() > 1 {
         factors = factors.chunks(2).map(|pair| if let [a, b] = pair { product(a, b) } else { pair[0].clone() }).collect();
     }
     factors.pop().unwrap_or_else(Formula::one)
 }
 
-/// A formula as one product, in which a sum is one factor.
+/// A formula as one product, in which a sum is a single factor.
 fn as_one_term(formula: Formula) -> Formula {
     if formula.len() < 2 {
         return formula;
     }
-    let (monomial, coefficient) = grouped(&formula);
-    Formula::term(Number::Exact(coefficient), &monomial)
+    let (monomial, coefficient) = to_group(&formula);
+    Formula::term(Coefficient::Exact(coefficient), &monomial)
 }
 
-fn of_terms((a, x): Term, (b, y): Term) -> Formula {
-    let (monomial, met) = a.times(b);
+fn term_product((a, x): TermRef, (b, y): TermRef) -> Formula {
+    let (monomial, met) = a.multiply(b);
     match x.times(y) {
-        Some(coefficient) if met => finished(coefficient, &monomial),
+        Some(coefficient) if met => normalize_groups(coefficient, &monomial),
         Some(coefficient) => Formula::term(coefficient, &monomial),
-        // Too large to write down: the smaller number stays beside the other as a factor of its own.
+        // Too large to evaluate: the smaller number stays as a factor of its own.
         None => {
-            let apart = Monomial::power(Atom::new(Kind::Group(Formula::number(y.clone()))), Rational::ONE);
-            let (monomial, again) = monomial.times(&apart);
-            if met || again { finished(x.clone(), &monomial) } else { Formula::term(x.clone(), &monomial) }
+            let apart = Monomial::power(Atom::new(AtomKind::Group(Formula::from_coefficient(y.clone()))), Rational::ONE);
+            let (monomial, again) = monomial.multiply(&apart);
+            if met || again { normalize_groups(x.clone(), &monomial) } else { Formula::term(x.clone(), &monomial) }
         }
     }
 }
 
 /// A term times every term of a sum.
-fn spread(term: Term, sum: &Formula) -> Formula {
+fn distribute(term: TermRef, sum: &Formula) -> Formula {
     let (monomial, coefficient) = term;
     if monomial.has_group() {
-        let (content, common, rest) = taken_apart(sum);
-        let atom = Atom::new(Kind::Group(rest));
-        if monomial.factors().iter().any(|factor| factor.atom == atom && !factor.atom.facts().loose) {
-            let whole = Monomial::power(atom, Rational::ONE).times(&common).0;
-            return of_terms(term, (&whole, &Number::Exact(content)));
+        let (content, common, rest) = content_and_primitive_part(sum);
+        let atom = Atom::new(AtomKind::Group(rest));
+        if monomial.factors().iter().any(|factor| factor.atom == atom && !factor.atom.attributes().has_interval) {
+            let whole = Monomial::power(atom, Rational::ONE).multiply(&common).0;
+            return term_product(term, (&whole, &Coefficient::Exact(content)));
         }
     }
-    let tight = coefficient.is_exact() && !monomial.facts().loose;
-    if (tight && !is_kept_together(monomial)) || (!tight && may_be_spread(sum)) {
-        let mut terms = Terms::default();
+    let tight = coefficient.is_exact() && !monomial.attributes().has_interval;
+    if (tight && !is_unexpanded_product(monomial)) || (!tight && may_distribute_interval(sum)) {
+        let mut terms = TermMap::default();
         for other in sum.terms() {
-            terms.add_all(of_terms(term, other).inner());
+            terms.add_all(term_product(term, other).term_map());
         }
         return terms.into();
     }
-    let (monomial, coefficient) = grouped(sum);
-    of_terms(term, (&monomial, &Number::Exact(coefficient)))
+    let (monomial, coefficient) = to_group(sum);
+    term_product(term, (&monomial, &Coefficient::Exact(coefficient)))
 }
 
-/// Whether sums stand in a product because there would be too many terms without them: another one stands beside them.
-fn is_kept_together(product: &Monomial) -> bool {
-    let is_sum = |factor: &Factor| matches!(factor.atom.kind(), Kind::Group(inner) if inner.len() > 1 && !factor.atom.facts().loose);
-    product.factors().iter().any(|factor| is_sum(factor) && factor.exponent.is_whole() && !factor.exponent.is_negative())
+/// Whether a product contains sums because expanding them would give too many terms; another sum is then kept beside them.
+fn is_unexpanded_product(product: &Monomial) -> bool {
+    let is_sum = |factor: &PowerFactor| matches!(factor.atom.kind(), AtomKind::Group(inner) if inner.len() > 1 && !factor.atom.attributes().has_interval);
+    product.factors().iter().any(|factor| is_sum(factor) && factor.exponent.is_integer() && !factor.exponent.is_negative())
 }
 
-fn of_sums(a: &Formula, b: &Formula) -> Formula {
-    let tight = !a.is_loose() && !b.is_loose();
-    if (tight || (may_be_spread(a) && may_be_spread(b))) && a.len() * b.len() <= MOST_TERMS {
-        return multiplied_out(a, b);
+fn sum_product(a: &Formula, b: &Formula) -> Formula {
+    let tight = !a.has_interval() && !b.has_interval();
+    if (tight || (may_distribute_interval(a) && may_distribute_interval(b))) && a.len() * b.len() <= MAX_TERMS {
+        return expand(a, b);
     }
-    let ((a, x), (b, y)) = (grouped(a), grouped(b));
-    of_terms((&a, &Number::Exact(x)), (&b, &Number::Exact(y)))
+    let ((a, x), (b, y)) = (to_group(a), to_group(b));
+    term_product((&a, &Coefficient::Exact(x)), (&b, &Coefficient::Exact(y)))
 }
 
-/// The product of two sums term by term, however many terms that gives.
-pub(crate) fn multiplied_out(a: &Formula, b: &Formula) -> Formula {
-    let mut terms = Terms::default();
+/// The product of two sums, term by term, however many terms that gives.
+pub(crate) fn expand(a: &Formula, b: &Formula) -> Formula {
+    let mut terms = TermMap::default();
     for term in a.terms() {
-        terms.add_all(spread(term, b).inner());
+        terms.add_all(distribute(term, b).term_map());
     }
     terms.into()
 }
 
-/// Whether an unknown factor of a sum may be another one for each of its terms: all of them have the same sign, whatever it is.
-fn may_be_spread(sum: &Formula) -> bool {
-    sign::is_of_one_sign(sum) || sign::is_of_one_sign(&taken_apart(sum).2)
+/// Whether an interval factor of a sum may be distributed over its terms, which makes it independent in each: only if all terms have the
+/// same sign.
+fn may_distribute_interval(sum: &Formula) -> bool {
+    sign::has_uniform_sign(sum) || sign::has_uniform_sign(&content_and_primitive_part(sum).2)
 }
 
 /// A sum as one factor, without what its terms have in common.
-fn grouped(sum: &Formula) -> (Monomial, Rational) {
-    let (content, common, rest) = taken_apart(sum);
-    (Monomial::power(Atom::new(Kind::Group(rest)), Rational::ONE).times(&common).0, content)
+fn to_group(sum: &Formula) -> (Monomial, Rational) {
+    let (content, common, rest) = content_and_primitive_part(sum);
+    (Monomial::power(Atom::new(AtomKind::Group(rest)), Rational::ONE).multiply(&common).0, content)
 }
 
-/// The number and the product that all terms of a sum have in common, and what is left of it.
-pub(crate) fn taken_apart(sum: &Formula) -> (Rational, Monomial, Formula) {
-    let common = common_product(sum, |factor| !matches!(factor.atom.kind(), Kind::Group(_)));
-    let rest = if common.is_one() { sum.clone() } else { without(sum, &common) };
-    let content = common_number(&rest, true);
-    let rest = divided(&rest, &content);
+/// The content (common number and monomial) of a sum, and the remaining primitive part.
+pub(crate) fn content_and_primitive_part(sum: &Formula) -> (Rational, Monomial, Formula) {
+    let common = common_monomial(sum, |factor| !matches!(factor.atom.kind(), AtomKind::Group(_)));
+    let rest = if common.is_one() { sum.clone() } else { divide_by_monomial(sum, &common) };
+    let content = content(&rest, true);
+    let rest = divide_by_number(&rest, &content);
     (content, common, rest)
 }
 
 /// The powers that all terms of a sum have in common and that may be taken out; a denominator of one term counts for all.
-pub(crate) fn common_product(sum: &Formula, may: impl FnMut(&Factor) -> bool) -> Monomial {
-    // How many terms have an atom, and its least exponent there: of those in the first term, and of those under the line in any.
+pub(crate) fn common_monomial(sum: &Formula, may: impl FnMut(&PowerFactor) -> bool) -> Monomial {
+    // For each atom: in how many terms it occurs and its lowest exponent. Candidates are the atoms of the first term and all denominators.
     let mut found: BTreeMap<&Atom, (usize, &Rational)> = BTreeMap::new();
-    for (place, (monomial, _)) in sum.terms().enumerate() {
-        for factor in monomial.factors().iter().filter(|factor| !factor.atom.facts().loose) {
+    for (index, (monomial, _)) in sum.terms().enumerate() {
+        for factor in monomial.factors().iter().filter(|factor| !factor.atom.attributes().has_interval) {
             if let Some((terms, least)) = found.get_mut(&factor.atom) {
                 (*terms, *least) = (*terms + 1, (*least).min(&factor.exponent));
-            } else if place == 0 || factor.exponent.is_negative() {
+            } else if index == 0 || factor.exponent.is_negative() {
                 found.insert(&factor.atom, (1, &factor.exponent));
             }
         }
     }
     let common = found.into_iter().filter(|(_, (terms, least))| *terms == sum.len() || least.is_negative());
-    let factors = common.map(|(atom, (_, least))| Factor { atom: atom.clone(), exponent: least.clone() });
-    Monomial::of(factors.filter(may))
+    let factors = common.map(|(atom, (_, least))| PowerFactor { atom: atom.clone(), exponent: least.clone() });
+    Monomial::from_factors(factors.filter(may))
 }
 
-/// A sum with every term divided by a product. Powers of sums meet before anything is multiplied out, so that they cancel.
-pub(crate) fn without(sum: &Formula, common: &Monomial) -> Formula {
-    let inverse = common.raised(&Rational::from(-1));
-    let mut terms = Terms::default();
+/// A sum with every term divided by a monomial. Powers of sums are combined before anything is expanded, so that they cancel.
+pub(crate) fn divide_by_monomial(sum: &Formula, common: &Monomial) -> Formula {
+    let inverse = common.pow(&Rational::from(-1));
+    let mut terms = TermMap::default();
     for (monomial, coefficient) in sum.terms() {
-        terms.add_all(finished(coefficient.clone(), &monomial.times(&inverse).0).inner());
+        terms.add_all(normalize_groups(coefficient.clone(), &monomial.multiply(&inverse).0).term_map());
     }
     terms.into()
 }
 
-/// The number that all coefficients have in common; if `signed`, with the sign of the first that has one.
-pub(crate) fn common_number(sum: &Formula, signed: bool) -> Rational {
+/// The greatest common divisor of all coefficients; if `signed`, with the sign of the first coefficient that has one.
+pub(crate) fn content(sum: &Formula, signed: bool) -> Rational {
     let ends = sum.terms().flat_map(|(_, coefficient)| [coefficient.low(), coefficient.high()]).filter(|end| !end.is_zero());
-    let content = ends.fold(Rational::ZERO, |content, end| content.common(end));
-    // Products that hold unknown numbers may stand there twice, with either sign; the others say it better.
-    let signs = |loose: bool| {
-        let terms = sum.terms().filter(move |(monomial, _)| monomial.facts().loose == loose);
+    let content = ends.fold(Rational::ZERO, |content, end| content.gcd(end));
+    // Monomials with interval coefficients may occur twice, with either sign, so they are asked last.
+    let signs = |has_interval: bool| {
+        let terms = sum.terms().filter(move |(monomial, _)| monomial.attributes().has_interval == has_interval);
         terms.map(|(_, coefficient)| coefficient).find(|coefficient| coefficient.low().is_negative() == coefficient.high().is_negative())
     };
     let negative = signs(false).or_else(|| signs(true)).is_some_and(|coefficient| coefficient.low().is_negative());
     if signed && negative { -content } else { content }
 }
 
-/// A sum with every coefficient divided by a number.
-pub(crate) fn divided(sum: &Formula, divisor: &Rational) -> Formula {
-    match divisor.inverse() {
-        Some(inverse) if !inverse.is_one() => product(&Formula::exact(inverse), sum),
+pub(crate) fn divide_by_number(sum: &Formula, divisor: &Rational) -> Formula {
+    match divisor.recip() {
+        Some(inverse) if !inverse.is_one() => product(&Formula::from_rational(inverse), sum),
         _ => sum.clone(),
     }
 }
 
-/// A product in which powers of the same group have met: what can be multiplied out now is.
-pub(crate) fn finished(coefficient: Number, monomial: &Monomial) -> Formula {
-    let settled = |factor: &Factor| match factor.atom.kind() {
-        Kind::Group(inner) => inner.as_number().is_none() && !is_expandable(inner, &factor.exponent),
+/// A product in which powers of the same group may have been merged: whatever can be expanded now is.
+pub(crate) fn normalize_groups(coefficient: Coefficient, monomial: &Monomial) -> Formula {
+    let settled = |factor: &PowerFactor| match factor.atom.kind() {
+        AtomKind::Group(inner) => inner.as_coefficient().is_none() && !is_expandable(inner, &factor.exponent),
         _ => true,
     };
-    let mut result = Formula::term(coefficient, &monomial.filtered(settled));
+    let mut result = Formula::term(coefficient, &monomial.filter(settled));
     for factor in monomial.factors().iter().filter(|factor| !settled(factor)) {
-        let Kind::Group(inner) = factor.atom.kind() else { continue };
-        let value = match inner.as_number() {
+        let AtomKind::Group(inner) = factor.atom.kind() else { continue };
+        let value = match inner.as_coefficient() {
             Some(number) => number_power(number, &factor.exponent),
             None => power(inner, &factor.exponent),
         };
@@ -214,16 +213,16 @@ pub(crate) fn finished(coefficient: Number, monomial: &Monomial) -> Formula {
     result
 }
 
-/// Whether a power of a sum is small enough to be multiplied out, and no unknown number is torn apart by that.
+/// Whether a power of a sum is small enough to expand, and expanding does not split an interval coefficient.
 pub(crate) fn is_expandable(sum: &Formula, exponent: &Rational) -> bool {
-    let Some(exponent) = exponent.to_i64().filter(|exponent| (1..=MOST_TERMS as i64).contains(exponent)) else { return false };
-    // The number of terms is at most the number of ways to choose `exponent` of `len` with repetition.
+    let Some(exponent) = exponent.to_i64().filter(|exponent| (1..=MAX_TERMS as i64).contains(exponent)) else { return false };
+    // Upper bound of the number of terms: combinations with repetition of `exponent` out of `len`.
     let mut ways: u64 = 1;
     for chosen in 1..=exponent as u64 {
         ways = ways * (sum.len() as u64 + chosen - 1) / chosen;
-        if ways > MOST_TERMS as u64 {
+        if ways > MAX_TERMS as u64 {
             return false;
         }
     }
-    exponent == 1 || !sum.is_loose() || may_be_spread(sum)
+    exponent == 1 || !sum.has_interval() || may_distribute_interval(sum)
 }

@@ -1,41 +1,41 @@
 //! Rounding up and down.
 
-use crate::atom::{Atom, Kind, Rounding};
-use crate::formula::{Formula, Terms};
-use crate::monomial::{Factor, Monomial};
-use crate::number::Number;
+use crate::atom::{Atom, AtomKind, RoundingMode};
+use crate::coefficient::Coefficient;
+use crate::formula::{Formula, TermMap};
+use crate::monomial::{Monomial, PowerFactor};
 use crate::rational::Rational;
 
-/// A formula rounded to whole numbers; what is whole already stays outside.
-pub(crate) fn rounded(rounding: Rounding, formula: &Formula) -> Formula {
-    let (mut whole, mut rest) = (Terms::default(), Terms::default());
+/// A formula rounded to integers; integer terms stay outside.
+pub(crate) fn round(rounding: RoundingMode, formula: &Formula) -> Formula {
+    let (mut whole, mut rest) = (TermMap::default(), TermMap::default());
     for (monomial, coefficient) in formula.terms() {
-        match coefficient.exact() {
+        match coefficient.as_exact() {
             Some(value) if monomial.is_one() => {
-                whole.add(monomial, &Number::Exact(value.floor()));
-                rest.add(monomial, &Number::Exact(value - &value.floor()));
+                whole.add(monomial, &Coefficient::Exact(value.floor()));
+                rest.add(monomial, &Coefficient::Exact(value - &value.floor()));
             }
-            Some(value) if value.is_whole() && is_whole(monomial) => whole.add(monomial, coefficient),
+            Some(value) if value.is_integer() && is_integer(monomial) => whole.add(monomial, coefficient),
             _ => rest.add(monomial, coefficient),
         }
     }
-    Formula::from(whole) + of_rest(rounding, &Formula::from(rest))
+    Formula::from(whole) + round_remainder(rounding, &Formula::from(rest))
 }
 
-fn of_rest(rounding: Rounding, rest: &Formula) -> Formula {
+fn round_remainder(rounding: RoundingMode, rest: &Formula) -> Formula {
     let round = |value: &Rational| match rounding {
-        Rounding::Up => value.ceil(),
-        Rounding::Down => value.floor(),
+        RoundingMode::Up => value.ceil(),
+        RoundingMode::Down => value.floor(),
     };
-    if let Some(number) = rest.as_number() {
-        return Formula::number(Number::between(round(number.low()), round(number.high())));
+    if let Some(number) = rest.as_coefficient() {
+        return Formula::from_coefficient(Coefficient::interval(round(number.low()), round(number.high())));
     }
-    Formula::from(Atom::new(Kind::Rounded(rounding, rest.clone())))
+    Formula::from(Atom::new(AtomKind::Rounded(rounding, rest.clone())))
 }
 
-/// Whether a product can only be a whole number.
-fn is_whole(monomial: &Monomial) -> bool {
-    let whole =
-        |factor: &Factor| matches!(factor.atom.kind(), Kind::Rounded(..)) && factor.exponent.is_whole() && !factor.exponent.is_negative();
+fn is_integer(monomial: &Monomial) -> bool {
+    let whole = |factor: &PowerFactor| {
+        matches!(factor.atom.kind(), AtomKind::Rounded(..)) && factor.exponent.is_integer() && !factor.exponent.is_negative()
+    };
     monomial.factors().iter().all(whole)
 }

@@ -1,52 +1,53 @@
-//! Exact values, where a formula has one.
+//! Exact evaluation in rational arithmetic.
 
 use std::collections::HashMap;
 
-use super::Evaluation;
-use crate::atom::{Atom, Extreme, Fold, How, Kind, Piece, Rounding, Symbol};
+use super::Evaluator;
+use crate::atom::{Atom, AtomKind, Extremum, FoldOp, IndexedFold, PiecewiseCase, RoundingMode, SymbolId};
 use crate::formula::Formula;
 use crate::rational::Rational;
-use crate::values::Values;
+use crate::values::SymbolValues;
 
-/// Sums with more terms than this have no exact value here: they would be looped over.
-const MOST_STEPS: i64 = 64;
+/// Sums with more terms have no exact value here, since they would be evaluated term by term.
+const MAX_STEPS: i64 = 64;
 
 impl Formula {
-    /// The exact value, or nothing when there is none: a symbol without value, a root, a logarithm, a division by zero, or a sum too long to
-    /// add up. Unknown numbers stand at their middles.
-    pub fn exact_value(&self, values: &Values<Rational>) -> Option<Rational> {
-        let lookup = |symbol: &Symbol| match symbol {
-            Symbol::Named(name) => values.get(name).cloned(),
+    /// The exact value. `None` if a symbol has no value, if there is a root, a logarithm or a division by zero, or if a sum is too long.
+    /// Interval coefficients are taken at their midpoints.
+    pub fn evaluate_exact(&self, values: &SymbolValues<Rational>) -> Option<Rational> {
+        let lookup = |symbol: &SymbolId| match symbol {
+            SymbolId::Named(name) => values.get(name).cloned(),
             _ => None,
         };
-        Exact { lookup: &lookup, bound: Vec::new(), known: HashMap::new() }.formula(self)
+        ExactEvaluator { lookup: &lookup, bound_symbols: Vec::new(), cache: HashMap::new() }.formula(self)
     }
 }
 
-impl Evaluation<'_> {
-    /// The exact value at the present point, if it is one.
+impl Evaluator<'_> {
+    /// The exact value at the current point, if it is a point.
     pub(super) fn exact(&self, formula: &Formula) -> Option<Rational> {
-        if !self.middles && formula.is_loose() {
+        if !self.at_midpoints && formula.has_interval() {
             return None;
         }
-        let lookup =
-            |symbol: &Symbol| self.symbol(symbol).ok().filter(|value| value.is_point()).and_then(|value| Rational::exactly(value.low()));
-        Exact { lookup: &lookup, bound: Vec::new(), known: HashMap::new() }.formula(formula)
+        let lookup = |symbol: &SymbolId| {
+            self.symbol(symbol).ok().filter(|value| value.is_point()).and_then(|value| Rational::from_f64_exact(value.low()))
+        };
+        ExactEvaluator { lookup: &lookup, bound_symbols: Vec::new(), cache: HashMap::new() }.formula(formula)
     }
 }
 
-struct Exact<'a> {
-    lookup: &'a dyn Fn(&Symbol) -> Option<Rational>,
-    bound: Vec<(Symbol, Rational)>,
-    /// Values of atoms outside ranges, by where they lie; the formula keeps them there.
-    known: HashMap<usize, Option<Rational>>,
+struct ExactEvaluator<'a> {
+    lookup: &'a dyn Fn(&SymbolId) -> Option<Rational>,
+    bound_symbols: Vec<(SymbolId, Rational)>,
+    /// Values of atoms outside folds, by address; the formula keeps the atoms alive.
+    cache: HashMap<usize, Option<Rational>>,
 }
 
-impl Exact<'_> {
+impl ExactEvaluator<'_> {
     fn formula(&mut self, formula: &Formula) -> Option<Rational> {
         let mut sum = Rational::ZERO;
         for (monomial, coefficient) in formula.terms() {
-            let mut term = coefficient.middle();
+            let mut term = coefficient.midpoint();
             for factor in monomial.factors() {
                 let base = self.atom(&factor.atom)?;
                 let power = match (factor.exponent.to_i64(), base.is_one()) {
@@ -54,7 +55,7 @@ impl Exact<'_> {
                     (Some(exponent), _) => base.power(exponent)?,
                     (None, _) => return None,
                 };
-                if term.bits() + power.bits() > crate::rational::MOST_BITS {
+                if term.bits() + power.bits() > crate::rational::MAX_BITS {
                     return None;
                 }
                 term = &term * &power;
@@ -65,45 +66,45 @@ impl Exact<'_> {
     }
 
     fn atom(&mut self, atom: &Atom) -> Option<Rational> {
-        if !self.bound.is_empty() {
-            return self.new_atom(atom);
+        if !self.bound_symbols.is_empty() {
+            return self.eval_atom(atom);
         }
-        if let Some(known) = self.known.get(&atom.address()) {
+        if let Some(known) = self.cache.get(&atom.address()) {
             return known.clone();
         }
-        let value = self.new_atom(atom);
-        self.known.insert(atom.address(), value.clone());
+        let value = self.eval_atom(atom);
+        self.cache.insert(atom.address(), value.clone());
         value
     }
 
-    fn new_atom(&mut self, atom: &Atom) -> Option<Rational> {
+    fn eval_atom(&mut self, atom: &Atom) -> Option<Rational> {
         match atom.kind() {
-            Kind::Symbol(symbol) => match self.bound.iter().rev().find(|(bound, _)| bound == symbol) {
+            AtomKind::Symbol(symbol) => match self.bound_symbols.iter().rev().find(|(bound, _)| bound == symbol) {
                 Some((_, value)) => Some(value.clone()),
                 None => (self.lookup)(symbol),
             },
-            Kind::Group(inner) => self.formula(inner),
-            Kind::Extreme(side, entries) => {
+            AtomKind::Group(inner) => self.formula(inner),
+            AtomKind::Extremum(side, entries) => {
                 let values = entries.iter().map(|entry| self.formula(entry)).collect::<Option<Vec<_>>>()?;
                 match side {
-                    Extreme::Max => values.into_iter().max(),
-                    Extreme::Min => values.into_iter().min(),
+                    Extremum::Max => values.into_iter().max(),
+                    Extremum::Min => values.into_iter().min(),
                 }
             }
-            Kind::Rounded(Rounding::Up, inner) => Some(self.formula(inner)?.ceil()),
-            Kind::Rounded(Rounding::Down, inner) => Some(self.formula(inner)?.floor()),
-            Kind::Pieces(variable, pieces) => self.pieces(variable, pieces),
-            Kind::Fold(fold) => self.fold(fold),
-            Kind::Exp(inner) => Rational::from(2).power(self.formula(inner)?.to_i64()?),
-            Kind::Log(inner) => {
-                let (times, rest) = self.formula(inner)?.divided_out(2);
+            AtomKind::Rounded(RoundingMode::Up, inner) => Some(self.formula(inner)?.ceil()),
+            AtomKind::Rounded(RoundingMode::Down, inner) => Some(self.formula(inner)?.floor()),
+            AtomKind::Piecewise(variable, pieces) => self.piecewise(variable, pieces),
+            AtomKind::Fold(fold) => self.fold(fold),
+            AtomKind::Exp2(inner) => Rational::from(2).power(self.formula(inner)?.to_i64()?),
+            AtomKind::Log2(inner) => {
+                let (times, rest) = self.formula(inner)?.remove_factor(2);
                 rest.is_one().then(|| Rational::from(times))
             }
-            Kind::Ln2 | Kind::TooDeep => None,
+            AtomKind::Ln2 | AtomKind::TooDeep => None,
         }
     }
 
-    fn pieces(&mut self, variable: &Formula, pieces: &[Piece]) -> Option<Rational> {
+    fn piecewise(&mut self, variable: &Formula, pieces: &[PiecewiseCase]) -> Option<Rational> {
         let value = self.formula(variable)?;
         for piece in pieces {
             let holds = match &piece.up_to {
@@ -117,20 +118,20 @@ impl Exact<'_> {
         None
     }
 
-    fn fold(&mut self, fold: &Fold) -> Option<Rational> {
+    fn fold(&mut self, fold: &IndexedFold) -> Option<Rational> {
         let (from, to) = (self.formula(&fold.from)?, self.formula(&fold.to)?);
-        let steps = (&to - &from).floor().to_i64().filter(|steps| *steps < MOST_STEPS)?;
-        let mut result: Option<Rational> = if fold.how == How::Sum { Some(Rational::ZERO) } else { None };
+        let steps = (&to - &from).floor().to_i64().filter(|steps| *steps < MAX_STEPS)?;
+        let mut result: Option<Rational> = if fold.op == FoldOp::Sum { Some(Rational::ZERO) } else { None };
         for step in 0..=steps {
-            self.bound.push((fold.index(), &from + &Rational::from(step)));
+            self.bound_symbols.push((fold.index(), &from + &Rational::from(step)));
             let value = self.formula(&fold.body);
-            self.bound.pop();
+            self.bound_symbols.pop();
             let value = value?;
-            result = Some(match (result, fold.how) {
+            result = Some(match (result, fold.op) {
                 (None, _) => value,
-                (Some(known), How::Sum) => known + value,
-                (Some(known), How::Extreme(Extreme::Max)) => known.max(value),
-                (Some(known), How::Extreme(Extreme::Min)) => known.min(value),
+                (Some(known), FoldOp::Sum) => known + value,
+                (Some(known), FoldOp::Extremum(Extremum::Max)) => known.max(value),
+                (Some(known), FoldOp::Extremum(Extremum::Min)) => known.min(value),
             });
         }
         result

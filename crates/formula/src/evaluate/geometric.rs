@@ -1,45 +1,45 @@
 //! Sums of `i^k * r^i` for a ratio that is known only when the formula is evaluated.
 //!
-//! The closed form divides by `r - 1` and loses all digits near one. Doubling the number of terms does not: all terms are positive, and
-//! the sum over twice as many indexes follows from the sum over the first half.
+//! The closed form divides by `r - 1` and cancels catastrophically near one. Doubling does not: all terms are positive, and the sum over
+//! twice as many indexes follows from the sum over the first half.
 
-use super::Evaluation;
-use super::series::{Extent, Steps, whole};
-use crate::atom::Fold;
-use crate::build::two_to;
+use super::Evaluator;
+use super::series::{StepExtent, StepRange, integer_interval};
+use crate::atom::IndexedFold;
+use crate::build::exp2;
 use crate::interval::Interval;
-use crate::sum::{Shape, binomial};
+use crate::sum::{PolyExponential, binomial};
 
 /// The sum, if the body has that form and no index is negative.
-pub(super) fn sum(evaluation: &mut Evaluation, fold: &Fold, extent: &Extent) -> Option<Interval> {
+pub(super) fn geometric_sum(evaluation: &mut Evaluator, fold: &IndexedFold, extent: &StepExtent) -> Option<Interval> {
     let (monomial, _) = fold.body.as_term().filter(|(_, coefficient)| coefficient.is_one())?;
-    let shape = Shape::of(monomial, &fold.index()).filter(|shape| !shape.rate.is_zero())?;
-    let ratio = evaluation.formula(&two_to(&shape.rate)).ok()?;
-    let start = |steps: &Steps| steps.index(steps.first).low() >= 0.0;
-    if !extent.sure.iter().chain(&extent.unsure).all(start) {
+    let shape = PolyExponential::from_monomial(monomial, &fold.index()).filter(|shape| !shape.rate.is_zero())?;
+    let ratio = evaluation.formula(&exp2(&shape.rate)).ok()?;
+    let start = |steps: &StepRange| steps.index_at(steps.first).low() >= 0.0;
+    if !extent.certain.iter().chain(&extent.possible).all(start) {
         return None;
     }
-    let mut total = |steps: &Steps| total(&shape, ratio, *steps);
-    let mut sum = extent.sure.as_ref().map_or(Interval::ZERO, &mut total);
-    for steps in &extent.unsure {
+    let mut total = |steps: &StepRange| sum_of_steps(&shape, ratio, *steps);
+    let mut sum = extent.certain.as_ref().map_or(Interval::ZERO, &mut total);
+    for steps in &extent.possible {
         sum = sum + total(steps).hull(Interval::ZERO);
     }
     Some(sum)
 }
 
-/// All terms rise with the ratio, so its ends give the ends.
-fn total(shape: &Shape, ratio: Interval, steps: Steps) -> Interval {
-    let low = total_at(shape.degree, Interval::point(ratio.low()), steps);
+/// All terms grow with the ratio, so its bounds give the bounds of the sum.
+fn sum_of_steps(shape: &PolyExponential, ratio: Interval, steps: StepRange) -> Interval {
+    let low = sum_at_ratio(shape.degree, Interval::point(ratio.low()), steps);
     if ratio.is_point() {
         return low;
     }
-    let high = total_at(shape.degree, Interval::point(ratio.high()), steps);
-    Interval::between(low.low(), high.high())
+    let high = sum_at_ratio(shape.degree, Interval::point(ratio.high()), steps);
+    Interval::from_bounds(low.low(), high.high())
 }
 
-fn total_at(degree: usize, ratio: Interval, steps: Steps) -> Interval {
-    let sums = from_zero(degree, ratio, steps.count());
-    let start = steps.index(steps.first);
+fn sum_at_ratio(degree: usize, ratio: Interval, steps: StepRange) -> Interval {
+    let sums = sums_from_zero(degree, ratio, steps.count());
+    let start = steps.index_at(steps.first);
     let mut sum = Interval::ZERO;
     for (power, part) in sums.iter().enumerate() {
         sum = sum + choose(degree, power) * start.powi((degree - power) as i64) * *part;
@@ -48,19 +48,19 @@ fn total_at(degree: usize, ratio: Interval, steps: Steps) -> Interval {
 }
 
 fn choose(n: usize, k: usize) -> Interval {
-    binomial(n, k).enclosing()
+    binomial(n, k).to_interval()
 }
 
-/// The sums of `i^j * r^i` for `i` from zero on, `count` terms, for every `j` up to the degree.
-fn from_zero(degree: usize, ratio: Interval, count: i128) -> Vec<Interval> {
+/// The sums of `i^j * r^i` over `i = 0..count`, for every `j` up to the degree.
+fn sums_from_zero(degree: usize, ratio: Interval, count: i128) -> Vec<Interval> {
     let mut sums = vec![Interval::ZERO; degree + 1];
     let (mut length, mut power) = (0i128, Interval::ONE);
     for bit in (0..128 - count.leading_zeros()).rev() {
-        sums = (0..=degree).map(|j| sums[j] + power * shifted(&sums, j, whole(length))).collect();
+        sums = (0..=degree).map(|j| sums[j] + power * shifted_sum(&sums, j, integer_interval(length))).collect();
         (length, power) = (2 * length, power * power);
         if count >> bit & 1 == 1 {
             for (j, sum) in sums.iter_mut().enumerate() {
-                *sum = *sum + whole(length).powi(j as i64) * power;
+                *sum = *sum + integer_interval(length).powi(j as i64) * power;
             }
             (length, power) = (length + 1, power * ratio);
         }
@@ -69,7 +69,7 @@ fn from_zero(degree: usize, ratio: Interval, count: i128) -> Vec<Interval> {
 }
 
 /// The sum of `(i + length)^j * r^i` from the sums of lower powers.
-fn shifted(sums: &[Interval], j: usize, length: Interval) -> Interval {
+fn shifted_sum(sums: &[Interval], j: usize, length: Interval) -> Interval {
     let part = |l: usize| choose(j, l) * length.powi((j - l) as i64) * sums[l];
     (0..=j).map(part).fold(Interval::ZERO, |sum, part| sum + part)
 }

@@ -1,60 +1,60 @@
-//! Slopes: enclosures narrowed by knowing in which direction a formula goes.
+//! Enclosures narrowed by monotonicity.
 //!
-//! Interval arithmetic forgets that the `n` in `n^2` and the `n` in `-n` are the same. Where a formula only rises or only falls with a
-//! symbol, its extremes are at the ends of the symbol's interval, and there the symbol is one number. Jumps and kinks have slopes too here: all that
-//! matters is their direction.
+//! Interval arithmetic loses the dependency between the `n` in `n^2` and the `n` in `-n`. Where a formula is monotonic in a symbol, its
+//! extrema are at the ends of the symbol's interval, and there the symbol is one number. Jumps and kinks have slopes here, too: only their
+//! direction matters.
 
-use super::{Evaluation, Undefined, WORTH_REMEMBERING, power, raised};
-use crate::atom::{Atom, Extreme, Fold, How, Kind, Symbol};
+use super::{EvaluationError, Evaluator, MIN_CACHED_SIZE, power, raise};
+use crate::atom::{Atom, AtomKind, Extremum, FoldOp, IndexedFold, SymbolId};
+use crate::display::base_and_exponent;
 use crate::formula::{Formula, atom_contains};
 use crate::interval::Interval;
-use crate::monomial::Factor;
+use crate::monomial::PowerFactor;
 use crate::rational::Rational;
-use crate::shown::base_and_exponent;
-use crate::values::Values;
+use crate::values::SymbolValues;
 
-/// With more symbols in wide intervals than this, narrowing is not tried.
-const MOST_SYMBOLS: usize = 12;
+/// With more symbols in wide intervals, narrowing is not tried.
+const MAX_SYMBOLS: usize = 12;
 
-/// A formula's enclosure, narrowed where its direction is known; where it is not, over the parts of the box.
-pub(super) fn enclosed(formula: &Formula, values: &Values<Interval>) -> Result<Interval, Undefined> {
-    let names = wide(formula, values);
-    let Narrowed { enclosure, undecided } = narrowed(formula, values, &names, at(formula, values)?);
+/// A formula's enclosure, narrowed where it is monotonic; otherwise by subdividing the box.
+pub(super) fn enclose(formula: &Formula, values: &SymbolValues<Interval>) -> Result<Interval, EvaluationError> {
+    let names = wide_symbols(formula, values);
+    let NarrowedEnclosure { enclosure, undecided } = narrow(formula, values, &names, eval_box(formula, values)?);
     let parts = match undecided.len() {
         1 => 8,
         2 => 4,
         _ => return Ok(enclosure),
     };
-    let over_parts = boxes(values, &undecided, parts).into_iter().try_fold(None, |hull: Option<Interval>, part| {
-        let here = at(formula, &part).map(|natural| narrowed(formula, &part, &names, natural).enclosure);
+    let over_parts = subdivide(values, &undecided, parts).into_iter().try_fold(None, |hull: Option<Interval>, part| {
+        let here = eval_box(formula, &part).map(|natural| narrow(formula, &part, &names, natural).enclosure);
         match (here, hull) {
             (Ok(here), Some(hull)) => Ok(Some(hull.hull(here))),
             (Ok(here), None) => Ok(Some(here)),
-            (Err(Undefined::Symbol(name)), _) => Err(Undefined::Symbol(name)),
-            // Undefined over this part: it does not count.
+            (Err(EvaluationError::Symbol(name)), _) => Err(EvaluationError::Symbol(name)),
+            // Undefined on this part: ignored.
             (Err(_), hull) => Ok(hull),
         }
     })?;
     Ok(over_parts.and_then(|parts| parts.intersection(enclosure)).unwrap_or(enclosure))
 }
 
-/// The same without looking at parts of the box.
-pub(crate) fn enclosed_at_once(formula: &Formula, values: &Values<Interval>) -> Result<Interval, Undefined> {
-    Ok(narrowed(formula, values, &wide(formula, values), at(formula, values)?).enclosure)
+/// The same without subdivision.
+pub(crate) fn enclose_without_subdivision(formula: &Formula, values: &SymbolValues<Interval>) -> Result<Interval, EvaluationError> {
+    Ok(narrow(formula, values, &wide_symbols(formula, values), eval_box(formula, values)?).enclosure)
 }
 
-/// The symbols that are not at one point, unless there are too many of them.
-fn wide(formula: &Formula, values: &Values<Interval>) -> Vec<String> {
+/// The symbols in wide intervals; none if there are too many of them.
+fn wide_symbols(formula: &Formula, values: &SymbolValues<Interval>) -> Vec<String> {
     let wide: Vec<String> = formula.symbols().into_iter().filter(|name| values.get(name).is_some_and(|value| !value.is_point())).collect();
-    if wide.len() > MOST_SYMBOLS { Vec::new() } else { wide }
+    if wide.len() > MAX_SYMBOLS { Vec::new() } else { wide }
 }
 
-fn at(formula: &Formula, values: &Values<Interval>) -> Result<Interval, Undefined> {
-    Evaluation::new(&|symbol: &str| values.get(symbol).copied(), false).formula(formula)
+fn eval_box(formula: &Formula, values: &SymbolValues<Interval>) -> Result<Interval, EvaluationError> {
+    Evaluator::new(&|symbol: &str| values.get(symbol).copied(), false).formula(formula)
 }
 
-/// The box divided into parts along some symbols; those without an end are not divided.
-fn boxes(values: &Values<Interval>, names: &[String], parts: usize) -> Vec<Values<Interval>> {
+/// The box subdivided along some symbols; unbounded ones are not subdivided.
+fn subdivide(values: &SymbolValues<Interval>, names: &[String], parts: usize) -> Vec<SymbolValues<Interval>> {
     names.iter().fold(vec![values.clone()], |list, name| {
         let divided = list.iter().flat_map(|one| {
             let whole = one.get(name).copied().unwrap_or(Interval::ALL);
@@ -62,25 +62,25 @@ fn boxes(values: &Values<Interval>, names: &[String], parts: usize) -> Vec<Value
             let mut cuts: Vec<f64> = (1..parts).map(cut).filter(|cut| *cut > whole.low() && *cut < whole.high()).collect();
             cuts.push(whole.high());
             let lows = std::iter::once(whole.low()).chain(cuts.clone());
-            lows.zip(cuts.clone()).map(|(low, high)| one.clone().with(name, Interval::between(low, high))).collect::<Vec<_>>()
+            lows.zip(cuts.clone()).map(|(low, high)| one.clone().with_value(name, Interval::from_bounds(low, high))).collect::<Vec<_>>()
         });
         divided.collect()
     })
 }
 
-/// An enclosure, and the symbols with which the formula neither only rises nor only falls as far as can be told.
-struct Narrowed {
+/// An enclosure, and the symbols in which the formula is not known to be monotonic.
+struct NarrowedEnclosure {
     enclosure: Interval,
     undecided: Vec<String>,
 }
 
-/// The enclosure narrowed by evaluating the formula at the ends of the symbols with which it only rises or falls.
-fn narrowed(formula: &Formula, values: &Values<Interval>, names: &[String], natural: Interval) -> Narrowed {
+/// The enclosure narrowed by evaluating the formula at the ends of the symbols in which it is monotonic.
+fn narrow(formula: &Formula, values: &SymbolValues<Interval>, names: &[String], natural: Interval) -> NarrowedEnclosure {
     let (mut lowest, mut highest, mut undecided) = (values.clone(), values.clone(), Vec::new());
     for name in names {
         let Some(value) = values.get(name) else { continue };
         let lookup = |symbol: &str| values.get(symbol).copied();
-        let slope = Evaluation::new(&lookup, false).dual(formula, &Symbol::named(name)).map(|dual| dual.slope);
+        let slope = Evaluator::new(&lookup, false).dual(formula, &SymbolId::named(name)).map(|dual| dual.slope);
         let ends = match slope {
             Some(slope) if slope.low() >= 0.0 => [value.low(), value.high()],
             Some(slope) if slope.high() <= 0.0 => [value.high(), value.low()],
@@ -89,35 +89,35 @@ fn narrowed(formula: &Formula, values: &Values<Interval>, names: &[String], natu
                 continue;
             }
         };
-        // An end at infinity is no number to evaluate at.
+        // A formula cannot be evaluated at an infinite end.
         if ends.iter().all(|end| end.is_finite()) {
             lowest.set(name, Interval::point(ends[0]));
             highest.set(name, Interval::point(ends[1]));
         }
     }
     if undecided.len() == names.len() {
-        return Narrowed { enclosure: natural, undecided };
+        return NarrowedEnclosure { enclosure: natural, undecided };
     }
-    let enclosure = match (at(formula, &lowest), at(formula, &highest)) {
+    let enclosure = match (eval_box(formula, &lowest), eval_box(formula, &highest)) {
         (Ok(low), Ok(high)) => Interval::new(natural.low().max(low.low()), natural.high().min(high.high())).unwrap_or(natural),
         _ => natural,
     };
-    Narrowed { enclosure, undecided }
+    NarrowedEnclosure { enclosure, undecided }
 }
 
-/// All values over an interval of a symbol, and all slopes.
+/// The enclosures of value and derivative (a dual number) over the interval of a symbol.
 #[derive(Clone, Copy)]
-pub(super) struct Dual {
+pub(super) struct DualInterval {
     value: Interval,
     slope: Interval,
 }
 
-impl Dual {
-    fn times(self, other: Dual) -> Dual {
-        Dual { value: self.value * other.value, slope: self.value * other.slope + self.slope * other.value }
+impl DualInterval {
+    fn times(self, other: DualInterval) -> DualInterval {
+        DualInterval { value: self.value * other.value, slope: self.value * other.slope + self.slope * other.value }
     }
 
-    /// A direction without a size.
+    /// The sign of a slope without its magnitude.
     fn direction(slope: Interval) -> Option<Interval> {
         if slope.low() >= 0.0 {
             Some(if slope.high() == 0.0 { Interval::ZERO } else { Interval::NONNEGATIVE })
@@ -127,70 +127,70 @@ impl Dual {
     }
 }
 
-impl Evaluation<'_> {
-    fn dual(&mut self, formula: &Formula, symbol: &Symbol) -> Option<Dual> {
-        let mut sum = Dual { value: Interval::ZERO, slope: Interval::ZERO };
+impl Evaluator<'_> {
+    fn dual(&mut self, formula: &Formula, symbol: &SymbolId) -> Option<DualInterval> {
+        let mut sum = DualInterval { value: Interval::ZERO, slope: Interval::ZERO };
         for (monomial, coefficient) in formula.terms() {
-            let mut term = Dual { value: self.number(coefficient), slope: Interval::ZERO };
+            let mut term = DualInterval { value: self.number(coefficient), slope: Interval::ZERO };
             for factor in monomial.factors() {
                 term = term.times(self.dual_of_power(factor, symbol)?);
             }
-            sum = Dual { value: sum.value + term.value, slope: sum.slope + term.slope };
+            sum = DualInterval { value: sum.value + term.value, slope: sum.slope + term.slope };
         }
         Some(sum)
     }
 
-    fn dual_of_power(&mut self, factor: &Factor, symbol: &Symbol) -> Option<Dual> {
+    fn dual_of_power(&mut self, factor: &PowerFactor, symbol: &SymbolId) -> Option<DualInterval> {
         let signed = |value: Interval| if factor.exponent.is_negative() { Interval::ONE / value } else { value };
         let value = signed(self.power(factor).ok()?);
         if !atom_contains(&factor.atom, symbol) {
-            return Some(Dual { value, slope: Interval::ZERO });
+            return Some(DualInterval { value, slope: Interval::ZERO });
         }
         let base = self.dual_of_atom(&factor.atom, symbol)?;
         if factor.exponent.is_one() {
             return Some(base);
         }
-        // Across a pole the values jump from one infinity to the other, whatever the slope is beside it.
+        // Across a pole the value jumps between the infinities, whatever the slope beside it.
         if factor.exponent.is_negative() && base.value.low() < 0.0 && base.value.high() > 0.0 {
             return None;
         }
-        let lower = raised(base.value, &(&factor.exponent - &Rational::ONE), factor.atom.facts().loose)?;
-        Some(Dual { value, slope: factor.exponent.enclosing() * lower * base.slope })
+        let lower = raise(base.value, &(&factor.exponent - &Rational::ONE), factor.atom.attributes().has_interval)?;
+        Some(DualInterval { value, slope: factor.exponent.to_interval() * lower * base.slope })
     }
 
-    fn dual_of_atom(&mut self, atom: &Atom, symbol: &Symbol) -> Option<Dual> {
-        if atom.facts().size < WORTH_REMEMBERING {
-            return self.new_dual_of_atom(atom, symbol);
+    fn dual_of_atom(&mut self, atom: &Atom, symbol: &SymbolId) -> Option<DualInterval> {
+        if atom.attributes().size < MIN_CACHED_SIZE {
+            return self.compute_dual_of_atom(atom, symbol);
         }
-        if let Some((_, known)) = self.slopes.get(&atom.address()) {
+        if let Some((_, known)) = self.dual_cache.get(&atom.address()) {
             return *known;
         }
-        let dual = self.new_dual_of_atom(atom, symbol);
-        self.slopes.insert(atom.address(), (atom.clone(), dual));
+        let dual = self.compute_dual_of_atom(atom, symbol);
+        self.dual_cache.insert(atom.address(), (atom.clone(), dual));
         dual
     }
 
-    fn new_dual_of_atom(&mut self, atom: &Atom, symbol: &Symbol) -> Option<Dual> {
+    fn compute_dual_of_atom(&mut self, atom: &Atom, symbol: &SymbolId) -> Option<DualInterval> {
         let value = self.atom(atom).ok()?;
         let ln2 = Interval::point(2.0).ln()?;
         let slope = match atom.kind() {
-            Kind::Symbol(_) => Interval::ONE,
-            Kind::Ln2 | Kind::TooDeep => Interval::ZERO,
-            Kind::Group(inner) => self.dual(inner, symbol)?.slope,
-            Kind::Log(inner) => {
+            AtomKind::Symbol(_) => Interval::ONE,
+            AtomKind::Ln2 | AtomKind::TooDeep => Interval::ZERO,
+            AtomKind::Group(inner) => self.dual(inner, symbol)?.slope,
+            AtomKind::Log2(inner) => {
                 let inner = self.dual(inner, symbol)?;
                 inner.slope / (inner.value.max(Interval::ZERO) * ln2)
             }
-            Kind::Exp(inner) => self.slope_of_exponential(inner, symbol)?,
-            Kind::Extreme(side, entries) => self.slope_of_extreme(*side, entries, symbol)?,
-            Kind::Rounded(_, inner) => Dual::direction(self.dual(inner, symbol)?.slope)?,
-            Kind::Fold(fold) => self.slope_of_fold(fold, symbol)?,
-            Kind::Pieces(..) => return None,
+            AtomKind::Exp2(inner) => self.slope_of_exponential(inner, symbol)?,
+            AtomKind::Extremum(side, entries) => self.slope_of_extremum(*side, entries, symbol)?,
+            AtomKind::Rounded(_, inner) => DualInterval::direction(self.dual(inner, symbol)?.slope)?,
+            AtomKind::Fold(fold) => self.slope_of_fold(fold, symbol)?,
+            AtomKind::Piecewise(..) => return None,
         };
-        Some(Dual { value, slope })
+        Some(DualInterval { value, slope })
     }
 
-    fn slope_of_exponential(&mut self, inner: &Formula, symbol: &Symbol) -> Option<Interval> {
+    fn slope_of_exponential(&mut self, inner: &Formula, symbol: &SymbolId) -> Option<Interval> {
         let (base, exponent) = base_and_exponent(inner, &Rational::ONE);
         let (base, exponent) = (self.dual(&base, symbol)?, self.dual(&exponent, symbol)?);
         let value = power(base.value, exponent.value);
@@ -198,30 +198,30 @@ impl Evaluation<'_> {
         Some(by_exponent + value * exponent.value * base.slope / base.value)
     }
 
-    /// The slopes of all entries that can be the extreme one.
-    fn slope_of_extreme(&mut self, side: Extreme, entries: &[Formula], symbol: &Symbol) -> Option<Interval> {
+    /// The slopes of all entries that can be the extremum.
+    fn slope_of_extremum(&mut self, side: Extremum, entries: &[Formula], symbol: &SymbolId) -> Option<Interval> {
         let duals = entries.iter().map(|entry| self.dual(entry, symbol)).collect::<Option<Vec<_>>>()?;
-        let beaten = |a: &Dual| match side {
-            Extreme::Max => duals.iter().any(|b| b.value.low() > a.value.high()),
-            Extreme::Min => duals.iter().any(|b| b.value.high() < a.value.low()),
+        let beaten = |a: &DualInterval| match side {
+            Extremum::Max => duals.iter().any(|b| b.value.low() > a.value.high()),
+            Extremum::Min => duals.iter().any(|b| b.value.high() < a.value.low()),
         };
         duals.iter().filter(|dual| !beaten(dual)).map(|dual| dual.slope).reduce(Interval::hull)
     }
 
-    /// The slope of a sum: that of its body for every index, and the direction in which its ends move over what it adds there.
-    fn slope_of_fold(&mut self, fold: &Fold, symbol: &Symbol) -> Option<Interval> {
+    /// The slope of a sum: that of its body for every index, plus the movement of its bounds times the body there.
+    fn slope_of_fold(&mut self, fold: &IndexedFold, symbol: &SymbolId) -> Option<Interval> {
         let (from, to) = (self.dual(&fold.from, symbol)?, self.dual(&fold.to, symbol)?);
-        let indexes = Interval::between(from.value.low(), to.value.high().max(from.value.low()));
-        self.bound.push((fold.index(), indexes));
-        let outside = (std::mem::take(&mut self.known), std::mem::take(&mut self.slopes));
+        let indexes = Interval::from_bounds(from.value.low(), to.value.high().max(from.value.low()));
+        self.bound_symbols.push((fold.index(), indexes));
+        let outside = (std::mem::take(&mut self.cache), std::mem::take(&mut self.dual_cache));
         let body = self.dual(&fold.body, symbol);
-        (self.known, self.slopes) = outside;
-        self.bound.pop();
+        (self.cache, self.dual_cache) = outside;
+        self.bound_symbols.pop();
         let body = body?;
-        if fold.how != How::Sum {
-            return (!fold.from.contains(symbol) && !fold.to.contains(symbol)).then(|| Dual::direction(body.slope)).flatten();
+        if fold.op != FoldOp::Sum {
+            return (!fold.from.contains(symbol) && !fold.to.contains(symbol)).then(|| DualInterval::direction(body.slope)).flatten();
         }
-        let ends = Dual::direction(body.value * to.slope)? + Dual::direction(-(body.value * from.slope))?;
-        Some(Dual::direction(body.slope)? + ends)
+        let ends = DualInterval::direction(body.value * to.slope)? + DualInterval::direction(-(body.value * from.slope))?;
+        Some(DualInterval::direction(body.slope)? + ends)
     }
 }

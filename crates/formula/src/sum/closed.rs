@@ -2,50 +2,50 @@
 
 use std::sync::LazyLock;
 
-use super::last;
-use crate::atom::{Atom, Kind, Symbol};
-use crate::build::{Range, product, two_to};
+use super::last_index;
+use crate::atom::{Atom, AtomKind, SymbolId};
+use crate::build::{IndexRange, exp2, product};
 use crate::formula::{Formula, atom_contains};
 use crate::monomial::Monomial;
 use crate::rational::Rational;
 use crate::sign;
 
-/// The highest power of the index that is summed in closed form.
-const MOST_DEGREE: usize = 40;
+/// The highest power of the index with a closed form.
+const MAX_DEGREE: usize = 40;
 
-/// The sum of a product over a range if it is a power of the index times a power with the index in its exponent.
-pub(crate) fn of(range: &Range, inside: &Monomial) -> Option<Formula> {
-    let shape = Shape::of(inside, &range.index)?;
-    let (first, after) = (&range.from, last(range) + Formula::one());
+/// The sum of a monomial that is a power of the index times an exponential in the index.
+pub(crate) fn closed_form(range: &IndexRange, inside: &Monomial) -> Option<Formula> {
+    let shape = PolyExponential::from_monomial(inside, &range.index)?;
+    let (first, after) = (&range.from, last_index(range) + Formula::one());
     if shape.rate.is_zero() {
-        let coefficients: Vec<Formula> = faulhaber(shape.degree).into_iter().map(Formula::exact).collect();
+        let coefficients: Vec<Formula> = faulhaber(shape.degree).into_iter().map(Formula::from_rational).collect();
         let total = |end: &Formula| polynomial(&coefficients, &(end - Formula::one()));
         return Some(total(&after) - total(first));
     }
-    let coefficients = geometric(shape.degree, &two_to(&shape.rate))?;
-    let total = |end: &Formula| product(&polynomial(&coefficients, end), &two_to(&product(&shape.rate, end)));
+    let coefficients = geometric_coefficients(shape.degree, &exp2(&shape.rate))?;
+    let total = |end: &Formula| product(&polynomial(&coefficients, end), &exp2(&product(&shape.rate, end)));
     Some(total(&after) - total(first))
 }
 
-/// A product of the form `i^degree * 2^(rate*i)`.
-pub(crate) struct Shape {
+/// A monomial of the form `i^degree * 2^(rate*i)`.
+pub(crate) struct PolyExponential {
     pub(crate) degree: usize,
     pub(crate) rate: Formula,
 }
 
-impl Shape {
-    /// The shape of a product all of whose factors depend on the index.
-    pub(crate) fn of(inside: &Monomial, index: &Symbol) -> Option<Shape> {
-        let mut shape = Shape { degree: 0, rate: Formula::zero() };
+impl PolyExponential {
+    /// Requires that all factors depend on the index.
+    pub(crate) fn from_monomial(inside: &Monomial, index: &SymbolId) -> Option<PolyExponential> {
+        let mut shape = PolyExponential { degree: 0, rate: Formula::zero() };
         for factor in inside.factors() {
             match factor.atom.kind() {
-                Kind::Symbol(_) => {
+                AtomKind::Symbol(_) => {
                     let degree = usize::try_from(factor.exponent.to_i64()?).ok()?;
-                    shape.degree = Some(degree).filter(|degree| *degree <= MOST_DEGREE)?;
+                    shape.degree = Some(degree).filter(|degree| *degree <= MAX_DEGREE)?;
                 }
-                Kind::Exp(exponent) => {
+                AtomKind::Exp2(exponent) => {
                     let rate = linear_rate(exponent, index)?;
-                    shape.rate += product(&Formula::exact(factor.exponent.clone()), &rate);
+                    shape.rate += product(&Formula::from_rational(factor.exponent.clone()), &rate);
                 }
                 _ => return None,
             }
@@ -54,16 +54,16 @@ impl Shape {
     }
 }
 
-/// What multiplies the index in a formula that is nothing but a multiple of it.
-fn linear_rate(exponent: &Formula, index: &Symbol) -> Option<Formula> {
+/// The factor of the index in a formula that is a multiple of it.
+fn linear_rate(exponent: &Formula, index: &SymbolId) -> Option<Formula> {
     let (monomial, coefficient) = exponent.as_term()?;
     let atom = Atom::symbol(index.clone());
-    let others = monomial.filtered(|factor| factor.atom != atom);
+    let others = monomial.filter(|factor| factor.atom != atom);
     let linear = monomial.exponent_of(&atom).is_one() && !others.factors().iter().any(|factor| atom_contains(&factor.atom, index));
     linear.then(|| Formula::term(coefficient.clone(), &others))
 }
 
-/// The value of a polynomial, given by its coefficients from the constant on.
+/// The value of a polynomial given by its coefficients, the constant first.
 fn polynomial(coefficients: &[Formula], at: &Formula) -> Formula {
     let mut power = Formula::one();
     let mut value = Formula::zero();
@@ -76,7 +76,7 @@ fn polynomial(coefficients: &[Formula], at: &Formula) -> Formula {
     value
 }
 
-/// The polynomial whose value at every n is `1^k + 2^k + ... + n^k`.
+/// The polynomial with the value `1^k + 2^k + ... + n^k` at every `n`.
 pub(crate) fn faulhaber(degree: usize) -> Vec<Rational> {
     let mut coefficients = vec![Rational::ZERO; degree + 2];
     let scale = Rational::new(1, degree as i64 + 1).expect("not zero");
@@ -86,10 +86,10 @@ pub(crate) fn faulhaber(degree: usize) -> Vec<Rational> {
     coefficients
 }
 
-/// The numbers of Bernoulli, that of one with a positive sign.
+/// The Bernoulli numbers, with B1 = +1/2.
 static BERNOULLI: LazyLock<Vec<Rational>> = LazyLock::new(|| {
     let mut numbers: Vec<Rational> = Vec::new();
-    for m in 0..=MOST_DEGREE {
+    for m in 0..=MAX_DEGREE {
         let known = numbers.iter().enumerate().map(|(j, number)| {
             let share = Rational::new(1, (m - j + 1) as i64).expect("not zero");
             &(&binomial(m, j) * number) * &share
@@ -100,26 +100,25 @@ static BERNOULLI: LazyLock<Vec<Rational>> = LazyLock::new(|| {
     numbers
 });
 
-/// The value of a polynomial of Bernoulli at one half.
+/// The value of a Bernoulli polynomial at one half.
 pub(crate) fn half_bernoulli(degree: usize) -> Rational {
-    let scale = Rational::two_to(1 - degree as i64) - Rational::ONE;
+    let scale = Rational::power_of_two(1 - degree as i64) - Rational::ONE;
     &scale * &BERNOULLI[degree]
 }
 
-/// In how many ways `k` of `n` can be chosen.
 pub(crate) fn binomial(n: usize, k: usize) -> Rational {
     (0..k).fold(Rational::ONE, |ways, i| &ways * &Rational::new((n - i) as i64, i as i64 + 1).expect("not zero"))
 }
 
-/// The polynomial `q` with `q(i+1)*r^(i+1) - q(i)*r^i = i^k*r^i`, or nothing when the ratio is or may be one, where it divides by zero.
-fn geometric(degree: usize, ratio: &Formula) -> Option<Vec<Formula>> {
+/// The polynomial `q` with `q(i+1)*r^(i+1) - q(i)*r^i = i^k*r^i`; `None` if the ratio may be one, where it divides by zero.
+fn geometric_coefficients(degree: usize, ratio: &Formula) -> Option<Vec<Formula>> {
     let above = ratio - Formula::one();
     if !sign::is_positive(&above) && !sign::is_positive(&-&above) {
         return None;
     }
     let mut coefficients = vec![Formula::zero(); degree + 1];
     for j in (0..=degree).rev() {
-        let higher: Formula = (j + 1..=degree).map(|l| product(&coefficients[l], &Formula::exact(binomial(l, j)))).sum();
+        let higher: Formula = (j + 1..=degree).map(|l| product(&coefficients[l], &Formula::from_rational(binomial(l, j)))).sum();
         let own = if j == degree { Formula::one() } else { Formula::zero() };
         coefficients[j] = (own - product(ratio, &higher)) / &above;
     }

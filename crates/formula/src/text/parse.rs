@@ -1,50 +1,49 @@
-//! Formulas from text.
+//! The parser of formulas.
 //!
-//! Any text gives a formula or an error that says where; how deep formulas may stand inside each other is limited, so that no text can
-//! exhaust the stack.
+//! Any text gives a formula or an error with its position. The nesting depth is limited, so that no text can exhaust the stack.
 
 use std::str::FromStr;
 
 use thiserror::Error;
 
-use super::token::{self, FUNCTIONS, Token, Word};
-use crate::atom::{Extreme, How, Piece, Symbol};
+use super::lexer::{self, FUNCTIONS, FormulaToken, FormulaTokenKind};
+use crate::atom::{Extremum, FoldOp, PiecewiseCase, SymbolId};
 use crate::build;
+use crate::coefficient::Coefficient;
 use crate::formula::Formula;
-use crate::number::Number;
 use crate::rational::Rational;
 
-/// How deep formulas may stand inside each other.
-pub(crate) const MOST_DEPTH: usize = 128;
+/// Maximum nesting depth.
+pub(crate) const MAX_DEPTH: usize = 128;
 
 /// The text is not a formula.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("at byte {at}: {expected}")]
+#[error("at byte {offset}: {kind}")]
 pub struct ParseError {
-    /// The offset, in bytes, of what could not be read.
-    pub at: usize,
-    /// What was wrong with it.
-    pub expected: Expected,
+    /// The byte offset of the error.
+    pub offset: usize,
+    /// What is wrong there.
+    pub kind: ParseErrorKind,
 }
 
-/// What was wrong with a text.
+/// What is wrong with a text.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-pub enum Expected {
-    /// A number, a symbol, a function or a parenthesis should stand here.
+pub enum ParseErrorKind {
+    /// Expected a number, a symbol, a function or a parenthesis.
     #[error("expected a formula, found {found}")]
     Formula {
-        /// What stands there.
+        /// The token found.
         found: String,
     },
-    /// A certain sign or word should stand here.
+    /// Expected a certain token.
     #[error("expected `{sign}`, found {found}")]
     Sign {
-        /// What should stand there.
+        /// The expected token.
         sign: &'static str,
-        /// What stands there.
+        /// The token found.
         found: String,
     },
-    /// The name before the parenthesis is no function.
+    /// There is no such function.
     #[error("there is no function `{name}`; there are {}", FUNCTIONS.join(", "))]
     Function {
         /// The name.
@@ -59,11 +58,11 @@ pub enum Expected {
     /// The number has too many digits or too large an exponent.
     #[error("this number has too many digits")]
     TooLong,
-    /// The ends of an interval must be numbers, the lower first.
+    /// The bounds of an interval must be numbers, the lower first.
     #[error("an interval is two numbers, the lower first")]
     Interval,
-    /// Formulas stand too deep inside each other.
-    #[error("formulas stand more than {MOST_DEPTH} deep inside each other")]
+    /// The nesting is too deep.
+    #[error("formulas are nested more than {MAX_DEPTH} deep")]
     TooDeep,
 }
 
@@ -76,100 +75,100 @@ impl FromStr for Formula {
 }
 
 impl Formula {
-    /// Reads a formula; the syntax is described in `docs/formula.md`.
+    /// Parses a formula; `docs/formula.md` describes the syntax.
     pub fn parse(text: &str) -> Result<Formula, ParseError> {
-        let mut reader = Reader { text, ahead: None, behind: 0, depth: 0 };
-        let formula = reader.sum()?;
-        match reader.take() {
-            Token { word: Word::End, .. } => Ok(formula),
-            other => Err(other.not_a("end of the formula")),
+        let mut parser = FormulaParser { text, lookahead: None, offset: 0, depth: 0 };
+        let formula = parser.sum()?;
+        match parser.advance() {
+            FormulaToken { kind: FormulaTokenKind::End, .. } => Ok(formula),
+            other => Err(other.expected_error("end of the formula")),
         }
     }
 }
 
-impl Token<'_> {
-    fn found(&self) -> String {
-        match &self.word {
-            Word::Number(text) | Word::Sign(text) => format!("`{text}`"),
-            Word::Name(name) => format!("`{name}`"),
-            Word::Strange => "something that begins no word".to_owned(),
-            Word::End => "the end".to_owned(),
+impl FormulaToken<'_> {
+    fn describe(&self) -> String {
+        match &self.kind {
+            FormulaTokenKind::Number(text) | FormulaTokenKind::Punct(text) => format!("`{text}`"),
+            FormulaTokenKind::Name(name) => format!("`{name}`"),
+            FormulaTokenKind::Invalid => "an invalid character".to_owned(),
+            FormulaTokenKind::End => "the end".to_owned(),
         }
     }
 
-    fn not_a(&self, sign: &'static str) -> ParseError {
-        ParseError { at: self.at, expected: Expected::Sign { sign, found: self.found() } }
+    fn expected_error(&self, sign: &'static str) -> ParseError {
+        ParseError { offset: self.offset, kind: ParseErrorKind::Sign { sign, found: self.describe() } }
     }
 
     fn is(&self, sign: &str) -> bool {
-        self.word == Word::Sign(sign)
+        self.kind == FormulaTokenKind::Punct(sign)
     }
 }
 
-/// A power that is multiplied or divided by. `1/(a + b)^2` must become a power of the sum before the square is multiplied out.
-struct Operand {
+/// A multiplied or divided power. `1/(a + b)^2` must become a power of the sum before the square is expanded.
+struct SignedPower {
     negative: bool,
     base: Formula,
     exponent: Formula,
 }
 
-impl Operand {
+impl SignedPower {
     fn value(self) -> Formula {
-        let power = self.base.to_the(&self.exponent);
+        let power = self.base.pow_formula(&self.exponent);
         if self.negative { -power } else { power }
     }
 
     fn inverse(self) -> Formula {
-        Operand { exponent: -self.exponent, ..self }.value()
+        SignedPower { exponent: -self.exponent, ..self }.value()
     }
 }
 
-struct Reader<'a> {
+struct FormulaParser<'a> {
     text: &'a str,
-    /// The next word, when it was looked at already, and the offset behind it.
-    ahead: Option<(Token<'a>, usize)>,
-    /// The offset behind the last word taken.
-    behind: usize,
+    /// The lookahead token and the offset behind it.
+    lookahead: Option<(FormulaToken<'a>, usize)>,
+    /// The offset behind the last token consumed.
+    offset: usize,
     depth: usize,
 }
 
-impl<'a> Reader<'a> {
-    fn peek(&mut self) -> &Token<'a> {
-        let (text, behind) = (self.text, self.behind);
-        &self.ahead.get_or_insert_with(|| token::next(text, behind)).0
+impl<'a> FormulaParser<'a> {
+    fn peek(&mut self) -> &FormulaToken<'a> {
+        let (text, behind) = (self.text, self.offset);
+        &self.lookahead.get_or_insert_with(|| lexer::next_token(text, behind)).0
     }
 
-    fn take(&mut self) -> Token<'a> {
-        let (token, behind) = self.ahead.take().unwrap_or_else(|| token::next(self.text, self.behind));
-        self.behind = behind;
+    fn advance(&mut self) -> FormulaToken<'a> {
+        let (token, behind) = self.lookahead.take().unwrap_or_else(|| lexer::next_token(self.text, self.offset));
+        self.offset = behind;
         token
     }
 
-    /// Takes the next word if it is this sign.
-    fn took(&mut self, sign: &str) -> bool {
+    /// Consumes the next token if it is this one.
+    fn accept(&mut self, sign: &str) -> bool {
         let here = self.peek().is(sign);
         if here {
-            self.take();
+            self.advance();
         }
         here
     }
 
     fn expect(&mut self, sign: &'static str) -> Result<(), ParseError> {
-        let token = self.take();
-        if token.is(sign) { Ok(()) } else { Err(token.not_a(sign)) }
+        let token = self.advance();
+        if token.is(sign) { Ok(()) } else { Err(token.expected_error(sign)) }
     }
 
     fn expect_word(&mut self, word: &'static str) -> Result<(), ParseError> {
-        match self.take() {
-            Token { word: Word::Name(name), .. } if name == word => Ok(()),
-            other => Err(other.not_a(word)),
+        match self.advance() {
+            FormulaToken { kind: FormulaTokenKind::Name(name), .. } if name == word => Ok(()),
+            other => Err(other.expected_error(word)),
         }
     }
 
-    /// Reads something inside something else.
-    fn inside<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, ParseError>) -> Result<T, ParseError> {
-        if self.depth == MOST_DEPTH {
-            return Err(ParseError { at: self.peek().at, expected: Expected::TooDeep });
+    /// Parses something one level deeper.
+    fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, ParseError>) -> Result<T, ParseError> {
+        if self.depth == MAX_DEPTH {
+            return Err(ParseError { offset: self.peek().offset, kind: ParseErrorKind::TooDeep });
         }
         self.depth += 1;
         let result = read(self);
@@ -180,9 +179,9 @@ impl<'a> Reader<'a> {
     fn sum(&mut self) -> Result<Formula, ParseError> {
         let mut result = self.product()?;
         loop {
-            if self.took("+") {
+            if self.accept("+") {
                 result += self.product()?;
-            } else if self.took("-") {
+            } else if self.accept("-") {
                 result += -self.product()?;
             } else {
                 return Ok(result);
@@ -191,12 +190,12 @@ impl<'a> Reader<'a> {
     }
 
     fn product(&mut self) -> Result<Formula, ParseError> {
-        let mut factors = vec![self.signed()?.value()];
+        let mut factors = vec![self.unary()?.value()];
         loop {
-            if self.took("*") {
-                factors.push(self.signed()?.value());
-            } else if self.took("/") {
-                factors.push(self.signed()?.inverse());
+            if self.accept("*") {
+                factors.push(self.unary()?.value());
+            } else if self.accept("/") {
+                factors.push(self.unary()?.inverse());
             } else {
                 return Ok(build::product_of(factors));
             }
@@ -204,118 +203,118 @@ impl<'a> Reader<'a> {
     }
 
     /// Signs bind less tightly than powers: `-n^2` is `-(n^2)`.
-    fn signed(&mut self) -> Result<Operand, ParseError> {
+    fn unary(&mut self) -> Result<SignedPower, ParseError> {
         let mut negative = false;
         loop {
-            if self.took("-") {
+            if self.accept("-") {
                 negative = !negative;
-            } else if !self.took("+") {
+            } else if !self.accept("+") {
                 let (base, exponent) = self.power()?;
-                return Ok(Operand { negative, base, exponent });
+                return Ok(SignedPower { negative, base, exponent });
             }
         }
     }
 
     fn power(&mut self) -> Result<(Formula, Formula), ParseError> {
-        let base = self.single()?;
-        if !self.took("^") {
+        let base = self.primary()?;
+        if !self.accept("^") {
             return Ok((base, Formula::one()));
         }
-        let exponent = self.inside(Self::signed)?.value();
+        let exponent = self.nested(Self::unary)?.value();
         Ok((base, exponent))
     }
 
-    fn single(&mut self) -> Result<Formula, ParseError> {
-        let token = self.take();
-        match &token.word {
-            Word::Number(text) => number(text, token.at),
-            Word::Sign("(") => {
-                let inner = self.inside(Self::sum)?;
+    fn primary(&mut self) -> Result<Formula, ParseError> {
+        let token = self.advance();
+        match &token.kind {
+            FormulaTokenKind::Number(text) => number(text, token.offset),
+            FormulaTokenKind::Punct("(") => {
+                let inner = self.nested(Self::sum)?;
                 self.expect(")")?;
                 Ok(inner)
             }
-            Word::Sign("[") => self.interval(token.at),
-            Word::Name(name) if self.peek().is("(") && !self.text[token.at..].starts_with('`') => self.inside(|reader| {
-                reader.take();
-                let value = reader.call(name, token.at)?;
-                reader.expect(")")?;
+            FormulaTokenKind::Punct("[") => self.interval(token.offset),
+            FormulaTokenKind::Name(name) if self.peek().is("(") && !self.text[token.offset..].starts_with('`') => self.nested(|parser| {
+                parser.advance();
+                let value = parser.call(name, token.offset)?;
+                parser.expect(")")?;
                 Ok(value)
             }),
-            Word::Name(name) => Ok(Formula::symbol(name)),
-            _ => Err(ParseError { at: token.at, expected: Expected::Formula { found: token.found() } }),
+            FormulaTokenKind::Name(name) => Ok(Formula::symbol(name)),
+            _ => Err(ParseError { offset: token.offset, kind: ParseErrorKind::Formula { found: token.describe() } }),
         }
     }
 
     fn interval(&mut self, at: usize) -> Result<Formula, ParseError> {
-        let low = self.inside(Self::sum)?;
+        let low = self.nested(Self::sum)?;
         self.expect(",")?;
-        let high = self.inside(Self::sum)?;
+        let high = self.nested(Self::sum)?;
         self.expect("]")?;
         match (low.as_exact(), high.as_exact()) {
-            (Some(low), Some(high)) if low <= high => Ok(Formula::number(Number::between(low.clone(), high.clone()))),
-            _ => Err(ParseError { at, expected: Expected::Interval }),
+            (Some(low), Some(high)) if low <= high => Ok(Formula::from_coefficient(Coefficient::interval(low.clone(), high.clone()))),
+            _ => Err(ParseError { offset: at, kind: ParseErrorKind::Interval }),
         }
     }
 
-    /// A function, behind its opening parenthesis.
+    /// A function call, behind its opening parenthesis.
     fn call(&mut self, name: &str, at: usize) -> Result<Formula, ParseError> {
         let one: fn(&Formula) -> Formula = match name {
-            "max" => return self.extreme(Extreme::Max),
-            "min" => return self.extreme(Extreme::Min),
-            "sum" => return self.range(How::Sum, None),
-            "pieces" => return self.pieces(),
+            "max" => return self.extremum(Extremum::Max),
+            "min" => return self.extremum(Extremum::Min),
+            "sum" => return self.fold(FoldOp::Sum, None),
+            "pieces" => return self.piecewise(),
             "log2" => Formula::log2,
             "ln" => Formula::ln,
             "sqrt" => Formula::sqrt,
             "ceil" => Formula::ceil,
             "floor" => Formula::floor,
-            _ => return Err(ParseError { at, expected: Expected::Function { name: name.to_owned() } }),
+            _ => return Err(ParseError { offset: at, kind: ParseErrorKind::Function { name: name.to_owned() } }),
         };
         let inner = self.sum()?;
         if self.peek().is(",") {
-            return Err(ParseError { at, expected: Expected::OneFormula { function: name.to_owned() } });
+            return Err(ParseError { offset: at, kind: ParseErrorKind::OneFormula { function: name.to_owned() } });
         }
         Ok(one(&inner))
     }
 
-    /// The entries of a maximum, or the range over which it is taken.
-    fn extreme(&mut self, side: Extreme) -> Result<Formula, ParseError> {
+    /// The entries of an extremum, or the range over which it is taken.
+    fn extremum(&mut self, side: Extremum) -> Result<Formula, ParseError> {
         let first = self.peek().clone();
-        if let Word::Name(_) = first.word {
-            let (kept, behind) = (self.ahead.clone(), self.behind);
-            self.take();
+        if let FormulaTokenKind::Name(_) = first.kind {
+            let (kept, behind) = (self.lookahead.clone(), self.offset);
+            self.advance();
             if self.peek().is("=") {
-                return self.range(How::Extreme(side), Some(first));
+                return self.fold(FoldOp::Extremum(side), Some(first));
             }
-            (self.ahead, self.behind) = (kept, behind);
+            (self.lookahead, self.offset) = (kept, behind);
         }
         let mut entries = vec![self.sum()?];
-        while self.took(",") {
+        while self.accept(",") {
             entries.push(self.sum()?);
         }
-        Ok(build::extreme(side, entries))
+        Ok(build::extremum(side, entries))
     }
 
-    /// `i=1..n, body`, of which the index may have been taken already.
-    fn range(&mut self, how: How, index: Option<Token<'a>>) -> Result<Formula, ParseError> {
-        let token = index.unwrap_or_else(|| self.take());
-        let Word::Name(index) = &token.word else { return Err(token.not_a("an index")) };
+    /// `i=1..n, body`; the index may have been consumed already.
+    fn fold(&mut self, op: FoldOp, index: Option<FormulaToken<'a>>) -> Result<Formula, ParseError> {
+        let token = index.unwrap_or_else(|| self.advance());
+        let FormulaTokenKind::Name(index) = &token.kind else { return Err(token.expected_error("an index")) };
         self.expect("=")?;
         let from = self.sum()?;
         self.expect("..")?;
         let to = self.sum()?;
         self.expect(",")?;
         let body = self.sum()?;
-        Ok(build::fold(how, &Symbol::named(index), index, &from, &to, &body))
+        Ok(build::fold(op, &SymbolId::named(index), index, &from, &to, &body))
     }
 
     /// `n, up to 64: formula, beyond: formula`.
-    fn pieces(&mut self) -> Result<Formula, ParseError> {
+    fn piecewise(&mut self) -> Result<Formula, ParseError> {
         let variable = self.sum()?;
         let mut list = Vec::new();
-        while self.took(",") {
-            let bound = if matches!(&self.peek().word, Word::Name(name) if name == "beyond") {
-                self.take();
+        while self.accept(",") {
+            let bound = if matches!(&self.peek().kind, FormulaTokenKind::Name(name) if name == "beyond") {
+                self.advance();
                 None
             } else {
                 self.expect_word("up")?;
@@ -323,15 +322,15 @@ impl<'a> Reader<'a> {
                 Some(self.sum()?)
             };
             self.expect(":")?;
-            list.push(Piece { up_to: bound, formula: self.sum()? });
+            list.push(PiecewiseCase { up_to: bound, formula: self.sum()? });
         }
         if list.is_empty() {
-            return Err(self.take().not_a(","));
+            return Err(self.advance().expected_error(","));
         }
-        Ok(build::pieces(&variable, list))
+        Ok(build::piecewise(&variable, list))
     }
 }
 
 fn number(text: &str, at: usize) -> Result<Formula, ParseError> {
-    Rational::parse(text).map(Formula::exact).ok_or(ParseError { at, expected: Expected::TooLong })
+    Rational::parse(text).map(Formula::from_rational).ok_or(ParseError { offset: at, kind: ParseErrorKind::TooLong })
 }

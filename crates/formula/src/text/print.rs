@@ -1,167 +1,172 @@
-//! Formulas as text.
+//! The printer of formulas.
 
 use std::fmt::{self, Display, Formatter, Write};
 
-use super::token::{FUNCTIONS, is_plain_name};
-use crate::atom::{Extreme, How};
-use crate::formula::{Formula, READABLE};
-use crate::shown::{Call, Shown, ShownRange, shown};
+use super::lexer::{FUNCTIONS, is_plain_name};
+use crate::atom::{Extremum, FoldOp};
+use crate::display::{DisplayExpr, DisplayFold, MathFunction, to_display};
+use crate::formula::{Formula, MAX_PRINTED_SIZE};
 
 impl Display for Formula {
-    /// With a precision, as in `{:.4}`, fractions get so many significant digits; unknown numbers are rounded outward and whole numbers not at
-    /// all. Without one, what is written reads back as the same formula.
+    /// With a precision, as in `{:.4}`, fractions get that many significant digits; interval coefficients are rounded outward and integers
+    /// are kept. Without one, the output parses back as the same formula.
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
-        write_shown(out, &shown(self, out.precision()), Binding::Sum)
+        write_expr(out, &to_display(self, out.precision()), Precedence::Sum)
     }
 }
 
 impl fmt::Debug for Formula {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
-        if self.size() > READABLE { write!(out, "a formula of {} operations", self.size()) } else { Display::fmt(self, out) }
+        if self.size() > MAX_PRINTED_SIZE { write!(out, "a formula of {} operations", self.size()) } else { Display::fmt(self, out) }
     }
 }
 
-/// How tightly what stands around binds; what binds less tightly gets parentheses.
+/// The precedence of the context; looser expressions are parenthesized.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Binding {
+enum Precedence {
     Sum,
     Product,
     Factor,
     Power,
 }
 
-fn write_shown(out: &mut Formatter<'_>, shown: &Shown, around: Binding) -> fmt::Result {
-    let own = match shown {
-        Shown::Sum(_) => Binding::Sum,
-        Shown::Product { .. } => Binding::Product,
-        Shown::Power(..) if around == Binding::Power => Binding::Sum,
-        _ => Binding::Power,
+fn write_expr(out: &mut Formatter<'_>, expr: &DisplayExpr, around: Precedence) -> fmt::Result {
+    let own = match expr {
+        DisplayExpr::Sum(_) => Precedence::Sum,
+        DisplayExpr::Product { .. } => Precedence::Product,
+        DisplayExpr::Power(..) if around == Precedence::Power => Precedence::Sum,
+        _ => Precedence::Power,
     };
     if own < around {
         out.write_char('(')?;
-        write_bare(out, shown)?;
+        write_unparenthesized(out, expr)?;
         return out.write_char(')');
     }
-    write_bare(out, shown)
+    write_unparenthesized(out, expr)
 }
 
-fn write_bare(out: &mut Formatter<'_>, shown: &Shown) -> fmt::Result {
-    match shown {
-        Shown::Number(value) => write!(out, "{value}"),
-        Shown::Between(low, high) => write!(out, "[{low}, {high}]"),
-        Shown::Symbol(name) => write_name(out, name),
-        Shown::Power(base, exponent) => {
-            write_shown(out, base, Binding::Power)?;
+fn write_unparenthesized(out: &mut Formatter<'_>, expr: &DisplayExpr) -> fmt::Result {
+    match expr {
+        DisplayExpr::Number(value) => write!(out, "{value}"),
+        DisplayExpr::Interval(low, high) => write!(out, "[{low}, {high}]"),
+        DisplayExpr::Symbol(name) => write_name(out, name),
+        DisplayExpr::Power(base, exponent) => {
+            write_expr(out, base, Precedence::Power)?;
             out.write_char('^')?;
-            write_shown(out, exponent, Binding::Power)
+            write_expr(out, exponent, Precedence::Power)
         }
-        Shown::Call(call, entries) => {
-            write!(out, "{}(", name(*call))?;
-            separated(out, entries, ", ", Binding::Sum)?;
+        DisplayExpr::Function(call, entries) => {
+            write!(out, "{}(", function_name(*call))?;
+            write_separated(out, entries, ", ", Precedence::Sum)?;
             out.write_char(')')
         }
-        Shown::Product { over, under } => {
-            separated(out, over, "*", Binding::Factor)?;
-            write_divisors(out, under)
+        DisplayExpr::Product { numerator, denominator } => {
+            write_separated(out, numerator, "*", Precedence::Factor)?;
+            write_divisors(out, denominator)
         }
-        Shown::Sum(terms) => {
-            for (place, term) in terms.iter().enumerate() {
-                out.write_str(match (place, term.negative) {
+        DisplayExpr::Sum(terms) => {
+            for (index, term) in terms.iter().enumerate() {
+                out.write_str(match (index, term.negative) {
                     (0, false) => "",
                     (0, true) => "-",
                     (_, false) => " + ",
                     (_, true) => " - ",
                 })?;
-                write_shown(out, &term.shown, Binding::Product)?;
+                write_expr(out, &term.expr, Precedence::Product)?;
             }
             Ok(())
         }
-        Shown::Range(range) => write_range(out, range),
-        Shown::Pieces(variable, pieces) => {
+        DisplayExpr::Fold(range) => write_fold(out, range),
+        DisplayExpr::Piecewise(variable, pieces) => {
             out.write_str("pieces(")?;
-            write_shown(out, variable, Binding::Sum)?;
+            write_expr(out, variable, Precedence::Sum)?;
             for (bound, formula) in pieces {
                 match bound {
                     Some(bound) => {
                         out.write_str(", up to ")?;
-                        write_shown(out, bound, Binding::Sum)?;
+                        write_expr(out, bound, Precedence::Sum)?;
                     }
                     None => out.write_str(", beyond")?,
                 }
                 out.write_str(": ")?;
-                write_shown(out, formula, Binding::Sum)?;
+                write_expr(out, formula, Precedence::Sum)?;
             }
             out.write_char(')')
         }
     }
 }
 
-/// What is divided by: together in parentheses, but sums, intervals and zero, and their powers, each behind its own sign, for in parentheses
-/// they would be multiplied out.
-fn write_divisors(out: &mut Formatter<'_>, under: &[Shown]) -> fmt::Result {
-    let dissolves = |shown: &Shown| match shown {
-        Shown::Sum(_) | Shown::Between(..) => true,
-        Shown::Number(value) => value.is_zero(),
+/// Divisors are grouped in parentheses. Sums, intervals, zero and their powers get a division sign each, since in parentheses they would be
+/// multiplied out.
+fn write_divisors(out: &mut Formatter<'_>, denominator: &[DisplayExpr]) -> fmt::Result {
+    let dissolves = |expr: &DisplayExpr| match expr {
+        DisplayExpr::Sum(_) | DisplayExpr::Interval(..) => true,
+        DisplayExpr::Number(value) => value.is_zero(),
         _ => false,
     };
-    let apart = |shown: &&Shown| match shown {
-        Shown::Power(base, _) => dissolves(base),
+    let apart = |expr: &&DisplayExpr| match expr {
+        DisplayExpr::Power(base, _) => dissolves(base),
         other => dissolves(other),
     };
-    let (apart, together): (Vec<&Shown>, Vec<&Shown>) = under.iter().partition(apart);
+    let (apart, together): (Vec<&DisplayExpr>, Vec<&DisplayExpr>) = denominator.iter().partition(apart);
     if together.len() > 1 {
         out.write_str("/(")?;
-        separated(out, together.iter().copied(), "*", Binding::Factor)?;
+        write_separated(out, together.iter().copied(), "*", Precedence::Factor)?;
         out.write_char(')')?;
     }
     let single = if together.len() == 1 { together.as_slice() } else { &[] };
     for divisor in single.iter().chain(&apart) {
         out.write_char('/')?;
-        write_shown(out, divisor, Binding::Factor)?;
+        write_expr(out, divisor, Precedence::Factor)?;
     }
     Ok(())
 }
 
-fn separated<'a>(out: &mut Formatter<'_>, list: impl IntoIterator<Item = &'a Shown>, separator: &str, around: Binding) -> fmt::Result {
-    for (place, shown) in list.into_iter().enumerate() {
-        if place > 0 {
+fn write_separated<'a>(
+    out: &mut Formatter<'_>,
+    list: impl IntoIterator<Item = &'a DisplayExpr>,
+    separator: &str,
+    around: Precedence,
+) -> fmt::Result {
+    for (index, expr) in list.into_iter().enumerate() {
+        if index > 0 {
             out.write_str(separator)?;
         }
-        write_shown(out, shown, around)?;
+        write_expr(out, expr, around)?;
     }
     Ok(())
 }
 
-fn write_range(out: &mut Formatter<'_>, range: &ShownRange) -> fmt::Result {
-    let name = match range.how {
-        How::Sum => "sum",
-        How::Extreme(Extreme::Max) => "max",
-        How::Extreme(Extreme::Min) => "min",
+fn write_fold(out: &mut Formatter<'_>, range: &DisplayFold) -> fmt::Result {
+    let name = match range.op {
+        FoldOp::Sum => "sum",
+        FoldOp::Extremum(Extremum::Max) => "max",
+        FoldOp::Extremum(Extremum::Min) => "min",
     };
     write!(out, "{name}(")?;
     write_name(out, &range.index)?;
     out.write_char('=')?;
-    write_shown(out, &range.from, Binding::Sum)?;
+    write_expr(out, &range.from, Precedence::Sum)?;
     out.write_str("..")?;
-    write_shown(out, &range.to, Binding::Sum)?;
+    write_expr(out, &range.to, Precedence::Sum)?;
     out.write_str(", ")?;
-    write_shown(out, &range.body, Binding::Sum)?;
+    write_expr(out, &range.body, Precedence::Sum)?;
     out.write_char(')')
 }
 
-fn name(call: Call) -> &'static str {
+fn function_name(call: MathFunction) -> &'static str {
     match call {
-        Call::Sqrt => "sqrt",
-        Call::Log2 => "log2",
-        Call::Ln => "ln",
-        Call::Ceil => "ceil",
-        Call::Floor => "floor",
-        Call::Max => "max",
-        Call::Min => "min",
+        MathFunction::Sqrt => "sqrt",
+        MathFunction::Log2 => "log2",
+        MathFunction::Ln => "ln",
+        MathFunction::Ceil => "ceil",
+        MathFunction::Floor => "floor",
+        MathFunction::Max => "max",
+        MathFunction::Min => "min",
     }
 }
 
-/// Names that would read as something else stand in backquotes, with `\` before a backquote or backslash inside.
+/// Names that would be ambiguous are quoted in backquotes, with `\` before a backquote or backslash inside.
 fn write_name(out: &mut Formatter<'_>, name: &str) -> fmt::Result {
     if is_plain_name(name) && !FUNCTIONS.contains(&name) {
         return out.write_str(name);

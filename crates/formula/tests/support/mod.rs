@@ -1,20 +1,20 @@
-//! Expressions as plain trees, with a meaning of their own.
+//! Expressions as plain trees with independent semantics.
 //!
-//! The crate simplifies while it builds. To know that it keeps the meaning, each test expression exists twice: as a formula, and as a tree
-//! that is computed step by step in exact fractions, loops included.
+//! The crate simplifies while it builds. To check that it preserves the value, each test expression exists twice: as a formula, and as a
+//! tree that is evaluated step by step in exact fractions, loops included.
 #![allow(dead_code)]
 
 use std::cell::Cell;
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use sintonia_formula::{Formula, Piece, Rational, Values};
+use sintonia_formula::{Formula, PiecewiseCase, Rational, SymbolValues};
 
-/// An expression that nothing has simplified.
+/// An unsimplified expression.
 #[derive(Clone, Debug)]
-pub enum Tree {
+pub(crate) enum Tree {
     Number(i64, i64),
-    /// An unknown number between two others, in quarters: another one each time it is computed.
+    /// An unknown number between two others, in quarters: another one each time it is evaluated.
     Unknown(i64, i64),
     Symbol(&'static str),
     Add(Box<Tree>, Box<Tree>),
@@ -33,33 +33,34 @@ pub enum Tree {
 }
 use Tree::*;
 
-/// How often a property is tried, on the same expressions every time unless there are to be more of them. Failures are not kept in files: what they show belongs in a test with a name.
-pub fn cases(count: u32) -> ProptestConfig {
+/// The number of cases of a property, on the same expressions every time unless more are requested. Failures are not persisted: they belong
+/// into a named test.
+pub(crate) fn cases(count: u32) -> ProptestConfig {
     let count = std::env::var("SINTONIA_CASES").ok().and_then(|times| times.parse::<u32>().ok()).map_or(count, |times| times * count);
     ProptestConfig { cases: count, failure_persistence: None, rng_seed: RngSeed::Fixed(count.into()), ..ProptestConfig::default() }
 }
 
-pub const SYMBOLS: [&str; 3] = ["n", "p", "t"];
-pub const INDEXES: [&str; 3] = ["i", "j", "k"];
+pub(crate) const SYMBOLS: [&str; 3] = ["n", "p", "t"];
+pub(crate) const INDEXES: [&str; 3] = ["i", "j", "k"];
 
-pub fn rational(over: i64, under: i64) -> Rational {
+pub(crate) fn rational(over: i64, under: i64) -> Rational {
     Rational::new(over, under).expect("a denominator that is not zero")
 }
 
 impl Tree {
     /// The formula that it is.
-    pub fn formula(&self) -> Formula {
+    pub(crate) fn formula(&self) -> Formula {
         let f = |tree: &Tree| tree.formula();
         match self {
             Number(over, under) => Formula::ratio(*over, *under),
-            Unknown(low, high) => Formula::between(*low as f64 / 4.0, *high as f64 / 4.0),
+            Unknown(low, high) => Formula::interval(*low as f64 / 4.0, *high as f64 / 4.0),
             Symbol(name) => Formula::symbol(name),
             Add(a, b) => f(a) + f(b),
             Subtract(a, b) => f(a) - f(b),
             Multiply(a, b) => f(a) * f(b),
             Divide(a, b) => f(a) / f(b),
             Power(a, k) => f(a).power(*k),
-            Two(a) => Formula::integer(2).to_the(&f(a)),
+            Two(a) => Formula::integer(2).pow_formula(&f(a)),
             Max(a, b) => Formula::max_of([f(a), f(b)]),
             Min(a, b) => Formula::min_of([f(a), f(b)]),
             Ceil(a) => f(a).ceil(),
@@ -67,13 +68,13 @@ impl Tree {
             Sum(index, from, to, body) => Formula::sum(index, &f(from), &f(to), &f(body)),
             MaxOver(index, from, to, body) => Formula::max_over(index, &f(from), &f(to), &f(body)),
             Pieces(variable, bound, below, beyond) => {
-                Formula::pieces(&f(variable), [Piece::up_to(f(bound), f(below)), Piece::beyond(f(beyond))])
+                Formula::piecewise(&f(variable), [PiecewiseCase::up_to(f(bound), f(below)), PiecewiseCase::beyond(f(beyond))])
             }
         }
     }
 
-    /// What it stands for, or nothing where it is undefined.
-    pub fn value(&self, values: &Values<Rational>) -> Option<Rational> {
+    /// The value; `None` where it is undefined.
+    pub(crate) fn value(&self, values: &SymbolValues<Rational>) -> Option<Rational> {
         let v = |tree: &Tree| tree.value(values);
         Some(match self {
             Number(over, under) => rational(*over, *under),
@@ -82,7 +83,7 @@ impl Tree {
             Add(a, b) => v(a)? + v(b)?,
             Subtract(a, b) => v(a)? - v(b)?,
             Multiply(a, b) => v(a)? * v(b)?,
-            Divide(a, b) => v(a)?.over(&v(b)?)?,
+            Divide(a, b) => v(a)?.checked_div(&v(b)?)?,
             Power(a, k) => {
                 let base = v(a)?;
                 if base.is_zero() && *k < 0 {
@@ -100,7 +101,7 @@ impl Tree {
             }
             MaxOver(index, from, to, body) => steps(index, &v(from)?, &v(to)?, body, values)?.into_iter().max()?,
             Pieces(variable, bound, below, beyond) => {
-                // Both must be defined: a formula need not know which one holds to be undefined.
+                // Both must be defined: a formula need not know which case applies to be undefined.
                 let (below, beyond) = (v(below)?, v(beyond)?);
                 if v(variable)? <= v(bound)? { below } else { beyond }
             }
@@ -112,12 +113,12 @@ thread_local! {
     static PICKS: Cell<u64> = const { Cell::new(1) };
 }
 
-/// Which unknown numbers are picked from now on.
-pub fn pick_from(seed: u64) {
+/// Seeds the choice of unknown numbers.
+pub(crate) fn pick_from(seed: u64) {
     PICKS.set(seed | 1);
 }
 
-/// A number below a limit, another one each time.
+/// The next pseudo-random number below a limit.
 fn picked(limit: u64) -> i64 {
     let next = PICKS.get().wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     PICKS.set(next);
@@ -125,17 +126,17 @@ fn picked(limit: u64) -> i64 {
 }
 
 /// The values of a body for every index, one by one.
-fn steps(index: &str, from: &Rational, to: &Rational, body: &Tree, values: &Values<Rational>) -> Option<Vec<Rational>> {
+fn steps(index: &str, from: &Rational, to: &Rational, body: &Tree, values: &SymbolValues<Rational>) -> Option<Vec<Rational>> {
     let mut place = from.clone();
     let mut list = Vec::new();
     while place <= *to {
-        list.push(body.value(&values.clone().with(index, place.clone()))?);
+        list.push(body.value(&values.clone().with_value(index, place.clone()))?);
         place = place + Rational::ONE;
     }
     (list.len() < 200).then_some(list)
 }
 
-pub fn leaf(symbols: Vec<&'static str>) -> impl Strategy<Value = Tree> + Clone {
+pub(crate) fn leaf(symbols: Vec<&'static str>) -> impl Strategy<Value = Tree> + Clone {
     prop_oneof![
         2 => (-6i64..=6, 1i64..=4).prop_map(|(over, under)| Number(over, under)),
         3 => prop::sample::select(symbols).prop_map(Symbol),
@@ -146,8 +147,8 @@ fn boxed(tree: Tree) -> Box<Tree> {
     Box::new(tree)
 }
 
-/// Sums, products and whole powers of numbers and the given symbols.
-pub fn polynomial(symbols: Vec<&'static str>) -> impl Strategy<Value = Tree> + Clone {
+/// Sums, products and integer powers of numbers and the given symbols.
+pub(crate) fn polynomial(symbols: Vec<&'static str>) -> impl Strategy<Value = Tree> + Clone {
     leaf(symbols).prop_recursive(4, 16, 2, |inner| {
         let pair = (inner.clone(), inner.clone());
         prop_oneof![
@@ -159,19 +160,22 @@ pub fn polynomial(symbols: Vec<&'static str>) -> impl Strategy<Value = Tree> + C
     })
 }
 
-/// Everything that has an exact value, without ranges.
-pub fn flat(symbols: Vec<&'static str>) -> impl Strategy<Value = Tree> + Clone {
+/// Everything that has an exact value, without folds.
+pub(crate) fn flat(symbols: Vec<&'static str>) -> impl Strategy<Value = Tree> + Clone {
     operations(leaf(symbols))
 }
 
-/// The same with unknown numbers.
-pub fn loose(symbols: Vec<&'static str>) -> impl Strategy<Value = Tree> + Clone {
+/// The same with interval coefficients.
+pub(crate) fn loose(symbols: Vec<&'static str>) -> impl Strategy<Value = Tree> + Clone {
     let unknown = (-6i64..=8, 1i64..=6).prop_map(|(low, width)| Unknown(low, low + width));
     operations(prop_oneof![3 => leaf(symbols), 2 => unknown])
 }
 
-/// The same with sums and maxima over ranges that are not empty, anywhere.
-pub fn ranging(symbols: Vec<&'static str>, leaf: impl Strategy<Value = Tree> + Clone + 'static) -> impl Strategy<Value = Tree> + Clone {
+/// The same with sums and maxima over nonempty ranges, anywhere.
+pub(crate) fn ranging(
+    symbols: Vec<&'static str>,
+    leaf: impl Strategy<Value = Tree> + Clone + 'static,
+) -> impl Strategy<Value = Tree> + Clone {
     let mut inside = symbols;
     inside.extend(["i", "i"]);
     let body = operations(prop_oneof![2 => prop::sample::select(inside).prop_map(Symbol), 1 => leaf.clone()]);
@@ -201,8 +205,8 @@ fn operations(leaf: impl Strategy<Value = Tree> + Clone + 'static) -> impl Strat
     })
 }
 
-/// What a sum over an index may add: powers, geometric terms, stairs, kinks and pieces of it.
-pub fn body(index: &'static str, symbols: Vec<&'static str>) -> impl Strategy<Value = Tree> + Clone {
+/// Summands over an index: powers, geometric terms, step functions, kinks and piecewise formulas.
+pub(crate) fn body(index: &'static str, symbols: Vec<&'static str>) -> impl Strategy<Value = Tree> + Clone {
     let mut all = symbols;
     all.extend([index, index, index]);
     let place = move || Symbol(index);
@@ -233,8 +237,8 @@ pub fn body(index: &'static str, symbols: Vec<&'static str>) -> impl Strategy<Va
     })
 }
 
-/// What a sum over an index has a closed form of, whatever its bounds: the kinds that the laws name, each with numbers of its own.
-pub fn closed_body(index: &'static str) -> impl Strategy<Value = Tree> + Clone {
+/// Summands that have a closed form for any bounds: the kinds that the specification names.
+pub(crate) fn closed_body(index: &'static str) -> impl Strategy<Value = Tree> + Clone {
     let i = move || boxed(Symbol(index));
     let power = move |degree: i64| Power(i(), degree);
     let stairs = move |up: bool, falls: bool, offset: i64, width: i64| {
@@ -263,8 +267,8 @@ pub fn closed_body(index: &'static str) -> impl Strategy<Value = Tree> + Clone {
     ]
 }
 
-/// A bound of a range: a symbol that is a whole number, a number, or their sum.
-pub fn bound(symbols: Vec<&'static str>) -> impl Strategy<Value = Tree> + Clone {
+/// A bound of a range: an integer symbol, a number, or their sum.
+pub(crate) fn bound(symbols: Vec<&'static str>) -> impl Strategy<Value = Tree> + Clone {
     prop_oneof![
         (0i64..=5).prop_map(|value| Number(value, 1)),
         prop::sample::select(symbols.clone()).prop_map(Symbol),
@@ -273,7 +277,7 @@ pub fn bound(symbols: Vec<&'static str>) -> impl Strategy<Value = Tree> + Clone 
 }
 
 /// A sum over one index, with a sum over another inside it.
-pub fn nested_sum() -> impl Strategy<Value = Tree> {
+pub(crate) fn nested_sum() -> impl Strategy<Value = Tree> {
     let inner = (0i64..=2, bound(vec!["n", "i", "i"]), body("j", vec!["i", "t"]))
         .prop_map(|(from, to, body)| Sum("j", boxed(Number(from, 1)), boxed(to), boxed(body)));
     (0i64..=2, bound(vec!["n", "p"]), inner, body("i", vec!["t"]))
@@ -281,35 +285,35 @@ pub fn nested_sum() -> impl Strategy<Value = Tree> {
 }
 
 /// A sum over one index.
-pub fn single_sum() -> impl Strategy<Value = Tree> {
+pub(crate) fn single_sum() -> impl Strategy<Value = Tree> {
     (bound(vec!["n", "p"]), bound(vec!["n", "p"]), body("i", vec!["t", "p"]))
         .prop_filter("indexes are not negative", |(from, ..)| !matches!(from, Add(_, b) if matches!(**b, Number(value, _) if value < 0)))
         .prop_map(|(from, to, body)| Sum("i", boxed(from), boxed(to), boxed(body)))
 }
 
-/// Values of the symbols that are not negative.
-pub fn point() -> impl Strategy<Value = Values<Rational>> {
+/// Nonnegative values of the symbols.
+pub(crate) fn point() -> impl Strategy<Value = SymbolValues<Rational>> {
     prop::collection::vec((0i64..=20, 1i64..=5), SYMBOLS.len())
         .prop_map(|list| SYMBOLS.into_iter().zip(list.into_iter().map(|(over, under)| rational(over, under))).collect())
 }
 
-/// Whole values of the symbols.
-pub fn whole_point() -> impl Strategy<Value = Values<Rational>> {
+/// Integer values of the symbols.
+pub(crate) fn whole_point() -> impl Strategy<Value = SymbolValues<Rational>> {
     prop::collection::vec(0i64..=9, SYMBOLS.len()).prop_map(|list| SYMBOLS.into_iter().zip(list.into_iter().map(Rational::from)).collect())
 }
 
 /// The same values as floats.
-pub fn floats(values: &Values<Rational>) -> Values<f64> {
-    values.iter().map(|(name, value)| (name, value.nearest())).collect()
+pub(crate) fn floats(values: &SymbolValues<Rational>) -> SymbolValues<f64> {
+    values.iter().map(|(name, value)| (name, value.to_f64())).collect()
 }
 
-/// Formulas with everything in them: roots, logarithms, unknown numbers, ranges without closed form.
-pub fn wild() -> impl Strategy<Value = Formula> + Clone {
+/// Formulas with everything in them: roots, logarithms, interval coefficients, folds without closed form.
+pub(crate) fn wild() -> impl Strategy<Value = Formula> + Clone {
     let leaf = prop_oneof![
         3 => prop::sample::select(SYMBOLS.to_vec()).prop_map(Formula::symbol),
         2 => (1i64..=9, 1i64..=6).prop_map(|(over, under)| Formula::ratio(over, under)),
         1 => (-1e3f64..1e3).prop_map(Formula::decimal),
-        1 => (0.1f64..2.0, 0.0f64..1.0).prop_map(|(low, width)| Formula::between(low, low + width)),
+        1 => (0.1f64..2.0, 0.0f64..1.0).prop_map(|(low, width)| Formula::interval(low, low + width)),
     ];
     leaf.prop_recursive(4, 16, 3, |inner| {
         let pair = (inner.clone(), inner.clone());
@@ -319,7 +323,7 @@ pub fn wild() -> impl Strategy<Value = Formula> + Clone {
             3 => pair.clone().prop_map(|(a, b)| a * b),
             1 => pair.clone().prop_map(|(a, b)| a / b),
             1 => (inner.clone(), -3i64..=4, 1i64..=3).prop_map(|(a, over, under)| a.power(rational(over, under))),
-            1 => pair.clone().prop_map(|(a, b)| a.to_the(&b)),
+            1 => pair.clone().prop_map(|(a, b)| a.pow_formula(&b)),
             1 => inner.clone().prop_map(|a| a.log2()),
             1 => inner.clone().prop_map(|a| a.ln()),
             1 => inner.clone().prop_map(|a| a.ceil()),
@@ -335,18 +339,18 @@ pub fn wild() -> impl Strategy<Value = Formula> + Clone {
                 Formula::max_over("i", &Formula::one(), &to, &(&index * body - &index * &index))
             }),
             1 => (pair, 1i64..20, inner).prop_map(|((a, b), bound, variable)| {
-                Formula::pieces(&variable, [Piece::up_to(Formula::integer(bound), a), Piece::beyond(b)])
+                Formula::piecewise(&variable, [PiecewiseCase::up_to(Formula::integer(bound), a), PiecewiseCase::beyond(b)])
             }),
         ]
     })
 }
 
 /// Intervals around the values of a point, and a point inside them.
-pub fn boxes() -> impl Strategy<Value = (Values<sintonia_formula::Interval>, Values<f64>)> {
+pub(crate) fn boxes() -> impl Strategy<Value = (SymbolValues<sintonia_formula::Interval>, SymbolValues<f64>)> {
     let one = (0.1f64..20.0, prop_oneof![Just(0.0), 0.0f64..5.0], 0.0f64..=1.0);
     prop::collection::vec(one, SYMBOLS.len()).prop_map(|list| {
-        let mut ranges = Values::new();
-        let mut point = Values::new();
+        let mut ranges = SymbolValues::new();
+        let mut point = SymbolValues::new();
         for (name, (low, width, share)) in SYMBOLS.into_iter().zip(list) {
             let high = low + width;
             ranges.set(name, sintonia_formula::Interval::new(low, high).expect("low is not above high"));

@@ -1,50 +1,50 @@
-//! A program's own use of the signals that hooks need, kept apart from ours.
+//! Keeps the program's own use of the signals that hooks need apart from ours.
 //!
-//! A thread that blocks traps would be ended by the system if it ran into code that is being changed, and a program that sets a handler of
-//! its own would take ours away. So a program that is tuned calls these functions in the place of the system's: neither signal is ever
-//! blocked, and what the program wants to happen at them is remembered, told when it asks, and done when a signal is not ours.
+//! A thread that blocks SIGTRAP would be killed when it runs into code being changed, and a program that installs its own handler would
+//! remove ours. A tuned program therefore calls these wrappers instead of the C library's functions: neither signal is ever blocked, and
+//! the program's action is stored, returned when it asks, and run for signals that are not ours.
 
 use std::ffi::{c_int, c_void};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
-use super::{Handler, question};
+use super::{Handler, query_signal};
 
-/// Who gets the traps.
-pub static TRAP: Guard = Guard::new();
-/// Who gets the signal by which threads are asked.
-pub static QUESTION: Guard = Guard::new();
+/// Guard of SIGTRAP.
+pub(crate) static TRAP: SignalGuard = SignalGuard::new();
+/// Guard of the query signal.
+pub(crate) static QUERY: SignalGuard = SignalGuard::new();
 
-/// A signal that both the program and we may want.
-pub struct Guard {
-    /// Whether our handler is, or is about to be, in place.
+/// A signal that both the program and we may use.
+pub(crate) struct SignalGuard {
+    /// Whether our handler is installed or about to be.
     is_ours: AtomicBool,
-    /// What the program wants to happen; never freed, a handler may be looking at it.
-    wanted: AtomicPtr<libc::sigaction>,
+    /// The program's action; never freed, because a handler may be reading it.
+    program_action: AtomicPtr<libc::sigaction>,
 }
 
-impl Guard {
-    const fn new() -> Guard {
-        Guard { is_ours: AtomicBool::new(false), wanted: AtomicPtr::new(std::ptr::null_mut()) }
+impl SignalGuard {
+    const fn new() -> SignalGuard {
+        SignalGuard { is_ours: AtomicBool::new(false), program_action: AtomicPtr::new(std::ptr::null_mut()) }
     }
 
-    /// The guard of a signal, if our handler is in place.
-    fn of(signal: c_int) -> Option<&'static Guard> {
+    /// The guard of a signal, if our handler is installed.
+    fn for_signal(signal: c_int) -> Option<&'static SignalGuard> {
         let guard = match signal {
             libc::SIGTRAP => &TRAP,
-            _ if signal == question() => &QUESTION,
+            _ if signal == query_signal() => &QUERY,
             _ => return None,
         };
         guard.is_ours.load(Ordering::Acquire).then_some(guard)
     }
 
-    /// Puts our handler in place, and remembers the program's.
-    pub fn take_over(&self, signal: c_int, handler: Handler) -> io::Result<()> {
+    /// Installs our handler and stores the program's action.
+    pub(crate) fn install(&self, signal: c_int, handler: Handler) -> io::Result<()> {
         self.is_ours.store(true, Ordering::Release);
-        // SAFETY: a zeroed action is one; the handler is of this kind, and does only what a handler may.
+        // SAFETY: a zeroed sigaction is valid; the handler has the right type and is async-signal-safe.
         let before = unsafe {
             let mut new: libc::sigaction = std::mem::zeroed();
-            // Traps are not blocked while a trap is handled: a thread that is in the handler could not be told from one that blocks traps.
+            // SA_NODEFER: a thread in the handler must not look like one that blocks traps.
             new.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | libc::SA_ONSTACK | libc::SA_NODEFER;
             new.sa_sigaction = handler as *const () as usize;
             let mut before: libc::sigaction = std::mem::zeroed();
@@ -55,30 +55,30 @@ impl Guard {
             before
         };
         let before = Box::into_raw(Box::new(before));
-        // Should the program have said something meanwhile, that is what it wants.
-        let _ = self.wanted.compare_exchange(std::ptr::null_mut(), before, Ordering::AcqRel, Ordering::Relaxed);
+        // If the program has set an action meanwhile, keep that.
+        let _ = self.program_action.compare_exchange(std::ptr::null_mut(), before, Ordering::AcqRel, Ordering::Relaxed);
         Ok(())
     }
 
-    fn wanted(&self) -> libc::sigaction {
-        // SAFETY: never freed; without one, the system's own way is all zero.
-        unsafe { self.wanted.load(Ordering::Acquire).as_ref().copied().unwrap_or_else(|| std::mem::zeroed()) }
+    fn program_action(&self) -> libc::sigaction {
+        // SAFETY: never freed; without one, the default action is all zero.
+        unsafe { self.program_action.load(Ordering::Acquire).as_ref().copied().unwrap_or_else(|| std::mem::zeroed()) }
     }
 
-    /// Remembers what the program wants from now on; what it wanted before.
-    fn want(&self, new: libc::sigaction) -> libc::sigaction {
-        let before = self.wanted.swap(Box::into_raw(Box::new(new)), Ordering::AcqRel);
+    /// Stores the program's new action and returns the old one.
+    fn set_program_action(&self, new: libc::sigaction) -> libc::sigaction {
+        let before = self.program_action.swap(Box::into_raw(Box::new(new)), Ordering::AcqRel);
         // SAFETY: as above.
         unsafe { before.as_ref().copied().unwrap_or_else(|| std::mem::zeroed()) }
     }
 
-    /// A signal that is not ours: what would have happened without us.
+    /// Runs the program's action for a signal that is not ours.
     ///
     /// # Safety
-    /// The arguments must be those that the system passed to the handler.
-    pub unsafe fn as_without_us(&self, signal: c_int, information: *mut libc::siginfo_t, context: *mut c_void) {
-        let wanted = self.wanted();
-        // SAFETY: a handler that the program put in place, called as it asked to be; without one, the signal comes again and ends the process.
+    /// The arguments must be those that the kernel passed to the handler.
+    pub(crate) unsafe fn forward(&self, signal: c_int, information: *mut libc::siginfo_t, context: *mut c_void) {
+        let wanted = self.program_action();
+        // SAFETY: a handler installed by the program, called as it requested; without one, the signal is raised again and ends the process.
         unsafe {
             match wanted.sa_sigaction {
                 libc::SIG_IGN => {}
@@ -99,9 +99,9 @@ impl Guard {
     }
 }
 
-/// What the system does at a signal now.
-pub fn now(signal: c_int) -> io::Result<libc::sigaction> {
-    // SAFETY: asks only; a zeroed structure is a valid place for the answer.
+/// The current action of a signal.
+pub(crate) fn current_action(signal: c_int) -> io::Result<libc::sigaction> {
+    // SAFETY: only queries; a zeroed struct is valid output space.
     unsafe {
         let mut now: libc::sigaction = std::mem::zeroed();
         match libc::sigaction(signal, std::ptr::null(), &mut now) {
@@ -111,8 +111,8 @@ pub fn now(signal: c_int) -> io::Result<libc::sigaction> {
     }
 }
 
-/// The function that a program is to call in the place of one of the system's; `None` where the system's will do.
-pub fn stand_in(name: &str) -> Option<usize> {
+/// The wrapper that a program must call instead of a C library function; `None` for functions that need none.
+pub fn signal_wrapper(name: &str) -> Option<usize> {
     match name {
         "sigaction" => Some(sigaction as *const () as usize),
         "signal" => Some(signal as *const () as usize),
@@ -122,24 +122,24 @@ pub fn stand_in(name: &str) -> Option<usize> {
     }
 }
 
-/// The same set without the signals that hooks need.
-fn without_ours(mut set: libc::sigset_t) -> libc::sigset_t {
+/// The set without the signals that hooks need.
+fn without_reserved(mut set: libc::sigset_t) -> libc::sigset_t {
     // SAFETY: a set of our own.
     unsafe {
         libc::sigdelset(&mut set, libc::SIGTRAP);
-        libc::sigdelset(&mut set, question());
+        libc::sigdelset(&mut set, query_signal());
     }
     set
 }
 
 unsafe extern "C" fn sigaction(signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int {
-    // SAFETY: the program passes what it would pass to the system.
+    // SAFETY: the program passes what it would pass to the C library.
     unsafe {
-        let wanted = new.as_ref().map(|new| libc::sigaction { sa_mask: without_ours(new.sa_mask), ..*new });
-        let Some(guard) = Guard::of(signal) else {
+        let wanted = new.as_ref().map(|new| libc::sigaction { sa_mask: without_reserved(new.sa_mask), ..*new });
+        let Some(guard) = SignalGuard::for_signal(signal) else {
             return libc::sigaction(signal, wanted.as_ref().map_or(std::ptr::null(), std::ptr::from_ref), old);
         };
-        let before = wanted.map_or_else(|| guard.wanted(), |wanted| guard.want(wanted));
+        let before = wanted.map_or_else(|| guard.program_action(), |wanted| guard.set_program_action(wanted));
         if let Some(old) = old.as_mut() {
             *old = before;
         }
@@ -148,30 +148,30 @@ unsafe extern "C" fn sigaction(signal: c_int, new: *const libc::sigaction, old: 
 }
 
 unsafe extern "C" fn signal(signal: c_int, handler: libc::sighandler_t) -> libc::sighandler_t {
-    let Some(guard) = Guard::of(signal) else {
-        // SAFETY: what the program asked of the system.
+    let Some(guard) = SignalGuard::for_signal(signal) else {
+        // SAFETY: forwards the program's call.
         return unsafe { libc::signal(signal, handler) };
     };
-    // SAFETY: a zeroed action is one.
+    // SAFETY: a zeroed sigaction is valid.
     let mut wanted: libc::sigaction = unsafe { std::mem::zeroed() };
     (wanted.sa_sigaction, wanted.sa_flags) = (handler, libc::SA_RESTART);
-    guard.want(wanted).sa_sigaction
+    guard.set_program_action(wanted).sa_sigaction
 }
 
-/// Sets the mask of this thread through one of the system's two functions.
+/// Sets the signal mask of this thread through one of the C library's two functions.
 ///
 /// # Safety
 /// The sets must be those that the program passed.
-unsafe fn mask(
+unsafe fn set_mask(
     system: unsafe extern "C" fn(c_int, *const libc::sigset_t, *mut libc::sigset_t) -> c_int,
     how: c_int,
     set: *const libc::sigset_t,
     old: *mut libc::sigset_t,
 ) -> c_int {
-    // SAFETY: as the caller promises; the set that is passed on lives as long as the call.
+    // SAFETY: as the caller promises; the set passed on outlives the call.
     unsafe {
         match set.as_ref() {
-            Some(set) if how != libc::SIG_UNBLOCK => system(how, &without_ours(*set), old),
+            Some(set) if how != libc::SIG_UNBLOCK => system(how, &without_reserved(*set), old),
             _ => system(how, set, old),
         }
     }
@@ -179,10 +179,10 @@ unsafe fn mask(
 
 unsafe extern "C" fn sigprocmask(how: c_int, set: *const libc::sigset_t, old: *mut libc::sigset_t) -> c_int {
     // SAFETY: what the program passed.
-    unsafe { mask(libc::sigprocmask, how, set, old) }
+    unsafe { set_mask(libc::sigprocmask, how, set, old) }
 }
 
 unsafe extern "C" fn pthread_sigmask(how: c_int, set: *const libc::sigset_t, old: *mut libc::sigset_t) -> c_int {
     // SAFETY: what the program passed.
-    unsafe { mask(libc::pthread_sigmask, how, set, old) }
+    unsafe { set_mask(libc::pthread_sigmask, how, set, old) }
 }

@@ -1,8 +1,8 @@
-//! Visits a process again and again until it is killed: what the tests of killed visitors kill.
+//! Attaches to a process again and again until it is killed, for the tests of killed injectors.
 
 use std::path::Path;
 
-use sintonia_inject::{Message, enter};
+use sintonia_inject::{AttachRequest, attach};
 
 fn main() {
     let words: Vec<String> = std::env::args().collect();
@@ -10,6 +10,6 @@ fn main() {
     let process = process.parse().expect("a number");
     let probe = std::fs::read(probe).expect("the probe");
     loop {
-        let _ = enter(process, &Message { probe: &probe, door: Path::new(door), secret: "s", place: (3, 4) });
+        let _ = attach(process, &AttachRequest { probe: &probe, socket_dir: Path::new(door), secret: "s", rank_and_size: (3, 4) });
     }
 }

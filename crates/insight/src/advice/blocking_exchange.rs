@@ -1,64 +1,64 @@
-//! Blocking sends and receives keep a rank from computation that could go on beside them.
+//! Blocking sends and receives that could overlap with computation.
 
 use std::collections::BTreeMap;
 
-use sintonia_mpi::{Mode, Role};
+use sintonia_mpi::{BlockingMode, FunctionRole};
 
-use super::clues::Calls;
-use super::evidence::{Evidence, main_ranks};
-use super::replay::{Change, Manner};
-use super::words::{ranks, share, time, verb};
-use super::{Rule, Suspect, Words};
+use super::inputs::SiteCalls;
+use super::phrases::{choose_verb, format_ns, format_ranks, format_share};
+use super::rule_context::{RuleContext, significant_ranks};
+use super::what_if::{CallOverride, WhatIfChange};
+use super::{AdviceCandidate, AdviceRule, AdviceText};
 
-pub const RULE: Rule = Rule {
+pub(super) const RULE: AdviceRule = AdviceRule {
     kind: "blocking_exchange",
-    name: "blocking where nonblocking would overlap",
-    help: "A blocking send of a large message waits until it is received, a blocking receive until all of it is there; the rank could \
-           compute meanwhile.",
-    basis: "the run replayed with these messages moving beside the computation that follows",
+    name: "blocking communication without overlap",
+    help: "A blocking send of a large message waits for its receive, a blocking receive until the whole message has arrived; the rank \
+           could compute meanwhile.",
+    basis: "the run replayed with these transfers overlapping the computation that follows",
     find,
-    tell,
+    describe,
 };
 
-fn find(evidence: &Evidence) -> Vec<Suspect> {
-    let waits = evidence.waits(&["late_receiver"]);
-    let blocking = evidence
-        .calls(|role| matches!(role, Role::Send | Role::Receive | Role::SendReceive))
-        .filter(|(_, calls)| calls.operation.function().mode == Mode::Blocking);
-    let suspect = |(site, calls): (u32, &Calls)| {
+fn find(context: &RuleContext) -> Vec<AdviceCandidate> {
+    let waits = context.waits(&["late_receiver"]);
+    let blocking = context
+        .calls(|role| matches!(role, FunctionRole::Send | FunctionRole::Receive | FunctionRole::SendReceive))
+        .filter(|(_, calls)| calls.operation.definition().mode == BlockingMode::Blocking);
+    let candidate = |(site, calls): (u32, &SiteCalls)| {
         let waited = |rank| waits.get(&site).and_then(|waiting| waiting.ranks.get(rank)).copied().unwrap_or(0);
-        let held: BTreeMap<u32, i64> = calls.ranks.iter().map(|(rank, called)| (*rank, called.hideable_ns + waited(rank))).collect();
+        let held: BTreeMap<u32, i64> = calls.ranks.iter().map(|(rank, totals)| (*rank, totals.overlappable_ns + waited(rank))).collect();
         let most = held.values().copied().max().unwrap_or(0);
-        Suspect::at_call(site, main_ranks(&held), Change::Calls(vec![site], Manner::Overlapped), most)
+        AdviceCandidate::at_call(site, significant_ranks(&held), WhatIfChange::Calls(vec![site], CallOverride::Overlapped), most)
     };
-    blocking.map(suspect).collect()
+    blocking.map(candidate).collect()
 }
 
-fn tell(evidence: &Evidence, suspect: &Suspect) -> Words {
-    let calls = &evidence.clues().calls[&suspect.site()];
-    let waited = evidence.waits(&["late_receiver"]).get(&suspect.site()).map_or(0, |waiting| waiting.ns());
-    let moved = calls.sum(|called| called.own_ns);
+fn describe(context: &RuleContext, candidate: &AdviceCandidate) -> AdviceText {
+    let calls = &context.inputs().calls[&candidate.site()];
+    let waited = context.waits(&["late_receiver"]).get(&candidate.site()).map_or(0, |waiting| waiting.ns());
+    let moved = calls.sum(|totals| totals.own_ns);
     let name = calls.operation.name();
-    Words {
+    AdviceText {
         what: format!(
-            "{} {} in {name} at {} while there is computation that could go on beside it.",
-            ranks(&suspect.ranks),
-            verb(suspect.ranks.len(), "stays", "stay"),
-            evidence.place(suspect.site())
+            "{} {} in {name} at {} although it could overlap with computation.",
+            format_ranks(&candidate.ranks),
+            choose_verb(candidate.ranks.len(), "stays", "stay"),
+            context.source_location(candidate.site())
         ),
         evidence: format!(
-            "{} of waiting for receives to begin and {} of moving data there, over {} calls; {} on each of these ranks.",
-            time(waited),
-            time(moved),
-            calls.sum(|called| called.calls),
-            share((waited + moved) / suspect.ranks.len().max(1) as i64, evidence.run_ns())
+            "{} of waiting for receives to be posted and {} of data transfer there, in {} calls; {} on each of these ranks.",
+            format_ns(waited),
+            format_ns(moved),
+            calls.sum(|totals| totals.calls),
+            format_share((waited + moved) / candidate.ranks.len().max(1) as i64, context.run_ns())
         ),
         try_this: match calls.operation.role() {
-            Role::Receive => {
-                "Begin the receive with MPI_Irecv before the computation that does not need the message, and MPI_Wait after it."
+            FunctionRole::Receive => {
+                "Post the receive with MPI_Irecv before the computation that does not need the message, and call MPI_Wait after it."
             }
-            Role::SendReceive => "Use MPI_Irecv and MPI_Isend, compute what does not need the message, and then MPI_Waitall.",
-            _ => "Send with MPI_Isend and MPI_Wait after the computation; let the receiver post MPI_Irecv before its own.",
+            FunctionRole::SendReceive => "Use MPI_Irecv and MPI_Isend, compute what does not need the message, and then call MPI_Waitall.",
+            _ => "Send with MPI_Isend and call MPI_Wait after the computation; let the receiver post MPI_Irecv before its own.",
         }
         .into(),
     }

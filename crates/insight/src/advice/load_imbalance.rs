@@ -1,43 +1,44 @@
-//! The same ranks have more to compute than the others, all through the run.
+//! Static load imbalance: the same ranks compute longer throughout the run.
 
 use std::collections::BTreeMap;
 
-use super::clues::{Load, WINDOWS};
-use super::evidence::{Evidence, busiest, mean};
-use super::words::{ranks, share, time, times, verb};
-use super::{Rule, Suspect, Words};
+use super::inputs::{SegmentLoad, WINDOWS};
+use super::phrases::{choose_verb, format_ns, format_ranks, format_ratio, format_share};
+use super::rule_context::{RuleContext, busiest_rank, mean_load};
+use super::{AdviceCandidate, AdviceRule, AdviceText};
 
-pub const RULE: Rule = Rule {
+pub(super) const RULE: AdviceRule = AdviceRule {
     kind: "load_imbalance",
     name: "load imbalance",
     help: "Some ranks compute longer than others in the same part of the program, and always the same ones: the work is divided unevenly. \
-           Whoever has less waits for them at the next exchange.",
+           The other ranks wait for them at the next synchronisation.",
     basis: "the run replayed with this computation at its mean on every rank",
     find,
-    tell,
+    describe,
 };
 
-/// What is visited once is no habit: it has to be one part in so many of the run.
-const ONCE: i64 = 20;
+/// A segment executed once must exceed one part in this many of the run.
+const ONE_VISIT_SHARE: i64 = 20;
 
-fn find(evidence: &Evidence) -> Vec<Suspect> {
-    let suspect = |segment| {
-        let loads = evidence.loads(segment);
-        let (rank, most) = busiest(&loads)?;
-        let excess = most - mean(&loads);
-        if loads[&rank].visits == 1 && excess < evidence.run_ns() / ONCE {
+fn find(context: &RuleContext) -> Vec<AdviceCandidate> {
+    let candidate = |segment| {
+        let loads = context.loads(segment);
+        let (rank, most) = busiest_rank(&loads)?;
+        let excess = most - mean_load(&loads);
+        if loads[&rank].visits == 1 && excess < context.run_ns() / ONE_VISIT_SHARE {
             return None;
         }
-        let change = || evidence.evened([segment].into_iter(), |_| true);
-        (loads.len() > 1 && is_lasting(&loads, rank)).then(|| Suspect::in_segment(segment, heavy(&loads), change(), excess))
+        let change = || context.balanced([segment].into_iter(), |_| true);
+        (loads.len() > 1 && is_persistent(&loads, rank))
+            .then(|| AdviceCandidate::in_segment(segment, overloaded_ranks(&loads), change(), excess))
     };
-    evidence.segments().filter_map(suspect).collect()
+    context.segments().filter_map(candidate).collect()
 }
 
-/// Whether the busiest rank is busier in every part of the run in which there is anything to do: at least a quarter of what it is in the
-/// whole. One that is so at times only has work that moves.
-fn is_lasting(loads: &BTreeMap<u32, Load>, rank: u32) -> bool {
-    let whole = mean(loads);
+/// Whether the busiest rank exceeds the mean in every time window with computation, by at least a quarter of its overall excess. Otherwise
+/// the imbalance is dynamic.
+fn is_persistent(loads: &BTreeMap<u32, SegmentLoad>, rank: u32) -> bool {
+    let whole = mean_load(loads);
     let excess = loads[&rank].ns() - whole;
     (0..WINDOWS).all(|window| {
         let mean = loads.values().map(|load| load.windows[window]).sum::<i64>() / loads.len() as i64;
@@ -46,41 +47,41 @@ fn is_lasting(loads: &BTreeMap<u32, Load>, rank: u32) -> bool {
     })
 }
 
-/// The ranks that have much more than the mean.
-fn heavy(loads: &BTreeMap<u32, Load>) -> Vec<u32> {
-    let mean = mean(loads);
-    let most = busiest(loads).map_or(0, |(_, ns)| ns);
+/// The ranks far above the mean.
+fn overloaded_ranks(loads: &BTreeMap<u32, SegmentLoad>) -> Vec<u32> {
+    let mean = mean_load(loads);
+    let most = busiest_rank(loads).map_or(0, |(_, ns)| ns);
     loads.iter().filter(|(_, load)| load.ns() > mean + (most - mean) / 2).map(|(rank, _)| *rank).collect()
 }
 
-fn tell(evidence: &Evidence, suspect: &Suspect) -> Words {
-    let segment = suspect.segment;
-    let loads = evidence.loads(segment);
-    let (mean, most) = (mean(&loads), busiest(&loads).map_or(0, |(_, ns)| ns));
-    let alone = suspect.ranks.len() == 1 && 10 * mean * (loads.len() as i64) < 11 * most;
-    let who = ranks(&suspect.ranks);
-    Words {
+fn describe(context: &RuleContext, candidate: &AdviceCandidate) -> AdviceText {
+    let segment = candidate.segment;
+    let loads = context.loads(segment);
+    let (mean, most) = (mean_load(&loads), busiest_rank(&loads).map_or(0, |(_, ns)| ns));
+    let alone = candidate.ranks.len() == 1 && 10 * mean * (loads.len() as i64) < 11 * most;
+    let who = format_ranks(&candidate.ranks);
+    AdviceText {
         what: format!(
-            "{who} {} {} as long as the ranks do on average {}, all through the run.",
-            verb(suspect.ranks.len(), "computes", "compute"),
-            times(most, mean),
-            evidence.between(segment)
+            "{who} {} {} as long as the average rank {}, throughout the run.",
+            choose_verb(candidate.ranks.len(), "computes", "compute"),
+            format_ratio(most, mean),
+            context.describe_segment(segment)
         ),
         evidence: format!(
             "{} there on the busiest rank, {} on average over {} ranks; the others wait {}.",
-            time(most),
-            time(mean),
+            format_ns(most),
+            format_ns(mean),
             loads.len(),
-            share(most - mean, evidence.run_ns())
+            format_share(most - mean, context.run_ns())
         ),
         try_this: match alone {
             true => format!(
-                "Only {who} does anything there. Divide that work among all ranks; if it is reading or writing a file, let all ranks do it \
-                 with MPI-IO (MPI_File_write_at_all)."
+                "Only {who} computes there. Divide that work among all ranks; if it is file I/O, use MPI-IO on all ranks \
+                 (MPI_File_write_at_all)."
             ),
             false => format!(
-                "Give {who} less of this work: divide by cost instead of by number of elements (METIS and Zoltan take weights), or hand \
-                 out smaller pieces as ranks become free."
+                "Give {who} less of this work: divide by cost instead of by number of elements (METIS and Zoltan accept weights), or \
+                 distribute smaller pieces as ranks become free."
             ),
         },
     }

@@ -1,48 +1,52 @@
-//! A receive waits for one message while another is there that could be worked on.
+//! Receives that wait for one message while another one has already arrived.
 
-use super::evidence::{Evidence, main_ranks};
-use super::replay::{Change, Manner};
-use super::words::{ranks, share, time, verb};
-use super::{Rule, Suspect, Words};
+use super::phrases::{choose_verb, format_ns, format_ranks, format_share};
+use super::rule_context::{RuleContext, significant_ranks};
+use super::what_if::{CallOverride, WhatIfChange};
+use super::{AdviceCandidate, AdviceRule, AdviceText};
 
-pub const RULE: Rule = Rule {
+pub(super) const RULE: AdviceRule = AdviceRule {
     kind: "message_order",
-    name: "messages received in the wrong order",
-    help: "A rank waits for a message while another one, which it receives later, has already been sent. Taking them as they come would fill \
-           the wait with work.",
-    basis: "the run replayed with the message received first that is there first",
+    name: "messages received in wrong order",
+    help: "A rank waits for a message while another one, which it receives later, has already been sent. Receiving messages as they arrive \
+           would fill the wait with work.",
+    basis: "the run replayed with messages received in order of arrival",
     find,
-    tell,
+    describe,
 };
 
 const KIND: &[&str] = &["late_sender_wrong_order"];
 
-fn find(evidence: &Evidence) -> Vec<Suspect> {
-    let suspect = |(site, waiting): (u32, super::evidence::Waiting)| {
-        Suspect::at_call(site, main_ranks(&waiting.ranks), Change::Calls(vec![site], Manner::InOrder), waiting.most_ns())
+fn find(context: &RuleContext) -> Vec<AdviceCandidate> {
+    let candidate = |(site, waiting): (u32, super::rule_context::CombinedWaits)| {
+        AdviceCandidate::at_call(
+            site,
+            significant_ranks(&waiting.ranks),
+            WhatIfChange::Calls(vec![site], CallOverride::ArrivalOrder),
+            waiting.max_ns(),
+        )
     };
-    evidence.waits(KIND).into_iter().map(suspect).collect()
+    context.waits(KIND).into_iter().map(candidate).collect()
 }
 
-fn tell(evidence: &Evidence, suspect: &Suspect) -> Words {
-    let waits = evidence.waits(KIND);
-    let (waited, late) = waits.get(&suspect.site()).map_or((0, Vec::new()), |w| (w.ns(), main_ranks(&w.causes)));
-    Words {
+fn describe(context: &RuleContext, candidate: &AdviceCandidate) -> AdviceText {
+    let waits = context.waits(KIND);
+    let (waited, late) = waits.get(&candidate.site()).map_or((0, Vec::new()), |w| (w.ns(), significant_ranks(&w.causes)));
+    AdviceText {
         what: format!(
-            "{} {} at {} for {} while a message that is received later is already there.",
-            ranks(&suspect.ranks),
-            verb(suspect.ranks.len(), "waits", "wait"),
-            evidence.place(suspect.site()),
-            ranks(&late)
+            "{} {} at {} for {} while a message that is received later has already been sent.",
+            format_ranks(&candidate.ranks),
+            choose_verb(candidate.ranks.len(), "waits", "wait"),
+            context.source_location(candidate.site()),
+            format_ranks(&late)
         ),
         evidence: format!(
-            "{} of waiting although another message was there, {} per rank that waits.",
-            time(waited),
-            share(waited / suspect.ranks.len().max(1) as i64, evidence.run_ns())
+            "{} of waiting although another message was available, {} per waiting rank.",
+            format_ns(waited),
+            format_share(waited / candidate.ranks.len().max(1) as i64, context.run_ns())
         ),
-        try_this:
-            "Begin all receives with MPI_Irecv and take them with MPI_Waitany as they come, or receive from MPI_ANY_SOURCE and work on \
-                   whatever has arrived."
-                .into(),
+        try_this: "Post all receives with MPI_Irecv and complete them with MPI_Waitany as they arrive, or use a wildcard receive \
+                   (MPI_ANY_SOURCE) and process whatever has arrived."
+            .into(),
     }
 }

@@ -1,62 +1,65 @@
-//! Now this rank has more to compute, now that one; in the end all have done the same.
+//! Dynamic load imbalance: different ranks compute longer in different iterations, but about the same in total.
 
-use super::clues::Load;
-use super::evidence::{Evidence, mean};
-use super::replay::{Change, Takes};
-use super::words::{ranks, share, time};
-use super::{NOISE, Rule, Suspect, Words};
+use super::inputs::SegmentLoad;
+use super::phrases::{format_ns, format_ranks, format_share};
+use super::rule_context::{RuleContext, mean_load};
+use super::what_if::{DurationChange, WhatIfChange};
+use super::{AdviceCandidate, AdviceRule, AdviceText, NOISE_SHARE};
 
-pub const RULE: Rule = Rule {
+pub(super) const RULE: AdviceRule = AdviceRule {
     kind: "moving_imbalance",
-    name: "moving imbalance",
-    help: "In every turn another rank computes longest, and all the others wait for it, although over the whole run all compute about the \
-           same. Dividing the work differently once does not help; synchronising less often, or sharing work while it is done, does.",
-    basis: "the run replayed with every visit of this computation at the mean of all",
+    name: "dynamic load imbalance",
+    help: "In every iteration a different rank computes longest and all others wait for it, although all compute about the same over the \
+           whole run. A different static partition does not help; synchronising less often or dynamic load balancing does.",
+    basis: "the run replayed with every execution of this computation at the overall mean",
     find,
-    tell,
+    describe,
 };
 
-/// What varies less than one part in so many is noise of the machine, which no program can even out.
-const VARIES: i64 = 10;
+/// Variation below one part in this many is system noise.
+const MIN_VARIATION: i64 = 10;
 
-/// From so many visits on something can be said to move.
-const SEVERAL: u64 = 4;
+/// Minimum number of executions to detect movement.
+const MIN_VISITS: u64 = 4;
 
-fn find(evidence: &Evidence) -> Vec<Suspect> {
-    let suspect = |segment| {
-        let loads = evidence.loads(segment);
+fn find(context: &RuleContext) -> Vec<AdviceCandidate> {
+    let candidate = |segment| {
+        let loads = context.loads(segment);
         let visits: u64 = loads.values().map(|load| load.visits).sum();
-        let excess = evidence.on_path(segment) - mean(&loads);
-        let moves =
-            loads.len() > 1 && visits >= SEVERAL * loads.len() as u64 && excess > (mean(&loads) / VARIES).max(evidence.run_ns() / NOISE);
-        let even = loads.values().map(Load::ns).sum::<i64>() / visits.max(1) as i64;
-        let change = Change::Computes(loads.keys().map(|rank| ((segment, *rank), Takes::Each(even as f64 * 1e-9))).collect());
-        moves.then(|| Suspect::in_segment(segment, loads.keys().copied().collect(), change, excess))
+        let excess = context.critical_path_ns(segment) - mean_load(&loads);
+        let moves = loads.len() > 1
+            && visits >= MIN_VISITS * loads.len() as u64
+            && excess > (mean_load(&loads) / MIN_VARIATION).max(context.run_ns() / NOISE_SHARE);
+        let even = loads.values().map(SegmentLoad::ns).sum::<i64>() / visits.max(1) as i64;
+        let change =
+            WhatIfChange::Computation(loads.keys().map(|rank| ((segment, *rank), DurationChange::Fixed(even as f64 * 1e-9))).collect());
+        moves.then(|| AdviceCandidate::in_segment(segment, loads.keys().copied().collect(), change, excess))
     };
-    evidence.segments().filter_map(suspect).collect()
+    context.segments().filter_map(candidate).collect()
 }
 
-fn tell(evidence: &Evidence, suspect: &Suspect) -> Words {
-    let segment = suspect.segment;
-    let loads = evidence.loads(segment);
-    let most = loads.values().map(Load::ns).max().unwrap_or(0);
+fn describe(context: &RuleContext, candidate: &AdviceCandidate) -> AdviceText {
+    let segment = candidate.segment;
+    let loads = context.loads(segment);
+    let most = loads.values().map(SegmentLoad::ns).max().unwrap_or(0);
     let visits = loads.values().map(|load| load.visits).max().unwrap_or(0);
-    let on_path = evidence.on_path(segment);
-    Words {
+    let on_path = context.critical_path_ns(segment);
+    AdviceText {
         what: format!(
-            "Each time another of {} has more to compute {}, and the others wait for it.",
-            ranks(&suspect.ranks),
-            evidence.between(segment)
+            "In each iteration a different one of {} computes longest {}, and the others wait for it.",
+            format_ranks(&candidate.ranks),
+            context.describe_segment(segment)
         ),
         evidence: format!(
-            "{} of it on the critical path ({}) in {visits} visits, but no rank computes more than {} there in all (mean {}).",
-            time(on_path),
-            share(on_path, evidence.run_ns()),
-            time(most),
-            time(mean(&loads))
+            "{} of it on the critical path ({}) in {visits} executions, but no rank computes more than {} there in total (mean {}).",
+            format_ns(on_path),
+            format_share(on_path, context.run_ns()),
+            format_ns(most),
+            format_ns(mean_load(&loads))
         ),
-        try_this: "Let ranks go on without waiting for all: a nonblocking collective (MPI_Iallreduce) or messages to those who need the \
-                   data, several turns between checks; or hand out the work of a turn in smaller pieces as ranks become free."
+        try_this: "Let ranks continue without waiting for all others: use a nonblocking collective (MPI_Iallreduce), send messages to the \
+                   ranks that need the data, or check only every few iterations; or distribute the work of an iteration in smaller \
+                   pieces as ranks become free."
             .into(),
     }
 }

@@ -1,66 +1,67 @@
-//! Many small messages in a row between the same two ranks.
+//! Many small consecutive messages between the same two ranks.
 
 use std::collections::BTreeMap;
 
-use sintonia_mpi::Role;
+use sintonia_mpi::FunctionRole;
 
-use super::clues::{Called, Calls};
-use super::evidence::{Evidence, largest};
-use super::replay::{Change, Manner};
-use super::words::{bytes, ranks, share, time, verb};
-use super::{Rule, Suspect, Words};
+use super::inputs::{RankCallTotals, SiteCalls};
+use super::phrases::{choose_verb, format_bytes, format_ns, format_ranks, format_share};
+use super::rule_context::{RuleContext, key_of_max};
+use super::what_if::{CallOverride, WhatIfChange};
+use super::{AdviceCandidate, AdviceRule, AdviceText};
 
-pub const RULE: Rule = Rule {
+pub(super) const RULE: AdviceRule = AdviceRule {
     kind: "small_messages",
     name: "many small messages",
-    help: "Every message costs a fixed time, however small it is. Several to the same rank right after each other can be one, and cost it once.",
-    basis: "the run replayed with each message that follows another to the same rank sent and received with that one",
+    help: "Every message has a fixed cost, however small it is. Consecutive messages to the same rank can be merged into one, and pay that \
+           cost once.",
+    basis: "the run replayed with each message merged into the preceding one to the same rank",
     find,
-    tell,
+    describe,
 };
 
-fn find(evidence: &Evidence) -> Vec<Suspect> {
-    let in_a_row: Vec<(u32, &Calls)> = evidence
-        .calls(|role| matches!(role, Role::Send | Role::Receive))
+fn find(context: &RuleContext) -> Vec<AdviceCandidate> {
+    let in_a_row: Vec<(u32, &SiteCalls)> = context
+        .calls(|role| matches!(role, FunctionRole::Send | FunctionRole::Receive))
         // On average at least four in a row.
-        .filter(|(_, calls)| 4 * calls.sum(|called| called.followers) >= 3 * calls.sum(|called| called.calls))
+        .filter(|(_, calls)| 4 * calls.sum(|totals| totals.consecutive) >= 3 * calls.sum(|totals| totals.calls))
         .collect();
-    let sends = in_a_row.iter().filter(|(_, calls)| calls.operation.role() == Role::Send);
-    let Some(site) = largest(&sends.map(|(site, calls)| (*site, calls.sum(|called| called.followers_ns))).collect()) else {
+    let sends = in_a_row.iter().filter(|(_, calls)| calls.operation.role() == FunctionRole::Send);
+    let Some(site) = key_of_max(&sends.map(|(site, calls)| (*site, calls.sum(|totals| totals.consecutive_ns))).collect()) else {
         return Vec::new();
     };
     let mut per_rank: BTreeMap<u32, i64> = BTreeMap::new();
-    for (rank, called) in in_a_row.iter().flat_map(|(_, calls)| &calls.ranks) {
-        *per_rank.entry(*rank).or_default() += called.followers_ns;
+    for (rank, totals) in in_a_row.iter().flat_map(|(_, calls)| &calls.ranks) {
+        *per_rank.entry(*rank).or_default() += totals.consecutive_ns;
     }
     let most = per_rank.values().copied().max().unwrap_or(0);
-    let change = Change::Calls(in_a_row.iter().map(|(site, _)| *site).collect(), Manner::Merged);
-    let senders = evidence.clues().calls[&site].ranks.keys().copied().collect();
-    vec![Suspect::at_call(site, senders, change, most)]
+    let change = WhatIfChange::Calls(in_a_row.iter().map(|(site, _)| *site).collect(), CallOverride::Merged);
+    let senders = context.inputs().calls[&site].ranks.keys().copied().collect();
+    vec![AdviceCandidate::at_call(site, senders, change, most)]
 }
 
-fn tell(evidence: &Evidence, suspect: &Suspect) -> Words {
-    let calls = &evidence.clues().calls[&suspect.site()];
-    let sum = |pick: fn(&Called) -> u64| calls.sum(pick);
-    let (messages, first) = (sum(|called| called.calls), sum(|called| called.calls - called.followers));
-    let own = calls.sum(|called| called.own_ns);
-    Words {
+fn describe(context: &RuleContext, candidate: &AdviceCandidate) -> AdviceText {
+    let calls = &context.inputs().calls[&candidate.site()];
+    let sum = |pick: fn(&RankCallTotals) -> u64| calls.sum(pick);
+    let (messages, first) = (sum(|totals| totals.calls), sum(|totals| totals.calls - totals.consecutive));
+    let own = calls.sum(|totals| totals.own_ns);
+    AdviceText {
         what: format!(
-            "{} {} many small messages one after the other to the same rank with {} at {}.",
-            ranks(&suspect.ranks),
-            verb(suspect.ranks.len(), "sends", "send"),
+            "{} {} many consecutive small messages to the same rank with {} at {}.",
+            format_ranks(&candidate.ranks),
+            choose_verb(candidate.ranks.len(), "sends", "send"),
             calls.operation.name(),
-            evidence.place(suspect.site())
+            context.source_location(candidate.site())
         ),
         evidence: format!(
             "{messages} messages of {} on average, {} in a row; each takes {} to send, which is {} on each sender.",
-            bytes(sum(|called| called.bytes) / messages.max(1)),
+            format_bytes(sum(|totals| totals.bytes) / messages.max(1)),
             messages / first.max(1),
-            time(own / messages.max(1) as i64),
-            share(own / suspect.ranks.len().max(1) as i64, evidence.run_ns())
+            format_ns(own / messages.max(1) as i64),
+            format_share(own / candidate.ranks.len().max(1) as i64, context.run_ns())
         ),
         try_this:
-            "Gather what goes to the same rank in one buffer (or describe it with MPI_Type_create_struct or MPI_Type_vector) and send \
+            "Collect the data for the same rank in one buffer (or describe it with MPI_Type_create_struct or MPI_Type_vector) and send \
                    it once."
                 .into(),
     }

@@ -1,38 +1,38 @@
-//! Taking the time of one call, less the time that taking the time takes.
+//! Times a call, less the cost of reading the clock.
 
 use std::time::{Duration, Instant};
 
-/// A clock that knows what reading it costs.
+/// A clock that knows the cost of reading it.
 #[derive(Clone, Copy)]
-pub struct Clock {
-    cost: f64,
+pub(super) struct CalibratedClock {
+    read_cost: f64,
 }
 
-/// No time is shown as less: models divide by times.
-const LEAST: f64 = 1e-10;
+/// Least time returned: models divide by times.
+const MIN_TIME: f64 = 1e-10;
 
-impl Clock {
-    pub fn new() -> Clock {
+impl CalibratedClock {
+    pub(super) fn new() -> CalibratedClock {
         let mut costs: Vec<f64> = (0..1001).map(|_| Instant::now().elapsed().as_secs_f64()).collect();
         costs.sort_unstable_by(f64::total_cmp);
-        Clock { cost: costs[costs.len() / 2] }
+        CalibratedClock { read_cost: costs[costs.len() / 2] }
     }
 
-    /// The seconds since then.
-    pub fn since(&self, began: Instant) -> f64 {
-        (began.elapsed().as_secs_f64() - self.cost).max(LEAST)
+    /// Seconds since `start`.
+    pub(super) fn elapsed_since(&self, start: Instant) -> f64 {
+        (start.elapsed().as_secs_f64() - self.read_cost).max(MIN_TIME)
     }
 
-    /// The seconds that `work` takes.
-    pub fn time<E>(&self, work: impl FnOnce() -> Result<(), E>) -> Result<f64, E> {
+    /// Seconds that `work` takes.
+    pub(super) fn time<E>(&self, work: impl FnOnce() -> Result<(), E>) -> Result<f64, E> {
         let began = Instant::now();
         work()?;
-        Ok(self.since(began))
+        Ok(self.elapsed_since(began))
     }
 }
 
-/// Lets time pass: busily if it is short, since waking up takes longer.
-pub fn pause(time: Duration) {
+/// Waits; spins if the time is short, since waking up takes longer.
+pub(super) fn wait(time: Duration) {
     if time > Duration::from_millis(1) {
         std::thread::sleep(time);
         return;

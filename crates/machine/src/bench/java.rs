@@ -1,18 +1,18 @@
-//! What arithmetic costs in a Java virtual machine: a Java program that measures it, and what is made of its output.
+//! Costs of arithmetic in a Java virtual machine: a generated Java program that measures them, and a parser for its output.
 //!
-//! The program is written anew from a short table, since Java has no constants as parameters: each operation of each type is four methods of
-//! straight code (few steps and many, one chain and several side by side), and the machine's compiler sees them as it sees a user's loops.
+//! The program is generated from a short table, since Java has no constant generics: each operation of each type becomes four methods of
+//! straight-line code (few and many steps, one chain and several), and the JIT compiles them as it does a user's loops.
 
 use std::fmt::Write;
 
-use super::{Manner, Quantity, Sample, assemble};
-use crate::{Arithmetic, Costs, Message, Named, NumberType, PairClass, Timing};
+use super::{BenchQuantity, BenchSample, CostMode, assemble};
+use crate::{ArithmeticCosts, ArithmeticOp, MessageMetric, Named, NumberType, OperationTiming, PairClass};
 
-/// The name of the class.
-pub const CLASS: &str = "Costs";
+/// Class name of the program.
+pub const CLASS_NAME: &str = "Costs";
 
-/// What the virtual machine is told: to compile before it goes on, to collect memory with one thread, and not to make one method of two.
-pub const OPTIONS: [&str; 5] = [
+/// JVM options: compile before continuing, collect garbage with one thread, and do not inline these methods.
+pub const JVM_FLAGS: [&str; 5] = [
     "-Xbatch",
     "-XX:+UseSerialGC",
     "-XX:CompileCommand=quiet",
@@ -21,152 +21,161 @@ pub const OPTIONS: [&str; 5] = [
 ];
 
 /// The part of the program that is the same for all operations.
-const FRAME: &str = include_str!("java/Costs.java");
+const TEMPLATE: &str = include_str!("java/Costs.java");
 
-/// Chains, and their steps in the round of the short loop and of the long one: enough to keep the units of a core busy, few enough for its
-/// registers and for a compiler that is waited for.
-const fn shape(manner: Manner) -> (usize, [usize; 2]) {
+/// Number of chains, and their steps in a round of the short and the long loop: enough to keep the execution units busy, few enough for the
+/// registers and for the JIT.
+const fn loop_shape(manner: CostMode) -> (usize, [usize; 2]) {
     match manner {
-        Manner::Latency => (1, [8, 24]),
-        Manner::Throughput => (6, [2, 8]),
+        CostMode::Latency => (1, [8, 24]),
+        CostMode::Throughput => (6, [2, 8]),
     }
 }
 
-/// The types of Java that cost something of their own.
+/// The Java types that have their own costs.
 const TYPES: [(&str, NumberType); 4] =
     [("int", NumberType::Int32), ("long", NumberType::Int64), ("float", NumberType::Float32), ("double", NumberType::Float64)];
 
-/// What a step holds besides its operation.
+/// Operations of a step besides the measured one.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Besides {
+enum JavaStepOverhead {
     Nothing,
     Addition,
     AdditionAndMultiplication,
 }
 
-/// A step: Java text of the next number, in which `$a` and `$b` stand for the last two, `$x` for one that is always the same but depends on
-/// the last, and `$k` for the number of the chain.
-struct Step {
-    what: Arithmetic,
+/// A step: the Java expression of the next number, where `$a` and `$b` stand for the last two, `$x` for a constant that depends on the last,
+/// and `$k` for the index of the chain.
+struct JavaStep {
+    what: ArithmeticOp,
     types: &'static [&'static str],
-    besides: Besides,
-    /// What is done before.
-    first: &'static str,
-    text: &'static str,
-    /// What is done instead for the throughput, where the compiler has something better in the best case.
-    best: Option<(Besides, &'static str)>,
-    /// The type that it tells something of, if not that of the chain.
-    counts_for: Option<&'static str>,
+    overhead: JavaStepOverhead,
+    /// Statement before the expression.
+    prologue: &'static str,
+    expression: &'static str,
+    /// Replacement for the throughput, where the compiler does better in the best case.
+    best_case: Option<(JavaStepOverhead, &'static str)>,
+    /// The type whose cost is measured, if not that of the chain.
+    measured_type: Option<&'static str>,
 }
 
 const ALL: &[&str] = &["int", "long", "float", "double"];
-const WHOLE: &[&str] = &["int", "long"];
-const FRACTION: &[&str] = &["float", "double"];
+const INTEGER: &[&str] = &["int", "long"];
+const FLOATING: &[&str] = &["float", "double"];
 const DOUBLE: &[&str] = &["double"];
 
-const fn step(what: Arithmetic, types: &'static [&'static str], besides: Besides, text: &'static str) -> Step {
-    Step { what, types, besides, first: "", text, best: None, counts_for: None }
+const fn java_step(what: ArithmeticOp, types: &'static [&'static str], besides: JavaStepOverhead, text: &'static str) -> JavaStep {
+    JavaStep { what, types, overhead: besides, prologue: "", expression: text, best_case: None, measured_type: None }
 }
 
-/// All steps; additions and multiplications come first, because others hold them. In the best case a divisor is a constant, of which the compiler makes a
-/// multiplication, and a method that is called is short, and becomes part of its caller.
-const STEPS: &[Step] = &[
-    step(Arithmetic::Add, ALL, Besides::Nothing, "$a + $b"),
-    step(Arithmetic::Multiply, ALL, Besides::Nothing, "$a * $b"),
-    step(Arithmetic::Subtract, ALL, Besides::Nothing, "$a - $b"),
-    Step { best: Some((Besides::Addition, "$b / 1000003 + same")), ..step(Arithmetic::Divide, WHOLE, Besides::Nothing, "same / $b") },
-    step(Arithmetic::Divide, FRACTION, Besides::Nothing, "same / $b"),
-    Step {
-        best: Some((Besides::Addition, "$b % 1000003 + same")),
-        ..step(Arithmetic::Remainder, WHOLE, Besides::Addition, "$b % same + same")
+/// All steps; additions and multiplications come first, because others contain them. In the best case a divisor is a constant, which becomes a
+/// multiplication, and a called method is short, and is inlined.
+const STEPS: &[JavaStep] = &[
+    java_step(ArithmeticOp::Add, ALL, JavaStepOverhead::Nothing, "$a + $b"),
+    java_step(ArithmeticOp::Multiply, ALL, JavaStepOverhead::Nothing, "$a * $b"),
+    java_step(ArithmeticOp::Subtract, ALL, JavaStepOverhead::Nothing, "$a - $b"),
+    JavaStep {
+        best_case: Some((JavaStepOverhead::Addition, "$b / 1000003 + same")),
+        ..java_step(ArithmeticOp::Divide, INTEGER, JavaStepOverhead::Nothing, "same / $b")
     },
-    step(Arithmetic::Remainder, FRACTION, Besides::Addition, "$b % same + same"),
-    step(Arithmetic::Compare, ALL, Besides::Addition, "$a + $b; if (n < never) n = same"),
-    step(Arithmetic::Bits, WHOLE, Besides::Addition, "($b ^ same) + same"),
-    step(Arithmetic::Shift, WHOLE, Besides::Addition, "($b >> 3) + same"),
-    step(Arithmetic::Convert, &["int"], Besides::Addition, "(short) $b + same"),
-    step(Arithmetic::Convert, &["long"], Besides::Addition, "(long) (int) $b + same"),
-    // A chain of whole numbers, since the way back leaves a part of its result as it was, and so waits for who wrote it last.
-    Step { counts_for: Some("float"), ..step(Arithmetic::Convert, &["int"], Besides::Addition, "(int) Float.intBitsToFloat($b) + four") },
-    Step {
-        counts_for: Some("double"),
-        ..step(Arithmetic::Convert, &["long"], Besides::Addition, "(long) Double.longBitsToDouble($b) + four")
+    java_step(ArithmeticOp::Divide, FLOATING, JavaStepOverhead::Nothing, "same / $b"),
+    JavaStep {
+        best_case: Some((JavaStepOverhead::Addition, "$b % 1000003 + same")),
+        ..java_step(ArithmeticOp::Remainder, INTEGER, JavaStepOverhead::Addition, "$b % same + same")
     },
-    Step { first: "write[here + $k] = $b;", ..step(Arithmetic::Store, ALL, Besides::Nothing, "again[there + $k]") },
-    step(Arithmetic::Load, &["int"], Besides::Nothing, "read[$b]"),
-    step(Arithmetic::Load, &["long"], Besides::Nothing, "read[(int) $b]"),
-    step(Arithmetic::Load, &["float"], Besides::Nothing, "read[Float.floatToRawIntBits($b)]"),
-    step(Arithmetic::Load, &["double"], Besides::Nothing, "read[(int) Double.doubleToRawLongBits($b)]"),
-    step(Arithmetic::Abs, ALL, Besides::Addition, "Math.abs($b) - same"),
-    step(Arithmetic::Floor, DOUBLE, Besides::AdditionAndMultiplication, "Math.floor($x)"),
-    step(Arithmetic::Sqrt, DOUBLE, Besides::AdditionAndMultiplication, "Math.sqrt($x)"),
-    step(Arithmetic::Sin, DOUBLE, Besides::AdditionAndMultiplication, "Math.sin($x)"),
-    step(Arithmetic::Cos, DOUBLE, Besides::AdditionAndMultiplication, "Math.cos($x)"),
-    step(Arithmetic::Tan, DOUBLE, Besides::AdditionAndMultiplication, "Math.tan($x)"),
-    step(Arithmetic::Exp, DOUBLE, Besides::AdditionAndMultiplication, "Math.exp($x)"),
-    step(Arithmetic::Log, DOUBLE, Besides::AdditionAndMultiplication, "Math.log($x)"),
-    step(Arithmetic::Pow, DOUBLE, Besides::AdditionAndMultiplication, "Math.pow($x, same)"),
-    step(Arithmetic::Random, DOUBLE, Besides::Nothing, "Math.random()"),
-    Step { best: Some((Besides::Addition, "inlined($a, $b)")), ..step(Arithmetic::Call, &["int"], Besides::Addition, "called($a, $b)") },
+    java_step(ArithmeticOp::Remainder, FLOATING, JavaStepOverhead::Addition, "$b % same + same"),
+    java_step(ArithmeticOp::Compare, ALL, JavaStepOverhead::Addition, "$a + $b; if (n < never) n = same"),
+    java_step(ArithmeticOp::Bits, INTEGER, JavaStepOverhead::Addition, "($b ^ same) + same"),
+    java_step(ArithmeticOp::Shift, INTEGER, JavaStepOverhead::Addition, "($b >> 3) + same"),
+    java_step(ArithmeticOp::Convert, &["int"], JavaStepOverhead::Addition, "(short) $b + same"),
+    java_step(ArithmeticOp::Convert, &["long"], JavaStepOverhead::Addition, "(long) (int) $b + same"),
+    // A chain of integers, since the conversion back writes only part of a register, and so depends on its last writer.
+    JavaStep {
+        measured_type: Some("float"),
+        ..java_step(ArithmeticOp::Convert, &["int"], JavaStepOverhead::Addition, "(int) Float.intBitsToFloat($b) + four")
+    },
+    JavaStep {
+        measured_type: Some("double"),
+        ..java_step(ArithmeticOp::Convert, &["long"], JavaStepOverhead::Addition, "(long) Double.longBitsToDouble($b) + four")
+    },
+    JavaStep { prologue: "write[here + $k] = $b;", ..java_step(ArithmeticOp::Store, ALL, JavaStepOverhead::Nothing, "again[there + $k]") },
+    java_step(ArithmeticOp::Load, &["int"], JavaStepOverhead::Nothing, "read[$b]"),
+    java_step(ArithmeticOp::Load, &["long"], JavaStepOverhead::Nothing, "read[(int) $b]"),
+    java_step(ArithmeticOp::Load, &["float"], JavaStepOverhead::Nothing, "read[Float.floatToRawIntBits($b)]"),
+    java_step(ArithmeticOp::Load, &["double"], JavaStepOverhead::Nothing, "read[(int) Double.doubleToRawLongBits($b)]"),
+    java_step(ArithmeticOp::Abs, ALL, JavaStepOverhead::Addition, "Math.abs($b) - same"),
+    java_step(ArithmeticOp::Floor, DOUBLE, JavaStepOverhead::AdditionAndMultiplication, "Math.floor($x)"),
+    java_step(ArithmeticOp::Sqrt, DOUBLE, JavaStepOverhead::AdditionAndMultiplication, "Math.sqrt($x)"),
+    java_step(ArithmeticOp::Sin, DOUBLE, JavaStepOverhead::AdditionAndMultiplication, "Math.sin($x)"),
+    java_step(ArithmeticOp::Cos, DOUBLE, JavaStepOverhead::AdditionAndMultiplication, "Math.cos($x)"),
+    java_step(ArithmeticOp::Tan, DOUBLE, JavaStepOverhead::AdditionAndMultiplication, "Math.tan($x)"),
+    java_step(ArithmeticOp::Exp, DOUBLE, JavaStepOverhead::AdditionAndMultiplication, "Math.exp($x)"),
+    java_step(ArithmeticOp::Log, DOUBLE, JavaStepOverhead::AdditionAndMultiplication, "Math.log($x)"),
+    java_step(ArithmeticOp::Pow, DOUBLE, JavaStepOverhead::AdditionAndMultiplication, "Math.pow($x, same)"),
+    java_step(ArithmeticOp::Random, DOUBLE, JavaStepOverhead::Nothing, "Math.random()"),
+    JavaStep {
+        best_case: Some((JavaStepOverhead::Addition, "inlined($a, $b)")),
+        ..java_step(ArithmeticOp::Call, &["int"], JavaStepOverhead::Addition, "called($a, $b)")
+    },
 ];
 
-/// The text of the program.
-pub fn source() -> String {
-    let mut program = Program::default();
+/// Source text of the program.
+pub fn program_source() -> String {
+    let mut program = JavaProgram::default();
     for step in STEPS {
         for of in step.types {
-            program.measure(step, of, Manner::Latency);
-            program.measure(step, of, Manner::Throughput);
+            program.measure(step, of, CostMode::Latency);
+            program.measure(step, of, CostMode::Throughput);
         }
     }
-    program.allocate("small", Manner::Latency);
-    program.allocate("large", Manner::Throughput);
+    program.allocate("small", CostMode::Latency);
+    program.allocate("large", CostMode::Throughput);
     program.text()
 }
 
-/// The program as far as it is written.
+/// The program under construction.
 #[derive(Default)]
-struct Program {
+struct JavaProgram {
     methods: String,
-    /// Their names, by the number that they are called by.
+    /// Method names, by the index that calls them.
     names: Vec<String>,
     main: String,
 }
 
-impl Program {
-    fn measure(&mut self, step: &Step, of: &str, manner: Manner) {
-        let (chains, steps) = shape(manner);
-        let best = step.best.filter(|_| manner == Manner::Throughput);
-        let (besides, text) = best.unwrap_or((step.besides, step.text));
-        let step = &Step { besides, text, ..*step };
+impl JavaProgram {
+    fn measure(&mut self, step: &JavaStep, of: &str, manner: CostMode) {
+        let (chains, steps) = loop_shape(manner);
+        let best = step.best_case.filter(|_| manner == CostMode::Throughput);
+        let (besides, text) = best.unwrap_or((step.overhead, step.expression));
+        let step = &JavaStep { overhead: besides, expression: text, ..*step };
         let [few, many] = steps.map(|steps| self.method(step, of, chains, steps));
-        let end = word(manner);
+        let end = mode_name(manner);
         let result = match step.what {
-            Arithmetic::Add => format!("double add_{of}_{end} = "),
-            Arithmetic::Multiply => format!("double multiply_{of}_{end} = "),
+            ArithmeticOp::Add => format!("double add_{of}_{end} = "),
+            ArithmeticOp::Multiply => format!("double multiply_{of}_{end} = "),
             _ => String::new(),
         };
-        let besides = match step.besides {
-            Besides::Nothing => "0".to_owned(),
-            Besides::Addition => format!("add_{of}_{end}"),
-            Besides::AdditionAndMultiplication => format!("add_{of}_{end} + multiply_{of}_{end}"),
+        let besides = match step.overhead {
+            JavaStepOverhead::Nothing => "0".to_owned(),
+            JavaStepOverhead::Addition => format!("add_{of}_{end}"),
+            JavaStepOverhead::AdditionAndMultiplication => format!("add_{of}_{end} + multiply_{of}_{end}"),
         };
-        let name = format!("{} {} {end}", step.counts_for.unwrap_or(of), step.what.name());
+        let name = format!("{} {} {end}", step.measured_type.unwrap_or(of), step.what.name());
         let difference = (steps[1] - steps[0]) * chains;
-        self.line(&format!("{result}measure(\"{name}\", {few}, {many}, {difference}, {besides});"));
+        self.add_line(&format!("{result}measure(\"{name}\", {few}, {many}, {difference}, {besides});"));
     }
 
-    fn allocate(&mut self, method: &str, manner: Manner) {
+    fn allocate(&mut self, method: &str, manner: CostMode) {
         self.names.push(method.to_owned());
         let which = self.names.len() - 1;
-        self.line(&format!("allocate(\"int new {}\", {which}, {method});", word(manner)));
+        self.add_line(&format!("allocate(\"int new {}\", {which}, {method});", mode_name(manner)));
     }
 
-    /// One more method, and the number that it is called by.
-    fn method(&mut self, step: &Step, of: &str, chains: usize, steps: usize) -> usize {
+    /// Adds a method; returns its index.
+    fn method(&mut self, step: &JavaStep, of: &str, chains: usize, steps: usize) -> usize {
         let name = format!("step{}", self.names.len());
         let start = |chain: usize| match step.what {
-            Arithmetic::Load => format!("{of} a{chain} = read[{chain}], b{chain} = read[{chain}];"),
+            ArithmeticOp::Load => format!("{of} a{chain} = read[{chain}], b{chain} = read[{chain}];"),
             _ => format!("{of} a{chain} = first + {chain} * apart, b{chain} = second + {chain} * apart;"),
         };
         let one = |chain: usize| {
@@ -176,7 +185,7 @@ impl Program {
                     .replace("$b", &format!("b{chain}"))
                     .replace("$k", &chain.to_string())
             };
-            format!("{}n = {}; a{chain} = b{chain}; b{chain} = n;", filled(step.first), filled(step.text))
+            format!("{}n = {}; a{chain} = b{chain}; b{chain} = n;", filled(step.prologue), filled(step.expression))
         };
         let each = |part: &dyn Fn(usize) -> String| (0..chains).map(part).collect::<Vec<_>>().join(" ");
         let (starts, round, sum) = (each(&start), each(&one), each(&|chain| format!("+ a{chain} + b{chain}")));
@@ -194,63 +203,63 @@ impl Program {
         self.names.len() - 1
     }
 
-    fn line(&mut self, text: &str) {
+    fn add_line(&mut self, text: &str) {
         self.main += &format!("        {text}\n");
     }
 
     fn text(&self) -> String {
-        let Program { methods, names, main } = self;
+        let JavaProgram { methods, names, main } = self;
         let cases: String =
             names.iter().enumerate().map(|(which, name)| format!("            case {which}: return {name}(rounds);\n")).collect();
         format!(
-            "{FRAME}{methods}\n    static double run(int which, int rounds) {{\n        switch (which) {{\n{cases}            \
+            "{TEMPLATE}{methods}\n    static double run(int which, int rounds) {{\n        switch (which) {{\n{cases}            \
              default: return 0;\n        }}\n    }}\n\n    public static void main(String[] arguments) {{\n        roundTrip();\n{main}        \
              if (sink == 0.5) System.out.println(kept);\n    }}\n}}\n"
         )
     }
 }
 
-fn word(manner: Manner) -> &'static str {
+fn mode_name(manner: CostMode) -> &'static str {
     match manner {
-        Manner::Latency => "latency",
-        Manner::Throughput => "throughput",
+        CostMode::Latency => "latency",
+        CostMode::Throughput => "throughput",
     }
 }
 
-/// How many lines the program says of what it measured.
-pub fn lines() -> usize {
+/// Number of result lines that the program prints.
+pub fn line_count() -> usize {
     let of_steps: usize = STEPS.iter().map(|step| step.types.len()).sum();
-    // One more is allocation.
+    // One more for allocation.
     2 * (of_steps + 1)
 }
 
-/// What a line of the program's output says was measured, if it is one of those.
-pub fn hear(line: &str) -> Option<Sample> {
+/// Parses a result line of the program; none for other output.
+pub fn parse_line(line: &str) -> Option<BenchSample> {
     let mut words = line.strip_prefix("sintonia-cost ")?.split_ascii_whitespace();
     let name = words.next()?;
     let of = TYPES.iter().find(|(java, _)| *java == name)?.1;
-    let what = Arithmetic::named(words.next()?)?;
+    let what = ArithmeticOp::from_name(words.next()?)?;
     let end = words.next()?;
-    let manner = [Manner::Latency, Manner::Throughput].into_iter().find(|manner| word(*manner) == end)?;
+    let manner = [CostMode::Latency, CostMode::Throughput].into_iter().find(|manner| mode_name(*manner) == end)?;
     let values = words.map(|value| value.parse().ok().filter(|value: &f64| value.is_finite())).collect::<Option<Vec<f64>>>()?;
-    Sample::of(Quantity::Compute { node: 0, of, what, manner }, 0, &values).ok()
+    BenchSample::from_values(BenchQuantity::Compute { node: 0, of, what, manner }, 0, &values).ok()
 }
 
-/// Half of the round trips of tasks of so many bytes between a coordinator and a worker on one node.
-pub fn task(bytes: u64, seconds: &[f64]) -> Option<Sample> {
-    Sample::of(Quantity::Message { class: PairClass::SameNode, what: Message::Task }, bytes, seconds).ok()
+/// A sample of half round trips of tasks between coordinator and worker on one node.
+pub fn task_sample(bytes: u64, seconds: &[f64]) -> Option<BenchSample> {
+    BenchSample::from_values(BenchQuantity::Message { class: PairClass::SameNode, what: MessageMetric::Task }, bytes, seconds).ok()
 }
 
-/// What a task on its way costs against its size, by what several launches measured.
-pub fn timing(launches: &[Vec<Sample>]) -> Option<Timing> {
-    assemble::message(PairClass::SameNode, Message::Task, launches)
+/// Cost of a task message by size, from several launches.
+pub fn task_timing(launches: &[Vec<BenchSample>]) -> Option<OperationTiming> {
+    assemble::message_timing(PairClass::SameNode, MessageMetric::Task, launches)
 }
 
-/// What arithmetic costs, by what several launches of the program said. A comparison waits for nothing and is waited for by nothing, as its outcome is
-/// guessed: behind a chain of other operations it seems to take no time, but alone it takes no less than among many.
-pub fn costs(launches: &[Vec<Sample>]) -> Costs {
-    let mut costs = assemble::costs(launches);
-    for cost in costs.values_mut().filter_map(|costs| costs.get_mut(&Arithmetic::Compare)) {
+/// Costs of arithmetic from several launches. A predicted comparison has no dependent: after a chain of other operations it seems free, so its
+/// latency is at least its throughput.
+pub fn costs(launches: &[Vec<BenchSample>]) -> ArithmeticCosts {
+    let mut costs = assemble::costs_from_samples(launches);
+    for cost in costs.values_mut().filter_map(|costs| costs.get_mut(&ArithmeticOp::Compare)) {
         if cost.latency.middle() < cost.throughput.middle() {
             cost.latency = cost.throughput;
         }
@@ -264,7 +273,7 @@ mod tests {
 
     #[test]
     fn a_line_is_a_sample_and_anything_else_is_none() {
-        let sample = hear("sintonia-cost double divide throughput 1e-9 3e-9 2E-9").unwrap();
+        let sample = parse_line("sintonia-cost double divide throughput 1e-9 3e-9 2E-9").unwrap();
         assert_eq!((sample.count, sample.kept), (3, vec![1e-9, 2e-9, 3e-9]));
         for bad in [
             "",
@@ -274,29 +283,29 @@ mod tests {
             "sintonia-cost double leap latency 1",
             "sintonia-cost int add latency NaN",
         ] {
-            assert_eq!(hear(bad), None, "{bad}");
+            assert_eq!(parse_line(bad), None, "{bad}");
         }
     }
 
     #[test]
     fn launches_give_costs_and_local_variables_are_free() {
         let launch = |value: f64| {
-            ["latency", "throughput"].map(|manner| hear(&format!("sintonia-cost long add {manner} {value}")).unwrap()).to_vec()
+            ["latency", "throughput"].map(|manner| parse_line(&format!("sintonia-cost long add {manner} {value}")).unwrap()).to_vec()
         };
         let costs = costs(&[launch(1e-9), launch(3e-9), launch(2e-9)]);
         let of = &costs[&NumberType::Int64];
-        assert_eq!((of[&Arithmetic::Add].latency.middle(), of[&Arithmetic::Access].latency.high()), (2e-9, 0.0));
+        assert_eq!((of[&ArithmeticOp::Add].latency.middle(), of[&ArithmeticOp::Access].latency.high()), (2e-9, 0.0));
         assert_eq!(costs.len(), 1);
     }
 
     #[test]
     fn the_program_measures_every_operation_of_every_type_it_has() {
-        let text = source();
+        let text = program_source();
         assert_eq!(
             text.matches("        measure(\"").count()
                 + text.matches(" = measure(\"").count()
                 + text.matches("        allocate(\"").count(),
-            lines()
+            line_count()
         );
         assert!(text.contains("n = Math.abs(b0) - same;") && text.contains("n = Math.sqrt((same + b5 * nothing));"));
     }

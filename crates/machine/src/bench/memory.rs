@@ -1,22 +1,22 @@
-//! What memory costs, by how much of it is in use: the nearest cache holds little, the next one more.
+//! Costs of memory access by size of the working set.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use sintonia_fit::Random;
+use sintonia_fit::SplitMix64;
 
-use super::sample::{Quantity, Sample};
-use crate::{Access, Named, free_memory};
+use super::sample::{BenchQuantity, BenchSample};
+use crate::{MemoryAccess, Named, free_memory};
 
-/// What is fetched at once: caches know no less.
-const LINE: usize = 64;
-const WORDS: usize = LINE / 8;
-/// The fewest measurements of a point, and the most.
-const FEWEST: usize = 5;
-const MOST: usize = 25;
+/// Bytes of a cache line.
+const CACHE_LINE: usize = 64;
+const WORDS_PER_LINE: usize = CACHE_LINE / 8;
+/// Least and most samples of a point.
+const MIN_SAMPLES: usize = 5;
+const MAX_SAMPLES: usize = 25;
 
-/// The amounts of memory in use that are measured: powers of two and what is between, to twice the last cache if that may be.
-pub fn amounts(last_cache: Option<u64>, quick: bool) -> Vec<u64> {
+/// Working set sizes: powers of two and values between, up to twice the last cache if memory allows.
+pub(super) fn working_set_sizes(last_cache: Option<u64>, quick: bool) -> Vec<u64> {
     const LEAST: u64 = 4 << 10;
     const USUALLY_FREE: u64 = 1 << 30;
     let free = free_memory().unwrap_or(USUALLY_FREE);
@@ -28,36 +28,36 @@ pub fn amounts(last_cache: Option<u64>, quick: bool) -> Vec<u64> {
     amounts
 }
 
-/// What each use of so much memory costs on this node, within that time.
-pub fn measure(node: usize, amount: u64, seed: u64, time: Duration, mut tell: impl FnMut(Sample)) {
-    let lines = (amount as usize / LINE).max(2);
-    let mut memory = vec![[1u64; WORDS]; lines];
-    for &access in Access::ALL {
-        let share = time / Access::ALL.len() as u32;
+/// Measures all kinds of access in a working set of this size, within that time.
+pub(super) fn measure(node: usize, amount: u64, seed: u64, time: Duration, mut tell: impl FnMut(BenchSample)) {
+    let lines = (amount as usize / CACHE_LINE).max(2);
+    let mut memory = vec![[1u64; WORDS_PER_LINE]; lines];
+    for &access in MemoryAccess::ALL {
+        let share = time / MemoryAccess::ALL.len() as u32;
         let values = match access {
-            Access::Latency => latency(&mut memory, seed, share),
-            Access::Read => repeated(share, lines * LINE, || read(black_box(&memory))),
-            // What is written may be read elsewhere, as far as the compiler knows: else it need not be written.
-            Access::Write => repeated(share, lines * LINE, || {
-                memory.fill(black_box([1; WORDS]));
+            MemoryAccess::Latency => chase_pointers(&mut memory, seed, share),
+            MemoryAccess::Read => time_per_byte(share, lines * CACHE_LINE, || read_all(black_box(&memory))),
+            // `black_box` keeps the stores: the compiler must assume that they are read.
+            MemoryAccess::Write => time_per_byte(share, lines * CACHE_LINE, || {
+                memory.fill(black_box([1; WORDS_PER_LINE]));
                 black_box(&mut memory);
             }),
-            Access::Copy => {
+            MemoryAccess::Copy => {
                 let (from, to) = memory.split_at_mut(lines / 2);
-                repeated(share, from.len() * LINE, || {
+                time_per_byte(share, from.len() * CACHE_LINE, || {
                     to[..from.len()].copy_from_slice(black_box(&*from));
                     black_box(&mut *to);
                 })
             }
         };
-        let sample = Sample::of(Quantity::Memory { node, access }, amount, &values);
+        let sample = BenchSample::from_values(BenchQuantity::Memory { node, access }, amount, &values);
         tell(sample.expect("finite times, and there are some"));
     }
 }
 
-/// Reads everything, several lines at a time as a compiler makes of it.
-fn read(memory: &[[u64; WORDS]]) {
-    let mut sums = [0u64; WORDS];
+/// Reads everything; vectorised by the compiler.
+fn read_all(memory: &[[u64; WORDS_PER_LINE]]) {
+    let mut sums = [0u64; WORDS_PER_LINE];
     for line in memory {
         for (sum, word) in sums.iter_mut().zip(line) {
             *sum = sum.wrapping_add(*word);
@@ -66,22 +66,22 @@ fn read(memory: &[[u64; WORDS]]) {
     black_box(sums);
 }
 
-/// The seconds per byte of some work, measured several times; each time is long enough for the clock.
-fn repeated(time: Duration, bytes: usize, mut work: impl FnMut()) -> Vec<f64> {
+/// Seconds per byte of `work`, repeated until the clock resolves it.
+fn time_per_byte(time: Duration, bytes: usize, mut work: impl FnMut()) -> Vec<f64> {
     const BLOCK: usize = 256 << 10;
     let passes = BLOCK.div_ceil(bytes);
-    measured(time, || {
+    time_per_unit(time, || {
         (0..passes).for_each(|_| work());
         (passes * bytes) as f64
     })
 }
 
-/// The seconds per unit of work, which says how much it did; the first time only warms up.
-fn measured(time: Duration, mut work: impl FnMut() -> f64) -> Vec<f64> {
+/// Seconds per unit of `work`, which returns the units done; the first call warms up.
+fn time_per_unit(time: Duration, mut work: impl FnMut() -> f64) -> Vec<f64> {
     work();
     let began = Instant::now();
     let mut values = Vec::new();
-    while values.len() < FEWEST || (values.len() < MOST && began.elapsed() < time) {
+    while values.len() < MIN_SAMPLES || (values.len() < MAX_SAMPLES && began.elapsed() < time) {
         let start = Instant::now();
         let done = work();
         values.push(start.elapsed().as_secs_f64().max(1e-12) / done);
@@ -89,10 +89,10 @@ fn measured(time: Duration, mut work: impl FnMut() -> f64) -> Vec<f64> {
     values
 }
 
-/// The seconds from one line to the next that it names, in an order that no prefetcher guesses.
-fn latency(memory: &mut [[u64; WORDS]], seed: u64, time: Duration) -> Vec<f64> {
+/// Seconds per load in a chain of dependent loads, in an order that no prefetcher predicts.
+fn chase_pointers(memory: &mut [[u64; WORDS_PER_LINE]], seed: u64, time: Duration) -> Vec<f64> {
     const STEPS: usize = 4096;
-    let next = round_trip(memory.len(), &mut Random::new(seed));
+    let next = random_cycle(memory.len(), &mut SplitMix64::new(seed));
     memory.iter_mut().zip(next).for_each(|(line, next)| line[0] = next as u64);
     let mut at = 0usize;
     let mut follow = |steps: usize| {
@@ -102,18 +102,18 @@ fn latency(memory: &mut [[u64; WORDS]], seed: u64, time: Duration) -> Vec<f64> {
         at = black_box(at);
         steps as f64
     };
-    // Once around, so that what fits into a cache is in it.
+    // One round first, so that a working set that fits into a cache is in it.
     follow(memory.len().min(1 << 22));
-    let values = measured(time, || follow(STEPS));
+    let values = time_per_unit(time, || follow(STEPS));
     memory.iter_mut().for_each(|line| line[0] = 1);
     values
 }
 
-/// For each place the next one of a random round trip through all of them (Sattolo's shuffle).
-pub fn round_trip(places: usize, random: &mut Random) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..places).collect();
-    for last in (1..places).rev() {
-        order.swap(last, random.below(last));
+/// A random cycle through all elements (Sattolo's algorithm): the successor of each.
+pub(super) fn random_cycle(count: usize, random: &mut SplitMix64) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..count).collect();
+    for last in (1..count).rev() {
+        order.swap(last, random.index_below(last));
     }
     order
 }
@@ -123,8 +123,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_round_trip_visits_every_place() {
-        let next = round_trip(97, &mut Random::new(3));
+    fn a_cycle_visits_every_element() {
+        let next = random_cycle(97, &mut SplitMix64::new(3));
         let mut at = 0;
         let mut visited = [false; 97];
         for _ in 0..97 {
@@ -135,20 +135,20 @@ mod tests {
     }
 
     #[test]
-    fn every_use_of_memory_is_measured_and_takes_time() {
-        let mut told = Vec::new();
-        measure(0, 8 << 10, 1, Duration::from_millis(4), |sample| told.push(sample));
+    fn every_access_is_measured_and_takes_time() {
+        let mut samples = Vec::new();
+        measure(0, 8 << 10, 1, Duration::from_millis(4), |sample| samples.push(sample));
         assert_eq!(
-            told.iter().map(|sample| sample.quantity).collect::<Vec<_>>(),
-            Access::ALL.iter().map(|access| Quantity::Memory { node: 0, access: *access }).collect::<Vec<_>>()
+            samples.iter().map(|sample| sample.quantity).collect::<Vec<_>>(),
+            MemoryAccess::ALL.iter().map(|access| BenchQuantity::Memory { node: 0, access: *access }).collect::<Vec<_>>()
         );
-        assert!(told.iter().all(|sample| sample.count >= FEWEST as u64 && sample.kept.iter().all(|time| *time > 0.0)));
+        assert!(samples.iter().all(|sample| sample.count >= MIN_SAMPLES as u64 && sample.kept.iter().all(|time| *time > 0.0)));
     }
 
     #[test]
-    fn amounts_reach_beyond_the_last_cache_when_there_is_time() {
-        assert_eq!(amounts(Some(16 << 20), true).last(), Some(&(32 << 20)));
-        assert_eq!(amounts(Some(40 << 20), false).last(), Some(&(80 << 20)));
-        assert!(amounts(Some(u64::MAX), false).last().is_some_and(|most| *most <= 1 << 30));
+    fn working_sets_exceed_the_last_cache() {
+        assert_eq!(working_set_sizes(Some(16 << 20), true).last(), Some(&(32 << 20)));
+        assert_eq!(working_set_sizes(Some(40 << 20), false).last(), Some(&(80 << 20)));
+        assert!(working_set_sizes(Some(u64::MAX), false).last().is_some_and(|most| *most <= 1 << 30));
     }
 }

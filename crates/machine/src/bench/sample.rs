@@ -1,97 +1,97 @@
-//! What was measured of one thing: enough of the values to do statistics with, few enough to hand on.
+//! Samples of one quantity: enough values for statistics, few enough to transmit.
 
 use serde::{Deserialize, Serialize};
-use sintonia_fit::sample::{BadSample, Summary};
+use sintonia_fit::sample::{SampleError, SampleSummary};
 
-use crate::{Access, Arithmetic, Collective, Message, NumberType, PairClass};
+use crate::{ArithmeticOp, CollectiveKind, MemoryAccess, MessageMetric, NumberType, PairClass};
 
-/// How operations follow each other.
+/// How operations depend on each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Manner {
-    /// Each needs the result of the one before.
+pub enum CostMode {
+    /// Each needs the result of the previous one.
     Latency,
-    /// Many that do not need each other.
+    /// Independent of each other.
     Throughput,
 }
 
-/// What is measured.
+/// A measured quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Quantity {
-    /// The seconds of one operation, on the nodes of this kind.
+pub enum BenchQuantity {
+    /// Seconds per operation, on nodes of this type.
     Compute {
-        /// The number of the kind of node.
+        /// Index of the node type.
         node: usize,
-        /// Of what numbers.
+        /// Number type.
         of: NumberType,
         /// The operation.
-        what: Arithmetic,
-        /// How they follow each other.
-        manner: Manner,
+        what: ArithmeticOp,
+        /// Dependent or independent.
+        manner: CostMode,
     },
-    /// The seconds of one access, or one byte, on the nodes of this kind.
+    /// Seconds per access, or per byte, on nodes of this type.
     Memory {
-        /// The number of the kind of node.
+        /// Index of the node type.
         node: usize,
-        /// How it is used.
-        access: Access,
+        /// Kind of access.
+        access: MemoryAccess,
     },
-    /// The seconds of a message.
+    /// Seconds of a message.
     Message {
-        /// Between what processes.
+        /// Distance of the processes.
         class: PairClass,
-        /// What is timed.
-        what: Message,
+        /// The metric.
+        what: MessageMetric,
     },
-    /// The share of a transfer that is hidden.
+    /// Share of a transfer that computation hides.
     Overlap {
-        /// Between what processes.
+        /// Distance of the processes.
         class: PairClass,
     },
-    /// The seconds of an operation of a group.
+    /// Seconds of a collective.
     Group {
-        /// The operation.
-        what: Collective,
-        /// How many processes take part.
+        /// The collective.
+        what: CollectiveKind,
+        /// Number of processes.
         processes: u64,
     },
 }
 
-/// The measurements of one quantity at one size in one launch.
+/// The samples of one quantity at one size in one launch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Sample {
+pub struct BenchSample {
     /// What was measured.
-    pub quantity: Quantity,
-    /// The size: of the message, or of the memory in use.
+    pub quantity: BenchQuantity,
+    /// Message size, or size of the working set.
     pub bytes: u64,
-    /// How many measurements there were.
+    /// Number of measurements.
     pub count: u64,
-    /// How many of them lie far outside.
+    /// How many of them are outliers.
     pub outliers: u64,
-    /// Where the true median lies; none with too few measurements.
+    /// Confidence interval of the median; none with too few measurements.
     pub interval: Option<[f64; 2]>,
-    /// The measurements, or evenly many of them from the least to the greatest.
+    /// The measurements, or evenly spaced order statistics of them.
     pub kept: Vec<f64>,
 }
 
-impl Sample {
-    /// Sums up measurements in the order they were made.
-    pub fn of(quantity: Quantity, bytes: u64, values: &[f64]) -> Result<Sample, BadSample> {
-        let summary = Summary::of(values)?;
-        Ok(Sample {
+impl BenchSample {
+    /// Summarises measurements in the order they were made.
+    pub fn from_values(quantity: BenchQuantity, bytes: u64, values: &[f64]) -> Result<BenchSample, SampleError> {
+        let summary = SampleSummary::from_values(values)?;
+        Ok(BenchSample {
             quantity,
             bytes,
             count: values.len() as u64,
             outliers: summary.outliers.len() as u64,
             interval: summary.interval.map(|range| [range.low, range.high]),
-            kept: thinned(values),
+            kept: thin_out(values),
         })
     }
 }
 
-/// At most 25 of the values, evenly from the least to the greatest: the middle one stays the middle one.
-fn thinned(values: &[f64]) -> Vec<f64> {
+/// At most 25 evenly spaced order statistics; keeps the ends and the median.
+fn thin_out(values: &[f64]) -> Vec<f64> {
     const MOST: usize = 25;
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -108,17 +108,17 @@ mod tests {
     #[test]
     fn thinning_keeps_the_ends_and_the_middle() {
         let values: Vec<f64> = (0..=1000).rev().map(f64::from).collect();
-        let kept = thinned(&values);
+        let kept = thin_out(&values);
         assert_eq!((kept.len(), kept[0], kept[12], kept[24]), (25, 0.0, 500.0, 1000.0));
-        assert_eq!(thinned(&[2.0, 1.0]), [1.0, 2.0]);
+        assert_eq!(thin_out(&[2.0, 1.0]), [1.0, 2.0]);
     }
 
     #[test]
-    fn a_sample_says_what_is_far_outside() {
+    fn a_sample_counts_outliers() {
         let mut values = vec![1.0; 30];
         values.iter_mut().enumerate().for_each(|(i, value)| *value += i as f64 * 1e-3);
         values.push(50.0);
-        let sample = Sample::of(Quantity::Overlap { class: PairClass::SameNode }, 8, &values).unwrap();
+        let sample = BenchSample::from_values(BenchQuantity::Overlap { class: PairClass::SameNode }, 8, &values).unwrap();
         assert_eq!((sample.count, sample.outliers), (31, 1));
         assert!(sample.interval.is_some_and(|[low, high]| low < high));
     }

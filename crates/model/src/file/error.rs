@@ -1,63 +1,63 @@
-//! What can be wrong with a model file, said with the place.
+//! Errors in model files, with their position.
 
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use sintonia_text::spot::{Lines, Spot};
+use sintonia_text::line_col::{LineCol, LineTable};
 
-/// Why there is no model.
+/// Why a model file cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum FileError {
+pub enum ModelFileError {
     /// The file cannot be read.
     #[error("cannot read {}: {source}", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// It is no text.
-    #[error("{} is no model file: byte {at} is not of a text", path.display())]
-    NoText {
+    /// It is not a text file.
+    #[error("{} is not a model file: invalid UTF-8 at byte {at}", path.display())]
+    NotUtf8 {
         /// The file.
         path: PathBuf,
-        /// The first byte that is not.
+        /// The offset of the first invalid byte.
         at: usize,
     },
-    /// Something in the file is wrong.
+    /// The file has an error.
     #[error("{}:{line}:{column}: {what}{excerpt}", path.display())]
-    Wrong {
+    Invalid {
         /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// The character in it, from 1.
+        /// The column in characters, from 1.
         column: usize,
         /// What is wrong.
         what: String,
-        /// The line itself with a mark below, ready to be shown.
+        /// The line with a marker below, ready to print.
         excerpt: String,
     },
 }
 
-/// What is wrong, and in which bytes of the text.
+/// An error and its byte range.
 #[derive(Debug)]
-pub struct Problem {
+pub(super) struct ModelFileProblem {
     pub what: String,
     pub span: Range<usize>,
 }
 
-impl Problem {
-    pub fn new(span: Range<usize>, what: impl Into<String>) -> Problem {
-        Problem { what: what.into(), span }
+impl ModelFileProblem {
+    pub(super) fn new(span: Range<usize>, what: impl Into<String>) -> ModelFileProblem {
+        ModelFileProblem { what: what.into(), span }
     }
 }
 
-impl FileError {
-    /// The problem, at its place in the text.
-    pub(super) fn wrong(path: &Path, text: &str, problem: Problem) -> FileError {
-        let Spot { line, column, excerpt, .. } = Lines::of(text).spot(&problem.span);
-        FileError::Wrong { path: path.to_owned(), line, column, what: problem.what, excerpt }
+impl ModelFileError {
+    /// The error at its position in the text.
+    pub(super) fn at_position(path: &Path, text: &str, problem: ModelFileProblem) -> ModelFileError {
+        let LineCol { line, column, excerpt, .. } = LineTable::new(text).line_col(&problem.span);
+        ModelFileError::Invalid { path: path.to_owned(), line, column, what: problem.what, excerpt }
     }
 }

@@ -1,4 +1,4 @@
-//! Reads a model: any text gives a model, or what is wrong with it and where.
+//! Reads model files: any text gives a model, or an error with its position.
 
 use std::collections::BTreeMap;
 
@@ -7,68 +7,71 @@ use sintonia_formula::{Formula, ParseError};
 use toml::Spanned;
 
 use super::FORMAT;
-use super::error::Problem;
-use crate::curve::Curve;
-use crate::machine::Home;
-use crate::model::{Calls, Limit, Measured, Model, ModelPart, Parameter, Quantity, Uses, Validation};
-use crate::part::Kind;
-use crate::term::Term;
+use super::error::ModelFileProblem;
+use crate::curve::FittedCurve;
+use crate::fitted_term::FittedTerm;
+use crate::machine_change::ReferenceMachine;
+use crate::model::{
+    CallFormulas, HoldOutValidation, MeasuredParameter, MeasuredSetting, ModelPart, ModelledQuantity, PerformanceModel, PredictionBasis,
+    RoleLimit,
+};
+use crate::program_part::PartKind;
 
-/// What is looked at first: other formats have other tables.
+/// Read first, because other formats have other tables.
 #[derive(Deserialize)]
-struct Versioned {
+struct FormatHeader {
     format: Option<Spanned<u64>>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct RawModelFile {
     #[serde(rename = "format")]
     _format: u64,
-    model: Spanned<Head>,
+    model: Spanned<RawModelHeader>,
     #[serde(default)]
-    parameter: Vec<Spanned<Parameter>>,
+    parameter: Vec<Spanned<MeasuredParameter>>,
     #[serde(default)]
     fixed: BTreeMap<String, Spanned<f64>>,
-    machine: Option<RawHome>,
+    machine: Option<RawReferenceMachine>,
     whole: Option<RawTerm>,
-    validation: Option<Spanned<Validation>>,
+    validation: Option<Spanned<HoldOutValidation>>,
     #[serde(default)]
     part: Vec<RawPart>,
     #[serde(default)]
     limit: Vec<RawLimit>,
-    measured: Option<Points>,
+    measured: Option<RawPoints>,
     #[serde(default)]
-    possible: Possible,
+    possible: RawAlternatives,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Head {
+struct RawModelHeader {
     name: String,
-    #[serde(default = "time")]
+    #[serde(default = "default_quantity")]
     quantity: String,
-    #[serde(default = "second")]
+    #[serde(default = "default_unit")]
     unit: String,
     formula: Option<Spanned<String>>,
     error_percent: Option<Spanned<f64>>,
-    uses: Option<Spanned<Uses>>,
+    uses: Option<Spanned<PredictionBasis>>,
     noise_percent: Option<Spanned<f64>>,
     #[serde(default)]
     notes: Vec<String>,
 }
 
-fn time() -> String {
+fn default_quantity() -> String {
     "time".into()
 }
 
-fn second() -> String {
+fn default_unit() -> String {
     "s".into()
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RawHome {
+struct RawReferenceMachine {
     name: String,
     #[serde(default)]
     costs: BTreeMap<String, Spanned<f64>>,
@@ -85,7 +88,7 @@ struct RawTerm {
 #[serde(deny_unknown_fields)]
 struct RawPart {
     name: String,
-    kind: Kind,
+    kind: PartKind,
     share: Option<Spanned<f64>>,
     formula: Spanned<String>,
     error_percent: Option<Spanned<f64>>,
@@ -111,121 +114,124 @@ struct RawCalls {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Points {
+struct RawPoints {
     points: Vec<Spanned<Vec<f64>>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct Possible {
+struct RawAlternatives {
     whole: Option<Spanned<String>>,
     parts: Vec<Spanned<String>>,
     limits: Vec<Spanned<String>>,
 }
 
-/// The model of a text.
-pub fn model(text: &str) -> Result<Model, Problem> {
-    let wrong = |error: toml::de::Error| Problem::new(error.span().unwrap_or(0..0), error.message());
-    let Versioned { format } = toml::from_str(text).map_err(wrong)?;
+/// Parses a model.
+pub(super) fn parse_model(text: &str) -> Result<PerformanceModel, ModelFileProblem> {
+    let wrong = |error: toml::de::Error| ModelFileProblem::new(error.span().unwrap_or(0..0), error.message());
+    let FormatHeader { format } = toml::from_str(text).map_err(wrong)?;
     let Some(format) = format else {
-        return Err(Problem::new(0..0, format!("this is no model file: `format = {FORMAT}` is missing, with which one begins")));
+        return Err(ModelFileProblem::new(0..0, format!("this is not a model file: it must begin with `format = {FORMAT}`")));
     };
     if *format.get_ref() != FORMAT {
-        let what = format!("this is a model file of format {}, and only format {FORMAT} is known", format.get_ref());
-        return Err(Problem::new(format.span(), what));
+        let what = format!("model file format {} is not supported, only format {FORMAT} is", format.get_ref());
+        return Err(ModelFileProblem::new(format.span(), what));
     }
-    let file: File = toml::from_str(text).map_err(wrong)?;
-    let parameters = parameters(file.parameter)?;
-    let fixed = numbers(file.fixed, "a fixed parameter", FINITE)?;
-    let reader = Reader { names: parameters.iter().map(|parameter| parameter.name.clone()).collect(), fixed: &fixed };
-    let parts: Vec<ModelPart> = with_possible(file.part, &file.possible.parts, |part, possible| reader.part(part, possible))?;
-    let limits: Vec<Limit> = with_possible(file.limit, &file.possible.limits, |limit, possible| {
-        Ok(Limit { role: limit.role, term: reader.term(limit.formula, limit.error_percent, possible)? })
+    let file: RawModelFile = toml::from_str(text).map_err(wrong)?;
+    let parameters = check_parameters(file.parameter)?;
+    let fixed = check_numbers(file.fixed, "a fixed parameter", FINITE)?;
+    let reader = FormulaReader { parameter_names: parameters.iter().map(|parameter| parameter.name.clone()).collect(), fixed: &fixed };
+    let parts: Vec<ModelPart> = with_alternatives(file.part, &file.possible.parts, |part, possible| reader.part(part, possible))?;
+    let limits: Vec<RoleLimit> = with_alternatives(file.limit, &file.possible.limits, |limit, possible| {
+        Ok(RoleLimit { role: limit.role, term: reader.term(limit.formula, limit.error_percent, possible)? })
     })?;
     let head_span = file.model.span();
     let head = file.model.into_inner();
     if let (None, Some(error)) = (&head.formula, &head.error_percent) {
-        return Err(Problem::new(error.span(), "there is no formula here that this could be the error of: put it beside one"));
+        return Err(ModelFileProblem::new(error.span(), "error_percent needs a formula: put it next to one"));
     }
     let short = head.formula.zip(Some(head.error_percent));
     let whole = reader.whole(file.whole, short, !parts.is_empty(), file.possible.whole.as_ref())?;
-    let uses = head.uses.as_ref().map_or(if parts.is_empty() { Uses::Whole } else { Uses::Parts }, |uses| *uses.get_ref());
-    let is_there = if uses == Uses::Parts { !parts.is_empty() } else { whole.is_some() };
+    let uses =
+        head.uses.as_ref().map_or(if parts.is_empty() { PredictionBasis::Whole } else { PredictionBasis::Parts }, |uses| *uses.get_ref());
+    let is_there = if uses == PredictionBasis::Parts { !parts.is_empty() } else { whole.is_some() };
     if !is_there {
         let what = "a model needs a formula: `formula` in [model] or [whole], or at least one [[part]] if it uses parts";
-        return Err(Problem::new(head.uses.map_or(head_span, |uses| uses.span()), what));
+        return Err(ModelFileProblem::new(head.uses.map_or(head_span, |uses| uses.span()), what));
     }
-    let home = file.machine.map(|home| Ok(Home { name: home.name, costs: numbers(home.costs, "a cost", POSITIVE)? }));
-    Ok(Model {
+    let home = file.machine.map(|home| Ok(ReferenceMachine { name: home.name, costs: check_numbers(home.costs, "a cost", POSITIVE)? }));
+    Ok(PerformanceModel {
         name: head.name,
-        quantity: Quantity { name: head.quantity, unit: head.unit },
-        points: points(file.measured, parameters.len())?,
+        quantity: ModelledQuantity { name: head.quantity, unit: head.unit },
+        points: check_points(file.measured, parameters.len())?,
         parameters,
         parts,
         limits,
         whole,
         uses,
-        home: home.transpose()?,
-        noise_percent: number(head.noise_percent, "how far runs scatter", FROM_ZERO)?.unwrap_or_default(),
-        validation: file.validation.map(validation).transpose()?,
+        reference_machine: home.transpose()?,
+        noise_percent: check_number(head.noise_percent, "the noise of runs", FROM_ZERO)?.unwrap_or_default(),
+        validation: file.validation.map(check_validation).transpose()?,
         notes: head.notes,
         fixed,
     })
 }
 
-/// What a number must be: in words, and how that is found.
-type Must = (&'static str, fn(f64) -> bool);
+/// A constraint on a number: its description and its check.
+type NumberRule = (&'static str, fn(f64) -> bool);
 
-const FINITE: Must = ("a finite number", f64::is_finite);
-const FROM_ZERO: Must = ("a finite number, from 0 on", |value| value.is_finite() && value >= 0.0);
-const POSITIVE: Must = ("a finite number above 0", |value| value.is_finite() && value > 0.0);
+const FINITE: NumberRule = ("a finite number", f64::is_finite);
+const FROM_ZERO: NumberRule = ("a finite number, from 0 on", |value| value.is_finite() && value >= 0.0);
+const POSITIVE: NumberRule = ("a finite number above 0", |value| value.is_finite() && value > 0.0);
 
-/// A number that is what it must be, if it is there.
-fn number(raw: Option<Spanned<f64>>, what: &str, (must, is): Must) -> Result<Option<f64>, Problem> {
+/// Checks a number, if it is there.
+fn check_number(raw: Option<Spanned<f64>>, what: &str, (must, is): NumberRule) -> Result<Option<f64>, ModelFileProblem> {
     match raw {
-        Some(value) if !is(*value.get_ref()) => Err(Problem::new(value.span(), format!("{what} must be {must}, not {}", value.get_ref()))),
+        Some(value) if !is(*value.get_ref()) => {
+            Err(ModelFileProblem::new(value.span(), format!("{what} must be {must}, not {}", value.get_ref())))
+        }
         value => Ok(value.map(Spanned::into_inner)),
     }
 }
 
-fn numbers(raw: BTreeMap<String, Spanned<f64>>, what: &str, must: Must) -> Result<BTreeMap<String, f64>, Problem> {
-    let checked = |(name, value)| Ok((name, number(Some(value), what, must)?.unwrap_or_default()));
+fn check_numbers(raw: BTreeMap<String, Spanned<f64>>, what: &str, must: NumberRule) -> Result<BTreeMap<String, f64>, ModelFileProblem> {
+    let checked = |(name, value)| Ok((name, check_number(Some(value), what, must)?.unwrap_or_default()));
     raw.into_iter().map(checked).collect()
 }
 
-fn validation(raw: Spanned<Validation>) -> Result<Validation, Problem> {
+fn check_validation(raw: Spanned<HoldOutValidation>) -> Result<HoldOutValidation, ModelFileProblem> {
     let (must, is) = FROM_ZERO;
     let own = raw.get_ref();
     match own.parts_error_percent.into_iter().chain([own.whole_error_percent]).find(|error| !is(*error)) {
-        Some(error) => Err(Problem::new(raw.span(), format!("an error in percent must be {must}, not {error}"))),
+        Some(error) => Err(ModelFileProblem::new(raw.span(), format!("an error in percent must be {must}, not {error}"))),
         None => Ok(raw.into_inner()),
     }
 }
 
-/// Terms with the possible formulas that belong to them, if there are any.
-fn with_possible<Raw, Out>(
+/// Reads terms with their alternative formulas, if there are any.
+fn with_alternatives<Raw, Out>(
     raw: Vec<Raw>,
     possible: &[Spanned<String>],
-    mut read: impl FnMut(Raw, Option<&Spanned<String>>) -> Result<Out, Problem>,
-) -> Result<Vec<Out>, Problem> {
-    // Where terms were added or taken away by hand, it is not known any more what belongs to what.
+    mut read: impl FnMut(Raw, Option<&Spanned<String>>) -> Result<Out, ModelFileProblem>,
+) -> Result<Vec<Out>, ModelFileProblem> {
+    // If terms were added or removed by hand, the alternatives can no longer be assigned.
     let possible = if possible.len() == raw.len() { possible } else { &[] };
     raw.into_iter().enumerate().map(|(place, raw)| read(raw, possible.get(place))).collect()
 }
 
-fn parameters(raw: Vec<Spanned<Parameter>>) -> Result<Vec<Parameter>, Problem> {
-    let mut parameters: Vec<Parameter> = Vec::new();
+fn check_parameters(raw: Vec<Spanned<MeasuredParameter>>) -> Result<Vec<MeasuredParameter>, ModelFileProblem> {
+    let mut parameters: Vec<MeasuredParameter> = Vec::new();
     for parameter in raw {
         let span = parameter.span();
         let parameter = parameter.into_inner();
         if parameters.iter().any(|other| other.name == parameter.name) {
-            return Err(Problem::new(span, format!("two parameters are called {}", parameter.name)));
+            return Err(ModelFileProblem::new(span, format!("duplicate parameter {}", parameter.name)));
         }
         if !(parameter.from > 0.0 && parameter.from <= parameter.to && parameter.to.is_finite()) {
             let (from, to) = (parameter.from, parameter.to);
-            return Err(Problem::new(
+            return Err(ModelFileProblem::new(
                 span,
-                format!("{} cannot go from {from} to {to}: both are positive, and `from` is not more", parameter.name),
+                format!("{} cannot range from {from} to {to}: both must be positive, and `from` must not exceed `to`", parameter.name),
             ));
         }
         parameters.push(parameter);
@@ -233,56 +239,57 @@ fn parameters(raw: Vec<Spanned<Parameter>>) -> Result<Vec<Parameter>, Problem> {
     Ok(parameters)
 }
 
-fn points(raw: Option<Points>, parameters: usize) -> Result<Vec<Measured>, Problem> {
+fn check_points(raw: Option<RawPoints>, parameters: usize) -> Result<Vec<MeasuredSetting>, ModelFileProblem> {
     let point = |point: Spanned<Vec<f64>>| {
         let span = point.span();
         let mut at = point.into_inner();
         if at.len() != parameters + 1 || at.iter().any(|number| !number.is_finite()) {
-            let what = format!("a point has {parameters} values of parameters and one that was measured, all of them finite");
-            return Err(Problem::new(span, what));
+            let what = format!("a point needs {parameters} parameter values and one measured value, all finite");
+            return Err(ModelFileProblem::new(span, what));
         }
         let value = at.pop().unwrap_or_default();
-        Ok(Measured { at, value })
+        Ok(MeasuredSetting { at, value })
     };
     raw.map_or(Ok(Vec::new()), |raw| raw.points.into_iter().map(point).collect())
 }
 
-/// What formulas may depend on.
-struct Reader<'a> {
-    names: Vec<String>,
+/// The parameters that formulas may depend on.
+struct FormulaReader<'a> {
+    parameter_names: Vec<String>,
     fixed: &'a BTreeMap<String, f64>,
 }
 
-impl Reader<'_> {
-    fn part(&self, raw: RawPart, possible: Option<&Spanned<String>>) -> Result<ModelPart, Problem> {
-        let calls = raw
-            .calls
-            .map(|calls| Ok(Calls { operation: calls.operation, count: self.formula(&calls.count)?, bytes: self.formula(&calls.bytes)? }));
+impl FormulaReader<'_> {
+    fn part(&self, raw: RawPart, possible: Option<&Spanned<String>>) -> Result<ModelPart, ModelFileProblem> {
+        let calls = raw.calls.map(|calls| {
+            Ok(CallFormulas { operation: calls.operation, count: self.formula(&calls.count)?, bytes: self.formula(&calls.bytes)? })
+        });
         Ok(ModelPart {
             name: raw.name,
             kind: raw.kind,
-            share: number(raw.share, "a share", FROM_ZERO)?.unwrap_or_default(),
+            share: check_number(raw.share, "a share", FROM_ZERO)?.unwrap_or_default(),
             term: self.term(raw.formula, raw.error_percent, possible)?,
             calls: calls.transpose()?,
-            home_cost: raw.machine_seconds.map(|cost| self.formula(&cost)).transpose()?,
+            reference_cost: raw.machine_seconds.map(|cost| self.formula(&cost)).transpose()?,
         })
     }
 
-    /// The formula of the whole: in a table of its own, or, where there is nothing else, in [model].
+    /// The formula of the total: in a table of its own, or in [model] if there is nothing else.
     fn whole(
         &self,
         whole: Option<RawTerm>,
         short: Option<(Spanned<String>, Option<Spanned<f64>>)>,
         has_parts: bool,
         possible: Option<&Spanned<String>>,
-    ) -> Result<Option<Term>, Problem> {
+    ) -> Result<Option<FittedTerm>, ModelFileProblem> {
         match (whole, short) {
             (Some(_), Some((second, _))) => {
-                Err(Problem::new(second.span(), "there are two formulas of the whole: leave one out, here or in [whole]"))
+                Err(ModelFileProblem::new(second.span(), "there are two formulas of the total: remove one, here or in [whole]"))
             }
-            (None, Some((second, _))) if has_parts => {
-                Err(Problem::new(second.span(), "the parts make the formula: leave this one out, or put it into [whole] and set `uses`"))
-            }
+            (None, Some((second, _))) if has_parts => Err(ModelFileProblem::new(
+                second.span(),
+                "the parts define the formula: remove this one, or move it to [whole] and set `uses`",
+            )),
             (Some(whole), None) => self.term(whole.formula, whole.error_percent, possible).map(Some),
             (None, Some((formula, error))) => self.term(formula, error, None).map(Some),
             (None, None) => Ok(None),
@@ -294,43 +301,49 @@ impl Reader<'_> {
         formula: Spanned<String>,
         error_percent: Option<Spanned<f64>>,
         possible: Option<&Spanned<String>>,
-    ) -> Result<Term, Problem> {
+    ) -> Result<FittedTerm, ModelFileProblem> {
         let formula = self.formula(&formula)?;
-        let error_percent = number(error_percent, "an error in percent", FROM_ZERO)?;
+        let error_percent = check_number(error_percent, "an error in percent", FROM_ZERO)?;
         let curve = possible.filter(|text| !text.get_ref().is_empty()).map(|text| self.curve(text)).transpose()?;
-        Ok(Term { curve: curve.filter(|curve| curve.formula() == formula), formula, error_percent, scale: None })
+        Ok(FittedTerm { curve: curve.filter(|curve| curve.formula() == formula), formula, error_percent, scale: None })
     }
 
-    fn curve(&self, text: &Spanned<String>) -> Result<Curve, Problem> {
+    fn curve(&self, text: &Spanned<String>) -> Result<FittedCurve, ModelFileProblem> {
         let wrong = |why: String| {
-            let what =
-                format!("these possible formulas cannot be understood ({why}); without [possible], error_percent gives the intervals");
-            Problem::new(text.span(), what)
+            let what = format!("these alternative formulas are invalid ({why}); without [possible], error_percent gives the intervals");
+            ModelFileProblem::new(text.span(), what)
         };
-        let curve: Curve = serde_json::from_str(text.get_ref()).map_err(|error| wrong(error.to_string()))?;
-        if curve.is_sound(&self.names) { Ok(curve) } else { Err(wrong("they contradict themselves or the parameters".into())) }
-    }
-
-    fn formula(&self, text: &Spanned<String>) -> Result<Formula, Problem> {
-        let span = text.span();
-        let formula: Formula = text.get_ref().parse().map_err(|error: ParseError| {
-            // Between two quotation marks without anything escaped, the place inside is known.
-            let is_plain = span.len() == text.get_ref().len() + 2;
-            let place = if is_plain { span.start + 1 + error.at..span.start + 2 + error.at } else { span.clone() };
-            Problem::new(place, format!("this is no formula: {}", error.expected))
-        })?;
-        match formula.symbols().into_iter().find(|symbol| !self.names.contains(symbol)) {
-            None => Ok(formula),
-            Some(symbol) => Err(Problem::new(span, self.unknown(&symbol))),
+        let curve: FittedCurve = serde_json::from_str(text.get_ref()).map_err(|error| wrong(error.to_string()))?;
+        if curve.is_valid(&self.parameter_names) {
+            Ok(curve)
+        } else {
+            Err(wrong("they are inconsistent with themselves or with the parameters".into()))
         }
     }
 
-    fn unknown(&self, symbol: &str) -> String {
+    fn formula(&self, text: &Spanned<String>) -> Result<Formula, ModelFileProblem> {
+        let span = text.span();
+        let formula: Formula = text.get_ref().parse().map_err(|error: ParseError| {
+            // In a plain string without escapes, the position inside is known.
+            let is_plain = span.len() == text.get_ref().len() + 2;
+            let place = if is_plain { span.start + 1 + error.offset..span.start + 2 + error.offset } else { span.clone() };
+            ModelFileProblem::new(place, format!("invalid formula: {}", error.kind))
+        })?;
+        match formula.symbols().into_iter().find(|symbol| !self.parameter_names.contains(symbol)) {
+            None => Ok(formula),
+            Some(symbol) => Err(ModelFileProblem::new(span, self.unknown_symbol(&symbol))),
+        }
+    }
+
+    fn unknown_symbol(&self, symbol: &str) -> String {
         match self.fixed.get(symbol) {
             Some(value) => {
-                format!("the formula depends on {symbol}, which is fixed at {value}: write the number, or make it a [[parameter]]")
+                format!("the formula depends on {symbol}, which is fixed at {value}: write the number instead, or make it a [[parameter]]")
             }
-            None => format!("the formula depends on {symbol}, which is no [[parameter]]; known are: {}", self.names.join(", ")),
+            None => format!(
+                "the formula depends on {symbol}, which is not a [[parameter]]; the parameters are: {}",
+                self.parameter_names.join(", ")
+            ),
         }
     }
 }

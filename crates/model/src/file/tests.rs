@@ -1,44 +1,51 @@
-//! What a model file may say, and what it says of mistakes.
+//! Accepted model files, and errors in them.
 
 use std::path::Path;
 
 use proptest::prelude::*;
 
-use crate::machine::Home;
-use crate::model::{Calls, Limit, Measured, Model, ModelPart, Parameter, Quantity, Uses, Validation};
-use crate::part::Kind;
-use crate::term::Term;
+use crate::fitted_term::FittedTerm;
+use crate::machine_change::ReferenceMachine;
+use crate::model::{
+    CallFormulas, HoldOutValidation, MeasuredParameter, MeasuredSetting, ModelPart, ModelledQuantity, PerformanceModel, PredictionBasis,
+    RoleLimit,
+};
+use crate::program_part::PartKind;
 
-fn parse(text: &str) -> Result<Model, String> {
-    Model::parse(text, Path::new("m.toml")).map_err(|error| error.to_string())
+fn parse(text: &str) -> Result<PerformanceModel, String> {
+    PerformanceModel::parse(text, Path::new("m.toml")).map_err(|error| error.to_string())
 }
 
-/// A model of two parts and a role, fitted and by hand.
-fn sample(name: &str, numbers: [f64; 3]) -> Model {
+/// A model with two parts and a role, fitted and written by hand.
+fn sample(name: &str, numbers: [f64; 3]) -> PerformanceModel {
     let names = ["n".to_owned(), "p".to_owned()];
     let settings: Vec<Vec<f64>> = [100.0, 200.0, 400.0, 800.0].iter().flat_map(|n| [2.0, 4.0, 8.0].map(|p| vec![*n, p])).collect();
     let values: Vec<f64> = settings.iter().map(|x| 1e-9 * x[0].powi(3) / x[1]).collect();
-    let fitted = Term::fit(&names, &settings, &values, 0).unwrap();
-    let part = |name: &str, kind, term| ModelPart { name: name.into(), kind, share: numbers[0], term, calls: None, home_cost: None };
-    let calls = Calls { operation: "MPI_Send".into(), count: "p - 1".parse().unwrap(), bytes: "8*n^2".parse().unwrap() };
+    let fitted = FittedTerm::fit(&names, &settings, &values, 0).unwrap();
+    let part = |name: &str, kind, term| ModelPart { name: name.into(), kind, share: numbers[0], term, calls: None, reference_cost: None };
+    let calls = CallFormulas { operation: "MPI_Send".into(), count: "p - 1".parse().unwrap(), bytes: "8*n^2".parse().unwrap() };
     let send = ModelPart {
         calls: Some(calls),
-        home_cost: Some("pieces(n, up to 100: [0.5, 0.75]*n, beyond: n + p)".parse().unwrap()),
-        ..part("MPI_Send at \"a\"\\b.c:12", Kind::Communication, Term::by_hand("1e-6*p + 3".parse().unwrap(), Some(numbers[1])))
+        reference_cost: Some("pieces(n, up to 100: [0.5, 0.75]*n, beyond: n + p)".parse().unwrap()),
+        ..part(
+            "MPI_Send at \"a\"\\b.c:12",
+            PartKind::Communication,
+            FittedTerm::from_formula("1e-6*p + 3".parse().unwrap(), Some(numbers[1])),
+        )
     };
-    Model {
+    PerformanceModel {
         name: name.into(),
-        quantity: Quantity { name: "time".into(), unit: "s".into() },
-        parameters: names.iter().map(|name| Parameter { name: name.clone(), from: 2.0, to: 800.0 }).collect(),
+        quantity: ModelledQuantity { name: "time".into(), unit: "s".into() },
+        parameters: names.iter().map(|name| MeasuredParameter { name: name.clone(), from: 2.0, to: 800.0 }).collect(),
         fixed: [("it's fixed".to_owned(), numbers[2])].into(),
-        parts: vec![part("computation", Kind::Computation, fitted.clone()), send],
-        limits: vec![Limit { role: "master".into(), term: fitted.clone() }],
+        parts: vec![part("computation", PartKind::Computation, fitted.clone()), send],
+        limits: vec![RoleLimit { role: "master".into(), term: fitted.clone() }],
         whole: Some(fitted),
-        uses: Uses::Parts,
-        home: Some(Home { name: "here".into(), costs: [("float64 add".to_owned(), numbers[1])].into() }),
+        uses: PredictionBasis::Parts,
+        reference_machine: Some(ReferenceMachine { name: "here".into(), costs: [("float64 add".to_owned(), numbers[1])].into() }),
         noise_percent: numbers[1],
-        validation: Some(Validation { parts_error_percent: Some(numbers[0]), whole_error_percent: numbers[1], runs: 3 }),
-        points: vec![Measured { at: vec![100.0, 2.0], value: numbers[0] }],
+        validation: Some(HoldOutValidation { parts_error_percent: Some(numbers[0]), whole_error_percent: numbers[1], runs: 3 }),
+        points: vec![MeasuredSetting { at: vec![100.0, 2.0], value: numbers[0] }],
         notes: vec!["line one\nline two".into()],
     }
 }
@@ -64,8 +71,8 @@ proptest! {
         let place = (text.chars().count() as f64 * place) as usize;
         let changed: String = text.chars().enumerate().map(|(at, old)| if at == place { new } else { old }).collect();
         if let Ok(model) = parse(&changed) {
-            let names = model.names();
-            let _ = crate::predict::Predictor::new(&model, &names).seconds(&vec![3.0; names.len()]);
+            let names = model.parameter_names();
+            let _ = crate::predict::Predictor::new(&model, &names).predict_seconds(&vec![3.0; names.len()]);
         }
     }
 }
@@ -76,15 +83,15 @@ const BY_HAND: &str = "format = 1\n[model]\nname = \"lu\"\nformula = \"1e-9*n^3/
 #[test]
 fn a_model_can_be_written_by_hand_in_a_few_lines() {
     let model = parse(BY_HAND).unwrap();
-    assert_eq!(model.uses, Uses::Whole);
-    assert!((model.value(&[1000.0, 4.0]).unwrap() - 0.25004).abs() < 1e-12);
+    assert_eq!(model.uses, PredictionBasis::Whole);
+    assert!((model.point_estimate(&[1000.0, 4.0]).unwrap() - 0.25004).abs() < 1e-12);
 }
 
 #[test]
 fn a_formula_by_hand_has_the_interval_of_its_error() {
     let model = parse(&BY_HAND.replacen("name = \"lu\"", "name = \"lu\"\nerror_percent = 10", 1)).unwrap();
-    let names = model.names();
-    let [low, middle, high] = crate::predict::Predictor::new(&model, &names).seconds(&[1000.0, 4.0]).unwrap();
+    let names = model.parameter_names();
+    let [low, middle, high] = crate::predict::Predictor::new(&model, &names).predict_seconds(&[1000.0, 4.0]).unwrap();
     assert!(low < 0.85 * middle && high > 1.15 * middle && (middle - 0.25004).abs() < 1e-12, "{low} {middle} {high}");
 }
 
@@ -92,17 +99,17 @@ fn a_formula_by_hand_has_the_interval_of_its_error() {
 fn a_file_that_cannot_be_read_or_is_no_text_is_refused_with_its_name() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("m.toml");
-    let refused = || Model::read(&path).unwrap_err().to_string();
+    let refused = || PerformanceModel::read(&path).unwrap_err().to_string();
     assert!(refused().starts_with(&format!("cannot read {}: ", path.display())), "{}", refused());
     std::fs::write(&path, b"format\xff").unwrap();
-    assert_eq!(refused(), format!("{} is no model file: byte 6 is not of a text", path.display()));
+    assert_eq!(refused(), format!("{} is not a model file: invalid UTF-8 at byte 6", path.display()));
 }
 
 #[test]
 fn the_composed_formula_is_told_in_a_comment() {
     let model = sample("x", [1.0, 2.0, 3.0]);
     let text = model.to_text();
-    let told = text.lines().find_map(|line| line.strip_prefix("# What follows from the terms below: time = "));
+    let told = text.lines().find_map(|line| line.strip_prefix("# Result of the terms below: time = "));
     assert_eq!(told.map(str::parse), Some(Ok(model.formula())));
 }
 
@@ -124,20 +131,20 @@ fn every_error_says_the_line_and_what_is_wrong() {
         ("format = 1", "format = 7", 1, "format 7"),
         ("name = \"lu\"", "nome = \"lu\"", 3, "unknown field `nome`"),
         ("name = \"lu\"\n", "", 2, "missing field `name`"),
-        ("n^3/p", "n^^3", 4, "no formula"),
-        ("from = 1\nto = 16", "from = 1\nto = nan", 9, "p cannot go from 1 to NaN"),
-        ("name = \"lu\"", "name = \"lu\"\nnoise_percent = nan", 4, "how far runs scatter must be a finite number, from 0 on, not NaN"),
-        ("name = \"lu\"", "name = \"lu\"\nnoise_percent = -5", 4, "how far runs scatter must be"),
+        ("n^3/p", "n^^3", 4, "invalid formula"),
+        ("from = 1\nto = 16", "from = 1\nto = nan", 9, "p cannot range from 1 to NaN"),
+        ("name = \"lu\"", "name = \"lu\"\nnoise_percent = nan", 4, "the noise of runs must be a finite number, from 0 on, not NaN"),
+        ("name = \"lu\"", "name = \"lu\"\nnoise_percent = -5", 4, "the noise of runs must be"),
         ("name = \"lu\"", "name = \"lu\"\nerror_percent = -5", 4, "an error in percent must be a finite number, from 0 on, not -5"),
         ("format = 1", "format = 1\n[fixed]\nk = inf", 3, "a fixed parameter must be a finite number, not inf"),
         ("format = 1", "format = 1\n[validation]\nwhole_error_percent = nan\nruns = 1", 2, "an error in percent must be"),
         ("format = 1", "format = 1\n[machine]\nname = \"m\"\ncosts = { \"add\" = 0 }", 4, "a cost must be a finite number above 0, not 0"),
-        ("formula = \"1e-9*n^3/p + 1e-5*p\"", "error_percent = 5\n[whole]\nformula = \"n\"", 4, "put it beside one"),
-        ("format = 1", "format = 1\n[whole]\nformula = \"n\"", 6, "two formulas of the whole"),
-        ("[[parameter]]", "[[part]]\nname = \"a\"\nkind = \"other\"\nformula = \"n\"\n[[parameter]]", 4, "the parts make the formula"),
-        ("n^3/p", "n^3/q", 4, "depends on q, which is no [[parameter]]"),
-        ("to = 16", "to = 0.5", 9, "p cannot go from 1 to 0.5"),
-        ("name = \"p\"", "name = \"n\"", 9, "two parameters are called n"),
+        ("formula = \"1e-9*n^3/p + 1e-5*p\"", "error_percent = 5\n[whole]\nformula = \"n\"", 4, "put it next to one"),
+        ("format = 1", "format = 1\n[whole]\nformula = \"n\"", 6, "two formulas of the total"),
+        ("[[parameter]]", "[[part]]\nname = \"a\"\nkind = \"other\"\nformula = \"n\"\n[[parameter]]", 4, "the parts define the formula"),
+        ("n^3/p", "n^3/q", 4, "depends on q, which is not a [[parameter]]"),
+        ("to = 16", "to = 0.5", 9, "p cannot range from 1 to 0.5"),
+        ("name = \"p\"", "name = \"n\"", 9, "duplicate parameter n"),
         ("formula = \"1e-9*n^3/p + 1e-5*p\"\n", "", 2, "needs a formula"),
         ("[[parameter]]", "[[parameter]", 5, ""),
         ("name = \"lu\"", "name = \"lu\"\nuses = \"parts\"", 4, "needs a formula"),
@@ -145,10 +152,10 @@ fn every_error_says_the_line_and_what_is_wrong() {
         let error = wrong(from, to);
         assert!(error.starts_with(&format!("m.toml:{line}:")) && error.contains(what), "{from} -> {to}: {error}");
     }
-    assert_eq!(parse("").unwrap_err(), "m.toml:1:1: this is no model file: `format = 1` is missing, with which one begins");
-    assert!(parse("format = 2\n[other]\n").unwrap_err().contains("m.toml:1:10: this is a model file of format 2"));
+    assert_eq!(parse("").unwrap_err(), "m.toml:1:1: this is not a model file: it must begin with `format = 1`");
+    assert!(parse("format = 2\n[other]\n").unwrap_err().contains("m.toml:1:10: model file format 2"));
     let error = wrong("n^3/p", "n^^3");
     assert!(error.contains("m.toml:4:19: ") && error.contains("formula = \"1e-9*n^^3 + 1e-5*p\"\n                      ^"), "{error}");
     let error = parse(&format!("{BY_HAND}[measured]\npoints = [[1, 2]]\n")).unwrap_err();
-    assert!(error.contains("m.toml:14:11") && error.contains("2 values of parameters"), "{error}");
+    assert!(error.contains("m.toml:14:11") && error.contains("2 parameter values"), "{error}");
 }

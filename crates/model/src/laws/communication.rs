@@ -1,54 +1,54 @@
-//! How long a message takes from node to node, by how its packets are forwarded.
+//! Message times between nodes, by switching technique.
 //!
-//! A distance d is the number of channels between the two at the ends: neighbours have d = 0. A channel is L wide and moves F such widths in a
-//! second, so that a packet of size PT needs PT/L moves on each channel.
+//! A distance d is the number of channels between the two end nodes' own: neighbours have d = 0. A channel is L wide and moves F such widths per
+//! second, so a packet of size PT needs PT/L moves on each channel.
 
-use super::{Law, Quantity, Source, Symbol, ZUFFO, derived, printed, symbol};
+use super::{LawQuantity, LawSource, LawSymbol, PerformanceLaw, ZUFFO, derived, printed, symbol};
 
-const PACKET: Symbol = symbol("PT", "B", "size of the packet").or(&["P"]);
-const WIDTH: Symbol = symbol("L", "B", "width of a channel");
-const RATE: Symbol = symbol("F", "1/s", "moves over a channel in a second");
-const DISTANCE: Symbol = symbol("d", "", "channels between the two at the ends");
+const PACKET: LawSymbol = symbol("PT", "B", "size of the packet").with_aliases(&["P"]);
+const WIDTH: LawSymbol = symbol("L", "B", "width of a channel");
+const RATE: LawSymbol = symbol("F", "1/s", "moves over a channel per second");
+const DISTANCE: LawSymbol = symbol("d", "", "intermediate channels");
 
-pub static ADJACENT: Law = Law {
+pub(super) static ADJACENT: PerformanceLaw = PerformanceLaw {
     name: "adjacent",
     title: "Message between neighbours",
-    says: "A message takes its latency, and its length at the rate of the channel.",
+    statement: "A message takes its latency, plus its size divided by the rate of the channel.",
     source: ZUFFO,
     symbols: &[
-        symbol("Lc", "s", "latency").or(&["latency"]),
-        symbol("MT", "B", "size of the message").or(&["bytes"]),
-        symbol("F", "B/s", "rate").or(&["rate"]),
+        symbol("Lc", "s", "latency").with_aliases(&["latency"]),
+        symbol("MT", "B", "size of the message").with_aliases(&["bytes"]),
+        symbol("F", "B/s", "rate").with_aliases(&["rate"]),
     ],
-    equations: &[printed(Quantity::Time, "Lc + MT/F", "2.1")],
+    equations: &[printed(LawQuantity::Time, "Lc + MT/F", "2.1")],
 };
 
-pub static STORE_AND_FORWARD: Law = Law {
+pub(super) static STORE_AND_FORWARD: PerformanceLaw = PerformanceLaw {
     name: "store-and-forward",
     title: "Store and forward",
-    says: "Every node on the way keeps the whole packet before it sends it on, so time grows with size times distance.",
+    statement: "Every node on the route stores the whole packet before forwarding it, so time grows with size times distance.",
     source: ZUFFO,
     symbols: &[PACKET, WIDTH, RATE, DISTANCE],
-    equations: &[printed(Quantity::Latency, "PT/L*d/F", "2.2"), printed(Quantity::Time, "PT/L*(d + 1)/F", "2.3")],
+    equations: &[printed(LawQuantity::Latency, "PT/L*d/F", "2.2"), printed(LawQuantity::Time, "PT/L*(d + 1)/F", "2.3")],
 };
 
-pub static WORMHOLE: Law = Law {
+pub(super) static WORMHOLE: PerformanceLaw = PerformanceLaw {
     name: "wormhole",
     title: "Wormhole",
-    says: "The packet follows its first part through all channels at once, so distance adds one move each and does not multiply with size.",
+    statement: "The packet follows its header through all channels at once, so each hop adds one move instead of multiplying the size.",
     source: ZUFFO,
     symbols: &[PACKET, WIDTH, RATE, DISTANCE],
     equations: &[
-        printed(Quantity::Latency, "d/F", "2.4"),
-        derived(Quantity::Time, "(PT/L + d)/F", "2.4 in 2.1, with PT/L moves in place of MT"),
+        printed(LawQuantity::Latency, "d/F", "2.4"),
+        derived(LawQuantity::Time, "(PT/L + d)/F", "2.4 in 2.1, with PT/L moves in place of MT"),
     ],
 };
 
-pub static VIRTUAL_CUT_THROUGH: Law = Law {
+pub(super) static VIRTUAL_CUT_THROUGH: PerformanceLaw = PerformanceLaw {
     name: "virtual-cut-through",
     title: "Virtual cut-through",
-    says: "A node sends a packet on as soon as it has its header if the next channel is free, and keeps the whole packet as store and forward does if it is busy.",
-    source: Source {
+    statement: "A node forwards a packet as soon as it has its header if the next channel is free, and stores the whole packet if it is busy.",
+    source: LawSource {
         author: "P. Kermani and L. Kleinrock (1979)",
         work: "Virtual cut-through: a new computer communication switching technique",
     },
@@ -57,15 +57,15 @@ pub static VIRTUAL_CUT_THROUGH: Law = Law {
         WIDTH,
         RATE,
         DISTANCE,
-        symbol("H", "B", "size of the header").or(&["header"]),
-        symbol("B", "", "share of channels found busy, from 0 to 1").or(&["busy"]).at_most(1.0),
+        symbol("H", "B", "size of the header").with_aliases(&["header"]),
+        symbol("B", "", "share of channels found busy, from 0 to 1").with_aliases(&["busy"]).with_max(1.0),
     ],
     equations: &[
         derived(
-            Quantity::Latency,
+            LawQuantity::Latency,
             "d*(B*PT + (1 - B)*H)/L/F",
-            "each channel on the way costs the header, or the whole packet if it is busy; how long one waits there is not counted",
+            "each channel on the route costs the header, or the whole packet if it is busy; waiting time is not counted",
         ),
-        derived(Quantity::Time, "(PT + d*(B*PT + (1 - B)*H))/L/F", "the latency in 2.1 of Zuffo, with PT/L moves in place of MT"),
+        derived(LawQuantity::Time, "(PT + d*(B*PT + (1 - B)*H))/L/F", "the latency in 2.1 of Zuffo, with PT/L moves in place of MT"),
     ],
 };

@@ -1,55 +1,55 @@
-//! What can keep processes from working together, said so that the user knows what to do.
+//! Errors of running under an MPI launcher.
 
-/// Why processes that were started together cannot talk to each other.
+/// Why processes started together cannot communicate.
 #[derive(Debug, thiserror::Error)]
 pub enum WorldError {
-    /// No library was found that belongs to the launcher.
+    /// No library of the launcher's MPI was found.
     #[error(
         "{launcher} started this process as one of several, but none of its MPI libraries was found; tried:{tried}\n\
          set SINTONIA_MPI to the file libmpi.so of the MPI whose launcher was used, or load its module"
     )]
     NotFound {
-        /// The launcher, as far as it is known.
+        /// The launcher, as far as known.
         launcher: &'static str,
-        /// The files that were tried, each on a line with the reason why it was not taken.
+        /// The files tried, one per line with the reason for rejection.
         tried: String,
     },
     /// A library cannot be used.
     #[error("{library} cannot be used: {reason}; SINTONIA_MPI names the file of the MPI library to use instead")]
     Unusable {
-        /// The file, as it was asked for.
+        /// The library as requested.
         library: String,
         /// What is wrong with it.
         reason: String,
     },
-    /// The library knows nothing of the other processes.
+    /// The library does not see the other processes.
     #[error(
         "{library} does not belong to the launcher: {started} processes were started, and it sees one; \
          set SINTONIA_MPI to the file libmpi.so of the MPI whose launcher was used"
     )]
-    Stranger {
+    ForeignLibrary {
         /// The library.
         library: String,
-        /// How many processes the launcher started.
+        /// Number of processes that the launcher started.
         started: usize,
     },
-    /// MPI can be started only once.
-    #[error("this process has joined the others before, which MPI allows only once")]
-    JoinedBefore,
-    /// There must be one parcel for each process.
-    #[error("{given} parcels for {size} processes: there must be one for each")]
-    Parcels {
-        /// How many parcels were given.
+    /// MPI can be initialised only once.
+    #[error("MPI was already initialised in this process, which is allowed only once")]
+    AlreadyInitialized,
+    /// The number of buffers does not match the number of processes.
+    #[error("{given} buffers for {size} processes: there must be one for each")]
+    BufferCount {
+        /// Number of buffers.
         given: usize,
-        /// How many processes there are.
+        /// Number of processes.
         size: usize,
     },
-    /// A call of MPI failed.
+    /// An MPI call failed.
     #[error("{function} failed: {message}")]
     Call {
-        /// The function of MPI.
+        /// The MPI function.
         function: &'static str,
-        /// What MPI says of it.
+        /// Error text of MPI.
         message: String,
     },
 }

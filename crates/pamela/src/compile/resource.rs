@@ -1,100 +1,103 @@
-//! What parts of a model compete for.
+//! Resources that blocks of a model compete for.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use sintonia_formula::Formula;
 
-use super::EACH;
-use super::part::Demand;
-use crate::bindings::{Bindings, HERE, called, replaced};
-use crate::expression::{Expression, Fold, Range};
+use super::EACH_COMPUTER;
+use super::block_cost::ResourceDemand;
+use crate::bindings::{Bindings, CURRENT_COMPUTER, display_name, substitute_all};
+use crate::expression::{CostExpr, LoopRange, LoopReduction};
 
-/// A resource, for people.
+/// A resource in results.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Resource {
+pub enum ContendedResource {
     /// A resource of the model, or a computer by its name or number.
     Named(String),
-    /// Each of the computers that an index runs over.
+    /// Each of the computers of an index range.
     Computers,
-    /// The workers that tasks are dealt to.
+    /// The workers that tasks are allocated to.
     Workers,
 }
 
-impl fmt::Display for Resource {
+impl fmt::Display for ContendedResource {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Resource::Named(name) => out.write_str(name),
-            Resource::Computers => out.write_str("computers"),
-            Resource::Workers => out.write_str("workers"),
+            ContendedResource::Named(name) => out.write_str(name),
+            ContendedResource::Computers => out.write_str("computers"),
+            ContendedResource::Workers => out.write_str("workers"),
         }
     }
 }
 
-/// What a part needs, as it is known inside a procedure.
+/// A resource as known inside a procedure.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Needed {
-    /// The computer that the part runs on, whichever that is.
-    Here,
+pub(super) enum ResourceKey {
+    /// The computer that the block runs on, not known yet.
+    CurrentComputer,
     /// A resource of the model, or a computer; also one whose name is an index or a parameter of the procedure.
     Named(String),
-    /// Each of the computers of a range; in demands its name is [`EACH`].
-    Each(Formula, Formula),
-    /// The workers together.
+    /// Each of the computers of a range; in demands its name is [`EACH_COMPUTER`].
+    EachComputer(Formula, Formula),
+    /// All workers together.
     Workers,
 }
 
-impl Needed {
-    pub(super) fn computer(name: &str) -> Needed {
-        Needed::Named(name.to_owned())
+impl ResourceKey {
+    pub(super) fn computer(name: &str) -> ResourceKey {
+        ResourceKey::Named(name.to_owned())
     }
 
-    /// What is shown of it; nothing if nobody can say what it is.
-    pub(super) fn shown(&self) -> Option<Resource> {
+    /// The resource in results; `None` if it is not known.
+    pub(super) fn to_resource(&self) -> Option<ContendedResource> {
         match self {
-            Needed::Here => None,
-            Needed::Named(name) => Some(Resource::Named(name.clone())),
-            Needed::Each(..) => Some(Resource::Computers),
-            Needed::Workers => Some(Resource::Workers),
+            ResourceKey::CurrentComputer => None,
+            ResourceKey::Named(name) => Some(ContendedResource::Named(name.clone())),
+            ResourceKey::EachComputer(..) => Some(ContendedResource::Computers),
+            ResourceKey::Workers => Some(ContendedResource::Workers),
         }
     }
 
-    /// How long it is busy at least.
-    pub(super) fn load(&self, demand: &Demand, multiplicity: &BTreeMap<String, Formula>) -> Expression {
+    /// The time for which it is at least busy.
+    pub(super) fn load(&self, demand: &ResourceDemand, multiplicity: &BTreeMap<String, Formula>) -> CostExpr {
         match self {
-            Needed::Named(name) => shared(&demand.least, name, multiplicity),
-            Needed::Each(from, to) => demand.least.clone().over(Fold::Max, &each(from, to)),
-            Needed::Here | Needed::Workers => demand.least.clone(),
+            ResourceKey::Named(name) => per_unit(&demand.lower, name, multiplicity),
+            ResourceKey::EachComputer(from, to) => demand.lower.clone().looped(LoopReduction::Max, &computer_range(from, to)),
+            ResourceKey::CurrentComputer | ResourceKey::Workers => demand.lower.clone(),
         }
     }
 
-    /// How long anybody waits for it at most: for computers of a range, for all of them, since one part may need each in turn.
-    pub(super) fn wait(&self, demand: &Demand, multiplicity: &BTreeMap<String, Formula>) -> Expression {
+    /// The maximum waiting time for it. For the computers of a range it is the sum over all of them, since one part may need each in turn.
+    pub(super) fn wait(&self, demand: &ResourceDemand, multiplicity: &BTreeMap<String, Formula>) -> CostExpr {
         match self {
-            Needed::Named(name) => shared(&demand.most, name, multiplicity),
-            Needed::Each(from, to) => demand.most.clone().over(Fold::Sum, &each(from, to)),
-            Needed::Here | Needed::Workers => demand.most.clone(),
+            ResourceKey::Named(name) => per_unit(&demand.upper, name, multiplicity),
+            ResourceKey::EachComputer(from, to) => demand.upper.clone().looped(LoopReduction::Sum, &computer_range(from, to)),
+            ResourceKey::CurrentComputer | ResourceKey::Workers => demand.upper.clone(),
         }
     }
 
-    /// The same with other things in the places of names.
-    pub(super) fn with(&self, bindings: &Bindings) -> Needed {
+    /// Substitutes names.
+    pub(super) fn with_bindings(&self, bindings: &Bindings) -> ResourceKey {
         match self {
-            Needed::Named(name) => {
+            ResourceKey::Named(name) => {
                 let by = bindings.iter().find(|(own, _)| own == name);
-                Needed::Named(by.map_or_else(|| name.clone(), |(_, by)| called(by)))
+                ResourceKey::Named(by.map_or_else(|| name.clone(), |(_, by)| display_name(by)))
             }
-            Needed::Each(from, to) => Needed::Each(replaced(from, bindings), replaced(to, bindings)),
-            Needed::Here => bindings.iter().find(|(own, _)| own == HERE).map_or(Needed::Here, |(_, by)| Needed::Named(called(by))),
-            Needed::Workers => Needed::Workers,
+            ResourceKey::EachComputer(from, to) => ResourceKey::EachComputer(substitute_all(from, bindings), substitute_all(to, bindings)),
+            ResourceKey::CurrentComputer => bindings
+                .iter()
+                .find(|(own, _)| own == CURRENT_COMPUTER)
+                .map_or(ResourceKey::CurrentComputer, |(_, by)| ResourceKey::Named(display_name(by))),
+            ResourceKey::Workers => ResourceKey::Workers,
         }
     }
 }
 
-fn each(from: &Formula, to: &Formula) -> Range {
-    Range { index: EACH.to_owned(), from: from.clone(), to: to.clone() }
+fn computer_range(from: &Formula, to: &Formula) -> LoopRange {
+    LoopRange { index: EACH_COMPUTER.to_owned(), from: from.clone(), to: to.clone() }
 }
 
-fn shared(demand: &Expression, name: &str, multiplicity: &BTreeMap<String, Formula>) -> Expression {
+fn per_unit(demand: &CostExpr, name: &str, multiplicity: &BTreeMap<String, Formula>) -> CostExpr {
     multiplicity.get(name).map_or_else(|| demand.clone(), |many| demand.clone().divided(many))
 }

@@ -1,12 +1,12 @@
-//! What can stand in the way of an estimate.
+//! Errors of estimates.
 
-use sintonia_formula::{Formula, Interval, Undefined, Values};
+use sintonia_formula::{EvaluationError, Formula, Interval, SymbolValues};
 
 use crate::compile::CompileError;
-use crate::model::Parameter;
+use crate::model::ModelParameter;
 
-/// Formulas longer than this are not shown in messages.
-const SHOWN: usize = 120;
+/// Longer formulas are not shown in messages.
+const MAX_SHOWN_LEN: usize = 120;
 
 /// Why there is no estimate.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -15,37 +15,37 @@ pub enum EstimateError {
     #[error(transparent)]
     Compile(#[from] CompileError),
     /// The machine has no nodes.
-    #[error("the machine file has no nodes, so nothing is known of what operations cost")]
+    #[error("the machine file has no nodes, so the costs of operations are unknown")]
     NoNodes,
-    /// Nobody works.
+    /// The number of workers is zero.
     #[error("there must be at least one worker")]
     NoWorkers,
-    /// An operation that the machine does not know.
+    /// The machine file has no cost for an operation.
     #[error("`{operation}` has no cost on the nodes `{kind}` of the machine file ({table}); {}", among(known))]
     UnknownOperation {
         /// The operation.
         operation: String,
         /// The nodes.
         kind: String,
-        /// The table that it should stand in.
+        /// The table that should contain it.
         table: &'static str,
-        /// The operations there are.
+        /// The operations it has.
         known: String,
     },
-    /// The machine does not know messages.
-    #[error("the machine file does not say what messages cost: it has no `transfer` and no `send` under `network`")]
+    /// The machine file has no cost for messages.
+    #[error("the machine file has no cost for messages: neither `transfer` nor `send` under `network`")]
     NoMessages,
-    /// The machine does not know an operation of a group.
-    #[error("the machine file does not say what `{operation}` costs; under `group` it has {}", if known.is_empty() { "nothing" } else { known })]
-    NoGroup {
-        /// The operation.
+    /// The machine file has no cost for a collective.
+    #[error("the machine file has no cost for `{operation}`; under `group` it has {}", if known.is_empty() { "nothing" } else { known })]
+    UnknownCollective {
+        /// The collective.
         operation: &'static str,
-        /// Those there are.
+        /// Those it has.
         known: String,
     },
     /// A parameter without a value.
     #[error("the parameter `{name}` has no value: give one with -p {name}=…{}", note.as_ref().map(|note| format!(" ({note})")).unwrap_or_default())]
-    Unbound {
+    UnboundParameter {
         /// Its name.
         name: String,
         /// What it means.
@@ -56,13 +56,13 @@ pub enum EstimateError {
     UnknownParameter {
         /// Its name.
         name: String,
-        /// Those there are.
+        /// Those it has.
         known: Vec<String>,
     },
-    /// A formula that has no value.
+    /// A formula without a value.
     #[error("{of} has no value: {reason}{}", shown(formula))]
     NoValue {
-        /// What it should be the value of.
+        /// What it is the value of.
         of: String,
         /// The formula.
         formula: String,
@@ -84,20 +84,25 @@ fn shown(formula: &str) -> String {
 }
 
 impl EstimateError {
-    pub(crate) fn unbound(parameter: &Parameter) -> EstimateError {
-        EstimateError::Unbound { name: parameter.name.clone(), note: parameter.note.clone() }
+    pub(crate) fn unbound(parameter: &ModelParameter) -> EstimateError {
+        EstimateError::UnboundParameter { name: parameter.name.clone(), note: parameter.comment.clone() }
     }
 }
 
-/// The value of a formula, or what it should have been the value of.
-pub(crate) fn value(formula: &Formula, values: &Values<Interval>, of: impl Fn() -> String) -> Result<Interval, EstimateError> {
-    let text =
-        || Some(formula).filter(|formula| formula.size() < 40).map(|formula| format!("{formula:.6}")).filter(|text| text.len() < SHOWN);
+/// The value of a formula; `of` names it in the error.
+pub(crate) fn evaluate_formula(
+    formula: &Formula,
+    values: &SymbolValues<Interval>,
+    of: impl Fn() -> String,
+) -> Result<Interval, EstimateError> {
+    let text = || {
+        Some(formula).filter(|formula| formula.size() < 40).map(|formula| format!("{formula:.6}")).filter(|text| text.len() < MAX_SHOWN_LEN)
+    };
     let no_value = |reason: String| EstimateError::NoValue { of: of(), formula: text().unwrap_or_default(), reason };
     match formula.enclose(values) {
         Ok(value) if value.low().is_finite() && value.high().is_finite() => Ok(value),
-        Ok(_) => Err(no_value("something is divided by a range that holds zero, or the result is too large for a number".to_owned())),
-        Err(Undefined::Symbol(name)) => Err(EstimateError::Unbound { name, note: None }),
+        Ok(_) => Err(no_value("division by an interval that contains zero, or the result is too large".to_owned())),
+        Err(EvaluationError::Symbol(name)) => Err(EstimateError::UnboundParameter { name, note: None }),
         Err(undefined) => Err(no_value(undefined.to_string())),
     }
 }

@@ -1,4 +1,4 @@
-//! The form in which a model is evaluated: bills, and what cannot be one bill.
+//! The form in which a model is evaluated: cost vectors, and what does not reduce to one.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -7,309 +7,327 @@ use std::sync::Arc;
 
 use sintonia_formula::{Domain, Formula};
 
-use super::bill::Bill;
-use super::factor::Factor;
-use crate::bindings::{Bindings, replaced, unused};
+use super::cost_vector::CostVector;
+use super::repeat_count::RepeatCount;
+use crate::bindings::{Bindings, substitute_all, unused_name};
 use crate::compile::WORKERS;
-use crate::expression::{Dealt, Fold, Range};
+use crate::expression::{AllocationMetric, LoopRange, LoopReduction};
 
-/// What a part of a model costs.
+/// The cost of a block.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Plan {
-    Bill(Arc<Bill>),
-    Add(Arc<Vec<Plan>>),
-    Max(Arc<Vec<Plan>>),
-    Min(Arc<Vec<Plan>>),
-    Times(Factor, Arc<Plan>),
-    Over(Fold, Range, Arc<Plan>),
-    Tasks(Arc<Tasks>),
+pub(crate) enum CostPlan {
+    Vector(Arc<CostVector>),
+    Add(Arc<Vec<CostPlan>>),
+    Max(Arc<Vec<CostPlan>>),
+    Min(Arc<Vec<CostPlan>>),
+    Times(RepeatCount, Arc<CostPlan>),
+    Loop(LoopReduction, LoopRange, Arc<CostPlan>),
+    Tasks(Arc<TaskSetPlan>),
 }
 
-/// Tasks that are dealt to workers.
+/// A set of tasks that are allocated to workers.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Tasks {
-    pub(crate) dealt: Dealt,
-    /// Their numbers.
-    pub(crate) range: Range,
-    /// How many there are.
-    pub(crate) number: Formula,
-    /// The name that their computer has.
+pub(crate) struct TaskSetPlan {
+    pub(crate) metric: AllocationMetric,
+    /// The range of task numbers.
+    pub(crate) range: LoopRange,
+    /// The number of tasks.
+    pub(crate) count: Formula,
+    /// The name of a task's computer in the body.
     pub(crate) computer: String,
-    /// What one of them takes.
-    pub(crate) body: Plan,
-    pub(crate) shape: Shape,
-    /// Whether they take the same however many workers there are, each on its own.
-    pub(crate) are_apart: bool,
+    /// The cost of one task.
+    pub(crate) body: CostPlan,
+    pub(crate) variation: TaskVariation,
+    /// Whether a task's time does not depend on the number of workers.
+    pub(crate) is_worker_independent: bool,
 }
 
-/// How tasks differ from each other.
+/// How the tasks of a set differ.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Shape {
-    /// Not at all.
-    Alike,
-    /// They grow, or shrink, from the first to the last, and it is known what all of them take together.
-    Ordered { total: Plan, least: Plan, greatest: Plan },
-    /// Some have to be looked at.
-    Any,
+pub(crate) enum TaskVariation {
+    /// All tasks are equal.
+    Uniform,
+    /// Their times increase or decrease from the first to the last, and the total is known.
+    Monotonic { total: CostPlan, least: CostPlan, greatest: CostPlan },
+    /// Tasks have to be sampled.
+    Arbitrary,
 }
 
-impl Plan {
-    pub(crate) fn bill(bill: Bill) -> Plan {
-        Plan::Bill(Arc::new(bill))
+impl CostPlan {
+    pub(crate) fn vector(bill: CostVector) -> CostPlan {
+        CostPlan::Vector(Arc::new(bill))
     }
 
-    pub(crate) fn nothing() -> Plan {
-        Plan::bill(Bill::default())
+    pub(crate) fn zero() -> CostPlan {
+        CostPlan::vector(CostVector::default())
     }
 
-    fn is_nothing(&self) -> bool {
-        matches!(self, Plan::Bill(bill) if bill.is_empty())
+    fn is_zero(&self) -> bool {
+        matches!(self, CostPlan::Vector(bill) if bill.is_empty())
     }
 
-    pub(crate) fn sum(parts: Vec<Plan>) -> Plan {
-        let (mut bill, mut others) = (Bill::default(), Vec::new());
+    pub(crate) fn sum(parts: Vec<CostPlan>) -> CostPlan {
+        let (mut bill, mut others) = (CostVector::default(), Vec::new());
         for part in parts {
             match part {
-                Plan::Bill(own) => bill.add_all(&own),
-                Plan::Add(inner) => {
+                CostPlan::Vector(own) => bill.add_all(&own),
+                CostPlan::Add(inner) => {
                     for part in inner.iter() {
-                        if let Plan::Bill(own) = part { bill.add_all(own) } else { others.push(part.clone()) }
+                        if let CostPlan::Vector(own) = part { bill.add_all(own) } else { others.push(part.clone()) }
                     }
                 }
                 other => others.push(other),
             }
         }
         if !bill.is_empty() || others.is_empty() {
-            others.push(Plan::bill(bill));
+            others.push(CostPlan::vector(bill));
         }
-        if others.len() == 1 { others.remove(0) } else { Plan::Add(Arc::new(others)) }
+        if others.len() == 1 { others.remove(0) } else { CostPlan::Add(Arc::new(others)) }
     }
 
-    pub(crate) fn max(parts: Vec<Plan>) -> Plan {
-        let flat = parts.into_iter().flat_map(|part| if let Plan::Max(inner) = part { inner.to_vec() } else { vec![part] });
-        let mut different = different(flat.filter(|part| !part.is_nothing()));
+    pub(crate) fn max(parts: Vec<CostPlan>) -> CostPlan {
+        let flat = parts.into_iter().flat_map(|part| if let CostPlan::Max(inner) = part { inner.to_vec() } else { vec![part] });
+        let mut different = dedup(flat.filter(|part| !part.is_zero()));
         match different.len() {
-            0 => Plan::nothing(),
+            0 => CostPlan::zero(),
             1 => different.remove(0),
-            _ => Plan::Max(Arc::new(different)),
+            _ => CostPlan::Max(Arc::new(different)),
         }
     }
 
-    pub(crate) fn min(parts: Vec<Plan>) -> Plan {
-        let mut different = different(parts.into_iter());
-        if different.len() == 1 { different.remove(0) } else { Plan::Min(Arc::new(different)) }
+    pub(crate) fn min(parts: Vec<CostPlan>) -> CostPlan {
+        let mut different = dedup(parts.into_iter());
+        if different.len() == 1 { different.remove(0) } else { CostPlan::Min(Arc::new(different)) }
     }
 
-    /// The same number for plans that are equal, and mostly another one for others; what stands deeper than a few steps is not looked at.
+    /// A hash up to a small depth: equal for equal plans.
     fn fingerprint(&self, depth: u32) -> u64 {
         let Some(inside) = depth.checked_sub(1) else { return 0 };
         let mut hasher = DefaultHasher::new();
         match self {
-            Plan::Bill(bill) => bill.iter().for_each(|(_, count)| count.hash(&mut hasher)),
-            Plan::Add(parts) | Plan::Max(parts) | Plan::Min(parts) => {
+            CostPlan::Vector(bill) => bill.iter().for_each(|(_, count)| count.hash(&mut hasher)),
+            CostPlan::Add(parts) | CostPlan::Max(parts) | CostPlan::Min(parts) => {
                 parts.iter().for_each(|part| part.fingerprint(inside).hash(&mut hasher));
             }
-            Plan::Times(factor, body) => (&factor.value, body.fingerprint(inside)).hash(&mut hasher),
-            Plan::Over(_, range, body) => (&range.from, &range.to, body.fingerprint(inside)).hash(&mut hasher),
-            Plan::Tasks(tasks) => (&tasks.number, tasks.body.fingerprint(inside)).hash(&mut hasher),
+            CostPlan::Times(factor, body) => (&factor.value, body.fingerprint(inside)).hash(&mut hasher),
+            CostPlan::Loop(_, range, body) => (&range.from, &range.to, body.fingerprint(inside)).hash(&mut hasher),
+            CostPlan::Tasks(tasks) => (&tasks.count, tasks.body.fingerprint(inside)).hash(&mut hasher),
         }
         hasher.finish()
     }
 
-    pub(crate) fn times(self, factor: &Formula) -> Plan {
-        self.by(Factor::plain(factor.clone()))
+    pub(crate) fn times(self, factor: &Formula) -> CostPlan {
+        self.repeated(RepeatCount::from_formula(factor.clone()))
     }
 
-    fn by(self, factor: Factor) -> Plan {
+    fn repeated(self, factor: RepeatCount) -> CostPlan {
         match self {
             plan if factor.value.is_one() => plan,
-            _ if factor.value.is_zero() => Plan::nothing(),
-            plan if plan.is_nothing() => plan,
-            Plan::Bill(bill) if factor.is_short() => Plan::bill(bill.times(&factor.value)),
-            Plan::Add(parts) if factor.is_short() => Plan::sum(parts.iter().map(|part| part.clone().by(factor.clone())).collect()),
-            Plan::Times(own, body) => match own.times(&factor) {
-                Some(both) => Plan::Times(both, body),
-                None => Plan::Times(factor, Arc::new(Plan::Times(own, body))),
+            _ if factor.value.is_zero() => CostPlan::zero(),
+            plan if plan.is_zero() => plan,
+            CostPlan::Vector(bill) if factor.is_short() => CostPlan::vector(bill.times(&factor.value)),
+            CostPlan::Add(parts) if factor.is_short() => {
+                CostPlan::sum(parts.iter().map(|part| part.clone().repeated(factor.clone())).collect())
+            }
+            CostPlan::Times(own, body) => match own.times(&factor) {
+                Some(both) => CostPlan::Times(both, body),
+                None => CostPlan::Times(factor, Arc::new(CostPlan::Times(own, body))),
             },
-            other => Plan::Times(factor, Arc::new(other)),
+            other => CostPlan::Times(factor, Arc::new(other)),
         }
     }
 
-    /// Over the rounds of a loop; nothing where there are none.
-    pub(crate) fn over(self, fold: Fold, range: &Range) -> Plan {
+    /// The body of a loop, reduced over its iterations; zero without iterations.
+    pub(crate) fn looped(self, fold: LoopReduction, range: &LoopRange) -> CostPlan {
         if !self.mentions(&range.index) {
             return match fold {
-                Fold::Sum => self.by(Factor::summed(range, &Formula::one())),
-                Fold::Max => self.times(&at_least_one(range)),
+                LoopReduction::Sum => self.repeated(RepeatCount::from_sum(range, &Formula::one())),
+                LoopReduction::Max => self.times(&has_iterations(range)),
             };
         }
-        let kept = |plan: Plan| Plan::Over(fold, range.clone(), Arc::new(plan));
+        let kept = |plan: CostPlan| CostPlan::Loop(fold, range.clone(), Arc::new(plan));
         match (fold, &self) {
-            (Fold::Sum, Plan::Bill(bill)) if !bill.runs_on(&range.index) => summed(bill, range),
-            (Fold::Sum, Plan::Add(parts)) => Plan::sum(parts.iter().map(|part| part.clone().over(fold, range)).collect()),
-            (Fold::Sum, Plan::Times(factor, body)) => match (factor.mentions(&range.index), body.mentions(&range.index)) {
-                (false, _) => Plan::clone(body).over(fold, range).by(factor.clone()),
-                (true, false) if factor.sum.is_none() => Plan::clone(body).by(Factor::summed(range, &factor.value)),
-                (true, true) if factor.sum.is_none() && matches!(**body, Plan::Bill(_)) => match &**body {
-                    Plan::Bill(bill) if !bill.runs_on(&range.index) => summed(&bill.times(&factor.value), range),
+            (LoopReduction::Sum, CostPlan::Vector(bill)) if !bill.runs_on(&range.index) => sum_over_range(bill, range),
+            (LoopReduction::Sum, CostPlan::Add(parts)) => {
+                CostPlan::sum(parts.iter().map(|part| part.clone().looped(fold, range)).collect())
+            }
+            (LoopReduction::Sum, CostPlan::Times(factor, body)) => match (factor.mentions(&range.index), body.mentions(&range.index)) {
+                (false, _) => CostPlan::clone(body).looped(fold, range).repeated(factor.clone()),
+                (true, false) if factor.sum.is_none() => CostPlan::clone(body).repeated(RepeatCount::from_sum(range, &factor.value)),
+                (true, true) if factor.sum.is_none() && matches!(**body, CostPlan::Vector(_)) => match &**body {
+                    CostPlan::Vector(bill) if !bill.runs_on(&range.index) => sum_over_range(&bill.times(&factor.value), range),
                     _ => kept(self),
                 },
                 _ => kept(self),
             },
-            (Fold::Max, Plan::Bill(bill)) => match bill.over(range) {
-                Some(bill) => Plan::bill(bill).times(&at_least_one(range)),
+            (LoopReduction::Max, CostPlan::Vector(bill)) => match bill.max_over(range) {
+                Some(bill) => CostPlan::vector(bill).times(&has_iterations(range)),
                 None => kept(self),
             },
-            (Fold::Max, Plan::Times(factor, body)) if !factor.mentions(&range.index) => {
-                Plan::clone(body).over(fold, range).by(factor.clone())
+            (LoopReduction::Max, CostPlan::Times(factor, body)) if !factor.mentions(&range.index) => {
+                CostPlan::clone(body).looped(fold, range).repeated(factor.clone())
             }
-            (Fold::Max, Plan::Max(parts)) => Plan::max(parts.iter().map(|part| part.clone().over(fold, range)).collect()),
+            (LoopReduction::Max, CostPlan::Max(parts)) => {
+                CostPlan::max(parts.iter().map(|part| part.clone().looped(fold, range)).collect())
+            }
             _ => kept(self),
         }
     }
 
-    /// Tasks of which this is one.
-    pub(crate) fn dealt(self, dealt: Dealt, range: &Range, computer: &str) -> Plan {
-        let shape = if self.mentions(&range.index) { self.shape(range) } else { Shape::Alike };
-        let counts_workers = self.counts_by(WORKERS) || [&range.from, &range.to].iter().any(|end| end.symbols().contains(WORKERS));
+    /// A task set with this as the body.
+    pub(crate) fn allocated(self, dealt: AllocationMetric, range: &LoopRange, computer: &str) -> CostPlan {
+        let shape = if self.mentions(&range.index) { self.variation(range) } else { TaskVariation::Uniform };
+        let counts_workers = self.counts_depend_on(WORKERS) || [&range.from, &range.to].iter().any(|end| end.symbols().contains(WORKERS));
         let are_apart = !counts_workers && self.runs_only_on(computer);
-        let (number, range, computer) = (range.rounds(), range.clone(), computer.to_owned());
-        Plan::Tasks(Arc::new(Tasks { dealt, range, number, computer, body: self, shape, are_apart }))
+        let (number, range, computer) = (range.trip_count(), range.clone(), computer.to_owned());
+        CostPlan::Tasks(Arc::new(TaskSetPlan {
+            metric: dealt,
+            range,
+            count: number,
+            computer,
+            body: self,
+            variation: shape,
+            is_worker_independent: are_apart,
+        }))
     }
 
-    fn shape(&self, range: &Range) -> Shape {
-        let Plan::Bill(bill) = self else { return Shape::Any };
-        let (Some(_), total @ Plan::Bill(_)) = (bill.peak(range), self.clone().over(Fold::Sum, range)) else { return Shape::Any };
-        let [least, greatest] = [false, true].map(|largest| Plan::bill(bill.extreme(range, largest)));
-        Shape::Ordered { total, least, greatest }
+    fn variation(&self, range: &LoopRange) -> TaskVariation {
+        let CostPlan::Vector(bill) = self else { return TaskVariation::Arbitrary };
+        let (Some(_), total @ CostPlan::Vector(_)) = (bill.argmax(range), self.clone().looped(LoopReduction::Sum, range)) else {
+            return TaskVariation::Arbitrary;
+        };
+        let [least, greatest] = [false, true].map(|largest| CostPlan::vector(bill.extremum_over(range, largest)));
+        TaskVariation::Monotonic { total, least, greatest }
     }
 
-    /// Whether its value where an index lies in an interval is a bound, and is found at once.
+    /// Whether evaluating it with an index in an interval gives bounds directly.
     pub(crate) fn is_closed(&self) -> bool {
         match self {
-            Plan::Bill(_) => true,
-            Plan::Add(parts) | Plan::Max(parts) | Plan::Min(parts) => parts.iter().all(Plan::is_closed),
-            Plan::Times(factor, body) => factor.sum.is_none() && body.is_closed(),
-            Plan::Over(..) | Plan::Tasks(_) => false,
+            CostPlan::Vector(_) => true,
+            CostPlan::Add(parts) | CostPlan::Max(parts) | CostPlan::Min(parts) => parts.iter().all(CostPlan::is_closed),
+            CostPlan::Times(factor, body) => factor.sum.is_none() && body.is_closed(),
+            CostPlan::Loop(..) | CostPlan::Tasks(_) => false,
         }
     }
 
     pub(crate) fn mentions(&self, name: &str) -> bool {
         let has = |formula: &Formula| formula.symbols().contains(name);
         match self {
-            Plan::Bill(bill) => bill.runs_on(name) || bill.counts_by(name),
-            Plan::Add(parts) | Plan::Max(parts) | Plan::Min(parts) => parts.iter().any(|part| part.mentions(name)),
-            Plan::Times(factor, body) => factor.mentions(name) || body.mentions(name),
-            Plan::Over(_, range, body) => has(&range.from) || has(&range.to) || range.index != name && body.mentions(name),
-            Plan::Tasks(tasks) => {
+            CostPlan::Vector(bill) => bill.runs_on(name) || bill.counts_depend_on(name),
+            CostPlan::Add(parts) | CostPlan::Max(parts) | CostPlan::Min(parts) => parts.iter().any(|part| part.mentions(name)),
+            CostPlan::Times(factor, body) => factor.mentions(name) || body.mentions(name),
+            CostPlan::Loop(_, range, body) => has(&range.from) || has(&range.to) || range.index != name && body.mentions(name),
+            CostPlan::Tasks(tasks) => {
                 let bounds = has(&tasks.range.from) || has(&tasks.range.to);
                 bounds || tasks.computer != name && tasks.range.index != name && tasks.body.mentions(name)
             }
         }
     }
 
-    /// Whether computers of that name do anything in it.
+    /// Whether a computer of that name does anything in it.
     pub(crate) fn runs_on(&self, name: &str) -> bool {
         match self {
-            Plan::Bill(bill) => bill.runs_on(name),
-            Plan::Add(parts) | Plan::Max(parts) | Plan::Min(parts) => parts.iter().any(|part| part.runs_on(name)),
-            Plan::Times(_, body) => body.runs_on(name),
-            Plan::Over(_, range, body) => range.index != name && body.runs_on(name),
-            Plan::Tasks(tasks) => tasks.computer != name && tasks.range.index != name && tasks.body.runs_on(name),
+            CostPlan::Vector(bill) => bill.runs_on(name),
+            CostPlan::Add(parts) | CostPlan::Max(parts) | CostPlan::Min(parts) => parts.iter().any(|part| part.runs_on(name)),
+            CostPlan::Times(_, body) => body.runs_on(name),
+            CostPlan::Loop(_, range, body) => range.index != name && body.runs_on(name),
+            CostPlan::Tasks(tasks) => tasks.computer != name && tasks.range.index != name && tasks.body.runs_on(name),
         }
     }
 
-    /// Whether all that depends on who does it is done by the computer of that name.
+    /// Whether everything that depends on the computer runs on the one of that name.
     fn runs_only_on(&self, name: &str) -> bool {
         match self {
-            Plan::Bill(bill) => bill.runs_only_on(name),
-            Plan::Add(parts) | Plan::Max(parts) | Plan::Min(parts) => parts.iter().all(|part| part.runs_only_on(name)),
-            Plan::Times(_, body) => body.runs_only_on(name),
-            Plan::Over(_, range, body) => range.index != name && body.runs_only_on(name),
-            Plan::Tasks(_) => false,
+            CostPlan::Vector(bill) => bill.runs_only_on(name),
+            CostPlan::Add(parts) | CostPlan::Max(parts) | CostPlan::Min(parts) => parts.iter().all(|part| part.runs_only_on(name)),
+            CostPlan::Times(_, body) => body.runs_only_on(name),
+            CostPlan::Loop(_, range, body) => range.index != name && body.runs_only_on(name),
+            CostPlan::Tasks(_) => false,
         }
     }
 
     /// Whether a count, a factor or a bound depends on a name.
-    pub(crate) fn counts_by(&self, name: &str) -> bool {
+    pub(crate) fn counts_depend_on(&self, name: &str) -> bool {
         let has = |formula: &Formula| formula.symbols().contains(name);
         match self {
-            Plan::Bill(bill) => bill.counts_by(name),
-            Plan::Add(parts) | Plan::Max(parts) | Plan::Min(parts) => parts.iter().any(|part| part.counts_by(name)),
-            Plan::Times(factor, body) => factor.mentions(name) || body.counts_by(name),
-            Plan::Over(_, range, body) => has(&range.from) || has(&range.to) || range.index != name && body.counts_by(name),
-            Plan::Tasks(tasks) => has(&tasks.range.from) || has(&tasks.range.to) || tasks.range.index != name && tasks.body.counts_by(name),
+            CostPlan::Vector(bill) => bill.counts_depend_on(name),
+            CostPlan::Add(parts) | CostPlan::Max(parts) | CostPlan::Min(parts) => parts.iter().any(|part| part.counts_depend_on(name)),
+            CostPlan::Times(factor, body) => factor.mentions(name) || body.counts_depend_on(name),
+            CostPlan::Loop(_, range, body) => has(&range.from) || has(&range.to) || range.index != name && body.counts_depend_on(name),
+            CostPlan::Tasks(tasks) => {
+                has(&tasks.range.from) || has(&tasks.range.to) || tasks.range.index != name && tasks.body.counts_depend_on(name)
+            }
         }
     }
 
-    /// The same with other things in the places of names.
-    pub(crate) fn with(&self, bindings: &Bindings) -> Plan {
+    /// Substitutes names.
+    pub(crate) fn with_bindings(&self, bindings: &Bindings) -> CostPlan {
         if bindings.iter().all(|(name, _)| !self.mentions(name)) {
             return self.clone();
         }
-        let all = |parts: &[Plan]| parts.iter().map(|part| part.with(bindings)).collect::<Vec<_>>();
+        let all = |parts: &[CostPlan]| parts.iter().map(|part| part.with_bindings(bindings)).collect::<Vec<_>>();
         match self {
-            Plan::Bill(bill) => Plan::bill(bill.with(bindings)),
-            Plan::Add(parts) => Plan::sum(all(parts)),
-            Plan::Max(parts) => Plan::max(all(parts)),
-            Plan::Min(parts) => Plan::min(all(parts)),
-            Plan::Times(factor, body) => body.with(bindings).by(factor.with(bindings)),
-            Plan::Over(fold, range, body) => {
-                let (index, inner) = entered(&range.index, bindings.clone(), body);
-                let (from, to) = (replaced(&range.from, bindings), replaced(&range.to, bindings));
-                body.with(&inner).over(*fold, &Range { index, from, to })
+            CostPlan::Vector(bill) => CostPlan::vector(bill.with_bindings(bindings)),
+            CostPlan::Add(parts) => CostPlan::sum(all(parts)),
+            CostPlan::Max(parts) => CostPlan::max(all(parts)),
+            CostPlan::Min(parts) => CostPlan::min(all(parts)),
+            CostPlan::Times(factor, body) => body.with_bindings(bindings).repeated(factor.with_bindings(bindings)),
+            CostPlan::Loop(fold, range, body) => {
+                let (index, inner) = rename_bound(&range.index, bindings.clone(), body);
+                let (from, to) = (substitute_all(&range.from, bindings), substitute_all(&range.to, bindings));
+                body.with_bindings(&inner).looped(*fold, &LoopRange { index, from, to })
             }
-            Plan::Tasks(tasks) => tasks.with(bindings),
+            CostPlan::Tasks(tasks) => tasks.with_bindings(bindings),
         }
     }
 }
 
-impl Tasks {
-    fn with(&self, bindings: &Bindings) -> Plan {
-        let (index, inner) = entered(&self.range.index, bindings.clone(), &self.body);
-        let (computer, inner) = entered(&self.computer, inner, &self.body);
-        let (from, to) = (replaced(&self.range.from, bindings), replaced(&self.range.to, bindings));
-        self.body.with(&inner).dealt(self.dealt, &Range { index, from, to }, &computer)
+impl TaskSetPlan {
+    fn with_bindings(&self, bindings: &Bindings) -> CostPlan {
+        let (index, inner) = rename_bound(&self.range.index, bindings.clone(), &self.body);
+        let (computer, inner) = rename_bound(&self.computer, inner, &self.body);
+        let (from, to) = (substitute_all(&self.range.from, bindings), substitute_all(&self.range.to, bindings));
+        self.body.with_bindings(&inner).allocated(self.metric, &LoopRange { index, from, to }, &computer)
     }
 }
 
-/// A bound name and what takes the places of names in its scope: another name, if something that comes in means something else by it.
-fn entered(bound: &str, bindings: Bindings, body: &Plan) -> (String, Bindings) {
+/// Renames a bound name if a substitute contains it; also returns the bindings for its scope.
+fn rename_bound(bound: &str, bindings: Bindings, body: &CostPlan) -> (String, Bindings) {
     let mut inner: Bindings = bindings.into_iter().filter(|(name, _)| name != bound).collect();
     let taken = |name: &str| inner.iter().any(|(_, by)| by.symbols().contains(name));
     if !taken(bound) {
         return (bound.to_owned(), inner);
     }
-    let other = unused(bound, |name| taken(name) || body.mentions(name));
+    let other = unused_name(bound, |name| taken(name) || body.mentions(name));
     inner.push((bound.to_owned(), Formula::symbol(&other)));
     (other, inner)
 }
 
-/// The sum of a bill over a range: one bill of what has a closed form, and what has none as factors, each once.
-fn summed(bill: &Bill, range: &Range) -> Plan {
-    let (mut closed, mut open): (Bill, Vec<(&Formula, Factor, Bill)>) = (Bill::default(), Vec::new());
+/// The sum of a cost vector over a range: one vector for the closed forms, and factors for the rest, each once.
+fn sum_over_range(bill: &CostVector, range: &LoopRange) -> CostPlan {
+    let (mut closed, mut open): (CostVector, Vec<(&Formula, RepeatCount, CostVector)>) = (CostVector::default(), Vec::new());
     for (item, count) in bill.iter() {
         if let Some((_, _, same)) = open.iter_mut().find(|(own, ..)| *own == count) {
             same.add(item.clone(), Formula::one());
             continue;
         }
-        let factor = Factor::summed(range, count);
+        let factor = RepeatCount::from_sum(range, count);
         if factor.sum.is_none() {
             closed.add(item.clone(), factor.value);
         } else {
-            let mut own = Bill::default();
+            let mut own = CostVector::default();
             own.add(item.clone(), Formula::one());
             open.push((count, factor, own));
         }
     }
-    let open = open.into_iter().map(|(_, factor, bill)| Plan::Times(factor, Arc::new(Plan::bill(bill))));
-    Plan::sum(open.chain([Plan::bill(closed)]).collect())
+    let open = open.into_iter().map(|(_, factor, bill)| CostPlan::Times(factor, Arc::new(CostPlan::vector(bill))));
+    CostPlan::sum(open.chain([CostPlan::vector(closed)]).collect())
 }
 
-/// Each plan once, in the order in which they come first.
-fn different(parts: impl Iterator<Item = Plan>) -> Vec<Plan> {
+/// Distinct plans in order of first occurrence.
+fn dedup(parts: impl Iterator<Item = CostPlan>) -> Vec<CostPlan> {
     const DEPTH: u32 = 3;
-    let (mut different, mut places): (Vec<Plan>, HashMap<u64, Vec<usize>>) = Default::default();
+    let (mut different, mut places): (Vec<CostPlan>, HashMap<u64, Vec<usize>>) = Default::default();
     for part in parts {
         let alike = places.entry(part.fingerprint(DEPTH)).or_default();
         if alike.iter().all(|place| different[*place] != part) {
@@ -320,11 +338,11 @@ fn different(parts: impl Iterator<Item = Plan>) -> Vec<Plan> {
     different
 }
 
-/// One if there is a round, nothing if there is none.
-fn at_least_one(range: &Range) -> Formula {
-    let more = (&range.to - &range.from).compare(&Formula::zero(), &Domain::counts());
+/// One if there is an iteration, zero otherwise.
+fn has_iterations(range: &LoopRange) -> Formula {
+    let more = (&range.to - &range.from).compare(&Formula::zero(), &Domain::at_least_one());
     match more {
         Some(Ordering::Greater | Ordering::Equal) => Formula::one(),
-        _ => Formula::min_of([Formula::one(), Formula::max_of([Formula::zero(), range.rounds()])]),
+        _ => Formula::min_of([Formula::one(), Formula::max_of([Formula::zero(), range.trip_count()])]),
     }
 }

@@ -1,16 +1,16 @@
-//! What can be wrong with the text of a model, said with the place.
+//! Diagnostics for the text of a model, with positions.
 
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use sintonia_formula::Expected;
-use sintonia_text::spot::{Lines, Spot};
+use sintonia_formula::ParseErrorKind;
+use sintonia_text::line_col::{LineCol, LineTable};
 
-use super::term::MOST_DEPTH;
+use super::term::MAX_DEPTH;
 
-/// More mistakes than these are not looked for.
-pub(super) const MOST_MISTAKES: usize = 100;
+/// Parsing stops after this many diagnostics.
+pub(super) const MAX_DIAGNOSTICS: usize = 100;
 
 /// Why there is no model.
 #[derive(Debug, thiserror::Error)]
@@ -20,18 +20,18 @@ pub enum Error {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error from the system.
         source: io::Error,
     },
-    /// The text is wrong, at one place at least.
+    /// The text has at least one error.
     #[error("{}", lines(.0))]
-    Wrong(Vec<Mistake>),
-    /// A model that was built has a name that its text cannot have.
+    Invalid(Vec<ModelDiagnostic>),
+    /// A model that was not parsed has a name that cannot be written.
     #[error("`{name}`{} cannot be {what}", inside(procedure.as_deref()))]
     Unwritable {
         /// The name.
         name: String,
-        /// What it should be.
+        /// What it should name.
         what: &'static str,
         /// The procedure it is in.
         procedure: Option<String>,
@@ -39,49 +39,49 @@ pub enum Error {
 }
 
 impl Error {
-    /// The mistakes in the text, from its beginning on.
-    pub fn mistakes(&self) -> &[Mistake] {
+    /// The diagnostics in order of their positions.
+    pub fn diagnostics(&self) -> &[ModelDiagnostic] {
         match self {
-            Error::Wrong(mistakes) => mistakes,
+            Error::Invalid(mistakes) => mistakes,
             _ => &[],
         }
     }
 }
 
-fn lines(mistakes: &[Mistake]) -> String {
-    mistakes.iter().map(Mistake::to_string).collect::<Vec<_>>().join("\n")
+fn lines(mistakes: &[ModelDiagnostic]) -> String {
+    mistakes.iter().map(ModelDiagnostic::to_string).collect::<Vec<_>>().join("\n")
 }
 
 fn inside(procedure: Option<&str>) -> String {
     procedure.map(|procedure| format!(", in the procedure `{procedure}`,")).unwrap_or_default()
 }
 
-/// A mistake; lines and columns count from 1.
+/// A diagnostic. Lines and columns count from 1.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{}:{line}:{column}: {problem}{excerpt}{}", file.display(), below(hint.as_deref()))]
-pub struct Mistake {
+pub struct ModelDiagnostic {
     /// The file.
     pub file: PathBuf,
-    /// Which bytes of it.
+    /// The byte range.
     pub bytes: Range<usize>,
     /// The line.
     pub line: usize,
-    /// The first character in it.
+    /// The first column.
     pub column: usize,
-    /// The first character behind.
+    /// The column behind the end.
     pub end_column: usize,
     /// What is wrong.
-    pub problem: Problem,
-    /// What may have been meant.
+    pub problem: ModelProblem,
+    /// A suggestion.
     pub hint: Option<String>,
-    /// The line itself with a mark below, ready to be shown.
+    /// The source line with a marker below it.
     excerpt: String,
 }
 
-impl Mistake {
-    pub(super) fn at(path: &Path, lines: &Lines, bytes: Range<usize>, problem: Problem, hint: Option<String>) -> Mistake {
-        let Spot { line, column, end_column, excerpt } = lines.spot(&bytes);
-        Mistake { file: path.to_owned(), bytes, line, column, end_column, problem, hint, excerpt }
+impl ModelDiagnostic {
+    pub(super) fn new(path: &Path, lines: &LineTable, bytes: Range<usize>, problem: ModelProblem, hint: Option<String>) -> ModelDiagnostic {
+        let LineCol { line, column, end_column, excerpt } = lines.line_col(&bytes);
+        ModelDiagnostic { file: path.to_owned(), bytes, line, column, end_column, problem, hint, excerpt }
     }
 }
 
@@ -91,149 +91,149 @@ fn below(hint: Option<&str>) -> String {
 
 /// What is wrong.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum Problem {
-    /// Bytes that are no characters.
-    #[error("this is not text in UTF-8")]
-    NotText,
-    /// A character that begins nothing.
-    #[error("`{0}` means nothing here")]
-    Strange(String),
-    /// Something that is opened and never closed.
-    #[error("this {0} has no end")]
-    Endless(&'static str),
+pub enum ModelProblem {
+    /// Bytes that are not UTF-8.
+    #[error("this is not UTF-8")]
+    NotUtf8,
+    /// A character that starts no token.
+    #[error("unexpected character `{0}`")]
+    InvalidCharacter(String),
+    /// Something without its closing delimiter.
+    #[error("unterminated {0}")]
+    Unterminated(&'static str),
     /// A block that is never closed.
     #[error("this `{{` is never closed")]
     Unclosed,
     /// The end of a block that was never opened.
-    #[error("this `}}` closes nothing")]
+    #[error("unmatched `}}`")]
     Unopened,
-    /// A procedure inside of another.
-    #[error("the procedure `{0}` begins inside of another")]
-    Inside(String),
-    /// Something else should stand here.
+    /// A procedure inside another one.
+    #[error("the procedure `{0}` is inside another one")]
+    NestedProcedure(String),
+    /// Another token is expected.
     #[error("expected {what}, found {found}")]
     Expected {
-        /// What should.
+        /// What is expected.
         what: String,
-        /// What does.
+        /// What was found.
         found: String,
     },
-    /// Two ways to go on in one block.
-    #[error("`;` and `||` stand in one block, so it is not clear what is done at the same time")]
-    Mixed,
-    /// Something is wrong in a formula.
+    /// Both separators in one block.
+    #[error("`;` and `||` are mixed in one block, so it is not clear what runs in parallel")]
+    MixedSeparators,
+    /// An error in a formula.
     #[error("{0}")]
-    Formula(Expected),
-    /// The name of a term means nothing.
+    Formula(ParseErrorKind),
+    /// An undefined name of a term.
     #[error("there is no procedure and no operation `{0}`")]
     UnknownName(String),
-    /// A formula has a symbol that nobody gives a value.
-    #[error("`{0}` is not known here: it is no parameter of the model, and neither an index nor a parameter around it")]
+    /// An undefined symbol in a formula.
+    #[error("undefined symbol `{0}`: it is neither a parameter of the model nor an index or procedure parameter in scope")]
     UnknownSymbol(String),
-    /// What is used is neither declared nor a computer.
+    /// A resource that is neither declared nor a computer.
     #[error("there is no resource and no computer `{0}`")]
     UnknownResource(String),
-    /// An operation lacks its type.
-    #[error("`{0}` needs the type that it works on: int, long, float or double")]
+    /// An operation without its type.
+    #[error("`{0}` needs a data type: int, long, float or double")]
     Untyped(String),
     /// Too many or too few arguments.
     #[error("`{name}` takes {takes}, not {given}")]
     Arguments {
-        /// Of what.
+        /// The name of the procedure or operation.
         name: String,
-        /// How many it takes, in words.
+        /// The expected arguments.
         takes: String,
-        /// How many there are.
+        /// The number of arguments given.
         given: usize,
     },
     /// The same name twice.
     #[error("there are two {what} `{name}`")]
-    Twice {
-        /// Of what kind.
+    Duplicate {
+        /// The kind of declaration.
         what: &'static str,
         /// The name.
         name: String,
     },
     /// A parameter has the name of the number of processes.
-    #[error("no parameter can be called `{0}`: that is the number of processes, which a prediction is asked for")]
-    Processes(String),
-    /// A procedure has a name that means something else.
-    #[error("no procedure can be called `{0}`: that is a word of the language")]
+    #[error("no parameter can be called `{0}`: that is the number of processes, which is given to a prediction")]
+    ReservedParameter(String),
+    /// A procedure has a reserved name.
+    #[error("no procedure can be called `{0}`: that is a reserved word")]
     Reserved(String),
-    /// Procedures that call each other in a circle.
+    /// Recursive procedures.
     #[error("a procedure must not call itself: {}", .0.join(" calls "))]
     Cycle(Vec<String>),
-    /// There is nothing to do.
+    /// There is no procedure.
     #[error("there is no procedure, so the model does nothing")]
     NoProcedure,
-    /// The program needs what nobody gives it.
-    #[error("the program `{0}` has parameters, which nobody gives")]
-    Given(String),
-    /// A language that is not known.
-    #[error("there is no language `{0}`: it is c or java")]
+    /// The main procedure has parameters.
+    #[error("the main procedure `{0}` cannot have parameters")]
+    MainParameters(String),
+    /// An unknown language.
+    #[error("unknown language `{0}`: use c or java")]
     UnknownLanguage(String),
-    /// A number that cannot be what it is used for.
+    /// A value outside its range.
     #[error("{what} must be {must}, not {value}")]
-    Range {
-        /// What it is used for.
+    OutOfRange {
+        /// What it is the value of.
         what: &'static str,
-        /// What it must be.
+        /// The condition it violates.
         must: &'static str,
-        /// What it is.
+        /// Its value.
         value: String,
     },
-    /// Terms stand too deep inside each other.
-    #[error("terms stand more than {MOST_DEPTH} deep inside each other")]
+    /// The nesting is too deep.
+    #[error("terms are nested more than {MAX_DEPTH} deep")]
     TooDeep,
 }
 
-impl Problem {
-    /// Whether it is about names, which cannot be told where the text does not even show what is declared.
+impl ModelProblem {
+    /// Whether it concerns names, which cannot be judged if the declarations could not be parsed.
     fn is_about_names(&self) -> bool {
-        use Problem::*;
+        use ModelProblem::*;
         matches!(self, UnknownName(_) | UnknownSymbol(_) | UnknownResource(_) | Arguments { .. } | Untyped(_))
     }
 }
 
-/// The mistakes found so far, by their bytes.
+/// The diagnostics found so far, by byte range.
 #[derive(Debug)]
-pub(super) struct Mistakes {
-    list: Vec<(Range<usize>, Problem, Option<String>)>,
-    /// Whether it is not sure what the text declares.
-    pub(super) names_unsure: bool,
+pub(super) struct DiagnosticList {
+    list: Vec<(Range<usize>, ModelProblem, Option<String>)>,
+    /// Whether it is uncertain what the text declares.
+    pub(super) declarations_uncertain: bool,
 }
 
-impl Mistakes {
-    pub(super) fn new(names_unsure: bool) -> Mistakes {
-        Mistakes { list: Vec::new(), names_unsure }
+impl DiagnosticList {
+    pub(super) fn new(declarations_uncertain: bool) -> DiagnosticList {
+        DiagnosticList { list: Vec::new(), declarations_uncertain }
     }
 
-    pub(super) fn add(&mut self, bytes: Range<usize>, problem: Problem, hint: Option<String>) {
-        if !self.are_enough() {
+    pub(super) fn add(&mut self, bytes: Range<usize>, problem: ModelProblem, hint: Option<String>) {
+        if !self.is_full() {
             self.list.push((bytes, problem, hint));
         }
     }
 
-    pub(super) fn are_enough(&self) -> bool {
-        self.list.len() >= MOST_MISTAKES
+    pub(super) fn is_full(&self) -> bool {
+        self.list.len() >= MAX_DIAGNOSTICS
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// An error, if there are any.
+    /// An error if there are any.
     pub(super) fn into_result(mut self, path: &Path, text: &str) -> Result<(), Error> {
-        let is_sure = |(_, problem, _): &(_, Problem, _)| !problem.is_about_names();
-        if self.names_unsure && self.list.iter().any(is_sure) {
+        let is_sure = |(_, problem, _): &(_, ModelProblem, _)| !problem.is_about_names();
+        if self.declarations_uncertain && self.list.iter().any(is_sure) {
             self.list.retain(is_sure);
         }
         if self.list.is_empty() {
             return Ok(());
         }
         self.list.sort_by_key(|(bytes, ..)| bytes.start);
-        let places = Lines::of(text);
-        let placed = |(bytes, problem, hint)| Mistake::at(path, &places, bytes, problem, hint);
-        Err(Error::Wrong(self.list.into_iter().map(placed).collect()))
+        let places = LineTable::new(text);
+        let placed = |(bytes, problem, hint)| ModelDiagnostic::new(path, &places, bytes, problem, hint);
+        Err(Error::Invalid(self.list.into_iter().map(placed).collect()))
     }
 }

@@ -1,43 +1,43 @@
-//! What the name of a term means: a procedure, a message, an operation of a group, or one of a computer.
+//! Resolution of the name of a term: a procedure, a message, a collective, or an operation.
 //!
-//! PAMELA writes operation, type and computer as one word (`sum_double_w`), so the word has to be taken apart, and be put together so that
-//! it can be taken apart again.
+//! PAMELA writes operation, type and computer as one word (`sum_double_w`), so the word has to be split, and be composed so that it can be
+//! split again.
 
-use sintonia_machine::{Collective, Named};
+use sintonia_machine::{CollectiveKind, Named};
 
-use super::error::Problem;
-use super::outline::Outline;
-use super::token::is_of_name;
-use crate::model::{Computer, Operation, Term};
-use sintonia_text::near::nearest;
+use super::error::ModelProblem;
+use super::lexer::is_name_char;
+use super::outline::DeclarationOutline;
+use crate::model::{ComputeOp, Computer, ModelTerm};
+use sintonia_text::suggestion::nearest_name;
 
 /// The types that operations work on.
 pub(crate) const TYPES: [&str; 4] = ["int", "long", "float", "double"];
 
-/// Operations that the machine file has a cost of for each type.
+/// Operations with a cost per type in the machine file.
 const TYPED: [&str; 20] = [
     "sum", "sub", "mpy", "div", "mod", "load", "store", "bits", "shift", "convert", "sqrt", "sin", "cos", "tan", "exp", "log", "pow",
     "abs", "floor", "random",
 ];
 
-/// Operations that may stand without a type.
+/// Operations that need no type.
 const UNTYPED: [&str; 5] = ["call", "new", "compare", "access", "assign"];
 
-/// Words that begin a term or a declaration.
+/// Words that start a term or a declaration.
 const KEYWORDS: [&str; 10] = ["seq", "par", "tasks", "if", "else", "use", "delay", "language", "parameter", "resource"];
 
-/// What a message begins with.
+/// The prefix of a message.
 const SEND: &str = "send";
 
-/// What a name means.
-pub(super) enum Meaning<'a> {
-    /// A procedure, by its place.
+/// What a name refers to.
+pub(super) enum TermName<'a> {
+    /// A procedure, by its index.
     Procedure(usize),
     Message {
         from: &'a str,
         to: &'a str,
     },
-    Group(Collective),
+    Collective(CollectiveKind),
     Delay,
     Operation {
         word: &'a str,
@@ -46,60 +46,59 @@ pub(super) enum Meaning<'a> {
     },
 }
 
-/// What a name means, or why it means nothing, with a hint.
-pub(super) fn meaning<'a>(name: &'a str, outline: &Outline) -> Result<Meaning<'a>, (Problem, Option<String>)> {
+/// Resolves a name; otherwise returns the problem and a suggestion.
+pub(super) fn resolve_name<'a>(name: &'a str, outline: &DeclarationOutline) -> Result<TermName<'a>, (ModelProblem, Option<String>)> {
     if let Some(procedure) = outline.procedure(name) {
-        return Ok(Meaning::Procedure(procedure));
+        return Ok(TermName::Procedure(procedure));
     }
     if name == "delay" {
-        return Ok(Meaning::Delay);
+        return Ok(TermName::Delay);
     }
-    if let Some(group) = Collective::named(name) {
-        return Ok(Meaning::Group(group));
+    if let Some(group) = CollectiveKind::from_name(name) {
+        return Ok(TermName::Collective(group));
     }
     let (word, rest) = name.split_once('_').map_or((name, None), |(word, rest)| (word, Some(rest)));
     if word == SEND {
         let ends = rest.and_then(|rest| rest.split_once('_')).filter(|(from, to)| is_computer(from) && is_computer(to));
         let (from, to) = ends.ok_or_else(|| {
-            let hint = "a message names who sends and who gets it, as in send_0_w(8*n)";
-            (Problem::UnknownName(name.to_owned()), Some(hint.to_owned()))
+            let hint = "a message names its sender and receiver, as in send_0_w(8*n)";
+            (ModelProblem::UnknownName(name.to_owned()), Some(hint.to_owned()))
         })?;
-        return Ok(Meaning::Message { from, to });
+        return Ok(TermName::Message { from, to });
     }
-    operation(name, word, rest).ok_or_else(|| unknown(name, word, rest, outline))
+    operation(name, word, rest).ok_or_else(|| unknown_name(name, word, rest, outline))
 }
 
-fn operation<'a>(name: &str, word: &'a str, rest: Option<&'a str>) -> Option<Meaning<'a>> {
+fn operation<'a>(name: &str, word: &'a str, rest: Option<&'a str>) -> Option<TermName<'a>> {
     let (of, on) = match rest.map(|rest| rest.split_once('_').unwrap_or((rest, ""))) {
         Some((of, on)) if TYPES.contains(&of) => (Some(of), Some(on).filter(|_| name.len() > word.len() + 1 + of.len())),
         _ => (None, rest),
     };
     let is_typed = of.is_some() || !TYPED.contains(&word) && (on.is_some() || UNTYPED.contains(&word));
     let is_operation = is_typed && is_operation_word(word) && on.is_none_or(is_computer);
-    is_operation.then_some(Meaning::Operation { word, of, on })
+    is_operation.then_some(TermName::Operation { word, of, on })
 }
 
-/// Why a name is no operation.
-fn unknown(name: &str, word: &str, rest: Option<&str>, outline: &Outline) -> (Problem, Option<String>) {
-    let procedure = nearest(name, outline.procedure_names());
+/// Why a name is not an operation.
+fn unknown_name(name: &str, word: &str, rest: Option<&str>, outline: &DeclarationOutline) -> (ModelProblem, Option<String>) {
+    let procedure = nearest_name(name, outline.procedure_names());
     let hint = |near: Option<String>| near.map(|near| format!("did you mean `{near}`?"));
     if TYPED.contains(&word) && rest != Some("") && procedure.is_none() {
-        let of = rest.and_then(|rest| nearest(rest.split('_').next().unwrap_or(rest), TYPES));
-        return (Problem::Untyped(word.to_owned()), hint(of.map(|of| format!("{word}_{of}"))));
+        let of = rest.and_then(|rest| nearest_name(rest.split('_').next().unwrap_or(rest), TYPES));
+        return (ModelProblem::Untyped(word.to_owned()), hint(of.map(|of| format!("{word}_{of}"))));
     }
-    let groups = Collective::ALL.iter().map(|group| group.name());
+    let groups = CollectiveKind::ALL.iter().map(|group| group.name());
     let words = TYPED.into_iter().chain(UNTYPED).chain(KEYWORDS).chain(groups);
-    (Problem::UnknownName(name.to_owned()), hint(procedure.or_else(|| nearest(name, words)).map(str::to_owned)))
+    (ModelProblem::UnknownName(name.to_owned()), hint(procedure.or_else(|| nearest_name(name, words)).map(str::to_owned)))
 }
 
-/// Whether a word can be an operation: it is none that already means something, and can be told from what follows it.
+/// Whether a word can be an operation: it is not reserved, and its end is unambiguous.
 pub(crate) fn is_operation_word(word: &str) -> bool {
     is_name(word) && !word.contains('_') && word != SEND && !is_reserved(word)
 }
 
-/// Whether no procedure can have this name.
 pub(crate) fn is_reserved(name: &str) -> bool {
-    KEYWORDS.contains(&name) || Collective::named(name).is_some()
+    KEYWORDS.contains(&name) || CollectiveKind::from_name(name).is_some()
 }
 
 /// Whether it can be a name: letters, digits and `_`, and no digit first.
@@ -109,25 +108,25 @@ pub(crate) fn is_name(name: &str) -> bool {
 
 /// Whether it can be a computer: a name, or a number.
 pub(crate) fn is_computer(name: &str) -> bool {
-    !name.is_empty() && name.chars().all(is_of_name)
+    !name.is_empty() && name.chars().all(is_name_char)
 }
 
-/// Whether a computer can be told from the type before which it would stand.
+/// Whether the name of a computer would be taken for a type.
 pub(crate) fn begins_with_type(computer: &str) -> bool {
     TYPES.contains(&computer.split('_').next().unwrap_or_default())
 }
 
-/// The name that a term is written with.
-pub(crate) fn spelled(term: &Term) -> Option<String> {
+/// The name with which a term is written.
+pub(crate) fn term_spelling(term: &ModelTerm) -> Option<String> {
     match term {
-        Term::Operation { operation: Operation { name, of, on }, .. } => {
+        ModelTerm::Operation { operation: ComputeOp { name, data_type: of, computer: on }, .. } => {
             let on = on.as_ref().map(|Computer(on)| on);
             Some([Some(name), of.as_ref(), on].into_iter().flatten().map(String::as_str).collect::<Vec<_>>().join("_"))
         }
-        Term::Message { from: Computer(from), to: Computer(to), .. } => Some(format!("{SEND}_{from}_{to}")),
-        Term::Group { operation, .. } => Some(operation.name().to_owned()),
-        Term::Delay(_) => Some("delay".to_owned()),
-        Term::Call { procedure, .. } => Some(procedure.clone()),
+        ModelTerm::Message { from: Computer(from), to: Computer(to), .. } => Some(format!("{SEND}_{from}_{to}")),
+        ModelTerm::Collective { operation, .. } => Some(operation.name().to_owned()),
+        ModelTerm::Delay(_) => Some("delay".to_owned()),
+        ModelTerm::Call { procedure, .. } => Some(procedure.clone()),
         _ => None,
     }
 }
@@ -139,8 +138,8 @@ mod tests {
     type Parts<'a> = Option<(&'a str, Option<&'a str>, Option<&'a str>)>;
 
     fn read(name: &str) -> Parts<'_> {
-        match meaning(name, &Outline::of("search(i) {}")) {
-            Ok(Meaning::Operation { word, of, on }) => Some((word, of, on)),
+        match resolve_name(name, &DeclarationOutline::scan("search(i) {}")) {
+            Ok(TermName::Operation { word, of, on }) => Some((word, of, on)),
             _ => None,
         }
     }
@@ -164,7 +163,7 @@ mod tests {
 
     #[test]
     fn a_hint_names_what_is_near() {
-        let hint = |name: &str| meaning(name, &Outline::of("search(i) {}")).err().and_then(|(_, hint)| hint);
+        let hint = |name: &str| resolve_name(name, &DeclarationOutline::scan("search(i) {}")).err().and_then(|(_, hint)| hint);
         assert_eq!(hint("serach"), Some("did you mean `search`?".into()));
         assert_eq!(hint("sum_duoble_w"), Some("did you mean `sum_double`?".into()));
         assert_eq!(hint("bcats"), Some("did you mean `bcast`?".into()));

@@ -1,107 +1,108 @@
-//! Models as text.
+//! The printer of models.
 //!
-//! The layout depends on nothing but the model: declarations first, one term on a line, four blanks for each block. A block that holds one
-//! operation stands on the line of what it belongs to if it fits there.
+//! The layout depends only on the model: declarations first, one term per line, four spaces per block. A block of one operation is printed
+//! on the same line if it fits.
 
 use std::fmt::{self, Display, Formatter, Write};
 
-use sintonia_machine::Collective;
+use sintonia_machine::CollectiveKind;
 
 use super::name;
-use crate::model::{Language, Model, Order, Parameter, Procedure, Resource, Term};
+use crate::model::{LoopOrder, ModelParameter, ModelTerm, PamelaModel, ProcedureDecl, ResourceDecl, SourceLanguage};
 
-/// What should not be longer than this is not.
+/// The maximum line width for blocks of one term.
 const WIDTH: usize = 120;
 const INDENT: usize = 4;
 
-impl Display for Model {
+impl Display for PamelaModel {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
-        let mut printer = Printer::default();
+        let mut printer = ModelPrinter::default();
         printer.model(self)?;
         out.write_str(&printer.text)
     }
 }
 
-impl Display for Term {
+impl Display for ModelTerm {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
-        let mut printer = Printer::default();
+        let mut printer = ModelPrinter::default();
         printer.term(self)?;
         out.write_str(&printer.text)
     }
 }
 
 #[derive(Default)]
-struct Printer {
+struct ModelPrinter {
     text: String,
-    /// Where the line begins that is being written.
-    line: usize,
+    /// The offset at which the current line starts.
+    line_start: usize,
     depth: usize,
 }
 
-/// How terms are separated in the text.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Separator {
+enum TermSeparator {
     Semicolon,
     Bars,
 }
 
-/// What a term is written as, apart from notes in it: a block of one is the one.
-enum Layout<'a> {
-    Nothing,
-    One(&'a Term),
-    Many(&'a [Term], Separator),
+/// How a term is printed, apart from comments in it; a block of one term is that term.
+enum TermLayout<'a> {
+    Empty,
+    One(&'a ModelTerm),
+    Many(&'a [ModelTerm], TermSeparator),
 }
 
-fn layout(term: &Term) -> Layout<'_> {
-    let is_note = |term: &Term| matches!(term, Term::Note(_));
+fn layout(term: &ModelTerm) -> TermLayout<'_> {
+    let is_note = |term: &ModelTerm| matches!(term, ModelTerm::Comment(_));
     match term {
-        Term::Sequence(terms) | Term::Parallel(terms) if terms.is_empty() => Layout::Nothing,
-        Term::Sequence(terms) | Term::Parallel(terms) if terms.len() == 1 => layout(&terms[0]),
-        Term::Parallel(terms) if terms.iter().filter(|term| !is_note(term)).count() > 1 => Layout::Many(terms, Separator::Bars),
-        Term::Sequence(terms) | Term::Parallel(terms) => Layout::Many(terms, Separator::Semicolon),
-        other => Layout::One(other),
+        ModelTerm::Sequence(terms) | ModelTerm::Parallel(terms) if terms.is_empty() => TermLayout::Empty,
+        ModelTerm::Sequence(terms) | ModelTerm::Parallel(terms) if terms.len() == 1 => layout(&terms[0]),
+        ModelTerm::Parallel(terms) if terms.iter().filter(|term| !is_note(term)).count() > 1 => {
+            TermLayout::Many(terms, TermSeparator::Bars)
+        }
+        ModelTerm::Sequence(terms) | ModelTerm::Parallel(terms) => TermLayout::Many(terms, TermSeparator::Semicolon),
+        other => TermLayout::One(other),
     }
 }
 
-impl Write for Printer {
+impl Write for ModelPrinter {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         self.text.push_str(text);
         Ok(())
     }
 }
 
-impl Printer {
-    fn model(&mut self, model: &Model) -> fmt::Result {
-        if model.language == Language::Java {
+impl ModelPrinter {
+    fn model(&mut self, model: &PamelaModel) -> fmt::Result {
+        if model.language == SourceLanguage::Java {
             self.write_str("language java;\n")?;
         }
-        self.paragraph(&model.parameters, Printer::parameter)?;
-        self.paragraph(&model.resources, Printer::resource)?;
+        self.paragraph(&model.parameters, ModelPrinter::parameter)?;
+        self.paragraph(&model.resources, ModelPrinter::resource)?;
         for procedure in &model.procedures {
-            self.paragraph(std::slice::from_ref(procedure), Printer::procedure)?;
+            self.paragraph(std::slice::from_ref(procedure), ModelPrinter::procedure)?;
         }
         Ok(())
     }
 
-    /// Declarations that stand together, behind an empty line if there is anything before.
+    /// A group of declarations, separated by an empty line from what is before it.
     fn paragraph<T>(&mut self, list: &[T], print: impl Fn(&mut Self, &T) -> fmt::Result) -> fmt::Result {
         if !list.is_empty() && !self.text.is_empty() {
             self.write_char('\n')?;
         }
         for one in list {
-            self.line = self.text.len();
+            self.line_start = self.text.len();
             print(self, one)?;
             self.write_char('\n')?;
         }
         Ok(())
     }
 
-    fn parameter(&mut self, parameter: &Parameter) -> fmt::Result {
+    fn parameter(&mut self, parameter: &ModelParameter) -> fmt::Result {
         let value = parameter.value.as_ref().map(|value| format!(" = {value}")).unwrap_or_default();
         let declaration = format!("parameter {}{value};", parameter.name);
-        match parameter.note.as_deref() {
+        match parameter.comment.as_deref() {
             None => self.write_str(&declaration),
-            Some(note) if !note.contains('\n') && letters(&declaration) + letters(note) + 5 <= WIDTH => {
+            Some(note) if !note.contains('\n') && char_count(&declaration) + char_count(note) + 5 <= WIDTH => {
                 write!(self, "{declaration}  {}", commented(note))
             }
             Some(note) => {
@@ -111,7 +112,7 @@ impl Printer {
         }
     }
 
-    fn resource(&mut self, resource: &Resource) -> fmt::Result {
+    fn resource(&mut self, resource: &ResourceDecl) -> fmt::Result {
         write!(self, "resource {}", resource.name)?;
         if !resource.multiplicity.is_one() {
             write!(self, "({})", resource.multiplicity)?;
@@ -119,21 +120,21 @@ impl Printer {
         self.write_char(';')
     }
 
-    fn procedure(&mut self, procedure: &Procedure) -> fmt::Result {
-        procedure.note.as_deref().map_or(Ok(()), |note| self.comment(note))?;
+    fn procedure(&mut self, procedure: &ProcedureDecl) -> fmt::Result {
+        procedure.comment.as_deref().map_or(Ok(()), |note| self.comment(note))?;
         self.write_str(&procedure.name)?;
         if !procedure.parameters.is_empty() {
             write!(self, "({})", procedure.parameters.join(", "))?;
         }
         self.write_char(' ')?;
         match layout(&procedure.body) {
-            Layout::Nothing => self.write_str("{}"),
-            Layout::One(term) => self.lines(std::slice::from_ref(term), Separator::Semicolon),
-            Layout::Many(terms, separator) => self.lines(terms, separator),
+            TermLayout::Empty => self.write_str("{}"),
+            TermLayout::One(term) => self.block_lines(std::slice::from_ref(term), TermSeparator::Semicolon),
+            TermLayout::Many(terms, separator) => self.block_lines(terms, separator),
         }
     }
 
-    /// A note, each of its lines on one of its own.
+    /// A comment, one line of it per line.
     fn comment(&mut self, note: &str) -> fmt::Result {
         for line in note.split('\n') {
             self.write_str(&commented(line))?;
@@ -144,28 +145,28 @@ impl Printer {
 
     fn next_line(&mut self) -> fmt::Result {
         self.write_char('\n')?;
-        self.line = self.text.len();
+        self.line_start = self.text.len();
         self.text.extend(std::iter::repeat_n(' ', INDENT * self.depth));
         Ok(())
     }
 
-    /// A block with a line for each term.
-    fn lines(&mut self, terms: &[Term], separator: Separator) -> fmt::Result {
+    /// A block with one line per term.
+    fn block_lines(&mut self, terms: &[ModelTerm], separator: TermSeparator) -> fmt::Result {
         self.write_char('{')?;
         self.depth += 1;
-        let last = terms.iter().rposition(|term| !matches!(term, Term::Note(_)));
+        let last = terms.iter().rposition(|term| !matches!(term, ModelTerm::Comment(_)));
         for (place, term) in terms.iter().enumerate() {
             self.next_line()?;
-            if let Term::Note(note) = term {
+            if let ModelTerm::Comment(note) = term {
                 self.note(note)?;
                 continue;
             }
             self.term(term)?;
             match separator {
-                Separator::Bars if Some(place) == last => {}
-                Separator::Bars => self.write_str(" ||")?,
-                Separator::Semicolon if self.text.ends_with('}') => {}
-                Separator::Semicolon => self.write_char(';')?,
+                TermSeparator::Bars if Some(place) == last => {}
+                TermSeparator::Bars => self.write_str(" ||")?,
+                TermSeparator::Semicolon if self.text.ends_with('}') => {}
+                TermSeparator::Semicolon => self.write_char(';')?,
             }
         }
         self.depth -= 1;
@@ -183,78 +184,84 @@ impl Printer {
         Ok(())
     }
 
-    /// Something in braces, on this line if it is short.
-    fn block(&mut self, term: &Term) -> fmt::Result {
+    /// A block in braces, on this line if it is short.
+    fn block(&mut self, term: &ModelTerm) -> fmt::Result {
         match layout(term) {
-            Layout::Nothing => self.write_str("{}"),
-            Layout::Many(terms, separator) => self.lines(terms, separator),
-            Layout::One(term) => match single(term).filter(|text| self.column() + letters(text) + 4 <= WIDTH) {
+            TermLayout::Empty => self.write_str("{}"),
+            TermLayout::Many(terms, separator) => self.block_lines(terms, separator),
+            TermLayout::One(term) => match simple_term(term).filter(|text| self.column() + char_count(text) + 4 <= WIDTH) {
                 Some(text) => write!(self, "{{ {text} }}"),
-                None => self.lines(std::slice::from_ref(term), Separator::Semicolon),
+                None => self.block_lines(std::slice::from_ref(term), TermSeparator::Semicolon),
             },
         }
     }
 
     fn column(&self) -> usize {
-        letters(&self.text[self.line..])
+        char_count(&self.text[self.line_start..])
     }
 
-    fn term(&mut self, term: &Term) -> fmt::Result {
+    fn term(&mut self, term: &ModelTerm) -> fmt::Result {
         match layout(term) {
-            Layout::Nothing => self.write_str("{}"),
-            Layout::Many(terms, separator) => self.lines(terms, separator),
-            Layout::One(Term::Note(note)) => self.lines(&[Term::Note(note.clone())], Separator::Semicolon),
-            Layout::One(term) => self.one(term),
+            TermLayout::Empty => self.write_str("{}"),
+            TermLayout::Many(terms, separator) => self.block_lines(terms, separator),
+            TermLayout::One(ModelTerm::Comment(note)) => self.block_lines(&[ModelTerm::Comment(note.clone())], TermSeparator::Semicolon),
+            TermLayout::One(term) => self.compound_term(term),
         }
     }
 
-    fn one(&mut self, term: &Term) -> fmt::Result {
+    fn compound_term(&mut self, term: &ModelTerm) -> fmt::Result {
         match term {
-            Term::Loop { order, index, from, to, body } => {
+            ModelTerm::Loop { order, index, from, to, body } => {
                 let word = match order {
-                    Order::Sequential => "seq",
-                    Order::Parallel => "par",
+                    LoopOrder::Sequential => "seq",
+                    LoopOrder::Parallel => "par",
                 };
                 write!(self, "{word}({index}={from},{to}) ")?;
                 self.block(body)
             }
-            Term::Tasks { index, from, to, computer, body } => {
+            ModelTerm::Tasks { index, from, to, computer, body } => {
                 write!(self, "tasks({index}={from},{to}) on {computer} ")?;
                 self.block(body)
             }
-            Term::If { place, share, then, otherwise } => {
+            ModelTerm::If { position: place, share, then, otherwise } => {
                 self.write_str("if ")?;
                 place.as_ref().map_or(Ok(()), |place| write!(self, "{} ", quoted(place)))?;
                 share.as_ref().map_or(Ok(()), |share| write!(self, "({share}) "))?;
                 self.block(then)?;
                 match layout(otherwise) {
-                    Layout::Nothing => Ok(()),
+                    TermLayout::Empty => Ok(()),
                     other => {
                         self.write_str(" else ")?;
-                        // A chain of conditions does not wander to the right.
-                        if let Layout::One(next @ Term::If { .. }) = other { self.one(next) } else { self.block(otherwise) }
+                        // Chained conditions are not indented further.
+                        if let TermLayout::One(next @ ModelTerm::If { .. }) = other {
+                            self.compound_term(next)
+                        } else {
+                            self.block(otherwise)
+                        }
                     }
                 }
             }
-            Term::Use { resource, body } => {
+            ModelTerm::Use { resource, body } => {
                 write!(self, "use({resource}, ")?;
                 self.term(body)?;
                 self.write_char(')')
             }
-            other => single(other).map_or(Ok(()), |text| self.write_str(&text)),
+            other => simple_term(other).map_or(Ok(()), |text| self.write_str(&text)),
         }
     }
 }
 
-/// A term that holds no others.
-fn single(term: &Term) -> Option<String> {
-    let name = name::spelled(term)?;
+/// A term without subterms.
+fn simple_term(term: &ModelTerm) -> Option<String> {
+    let name = name::term_spelling(term)?;
     let arguments = match term {
-        Term::Operation { times, .. } if times.is_one() => return Some(name),
-        Term::Operation { times: argument, .. } | Term::Message { bytes: argument, .. } | Term::Delay(argument) => vec![argument],
-        Term::Group { operation: Collective::Barrier, bytes, processes } if bytes.is_zero() => vec![processes],
-        Term::Group { bytes, processes, .. } => vec![bytes, processes],
-        Term::Call { arguments, .. } if !arguments.is_empty() => arguments.iter().collect(),
+        ModelTerm::Operation { times, .. } if times.is_one() => return Some(name),
+        ModelTerm::Operation { times: argument, .. } | ModelTerm::Message { bytes: argument, .. } | ModelTerm::Delay(argument) => {
+            vec![argument]
+        }
+        ModelTerm::Collective { operation: CollectiveKind::Barrier, bytes, processes } if bytes.is_zero() => vec![processes],
+        ModelTerm::Collective { bytes, processes, .. } => vec![bytes, processes],
+        ModelTerm::Call { arguments, .. } if !arguments.is_empty() => arguments.iter().collect(),
         _ => return Some(name),
     };
     let arguments: Vec<String> = arguments.into_iter().map(ToString::to_string).collect();
@@ -272,6 +279,6 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
 }
 
-fn letters(text: &str) -> usize {
+fn char_count(text: &str) -> usize {
     text.chars().count()
 }

@@ -1,54 +1,53 @@
-//! What stands inside of procedures: loops, conditions, operations.
+//! Terms: loops, conditions, operations.
 
 use sintonia_formula::Formula;
-use sintonia_machine::Collective;
+use sintonia_machine::CollectiveKind;
 
-use super::error::Problem;
-use super::formula::Must;
-use super::name::{Meaning, meaning};
-use super::reader::{Failed, Local, Reader};
-use super::token::{Kind, Token};
-use crate::model::{Computer, Operation, Order, Term};
+use super::error::ModelProblem;
+use super::formula::ValueConstraint;
+use super::lexer::{ModelToken, TokenKind};
+use super::name::{TermName, resolve_name};
+use super::parser::{ErrorReported, LocalName, ModelParser};
+use crate::model::{ComputeOp, Computer, LoopOrder, ModelTerm};
 
-/// How deep terms may stand inside each other.
-pub(super) const MOST_DEPTH: usize = 256;
+/// Maximum nesting depth of terms.
+pub(super) const MAX_DEPTH: usize = 256;
 
-const NOTHING: Term = Term::Sequence(Vec::new());
+const NOTHING: ModelTerm = ModelTerm::Sequence(Vec::new());
 
-impl<'a> Reader<'a> {
-    /// One term.
-    pub(super) fn term(&mut self) -> Result<Term, Failed> {
-        if self.depth == MOST_DEPTH {
-            return self.fail(self.ahead.at..self.ahead.end(), Problem::TooDeep, None);
+impl<'a> ModelParser<'a> {
+    pub(super) fn term(&mut self) -> Result<ModelTerm, ErrorReported> {
+        if self.depth == MAX_DEPTH {
+            return self.fail(self.lookahead.offset..self.lookahead.end(), ModelProblem::TooDeep, None);
         }
         self.depth += 1;
-        let term = self.term_here();
+        let term = self.term_unchecked();
         self.depth -= 1;
         term
     }
 
-    fn term_here(&mut self) -> Result<Term, Failed> {
-        let hint = match (self.ahead.kind, self.ahead.text) {
-            (Kind::Sign, "{") => return self.block(),
-            (Kind::Name, "seq") => return self.repetition(Order::Sequential),
-            (Kind::Name, "par") => return self.repetition(Order::Parallel),
-            (Kind::Name, "tasks") => return self.tasks(),
-            (Kind::Name, "if") => return self.condition(),
-            (Kind::Name, "use") => return self.using(),
-            (Kind::Name, "else") => Some("`else` follows the term of its `if` at once, without `;`"),
-            (Kind::Name, "parameter" | "resource" | "language") => {
-                Some("declarations stand outside of procedures; is a `}` missing above?")
+    fn term_unchecked(&mut self) -> Result<ModelTerm, ErrorReported> {
+        let hint = match (self.lookahead.kind, self.lookahead.text) {
+            (TokenKind::Punct, "{") => return self.block(),
+            (TokenKind::Name, "seq") => return self.loop_term(LoopOrder::Sequential),
+            (TokenKind::Name, "par") => return self.loop_term(LoopOrder::Parallel),
+            (TokenKind::Name, "tasks") => return self.tasks(),
+            (TokenKind::Name, "if") => return self.condition(),
+            (TokenKind::Name, "use") => return self.use_term(),
+            (TokenKind::Name, "else") => Some("`else` directly follows the term of its `if`, without `;`"),
+            (TokenKind::Name, "parameter" | "resource" | "language") => {
+                Some("declarations must be outside of procedures; is a `}` missing above?")
             }
-            (Kind::Name, _) => return self.named(),
-            (Kind::Sign, "(") => Some("terms are grouped with braces"),
-            (Kind::Sign, ";") => Some("nothing is written as {}"),
+            (TokenKind::Name, _) => return self.named_term(),
+            (TokenKind::Punct, "(") => Some("terms are grouped with braces"),
+            (TokenKind::Punct, ";") => Some("an empty term is written as {}"),
             _ => None,
         };
-        self.expected("a term", hint)
+        self.fail_expected("a term", hint)
     }
 
     /// `(i=1,n)`
-    fn range(&mut self) -> Result<(Token<'a>, Formula, Formula), Failed> {
+    fn range(&mut self) -> Result<(ModelToken<'a>, Formula, Formula), ErrorReported> {
         self.expect("(")?;
         let index = self.name("an index")?;
         self.expect("=")?;
@@ -56,163 +55,168 @@ impl<'a> Reader<'a> {
         self.expect(",")?;
         let to = self.formula()?;
         self.expect(")")?;
-        self.indexes.entry(index.text).or_insert(index.at);
+        self.indexes.entry(index.text).or_insert(index.offset);
         Ok((index, from, to))
     }
 
     /// `seq(i=1,n) …`, `par(i=1,n) …`
-    fn repetition(&mut self, order: Order) -> Result<Term, Failed> {
-        self.take();
+    fn loop_term(&mut self, order: LoopOrder) -> Result<ModelTerm, ErrorReported> {
+        self.advance();
         let (index, from, to) = self.range()?;
-        let body = self.knowing(index.text, Local::Index, Reader::term)?;
-        Ok(Term::Loop { order, index: index.text.into(), from, to, body: body.into() })
+        let body = self.with_local(index.text, LocalName::Index, ModelParser::term)?;
+        Ok(ModelTerm::Loop { order, index: index.text.into(), from, to, body: body.into() })
     }
 
     /// `tasks(i=1,n) on w …`
-    fn tasks(&mut self) -> Result<Term, Failed> {
-        self.take();
+    fn tasks(&mut self) -> Result<ModelTerm, ErrorReported> {
+        self.advance();
         let (index, from, to) = self.range()?;
-        if !self.ahead.is_word("on") {
-            return self.expected("`on`", Some("a computer gets a name for each task, as in tasks(i=1,n) on w { … }"));
+        if !self.lookahead.is_word("on") {
+            return self.fail_expected("`on`", Some("name the computer of each task, as in tasks(i=1,n) on w { … }"));
         }
-        self.take();
+        self.advance();
         let computer = self.name("the name of a computer")?;
-        self.indexes.entry(computer.text).or_insert(computer.at);
-        let body = self.knowing(index.text, Local::Index, |reader| reader.knowing(computer.text, Local::Index, Reader::term))?;
-        Ok(Term::Tasks { index: index.text.into(), from, to, computer: computer.text.into(), body: body.into() })
+        self.indexes.entry(computer.text).or_insert(computer.offset);
+        let body =
+            self.with_local(index.text, LocalName::Index, |reader| reader.with_local(computer.text, LocalName::Index, ModelParser::term))?;
+        Ok(ModelTerm::Tasks { index: index.text.into(), from, to, computer: computer.text.into(), body: body.into() })
     }
 
     /// `if "File.java:14" (0.5) … else …`
-    fn condition(&mut self) -> Result<Term, Failed> {
-        self.take();
-        let place = (self.ahead.kind == Kind::Text).then(|| unquoted(self.take().text));
-        let share = if self.took("(") {
-            let share = self.number("a share", Must::BeShare)?;
+    fn condition(&mut self) -> Result<ModelTerm, ErrorReported> {
+        self.advance();
+        let place = (self.lookahead.kind == TokenKind::StringLiteral).then(|| unescape(self.advance().text));
+        let share = if self.accept("(") {
+            let share = self.constrained_formula("a share", ValueConstraint::UnitInterval)?;
             self.expect(")")?;
             Some(share)
         } else {
             None
         };
         let then = self.term()?.into();
-        let otherwise = if self.ahead.is_word("else") {
-            self.take();
+        let otherwise = if self.lookahead.is_word("else") {
+            self.advance();
             self.term()?
         } else {
             NOTHING
         };
-        Ok(Term::If { place, share, then, otherwise: otherwise.into() })
+        Ok(ModelTerm::If { position: place, share, then, otherwise: otherwise.into() })
     }
 
     /// `use(network, …)`
-    fn using(&mut self) -> Result<Term, Failed> {
-        self.take();
+    fn use_term(&mut self) -> Result<ModelTerm, ErrorReported> {
+        self.advance();
         self.expect("(")?;
-        let resource = self.ahead;
+        let resource = self.lookahead;
         match resource.kind {
-            Kind::Number => _ = self.take(),
+            TokenKind::Number => _ = self.advance(),
             _ => _ = self.name("a resource or a computer")?,
         }
         let is_declared = self.outline.resources.contains_key(resource.text) || self.local(resource.text).is_some();
-        if !is_declared && resource.kind == Kind::Name {
-            self.facts.used.push((resource.text, resource.at..resource.end()));
+        if !is_declared && resource.kind == TokenKind::Name {
+            self.deferred.used_resources.push((resource.text, resource.offset..resource.end()));
         }
         self.expect(",")?;
         let body = self.term()?.into();
-        if self.ahead.is(";") || self.ahead.is("||") {
-            return self.expected("`)`", Some("several terms stand in braces, as in use(disk, { a; b })"));
+        if self.lookahead.is(";") || self.lookahead.is("||") {
+            return self.fail_expected("`)`", Some("group several terms with braces, as in use(disk, { a; b })"));
         }
         self.expect(")")?;
-        Ok(Term::Use { resource: resource.text.into(), body })
+        Ok(ModelTerm::Use { resource: resource.text.into(), body })
     }
 
-    /// A term that begins with a name of its own.
-    fn named(&mut self) -> Result<Term, Failed> {
-        let name = self.take();
-        match meaning(name.text, &self.outline) {
+    /// A term that starts with a name.
+    fn named_term(&mut self) -> Result<ModelTerm, ErrorReported> {
+        let name = self.advance();
+        match resolve_name(name.text, &self.outline) {
             Err(_) if self.block_follows() => {
-                self.fail(name.at..name.end(), Problem::Inside(name.text.into()), Some("is a `}` missing above?".into()))
+                self.fail(name.offset..name.end(), ModelProblem::NestedProcedure(name.text.into()), Some("is a `}` missing above?".into()))
             }
-            Err((problem, hint)) => self.fail(name.at..name.end(), problem, hint),
-            Ok(Meaning::Procedure(place)) => self.call(name, place),
-            Ok(Meaning::Delay) => {
-                let [time] = self.numbers(name, "a time", "its seconds")?;
-                Ok(Term::Delay(time))
+            Err((problem, hint)) => self.fail(name.offset..name.end(), problem, hint),
+            Ok(TermName::Procedure(place)) => self.call(name, place),
+            Ok(TermName::Delay) => {
+                let [time] = self.single_number(name, "a time", "1 argument (the time in seconds)")?;
+                Ok(ModelTerm::Delay(time))
             }
-            Ok(Meaning::Message { from, to }) => {
-                let [bytes] = self.numbers(name, "a size", "its size in bytes")?;
-                Ok(Term::Message { from: self.computer(from), to: self.computer(to), bytes })
+            Ok(TermName::Message { from, to }) => {
+                let [bytes] = self.single_number(name, "a size", "1 argument (the size in bytes)")?;
+                Ok(ModelTerm::Message { from: self.computer(from), to: self.computer(to), bytes })
             }
-            Ok(Meaning::Group(operation)) => self.group(name, operation),
-            Ok(Meaning::Operation { word, of, on }) => {
-                let times = self.given(|reader, _| reader.number("how often something is done", Must::NotBeNegative))?;
+            Ok(TermName::Collective(operation)) => self.collective(name, operation),
+            Ok(TermName::Operation { word, of, on }) => {
+                let times = self.arguments(|reader, _| reader.constrained_formula("a count", ValueConstraint::NonNegative))?;
                 let times = self.at_most_one(name, times)?;
-                let operation = Operation { name: word.into(), of: of.map(Into::into), on: on.map(|on| self.computer(on)) };
-                Ok(Term::Operation { operation, times })
+                let operation = ComputeOp { name: word.into(), data_type: of.map(Into::into), computer: on.map(|on| self.computer(on)) };
+                Ok(ModelTerm::Operation { operation, times })
             }
         }
     }
 
     fn computer(&mut self, name: &'a str) -> Computer {
         if self.local(name).is_none() {
-            self.facts.computers.insert(name);
+            self.deferred.computers.insert(name);
         }
         Computer(name.into())
     }
 
-    fn call(&mut self, name: Token<'a>, place: usize) -> Result<Term, Failed> {
-        let arguments = self.given(|reader, argument| reader.argument((place, argument)))?;
-        let takes = self.outline.procedures[place].takes;
+    fn call(&mut self, name: ModelToken<'a>, place: usize) -> Result<ModelTerm, ErrorReported> {
+        let arguments = self.arguments(|reader, argument| reader.argument((place, argument)))?;
+        let takes = self.outline.procedures[place].n_parameters;
         if arguments.len() != takes {
             let takes = match takes {
                 0 => "no arguments".to_owned(),
                 1 => "1 argument".to_owned(),
                 _ => format!("{takes} arguments"),
             };
-            return self.wrong_number(name, &takes, arguments.len());
+            return self.argument_count_error(name, &takes, arguments.len());
         }
-        self.facts.calls.push((self.procedure, place, name.at..name.end()));
-        Ok(Term::Call { procedure: name.text.into(), arguments })
+        self.deferred.calls.push((self.procedure, place, name.offset..name.end()));
+        Ok(ModelTerm::Call { procedure: name.text.into(), arguments })
     }
 
-    /// `bcast(8*n, p)`; a barrier has no size unless told.
-    fn group(&mut self, name: Token<'a>, operation: Collective) -> Result<Term, Failed> {
-        let mut given = self.given(|reader, _| reader.number("what a group is given", Must::NotBeNegative))?;
-        if operation == Collective::Barrier && given.len() == 1 {
+    /// `bcast(8*n, p)`; the size of a barrier is optional.
+    fn collective(&mut self, name: ModelToken<'a>, operation: CollectiveKind) -> Result<ModelTerm, ErrorReported> {
+        let mut given =
+            self.arguments(|reader, _| reader.constrained_formula("an argument of a collective", ValueConstraint::NonNegative))?;
+        if operation == CollectiveKind::Barrier && given.len() == 1 {
             given.insert(0, Formula::zero());
         }
         match <[Formula; 2]>::try_from(given) {
-            Ok([bytes, processes]) => Ok(Term::Group { operation, bytes, processes }),
-            Err(given) => self.wrong_number(name, "its size in bytes and the number of processes", given.len()),
+            Ok([bytes, processes]) => Ok(ModelTerm::Collective { operation, bytes, processes }),
+            Err(given) => self.argument_count_error(name, "2 arguments (the size in bytes and the number of processes)", given.len()),
         }
     }
 
-    /// The arguments of a name that must have one.
-    fn numbers(&mut self, name: Token<'a>, what: &'static str, takes: &str) -> Result<[Formula; 1], Failed> {
-        let given = self.given(|reader, _| reader.number(what, Must::NotBeNegative))?;
-        given.try_into().or_else(|given: Vec<Formula>| self.wrong_number(name, takes, given.len()))
+    /// The argument of a name that takes exactly one.
+    fn single_number(&mut self, name: ModelToken<'a>, what: &'static str, takes: &str) -> Result<[Formula; 1], ErrorReported> {
+        let given = self.arguments(|reader, _| reader.constrained_formula(what, ValueConstraint::NonNegative))?;
+        given.try_into().or_else(|given: Vec<Formula>| self.argument_count_error(name, takes, given.len()))
     }
 
-    fn at_most_one(&mut self, name: Token<'a>, mut given: Vec<Formula>) -> Result<Formula, Failed> {
+    fn at_most_one(&mut self, name: ModelToken<'a>, mut given: Vec<Formula>) -> Result<Formula, ErrorReported> {
         match given.len() {
             0 => Ok(Formula::one()),
             1 => Ok(given.remove(0)),
-            more => self.wrong_number(name, "at most how often it is done", more),
+            more => self.argument_count_error(name, "at most 1 argument (the count)", more),
         }
     }
 
-    fn wrong_number<T>(&mut self, name: Token<'a>, takes: &str, given: usize) -> Result<T, Failed> {
-        self.fail(name.at..name.end(), Problem::Arguments { name: name.text.into(), takes: takes.into(), given }, None)
+    fn argument_count_error<T>(&mut self, name: ModelToken<'a>, takes: &str, given: usize) -> Result<T, ErrorReported> {
+        self.fail(name.offset..name.end(), ModelProblem::Arguments { name: name.text.into(), takes: takes.into(), given }, None)
     }
 
-    /// What stands in parentheses behind a name, if anything does.
-    fn given(&mut self, mut each: impl FnMut(&mut Self, usize) -> Result<Formula, Failed>) -> Result<Vec<Formula>, Failed> {
+    /// The optional arguments in parentheses.
+    fn arguments(
+        &mut self,
+        mut each: impl FnMut(&mut Self, usize) -> Result<Formula, ErrorReported>,
+    ) -> Result<Vec<Formula>, ErrorReported> {
         let mut given = Vec::new();
-        if !self.took("(") || self.took(")") {
+        if !self.accept("(") || self.accept(")") {
             return Ok(given);
         }
         loop {
             given.push(each(self, given.len())?);
-            if !self.took(",") {
+            if !self.accept(",") {
                 self.expect(")")?;
                 return Ok(given);
             }
@@ -220,8 +224,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What a text in quotation marks says.
-fn unquoted(text: &str) -> String {
+/// Removes the quotes and escapes of a string literal.
+fn unescape(text: &str) -> String {
     let mut letters = text[1..text.len() - 1].chars();
     let mut result = String::new();
     while let Some(letter) = letters.next() {

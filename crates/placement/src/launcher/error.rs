@@ -1,150 +1,148 @@
-//! Why a launcher cannot be told a placement, or hosts cannot be read.
+//! Errors of launcher files and host lists.
 
 use std::path::PathBuf;
 
-use sintonia_text::place::Place;
-use sintonia_text::spot::Lines;
+use sintonia_text::line_col::LineTable;
+use sintonia_text::source_pos::SourcePos;
 
-/// Why a launcher cannot be told a placement, or hosts cannot be read.
+/// Why a placement cannot be given to a launcher, or hosts cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// No word of the command starts a launcher that is known.
-    #[error(
-        "no launcher that can be told a placement starts this command: {command}; it is looked for as a word of its own (mpirun, mpiexec, srun, …)"
-    )]
+    /// The command has no known launcher.
+    #[error("no supported launcher (mpirun, mpiexec, srun, …) in this command: {command}")]
     NoLauncher {
         /// The command.
         command: String,
     },
-    /// The command starts several programs, and each has options of its own.
-    #[error("the command starts several programs (`{word}`); write it by hand, with `{options}` for the launcher and without other places")]
+    /// The command starts several programs, each with its own options.
+    #[error(
+        "the command starts several programs (`{word}`); write it by hand, with `{options}` for the launcher and without other placement options"
+    )]
     SeveralPrograms {
-        /// What shows it.
+        /// The argument that shows it.
         word: String,
-        /// What the launcher must be told.
+        /// The options for the launcher.
         options: String,
     },
-    /// A name would be read as something else in the launcher's file.
-    #[error("the name of host `{name}` cannot stand in a launcher's file: names have letters, digits, `.`, `-` and `_`")]
+    /// A host name that would be misread in the launcher's file.
+    #[error("host name `{name}` cannot be used in a launcher file: names consist of letters, digits, `.`, `-` and `_`")]
     Name {
         /// The name.
         name: String,
     },
-    /// A rank has a slot that is not there.
-    #[error("rank {rank} has slot {slot}, and the hosts have {slots}")]
+    /// A rank is on a slot that does not exist.
+    #[error("rank {rank} is on slot {slot}, but the hosts have {slots} slots")]
     NoSuchSlot {
         /// The rank.
         rank: usize,
         /// Its slot.
         slot: u32,
-        /// How many there are.
+        /// Number of slots.
         slots: u32,
     },
-    /// The launcher takes the path for something else.
-    #[error("{path}: Open MPI cannot be told a file whose path has `{letter}`; write it elsewhere")]
+    /// The launcher would misread the path.
+    #[error("{path}: Open MPI does not accept a file path with `{letter}`; write it elsewhere")]
     Path {
         /// The path.
         path: PathBuf,
-        /// What of it.
+        /// The offending character.
         letter: char,
     },
-    /// So many ranks in a row are on one host that the launcher could not read the line.
-    #[error("{ranks} ranks in a row are on host `{host}`: MPICH reads lines of 1023 letters at most; place without cores")]
+    /// Too many consecutive ranks on one host for the launcher's line length.
+    #[error("{ranks} consecutive ranks are on host `{host}`: MPICH reads lines of at most 1023 characters; place without binding to cores")]
     LongLine {
         /// The host.
         host: String,
-        /// How many.
+        /// Number of ranks.
         ranks: usize,
     },
-    /// A host is not full, and the ranks of a later one would move up.
-    #[error(
-        "host `{host}` has {ranks} ranks and room for {slots}: Cray MPICH renumbers ranks, and so every host but the last must be full"
-    )]
+    /// A host is not full, so ranks of later hosts would shift.
+    #[error("host `{host}` has {ranks} ranks and {slots} slots: Cray MPICH reorders ranks, so every host but the last must be full")]
     NotFull {
         /// The host.
         host: String,
-        /// How many ranks it has.
+        /// Number of ranks.
         ranks: usize,
-        /// How many it has room for.
+        /// Number of slots.
         slots: u32,
     },
-    /// A list of hosts that cannot be read.
+    /// An invalid host list.
     #[error("{what}, character {column}: {reason}{excerpt}")]
     List {
-        /// Where it stood.
+        /// Its source.
         what: String,
-        /// The character, counted from 1.
+        /// Column, from 1.
         column: usize,
-        /// What is wrong with it.
-        reason: Reason,
-        /// The list with a mark below.
+        /// What is wrong.
+        reason: HostSyntaxError,
+        /// The list with a marker below.
         excerpt: String,
     },
-    /// A line of a file of hosts that cannot be read.
+    /// An invalid line of a hostfile.
     #[error("{place}: {reason}{}", place.excerpt)]
     Line {
-        /// The line.
-        place: Box<Place>,
-        /// What is wrong with it.
-        reason: Reason,
+        /// The position.
+        place: Box<SourcePos>,
+        /// What is wrong.
+        reason: HostSyntaxError,
     },
-    /// A file of hosts that cannot be opened.
+    /// A hostfile that cannot be read.
     #[error("{path}: {error}", path = path.display())]
     File {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the operating system.
         error: std::io::Error,
     },
 }
 
-/// What is wrong with a host in a list or a file.
+/// A syntax error in a host list or hostfile.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Reason {
-    /// Nothing stands where a name should.
-    #[error("the name of a host is missing")]
+pub enum HostSyntaxError {
+    /// A host name is missing.
+    #[error("missing host name")]
     NoName,
-    /// A name that is none.
-    #[error("`{0}` is not the name of a host: names have letters, digits, `.`, `-` and `_`")]
+    /// An invalid host name.
+    #[error("`{0}` is not a host name: names consist of letters, digits, `.`, `-` and `_`")]
     Name(String),
-    /// A number of slots that is none.
+    /// An invalid number of slots.
     #[error("`{0}` is not a number of slots")]
     Slots(String),
     /// A host without slots.
     #[error("host `{0}` has no slots")]
     NoSlots(String),
-    /// A host that stands in a list twice.
-    #[error("host `{0}` stands here twice; give all its slots at once")]
+    /// A host listed twice.
+    #[error("host `{0}` is listed twice; give all its slots at once")]
     Twice(String),
-    /// A range of numbers that is none.
+    /// An invalid range.
     #[error("`{0}` is not a range of numbers such as 01-04")]
     Range(String),
-    /// A bracket that is not closed, or never opened.
-    #[error("a bracket has no partner")]
+    /// An unbalanced bracket.
+    #[error("unbalanced bracket")]
     Bracket,
-    /// More hosts than anybody has.
-    #[error("these are more than {0} hosts")]
+    /// Too many hosts.
+    #[error("more than {0} hosts")]
     TooMany(usize),
-    /// A line of a rankfile that is none.
-    #[error("`{0}` is not a line such as `rank 0=host slot=1`")]
+    /// An invalid line of a rankfile.
+    #[error("`{0}` is not a rankfile line such as `rank 0=host slot=1`")]
     Rank(String),
-    /// Numbers of slots that do not fit the hosts.
-    #[error("{counts} hosts have a number of slots here, and there are {hosts}")]
+    /// The number of slot counts differs from the number of hosts.
+    #[error("slot counts for {counts} hosts, but there are {hosts} hosts")]
     Counts {
-        /// How many numbers.
+        /// Number of counts.
         counts: usize,
-        /// How many hosts.
+        /// Number of hosts.
         hosts: usize,
     },
 }
 
-/// What is wrong, and which bytes of the text it is about.
-pub(super) type Fault = (std::ops::Range<usize>, Reason);
+/// A syntax error and the byte range it refers to.
+pub(super) type HostFault = (std::ops::Range<usize>, HostSyntaxError);
 
 impl Error {
-    /// A fault in a list of one line that stood there.
-    pub(super) fn in_list(what: &str, text: &str, (at, reason): Fault) -> Error {
-        let spot = Lines::of(text).spot(&at);
+    /// An error in a one-line list from this source.
+    pub(super) fn in_list(what: &str, text: &str, (at, reason): HostFault) -> Error {
+        let spot = LineTable::new(text).line_col(&at);
         Error::List { what: what.to_owned(), column: spot.column, reason, excerpt: spot.excerpt }
     }
 }

@@ -1,100 +1,100 @@
-//! On which hosts a command may run: what it says itself, what a file says that it names, or what the batch system says around it.
+//! Finds the hosts on which a command may run: from its options, from a file they name, or from the batch system.
 
-mod batch;
-mod file;
-mod list;
+mod batch_system;
+mod host_list;
+mod hostfile;
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::path::Path;
 
-use super::option::{About, Given, given};
-use super::{Error, file_name, position};
+use super::option::{LauncherOption, OptionKind, parse_options};
+use super::{Error, file_name, launcher_index};
 use crate::cluster::Host;
 
-pub use list::parse_hosts;
+pub use host_list::parse_hosts;
 
-/// Names of hosts with slots, in the order they came, each once.
+/// Hosts with their slots, in order of appearance, each once.
 #[derive(Debug, Default)]
-struct Counted {
+struct HostSlotCounts {
     hosts: Vec<(String, u32)>,
-    places: HashMap<String, usize>,
+    indices: HashMap<String, usize>,
 }
 
-impl Counted {
-    /// So many slots more on a host.
+impl HostSlotCounts {
+    /// Adds slots to a host.
     fn add(&mut self, name: &str, slots: u32) {
-        match self.places.get(name) {
-            Some(place) => self.hosts[*place].1 = self.hosts[*place].1.saturating_add(slots),
+        match self.indices.get(name) {
+            Some(index) => self.hosts[*index].1 = self.hosts[*index].1.saturating_add(slots),
             None => {
-                self.places.insert(name.to_owned(), self.hosts.len());
+                self.indices.insert(name.to_owned(), self.hosts.len());
                 self.hosts.push((name.to_owned(), slots));
             }
         }
     }
 
-    fn hosts(self) -> Vec<Host> {
-        self.hosts.into_iter().map(|(name, slots)| Host::plain(name, slots)).collect()
+    fn into_hosts(self) -> Vec<Host> {
+        self.hosts.into_iter().map(|(name, slots)| Host::new(name, slots)).collect()
     }
 }
 
-/// The hosts that a command may use and how many ranks each has room for; none if nobody says. A host without a number has one slot for each
-/// time it is named.
-pub fn hosts(original: &[String], environment: &dyn Fn(&str) -> Option<String>) -> Result<Option<Vec<Host>>, Error> {
-    let launcher = position(original);
-    let options = launcher.map(|launcher| given(original, launcher)).unwrap_or_default();
+/// The hosts a command may use with their slots; `None` if unknown. A host without a number has one slot per mention.
+pub fn available_hosts(original: &[String], environment: &dyn Fn(&str) -> Option<String>) -> Result<Option<Vec<Host>>, Error> {
+    let launcher = launcher_index(original);
+    let options = launcher.map(|launcher| parse_options(original, launcher)).unwrap_or_default();
     let is_srun = launcher.is_some_and(|launcher| file_name(&original[launcher]) == "srun");
-    let around = batch::hosts(environment, is_srun)?;
-    let (listed, filed) = (of_lists(&options)?, of_files(&options)?);
+    let around = batch_system::job_hosts(environment, is_srun)?;
+    let (listed, filed) = (hosts_from_lists(&options)?, hosts_from_files(&options)?);
     Ok(match (listed, filed) {
         // srun's own list has names only
-        (Some(listed), None) if is_srun => Some(around.map_or(listed.clone(), |around| restricted(&around, &listed))),
-        (Some(listed), Some(filed)) => Some(restricted(&filed, &listed)),
+        (Some(listed), None) if is_srun => Some(around.map_or(listed.clone(), |around| intersect(&around, &listed))),
+        (Some(listed), Some(filed)) => Some(intersect(&filed, &listed)),
         (Some(hosts), None) | (None, Some(hosts)) => Some(hosts),
         (None, None) => around,
     })
 }
 
-/// The names among `hosts` that a launcher's own list lacks. A short name and a full one are the same host.
-pub fn unknown(hosts: &[Host], to: &[Host]) -> Vec<String> {
-    let is_known = |host: &&Host| to.iter().any(|known| is_same(&host.name, &known.name));
+/// The names in `hosts` that a launcher's own list lacks. A short and a full name are the same host.
+pub fn missing_hosts(hosts: &[Host], to: &[Host]) -> Vec<String> {
+    let is_known = |host: &&Host| to.iter().any(|known| is_same_host(&host.name, &known.name));
     hosts.iter().filter(|host| !is_known(host)).map(|host| host.name.clone()).collect()
 }
 
-/// Those of the hosts that are in the list; the list itself if there are none.
-fn restricted(hosts: &[Host], list: &[Host]) -> Vec<Host> {
-    let is_listed = |host: &&Host| list.iter().any(|listed| is_same(&host.name, &listed.name));
+/// The hosts that are in the list; the list itself if there are none.
+fn intersect(hosts: &[Host], list: &[Host]) -> Vec<Host> {
+    let is_listed = |host: &&Host| list.iter().any(|listed| is_same_host(&host.name, &listed.name));
     let both: Vec<Host> = hosts.iter().filter(is_listed).cloned().collect();
     if both.is_empty() { list.to_vec() } else { both }
 }
 
-/// Whether two names are those of one host: a short name and a full one may be.
-pub fn is_same(a: &str, b: &str) -> bool {
+/// Whether two names denote the same host; one may be short and the other fully qualified.
+pub fn is_same_host(a: &str, b: &str) -> bool {
     let is_short = |name: &str| !name.contains('.');
     let head =
         |name: &str| if name.parse::<IpAddr>().is_ok() { name.to_owned() } else { name.split('.').next().unwrap_or(name).to_owned() };
     a.eq_ignore_ascii_case(b) || ((is_short(a) || is_short(b)) && head(a).eq_ignore_ascii_case(&head(b)))
 }
 
-fn of_lists(options: &[Given]) -> Result<Option<Vec<Host>>, Error> {
-    let mut all = Counted::default();
-    for (option, text) in options.iter().filter(|option| option.about == About::HostList).filter_map(|option| Some((option, option.value?)))
+fn hosts_from_lists(options: &[LauncherOption]) -> Result<Option<Vec<Host>>, Error> {
+    let mut all = HostSlotCounts::default();
+    for (option, text) in
+        options.iter().filter(|option| option.kind == OptionKind::HostList).filter_map(|option| Some((option, option.value?)))
     {
         let (dashes, name) = (if option.name.len() > 1 { "--" } else { "-" }, option.name);
-        let entries = list::entries(text).map_err(|fault| Error::in_list(&format!("{dashes}{name}"), text, fault))?;
+        let entries = host_list::parse_entries(text).map_err(|fault| Error::in_list(&format!("{dashes}{name}"), text, fault))?;
         entries.iter().for_each(|entry| all.add(&entry.name, entry.slots));
     }
-    Ok(Some(all.hosts()).filter(|hosts| !hosts.is_empty()))
+    Ok(Some(all.into_hosts()).filter(|hosts| !hosts.is_empty()))
 }
 
-fn of_files(options: &[Given]) -> Result<Option<Vec<Host>>, Error> {
-    let named = options.iter().filter(|option| option.about == About::HostFile).filter_map(|option| option.value);
-    let ranked = options.iter().filter_map(rankfile);
-    named.chain(ranked).next().map(|path| file::hosts(Path::new(path))).transpose()
+fn hosts_from_files(options: &[LauncherOption]) -> Result<Option<Vec<Host>>, Error> {
+    let named = options.iter().filter(|option| option.kind == OptionKind::HostFile).filter_map(|option| option.value);
+    let ranked = options.iter().filter_map(rankfile_path);
+    named.chain(ranked).next().map(|path| hostfile::read_hosts(Path::new(path))).transpose()
 }
 
-/// The rankfile that an option names.
-fn rankfile<'a>(option: &Given<'a>) -> Option<&'a str> {
+/// The rankfile named by an option.
+fn rankfile_path<'a>(option: &LauncherOption<'a>) -> Option<&'a str> {
     match option.name {
         "rankfile" | "rf" => option.value,
         "map-by" | "mapby" => option.value?.strip_prefix("rankfile:file="),
@@ -119,7 +119,7 @@ mod tests {
     }
 
     fn of(line: &str, environment: &dyn Fn(&str) -> Option<String>) -> Vec<(String, u32)> {
-        let found = hosts(&words(line), environment).expect("hosts").expect("some");
+        let found = available_hosts(&words(line), environment).expect("hosts").expect("some");
         found.into_iter().map(|host| (host.name, host.slots)).collect()
     }
 
@@ -135,8 +135,8 @@ mod tests {
         ] {
             assert_eq!(of(line, &nothing), expected, "{line}");
         }
-        assert_eq!(hosts(&words("mpirun -n 4 ./x --host z"), &nothing).expect("no fault"), None);
-        assert_eq!(hosts(&words("./x --host z"), &nothing).expect("no fault"), None);
+        assert_eq!(available_hosts(&words("mpirun -n 4 ./x --host z"), &nothing).expect("no fault"), None);
+        assert_eq!(available_hosts(&words("./x --host z"), &nothing).expect("no fault"), None);
     }
 
     #[test]
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn faults_are_told_with_their_place() {
-        let error = |line: &str| hosts(&words(line), &nothing).expect_err(line).to_string();
+        let error = |line: &str| available_hosts(&words(line), &nothing).expect_err(line).to_string();
         assert_eq!(error("mpirun --host a:2,b:x ./x"), "--host, character 7: `x` is not a number of slots\n    a:2,b:x\n          ^");
         assert!(error("mpirun --hostfile /no/such/file ./x").starts_with("/no/such/file: No such file"));
         let folder = tempfile::tempdir().expect("a folder");
@@ -186,10 +186,10 @@ mod tests {
 
     #[test]
     fn short_and_full_names_are_one_host() {
-        let list = |names: &[&str]| names.iter().map(|name| Host::plain(*name, 1)).collect::<Vec<_>>();
+        let list = |names: &[&str]| names.iter().map(|name| Host::new(*name, 1)).collect::<Vec<_>>();
         let known = list(&["n1.cluster.org", "n2", "10.0.0.1"]);
-        assert_eq!(unknown(&list(&["n1", "N2.cluster.org", "n1.cluster.org", "10.0.0.1"]), &known), Vec::<String>::new());
-        assert_eq!(unknown(&list(&["n3", "n1.other.org", "10", "10.0.0.2"]), &known), ["n3", "n1.other.org", "10", "10.0.0.2"]);
+        assert_eq!(missing_hosts(&list(&["n1", "N2.cluster.org", "n1.cluster.org", "10.0.0.1"]), &known), Vec::<String>::new());
+        assert_eq!(missing_hosts(&list(&["n3", "n1.other.org", "10", "10.0.0.2"]), &known), ["n3", "n1.other.org", "10", "10.0.0.2"]);
     }
 
     #[test]

@@ -1,48 +1,48 @@
-//! Swaps by chance, at first also such as make the cost greater, then less and less of them: out of the places where no single swap helps.
+//! Simulated annealing with swaps, to escape local minima.
 
-use super::seats::Seats;
-use sintonia_fit::Random;
+use super::slot_assignment::SlotAssignment;
+use sintonia_fit::SplitMix64;
 
-/// Which worsening is still likely at the end, as a part of what swaps change on average.
-const COLD: f64 = 0.008;
+/// Final temperature, relative to the mean change of a swap.
+const FINAL_TEMPERATURE: f64 = 0.008;
 
-/// Tries so many swaps; at the beginning a worsening by such a part of what swaps change on average is still likely.
-pub(crate) fn anneal(seats: &mut Seats, heat: f64, tries: usize, random: &mut Random) {
-    let Some(usual) = usual_change(seats, random) else { return };
-    let [first, last] = [heat * usual, COLD * usual];
-    let cooling = (last / first).powf(1.0 / (tries / 256).max(1) as f64);
+/// Tries this many swaps; `heat` is the initial temperature, relative to the mean change of a swap.
+pub(crate) fn anneal(assignment: &mut SlotAssignment, heat: f64, steps: usize, random: &mut SplitMix64) {
+    let Some(usual) = mean_change(assignment, random) else { return };
+    let [first, last] = [heat * usual, FINAL_TEMPERATURE * usual];
+    let cooling = (last / first).powf(1.0 / (steps / 256).max(1) as f64);
     let mut heat = first;
-    for turn in 0..tries {
+    for turn in 0..steps {
         if turn % 256 == 255 {
             heat *= cooling;
         }
-        let Some([rank, other]) = proposal(seats, random) else { continue };
-        let gain = seats.gain(rank, other);
-        if gain >= 0.0 || random.unit() < (gain / heat).exp() {
-            seats.swap(rank, other);
+        let Some([rank, other]) = propose_swap(assignment, random) else { continue };
+        let gain = assignment.gain(rank, other);
+        if gain >= 0.0 || random.uniform() < (gain / heat).exp() {
+            assignment.swap(rank, other);
         }
     }
 }
 
-/// What swaps of the kind that is tried change on average.
-fn usual_change(seats: &Seats, random: &mut Random) -> Option<f64> {
-    let changes: Vec<f64> = (0..2000).filter_map(|_| proposal(seats, random)).map(|[a, b]| seats.gain(a, b).abs()).collect();
+/// Mean change of a proposed swap.
+fn mean_change(assignment: &SlotAssignment, random: &mut SplitMix64) -> Option<f64> {
+    let changes: Vec<f64> = (0..2000).filter_map(|_| propose_swap(assignment, random)).map(|[a, b]| assignment.gain(a, b).abs()).collect();
     let sum: f64 = changes.iter().sum();
     (sum > 0.0).then(|| sum / changes.len() as f64)
 }
 
-/// A rank, and one that is nearer to one of its neighbours; now and then any.
-fn proposal(seats: &Seats, random: &mut Random) -> Option<[u32; 2]> {
-    let rank = random.below(seats.net.len()) as u32;
-    if random.below(32) == 0 {
-        return Some([rank, random.below(seats.net.len()) as u32]);
+/// A rank, and one that is nearer to one of its neighbours; occasionally any two.
+fn propose_swap(assignment: &SlotAssignment, random: &mut SplitMix64) -> Option<[u32; 2]> {
+    let rank = random.index_below(assignment.graph.len()) as u32;
+    if random.index_below(32) == 0 {
+        return Some([rank, random.index_below(assignment.graph.len()) as u32]);
     }
-    let (towards, _) = seats.net.arc(rank, random)?;
-    let levels = seats.tree.levels();
-    let (from, to) = (seats.slot(rank) as usize, seats.slot(towards) as usize);
-    let apart = levels.iter().position(|level| level.of[from] != level.of[to])?;
-    let level = &levels[apart + random.below(levels.len() - apart)];
-    let slots = level.slots(level.of[to]);
-    let slot = slots.start + random.below(slots.len()) as u32;
-    Some([rank, seats.rank(slot)])
+    let (towards, _) = assignment.graph.random_arc(rank, random)?;
+    let levels = assignment.tree.levels();
+    let (from, to) = (assignment.slot(rank) as usize, assignment.slot(towards) as usize);
+    let apart = levels.iter().position(|level| level.domain_of_slot[from] != level.domain_of_slot[to])?;
+    let level = &levels[apart + random.index_below(levels.len() - apart)];
+    let slots = level.slots(level.domain_of_slot[to]);
+    let slot = slots.start + random.index_below(slots.len()) as u32;
+    Some([rank, assignment.rank(slot)])
 }

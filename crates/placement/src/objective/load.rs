@@ -1,120 +1,120 @@
-//! What a placement asks of each link and of each host.
+//! The load of each link and host under a placement.
 
 use crate::cluster::Placement;
 use crate::fabric::Fabric;
-use crate::graph::Graph;
+use crate::graph::RankGraph;
 
-/// How many bytes go over each link.
+/// Bytes over each link.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Loads(pub Vec<u64>);
+pub struct LinkLoads(pub Vec<u64>);
 
-/// How much each host computes, and with how many of its slots.
+/// Computation of each host and its number of ranks.
 ///
-/// A host computes as long as its ranks do on average: all of them divided by slots in use and speed. The mean is what it would be if every
-/// rank computed as long as the others on a slot of mean speed, so that it does not depend on the placement.
+/// A host's time is the mean over its ranks: total computation divided by used slots and speed. The reference is the time with equal ranks
+/// on slots of mean speed, which does not depend on the placement.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Computing {
-    hosts: Vec<Work>,
+pub struct ComputeBalance {
+    hosts: Vec<HostWork>,
     mean: f64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Work {
+struct HostWork {
     compute: u64,
     ranks: u32,
     speed: f64,
 }
 
-impl Loads {
-    /// What a placement sends over each link.
-    pub fn of(graph: &Graph, fabric: &Fabric, placement: &Placement) -> Loads {
+impl LinkLoads {
+    /// The load of each link under a placement.
+    pub fn from_placement(graph: &RankGraph, fabric: &Fabric, placement: &Placement) -> LinkLoads {
         let mut loads = vec![0u64; fabric.s_per_byte().len()];
-        let mut room = Vec::new();
+        let mut buffer = Vec::new();
         let host = |rank: u32| fabric.host(placement.0[rank as usize]);
-        for rank in 0..graph.ranks() as u32 {
+        for rank in 0..graph.rank_count() as u32 {
             for arc in graph.arcs(rank).iter().filter(|arc| arc.sent > 0) {
-                let route = fabric.route(host(rank), host(arc.to), &mut room);
-                route.iter().for_each(|link| add(&mut loads[*link as usize], arc.sent));
+                let route = fabric.route(host(rank), host(arc.to), &mut buffer);
+                route.iter().for_each(|link| add_saturating(&mut loads[*link as usize], arc.sent));
             }
         }
-        Loads(loads)
+        LinkLoads(loads)
     }
 
-    /// How long the busiest link is busy.
+    /// Busy time of the most loaded link.
     pub fn busiest_s(&self, fabric: &Fabric) -> f64 {
         self.0.iter().zip(fabric.s_per_byte()).map(|(bytes, s_per_byte)| *bytes as f64 * s_per_byte).fold(0.0, f64::max)
     }
 }
 
-/// More bytes than can be counted are as many as can be counted.
-fn add(load: &mut u64, bytes: u64) {
+/// Saturates on overflow.
+fn add_saturating(load: &mut u64, bytes: u64) {
     *load = load.saturating_add(bytes);
 }
 
-impl Computing {
-    /// What a placement lets each host compute.
-    pub fn of(graph: &Graph, fabric: &Fabric, placement: &Placement) -> Computing {
-        let idle = |host: u32| Work { compute: 0, ranks: 0, speed: fabric.speed(host) };
-        let mut hosts: Vec<Work> = (0..fabric.hosts()).map(idle).collect();
+impl ComputeBalance {
+    /// The computation of each host under a placement.
+    pub fn from_placement(graph: &RankGraph, fabric: &Fabric, placement: &Placement) -> ComputeBalance {
+        let idle = |host: u32| HostWork { compute: 0, ranks: 0, speed: fabric.speed(host) };
+        let mut hosts: Vec<HostWork> = (0..fabric.host_count()).map(idle).collect();
         for (slot, compute) in placement.0.iter().zip(graph.compute()) {
             hosts[fabric.host(*slot) as usize].add(*compute);
         }
-        let speed = (0..fabric.hosts()).map(|host| f64::from(fabric.slots_of(host).len() as u32) * fabric.speed(host)).sum::<f64>();
+        let speed = (0..fabric.host_count()).map(|host| f64::from(fabric.host_slots(host).len() as u32) * fabric.speed(host)).sum::<f64>();
         let all: f64 = graph.compute().iter().map(|compute| *compute as f64).sum();
-        let ranks = graph.ranks().max(1) as f64;
-        Computing { hosts, mean: all / ranks / (speed / f64::from(fabric.slots())) }
+        let ranks = graph.rank_count().max(1) as f64;
+        ComputeBalance { hosts, mean: all / ranks / (speed / f64::from(fabric.slot_count())) }
     }
 
-    /// How much longer than the mean the slowest host computes.
+    /// Relative excess of the slowest host over the mean.
     pub fn imbalance(&self) -> f64 {
         (0..self.hosts.len() as u32).map(|host| self.excess(host)).fold(0.0, f64::max)
     }
 
-    /// How much longer than the mean a host computes.
+    /// Relative excess of a host over the mean.
     pub fn excess(&self, host: u32) -> f64 {
-        self.relative(self.hosts[host as usize])
+        self.relative_excess(self.hosts[host as usize])
     }
 
-    /// How much longer than the mean the slower of two hosts would compute if a rank of the first and maybe one of the second changed places.
+    /// Relative excess of the slower of two hosts if a rank of the first and possibly one of the second were swapped.
     pub fn excess_after(&self, hosts: [u32; 2], computes: [Option<u64>; 2]) -> f64 {
         let [mut one, mut other] = hosts.map(|host| self.hosts[host as usize]);
-        exchange(&mut one, &mut other, computes);
-        self.relative(one).max(self.relative(other))
+        swap_ranks(&mut one, &mut other, computes);
+        self.relative_excess(one).max(self.relative_excess(other))
     }
 
-    /// A rank of the first host and one of the second change places, as far as there are any.
-    pub fn exchange(&mut self, hosts: [u32; 2], computes: [Option<u64>; 2]) {
+    /// Swaps a rank of the first host with one of the second, as far as they exist.
+    pub fn swap(&mut self, hosts: [u32; 2], computes: [Option<u64>; 2]) {
         let [mut one, mut other] = hosts.map(|host| self.hosts[host as usize]);
-        exchange(&mut one, &mut other, computes);
+        swap_ranks(&mut one, &mut other, computes);
         self.hosts[hosts[0] as usize] = one;
         self.hosts[hosts[1] as usize] = other;
     }
 
-    fn relative(&self, host: Work) -> f64 {
+    fn relative_excess(&self, host: HostWork) -> f64 {
         let takes = host.compute as f64 / (f64::from(host.ranks.max(1)) * host.speed);
         if self.mean > 0.0 { takes / self.mean - 1.0 } else { 0.0 }
     }
 }
 
-impl Work {
+impl HostWork {
     fn add(&mut self, compute: u64) {
         self.compute = self.compute.wrapping_add(compute);
         self.ranks += 1;
     }
 
-    fn take(&mut self, compute: u64) {
+    fn remove(&mut self, compute: u64) {
         self.compute = self.compute.wrapping_sub(compute);
         self.ranks -= 1;
     }
 }
 
-fn exchange(one: &mut Work, other: &mut Work, [of_one, of_other]: [Option<u64>; 2]) {
+fn swap_ranks(one: &mut HostWork, other: &mut HostWork, [of_one, of_other]: [Option<u64>; 2]) {
     of_one.into_iter().for_each(|compute| {
-        one.take(compute);
+        one.remove(compute);
         other.add(compute);
     });
     of_other.into_iter().for_each(|compute| {
-        other.take(compute);
+        other.remove(compute);
         one.add(compute);
     });
 }

@@ -1,29 +1,29 @@
-//! Costs, counted by hand.
+//! Costs, worked out by hand.
 
 use std::path::Path;
 
 use sintonia_machine::Machine;
 
 use super::*;
-use crate::cluster::{Cluster, Distances, Host};
-use crate::graph::Edge;
+use crate::cluster::{Cluster, Host, SlotDistances};
+use crate::graph::ExchangeEdge;
 
 fn cluster(hosts: u32, slots: u32, topology: &str) -> Cluster {
     let text = format!("format = 1\nmachine = {{ name = \"t\" }}\n[topology]\nbandwidth_bytes_per_s = 100\n{topology}\n");
     Cluster {
-        hosts: (0..hosts).map(|_| Host::plain("h", slots)).collect(),
+        hosts: (0..hosts).map(|_| Host::new("h", slots)).collect(),
         topology: Some(Machine::parse(&text, Path::new("t")).unwrap().topology.unwrap()),
         bytes_per_s: 1.0,
-        distances: Distances::default(),
+        distances: SlotDistances::default(),
     }
 }
 
-fn cost_on(cluster: &Cluster, compute: Vec<u64>, edges: &[Edge], placement: &[u32]) -> Cost {
-    cost(&Graph::new(compute, edges), &Fabric::of(cluster).unwrap(), &Placement(placement.to_vec()))
+fn cost_on(cluster: &Cluster, compute: Vec<u64>, edges: &[ExchangeEdge], placement: &[u32]) -> PlacementCost {
+    placement_cost(&RankGraph::new(compute, edges), &Fabric::from_cluster(cluster).unwrap(), &Placement(placement.to_vec()))
 }
 
-fn edge(a: u32, b: u32, there: u64, back: u64) -> Edge {
-    Edge { ranks: [a, b], there, back }
+fn edge(a: u32, b: u32, there: u64, back: u64) -> ExchangeEdge {
+    ExchangeEdge { ranks: [a, b], forward: there, backward: back }
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn at_one_switch_a_link_has_what_its_host_sends_or_receives() {
     let cost = cost_on(&cluster, vec![1; 4], &edges, &[0, 1, 2, 3]);
     // Out of the first host 250 bytes, into it 10.
     assert_eq!(cost.busiest_link_s, 2.5);
-    assert_eq!(cost.across_bytes, 260);
+    assert_eq!(cost.inter_host_bytes, 260);
     assert_eq!(cost.byte_distance, 2000.0 * 1.0 + 260.0 * 10.0);
     assert_eq!(cost.imbalance, 0.0);
 }
@@ -67,30 +67,30 @@ fn imbalance_is_how_much_longer_than_the_mean_the_slowest_host_computes() {
     let mut cluster = cluster(2, 2, "kind = \"crossbar\"\nnodes = 2");
     assert_eq!(cost_on(&cluster, vec![30, 30, 10, 10], &[], &[0, 1, 2, 3]).imbalance, 0.5);
     assert_eq!(cost_on(&cluster, vec![30, 30, 10, 10], &[], &[0, 2, 1, 3]).imbalance, 0.0);
-    // A host in which a slot stays empty computes no shorter for it.
+    // An empty slot does not make a host faster.
     assert_eq!(cost_on(&cluster, vec![10, 10, 10], &[], &[0, 1, 2]).imbalance, 0.0);
     cluster.hosts[0].speed = 3.0;
     assert_eq!(cost_on(&cluster, vec![30, 30, 10, 10], &[], &[0, 1, 2, 3]).imbalance, 0.0);
     assert_eq!(cost_on(&cluster, vec![30, 30, 10, 10], &[], &[2, 3, 0, 1]).imbalance, 2.0);
 }
 
-const COST: Cost = Cost { busiest_link_s: 2.0, byte_distance: 50.0, across_bytes: 9, imbalance: 0.0 };
+const COST: PlacementCost = PlacementCost { busiest_link_s: 2.0, byte_distance: 50.0, inter_host_bytes: 9, imbalance: 0.0 };
 
 #[test]
 fn the_objective_decides_first_and_then_the_other() {
-    let nearer = Cost { busiest_link_s: 3.0, byte_distance: 40.0, ..COST };
-    assert!(COST.is_better(&nearer, Objective::Congestion) && !nearer.is_better(&COST, Objective::Congestion));
-    assert!(nearer.is_better(&COST, Objective::ByteDistance) && !COST.is_better(&nearer, Objective::ByteDistance));
-    let same_link = Cost { busiest_link_s: 2.0 + 1e-12, byte_distance: 49.0, ..COST };
-    assert!(same_link.is_better(&COST, Objective::Congestion) && !COST.is_better(&same_link, Objective::Congestion));
-    assert!(!COST.is_better(&COST, Objective::Congestion));
+    let nearer = PlacementCost { busiest_link_s: 3.0, byte_distance: 40.0, ..COST };
+    assert!(COST.is_better(&nearer, PlacementObjective::Congestion) && !nearer.is_better(&COST, PlacementObjective::Congestion));
+    assert!(nearer.is_better(&COST, PlacementObjective::ByteDistance) && !COST.is_better(&nearer, PlacementObjective::ByteDistance));
+    let same_link = PlacementCost { busiest_link_s: 2.0 + 1e-12, byte_distance: 49.0, ..COST };
+    assert!(same_link.is_better(&COST, PlacementObjective::Congestion) && !COST.is_better(&same_link, PlacementObjective::Congestion));
+    assert!(!COST.is_better(&COST, PlacementObjective::Congestion));
 }
 
 #[test]
 fn imbalance_counts_as_much_as_the_objective_beyond_what_is_tolerated() {
-    let uneven = |busiest_link_s: f64, imbalance: f64| Cost { busiest_link_s, imbalance, ..COST };
-    assert!(uneven(1.9, 0.05).is_better(&COST, Objective::Congestion));
-    assert!(!uneven(1.9, 0.20).is_better(&COST, Objective::Congestion));
-    assert!(uneven(1.7, 0.20).is_better(&COST, Objective::Congestion));
-    assert!(COST.is_better(&uneven(2.0, 0.03), Objective::Congestion), "at last even a little counts");
+    let uneven = |busiest_link_s: f64, imbalance: f64| PlacementCost { busiest_link_s, imbalance, ..COST };
+    assert!(uneven(1.9, 0.05).is_better(&COST, PlacementObjective::Congestion));
+    assert!(!uneven(1.9, 0.20).is_better(&COST, PlacementObjective::Congestion));
+    assert!(uneven(1.7, 0.20).is_better(&COST, PlacementObjective::Congestion));
+    assert!(COST.is_better(&uneven(2.0, 0.03), PlacementObjective::Congestion), "at last even a little counts");
 }

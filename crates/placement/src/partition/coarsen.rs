@@ -1,100 +1,100 @@
-//! Fewer vertices: neighbours that exchange much become one.
+//! Graph coarsening by heavy-edge matching.
 //!
-//! Vertices are matched in pairs, by what they exchange for each of the pairs of ranks they stand for. Where many have no neighbour left that is
-//! alone too (stars, ranks that exchange nothing), those with the same best neighbour are matched.
+//! Vertices are matched in pairs, by traffic per pair of ranks they stand for. If many remain unmatched (stars, isolated ranks), those with
+//! the same heaviest neighbour are matched.
 
-use super::net::Net;
-use sintonia_fit::Random;
+use super::partition_graph::PartitionGraph;
+use sintonia_fit::SplitMix64;
 
-/// A vertex that is not matched.
-const ALONE: u32 = u32::MAX;
+/// An unmatched vertex.
+const UNMATCHED: u32 = u32::MAX;
 
-/// A coarser net, and in which of its vertices each one of the finer is.
-pub(crate) struct Coarser {
-    /// The coarser net.
-    pub net: Net,
-    /// Its vertex for each one of the finer net.
+/// A coarser graph, and the mapping of vertices to it.
+pub(crate) struct CoarseGraph {
+    /// The coarser graph.
+    pub graph: PartitionGraph,
+    /// The coarse vertex of each fine one.
     pub cluster: Vec<u32>,
 }
 
-/// Matches vertices that together are not larger than `largest`, and of the same side if there are sides; nothing if too few could be.
-pub(crate) fn coarser(net: &Net, largest: u32, side: Option<&[bool]>, random: &mut Random) -> Option<Coarser> {
-    let vertices = net.len();
+/// Matches vertices up to a combined size of `largest`, on the same side if sides are given; `None` if too few could be matched.
+pub(crate) fn coarsen(graph: &PartitionGraph, largest: u32, side: Option<&[bool]>, random: &mut SplitMix64) -> Option<CoarseGraph> {
+    let vertices = graph.len();
     let order = shuffled(vertices, random);
-    let mut matching = Matching { net, largest, side, mate: vec![ALONE; vertices] };
+    let mut matching = VertexMatching { graph, largest, side, mate: vec![UNMATCHED; vertices] };
     let mut priority = vec![0u32; vertices];
-    order.iter().zip(0..).for_each(|(vertex, place)| priority[*vertex as usize] = place);
+    order.iter().zip(0..).for_each(|(vertex, index)| priority[*vertex as usize] = index);
     for vertex in &order {
-        matching.pair_with_best(*vertex, &priority);
+        matching.match_best(*vertex, &priority);
     }
-    let alone = matching.mate.iter().filter(|mate| **mate == ALONE).count();
+    let alone = matching.mate.iter().filter(|mate| **mate == UNMATCHED).count();
     if alone * 3 > vertices {
-        matching.pair_leftovers(&order);
+        matching.match_leftovers(&order);
     }
     let (cluster, clusters) = matching.clusters();
-    (clusters * 20 < vertices * 19).then(|| Coarser { net: net.contracted(&cluster, clusters), cluster })
+    (clusters * 20 < vertices * 19).then(|| CoarseGraph { graph: graph.contracted(&cluster, clusters), cluster })
 }
 
-/// All vertices in an order by chance.
-pub(crate) fn shuffled(vertices: usize, random: &mut Random) -> Vec<u32> {
+/// All vertices in random order.
+pub(crate) fn shuffled(vertices: usize, random: &mut SplitMix64) -> Vec<u32> {
     let mut order: Vec<u32> = (0..vertices as u32).collect();
-    for place in (1..vertices).rev() {
-        order.swap(place, random.below(place + 1));
+    for index in (1..vertices).rev() {
+        order.swap(index, random.index_below(index + 1));
     }
     order
 }
 
-struct Matching<'a> {
-    net: &'a Net,
+struct VertexMatching<'a> {
+    graph: &'a PartitionGraph,
     largest: u32,
     side: Option<&'a [bool]>,
     mate: Vec<u32>,
 }
 
-impl Matching<'_> {
-    fn may_join(&self, a: u32, b: u32) -> bool {
+impl VertexMatching<'_> {
+    fn can_match(&self, a: u32, b: u32) -> bool {
         a != b
-            && self.net.sizes[a as usize].saturating_add(self.net.sizes[b as usize]) <= self.largest
+            && self.graph.sizes[a as usize].saturating_add(self.graph.sizes[b as usize]) <= self.largest
             && self.side.is_none_or(|side| side[a as usize] == side[b as usize])
     }
 
-    fn join(&mut self, a: u32, b: u32) {
+    fn match_pair(&mut self, a: u32, b: u32) {
         self.mate[a as usize] = b;
         self.mate[b as usize] = a;
     }
 
-    fn is_alone(&self, vertex: u32) -> bool {
-        self.mate[vertex as usize] == ALONE
+    fn is_unmatched(&self, vertex: u32) -> bool {
+        self.mate[vertex as usize] == UNMATCHED
     }
 
-    fn pair_with_best(&mut self, vertex: u32, priority: &[u32]) {
-        if !self.is_alone(vertex) {
+    fn match_best(&mut self, vertex: u32, priority: &[u32]) {
+        if !self.is_unmatched(vertex) {
             return;
         }
         let mut best: Option<(f64, u32, u32)> = None;
-        for (to, weight) in self.net.arcs(vertex).filter(|(to, _)| self.is_alone(*to) && self.may_join(vertex, *to)) {
-            let candidate = (weight as f64 / f64::from(self.net.sizes[to as usize]), priority[to as usize], to);
+        for (to, weight) in self.graph.arcs(vertex).filter(|(to, _)| self.is_unmatched(*to) && self.can_match(vertex, *to)) {
+            let candidate = (weight as f64 / f64::from(self.graph.sizes[to as usize]), priority[to as usize], to);
             if best.is_none_or(|best| candidate > best) {
                 best = Some(candidate);
             }
         }
         if let Some((_, _, to)) = best {
-            self.join(vertex, to);
+            self.match_pair(vertex, to);
         }
     }
 
-    fn pair_leftovers(&mut self, order: &[u32]) {
-        let nowhere = self.net.len();
-        let mut waiting = vec![ALONE; nowhere + 1];
+    fn match_leftovers(&mut self, order: &[u32]) {
+        let nowhere = self.graph.len();
+        let mut waiting = vec![UNMATCHED; nowhere + 1];
         for vertex in order.iter().copied() {
-            if !self.is_alone(vertex) {
+            if !self.is_unmatched(vertex) {
                 continue;
             }
-            let best = self.net.arcs(vertex).max_by_key(|(_, weight)| *weight).map_or(nowhere, |(to, _)| to as usize);
+            let best = self.graph.arcs(vertex).max_by_key(|(_, weight)| *weight).map_or(nowhere, |(to, _)| to as usize);
             let other = waiting[best];
-            if other != ALONE && self.may_join(vertex, other) {
-                self.join(vertex, other);
-                waiting[best] = ALONE;
+            if other != UNMATCHED && self.can_match(vertex, other) {
+                self.match_pair(vertex, other);
+                waiting[best] = UNMATCHED;
             } else {
                 waiting[best] = vertex;
             }
@@ -102,12 +102,12 @@ impl Matching<'_> {
     }
 
     fn clusters(&self) -> (Vec<u32>, usize) {
-        let mut cluster = vec![ALONE; self.net.len()];
+        let mut cluster = vec![UNMATCHED; self.graph.len()];
         let mut clusters = 0;
-        for vertex in 0..self.net.len() {
-            if cluster[vertex] == ALONE {
+        for vertex in 0..self.graph.len() {
+            if cluster[vertex] == UNMATCHED {
                 cluster[vertex] = clusters;
-                if self.mate[vertex] != ALONE {
+                if self.mate[vertex] != UNMATCHED {
                     cluster[self.mate[vertex] as usize] = clusters;
                 }
                 clusters += 1;

@@ -1,81 +1,81 @@
-//! Vertices by their gain, the greatest first; gains change while vertices are inside.
+//! A priority queue of vertices by gain, with updates.
 
-/// Where a vertex is that is not inside.
-const OUTSIDE: u32 = u32::MAX;
+/// The position of a vertex that is not in the heap.
+const ABSENT: u32 = u32::MAX;
 
-/// A binary heap that knows where each vertex is.
-pub(crate) struct Heap {
+/// A binary max-heap that tracks the position of each vertex.
+pub(crate) struct GainHeap {
     items: Vec<(i64, u32)>,
-    places: Vec<u32>,
+    positions: Vec<u32>,
 }
 
-impl Heap {
-    /// An empty heap for so many vertices.
-    pub fn new(vertices: usize) -> Heap {
-        Heap { items: Vec::new(), places: vec![OUTSIDE; vertices] }
+impl GainHeap {
+    /// An empty heap for this many vertices.
+    pub(super) fn new(vertices: usize) -> GainHeap {
+        GainHeap { items: Vec::new(), positions: vec![ABSENT; vertices] }
     }
 
-    /// Whether a vertex is inside.
-    pub fn has(&self, vertex: u32) -> bool {
-        self.places[vertex as usize] != OUTSIDE
+    /// Whether a vertex is in the heap.
+    pub(super) fn contains(&self, vertex: u32) -> bool {
+        self.positions[vertex as usize] != ABSENT
     }
 
-    /// The vertex of the greatest gain.
-    pub fn first(&self) -> Option<(i64, u32)> {
+    /// The vertex with the largest gain.
+    pub(super) fn peek(&self) -> Option<(i64, u32)> {
         self.items.first().copied()
     }
 
-    /// Puts a vertex in, or gives it another gain.
-    pub fn set(&mut self, vertex: u32, gain: i64) {
-        let place = self.places[vertex as usize];
-        if place == OUTSIDE {
+    /// Inserts a vertex or changes its gain.
+    pub(super) fn set(&mut self, vertex: u32, gain: i64) {
+        let index = self.positions[vertex as usize];
+        if index == ABSENT {
             self.items.push((gain, vertex));
-            self.rise(self.items.len() - 1);
+            self.sift_up(self.items.len() - 1);
         } else {
-            let before = std::mem::replace(&mut self.items[place as usize].0, gain);
+            let before = std::mem::replace(&mut self.items[index as usize].0, gain);
             if gain > before {
-                self.rise(place as usize);
+                self.sift_up(index as usize);
             } else {
-                self.sink(place as usize);
+                self.sift_down(index as usize);
             }
         }
     }
 
-    /// Takes a vertex out, if it is inside.
-    pub fn remove(&mut self, vertex: u32) {
-        let place = std::mem::replace(&mut self.places[vertex as usize], OUTSIDE) as usize;
-        if place == OUTSIDE as usize {
+    /// Removes a vertex, if present.
+    pub(super) fn remove(&mut self, vertex: u32) {
+        let index = std::mem::replace(&mut self.positions[vertex as usize], ABSENT) as usize;
+        if index == ABSENT as usize {
             return;
         }
-        self.items.swap_remove(place);
-        if place < self.items.len() {
-            self.rise(place);
-            self.sink(self.places[self.items[place].1 as usize] as usize);
+        self.items.swap_remove(index);
+        if index < self.items.len() {
+            self.sift_up(index);
+            self.sift_down(self.positions[self.items[index].1 as usize] as usize);
         }
     }
 
-    /// Takes all vertices out.
-    pub fn clear(&mut self) {
-        self.items.drain(..).for_each(|(_, vertex)| self.places[vertex as usize] = OUTSIDE);
+    /// Removes all vertices.
+    pub(super) fn clear(&mut self) {
+        self.items.drain(..).for_each(|(_, vertex)| self.positions[vertex as usize] = ABSENT);
     }
 
-    fn rise(&mut self, mut place: usize) {
-        let item = self.items[place];
-        while place > 0 {
-            let above = (place - 1) / 2;
+    fn sift_up(&mut self, mut index: usize) {
+        let item = self.items[index];
+        while index > 0 {
+            let above = (index - 1) / 2;
             if self.items[above].0 >= item.0 {
                 break;
             }
-            self.put(place, self.items[above]);
-            place = above;
+            self.put(index, self.items[above]);
+            index = above;
         }
-        self.put(place, item);
+        self.put(index, item);
     }
 
-    fn sink(&mut self, mut place: usize) {
-        let item = self.items[place];
+    fn sift_down(&mut self, mut index: usize) {
+        let item = self.items[index];
         loop {
-            let mut below = 2 * place + 1;
+            let mut below = 2 * index + 1;
             if below >= self.items.len() {
                 break;
             }
@@ -85,15 +85,15 @@ impl Heap {
             if self.items[below].0 <= item.0 {
                 break;
             }
-            self.put(place, self.items[below]);
-            place = below;
+            self.put(index, self.items[below]);
+            index = below;
         }
-        self.put(place, item);
+        self.put(index, item);
     }
 
-    fn put(&mut self, place: usize, item: (i64, u32)) {
-        self.items[place] = item;
-        self.places[item.1 as usize] = place as u32;
+    fn put(&mut self, index: usize, item: (i64, u32)) {
+        self.items[index] = item;
+        self.positions[item.1 as usize] = index as u32;
     }
 }
 
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn vertices_come_out_by_gain_also_after_changes() {
-        let mut heap = Heap::new(6);
+        let mut heap = GainHeap::new(6);
         for (vertex, gain) in [(0, 3), (1, -5), (2, 9), (3, 4), (4, 0), (5, 7)] {
             heap.set(vertex, gain);
         }
@@ -111,9 +111,9 @@ mod tests {
         heap.set(2, -1);
         heap.remove(3);
         heap.remove(3);
-        assert!(!heap.has(3) && heap.has(1));
+        assert!(!heap.contains(3) && heap.contains(1));
         let mut order = Vec::new();
-        while let Some((_, vertex)) = heap.first() {
+        while let Some((_, vertex)) = heap.peek() {
             heap.remove(vertex);
             order.push(vertex);
         }

@@ -1,60 +1,60 @@
-//! A cut made better by moving vertices to the other side, the greatest gain first, worse moves too in the hope of better ones after them
-//! (Fiduccia and Mattheyses, 1982); what did not help in the end is taken back.
+//! Fiduccia-Mattheyses refinement (1982): moves vertices to the other side by largest gain, accepts temporary losses, and undoes moves
+//! after the best state.
 
-use super::heap::Heap;
-use super::net::Net;
+use super::heap::GainHeap;
+use super::partition_graph::PartitionGraph;
 
-/// What the two sides should have.
+/// Targets of the two sides.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sides {
-    /// How many slots.
+pub(crate) struct SideTargets {
+    /// Number of slots.
     pub slots: [u64; 2],
-    /// How much compute at most.
+    /// Maximum computation.
     pub limit: [f64; 2],
 }
 
-/// How bad a cut is: first by slots too many, then by compute above the limits, then by what is exchanged across, then by how uneven it is.
+/// Cost of a cut, compared lexicographically: surplus slots, overload, traffic across, unevenness.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
-pub(crate) struct Cost {
+pub(crate) struct CutCost {
     excess: u64,
     overload: f64,
-    /// What is exchanged between the sides.
+    /// Traffic between the sides.
     pub cut: i64,
     uneven: u64,
 }
 
-/// A cut and all that changes when a vertex moves.
-pub(crate) struct TwoWay<'a> {
-    net: &'a Net,
-    sides: Sides,
-    /// How far the number of slots may be off.
+/// A cut with its incremental state.
+pub(crate) struct TwoWayCut<'a> {
+    graph: &'a PartitionGraph,
+    sides: SideTargets,
+    /// Tolerated deviation of the number of slots.
     tolerance: u64,
     side: &'a mut [bool],
     gains: Vec<i64>,
-    /// How many slots the first side has too many.
+    /// Surplus slots of the first side.
     excess: i64,
     compute: [f64; 2],
     cut: i64,
-    heaps: [Heap; 2],
+    heaps: [GainHeap; 2],
     moved: Vec<bool>,
     largest: u64,
 }
 
-impl<'a> TwoWay<'a> {
-    /// Takes a cut up as it is; `true` is the second side.
-    pub fn new(net: &'a Net, sides: Sides, tolerance: u64, side: &'a mut [bool]) -> TwoWay<'a> {
-        let vertices = net.len();
+impl<'a> TwoWayCut<'a> {
+    /// Starts from a given cut; `true` is the second side.
+    pub(super) fn new(graph: &'a PartitionGraph, sides: SideTargets, tolerance: u64, side: &'a mut [bool]) -> TwoWayCut<'a> {
+        let vertices = graph.len();
         let mut excess = -(sides.slots[0] as i64);
         let mut compute = [0.0; 2];
         let mut gains = vec![0; vertices];
         let mut twice_cut = 0;
         for vertex in 0..vertices {
             let own = side[vertex];
-            compute[usize::from(own)] += net.compute[vertex];
+            compute[usize::from(own)] += graph.compute[vertex];
             if !own {
-                excess += i64::from(net.sizes[vertex]);
+                excess += i64::from(graph.sizes[vertex]);
             }
-            for (to, weight) in net.arcs(vertex as u32) {
+            for (to, weight) in graph.arcs(vertex as u32) {
                 if side[to as usize] == own {
                     gains[vertex] -= weight;
                 } else {
@@ -63,53 +63,53 @@ impl<'a> TwoWay<'a> {
                 }
             }
         }
-        let largest = net.sizes.iter().copied().max().unwrap_or(1).into();
-        let heaps = [Heap::new(vertices), Heap::new(vertices)];
+        let largest = graph.sizes.iter().copied().max().unwrap_or(1).into();
+        let heaps = [GainHeap::new(vertices), GainHeap::new(vertices)];
         let moved = vec![false; vertices];
-        TwoWay { net, sides, tolerance, side, gains, excess, compute, cut: twice_cut / 2, heaps, moved, largest }
+        TwoWayCut { graph, sides, tolerance, side, gains, excess, compute, cut: twice_cut / 2, heaps, moved, largest }
     }
 
-    /// Moves as long as it helps, at most so many rounds.
-    pub fn refine(mut self, rounds: usize) -> Cost {
-        self.relieve();
+    /// Refines the cut, in at most `rounds` passes.
+    pub(super) fn refine(mut self, rounds: usize) -> CutCost {
+        self.reduce_overload();
         let mut cost = self.cost();
         for _ in 0..rounds {
             let before = cost;
-            cost = self.round();
+            cost = self.run_pass();
             if cost >= before {
                 break;
             }
         }
         if self.tolerance == 0 {
-            self.make_exact();
+            self.fix_sizes();
         }
         self.cost()
     }
 
-    pub fn cost(&self) -> Cost {
+    pub(super) fn cost(&self) -> CutCost {
         let uneven = self.excess.unsigned_abs();
-        Cost { excess: uneven.saturating_sub(self.tolerance), overload: self.overload(self.compute), cut: self.cut, uneven }
+        CutCost { excess: uneven.saturating_sub(self.tolerance), overload: self.overload(self.compute), cut: self.cut, uneven }
     }
 
     fn overload(&self, compute: [f64; 2]) -> f64 {
         (compute[0] - self.sides.limit[0]).max(0.0) + (compute[1] - self.sides.limit[1]).max(0.0)
     }
 
-    /// Each vertex moves at most once; ends with the best that was seen.
-    fn round(&mut self) -> Cost {
+    /// One pass: each vertex moves at most once; ends with the best state seen.
+    fn run_pass(&mut self) -> CutCost {
         self.moved.fill(false);
-        for vertex in 0..self.net.len() as u32 {
-            let is_at_border = self.net.arcs(vertex).any(|(to, _)| self.side[to as usize] != self.side[vertex as usize]);
+        for vertex in 0..self.graph.len() as u32 {
+            let is_at_border = self.graph.arcs(vertex).any(|(to, _)| self.side[to as usize] != self.side[vertex as usize]);
             if is_at_border {
                 self.heaps[usize::from(self.side[vertex as usize])].set(vertex, self.gains[vertex as usize]);
             }
         }
-        let patience = 40 + self.net.len() / 20;
+        let patience = 40 + self.graph.len() / 20;
         let mut moves: Vec<u32> = Vec::new();
         let (mut best, mut best_moves) = (self.cost(), 0);
         while moves.len() < best_moves + patience {
-            let Some(vertex) = self.next() else { break };
-            self.shift(vertex);
+            let Some(vertex) = self.next_move() else { break };
+            self.move_vertex(vertex);
             moves.push(vertex);
             let cost = self.cost();
             if cost < best {
@@ -117,17 +117,17 @@ impl<'a> TwoWay<'a> {
             }
         }
         for vertex in moves.drain(best_moves..).rev() {
-            self.shift(vertex);
+            self.move_vertex(vertex);
         }
-        self.heaps.iter_mut().for_each(Heap::clear);
+        self.heaps.iter_mut().for_each(GainHeap::clear);
         best
     }
 
-    /// The vertex of the greatest gain that may move.
-    fn next(&mut self) -> Option<u32> {
+    /// The vertex with the largest gain that may move.
+    fn next_move(&mut self) -> Option<u32> {
         loop {
-            let from_first = self.allowed(0);
-            let from_second = self.allowed(1);
+            let from_first = self.allowed_move(0);
+            let from_second = self.allowed_move(1);
             let vertex = match (from_first, from_second) {
                 (Some(first), Some(second)) if first.0 == second.0 => {
                     if self.excess > 0 {
@@ -139,7 +139,7 @@ impl<'a> TwoWay<'a> {
                 (Some(first), Some(second)) => first.max(second).1,
                 (Some((_, vertex)), None) | (None, Some((_, vertex))) => vertex,
                 (None, None) => {
-                    if self.excess.unsigned_abs() <= self.slack() || !self.bring_more() {
+                    if self.excess.unsigned_abs() <= self.slack() || !self.add_inner_vertices() {
                         return None;
                     }
                     continue;
@@ -153,20 +153,20 @@ impl<'a> TwoWay<'a> {
         }
     }
 
-    /// How uneven sides may become on the way.
+    /// Tolerated unevenness during a pass.
     fn slack(&self) -> u64 {
         self.tolerance.max(self.largest)
     }
 
-    /// The first of a side, unless moving it makes the sides too uneven.
-    fn allowed(&self, side: usize) -> Option<(i64, u32)> {
-        let first = self.heaps[side].first()?;
+    /// The first vertex of a side, unless moving it would make the sides too uneven.
+    fn allowed_move(&self, side: usize) -> Option<(i64, u32)> {
+        let first = self.heaps[side].peek()?;
         let after = self.excess_after(first.1);
         (after <= self.slack() || after < self.excess.unsigned_abs()).then_some(first)
     }
 
     fn excess_after(&self, vertex: u32) -> u64 {
-        let size = i64::from(self.net.sizes[vertex as usize]);
+        let size = i64::from(self.graph.sizes[vertex as usize]);
         let change = if self.side[vertex as usize] { size } else { -size };
         (self.excess + change).unsigned_abs()
     }
@@ -174,8 +174,8 @@ impl<'a> TwoWay<'a> {
     fn compute_after(&self, vertex: u32) -> [f64; 2] {
         let from = usize::from(self.side[vertex as usize]);
         let mut compute = self.compute;
-        compute[from] -= self.net.compute[vertex as usize];
-        compute[1 - from] += self.net.compute[vertex as usize];
+        compute[from] -= self.graph.compute[vertex as usize];
+        compute[1 - from] += self.graph.compute[vertex as usize];
         compute
     }
 
@@ -185,12 +185,12 @@ impl<'a> TwoWay<'a> {
         after[to] > self.sides.limit[to] && self.overload(after) > self.overload(self.compute)
     }
 
-    /// The inner vertices of the side that has too many, when its border is used up; says whether there are any.
-    fn bring_more(&mut self) -> bool {
+    /// Adds the inner vertices of the oversized side when its border is exhausted; returns whether there are any.
+    fn add_inner_vertices(&mut self) -> bool {
         let side = self.excess < 0;
         let mut any = false;
-        for vertex in 0..self.net.len() {
-            if self.side[vertex] == side && !self.moved[vertex] && !self.heaps[usize::from(side)].has(vertex as u32) {
+        for vertex in 0..self.graph.len() {
+            if self.side[vertex] == side && !self.moved[vertex] && !self.heaps[usize::from(side)].contains(vertex as u32) {
                 self.heaps[usize::from(side)].set(vertex as u32, self.gains[vertex]);
                 any = true;
             }
@@ -199,15 +199,15 @@ impl<'a> TwoWay<'a> {
     }
 
     /// Moves a vertex to the other side.
-    fn shift(&mut self, vertex: u32) {
-        let place = vertex as usize;
-        let from = self.side[place];
+    fn move_vertex(&mut self, vertex: u32) {
+        let index = vertex as usize;
+        let from = self.side[index];
         self.compute = self.compute_after(vertex);
-        self.excess += if from { i64::from(self.net.sizes[place]) } else { -i64::from(self.net.sizes[place]) };
-        self.cut -= self.gains[place];
-        self.gains[place] = -self.gains[place];
-        self.side[place] = !from;
-        for (to, weight) in self.net.arcs(vertex) {
+        self.excess += if from { i64::from(self.graph.sizes[index]) } else { -i64::from(self.graph.sizes[index]) };
+        self.cut -= self.gains[index];
+        self.gains[index] = -self.gains[index];
+        self.side[index] = !from;
+        for (to, weight) in self.graph.arcs(vertex) {
             let other = to as usize;
             self.gains[other] += if self.side[other] == from { 2 * weight } else { -2 * weight };
             if !self.moved[other] {
@@ -216,50 +216,50 @@ impl<'a> TwoWay<'a> {
         }
     }
 
-    /// Exchanges heavy vertices of a side above its limit for light ones of the other, as long as that helps.
-    fn relieve(&mut self) {
+    /// Swaps heavy vertices of an overloaded side with light ones of the other, as long as that helps.
+    fn reduce_overload(&mut self) {
         self.moved.fill(true);
-        let average = (self.compute[0] + self.compute[1]) / self.net.len().max(1) as f64;
-        for _ in 0..self.net.len() {
+        let average = (self.compute[0] + self.compute[1]) / self.graph.len().max(1) as f64;
+        for _ in 0..self.graph.len() {
             let before = self.overload(self.compute);
             if before <= 0.0 {
                 break;
             }
             let full = self.compute[1] - self.sides.limit[1] > self.compute[0] - self.sides.limit[0];
             let of = |side: bool, heavy: bool| {
-                let vertices = (0..self.net.len()).filter(|vertex| self.side[*vertex] == side);
-                vertices.filter(|vertex| (self.net.compute[*vertex] > average) == heavy).max_by_key(|vertex| self.gains[*vertex])
+                let vertices = (0..self.graph.len()).filter(|vertex| self.side[*vertex] == side);
+                vertices.filter(|vertex| (self.graph.compute[*vertex] > average) == heavy).max_by_key(|vertex| self.gains[*vertex])
             };
             let (Some(heavy), Some(light)) = (of(full, true), of(!full, false)) else { break };
-            let change = self.net.compute[heavy] - self.net.compute[light];
+            let change = self.graph.compute[heavy] - self.graph.compute[light];
             let mut after = self.compute;
             after[usize::from(full)] -= change;
             after[usize::from(!full)] += change;
             if self.overload(after) >= before {
                 break;
             }
-            self.shift(heavy as u32);
-            self.shift(light as u32);
+            self.move_vertex(heavy as u32);
+            self.move_vertex(light as u32);
         }
     }
 
-    /// Puts the number of slots right at any price, when all vertices are single ranks.
-    fn make_exact(&mut self) {
+    /// Enforces the exact number of slots at any cost, if all vertices are single ranks.
+    fn fix_sizes(&mut self) {
         if self.excess == 0 {
             return;
         }
         self.moved.fill(false);
-        self.bring_more();
+        self.add_inner_vertices();
         while self.excess != 0 {
             let side = usize::from(self.excess < 0);
-            let Some((_, vertex)) = self.heaps[side].first() else { break };
+            let Some((_, vertex)) = self.heaps[side].peek() else { break };
             if self.excess_after(vertex) >= self.excess.unsigned_abs() {
                 break;
             }
             self.heaps[side].remove(vertex);
             self.moved[vertex as usize] = true;
-            self.shift(vertex);
+            self.move_vertex(vertex);
         }
-        self.heaps.iter_mut().for_each(Heap::clear);
+        self.heaps.iter_mut().for_each(GainHeap::clear);
     }
 }

@@ -1,4 +1,4 @@
-//! Files of code in memory, as the dynamic linker left them: which functions they refer to, and where the addresses stand.
+//! ELF files in memory, as the dynamic linker left them: which functions they refer to, and where the addresses are stored.
 
 use std::ffi::{CStr, CString, OsStr, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
@@ -14,71 +14,71 @@ const DT_JMPREL: i64 = 23;
 const PT_DYNAMIC: u32 = 2;
 const PT_GNU_RELRO: u32 = 0x6474_e552;
 
-/// How an address stands in memory.
+/// Relocation type of a reference.
 #[derive(Clone, Copy, PartialEq)]
-enum Relocation {
-    /// A plain address (a constant holding a function).
+enum RelocationKind {
+    /// A plain address (a constant holding a function pointer).
     Absolute = 1,
-    /// An entry of the global offset table.
+    /// A GOT entry.
     Global = 6,
-    /// A slot of the procedure linkage table, possibly not yet bound.
+    /// A PLT slot, possibly not yet bound.
     Slot = 7,
 }
 
-/// A file of code that is loaded.
-pub struct Object {
-    /// Where it is loaded.
+/// A loaded file.
+pub(super) struct LoadedObject {
+    /// Load address.
     pub base: usize,
-    /// Its path; that of the program itself for the first one.
+    /// Its path; for the first one that of the program itself.
     pub path: String,
-    tables: Option<Tables>,
+    tables: Option<DynamicTables>,
     read_only: Option<(usize, usize)>,
 }
 
-struct Tables {
+struct DynamicTables {
     symbols: *const Elf64_Sym,
     strings: *const libc::c_char,
     relocations: Vec<(*const Elf64_Rela, usize)>,
 }
 
 /// A reference to a function.
-pub struct Reference<'a> {
-    /// Its name.
+pub(super) struct SymbolReference<'a> {
+    /// Symbol name.
     pub name: &'a str,
-    place: usize,
-    relocation: Relocation,
+    address: usize,
+    relocation: RelocationKind,
 }
 
-/// A number that grows when a file of code is loaded.
-pub fn loaded_count() -> u64 {
+/// A counter that increases when a file is loaded.
+pub(super) fn loaded_count() -> u64 {
     unsafe extern "C" fn first(info: *mut libc::dl_phdr_info, _: usize, count: *mut c_void) -> c_int {
-        // SAFETY: the linker passes a valid description, `count` is the place given below.
+        // SAFETY: the linker passes a valid description; `count` points to the variable below.
         unsafe { *count.cast::<u64>() = (*info).dlpi_adds };
         1
     }
     let mut count = 0u64;
-    // SAFETY: `first` writes to `count` only while the call lasts.
+    // SAFETY: `first` writes to `count` only during the call.
     unsafe { libc::dl_iterate_phdr(Some(first), (&raw mut count).cast()) };
     count
 }
 
-/// Everything that is loaded now.
-pub fn objects() -> Vec<Object> {
+/// All loaded files.
+pub(super) fn objects() -> Vec<LoadedObject> {
     unsafe extern "C" fn each(info: *mut libc::dl_phdr_info, _: usize, objects: *mut c_void) -> c_int {
-        // SAFETY: the linker passes a valid description, `objects` is the vector given below.
-        unsafe { (*objects.cast::<Vec<Object>>()).push(Object::read(&*info)) };
+        // SAFETY: the linker passes a valid description; `objects` points to the vector below.
+        unsafe { (*objects.cast::<Vec<LoadedObject>>()).push(LoadedObject::read(&*info)) };
         0
     }
-    let mut objects: Vec<Object> = Vec::with_capacity(64);
-    // SAFETY: `each` adds to `objects` only while the call lasts.
+    let mut objects: Vec<LoadedObject> = Vec::with_capacity(64);
+    // SAFETY: `each` adds to `objects` only during the call.
     unsafe { libc::dl_iterate_phdr(Some(each), (&raw mut objects).cast()) };
     objects
 }
 
-impl Object {
+impl LoadedObject {
     /// # Safety
-    /// `info` describes a loaded file of code.
-    unsafe fn read(info: &libc::dl_phdr_info) -> Object {
+    /// `info` describes a loaded file.
+    unsafe fn read(info: &libc::dl_phdr_info) -> LoadedObject {
         let base = info.dlpi_addr as usize;
         // SAFETY: the name is a string, the headers are an array of the given length.
         let (name, headers) =
@@ -87,38 +87,38 @@ impl Object {
         let find = |kind: u32| headers.iter().find(|h: &&Elf64_Phdr| h.p_type == kind);
         let read_only = find(PT_GNU_RELRO).map(|h| (base + h.p_vaddr as usize, base + (h.p_vaddr + h.p_memsz) as usize));
         // SAFETY: the dynamic section of a loaded file is mapped at this address.
-        let tables = find(PT_DYNAMIC).and_then(|h| unsafe { Tables::read(base, (base + h.p_vaddr as usize) as *const [i64; 2]) });
-        Object { base, path, tables, read_only }
+        let tables = find(PT_DYNAMIC).and_then(|h| unsafe { DynamicTables::read(base, (base + h.p_vaddr as usize) as *const [i64; 2]) });
+        LoadedObject { base, path, tables, read_only }
     }
 
-    /// Whether it is part of the system rather than of the program.
-    pub fn is_system(&self) -> bool {
+    /// Whether it belongs to the system rather than to the program.
+    pub(super) fn is_system(&self) -> bool {
         let name = self.path.rsplit('/').next().unwrap_or_default();
         name.is_empty() || ["ld-linux", "linux-vdso", "libc.so", "libdl.so", "libpthread.so", "libm.so"].iter().any(|s| name.starts_with(s))
     }
 
     /// Whether it is the probe itself.
-    pub fn is_probe(&self) -> bool {
-        file_of(is_probe_marker as *const () as usize).is_some_and(|(base, _)| base == self.base)
+    pub(super) fn is_probe(&self) -> bool {
+        object_containing(is_probe_marker as *const () as usize).is_some_and(|(base, _)| base == self.base)
     }
 
     /// The functions it refers to.
-    pub fn references(&self) -> impl Iterator<Item = Reference<'_>> {
+    pub(super) fn references(&self) -> impl Iterator<Item = SymbolReference<'_>> {
         self.tables.iter().flat_map(|tables| {
-            tables.relocations.iter().flat_map(|(first, count)| (0..*count).map(move |i| unsafe { &*first.add(i) })).filter_map(
-                |relocation| {
-                    // SAFETY: relocations name symbols of the table, symbols name strings of the table: the linker relies on it too.
-                    unsafe { self.reference(tables, relocation) }
-                },
-            )
+            // SAFETY: the table has `count` entries.
+            let entries = tables.relocations.iter().flat_map(|(first, count)| (0..*count).map(move |i| unsafe { &*first.add(i) }));
+            entries.filter_map(|relocation| {
+                // SAFETY: relocations refer to symbols of the table and symbols to strings of the table; the linker relies on it, too.
+                unsafe { self.reference(tables, relocation) }
+            })
         })
     }
 
-    unsafe fn reference<'a>(&'a self, tables: &'a Tables, relocation: &Elf64_Rela) -> Option<Reference<'a>> {
+    unsafe fn reference<'a>(&'a self, tables: &'a DynamicTables, relocation: &Elf64_Rela) -> Option<SymbolReference<'a>> {
         let kind = match relocation.r_info as u32 {
-            1 if relocation.r_addend == 0 => Relocation::Absolute,
-            6 => Relocation::Global,
-            7 => Relocation::Slot,
+            1 if relocation.r_addend == 0 => RelocationKind::Absolute,
+            6 => RelocationKind::Global,
+            7 => RelocationKind::Slot,
             _ => return None,
         };
         // SAFETY: see `references`.
@@ -126,14 +126,14 @@ impl Object {
             let symbol = &*tables.symbols.add((relocation.r_info >> 32) as usize);
             CStr::from_ptr(tables.strings.add(symbol.st_name as usize))
         };
-        Some(Reference { name: name.to_str().ok()?, place: self.base + relocation.r_offset as usize, relocation: kind })
+        Some(SymbolReference { name: name.to_str().ok()?, address: self.base + relocation.r_offset as usize, relocation: kind })
     }
 
-    /// The function that a reference leads to, as the linker sees or would see it.
-    pub fn target(&self, reference: &Reference) -> Option<usize> {
-        if reference.relocation != Relocation::Slot {
+    /// The function that a reference is or would be bound to.
+    pub(super) fn target(&self, reference: &SymbolReference) -> Option<usize> {
+        if reference.relocation != RelocationKind::Slot {
             // SAFETY: the linker wrote an address here before the file's code could run.
-            let address = unsafe { *(reference.place as *const usize) };
+            let address = unsafe { *(reference.address as *const usize) };
             return (address != 0).then_some(address);
         }
         crate::library::symbol(libc::RTLD_DEFAULT, reference.name).or_else(|| {
@@ -143,25 +143,25 @@ impl Object {
     }
 
     /// Replaces the address of a reference.
-    pub fn write(&self, reference: &Reference, address: usize) {
-        let protected = self.read_only.is_some_and(|(from, to)| (from..to).contains(&reference.place));
-        if protected && !protect(reference.place, libc::PROT_READ | libc::PROT_WRITE) {
+    pub(super) fn write(&self, reference: &SymbolReference, address: usize) {
+        let protected = self.read_only.is_some_and(|(from, to)| (from..to).contains(&reference.address));
+        if protected && !protect(reference.address, libc::PROT_READ | libc::PROT_WRITE) {
             return;
         }
-        // SAFETY: the place holds an address and is writable; other threads see either the old or the new one.
+        // SAFETY: the location holds an address and is writable; other threads see the old or the new one.
         unsafe {
-            std::sync::atomic::AtomicUsize::from_ptr(reference.place as *mut usize).store(address, std::sync::atomic::Ordering::Release)
+            std::sync::atomic::AtomicUsize::from_ptr(reference.address as *mut usize).store(address, std::sync::atomic::Ordering::Release)
         };
         if protected {
-            protect(reference.place, libc::PROT_READ);
+            protect(reference.address, libc::PROT_READ);
         }
     }
 }
 
-impl Tables {
+impl DynamicTables {
     /// # Safety
     /// `entry` is the first entry of the dynamic section of a file loaded at `base`.
-    unsafe fn read(base: usize, mut entry: *const [i64; 2]) -> Option<Tables> {
+    unsafe fn read(base: usize, mut entry: *const [i64; 2]) -> Option<DynamicTables> {
         let (mut symbols, mut strings, mut slots, mut slots_bytes, mut others, mut others_bytes) = (0, 0, 0, 0, 0, 0);
         loop {
             // SAFETY: the section ends with an entry of tag 0.
@@ -179,25 +179,25 @@ impl Tables {
             // SAFETY: there is a next entry, see above.
             entry = unsafe { entry.add(1) };
         }
-        // The linker turns these into addresses when it loads a file, except in the few files it does not write to.
+        // The linker converts these to addresses at load time, except in the few files it does not write to.
         let absolute = |value: usize| if value < base { base + value } else { value };
         if symbols == 0 || strings == 0 {
             return None;
         }
         let table = |at: usize, bytes: usize| (at != 0).then(|| (absolute(at) as *const Elf64_Rela, bytes / size_of::<Elf64_Rela>()));
         let relocations = [table(slots, slots_bytes), table(others, others_bytes)].into_iter().flatten().collect();
-        Some(Tables { symbols: absolute(symbols) as _, strings: absolute(strings) as _, relocations })
+        Some(DynamicTables { symbols: absolute(symbols) as _, strings: absolute(strings) as _, relocations })
     }
 }
 
-/// Marks the probe's own code.
+/// A function whose address identifies the probe.
 fn is_probe_marker() {}
 
-fn protect(place: usize, protection: c_int) -> bool {
-    // SAFETY: asks for a number only.
+fn protect(address: usize, protection: c_int) -> bool {
+    // SAFETY: only queries the page size.
     let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
-    // SAFETY: changes the page of a reference, which is restored after the write.
-    unsafe { libc::mprotect((place & !(page - 1)) as *mut c_void, page, protection) == 0 }
+    // SAFETY: changes the page of a reference, and is reverted after the write.
+    unsafe { libc::mprotect((address & !(page - 1)) as *mut c_void, page, protection) == 0 }
 }
 
 /// The path of the program itself, which the linker lists without a name.
@@ -205,20 +205,20 @@ fn program_path() -> String {
     std::fs::read_link("/proc/self/exe").map(|path| path.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// The file of code that an address belongs to.
-pub fn file_of(address: usize) -> Option<(usize, String)> {
+/// The loaded file that contains an address.
+pub(super) fn object_containing(address: usize) -> Option<(usize, String)> {
     // SAFETY: a struct of pointers, filled by dladdr.
     let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
-    // SAFETY: `info` is a valid place to write to.
+    // SAFETY: `info` is valid for writes.
     if unsafe { libc::dladdr(address as *const c_void, &mut info) } == 0 || info.dli_fname.is_null() {
         return None;
     }
-    // SAFETY: dladdr gives a string.
+    // SAFETY: dladdr returns a string.
     let path = OsStr::from_bytes(unsafe { CStr::from_ptr(info.dli_fname) }.to_bytes()).to_string_lossy().into_owned();
     Some((info.dli_fbase as usize, path))
 }
 
-/// A handle of a file that is loaded already.
+/// A handle of an already loaded file.
 fn open(path: &str) -> Option<*mut c_void> {
     let path = CString::new(path).ok()?;
     // SAFETY: nothing is loaded.
@@ -226,13 +226,13 @@ fn open(path: &str) -> Option<*mut c_void> {
     (!handle.is_null()).then_some(handle)
 }
 
-/// Whether the file of code itself (not one it needs) defines a symbol.
-pub fn defines(base: usize, path: &str, name: &str) -> bool {
+/// Whether the file itself (not a dependency) defines a symbol.
+pub(super) fn defines(base: usize, path: &str, name: &str) -> bool {
     let found = open(path).and_then(|handle| {
         let found = crate::library::symbol(handle, name);
-        // SAFETY: gives back what `open` counted.
+        // SAFETY: releases the reference taken by `open`.
         unsafe { libc::dlclose(handle) };
         found
     });
-    found.and_then(file_of).is_some_and(|(its_base, _)| its_base == base)
+    found.and_then(object_containing).is_some_and(|(its_base, _)| its_base == base)
 }

@@ -1,46 +1,46 @@
-//! The arguments of a call, however the language passes them: C passes scalars by value, Fortran passes everything by reference.
+//! The arguments of a call in any language: C passes scalars by value, Fortran passes everything by reference.
 
-use sintonia_mpi::Slots;
+use sintonia_mpi::ArgumentSlots;
 use sintonia_recording::raw::{self, NO_OBJECT, NONE, pair, part, unpair};
 
-use crate::communicators::Communicator;
-use crate::library::{Handle, Kind, Library, Status};
-use crate::stub::{About, Frame};
-use crate::thread::Thread;
+use crate::communicators::KnownCommunicator;
+use crate::library::{Handle, HandleKind, MpiStatus, ProgramMpi};
+use crate::stub::{BoundFunction, CallFrame};
+use crate::thread::ThreadState;
 
-/// A call under way.
-pub struct Call<'a> {
-    /// What is known of the function.
-    pub about: &'static About,
+/// A call in progress.
+pub(crate) struct CallObserver<'a> {
+    /// The called function.
+    pub function: &'static BoundFunction,
     /// The MPI library.
-    pub library: &'static Library,
-    /// The thread that calls.
-    pub thread: &'a mut Thread,
+    pub library: &'static ProgramMpi,
+    /// The calling thread.
+    pub thread: &'a mut ThreadState,
     /// Its arguments.
-    pub frame: &'a mut Frame,
+    pub frame: &'a mut CallFrame,
 }
 
-impl Call<'_> {
-    /// Stages the call with these parts. `requests` is how many it may list at its end.
+impl CallObserver<'_> {
+    /// Stages the call with these parts. `requests` is the maximum number of requests it will list.
     #[inline(always)]
-    pub fn stage(&mut self, parts: u16, requests: usize) {
-        self.thread.recorder.stage(self.about.operation.0, parts, self.about.language, self.frame.return_address(), requests);
+    pub(crate) fn stage(&mut self, parts: u16, requests: usize) {
+        self.thread.recorder.stage(self.function.id.0, parts, self.function.language, self.frame.return_address(), requests);
     }
 
-    /// Fills one part of a call that was staged with these parts.
+    /// Sets one part of a call staged with these parts.
     #[inline(always)]
-    pub fn put(&mut self, parts: u16, part: u16, word: u64) {
+    pub(crate) fn put(&mut self, parts: u16, part: u16, word: u64) {
         self.thread.recorder.put(parts, part, word);
     }
 
     #[inline(always)]
     fn is_fortran(&self) -> bool {
-        self.about.fortran
+        self.function.fortran
     }
 
-    /// Whether indices that MPI gives count from 1.
+    /// Whether MPI returns 1-based indices.
     #[inline(always)]
-    pub fn counts_from_one(&self) -> bool {
+    pub(crate) fn counts_from_one(&self) -> bool {
         self.is_fortran()
     }
 
@@ -51,21 +51,21 @@ impl Call<'_> {
 
     /// An integer argument.
     #[inline(always)]
-    pub fn int(&self, slot: u8) -> i32 {
+    pub(crate) fn int(&self, slot: u8) -> i32 {
         let argument = self.argument(slot);
         // SAFETY: Fortran passes the address of an integer.
         if self.is_fortran() { unsafe { *(argument as *const i32) } } else { argument as i32 }
     }
 
-    /// An integer that the call wrote to the address it was given.
+    /// An integer output argument.
     #[inline(always)]
-    pub fn out_int(&self, slot: u8) -> i32 {
+    pub(crate) fn out_int(&self, slot: u8) -> i32 {
         // SAFETY: the call succeeded, so it wrote to the address.
         unsafe { *(self.argument(slot) as *const i32) }
     }
 
     /// An array of integers that the call wrote.
-    pub fn out_array(&self, slot: u8) -> *const i32 {
+    pub(crate) fn out_array(&self, slot: u8) -> *const i32 {
         self.argument(slot) as *const i32
     }
 
@@ -73,58 +73,60 @@ impl Call<'_> {
     #[inline(always)]
     fn count(&self, slot: u8) -> i64 {
         let argument = self.argument(slot);
-        match (self.is_fortran(), self.about.large) {
+        match (self.is_fortran(), self.function.large) {
             (false, false) => i64::from(argument as i32),
             (false, true) => argument as i64,
             // SAFETY: Fortran passes the address of an integer of that size.
             (true, false) => i64::from(unsafe { *(argument as *const i32) }),
+            // SAFETY: as above.
             (true, true) => unsafe { *(argument as *const i64) },
         }
     }
 
     /// An element of an array of counts.
-    pub fn count_at(&self, slot: u8, place: usize) -> u64 {
+    pub(crate) fn count_at(&self, slot: u8, place: usize) -> u64 {
         let array = self.argument(slot);
-        // SAFETY: the call succeeded with this array, which has an element per process.
-        let count = if self.about.large {
+        let count = if self.function.large {
+            // SAFETY: the call succeeded with this array, which has one element per process.
             unsafe { *(array as *const i64).add(place) }
         } else {
+            // SAFETY: as above.
             i64::from(unsafe { *(array as *const i32).add(place) })
         };
         count.max(0) as u64
     }
 
     /// The sum of an array of counts.
-    pub fn sum(&self, slot: u8, length: usize) -> u64 {
+    pub(crate) fn count_sum(&self, slot: u8, length: usize) -> u64 {
         (0..length).map(|place| self.count_at(slot, place)).sum()
     }
 
-    /// A handle that is passed by value in C.
+    /// A handle that C passes by value.
     #[inline(always)]
-    pub fn handle(&self, kind: Kind, slot: u8) -> Handle {
+    pub(crate) fn handle(&self, kind: HandleKind, slot: u8) -> Handle {
         let argument = self.argument(slot);
         if self.is_fortran() {
-            // SAFETY: Fortran passes the address of an integer (alone, or in a derived type).
+            // SAFETY: Fortran passes the address of an integer (plain, or in a derived type).
             return self.library.c_handle(kind, unsafe { *(argument as *const i32) });
         }
-        if matches!(kind, Kind::File) { argument } else { self.library.truncate(argument) }
+        if matches!(kind, HandleKind::File) { argument } else { self.library.truncate(argument) }
     }
 
-    /// A handle whose address is passed in C too.
+    /// A handle that C passes by address.
     #[inline(always)]
-    pub fn place_handle(&self, kind: Kind, slot: u8) -> Handle {
-        self.place_handle_at(kind, slot, 0)
+    pub(crate) fn handle_at_address(&self, kind: HandleKind, slot: u8) -> Handle {
+        self.handle_in_array(kind, slot, 0)
     }
 
     /// An element of an array of handles.
     #[inline(always)]
-    pub fn place_handle_at(&self, kind: Kind, slot: u8, place: usize) -> Handle {
+    pub(crate) fn handle_in_array(&self, kind: HandleKind, slot: u8, place: usize) -> Handle {
         let array = self.argument(slot);
         // SAFETY: an array of handles that the program passes to MPI.
         unsafe {
             if self.is_fortran() {
                 self.library.c_handle(kind, *(array as *const i32).add(place))
-            } else if self.library.layout.handle_bytes == 4 && !matches!(kind, Kind::File) {
+            } else if self.library.layout.handle_bytes == 4 && !matches!(kind, HandleKind::File) {
                 *(array as *const u32).add(place) as Handle
             } else {
                 *(array as *const usize).add(place)
@@ -132,61 +134,62 @@ impl Call<'_> {
         }
     }
 
-    /// The handle of a message that a matched probe takes or that is received; only ever compared with others of the same language.
-    pub fn message(&self) -> Handle {
-        let place = self.argument(self.about.slots.message);
-        // SAFETY: the address of a handle, which is 4 bytes long in Fortran.
+    /// The message handle of a matched probe or receive; only compared with others of the same language.
+    pub(crate) fn message(&self) -> Handle {
+        let place = self.argument(self.function.slots.message);
         if self.is_fortran() || self.library.layout.handle_bytes == 4 {
+            // SAFETY: the address of a handle of 4 bytes, as always in Fortran.
             unsafe { *(place as *const u32) as Handle }
         } else {
+            // SAFETY: the address of a handle of 8 bytes.
             unsafe { *(place as *const Handle) }
         }
     }
 
-    /// Keeps a handle from before the call for after it.
-    pub fn keep_handle(&mut self, handle: Handle) {
+    /// Saves a handle for after the call.
+    pub(crate) fn keep_handle(&mut self, handle: Handle) {
         self.thread.handles.clear();
         self.thread.handles.push(handle);
     }
 
-    /// The error code that the call returned.
+    /// The returned error code.
     #[inline(always)]
-    pub fn error(&self) -> i32 {
+    pub(crate) fn error(&self) -> i32 {
         if !self.is_fortran() {
             return self.frame.result as i32;
         }
-        let place = self.frame.argument(self.about.error);
+        let place = self.frame.argument(self.function.error_slot);
         // The last argument is optional in mpi_f08.
-        // SAFETY: if it is there, it is the address of an integer that the call wrote.
+        // SAFETY: if present, it is the address of an integer that the call wrote.
         if place == 0 { 0 } else { unsafe { *(place as *const i32) } }
     }
 
-    /// A rank argument, with MPI's special values made the same for all libraries.
+    /// A rank argument, with special values normalised across libraries.
     #[inline(always)]
-    pub fn peer(&self, slot: u8) -> i32 {
-        if slot == Slots::ABSENT { NONE } else { self.normal_peer(self.int(slot)) }
+    pub(crate) fn peer(&self, slot: u8) -> i32 {
+        if slot == ArgumentSlots::ABSENT { NONE } else { self.normalize_peer(self.int(slot)) }
     }
 
     #[inline(always)]
-    fn normal_peer(&self, rank: i32) -> i32 {
+    fn normalize_peer(&self, rank: i32) -> i32 {
         let layout = &self.library.layout;
         match rank {
             0.. => rank,
             _ if rank == layout.proc_null => raw::PROC_NULL,
             _ if rank == layout.any_source => raw::ANY,
-            _ if rank == layout.root => raw::ROOT_HERE,
+            _ if rank == layout.root => raw::ROOT,
             _ => NONE,
         }
     }
 
     /// A tag argument.
     #[inline(always)]
-    pub fn tag(&self, slot: u8) -> i32 {
-        self.normal_tag(self.int(slot))
+    pub(crate) fn tag(&self, slot: u8) -> i32 {
+        self.normalize_tag(self.int(slot))
     }
 
     #[inline(always)]
-    fn normal_tag(&self, tag: i32) -> i32 {
+    fn normalize_tag(&self, tag: i32) -> i32 {
         if tag >= 0 {
             tag
         } else if tag == self.library.layout.any_tag {
@@ -196,23 +199,23 @@ impl Call<'_> {
         }
     }
 
-    /// The number of a communicator that was used before; [`NO_OBJECT`] for one that MPI has yet to accept.
+    /// The id of a communicator used before; [`NO_OBJECT`] for one that MPI has not accepted yet.
     #[inline(always)]
-    pub fn known_communicator(&mut self, slot: u8) -> u32 {
-        let handle = self.handle(Kind::Communicator, slot);
+    pub(crate) fn known_communicator(&mut self, slot: u8) -> u32 {
+        let handle = self.handle(HandleKind::Communicator, slot);
         self.thread.communicators.known(handle).map_or(NO_OBJECT, |c| c.id)
     }
 
-    /// The communicator, now that MPI has accepted it.
+    /// The communicator, after MPI has accepted it.
     #[inline(always)]
-    pub fn communicator(&mut self, slot: u8) -> Option<Communicator> {
-        let handle = self.handle(Kind::Communicator, slot);
+    pub(crate) fn communicator(&mut self, slot: u8) -> Option<KnownCommunicator> {
+        let handle = self.handle(HandleKind::Communicator, slot);
         self.thread.communicators.get(self.library, handle)
     }
 
-    /// Puts the number of the communicator in its place if it was not known before the call.
+    /// Sets the communicator id if it was unknown before the call.
     #[inline(always)]
-    pub fn name_communicator(&mut self, parts: u16, slot: u8) {
+    pub(crate) fn put_communicator(&mut self, parts: u16, slot: u8) {
         let (object, peer) = unpair(self.thread.recorder.staged(parts, part::OBJECT));
         if object == NO_OBJECT
             && let Some(communicator) = self.communicator(slot)
@@ -223,42 +226,42 @@ impl Call<'_> {
 
     /// The size of a datatype argument.
     #[inline(always)]
-    pub fn datatype_size(&mut self, slot: u8) -> u64 {
-        let datatype = self.handle(Kind::Datatype, slot);
+    pub(crate) fn datatype_size(&mut self, slot: u8) -> u64 {
+        let datatype = self.handle(HandleKind::Datatype, slot);
         self.thread.sizes.size(self.library, datatype)
     }
 
     /// The size of an element of an array of datatypes.
-    pub fn datatype_size_at(&mut self, slot: u8, place: usize) -> u64 {
-        let datatype = self.place_handle_at(Kind::Datatype, slot, place);
+    pub(crate) fn datatype_size_at(&mut self, slot: u8, place: usize) -> u64 {
+        let datatype = self.handle_in_array(HandleKind::Datatype, slot, place);
         self.thread.sizes.size(self.library, datatype)
     }
 
-    /// Count times size of the datatype; 0 where there is no such argument.
+    /// Count times datatype size; 0 if there is no such argument.
     #[inline(always)]
-    pub fn bytes(&mut self, count: u8, datatype: u8) -> u64 {
-        if count == Slots::ABSENT {
+    pub(crate) fn bytes(&mut self, count: u8, datatype: u8) -> u64 {
+        if count == ArgumentSlots::ABSENT {
             return 0;
         }
         let count = self.count(count).max(0) as u64;
         if count == 0 { 0 } else { count * self.datatype_size(datatype) }
     }
 
-    /// How many partitions a message has.
+    /// Number of partitions of a message.
     #[inline(always)]
-    pub fn partitions(&self) -> u64 {
-        let slot = self.about.slots.partitions;
-        if slot == Slots::ABSENT { 1 } else { u64::try_from(self.int(slot)).unwrap_or(1) }
+    pub(crate) fn partitions(&self) -> u64 {
+        let slot = self.function.slots.partitions;
+        if slot == ArgumentSlots::ABSENT { 1 } else { u64::try_from(self.int(slot)).unwrap_or(1) }
     }
 
     /// Whether a buffer argument is `MPI_IN_PLACE`.
-    pub fn is_in_place(&self, slot: u8) -> bool {
-        if slot == Slots::ABSENT {
+    pub(crate) fn is_in_place(&self, slot: u8) -> bool {
+        if slot == ArgumentSlots::ABSENT {
             return false;
         }
         let mut address = self.argument(slot);
-        if self.about.descriptor {
-            // SAFETY: a descriptor begins with the address of what it describes.
+        if self.function.descriptor {
+            // SAFETY: a descriptor starts with the base address.
             address = unsafe { *(address as *const usize) };
         }
         self.library.is_in_place(address, self.is_fortran())
@@ -270,45 +273,45 @@ impl Call<'_> {
         if self.is_fortran() { layout.fortran_status_bytes } else { layout.status_bytes }
     }
 
-    /// Whether the program does not want to see statuses.
+    /// Whether the program ignores statuses.
     #[inline(always)]
-    pub fn ignores_status(&self) -> bool {
-        self.library.ignores_status(self.argument(self.about.slots.status), self.is_fortran())
+    pub(crate) fn ignores_status(&self) -> bool {
+        self.library.ignores_status(self.argument(self.function.slots.status), self.is_fortran())
     }
 
-    /// Has MPI write statuses for the probe where the program does not want them.
+    /// Makes MPI write statuses for the probe if the program ignores them.
     #[inline(always)]
-    pub fn want_status(&mut self, count: usize) {
-        if self.about.slots.status == Slots::ABSENT || !self.ignores_status() {
+    pub(crate) fn request_statuses(&mut self, count: usize) {
+        if self.function.slots.status == ArgumentSlots::ABSENT || !self.ignores_status() {
             return;
         }
         let words = (count * self.status_bytes()).div_ceil(8);
         if self.thread.statuses.len() < words {
             self.thread.statuses.resize(words, 0);
         }
-        self.frame.own_status = self.thread.statuses.as_mut_ptr() as usize;
-        self.frame.replace_argument(self.about.slots.status, self.frame.own_status);
+        self.frame.status_buffer = self.thread.statuses.as_mut_ptr() as usize;
+        self.frame.replace_argument(self.function.slots.status, self.frame.status_buffer);
     }
 
-    /// What a status that the call filled says; `None` if neither the program nor the probe wanted it.
+    /// A status filled by the call; `None` if neither the program nor the probe requested it.
     #[inline(always)]
-    pub fn filled_status(&self, place: usize) -> Option<Status> {
-        let array = self.argument(self.about.slots.status);
-        if self.frame.own_status == 0 && self.ignores_status() {
+    pub(crate) fn filled_status(&self, place: usize) -> Option<MpiStatus> {
+        let array = self.argument(self.function.slots.status);
+        if self.frame.status_buffer == 0 && self.ignores_status() {
             return None;
         }
         // SAFETY: the call succeeded and filled this status.
         let status = unsafe { self.library.status(array + place * self.status_bytes()) };
-        Some(Status { source: self.normal_peer(status.source), tag: self.normal_tag(status.tag), ..status })
+        Some(MpiStatus { source: self.normalize_peer(status.source), tag: self.normalize_tag(status.tag), ..status })
     }
 
-    /// Puts what the status says in place of what was asked for.
+    /// Replaces the requested source, tag and size by the actual ones.
     #[inline(always)]
-    pub fn put_status(&mut self, parts: u16) {
+    pub(crate) fn put_status(&mut self, parts: u16) {
         let Some(status) = self.filled_status(0) else { return };
         let (id, asked) = unpair(self.thread.recorder.staged(parts, part::OBJECT));
         self.put(parts, part::OBJECT, pair(id, status.source));
-        // The half of the word that only a send-receive needs says whether anyone would have done.
+        // The receive tag, otherwise used only by a send-receive, marks a wildcard receive.
         self.put(parts, part::TAG, pair(status.tag as u32, if asked == raw::ANY { raw::ANY } else { NONE }));
         self.put(parts, part::RECEIVED, status.bytes);
     }

@@ -1,5 +1,5 @@
-//! Tuning that begins in the middle of a program's life: the probe was brought in by a thread that somebody outside has made, and that
-//! becomes the one which waits for orders. Nothing is recorded, and calls of MPI go their own way as before.
+//! Attaching to a running program: the injected thread that loaded the probe becomes the tuning thread. Nothing is recorded, and MPI calls
+//! are not intercepted.
 
 use std::ffi::{CStr, OsStr, c_char};
 use std::os::unix::ffi::OsStrExt;
@@ -7,54 +7,58 @@ use std::panic::catch_unwind;
 use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use sintonia_link::order::Word;
-use sintonia_link::session::{Receiver, Secret};
+use sintonia_link::probe_protocol::ProbeMessage;
+use sintonia_link::session::{SessionReceiver, SharedSecret};
 
-use super::{BEGUN, Stage, block_signals, door, end, in_child, leaving, listen, meet, now, say, set_stage};
-use crate::process::{self, State};
+use super::{
+    SESSION_ACTIVE, TuningStage, after_fork_in_child, before_finalize, block_signals, clock_pair, collector_socket, connect, end_session,
+    send_message, serve_commands, set_stage,
+};
+use crate::process::{self, ProcessState};
 use crate::settings;
 
-/// What is told to the one outside.
-const MET: u32 = 3;
-const UNWILLING: u32 = 4;
-/// Room for words to the one outside, with a zero behind them.
-const WORDS: usize = 511;
+/// States reported to the injector.
+const STATE_CONNECTED: u32 = 3;
+const STATE_REFUSED: u32 = 4;
+/// Maximum length of an error message to the injector, without the terminating zero.
+const MAX_MESSAGE_BYTES: usize = 511;
 
-/// Whether calls of MPI are led through the probe.
-pub fn sees_mpi() -> bool {
+/// Whether MPI calls are intercepted.
+pub(super) fn intercepts_mpi() -> bool {
     settings::is_read()
 }
 
-/// Meets the other end at a door, tells the one outside how that went, and does what the other end orders until it is gone.
+/// Connects to the collector, reports the result to the injector, and executes commands until the session ends.
 ///
 /// # Safety
-/// Door and secret must be texts, `state` a number and `said` room for 512 bytes, which stay while this function runs.
+/// `socket_dir` and `secret` must be strings, `state` a number and `message` a buffer of 512 bytes, all valid while this function runs.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sintonia_attach(
-    door: *const c_char,
+pub(super) unsafe extern "C" fn sintonia_attach(
+    socket_dir: *const c_char,
     secret: *const c_char,
     rank: u32,
     size: u32,
     state: *const AtomicU32,
-    said: *mut c_char,
+    message: *mut c_char,
 ) {
     // SAFETY: as the caller promises.
-    let (door, secret, state) = unsafe { (OsStr::from_bytes(CStr::from_ptr(door).to_bytes()), CStr::from_ptr(secret), &*state) };
+    let (socket_dir, secret, state) =
+        unsafe { (OsStr::from_bytes(CStr::from_ptr(socket_dir).to_bytes()), CStr::from_ptr(secret), &*state) };
     prepare();
-    match catch_unwind(|| come(door, secret, (rank, size))).unwrap_or_else(|_| Err("the probe failed".into())) {
+    match catch_unwind(|| connect_collector(socket_dir, secret, (rank, size))).unwrap_or_else(|_| Err("the probe failed".into())) {
         Ok(receiver) => {
-            state.store(MET, Ordering::Release);
-            let _ = catch_unwind(|| listen(receiver));
-            end();
+            state.store(STATE_CONNECTED, Ordering::Release);
+            let _ = catch_unwind(|| serve_commands(receiver));
+            end_session();
         }
         Err(why) => {
-            let length = why.len().min(WORDS);
-            // SAFETY: there is room for that many, and the zero behind them.
+            let length = why.len().min(MAX_MESSAGE_BYTES);
+            // SAFETY: there is room for that many bytes and a terminating zero.
             unsafe {
-                said.copy_from_nonoverlapping(why.as_ptr().cast(), length);
-                said.add(length).write(0);
+                message.copy_from_nonoverlapping(why.as_ptr().cast(), length);
+                message.add(length).write(0);
             }
-            state.store(UNWILLING, Ordering::Release);
+            state.store(STATE_REFUSED, Ordering::Release);
         }
     }
 }
@@ -62,11 +66,11 @@ pub unsafe extern "C" fn sintonia_attach(
 fn prepare() {
     static ONCE: Once = Once::new();
     block_signals();
-    // SAFETY: the name of this thread; both functions stay loaded as long as the process lives.
+    // SAFETY: the name of this thread; both functions stay loaded for the life of the process.
     unsafe { libc::prctl(libc::PR_SET_NAME, c"sintonia".as_ptr()) };
     ONCE.call_once(|| {
         std::panic::set_hook(Box::new(|_| {}));
-        if process::state() == State::Waiting {
+        if process::state() == ProcessState::Waiting {
             // SAFETY: as above.
             unsafe {
                 libc::atexit(at_exit);
@@ -77,24 +81,28 @@ fn prepare() {
 }
 
 extern "C" fn at_exit() {
-    let _ = catch_unwind(leaving);
+    let _ = catch_unwind(before_finalize);
 }
 
 extern "C" fn after_fork() {
-    in_child();
+    after_fork_in_child();
 }
 
-fn come(folder: &OsStr, secret: &CStr, (rank, size): (u32, u32)) -> Result<Receiver<door::Way>, String> {
-    let secret = secret.to_str().ok().and_then(Secret::parse).ok_or("the secret of the run is none")?;
-    if BEGUN.swap(true, Ordering::AcqRel) {
-        return Err("it is being tuned already".into());
+fn connect_collector(
+    folder: &OsStr,
+    secret: &CStr,
+    (rank, size): (u32, u32),
+) -> Result<SessionReceiver<collector_socket::CollectorStream>, String> {
+    let secret = secret.to_str().ok().and_then(SharedSecret::from_hex).ok_or("the shared secret is malformed")?;
+    if SESSION_ACTIVE.swap(true, Ordering::AcqRel) {
+        return Err("it is already being tuned".into());
     }
-    // A program that begins MPI only now is not held up.
-    set_stage(Stage::Ready);
-    let receiver = meet(folder, &secret, Some((rank, size))).map_err(|problem| {
-        end();
+    // A program that initialises MPI only now is not delayed.
+    set_stage(TuningStage::Ready);
+    let receiver = connect(folder, &secret, Some((rank, size))).map_err(|problem| {
+        end_session();
         format!("the probe cannot reach the command from inside the process: {problem}")
     })?;
-    say(&Word::Rank { rank, size, clock: now() });
+    send_message(&ProbeMessage::Rank { rank, size, clock: clock_pair() });
     Ok(receiver)
 }

@@ -1,23 +1,23 @@
 //! Control variables of the MPI library, through its tools interface (MPI_T).
 //!
-//! A variable is looked up by its name and only that one is read: after `MPI_Init`, Open MPI 4 has variables of components that it has
-//! unloaded, and reading those ends the process. Whether a variable may be written, and when, is for the library to say; that it accepts
-//! a value does not mean that it looks at it again.
+//! A variable is looked up by name and only that one is read: after `MPI_Init`, Open MPI 4 still lists variables of unloaded components,
+//! and reading those crashes the process. Whether and when a variable may be written is up to the library; that it accepts a value does not
+//! mean that it uses it.
 //!
-//! Open MPI lets next to nothing be written, but takes the first value of every variable from the environment. So before `MPI_Init`, which is
-//! where the library gets to know its variables, they are set there; afterwards through the interface, as in other libraries.
+//! Open MPI allows hardly any variable to be written, but takes initial values from the environment. So before `MPI_Init`, when the library
+//! registers its variables, they are set in the environment; afterwards through the interface, as in other libraries.
 
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::sync::OnceLock;
 
 use sintonia_mpi::Abi;
 
-use super::acts::set_environment;
-use super::aside::aside;
-use crate::library::{Library, as_function, library};
+use super::actions::set_environment;
+use super::process_copy::run_in_copy;
+use crate::library::{ProgramMpi, as_function, library};
 
-type Index = unsafe extern "C" fn(*const c_char, *mut c_int) -> c_int;
-type Information = unsafe extern "C" fn(
+type IndexFn = unsafe extern "C" fn(*const c_char, *mut c_int) -> c_int;
+type InfoFn = unsafe extern "C" fn(
     c_int,
     *mut c_char,
     *mut c_int,
@@ -29,26 +29,26 @@ type Information = unsafe extern "C" fn(
     *mut c_int,
     *mut c_int,
 ) -> c_int;
-type Allocate = unsafe extern "C" fn(c_int, *mut c_void, *mut usize, *mut c_int) -> c_int;
-type Free = unsafe extern "C" fn(*mut usize) -> c_int;
-type Access = unsafe extern "C" fn(usize, *mut c_void) -> c_int;
+type AllocFn = unsafe extern "C" fn(c_int, *mut c_void, *mut usize, *mut c_int) -> c_int;
+type FreeFn = unsafe extern "C" fn(*mut usize) -> c_int;
+type AccessFn = unsafe extern "C" fn(usize, *mut c_void) -> c_int;
 
 /// The functions of the interface.
-struct Interface {
-    library: &'static Library,
+struct ToolsInterface {
+    library: &'static ProgramMpi,
     begin: unsafe extern "C" fn(c_int, *mut c_int) -> c_int,
-    index: Index,
-    information: Information,
-    allocate: Allocate,
-    free: Free,
-    read: Access,
-    write: Access,
+    index: IndexFn,
+    information: InfoFn,
+    allocate: AllocFn,
+    free: FreeFn,
+    read: AccessFn,
+    write: AccessFn,
 }
 
-/// A number as a variable holds it.
+/// Numeric type of a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Number {
-    Truth,
+enum NumberType {
+    Boolean,
     Int,
     Unsigned,
     Long,
@@ -56,20 +56,20 @@ enum Number {
     Double,
 }
 
-/// The numbers of one library: what types are called, and from where on a scope allows writing.
-struct Names {
-    types: Vec<(usize, Number)>,
+/// Constants of one library: datatypes, scopes and binding.
+struct MpiTypeCodes {
+    types: Vec<(usize, NumberType)>,
     text: Option<usize>,
     constant: c_int,
     read_only: c_int,
     not_bound: c_int,
 }
 
-impl Names {
-    fn of(library: &Library) -> Names {
-        use Number::{Double, Int, Long, Truth, Unsigned, UnsignedLong};
+impl MpiTypeCodes {
+    fn for_library(library: &ProgramMpi) -> MpiTypeCodes {
+        use NumberType::{Boolean, Double, Int, Long, Unsigned, UnsignedLong};
         match library.abi {
-            Abi::Mpich => Names {
+            Abi::Mpich => MpiTypeCodes {
                 types: vec![
                     (0x4c00_0405, Int),
                     (0x4c00_0406, Unsigned),
@@ -87,7 +87,7 @@ impl Names {
             },
             Abi::OpenMpi => {
                 let names = [
-                    ("ompi_mpi_c_bool", Truth),
+                    ("ompi_mpi_c_bool", Boolean),
                     ("ompi_mpi_int", Int),
                     ("ompi_mpi_unsigned", Unsigned),
                     ("ompi_mpi_long", Long),
@@ -97,8 +97,8 @@ impl Names {
                     ("ompi_mpi_count", Long),
                     ("ompi_mpi_double", Double),
                 ];
-                let known = |(name, number): &(&str, Number)| library.variable(name).map(|address| (address, *number));
-                Names {
+                let known = |(name, number): &(&str, NumberType)| library.variable(name).map(|address| (address, *number));
+                MpiTypeCodes {
                     types: names.iter().filter_map(known).collect(),
                     text: library.variable("ompi_mpi_char"),
                     constant: 0,
@@ -106,7 +106,7 @@ impl Names {
                     not_bound: 0,
                 }
             }
-            Abi::Standard => Names {
+            Abi::Standard => MpiTypeCodes {
                 types: vec![
                     (521, Int),
                     (525, Unsigned),
@@ -126,135 +126,141 @@ impl Names {
     }
 }
 
-impl Number {
-    const ALL: [Number; 6] = [Number::Truth, Number::Int, Number::Unsigned, Number::Long, Number::UnsignedLong, Number::Double];
+impl NumberType {
+    const ALL: [NumberType; 6] =
+        [NumberType::Boolean, NumberType::Int, NumberType::Unsigned, NumberType::Long, NumberType::UnsignedLong, NumberType::Double];
 
-    /// The value that stands at a place.
-    fn read(self, place: u64) -> f64 {
+    /// Decodes a value from its memory representation.
+    fn decode(self, place: u64) -> f64 {
         match self {
-            Number::Truth => f64::from(place as u8),
-            Number::Int => f64::from(place as i32),
-            Number::Unsigned => f64::from(place as u32),
-            Number::Long => place as i64 as f64,
-            Number::UnsignedLong => place as f64,
-            Number::Double => f64::from_bits(place),
+            NumberType::Boolean => f64::from(place as u8),
+            NumberType::Int => f64::from(place as i32),
+            NumberType::Unsigned => f64::from(place as u32),
+            NumberType::Long => place as i64 as f64,
+            NumberType::UnsignedLong => place as f64,
+            NumberType::Double => f64::from_bits(place),
         }
     }
 
-    /// What stands at a place that holds a value; `None` if it cannot.
-    fn write(self, value: f64) -> Option<u64> {
+    /// Encodes a value; `None` if it is out of range.
+    fn encode(self, value: f64) -> Option<u64> {
         let whole = |least: f64, most: f64| (value.fract() == 0.0 && (least..=most).contains(&value)).then_some(value);
         match self {
-            Number::Truth => whole(0.0, 1.0).map(|value| value as u64),
-            Number::Int => whole(i32::MIN.into(), i32::MAX.into()).map(|value| u64::from(value as i32 as u32)),
-            Number::Unsigned => whole(0.0, u32::MAX.into()).map(|value| u64::from(value as u32)),
-            Number::Long => whole(i64::MIN as f64, i64::MAX as f64).map(|value| value as i64 as u64),
-            Number::UnsignedLong => whole(0.0, u64::MAX as f64).map(|value| value as u64),
-            Number::Double => value.is_finite().then(|| value.to_bits()),
+            NumberType::Boolean => whole(0.0, 1.0).map(|value| value as u64),
+            NumberType::Int => whole(i32::MIN.into(), i32::MAX.into()).map(|value| u64::from(value as i32 as u32)),
+            NumberType::Unsigned => whole(0.0, u32::MAX.into()).map(|value| u64::from(value as u32)),
+            NumberType::Long => whole(i64::MIN as f64, i64::MAX as f64).map(|value| value as i64 as u64),
+            NumberType::UnsignedLong => whole(0.0, u64::MAX as f64).map(|value| value as u64),
+            NumberType::Double => value.is_finite().then(|| value.to_bits()),
         }
     }
 }
 
-/// Sets a variable; the value it held before, or why it cannot be set.
-pub fn set(name: &str, value: f64) -> Result<f64, String> {
+/// Sets a variable; returns its old value, or why it cannot be set.
+pub(super) fn set(name: &str, value: f64) -> Result<f64, String> {
     let library = library().ok_or("the program has not called MPI yet")?;
-    if library.abi == Abi::OpenMpi && !library.initialized() { set_before(library, name, value) } else { set_now(library, name, value) }
+    if library.abi == Abi::OpenMpi && !library.initialized() {
+        set_before_init(library, name, value)
+    } else {
+        set_after_init(library, name, value)
+    }
 }
 
-fn set_now(library: &'static Library, name: &str, value: f64) -> Result<f64, String> {
-    /// The interface stays started: some libraries forget what was set when it ends before MPI begins.
+fn set_after_init(library: &'static ProgramMpi, name: &str, value: f64) -> Result<f64, String> {
+    /// The interface stays initialised: some libraries lose changes if it is finalised before MPI is initialised.
     static BEGUN: OnceLock<bool> = OnceLock::new();
-    let interface = Interface::of(library).ok_or(NO_INTERFACE)?;
-    if !BEGUN.get_or_init(|| interface.begin()) {
+    let interface = ToolsInterface::load(library).ok_or(NO_INTERFACE)?;
+    if !BEGUN.get_or_init(|| interface.init()) {
         return Err(NO_INTERFACE.into());
     }
-    let About { index, number, is_writable } = interface.about(name)?;
+    let ControlVariable { index, number, is_writable } = interface.lookup(name)?;
     if !is_writable {
-        return Err(format!("the MPI library only lets {name} be read"));
+        return Err(format!("{name} is read-only in the MPI library"));
     }
-    let wanted = number.write(value).ok_or_else(|| number.cannot_be(name, value))?;
-    let handle = Handle::of(&interface, index, name)?;
-    let before = number.read(handle.read()?);
+    let wanted = number.encode(value).ok_or_else(|| number.range_error(name, value))?;
+    let handle = VariableHandle::allocate(&interface, index, name)?;
+    let before = number.decode(handle.read()?);
     handle.write(wanted)?;
     Ok(before)
 }
 
 const NO_INTERFACE: &str = "the MPI library has no tools interface";
 
-/// Open MPI, before it begins: the environment is set, and it is seen whether the library takes the value from there.
-fn set_before(library: &'static Library, name: &str, value: f64) -> Result<f64, String> {
-    let (before, number) = look(library, name)?;
-    number.write(value).ok_or_else(|| number.cannot_be(name, value))?;
+/// Open MPI before `MPI_Init`: sets the environment, and checks that the library takes the value from it.
+fn set_before_init(library: &'static ProgramMpi, name: &str, value: f64) -> Result<f64, String> {
+    let (before, number) = read_in_copy(library, name)?;
+    number.encode(value).ok_or_else(|| number.range_error(name, value))?;
     let variable = format!("OMPI_MCA_{name}");
-    let told = std::env::var_os(&variable);
+    let previous = std::env::var_os(&variable);
     set_environment(&variable, &value.to_string())?;
-    if look(library, name)?.0 == value {
+    if read_in_copy(library, name)?.0 == value {
         return Ok(before);
     }
-    // SAFETY: the program waits for what is to be done before MPI begins.
-    match told {
-        Some(told) => unsafe { std::env::set_var(&variable, told) },
+    match previous {
+        // SAFETY: the program waits for actions before `MPI_Init`.
+        Some(previous) => unsafe { std::env::set_var(&variable, previous) },
+        // SAFETY: as above.
         None => unsafe { std::env::remove_var(&variable) },
     }
-    Err(format!("the MPI library has read {name} already, or does not take {value}"))
+    Err(format!("the MPI library has already read {name}, or rejects {value}"))
 }
 
-/// What a variable would hold if MPI began now. That is asked in a copy of the process: the library reads its variables only once, and
-/// Open MPI 5 does not survive to begin after its interface has ended.
-fn look(library: &'static Library, name: &str) -> Result<(f64, Number), String> {
+/// The value that a variable would have if MPI were initialised now. Queried in a copy of the process: the library reads its variables only
+/// once, and Open MPI 5 crashes if MPI is initialised after the interface was finalised.
+fn read_in_copy(library: &'static ProgramMpi, name: &str) -> Result<(f64, NumberType), String> {
     let asked = || {
-        let interface = Interface::of(library).filter(Interface::begin).ok_or(NO_INTERFACE)?;
-        let About { index, number, .. } = interface.about(name)?;
-        let handle = Handle::of(&interface, index, name)?;
-        Ok((number.read(handle.read()?), number))
+        let interface = ToolsInterface::load(library).filter(ToolsInterface::init).ok_or(NO_INTERFACE)?;
+        let ControlVariable { index, number, .. } = interface.lookup(name)?;
+        let handle = VariableHandle::allocate(&interface, index, name)?;
+        Ok((number.decode(handle.read()?), number))
     };
-    let answer = aside(|| match asked() {
+    let answer = run_in_copy(|| match asked() {
         Ok((value, number)) => [&[number as u8][..], &value.to_ne_bytes()].concat(),
         Err(problem) => [&[PROBLEM][..], String::as_bytes(&problem)].concat(),
     });
-    let broken = || format!("the MPI library does not tell of {name} before it begins");
+    let broken = || format!("the MPI library does not provide {name} before MPI_Init");
     match answer.map_err(|problem| format!("{}: {problem}", broken()))?.split_first() {
         Some((&PROBLEM, why)) => Err(String::from_utf8_lossy(why).into_owned()),
         Some((number, value)) => {
-            let number = Number::ALL.into_iter().find(|known| *known as u8 == *number).ok_or_else(broken)?;
+            let number = NumberType::ALL.into_iter().find(|known| *known as u8 == *number).ok_or_else(broken)?;
             Ok((f64::from_ne_bytes(value.try_into().map_err(|_| broken())?), number))
         }
         None => Err(broken()),
     }
 }
 
-/// In the place of a kind of number: why there is none.
+/// Marks an error message in place of a number type.
 const PROBLEM: u8 = u8::MAX;
 
-impl Number {
-    fn cannot_be(self, name: &str, value: f64) -> String {
+impl NumberType {
+    fn range_error(self, name: &str, value: f64) -> String {
         format!("{name} is {}, and cannot be {value}", self.name())
     }
 
     fn name(self) -> &'static str {
         match self {
-            Number::Truth => "0 or 1",
-            Number::Int | Number::Long => "a whole number",
-            Number::Unsigned | Number::UnsignedLong => "a whole number, not negative",
-            Number::Double => "a number",
+            NumberType::Boolean => "0 or 1",
+            NumberType::Int | NumberType::Long => "an integer",
+            NumberType::Unsigned | NumberType::UnsignedLong => "a non-negative integer",
+            NumberType::Double => "a number",
         }
     }
 }
 
-/// What the library tells of a variable.
-struct About {
+/// A control variable.
+struct ControlVariable {
     index: c_int,
-    number: Number,
+    number: NumberType,
     is_writable: bool,
 }
 
-impl Interface {
-    fn of(library: &'static Library) -> Option<Interface> {
+impl ToolsInterface {
+    fn load(library: &'static ProgramMpi) -> Option<ToolsInterface> {
         let find = |name: &str| library.function(name);
-        // SAFETY: functions of these names have these types in every ABI; handles and datatypes are passed as machine words or addresses of
+        // SAFETY: functions of these names have these types in every ABI; handles and datatypes are passed as machine words or pointers to
         // words.
         unsafe {
-            Some(Interface {
+            Some(ToolsInterface {
                 library,
                 begin: as_function(find("T_init_thread")?),
                 index: as_function(find("T_cvar_get_index")?),
@@ -267,9 +273,9 @@ impl Interface {
         }
     }
 
-    /// Starts the interface; `false` if the library does not.
-    fn begin(&self) -> bool {
-        // SAFETY: may be called at any time, with a place for a number.
+    /// Initialises the interface; `false` on failure.
+    fn init(&self) -> bool {
+        // SAFETY: may be called at any time, with a pointer to an int.
         unsafe { (self.begin)(self.library.layout.thread_multiple, &mut 0) == 0 }
     }
 
@@ -277,18 +283,18 @@ impl Interface {
         let unknown = || format!("the MPI library has no control variable {name}");
         let text = CString::new(name).map_err(|_| unknown())?;
         let mut index = 0;
-        // SAFETY: a name, and a place for a number.
+        // SAFETY: a string, and a pointer to an int.
         if unsafe { (self.index)(text.as_ptr(), &mut index) } == 0 { Ok(index) } else { Err(unknown()) }
     }
 
-    /// What the library tells of a variable, if it is a number for the whole process, and no constant.
-    fn about(&self, name: &str) -> Result<About, String> {
+    /// Looks up a variable, which must be a number, not bound to an object, and not constant.
+    fn lookup(&self, name: &str) -> Result<ControlVariable, String> {
         let index = self.find(name)?;
         const ROOM: usize = 4096;
         let (mut room, mut more_room) = ([0 as c_char; ROOM], [0 as c_char; ROOM]);
         let (mut length, mut more_length) = (ROOM as c_int, ROOM as c_int);
         let (mut verbosity, mut bound, mut scope, mut datatype, mut kind) = (0, 0, 0, 0, 0);
-        // SAFETY: a place for each answer, texts with their length.
+        // SAFETY: a valid pointer for each result, buffers with their lengths.
         let result = unsafe {
             (self.information)(
                 index,
@@ -304,62 +310,62 @@ impl Interface {
             )
         };
         if result != 0 {
-            return Err(format!("the MPI library does not tell of {name}"));
+            return Err(format!("the MPI library gives no information on {name}"));
         }
-        let names = Names::of(self.library);
+        let names = MpiTypeCodes::for_library(self.library);
         let datatype = self.library.truncate(datatype);
         match names.types.iter().find(|(known, _)| *known == datatype) {
             _ if scope == names.constant => Err(format!("{name} is a constant of the MPI library")),
-            _ if bound != names.not_bound => Err(format!("{name} is a variable of each communicator or other object, not of the process")),
-            Some((_, number)) => Ok(About { index, number: *number, is_writable: scope != names.read_only }),
-            None if names.text == Some(datatype) => Err(format!("{name} is a text, not a number")),
-            None => Err(format!("{name} is of a type that is not known here")),
+            _ if bound != names.not_bound => Err(format!("{name} is bound to an MPI object, not to the process")),
+            Some((_, number)) => Ok(ControlVariable { index, number: *number, is_writable: scope != names.read_only }),
+            None if names.text == Some(datatype) => Err(format!("{name} is a string, not a number")),
+            None => Err(format!("{name} has an unknown type")),
         }
     }
 }
 
-/// A variable that can be read and written.
-struct Handle<'interface> {
-    interface: &'interface Interface,
+/// An open handle of a variable.
+struct VariableHandle<'interface> {
+    interface: &'interface ToolsInterface,
     handle: usize,
     name: &'interface str,
 }
 
-impl<'interface> Handle<'interface> {
-    fn of(interface: &'interface Interface, index: c_int, name: &'interface str) -> Result<Handle<'interface>, String> {
+impl<'interface> VariableHandle<'interface> {
+    fn allocate(interface: &'interface ToolsInterface, index: c_int, name: &'interface str) -> Result<VariableHandle<'interface>, String> {
         let (mut handle, mut count) = (0, 0);
-        // SAFETY: the variable belongs to no object, and there is a place for handle and number.
+        // SAFETY: the variable is not bound to an object, and the pointers are valid.
         if unsafe { (interface.allocate)(index, std::ptr::null_mut(), &mut handle, &mut count) } != 0 {
             return Err(format!("the MPI library does not give access to {name}"));
         }
-        let handle = Handle { interface, handle, name };
-        if count == 1 { Ok(handle) } else { Err(format!("{name} is a list of {count} numbers")) }
+        let handle = VariableHandle { interface, handle, name };
+        if count == 1 { Ok(handle) } else { Err(format!("{name} is an array of {count} numbers")) }
     }
 
     fn read(&self) -> Result<u64, String> {
         let mut place = 0u64;
-        // SAFETY: one number of at most eight bytes is read.
+        // SAFETY: reads one number of at most eight bytes.
         match unsafe { (self.interface.read)(self.handle, (&raw mut place).cast()) } {
             0 => Ok(place),
-            _ => Err(format!("the MPI library does not let {} be read", self.name)),
+            _ => Err(format!("the MPI library does not allow reading {}", self.name)),
         }
     }
 
     fn write(&self, mut place: u64) -> Result<(), String> {
-        // SAFETY: one number of at most eight bytes is written.
+        // SAFETY: writes one number of at most eight bytes.
         match unsafe { (self.interface.write)(self.handle, (&raw mut place).cast()) } {
             0 => Ok(()),
             _ if self.interface.library.initialized() => {
-                Err(format!("the MPI library does not let {} be set now: MPI has begun, and it may allow it only before", self.name))
+                Err(format!("the MPI library does not allow setting {} now; it may allow it only before MPI_Init", self.name))
             }
-            _ => Err(format!("the MPI library does not let {} be set", self.name)),
+            _ => Err(format!("the MPI library does not allow setting {}", self.name)),
         }
     }
 }
 
-impl Drop for Handle<'_> {
+impl Drop for VariableHandle<'_> {
     fn drop(&mut self) {
-        // SAFETY: a handle that the library gave, and nobody uses any more.
+        // SAFETY: a handle from the library, not used any more.
         unsafe { (self.interface.free)(&mut self.handle) };
     }
 }
@@ -370,20 +376,24 @@ mod tests {
 
     #[test]
     fn numbers_are_held_as_their_type_holds_them() {
-        for (number, value) in
-            [(Number::Truth, 1.0), (Number::Int, -7.0), (Number::Unsigned, 4e9), (Number::Long, -5e12), (Number::UnsignedLong, 9e15)]
-        {
-            assert_eq!(number.write(value).map(|place| number.read(place)), Some(value), "{number:?}");
+        for (number, value) in [
+            (NumberType::Boolean, 1.0),
+            (NumberType::Int, -7.0),
+            (NumberType::Unsigned, 4e9),
+            (NumberType::Long, -5e12),
+            (NumberType::UnsignedLong, 9e15),
+        ] {
+            assert_eq!(number.encode(value).map(|place| number.decode(place)), Some(value), "{number:?}");
         }
-        assert_eq!(Number::Double.write(0.5).map(|place| Number::Double.read(place)), Some(0.5));
-        // What lies behind a short number in its place does not count.
-        assert_eq!(Number::Int.read(0xdead_0000_0003), 3.0);
+        assert_eq!(NumberType::Double.encode(0.5).map(|place| NumberType::Double.decode(place)), Some(0.5));
+        // Bytes after a short number are ignored.
+        assert_eq!(NumberType::Int.decode(0xdead_0000_0003), 3.0);
     }
 
     #[test]
     fn a_number_that_the_type_does_not_hold_is_not_written() {
-        assert_eq!((Number::Int.write(0.5), Number::Unsigned.write(-1.0), Number::Int.write(3e9)), (None, None, None));
-        assert_eq!((Number::Truth.write(2.0), Number::Truth.write(0.0)), (None, Some(0)));
-        assert_eq!((Number::Double.write(f64::NAN), Number::Long.write(f64::INFINITY)), (None, None));
+        assert_eq!((NumberType::Int.encode(0.5), NumberType::Unsigned.encode(-1.0), NumberType::Int.encode(3e9)), (None, None, None));
+        assert_eq!((NumberType::Boolean.encode(2.0), NumberType::Boolean.encode(0.0)), (None, Some(0)));
+        assert_eq!((NumberType::Double.encode(f64::NAN), NumberType::Long.encode(f64::INFINITY)), (None, None));
     }
 }

@@ -1,21 +1,20 @@
-//! Strongly connected components: nodes from which one can come back; and an order in which everything comes after what leads to it.
+//! Strongly connected components (Tarjan) and a topological order of them.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// The strongly connected components of the nodes of a graph, each after those that it leads to.
+/// The strongly connected components of a graph, successors first.
 ///
-/// Tarjan's algorithm with its stack in memory of its own: a program may have more nodes than a thread's stack has room for calls.
-pub fn components(nodes: &[usize], successors: &[Vec<usize>]) -> Vec<Vec<usize>> {
-    let mut search = Search { place: vec![OUTSIDE; successors.len()], ..Search::default() };
-    nodes.iter().for_each(|node| search.place[*node] = UNSEEN);
-    nodes.iter().for_each(|node| search.from(*node, successors));
-    search.found
+/// Tarjan's algorithm with an explicit stack: a program may have more nodes than the thread's stack has room for recursive calls.
+pub(super) fn components(nodes: &[usize], successors: &[Vec<usize>]) -> Vec<Vec<usize>> {
+    let mut search = TarjanState { discovery: vec![OUTSIDE; successors.len()], ..TarjanState::default() };
+    nodes.iter().for_each(|node| search.discovery[*node] = UNSEEN);
+    nodes.iter().for_each(|node| search.search_from(*node, successors));
+    search.components
 }
 
-/// The components in an order in which each comes after those that lead to it; where that leaves a choice, the one with the earliest
-/// node comes first.
-pub fn in_order(components: Vec<Vec<usize>>, successors: &[Vec<usize>], earliness: &[usize]) -> Vec<Vec<usize>> {
+/// Components in topological order; ties are broken by the node seen first.
+pub(super) fn topological_order(components: Vec<Vec<usize>>, successors: &[Vec<usize>], first_seen: &[usize]) -> Vec<Vec<usize>> {
     let mut component_of = vec![OUTSIDE; successors.len()];
     for (number, component) in components.iter().enumerate() {
         component.iter().for_each(|node| component_of[*node] = number);
@@ -26,7 +25,7 @@ pub fn in_order(components: Vec<Vec<usize>>, successors: &[Vec<usize>], earlines
     };
     let mut waiting_for = vec![0usize; components.len()];
     (0..components.len()).flat_map(leads_to).for_each(|to| waiting_for[to] += 1);
-    let rank = |number: usize| Reverse((components[number].iter().map(|node| earliness[*node]).min(), number));
+    let rank = |number: usize| Reverse((components[number].iter().map(|node| first_seen[*node]).min(), number));
     let mut ready: BinaryHeap<_> = (0..components.len()).filter(|number| waiting_for[*number] == 0).map(rank).collect();
     let mut order = Vec::with_capacity(components.len());
     while let Some(Reverse((_, number))) = ready.pop() {
@@ -47,34 +46,34 @@ const UNSEEN: usize = usize::MAX - 1;
 const DONE: usize = usize::MAX - 2;
 
 #[derive(Default)]
-struct Search {
-    /// When each node was seen; or one of the constants above.
-    place: Vec<usize>,
-    seen: usize,
-    /// Nodes that belong to no finished component yet.
-    open: Vec<usize>,
-    found: Vec<Vec<usize>>,
+struct TarjanState {
+    /// Discovery index of each node, or one of the constants above.
+    discovery: Vec<usize>,
+    next_discovery: usize,
+    /// Nodes not yet assigned to a component.
+    stack: Vec<usize>,
+    components: Vec<Vec<usize>>,
 }
 
-/// A node on the way of the search: its next successor, and the earliest node that can be reached through it.
-struct Step {
+/// A frame of the explicit stack: the next successor to visit, and the lowest reachable discovery index.
+struct TarjanFrame {
     node: usize,
-    next: usize,
+    next_successor: usize,
     low: usize,
 }
 
-impl Search {
-    fn from(&mut self, start: usize, successors: &[Vec<usize>]) {
-        if self.place[start] != UNSEEN {
+impl TarjanState {
+    fn search_from(&mut self, start: usize, successors: &[Vec<usize>]) {
+        if self.discovery[start] != UNSEEN {
             return;
         }
-        let mut way = vec![self.see(start)];
+        let mut way = vec![self.discover(start)];
         while let Some(step) = way.last_mut() {
-            if let Some(&to) = successors[step.node].get(step.next) {
-                step.next += 1;
-                match self.place[to] {
+            if let Some(&to) = successors[step.node].get(step.next_successor) {
+                step.next_successor += 1;
+                match self.discovery[to] {
                     OUTSIDE | DONE => {}
-                    UNSEEN => way.push(self.see(to)),
+                    UNSEEN => way.push(self.discover(to)),
                     seen => step.low = step.low.min(seen),
                 }
                 continue;
@@ -84,27 +83,27 @@ impl Search {
             if let Some(before) = way.last_mut() {
                 before.low = before.low.min(low);
             }
-            if low == self.place[node] {
-                self.finish(node);
+            if low == self.discovery[node] {
+                self.pop_component(node);
             }
         }
     }
 
-    fn see(&mut self, node: usize) -> Step {
-        let low = self.seen;
-        self.place[node] = low;
-        self.seen += 1;
-        self.open.push(node);
-        Step { node, next: 0, low }
+    fn discover(&mut self, node: usize) -> TarjanFrame {
+        let low = self.next_discovery;
+        self.discovery[node] = low;
+        self.next_discovery += 1;
+        self.stack.push(node);
+        TarjanFrame { node, next_successor: 0, low }
     }
 
-    /// Everything that was opened from this node on is one component.
-    fn finish(&mut self, node: usize) {
-        let begin = self.open.iter().rposition(|open| *open == node).expect("a node is open until its component is finished");
-        let mut component = self.open.split_off(begin);
-        component.iter().for_each(|node| self.place[*node] = DONE);
+    /// All nodes pushed since this one form a component.
+    fn pop_component(&mut self, node: usize) {
+        let begin = self.stack.iter().rposition(|open| *open == node).expect("a node is open until its component is finished");
+        let mut component = self.stack.split_off(begin);
+        component.iter().for_each(|node| self.discovery[*node] = DONE);
         component.sort_unstable();
-        self.found.push(component);
+        self.components.push(component);
     }
 }
 
@@ -134,7 +133,7 @@ mod tests {
     fn what_leads_to_something_comes_before_it_and_early_nodes_before_late_ones() {
         let successors = graph(5, &[(4, 0), (0, 1), (1, 0), (3, 1)]);
         let found = components(&[0, 1, 2, 3, 4], &successors);
-        assert_eq!(in_order(found, &successors, &[0, 1, 2, 3, 4]), [vec![2], vec![3], vec![4], vec![0, 1]]);
+        assert_eq!(topological_order(found, &successors, &[0, 1, 2, 3, 4]), [vec![2], vec![3], vec![4], vec![0, 1]]);
     }
 
     #[test]

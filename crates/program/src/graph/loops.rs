@@ -1,93 +1,109 @@
-//! The loops of a program, found in the ways that its ranks took.
+//! Loop detection in the control flow observed on all ranks.
 //!
-//! Where one can come back there is a loop: a strongly connected component of the control flow. Without the edges back to its header, the
-//! node through which it is entered, its body falls into pieces, and those that are still connected are the loops inside it. Loops inside
-//! each other often begin with the same call; then the edges back to it tell them apart, since those of the inner loop come from a smaller
-//! part of the body. The order in which all this is found is the order of the program: loops stand together, and everything comes after
-//! what leads to it.
+//! A loop is a strongly connected component of the control flow graph. Without the back edges to its header (the node through which it is
+//! entered), its body decomposes, and the components that remain are the nested loops. Nested loops often share a header; their back edges
+//! then distinguish them, since those of the inner loop come from a smaller part of the body. The recursion also yields the program order:
+//! loops are contiguous, and every node comes after its predecessors.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::components::{components, in_order};
+use super::components::{components, topological_order};
 
-/// Deeper than any program nests its loops. Calls from everywhere through one helper look like loops in loops without end.
-const DEEPEST: usize = 24;
+/// Deeper than any program nests its loops. Helpers called from everywhere look like endlessly nested loops.
+const MAX_LOOP_DEPTH: usize = 24;
 
-/// Which nodes follow which, over all ranks.
-pub struct Control {
+/// Control flow over all ranks.
+pub struct ControlFlowGraph {
     /// How often a call at the second node followed one at the first.
-    pub steps: BTreeMap<(usize, usize), u64>,
-    /// How often a thread began at each node.
-    pub starts: Vec<u64>,
-    /// When each node was first seen, compared to others.
-    pub earliness: Vec<usize>,
+    pub edges: BTreeMap<(usize, usize), u64>,
+    /// How often a thread started at each node.
+    pub entry_counts: Vec<u64>,
+    /// Order in which the nodes were first seen.
+    pub first_seen: Vec<usize>,
 }
 
-/// A loop.
+/// A loop of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Loop {
+pub struct ProgramLoop {
     /// The node through which it is entered.
     pub header: usize,
-    /// The loop around it, by number.
+    /// Index of the enclosing loop.
     pub parent: Option<usize>,
     /// All nodes in it, in program order.
     pub nodes: Vec<usize>,
 }
 
-/// The loops of a program and the order of its nodes.
+/// The loops of a program and the program order of its nodes.
 #[derive(Debug, Default)]
-pub struct Forest {
-    /// The loops, each after the one around it.
-    pub loops: Vec<Loop>,
+pub struct LoopForest {
+    /// The loops, each after its enclosing loop.
+    pub loops: Vec<ProgramLoop>,
     /// The nodes in program order.
     pub order: Vec<usize>,
 }
 
-impl Forest {
-    /// Finds the loops.
-    pub fn of(control: &Control) -> Forest {
-        let size = control.starts.len();
+impl LoopForest {
+    /// Finds the loops of a control flow graph.
+    pub fn from_control_flow(control: &ControlFlowGraph) -> LoopForest {
+        let size = control.entry_counts.len();
         let mut successors = vec![Vec::new(); size];
-        control.steps.keys().for_each(|(from, to)| successors[*from].push(*to));
-        let mut forest = Forest::default();
-        forest.grow(control, &successors, (0..size).collect(), None, 0);
+        control.edges.keys().for_each(|(from, to)| successors[*from].push(*to));
+        let mut forest = LoopForest::default();
+        forest.find_loops(control, &successors, (0..size).collect(), None, 0);
         forest
     }
 
     /// Finds the loops among these nodes.
-    fn grow(&mut self, control: &Control, successors: &[Vec<usize>], nodes: Vec<usize>, parent: Option<usize>, depth: usize) {
-        for component in in_order(components(&nodes, successors), successors, &control.earliness) {
-            let comes_back = component.len() > 1 || control.steps.contains_key(&(component[0], component[0]));
+    fn find_loops(
+        &mut self,
+        control: &ControlFlowGraph,
+        successors: &[Vec<usize>],
+        nodes: Vec<usize>,
+        parent: Option<usize>,
+        depth: usize,
+    ) {
+        for component in topological_order(components(&nodes, successors), successors, &control.first_seen) {
+            let comes_back = component.len() > 1 || control.edges.contains_key(&(component[0], component[0]));
             if !comes_back {
                 self.order.push(component[0]);
-            } else if depth >= DEEPEST {
+            } else if depth >= MAX_LOOP_DEPTH {
                 self.order.extend(component);
             } else {
-                self.add(control, successors, component, parent, depth);
+                self.add_component(control, successors, component, parent, depth);
             }
         }
     }
 
-    /// Adds the loops that make up a component: one, or several inside each other that begin with the same node.
-    fn add(&mut self, control: &Control, successors: &[Vec<usize>], component: Vec<usize>, parent: Option<usize>, depth: usize) {
-        let header = control.header(&component);
+    /// Adds the loops of a component: one, or several nested loops with the same header.
+    fn add_component(
+        &mut self,
+        control: &ControlFlowGraph,
+        successors: &[Vec<usize>],
+        component: Vec<usize>,
+        parent: Option<usize>,
+        depth: usize,
+    ) {
+        let header = control.entry_node(&component);
         let mut bodies = control.bodies(component, header);
-        bodies.truncate(DEEPEST - depth);
+        bodies.truncate(MAX_LOOP_DEPTH - depth);
         let outermost = self.loops.len();
-        let around = |place: usize| if place == 0 { parent } else { Some(outermost + place - 1) };
-        let loops =
-            bodies.iter().enumerate().map(|(place, body)| Loop { header, parent: around(place), nodes: body.iter().copied().collect() });
+        let around = |index: usize| if index == 0 { parent } else { Some(outermost + index - 1) };
+        let loops = bodies.iter().enumerate().map(|(index, body)| ProgramLoop {
+            header,
+            parent: around(index),
+            nodes: body.iter().copied().collect(),
+        });
         self.loops.extend(loops);
         self.order.push(header);
         let mut seen = BTreeSet::from([header]);
-        for (place, body) in bodies.iter().enumerate().rev() {
+        for (index, body) in bodies.iter().enumerate().rev() {
             let rest: Vec<usize> = body.difference(&seen).copied().collect();
             seen.extend(body);
-            self.grow(control, successors, rest, Some(outermost + place), depth + bodies.len());
+            self.find_loops(control, successors, rest, Some(outermost + index), depth + bodies.len());
         }
     }
 
-    /// Gives the nodes other numbers.
+    /// Renumbers the nodes.
     pub fn renumber(&mut self, number: &[usize]) {
         self.order.iter_mut().for_each(|node| *node = number[*node]);
         for one in &mut self.loops {
@@ -97,13 +113,13 @@ impl Forest {
         }
     }
 
-    /// Keeps the loops for which `keep` holds; what is inside the others belongs to the loops around them.
+    /// Keeps the loops for which `keep` is true; nodes of the others go to the enclosing loops.
     pub fn retain(&mut self, keep: &[bool]) {
-        let mut place = Vec::new();
+        let mut index = Vec::new();
         let mut kept = Vec::new();
         for (mut one, keep) in std::mem::take(&mut self.loops).into_iter().zip(keep) {
-            one.parent = one.parent.and_then(|parent: usize| place[parent]);
-            place.push(if *keep { Some(kept.len()) } else { one.parent });
+            one.parent = one.parent.and_then(|parent: usize| index[parent]);
+            index.push(if *keep { Some(kept.len()) } else { one.parent });
             if *keep {
                 kept.push(one);
             }
@@ -111,8 +127,8 @@ impl Forest {
         self.loops = kept;
     }
 
-    /// For each node the loops it is in, from the outermost to the innermost.
-    pub fn around(&self) -> Vec<Vec<usize>> {
+    /// For each node, the loops that contain it, outermost first.
+    pub fn enclosing_loops(&self) -> Vec<Vec<usize>> {
         let mut around = vec![Vec::new(); self.order.len()];
         for (number, one) in self.loops.iter().enumerate() {
             one.nodes.iter().for_each(|node| around[*node].push(number));
@@ -121,31 +137,31 @@ impl Forest {
     }
 }
 
-impl Control {
-    /// The node through which a component is entered most; the earliest of several.
-    fn header(&self, component: &[usize]) -> usize {
-        let mut entries: BTreeMap<usize, u64> = component.iter().map(|node| (*node, self.starts[*node])).collect();
-        for ((from, to), count) in &self.steps {
+impl ControlFlowGraph {
+    /// The node through which a component is entered most often; the earliest on a tie.
+    fn entry_node(&self, component: &[usize]) -> usize {
+        let mut entries: BTreeMap<usize, u64> = component.iter().map(|node| (*node, self.entry_counts[*node])).collect();
+        for ((from, to), count) in &self.edges {
             if !entries.contains_key(from)
                 && let Some(entered) = entries.get_mut(to)
             {
                 *entered += count;
             }
         }
-        let most = entries.into_iter().max_by_key(|(node, entered)| (*entered, std::cmp::Reverse(self.earliness[*node])));
-        most.map_or(component[0], |(node, _)| node)
+        let max = entries.into_iter().max_by_key(|(node, entered)| (*entered, std::cmp::Reverse(self.first_seen[*node])));
+        max.map_or(component[0], |(node, _)| node)
     }
 
-    /// The bodies of the loops with this header that make up a component, from the outermost to the innermost: for each node that leads
-    /// back, all from which it can be reached without passing the header. Two that only overlap are ways through one and the same body.
+    /// The bodies of the nested loops with this header, outermost first: for each node with a back edge, all nodes that reach it without
+    /// passing the header. Bodies that merely overlap are branches of the same loop.
     fn bodies(&self, component: Vec<usize>, header: usize) -> Vec<BTreeSet<usize>> {
         let whole: BTreeSet<usize> = component.into_iter().collect();
         let mut predecessors: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        for (from, to) in self.steps.keys().filter(|(from, to)| whole.contains(from) && whole.contains(to)) {
+        for (from, to) in self.edges.keys().filter(|(from, to)| whole.contains(from) && whole.contains(to)) {
             predecessors.entry(*to).or_default().push(*from);
         }
         let back = predecessors.get(&header).into_iter().flatten();
-        let mut bodies: Vec<BTreeSet<usize>> = back.map(|node| before(*node, header, &predecessors)).collect();
+        let mut bodies: Vec<BTreeSet<usize>> = back.map(|node| nodes_reaching(*node, header, &predecessors)).collect();
         bodies.sort_by_key(BTreeSet::len);
         let mut nested: Vec<BTreeSet<usize>> = Vec::new();
         for body in bodies.into_iter().chain([whole]) {
@@ -159,8 +175,8 @@ impl Control {
     }
 }
 
-/// All nodes from which a node can be reached without passing the header; and the header.
-fn before(node: usize, header: usize, predecessors: &BTreeMap<usize, Vec<usize>>) -> BTreeSet<usize> {
+/// The header and all nodes that reach `node` without passing the header.
+fn nodes_reaching(node: usize, header: usize, predecessors: &BTreeMap<usize, Vec<usize>>) -> BTreeSet<usize> {
     let mut found = BTreeSet::from([header, node]);
     let mut open = if node == header { Vec::new() } else { vec![node] };
     while let Some(node) = open.pop() {
@@ -173,71 +189,71 @@ fn before(node: usize, header: usize, predecessors: &BTreeMap<usize, Vec<usize>>
 mod tests {
     use super::*;
 
-    /// The control flow of one thread that comes by these nodes in this order.
-    fn way(nodes: &[usize]) -> Control {
+    /// The control flow of one thread that visits these nodes in order.
+    fn way(nodes: &[usize]) -> ControlFlowGraph {
         let size = nodes.iter().max().map_or(0, |node| node + 1);
         let mut steps = BTreeMap::new();
         nodes.windows(2).for_each(|step| *steps.entry((step[0], step[1])).or_default() += 1);
         let mut starts = vec![0; size];
         starts[nodes[0]] = 1;
         let seen = |node: usize| nodes.iter().position(|other| *other == node).unwrap_or(usize::MAX);
-        Control { steps, starts, earliness: (0..size).map(seen).collect() }
+        ControlFlowGraph { edges: steps, entry_counts: starts, first_seen: (0..size).map(seen).collect() }
     }
 
-    fn loops(forest: &Forest) -> Vec<(usize, Option<usize>, Vec<usize>)> {
+    fn loops(forest: &LoopForest) -> Vec<(usize, Option<usize>, Vec<usize>)> {
         forest.loops.iter().map(|one| (one.header, one.parent, one.nodes.clone())).collect()
     }
 
     #[test]
     fn a_straight_program_has_no_loop() {
-        let forest = Forest::of(&way(&[2, 0, 1]));
+        let forest = LoopForest::from_control_flow(&way(&[2, 0, 1]));
         assert_eq!((loops(&forest), forest.order), (vec![], vec![2, 0, 1]));
     }
 
     #[test]
     fn loops_lie_in_loops() {
         // 0 (1 (2 3)* 4)* 5
-        let forest = Forest::of(&way(&[0, 1, 2, 3, 2, 3, 4, 1, 2, 3, 2, 3, 2, 3, 4, 5]));
+        let forest = LoopForest::from_control_flow(&way(&[0, 1, 2, 3, 2, 3, 4, 1, 2, 3, 2, 3, 2, 3, 4, 5]));
         assert_eq!(loops(&forest), [(1, None, vec![1, 2, 3, 4]), (2, Some(0), vec![2, 3])]);
         assert_eq!(forest.order, [0, 1, 2, 3, 4, 5]);
-        assert_eq!(forest.around()[3], [0, 1]);
+        assert_eq!(forest.enclosing_loops()[3], [0, 1]);
     }
 
     #[test]
     fn a_node_that_repeats_is_a_loop_of_its_own() {
-        let forest = Forest::of(&way(&[0, 1, 1, 1, 2]));
+        let forest = LoopForest::from_control_flow(&way(&[0, 1, 1, 1, 2]));
         assert_eq!(loops(&forest), [(1, None, vec![1])]);
     }
 
     #[test]
     fn loops_that_begin_with_the_same_call_are_told_apart() {
         // 0 (((1 2)* 3)* 4)* 5
-        let inner = |rounds: usize| [1, 2].repeat(rounds);
-        let middle = |rounds: usize| [inner(2), vec![3]].concat().repeat(rounds);
-        let forest = Forest::of(&way(&[vec![0], [middle(3), vec![4]].concat().repeat(2), vec![5]].concat()));
+        let inner = |trip_counts: usize| [1, 2].repeat(trip_counts);
+        let middle = |trip_counts: usize| [inner(2), vec![3]].concat().repeat(trip_counts);
+        let forest = LoopForest::from_control_flow(&way(&[vec![0], [middle(3), vec![4]].concat().repeat(2), vec![5]].concat()));
         assert_eq!(loops(&forest), [(1, None, vec![1, 2, 3, 4]), (1, Some(0), vec![1, 2, 3]), (1, Some(1), vec![1, 2])]);
         assert_eq!(forest.order, [0, 1, 2, 3, 4, 5]);
     }
 
     #[test]
     fn branches_of_one_loop_are_not_loops_of_their_own() {
-        let forest = Forest::of(&way(&[0, 1, 2, 1, 3, 1, 2, 1, 3, 1, 4]));
+        let forest = LoopForest::from_control_flow(&way(&[0, 1, 2, 1, 3, 1, 2, 1, 3, 1, 4]));
         assert_eq!(loops(&forest), [(1, None, vec![1, 2, 3])]);
     }
 
     #[test]
     fn the_length_of_the_run_and_the_order_of_calls_do_not_change_the_loops() {
-        let short = Forest::of(&way(&[0, 1, 2, 1, 3, 1, 3, 1, 2, 1, 4]));
+        let short = LoopForest::from_control_flow(&way(&[0, 1, 2, 1, 3, 1, 3, 1, 2, 1, 4]));
         let mut long = vec![0, 1];
         (0..1000).for_each(|round| long.extend([2 + (round * 7 % 5) % 2, 1]));
         long.push(4);
-        let long = Forest::of(&way(&long));
+        let long = LoopForest::from_control_flow(&way(&long));
         assert_eq!((loops(&short), short.order), (loops(&long), long.order));
     }
 
     #[test]
     fn what_was_in_a_loop_that_is_none_belongs_to_the_one_around_it() {
-        let mut forest = Forest::of(&way(&[0, 1, 2, 2, 1, 0, 1, 2, 2, 1, 0]));
+        let mut forest = LoopForest::from_control_flow(&way(&[0, 1, 2, 2, 1, 0, 1, 2, 2, 1, 0]));
         assert_eq!(loops(&forest), [(0, None, vec![0, 1, 2]), (1, Some(0), vec![1, 2]), (2, Some(1), vec![2])]);
         forest.retain(&[true, false, true]);
         assert_eq!(loops(&forest), [(0, None, vec![0, 1, 2]), (2, Some(0), vec![2])]);

@@ -1,27 +1,26 @@
-//! Which ranks do the same.
+//! Groups ranks with the same behaviour into roles.
 //!
-//! Ranks that come by the same nodes have one role; those that sometimes have nobody to talk to (`MPI_PROC_NULL`) stand at a border.
-//! Thousands of ranks may differ in small things, so roles that are much alike are put together until few enough are left to be drawn
-//! side by side.
+//! Ranks that visit the same nodes have one role; those that sometimes communicate with `MPI_PROC_NULL` are at a border. Thousands of ranks
+//! may differ in details, so similar roles are merged until few enough remain to be drawn side by side.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::walk::RankWalk;
+use super::rank_path::RankPath;
 
-/// As many as can be looked at side by side.
-const MOST_ROLES: usize = 6;
-/// From which share of common nodes on roles are put together, tried in this order: first none at all, in the end all.
-const ALIKE: [f64; 6] = [f64::INFINITY, 0.9, 0.75, 0.5, 0.25, 0.0];
+/// Maximum number of roles drawn side by side.
+const MAX_ROLES: usize = 6;
+/// Jaccard similarity above which roles are merged, tried in this order: from none to all.
+const MIN_SIMILARITY: [f64; 6] = [f64::INFINITY, 0.9, 0.75, 0.5, 0.25, 0.0];
 
-/// What one rank does, as far as its role depends on it.
+/// The properties of a rank that determine its role.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Behaviour {
+pub(super) struct RankBehaviour {
     /// The rank.
     pub rank: u32,
-    /// The nodes it comes by.
+    /// The nodes it visits.
     pub nodes: BTreeSet<usize>,
-    /// Whether some of its partners are nobody.
-    pub nobody: bool,
+    /// Whether some of its peers are `MPI_PROC_NULL`.
+    pub has_proc_null: bool,
     /// Whether it both sends and receives messages.
     pub exchanges: bool,
     /// The ranks it sends to or receives from.
@@ -30,138 +29,137 @@ pub struct Behaviour {
 
 /// Ranks with the same role.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Group {
-    /// What the role is called.
+pub(super) struct RoleGroup {
+    /// Name of the role.
     pub name: String,
     /// The ranks, in order.
     pub ranks: Vec<u32>,
 }
 
-impl Behaviour {
-    /// What one rank does.
-    pub fn of(walk: &RankWalk) -> Behaviour {
-        let visits = || walk.threads.iter().flat_map(|thread| thread.visited());
-        Behaviour {
-            rank: walk.rank,
+impl RankBehaviour {
+    /// The behaviour of one rank.
+    pub(super) fn from_path(path: &RankPath) -> RankBehaviour {
+        let visits = || path.threads.iter().flat_map(|thread| thread.visited());
+        RankBehaviour {
+            rank: path.rank,
             nodes: visits().map(|(node, _)| node).collect(),
-            nobody: visits().any(|(_, visit)| visit.nobody > 0),
-            exchanges: !walk.sent.is_empty() && !walk.received.is_empty(),
-            peers: walk.sent.iter().chain(&walk.received).map(|stream| stream.peer).filter(|peer| *peer != walk.rank).collect(),
+            has_proc_null: visits().any(|(_, visit)| visit.proc_null > 0),
+            exchanges: !path.sent.is_empty() && !path.received.is_empty(),
+            peers: path.sent.iter().chain(&path.received).map(|stream| stream.peer).filter(|peer| *peer != path.rank).collect(),
         }
     }
 }
 
-/// Ranks that do the same, while roles are put together.
+/// Ranks with the same behaviour, while roles are merged.
 #[derive(Clone, Debug)]
-struct Class {
+struct BehaviourClass {
     ranks: Vec<u32>,
     nodes: BTreeSet<usize>,
-    nobody: bool,
+    has_proc_null: bool,
     exchanges: bool,
 }
 
-/// The roles of these ranks, in the order of their first ranks.
-pub fn group(behaviours: &[Behaviour]) -> Vec<Group> {
-    let mut classes = alike(few_borders(same(behaviours)));
+/// The roles of these ranks, ordered by their first ranks.
+pub(super) fn find_roles(behaviours: &[RankBehaviour]) -> Vec<RoleGroup> {
+    let mut classes = merge_similar(merge_borders(group_identical(behaviours)));
     classes.sort_by_key(|class| class.ranks[0]);
-    let names = names(&classes, behaviours);
-    classes.into_iter().zip(names).map(|(class, name)| Group { name, ranks: class.ranks }).collect()
+    let names = role_names(&classes, behaviours);
+    classes.into_iter().zip(names).map(|(class, name)| RoleGroup { name, ranks: class.ranks }).collect()
 }
 
-/// Ranks that do exactly the same.
-fn same(behaviours: &[Behaviour]) -> Vec<Class> {
-    let mut classes: BTreeMap<(&BTreeSet<usize>, bool), Class> = BTreeMap::new();
+/// Ranks with identical behaviour.
+fn group_identical(behaviours: &[RankBehaviour]) -> Vec<BehaviourClass> {
+    let mut classes: BTreeMap<(&BTreeSet<usize>, bool), BehaviourClass> = BTreeMap::new();
     for rank in behaviours {
-        let new = || Class { ranks: Vec::new(), nodes: rank.nodes.clone(), nobody: rank.nobody, exchanges: true };
-        let class = classes.entry((&rank.nodes, rank.nobody)).or_insert_with(new);
+        let new = || BehaviourClass { ranks: Vec::new(), nodes: rank.nodes.clone(), has_proc_null: rank.has_proc_null, exchanges: true };
+        let class = classes.entry((&rank.nodes, rank.has_proc_null)).or_insert_with(new);
         class.ranks.push(rank.rank);
         class.exchanges &= rank.exchanges;
     }
     classes.into_values().collect()
 }
 
-/// The edges and corners of a grid leave out some of the exchanges of its interior, each kind others: where there are too many kinds, they
-/// are one.
-fn few_borders(classes: Vec<Class>) -> Vec<Class> {
+/// Edges and corners of a grid each leave out different exchanges of the interior. Too many such kinds become one border.
+fn merge_borders(classes: Vec<BehaviourClass>) -> Vec<BehaviourClass> {
     let Some(whole) = classes.iter().map(|class| &class.nodes).max_by_key(|nodes| nodes.len()).cloned() else { return classes };
-    if classes.len() <= MOST_ROLES {
+    if classes.len() <= MAX_ROLES {
         return classes;
     }
-    let (borders, mut others): (Vec<Class>, Vec<Class>) =
+    let (borders, mut others): (Vec<BehaviourClass>, Vec<BehaviourClass>) =
         classes.into_iter().partition(|class| class.exchanges && class.nodes.len() < whole.len() && class.nodes.is_subset(&whole));
     others.extend(borders.into_iter().reduce(|mut border, more| {
         border.add(&more);
-        Class { nobody: true, ..border }
+        BehaviourClass { has_proc_null: true, ..border }
     }));
     others
 }
 
-/// Puts roles together that are alike, as few as must be; large ones are looked at first.
-fn alike(mut classes: Vec<Class>) -> Vec<Class> {
+/// Merges similar roles, as few as possible; large ones first.
+fn merge_similar(mut classes: Vec<BehaviourClass>) -> Vec<BehaviourClass> {
     classes.sort_by_key(|class| (std::cmp::Reverse(class.ranks.len()), class.ranks[0]));
-    ALIKE.iter().find_map(|enough| put_together(&classes, *enough)).unwrap_or_default()
+    MIN_SIMILARITY.iter().find_map(|enough| merge_above(&classes, *enough)).unwrap_or_default()
 }
 
-/// Puts roles together that are alike enough; `None` if there are still too many.
-fn put_together(classes: &[Class], enough: f64) -> Option<Vec<Class>> {
-    let mut kept: Vec<Class> = Vec::new();
+/// Merges roles above a similarity; `None` if too many remain.
+fn merge_above(classes: &[BehaviourClass], enough: f64) -> Option<Vec<BehaviourClass>> {
+    let mut kept: Vec<BehaviourClass> = Vec::new();
     for class in classes {
-        let closest = (0..kept.len()).map(|place| (kept[place].likeness(class), place)).max_by(|(a, _), (b, _)| a.total_cmp(b));
+        let closest = (0..kept.len()).map(|index| (kept[index].similarity(class), index)).max_by(|(a, _), (b, _)| a.total_cmp(b));
         match closest.filter(|(likeness, _)| *likeness >= enough) {
-            Some((_, place)) => kept[place].add(class),
-            None if kept.len() == MOST_ROLES => return None,
+            Some((_, index)) => kept[index].add(class),
+            None if kept.len() == MAX_ROLES => return None,
             None => kept.push(class.clone()),
         }
     }
     Some(kept)
 }
 
-impl Class {
-    /// More ranks with this role; what it is stays as it was, or everything would become like everything.
-    fn add(&mut self, other: &Class) {
+impl BehaviourClass {
+    /// Adds ranks. The nodes stay those of the first class; otherwise similarity would drift with every merge.
+    fn add(&mut self, other: &BehaviourClass) {
         self.ranks.extend(&other.ranks);
         self.ranks.sort_unstable();
-        self.nobody |= other.nobody;
+        self.has_proc_null |= other.has_proc_null;
         self.exchanges &= other.exchanges;
     }
 
-    /// The share of nodes that two roles have in common.
-    fn likeness(&self, other: &Class) -> f64 {
+    /// Jaccard similarity of the nodes.
+    fn similarity(&self, other: &BehaviourClass) -> f64 {
         let common = self.nodes.intersection(&other.nodes).count();
         common as f64 / (self.nodes.len() + other.nodes.len() - common).max(1) as f64
     }
 }
 
-/// What the roles are called.
-fn names(classes: &[Class], behaviours: &[Behaviour]) -> Vec<String> {
-    let ranks = |class: &Class| match &class.ranks[..] {
+/// Names of the roles.
+fn role_names(classes: &[BehaviourClass], behaviours: &[RankBehaviour]) -> Vec<String> {
+    let ranks = |class: &BehaviourClass| match &class.ranks[..] {
         [rank] => format!("rank {rank}"),
-        several => format!("ranks {}", ranges(several)),
+        several => format!("ranks {}", format_rank_ranges(several)),
     };
     match classes {
         [only] if only.ranks.len() > 1 => vec!["all ranks".into()],
-        [first, second] if inside(first, second) => vec!["border".into(), "interior".into()],
-        [first, second] if inside(second, first) => vec!["interior".into(), "border".into()],
-        [first, second] if serves(first, second, behaviours) => vec!["master".into(), "workers".into()],
-        [first, second] if serves(second, first, behaviours) => vec!["workers".into(), "master".into()],
+        [first, second] if is_border_of(first, second) => vec!["border".into(), "interior".into()],
+        [first, second] if is_border_of(second, first) => vec!["interior".into(), "border".into()],
+        [first, second] if is_master_of(first, second, behaviours) => vec!["master".into(), "workers".into()],
+        [first, second] if is_master_of(second, first, behaviours) => vec!["workers".into(), "master".into()],
         _ => classes.iter().map(ranks).collect(),
     }
 }
 
-/// Whether one role is the other's border: it has nobody to talk to where the other does, and else does the same.
-fn inside(border: &Class, interior: &Class) -> bool {
-    border.nobody && !interior.nobody && border.nodes.is_subset(&interior.nodes)
+/// Whether one role is the border of the other: it uses `MPI_PROC_NULL` where the other does not, and otherwise does the same.
+fn is_border_of(border: &BehaviourClass, interior: &BehaviourClass) -> bool {
+    border.has_proc_null && !interior.has_proc_null && border.nodes.is_subset(&interior.nodes)
 }
 
-/// Whether one rank exchanges messages with several others, and those with nobody else.
-fn serves(master: &Class, workers: &Class, behaviours: &[Behaviour]) -> bool {
+/// Whether one rank exchanges messages with several others, and those with no other rank.
+fn is_master_of(master: &BehaviourClass, workers: &BehaviourClass, behaviours: &[RankBehaviour]) -> bool {
     let ([master], [_, _, ..]) = (&master.ranks[..], &workers.ranks[..]) else { return false };
     let others = || behaviours.iter().filter(|rank| rank.rank != *master);
     others().all(|rank| rank.peers.iter().eq([master]))
 }
 
-/// Ranks in order as people write them: `0, 4-7`.
-pub fn ranges(ranks: &[u32]) -> String {
+/// Formats sorted ranks as ranges: `0, 4-7`.
+pub fn format_rank_ranges(ranks: &[u32]) -> String {
     let mut runs: Vec<(u32, u32)> = Vec::new();
     for rank in ranks {
         match runs.last_mut() {
@@ -177,12 +175,18 @@ pub fn ranges(ranks: &[u32]) -> String {
 mod tests {
     use super::*;
 
-    fn rank(rank: u32, nodes: &[usize], peers: &[u32]) -> Behaviour {
-        Behaviour { rank, nodes: nodes.iter().copied().collect(), nobody: false, exchanges: true, peers: peers.iter().copied().collect() }
+    fn rank(rank: u32, nodes: &[usize], peers: &[u32]) -> RankBehaviour {
+        RankBehaviour {
+            rank,
+            nodes: nodes.iter().copied().collect(),
+            has_proc_null: false,
+            exchanges: true,
+            peers: peers.iter().copied().collect(),
+        }
     }
 
-    fn roles(behaviours: &[Behaviour]) -> Vec<(String, Vec<u32>)> {
-        group(behaviours).into_iter().map(|group| (group.name, group.ranks)).collect()
+    fn roles(behaviours: &[RankBehaviour]) -> Vec<(String, Vec<u32>)> {
+        find_roles(behaviours).into_iter().map(|group| (group.name, group.ranks)).collect()
     }
 
     #[test]
@@ -201,14 +205,14 @@ mod tests {
 
     #[test]
     fn those_with_nobody_beside_them_are_the_border() {
-        let border = |number| Behaviour { nobody: true, ..rank(number, &[1, 2], &[]) };
+        let border = |number| RankBehaviour { has_proc_null: true, ..rank(number, &[1, 2], &[]) };
         let ranks = [border(0), rank(1, &[1, 2], &[]), rank(2, &[1, 2], &[]), border(3)];
         assert_eq!(roles(&ranks), [("border".into(), vec![0, 3]), ("interior".into(), vec![1, 2])]);
     }
 
     #[test]
     fn many_kinds_of_borders_are_one() {
-        let mut ranks: Vec<Behaviour> = (0..4).map(|number| rank(number, &[0, 1, 2, 3, 4], &[])).collect();
+        let mut ranks: Vec<RankBehaviour> = (0..4).map(|number| rank(number, &[0, 1, 2, 3, 4], &[])).collect();
         ranks.extend((4..8).map(|number| rank(number, &[0, number as usize - 3], &[])));
         ranks.extend(
             (8..12).map(|number| rank(number, &[0, 1, 2, 3, 4].map(|node| if node == number as usize - 7 { 0 } else { node }), &[])),
@@ -218,17 +222,17 @@ mod tests {
 
     #[test]
     fn there_are_never_many_roles_and_the_odd_one_keeps_its_own() {
-        let mut ranks: Vec<Behaviour> = (1..1000).map(|number| rank(number, &[1, 2, 3, 4, 100 + number as usize], &[])).collect();
+        let mut ranks: Vec<RankBehaviour> = (1..1000).map(|number| rank(number, &[1, 2, 3, 4, 100 + number as usize], &[])).collect();
         ranks.push(rank(1000, &[50, 51, 52], &[]));
-        let roles = group(&ranks);
-        assert!(roles.len() <= MOST_ROLES);
+        let roles = find_roles(&ranks);
+        assert!(roles.len() <= MAX_ROLES);
         assert!(roles.iter().any(|role| role.ranks == [1000]), "{roles:?}");
         assert_eq!(roles.iter().map(|role| role.ranks.len()).sum::<usize>(), 1000);
     }
 
     #[test]
     fn ranks_are_written_as_ranges() {
-        assert_eq!(ranges(&[0, 4, 5, 6, 9]), "0, 4-6, 9");
-        assert_eq!(ranges(&[]), "");
+        assert_eq!(format_rank_ranges(&[0, 4, 5, 6, 9]), "0, 4-6, 9");
+        assert_eq!(format_rank_ranges(&[]), "");
     }
 }

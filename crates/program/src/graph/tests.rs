@@ -1,53 +1,68 @@
-//! The graph of programs that are known call by call.
+//! The graphs of handmade programs.
 
-use sintonia_mpi::{FUNCTIONS, Operation};
+use sintonia_mpi::{FUNCTIONS, FunctionId};
 use sintonia_recording::Recording;
-use sintonia_recording::definitions::{FORMAT, write_ranks};
-use sintonia_recording::header::{Clock, Communicator, End, Frame, Header, Rank, Site};
+use sintonia_recording::call_table::CallDescriptor;
+use sintonia_recording::definitions::{FORMAT_VERSION, format_ranks};
+use sintonia_recording::header::{
+    CallSiteDefinition, CommunicatorDefinition, LinearClock, ProcessExit, RecordedRank, RecordingHeader, SourceFrame,
+};
 use sintonia_recording::raw::part;
-use sintonia_recording::sealed::Writer;
-use sintonia_recording::table::Shape;
+use sintonia_recording::sealed::RankFileWriter;
 use tempfile::TempDir;
 
 use super::ProgramGraph;
 
-/// A call on the world: function, line, peer. It takes 2 nanoseconds, and 8 more pass until the next.
+/// A call on the world communicator: function, line, peer. It takes 2 ns, and the next starts 8 ns later.
 type Call = (&'static str, u32, i32);
 
-/// A recording of ranks that made these calls; those that made none left nothing.
+/// A recording of ranks that made these calls; ranks without calls leave nothing.
 fn recording(ranks: &[Vec<Call>]) -> (TempDir, Recording) {
     let folder = tempfile::tempdir().unwrap();
-    let clock = Clock { origin_ticks: 0, origin_ns: 0.0, ns_per_tick: 1.0 };
+    let clock = LinearClock { origin_ticks: 0, origin_ns: 0.0, ns_per_tick: 1.0 };
     let mut known = Vec::new();
     for (rank, calls) in (0..).zip(ranks).filter(|(_, calls)| !calls.is_empty()) {
-        let mut writer = Writer::create(folder.path(), rank).unwrap();
+        let mut writer = RankFileWriter::create(folder.path(), rank).unwrap();
         for (place, (name, line, peer)) in (0..).zip(calls) {
             let parts = part::OBJECT | part::TAG | part::SENT | part::RECEIVED;
-            let operation = Operation::named(name).unwrap();
-            let shape = Shape { parts, site: *line, object: 0, peer: *peer, tag: 1, sent: 4, received: 4, ..Shape::of(operation) };
-            writer.call(0, 10 * place, 10 * place + 2, &shape).unwrap();
+            let operation = FunctionId::from_name(name).unwrap();
+            let descriptor = CallDescriptor {
+                parts,
+                site: *line,
+                object: 0,
+                peer: *peer,
+                tag: 1,
+                sent: 4,
+                received: 4,
+                ..CallDescriptor::new(operation)
+            };
+            writer.write_call(0, 10 * place, 10 * place + 2, &descriptor).unwrap();
         }
         let end_ns = 10 * calls.len() as i64 - 8;
         let calls = writer.finish().unwrap().calls;
-        known.push(Rank { rank, calls, threads: 1, end_ns, end: End::Finalized, clock, ..Rank::default() });
+        known.push(RecordedRank { rank, calls, threads: 1, end_ns, end: ProcessExit::Finalized, clock, ..RecordedRank::default() });
     }
-    let frame = |line| Frame { function: Some("main".into()), file: Some("/src/a.c".into()), line: Some(line) };
+    let frame = |line| SourceFrame { function: Some("main".into()), file: Some("/src/a.c".into()), line: Some(line) };
     let everyone: Vec<i32> = (0..ranks.len() as i32).collect();
-    let header = Header {
-        format: FORMAT,
+    let header = RecordingHeader {
+        format: FORMAT_VERSION,
         size: ranks.len(),
         ranks: known,
-        communicators: vec![Communicator { made_by: "MPI_COMM_WORLD".into(), members: write_ranks(&everyone), ..Communicator::default() }],
-        sites: (0..50).map(|line| Site { module: "a.out".into(), offset: line.into(), frames: vec![frame(line)] }).collect(),
+        communicators: vec![CommunicatorDefinition {
+            made_by: "MPI_COMM_WORLD".into(),
+            members: format_ranks(&everyone),
+            ..CommunicatorDefinition::default()
+        }],
+        sites: (0..50).map(|line| CallSiteDefinition { module: "a.out".into(), offset: line.into(), frames: vec![frame(line)] }).collect(),
         operations: FUNCTIONS.iter().map(|f| f.name.to_owned()).collect(),
-        ..Header::default()
+        ..RecordingHeader::default()
     };
     header.write(folder.path()).unwrap();
     let recording = Recording::open(folder.path()).unwrap();
     (folder, recording)
 }
 
-/// A master that sends to two workers and receives from them, so many times, between barriers of its own and of theirs.
+/// A master that repeatedly sends to two workers and receives from them, between barriers of its own and of theirs.
 fn farm(rounds: usize) -> Vec<Vec<Call>> {
     let master = [("MPI_Send", 11, 1), ("MPI_Send", 11, 2), ("MPI_Recv", 12, 1), ("MPI_Recv", 12, 2)].repeat(rounds);
     let worker = [("MPI_Recv", 21, 0), ("MPI_Send", 22, 0)].repeat(rounds);
@@ -59,7 +74,7 @@ fn farm(rounds: usize) -> Vec<Vec<Call>> {
 }
 
 fn graph(ranks: &[Vec<Call>]) -> ProgramGraph {
-    ProgramGraph::of(&recording(ranks).1, || ()).unwrap()
+    ProgramGraph::from_recording(&recording(ranks).1, || ()).unwrap()
 }
 
 /// The line of each node.
@@ -75,29 +90,30 @@ fn a_farm_is_a_master_and_workers_with_their_messages() {
     let line = |node: usize| graph.nodes[node].site;
     let messages: Vec<_> = graph.messages.iter().map(|edge| (line(edge.from.1), line(edge.to.1), edge.messages, edge.bytes)).collect();
     assert_eq!(messages, [(11, 21, 10, 40), (22, 12, 10, 40)]);
-    assert_eq!((graph.not_received, graph.not_sent), (0, 0));
-    assert_eq!(graph.together.iter().map(|set| set.iter().map(|node| line(*node)).collect()).collect::<Vec<Vec<u32>>>(), [[10, 20]]);
+    assert_eq!((graph.unmatched_sends, graph.unmatched_receives), (0, 0));
+    assert_eq!(graph.collective_sets.iter().map(|set| set.iter().map(|node| line(*node)).collect()).collect::<Vec<Vec<u32>>>(), [[10, 20]]);
 }
 
 #[test]
 fn its_phases_are_before_the_work_and_after() {
     let graph = graph(&farm(5));
     let names: Vec<_> =
-        graph.phases.parts(None).map(|phase| (graph.phases.list[phase].name.as_str(), graph.phases.list[phase].repeats)).collect();
+        graph.phases.children(None).map(|phase| (graph.phases.list[phase].name.as_str(), graph.phases.list[phase].repeats)).collect();
     assert_eq!(names, [("main (a.c:1-20)", false), ("main (a.c:11-22)", true), ("main (a.c:3-4)", false)]);
     let (rank, times) = &graph.phases.ranks[1];
     assert_eq!((*rank, times[0].calls, times[0].elapsed_ns), (1, 2, 20), "the way into a loop belongs to what is before it");
-    let main: u64 = graph.phases.main().iter().map(|phase| times[*phase].elapsed_ns).sum();
+    let main: u64 = graph.phases.main_phases().iter().map(|phase| times[*phase].elapsed_ns).sum();
     assert_eq!(main, 10 * 13 + 2);
 }
 
 #[test]
 fn the_length_of_the_run_shows_in_counts_only() {
     let [short, long] = [10, 3000].map(|rounds| graph(&farm(rounds)));
-    assert_eq!((lines(&short), &short.loops, &short.together), (lines(&long), &long.loops, &long.together));
+    assert_eq!((lines(&short), &short.loops, &short.collective_sets), (lines(&long), &long.loops, &long.collective_sets));
     assert_eq!(short.phases.list, long.phases.list);
-    let rounds =
-        |graph: &ProgramGraph| graph.roles.iter().flat_map(|role| role.rounds.iter().map(|(_, rounds)| rounds.most)).collect::<Vec<_>>();
+    let rounds = |graph: &ProgramGraph| {
+        graph.roles.iter().flat_map(|role| role.trip_counts.iter().map(|(_, rounds)| rounds.max)).collect::<Vec<_>>()
+    };
     assert_eq!((rounds(&short), rounds(&long)), (vec![10, 2, 2, 10], vec![3000, 2, 2, 3000]));
 }
 
@@ -105,13 +121,13 @@ fn the_length_of_the_run_shows_in_counts_only() {
 fn whoever_goes_along_is_told_the_same_nodes() {
     let ranks = farm(5);
     let (_folder, recording) = recording(&ranks);
-    let graph = ProgramGraph::of(&recording, || ()).unwrap();
+    let graph = ProgramGraph::from_recording(&recording, || ()).unwrap();
     for role in &graph.roles {
         let mut counts = vec![0; graph.nodes.len()];
         for rank in &role.ranks {
-            let (mut along, mut calls) = (graph.along(*rank), recording.calls(*rank).unwrap());
+            let (mut along, mut calls) = (graph.node_cursor(*rank), recording.calls(*rank).unwrap());
             while let Some(call) = calls.next_call() {
-                counts[along.node(&call).unwrap()] += 1;
+                counts[along.next_node(&call).unwrap()] += 1;
             }
         }
         let visited: Vec<(usize, u64)> = role.visits.iter().map(|(node, visit)| (*node, visit.calls.count)).collect();
@@ -132,11 +148,11 @@ fn what_is_missing_is_counted_and_the_rest_is_drawn() {
     ranks[2].clear();
     let graph = graph(&ranks);
     assert_eq!(graph.roles.iter().map(|role| role.ranks.len()).sum::<usize>(), 2);
-    assert_eq!((graph.not_received, graph.not_sent), (5, 5));
+    assert_eq!((graph.unmatched_sends, graph.unmatched_receives), (5, 5));
 }
 
 #[test]
 fn a_recording_without_calls_has_an_empty_graph() {
     let graph = graph(&[vec![], vec![]]);
-    assert!(graph.nodes.is_empty() && graph.roles.is_empty() && graph.phases.list.is_empty() && graph.phases.main().is_empty());
+    assert!(graph.nodes.is_empty() && graph.roles.is_empty() && graph.phases.list.is_empty() && graph.phases.main_phases().is_empty());
 }

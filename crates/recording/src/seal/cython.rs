@@ -1,11 +1,11 @@
-//! Names of functions that Cython made, as their Python program knows them.
+//! Demangling of Cython function names.
 //!
-//! Python's bindings of MPI are written in Cython. It names a C function by a mark for its kind, the modules and classes around it, each
-//! with its length before it, a number where names would otherwise be the same, and its own name.
+//! Python's MPI bindings are written in Cython. It mangles a function name as a prefix for its kind, the enclosing modules and classes,
+//! each with its length, a number to make it unique, and the function's own name.
 
-/// `mpi4py.MPI.Comm.Send` for `__pyx_pw_6mpi4py_3MPI_4Comm_27Send`; `None` if the name is not one of Cython's.
-pub fn readable(name: &str) -> Option<String> {
-    // What the C compiler made of a function has a mark of its own at the end, such as `.isra.0`.
+/// `mpi4py.MPI.Comm.Send` for `__pyx_pw_6mpi4py_3MPI_4Comm_27Send`; `None` if the name is not a Cython name.
+pub(super) fn demangle(name: &str) -> Option<String> {
+    // The C compiler may add a suffix such as `.isra.0`.
     let name = name.split('.').next()?;
     let (kind, mut rest) = name.strip_prefix("__pyx_")?.split_once('_')?;
     let numbered = match kind {
@@ -15,7 +15,7 @@ pub fn readable(name: &str) -> Option<String> {
     };
     let mut around = Vec::new();
     while let Some((scope, inside)) = scope(rest) {
-        // In front of the function's own name a number is no length.
+        // In front of the function's own name, a number is not a length.
         if numbered && !inside.starts_with(|c: char| c.is_ascii_digit()) && !around.is_empty() {
             break;
         }
@@ -26,7 +26,7 @@ pub fn readable(name: &str) -> Option<String> {
     (!around.is_empty() && !own.is_empty()).then(|| format!("{}.{own}", around.join(".")))
 }
 
-/// A name with its length before it, and what comes after it and a line.
+/// Splits off a name with length prefix and a following underscore.
 fn scope(text: &str) -> Option<(&str, &str)> {
     let digits = text.find(|c: char| !c.is_ascii_digit())?;
     let length: usize = text[..digits].parse().ok()?;
@@ -50,14 +50,14 @@ mod tests {
             ("__pyx_f_6mpi4py_3MPI_10_p_msg_cco_for_allgather", "mpi4py.MPI._p_msg_cco.for_allgather"),
             ("__pyx_getprop_6mpi4py_3MPI_4Comm_size", "mpi4py.MPI.Comm.size"),
         ] {
-            assert_eq!(readable(name).as_deref(), Some(known), "{name}");
+            assert_eq!(demangle(name).as_deref(), Some(known), "{name}");
         }
     }
 
     #[test]
     fn other_names_are_left_alone() {
         for name in ["main", "", "__pyx_", "__pyx_pw_", "__pyx_pw_6mpi4py", "__pyx_pw_6mpi4py_", "__pyx_pw_99é_x", "__pyx_tp_new_3MPI_x"] {
-            assert_eq!(readable(name), None, "{name}");
+            assert_eq!(demangle(name), None, "{name}");
         }
     }
 }

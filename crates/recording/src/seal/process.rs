@@ -1,4 +1,4 @@
-//! What one process left behind: its definitions, and the names of the files with its calls.
+//! The definitions of one process, and the paths of its raw files.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,82 +7,83 @@ use std::path::{Path, PathBuf};
 use sintonia_mpi::FUNCTIONS;
 
 use crate::definitions::{
-    ClockOffset, ClockReading, Definition, End, FORMAT, Library, LocalCommunicator, LocalGroup, LocalObject, MOST_RANKS, Module, World,
+    ClockReading, DefinitionRecord, EndDefinition, FORMAT_VERSION, LibraryDefinition, LocalCommunicator, LocalGroup, LocalObject,
+    MAX_RANKS, MeasuredClockOffset, ModuleDefinition, WorldDefinition,
 };
-use crate::error::{At, Error};
+use crate::error::{Error, WithPath};
 
-/// A process, as its definitions describe it.
+/// A process as described by its definitions.
 #[derive(Clone, Debug, Default)]
-pub struct Process {
-    /// The name that all its files begin with.
+pub(super) struct ProcessDefinitions {
+    /// Common prefix of its file names.
     pub name: String,
     /// Its host.
     pub host: String,
-    /// Its number there.
+    /// Process id.
     pub pid: u32,
     /// Its command line.
     pub arguments: Vec<String>,
-    /// Whether its ticks are those of the time stamp counter.
+    /// Whether its ticks come from the time stamp counter.
     pub time_stamp_counter: bool,
     /// Its MPI library.
-    pub library: Option<Library>,
-    /// Its place in its world.
-    pub world: Option<World>,
-    /// Files of code mapped into it, in the order in which they were seen.
-    pub modules: Vec<Module>,
+    pub library: Option<LibraryDefinition>,
+    /// Its membership in its world.
+    pub world: Option<WorldDefinition>,
+    /// Executable files mapped into it, in order of detection.
+    pub modules: Vec<ModuleDefinition>,
     /// Communicators it is a member of.
     pub communicators: Vec<LocalCommunicator>,
     /// Windows and files.
     pub objects: Vec<LocalObject>,
-    /// Groups that its calls named.
+    /// Groups named by its calls.
     pub groups: Vec<LocalGroup>,
-    /// What its clocks showed.
+    /// Clock readings.
     pub readings: Vec<ClockReading>,
-    /// How far its host's clock is from that of rank 0.
-    pub offsets: Vec<ClockOffset>,
-    /// What it has to tell, and what about its definitions is odd.
+    /// Measured clock offsets to rank 0.
+    pub offsets: Vec<MeasuredClockOffset>,
+    /// Its notes, and problems found in its definitions.
     pub notes: Vec<String>,
     /// How it ended.
-    pub end: Option<End>,
+    pub end: Option<EndDefinition>,
     /// The files of its threads, by their number.
     pub threads: BTreeMap<u16, ThreadFiles>,
 }
 
 /// The files of one thread.
 #[derive(Clone, Debug, Default)]
-pub struct ThreadFiles {
+pub(super) struct ThreadFiles {
     /// Blocks that were written out.
     pub calls: Option<PathBuf>,
-    /// The memory of the thread.
+    /// The mapped memory of the thread.
     pub tail: Option<PathBuf>,
-    /// Sums, instead of both.
+    /// Totals, instead of both.
     pub profile: Option<PathBuf>,
 }
 
-/// All processes that left something in a folder, and notes about files that belong to none.
-pub fn read_all(live: &Path) -> Result<(Vec<Process>, Vec<String>), Error> {
+/// All processes with definitions in a directory, and notes on files that belong to none.
+pub(super) fn read_all(live: &Path) -> Result<(Vec<ProcessDefinitions>, Vec<String>), Error> {
     let mut names: Vec<String> = Vec::new();
-    for entry in fs::read_dir(live).at(live)? {
-        names.push(entry.at(live)?.file_name().to_string_lossy().into_owned());
+    for entry in fs::read_dir(live).with_path(live)? {
+        names.push(entry.with_path(live)?.file_name().to_string_lossy().into_owned());
     }
     names.sort_unstable();
     let mut processes = BTreeMap::new();
     for name in names.iter().filter_map(|name| name.strip_suffix(".defs")) {
-        processes.insert(name, Process::read(live, name)?);
+        processes.insert(name, ProcessDefinitions::read(live, name)?);
     }
-    let mut strays = 0;
-    for (file, owner, thread, kind) in names.iter().filter_map(|file| thread_file(file)) {
+    let mut orphans = 0;
+    for (file, owner, thread, kind) in names.iter().filter_map(|file| parse_thread_file(file)) {
         match processes.get_mut(owner) {
             Some(process) => process.threads.entry(thread).or_default().add(kind, live.join(file)),
-            None => strays += 1,
+            None => orphans += 1,
         }
     }
-    let notes = (strays > 0).then(|| format!("{strays} files of calls have no definitions beside them and were left out"));
+    let notes = (orphans > 0).then(|| format!("{orphans} files of calls have no definitions and were ignored"));
     Ok((processes.into_values().collect(), notes.into_iter().collect()))
 }
 
-/// The process, thread and kind that the name of a file says: `HOST-PID.tN.KIND`.
-fn thread_file(file: &str) -> Option<(&str, &str, u16, &str)> {
+/// Splits the name of a raw file, `HOST-PID.tN.KIND`, into file, process, thread and kind.
+fn parse_thread_file(file: &str) -> Option<(&str, &str, u16, &str)> {
     let (rest, kind) = file.rsplit_once('.')?;
     let (owner, thread) = rest.rsplit_once(".t")?;
     matches!(kind, "calls" | "tail" | "profile").then_some((file, owner, thread.parse().ok()?, kind))
@@ -90,67 +91,68 @@ fn thread_file(file: &str) -> Option<(&str, &str, u16, &str)> {
 
 impl ThreadFiles {
     fn add(&mut self, kind: &str, path: PathBuf) {
-        let place = match kind {
+        let slot = match kind {
             "calls" => &mut self.calls,
             "tail" => &mut self.tail,
             _ => &mut self.profile,
         };
-        *place = Some(path);
+        *slot = Some(path);
     }
 }
 
-impl Process {
-    fn read(live: &Path, name: &str) -> Result<Process, Error> {
+impl ProcessDefinitions {
+    fn read(live: &Path, name: &str) -> Result<ProcessDefinitions, Error> {
         let path = live.join(format!("{name}.defs"));
-        let bytes = fs::read(&path).at(&path)?;
+        let bytes = fs::read(&path).with_path(&path)?;
         let (host, pid) = name.rsplit_once('-').unwrap_or((name, ""));
-        let mut process = Process { name: name.into(), host: host.into(), pid: pid.parse().unwrap_or(0), ..Process::default() };
+        let mut process =
+            ProcessDefinitions { name: name.into(), host: host.into(), pid: pid.parse().unwrap_or(0), ..ProcessDefinitions::default() };
         let mut lines = bytes.split(|byte| *byte == b'\n').enumerate().peekable();
         while let Some((number, line)) = lines.next() {
             match serde_json::from_slice(line) {
                 Ok(definition) => process.add(definition, &path)?,
-                // The last line is cut where the process was killed while it wrote.
+                // The last line is truncated if the process was killed while writing it.
                 Err(_) if lines.peek().is_none() => {}
-                Err(error) => process.notes.push(format!("{name}.defs:{}:{}: not understood: {error}", number + 1, error.column())),
+                Err(error) => process.notes.push(format!("{name}.defs:{}:{}: cannot be parsed: {error}", number + 1, error.column())),
             }
         }
         Ok(process)
     }
 
-    fn add(&mut self, definition: Definition, path: &Path) -> Result<(), Error> {
+    fn add(&mut self, definition: DefinitionRecord, path: &Path) -> Result<(), Error> {
         match definition {
-            Definition::Process(process) => {
+            DefinitionRecord::Process(process) => {
                 check_version(process.format, process.functions, path)?;
                 self.host = process.host;
                 self.pid = process.pid;
                 self.arguments = process.arguments;
                 self.time_stamp_counter = process.time_stamp_counter;
             }
-            Definition::Library(library) => self.library = Some(library),
-            Definition::World(world) if world.rank < 0 || world.rank >= world.size || world.size > MOST_RANKS as i32 => {
-                self.notes.push(format!("{}: rank {} of {} makes no sense", self.name, world.rank, world.size));
+            DefinitionRecord::Library(library) => self.library = Some(library),
+            DefinitionRecord::World(world) if world.rank < 0 || world.rank >= world.size || world.size > MAX_RANKS as i32 => {
+                self.notes.push(format!("{}: rank {} of {} is invalid", self.name, world.rank, world.size));
             }
-            Definition::World(world) => self.world = Some(world),
-            Definition::Module(module) => self.modules.push(module),
-            Definition::Communicator(communicator) => self.communicators.push(communicator),
-            Definition::Object(object) => self.objects.push(object),
-            Definition::Group(group) => self.groups.push(group),
-            Definition::Thread(_) => {}
-            Definition::Clock(reading) => self.readings.push(reading),
-            Definition::Offset(offset) => self.offsets.push(offset),
-            Definition::Note(note) => self.notes.push(note.text),
-            Definition::End(end) => self.end = Some(end),
+            DefinitionRecord::World(world) => self.world = Some(world),
+            DefinitionRecord::Module(module) => self.modules.push(module),
+            DefinitionRecord::Communicator(communicator) => self.communicators.push(communicator),
+            DefinitionRecord::Object(object) => self.objects.push(object),
+            DefinitionRecord::Group(group) => self.groups.push(group),
+            DefinitionRecord::Thread(_) => {}
+            DefinitionRecord::Clock(reading) => self.readings.push(reading),
+            DefinitionRecord::Offset(offset) => self.offsets.push(offset),
+            DefinitionRecord::Note(note) => self.notes.push(note.text),
+            DefinitionRecord::End(end) => self.end = Some(end),
         }
         Ok(())
     }
 }
 
 fn check_version(found: u32, functions: usize, path: &Path) -> Result<(), Error> {
-    if found > FORMAT {
-        return Err(Error::Newer { path: path.to_owned(), found, known: FORMAT });
+    if found > FORMAT_VERSION {
+        return Err(Error::NewerFormat { path: path.to_owned(), found, known: FORMAT_VERSION });
     }
     if functions != FUNCTIONS.len() {
-        return Err(Error::OtherFunctions { path: path.to_owned(), found: functions, known: FUNCTIONS.len() });
+        return Err(Error::FunctionTableMismatch { path: path.to_owned(), found: functions, known: FUNCTIONS.len() });
     }
     Ok(())
 }
@@ -161,10 +163,10 @@ mod tests {
 
     #[test]
     fn the_name_of_a_file_says_whose_it_is() {
-        assert_eq!(thread_file("node-1.lan-77.t3.calls"), Some(("node-1.lan-77.t3.calls", "node-1.lan-77", 3, "calls")));
-        assert_eq!(thread_file("a.t1-5.2.t0.tail"), Some(("a.t1-5.2.t0.tail", "a.t1-5.2", 0, "tail")));
+        assert_eq!(parse_thread_file("node-1.lan-77.t3.calls"), Some(("node-1.lan-77.t3.calls", "node-1.lan-77", 3, "calls")));
+        assert_eq!(parse_thread_file("a.t1-5.2.t0.tail"), Some(("a.t1-5.2.t0.tail", "a.t1-5.2", 0, "tail")));
         for other in ["run.json", "host-1.defs", "host-1.t.calls", "host-1.t70000.calls", "calls", "host-1.t1.other"] {
-            assert_eq!(thread_file(other), None, "{other}");
+            assert_eq!(parse_thread_file(other), None, "{other}");
         }
     }
 

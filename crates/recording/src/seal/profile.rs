@@ -1,57 +1,57 @@
-//! The sums of a thread that did not record every call.
+//! Totals of a thread that did not record single calls.
 
 use std::fs;
 use std::path::Path;
 
-use crate::error::{At, Error};
+use crate::call_table::CallDescriptor;
+use crate::error::{Error, WithPath};
 use crate::raw::{PROFILE_MAGIC, profile};
-use crate::seal::stream::Survey;
-use crate::seal::translate::Translator;
-use crate::sealed::{Sums, Writer, Written};
-use crate::table::Shape;
+use crate::seal::stream::StreamSummary;
+use crate::seal::translate::IdTranslator;
+use crate::sealed::{RankFileWriter, TickTotals, WriteStats};
 
-/// The sums of one thread.
-pub struct Profile {
+/// The totals of one thread.
+pub(super) struct RawProfile {
     thread: u16,
     entries: Vec<[u64; profile::ENTRY_WORDS]>,
-    /// What they hold together.
-    pub survey: Survey,
+    /// Summary of the entries.
+    pub summary: StreamSummary,
 }
 
-impl Profile {
-    /// Reads the sums of a thread; a file that is none counts as damaged.
-    pub fn read(thread: u16, path: &Path) -> Result<Profile, Error> {
-        let bytes = fs::read(path).at(path)?;
+impl RawProfile {
+    /// Reads the totals of a thread; a malformed file counts as damaged.
+    pub(super) fn read(thread: u16, path: &Path) -> Result<RawProfile, Error> {
+        let bytes = fs::read(path).with_path(path)?;
         let words: Vec<u64> = bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("eight bytes"))).collect();
         let Some((header, entries)) = words.split_first_chunk::<{ profile::HEADER_WORDS }>().filter(|(h, _)| h[0] == PROFILE_MAGIC) else {
-            return Ok(Profile { thread, entries: Vec::new(), survey: Survey { damaged: 1, ..Survey::default() } });
+            return Ok(RawProfile { thread, entries: Vec::new(), summary: StreamSummary { damaged: 1, ..StreamSummary::default() } });
         };
         let entries: Vec<[u64; profile::ENTRY_WORDS]> =
-            entries.chunks_exact(profile::ENTRY_WORDS).filter_map(|entry| entry.try_into().ok()).filter(used).collect();
+            entries.chunks_exact(profile::ENTRY_WORDS).filter_map(|entry| entry.try_into().ok()).filter(is_used).collect();
         let [_, _, first, last, dropped, ticks, nanoseconds, _] = *header;
-        let survey = Survey {
+        let summary = StreamSummary {
             calls: entries.iter().fold(0, |sum, entry| entry[profile::CALLS].saturating_add(sum)),
             first: (!entries.is_empty()).then_some(first),
             last,
             dropped,
             anchors: Some([(ticks, nanoseconds); 2]),
             sites: entries.iter().map(|entry| entry[profile::SITE]).collect(),
-            ..Survey::default()
+            ..StreamSummary::default()
         };
-        Ok(Profile { thread, entries, survey })
+        Ok(RawProfile { thread, entries, summary })
     }
 }
 
-fn used(entry: &[u64; profile::ENTRY_WORDS]) -> bool {
+fn is_used(entry: &[u64; profile::ENTRY_WORDS]) -> bool {
     entry[profile::CALLS] > 0
 }
 
-/// Writes the sums of one rank.
-pub fn write(folder: &Path, rank: u32, profiles: &[Profile], translator: &Translator) -> Result<Written, Error> {
-    let mut writer = Writer::create(folder, rank)?;
+/// Writes the totals of one rank.
+pub(super) fn write(folder: &Path, rank: u32, profiles: &[RawProfile], translator: &IdTranslator) -> Result<WriteStats, Error> {
+    let mut writer = RankFileWriter::create(folder, rank)?;
     for profile in profiles {
-        let sums: Vec<(Shape, Sums)> = profile.entries.iter().filter_map(|entry| translator.sums(entry)).collect();
-        writer.sums(profile.thread, &sums)?;
+        let totals: Vec<(CallDescriptor, TickTotals)> = profile.entries.iter().filter_map(|entry| translator.totals(entry)).collect();
+        writer.write_totals(profile.thread, &totals)?;
     }
     writer.finish()
 }

@@ -1,64 +1,64 @@
-//! The blocks that a thread left, put in order.
+//! The raw blocks of a thread, in order.
 //!
-//! Full memory is written to one file, and the memory itself is another. A process that is killed leaves both, so a block may stand in
-//! either, in both, or, where the disk was full, in neither.
+//! Full memory is appended to one file; the mapped memory itself is a second file. After a kill, a block may be in either, in both or, if
+//! the disk was full, in neither.
 
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use crate::error::{At, Error};
-use crate::raw::{self, BLOCK_BYTES, Block, Header, part};
+use crate::error::{Error, WithPath};
+use crate::raw::{self, BLOCK_BYTES, HeaderWord, RawBlock, part};
 use crate::seal::process::ThreadFiles;
 
-/// The blocks of one thread. Its files are opened to be read and closed again: a run may have more threads than files may be open.
-pub struct Stream {
+/// The blocks of one thread. Files are opened only while they are read: a run may have more threads than the limit on open files.
+pub(super) struct RawStream {
     /// The thread's number.
     pub thread: u16,
-    /// What they hold together.
-    pub survey: Survey,
+    /// Summary of all blocks.
+    pub summary: StreamSummary,
     paths: Vec<PathBuf>,
-    places: Vec<Place>,
+    blocks: Vec<RawBlockLocation>,
 }
 
-/// Where a block stands.
+/// Location of a block.
 #[derive(Clone, Copy)]
-struct Place {
+struct RawBlockLocation {
     file: usize,
-    number: u64,
+    block_index: u64,
 }
 
-/// What blocks hold.
+/// Summary of blocks.
 #[derive(Clone, Debug, Default)]
-pub struct Survey {
-    /// Whether a call was under way at the end.
-    pub under_way: bool,
-    /// How many calls.
+pub(super) struct StreamSummary {
+    /// Whether the last call was in progress.
+    pub has_unfinished_call: bool,
+    /// Number of calls.
     pub calls: u64,
-    /// When the first call was entered.
+    /// Enter time of the first call.
     pub first: Option<u64>,
-    /// The last moment that is known.
+    /// Last known time.
     pub last: u64,
-    /// Calls that the probe could not keep.
+    /// Calls lost by the probe.
     pub dropped: u64,
-    /// Blocks that are damaged or missing.
+    /// Damaged or missing blocks.
     pub damaged: u64,
-    /// The earliest and the latest pair of ticks and nanoseconds.
+    /// Earliest and latest pair of ticks and nanoseconds.
     pub anchors: Option<[(u64, u64); 2]>,
     /// The call sites, as addresses.
     pub sites: Vec<u64>,
 }
 
-impl Survey {
-    /// Adds what other blocks hold.
-    pub fn add(&mut self, other: &Survey) {
+impl StreamSummary {
+    /// Merges another summary.
+    pub(super) fn add(&mut self, other: &StreamSummary) {
         self.calls += other.calls;
         self.first = self.first.into_iter().chain(other.first).min();
         self.last = self.last.max(other.last);
         self.dropped = self.dropped.saturating_add(other.dropped);
         self.damaged += other.damaged;
-        self.under_way |= other.under_way;
+        self.has_unfinished_call |= other.has_unfinished_call;
         other.anchors.into_iter().flatten().for_each(|anchor| self.add_anchor(anchor));
         self.sites.extend_from_slice(&other.sites);
         self.sites.sort_unstable();
@@ -72,63 +72,63 @@ impl Survey {
         });
     }
 
-    fn of(block: &Block) -> Survey {
-        let mut survey = Survey { dropped: block.header(Header::Dropped), ..Survey::default() };
-        // A process that is killed while it begins a block leaves zeros.
-        let anchor = (block.header(Header::AnchorTicks), block.header(Header::AnchorNanoseconds));
+    fn from_block(block: &RawBlock) -> StreamSummary {
+        let mut summary = StreamSummary { dropped: block.header(HeaderWord::Dropped), ..StreamSummary::default() };
+        // A process killed while starting a block leaves zeros.
+        let anchor = (block.header(HeaderWord::AnchorTicks), block.header(HeaderWord::AnchorNanoseconds));
         if anchor.0 > 0 && anchor.1 > 0 {
-            survey.add_anchor(anchor);
+            summary.add_anchor(anchor);
         }
         let mut newest_payload = 0;
         for record in block.records() {
-            if record.reference > newest_payload {
-                newest_payload = record.reference;
-                survey.sites.push(record.payload.site());
+            if record.payload_offset > newest_payload {
+                newest_payload = record.payload_offset;
+                summary.sites.push(record.payload.site());
             }
-            survey.calls += u64::from(record.payload.parts() & part::CONTINUED == 0);
-            survey.first = Some(survey.first.map_or(record.enter, |first| first.min(record.enter)));
-            survey.last = survey.last.max(record.enter.saturating_add(record.duration));
-            survey.under_way = record.unfinished;
+            summary.calls += u64::from(record.payload.parts() & part::CONTINUED == 0);
+            summary.first = Some(summary.first.map_or(record.enter, |first| first.min(record.enter)));
+            summary.last = summary.last.max(record.enter.saturating_add(record.duration));
+            summary.has_unfinished_call = record.unfinished;
         }
-        survey
+        summary
     }
 }
 
-impl Stream {
-    /// Finds the blocks of a thread and looks through them.
-    pub fn find(thread: u16, files: &ThreadFiles) -> Result<Stream, Error> {
-        let mut stream = Stream { thread, survey: Survey::default(), paths: Vec::new(), places: Vec::new() };
-        let mut found: BTreeMap<u32, (Place, Survey)> = BTreeMap::new();
-        // What was written out comes last and so replaces what stood in memory: the memory is older, or the same.
+impl RawStream {
+    /// Finds and scans the blocks of a thread.
+    pub(super) fn open_all(thread: u16, files: &ThreadFiles) -> Result<RawStream, Error> {
+        let mut stream = RawStream { thread, summary: StreamSummary::default(), paths: Vec::new(), blocks: Vec::new() };
+        let mut found: BTreeMap<u32, (RawBlockLocation, StreamSummary)> = BTreeMap::new();
+        // Written blocks come last and replace those from the mapped memory, which are older or equal.
         if let Some(tail) = &files.tail {
-            stream.look_through(tail, &mut found)?;
+            stream.scan_file(tail, &mut found)?;
         }
         let written = match &files.calls {
-            Some(calls) => stream.look_through(calls, &mut found)?,
+            Some(calls) => stream.scan_file(calls, &mut found)?,
             None => 0,
         };
         let expected = found.keys().next_back().map_or(0, |last| u64::from(*last) + 1).max(written);
-        // Each block counts everything that was dropped before it.
-        let dropped = found.values().map(|(_, survey)| survey.dropped).max().unwrap_or(0);
-        for (place, survey) in found.into_values() {
-            stream.places.push(place);
-            stream.survey.add(&survey);
+        // Each block counts all losses before it.
+        let dropped = found.values().map(|(_, summary)| summary.dropped).max().unwrap_or(0);
+        for (location, summary) in found.into_values() {
+            stream.blocks.push(location);
+            stream.summary.add(&summary);
         }
-        stream.survey.dropped = dropped;
-        stream.survey.damaged = expected - stream.places.len() as u64;
+        stream.summary.dropped = dropped;
+        stream.summary.damaged = expected - stream.blocks.len() as u64;
         Ok(stream)
     }
 
-    /// Looks at every block of a file and says how many there should be.
-    fn look_through(&mut self, path: &Path, found: &mut BTreeMap<u32, (Place, Survey)>) -> Result<u64, Error> {
+    /// Scans every block of a file and returns how many there should be.
+    fn scan_file(&mut self, path: &Path, found: &mut BTreeMap<u32, (RawBlockLocation, StreamSummary)>) -> Result<u64, Error> {
         let file = BlockFile::open(path)?;
-        let count = file.file.metadata().at(path)?.len().div_ceil(BLOCK_BYTES as u64);
+        let count = file.file.metadata().with_path(path)?.len().div_ceil(BLOCK_BYTES as u64);
         let mut words = Vec::new();
         for number in 0..count {
             file.read(number, &mut words)?;
-            if let Ok(block) = Block::read(&mut words) {
-                let place = Place { file: self.paths.len(), number };
-                found.insert(block.sequence(), (place, Survey::of(&block)));
+            if let Ok(block) = RawBlock::decode(&mut words) {
+                let location = RawBlockLocation { file: self.paths.len(), block_index: number };
+                found.insert(block.sequence(), (location, StreamSummary::from_block(&block)));
             }
         }
         self.paths.push(path.to_owned());
@@ -136,28 +136,28 @@ impl Stream {
     }
 
     /// Opens the files.
-    pub fn open(&self) -> Result<Blocks<'_>, Error> {
+    pub(super) fn open(&self) -> Result<RawBlockReader<'_>, Error> {
         let files = self.paths.iter().map(|path| BlockFile::open(path)).collect::<Result<_, Error>>()?;
-        Ok(Blocks { files, places: self.places.iter() })
+        Ok(RawBlockReader { files, locations: self.blocks.iter() })
     }
 }
 
-/// The blocks of a stream, one after the other.
-pub struct Blocks<'a> {
+/// Iterates over the blocks of a stream.
+pub(super) struct RawBlockReader<'a> {
     files: Vec<BlockFile<'a>>,
-    places: std::slice::Iter<'a, Place>,
+    locations: std::slice::Iter<'a, RawBlockLocation>,
 }
 
-impl Blocks<'_> {
-    /// Whether there is none left.
-    pub fn is_empty(&self) -> bool {
-        self.places.len() == 0
+impl RawBlockReader<'_> {
+    /// Whether no block is left.
+    pub(super) fn is_empty(&self) -> bool {
+        self.locations.len() == 0
     }
 
-    /// Reads the words of the next block, which [`Block::read`] accepts unless the file has changed since; `false` if there is none.
-    pub fn next(&mut self, words: &mut Vec<u64>) -> Result<bool, Error> {
-        let Some(place) = self.places.next() else { return Ok(false) };
-        self.files[place.file].read(place.number, words)?;
+    /// Reads the words of the next block; `false` at the end. [`RawBlock::decode`] accepts them unless the file has changed since the scan.
+    pub(super) fn read_next(&mut self, words: &mut Vec<u64>) -> Result<bool, Error> {
+        let Some(location) = self.locations.next() else { return Ok(false) };
+        self.files[location.file].read(location.block_index, words)?;
         Ok(true)
     }
 }
@@ -170,16 +170,16 @@ struct BlockFile<'a> {
 
 impl BlockFile<'_> {
     fn open(path: &Path) -> Result<BlockFile<'_>, Error> {
-        Ok(BlockFile { file: File::open(path).at(path)?, path })
+        Ok(BlockFile { file: File::open(path).with_path(path)?, path })
     }
 
-    /// Reads a block, or as much of it as there is.
+    /// Reads a block, or the available part of it.
     fn read(&self, number: u64, words: &mut Vec<u64>) -> Result<(), Error> {
         let mut bytes = [0; 1 << 14];
         words.clear();
         while words.len() < raw::BLOCK_WORDS {
             let at = number * BLOCK_BYTES as u64 + words.len() as u64 * 8;
-            let read = self.file.read_at(&mut bytes, at).at(self.path)?;
+            let read = self.file.read_at(&mut bytes, at).with_path(self.path)?;
             words.extend(bytes[..read].chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("eight bytes"))));
             if read < 8 {
                 break;

@@ -1,81 +1,81 @@
-//! Which processes belong to one recording.
+//! Assigns processes to recordings.
 //!
-//! A script may run several MPI programs, and a program may spawn others: each set of processes that were started together is a world.
-//! Spawned worlds go with the world that ran when they were started; every other world is a recording of its own.
+//! A script may run several MPI programs, and a program may spawn others; processes started together form a world. A spawned world joins
+//! the recording of the world that was running when it started; every other world is a recording of its own.
 
 use std::collections::{BTreeSet, HashSet};
 
 use crate::definitions;
 use crate::seal::clocks::HostClocks;
-use crate::seal::left::Left;
-use crate::seal::process::Process;
+use crate::seal::process::ProcessDefinitions;
+use crate::seal::raw_process::RawProcess;
 
-/// Processes that were started together.
+/// Processes started together.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct World {
-    /// How many there should be.
+pub(super) struct ProcessWorld {
+    /// Expected number of processes.
     pub size: u32,
-    /// Their ranks, and which of the processes they are.
+    /// Ranks, and indices of their processes.
     pub members: Vec<(u32, usize)>,
 }
 
-/// The worlds of one recording, the one that started first in front.
-pub type Group = Vec<World>;
+/// The worlds of one recording, first started first.
+pub(super) type WorldGroup = Vec<ProcessWorld>;
 
-/// A process with its place in the recording.
+/// A process with its rank in the recording.
 #[derive(Clone, Copy)]
-pub struct Member<'a> {
+pub(super) struct RankedProcess<'a> {
     /// Its rank in the recording.
     pub rank: u32,
-    /// Its world, by place in the group.
+    /// Index of its world in the group.
     pub world: usize,
-    /// The rank in the recording of the first process of its world.
+    /// Rank in the recording of the first process of its world.
     pub first: u32,
-    /// How many processes its world has.
+    /// Size of its world.
     pub size: u32,
-    /// What it left.
-    pub left: &'a Left,
+    /// Its raw data.
+    pub raw: &'a RawProcess,
 }
 
-impl<'a> Member<'a> {
-    /// What it says of itself.
-    pub fn process(&self) -> &'a Process {
-        &self.left.process
+impl<'a> RankedProcess<'a> {
+    /// Its definitions.
+    pub(super) fn process(&self) -> &'a ProcessDefinitions {
+        &self.raw.process
     }
 }
 
-/// The processes of a recording by rank: those of each world follow those of the one before.
-pub fn members<'a>(group: &Group, processes: &'a [Left]) -> Vec<Member<'a>> {
+/// The processes of a recording by rank; worlds follow each other.
+pub(super) fn ranked_processes<'a>(group: &WorldGroup, processes: &'a [RawProcess]) -> Vec<RankedProcess<'a>> {
     let mut members = Vec::new();
     let mut first = 0u32;
-    for (place, world) in group.iter().enumerate() {
+    for (index, world) in group.iter().enumerate() {
         let size = world.size;
-        members.extend(world.members.iter().map(|(rank, left)| Member {
+        members.extend(world.members.iter().map(|(rank, raw)| RankedProcess {
             rank: first.saturating_add(*rank),
-            world: place,
+            world: index,
             first,
             size,
-            left: &processes[*left],
+            raw: &processes[*raw],
         }));
         first = first.saturating_add(size);
     }
     members
 }
 
-/// When a world ran, in nanoseconds since 1970.
+/// Run time of a world, in nanoseconds since the Unix epoch.
 #[derive(Clone, Copy)]
-struct Span {
+struct WorldLifetime {
     begin: i64,
     end: i64,
 }
 
-/// Sorts processes into recordings, in the order in which these started; and tells which processes have no place in any.
-pub fn group(processes: &[Left], clocks: &HostClocks) -> (Vec<Group>, Vec<String>) {
-    let (worlds, notes) = worlds(processes, clocks);
-    let mut worlds: Vec<(Span, World, bool)> =
-        worlds.into_iter().map(|(world, spawned)| (span(&world, processes, clocks), world, spawned)).collect();
+/// Groups processes into recordings, in order of start, with notes on processes that belong to none.
+pub(super) fn group_worlds(processes: &[RawProcess], clocks: &HostClocks) -> (Vec<WorldGroup>, Vec<String>) {
+    let (worlds, notes) = find_worlds(processes, clocks);
+    let mut worlds: Vec<(WorldLifetime, ProcessWorld, bool)> =
+        worlds.into_iter().map(|(world, spawned)| (world_lifetime(&world, processes, clocks), world, spawned)).collect();
     worlds.sort_by_key(|(span, _, _)| span.begin);
-    let mut groups: Vec<(Span, Group)> = Vec::new();
+    let mut groups: Vec<(WorldLifetime, WorldGroup)> = Vec::new();
     for (span, world, spawned) in worlds {
         match parent(&groups, span).filter(|_| spawned) {
             Some(parent) => groups[parent].1.push(world),
@@ -85,55 +85,55 @@ pub fn group(processes: &[Left], clocks: &HostClocks) -> (Vec<Group>, Vec<String
     (groups.into_iter().map(|(_, group)| group).collect(), notes)
 }
 
-/// The recording that a spawned world goes with: the latest that ran when it started, else the latest that had started.
-fn parent(groups: &[(Span, Group)], spawned: Span) -> Option<usize> {
-    let ran = |(span, _): &(Span, Group)| span.begin <= spawned.begin && spawned.begin <= span.end;
+/// The recording that a spawned world joins: the latest one running at its start, else the latest one started.
+fn parent(groups: &[(WorldLifetime, WorldGroup)], spawned: WorldLifetime) -> Option<usize> {
+    let ran = |(span, _): &(WorldLifetime, WorldGroup)| span.begin <= spawned.begin && spawned.begin <= span.end;
     groups.iter().rposition(ran).or(groups.len().checked_sub(1))
 }
 
-fn span(world: &World, processes: &[Left], clocks: &HostClocks) -> Span {
-    let spans = world.members.iter().map(|(_, place)| life(&processes[*place], clocks));
+fn world_lifetime(world: &ProcessWorld, processes: &[RawProcess], clocks: &HostClocks) -> WorldLifetime {
+    let spans = world.members.iter().map(|(_, index)| process_lifetime(&processes[*index], clocks));
     let (begin, end) = spans.fold((i64::MAX, i64::MIN), |(begin, end), span| (begin.min(span.0), end.max(span.1)));
-    Span { begin, end }
+    WorldLifetime { begin, end }
 }
 
-/// The worlds, and whether they were spawned. Processes that never learned their rank are a world if there is no other.
-fn worlds(processes: &[Left], clocks: &HostClocks) -> (Vec<(World, bool)>, Vec<String>) {
-    let mut worlds: Vec<Forming> = Vec::new();
+/// The worlds, and whether they were spawned. Processes that never learned their rank form a world only if there is no other.
+fn find_worlds(processes: &[RawProcess], clocks: &HostClocks) -> (Vec<(ProcessWorld, bool)>, Vec<String>) {
+    let mut worlds: Vec<WorldBuilder> = Vec::new();
     let mut notes = Vec::new();
-    for (place, left) in in_order_of_start(processes, clocks) {
-        let Some(world) = &left.process.world else { continue };
-        let (rank, (begin, end)) = (world.rank as u32, life(left, clocks));
+    for (index, raw) in by_start_time(processes, clocks) {
+        let Some(world) = &raw.process.world else { continue };
+        let (rank, (begin, end)) = (world.rank as u32, process_lifetime(raw, clocks));
         if rank >= world.size as u32 {
-            notes.push(format!("{} says it is rank {rank} of {}; it was left out", left.process.name, world.size));
+            notes.push(format!("{} claims to be rank {rank} of {}; it was ignored", raw.process.name, world.size));
             continue;
         }
-        // Launchers that give a run no name leave the same one to all: then a rank that comes again, or after the end, begins another.
-        let same = |forming: &&mut Forming| {
-            (forming.id, forming.spawned, forming.world.size) == (world.id, world.spawned, world.size as u32)
-                && begin <= forming.end.saturating_add(BETWEEN_RUNS_NS)
-                && !forming.ranks.contains(&rank)
+        // Some launchers give all runs the same id: a repeated rank, or a start after the end, then begins a new world.
+        let same = |builder: &&mut WorldBuilder| {
+            (builder.id, builder.spawned, builder.world.size) == (world.id, world.spawned, world.size as u32)
+                && begin <= builder.end.saturating_add(MIN_RUN_GAP_NS)
+                && !builder.ranks.contains(&rank)
         };
         match worlds.iter_mut().rev().find(same) {
-            Some(forming) => forming.add(rank, place, end),
+            Some(builder) => builder.add(rank, index, end),
             None => {
-                let mut forming = Forming::new(world);
-                forming.add(rank, place, end);
-                worlds.push(forming);
+                let mut builder = WorldBuilder::new(world);
+                builder.add(rank, index, end);
+                worlds.push(builder);
             }
         }
     }
-    let mut worlds: Vec<(World, bool)> = worlds.into_iter().map(|forming| (forming.world, forming.spawned)).collect();
-    let ranked: BTreeSet<usize> = worlds.iter().flat_map(|(world, _)| &world.members).map(|(_, place)| *place).collect();
-    let mut lost: Vec<usize> = (0..processes.len()).filter(|p| !ranked.contains(p) && processes[*p].survey.calls > 0).collect();
-    lost.sort_by_key(|place| (&processes[*place].process.host, processes[*place].process.pid));
-    if worlds.is_empty() && !lost.is_empty() {
-        notes.push("no process learned its rank before it ended; ranks are in the order of process numbers".into());
-        let members = lost.iter().zip(0..).map(|(place, rank)| (rank, *place)).collect();
-        return (vec![(World { size: lost.len() as u32, members }, false)], notes);
+    let mut worlds: Vec<(ProcessWorld, bool)> = worlds.into_iter().map(|builder| (builder.world, builder.spawned)).collect();
+    let ranked: BTreeSet<usize> = worlds.iter().flat_map(|(world, _)| &world.members).map(|(_, index)| *index).collect();
+    let mut unranked: Vec<usize> = (0..processes.len()).filter(|p| !ranked.contains(p) && processes[*p].summary.calls > 0).collect();
+    unranked.sort_by_key(|index| (&processes[*index].process.host, processes[*index].process.pid));
+    if worlds.is_empty() && !unranked.is_empty() {
+        notes.push("no process learned its rank before it ended; ranks are assigned in order of process ids".into());
+        let members = unranked.iter().zip(0..).map(|(index, rank)| (rank, *index)).collect();
+        return (vec![(ProcessWorld { size: unranked.len() as u32, members }, false)], notes);
     }
-    for left in lost.iter().map(|place| &processes[*place]).filter(|left| left.process.world.is_none()) {
-        notes.push(format!("{} called MPI but never learned its rank; it was left out", left.process.name));
+    for raw in unranked.iter().map(|index| &processes[*index]).filter(|raw| raw.process.world.is_none()) {
+        notes.push(format!("{} called MPI but never learned its rank; it was ignored", raw.process.name));
     }
     for (world, _) in &mut worlds {
         world.members.sort_unstable();
@@ -141,42 +141,42 @@ fn worlds(processes: &[Left], clocks: &HostClocks) -> (Vec<(World, bool)>, Vec<S
     (worlds, notes)
 }
 
-/// No launcher starts the next run sooner than this after the last process of one has ended.
-const BETWEEN_RUNS_NS: i64 = 10_000_000;
+/// Minimum time between two runs of a launcher.
+const MIN_RUN_GAP_NS: i64 = 10_000_000;
 
-/// A world whose members are being found.
-struct Forming {
+/// A world under construction.
+struct WorldBuilder {
     id: u64,
     spawned: bool,
-    /// The last moment known of any of them.
+    /// Last known time of any member.
     end: i64,
     ranks: HashSet<u32>,
-    world: World,
+    world: ProcessWorld,
 }
 
-impl Forming {
-    fn new(world: &definitions::World) -> Forming {
-        let nobody = World { size: world.size as u32, members: Vec::new() };
-        Forming { id: world.id, spawned: world.spawned, end: i64::MIN, ranks: HashSet::new(), world: nobody }
+impl WorldBuilder {
+    fn new(world: &definitions::WorldDefinition) -> WorldBuilder {
+        let empty = ProcessWorld { size: world.size as u32, members: Vec::new() };
+        WorldBuilder { id: world.id, spawned: world.spawned, end: i64::MIN, ranks: HashSet::new(), world: empty }
     }
 
-    fn add(&mut self, rank: u32, place: usize, end: i64) {
+    fn add(&mut self, rank: u32, index: usize, end: i64) {
         self.ranks.insert(rank);
-        self.world.members.push((rank, place));
+        self.world.members.push((rank, index));
         self.end = self.end.max(end);
     }
 }
 
-fn in_order_of_start<'a>(processes: &'a [Left], clocks: &HostClocks) -> Vec<(usize, &'a Left)> {
-    let mut order: Vec<(usize, &Left)> = processes.iter().enumerate().collect();
-    order.sort_by_key(|(place, left)| (life(left, clocks).0, *place));
+fn by_start_time<'a>(processes: &'a [RawProcess], clocks: &HostClocks) -> Vec<(usize, &'a RawProcess)> {
+    let mut order: Vec<(usize, &RawProcess)> = processes.iter().enumerate().collect();
+    order.sort_by_key(|(index, raw)| (process_lifetime(raw, clocks).0, *index));
     order
 }
 
-/// The first and the last moment known of a process, since 1970.
-fn life(left: &Left, clocks: &HostClocks) -> (i64, i64) {
-    let Left { process, survey, .. } = left;
+/// First and last known time of a process, since the Unix epoch.
+fn process_lifetime(raw: &RawProcess, clocks: &HostClocks) -> (i64, i64) {
+    let RawProcess { process, summary, .. } = raw;
     let first_reading = process.readings.first().map(|reading| reading.ticks);
-    let begin = survey.first.into_iter().chain(first_reading).min().unwrap_or(0);
-    (clocks.since_1970(process, begin), clocks.since_1970(process, survey.last.max(begin)))
+    let begin = summary.first.into_iter().chain(first_reading).min().unwrap_or(0);
+    (clocks.epoch_ns(process, begin), clocks.epoch_ns(process, summary.last.max(begin)))
 }

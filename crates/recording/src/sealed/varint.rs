@@ -1,7 +1,7 @@
-//! Numbers in as few bytes as they need: seven bits a byte, the lowest first, the top bit set on all but the last.
+//! LEB128 variable-length integers: seven bits per byte, lowest first, top bit set on all but the last.
 
 /// Appends a number.
-pub fn put(bytes: &mut Vec<u8>, mut number: u64) {
+pub fn encode(bytes: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         bytes.push(number as u8 | 0x80);
         number >>= 7;
@@ -9,20 +9,20 @@ pub fn put(bytes: &mut Vec<u8>, mut number: u64) {
     bytes.push(number as u8);
 }
 
-/// Appends a number that may be negative: near zero is short on both sides.
-pub fn put_signed(bytes: &mut Vec<u8>, number: i64) {
-    put(bytes, (number << 1 ^ number >> 63) as u64);
+/// Appends a signed number in zigzag encoding.
+pub fn encode_signed(bytes: &mut Vec<u8>, number: i64) {
+    encode(bytes, (number << 1 ^ number >> 63) as u64);
 }
 
-/// Takes a number off the front.
+/// Decodes a number and removes it from the front.
 #[inline]
-pub fn take(bytes: &mut &[u8]) -> Option<u64> {
+pub fn decode(bytes: &mut &[u8]) -> Option<u64> {
     let (&first, rest) = bytes.split_first()?;
     *bytes = rest;
-    if first < 0x80 { Some(first.into()) } else { take_more(bytes, u64::from(first & 0x7f)) }
+    if first < 0x80 { Some(first.into()) } else { decode_rest(bytes, u64::from(first & 0x7f)) }
 }
 
-fn take_more(bytes: &mut &[u8], mut number: u64) -> Option<u64> {
+fn decode_rest(bytes: &mut &[u8], mut number: u64) -> Option<u64> {
     for shift in (7..64).step_by(7) {
         let (&byte, rest) = bytes.split_first()?;
         *bytes = rest;
@@ -34,10 +34,10 @@ fn take_more(bytes: &mut &[u8], mut number: u64) -> Option<u64> {
     None
 }
 
-/// Takes a number that may be negative off the front.
+/// Decodes a signed number and removes it from the front.
 #[inline]
-pub fn take_signed(bytes: &mut &[u8]) -> Option<i64> {
-    take(bytes).map(|number| (number >> 1) as i64 ^ -((number & 1) as i64))
+pub fn decode_signed(bytes: &mut &[u8]) -> Option<i64> {
+    decode(bytes).map(|number| (number >> 1) as i64 ^ -((number & 1) as i64))
 }
 
 #[cfg(test)]
@@ -48,27 +48,27 @@ mod tests {
     fn numbers_survive_and_small_ones_are_short() {
         for number in [0, 1, 127, 128, 300, 1 << 35, u64::MAX - 1, u64::MAX] {
             let mut bytes = Vec::new();
-            put(&mut bytes, number);
-            put_signed(&mut bytes, number as i64);
+            encode(&mut bytes, number);
+            encode_signed(&mut bytes, number as i64);
             let mut rest = &bytes[..];
-            assert_eq!((take(&mut rest), take_signed(&mut rest)), (Some(number), Some(number as i64)));
+            assert_eq!((decode(&mut rest), decode_signed(&mut rest)), (Some(number), Some(number as i64)));
             assert!(rest.is_empty());
         }
         let mut bytes = Vec::new();
-        put_signed(&mut bytes, -64);
+        encode_signed(&mut bytes, -64);
         assert_eq!(bytes.len(), 1);
     }
 
     #[test]
     fn what_is_cut_or_endless_is_no_number() {
-        assert_eq!(take(&mut &[][..]), None);
-        assert_eq!(take(&mut &[0x80][..]), None);
-        assert_eq!(take(&mut &[0xff; 20][..]), None);
+        assert_eq!(decode(&mut &[][..]), None);
+        assert_eq!(decode(&mut &[0x80][..]), None);
+        assert_eq!(decode(&mut &[0xff; 20][..]), None);
     }
 
     #[test]
     fn a_number_without_end_is_none() {
-        assert_eq!(take(&mut &[0x80; 30][..]), None);
-        assert_eq!(take(&mut &[0x80, 0x80][..]), None);
+        assert_eq!(decode(&mut &[0x80; 30][..]), None);
+        assert_eq!(decode(&mut &[0x80, 0x80][..]), None);
     }
 }

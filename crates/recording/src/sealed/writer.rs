@@ -1,134 +1,134 @@
-//! Writes the file of one rank, a block at a time, so that memory stays small however many calls there are.
+//! Writes the file of one rank block by block, in constant memory.
 
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use crate::definitions::FORMAT;
-use crate::error::{At, Error};
-use crate::sealed::block::{self, Builder, Sums};
+use crate::call_table::CallDescriptor;
+use crate::definitions::FORMAT_VERSION;
+use crate::error::{Error, WithPath};
+use crate::sealed::block::{self, BlockBuilder, TickTotals};
 use crate::sealed::file_name;
-use crate::table::Shape;
 
-/// The first bytes of a file.
+/// Magic number of a file.
 pub(super) const FILE_MAGIC: &[u8; 8] = b"SINCALLS";
 /// Bytes of a file's header.
 pub(super) const FILE_HEADER_BYTES: usize = 16;
 
-/// Writes the calls of one rank.
-pub struct Writer {
+/// Writes the file of one rank.
+pub struct RankFileWriter {
     file: File,
     path: PathBuf,
-    lanes: Vec<Builder>,
+    builders: Vec<BlockBuilder>,
     buffer: Vec<u8>,
-    written: Written,
+    stats: WriteStats,
 }
 
-/// What was written of a rank.
+/// What was written for a rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Written {
-    /// How many calls.
+pub struct WriteStats {
+    /// Number of calls.
     pub calls: u64,
-    /// Bytes on disk.
+    /// File size in bytes.
     pub bytes: u64,
 }
 
-impl Writer {
-    /// Begins the file of a rank in a folder.
-    pub fn create(folder: &Path, rank: u32) -> Result<Writer, Error> {
+impl RankFileWriter {
+    /// Creates the file of a rank in a directory.
+    pub fn create(folder: &Path, rank: u32) -> Result<RankFileWriter, Error> {
         let path = folder.join(file_name(rank));
-        let file = File::create(&path).at(&path)?;
-        let mut writer = Writer { file, path, lanes: Vec::new(), buffer: Vec::new(), written: Written::default() };
+        let file = File::create(&path).with_path(&path)?;
+        let mut writer = RankFileWriter { file, path, builders: Vec::new(), buffer: Vec::new(), stats: WriteStats::default() };
         writer.buffer.extend_from_slice(FILE_MAGIC);
-        writer.buffer.extend(FORMAT.to_le_bytes());
+        writer.buffer.extend(FORMAT_VERSION.to_le_bytes());
         writer.buffer.extend(rank.to_le_bytes());
         writer.write()?;
         Ok(writer)
     }
 
-    /// Adds a call of a thread; the calls of a thread come in their order. Times are ticks of the clock that the header gives the rank.
-    pub fn call(&mut self, thread: u16, enter: u64, leave: u64, shape: &Shape) -> Result<(), Error> {
-        let lane = self.lane(thread);
-        let number = self.number(lane, shape)?;
-        self.push(lane, enter, leave, number);
+    /// Appends a call. Calls of a thread must come in order. Times are ticks of the rank's clock in the header.
+    pub fn write_call(&mut self, thread: u16, enter: u64, leave: u64, descriptor: &CallDescriptor) -> Result<(), Error> {
+        let thread_index = self.thread_index(thread);
+        let id = self.descriptor_id(thread_index, descriptor)?;
+        self.push(thread_index, enter, leave, id);
         Ok(())
     }
 
-    /// Lets the requests of a thread be numbered from here on.
+    /// Restarts the request numbering of a thread.
     pub fn set_next_request(&mut self, thread: u16, number: u64) -> Result<(), Error> {
-        let lane = self.lane(thread);
-        if self.lanes[lane].next_request() != number {
-            self.flush(lane)?;
-            self.lanes[lane].set_next_request(number);
+        let thread_index = self.thread_index(thread);
+        if self.builders[thread_index].next_request() != number {
+            self.flush(thread_index)?;
+            self.builders[thread_index].set_next_request(number);
         }
         Ok(())
     }
 
-    /// Adds sums of a thread, for a rank of which nothing else is known.
-    pub fn sums(&mut self, thread: u16, sums: &[(Shape, Sums)]) -> Result<(), Error> {
-        for sums in sums.chunks(block::MOST_CALLS) {
-            block::write_sums(thread, sums, &mut self.buffer);
+    /// Appends totals of a thread, for a rank in a profile.
+    pub fn write_totals(&mut self, thread: u16, totals: &[(CallDescriptor, TickTotals)]) -> Result<(), Error> {
+        for totals in totals.chunks(block::MAX_CALLS) {
+            block::encode_totals(thread, totals, &mut self.buffer);
             self.write()?;
-            self.written.calls += sums.iter().map(|(_, sums)| sums.calls).sum::<u64>();
+            self.stats.calls += totals.iter().map(|(_, totals)| totals.calls).sum::<u64>();
         }
         Ok(())
     }
 
-    /// Writes what is left and makes sure that it is on disk.
-    pub fn finish(mut self) -> Result<Written, Error> {
-        for lane in 0..self.lanes.len() {
-            self.flush(lane)?;
+    /// Flushes all blocks and syncs the file.
+    pub fn finish(mut self) -> Result<WriteStats, Error> {
+        for thread_index in 0..self.builders.len() {
+            self.flush(thread_index)?;
         }
-        self.file.sync_all().at(&self.path)?;
-        Ok(self.written)
+        self.file.sync_all().with_path(&self.path)?;
+        Ok(self.stats)
     }
 
-    /// The place of a thread among those seen.
-    pub(crate) fn lane(&mut self, thread: u16) -> usize {
-        self.lanes.iter().position(|lane| lane.thread() == thread).unwrap_or_else(|| {
-            self.lanes.push(Builder::new(thread));
-            self.lanes.len() - 1
+    /// Index of a thread in this writer.
+    pub(crate) fn thread_index(&mut self, thread: u16) -> usize {
+        self.builders.iter().position(|builder| builder.thread() == thread).unwrap_or_else(|| {
+            self.builders.push(BlockBuilder::new(thread));
+            self.builders.len() - 1
         })
     }
 
-    /// A shape's number holds as long as this stays the same.
-    pub(crate) fn generation(&self, lane: usize) -> u32 {
-        self.lanes[lane].generation()
+    /// A descriptor index is valid while this is unchanged.
+    pub(crate) fn generation(&self, thread_index: usize) -> u32 {
+        self.builders[thread_index].generation()
     }
 
-    /// The number that the next request of a thread will have.
-    pub(crate) fn next_request(&self, lane: usize) -> u64 {
-        self.lanes[lane].next_request()
+    /// Number of the next request of a thread.
+    pub(crate) fn next_request(&self, thread_index: usize) -> u64 {
+        self.builders[thread_index].next_request()
     }
 
-    /// Makes room for a call.
-    pub(crate) fn make_room(&mut self, lane: usize) -> Result<(), Error> {
-        if self.lanes[lane].is_full() { self.flush(lane) } else { Ok(()) }
+    /// Flushes the block if it is full.
+    pub(crate) fn flush_if_full(&mut self, thread_index: usize) -> Result<(), Error> {
+        if self.builders[thread_index].is_full() { self.flush(thread_index) } else { Ok(()) }
     }
 
-    /// The number of a shape for a call that follows.
-    pub(crate) fn number(&mut self, lane: usize, shape: &Shape) -> Result<u16, Error> {
-        self.make_room(lane)?;
-        Ok(self.lanes[lane].number(shape))
+    /// Descriptor index for the next call.
+    pub(crate) fn descriptor_id(&mut self, thread_index: usize, descriptor: &CallDescriptor) -> Result<u16, Error> {
+        self.flush_if_full(thread_index)?;
+        Ok(self.builders[thread_index].descriptor_id(descriptor))
     }
 
-    /// Adds a call whose shape has a number.
-    pub(crate) fn push(&mut self, lane: usize, enter: u64, leave: u64, number: u16) {
-        self.lanes[lane].push(enter, leave, number);
-        self.written.calls += 1;
+    /// Appends a call with a numbered descriptor.
+    pub(crate) fn push(&mut self, thread_index: usize, enter: u64, leave: u64, id: u16) {
+        self.builders[thread_index].push(enter, leave, id);
+        self.stats.calls += 1;
     }
 
-    fn flush(&mut self, lane: usize) -> Result<(), Error> {
-        if self.lanes[lane].is_empty() {
+    fn flush(&mut self, thread_index: usize) -> Result<(), Error> {
+        if self.builders[thread_index].is_empty() {
             return Ok(());
         }
-        self.lanes[lane].finish(&mut self.buffer);
+        self.builders[thread_index].finish(&mut self.buffer);
         self.write()
     }
 
     fn write(&mut self) -> Result<(), Error> {
-        self.file.write_all(&self.buffer).at(&self.path)?;
-        self.written.bytes += self.buffer.len() as u64;
+        self.file.write_all(&self.buffer).with_path(&self.path)?;
+        self.stats.bytes += self.buffer.len() as u64;
         self.buffer.clear();
         Ok(())
     }

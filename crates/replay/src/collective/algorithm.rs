@@ -1,80 +1,80 @@
-//! The algorithms by which MPI libraries build operations of groups: their names, what each can build, and its rounds.
+//! Algorithms that MPI libraries use for collectives: which collectives each supports, and the messages of its rounds.
 
 use std::num::NonZeroU64;
 
-use sintonia_mpi::Pattern;
+use sintonia_mpi::CollectiveOp;
 
-pub use super::halving::Folding;
-use super::piece::{Parts, Sheet};
-pub use super::shape::Shape;
-use super::{Party, Round, broadcast, doubling, exchange, halving, ring, tree};
+use super::byte_range::{DataPartition, RoundBuilder};
+pub use super::halving::FoldMode;
+pub use super::tree_shape::TreeShape;
+use super::{CollectiveRound, Participant, broadcast, doubling, exchange, halving, ring, tree};
 
-/// How an operation is made of messages.
+/// Algorithm of a collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Algorithm {
-    /// Along a tree; an operation from all to all goes up to the first member and down again.
+pub enum CollectiveAlgorithm {
+    /// Along a tree. N-to-N collectives go up to rank 0 and down again.
     Tree {
-        /// Which one.
-        shape: Shape,
-        /// The most bytes that a message of a broadcast or a reduction has; `None` for all at once.
+        /// Shape of the tree.
+        shape: TreeShape,
+        /// Segment size of a pipelined broadcast or reduction; `None` for no segmentation.
         segment: Option<NonZeroU64>,
     },
-    /// From all to all, up along one tree to the first member and down along another.
+    /// N-to-N: up one tree to rank 0, down another.
     Trees {
-        /// To the first member.
-        up: Shape,
-        /// From it.
-        down: Shape,
+        /// Towards rank 0.
+        up: TreeShape,
+        /// Away from rank 0.
+        down: TreeShape,
     },
-    /// The root asks one after the other.
+    /// The root requests the blocks one rank at a time.
     LinearSync,
-    /// Half of the vector down each side of a binary tree.
+    /// Each half of the vector goes down one side of a binary tree.
     SplitBinary,
-    /// Parts of the vector to all, then exchanged by recursive doubling.
+    /// Scatter, then allgather by recursive doubling.
     ScatterAllgather,
-    /// Parts of the vector to all, then exchanged around a ring.
+    /// Scatter, then allgather around a ring.
     ScatterRing,
-    /// Everyone meets the member whose place differs in one bit, bit after bit.
+    /// Exchange with the rank that differs in bit k, for each k.
     RecursiveDoubling,
-    /// The same with half of the data in each round.
+    /// As recursive doubling, with half of the data in each round.
     RecursiveHalving,
-    /// Halving from the nearest member on; blocks go home in the end.
+    /// Halving from the nearest rank on; blocks are reordered at the end.
     Butterfly,
-    /// Halving, then the parts of the result come together.
-    Rabenseifner(Folding),
-    /// Around the circle; with segments, each part of the data in several pieces one after the other.
+    /// Reduce-scatter by halving, then allgather or gather.
+    Rabenseifner(FoldMode),
+    /// Around a ring, optionally segmented.
     Ring {
-        /// The bytes of a piece; `None` for parts that are not cut.
+        /// Segment size; `None` for no segmentation.
         segment: Option<NonZeroU64>,
     },
-    /// A message twice around the circle.
+    /// A token passes the ring twice.
     DoubleRing,
-    /// The two neighbours in turn.
+    /// Exchange with both neighbours in turn.
     NeighborExchange,
-    /// Everyone tells those 1, 2, 4 … places on.
+    /// Each rank notifies ranks +1, +2, +4, …
     Dissemination,
-    /// Data takes several steps of 1, 2, 4 … places.
+    /// Data is forwarded in steps of 1, 2, 4, … ranks.
     Bruck,
-    /// One member after the other.
+    /// One peer after the other.
     Pairwise,
-    /// Some members at a time.
+    /// A limited number of peers at a time.
     Scattered,
 }
 
-/// The segment of a pipeline and of a segmented ring of which nothing else is said.
-const USUAL_SEGMENT: NonZeroU64 = NonZeroU64::new(65_536).expect("not zero");
+/// Default segment size of a pipeline and a segmented ring.
+const DEFAULT_SEGMENT: NonZeroU64 = NonZeroU64::new(65_536).expect("not zero");
 
-impl Algorithm {
-    /// A tree without segments.
-    pub const fn tree(shape: Shape) -> Algorithm {
-        Algorithm::Tree { shape, segment: None }
+impl CollectiveAlgorithm {
+    /// A tree without segmentation.
+    pub const fn tree(shape: TreeShape) -> CollectiveAlgorithm {
+        CollectiveAlgorithm::Tree { shape, segment: None }
     }
 
-    /// One of each kind that there is, trees as pairs aside.
-    pub fn kinds() -> impl Iterator<Item = Algorithm> {
-        use Algorithm::*;
+    /// Every algorithm in its default variant, without pairs of trees.
+    pub fn variants() -> impl Iterator<Item = CollectiveAlgorithm> {
+        use CollectiveAlgorithm::*;
         let others = [
-            Tree { shape: Shape::Chain, segment: Some(USUAL_SEGMENT) },
+            Tree { shape: TreeShape::Chain, segment: Some(DEFAULT_SEGMENT) },
             LinearSync,
             SplitBinary,
             ScatterAllgather,
@@ -82,10 +82,10 @@ impl Algorithm {
             RecursiveDoubling,
             RecursiveHalving,
             Butterfly,
-            Rabenseifner(Folding::Whole),
-            Rabenseifner(Folding::Halves),
+            Rabenseifner(FoldMode::Whole),
+            Rabenseifner(FoldMode::Halves),
             Ring { segment: None },
-            Ring { segment: Some(USUAL_SEGMENT) },
+            Ring { segment: Some(DEFAULT_SEGMENT) },
             DoubleRing,
             NeighborExchange,
             Dissemination,
@@ -93,118 +93,139 @@ impl Algorithm {
             Pairwise,
             Scattered,
         ];
-        Shape::ALL.into_iter().map(Algorithm::tree).chain(others)
+        TreeShape::ALL.into_iter().map(CollectiveAlgorithm::tree).chain(others)
     }
 
-    /// Whether the operation can be built by it.
-    pub fn fits(self, pattern: Pattern) -> bool {
-        use Pattern::*;
-        let blocks_along = |shape: Shape| shape.keeps_branches_together();
+    /// Whether the algorithm implements the collective.
+    pub fn supports(self, op: CollectiveOp) -> bool {
+        use CollectiveOp::*;
+        let blocks_along = |shape: TreeShape| shape.has_contiguous_subtrees();
         match self {
-            Algorithm::Tree { shape, segment } => match pattern {
+            CollectiveAlgorithm::Tree { shape, segment } => match op {
                 Reduce => true,
-                Broadcast => shape != Shape::InOrderBinary,
-                Barrier | Allreduce => shape != Shape::InOrderBinary && segment.is_none(),
+                Broadcast => shape != TreeShape::InOrderBinary,
+                Barrier | Allreduce => shape != TreeShape::InOrderBinary && segment.is_none(),
                 Gather | Gatherv | Scatter | Scatterv | Allgather | Allgatherv | ReduceScatter | ReduceScatterBlock => {
                     blocks_along(shape) && segment.is_none()
                 }
-                Alltoall | Alltoallv | Alltoallw => shape == Shape::Linear && segment.is_none(),
-                Scan | Exscan => shape == Shape::Chain && segment.is_none(),
+                Alltoall | Alltoallv | Alltoallw => shape == TreeShape::Linear && segment.is_none(),
+                Scan | Exscan => shape == TreeShape::Chain && segment.is_none(),
                 _ => false,
             },
-            Algorithm::Trees { up, down } => match pattern {
-                Barrier | Allreduce => down != Shape::InOrderBinary,
-                Allgather | Allgatherv => blocks_along(up) && down != Shape::InOrderBinary,
+            CollectiveAlgorithm::Trees { up, down } => match op {
+                Barrier | Allreduce => down != TreeShape::InOrderBinary,
+                Allgather | Allgatherv => blocks_along(up) && down != TreeShape::InOrderBinary,
                 ReduceScatter | ReduceScatterBlock => blocks_along(down),
                 _ => false,
             },
-            Algorithm::LinearSync => matches!(pattern, Gather | Gatherv),
-            Algorithm::SplitBinary | Algorithm::ScatterAllgather | Algorithm::ScatterRing => pattern == Broadcast,
-            Algorithm::RecursiveDoubling => {
-                matches!(pattern, Barrier | Allreduce | Allgather | Allgatherv | ReduceScatter | ReduceScatterBlock | Scan | Exscan)
+            CollectiveAlgorithm::LinearSync => matches!(op, Gather | Gatherv),
+            CollectiveAlgorithm::SplitBinary | CollectiveAlgorithm::ScatterAllgather | CollectiveAlgorithm::ScatterRing => op == Broadcast,
+            CollectiveAlgorithm::RecursiveDoubling => {
+                matches!(op, Barrier | Allreduce | Allgather | Allgatherv | ReduceScatter | ReduceScatterBlock | Scan | Exscan)
             }
-            Algorithm::RecursiveHalving | Algorithm::Butterfly => matches!(pattern, ReduceScatter | ReduceScatterBlock),
-            Algorithm::Rabenseifner(_) => matches!(pattern, Reduce | Allreduce),
-            Algorithm::Ring { segment: Some(_) } => matches!(pattern, Allreduce | Allgather | Allgatherv),
-            Algorithm::Ring { segment: None } => {
-                matches!(pattern, Allreduce | Allgather | Allgatherv | ReduceScatter | ReduceScatterBlock)
+            CollectiveAlgorithm::RecursiveHalving | CollectiveAlgorithm::Butterfly => matches!(op, ReduceScatter | ReduceScatterBlock),
+            CollectiveAlgorithm::Rabenseifner(_) => matches!(op, Reduce | Allreduce),
+            CollectiveAlgorithm::Ring { segment: Some(_) } => matches!(op, Allreduce | Allgather | Allgatherv),
+            CollectiveAlgorithm::Ring { segment: None } => {
+                matches!(op, Allreduce | Allgather | Allgatherv | ReduceScatter | ReduceScatterBlock)
             }
-            Algorithm::DoubleRing | Algorithm::Dissemination => pattern == Barrier,
-            Algorithm::NeighborExchange => matches!(pattern, Allgather | Allgatherv),
-            Algorithm::Bruck => matches!(pattern, Allgather | Allgatherv | Alltoall),
-            Algorithm::Pairwise => matches!(pattern, Alltoall | Alltoallv | Alltoallw | ReduceScatter | ReduceScatterBlock),
-            Algorithm::Scattered => matches!(pattern, Alltoall | Alltoallv | Alltoallw),
+            CollectiveAlgorithm::DoubleRing | CollectiveAlgorithm::Dissemination => op == Barrier,
+            CollectiveAlgorithm::NeighborExchange => matches!(op, Allgather | Allgatherv),
+            CollectiveAlgorithm::Bruck => matches!(op, Allgather | Allgatherv | Alltoall),
+            CollectiveAlgorithm::Pairwise => matches!(op, Alltoall | Alltoallv | Alltoallw | ReduceScatter | ReduceScatterBlock),
+            CollectiveAlgorithm::Scattered => matches!(op, Alltoall | Alltoallv | Alltoallw),
         }
     }
 }
 
-/// Fills in what a member does in the round of this index, counted from 0; false after the last one, and then the round is empty. Rounds in
-/// which a member has nothing to do are empty too. An algorithm that does not fit the operation has no rounds, nor has who is no member.
-pub fn round(algorithm: Algorithm, pattern: Pattern, party: &Party, index: u32, round: &mut Round) -> bool {
+/// Fills in what a participant does in round `index` (from 0) and returns true; after the last round the result is empty and false. Rounds
+/// in which the participant does nothing are empty, too. Unsupported collectives and ranks outside the group have no rounds.
+pub fn fill_round(
+    algorithm: CollectiveAlgorithm,
+    op: CollectiveOp,
+    participant: &Participant,
+    index: u32,
+    round: &mut CollectiveRound,
+) -> bool {
     round.sends.clear();
     round.receives.clear();
-    round.combines = 0;
-    write_down(algorithm, pattern, party, index, round)
+    round.reduced_bytes = 0;
+    build_round(algorithm, op, participant, index, round)
 }
 
-pub(super) fn write_down(algorithm: Algorithm, pattern: Pattern, party: &Party, index: u32, sheet: &mut impl Sheet) -> bool {
-    use Pattern::*;
-    let is_a_member = party.here.max(party.root) < party.size;
-    if party.size < 2 || !is_a_member || !algorithm.fits(pattern) {
+pub(super) fn build_round(
+    algorithm: CollectiveAlgorithm,
+    op: CollectiveOp,
+    participant: &Participant,
+    index: u32,
+    builder: &mut impl RoundBuilder,
+) -> bool {
+    use CollectiveOp::*;
+    let is_a_member = participant.rank.max(participant.root) < participant.size;
+    if participant.size < 2 || !is_a_member || !algorithm.supports(op) {
         return false;
     }
-    match (algorithm, pattern) {
-        (Algorithm::Tree { shape, segment }, Broadcast) => tree::down(shape, segment, party, index, sheet),
-        (Algorithm::Tree { shape, segment }, Reduce) => tree::up(shape, segment, party, index, sheet),
-        (Algorithm::Tree { shape, .. }, Gather | Gatherv) => tree::gather(shape, party, index, sheet),
-        (Algorithm::Tree { shape, .. }, Scatter | Scatterv) => tree::scatter(shape, party, index, sheet),
-        (Algorithm::Tree { .. }, Alltoall | Alltoallv | Alltoallw) => exchange::linear(party, index, sheet),
-        (Algorithm::Tree { .. }, Scan | Exscan) => tree::pass_on(pattern == Scan, party, index, sheet),
-        (Algorithm::Tree { shape, .. }, _) => up_and_down(shape, shape, pattern, party, index, sheet),
-        (Algorithm::Trees { up, down }, _) => up_and_down(up, down, pattern, party, index, sheet),
-        (Algorithm::LinearSync, _) => tree::gather_in_turn(party, index, sheet),
-        (Algorithm::SplitBinary, _) => broadcast::split_binary(party, index, sheet),
-        (Algorithm::ScatterAllgather, _) => broadcast::scatter_doubling(party, index, sheet),
-        (Algorithm::ScatterRing, _) => broadcast::scatter_ring(party, index, sheet),
-        (Algorithm::RecursiveDoubling, Barrier) => doubling::barrier(party, index, sheet),
-        (Algorithm::RecursiveDoubling, Allreduce) => doubling::allreduce(party, index, sheet),
-        (Algorithm::RecursiveDoubling, Scan | Exscan) => doubling::scan(party, index, sheet),
-        (Algorithm::RecursiveDoubling, ReduceScatter | ReduceScatterBlock) => doubling::reduce_scatter(party, index, sheet),
-        (Algorithm::RecursiveDoubling, _) => doubling::allgather(party, index, sheet),
-        (Algorithm::RecursiveHalving, _) => halving::reduce_scatter(party, index, sheet),
-        (Algorithm::Butterfly, _) => halving::butterfly(pattern == ReduceScatterBlock, party, index, sheet),
-        (Algorithm::Rabenseifner(folding), Reduce) => halving::reduce(folding, party, index, sheet),
-        (Algorithm::Rabenseifner(folding), _) => halving::allreduce(folding, party, index, sheet),
-        (Algorithm::Ring { segment }, Allreduce) => ring::allreduce(segment, party, index, sheet),
-        (Algorithm::Ring { .. }, ReduceScatter | ReduceScatterBlock) => ring::reduce_scatter(party, index, sheet),
-        (Algorithm::Ring { segment }, _) => ring::allgather(segment, party, index, sheet),
-        (Algorithm::DoubleRing, _) => ring::barrier(party, index, sheet),
-        (Algorithm::NeighborExchange, _) => ring::neighbor_exchange(party, index, sheet),
-        (Algorithm::Dissemination, _) => doubling::dissemination(party, index, sheet),
-        (Algorithm::Bruck, Alltoall) => exchange::bruck(party, index, sheet),
-        (Algorithm::Bruck, _) => doubling::bruck(party, index, sheet),
-        (Algorithm::Pairwise, ReduceScatter | ReduceScatterBlock) => exchange::reduce_scatter(party, index, sheet),
-        (Algorithm::Pairwise, _) => exchange::pairwise(party, index, sheet),
-        (Algorithm::Scattered, _) => exchange::scattered(party, index, sheet),
+    match (algorithm, op) {
+        (CollectiveAlgorithm::Tree { shape, segment }, Broadcast) => tree::broadcast(shape, segment, participant, index, builder),
+        (CollectiveAlgorithm::Tree { shape, segment }, Reduce) => tree::reduce(shape, segment, participant, index, builder),
+        (CollectiveAlgorithm::Tree { shape, .. }, Gather | Gatherv) => tree::gather(shape, participant, index, builder),
+        (CollectiveAlgorithm::Tree { shape, .. }, Scatter | Scatterv) => tree::scatter(shape, participant, index, builder),
+        (CollectiveAlgorithm::Tree { .. }, Alltoall | Alltoallv | Alltoallw) => exchange::alltoall_linear(participant, index, builder),
+        (CollectiveAlgorithm::Tree { .. }, Scan | Exscan) => tree::scan(op == Scan, participant, index, builder),
+        (CollectiveAlgorithm::Tree { shape, .. }, _) => up_then_down(shape, shape, op, participant, index, builder),
+        (CollectiveAlgorithm::Trees { up, down }, _) => up_then_down(up, down, op, participant, index, builder),
+        (CollectiveAlgorithm::LinearSync, _) => tree::gather_sync(participant, index, builder),
+        (CollectiveAlgorithm::SplitBinary, _) => broadcast::split_binary(participant, index, builder),
+        (CollectiveAlgorithm::ScatterAllgather, _) => broadcast::scatter_allgather(participant, index, builder),
+        (CollectiveAlgorithm::ScatterRing, _) => broadcast::scatter_ring(participant, index, builder),
+        (CollectiveAlgorithm::RecursiveDoubling, Barrier) => doubling::barrier(participant, index, builder),
+        (CollectiveAlgorithm::RecursiveDoubling, Allreduce) => doubling::allreduce(participant, index, builder),
+        (CollectiveAlgorithm::RecursiveDoubling, Scan | Exscan) => doubling::scan(participant, index, builder),
+        (CollectiveAlgorithm::RecursiveDoubling, ReduceScatter | ReduceScatterBlock) => {
+            doubling::reduce_scatter(participant, index, builder)
+        }
+        (CollectiveAlgorithm::RecursiveDoubling, _) => doubling::allgather(participant, index, builder),
+        (CollectiveAlgorithm::RecursiveHalving, _) => halving::reduce_scatter(participant, index, builder),
+        (CollectiveAlgorithm::Butterfly, _) => halving::butterfly(op == ReduceScatterBlock, participant, index, builder),
+        (CollectiveAlgorithm::Rabenseifner(folding), Reduce) => halving::reduce(folding, participant, index, builder),
+        (CollectiveAlgorithm::Rabenseifner(folding), _) => halving::allreduce(folding, participant, index, builder),
+        (CollectiveAlgorithm::Ring { segment }, Allreduce) => ring::allreduce(segment, participant, index, builder),
+        (CollectiveAlgorithm::Ring { .. }, ReduceScatter | ReduceScatterBlock) => ring::reduce_scatter(participant, index, builder),
+        (CollectiveAlgorithm::Ring { segment }, _) => ring::allgather(segment, participant, index, builder),
+        (CollectiveAlgorithm::DoubleRing, _) => ring::barrier(participant, index, builder),
+        (CollectiveAlgorithm::NeighborExchange, _) => ring::neighbor_exchange(participant, index, builder),
+        (CollectiveAlgorithm::Dissemination, _) => doubling::dissemination(participant, index, builder),
+        (CollectiveAlgorithm::Bruck, Alltoall) => exchange::alltoall_bruck(participant, index, builder),
+        (CollectiveAlgorithm::Bruck, _) => doubling::bruck(participant, index, builder),
+        (CollectiveAlgorithm::Pairwise, ReduceScatter | ReduceScatterBlock) => exchange::reduce_scatter(participant, index, builder),
+        (CollectiveAlgorithm::Pairwise, _) => exchange::alltoall_pairwise(participant, index, builder),
+        (CollectiveAlgorithm::Scattered, _) => exchange::alltoall_scattered(participant, index, builder),
     }
 }
 
-/// To the first member along one tree, and from it along another: blocks in that direction in which everyone has its own.
-fn up_and_down(up: Shape, down: Shape, pattern: Pattern, party: &Party, index: u32, sheet: &mut impl Sheet) -> bool {
-    let first = Party { root: 0, bytes: if pattern == Pattern::Barrier { 0 } else { party.bytes }, ..*party };
-    let all = Party { bytes: Parts::blocks(first.bytes, first.size).total(), ..first };
-    match pattern {
-        Pattern::Allgather | Pattern::Allgatherv => match index.checked_sub(tree::ROUNDS_OF_BLOCKS) {
-            None => tree::gather(up, &first, index, sheet),
-            Some(index) => tree::down(down, None, &all, index, sheet),
+/// Up one tree to rank 0 and down another: blocks in the direction in which every rank has its own, vectors in the other.
+fn up_then_down(
+    up: TreeShape,
+    down: TreeShape,
+    op: CollectiveOp,
+    participant: &Participant,
+    index: u32,
+    builder: &mut impl RoundBuilder,
+) -> bool {
+    let first = Participant { root: 0, bytes: if op == CollectiveOp::Barrier { 0 } else { participant.bytes }, ..*participant };
+    let all = Participant { bytes: DataPartition::blocks(first.bytes, first.size).total(), ..first };
+    match op {
+        CollectiveOp::Allgather | CollectiveOp::Allgatherv => match index.checked_sub(tree::BLOCK_ROUNDS) {
+            None => tree::gather(up, &first, index, builder),
+            Some(index) => tree::broadcast(down, None, &all, index, builder),
         },
-        Pattern::ReduceScatter | Pattern::ReduceScatterBlock => match index.checked_sub(tree::rounds_up(up, None, &all)) {
-            None => tree::up(up, None, &all, index, sheet),
-            Some(index) => tree::scatter(down, &first, index, sheet),
+        CollectiveOp::ReduceScatter | CollectiveOp::ReduceScatterBlock => match index.checked_sub(tree::reduce_rounds(up, None, &all)) {
+            None => tree::reduce(up, None, &all, index, builder),
+            Some(index) => tree::scatter(down, &first, index, builder),
         },
-        _ => match index.checked_sub(tree::rounds_up(up, None, &first)) {
-            None => tree::up(up, None, &first, index, sheet),
-            Some(index) => tree::down(down, None, &first, index, sheet),
+        _ => match index.checked_sub(tree::reduce_rounds(up, None, &first)) {
+            None => tree::reduce(up, None, &first, index, builder),
+            Some(index) => tree::broadcast(down, None, &first, index, builder),
         },
     }
 }

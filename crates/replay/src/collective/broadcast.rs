@@ -1,109 +1,109 @@
-//! Broadcasts of large vectors: the root gives each member or branch a part only, and members exchange the parts.
+//! Broadcast algorithms for large vectors: the root distributes parts, and the ranks exchange them.
 
 use std::ops::Range;
 
-use super::Party;
-use super::doubling::{Deed, Level};
-use super::piece::{Parts, Piece, Sheet};
+use super::Participant;
+use super::byte_range::{ByteRange, DataPartition, RoundBuilder};
+use super::doubling::{DoublingRound, DoublingStep};
 use super::ring;
-use super::shape::Shape;
-use super::tree::ROUNDS_OF_BLOCKS;
+use super::tree::BLOCK_ROUNDS;
+use super::tree_shape::TreeShape;
 
-/// The vector in parts of equal size, one for each member, counted from the root; where it is short, the last ones are empty.
-fn parts(party: &Party) -> Parts {
-    Parts::sized(party.bytes, party.bytes.div_ceil(party.size.into()))
+/// The vector in equal parts, one per rank relative to the root; if it is short, the last ones are empty.
+fn equal_parts(participant: &Participant) -> DataPartition {
+    DataPartition::with_part_bytes(participant.bytes, participant.bytes.div_ceil(participant.size.into()))
 }
 
-/// Parts along a binomial tree; nothing is sent where a branch gets none.
-fn scatter(party: &Party, index: u32, sheet: &mut impl Sheet) {
-    let (at, parts) = (party.distance(), parts(party));
-    let branch = |at| Some(parts.range(at, at + Shape::Binomial.branch(at, party.size))).filter(|piece| piece.bytes > 0);
-    match (index, Shape::Binomial.parent(at, party.size)) {
-        (0, Some(parent)) => branch(at).into_iter().for_each(|piece| sheet.receive(party.at(parent), piece)),
-        (1, _) => Shape::Binomial.children(at, party.size, |child| {
-            branch(child).into_iter().for_each(|piece| sheet.send(party.at(child), piece));
+/// Scatter along a binomial tree; empty subtrees get no message.
+fn scatter(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) {
+    let (at, parts) = (participant.relative_rank(), equal_parts(participant));
+    let branch = |at| Some(parts.range(at, at + TreeShape::Binomial.subtree_size(at, participant.size))).filter(|range| range.bytes > 0);
+    match (index, TreeShape::Binomial.parent(at, participant.size)) {
+        (0, Some(parent)) => branch(at).into_iter().for_each(|range| builder.receive(participant.absolute_rank(parent), range)),
+        (1, _) => TreeShape::Binomial.children(at, participant.size, |child| {
+            branch(child).into_iter().for_each(|range| builder.send(participant.absolute_rank(child), range));
         }),
         _ => {}
     }
 }
 
-/// Scatter, then a ring.
-pub(super) fn scatter_ring(party: &Party, index: u32, sheet: &mut impl Sheet) -> bool {
-    let Some(index) = index.checked_sub(ROUNDS_OF_BLOCKS) else {
-        scatter(party, index, sheet);
+/// Scatter, then ring allgather.
+pub(super) fn scatter_ring(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+    let Some(index) = index.checked_sub(BLOCK_ROUNDS) else {
+        scatter(participant, index, builder);
         return true;
     };
-    let (at, parts) = (party.distance(), parts(party));
-    let circle = Party { here: at, root: 0, ..*party };
-    ring::around(&circle, parts, index, &mut Turned { party, sheet })
+    let (at, parts) = (participant.relative_rank(), equal_parts(participant));
+    let circle = Participant { rank: at, root: 0, ..*participant };
+    ring::allgather_parts(&circle, parts, index, &mut RootRelativeBuilder { participant, builder })
 }
 
-/// Writes down members that are counted from the root.
-struct Turned<'a, S> {
-    party: &'a Party,
-    sheet: &'a mut S,
+/// Translates ranks relative to the root into ranks of the group.
+struct RootRelativeBuilder<'a, S> {
+    participant: &'a Participant,
+    builder: &'a mut S,
 }
 
-impl<S: Sheet> Sheet for Turned<'_, S> {
-    fn send(&mut self, to: u32, piece: Piece) {
-        self.sheet.send(self.party.at(to), piece);
+impl<S: RoundBuilder> RoundBuilder for RootRelativeBuilder<'_, S> {
+    fn send(&mut self, to: u32, range: ByteRange) {
+        self.builder.send(self.participant.absolute_rank(to), range);
     }
 
-    fn forward(&mut self, to: u32, piece: Piece) {
-        self.sheet.forward(self.party.at(to), piece);
+    fn forward(&mut self, to: u32, range: ByteRange) {
+        self.builder.forward(self.participant.absolute_rank(to), range);
     }
 
-    fn receive(&mut self, from: u32, piece: Piece) {
-        self.sheet.receive(self.party.at(from), piece);
+    fn receive(&mut self, from: u32, range: ByteRange) {
+        self.builder.receive(self.participant.absolute_rank(from), range);
     }
 
-    fn combine(&mut self, from: u32, piece: Piece) {
-        self.sheet.combine(self.party.at(from), piece);
+    fn combine(&mut self, from: u32, range: ByteRange) {
+        self.builder.combine(self.participant.absolute_rank(from), range);
     }
 
     fn compute(&mut self, bytes: u64) {
-        self.sheet.compute(bytes);
+        self.builder.compute(bytes);
     }
 }
 
-/// Scatter, then recursive doubling.
-pub(super) fn scatter_doubling(party: &Party, index: u32, sheet: &mut impl Sheet) -> bool {
-    let Some(index) = index.checked_sub(ROUNDS_OF_BLOCKS) else {
-        scatter(party, index, sheet);
+/// Scatter, then allgather by recursive doubling.
+pub(super) fn scatter_allgather(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+    let Some(index) = index.checked_sub(BLOCK_ROUNDS) else {
+        scatter(participant, index, builder);
         return true;
     };
-    let Some(level) = Level::of(party.distance(), party.size, index) else { return false };
-    let parts = parts(party);
+    let Some(level) = DoublingRound::new(participant.relative_rank(), participant.size, index) else { return false };
+    let parts = equal_parts(participant);
     let held = |half: Range<u32>| parts.range(half.start, half.end);
-    match level.deed {
-        Deed::Exchange(other) => {
-            sheet.send(party.at(other), held(level.own));
-            sheet.receive(party.at(other), held(level.others));
+    match level.step {
+        DoublingStep::Exchange(other) => {
+            builder.send(participant.absolute_rank(other), held(level.own_half));
+            builder.receive(participant.absolute_rank(other), held(level.other_half));
         }
-        Deed::Give(to) => sheet.send(party.at(to), held(level.others)),
-        Deed::Take(from) => sheet.receive(party.at(from), held(level.others)),
-        Deed::Rest => {}
+        DoublingStep::Send(to) => builder.send(participant.absolute_rank(to), held(level.other_half)),
+        DoublingStep::Receive(from) => builder.receive(participant.absolute_rank(from), held(level.other_half)),
+        DoublingStep::Idle => {}
     }
     true
 }
 
-/// One half of the vector goes down each side of a binary tree; then members of one side exchange halves with those of the other.
-pub(super) fn split_binary(party: &Party, index: u32, sheet: &mut impl Sheet) -> bool {
-    let (at, halves) = (party.distance(), Parts::sized(party.bytes, party.bytes.div_ceil(2)));
-    // Those at odd distances are on the first side.
+/// Each half of the vector goes down one side of a binary tree; then ranks exchange halves with their partner on the other side.
+pub(super) fn split_binary(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+    let (at, halves) = (participant.relative_rank(), DataPartition::with_part_bytes(participant.bytes, participant.bytes.div_ceil(2)));
+    // Odd relative ranks are on the first side.
     let half = |at: u32| halves.part((at + 1) % 2);
-    let last = party.size - 1;
-    match (index, Shape::Binary.parent(at, party.size)) {
-        (0, Some(parent)) => sheet.receive(party.at(parent), half(at)),
-        (1, _) => Shape::Binary.children(at, party.size, |child| sheet.send(party.at(child), half(child))),
-        (2, None) if last % 2 == 1 => sheet.send(party.at(last), half(0)),
+    let last = participant.size - 1;
+    match (index, TreeShape::Binary.parent(at, participant.size)) {
+        (0, Some(parent)) => builder.receive(participant.absolute_rank(parent), half(at)),
+        (1, _) => TreeShape::Binary.children(at, participant.size, |child| builder.send(participant.absolute_rank(child), half(child))),
+        (2, None) if last % 2 == 1 => builder.send(participant.absolute_rank(last), half(0)),
         (2, None) => {}
-        // The last one has nobody opposite if it is on the first side: the root serves it.
-        (2, Some(_)) if at == last && last % 2 == 1 => sheet.receive(party.root, half(0)),
+        // The last rank has no partner if it is on the first side: the root serves it.
+        (2, Some(_)) if at == last && last % 2 == 1 => builder.receive(participant.root, half(0)),
         (2, Some(_)) => {
             let other = if at % 2 == 1 { at + 1 } else { at - 1 };
-            sheet.send(party.at(other), half(at));
-            sheet.receive(party.at(other), half(other));
+            builder.send(participant.absolute_rank(other), half(at));
+            builder.receive(participant.absolute_rank(other), half(other));
         }
         _ => {}
     }

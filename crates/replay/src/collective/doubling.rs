@@ -1,190 +1,191 @@
-//! Algorithms in which what a member knows doubles with every round.
+//! Algorithms in which the data of a rank doubles with every round.
 
 use std::ops::Range;
 
-use super::Party;
-use super::piece::{Parts, Piece, Sheet};
-use super::seats::{Seats, Stays};
-use super::shape::levels;
+use super::Participant;
+use super::byte_range::{ByteRange, DataPartition, RoundBuilder};
+use super::power_of_two::{PairSurvivor, PowerOfTwoGroup};
+use super::tree_shape::ceil_log2;
 
-/// Barrier: in round k everyone tells the member 2^k places on.
-pub(super) fn dissemination(party: &Party, index: u32, sheet: &mut impl Sheet) -> bool {
-    if index >= levels(party.size) {
+/// Barrier: in round k, notify rank + 2^k.
+pub(super) fn dissemination(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+    if index >= ceil_log2(participant.size) {
         return false;
     }
-    sheet.send(party.after(party.here, 1 << index), Piece::NOTHING);
-    sheet.receive(party.before(party.here, 1 << index), Piece::NOTHING);
+    builder.send(participant.after(participant.rank, 1 << index), ByteRange::EMPTY);
+    builder.receive(participant.before(participant.rank, 1 << index), ByteRange::EMPTY);
     true
 }
 
-/// Barrier: in round k everyone meets the member whose place differs in bit k. Members beyond the power of two first tell the one so many
-/// places below, and hear from it in the end.
-pub(super) fn barrier(party: &Party, index: u32, sheet: &mut impl Sheet) -> bool {
-    let steps = party.size.max(1).ilog2();
-    let (inside, fold) = (1 << steps, u32::from(!party.size.is_power_of_two()));
-    let (above, below) = (party.here.checked_add(inside).filter(|above| *above < party.size), party.here.checked_sub(inside));
+/// Barrier: in round k, exchange with the rank that differs in bit k. Ranks beyond the power of two first notify a partner inside it and
+/// are notified at the end.
+pub(super) fn barrier(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+    let steps = participant.size.max(1).ilog2();
+    let (inside, fold) = (1 << steps, u32::from(!participant.size.is_power_of_two()));
+    let (above, below) =
+        (participant.rank.checked_add(inside).filter(|above| *above < participant.size), participant.rank.checked_sub(inside));
     match index.checked_sub(fold) {
         None => {
-            below.iter().for_each(|below| sheet.send(*below, Piece::NOTHING));
-            above.iter().for_each(|above| sheet.receive(*above, Piece::NOTHING));
+            below.iter().for_each(|below| builder.send(*below, ByteRange::EMPTY));
+            above.iter().for_each(|above| builder.receive(*above, ByteRange::EMPTY));
         }
         Some(step) if step < steps && below.is_none() => {
-            sheet.send(party.here ^ (1 << step), Piece::NOTHING);
-            sheet.receive(party.here ^ (1 << step), Piece::NOTHING);
+            builder.send(participant.rank ^ (1 << step), ByteRange::EMPTY);
+            builder.receive(participant.rank ^ (1 << step), ByteRange::EMPTY);
         }
         Some(step) if step == steps && fold > 0 => {
-            below.iter().for_each(|below| sheet.receive(*below, Piece::NOTHING));
-            above.iter().for_each(|above| sheet.send(*above, Piece::NOTHING));
+            below.iter().for_each(|below| builder.receive(*below, ByteRange::EMPTY));
+            above.iter().for_each(|above| builder.send(*above, ByteRange::EMPTY));
         }
         Some(_) => {}
     }
     index < steps + 2 * fold
 }
 
-/// Allreduce: in round k everyone exchanges the vector with the one whose seat differs in bit k.
-pub(super) fn allreduce(party: &Party, index: u32, sheet: &mut impl Sheet) -> bool {
-    let (seats, vector) = (Seats::of(party.size, Stays::Odd), Piece::whole(party.bytes));
-    let fold = u32::from(seats.has_pairs());
+/// Allreduce: in round k, exchange the vector with the new rank that differs in bit k.
+pub(super) fn allreduce(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+    let (group, vector) = (PowerOfTwoGroup::new(participant.size, PairSurvivor::Odd), ByteRange::whole(participant.bytes));
+    let fold = u32::from(group.has_pairs());
     match index.checked_sub(fold) {
-        None => seats.fold(party, vector, sheet),
-        Some(step) if step < seats.steps => {
-            if let Some(seat) = seats.seat(party.here) {
-                let other = seats.member(seat ^ (1 << step));
-                sheet.send(other, vector);
-                sheet.combine(other, vector);
+        None => group.fold(participant, vector, builder),
+        Some(step) if step < group.log2_size => {
+            if let Some(new_rank) = group.new_rank(participant.rank) {
+                let other = group.old_rank(new_rank ^ (1 << step));
+                builder.send(other, vector);
+                builder.combine(other, vector);
             }
         }
-        Some(step) if step == seats.steps && fold > 0 => seats.unfold(party, |_| vector, sheet),
+        Some(step) if step == group.log2_size && fold > 0 => group.unfold(participant, |_| vector, builder),
         Some(_) => return false,
     }
     true
 }
 
-/// Scan: in round k everyone exchanges what it has combined so far with the member whose place differs in bit k, if there is one. What
-/// comes from below belongs to the result too.
-pub(super) fn scan(party: &Party, index: u32, sheet: &mut impl Sheet) -> bool {
-    if index >= levels(party.size) {
+/// Scan: in round k, exchange the partial result with the rank that differs in bit k, if there is one. What comes from lower ranks also
+/// enters the result.
+pub(super) fn scan(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+    if index >= ceil_log2(participant.size) {
         return false;
     }
-    let (other, vector) = (party.here ^ (1 << index), Piece::whole(party.bytes));
-    if other < party.size {
-        sheet.send(other, vector);
-        sheet.combine(other, vector);
-        if other < party.here {
-            sheet.compute(party.bytes);
+    let (other, vector) = (participant.rank ^ (1 << index), ByteRange::whole(participant.bytes));
+    if other < participant.size {
+        builder.send(other, vector);
+        builder.combine(other, vector);
+        if other < participant.rank {
+            builder.compute(participant.bytes);
         }
     }
     true
 }
 
-/// Allgather: in round k everyone exchanges all it has with the member whose place differs in bit k. Without a power of two, as [`bruck`].
-pub(super) fn allgather(party: &Party, index: u32, sheet: &mut impl Sheet) -> bool {
-    if !party.size.is_power_of_two() {
-        return bruck(party, index, sheet);
+/// Allgather: in round k, exchange all blocks with the rank that differs in bit k. Other than powers of two use [`bruck`].
+pub(super) fn allgather(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+    if !participant.size.is_power_of_two() {
+        return bruck(participant, index, builder);
     }
-    if index >= party.size.ilog2() {
+    if index >= participant.size.ilog2() {
         return false;
     }
-    let (blocks, count) = (Parts::blocks(party.bytes, party.size), 1 << index);
-    let other = party.here ^ count;
-    sheet.send(other, blocks.run(party.here & !(count - 1), count));
-    sheet.receive(other, blocks.run(other & !(count - 1), count));
+    let (blocks, count) = (DataPartition::blocks(participant.bytes, participant.size), 1 << index);
+    let other = participant.rank ^ count;
+    builder.send(other, blocks.wrapping_range(participant.rank & !(count - 1), count));
+    builder.receive(other, blocks.wrapping_range(other & !(count - 1), count));
     true
 }
 
-/// Allgather: in round k everyone sends all it has 2^k places back; in the last round, what is still missing there.
-pub(super) fn bruck(party: &Party, index: u32, sheet: &mut impl Sheet) -> bool {
-    if index >= levels(party.size) {
+/// Allgather: in round k, send all blocks to rank - 2^k; in the last round, only the missing ones.
+pub(super) fn bruck(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+    if index >= ceil_log2(participant.size) {
         return false;
     }
-    let (blocks, step) = (Parts::blocks(party.bytes, party.size), 1 << index);
-    let count = step.min(party.size - step);
-    let from = party.after(party.here, step);
-    sheet.send(party.before(party.here, step), blocks.run(party.here, count));
-    sheet.receive(from, blocks.run(from, count));
+    let (blocks, step) = (DataPartition::blocks(participant.bytes, participant.size), 1 << index);
+    let count = step.min(participant.size - step);
+    let from = participant.after(participant.rank, step);
+    builder.send(participant.before(participant.rank, step), blocks.wrapping_range(participant.rank, count));
+    builder.receive(from, blocks.wrapping_range(from, count));
     true
 }
 
-/// Reduce-scatter: at each level everyone exchanges all blocks that the other's half still needs. Operands stay in order.
-pub(super) fn reduce_scatter(party: &Party, index: u32, sheet: &mut impl Sheet) -> bool {
-    let Some(level) = Level::of(party.here, party.size, index) else { return false };
-    let blocks = Parts::blocks(party.bytes, party.size);
-    let without = |half: Range<u32>| blocks.run(half.end % party.size, party.size - (half.end - half.start));
-    match level.deed {
-        Deed::Exchange(other) => {
-            sheet.send(other, without(level.own));
-            sheet.combine(other, without(level.others));
+/// Reduce-scatter: at each level, exchange all blocks that the other half still needs. Operands stay in order.
+pub(super) fn reduce_scatter(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+    let Some(level) = DoublingRound::new(participant.rank, participant.size, index) else { return false };
+    let blocks = DataPartition::blocks(participant.bytes, participant.size);
+    let without = |half: Range<u32>| blocks.wrapping_range(half.end % participant.size, participant.size - (half.end - half.start));
+    match level.step {
+        DoublingStep::Exchange(other) => {
+            builder.send(other, without(level.own_half));
+            builder.combine(other, without(level.other_half));
         }
-        Deed::Give(to) => sheet.forward(to, without(level.others)),
-        Deed::Take(from) => sheet.combine(from, without(level.others)),
-        Deed::Rest => {}
+        DoublingStep::Send(to) => builder.forward(to, without(level.other_half)),
+        DoublingStep::Receive(from) => builder.combine(from, without(level.other_half)),
+        DoublingStep::Idle => {}
     }
     true
 }
 
-/// A round of recursive doubling among any number of members: at each level halves of twice the size meet. Without a power of two the upper
-/// half may not be full; those of the lower half who have nobody opposite then get its data from the others, in further rounds.
-pub(super) struct Level {
-    /// The members of the half that this one belongs to.
-    pub own: Range<u32>,
-    /// Those of the half that it meets.
-    pub others: Range<u32>,
-    pub deed: Deed,
+/// One round of recursive doubling for any group size: at each level, halves of twice the size exchange. Without a power of two the upper
+/// half may be incomplete; ranks of the lower half without a partner get its data from others, in extra rounds.
+pub(super) struct DoublingRound {
+    /// Ranks of this half.
+    pub own_half: Range<u32>,
+    /// Ranks of the other half.
+    pub other_half: Range<u32>,
+    pub step: DoublingStep,
 }
 
-/// What a member does in such a round.
-pub(super) enum Deed {
-    /// It exchanges what the halves have with this one.
+/// Action of a rank in such a round.
+pub(super) enum DoublingStep {
+    /// Exchange the data of both halves with this rank.
     Exchange(u32),
-    /// It gives this one what the others had.
-    Give(u32),
-    /// It takes that from this one.
-    Take(u32),
-    Rest,
+    /// Send the data of the other half to this rank.
+    Send(u32),
+    /// Receive the data of the other half from this rank.
+    Receive(u32),
+    Idle,
 }
 
-impl Level {
-    /// The level of a round, and what a member does in it; `None` after the last round.
-    pub fn of(at: u32, size: u32, index: u32) -> Option<Level> {
-        let (level, mend) = level_and_mend(size, index)?;
+impl DoublingRound {
+    /// The given round for rank `at`; `None` after the last round.
+    pub(super) fn new(at: u32, size: u32, index: u32) -> Option<DoublingRound> {
+        let (level, fixup) = level_and_fixup(size, index)?;
         let width = 1 << level;
         let half = |member: u32| {
             let first = member & !(width - 1);
             first.min(size)..(first + width).min(size)
         };
         let (own, others, opposite) = (half(at), half(at ^ width), at ^ width);
-        let deed = match mend {
-            None if opposite < size => Deed::Exchange(opposite),
-            Some(bit) if others.start > at && others.end - others.start < width => mending(at, bit, others.end - others.start),
-            _ => Deed::Rest,
+        let step = match fixup {
+            None if opposite < size => DoublingStep::Exchange(opposite),
+            Some(bit) if others.start > at && others.end - others.start < width => fixup_step(at, bit, others.end - others.start),
+            _ => DoublingStep::Idle,
         };
-        Some(Level { own, others, deed })
+        Some(DoublingRound { own_half: own, other_half: others, step })
     }
 }
 
-/// The first `complete` members of a half had somebody opposite. In ever smaller branches, those that have the data give it to those who are
-/// this bit away and do not.
-fn mending(at: u32, bit: u32, complete: u32) -> Deed {
+/// The first `complete` ranks of a half had a partner. In shrinking subtrees, ranks that have the data send it to those that differ in this
+/// bit and lack it.
+fn fixup_step(at: u32, bit: u32, complete: u32) -> DoublingStep {
     let (reach, peer) = (1 << bit, at ^ (1 << bit));
     let limit = (at & !(2 * reach - 1)) + complete;
     match (at < limit, peer < limit) {
-        (true, false) => Deed::Give(peer),
-        (false, true) => Deed::Take(peer),
-        _ => Deed::Rest,
+        (true, false) => DoublingStep::Send(peer),
+        (false, true) => DoublingStep::Receive(peer),
+        _ => DoublingStep::Idle,
     }
 }
 
-/// The level of a round, and the bit by which it mends; none if it is the exchange of the level.
-fn level_and_mend(size: u32, index: u32) -> Option<(u32, Option<u32>)> {
+/// Level of a round, and the bit of its fix-up; `None` for the exchange itself.
+fn level_and_fixup(size: u32, index: u32) -> Option<(u32, Option<u32>)> {
     if size.is_power_of_two() {
-        return (index < levels(size)).then_some((index, None));
+        return (index < ceil_log2(size)).then_some((index, None));
     }
-    let mut left = index;
-    for level in 0..levels(size) {
-        if left <= level {
-            return Some((level, left.checked_sub(1).map(|done| level - 1 - done)));
+    let mut remaining = index;
+    for level in 0..ceil_log2(size) {
+        if remaining <= level {
+            return Some((level, remaining.checked_sub(1).map(|done| level - 1 - done)));
         }
-        left -= level + 1;
+        remaining -= level + 1;
     }
     None
 }

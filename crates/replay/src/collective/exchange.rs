@@ -1,64 +1,64 @@
-//! Everyone has a block for everyone else.
+//! Alltoall and pairwise reduce-scatter: every rank has a block for every other.
 
-use super::Party;
-use super::piece::{Parts, Piece, Sheet};
-use super::shape::levels;
+use super::Participant;
+use super::byte_range::{ByteRange, DataPartition, RoundBuilder};
+use super::tree_shape::ceil_log2;
 
-/// So many blocks go to others at the same time in [`scattered`]: the default of `MPIR_CVAR_ALLTOALL_THROTTLE` in MPICH.
+/// Concurrent blocks in [`alltoall_scattered`]: default of `MPIR_CVAR_ALLTOALL_THROTTLE` in MPICH.
 const THROTTLE: u32 = 32;
 
 /// All blocks at once.
-pub(super) fn linear(party: &Party, index: u32, sheet: &mut impl Sheet) -> bool {
-    in_batches(party.size - 1, party, index, sheet)
+pub(super) fn alltoall_linear(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+    alltoall_in_batches(participant.size - 1, participant, index, builder)
 }
 
-/// Some blocks at once, then the next ones.
-pub(super) fn scattered(party: &Party, index: u32, sheet: &mut impl Sheet) -> bool {
-    in_batches(THROTTLE, party, index, sheet)
+/// Blocks in batches.
+pub(super) fn alltoall_scattered(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+    alltoall_in_batches(THROTTLE, participant, index, builder)
 }
 
-/// One block after the other: in round k to the member k places on.
-pub(super) fn pairwise(party: &Party, index: u32, sheet: &mut impl Sheet) -> bool {
-    in_batches(1, party, index, sheet)
+/// One block at a time: in round k, to rank + k.
+pub(super) fn alltoall_pairwise(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+    alltoall_in_batches(1, participant, index, builder)
 }
 
-fn in_batches(batch: u32, party: &Party, index: u32, sheet: &mut impl Sheet) -> bool {
+fn alltoall_in_batches(batch: u32, participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
     let done = index.saturating_mul(batch);
-    if done >= party.size - 1 {
+    if done >= participant.size - 1 {
         return false;
     }
-    for step in done + 1..=(done + batch).min(party.size - 1) {
-        sheet.send(party.after(party.here, step), Piece::whole(party.bytes));
-        sheet.receive(party.before(party.here, step), Piece::whole(party.bytes));
+    for step in done + 1..=(done + batch).min(participant.size - 1) {
+        builder.send(participant.after(participant.rank, step), ByteRange::whole(participant.bytes));
+        builder.receive(participant.before(participant.rank, step), ByteRange::whole(participant.bytes));
     }
     true
 }
 
-/// Few messages instead of short ways: in round k everyone sends all blocks that still have to go 2^k places on, as one message.
-pub(super) fn bruck(party: &Party, index: u32, sheet: &mut impl Sheet) -> bool {
-    if index >= levels(party.size) {
+/// Fewer messages over more hops: in round k, send all blocks that still have to move by 2^k ranks as one message.
+pub(super) fn alltoall_bruck(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+    if index >= ceil_log2(participant.size) {
         return false;
     }
     let step = 1 << index;
-    let message = Piece::whole(party.bytes.saturating_mul(numbers_with_bit(index, party.size)));
-    sheet.send(party.after(party.here, step), message);
-    sheet.receive(party.before(party.here, step), message);
+    let message = ByteRange::whole(participant.bytes.saturating_mul(count_with_bit(index, participant.size)));
+    builder.send(participant.after(participant.rank, step), message);
+    builder.receive(participant.before(participant.rank, step), message);
     true
 }
 
-/// How many numbers below a limit have this bit.
-const fn numbers_with_bit(bit: u32, limit: u32) -> u64 {
+/// How many numbers below `limit` have this bit set.
+const fn count_with_bit(bit: u32, limit: u32) -> u64 {
     let (half, limit) = (1 << bit, limit as u64);
     limit / (2 * half) * half + (limit % (2 * half)).saturating_sub(half)
 }
 
-/// Reduce-scatter: in round k everyone sends the block of the member k places on there, and combines the one it gets with its own.
-pub(super) fn reduce_scatter(party: &Party, index: u32, sheet: &mut impl Sheet) -> bool {
-    if index >= party.size - 1 {
+/// Reduce-scatter: in round k, send the block of rank + k to it and reduce the received one.
+pub(super) fn reduce_scatter(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+    if index >= participant.size - 1 {
         return false;
     }
-    let (blocks, to) = (Parts::blocks(party.bytes, party.size), party.after(party.here, index + 1));
-    sheet.send(to, blocks.part(to));
-    sheet.combine(party.before(party.here, index + 1), blocks.part(party.here));
+    let (blocks, to) = (DataPartition::blocks(participant.bytes, participant.size), participant.after(participant.rank, index + 1));
+    builder.send(to, blocks.part(to));
+    builder.combine(participant.before(participant.rank, index + 1), blocks.part(participant.rank));
     true
 }

@@ -1,135 +1,137 @@
-//! Algorithms in which the part of the vector that a member combines halves with every round, so that in the end each has its own part of
-//! the result. Rabenseifner's algorithms then bring the parts together: at everyone, or at the root.
+//! Algorithms in which the part of the vector that a rank reduces halves with every round, until each rank holds its own part of the
+//! result. Rabenseifner's algorithms then gather the parts at all ranks or at the root.
 
-use super::Party;
-use super::piece::{Parts, Piece, Sheet};
-use super::seats::{Seats, Stays};
+use super::Participant;
+use super::byte_range::{ByteRange, DataPartition, RoundBuilder};
+use super::power_of_two::{PairSurvivor, PowerOfTwoGroup};
 
-/// Whom a member meets first.
+/// Order of the partners.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Order {
-    /// The next one, then ever farther ones; parts are then in the order of reversed bits.
-    Near,
-    /// The farthest one, then ever nearer ones.
-    Far,
+enum HalvingOrder {
+    /// Nearest partner first; parts end up in bit-reversed order.
+    NearestFirst,
+    /// Farthest partner first.
+    FarthestFirst,
 }
 
-/// How those of a power of two who are in pairs give their vectors away.
+/// How ranks beyond the power of two contribute their vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Folding {
-    /// One of a pair combines the whole vector; the other one rests.
+pub enum FoldMode {
+    /// One rank of a pair reduces the whole vector; the other is idle.
     Whole,
-    /// Both combine one half.
+    /// Each rank of a pair reduces one half.
     Halves,
 }
 
-impl Folding {
+impl FoldMode {
     const fn rounds(self) -> u32 {
         match self {
-            Folding::Whole => 1,
-            Folding::Halves => 2,
+            FoldMode::Whole => 1,
+            FoldMode::Halves => 2,
         }
     }
 }
 
-/// A vector in as many parts as there are seats.
-struct Halving {
-    seats: Seats,
-    order: Order,
+/// Halving of a vector with one part per new rank.
+struct HalvingPlan {
+    group: PowerOfTwoGroup,
+    order: HalvingOrder,
 }
 
-impl Halving {
-    /// Whom a seat meets in a step.
-    fn other(&self, seat: u32, step: u32) -> u32 {
+impl HalvingPlan {
+    /// Partner of a new rank in a step.
+    fn partner(&self, new_rank: u32, step: u32) -> u32 {
         match self.order {
-            Order::Near => seat ^ (1 << step),
-            Order::Far => seat ^ (self.seats.count() >> (step + 1)),
+            HalvingOrder::NearestFirst => new_rank ^ (1 << step),
+            HalvingOrder::FarthestFirst => new_rank ^ (self.group.size() >> (step + 1)),
         }
     }
 
-    /// The first part and the one after the last that a seat still combines after so many steps.
-    fn held(&self, seat: u32, steps: u32) -> (u32, u32) {
-        let count = self.seats.count() >> steps;
+    /// Range of parts that a new rank still reduces after `steps` steps.
+    fn owned_parts(&self, new_rank: u32, steps: u32) -> (u32, u32) {
+        let count = self.group.size() >> steps;
         let first = match self.order {
-            Order::Near => reversed(seat & ((1 << steps) - 1), self.seats.steps),
-            Order::Far => seat & !(count - 1),
+            HalvingOrder::NearestFirst => reverse_low_bits(new_rank & ((1 << steps) - 1), self.group.log2_size),
+            HalvingOrder::FarthestFirst => new_rank & !(count - 1),
         };
         (first, first + count)
     }
 
-    /// One step: the other's half for mine.
-    fn meet(&self, party: &Party, step: u32, piece: impl Fn((u32, u32)) -> Piece, sheet: &mut impl Sheet) {
-        let Some(seat) = self.seats.seat(party.here) else { return };
-        let other = self.other(seat, step);
-        sheet.send(self.seats.member(other), piece(self.held(other, step + 1)));
-        sheet.combine(self.seats.member(other), piece(self.held(seat, step + 1)));
+    /// One step: send the partner's half, reduce one's own.
+    fn exchange(&self, participant: &Participant, step: u32, range: impl Fn((u32, u32)) -> ByteRange, builder: &mut impl RoundBuilder) {
+        let Some(new_rank) = self.group.new_rank(participant.rank) else { return };
+        let other = self.partner(new_rank, step);
+        builder.send(self.group.old_rank(other), range(self.owned_parts(other, step + 1)));
+        builder.combine(self.group.old_rank(other), range(self.owned_parts(new_rank, step + 1)));
     }
 }
 
 /// The lowest bits of a number in reverse order.
-const fn reversed(number: u32, bits: u32) -> u32 {
+const fn reverse_low_bits(number: u32, bits: u32) -> u32 {
     if bits == 0 { 0 } else { number.reverse_bits() >> (u32::BITS - bits) }
 }
 
-fn fold(seats: Seats, folding: Folding, party: &Party, round: u32, sheet: &mut impl Sheet) {
+fn fold(group: PowerOfTwoGroup, folding: FoldMode, participant: &Participant, round: u32, builder: &mut impl RoundBuilder) {
     match folding {
-        Folding::Whole => seats.fold(party, Piece::whole(party.bytes), sheet),
-        Folding::Halves => seats.fold_halves(party, round, sheet),
+        FoldMode::Whole => group.fold(participant, ByteRange::whole(participant.bytes), builder),
+        FoldMode::Halves => group.fold_halves(participant, round, builder),
     }
 }
 
-/// Allreduce: halving, then the same way back with results.
-pub(super) fn allreduce(folding: Folding, party: &Party, index: u32, sheet: &mut impl Sheet) -> bool {
-    let stays = if folding == Folding::Whole { Stays::Odd } else { Stays::Even };
-    let seats = Seats::of(party.size, stays);
-    let (halving, parts) = (Halving { seats, order: Order::Near }, Parts::even(party.bytes, seats.count()));
-    let piece = |(first, end)| parts.range(first, end);
-    let folds = if seats.has_pairs() { folding.rounds() } else { 0 };
+/// Allreduce: reduce-scatter by halving, then allgather in the reverse order.
+pub(super) fn allreduce(folding: FoldMode, participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+    let stays = if folding == FoldMode::Whole { PairSurvivor::Odd } else { PairSurvivor::Even };
+    let group = PowerOfTwoGroup::new(participant.size, stays);
+    let (halving, parts) = (HalvingPlan { group, order: HalvingOrder::NearestFirst }, DataPartition::even(participant.bytes, group.size()));
+    let range = |(first, end)| parts.range(first, end);
+    let folds = if group.has_pairs() { folding.rounds() } else { 0 };
     match index.checked_sub(folds) {
-        None => fold(seats, folding, party, index, sheet),
-        Some(step) if step < seats.steps => halving.meet(party, step, piece, sheet),
-        Some(step) if step < 2 * seats.steps => {
-            let step = 2 * seats.steps - 1 - step;
-            if let Some(seat) = seats.seat(party.here) {
-                let other = halving.other(seat, step);
-                sheet.send(seats.member(other), piece(halving.held(seat, step + 1)));
-                sheet.receive(seats.member(other), piece(halving.held(other, step + 1)));
+        None => fold(group, folding, participant, index, builder),
+        Some(step) if step < group.log2_size => halving.exchange(participant, step, range, builder),
+        Some(step) if step < 2 * group.log2_size => {
+            let step = 2 * group.log2_size - 1 - step;
+            if let Some(new_rank) = group.new_rank(participant.rank) {
+                let other = halving.partner(new_rank, step);
+                builder.send(group.old_rank(other), range(halving.owned_parts(new_rank, step + 1)));
+                builder.receive(group.old_rank(other), range(halving.owned_parts(other, step + 1)));
             }
         }
-        Some(step) if step == 2 * seats.steps && folds > 0 => seats.unfold(party, |_| Piece::whole(party.bytes), sheet),
+        Some(step) if step == 2 * group.log2_size && folds > 0 => {
+            group.unfold(participant, |_| ByteRange::whole(participant.bytes), builder)
+        }
         Some(_) => return false,
     }
     true
 }
 
-/// Reduce: halving, then the parts go to the root along a binomial tree. If the root does not take part, it gets the seat of the first.
-pub(super) fn reduce(folding: Folding, party: &Party, index: u32, sheet: &mut impl Sheet) -> bool {
-    let seats = Seats::of(party.size, Stays::Even);
-    let (halving, parts) = (Halving { seats, order: Order::Near }, Parts::even(party.bytes, seats.count()));
-    let piece = |(first, end)| parts.range(first, end);
-    let folds = if seats.has_pairs() { folding.rounds() } else { 0 };
-    let seat_of_root = seats.seat(party.root);
+/// Reduce: reduce-scatter by halving, then gather along a binomial tree. A root that was folded away takes the place of new rank 0.
+pub(super) fn reduce(folding: FoldMode, participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+    let group = PowerOfTwoGroup::new(participant.size, PairSurvivor::Even);
+    let (halving, parts) = (HalvingPlan { group, order: HalvingOrder::NearestFirst }, DataPartition::even(participant.bytes, group.size()));
+    let range = |(first, end)| parts.range(first, end);
+    let folds = if group.has_pairs() { folding.rounds() } else { 0 };
+    let seat_of_root = group.new_rank(participant.root);
     let changes = u32::from(seat_of_root.is_none());
     match index.checked_sub(folds) {
-        None => fold(seats, folding, party, index, sheet),
-        Some(step) if step < seats.steps => halving.meet(party, step, piece, sheet),
-        Some(step) if step < seats.steps + changes => {
-            if party.here == seats.member(0) {
-                sheet.send(party.root, parts.part(0_u32));
-            } else if party.here == party.root {
-                sheet.receive(seats.member(0), parts.part(0_u32));
+        None => fold(group, folding, participant, index, builder),
+        Some(step) if step < group.log2_size => halving.exchange(participant, step, range, builder),
+        Some(step) if step < group.log2_size + changes => {
+            if participant.rank == group.old_rank(0) {
+                builder.send(participant.root, parts.part(0_u32));
+            } else if participant.rank == participant.root {
+                builder.receive(group.old_rank(0), parts.part(0_u32));
             }
         }
-        Some(step) if step < 2 * seats.steps + changes => {
-            let step = 2 * seats.steps + changes - 1 - step;
-            let Some(seat) = seat_after_change(seats, party) else { return true };
-            let (root, other) = (seat_of_root.unwrap_or(0), halving.other(seat, step));
-            let member = if other == 0 && changes > 0 { party.root } else { seats.member(other) };
-            let (is_there, is_on_the_way) = (seat >> step == root >> step, seat >> (step + 1) == root >> (step + 1));
+        Some(step) if step < 2 * group.log2_size + changes => {
+            let step = 2 * group.log2_size + changes - 1 - step;
+            let Some(new_rank) = new_rank_with_root(group, participant) else { return true };
+            let (root, other) = (seat_of_root.unwrap_or(0), halving.partner(new_rank, step));
+            let member = if other == 0 && changes > 0 { participant.root } else { group.old_rank(other) };
+            let (is_there, is_on_the_way) = (new_rank >> step == root >> step, new_rank >> (step + 1) == root >> (step + 1));
             if is_there {
-                sheet.receive(member, piece(halving.held(other, step + 1)));
+                builder.receive(member, range(halving.owned_parts(other, step + 1)));
             } else if is_on_the_way {
-                sheet.send(member, piece(halving.held(seat, step + 1)));
+                builder.send(member, range(halving.owned_parts(new_rank, step + 1)));
             }
         }
         Some(_) => return false,
@@ -137,61 +139,63 @@ pub(super) fn reduce(folding: Folding, party: &Party, index: u32, sheet: &mut im
     true
 }
 
-/// Where a member sits once a root without a seat has that of the first.
-fn seat_after_change(seats: Seats, party: &Party) -> Option<u32> {
-    if seats.seat(party.root).is_some() {
-        return seats.seat(party.here);
+/// New rank of a participant, after a folded root has taken the place of new rank 0.
+fn new_rank_with_root(group: PowerOfTwoGroup, participant: &Participant) -> Option<u32> {
+    if group.new_rank(participant.root).is_some() {
+        return group.new_rank(participant.rank);
     }
-    if party.here == party.root { Some(0) } else { seats.seat(party.here).filter(|seat| *seat > 0) }
+    if participant.rank == participant.root { Some(0) } else { group.new_rank(participant.rank).filter(|new_rank| *new_rank > 0) }
 }
 
-/// Reduce-scatter: halving from the farthest, so that everyone ends with its own block.
-pub(super) fn reduce_scatter(party: &Party, index: u32, sheet: &mut impl Sheet) -> bool {
-    let seats = Seats::of(party.size, Stays::Odd);
-    let (halving, blocks) = (Halving { seats, order: Order::Far }, Parts::blocks(party.bytes, party.size));
-    let fold = u32::from(seats.has_pairs());
+/// Reduce-scatter: farthest partner first, so that every rank ends with its own block.
+pub(super) fn reduce_scatter(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+    let group = PowerOfTwoGroup::new(participant.size, PairSurvivor::Odd);
+    let (halving, blocks) =
+        (HalvingPlan { group, order: HalvingOrder::FarthestFirst }, DataPartition::blocks(participant.bytes, participant.size));
+    let fold = u32::from(group.has_pairs());
     match index.checked_sub(fold) {
-        None => seats.fold(party, Piece::whole(blocks.total()), sheet),
-        Some(step) if step < seats.steps => halving.meet(party, step, |held| blocks_of(seats, blocks, held), sheet),
-        Some(step) if step == seats.steps && fold > 0 => seats.unfold(party, |member| blocks.part(member), sheet),
+        None => group.fold(participant, ByteRange::whole(blocks.total()), builder),
+        Some(step) if step < group.log2_size => halving.exchange(participant, step, |owned| blocks_of_ranks(group, blocks, owned), builder),
+        Some(step) if step == group.log2_size && fold > 0 => group.unfold(participant, |member| blocks.part(member), builder),
         Some(_) => return false,
     }
     true
 }
 
-/// Reduce-scatter: halving from the nearest; blocks then sit where the bits of their seat are reversed, and go home in one more round.
-pub(super) fn butterfly(starts_reversed: bool, party: &Party, index: u32, sheet: &mut impl Sheet) -> bool {
-    let seats = Seats::of(party.size, Stays::Odd);
-    let (halving, blocks) = (Halving { seats, order: Order::Near }, Parts::blocks(party.bytes, party.size));
-    let fold = u32::from(seats.has_pairs());
-    // With a power of two, members can put their blocks in reversed order before they begin.
+/// Reduce-scatter: nearest partner first; blocks end in bit-reversed order, and one more round restores it.
+pub(super) fn butterfly(starts_reversed: bool, participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+    let group = PowerOfTwoGroup::new(participant.size, PairSurvivor::Odd);
+    let (halving, blocks) =
+        (HalvingPlan { group, order: HalvingOrder::NearestFirst }, DataPartition::blocks(participant.bytes, participant.size));
+    let fold = u32::from(group.has_pairs());
+    // With a power of two, ranks can reverse their blocks locally before the first round.
     let starts_reversed = starts_reversed && fold == 0;
     match index.checked_sub(fold) {
-        None => seats.fold(party, Piece::whole(blocks.total()), sheet),
-        Some(step) if step < seats.steps => halving.meet(party, step, |held| blocks_of(seats, blocks, held), sheet),
-        Some(step) if step == seats.steps && !starts_reversed => go_home(seats, blocks, party, sheet),
+        None => group.fold(participant, ByteRange::whole(blocks.total()), builder),
+        Some(step) if step < group.log2_size => halving.exchange(participant, step, |owned| blocks_of_ranks(group, blocks, owned), builder),
+        Some(step) if step == group.log2_size && !starts_reversed => restore_block_order(group, blocks, participant, builder),
         Some(_) => return false,
     }
     true
 }
 
-fn go_home(seats: Seats, blocks: Parts, party: &Party, sheet: &mut impl Sheet) {
-    let mirrored = |seat| seats.member(reversed(seat, seats.steps));
-    if let Some(seat) = seats.seat(party.here) {
-        let home = mirrored(seat);
-        if let Some(partner) = seats.partner(home) {
-            sheet.send(partner, blocks.part(partner));
+fn restore_block_order(group: PowerOfTwoGroup, blocks: DataPartition, participant: &Participant, builder: &mut impl RoundBuilder) {
+    let mirrored = |new_rank| group.old_rank(reverse_low_bits(new_rank, group.log2_size));
+    if let Some(new_rank) = group.new_rank(participant.rank) {
+        let home = mirrored(new_rank);
+        if let Some(partner) = group.partner(home) {
+            builder.send(partner, blocks.part(partner));
         }
-        if home != party.here {
-            sheet.send(home, blocks.part(home));
-            sheet.receive(home, blocks.part(party.here));
+        if home != participant.rank {
+            builder.send(home, blocks.part(home));
+            builder.receive(home, blocks.part(participant.rank));
         }
-    } else if let Some(seat) = seats.partner(party.here).and_then(|partner| seats.seat(partner)) {
-        sheet.receive(mirrored(seat), blocks.part(party.here));
+    } else if let Some(new_rank) = group.partner(participant.rank).and_then(|partner| group.new_rank(partner)) {
+        builder.receive(mirrored(new_rank), blocks.part(participant.rank));
     }
 }
 
-/// The blocks of all members whose seats are these.
-fn blocks_of(seats: Seats, blocks: Parts, (first, end): (u32, u32)) -> Piece {
-    blocks.range(seats.first_block(first), seats.first_block(end))
+/// Blocks of all ranks behind a range of new ranks.
+fn blocks_of_ranks(group: PowerOfTwoGroup, blocks: DataPartition, (first, end): (u32, u32)) -> ByteRange {
+    blocks.range(group.first_block(first), group.first_block(end))
 }

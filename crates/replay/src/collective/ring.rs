@@ -1,125 +1,131 @@
-//! Algorithms in which everyone talks to its neighbours in the circle only.
+//! Algorithms that only use the two neighbours in a ring.
 
 use std::num::NonZeroU64;
 
-use super::Party;
-use super::piece::{Parts, Piece, Sheet};
+use super::Participant;
+use super::byte_range::{ByteRange, DataPartition, RoundBuilder};
 
-/// Everyone sends a piece of one block on and gets the same of the one before it.
-fn step(party: &Party, sent: u32, piece: impl Fn(u32) -> Piece, sheet: &mut impl Sheet) {
-    sheet.send(party.after(party.here, 1), piece(sent));
-    sheet.receive(party.before(party.here, 1), piece(party.before(sent, 1)));
+/// Sends a range of one block to the next rank and receives the same range of the block before it.
+fn ring_step(participant: &Participant, sent: u32, range: impl Fn(u32) -> ByteRange, builder: &mut impl RoundBuilder) {
+    builder.send(participant.after(participant.rank, 1), range(sent));
+    builder.receive(participant.before(participant.rank, 1), range(participant.before(sent, 1)));
 }
 
-/// Allgather: each block goes once around. With segments, it goes in pieces, one in each round.
-pub(super) fn allgather(segment: Option<NonZeroU64>, party: &Party, index: u32, sheet: &mut impl Sheet) -> bool {
-    let blocks = Parts::blocks(party.bytes, party.size);
-    let Some(segment) = segment.filter(|segment| segment.get() < party.bytes) else { return around(party, blocks, index, sheet) };
-    let pieces = party.bytes.div_ceil(segment.get());
+/// Allgather: each block passes the ring once; segmented, in one piece per round.
+pub(super) fn allgather(segment: Option<NonZeroU64>, participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+    let blocks = DataPartition::blocks(participant.bytes, participant.size);
+    let Some(segment) = segment.filter(|segment| segment.get() < participant.bytes) else {
+        return allgather_parts(participant, blocks, index, builder);
+    };
+    let pieces = participant.bytes.div_ceil(segment.get());
     let (turn, piece) = (u64::from(index) / pieces, u64::from(index) % pieces);
-    if turn >= u64::from(party.size - 1) {
+    if turn >= u64::from(participant.size - 1) {
         return false;
     }
     let cut = |block: u32| {
         let block = blocks.part(block);
-        block.within(Parts::sized(block.bytes, segment.get()).part(piece))
+        block.subrange(DataPartition::with_part_bytes(block.bytes, segment.get()).part(piece))
     };
-    step(party, party.before(party.here, turn as u32), cut, sheet);
+    ring_step(participant, participant.before(participant.rank, turn as u32), cut, builder);
     true
 }
 
-/// Every part of the data goes once around, each beginning at the member that it has the number of.
-pub(super) fn around(party: &Party, parts: Parts, index: u32, sheet: &mut impl Sheet) -> bool {
-    if index >= party.size - 1 {
+/// Each part passes the ring once, starting at the rank with its number.
+pub(super) fn allgather_parts(participant: &Participant, parts: DataPartition, index: u32, builder: &mut impl RoundBuilder) -> bool {
+    if index >= participant.size - 1 {
         return false;
     }
-    step(party, party.before(party.here, index), |part| parts.part(part), sheet);
+    ring_step(participant, participant.before(participant.rank, index), |part| parts.part(part), builder);
     true
 }
 
-/// Allreduce: each part of the vector goes once around and is combined on its way, then once more as the result. With segments, parts are
-/// cut into pieces that go around one after the other.
-pub(super) fn allreduce(segment: Option<NonZeroU64>, party: &Party, index: u32, sheet: &mut impl Sheet) -> bool {
-    let (steps, parts) = (party.size - 1, Parts::even(party.bytes, party.size));
-    let phases = phases(segment, party);
+/// Allreduce: each part passes the ring once while it is reduced, and once more as the result. Segmented, parts are divided into pieces
+/// that pass one after the other.
+pub(super) fn allreduce(segment: Option<NonZeroU64>, participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+    let (steps, parts) = (participant.size - 1, DataPartition::even(participant.bytes, participant.size));
+    let phases = phase_count(segment, participant);
     let combining = phases.saturating_mul(steps);
     if index < combining {
-        let (phase, sent) = (index / steps, party.before(party.here, index % steps));
+        let (phase, sent) = (index / steps, participant.before(participant.rank, index % steps));
         let cut = |part: u32| {
             let part = parts.part(part);
-            part.within(Parts::even(part.bytes, phases).part(phase))
+            part.subrange(DataPartition::even(part.bytes, phases).part(phase))
         };
-        sheet.send(party.after(party.here, 1), cut(sent));
-        sheet.combine(party.before(party.here, 1), cut(party.before(sent, 1)));
+        builder.send(participant.after(participant.rank, 1), cut(sent));
+        builder.combine(participant.before(participant.rank, 1), cut(participant.before(sent, 1)));
     } else if index - combining < steps {
-        let sent = party.before(party.after(party.here, 1), index - combining);
-        step(party, sent, |part| parts.part(part), sheet);
+        let sent = participant.before(participant.after(participant.rank, 1), index - combining);
+        ring_step(participant, sent, |part| parts.part(part), builder);
     } else {
         return false;
     }
     true
 }
 
-/// How many pieces of about a segment a part has: what is left makes another one if it is more than half of one.
-fn phases(segment: Option<NonZeroU64>, party: &Party) -> u32 {
+/// Number of pieces per part, rounded to the nearest multiple of the segment size.
+fn phase_count(segment: Option<NonZeroU64>, participant: &Participant) -> u32 {
     let Some(segment) = segment else { return 1 };
-    let lap = segment.get().saturating_mul(party.size.into());
-    let phases = party.bytes / lap + u64::from(party.bytes % lap > lap / 2);
+    let lap = segment.get().saturating_mul(participant.size.into());
+    let phases = participant.bytes / lap + u64::from(participant.bytes % lap > lap / 2);
     u32::try_from(phases).unwrap_or(u32::MAX).max(1)
 }
 
-/// Reduce-scatter: each block goes once around to its member and is combined on its way.
-pub(super) fn reduce_scatter(party: &Party, index: u32, sheet: &mut impl Sheet) -> bool {
-    if index >= party.size - 1 {
+/// Reduce-scatter: each block passes the ring once towards its rank while it is reduced.
+pub(super) fn reduce_scatter(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+    if index >= participant.size - 1 {
         return false;
     }
-    let (blocks, before) = (Parts::blocks(party.bytes, party.size), party.before(party.here, 1));
-    let sent = party.before(before, index);
-    sheet.send(party.after(party.here, 1), blocks.part(sent));
-    sheet.combine(before, blocks.part(party.before(sent, 1)));
+    let (blocks, before) = (DataPartition::blocks(participant.bytes, participant.size), participant.before(participant.rank, 1));
+    let sent = participant.before(before, index);
+    builder.send(participant.after(participant.rank, 1), blocks.part(sent));
+    builder.combine(before, blocks.part(participant.before(sent, 1)));
     true
 }
 
-/// Barrier: a message goes twice around.
-pub(super) fn barrier(party: &Party, index: u32, sheet: &mut impl Sheet) -> bool {
+/// Barrier: a token passes the ring twice.
+pub(super) fn barrier(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
     if index >= 4 {
         return false;
     }
-    // The first member begins; all others wait for the one before them.
-    let sends = index.is_multiple_of(2) == (party.here == 0);
+    // Rank 0 starts; all others wait for their predecessor.
+    let sends = index.is_multiple_of(2) == (participant.rank == 0);
     if sends {
-        sheet.send(party.after(party.here, 1), Piece::NOTHING);
+        builder.send(participant.after(participant.rank, 1), ByteRange::EMPTY);
     } else {
-        sheet.receive(party.before(party.here, 1), Piece::NOTHING);
+        builder.receive(participant.before(participant.rank, 1), ByteRange::EMPTY);
     }
     true
 }
 
-/// Allgather: pairs exchange their blocks, then everyone meets its two neighbours in turn and hands on the two blocks that it got last. An
-/// odd number of members goes by the ring.
-pub(super) fn neighbor_exchange(party: &Party, index: u32, sheet: &mut impl Sheet) -> bool {
-    if party.size % 2 == 1 {
-        return allgather(None, party, index, sheet);
+/// Allgather: pairs exchange their blocks, then each rank exchanges with both neighbours in turn and forwards the two blocks received last.
+/// Odd group sizes use the ring.
+pub(super) fn neighbor_exchange(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+    if participant.size % 2 == 1 {
+        return allgather(None, participant, index, builder);
     }
-    let blocks = Parts::blocks(party.bytes, party.size);
-    if index >= party.size / 2 {
+    let blocks = DataPartition::blocks(participant.bytes, participant.size);
+    if index >= participant.size / 2 {
         return false;
     }
-    let is_even = party.here.is_multiple_of(2);
+    let is_even = participant.rank.is_multiple_of(2);
     let goes_on = is_even == index.is_multiple_of(2);
-    let other = if goes_on { party.after(party.here, 1) } else { party.before(party.here, 1) };
+    let other = if goes_on { participant.after(participant.rank, 1) } else { participant.before(participant.rank, 1) };
     if index == 0 {
-        sheet.send(other, blocks.part(party.here));
-        sheet.receive(other, blocks.part(other));
+        builder.send(other, blocks.part(participant.rank));
+        builder.receive(other, blocks.part(other));
     } else {
-        sheet.send(other, blocks.run(pair_got(party, is_even, index - 1), 2));
-        sheet.receive(other, blocks.run(pair_got(party, is_even, index), 2));
+        builder.send(other, blocks.wrapping_range(received_pair(participant, is_even, index - 1), 2));
+        builder.receive(other, blocks.wrapping_range(received_pair(participant, is_even, index), 2));
     }
     true
 }
 
-/// The first block of the pair that a member has got in a round of the neighbour exchange.
-fn pair_got(party: &Party, is_even: bool, index: u32) -> u32 {
-    let (own, steps) = (party.here & !1, index.next_multiple_of(2));
-    if is_even == index.is_multiple_of(2) { party.after(own, steps % party.size) } else { party.before(own, steps % party.size) }
+/// First block of the pair received in a round of the neighbour exchange.
+fn received_pair(participant: &Participant, is_even: bool, index: u32) -> u32 {
+    let (own, steps) = (participant.rank & !1, index.next_multiple_of(2));
+    if is_even == index.is_multiple_of(2) {
+        participant.after(own, steps % participant.size)
+    } else {
+        participant.before(own, steps % participant.size)
+    }
 }

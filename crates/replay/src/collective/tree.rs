@@ -1,141 +1,154 @@
-//! Data along a tree: from the root to all (the same for everyone, or a block for each), and from all to the root (combined, or block after
-//! block). Large data goes in segments, so that a member passes one on while the next one comes.
+//! Collectives along a tree: broadcast, scatter, reduce, gather, and scan along a chain. Large vectors are pipelined in segments.
 
 use std::num::NonZeroU64;
 
-use super::Party;
-use super::piece::{Parts, Piece, Sheet};
-use super::shape::Shape;
+use super::Participant;
+use super::byte_range::{ByteRange, DataPartition, RoundBuilder};
+use super::tree_shape::TreeShape;
 
-/// A vector cut into segments.
-struct Segments {
+/// A vector divided into segments.
+struct PipelineSegments {
     count: u64,
-    parts: Parts,
+    parts: DataPartition,
 }
 
-impl Segments {
-    fn of(bytes: u64, segment: Option<NonZeroU64>) -> Segments {
+impl PipelineSegments {
+    fn new(bytes: u64, segment: Option<NonZeroU64>) -> PipelineSegments {
         match segment.map(NonZeroU64::get) {
-            Some(each) if each < bytes => Segments { count: bytes.div_ceil(each), parts: Parts::sized(bytes, each) },
-            _ => Segments { count: 1, parts: Parts::sized(bytes, bytes) },
+            Some(each) if each < bytes => {
+                PipelineSegments { count: bytes.div_ceil(each), parts: DataPartition::with_part_bytes(bytes, each) }
+            }
+            _ => PipelineSegments { count: 1, parts: DataPartition::with_part_bytes(bytes, bytes) },
         }
     }
 
-    /// The segment that begins its way through a member in a round, and the one that ends it.
-    fn pieces(&self, index: u32) -> (Option<Piece>, Option<Piece>) {
+    /// The segment a rank receives in a round and the one it sends.
+    fn at_round(&self, index: u32) -> (Option<ByteRange>, Option<ByteRange>) {
         let index = u64::from(index);
         let begins = (index < self.count).then(|| self.parts.part(index));
         (begins, (1..=self.count).contains(&index).then(|| self.parts.part(index - 1)))
     }
 }
 
-/// The vector goes from the root to everyone.
-pub(super) fn down(shape: Shape, segment: Option<NonZeroU64>, party: &Party, index: u32, sheet: &mut impl Sheet) -> bool {
-    let (at, size) = (party.distance(), party.size);
-    let (comes, goes) = Segments::of(party.bytes, segment).pieces(index);
-    if let Some(piece) = comes
+/// The vector goes from the root to all ranks.
+pub(super) fn broadcast(
+    shape: TreeShape,
+    segment: Option<NonZeroU64>,
+    participant: &Participant,
+    index: u32,
+    builder: &mut impl RoundBuilder,
+) -> bool {
+    let (at, size) = (participant.relative_rank(), participant.size);
+    let (received, sent) = PipelineSegments::new(participant.bytes, segment).at_round(index);
+    if let Some(range) = received
         && let Some(parent) = shape.parent(at, size)
     {
-        sheet.receive(party.at(parent), piece);
+        builder.receive(participant.absolute_rank(parent), range);
     }
-    if let Some(piece) = goes {
-        shape.children(at, size, |child| sheet.send(party.at(child), piece));
+    if let Some(range) = sent {
+        shape.children(at, size, |child| builder.send(participant.absolute_rank(child), range));
     }
-    comes.is_some() || goes.is_some()
+    received.is_some() || sent.is_some()
 }
 
-/// The vectors of all are combined on their way to the root.
-pub(super) fn up(shape: Shape, segment: Option<NonZeroU64>, party: &Party, index: u32, sheet: &mut impl Sheet) -> bool {
-    let (root, size) = (party.root, party.size);
-    let party = &Party { root: shape.top(root, size), ..*party };
-    let (at, segments) = (party.distance(), Segments::of(party.bytes, segment));
-    let (come, goes) = segments.pieces(index);
-    if let Some(piece) = come {
-        shape.children(at, size, |child| sheet.combine(party.at(child), piece));
+/// Vectors are reduced on their way to the root.
+pub(super) fn reduce(
+    shape: TreeShape,
+    segment: Option<NonZeroU64>,
+    participant: &Participant,
+    index: u32,
+    builder: &mut impl RoundBuilder,
+) -> bool {
+    let (root, size) = (participant.root, participant.size);
+    let participant = &Participant { root: shape.root_rank(root, size), ..*participant };
+    let (at, segments) = (participant.relative_rank(), PipelineSegments::new(participant.bytes, segment));
+    let (received, sent) = segments.at_round(index);
+    if let Some(range) = received {
+        shape.children(at, size, |child| builder.combine(participant.absolute_rank(child), range));
     }
-    if let Some(piece) = goes
+    if let Some(range) = sent
         && let Some(parent) = shape.parent(at, size)
     {
-        sheet.send(party.at(parent), piece);
+        builder.send(participant.absolute_rank(parent), range);
     }
-    let is_handed_over = root != party.root && u64::from(index) == segments.count + 1;
+    let is_handed_over = root != participant.root && u64::from(index) == segments.count + 1;
     if is_handed_over {
-        hand_over(party.here, party.root, root, Piece::whole(party.bytes), sheet);
+        send_piece(participant.rank, participant.root, root, ByteRange::whole(participant.bytes), builder);
     }
-    come.is_some() || goes.is_some() || is_handed_over
+    received.is_some() || sent.is_some() || is_handed_over
 }
 
-/// How many rounds [`up`] takes.
-pub(super) fn rounds_up(shape: Shape, segment: Option<NonZeroU64>, party: &Party) -> u32 {
-    let hops = u64::from(shape.top(party.root, party.size) != party.root);
-    u32::try_from(Segments::of(party.bytes, segment).count + 1 + hops).unwrap_or(u32::MAX)
+/// Number of rounds of [`reduce`].
+pub(super) fn reduce_rounds(shape: TreeShape, segment: Option<NonZeroU64>, participant: &Participant) -> u32 {
+    let hops = u64::from(shape.root_rank(participant.root, participant.size) != participant.root);
+    u32::try_from(PipelineSegments::new(participant.bytes, segment).count + 1 + hops).unwrap_or(u32::MAX)
 }
 
-/// One member gives a piece to another.
-fn hand_over(here: u32, from: u32, to: u32, piece: Piece, sheet: &mut impl Sheet) {
-    if here == from {
-        sheet.send(to, piece);
-    } else if here == to {
-        sheet.receive(from, piece);
+/// One rank sends a range to another.
+fn send_piece(rank: u32, from: u32, to: u32, range: ByteRange, builder: &mut impl RoundBuilder) {
+    if rank == from {
+        builder.send(to, range);
+    } else if rank == to {
+        builder.receive(from, range);
     }
 }
 
-/// How many rounds [`gather`] and [`scatter`] take.
-pub(super) const ROUNDS_OF_BLOCKS: u32 = 2;
+/// Number of rounds of [`gather`] and [`scatter`].
+pub(super) const BLOCK_ROUNDS: u32 = 2;
 
-/// The blocks of all go to the root.
-pub(super) fn gather(shape: Shape, party: &Party, index: u32, sheet: &mut impl Sheet) -> bool {
-    let (at, blocks) = (party.distance(), Parts::blocks(party.bytes, party.size));
-    let branch = |at| blocks.run(party.at(at), shape.branch(at, party.size));
-    match (index, shape.parent(at, party.size)) {
-        (0, _) => shape.children(at, party.size, |child| sheet.receive(party.at(child), branch(child))),
-        (1, Some(parent)) => sheet.send(party.at(parent), branch(at)),
+/// The blocks of all ranks go to the root.
+pub(super) fn gather(shape: TreeShape, participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+    let (at, blocks) = (participant.relative_rank(), DataPartition::blocks(participant.bytes, participant.size));
+    let branch = |at| blocks.wrapping_range(participant.absolute_rank(at), shape.subtree_size(at, participant.size));
+    match (index, shape.parent(at, participant.size)) {
+        (0, _) => shape.children(at, participant.size, |child| builder.receive(participant.absolute_rank(child), branch(child))),
+        (1, Some(parent)) => builder.send(participant.absolute_rank(parent), branch(at)),
         _ => {}
     }
-    index < ROUNDS_OF_BLOCKS
+    index < BLOCK_ROUNDS
 }
 
-/// A block goes from the root to each member.
-pub(super) fn scatter(shape: Shape, party: &Party, index: u32, sheet: &mut impl Sheet) -> bool {
-    let (at, blocks) = (party.distance(), Parts::blocks(party.bytes, party.size));
-    let branch = |at| blocks.run(party.at(at), shape.branch(at, party.size));
-    match (index, shape.parent(at, party.size)) {
-        (0, Some(parent)) => sheet.receive(party.at(parent), branch(at)),
-        (1, _) => shape.children(at, party.size, |child| sheet.send(party.at(child), branch(child))),
+/// One block goes from the root to each rank.
+pub(super) fn scatter(shape: TreeShape, participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+    let (at, blocks) = (participant.relative_rank(), DataPartition::blocks(participant.bytes, participant.size));
+    let branch = |at| blocks.wrapping_range(participant.absolute_rank(at), shape.subtree_size(at, participant.size));
+    match (index, shape.parent(at, participant.size)) {
+        (0, Some(parent)) => builder.receive(participant.absolute_rank(parent), branch(at)),
+        (1, _) => shape.children(at, participant.size, |child| builder.send(participant.absolute_rank(child), branch(child))),
         _ => {}
     }
-    index < ROUNDS_OF_BLOCKS
+    index < BLOCK_ROUNDS
 }
 
-/// The root asks one member after the other for its block, so that they do not all come at once. Blocks come in two messages, of which
-/// the second is empty where the first has no limit.
-pub(super) fn gather_in_turn(party: &Party, index: u32, sheet: &mut impl Sheet) -> bool {
-    let (at, blocks) = (party.distance(), Parts::blocks(party.bytes, party.size));
+/// The root requests one block after the other, to avoid congestion. Blocks come in two messages; the second is empty without a limit on
+/// the first.
+pub(super) fn gather_sync(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+    let (at, blocks) = (participant.relative_rank(), DataPartition::blocks(participant.bytes, participant.size));
     match (at, index) {
-        (0, _) if index < party.size - 1 => {
-            let member = party.at(index + 1);
-            sheet.send(member, Piece::NOTHING);
-            sheet.receive(member, blocks.part(member));
-            sheet.receive(member, Piece::NOTHING);
+        (0, _) if index < participant.size - 1 => {
+            let member = participant.absolute_rank(index + 1);
+            builder.send(member, ByteRange::EMPTY);
+            builder.receive(member, blocks.part(member));
+            builder.receive(member, ByteRange::EMPTY);
         }
         (0, _) => return false,
-        (_, 0) => sheet.receive(party.root, Piece::NOTHING),
+        (_, 0) => builder.receive(participant.root, ByteRange::EMPTY),
         (_, 1) => {
-            sheet.send(party.root, blocks.part(party.here));
-            sheet.send(party.root, Piece::NOTHING);
+            builder.send(participant.root, blocks.part(participant.rank));
+            builder.send(participant.root, ByteRange::EMPTY);
         }
         _ => return false,
     }
     true
 }
 
-/// Everyone gives the next one what it got, combined with its own.
-pub(super) fn pass_on(keeps_own: bool, party: &Party, index: u32, sheet: &mut impl Sheet) -> bool {
-    let (vector, is_last) = (Piece::whole(party.bytes), party.here + 1 == party.size);
+/// Each rank forwards the reduced vector to the next one.
+pub(super) fn scan(keeps_own: bool, participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+    let (vector, is_last) = (ByteRange::whole(participant.bytes), participant.rank + 1 == participant.size);
     match index {
-        0 if party.here > 0 && is_last && !keeps_own => sheet.receive(party.here - 1, vector),
-        0 if party.here > 0 => sheet.combine(party.here - 1, vector),
-        1 if !is_last => sheet.send(party.here + 1, vector),
+        0 if participant.rank > 0 && is_last && !keeps_own => builder.receive(participant.rank - 1, vector),
+        0 if participant.rank > 0 => builder.combine(participant.rank - 1, vector),
+        1 if !is_last => builder.send(participant.rank + 1, vector),
         _ => {}
     }
     index < 2

@@ -1,183 +1,204 @@
-//! Looks everything up that is the same each time a call is made: channels, prices, seats.
+//! Resolves everything that is the same for each call: channels, costs, group members.
 
-use sintonia_mpi::Role;
-use sintonia_recording::deed::Group;
+use sintonia_mpi::FunctionRole;
+use sintonia_recording::comm_event::CollectiveGroup;
 
-use super::code::{Code, Own};
-use super::letters::NONE;
-use super::line::{About, Line, Listed, Op};
-use super::meetings::{Seat, SeatId};
-use super::world::World;
-use crate::schedule::{Action, Described, Envelope, How, Join, Request, Schedule, Send};
+use super::collectives::{GroupMember, MemberId};
+use super::compiled::{CompiledChunk, LocalOperand};
+use super::location::{CallAttribution, CallOp, LocationState, RequestOperand};
+use super::messages::NONE;
+use super::state::ReplayState;
+use crate::schedule::{CallCompletion, CollectiveAction, DescribedAction, PeerEnvelope, ReplayAction, Request, Schedule, SendAction};
 
-impl World<'_> {
-    /// Makes the code of a line from the actions of its next stretch.
-    pub fn compile(&mut self, schedule: &dyn Schedule, line: &mut Line, place: u32, actions: &[Described]) {
-        let mut code = std::mem::take(&mut self.draft);
-        code.clear();
-        line.own.clear();
-        if let Some(mannered) = &mut self.mannered {
-            mannered.compile(place, actions);
+impl ReplayState<'_> {
+    /// Compiles the actions of a location's next chunk.
+    pub(super) fn compile(&mut self, schedule: &dyn Schedule, location: &mut LocationState, index: u32, actions: &[DescribedAction]) {
+        let mut chunk = std::mem::take(&mut self.draft_chunk);
+        chunk.clear();
+        location.operands.clear();
+        if let Some(overrides) = &mut self.overrides {
+            overrides.compile(index, actions);
         }
         for described in actions {
-            let op = match self.op(schedule, line, place, described, &mut code) {
-                // Requests are counted back from the newest, so each has to be there.
-                Op::Local | Op::Poll if described.shape.makes_request() => Op::Nothing,
+            let op = match self.compile_op(schedule, location, index, described, &mut chunk) {
+                // Requests are counted back from the newest, so each one must exist.
+                CallOp::Local | CallOp::Poll if described.call.makes_request() => CallOp::EmptyRequest,
                 op => op,
             };
-            code.ops.push(op);
-            let (site, number) = (described.shape.site, described.shape.operation.0);
-            let tally = self.tally(site, number);
-            code.about.push(About { tally, site, segment: self.changes.segment(site) });
+            chunk.ops.push(op);
+            let (site, number) = (described.call.site, described.call.function.0);
+            let tally = self.tally_id(site, number);
+            chunk.attributions.push(CallAttribution { tally, site, segment: self.changes.first_change_before(site) });
         }
-        line.code = self.codes.shared(&code);
-        self.draft = code;
+        location.compiled = self.chunk_cache.intern(&chunk);
+        self.draft_chunk = chunk;
     }
 
-    fn op(&mut self, schedule: &dyn Schedule, line: &mut Line, place: u32, described: &Described, code: &mut Code) -> Op {
+    fn compile_op(
+        &mut self,
+        schedule: &dyn Schedule,
+        location: &mut LocationState,
+        index: u32,
+        described: &DescribedAction,
+        chunk: &mut CompiledChunk,
+    ) -> CallOp {
         let action = &described.action;
         match action {
-            // No network makes files quicker.
-            Action::Local if self.is_ideal() && !is_of_file(described) => Op::Poll,
-            Action::Local => Op::Local,
-            _ if self.is_alone(action) => Op::Local,
-            Action::Poll => Op::Poll,
-            Action::Init => Op::Init,
-            Action::Finalize => Op::Finalize,
-            Action::Send(send) if send.how != How::Persistent => {
-                Op::Send { own: self.outward(line, send), request: send.how == How::Request }
+            // A faster network does not speed up file I/O.
+            ReplayAction::Local if self.is_ideal() && !is_file_io(described) => CallOp::Poll,
+            ReplayAction::Local => CallOp::Local,
+            _ if self.has_missing_peer(action) => CallOp::Local,
+            ReplayAction::Poll => CallOp::Poll,
+            ReplayAction::Init => CallOp::Init,
+            ReplayAction::Finalize => CallOp::Finalize,
+            ReplayAction::Send(send) if send.completion != CallCompletion::Persistent => {
+                CallOp::Send { operand: self.send_operand(location, send), request: send.completion == CallCompletion::Nonblocking }
             }
-            Action::Receive(receive) if receive.how != How::Persistent => {
-                Op::Receive { own: self.inward(line, receive.from.as_ref()), request: receive.how == How::Request, anyone: receive.anyone }
+            ReplayAction::Receive(receive) if receive.completion != CallCompletion::Persistent => CallOp::Receive {
+                operand: self.receive_operand(location, receive.from.as_ref()),
+                request: receive.completion == CallCompletion::Nonblocking,
+                any_source: receive.any_source,
+            },
+            ReplayAction::SendReceive(send, receive) if send.completion == CallCompletion::Blocking && receive.from.is_some() => {
+                CallOp::SendReceive {
+                    send: self.send_operand(location, send),
+                    receive: self.receive_operand(location, receive.from.as_ref()),
+                }
             }
-            Action::SendReceive(send, receive) if send.how == How::Blocking && receive.from.is_some() => {
-                Op::SendReceive { out: self.outward(line, send), inward: self.inward(line, receive.from.as_ref()) }
-            }
-            Action::Probe { message } => Op::Probe { own: self.inward(line, Some(message)) },
-            Action::Complete(requests) => {
-                let op = listed(code, requests, |first, count| Op::Complete { first, count });
-                mark_given_up(code, described);
+            ReplayAction::Probe { message } => CallOp::Probe { operand: self.receive_operand(location, Some(message)) },
+            ReplayAction::Complete(requests) => {
+                let op = push_requests(chunk, requests, |first, count| CallOp::Complete { first, count });
+                mark_cancelled(chunk, described);
                 op
             }
-            Action::Start(requests) => listed(code, requests, |first, count| Op::Start { first, count }),
-            Action::Forget(requests) => listed(code, requests, |first, count| Op::Forget { first, count }),
-            Action::Join(join) if join.how != How::Persistent => {
-                let Some(seat) = self.seat(schedule, place, line.id.rank, join.group) else { return Op::Local };
-                Op::Join { own: owned(line, Own { number: seat, price: NONE, to: NONE }), join: kept(code, action) }
+            ReplayAction::Start(requests) => push_requests(chunk, requests, |first, count| CallOp::Start { first, count }),
+            ReplayAction::FreeRequests(requests) => push_requests(chunk, requests, |first, count| CallOp::FreeRequests { first, count }),
+            ReplayAction::Collective(call) if call.completion != CallCompletion::Persistent => {
+                let Some(member) = self.member_id(schedule, index, location.id.rank, call.group) else { return CallOp::Local };
+                CallOp::Collective {
+                    operand: push_operand(location, LocalOperand { id: member, cost_id: NONE, destination: NONE }),
+                    action: push_action(chunk, action),
+                }
             }
-            Action::Send(_) | Action::Receive(_) | Action::Join(_) => Op::Define { action: kept(code, action) },
-            Action::SendReceive(..) | Action::Access { .. } | Action::Sync { .. } => Op::Other { action: kept(code, action) },
+            ReplayAction::Send(_) | ReplayAction::Receive(_) | ReplayAction::Collective(_) => {
+                CallOp::InitPersistent { action: push_action(chunk, action) }
+            }
+            ReplayAction::SendReceive(..) | ReplayAction::RmaAccess { .. } | ReplayAction::WindowSync { .. } => {
+                CallOp::Other { action: push_action(chunk, action) }
+            }
         }
     }
 
-    /// What of a send is the line's own, by place there.
-    fn outward(&mut self, line: &mut Line, send: &Send) -> u32 {
-        let (rank, to) = (line.id.rank, &send.to);
-        let number = self.letters.channel((rank, to.peer, to.communicator, to.tag));
-        let price = self.price(rank, to.peer, send.bytes, send.mode);
-        owned(line, Own { number, price, to: to.peer })
+    /// The operand of a send.
+    fn send_operand(&mut self, location: &mut LocationState, send: &SendAction) -> u32 {
+        let (rank, to) = (location.id.rank, &send.to);
+        let number = self.messages.channel_id((rank, to.peer, to.communicator, to.tag));
+        let cost_id = self.message_cost_id(rank, to.peer, send.bytes, send.mode);
+        push_operand(location, LocalOperand { id: number, cost_id, destination: to.peer })
     }
 
-    /// The same of a receive, from someone who may not be known yet.
-    fn inward(&mut self, line: &mut Line, from: Option<&Envelope>) -> u32 {
-        let rank = line.id.rank;
-        let number = from.map_or(NONE, |from| self.letters.channel((from.peer, rank, from.communicator, from.tag)));
-        owned(line, Own { number, price: NONE, to: NONE })
+    /// The operand of a receive; its source may not be known yet.
+    fn receive_operand(&mut self, location: &mut LocationState, from: Option<&PeerEnvelope>) -> u32 {
+        let rank = location.id.rank;
+        let number = from.map_or(NONE, |from| self.messages.channel_id((from.peer, rank, from.communicator, from.tag)));
+        push_operand(location, LocalOperand { id: number, cost_id: NONE, destination: NONE })
     }
 
-    /// The seat of a line in a group; `None` if the group is not known, or the rank is no member of it.
-    pub fn seat(&mut self, schedule: &dyn Schedule, place: u32, rank: u32, group: Group) -> Option<SeatId> {
-        // Threads of a rank join operations of a group one after another, whichever thread does.
-        let first = self.places_first(rank).unwrap_or(place);
-        if let Some(seat) = self.seats.get(&(first, group)) {
-            return Some(*seat);
+    /// The member id of a location in a group; `None` if the group is unknown or the rank is not a member.
+    pub(super) fn member_id(&mut self, schedule: &dyn Schedule, index: u32, rank: u32, group: CollectiveGroup) -> Option<MemberId> {
+        // All threads of a rank count as one member.
+        let first = self.first_location(rank).unwrap_or(index);
+        if let Some(member) = self.member_ids.get(&(first, group)) {
+            return Some(*member);
         }
         let communicator = match group {
-            Group::Communicator(number) | Group::World(number) | Group::Persistent(number, _) => number,
-            Group::Object(number) => schedule.object(number)?,
+            CollectiveGroup::Communicator(number) | CollectiveGroup::World(number) | CollectiveGroup::Persistent(number, _) => number,
+            CollectiveGroup::Object(number) => schedule.object_communicator(number)?,
         };
-        let between = schedule.is_between_groups(communicator);
-        let number = self.meetings.group(group, (communicator, between), || {
+        let between = schedule.is_intercommunicator(communicator);
+        let number = self.collectives.group_id(group, (communicator, between), || {
             let mut members = schedule.members(communicator);
-            members.retain(|rank| !self.changes.goes_on || is_there(&self.firsts, *rank));
+            members.retain(|rank| !self.changes.force_progress || has_location(&self.first_locations, *rank));
             members
         });
-        let at = self.meetings.place(number, rank)?;
-        let seat = self.meetings.seats.len() as SeatId;
-        self.meetings.seats.push(Seat { group: number, place: at, next: 0 });
-        self.seats.insert((first, group), seat);
-        Some(seat)
+        let at = self.collectives.index_in_group(number, rank)?;
+        let member = self.collectives.members.len() as MemberId;
+        self.collectives.members.push(GroupMember { group: number, index: at, next_sequence: 0 });
+        self.member_ids.insert((first, group), member);
+        Some(member)
     }
 
-    /// The seat of a line for a persistent operation that it describes.
-    pub fn persistent_seat(&mut self, place: u32, line: &Line, join: &Join) -> SeatId {
-        let group = match join.group {
-            Group::Communicator(communicator) => {
-                let next = self.persistent.entry((place, communicator)).or_default();
+    /// The member id for a persistent collective.
+    pub(super) fn persistent_member_id(&mut self, index: u32, location: &LocationState, call: &CollectiveAction) -> MemberId {
+        let group = match call.group {
+            CollectiveGroup::Communicator(communicator) => {
+                let next = self.persistent_counts.entry((index, communicator)).or_default();
                 *next += 1;
-                Group::Persistent(communicator, *next - 1)
+                CollectiveGroup::Persistent(communicator, *next - 1)
             }
             group => group,
         };
-        self.seat(self.schedule, place, line.id.rank, group).unwrap_or(NONE)
+        self.member_id(self.schedule, index, location.id.rank, group).unwrap_or(NONE)
     }
 
-    fn tally(&mut self, site: u32, function: u16) -> u32 {
+    fn tally_id(&mut self, site: u32, function: u16) -> u32 {
         let next = self.tallies.len() as u32;
-        let number = *self.tally_numbers.entry((site, function)).or_insert(next);
+        let number = *self.tally_ids.entry((site, function)).or_insert(next);
         if number == next {
-            self.tallies.push(super::outcome::Tally::new(site, function));
+            self.tallies.push(super::result::SiteTally::new(site, function));
         }
         number
     }
 
-    /// Whether a call has to do with a rank of which there is nothing, and is to go on without it.
-    fn is_alone(&self, action: &Action) -> bool {
-        let missing = |peer: u32| !is_there(&self.firsts, peer);
-        self.changes.goes_on
+    /// Whether a call involves a rank missing from the recording and must complete without it.
+    fn has_missing_peer(&self, action: &ReplayAction) -> bool {
+        let missing = |peer: u32| !has_location(&self.first_locations, peer);
+        self.changes.force_progress
             && match action {
-                Action::Send(send) => send.how == How::Blocking && missing(send.to.peer),
-                Action::Receive(receive) => receive.how == How::Blocking && receive.from.is_some_and(|from| missing(from.peer)),
-                Action::Probe { message } => missing(message.peer),
+                ReplayAction::Send(send) => send.completion == CallCompletion::Blocking && missing(send.to.peer),
+                ReplayAction::Receive(receive) => {
+                    receive.completion == CallCompletion::Blocking && receive.from.is_some_and(|from| missing(from.peer))
+                }
+                ReplayAction::Probe { message } => missing(message.peer),
                 _ => false,
             }
     }
 
-    fn places_first(&self, rank: u32) -> Option<u32> {
-        self.firsts.get(rank as usize).copied().filter(|first| *first != NONE)
+    fn first_location(&self, rank: u32) -> Option<u32> {
+        self.first_locations.get(rank as usize).copied().filter(|first| *first != NONE)
     }
 }
 
-/// Whether there is anything of a rank, by the first lines of all.
-fn is_there(firsts: &[u32], rank: u32) -> bool {
+/// Whether the recording has a location of this rank.
+fn has_location(firsts: &[u32], rank: u32) -> bool {
     firsts.get(rank as usize).is_some_and(|first| *first != NONE)
 }
 
-/// Whether a call is for a file.
-fn is_of_file(described: &Described) -> bool {
-    use Role::{FileClose, FileOpen, FileOther, FileRead, FileWrite};
-    matches!(described.shape.operation.role(), FileOpen | FileClose | FileRead | FileWrite | FileOther)
+/// Whether a call does file I/O.
+fn is_file_io(described: &DescribedAction) -> bool {
+    use FunctionRole::{FileClose, FileOpen, FileOther, FileRead, FileWrite};
+    matches!(described.call.function.role(), FileOpen | FileClose | FileRead | FileWrite | FileOther)
 }
 
-fn owned(line: &mut Line, own: Own) -> u32 {
-    line.own.push(own);
-    (line.own.len() - 1) as u32
+fn push_operand(location: &mut LocationState, operand: LocalOperand) -> u32 {
+    location.operands.push(operand);
+    (location.operands.len() - 1) as u32
 }
 
-fn listed(code: &mut Code, requests: &[Request], op: impl FnOnce(u32, u32) -> Op) -> Op {
-    let first = code.listed.len() as u32;
-    code.listed.extend(requests.iter().map(|request| Listed { request: *request, received: true }));
+fn push_requests(chunk: &mut CompiledChunk, requests: &[Request], op: impl FnOnce(u32, u32) -> CallOp) -> CallOp {
+    let first = chunk.request_operands.len() as u32;
+    chunk.request_operands.extend(requests.iter().map(|request| RequestOperand { request: *request, received: true }));
     op(first, requests.len() as u32)
 }
 
-/// Marks requests of which the call says that they received nothing: if they are receives, they were given up.
-fn mark_given_up(code: &mut Code, described: &Described) {
-    let shown = &described.shape.requests;
-    let first = code.listed.len().saturating_sub(shown.len());
-    code.listed[first..].iter_mut().zip(shown).for_each(|(listed, shown)| listed.received = shown.receive);
+/// Marks requests for which the call reports no receive: receives among them were cancelled.
+fn mark_cancelled(chunk: &mut CompiledChunk, described: &DescribedAction) {
+    let shown = &described.call.requests;
+    let first = chunk.request_operands.len().saturating_sub(shown.len());
+    chunk.request_operands[first..].iter_mut().zip(shown).for_each(|(listed, shown)| listed.received = shown.is_receive);
 }
 
-fn kept(code: &mut Code, action: &Action) -> u32 {
-    code.actions.push(action.clone());
-    (code.actions.len() - 1) as u32
+fn push_action(chunk: &mut CompiledChunk, action: &ReplayAction) -> u32 {
+    chunk.actions.push(action.clone());
+    (chunk.actions.len() - 1) as u32
 }

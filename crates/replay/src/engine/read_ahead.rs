@@ -1,63 +1,63 @@
-//! Where receives from anyone are decided again, a line looks at what comes later: enough of it is read ahead.
+//! Read-ahead for wildcard matching, which reorders future calls.
 
 use sintonia_recording::QuickMap;
 
-use super::Engine;
-use super::line::Beat;
+use super::ReplayEngine;
+use super::location::CallRecord;
 use crate::Error;
-use crate::schedule::{Next, Stretch};
+use crate::schedule::{CallChunk, ChunkStatus};
 
-/// At least so many calls ahead are there if they can be: the answers to a hundred workers.
-const AHEAD: usize = 512;
+/// Minimum look-ahead in calls, enough for a master with a hundred workers.
+const MIN_LOOKAHEAD: usize = 512;
 
-/// What was read ahead of the rows of lines, by their place.
+/// Chunks read ahead, by location.
 #[derive(Default)]
-pub struct ReadAhead(QuickMap<usize, Found>);
+pub(super) struct ReadAhead(QuickMap<usize, ReadAheadChunk>);
 
-/// What was found behind the rows of a line.
-enum Found {
-    /// Calls that do other things.
-    Actions(Box<Stretch>),
-    /// Its end.
+/// What follows the records of a location.
+enum ReadAheadChunk {
+    /// A chunk with new actions.
+    Actions(Box<CallChunk>),
+    /// The end of the location.
     End,
 }
 
 impl ReadAhead {
-    /// What comes next in a line, if it was read already.
-    pub fn take(&mut self, place: usize, stretch: &mut Stretch) -> Option<Next> {
-        match self.0.remove(&place)? {
-            Found::Actions(read) => {
-                *stretch = *read;
-                Some(Next::Actions)
+    /// Takes the chunk that was read ahead, if any.
+    pub(super) fn take(&mut self, index: usize, chunk: &mut CallChunk) -> Option<ChunkStatus> {
+        match self.0.remove(&index)? {
+            ReadAheadChunk::Actions(read) => {
+                *chunk = *read;
+                Some(ChunkStatus::NewActions)
             }
-            Found::End => Some(Next::End),
+            ReadAheadChunk::End => Some(ChunkStatus::End),
         }
     }
 }
 
-impl Engine<'_, '_> {
-    /// Whether few calls of a line are left, and more can be read that do the same things.
+impl ReplayEngine<'_, '_> {
+    /// Whether few calls are left and more with the same actions can be read.
     #[inline]
-    pub fn runs_short(&self, place: usize) -> bool {
-        let line = &self.lines[place];
-        line.rows.len() - line.row < AHEAD && !self.read_ahead.0.contains_key(&place)
+    pub(super) fn needs_read_ahead(&self, index: usize) -> bool {
+        let location = &self.locations[index];
+        location.records.len() - location.next_record < MIN_LOOKAHEAD && !self.read_ahead.0.contains_key(&index)
     }
 
-    /// Reads on while the calls do the same things.
-    pub fn read_ahead(&mut self, place: usize) -> Result<(), Error> {
-        let line = &mut self.lines[place];
-        line.rows.drain(..line.row);
-        line.row = 0;
-        while line.rows.len() < 2 * AHEAD {
-            let found = match line.source.next(&mut self.stretch)? {
-                Next::Rows => {
-                    line.rows.extend(self.stretch.rows.iter().map(Beat::from));
+    /// Reads ahead while the actions stay the same.
+    pub(super) fn read_ahead(&mut self, index: usize) -> Result<(), Error> {
+        let location = &mut self.locations[index];
+        location.records.drain(..location.next_record);
+        location.next_record = 0;
+        while location.records.len() < 2 * MIN_LOOKAHEAD {
+            let found = match location.reader.read_chunk(&mut self.chunk)? {
+                ChunkStatus::SameActions => {
+                    location.records.extend(self.chunk.calls.iter().map(CallRecord::from));
                     continue;
                 }
-                Next::Actions => Found::Actions(Box::new(std::mem::take(&mut self.stretch))),
-                Next::End => Found::End,
+                ChunkStatus::NewActions => ReadAheadChunk::Actions(Box::new(std::mem::take(&mut self.chunk))),
+                ChunkStatus::End => ReadAheadChunk::End,
             };
-            self.read_ahead.0.insert(place, found);
+            self.read_ahead.0.insert(index, found);
             break;
         }
         Ok(())

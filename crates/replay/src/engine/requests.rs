@@ -1,187 +1,207 @@
-//! Requests in the replay: made by one call, started by another, completed by a third.
+//! Requests: created by one call, started by another, completed by a third.
 
-use super::letters::{Lane, LetterId, Moment, NONE, UNKNOWN};
-use super::line::{Beat, Line, Slot, Stage};
-use super::step::Step;
-use super::world::World;
+use super::call_step::CallProgress;
+use super::location::{CallRecord, CallStage, LocationState, RequestSlot};
+use super::messages::{ChannelKey, MessageId, NONE, TimePair, UNKNOWN_TIME};
+use super::state::ReplayState;
 use crate::Error;
-use crate::schedule::{Action, Receive, Request, Send, SendMode};
+use crate::schedule::{ReceiveAction, ReplayAction, Request, SendAction, SendMode};
 
-impl World<'_> {
-    pub fn complete(&mut self, place: u32, line: &mut Line, row: &Beat, first: usize, count: usize) -> Result<Step, Error> {
-        while (line.done as usize) < count {
-            let listed = line.code.listed[first + line.done as usize];
-            let (owner, number) = self.request(place, line, listed.request);
-            if owner != place && number >= self.requests[owner as usize].next() {
-                // The other thread has not come to it yet.
-                self.awaited.entry(owner).or_default().push(place);
-                line.stage = Stage::Waits;
-                return Ok(Step::Waits);
+impl ReplayState<'_> {
+    pub(super) fn complete_requests(
+        &mut self,
+        index: u32,
+        location: &mut LocationState,
+        record: &CallRecord,
+        first: usize,
+        count: usize,
+    ) -> Result<CallProgress, Error> {
+        while (location.n_completed as usize) < count {
+            let listed = location.compiled.request_operands[first + location.n_completed as usize];
+            let (owner, number) = self.resolve_request(index, location, listed.request);
+            if owner != index && number >= self.requests[owner as usize].next_number() {
+                // The other thread has not created it yet.
+                self.request_waiters.entry(owner).or_default().push(index);
+                location.stage = CallStage::Waiting;
+                return Ok(CallProgress::Waiting);
             }
-            if !self.is_over(owner, number, place, listed.received) {
-                line.stage = Stage::Waits;
-                return Ok(Step::Waits);
+            if !self.is_request_complete(owner, number, index, listed.received) {
+                location.stage = CallStage::Waiting;
+                return Ok(CallProgress::Waiting);
             }
-            line.done += 1;
+            location.n_completed += 1;
         }
-        self.completed(place, line, row, first, count);
-        Ok(Step::Done)
+        self.finish_completion(index, location, record, first, count);
+        Ok(CallProgress::Done)
     }
 
-    /// The line whose request it is, and its number there.
+    /// Owner and number of a request.
     #[inline]
-    pub fn request(&self, place: u32, line: &Line, request: Request) -> (u32, u64) {
+    pub(super) fn resolve_request(&self, index: u32, location: &LocationState, request: Request) -> (u32, u64) {
         match request {
-            Request::Ago(ago) => (place, self.requests[place as usize].next().wrapping_sub(1 + ago)),
-            Request::Of(thread, number) => (self.places.get(&(line.id.rank, thread)).copied().unwrap_or(place), number),
+            Request::Relative(ago) => (index, self.requests[index as usize].next_number().wrapping_sub(1 + ago)),
+            Request::Absolute(thread, number) => (self.location_ids.get(&(location.id.rank, thread)).copied().unwrap_or(index), number),
         }
     }
 
-    /// Whether a request is over; if not, the line will be woken.
+    /// Whether a request is complete; if not, the location will be woken.
     #[inline]
-    fn is_over(&mut self, owner: u32, number: u64, place: u32, received: bool) -> bool {
+    fn is_request_complete(&mut self, owner: u32, number: u64, index: u32, received: bool) -> bool {
         match self.requests[owner as usize].get(number) {
-            Slot::Empty | Slot::Sent { .. } | Slot::Accessed { .. } => true,
-            Slot::Coming(_) if !received => true,
-            Slot::Coming(id) => self.has_arrived(id, place, false),
-            Slot::Leaving(id) => self.has_arrived(id, place, true),
-            Slot::Both(out, inward) => self.has_arrived(out, place, true) && self.has_arrived(inward, place, false),
-            Slot::Errand(id) => {
-                let errand = self.meetings.errand_mut(id);
-                errand.waiter = if errand.until == UNKNOWN { place } else { NONE };
-                errand.until != UNKNOWN
+            RequestSlot::Empty | RequestSlot::Sent { .. } | RequestSlot::RmaAccess { .. } => true,
+            RequestSlot::PendingReceive(_) if !received => true,
+            RequestSlot::PendingReceive(id) => self.has_arrived(id, index, false),
+            RequestSlot::PendingSend(id) => self.has_arrived(id, index, true),
+            RequestSlot::PendingSendReceive(out, inward) => self.has_arrived(out, index, true) && self.has_arrived(inward, index, false),
+            RequestSlot::Collective(id) => {
+                let part = self.collectives.part_mut(id);
+                part.waiter = if part.end_time == UNKNOWN_TIME { index } else { NONE };
+                part.end_time != UNKNOWN_TIME
             }
         }
     }
 
     #[inline]
-    fn has_arrived(&mut self, id: LetterId, place: u32, sends: bool) -> bool {
-        let letter = self.letters.get_mut(id);
-        if letter.arrived != UNKNOWN {
+    fn has_arrived(&mut self, id: MessageId, index: u32, sends: bool) -> bool {
+        let message = self.messages.get_mut(id);
+        if message.arrival_time != UNKNOWN_TIME {
             return true;
         }
         if sends {
-            letter.sender_waits = place
+            message.send_waiter = index
         } else {
-            letter.receiver_waits = place
+            message.receive_waiter = index
         };
         false
     }
 
-    /// All requests of a call are over: when it is left.
-    fn completed(&mut self, place: u32, line: &mut Line, row: &Beat, first: usize, count: usize) {
-        let mut until = line.now;
-        let mut needed: Option<Moment> = None;
+    /// Exit time of a completion call whose requests are all complete.
+    fn finish_completion(&mut self, index: u32, location: &mut LocationState, record: &CallRecord, first: usize, count: usize) {
+        let mut end_time = location.now;
+        let mut dependency: Option<TimePair> = None;
         let mut bytes: f64 = 0.0;
-        let mut nearer = self.moves();
-        let mut coming = std::mem::take(&mut self.scratch);
+        let mut nearer = self.moves_ranks();
+        let mut coming = std::mem::take(&mut self.scratch_arrivals);
         coming.clear();
-        for listed in &line.code.listed[first..first + count] {
-            let (owner, number) = self.request(place, line, listed.request);
+        for listed in &location.compiled.request_operands[first..first + count] {
+            let (owner, number) = self.resolve_request(index, location, listed.request);
             let slot = self.requests[owner as usize].get(number);
             match slot {
-                Slot::Empty => {}
-                Slot::Coming(id) if !listed.received => self.letters.withdraw(id),
-                Slot::Sent { until: over } | Slot::Accessed { until: over } => until = until.max(over),
-                Slot::Leaving(id) => {
-                    needed = Some(latest(needed, self.letters.get(id).posted));
-                    until = self.sent_away(id, until, false);
+                RequestSlot::Empty => {}
+                RequestSlot::PendingReceive(id) if !listed.received => self.messages.cancel_receive(id),
+                RequestSlot::Sent { end_time: over } | RequestSlot::RmaAccess { end_time: over } => end_time = end_time.max(over),
+                RequestSlot::PendingSend(id) => {
+                    dependency = Some(latest_of(dependency, self.messages.get(id).posted));
+                    end_time = self.sender_done_time(id, end_time, false);
                 }
-                Slot::Coming(id) => coming.push((self.letters.get(id).arrived, id)),
-                Slot::Both(out, inward) => {
-                    until = self.sent_away(out, until, false);
-                    coming.push((self.letters.get(inward).arrived, inward));
+                RequestSlot::PendingReceive(id) => coming.push((self.messages.get(id).arrival_time, id)),
+                RequestSlot::PendingSendReceive(out, inward) => {
+                    end_time = self.sender_done_time(out, end_time, false);
+                    coming.push((self.messages.get(inward).arrival_time, inward));
                 }
-                Slot::Errand(id) => {
-                    let errand = self.meetings.errand(id);
-                    until = until.max(errand.until);
-                    needed = Some(latest(needed, errand.needed));
-                    self.meetings.release(id);
+                RequestSlot::Collective(id) => {
+                    let part = self.collectives.part(id);
+                    end_time = end_time.max(part.end_time);
+                    dependency = Some(latest_of(dependency, part.dependency));
+                    self.collectives.release_part(id);
                 }
             }
-            if slot != Slot::Empty {
+            if slot != RequestSlot::Empty {
                 self.requests[owner as usize].clear(number);
             }
         }
         if coming.len() > 1 {
             coming.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         }
-        let mut now = line.now;
+        let mut now = location.now;
         for (_, id) in &coming {
-            let letter = self.letters.get(*id);
-            needed = Some(latest(needed, letter.sent));
-            bytes += self.prices[letter.price as usize].bytes;
-            nearer = nearer && self.comes_nearer(letter.sender, line);
-            now = self.take(place, *id, now);
+            let message = self.messages.get(*id);
+            dependency = Some(latest_of(dependency, message.sent));
+            bytes += self.message_costs[message.cost_id as usize].bytes;
+            nearer = nearer && self.becomes_local(message.sender, location);
+            now = self.receive_message(index, *id, now);
         }
-        if let ([_], Some(sent), Some(_)) = (&coming[..], needed.filter(|needed| needed.recorded >= line.entered_recorded), self.recorded())
+        if let ([_], Some(sent), Some(_)) =
+            (&coming[..], dependency.filter(|dependency| dependency.recorded >= location.recorded_enter_time), self.recorded_network())
         {
-            self.samples.add(bytes, line.entered_recorded + row.took() - sent.recorded);
+            self.samples.add(bytes, location.recorded_enter_time + record.duration() - sent.recorded);
         }
         nearer &= !coming.is_empty();
-        self.scratch = coming;
-        line.now = if self.recorded().is_some() { self.as_received(line, row, needed, bytes, nearer) } else { now.max(until) };
+        self.scratch_arrivals = coming;
+        location.now = if self.recorded_network().is_some() {
+            self.recorded_receive_exit_time(location, record, dependency, bytes, nearer)
+        } else {
+            now.max(end_time)
+        };
     }
 
-    /// Nobody will wait for a request any more.
-    pub fn forget(&mut self, place: u32, request: Request) {
-        let Request::Ago(ago) = request else { return };
-        let requests = &mut self.requests[place as usize];
-        let number = requests.next().wrapping_sub(1 + ago);
+    /// Frees a request.
+    pub(super) fn free_request(&mut self, index: u32, request: Request) {
+        let Request::Relative(ago) = request else { return };
+        let requests = &mut self.requests[index as usize];
+        let number = requests.next_number().wrapping_sub(1 + ago);
         let slot = requests.get(number);
-        requests.forget(number);
+        requests.free(number);
         match slot {
-            Slot::Leaving(id) | Slot::Coming(id) => self.letters.release(id),
-            Slot::Errand(id) if self.meetings.errand(id).until != UNKNOWN => self.meetings.release(id),
-            Slot::Errand(id) => self.meetings.errand_mut(id).forgotten = true,
+            RequestSlot::PendingSend(id) | RequestSlot::PendingReceive(id) => self.messages.release(id),
+            RequestSlot::Collective(id) if self.collectives.part(id).end_time != UNKNOWN_TIME => self.collectives.release_part(id),
+            RequestSlot::Collective(id) => self.collectives.part_mut(id).is_detached = true,
             _ => {}
         }
     }
 
-    pub fn define(&mut self, place: u32, line: &Line, action: u32) {
-        let action = line.code.actions[action as usize].clone();
-        let seat = match &action {
-            Action::Join(join) => self.persistent_seat(place, line, join),
+    pub(super) fn init_persistent(&mut self, index: u32, location: &LocationState, action: u32) {
+        let action = location.compiled.actions[action as usize].clone();
+        let member = match &action {
+            ReplayAction::Collective(join) => self.persistent_member_id(index, location, join),
             _ => NONE,
         };
-        self.requests[place as usize].define(action, seat);
+        self.requests[index as usize].init_persistent(action, member);
     }
 
-    pub fn start(&mut self, place: u32, line: &mut Line, row: &Beat, first: usize, count: usize) -> Result<Step, Error> {
+    pub(super) fn start_requests(
+        &mut self,
+        index: u32,
+        location: &mut LocationState,
+        record: &CallRecord,
+        first: usize,
+        count: usize,
+    ) -> Result<CallProgress, Error> {
         for listed in first..first + count {
-            let (owner, number) = self.request(place, line, line.code.listed[listed].request);
-            let Some(defined) = self.requests[owner as usize].defined(number).cloned() else { continue };
+            let (owner, number) = self.resolve_request(index, location, location.compiled.request_operands[listed].request);
+            let Some(defined) = self.requests[owner as usize].persistent(number).cloned() else { continue };
             let slot = match defined.action {
-                Action::Send(send) => self.start_send(place, line, row, &send),
-                Action::Receive(receive) => self.start_receive(line, &receive)?,
-                Action::Join(join) => Slot::Errand(self.join_errand(place, line, defined.seat, &join)),
-                _ => Slot::Empty,
+                ReplayAction::Send(send) => self.start_send(index, location, record, &send),
+                ReplayAction::Receive(receive) => self.start_receive(location, &receive)?,
+                ReplayAction::Collective(join) => RequestSlot::Collective(self.join_collective(index, location, defined.member, &join)),
+                _ => RequestSlot::Empty,
             };
             self.requests[owner as usize].start(number, slot);
         }
-        if self.recorded().is_some() {
-            line.now = self.as_recorded(line, row, None, 0.0);
+        if self.recorded_network().is_some() {
+            location.now = self.recorded_exit_time(location, record, None, 0.0);
         }
-        Ok(Step::Done)
+        Ok(CallProgress::Done)
     }
 
-    fn start_send(&mut self, place: u32, line: &mut Line, row: &Beat, send: &Send) -> Slot {
-        let channel = self.letters.channel((line.id.rank, send.to.peer, send.to.communicator, send.to.tag));
-        let mode = if self.waited(line) { SendMode::Synchronous } else { send.mode };
-        let number = self.price(line.id.rank, send.to.peer, send.bytes, mode);
-        let price = self.prices[number as usize];
-        let attended = !price.attended;
-        let id = self.send(place, Lane::Channel(channel), number, send.to.peer, World::moment(line), attended);
-        self.begin_send(line, row, id, price.rendezvous, attended)
+    fn start_send(&mut self, index: u32, location: &mut LocationState, record: &CallRecord, send: &SendAction) -> RequestSlot {
+        let channel = self.messages.channel_id((location.id.rank, send.to.peer, send.to.communicator, send.to.tag));
+        let mode = if self.send_waited(location) { SendMode::Synchronous } else { send.mode };
+        let cost_id = self.message_cost_id(location.id.rank, send.to.peer, send.bytes, mode);
+        let cost = self.message_costs[cost_id as usize];
+        let attended = !cost.needs_progress;
+        let id =
+            self.send_message(index, ChannelKey::Indexed(channel), cost_id, send.to.peer, ReplayState::enter_time_pair(location), attended);
+        self.begin_send(location, record, id, cost.rendezvous, attended)
     }
 
-    fn start_receive(&mut self, line: &mut Line, receive: &Receive) -> Result<Slot, Error> {
-        let known = receive.from.map_or(NONE, |from| self.letters.channel((from.peer, line.id.rank, from.communicator, from.tag)));
-        let Some(channel) = self.channel_or_outcome(line, known)? else { return Ok(Slot::Empty) };
-        Ok(Slot::Coming(self.post(Lane::Channel(channel), World::moment(line), true)))
+    fn start_receive(&mut self, location: &mut LocationState, receive: &ReceiveAction) -> Result<RequestSlot, Error> {
+        let known = receive.from.map_or(NONE, |from| self.messages.channel_id((from.peer, location.id.rank, from.communicator, from.tag)));
+        let Some(channel) = self.resolve_channel(location, known)? else { return Ok(RequestSlot::Empty) };
+        Ok(RequestSlot::PendingReceive(self.post_receive(ChannelKey::Indexed(channel), ReplayState::enter_time_pair(location), true)))
     }
 }
 
-fn latest(known: Option<Moment>, next: Moment) -> Moment {
-    known.map_or(next, |known| known.latest(next))
+fn latest_of(known: Option<TimePair>, next: TimePair) -> TimePair {
+    known.map_or(next, |known| known.max(next))
 }

@@ -1,39 +1,39 @@
-//! What the network of a recording seems to be like, from receives that waited for their messages.
+//! Estimates the recorded network from receives that waited.
 
 use super::RecordedNetwork;
 
-/// How many receives are looked at.
-const MOST: usize = 20_000;
+/// Maximum number of samples.
+const MAX_SAMPLES: usize = 20_000;
 
-/// Receives that waited: how large the message was, and how long it took from the send on.
+/// Receives that waited: message size and time since the send.
 #[derive(Default)]
-pub struct Samples {
-    seen: Vec<(f64, f64)>,
-    /// Of so many receives one is looked at; it grows with their number.
-    every: u64,
+pub(super) struct TransferSamples {
+    samples: Vec<(f64, f64)>,
+    /// Keeps one of `stride + 1` receives; grows with their number.
+    stride: u64,
     count: u64,
 }
 
-impl Samples {
-    /// A message of so many bytes took so long.
-    pub fn add(&mut self, bytes: f64, seconds: f64) {
+impl TransferSamples {
+    /// Adds a sample.
+    pub(super) fn add(&mut self, bytes: f64, seconds: f64) {
         self.count += 1;
-        if seconds < 0.0 || !self.count.is_multiple_of(self.every + 1) {
+        if seconds < 0.0 || !self.count.is_multiple_of(self.stride + 1) {
             return;
         }
-        self.seen.push((bytes, seconds));
-        if self.seen.len() >= MOST {
-            self.every = self.every * 2 + 1;
+        self.samples.push((bytes, seconds));
+        if self.samples.len() >= MAX_SAMPLES {
+            self.stride = self.stride * 2 + 1;
             let mut keep = false;
-            self.seen.retain(|_| {
+            self.samples.retain(|_| {
                 keep = !keep;
                 keep
             });
         }
     }
 
-    /// A straight line through the medians of the sizes: relative errors count, so that small messages do too.
-    pub fn network(&self) -> RecordedNetwork {
+    /// Weighted linear fit through the medians per size. Relative errors count, so that small messages matter.
+    pub(super) fn fit_network(&self) -> RecordedNetwork {
         let medians = self.medians();
         let line = |points: &[(f64, f64)]| {
             let weight = |seconds: f64| 1.0 / (seconds * seconds).max(1e-18);
@@ -49,7 +49,7 @@ impl Samples {
     }
 
     fn medians(&self) -> Vec<(f64, f64)> {
-        let mut seen = self.seen.clone();
+        let mut seen = self.samples.clone();
         seen.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
         seen.chunk_by(|a, b| a.0 == b.0).map(|size| size[size.len() / 2]).collect()
     }
@@ -60,15 +60,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_straight_line_is_found_in_spite_of_a_few_that_took_long() {
-        let mut samples = Samples::default();
+    fn a_line_is_fitted_in_spite_of_outliers() {
+        let mut samples = TransferSamples::default();
         for turn in 0..100u32 {
             for bytes in [0.0, 1000.0, 1e6] {
                 let late = if turn % 10 == 0 { 1e-3 } else { 0.0 };
                 samples.add(bytes, 2e-6 + 1e-9 * bytes + late);
             }
         }
-        let network = samples.network();
+        let network = samples.fit_network();
         assert!((network.latency_s / 2e-6 - 1.0).abs() < 0.01 && (network.s_per_byte / 1e-9 - 1.0).abs() < 0.01, "{network:?}");
     }
 }

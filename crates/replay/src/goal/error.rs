@@ -1,32 +1,32 @@
-//! Why a schedule cannot be played to its end.
+//! Errors of GOAL simulation.
 
 use std::fmt;
 
-use sintonia_formats::goal::graph::{ANY, Channel, Kind};
+use sintonia_formats::goal::graph::{ANY, GoalChannel, GoalOpKind};
 
 /// What is wrong with a schedule or its machine.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Operations of a rank wait for each other.
-    #[error("operations of rank {rank} wait for each other in a circle; take one of these dependencies out:{}", listed(circle))]
-    Circle {
+    /// Cyclic dependencies within a rank.
+    #[error("cyclic dependencies in rank {rank}; remove one of these:{}", listed(circle))]
+    DependencyCycle {
         /// The rank.
         rank: usize,
-        /// The operations, each waiting for the next and the last for the first; not more than a few.
-        circle: Vec<Place>,
+        /// The first operations of the cycle; each waits for the next, the last for the first.
+        circle: Vec<GoalOperationRef>,
     },
-    /// Messages and receives are left over.
-    #[error("the schedule does not come to its end: {}{}", left_over(*messages, *receives), listed(first))]
-    Stuck {
-        /// How many messages are not received.
+    /// Unmatched sends or receives.
+    #[error("the schedule does not complete: {}{}", left_over(*messages, *receives), listed(first))]
+    Unmatched {
+        /// Number of unreceived messages.
         messages: usize,
-        /// How many receives get no message.
+        /// Number of unmatched receives.
         receives: usize,
         /// The first of them.
-        first: Vec<Place>,
+        first: Vec<GoalOperationRef>,
     },
-    /// It takes longer than can be told.
-    #[error("the schedule takes more than 200 days, longer than can be counted in picoseconds: are its times in nanoseconds?")]
+    /// The simulated time overflows.
+    #[error("the schedule takes more than 200 days, more than fits into 64-bit picoseconds: are its times in nanoseconds?")]
     TooLong,
     /// The machine file has no network.
     #[error("the machine file has no network: add [network.other_node]")]
@@ -39,33 +39,35 @@ pub enum Error {
     },
 }
 
-/// An operation, as a person finds it.
+/// An operation with its position, for messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct GoalOperationRef {
     /// Its rank.
     pub rank: usize,
-    /// Its number in the rank, from 0.
+    /// Index in the rank.
     pub number: usize,
-    /// What it is.
-    pub kind: Kind,
-    /// Bytes or nanoseconds.
+    /// Its kind.
+    pub kind: GoalOpKind,
+    /// Bytes, or nanoseconds.
     pub size: u64,
-    /// Of a message, who sends it to whom.
-    pub channel: Option<Channel>,
-    /// Its line, and what stands there, if it comes from a text.
-    pub told: Option<sintonia_formats::goal::Told>,
+    /// Source, destination and tag of a message.
+    pub channel: Option<GoalChannel>,
+    /// Source line and text, if read from a text file.
+    pub source_line: Option<sintonia_formats::goal::SourceLine>,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for GoalOperationRef {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Place { rank, number, size, .. } = self;
+        let GoalOperationRef { rank, number, size, .. } = self;
         write!(out, "rank {rank}, ")?;
-        match &self.told {
-            Some(told) => write!(out, "line {} (`{}`): ", told.line, told.text)?,
+        match &self.source_line {
+            Some(source_line) => write!(out, "line {} (`{}`): ", source_line.line, source_line.text)?,
             None => write!(out, "operation {}: ", number + 1)?,
         }
         match (self.kind, self.channel) {
-            (Kind::Send, Some(channel)) => write!(out, "{size} bytes to rank {} with tag {}", channel.destination, or_any(channel.tag)),
+            (GoalOpKind::Send, Some(channel)) => {
+                write!(out, "{size} bytes to rank {} with tag {}", channel.destination, or_any(channel.tag))
+            }
             (_, Some(channel)) => write!(out, "a receive from rank {} with tag {}", or_any(channel.source), or_any(channel.tag)),
             (_, None) => write!(out, "{size} ns of computation"),
         }
@@ -79,10 +81,10 @@ fn or_any(number: u32) -> String {
 fn left_over(messages: usize, receives: usize) -> String {
     let count = |number, one: &str, many: &str| if number == 1 { format!("1 {one}") } else { format!("{number} {many}") };
     let messages = (messages > 0).then(|| count(messages, "message is never received", "messages are never received"));
-    let receives = (receives > 0).then(|| count(receives, "receive never gets a message", "receives never get a message"));
-    messages.into_iter().chain(receives).collect::<Vec<_>>().join(", ") + "; each send needs a receive with its sender and tag"
+    let receives = (receives > 0).then(|| count(receives, "receive is never matched", "receives are never matched"));
+    messages.into_iter().chain(receives).collect::<Vec<_>>().join(", ") + "; each send needs a receive with matching source and tag"
 }
 
-fn listed(places: &[Place]) -> String {
-    places.iter().map(|place| format!("\n  {place}")).collect()
+fn listed(operations: &[GoalOperationRef]) -> String {
+    operations.iter().map(|operation| format!("\n  {operation}")).collect()
 }

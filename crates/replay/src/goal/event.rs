@@ -1,68 +1,66 @@
-//! What can happen, in 16 bytes: so many events are moved about that their size counts.
+//! Simulation events, packed into 16 bytes: they are moved often.
 
 use std::cmp::Ordering;
 
-/// Something that happens. Events of one moment happen in the order of their numbers, of which each is given once.
+/// An event. Events at equal times are processed in the order of their unique sequence numbers.
 #[derive(Clone, Copy, Debug)]
-pub struct Event {
-    number: u32,
+pub(super) struct GoalEvent {
+    sequence: u32,
     operation: u32,
-    /// The rank where it happens.
+    /// The rank.
     pub rank: u32,
-    what: What,
+    kind: GoalEventKind,
 }
 
-/// What happens.
+/// Kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
-    /// A computation may begin.
+pub(super) enum GoalEventKind {
+    /// A computation is ready.
     Compute,
-    /// A send may begin.
+    /// A send is ready.
     Send,
-    /// A receive begins.
+    /// A receive is posted.
     Receive,
-    /// The message of a send has arrived, and may be taken in.
+    /// A message has arrived and can be received.
     Arrive,
-    /// An operation is done: only where what waits for it may go on elsewhere before its own processor is free.
+    /// An operation is complete; only if a dependent can start elsewhere before its CPU is free.
     End,
 }
 
-impl Event {
-    /// An event, when its number in the order of all is known.
+impl GoalEvent {
     #[inline]
-    pub fn new(number: u32, what: What, operation: u32, rank: u32) -> Event {
-        Event { number, operation, rank, what }
+    pub(super) fn new(sequence: u32, kind: GoalEventKind, operation: u32, rank: u32) -> GoalEvent {
+        GoalEvent { sequence, operation, rank, kind }
     }
 
-    /// What happens.
     #[inline]
-    pub fn what(self) -> What {
-        self.what
+    pub(super) fn kind(self) -> GoalEventKind {
+        self.kind
     }
 
-    /// To which operation, or to the message of which send.
+    /// The operation; for an arrival, its send.
     #[inline]
-    pub fn operation(self) -> u32 {
+    pub(super) fn operation(self) -> u32 {
         self.operation
     }
 }
 
-impl PartialEq for Event {
-    fn eq(&self, other: &Event) -> bool {
-        self.number == other.number
+impl PartialEq for GoalEvent {
+    fn eq(&self, other: &GoalEvent) -> bool {
+        self.sequence == other.sequence
     }
 }
 
-impl Eq for Event {}
+impl Eq for GoalEvent {}
 
-impl PartialOrd for Event {
-    fn partial_cmp(&self, other: &Event) -> Option<Ordering> {
+impl PartialOrd for GoalEvent {
+    fn partial_cmp(&self, other: &GoalEvent) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Event {
-    fn cmp(&self, other: &Event) -> Ordering {
-        self.number.cmp(&other.number)
+impl Ord for GoalEvent {
+    fn cmp(&self, other: &GoalEvent) -> Ordering {
+        self.sequence.cmp(&other.sequence)
     }
 }

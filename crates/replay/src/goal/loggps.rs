@@ -1,57 +1,58 @@
-//! The six numbers of the LogGOPS model, and where they stand in a machine file.
+//! LogGOPS parameters, and how they follow from a machine file.
 
-use sintonia_machine::{Machine, Message, Named, Network, PairClass};
+use sintonia_machine::{Machine, MessageMetric, Named, NetworkCosts, PairClass};
 
 use super::Error;
-use crate::platform::End;
+use crate::platform::IntervalBound;
 
-/// A machine of the LogGOPS model.
+/// Parameters of the LogGOPS model.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Loggps {
-    /// `L`: what the first byte of a message takes from node to node.
+pub struct LogGopsParameters {
+    /// `L`: latency.
     pub latency_s: f64,
-    /// `o`: what a processor takes to send or to take in a message.
+    /// `o`: CPU overhead of a send or receive.
     pub overhead_s: f64,
-    /// `g`: the least time between two messages of a network interface.
+    /// `g`: gap between two messages of a NIC.
     pub gap_s: f64,
-    /// `G`: what each byte but the first adds to that.
+    /// `G`: gap per byte.
     pub gap_s_per_byte: f64,
-    /// `O`: what each byte but the first adds to the work of the processor.
+    /// `O`: CPU overhead per byte.
     pub overhead_s_per_byte: f64,
-    /// `S`: the largest message that is sent though nobody receives it yet.
+    /// `S`: largest eager message.
     pub eager_bytes: u64,
 }
 
-/// Seconds of one byte and of each further one.
+/// Cost of the first byte and of each further one, in seconds.
 #[derive(Clone, Copy)]
-struct Cost {
-    one: f64,
-    further: f64,
+struct ByteCost {
+    first_byte_s: f64,
+    next_byte_s: f64,
 }
 
-impl Loggps {
-    /// The machine between nodes of a machine file: `o` and `O` from `send` and `receive` (their mean), `g` and `G` from `gap`, `L` from
-    /// `transfer`, which is `o + L + o` for one byte, and `S` from `eager_bytes`. Where a timing has several pieces, one byte is that of the
-    /// first and a further one that of the last. Without `gap`, messages follow each other as the processor and `transfer` allow.
-    pub fn from_machine(machine: &Machine, end: End) -> Result<Loggps, Error> {
+impl LogGopsParameters {
+    /// Parameters between nodes: `o` and `O` from `send` and `receive` (their mean), `g` and `G` from `gap`, `L` from `transfer`, which is
+    /// `o + L + o` for one byte, and `S` from `eager_bytes`. Of a piecewise timing, the first byte is taken from the first piece and
+    /// further ones from the last. Without `gap`, messages follow each other as the CPU and `transfer` allow.
+    pub fn from_machine(machine: &Machine, end: IntervalBound) -> Result<LogGopsParameters, Error> {
         let network = machine.network(PairClass::OtherNode).ok_or(Error::NoNetwork)?;
-        let needed = |message| cost(network, message, end).ok_or(Error::NoTiming { key: Message::name(message) });
-        let (send, receive, transfer) = (needed(Message::Send)?, needed(Message::Receive)?, needed(Message::Transfer)?);
-        let overhead_s = (send.one + receive.one) / 2.0;
-        let gap = cost(network, Message::Gap, end).unwrap_or(Cost { one: overhead_s, further: transfer.further });
-        Ok(Loggps {
-            latency_s: (transfer.one - send.one - receive.one).max(0.0),
+        let needed = |message| byte_cost(network, message, end).ok_or(Error::NoTiming { key: MessageMetric::name(message) });
+        let (send, receive, transfer) = (needed(MessageMetric::Send)?, needed(MessageMetric::Receive)?, needed(MessageMetric::Transfer)?);
+        let overhead_s = (send.first_byte_s + receive.first_byte_s) / 2.0;
+        let gap =
+            byte_cost(network, MessageMetric::Gap, end).unwrap_or(ByteCost { first_byte_s: overhead_s, next_byte_s: transfer.next_byte_s });
+        Ok(LogGopsParameters {
+            latency_s: (transfer.first_byte_s - send.first_byte_s - receive.first_byte_s).max(0.0),
             overhead_s,
-            gap_s: gap.one,
-            gap_s_per_byte: gap.further,
-            overhead_s_per_byte: (send.further + receive.further) / 2.0,
+            gap_s: gap.first_byte_s,
+            gap_s_per_byte: gap.next_byte_s,
+            overhead_s_per_byte: (send.next_byte_s + receive.next_byte_s) / 2.0,
             eager_bytes: network.eager_bytes.unwrap_or(u64::MAX),
         })
     }
 }
 
-fn cost(network: &Network, message: Message, end: End) -> Option<Cost> {
+fn byte_cost(network: &NetworkCosts, message: MessageMetric, end: IntervalBound) -> Option<ByteCost> {
     let pieces = &network.messages.get(&message)?.pieces;
     let which = |figures: [f64; 3]| figures[end as usize].max(0.0);
-    Some(Cost { one: which(pieces.at(1.0)), further: which(pieces.last().slope.into()) })
+    Some(ByteCost { first_byte_s: which(pieces.at(1.0)), next_byte_s: which(pieces.last().slope.into()) })
 }

@@ -1,67 +1,67 @@
-//! What a call does to other ranks, whichever tool wrote it down.
+//! Actions of calls, independent of the trace format.
 
-use sintonia_recording::deed::{Group, Purpose};
+use sintonia_recording::comm_event::{CollectiveGroup, GroupOp};
 pub use sintonia_recording::raw::RequestRef as Request;
 
-/// What a call does. Ranks are those of the schedule. A call with [`How::Request`] or [`How::Persistent`] makes the next request of its
-/// line; requests are numbered from 0, and others name them by that number or by how many were made since.
+/// Action of a call. A call with [`CallCompletion::Nonblocking`] or [`CallCompletion::Persistent`] creates the next request of its
+/// location; requests are numbered from 0 and named by number or by age.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Action {
-    /// Nothing to others: it takes as long as it took.
+pub enum ReplayAction {
+    /// No communication: takes its recorded duration.
     Local,
-    /// Nothing, and no time: it only looked whether something had happened.
+    /// An unsuccessful poll: takes no time.
     Poll,
-    /// Starts MPI.
+    /// `MPI_Init`.
     Init,
-    /// Ends MPI.
+    /// `MPI_Finalize`.
     Finalize,
     /// Sends a message.
-    Send(Send),
+    Send(SendAction),
     /// Receives a message.
-    Receive(Receive),
-    /// Sends one message and receives another at the same time.
-    SendReceive(Send, Receive),
-    /// Waits until there is a message, and leaves it there.
+    Receive(ReceiveAction),
+    /// Sends a message and receives another one.
+    SendReceive(SendAction, ReceiveAction),
+    /// Blocks until there is a message, without receiving it.
     Probe {
         /// The message.
-        message: Envelope,
+        message: PeerEnvelope,
     },
-    /// Waits until these requests are complete; where others could have been, the recorded ones.
+    /// Blocks until these requests are complete; if it had a choice, the recorded ones.
     Complete(Vec<Request>),
     /// Starts persistent requests.
     Start(Vec<Request>),
-    /// Gives requests up: nobody waits for them any more.
-    Forget(Vec<Request>),
-    /// Takes part in an operation of a group.
-    Join(Join),
-    /// Moves data between this rank and a window of another, by itself.
-    Access {
-        /// The window, by number.
+    /// Frees requests.
+    FreeRequests(Vec<Request>),
+    /// Takes part in a collective.
+    Collective(CollectiveAction),
+    /// RMA access to the window of another rank.
+    RmaAccess {
+        /// Window id.
         window: u32,
-        /// The rank whose window it is.
+        /// Target rank.
         target: u32,
-        /// Bytes that go there.
+        /// Bytes put.
         put: u64,
-        /// Bytes that come from there.
+        /// Bytes got.
         get: u64,
-        /// Whether a request completes it.
-        how: How,
+        /// What completes it.
+        completion: CallCompletion,
     },
-    /// Begins or ends a time in which windows are accessed.
-    Sync {
-        /// The window, by number.
+    /// RMA synchronisation.
+    WindowSync {
+        /// Window id.
         window: u32,
-        /// How.
-        sync: Sync,
+        /// The synchronisation.
+        sync: WindowSync,
     },
 }
 
-/// Who sends what to whom: what a receive is matched by. The peer is the rank at the other end.
+/// Message envelope: peer, communicator and tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Envelope {
+pub struct PeerEnvelope {
     /// The rank at the other end.
     pub peer: u32,
-    /// The communicator, by number.
+    /// Communicator id.
     pub communicator: u32,
     /// The tag.
     pub tag: i32,
@@ -69,109 +69,110 @@ pub struct Envelope {
 
 /// A message that is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Send {
-    /// To whom.
-    pub to: Envelope,
-    /// How large it is.
+pub struct SendAction {
+    /// Destination.
+    pub to: PeerEnvelope,
+    /// Message size.
     pub bytes: u64,
-    /// When the send may complete.
+    /// Send mode.
     pub mode: SendMode,
     /// What completes it.
-    pub how: How,
+    pub completion: CallCompletion,
 }
 
 /// A message that is received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Receive {
-    /// From whom. `None` if the receive named no source or no tag and a later call shows what it got: [`super::Stretches::outcome`] says.
-    pub from: Option<Envelope>,
-    /// Whether the program asked for a message from anyone; then another one may come first on another machine.
-    pub anyone: bool,
+pub struct ReceiveAction {
+    /// Source. `None` if a wildcard match is only known later: see [`super::CallReader::next_wildcard_match`].
+    pub from: Option<PeerEnvelope>,
+    /// Whether it is a wildcard receive, which may match another message on another machine.
+    pub any_source: bool,
     /// What completes it.
-    pub how: How,
+    pub completion: CallCompletion,
 }
 
-/// What became of a receive that named no source or no tag.
+/// Match of a wildcard receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// It got this message.
-    Received(Envelope),
-    /// It got none: it was given up, or is not complete when the schedule ends.
+pub enum WildcardMatch {
+    /// It matched this message.
+    Received(PeerEnvelope),
+    /// It matched none: it was cancelled, or never completed.
     Never,
 }
 
-/// When a send may complete.
+/// Communication mode of a send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SendMode {
-    /// As the library likes: small messages at once, large ones when they are received.
+    /// Eager or rendezvous, depending on the size.
     Standard,
-    /// When the receive has begun.
+    /// Completes when the receive has started.
     Synchronous,
-    /// At once.
+    /// Completes locally.
     Buffered,
-    /// The receive has begun already.
+    /// The receive is already posted.
     Ready,
 }
 
 /// What completes an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum How {
+pub enum CallCompletion {
     /// The call itself.
     Blocking,
     /// A later call.
-    Request,
-    /// A later call, after another one has started it.
+    Nonblocking,
+    /// A later call, after yet another one has started it.
     Persistent,
 }
 
-/// A rank's part in an operation of a group.
+/// A rank's call of a collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Join {
-    /// Who takes part. Operations of a group meet in the order in which each member joins them; those of `Group::Persistent` by their starts.
-    pub group: Group,
-    /// What they do.
-    pub purpose: Purpose,
-    /// The rank whose data it is, where there is one; between two groups [`Join::HERE`] if it is this one, and none for the others of its group.
+pub struct CollectiveAction {
+    /// The group. Collectives match in the order in which each member calls them; those of `Group::Persistent` in the order of their
+    /// starts.
+    pub group: CollectiveGroup,
+    /// The operation.
+    pub op: GroupOp,
+    /// The root, if any. On an intercommunicator, [`CollectiveAction::SELF_ROOT`] in the root itself and `None` in the others of its group.
     pub root: Option<u32>,
-    /// Bytes that this rank gives.
+    /// Bytes sent.
     pub sent: u64,
-    /// Bytes that this rank gets.
+    /// Bytes received.
     pub received: u64,
     /// What completes it.
-    pub how: How,
+    pub completion: CallCompletion,
 }
 
-impl Join {
-    /// The root of an operation between two groups calls itself so.
-    pub const HERE: u32 = u32::MAX;
+impl CollectiveAction {
+    /// `MPI_ROOT`: this rank is the root on an intercommunicator.
+    pub const SELF_ROOT: u32 = u32::MAX;
 }
 
-/// How a time in which windows are accessed begins or ends.
+/// RMA synchronisation call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Sync {
-    /// `MPI_Win_post`: these ranks may access my window.
+pub enum WindowSync {
+    /// `MPI_Win_post`: exposes the window to these ranks.
     Post(Vec<u32>),
-    /// `MPI_Win_start`: I shall access the windows of these ranks.
+    /// `MPI_Win_start`: opens an access epoch to these ranks.
     Start(Vec<u32>),
-    /// `MPI_Win_complete`: I have.
+    /// `MPI_Win_complete`: closes the access epoch.
     Complete,
-    /// `MPI_Win_wait`: until all have.
+    /// `MPI_Win_wait`: waits until all origins have completed.
     Wait,
-    /// `MPI_Win_lock` of one rank's window, or of all.
+    /// `MPI_Win_lock` or `MPI_Win_lock_all`.
     Lock {
-        /// Whose window; `None` for all.
+        /// Target rank; `None` for all.
         target: Option<u32>,
-        /// Whether nobody else may have it.
+        /// Whether the lock is exclusive.
         exclusive: bool,
     },
-    /// `MPI_Win_unlock`: what was asked for is done, and others may have it.
+    /// `MPI_Win_unlock`: completes accesses and releases the lock.
     Unlock {
-        /// Whose window; `None` for all.
+        /// Target rank; `None` for all.
         target: Option<u32>,
     },
-    /// `MPI_Win_flush`: what was asked for is done.
+    /// `MPI_Win_flush`: completes accesses.
     Flush {
-        /// Whose window; `None` for all.
+        /// Target rank; `None` for all.
         target: Option<u32>,
     },
 }

@@ -1,33 +1,33 @@
-//! A trace of Dimemas as a schedule.
+//! A Dimemas trace as a schedule.
 
-use sintonia_formats::dimemas::Trace;
+use sintonia_formats::dimemas::DimemasTrace;
 
-use super::script::Script;
-use super::{LineId, Schedule, Stretches};
+use super::simulator_trace::SimulatorTraceReader;
+use super::{CallReader, LocationId, Schedule};
 use crate::Error;
 
-impl Schedule for Trace {
+impl Schedule for DimemasTrace {
     fn ranks(&self) -> u32 {
-        Trace::ranks(self)
+        DimemasTrace::rank_count(self)
     }
 
-    fn lines(&self) -> Result<Vec<LineId>, Error> {
-        Ok(self.threads().map(|(rank, thread)| LineId { rank, thread }).collect())
+    fn locations(&self) -> Result<Vec<LocationId>, Error> {
+        Ok(self.threads().map(|(rank, thread)| LocationId { rank, thread }).collect())
     }
 
-    fn open(&self, line: LineId) -> Result<Box<dyn Stretches + '_>, Error> {
-        Ok(Box::new(Script::of(self.steps(line.rank, line.thread))))
+    fn open(&self, location: LocationId) -> Result<Box<dyn CallReader + '_>, Error> {
+        Ok(Box::new(SimulatorTraceReader::new(self.actions(location.rank, location.thread))))
     }
 
     fn members(&self, communicator: u32) -> Vec<u32> {
-        Trace::members(self, communicator)
+        DimemasTrace::members(self, communicator)
     }
 
-    fn sites(&self) -> u32 {
+    fn site_count(&self) -> u32 {
         1
     }
 
-    fn site(&self, _: u32) -> String {
-        "the trace of Dimemas".to_owned()
+    fn site_name(&self, _: u32) -> String {
+        "Dimemas trace".to_owned()
     }
 }

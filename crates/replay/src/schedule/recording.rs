@@ -1,44 +1,44 @@
 //! A recording as a schedule.
 //!
-//! What a receive from anyone got is known when it completes, but it must be matched where it was begun: whatever such receives a rank has
-//! is looked up ahead, with a second reader that follows its requests.
+//! The match of a nonblocking wildcard receive is only known at its completion, but needed when it is posted. A second reader looks ahead
+//! and tracks the requests.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use sintonia_mpi::{Mode, Role};
-use sintonia_recording::deed::{Deed, Follower};
-use sintonia_recording::raw::{self, known_bytes, part};
-use sintonia_recording::table::{RequestId, Shape};
-use sintonia_recording::{Calls, Recording, Stroke, ThreadCalls};
+use sintonia_mpi::{BlockingMode, FunctionRole};
+use sintonia_recording::call_table::{CallDescriptor, RequestId};
+use sintonia_recording::comm_event::{CommEvent, RequestTracker};
+use sintonia_recording::raw::{self, bytes_or_zero, part};
+use sintonia_recording::{ProcessCalls, Recording, ThreadCallReader, TimedCall};
 
 use super::{
-    Action, Described, Envelope, How, Join, LineId, Neighbours, Next, Outcome, Receive, Row, Schedule, Send, SendMode, Stretch, Stretches,
-    Sync,
+    CallChunk, CallCompletion, CallReader, ChunkStatus, CollectiveAction, DescribedAction, LocationId, NeighbourRanks, PeerEnvelope,
+    ReceiveAction, ReplayAction, Schedule, ScheduledCall, SendAction, SendMode, WildcardMatch, WindowSync,
 };
 use crate::Error;
 
-/// How many calls are read at a time: enough to read quickly, few enough for thousands of lines to stay near the processor.
-const ROWS: usize = 64;
+/// Chunk size: large enough for fast reading, small enough for thousands of locations to stay in cache.
+const CHUNK_CALLS: usize = 64;
 
-/// Looking again after no longer than this is waiting, not work.
-const LOOKS_AGAIN_NS: i64 = 2000;
+/// A longer gap between polls is computation, not waiting.
+const MAX_POLL_GAP_NS: i64 = 2000;
 
 impl Schedule for Recording {
     fn ranks(&self) -> u32 {
         self.header.rank_count()
     }
 
-    fn lines(&self) -> Result<Vec<LineId>, Error> {
-        let mut lines = Vec::new();
+    fn locations(&self) -> Result<Vec<LocationId>, Error> {
+        let mut locations = Vec::new();
         for rank in &self.header.ranks {
-            lines.extend(self.threads(rank.rank)?.into_iter().map(|thread| LineId { rank: rank.rank, thread }));
+            locations.extend(self.threads(rank.rank)?.into_iter().map(|thread| LocationId { rank: rank.rank, thread }));
         }
-        Ok(lines)
+        Ok(locations)
     }
 
-    fn open(&self, line: LineId) -> Result<Box<dyn Stretches + '_>, Error> {
-        let calls = self.thread(line.rank, line.thread).ok_or(Error::NoSuchLine { rank: line.rank })?;
-        Ok(Box::new(Thread { recording: self, line, calls, polls: Vec::new(), polled: false, ahead: None }))
+    fn open(&self, location: LocationId) -> Result<Box<dyn CallReader + '_>, Error> {
+        let calls = self.thread(location.rank, location.thread).ok_or(Error::NoSuchLocation { rank: location.rank })?;
+        Ok(Box::new(RecordedThread { recording: self, location, calls, polls: Vec::new(), last_was_poll: false, lookahead: None }))
     }
 
     fn members(&self, communicator: u32) -> Vec<u32> {
@@ -46,154 +46,158 @@ impl Schedule for Recording {
         both.filter_map(|rank| u32::try_from(*rank).ok()).collect()
     }
 
-    fn is_between_groups(&self, communicator: u32) -> bool {
+    fn is_intercommunicator(&self, communicator: u32) -> bool {
         !self.remote(communicator).is_empty()
     }
 
-    fn object(&self, object: u32) -> Option<u32> {
+    fn object_communicator(&self, object: u32) -> Option<u32> {
         self.header.objects.get(object as usize)?.communicator
     }
 
-    fn neighbours(&self, communicator: u32, rank: u32) -> Neighbours {
+    fn neighbours(&self, communicator: u32, rank: u32) -> NeighbourRanks {
         let known = Recording::neighbours(self, communicator, rank);
         let ranks = |ranks: &[i32]| ranks.iter().filter_map(|rank| u32::try_from(*rank).ok()).collect();
-        known.map_or_else(Neighbours::default, |known| Neighbours {
+        known.map_or_else(NeighbourRanks::default, |known| NeighbourRanks {
             sources: ranks(&known.sources),
             destinations: ranks(&known.destinations),
         })
     }
 
-    fn sites(&self) -> u32 {
+    fn site_count(&self) -> u32 {
         self.header.sites.len() as u32
     }
 
-    fn site(&self, site: u32) -> String {
+    fn site_name(&self, site: u32) -> String {
         let site = Recording::site(self, site);
         let frame = site.frames.first();
-        let place = frame.and_then(|frame| Some((frame.file.as_deref()?, frame.line?)));
-        match place {
+        let source_line = frame.and_then(|frame| Some((frame.file.as_deref()?, frame.line?)));
+        match source_line {
             Some((file, line)) => format!("{}:{line}", file.rsplit('/').next().unwrap_or(file)),
             None => frame.and_then(|frame| frame.function.clone()).unwrap_or_else(|| format!("{}+{:#x}", site.module, site.offset)),
         }
     }
 }
 
-/// A thread of a recorded process.
-struct Thread<'a> {
+/// Reader of a recorded thread.
+struct RecordedThread<'a> {
     recording: &'a Recording,
-    line: LineId,
-    calls: ThreadCalls<'a>,
-    /// Which of the present actions only look whether something has happened.
+    location: LocationId,
+    calls: ThreadCallReader<'a>,
+    /// Which of the current actions are polls.
     polls: Vec<bool>,
-    /// Whether the last call only looked whether something had happened.
-    polled: bool,
-    ahead: Option<Ahead<'a>>,
+    /// Whether the last call was an unsuccessful poll.
+    last_was_poll: bool,
+    lookahead: Option<WildcardLookahead<'a>>,
 }
 
-impl Stretches for Thread<'_> {
-    fn next(&mut self, stretch: &mut Stretch) -> Result<Next, Error> {
-        let mut found = Next::Rows;
-        stretch.first_request = None;
-        // Of thousands of lines none keeps these, so that they stay near the processor.
-        let mut strokes = Vec::with_capacity(ROWS);
-        self.calls.some(ROWS, &mut strokes);
-        while strokes.is_empty() {
+impl CallReader for RecordedThread<'_> {
+    fn read_chunk(&mut self, chunk: &mut CallChunk) -> Result<ChunkStatus, Error> {
+        let mut found = ChunkStatus::SameActions;
+        chunk.first_request = None;
+        // Not stored per location, so that thousands of them stay in cache.
+        let mut raw_calls = Vec::with_capacity(CHUNK_CALLS);
+        self.calls.read_calls(CHUNK_CALLS, &mut raw_calls);
+        while raw_calls.is_empty() {
             if !self.calls.next_block()? {
-                return Ok(Next::End);
+                return Ok(ChunkStatus::End);
             }
-            found = Next::Actions;
-            stretch.first_request = Some(self.calls.first_request());
-            stretch.actions.clear();
-            let world = self.recording.world(self.line.rank);
+            found = ChunkStatus::NewActions;
+            chunk.first_request = Some(self.calls.first_request());
+            chunk.actions.clear();
+            let world = self.recording.world(self.location.rank);
             let group = |number| self.recording.named_group(number).iter().filter_map(|rank| u32::try_from(*rank).ok()).collect();
-            let describe = |shape: &Shape| Described { action: action(&group, world, shape), shape: shape.clone() };
-            stretch.actions.extend(self.calls.shapes().iter().map(describe));
+            let describe = |call: &CallDescriptor| DescribedAction { action: action_of_call(&group, world, call), call: call.clone() };
+            chunk.actions.extend(self.calls.descriptors().iter().map(describe));
             self.polls.clear();
-            self.polls.extend(stretch.actions.iter().map(|described| described.action == Action::Poll));
-            self.calls.some(ROWS, &mut strokes);
+            self.polls.extend(chunk.actions.iter().map(|described| described.action == ReplayAction::Poll));
+            self.calls.read_calls(CHUNK_CALLS, &mut raw_calls);
         }
-        stretch.enter_ns = self.calls.first_enter_ns();
-        self.fill(&strokes, stretch);
+        chunk.enter_ns = self.calls.first_enter_ns();
+        self.fill(&raw_calls, chunk);
         Ok(found)
     }
 
-    fn outcome(&mut self) -> Result<Outcome, Error> {
-        if self.ahead.is_none() {
-            self.ahead = Some(Ahead::new(self.recording, self.line)?);
+    fn next_wildcard_match(&mut self) -> Result<WildcardMatch, Error> {
+        if self.lookahead.is_none() {
+            self.lookahead = Some(WildcardLookahead::new(self.recording, self.location)?);
         }
-        Ok(self.ahead.as_mut().map_or(Outcome::Never, Ahead::next))
+        Ok(self.lookahead.as_mut().map_or(WildcardMatch::Never, WildcardLookahead::next_match))
     }
 }
 
-impl Thread<'_> {
-    fn fill(&mut self, strokes: &[Stroke], stretch: &mut Stretch) {
-        stretch.rows.clear();
-        let mut polled = self.polled;
-        stretch.rows.extend(strokes.iter().map(|stroke| {
-            let waits = polled && stroke.computed_ns <= LOOKS_AGAIN_NS.max(stroke.took_ns);
-            polled = self.polls.get(usize::from(stroke.shape)).copied().unwrap_or(false);
-            let computed_ns = stroke.computed_ns.max(0);
+impl RecordedThread<'_> {
+    fn fill(&mut self, raw_calls: &[TimedCall], chunk: &mut CallChunk) {
+        chunk.calls.clear();
+        let mut polled = self.last_was_poll;
+        chunk.calls.extend(raw_calls.iter().map(|raw_call| {
+            let waits = polled && raw_call.computation_ns <= MAX_POLL_GAP_NS.max(raw_call.duration_ns);
+            polled = self.polls.get(usize::from(raw_call.descriptor)).copied().unwrap_or(false);
+            let computed_ns = raw_call.computation_ns.max(0);
             let (computed_ns, idle_ns) = if waits { (0, u32::try_from(computed_ns).unwrap_or(u32::MAX)) } else { (computed_ns, 0) };
-            Row { computed_ns, idle_ns, took_ns: stroke.took_ns.max(0), action: stroke.shape.into() }
+            ScheduledCall { compute_ns: computed_ns, idle_ns, duration_ns: raw_call.duration_ns.max(0), action: raw_call.descriptor.into() }
         }));
-        self.polled = polled;
+        self.last_was_poll = polled;
     }
 }
 
-/// What a call of this shape does, in a process of this world; `group` knows the members of groups that calls name by number.
-pub fn action(group: &dyn Fn(i32) -> Vec<u32>, world: u32, shape: &Shape) -> Action {
-    let how = how(shape);
-    if shape.parts & (part::ERROR | part::UNFINISHED) != 0 {
-        return failed(world, shape);
+/// The action of a call in a process of this world; `group` resolves groups named by number.
+pub fn action_of_call(group: &dyn Fn(i32) -> Vec<u32>, world: u32, call: &CallDescriptor) -> ReplayAction {
+    let completion = call_completion(call);
+    if call.parts & (part::ERROR | part::UNFINISHED) != 0 {
+        return failed_action(world, call);
     }
-    if shape.parts & part::FOUND_NOTHING != 0 {
-        return Action::Poll;
+    if call.parts & part::FLAG_FALSE != 0 {
+        return ReplayAction::Poll;
     }
-    match shape.operation.role() {
-        Role::Send => {
-            sent(shape).map_or(Action::Local, |to| Action::Send(Send { to, bytes: known_bytes(shape.sent), mode: mode(shape), how }))
-        }
-        Role::Receive => receive(shape, how).map_or(Action::Local, Action::Receive),
-        Role::MatchedReceive => match envelope(shape.peer, shape.object, shape.tag) {
-            Some(from) => Action::Receive(Receive { from: Some(from), anyone: false, how }),
-            None if how == How::Request => Action::Receive(Receive { from: None, anyone: false, how }),
-            None => Action::Local,
+    match call.function.role() {
+        FunctionRole::Send => destination(call).map_or(ReplayAction::Local, |to| {
+            ReplayAction::Send(SendAction { to, bytes: bytes_or_zero(call.sent), mode: communication_mode(call), completion })
+        }),
+        FunctionRole::Receive => receive_action(call, completion).map_or(ReplayAction::Local, ReplayAction::Receive),
+        FunctionRole::MatchedReceive => match envelope(call.peer, call.object, call.tag) {
+            Some(from) => ReplayAction::Receive(ReceiveAction { from: Some(from), any_source: false, completion }),
+            None if completion == CallCompletion::Nonblocking => {
+                ReplayAction::Receive(ReceiveAction { from: None, any_source: false, completion })
+            }
+            None => ReplayAction::Local,
         },
-        Role::SendReceive => send_receive(shape, how),
-        Role::Probe | Role::MatchedProbe => {
-            envelope(shape.peer, shape.object, shape.tag).map_or(Action::Local, |message| Action::Probe { message })
+        FunctionRole::SendReceive => send_receive_action(call, completion),
+        FunctionRole::Probe | FunctionRole::MatchedProbe => {
+            envelope(call.peer, call.object, call.tag).map_or(ReplayAction::Local, |message| ReplayAction::Probe { message })
         }
-        Role::CompleteOne | Role::CompleteAll | Role::CompleteAny | Role::CompleteSome => Action::Complete(listed(shape)),
-        Role::Start | Role::StartAll => Action::Start(listed(shape)),
-        Role::RequestFree => Action::Forget(listed(shape)),
-        Role::Put | Role::Get | Role::Exchange => access(shape, how),
-        Role::WindowSync if shape.operation.name() != "MPI_Win_fence" => sync(group, shape),
-        Role::Init => Action::Init,
-        Role::Finalize => Action::Finalize,
-        _ => join(world, shape, how).map_or(Action::Local, Action::Join),
+        FunctionRole::CompleteOne | FunctionRole::CompleteAll | FunctionRole::CompleteAny | FunctionRole::CompleteSome => {
+            ReplayAction::Complete(listed_requests(call))
+        }
+        FunctionRole::Start | FunctionRole::StartAll => ReplayAction::Start(listed_requests(call)),
+        FunctionRole::RequestFree => ReplayAction::FreeRequests(listed_requests(call)),
+        FunctionRole::Put | FunctionRole::Get | FunctionRole::Exchange => rma_access(call, completion),
+        FunctionRole::WindowSync if call.function.name() != "MPI_Win_fence" => window_sync(group, call),
+        FunctionRole::Init => ReplayAction::Init,
+        FunctionRole::Finalize => ReplayAction::Finalize,
+        _ => collective_action(world, call, completion).map_or(ReplayAction::Local, ReplayAction::Collective),
     }
 }
 
-/// A call that returned an error, or never returned: it did nothing that is known of, but an operation of a group counts all the same.
-fn failed(world: u32, shape: &Shape) -> Action {
-    match shape.operation.role() {
-        Role::Init => Action::Init,
-        Role::Finalize => Action::Finalize,
-        _ if shape.parts & part::UNFINISHED != 0 => Action::Local,
-        _ => join(world, shape, How::Blocking).map_or(Action::Local, Action::Join),
+/// A call that failed or never returned: no known effect, but collectives still count.
+fn failed_action(world: u32, call: &CallDescriptor) -> ReplayAction {
+    match call.function.role() {
+        FunctionRole::Init => ReplayAction::Init,
+        FunctionRole::Finalize => ReplayAction::Finalize,
+        _ if call.parts & part::UNFINISHED != 0 => ReplayAction::Local,
+        _ => collective_action(world, call, CallCompletion::Blocking).map_or(ReplayAction::Local, ReplayAction::Collective),
     }
 }
 
-fn how(shape: &Shape) -> How {
-    match shape.operation.function().mode {
-        _ if !shape.makes_request() => How::Blocking,
-        Mode::Persistent => How::Persistent,
-        _ => How::Request,
+fn call_completion(call: &CallDescriptor) -> CallCompletion {
+    match call.function.definition().mode {
+        _ if !call.makes_request() => CallCompletion::Blocking,
+        BlockingMode::Persistent => CallCompletion::Persistent,
+        _ => CallCompletion::Nonblocking,
     }
 }
 
-fn mode(shape: &Shape) -> SendMode {
-    match shape.operation.name() {
+fn communication_mode(call: &CallDescriptor) -> SendMode {
+    match call.function.name() {
         "MPI_Ssend" | "MPI_Issend" | "MPI_Ssend_init" => SendMode::Synchronous,
         "MPI_Bsend" | "MPI_Ibsend" | "MPI_Bsend_init" => SendMode::Buffered,
         "MPI_Rsend" | "MPI_Irsend" | "MPI_Rsend_init" => SendMode::Ready,
@@ -201,85 +205,85 @@ fn mode(shape: &Shape) -> SendMode {
     }
 }
 
-/// The message; `None` where the other end is no process of the recording.
-fn envelope(peer: i32, communicator: u32, tag: i32) -> Option<Envelope> {
+/// The envelope; `None` if the peer is not a process of the recording.
+fn envelope(peer: i32, communicator: u32, tag: i32) -> Option<PeerEnvelope> {
     let peer = u32::try_from(peer).ok()?;
-    (tag != raw::ANY).then_some(Envelope { peer, communicator, tag })
+    (tag != raw::ANY).then_some(PeerEnvelope { peer, communicator, tag })
 }
 
-fn sent(shape: &Shape) -> Option<Envelope> {
-    envelope(shape.peer, shape.object, shape.tag)
+fn destination(call: &CallDescriptor) -> Option<PeerEnvelope> {
+    envelope(call.peer, call.object, call.tag)
 }
 
-/// A receive; `None` where nothing is received from a process of the recording.
-fn receive(shape: &Shape, how: How) -> Option<Receive> {
-    let from = envelope(shape.peer, shape.object, shape.tag);
-    let open = shape.peer == raw::ANY || shape.tag == raw::ANY;
-    let anyone = shape.peer == raw::ANY || shape.recv_tag == raw::ANY;
-    (from.is_some() || (open && how != How::Blocking)).then_some(Receive { from, anyone, how })
+/// A receive; `None` if nothing is received from a process of the recording.
+fn receive_action(call: &CallDescriptor, completion: CallCompletion) -> Option<ReceiveAction> {
+    let from = envelope(call.peer, call.object, call.tag);
+    let open = call.peer == raw::ANY || call.tag == raw::ANY;
+    let any_source = call.peer == raw::ANY || call.recv_tag == raw::ANY;
+    (from.is_some() || (open && completion != CallCompletion::Blocking)).then_some(ReceiveAction { from, any_source, completion })
 }
 
-fn send_receive(shape: &Shape, how: How) -> Action {
-    let to = sent(shape).map(|to| Send { to, bytes: known_bytes(shape.sent), mode: SendMode::Standard, how });
-    let from = envelope(shape.source, shape.object, shape.recv_tag);
-    let open = how != How::Blocking && (shape.source == raw::ANY || shape.recv_tag == raw::ANY);
-    let receive = (from.is_some() || open).then_some(Receive { from, anyone: shape.source == raw::ANY, how });
+fn send_receive_action(call: &CallDescriptor, completion: CallCompletion) -> ReplayAction {
+    let to = destination(call).map(|to| SendAction { to, bytes: bytes_or_zero(call.sent), mode: SendMode::Standard, completion });
+    let from = envelope(call.source, call.object, call.recv_tag);
+    let open = completion != CallCompletion::Blocking && (call.source == raw::ANY || call.recv_tag == raw::ANY);
+    let receive = (from.is_some() || open).then_some(ReceiveAction { from, any_source: call.source == raw::ANY, completion });
     match (to, receive) {
-        (Some(to), Some(receive)) => Action::SendReceive(to, receive),
-        (Some(to), None) => Action::Send(to),
-        (None, Some(receive)) => Action::Receive(receive),
-        (None, None) => Action::Local,
+        (Some(to), Some(receive)) => ReplayAction::SendReceive(to, receive),
+        (Some(to), None) => ReplayAction::Send(to),
+        (None, Some(receive)) => ReplayAction::Receive(receive),
+        (None, None) => ReplayAction::Local,
     }
 }
 
-fn listed(shape: &Shape) -> Vec<raw::RequestRef> {
-    shape.requests.iter().map(|listed| listed.request).collect()
+fn listed_requests(call: &CallDescriptor) -> Vec<raw::RequestRef> {
+    call.requests.iter().map(|listed| listed.request).collect()
 }
 
-fn access(shape: &Shape, how: How) -> Action {
-    match (shape.window(), u32::try_from(shape.peer)) {
+fn rma_access(call: &CallDescriptor, completion: CallCompletion) -> ReplayAction {
+    match (call.window(), u32::try_from(call.peer)) {
         (Some(window), Ok(target)) => {
-            let (put, get) = (known_bytes(shape.sent), known_bytes(shape.received));
-            let (put, get) = if shape.operation.role() == Role::Put { (put.max(get), 0) } else { (put, get) };
-            Action::Access { window, target, put, get, how }
+            let (put, get) = (bytes_or_zero(call.sent), bytes_or_zero(call.received));
+            let (put, get) = if call.function.role() == FunctionRole::Put { (put.max(get), 0) } else { (put, get) };
+            ReplayAction::RmaAccess { window, target, put, get, completion }
         }
-        _ => Action::Local,
+        _ => ReplayAction::Local,
     }
 }
 
-fn sync(group: &dyn Fn(i32) -> Vec<u32>, shape: &Shape) -> Action {
-    let Some(window) = shape.window() else { return Action::Local };
-    let target = u32::try_from(shape.peer).ok();
-    let sync = match shape.operation.name() {
-        "MPI_Win_post" if shape.names_group() => Sync::Post(group(shape.value)),
-        "MPI_Win_start" if shape.names_group() => Sync::Start(group(shape.value)),
-        "MPI_Win_complete" => Sync::Complete,
-        "MPI_Win_wait" | "MPI_Win_test" => Sync::Wait,
-        "MPI_Win_lock" => Sync::Lock { target, exclusive: shape.value == raw::LOCK_EXCLUSIVE },
-        "MPI_Win_lock_all" => Sync::Lock { target: None, exclusive: false },
-        "MPI_Win_unlock" => Sync::Unlock { target },
-        "MPI_Win_unlock_all" => Sync::Unlock { target: None },
-        "MPI_Win_flush" | "MPI_Win_flush_local" => Sync::Flush { target },
-        "MPI_Win_flush_all" | "MPI_Win_flush_local_all" => Sync::Flush { target: None },
-        _ => return Action::Local,
+fn window_sync(group: &dyn Fn(i32) -> Vec<u32>, call: &CallDescriptor) -> ReplayAction {
+    let Some(window) = call.window() else { return ReplayAction::Local };
+    let target = u32::try_from(call.peer).ok();
+    let sync = match call.function.name() {
+        "MPI_Win_post" if call.has_group_operand() => WindowSync::Post(group(call.value)),
+        "MPI_Win_start" if call.has_group_operand() => WindowSync::Start(group(call.value)),
+        "MPI_Win_complete" => WindowSync::Complete,
+        "MPI_Win_wait" | "MPI_Win_test" => WindowSync::Wait,
+        "MPI_Win_lock" => WindowSync::Lock { target, exclusive: call.value == raw::LOCK_EXCLUSIVE },
+        "MPI_Win_lock_all" => WindowSync::Lock { target: None, exclusive: false },
+        "MPI_Win_unlock" => WindowSync::Unlock { target },
+        "MPI_Win_unlock_all" => WindowSync::Unlock { target: None },
+        "MPI_Win_flush" | "MPI_Win_flush_local" => WindowSync::Flush { target },
+        "MPI_Win_flush_all" | "MPI_Win_flush_local_all" => WindowSync::Flush { target: None },
+        _ => return ReplayAction::Local,
     };
-    Action::Sync { window, sync }
+    ReplayAction::WindowSync { window, sync }
 }
 
-/// A part in an operation of a group: exactly where a [`Follower`] sees one.
-fn join(world: u32, shape: &Shape, how: How) -> Option<Join> {
-    let (group, purpose, root) = sintonia_recording::deed::joins(shape, world)?;
-    let root = if root == raw::ROOT_HERE { Some(Join::HERE) } else { u32::try_from(root).ok() };
-    Some(Join { group, purpose, root, sent: known_bytes(shape.sent), received: known_bytes(shape.received), how })
+/// A collective, exactly where a [`RequestTracker`] sees one.
+fn collective_action(world: u32, call: &CallDescriptor, completion: CallCompletion) -> Option<CollectiveAction> {
+    let (group, op, root) = sintonia_recording::comm_event::collective_call(call, world)?;
+    let root = if root == raw::ROOT { Some(CollectiveAction::SELF_ROOT) } else { u32::try_from(root).ok() };
+    Some(CollectiveAction { group, op, root, sent: bytes_or_zero(call.sent), received: bytes_or_zero(call.received), completion })
 }
 
-/// Whether what a call receives shows only when its request completes.
-fn asks_anyone(shape: &Shape) -> bool {
-    let action = match shape.operation.role() {
-        Role::Receive => receive(shape, how(shape)).map(|receive| receive.from),
-        Role::MatchedReceive => Some(envelope(shape.peer, shape.object, shape.tag)),
-        Role::SendReceive => match send_receive(shape, how(shape)) {
-            Action::SendReceive(_, receive) | Action::Receive(receive) => Some(receive.from),
+/// Whether the match is only known when the request completes.
+fn is_matched_later(call: &CallDescriptor) -> bool {
+    let action = match call.function.role() {
+        FunctionRole::Receive => receive_action(call, call_completion(call)).map(|receive| receive.from),
+        FunctionRole::MatchedReceive => Some(envelope(call.peer, call.object, call.tag)),
+        FunctionRole::SendReceive => match send_receive_action(call, call_completion(call)) {
+            ReplayAction::SendReceive(_, receive) | ReplayAction::Receive(receive) => Some(receive.from),
             _ => None,
         },
         _ => None,
@@ -287,78 +291,78 @@ fn asks_anyone(shape: &Shape) -> bool {
     action.is_some_and(|from| from.is_none())
 }
 
-/// Looks ahead in the calls of a rank for what its receives from anyone got.
-struct Ahead<'a> {
-    calls: Calls<'a>,
-    follower: Follower,
-    line: LineId,
-    /// Requests that may be given any message.
+/// Looks ahead for the matches of wildcard receives.
+struct WildcardLookahead<'a> {
+    calls: ProcessCalls<'a>,
+    tracker: RequestTracker,
+    location: LocationId,
+    /// Requests with unknown match.
     open: HashSet<RequestId>,
-    outcomes: Outcomes,
+    outcomes: WildcardMatches,
 }
 
-/// What became of receives, in the order in which they were begun.
+/// Matches in posting order.
 #[derive(Default)]
-struct Outcomes {
-    /// Receives whose outcome is not known yet, by their place among all of them.
+struct WildcardMatches {
+    /// Receives without known match, by posting index.
     pending: HashMap<RequestId, u64>,
-    known: VecDeque<Option<Outcome>>,
-    /// How many outcomes were handed out.
+    known: VecDeque<Option<WildcardMatch>>,
+    /// Number of matches returned.
     base: u64,
 }
 
-impl Outcomes {
-    fn begin(&mut self, request: RequestId) {
+impl WildcardMatches {
+    fn add_receive(&mut self, request: RequestId) {
         self.pending.insert(request, self.base + self.known.len() as u64);
         self.known.push_back(None);
     }
 
-    fn settle(&mut self, request: RequestId, outcome: Outcome) {
-        if let Some(place) = self.pending.remove(&request)
-            && let Some(slot) = place.checked_sub(self.base).and_then(|place| self.known.get_mut(place as usize))
+    fn resolve(&mut self, request: RequestId, matched: WildcardMatch) {
+        if let Some(index) = self.pending.remove(&request)
+            && let Some(slot) = index.checked_sub(self.base).and_then(|index| self.known.get_mut(index as usize))
         {
-            *slot = Some(outcome);
+            *slot = Some(matched);
         }
     }
 }
 
-impl<'a> Ahead<'a> {
-    fn new(recording: &'a Recording, line: LineId) -> Result<Ahead<'a>, Error> {
-        let follower = Follower::in_world(recording.world(line.rank));
-        let calls = recording.calls(line.rank)?;
-        Ok(Ahead { calls, follower, line, open: HashSet::new(), outcomes: Outcomes::default() })
+impl<'a> WildcardLookahead<'a> {
+    fn new(recording: &'a Recording, location: LocationId) -> Result<WildcardLookahead<'a>, Error> {
+        let tracker = RequestTracker::for_world(recording.world(location.rank));
+        let calls = recording.calls(location.rank)?;
+        Ok(WildcardLookahead { calls, tracker, location, open: HashSet::new(), outcomes: WildcardMatches::default() })
     }
 
-    fn next(&mut self) -> Outcome {
+    fn next_match(&mut self) -> WildcardMatch {
         while self.outcomes.known.front().is_none_or(Option::is_none) {
-            if !self.read() {
+            if !self.read_call() {
                 break;
             }
         }
         self.outcomes.base += u64::from(!self.outcomes.known.is_empty());
-        self.outcomes.known.pop_front().flatten().unwrap_or(Outcome::Never)
+        self.outcomes.known.pop_front().flatten().unwrap_or(WildcardMatch::Never)
     }
 
     /// Reads one call; `false` at the end.
-    fn read(&mut self) -> bool {
+    fn read_call(&mut self) -> bool {
         let Some(call) = self.calls.next_call() else { return false };
-        let own = call.thread == self.line.thread;
+        let own = call.thread == self.location.thread;
         if let Some(request) = call.request {
-            let open = asks_anyone(call.shape);
+            let open = is_matched_later(call.descriptor);
             if open {
                 self.open.insert(request)
             } else {
                 self.open.remove(&request)
             };
         }
-        for deed in self.follower.follow(&call) {
-            match *deed {
-                Deed::Post { request } if own && self.open.contains(&request) => self.outcomes.begin(request),
-                Deed::Receive { message, request: Some(request), .. } => {
+        for event in self.tracker.track(&call) {
+            match *event {
+                CommEvent::ReceivePost { request } if own && self.open.contains(&request) => self.outcomes.add_receive(request),
+                CommEvent::Receive { message, request: Some(request), .. } => {
                     let got = envelope(message.peer, message.communicator, message.tag);
-                    self.outcomes.settle(request, got.map_or(Outcome::Never, Outcome::Received));
+                    self.outcomes.resolve(request, got.map_or(WildcardMatch::Never, WildcardMatch::Received));
                 }
-                Deed::Cancel { request } => self.outcomes.settle(request, Outcome::Never),
+                CommEvent::ReceiveCancel { request } => self.outcomes.resolve(request, WildcardMatch::Never),
                 _ => {}
             }
         }

@@ -1,34 +1,34 @@
-//! A time-independent trace of SMPI as a schedule.
+//! A time-independent SMPI trace as a schedule.
 
-use sintonia_formats::smpi::Trace;
+use sintonia_formats::smpi::SmpiTrace;
 
-use super::script::Script;
-use super::{LineId, Schedule, Stretches};
+use super::simulator_trace::SimulatorTraceReader;
+use super::{CallReader, LocationId, Schedule};
 use crate::Error;
 
-impl Schedule for Trace {
+impl Schedule for SmpiTrace {
     fn ranks(&self) -> u32 {
-        Trace::ranks(self)
+        SmpiTrace::rank_count(self)
     }
 
-    fn lines(&self) -> Result<Vec<LineId>, Error> {
-        Ok((0..Trace::ranks(self)).map(|rank| LineId { rank, thread: 0 }).collect())
+    fn locations(&self) -> Result<Vec<LocationId>, Error> {
+        Ok((0..SmpiTrace::rank_count(self)).map(|rank| LocationId { rank, thread: 0 }).collect())
     }
 
-    fn open(&self, line: LineId) -> Result<Box<dyn Stretches + '_>, Error> {
-        Ok(Box::new(Script::of(self.steps(line.rank))))
+    fn open(&self, location: LocationId) -> Result<Box<dyn CallReader + '_>, Error> {
+        Ok(Box::new(SimulatorTraceReader::new(self.actions(location.rank))))
     }
 
-    /// All is on `MPI_COMM_WORLD`.
+    /// All communication is on `MPI_COMM_WORLD`.
     fn members(&self, _: u32) -> Vec<u32> {
-        (0..Trace::ranks(self)).collect()
+        (0..SmpiTrace::rank_count(self)).collect()
     }
 
-    fn sites(&self) -> u32 {
+    fn site_count(&self) -> u32 {
         1
     }
 
-    fn site(&self, _: u32) -> String {
-        "the trace of SMPI".to_owned()
+    fn site_name(&self, _: u32) -> String {
+        "SMPI trace".to_owned()
     }
 }

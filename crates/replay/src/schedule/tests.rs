@@ -5,10 +5,10 @@ use std::io::Write;
 use sintonia_formats::{dimemas, smpi};
 
 use super::Schedule;
-use crate::changes::Changes;
+use crate::changes::ReplayChanges;
 use crate::engine::tests::machine;
-use crate::engine::{Costs, replay};
-use crate::platform::{End, Placement, Platform};
+use crate::engine::{ReplayCosts, replay};
+use crate::platform::{IntervalBound, Platform, RankPlacement};
 
 fn written(text: &str) -> tempfile::NamedTempFile {
     let mut file = tempfile::NamedTempFile::new().unwrap();
@@ -16,10 +16,10 @@ fn written(text: &str) -> tempfile::NamedTempFile {
     file
 }
 
-/// Rank 0 sends 500 bytes after 5 us, and both meet in a barrier: the message takes 10.5 us, and nobody leaves before it has come.
+/// Rank 0 sends 500 bytes after 5 us, then both enter a barrier: the message takes 10.5 us and delays both.
 fn takes_as_long_as_the_message_and_the_barrier(trace: &dyn Schedule) {
-    let platform = Platform::new(&machine(""), 2, &Placement::Block, End::Middle).unwrap();
-    let outcome = replay(trace, &Costs::Machine(Box::new(platform)), &Changes::default(), None).unwrap();
+    let platform = Platform::new(&machine(""), 2, &RankPlacement::Block, IntervalBound::Middle).unwrap();
+    let outcome = replay(trace, &ReplayCosts::Machine(Box::new(platform)), &ReplayChanges::default(), None).unwrap();
     assert!(outcome.ranks.iter().all(|rank| (15.5e-6..100e-6).contains(&rank.replayed_s)), "{:?}", outcome.ranks);
 }
 

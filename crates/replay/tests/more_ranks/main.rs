@@ -1,4 +1,4 @@
-//! Programs are recorded with a few ranks, and what is said of many is held against a recording of many, call by call.
+//! Programs are recorded with a few ranks; the extrapolation to many is compared with a recording of many, call by call.
 
 #[path = "../made/mod.rs"]
 mod made;
@@ -10,15 +10,17 @@ use std::path::Path;
 use made::{NOBODY, Player, family, record};
 use sintonia_machine::Machine;
 use sintonia_recording::Recording;
+use sintonia_recording::call_table::CallDescriptor;
 use sintonia_recording::raw::{RequestRef, part};
-use sintonia_recording::table::Shape;
-use sintonia_replay::changes::Changes;
-use sintonia_replay::engine::{Costs, replay};
-use sintonia_replay::more_ranks::{Extrapolated, Impossible, Options, Pattern, Scaling, Unrecognised, recognise};
-use sintonia_replay::platform::{End, Placement, Platform};
-use sintonia_replay::schedule::{LineId, Next, Schedule, Stretch};
+use sintonia_replay::changes::ReplayChanges;
+use sintonia_replay::engine::{ReplayCosts, replay};
+use sintonia_replay::extrapolation::{
+    ExtrapolatedRun, ExtrapolationError, ExtrapolationOptions, ProblemScaling, ProgramPattern, RecognitionError, recognise,
+};
+use sintonia_replay::platform::{IntervalBound, Platform, RankPlacement};
+use sintonia_replay::schedule::{CallChunk, ChunkStatus, LocationId, Schedule};
 
-/// What is compared of a call; communicators by their members, requests as a set.
+/// The compared properties of a call: communicators by members, requests as a set.
 #[derive(Debug, PartialEq)]
 struct Seen {
     operation: &'static str,
@@ -32,45 +34,45 @@ struct Seen {
     parts: u16,
 }
 
-fn seen(schedule: &dyn Schedule, shape: &Shape) -> Seen {
+fn seen(schedule: &dyn Schedule, shape: &CallDescriptor) -> Seen {
     let members = |number: u32| if number == u32::MAX { Vec::new() } else { schedule.members(number) };
     let mut requests: Vec<_> = shape
         .requests
         .iter()
         .map(|listed| match listed.request {
-            RequestRef::Ago(ago) => (ago, listed.receive, listed.peer, listed.tag, listed.received),
-            RequestRef::Of(..) => panic!("there is one thread"),
+            RequestRef::Relative(ago) => (ago, listed.is_receive, listed.peer, listed.tag, listed.received),
+            RequestRef::Absolute(..) => panic!("there is one thread"),
         })
         .collect();
     requests.sort_unstable();
     Seen {
-        operation: shape.operation.name(),
-        site: schedule.site(shape.site),
+        operation: shape.function.name(),
+        site: schedule.site_name(shape.site),
         ends: [shape.peer, shape.source],
         tags: [shape.tag, shape.recv_tag],
         bytes: [shape.sent, shape.received],
         members: members(shape.object),
-        made: members(shape.made),
+        made: members(shape.created),
         requests,
         parts: shape.parts,
     }
 }
 
-/// All calls of a rank with the nanoseconds computed before them, and how many stretches were new.
+/// All calls of a rank with the computation before them, and how many chunks had new actions.
 fn calls(schedule: &dyn Schedule, rank: u32) -> (Vec<(Seen, i64)>, usize) {
-    let mut line = schedule.open(LineId { rank, thread: 0 }).unwrap();
-    let (mut stretch, mut all, mut new) = (Stretch::default(), Vec::new(), 0);
+    let mut line = schedule.open(LocationId { rank, thread: 0 }).unwrap();
+    let (mut stretch, mut all, mut new) = (CallChunk::default(), Vec::new(), 0);
     loop {
-        match line.next(&mut stretch).unwrap() {
-            Next::End => return (all, new),
-            Next::Actions => new += 1,
-            Next::Rows => {}
+        match line.read_chunk(&mut stretch).unwrap() {
+            ChunkStatus::End => return (all, new),
+            ChunkStatus::NewActions => new += 1,
+            ChunkStatus::SameActions => {}
         }
-        all.extend(stretch.rows.iter().map(|row| (seen(schedule, &stretch.actions[row.action as usize].shape), row.computed_ns)));
+        all.extend(stretch.calls.iter().map(|row| (seen(schedule, &stretch.actions[row.action as usize].call), row.compute_ns)));
     }
 }
 
-/// Both schedules have the same calls, in the same order.
+/// Both schedules have the same calls in the same order.
 fn assert_same(told: &dyn Schedule, recorded: &Recording) {
     assert_eq!(told.ranks(), Schedule::ranks(recorded));
     for rank in 0..told.ranks() {
@@ -82,10 +84,11 @@ fn assert_same(told: &dyn Schedule, recorded: &Recording) {
     }
 }
 
-/// Learns a program from some recordings, and compares what it says of another number of ranks with a recording of that.
-fn check(learn: &[u32], ranks: u32, program: impl Fn(&mut Player)) -> Pattern {
-    let pattern = recognise(&family(learn, &program).recordings, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
-    let told = pattern.schedule(ranks, End::Middle).unwrap();
+/// Infers a pattern from some recordings and compares its extrapolation with a recording.
+fn check(learn: &[u32], ranks: u32, program: impl Fn(&mut Player)) -> ProgramPattern {
+    let pattern =
+        recognise(&family(learn, &program).recordings, &ExtrapolationOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+    let told = pattern.schedule(ranks, IntervalBound::Middle).unwrap();
     println!("{}", pattern.describe());
     assert_same(&told, &record(ranks, &program).recording);
     pattern

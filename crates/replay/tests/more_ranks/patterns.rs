@@ -1,4 +1,4 @@
-//! Which patterns go on to more ranks, and which are refused.
+//! Which patterns can be extrapolated, and which are rejected.
 
 use super::*;
 
@@ -26,9 +26,9 @@ fn chain(player: &mut Player) {
 fn a_chain_goes_on() {
     let pattern = check(&[4, 8, 16], 64, chain);
     let text = pattern.describe();
-    assert!(text.starts_with("ranks in a row (4, 8, 16), open\non all ranks: allreduce\n"), "{text}");
+    assert!(text.starts_with("1-D grid (4, 8, 16), open\non all ranks: allreduce\n"), "{text}");
     assert!(text.contains("made.c:10 MPI_Recv from rank -1"), "{text}");
-    assert!(pattern.doubts(64).is_empty(), "{:?}", pattern.doubts(64));
+    assert!(pattern.ambiguities(64).is_empty(), "{:?}", pattern.ambiguities(64));
 }
 
 #[test]
@@ -49,8 +49,8 @@ fn even_ranks_may_send_first_and_odd_ones_receive_first() {
     });
 }
 
-/// The stencil of `apps/stencil.c`: a plate of n x n points in blocks as even as can be.
-pub fn plate(player: &mut Player) {
+/// The stencil of `apps/stencil.c`: a plate of n x n points in balanced blocks.
+pub(crate) fn plate(player: &mut Player) {
     let (rows, columns) = sides(player.ranks);
     let (row, column) = (player.here() / columns, player.here() % columns);
     let at = |row: i32, column: i32| {
@@ -71,13 +71,13 @@ pub fn plate(player: &mut Player) {
 }
 
 #[test]
-fn a_plate_in_blocks_goes_on_with_the_border_that_its_blocks_have() {
+fn a_plate_in_blocks_is_extrapolated_with_its_block_borders() {
     let pattern = check(&[4, 8, 16], 64, plate);
     let text = pattern.describe();
-    assert!(text.starts_with("2-D grid (2 x 2, 4 x 2, 4 x 4), row-major, sides as near to each other as possible, open\n"), "{text}");
-    assert!(text.contains("MPI_Isend to neighbour (-1, 0) or nobody, a share of 8008 along dimension 2 bytes"), "{text}");
+    assert!(text.starts_with("2-D grid (2 x 2, 4 x 2, 4 x 4), row-major, balanced sides, open\n"), "{text}");
+    assert!(text.contains("MPI_Isend to neighbour (-1, 0) or MPI_PROC_NULL, a share of 8008 along dimension 2 bytes"), "{text}");
     assert!(text.contains("  4 times:\n    10 times:\n"), "ten steps, then an agreement: {text}");
-    assert_same(&pattern.schedule(15, End::Middle).unwrap(), &record(15, plate).recording);
+    assert_same(&pattern.schedule(15, IntervalBound::Middle).unwrap(), &record(15, plate).recording);
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn one_recording_is_enough_where_the_grid_shows() {
 }
 
 #[test]
-fn a_loop_over_the_neighbours_that_there_are_goes_on() {
+fn a_loop_over_existing_neighbours_is_extrapolated() {
     check(&[4, 8, 16], 64, |player| {
         let (rows, columns) = sides(player.ranks);
         let (row, column) = (player.here() / columns, player.here() % columns);
@@ -116,7 +116,7 @@ fn a_loop_over_the_neighbours_that_there_are_goes_on() {
 }
 
 #[test]
-fn a_wave_that_runs_over_the_grid_goes_on() {
+fn a_wavefront_is_extrapolated() {
     check(&[6, 12, 20], 48, |player| {
         let (rows, columns) = sides(player.ranks);
         let (row, column) = (player.here() / columns, player.here() % columns);
@@ -149,7 +149,7 @@ fn cube_sides(ranks: u32) -> [i32; 3] {
 }
 
 #[test]
-fn a_torus_of_three_dimensions_goes_on() {
+fn a_three_dimensional_torus_is_extrapolated() {
     let torus = |player: &mut Player| {
         let sides = cube_sides(player.ranks);
         let here = player.here();
@@ -169,13 +169,13 @@ fn a_torus_of_three_dimensions_goes_on() {
     };
     let pattern = check(&[27, 64], 125, torus);
     assert!(pattern.describe().starts_with("3-D grid (3 x 3 x 3, 4 x 4 x 4), row-major"), "{}", pattern.describe());
-    assert!(pattern.doubts(125).is_empty(), "{:?}", pattern.doubts(125));
-    let small = recognise(&family(&[4, 8], torus).recordings, &Options::default()).unwrap();
-    assert!(!small.doubts(64).is_empty(), "on a side of two ranks nobody can tell left from right");
+    assert!(pattern.ambiguities(125).is_empty(), "{:?}", pattern.ambiguities(125));
+    let small = recognise(&family(&[4, 8], torus).recordings, &ExtrapolationOptions::default()).unwrap();
+    assert!(!small.ambiguities(64).is_empty(), "on a side of two ranks nobody can tell left from right");
 }
 
 #[test]
-fn an_open_cube_goes_on_and_faces_shrink_with_their_sides() {
+fn an_open_cube_is_extrapolated_and_faces_shrink_with_their_sides() {
     check(&[8, 16, 64], 512, |player| {
         let sides = cube_sides(player.ranks);
         let here = player.here();
@@ -215,7 +215,7 @@ fn an_exchange_over_a_hypercube_has_more_rounds_with_more_ranks() {
     };
     let pattern = check(&[4, 8, 16], 64, cube);
     assert!(pattern.describe().contains("for hypercube: rank xor 1, 2, 4 .."), "{}", pattern.describe());
-    let error = pattern.schedule(48, End::Middle).unwrap_err();
+    let error = pattern.schedule(48, IntervalBound::Middle).unwrap_err();
     assert!(error.to_string().contains("48 is not a power of two"), "{error}");
 }
 
@@ -290,15 +290,15 @@ fn rows_and_columns_have_communicators_of_their_own() {
 }
 
 #[test]
-fn a_run_that_nobody_made_says_its_communicators_and_call_sites_as_a_recording_does() {
+fn an_extrapolated_run_has_communicators_and_call_sites_like_a_recording() {
     let program = |player: &mut Player| {
         let columns = sides(player.ranks).1 as u32;
         let row = player.split(10, |rank| rank / columns);
         (0..6).for_each(|_| player.together(20, "MPI_Allreduce", row, i32::MIN, [64, 64]));
     };
     let family = family(&[4, 8, 16], program);
-    let pattern = recognise(&family.recordings, &Options::default()).unwrap();
-    let told = pattern.schedule(64, End::Middle).unwrap();
+    let pattern = recognise(&family.recordings, &ExtrapolationOptions::default()).unwrap();
+    let told = pattern.schedule(64, IntervalBound::Middle).unwrap();
     let like = &family.recordings[0].header;
     let header = told.header(like);
     let defined: Vec<(u32, &str, &str)> = (0..)
@@ -311,12 +311,12 @@ fn a_run_that_nobody_made_says_its_communicators_and_call_sites_as_a_recording_d
     assert_eq!((rows.len(), rows[1].2), (8, "8-15"), "{defined:?}");
     assert!(rows.iter().all(|(number, ..)| !told.members(*number).is_empty()));
     assert!(told.members(1).is_empty(), "everyone is in communicator 0, and in no other one of that kind");
-    assert_eq!((header.size, header.sites.len()), (64, told.sites() as usize));
-    assert!((0..told.sites()).all(|site| header.sites[site as usize] == like.sites[site as usize]));
+    assert_eq!((header.size, header.sites.len()), (64, told.site_count() as usize));
+    assert!((0..told.site_count()).all(|site| header.sites[site as usize] == like.sites[site as usize]));
 }
 
 #[test]
-fn a_master_comes_to_every_worker() {
+fn a_master_visits_every_worker() {
     let pattern = check(&[4, 8, 16], 64, |player| {
         let workers = player.ranks as i32 - 1;
         for _ in 0..5 {
@@ -331,10 +331,10 @@ fn a_master_comes_to_every_worker() {
         }
         player.together(20, "MPI_Gather", 0, 0, [16, if player.rank == 0 { 16 * u64::from(player.ranks) } else { 0 }]);
     });
-    assert!(pattern.describe().contains("5 for rank 0, else 0 times:\n    for every other rank in turn:\n"), "{}", pattern.describe());
+    assert!(pattern.describe().contains("5 for rank 0, else 0 times:\n    for all other ranks in turn:\n"), "{}", pattern.describe());
 }
 
-/// A master gives all workers something, and takes their results in an order that nobody can foresee.
+/// A master sends work to all workers and receives results in arbitrary order.
 fn farm(player: &mut Player, take: fn(&mut Player, i32)) {
     let workers = player.ranks as i32 - 1;
     for round in 0..5 {
@@ -351,8 +351,8 @@ fn farm(player: &mut Player, take: fn(&mut Player, i32)) {
 #[test]
 fn a_master_may_take_results_in_any_order() {
     let program = |player: &mut Player| farm(player, |player, worker| player.receive_from_anyone(11, worker, 2, 50));
-    let pattern = recognise(&family(&[4, 6, 14], program).recordings, &Options::default()).unwrap();
-    let told = pattern.schedule(20, End::Middle).unwrap();
+    let pattern = recognise(&family(&[4, 6, 14], program).recordings, &ExtrapolationOptions::default()).unwrap();
+    let told = pattern.schedule(20, IntervalBound::Middle).unwrap();
     let recorded = record(20, program);
     for rank in 0..20 {
         let in_order = |schedule: &dyn Schedule| {
@@ -365,14 +365,14 @@ fn a_master_may_take_results_in_any_order() {
 }
 
 #[test]
-fn a_receive_that_names_its_source_comes_in_no_other_order() {
+fn a_receive_with_a_source_must_be_in_order() {
     let program = |player: &mut Player| farm(player, |player, worker| player.receive(11, worker, 2, 50));
-    let error = recognise(&family(&[4, 6, 14], program).recordings, &Options::default()).unwrap_err().to_string();
+    let error = recognise(&family(&[4, 6, 14], program).recordings, &ExtrapolationOptions::default()).unwrap_err().to_string();
     assert!(error.contains("made.c:11") && error.contains("the peers of MPI_Recv"), "{error}");
 }
 
 #[test]
-fn everyone_may_talk_to_everyone() {
+fn all_to_all_is_recognised() {
     let all = |player: &mut Player| {
         let ranks = player.ranks as i32;
         for _ in 0..3 {
@@ -414,7 +414,7 @@ fn a_ring_goes_around() {
         }
     });
     assert!(pattern.describe().contains("1 (p - 1) times"), "{}", pattern.describe());
-    assert!(pattern.doubts(50).is_empty(), "{:?}", pattern.doubts(50));
+    assert!(pattern.ambiguities(50).is_empty(), "{:?}", pattern.ambiguities(50));
 }
 
 #[test]
@@ -447,7 +447,7 @@ fn blocks_on_the_diagonal_keep_to_themselves_and_others_are_transposed() {
         }
     };
     let pattern = check(&[4, 9, 16], 64, transpose);
-    assert!(matches!(pattern.schedule(32, End::Middle), Err(Impossible::Rule { .. })));
+    assert!(matches!(pattern.schedule(32, IntervalBound::Middle), Err(ExtrapolationError::Rule { .. })));
 }
 
 #[test]
@@ -469,19 +469,19 @@ fn a_grid_with_one_fixed_side_refuses_what_does_not_fit() {
             }
         }
     });
-    assert!(matches!(pattern.schedule(32, End::Middle), Err(Impossible::Grid { ranks: 32, .. })));
-    assert_eq!(pattern.schedule(0, End::Middle).unwrap_err(), Impossible::NoRanks);
+    assert!(matches!(pattern.schedule(32, IntervalBound::Middle), Err(ExtrapolationError::Grid { ranks: 32, .. })));
+    assert_eq!(pattern.schedule(0, IntervalBound::Middle).unwrap_err(), ExtrapolationError::NoRanks);
 }
 
 #[test]
-fn ranks_that_talk_to_anyone_at_all_are_refused_with_the_place_and_examples() {
+fn random_peers_are_rejected_with_call_site_and_examples() {
     let scattered = |player: &mut Player| {
         let peer = (player.rank * 5 + 3 + player.ranks / 3) % player.ranks;
         let source = (0..player.ranks).find(|rank| (rank * 5 + 3 + player.ranks / 3) % player.ranks == player.rank);
         player.send_receive(42, peer as i32, source.map_or(NOBODY, |source| source as i32), 0, 99);
     };
-    let error = recognise(&family(&[4, 8, 16], scattered).recordings, &Options::default()).unwrap_err();
-    assert!(matches!(error, Unrecognised::Call { .. }), "{error}");
+    let error = recognise(&family(&[4, 8, 16], scattered).recordings, &ExtrapolationOptions::default()).unwrap_err();
+    assert!(matches!(error, RecognitionError::Call { .. }), "{error}");
     let text = error.to_string();
     assert!(text.starts_with("made.c:42: no pattern explains the peers of MPI_Sendrecv: of 4 ranks, rank 0: "), "{text}");
     assert!(text.contains("hypercubes"), "{text}");
@@ -495,7 +495,7 @@ fn irregular_loops_are_refused() {
         }
         player.together(20, "MPI_Barrier", 0, i32::MIN, [0, 0]);
     };
-    let error = recognise(&family(&[4, 8, 16], restless).recordings, &Options::default()).unwrap_err();
-    assert!(error.to_string().contains("how often the loop that begins with this goes round"), "{error}");
-    assert!(matches!(recognise(&[], &Options::default()), Err(Unrecognised::NoRecording)));
+    let error = recognise(&family(&[4, 8, 16], restless).recordings, &ExtrapolationOptions::default()).unwrap_err();
+    assert!(error.to_string().contains("the iteration count of the loop"), "{error}");
+    assert!(matches!(recognise(&[], &ExtrapolationOptions::default()), Err(RecognitionError::NoRecording)));
 }

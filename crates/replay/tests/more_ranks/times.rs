@@ -1,4 +1,4 @@
-//! How long the ranks that nobody has run compute, and what a replay of many takes.
+//! Compute times of extrapolated ranks, and replays of many.
 
 use super::patterns::plate;
 use super::*;
@@ -23,9 +23,10 @@ fn what_each_rank_computes_shrinks_and_grows_as_it_did() {
             }
         }
     };
-    let pattern = recognise(&family(&[4, 8, 16, 32], program).recordings, &Options::default()).unwrap();
+    let pattern = recognise(&family(&[4, 8, 16, 32], program).recordings, &ExtrapolationOptions::default()).unwrap();
     let made = record(128, program);
-    let [low, middle, high] = [End::Low, End::Middle, End::High].map(|which| pattern.schedule(128, which).unwrap());
+    let [low, middle, high] =
+        [IntervalBound::Low, IntervalBound::Middle, IntervalBound::High].map(|which| pattern.schedule(128, which).unwrap());
     for rank in [0, 1, 64, 127] {
         let told = [&low, &middle, &high].map(|schedule| computed(schedule, rank));
         let ratio = told[1] / computed(&made.recording, rank);
@@ -35,17 +36,17 @@ fn what_each_rank_computes_shrinks_and_grows_as_it_did() {
 }
 
 #[test]
-fn a_single_recording_goes_on_as_the_user_says() {
+fn a_single_recording_scales_as_the_user_says() {
     let family = family(&[16], plate);
     let told = |scaling| {
-        let options = Options { scaling, ..Options::default() };
+        let options = ExtrapolationOptions { scaling, ..ExtrapolationOptions::default() };
         let pattern = recognise(&family.recordings, &options).unwrap();
-        let schedule: Extrapolated = pattern.schedule(64, End::Middle).unwrap();
+        let schedule: ExtrapolatedRun = pattern.schedule(64, IntervalBound::Middle).unwrap();
         let (calls, _) = calls(&schedule, 9);
         let bytes = calls.iter().find(|(seen, _)| seen.operation == "MPI_Isend").map_or(0, |(seen, _)| seen.bytes[0]);
         (calls.iter().map(|(_, computed)| *computed).sum::<i64>() as f64, bytes as f64)
     };
-    let (weak, strong) = (told(Scaling::Weak), told(Scaling::Strong));
+    let (weak, strong) = (told(ProblemScaling::Weak), told(ProblemScaling::Strong));
     assert!((0.24..0.26).contains(&(strong.0 / weak.0)), "a quarter of the work: {strong:?} {weak:?}");
     assert!((0.49..0.51).contains(&(strong.1 / weak.1)), "half of the border: {strong:?} {weak:?}");
 }
@@ -60,8 +61,8 @@ fn times_scatter_if_asked() {
     };
     let family = family(&[4, 8], program);
     let told = |noise| {
-        let pattern = recognise(&family.recordings, &Options { noise, ..Options::default() }).unwrap();
-        let schedule = pattern.schedule(32, End::Middle).unwrap();
+        let pattern = recognise(&family.recordings, &ExtrapolationOptions { noise, ..ExtrapolationOptions::default() }).unwrap();
+        let schedule = pattern.schedule(32, IntervalBound::Middle).unwrap();
         calls(&schedule, 7).0.into_iter().map(|(_, computed)| computed).skip(2).take(190).collect::<Vec<i64>>()
     };
     let (smooth, rough) = (told(false), told(true));
@@ -71,7 +72,7 @@ fn times_scatter_if_asked() {
     assert!(rough.iter().any(|time| *time != rough[0]));
 }
 
-/// A machine on which everything has a price.
+/// A machine on which everything has a cost.
 const MACHINE: &str = r#"
 format = 1
 [machine]
@@ -93,27 +94,27 @@ transfer.pieces = [{ intercept_s = 4e-5, slope_s_per_byte = 8e-8 }]
 "#;
 
 #[test]
-fn what_is_told_can_be_replayed_and_takes_as_long_as_a_recording_of_it() {
+fn an_extrapolated_run_takes_as_long_as_a_recorded_one() {
     let machine = Machine::parse(MACHINE, Path::new("many.machine.toml")).unwrap();
     let replayed = |schedule: &dyn Schedule| {
-        let platform = Platform::new(&machine, schedule.ranks(), &Placement::Block, End::Middle).unwrap();
-        replay(schedule, &Costs::Machine(Box::new(platform)), &Changes::default(), None).unwrap()
+        let platform = Platform::new(&machine, schedule.ranks(), &RankPlacement::Block, IntervalBound::Middle).unwrap();
+        replay(schedule, &ReplayCosts::Machine(Box::new(platform)), &ReplayChanges::default(), None).unwrap()
     };
-    let pattern = recognise(&family(&[4, 8, 16], plate).recordings, &Options::default()).unwrap();
-    let (told, made) = (replayed(&pattern.schedule(64, End::Middle).unwrap()), record(64, plate));
+    let pattern = recognise(&family(&[4, 8, 16], plate).recordings, &ExtrapolationOptions::default()).unwrap();
+    let (told, made) = (replayed(&pattern.schedule(64, IntervalBound::Middle).unwrap()), record(64, plate));
     let recorded = replayed(&made.recording);
     assert_eq!(told.calls, recorded.calls);
-    let ratio = told.seconds / recorded.seconds;
+    let ratio = told.replayed_s / recorded.replayed_s;
     assert!((0.98..1.02).contains(&ratio), "{ratio}");
-    let larger = replayed(&pattern.schedule(1024, End::Middle).unwrap());
+    let larger = replayed(&pattern.schedule(1024, IntervalBound::Middle).unwrap());
     assert_eq!(larger.ranks.len(), 1024);
-    assert!(larger.seconds < recorded.seconds * 2.0, "{} against {}", larger.seconds, recorded.seconds);
+    assert!(larger.replayed_s < recorded.replayed_s * 2.0, "{} against {}", larger.replayed_s, recorded.replayed_s);
 }
 
 #[test]
-fn a_million_ranks_are_told_round_by_round() {
-    let pattern = recognise(&family(&[4, 8, 16], plate).recordings, &Options::default()).unwrap();
-    let schedule = pattern.schedule(1 << 20, End::Middle).unwrap();
+fn a_million_ranks_are_read_one_iteration_at_a_time() {
+    let pattern = recognise(&family(&[4, 8, 16], plate).recordings, &ExtrapolationOptions::default()).unwrap();
+    let schedule = pattern.schedule(1 << 20, IntervalBound::Middle).unwrap();
     let (calls, new) = calls(&schedule, 123_456);
     let exchanges = calls.iter().filter(|(seen, _)| seen.operation == "MPI_Waitall").count();
     assert_eq!(exchanges, 40);

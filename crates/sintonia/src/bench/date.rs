@@ -1,14 +1,14 @@
-//! The day of today, as a machine file says it.
+//! Today's date for machine files.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Today in Greenwich: `2026-11-15`.
-pub fn today() -> String {
+/// Today's date in UTC: `2026-11-15`.
+pub(super) fn today() -> String {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
     date(seconds / 86_400)
 }
 
-/// The date so many days after 1970-01-01. Years begin in March here, so that a leap day is the last one.
+/// The date this many days after 1970-01-01. Years start in March here, so that a leap day is the last day.
 fn date(days: u64) -> String {
     let days = days + 719_468;
     let (era, day) = (days / 146_097, days % 146_097);

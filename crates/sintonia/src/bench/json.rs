@@ -1,11 +1,11 @@
-//! A machine as one JSON object.
+//! A machine as JSON.
 
 use serde_json::{Map, Value, json};
-use sintonia_machine::topology::Kind;
-use sintonia_machine::{Group, Machine, Named, Network, Node, Pieces, Timing, Topology};
+use sintonia_machine::topology::TopologyKind;
+use sintonia_machine::{CollectiveCost, Machine, Named, NetworkCosts, NodeType, OperationTiming, PiecewiseCost, Topology};
 
-pub fn machine(machine: &Machine) -> Value {
-    let about = &machine.about;
+pub(crate) fn machine(machine: &Machine) -> Value {
+    let about = &machine.metadata;
     json!({
         "name": about.name,
         "date": about.date,
@@ -20,7 +20,7 @@ pub fn machine(machine: &Machine) -> Value {
         "notes": about.notes,
         "nodes": machine.nodes.iter().map(node).collect::<Vec<_>>(),
         "networks": named(machine.networks.iter().map(|(class, one)| (class.name(), network(one)))),
-        "groups": named(machine.groups.iter().map(|(what, one)| (what.name(), group(one)))),
+        "groups": named(machine.collective_costs.iter().map(|(what, one)| (what.name(), group(one)))),
         "topology": machine.topology.as_ref().map(topology),
     })
 }
@@ -29,9 +29,9 @@ fn named<'a>(pairs: impl Iterator<Item = (&'a str, Value)>) -> Value {
     pairs.map(|(name, value)| (name.to_owned(), value)).collect::<Map<_, _>>().into()
 }
 
-fn node(node: &Node) -> Value {
-    let cost = |cost: &sintonia_machine::Cost| json!({"latency_s": cost.latency, "throughput_s": cost.throughput});
-    let costs = |costs: &sintonia_machine::Costs| {
+fn node(node: &NodeType) -> Value {
+    let cost = |cost: &sintonia_machine::OperationCost| json!({"latency_s": cost.latency, "throughput_s": cost.throughput});
+    let costs = |costs: &sintonia_machine::ArithmeticCosts| {
         named(costs.iter().map(|(of, costs)| (of.name(), named(costs.iter().map(|(what, one)| (what.name(), cost(one)))))))
     };
     let level = |level: &sintonia_machine::MemoryLevel| {
@@ -49,8 +49,8 @@ fn node(node: &Node) -> Value {
     })
 }
 
-fn network(network: &Network) -> Value {
-    let overlap = |point: &sintonia_machine::Overlap| json!({"bytes": point.bytes, "share": point.share});
+fn network(network: &NetworkCosts) -> Value {
+    let overlap = |point: &sintonia_machine::OverlapPoint| json!({"bytes": point.bytes, "share": point.share});
     json!({
         "eager_bytes": network.eager_bytes,
         "unattended_bytes": network.unattended_bytes,
@@ -63,7 +63,7 @@ fn network(network: &Network) -> Value {
 fn topology(topology: &Topology) -> Value {
     json!({
         "kind": topology.kind.name(),
-        "nodes": topology.kind.nodes().ok(),
+        "nodes": topology.kind.node_count().ok(),
         "size": size(&topology.kind),
         "link": {"bytes_per_s": topology.link.bandwidth, "latency_s": topology.link.latency},
         "duplex": topology.duplex.name(),
@@ -71,31 +71,31 @@ fn topology(topology: &Topology) -> Value {
     })
 }
 
-/// What a topology is made of, in the words of the machine file.
-fn size(kind: &Kind) -> String {
+/// The size of a topology, in the words of the machine file.
+fn size(kind: &TopologyKind) -> String {
     let by = |sides: &[u32]| sides.iter().map(u32::to_string).collect::<Vec<_>>().join("x");
     match kind {
-        Kind::Bus { nodes } | Kind::Crossbar { nodes } | Kind::Star { nodes, .. } => format!("{nodes} nodes"),
-        Kind::Mesh { dimensions } | Kind::Torus { dimensions } => by(dimensions),
-        Kind::Hypercube { dimension } => format!("{dimension} dimensions"),
-        Kind::FatTree { levels } => format!("{} from the nodes up", by(&levels.iter().map(|level| level.down).collect::<Vec<_>>())),
-        Kind::Dragonfly(dragonfly) => {
+        TopologyKind::Bus { nodes } | TopologyKind::Crossbar { nodes } | TopologyKind::Star { nodes, .. } => format!("{nodes} nodes"),
+        TopologyKind::Mesh { dimensions } | TopologyKind::Torus { dimensions } => by(dimensions),
+        TopologyKind::Hypercube { dimension } => format!("{dimension} dimensions"),
+        TopologyKind::FatTree { levels } => format!("{} from the nodes up", by(&levels.iter().map(|level| level.down).collect::<Vec<_>>())),
+        TopologyKind::Dragonfly(dragonfly) => {
             format!("{} groups of {} routers with {} nodes each", dragonfly.groups, dragonfly.routers, dragonfly.nodes)
         }
-        Kind::Graph(_) => "as its file says".into(),
+        TopologyKind::Graph(_) => "as given in its file".into(),
     }
 }
 
-fn group(group: &Group) -> Value {
-    let at = |at: &sintonia_machine::AtProcesses| {
+fn group(group: &CollectiveCost) -> Value {
+    let at = |at: &sintonia_machine::CollectiveTiming| {
         let mut value = timing(&at.timing);
         value["processes"] = at.processes.into();
         value
     };
-    json!({"growth": group.growth.to_string(), "at": group.at.iter().map(at).collect::<Vec<_>>()})
+    json!({"growth": group.growth.to_string(), "at": group.timings.iter().map(at).collect::<Vec<_>>()})
 }
 
-fn timing(timing: &Timing) -> Value {
+fn timing(timing: &OperationTiming) -> Value {
     let measured = timing.measured.map(|of| {
         json!({
             "bytes": of.bytes,
@@ -115,7 +115,7 @@ fn timing(timing: &Timing) -> Value {
     })
 }
 
-fn pieces(pieces: &Pieces) -> Vec<Value> {
+fn pieces(pieces: &PiecewiseCost) -> Vec<Value> {
     let lines =
         pieces.iter().map(|(bound, line)| json!({"up_to_bytes": bound, "intercept_s": line.intercept, "slope_s_per_byte": line.slope}));
     lines.collect()

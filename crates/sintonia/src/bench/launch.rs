@@ -1,4 +1,4 @@
-//! Starting a launcher with this command as its program, and hearing what the processes measure.
+//! Starts a launcher with this command as its program, and reads what the processes measure.
 
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Read};
@@ -8,67 +8,67 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
-use sintonia_machine::bench::{Launch, Line, Settings};
+use sintonia_machine::bench::{BenchRecord, BenchSettings, LaunchMeasurements};
 
-use crate::progress::Progress;
+use crate::progress::ProgressBar;
 use crate::{Error, text};
 
-/// Processes that say nothing for so long will say nothing more.
-const SILENCE: Duration = Duration::from_secs(120);
+/// Without output for this long, the processes are considered hung.
+const OUTPUT_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// What becomes of what a launcher writes to its standard error.
+/// What to do with the launcher's standard error.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Voice {
-    /// It is seen at once.
-    Heard,
-    /// It is seen if the launcher fails.
-    Kept,
+pub(super) enum StderrMode {
+    /// Pass it through.
+    Inherit,
+    /// Print it only if the launcher fails.
+    Capture,
 }
 
-/// A launcher for two processes, if there is one.
-pub fn found() -> Option<Vec<OsString>> {
+/// A launcher for two processes, if there is one in PATH.
+pub(super) fn find_launcher() -> Option<Vec<OsString>> {
     let folders: Vec<_> = std::env::split_paths(&std::env::var_os("PATH")?).collect();
     let names = ["mpirun", "mpiexec", "mpirun.openmpi", "mpirun.mpich"];
     let name = names.iter().find(|name| folders.iter().any(|folder| folder.join(name).is_file()))?;
     Some([name, "-n", "2"].map(OsString::from).to_vec())
 }
 
-/// One launch for each of the settings; without a launcher, this command alone.
-pub fn all(launcher: &[OsString], settings: &[Settings], voice: Voice) -> Result<Vec<Launch>, Error> {
-    let progress = Progress::new("measuring", 100 * settings.len());
-    let mut run = Run { launcher, voice, progress, launch: 0, done: 0 };
+/// One launch for each of the settings; without a launcher, this command runs alone.
+pub(super) fn run_all(launcher: &[OsString], settings: &[BenchSettings], voice: StderrMode) -> Result<Vec<LaunchMeasurements>, Error> {
+    let progress = ProgressBar::new("measuring", 100 * settings.len());
+    let mut run = BenchLauncher { launcher, stderr: voice, progress, finished: 0, done: 0 };
     let mut launches = Vec::new();
     for settings in settings {
-        launches.push(run.launch(settings)?);
-        run.launch += 1;
+        launches.push(run.run_once(settings)?);
+        run.finished += 1;
     }
     Ok(launches)
 }
 
-struct Run<'a> {
+struct BenchLauncher<'a> {
     launcher: &'a [OsString],
-    voice: Voice,
-    progress: Progress,
-    /// How many launches are over.
-    launch: u32,
-    /// How much is done of all of them, in percent of one.
+    stderr: StderrMode,
+    progress: ProgressBar,
+    /// The number of finished launches.
+    finished: u32,
+    /// Total progress, in percent of one launch.
     done: u32,
 }
 
-impl Run<'_> {
-    fn launch(&mut self, settings: &Settings) -> Result<Launch, Error> {
+impl BenchLauncher<'_> {
+    fn run_once(&mut self, settings: &BenchSettings) -> Result<LaunchMeasurements, Error> {
         let mut child = self.start(settings)?;
-        let said = child.stderr.take().map(collect);
-        let lines = listen(child.stdout.take());
-        let mut launch = Launch::default();
+        let stderr = child.stderr.take().map(spawn_collector);
+        let lines = spawn_line_reader(child.stdout.take());
+        let mut launch = LaunchMeasurements::default();
         let mut alone = false;
         let mut silent = false;
         loop {
-            match lines.recv_timeout(SILENCE) {
-                Ok(Line::Alone) => alone = true,
+            match lines.recv_timeout(OUTPUT_TIMEOUT) {
+                Ok(BenchRecord::Alone) => alone = true,
                 Ok(line) => {
-                    self.follow(&line);
-                    launch.hear(line);
+                    self.update_progress(&line);
+                    launch.add_record(line);
                 }
                 Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => {
@@ -77,16 +77,16 @@ impl Run<'_> {
                 }
             }
         }
-        let status = if silent { end(&mut child)? } else { child.wait()? };
-        // Processes that outlive their launcher may keep the pipe, so what is to be read from it is not waited for then.
-        let said = said.filter(|_| !silent).and_then(|reader| reader.join().ok()).unwrap_or_default();
+        let status = if silent { terminate(&mut child)? } else { child.wait()? };
+        // Processes that outlive their launcher may keep the pipe open, so do not wait for its end.
+        let stderr = stderr.filter(|_| !silent).and_then(|reader| reader.join().ok()).unwrap_or_default();
         if launch.is_complete() && status.success() {
             return Ok(launch);
         }
-        Err(Error::Other(self.why(&launch, alone, silent, status) + said.as_str()))
+        Err(Error::Other(self.failure_reason(&launch, alone, silent, status) + stderr.as_str()))
     }
 
-    fn start(&self, settings: &Settings) -> Result<Child, Error> {
+    fn start(&self, settings: &BenchSettings) -> Result<Child, Error> {
         let own = std::env::current_exe()?;
         let mut command = match self.launcher {
             [] => Command::new(&own),
@@ -100,14 +100,14 @@ impl Run<'_> {
         if self.launcher.is_empty() {
             command.arg("--alone");
         }
-        let errors = if self.voice == Voice::Kept { Stdio::piped() } else { Stdio::inherit() };
+        let errors = if self.stderr == StderrMode::Capture { Stdio::piped() } else { Stdio::inherit() };
         let started = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(errors).spawn();
-        started.map_err(|error| Error::Other(format!("{} cannot be started: {error}", self.name())))
+        started.map_err(|error| Error::Other(format!("cannot start {}: {error}", self.name())))
     }
 
-    fn follow(&mut self, line: &Line) {
-        if let Line::Done(percent) = line {
-            while self.done < self.launch * 100 + percent {
+    fn update_progress(&mut self, line: &BenchRecord) {
+        if let BenchRecord::Done(percent) = line {
+            while self.done < self.finished * 100 + percent {
                 self.done += 1;
                 self.progress.step();
             }
@@ -116,37 +116,37 @@ impl Run<'_> {
 
     fn name(&self) -> String {
         let words: Vec<String> = self.launcher.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-        if words.is_empty() { "sintonia bench".into() } else { format!("`{}`", text::command(&words)) }
+        if words.is_empty() { "sintonia bench".into() } else { format!("`{}`", text::shell_command(&words)) }
     }
 
-    /// Why nothing, or not everything, was heard.
-    fn why(&self, launch: &Launch, alone: bool, silent: bool, status: ExitStatus) -> String {
+    /// Why a launch failed.
+    fn failure_reason(&self, launch: &LaunchMeasurements, alone: bool, silent: bool, status: ExitStatus) -> String {
         let name = self.name();
         if silent {
-            return format!("{name}: nothing was heard for {} seconds, so it was ended", SILENCE.as_secs());
+            return format!("{name}: no output for {} seconds, so it was terminated", OUTPUT_TIMEOUT.as_secs());
         }
         if alone {
             return format!(
-                "{name} started a process that has no other to talk to: give a launcher that starts at least two, such as \
-                 `mpirun -n 2`, or none to measure computation and memory only"
+                "{name} started only one process: use a launcher command that starts at least two, such as \
+                 `mpirun -n 2`, or no launcher to measure only computation and memory"
             );
         }
-        match (launch.has_begun(), status.success()) {
+        match (launch.has_data(), status.success()) {
             (true, _) => format!("{name} ended with {status} before everything was measured"),
             (false, false) => format!("{name} ended with {status} before anything was measured"),
             (false, true) => {
-                format!("{name} ended without running the benchmark: it must be a launcher that runs the command put behind it")
+                format!("{name} ended without running the benchmark: it must run the command appended to it")
             }
         }
     }
 }
 
-/// The lines that a launcher passes on, until there are no more.
-fn listen(stdout: Option<impl Read + Send + 'static>) -> Receiver<Line> {
+/// Reads the lines of the measured processes until their end.
+fn spawn_line_reader(stdout: Option<impl Read + Send + 'static>) -> Receiver<BenchRecord> {
     let (sender, receiver) = channel();
     thread::spawn(move || {
         let lines = stdout.map(|stdout| BufReader::new(stdout).lines()).into_iter().flatten();
-        for line in lines.map_while(io::Result::ok).filter_map(|line| Line::read(&line)) {
+        for line in lines.map_while(io::Result::ok).filter_map(|line| BenchRecord::parse(&line)) {
             if sender.send(line).is_err() {
                 return;
             }
@@ -155,8 +155,8 @@ fn listen(stdout: Option<impl Read + Send + 'static>) -> Receiver<Line> {
     receiver
 }
 
-/// Everything that comes from there, for a message.
-fn collect(mut from: impl Read + Send + 'static) -> thread::JoinHandle<String> {
+/// Reads everything, for an error message.
+fn spawn_collector(mut from: impl Read + Send + 'static) -> thread::JoinHandle<String> {
     thread::spawn(move || {
         let mut text = Vec::new();
         // What cannot be read cannot be shown.
@@ -166,15 +166,15 @@ fn collect(mut from: impl Read + Send + 'static) -> thread::JoinHandle<String> {
     })
 }
 
-/// Asks a launcher to end, which then ends its processes; one that does not is ended.
-fn end(child: &mut Child) -> io::Result<ExitStatus> {
+/// Asks a launcher to terminate, so that it terminates its processes; kills it if it does not.
+fn terminate(child: &mut Child) -> io::Result<ExitStatus> {
     const PATIENCE: Duration = Duration::from_secs(10);
     if let Some(process) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        // Who has ended already needs no telling.
+        // It may have exited already.
         let _ = kill_process(process, Signal::TERM);
     }
-    let asked = Instant::now();
-    while asked.elapsed() < PATIENCE {
+    let start = Instant::now();
+    while start.elapsed() < PATIENCE {
         if let Some(status) = child.try_wait()? {
             return Ok(status);
         }

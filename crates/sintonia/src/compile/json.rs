@@ -1,62 +1,63 @@
-//! What is in a model, for programs.
+//! A compiled model as JSON.
 
 use serde::Serialize;
-use sintonia_pamela::model::{Language, Model};
-use sintonia_source::Compiled;
+use sintonia_pamela::model::{PamelaModel, SourceLanguage};
+use sintonia_source::CompiledModel;
 
-use super::Formula;
+use super::CostFormula;
 
-/// A model.
+/// A PAMELA model.
 #[derive(Serialize)]
-pub struct Shown<'a> {
+pub(super) struct PamelaModelJson<'a> {
     language: &'static str,
-    parameters: Vec<Parameter<'a>>,
-    resources: Vec<Resource<'a>>,
-    procedures: Vec<Procedure<'a>>,
+    parameters: Vec<PamelaParameterJson<'a>>,
+    resources: Vec<PamelaResourceJson<'a>>,
+    procedures: Vec<PamelaProcedureJson<'a>>,
     notes: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    formulas: Option<&'a [Formula]>,
+    formulas: Option<&'a [CostFormula]>,
 }
 
 #[derive(Serialize)]
-struct Parameter<'a> {
+struct PamelaParameterJson<'a> {
     name: &'a str,
     value: Option<String>,
     note: Option<&'a str>,
 }
 
 #[derive(Serialize)]
-struct Resource<'a> {
+struct PamelaResourceJson<'a> {
     name: &'a str,
     multiplicity: String,
 }
 
 #[derive(Serialize)]
-struct Procedure<'a> {
+struct PamelaProcedureJson<'a> {
     name: &'a str,
     parameters: &'a [String],
     note: Option<&'a str>,
 }
 
-impl<'a> Shown<'a> {
-    /// What is shown of a model that was compiled.
-    pub fn of(compiled: &'a Compiled, formulas: Option<&'a [Formula]>) -> Shown<'a> {
-        let Model { language, parameters, resources, procedures } = &compiled.model;
-        let parameters = parameters.iter().map(|parameter| Parameter {
+impl<'a> PamelaModelJson<'a> {
+    /// The JSON of a compiled model.
+    pub(super) fn new(compiled: &'a CompiledModel, formulas: Option<&'a [CostFormula]>) -> PamelaModelJson<'a> {
+        let PamelaModel { language, parameters, resources, procedures } = &compiled.model;
+        let parameters = parameters.iter().map(|parameter| PamelaParameterJson {
             name: &parameter.name,
             value: parameter.value.as_ref().map(ToString::to_string),
-            note: parameter.note.as_deref(),
+            note: parameter.comment.as_deref(),
         });
-        let resources = resources.iter().map(|resource| Resource { name: &resource.name, multiplicity: resource.multiplicity.to_string() });
-        let procedures = procedures.iter().map(|procedure| Procedure {
+        let resources =
+            resources.iter().map(|resource| PamelaResourceJson { name: &resource.name, multiplicity: resource.multiplicity.to_string() });
+        let procedures = procedures.iter().map(|procedure| PamelaProcedureJson {
             name: &procedure.name,
             parameters: &procedure.parameters,
-            note: procedure.note.as_deref(),
+            note: procedure.comment.as_deref(),
         });
-        Shown {
+        PamelaModelJson {
             language: match language {
-                Language::C => "c",
-                Language::Java => "java",
+                SourceLanguage::C => "c",
+                SourceLanguage::Java => "java",
             },
             parameters: parameters.collect(),
             resources: resources.collect(),

@@ -1,89 +1,90 @@
-//! What was fitted, for programs.
+//! The result of a fit as JSON.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use sintonia_fit::pieces::{Estimate, Piece};
-use sintonia_model::curve::{self, Curve, Lines};
-use sintonia_model::model::{Model, Parameter, Uses, Validation};
-use sintonia_model::part::Kind;
-use sintonia_model::term::Term;
+use sintonia_fit::piecewise::{IntervalEstimate, LinearPiece};
+use sintonia_model::curve::{self, FittedCurve, PiecewiseCurve};
+use sintonia_model::fitted_term::FittedTerm;
+use sintonia_model::model::{HoldOutValidation, MeasuredParameter, PerformanceModel, PredictionBasis};
+use sintonia_model::program_part::PartKind;
 
-use super::Found;
-use super::recordings::record;
+use super::FitResult;
+use super::recordings::record_command;
 
-/// Everything that was found.
+/// All results.
 #[derive(Serialize)]
-pub struct Shown<'a> {
-    models: Vec<Fitted<'a>>,
-    parameters: &'a [Parameter],
+pub(crate) struct FitJson<'a> {
+    models: Vec<FormulaJson<'a>>,
+    parameters: &'a [MeasuredParameter],
     fixed: &'a BTreeMap<String, f64>,
     unit: &'a str,
-    uses: Uses,
-    validation: Option<Validation>,
+    uses: PredictionBasis,
+    validation: Option<HoldOutValidation>,
     noise_percent: f64,
-    next: Option<Next>,
+    next: Option<NextRunJson>,
     notes: &'a [String],
 }
 
-/// One formula: first that of the whole, then those of its parts, then those of roles.
+/// One formula: first the total, then its parts, then roles.
 #[derive(Serialize)]
-struct Fitted<'a> {
+struct FormulaJson<'a> {
     name: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    kind: Option<Kind>,
+    kind: Option<PartKind>,
     #[serde(skip_serializing_if = "Option::is_none")]
     share: Option<f64>,
-    /// Of a whole: those of its parts and roles are the same.
+    /// Of the total; its parts and roles have the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     unit: Option<&'a str>,
     formula: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    terms: Vec<Summand>,
+    terms: Vec<TermJson>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pieces: Vec<Line>,
+    pieces: Vec<PieceJson>,
     error_percent: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    calls: Option<Calls<'a>>,
+    calls: Option<CallFormulasJson<'a>>,
 }
 
 #[derive(Serialize)]
-struct Summand {
+struct TermJson {
     term: String,
     coefficient: [f64; 3],
 }
 
-/// A straight line, and where it holds: up to and including `to`.
+/// A linear piece and its range, up to and including `to`.
 #[derive(Serialize)]
-struct Line {
+struct PieceJson {
     from: f64,
     to: f64,
-    /// Where its end may be; the last one goes on.
+    /// Interval of its end; none for the last one.
     to_between: Option<[f64; 2]>,
     intercept: [f64; 3],
     slope: [f64; 3],
 }
 
 #[derive(Serialize)]
-struct Calls<'a> {
+struct CallFormulasJson<'a> {
     operation: &'a str,
     count: String,
     bytes: String,
 }
 
 #[derive(Serialize)]
-struct Next {
+struct NextRunJson {
     parameters: BTreeMap<String, f64>,
     command: String,
 }
 
-impl<'a> Shown<'a> {
-    /// Everything that was found: all formulas, and what is said of the first model.
-    pub fn of(found: &'a [Found]) -> Shown<'a> {
-        let Found { model, next, .. } = &found[0];
-        let next = next.as_ref().map(|next| Next { parameters: next.parameters.iter().cloned().collect(), command: record(next) });
-        Shown {
-            models: found.iter().flat_map(|found| models(&found.model)).collect(),
+impl<'a> FitJson<'a> {
+    /// All formulas, and the metadata of the first model.
+    pub(crate) fn new(found: &'a [FitResult]) -> FitJson<'a> {
+        let FitResult { model, next, .. } = &found[0];
+        let next =
+            next.as_ref().map(|next| NextRunJson { parameters: next.parameters.iter().cloned().collect(), command: record_command(next) });
+        FitJson {
+            models: found.iter().flat_map(|found| model_formulas(&found.model)).collect(),
             parameters: &model.parameters,
             fixed: &model.fixed,
             unit: &model.quantity.unit,
@@ -96,32 +97,32 @@ impl<'a> Shown<'a> {
     }
 }
 
-fn models(model: &Model) -> Vec<Fitted<'_>> {
-    let own = model.whole.as_ref().filter(|_| model.uses == Uses::Whole);
-    let whole = Fitted {
+fn model_formulas(model: &PerformanceModel) -> Vec<FormulaJson<'_>> {
+    let own = model.whole.as_ref().filter(|_| model.uses == PredictionBasis::Whole);
+    let whole = FormulaJson {
         unit: Some(&model.quantity.unit),
         formula: model.formula().to_string(),
         error_percent: model.error_percent().or(model.whole.as_ref().and_then(|whole| whole.error_percent)),
-        ..Fitted::of(&model.name, own)
+        ..FormulaJson::new(&model.name, own)
     };
-    let parts = model.parts.iter().map(|part| Fitted {
+    let parts = model.parts.iter().map(|part| FormulaJson {
         kind: Some(part.kind),
         share: Some(part.share),
-        calls: part.calls.as_ref().map(|calls| Calls {
+        calls: part.calls.as_ref().map(|calls| CallFormulasJson {
             operation: &calls.operation,
             count: calls.count.to_string(),
             bytes: calls.bytes.to_string(),
         }),
-        ..Fitted::of(&part.name, Some(&part.term))
+        ..FormulaJson::new(&part.name, Some(&part.term))
     });
-    let limits = model.limits.iter().map(|limit| Fitted::of(&limit.role, Some(&limit.term)));
+    let limits = model.limits.iter().map(|limit| FormulaJson::new(&limit.role, Some(&limit.term)));
     [whole].into_iter().chain(parts).chain(limits).collect()
 }
 
-impl<'a> Fitted<'a> {
-    fn of(name: &'a str, term: Option<&'a Term>) -> Fitted<'a> {
+impl<'a> FormulaJson<'a> {
+    fn new(name: &'a str, term: Option<&'a FittedTerm>) -> FormulaJson<'a> {
         let curve = term.and_then(|term| term.curve.as_ref());
-        Fitted {
+        FormulaJson {
             name,
             kind: None,
             share: None,
@@ -135,18 +136,18 @@ impl<'a> Fitted<'a> {
     }
 }
 
-fn terms(curve: &Curve) -> Vec<Summand> {
-    let summand = |summand: curve::Summand| Summand { term: summand.term.to_string(), coefficient: summand.coefficient };
+fn terms(curve: &FittedCurve) -> Vec<TermJson> {
+    let summand = |summand: curve::FormulaTerm| TermJson { term: summand.term.to_string(), coefficient: summand.coefficient };
     curve.terms().into_iter().map(summand).collect()
 }
 
-fn pieces(curve: &Curve) -> Vec<Line> {
-    let Curve::Pieces(Lines { lines, .. }) = curve else { return Vec::new() };
-    let figure = |estimate: &Estimate| [estimate.low, estimate.value, estimate.high];
-    let line = |(place, piece): (usize, &Piece)| Line {
+fn pieces(curve: &FittedCurve) -> Vec<PieceJson> {
+    let FittedCurve::Piecewise(PiecewiseCurve { lines, .. }) = curve else { return Vec::new() };
+    let figure = |estimate: &IntervalEstimate| [estimate.low, estimate.value, estimate.high];
+    let line = |(index, piece): (usize, &LinearPiece)| PieceJson {
         from: piece.from,
         to: piece.to,
-        to_between: lines.breaks.get(place).map(|end| [end.interval.low, end.interval.high]),
+        to_between: lines.breaks.get(index).map(|end| [end.interval.low, end.interval.high]),
         intercept: figure(&piece.intercept),
         slope: figure(&piece.slope),
     };

@@ -1,171 +1,178 @@
-//! A model drawn: what was measured, the curve, and the band it lies in.
+//! Plots of a model: measurements, curve and prediction band.
 
-use sintonia_fit::pieces::Break;
-use sintonia_formats::plot::{Axis, GAP, Ink, Mark, Measured, Plot, Point, Scale, Series, Shape, Spread, Unit, residuals, sampled};
-use sintonia_model::curve::Curve;
-use sintonia_model::model::Model;
+use sintonia_fit::piecewise::Breakpoint;
+use sintonia_formats::plot::{
+    AxisSpec, AxisUnit, BandPoint, GAP, MeasuredPoint, Plot, PlotSeries, Point, ScaleType, SeriesMark, SeriesStyle, VerticalLine,
+    residuals, sample_curve,
+};
+use sintonia_model::curve::FittedCurve;
+use sintonia_model::model::PerformanceModel;
 use sintonia_model::predict::Predictor;
-use sintonia_model::run::RANKS;
-use sintonia_model::sweep::Line;
+use sintonia_model::run::RANKS_PARAMETER;
+use sintonia_model::sweep::ParameterSweep;
 
-use super::page::number;
+use super::text_layout::short_number;
 
-/// How many places of a band are computed: between them it is straight.
-const BAND: usize = 60;
-/// Values that differ by this factor or more are spread by factors.
-const WIDE: f64 = 8.0;
+/// Points at which a band is computed; it is linear between them.
+const BAND_POINTS: usize = 60;
+/// Ranges with at least this ratio get a logarithmic axis.
+const LOG_SCALE_RATIO: f64 = 8.0;
 
-/// The time over the parameter that changed most, with the others as they were in the longest run; nothing if nothing changes.
-pub fn of(model: &Model) -> Option<Plot> {
-    let names = model.names();
-    let ratio = |place: &usize| model.parameters[*place].to / model.parameters[*place].from;
+/// Plots the parameter with the largest range, others as in the longest run; none without parameters.
+pub(crate) fn plot_model(model: &PerformanceModel) -> Option<Plot> {
+    let names = model.parameter_names();
+    let ratio = |index: &usize| model.parameters[*index].to / model.parameters[*index].from;
     let parameter = (0..model.parameters.len()).max_by(|a, b| ratio(a).total_cmp(&ratio(b)).then(b.cmp(a)))?;
     let longest = model.points.iter().max_by(|a, b| a.value.total_cmp(&b.value));
     let base = longest.map_or_else(|| model.parameters.iter().map(|p| p.to).collect(), |point| point.at.clone());
     let own = &model.parameters[parameter];
-    Some(along(model, &Predictor::new(model, &names), &Line { parameter, base, from: own.from, to: own.to }))
+    Some(plot_sweep(model, &Predictor::new(model, &names), &ParameterSweep { parameter, base, from: own.from, to: own.to }))
 }
 
-/// The time along a line through the settings of a model.
-pub fn along(model: &Model, predictor: &Predictor, line: &Line) -> Plot {
-    let value = |x: f64| model.value(&line.at(x)).unwrap_or(f64::NAN);
-    let points = measured(model, line);
-    let ends = ends(model);
+/// Plots one sweep through the settings of a model.
+pub(crate) fn plot_sweep(model: &PerformanceModel, predictor: &Predictor, sweep: &ParameterSweep) -> Plot {
+    let value = |x: f64| model.point_estimate(&sweep.setting_at(x)).unwrap_or(f64::NAN);
+    let points = measured_points(model, sweep);
+    let ends = breakpoints(model);
     let mut series = Vec::new();
-    series.extend(band(predictor, line, &ends).map(|band| Series::new("95 of 100 runs", Ink::Number(0), band)));
-    series.push(Series::new("model", Ink::Number(0), Shape::Curve(curve(line, &ends, value))));
-    let parameter = &model.parameters[line.parameter].name;
-    if parameter == RANKS {
-        let ideal = |p: f64| value(line.from) * line.from / p;
-        series.push(Series::new("ideal", Ink::Reference, Shape::Curve(sampled(line.from, line.to, ideal))));
+    series.extend(prediction_band(predictor, sweep, &ends).map(|band| PlotSeries::new("95 % of runs", SeriesStyle::Indexed(0), band)));
+    series.push(PlotSeries::new("model", SeriesStyle::Indexed(0), SeriesMark::Curve(curve_points(sweep, &ends, value))));
+    let parameter = &model.parameters[sweep.parameter].name;
+    if parameter == RANKS_PARAMETER {
+        let ideal = |p: f64| value(sweep.from) * sweep.from / p;
+        series.push(PlotSeries::new("ideal", SeriesStyle::Reference, SeriesMark::Curve(sample_curve(sweep.from, sweep.to, ideal))));
     }
     if !ends.is_empty() {
-        let mark = |end: &&Break| Mark { at: end.at, between: Some((end.interval.low, end.interval.high)), name: number(end.at) };
-        series.push(Series::new("ends of lines", Ink::Number(2), Shape::Marks(ends.iter().map(mark).collect())));
+        let mark = |end: &&Breakpoint| VerticalLine {
+            x: end.at,
+            interval: Some((end.interval.low, end.interval.high)),
+            label: short_number(end.at),
+        };
+        series.push(PlotSeries::new("breakpoints", SeriesStyle::Indexed(2), SeriesMark::VerticalLines(ends.iter().map(mark).collect())));
     }
     let mut below = Vec::new();
     if !points.is_empty() {
-        let bars = if points.iter().any(|point| point.between.is_some()) { ", least to most" } else { "" };
-        below.push(Series::new("measured", Ink::Number(1), Shape::Points(residuals(&points, value))));
-        series.push(Series::new(format!("measured{bars}"), Ink::Number(1), Shape::Points(points)));
+        let bars = if points.iter().any(|point| point.error_bar.is_some()) { ", min to max" } else { "" };
+        below.push(PlotSeries::new("measured", SeriesStyle::Indexed(1), SeriesMark::Points(residuals(&points, value))));
+        series.push(PlotSeries::new(format!("measured{bars}"), SeriesStyle::Indexed(1), SeriesMark::Points(points)));
     }
-    let others = others(model, line);
+    let others = fixed_parameters(model, sweep);
     let with = if others.is_empty() { String::new() } else { format!(" with {others}") };
-    Plot { series, residuals: below, ..frame(model, line, &with) }
+    Plot { series, residuals: below, ..empty_plot(model, sweep, &with) }
 }
 
-/// The time along several lines that differ in what does not change along them, each with its band and what was measured.
-pub fn side_by_side(model: &Model, predictor: &Predictor, lines: &[Line]) -> Option<Plot> {
-    let widest = Line {
-        from: lines.iter().map(|line| line.from).fold(f64::INFINITY, f64::min),
-        to: lines.iter().map(|line| line.to).fold(0.0, f64::max),
+/// Plots several sweeps that differ in the fixed parameters, each with band and measurements.
+pub(crate) fn plot_sweeps(model: &PerformanceModel, predictor: &Predictor, lines: &[ParameterSweep]) -> Option<Plot> {
+    let widest = ParameterSweep {
+        from: lines.iter().map(|sweep| sweep.from).fold(f64::INFINITY, f64::min),
+        to: lines.iter().map(|sweep| sweep.to).fold(0.0, f64::max),
         ..lines.first()?.clone()
     };
-    let ends = ends(model);
-    let of_line = |(number, line): (usize, &Line)| {
-        let (name, ink) = (others(model, line), Ink::Number(number));
-        let value = |x: f64| model.value(&line.at(x)).unwrap_or(f64::NAN);
-        let points = Some(measured(model, line)).filter(|points| !points.is_empty()).map(Shape::Points);
-        let shapes = [band(predictor, line, &ends), Some(Shape::Curve(curve(line, &ends, value))), points];
-        shapes.into_iter().flatten().map(move |shape| Series::new(name.clone(), ink, shape))
+    let ends = breakpoints(model);
+    let of_line = |(number, sweep): (usize, &ParameterSweep)| {
+        let (name, ink) = (fixed_parameters(model, sweep), SeriesStyle::Indexed(number));
+        let value = |x: f64| model.point_estimate(&sweep.setting_at(x)).unwrap_or(f64::NAN);
+        let points = Some(measured_points(model, sweep)).filter(|points| !points.is_empty()).map(SeriesMark::Points);
+        let shapes = [prediction_band(predictor, sweep, &ends), Some(SeriesMark::Curve(curve_points(sweep, &ends, value))), points];
+        shapes.into_iter().flatten().map(move |shape| PlotSeries::new(name.clone(), ink, shape))
     };
-    Some(Plot { series: lines.iter().enumerate().flat_map(of_line).collect(), ..frame(model, &widest, "") })
+    Some(Plot { series: lines.iter().enumerate().flat_map(of_line).collect(), ..empty_plot(model, &widest, "") })
 }
 
-/// A plot of the time over what changes along a line, with nothing in it.
-fn frame(model: &Model, line: &Line, with: &str) -> Plot {
-    let parameter = &model.parameters[line.parameter].name;
-    let unit = if model.quantity.unit == "s" { Unit::Seconds } else { Unit::Named(model.quantity.unit.clone()) };
-    let (label, counts) = if parameter == RANKS { ("processes", Unit::Whole) } else { (parameter.as_str(), Unit::Number) };
-    // Powers are straight lines where both axes go by factors.
-    let scale = if line.to / line.from >= WIDE { Scale::Log } else { Scale::Linear };
+/// An empty plot over the parameter of a sweep.
+fn empty_plot(model: &PerformanceModel, sweep: &ParameterSweep, with: &str) -> Plot {
+    let parameter = &model.parameters[sweep.parameter].name;
+    let unit = if model.quantity.unit == "s" { AxisUnit::Seconds } else { AxisUnit::Other(model.quantity.unit.clone()) };
+    let (label, counts) =
+        if parameter == RANKS_PARAMETER { ("processes", AxisUnit::Count) } else { (parameter.as_str(), AxisUnit::Number) };
+    // Powers are straight lines when both axes are logarithmic.
+    let scale = if sweep.to / sweep.from >= LOG_SCALE_RATIO { ScaleType::Log } else { ScaleType::Linear };
     let of = if model.name == model.quantity.name { String::new() } else { format!("{}: ", model.name) };
     Plot {
         title: format!("{of}{} over {parameter}{with}", model.quantity.name),
         notes: Vec::new(),
-        x: Axis { scale, ..Axis::new(label, counts) },
-        y: Axis { scale, ..Axis::new(model.quantity.name.clone(), unit) },
+        x: AxisSpec { scale, ..AxisSpec::new(label, counts) },
+        y: AxisSpec { scale, ..AxisSpec::new(model.quantity.name.clone(), unit) },
         series: Vec::new(),
         residuals: Vec::new(),
     }
 }
 
-/// The values of what does not change along a line, in words.
-pub fn others(model: &Model, line: &Line) -> String {
-    let places = model.parameters.iter().zip(&line.base).enumerate().filter(|(place, _)| *place != line.parameter);
-    places.map(|(_, (parameter, value))| format!("{} = {}", parameter.name, number(*value))).collect::<Vec<_>>().join(", ")
+/// The fixed parameters of a sweep, as text.
+pub(crate) fn fixed_parameters(model: &PerformanceModel, sweep: &ParameterSweep) -> String {
+    let fixed = model.parameters.iter().zip(&sweep.base).enumerate().filter(|(index, _)| *index != sweep.parameter);
+    fixed.map(|(_, (parameter, value))| format!("{} = {}", parameter.name, short_number(*value))).collect::<Vec<_>>().join(", ")
 }
 
-/// What was measured on a line: of repetitions the one in the middle, with a bar from the least to the most. On another machine, nothing
-/// was.
-pub fn measured(model: &Model, line: &Line) -> Vec<Measured> {
-    let is_on = |setting: &[f64]| setting.iter().zip(&line.base).enumerate().all(|(place, (a, b))| place == line.parameter || a == b);
-    let here = model.points.iter().filter(|point| !model.is_exchanged() && is_on(&point.at));
-    let mut points: Vec<(f64, f64)> = here.map(|point| (point.at[line.parameter], point.value)).collect();
+/// The measurements on a sweep: medians of repetitions, with a bar from minimum to maximum. None on another machine.
+pub(crate) fn measured_points(model: &PerformanceModel, sweep: &ParameterSweep) -> Vec<MeasuredPoint> {
+    let is_on = |setting: &[f64]| setting.iter().zip(&sweep.base).enumerate().all(|(index, (a, b))| index == sweep.parameter || a == b);
+    let here = model.points.iter().filter(|point| !model.is_on_other_machine() && is_on(&point.at));
+    let mut points: Vec<(f64, f64)> = here.map(|point| (point.at[sweep.parameter], point.value)).collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
     let group = |group: &[(f64, f64)]| {
         let (least, most) = (group[0].1, group[group.len() - 1].1);
         let middle = f64::midpoint(group[(group.len() - 1) / 2].1, group[group.len() / 2].1);
-        Measured { x: group[0].0, y: middle, between: (least < most).then_some((least, most)) }
+        MeasuredPoint { x: group[0].0, y: middle, error_bar: (least < most).then_some((least, most)) }
     };
     points.chunk_by(|a, b| a.0 == b.0).map(group).collect()
 }
 
-/// Where straight lines end, if the model is made of them.
-fn ends(model: &Model) -> Vec<&Break> {
+/// The breakpoints, if the model is piecewise linear.
+fn breakpoints(model: &PerformanceModel) -> Vec<&Breakpoint> {
     match model.whole.as_ref().and_then(|whole| whole.curve.as_ref()) {
-        Some(Curve::Pieces(pieces)) => pieces.lines.breaks.iter().collect(),
+        Some(FittedCurve::Piecewise(pieces)) => pieces.lines.breaks.iter().collect(),
         _ => Vec::new(),
     }
 }
 
-/// The stretches of a line within which nothing ends: each holds up to and including the place where it does.
-fn stretches(line: &Line, ends: &[&Break]) -> Vec<(f64, f64)> {
-    let inside = ends.iter().map(|end| end.at).filter(|at| line.from < *at && *at < line.to);
-    let mut begin = line.from;
-    let mut stretches: Vec<(f64, f64)> = inside.map(|at| (std::mem::replace(&mut begin, at * (1.0 + 1e-9)), at)).collect();
-    stretches.push((begin, line.to));
-    stretches
+/// The ranges of a sweep between breakpoints; each includes its end.
+fn continuous_ranges(sweep: &ParameterSweep, ends: &[&Breakpoint]) -> Vec<(f64, f64)> {
+    let inside = ends.iter().map(|end| end.at).filter(|at| sweep.from < *at && *at < sweep.to);
+    let mut begin = sweep.from;
+    let mut ranges: Vec<(f64, f64)> = inside.map(|at| (std::mem::replace(&mut begin, at * (1.0 + 1e-9)), at)).collect();
+    ranges.push((begin, sweep.to));
+    ranges
 }
 
-fn curve(line: &Line, ends: &[&Break], value: impl Fn(f64) -> f64) -> Vec<Point> {
-    let pieces = stretches(line, ends).into_iter().map(|(from, to)| sampled(from, to, &value));
+fn curve_points(sweep: &ParameterSweep, ends: &[&Breakpoint], value: impl Fn(f64) -> f64) -> Vec<Point> {
+    let pieces = continuous_ranges(sweep, ends).into_iter().map(|(from, to)| sample_curve(from, to, &value));
     pieces.collect::<Vec<_>>().join(&GAP)
 }
 
-/// What 95 of 100 runs take; nothing if that is known exactly.
-fn band(predictor: &Predictor, line: &Line, ends: &[&Break]) -> Option<Shape> {
-    let stretches = stretches(line, ends);
-    let places = (BAND / stretches.len()).max(8);
-    let spread = |x: f64| predictor.seconds(&line.at(x)).map(|[low, _, high]| Spread { x, low, high });
-    let of = |(from, to): (f64, f64)| (0..places).map(move |i| from * (to / from).powf(i as f64 / (places - 1) as f64));
-    let gap = Spread { x: f64::NAN, low: f64::NAN, high: f64::NAN };
-    let pieces = stretches.into_iter().map(|stretch| of(stretch).filter_map(spread).collect::<Vec<_>>());
+/// The 95 % prediction band; none if the prediction is exact.
+fn prediction_band(predictor: &Predictor, sweep: &ParameterSweep, ends: &[&Breakpoint]) -> Option<SeriesMark> {
+    let ranges = continuous_ranges(sweep, ends);
+    let fixed = (BAND_POINTS / ranges.len()).max(8);
+    let spread = |x: f64| predictor.predict_seconds(&sweep.setting_at(x)).map(|[low, _, high]| BandPoint { x, low, high });
+    let of = |(from, to): (f64, f64)| (0..fixed).map(move |i| from * (to / from).powf(i as f64 / (fixed - 1) as f64));
+    let gap = BandPoint { x: f64::NAN, low: f64::NAN, high: f64::NAN };
+    let pieces = ranges.into_iter().map(|range| of(range).filter_map(spread).collect::<Vec<_>>());
     let band = pieces.collect::<Vec<_>>().join(&gap);
-    band.iter().any(|spread| spread.high > spread.low * (1.0 + 1e-9)).then_some(Shape::Band(band))
+    band.iter().any(|spread| spread.high > spread.low * (1.0 + 1e-9)).then_some(SeriesMark::Band(band))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sintonia_model::table::Form;
+    use sintonia_model::series::CurveForm;
     use std::path::Path;
 
-    fn series(plot: &Plot, name: &str) -> Shape {
-        plot.series.iter().find(|series| series.name.starts_with(name)).map(|series| series.shape.clone()).unwrap()
+    fn series(plot: &Plot, name: &str) -> SeriesMark {
+        plot.series.iter().find(|series| series.name.starts_with(name)).map(|series| series.mark.clone()).unwrap()
     }
 
-    fn pieces() -> Model {
+    fn pieces() -> PerformanceModel {
         let rows: String =
             (1..=16).map(|k| 4096 * k).map(|n| format!("{n},{}\n", if n <= 32768 { n + 500 } else { 2 * n + 900 })).collect();
-        let columns = sintonia_fit::table::Columns { parameters: vec!["n".into()], value: "send".into(), unit: None };
+        let columns = sintonia_fit::table::TableColumns { parameters: vec!["n".into()], value: "send".into(), unit: None };
         let table = sintonia_fit::table::read_csv("t.csv", &format!("n,send [us]\n{rows}"), &columns).unwrap();
-        Model::of_series(&table, Form::Pieces).unwrap()
+        PerformanceModel::from_series(&table, CurveForm::Pieces).unwrap()
     }
 
     #[test]
     fn the_curve_is_interrupted_where_a_line_ends() {
-        let Shape::Curve(curve) = series(&of(&pieces()).unwrap(), "model") else { panic!("a curve") };
+        let SeriesMark::Curve(curve) = series(&plot_model(&pieces()).unwrap(), "model") else { panic!("a curve") };
         let gap = curve.iter().position(|point| point.0.is_nan()).unwrap();
         assert!(curve[gap - 1].0 == 32768.0 && (curve[gap - 1].1 / 33268e-6 - 1.0).abs() < 1e-6, "{:?}", curve[gap - 1]);
         assert!((curve[gap + 1].1 / 66436e-6 - 1.0).abs() < 1e-6, "{:?}", curve[gap + 1]);
@@ -176,21 +183,22 @@ mod tests {
         let text = "format = 1\n[model]\nname = \"lu\"\nformula = \"n/p\"\n[[parameter]]\nname = \"n\"\nfrom = 1\nto = 100\n\
                     [[parameter]]\nname = \"p\"\nfrom = 1\nto = 4\n\
                     [measured]\npoints = [[100, 2, 52], [100, 2, 48], [100, 2, 49], [100, 4, 25], [50, 2, 25]]\n";
-        let model = Model::parse(text, Path::new("m")).unwrap();
-        let line = Line { parameter: 1, base: vec![100.0, 1.0], from: 1.0, to: 4.0 };
-        let names = model.names();
-        let plot = along(&model, &Predictor::new(&model, &names), &line);
-        let expected = [Measured { x: 2.0, y: 49.0, between: Some((48.0, 52.0)) }, Measured { x: 4.0, y: 25.0, between: None }];
-        assert_eq!(series(&plot, "measured, least to most"), Shape::Points(expected.into()));
+        let model = PerformanceModel::parse(text, Path::new("m")).unwrap();
+        let sweep = ParameterSweep { parameter: 1, base: vec![100.0, 1.0], from: 1.0, to: 4.0 };
+        let names = model.parameter_names();
+        let plot = plot_sweep(&model, &Predictor::new(&model, &names), &sweep);
+        let expected =
+            [MeasuredPoint { x: 2.0, y: 49.0, error_bar: Some((48.0, 52.0)) }, MeasuredPoint { x: 4.0, y: 25.0, error_bar: None }];
+        assert_eq!(series(&plot, "measured, min to max"), SeriesMark::Points(expected.into()));
         assert_eq!(plot.residuals.len(), 1);
         assert_eq!(plot.title, "lu: time over p with n = 100");
-        let Shape::Curve(ideal) = series(&plot, "ideal") else { panic!("a curve") };
+        let SeriesMark::Curve(ideal) = series(&plot, "ideal") else { panic!("a curve") };
         assert_eq!(ideal.last(), Some(&(4.0, 25.0)));
     }
 
     #[test]
     fn a_model_in_which_nothing_changes_has_no_plot() {
-        let model = Model::parse("format = 1\n[model]\nname = \"x\"\nformula = \"3\"\n", Path::new("m")).unwrap();
-        assert_eq!(of(&model), None);
+        let model = PerformanceModel::parse("format = 1\n[model]\nname = \"x\"\nformula = \"3\"\n", Path::new("m")).unwrap();
+        assert_eq!(plot_model(&model), None);
     }
 }

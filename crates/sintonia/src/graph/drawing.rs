@@ -1,161 +1,170 @@
-//! The program graph in the words and symbols that are drawn.
+//! Labels and symbols of the program graph.
 
-use sintonia_formats::program_graph::{Drawing, Lane, Loop, Message, Node, Path, Stage, Step, Symbol, Work};
-use sintonia_insight::Place;
-use sintonia_mpi::{Mode, Role as Does};
-use sintonia_program::graph::{self, ProgramGraph, Rounds, Segment, Times, Visit, ranges};
+use sintonia_formats::program_graph::{
+    GraphDrawing, LaneLoop, LaneMessage, LaneNode, LanePath, NodeStage, NodeSymbol, OperationNode, PathComputation, RoleLane,
+};
+use sintonia_insight::SourceLocation;
+use sintonia_mpi::{BlockingMode, FunctionRole};
+use sintonia_program::graph::{self, DurationStats, NodeVisits, ProgramGraph, RoleSegment, TripCounts, format_rank_ranges};
 use sintonia_recording::Recording;
 
-use crate::text::{bytes, count, plural, seconds};
+use crate::text::{format_bytes, format_count, format_plural, format_seconds};
 
-/// Computation that takes less than this share of a role's time is drawn as an arrow only.
-const WORTH_A_BOX: f64 = 0.001;
+/// Computation with less than this share of a role's time is drawn only as an arrow.
+const MIN_BOX_SHARE: f64 = 0.001;
 
 /// The drawing of a program graph.
-pub fn of(graph: &ProgramGraph, recording: &Recording, title: String) -> Drawing {
+pub(super) fn build_drawing(graph: &ProgramGraph, recording: &Recording, title: String) -> GraphDrawing {
     let sent: u64 = graph.messages.iter().map(|edge| edge.messages).sum();
-    let message = |edge: &graph::MessageEdge| Message {
+    let message = |edge: &graph::MessageEdge| LaneMessage {
         from: edge.from,
         to: edge.to,
-        note: format!("{} × {}", count(edge.messages), bytes(edge.bytes / edge.messages.max(1))),
+        note: format!("{} × {}", format_count(edge.messages), format_bytes(edge.bytes / edge.messages.max(1))),
         share: edge.messages as f64 / sent.max(1) as f64,
     };
-    Drawing {
+    GraphDrawing {
         title,
-        notes: notes(graph),
-        nodes: graph.nodes.iter().map(|node| draw_node(node, recording)).collect(),
-        lanes: graph.roles.iter().map(|role| lane(role, graph)).collect(),
+        notes: graph_notes(graph),
+        nodes: graph.nodes.iter().map(|node| drawing_node(node, recording)).collect(),
+        lanes: graph.roles.iter().map(|role| role_lane(role, graph)).collect(),
         messages: graph.messages.iter().map(message).collect(),
-        together: graph.together.clone(),
-        worth_a_box: WORTH_A_BOX,
+        collectives: graph.collective_sets.clone(),
+        min_box_share: MIN_BOX_SHARE,
     }
 }
 
-/// What has to be said of the graph as a whole.
-pub fn notes(graph: &ProgramGraph) -> Vec<String> {
+/// Notes on the graph as a whole.
+pub(super) fn graph_notes(graph: &ProgramGraph) -> Vec<String> {
     let ranks: usize = graph.roles.iter().map(|role| role.ranks.len()).sum();
-    let roles = plural(graph.roles.len() as u64, "role");
-    let mut notes = vec![format!("{} in {roles}; counts and times of a role are per rank, on average", plural(ranks as u64, "rank"))];
-    for (messages, what) in [(graph.not_received, "sent, but not received"), (graph.not_sent, "received, but not seen to be sent")] {
+    let roles = format_plural(graph.roles.len() as u64, "role");
+    let mut notes = vec![format!("{} in {roles}; counts and times are means per rank of a role", format_plural(ranks as u64, "rank"))];
+    for (messages, what) in
+        [(graph.unmatched_sends, "sent but not received"), (graph.unmatched_receives, "received without a recorded send")]
+    {
         if messages > 0 {
-            notes.push(format!("{} {what}", plural(messages, "message")));
+            notes.push(format!("{} {what}", format_plural(messages, "message")));
         }
     }
     notes
 }
 
-fn draw_node(node: &graph::Node, recording: &Recording) -> Node {
-    let (symbol, stage) = look(node);
+fn drawing_node(node: &graph::ProgramNode, recording: &Recording) -> OperationNode {
+    let (symbol, stage) = symbol_and_stage(node);
     let name = node.operation.name();
-    let line = Place::of(recording.site(node.site)).line;
+    let line = SourceLocation::from_site(recording.site(node.site)).line;
     let short = line.map_or(name.into(), |line| format!("line {line}"));
-    Node { symbol, stage, name: name.into(), place: place(node, recording), short }
+    OperationNode { symbol, stage, name: name.into(), source: node_location(node, recording), short }
 }
 
-/// Where a node is, and in which function.
-pub fn place(node: &graph::Node, recording: &Recording) -> String {
-    let place = Place::of(recording.site(node.site));
-    match (&place.function, place.line) {
-        (Some(function), Some(_)) => format!("{place} {function}"),
-        _ => place.to_string(),
+/// The source location of a node, and its function.
+pub(super) fn node_location(node: &graph::ProgramNode, recording: &Recording) -> String {
+    let location = SourceLocation::from_site(recording.site(node.site));
+    match (&location.function, location.line) {
+        (Some(function), Some(_)) => format!("{location} {function}"),
+        _ => location.to_string(),
     }
 }
 
-/// The symbol of an operation; what a completion does is known from what it completed.
-pub fn look(node: &graph::Node) -> (Symbol, Stage) {
-    let (does, mode, came) = (node.operation.role(), node.operation.function().mode, node.outcome);
+/// The symbol of an operation; that of a completion follows from the completed requests.
+pub(super) fn symbol_and_stage(node: &graph::ProgramNode) -> (NodeSymbol, NodeStage) {
+    let (does, mode, came) = (node.operation.role(), node.operation.definition().mode, node.effects);
     let symbol = match does {
-        Does::Send | Does::Put => Symbol::Send,
-        Does::Receive | Does::MatchedReceive | Does::Get => Symbol::Receive,
-        Does::SendReceive | Does::Exchange => Symbol::Exchange,
-        Does::Collective(_) => Symbol::Group,
-        _ if came.sends && came.receives => Symbol::Exchange,
-        _ if came.sends => Symbol::Send,
-        _ if came.receives => Symbol::Receive,
-        _ if came.joins => Symbol::Group,
-        _ => Symbol::Other,
+        FunctionRole::Send | FunctionRole::Put => NodeSymbol::Send,
+        FunctionRole::Receive | FunctionRole::MatchedReceive | FunctionRole::Get => NodeSymbol::Receive,
+        FunctionRole::SendReceive | FunctionRole::Exchange => NodeSymbol::Exchange,
+        FunctionRole::Collective(_) => NodeSymbol::Collective,
+        _ if came.sends && came.receives => NodeSymbol::Exchange,
+        _ if came.sends => NodeSymbol::Send,
+        _ if came.receives => NodeSymbol::Receive,
+        _ if came.joins => NodeSymbol::Collective,
+        _ => NodeSymbol::Other,
     };
     let stage = match does {
-        Does::Start | Does::StartAll => Stage::Begin,
-        Does::CompleteOne | Does::CompleteAll | Does::CompleteAny | Does::CompleteSome => Stage::End,
-        _ if mode != Mode::Blocking => Stage::Begin,
-        _ => Stage::Whole,
+        FunctionRole::Start | FunctionRole::StartAll => NodeStage::Begin,
+        FunctionRole::CompleteOne | FunctionRole::CompleteAll | FunctionRole::CompleteAny | FunctionRole::CompleteSome => NodeStage::End,
+        _ if mode != BlockingMode::Blocking => NodeStage::Begin,
+        _ => NodeStage::Whole,
     };
     (symbol, stage)
 }
 
-fn lane(role: &graph::Role, graph: &ProgramGraph) -> Lane {
-    let share = |times: &Times| times.total_ns as f64 / role.threads_ns.max(1) as f64;
+fn role_lane(role: &graph::ProgramRole, graph: &ProgramGraph) -> RoleLane {
+    let share = |times: &DurationStats| times.total_ns as f64 / role.threads_ns.max(1) as f64;
     let ranks = role.ranks.len() as u64;
-    let step = |(node, visit): &(usize, Visit)| Step {
+    let step = |(node, visit): &(usize, NodeVisits)| LaneNode {
         node: *node,
-        note: format!("{} · {}", repeated(&visit.calls, ranks), percent(share(&visit.calls))),
+        note: format!("{} · {}", count_and_mean(&visit.calls, ranks), precise_percent(share(&visit.calls))),
         details: visit_details(visit),
     };
-    let path = |segment: &Segment| {
+    let path = |segment: &RoleSegment| {
         let times = &segment.times;
-        let work = Work {
+        let work = PathComputation {
             share: share(times),
-            note: format!("{} · {}", percent(share(times)), seconds(times.total_s() / ranks as f64)),
-            each: spread(times, ranks),
+            note: format!("{} · {}", precise_percent(share(times)), format_seconds(times.total_s() / ranks as f64)),
+            per_iteration: count_mean_and_deviation(times, ranks),
         };
-        Path { from: segment.from, to: segment.to, work: (work.share >= WORTH_A_BOX).then_some(work), details: details(times) }
+        LanePath {
+            from: segment.from,
+            to: segment.to,
+            computation: (work.share >= MIN_BOX_SHARE).then_some(work),
+            details: time_details(times),
+        }
     };
-    let in_lane = |number: usize| graph.loops[number].nodes.iter().copied().filter(|node| visits(role, *node)).collect();
-    let went_round = role.rounds.iter().filter(|(_, rounds)| rounds.most > 1);
-    Lane {
+    let in_lane = |number: usize| graph.loops[number].nodes.iter().copied().filter(|node| role_visits(role, *node)).collect();
+    let went_round = role.trip_counts.iter().filter(|(_, rounds)| rounds.max > 1);
+    RoleLane {
         name: role.name.clone(),
-        note: ranks_of(role),
+        note: role_ranks(role),
         steps: role.visits.iter().map(step).collect(),
         paths: role.segments.iter().map(path).collect(),
-        loops: went_round.map(|(number, rounds)| Loop { nodes: in_lane(*number), note: rounds_note(rounds, ranks) }).collect(),
+        loops: went_round.map(|(number, rounds)| LaneLoop { nodes: in_lane(*number), note: iterations_note(rounds, ranks) }).collect(),
     }
 }
 
-fn visits(role: &graph::Role, node: usize) -> bool {
+fn role_visits(role: &graph::ProgramRole, node: usize) -> bool {
     role.visits.binary_search_by_key(&node, |(node, _)| *node).is_ok()
 }
 
-/// The ranks of a role, as far as its name does not say it.
-pub fn ranks_of(role: &graph::Role) -> String {
+/// The ranks of a role, unless its name says it.
+pub(super) fn role_ranks(role: &graph::ProgramRole) -> String {
     let (number, named) = (role.ranks.len() as u64, role.name.starts_with("rank"));
     match number {
         1 if named => String::new(),
         1 => format!("rank {}", role.ranks[0]),
-        _ if named => plural(number, "rank"),
-        _ => format!("{}: {}", plural(number, "rank"), ranges(&role.ranks)),
+        _ if named => format_plural(number, "rank"),
+        _ => format!("{}: {}", format_plural(number, "rank"), format_rank_ranges(&role.ranks)),
     }
 }
 
-/// How often something happened on each rank, and how long it took on average.
-fn repeated(times: &Times, ranks: u64) -> String {
-    format!("{} × {}", per_rank(times.count, ranks), seconds(times.mean_s()))
+/// Count per rank, and mean duration.
+fn count_and_mean(times: &DurationStats, ranks: u64) -> String {
+    format!("{} × {}", per_rank(times.count, ranks), format_seconds(times.mean_s()))
 }
 
-fn spread(times: &Times, ranks: u64) -> String {
-    let around = if times.count > 1 { format!(" ± {}", seconds(times.deviation_s())) } else { String::new() };
-    repeated(times, ranks) + around.as_str()
+fn count_mean_and_deviation(times: &DurationStats, ranks: u64) -> String {
+    let around = if times.count > 1 { format!(" ± {}", format_seconds(times.std_dev_s())) } else { String::new() };
+    count_and_mean(times, ranks) + around.as_str()
 }
 
-/// How often something happened on each rank, on average.
-pub fn per_rank(number: u64, ranks: u64) -> String {
+/// Mean count per rank.
+pub(super) fn per_rank(number: u64, ranks: u64) -> String {
     let ranks = ranks.max(1);
     let mean = number as f64 / ranks as f64;
-    if number.is_multiple_of(ranks) || mean >= 100.0 { count(mean.round() as u64) } else { format!("{mean:.1}") }
+    if number.is_multiple_of(ranks) || mean >= 100.0 { format_count(mean.round() as u64) } else { format!("{mean:.1}") }
 }
 
-/// How often a loop goes round.
-pub fn rounds_note(rounds: &Rounds, ranks: u64) -> String {
-    let round = if rounds.least == rounds.most {
-        format!("× {}", count(rounds.most))
+/// The number of iterations of a loop.
+pub(super) fn iterations_note(rounds: &TripCounts, ranks: u64) -> String {
+    let round = if rounds.min == rounds.max {
+        format!("× {}", format_count(rounds.max))
     } else {
-        format!("× {} to {}, mean {:.1}", count(rounds.least), count(rounds.most), rounds.mean())
+        format!("× {} to {}, mean {:.1}", format_count(rounds.min), format_count(rounds.max), rounds.mean())
     };
     if rounds.entries > ranks { format!("{round}, entered {} times", per_rank(rounds.entries, ranks)) } else { round }
 }
 
-/// A share in percent, with a digit more where it is small.
-pub fn percent(share: f64) -> String {
+/// A percentage, with one more digit if small.
+pub(super) fn precise_percent(share: f64) -> String {
     match share * 100.0 {
         0.0 => "0 %".into(),
         percent if percent < 0.1 => "<0.1 %".into(),
@@ -164,22 +173,22 @@ pub fn percent(share: f64) -> String {
     }
 }
 
-fn details(times: &Times) -> String {
-    let [total, mean, deviation] = [times.total_s(), times.mean_s(), times.deviation_s()].map(seconds);
-    let [least, most] = [times.least_s(), times.most_s()].map(seconds);
-    format!("{} times on all ranks, {total} in all, each {mean} ± {deviation}, from {least} to {most}", count(times.count))
+fn time_details(times: &DurationStats) -> String {
+    let [total, mean, deviation] = [times.total_s(), times.mean_s(), times.std_dev_s()].map(format_seconds);
+    let [least, most] = [times.min_s(), times.max_s()].map(format_seconds);
+    format!("{} times on all ranks, {total} in total, {mean} ± {deviation} each, from {least} to {most}", format_count(times.count))
 }
 
-fn visit_details(visit: &Visit) -> String {
-    let mut lines = vec![details(&visit.calls)];
+fn visit_details(visit: &NodeVisits) -> String {
+    let mut lines = vec![time_details(&visit.calls)];
     for (number, what) in [(visit.sent, "sent"), (visit.received, "received")] {
         if number > 0 {
-            lines.push(format!("{} {what}", bytes(number)));
+            lines.push(format!("{} {what}", format_bytes(number)));
         }
     }
-    for (number, what) in [(visit.in_vain, "found nothing"), (visit.nobody, "with MPI_PROC_NULL")] {
+    for (number, what) in [(visit.unsuccessful, "found nothing"), (visit.proc_null, "with MPI_PROC_NULL")] {
         if number > 0 {
-            lines.push(format!("{} {what}", plural(number, "call")));
+            lines.push(format!("{} {what}", format_plural(number, "call")));
         }
     }
     lines.join("\n")
@@ -188,33 +197,36 @@ fn visit_details(visit: &Visit) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sintonia_mpi::Operation;
-    use sintonia_program::graph::Outcome;
+    use sintonia_mpi::FunctionId;
+    use sintonia_program::graph::NodeEffects;
 
     #[test]
     fn a_wait_looks_like_what_it_completed() {
-        let look = |name: &str, outcome| look(&graph::Node { operation: Operation::named(name).unwrap(), site: 0, outcome });
-        let none = Outcome::default();
-        assert_eq!(look("MPI_Send", none), (Symbol::Send, Stage::Whole));
-        assert_eq!(look("MPI_Irecv", none), (Symbol::Receive, Stage::Begin));
-        assert_eq!(look("MPI_Waitall", Outcome { sends: true, receives: true, ..none }), (Symbol::Exchange, Stage::End));
-        assert_eq!(look("MPI_Wait", Outcome { joins: true, ..none }), (Symbol::Group, Stage::End));
-        assert_eq!(look("MPI_Start", Outcome { sends: true, ..none }), (Symbol::Send, Stage::Begin));
-        assert_eq!(look("MPI_Comm_free", none), (Symbol::Other, Stage::Whole));
+        let look = |name: &str, outcome| {
+            symbol_and_stage(&graph::ProgramNode { operation: FunctionId::from_name(name).unwrap(), site: 0, effects: outcome })
+        };
+        let none = NodeEffects::default();
+        assert_eq!(look("MPI_Send", none), (NodeSymbol::Send, NodeStage::Whole));
+        assert_eq!(look("MPI_Irecv", none), (NodeSymbol::Receive, NodeStage::Begin));
+        assert_eq!(look("MPI_Waitall", NodeEffects { sends: true, receives: true, ..none }), (NodeSymbol::Exchange, NodeStage::End));
+        assert_eq!(look("MPI_Wait", NodeEffects { joins: true, ..none }), (NodeSymbol::Collective, NodeStage::End));
+        assert_eq!(look("MPI_Start", NodeEffects { sends: true, ..none }), (NodeSymbol::Send, NodeStage::Begin));
+        assert_eq!(look("MPI_Comm_free", none), (NodeSymbol::Other, NodeStage::Whole));
     }
 
     #[test]
     fn ranks_are_not_said_twice() {
-        let said =
-            |name: &str, ranks: &[u32]| ranks_of(&graph::Role { name: name.into(), ranks: ranks.to_vec(), ..graph::Role::default() });
-        assert_eq!([said("master", &[0]), said("workers", &[1, 2, 3])], ["rank 0", "3 ranks: 1-3"]);
-        assert_eq!([said("rank 4", &[4]), said("ranks 1-2", &[1, 2])], ["", "2 ranks"]);
+        let label = |name: &str, ranks: &[u32]| {
+            role_ranks(&graph::ProgramRole { name: name.into(), ranks: ranks.to_vec(), ..graph::ProgramRole::default() })
+        };
+        assert_eq!([label("master", &[0]), label("workers", &[1, 2, 3])], ["rank 0", "3 ranks: 1-3"]);
+        assert_eq!([label("rank 4", &[4]), label("ranks 1-2", &[1, 2])], ["", "2 ranks"]);
     }
 
     #[test]
     fn rounds_say_how_much_they_differ() {
-        assert_eq!(rounds_note(&Rounds { entries: 4, total: 2000, least: 500, most: 500 }, 4), "× 500");
-        assert_eq!(rounds_note(&Rounds { entries: 40, total: 100, least: 2, most: 3 }, 4), "× 2 to 3, mean 2.5, entered 10 times");
+        assert_eq!(iterations_note(&TripCounts { entries: 4, total: 2000, min: 500, max: 500 }, 4), "× 500");
+        assert_eq!(iterations_note(&TripCounts { entries: 40, total: 100, min: 2, max: 3 }, 4), "× 2 to 3, mean 2.5, entered 10 times");
     }
 
     #[test]
@@ -224,6 +236,6 @@ mod tests {
 
     #[test]
     fn small_shares_are_told_apart() {
-        assert_eq!([0.0, 0.0001, 0.012, 0.5].map(percent), ["0 %", "<0.1 %", "1.2 %", "50 %"]);
+        assert_eq!([0.0, 0.0001, 0.012, 0.5].map(precise_percent), ["0 %", "<0.1 %", "1.2 %", "50 %"]);
     }
 }

@@ -1,77 +1,77 @@
-//! The program graph as JSON: everything that is known of it, for programs.
+//! The program graph as JSON.
 
 use serde_json::{Value, json};
-use sintonia_formats::program_graph::{Stage, Symbol};
-use sintonia_insight::Place;
-use sintonia_program::graph::{Node, Phases, ProgramGraph, Role, Times, Visit};
+use sintonia_formats::program_graph::{NodeStage, NodeSymbol};
+use sintonia_insight::SourceLocation;
+use sintonia_program::graph::{DurationStats, NodeVisits, PhaseTree, ProgramGraph, ProgramNode, ProgramRole};
 use sintonia_recording::Recording;
 
 use super::drawing;
 
 /// The graph.
-pub fn value(graph: &ProgramGraph, recording: &Recording) -> Value {
+pub(crate) fn graph_json(graph: &ProgramGraph, recording: &Recording) -> Value {
     let messages = graph.messages.iter().map(|edge| {
         let [from, to] = [edge.from, edge.to].map(|(role, node)| json!({"role": role, "node": node}));
         json!({"from": from, "to": to, "messages": edge.messages, "bytes": edge.bytes})
     });
     let loops = graph.loops.iter().map(|one| json!({"header": one.header, "parent": one.parent, "nodes": one.nodes}));
-    let completions = graph.completions.iter().map(|one| json!({"begin": one.beginning, "end": one.end, "count": one.count}));
+    let completions = graph.completions.iter().map(|one| json!({"begin": one.begin_node, "end": one.end_node, "count": one.count}));
     json!({
         "command": recording.header.command,
         "ranks": recording.header.size,
-        "nodes": graph.nodes.iter().map(|node| node_object(node, recording)).collect::<Vec<_>>(),
+        "nodes": graph.nodes.iter().map(|node| node_json(node, recording)).collect::<Vec<_>>(),
         "loops": loops.collect::<Vec<_>>(),
-        "roles": graph.roles.iter().map(role).collect::<Vec<_>>(),
+        "roles": graph.roles.iter().map(role_json).collect::<Vec<_>>(),
         "messages": messages.collect::<Vec<_>>(),
-        "not_received": graph.not_received,
-        "not_sent": graph.not_sent,
-        "one_operation": graph.together,
+        "not_received": graph.unmatched_sends,
+        "not_sent": graph.unmatched_receives,
+        "one_operation": graph.collective_sets,
         "completions": completions.collect::<Vec<_>>(),
-        "phases": phases(&graph.phases),
+        "phases": phases_json(&graph.phases),
     })
 }
 
-fn node_object(node: &Node, recording: &Recording) -> Value {
-    let (symbol, stage) = drawing::look(node);
+fn node_json(node: &ProgramNode, recording: &Recording) -> Value {
+    let (symbol, stage) = drawing::symbol_and_stage(node);
     let symbol = match symbol {
-        Symbol::Send => "send",
-        Symbol::Receive => "receive",
-        Symbol::Exchange => "exchange",
-        Symbol::Group => "group",
-        Symbol::Other => "other",
+        NodeSymbol::Send => "send",
+        NodeSymbol::Receive => "receive",
+        NodeSymbol::Exchange => "exchange",
+        NodeSymbol::Collective => "group",
+        NodeSymbol::Other => "other",
     };
     let stage = match stage {
-        Stage::Whole => "whole",
-        Stage::Begin => "begin",
-        Stage::End => "end",
+        NodeStage::Whole => "whole",
+        NodeStage::Begin => "begin",
+        NodeStage::End => "end",
     };
-    let place = Place::of(recording.site(node.site));
+    let location = SourceLocation::from_site(recording.site(node.site));
     json!({
         "operation": node.operation.name(), "does": symbol, "stage": stage,
-        "file": place.file, "line": place.line, "function": place.function, "module": place.module,
+        "file": location.file, "line": location.line, "function": location.function, "module": location.module,
     })
 }
 
-fn role(role: &Role) -> Value {
-    let node = |(node, visit): &(usize, Visit)| {
-        let mut object = times(&visit.calls);
+fn role_json(role: &ProgramRole) -> Value {
+    let node = |(node, visit): &(usize, NodeVisits)| {
+        let mut object = times_json(&visit.calls);
         object["node"] = json!(node);
         object["bytes_sent"] = json!(visit.sent);
         object["bytes_received"] = json!(visit.received);
-        object["found_nothing"] = json!(visit.in_vain);
-        object["proc_null"] = json!(visit.nobody);
+        object["found_nothing"] = json!(visit.unsuccessful);
+        object["proc_null"] = json!(visit.proc_null);
         object
     };
     let segments = role.segments.iter().map(|segment| {
-        let mut object = times(&segment.times);
+        let mut object = times_json(&segment.times);
         object["from"] = json!(segment.from);
         object["to"] = json!(segment.to);
         object
     });
-    let loops = role.rounds.iter().map(|(number, rounds)| {
+    let loops = role.trip_counts.iter().map(|(number, rounds)| {
         json!({
             "loop": number, "entries": rounds.entries, "iterations": rounds.total,
-            "least": rounds.least, "mean": rounds.mean(), "most": rounds.most,
+            "least": rounds.min, "mean": rounds.mean(), "most": rounds.max,
         })
     });
     json!({
@@ -82,21 +82,21 @@ fn role(role: &Role) -> Value {
     })
 }
 
-fn times(times: &Times) -> Value {
+fn times_json(times: &DurationStats) -> Value {
     json!({
-        "count": times.count, "total_s": times.total_s(), "least_s": times.least_s(), "most_s": times.most_s(),
-        "mean_s": times.mean_s(), "deviation_s": times.deviation_s(),
+        "count": times.count, "total_s": times.total_s(), "least_s": times.min_s(), "most_s": times.max_s(),
+        "mean_s": times.mean_s(), "deviation_s": times.std_dev_s(),
     })
 }
 
-fn phases(phases: &Phases) -> Vec<Value> {
+fn phases_json(phases: &PhaseTree) -> Vec<Value> {
     let seconds = |ns: i64| ns as f64 * 1e-9;
-    let phase = |(number, phase): (usize, &sintonia_program::graph::Phase)| {
+    let phase = |(number, phase): (usize, &sintonia_program::graph::ProgramPhase)| {
         let ranks = phases.ranks.iter().map(|(rank, times)| (rank, &times[number])).filter(|(_, time)| time.calls > 0);
         let ranks = ranks.map(|(rank, time)| {
             json!({
                 "rank": rank, "begin_s": seconds(time.begin_ns), "end_s": seconds(time.end_ns),
-                "elapsed_s": seconds(time.elapsed_ns as i64), "outside_s": seconds(time.outside_ns as i64), "calls": time.calls,
+                "elapsed_s": seconds(time.elapsed_ns as i64), "outside_s": seconds(time.compute_ns as i64), "calls": time.calls,
             })
         });
         json!({

@@ -1,157 +1,163 @@
-//! `sintonia place --apply`: records a command, places its ranks, runs it both ways in turn, and says what was gained.
+//! `sintonia place --apply`: records a command, places its ranks, runs it both ways in turn, and reports the gain.
 
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
-use sintonia_insight::Run;
+use sintonia_insight::RunEfficiency;
 use sintonia_placement::Host;
-use sintonia_placement::cluster::slots;
-use sintonia_placement::launcher::{self, Form, Launcher};
-use sintonia_placement::measured::{Measured, Verdict};
-use sintonia_program::company::Alone;
+use sintonia_placement::cluster::total_slots;
+use sintonia_placement::launcher::{self, MpiLauncher, PlacementFormat};
+use sintonia_placement::paired_runs::{ComparisonVerdict, PairedRuns};
+use sintonia_program::process_group::SingleProcess;
 use sintonia_recording::Recording;
 use tempfile::TempDir;
 
-use super::finding::{self, Found};
-use super::launch::{self, Written, refused};
-use super::room::Room;
-use super::subject::Subject;
-use super::{Arguments, Bind, Shown};
-use crate::record::Signalled;
-use crate::text::{plural, seconds};
+use super::available_hosts::AvailableHosts;
+use super::launcher_file::{self, WrittenPlacement, to_error};
+use super::placement_input::PlacementInput;
+use super::search::{self, PlacementResult};
+use super::{BindArg, PlaceArgs, PlaceOutput};
+use crate::record::SignalForwarder;
+use crate::text::{format_plural, format_seconds};
 use crate::{Error, output};
 
-/// The command both ways.
-struct Both {
-    now: Vec<String>,
-    placed: launcher::Command,
-    /// The host that each rank should be on.
-    hosts: Vec<String>,
+/// The command with the original and the new placement.
+struct CommandPair {
+    original: Vec<String>,
+    placed: launcher::LaunchCommand,
+    /// The planned host of each rank.
+    planned_hosts: Vec<String>,
 }
 
-/// Runs the verb.
-pub fn run(arguments: &Arguments) -> Result<ExitCode, Error> {
-    let hosts = hosts(arguments)?;
-    // Beside the program: other hosts are more likely to see this folder than a temporary one.
+/// Runs `sintonia place --apply`.
+pub(super) fn run(args: &PlaceArgs) -> Result<ExitCode, Error> {
+    let hosts = check_hosts(args)?;
+    // In the current directory: other hosts are more likely to see it than a temporary one.
     let folder =
         tempfile::Builder::new().prefix(".sintonia-place-").tempdir_in(".").map_err(|source| Error::Write { path: ".".into(), source })?;
     let recording = folder.path().join("now.sin");
-    let mut child = Command::new(own()?).args(["record", "-o"]).arg(&recording).arg("--").args(&arguments.command).spawn()?;
-    let signals = Signalled::passes_on(&child);
+    let mut child = Command::new(own_executable()?).args(["record", "-o"]).arg(&recording).arg("--").args(&args.command).spawn()?;
+    let signals = SignalForwarder::forward_to(&child);
     let status = child.wait()?;
-    let code = signals.code(status);
+    let code = signals.exit_code(status);
     drop(signals);
     if code != 0 {
-        eprintln!("sintonia: the command failed while it was recorded, so nothing is placed");
+        eprintln!("sintonia: the command failed while being recorded, so nothing is placed");
         return Ok(ExitCode::from(code as u8));
     }
-    let mut subject = Subject::of_recording(&recording)?;
-    (subject.name, subject.path) = (program(&arguments.command), None);
-    subject.is_connected()?;
-    let room = Room::find(arguments.told_machine()?, chosen(hosts, arguments, subject.ranks()), &subject)?;
-    let found = finding::find(arguments, &subject, &room)?;
-    let is_wanted = found.useless.is_none() || arguments.force;
+    let mut subject = PlacementInput::from_recording(&recording)?;
+    (subject.name, subject.path) = (program_label(&args.command), None);
+    subject.check_connected()?;
+    let room = AvailableHosts::find(args.read_machine()?, choose_hosts(hosts, args, subject.rank_count()), &subject)?;
+    let found = search::find_placement(args, &subject, &room)?;
+    let is_wanted = found.no_gain_reason.is_none() || args.force;
     let (written, measured) = match is_wanted {
         true => {
-            let (written, both) = prepare(arguments, &subject, &room, &found, &folder)?;
-            (written, Some(measure(arguments, &both, &folder)))
+            let (written, both) = write_placement(args, &subject, &room, &found, &folder)?;
+            (written, Some(measure_rounds(args, &both, &folder)))
         }
-        false => (Written::none(arguments), None),
+        false => (WrittenPlacement::not_written(args), None),
     };
     let (measured, failure) = match measured.transpose() {
         Ok(measured) => (measured, None),
         Err(failure) => (None, Some(failure)),
     };
-    let shown = Shown { arguments, subject: &subject, room: &room, found: &found, written: &written, measured };
-    let status = shown.show()?;
-    // What was found is worth having even where it could not be measured.
+    let shown = PlaceOutput { args, subject: &subject, hosts: &room, found: &found, written: &written, measured };
+    let status = shown.print()?;
+    // The placement is printed even if measuring it failed.
     failure.map_or(Ok(status), Err)
 }
 
-fn own() -> Result<std::path::PathBuf, Error> {
-    std::env::current_exe().map_err(|error| Error::Other(format!("cannot find the command that is running: {error}")))
+fn own_executable() -> Result<std::path::PathBuf, Error> {
+    std::env::current_exe().map_err(|error| Error::Other(format!("cannot find the running executable: {error}")))
 }
 
-/// What the command runs, in few words.
-fn program(command: &[String]) -> String {
-    crate::text::head(&crate::text::command(command), 60)
+/// The command, shortened.
+fn program_label(command: &[String]) -> String {
+    crate::text::truncate_end(&crate::text::shell_command(command), 60)
 }
 
-/// Hosts that the launcher knows, and those that should be used; an error if it does not know them all.
-fn hosts(arguments: &Arguments) -> Result<[Option<Vec<Host>>; 2], Error> {
-    let known = launcher::hosts(&arguments.command, &|name| std::env::var(name).ok()).map_err(refused)?;
-    let told = arguments.told_hosts()?;
-    let strangers = match (&told, &known) {
-        (Some(told), Some(known)) => launcher::unknown(told, known),
+/// The hosts that the launcher knows, and the requested ones; an error if it does not know them all.
+fn check_hosts(args: &PlaceArgs) -> Result<[Option<Vec<Host>>; 2], Error> {
+    let known = launcher::available_hosts(&args.command, &|name| std::env::var(name).ok()).map_err(to_error)?;
+    let given = args.parse_hosts_option()?;
+    let unknown = match (&given, &known) {
+        (Some(given), Some(known)) => launcher::missing_hosts(given, known),
         _ => Vec::new(),
     };
-    match strangers.len() {
-        0 => Ok([known, told]),
+    match unknown.len() {
+        0 => Ok([known, given]),
         count => {
-            let (names, them) = (strangers.join(", "), if count == 1 { "it" } else { "them" });
+            let (names, them) = (unknown.join(", "), if count == 1 { "it" } else { "them" });
             Err(Error::Other(format!(
-                "the launcher does not know {names}: add {them} to its hosts in the command (--host, --hostfile or the allocation), or leave {them} \
-                 out of --hosts"
+                "the launcher does not know {names}: add {them} to its hosts in the command (--host, --hostfile or the allocation), or remove {them} \
+                 from --hosts"
             )))
         }
     }
 }
 
-/// The hosts to use: those that are told; else the launcher's own, unless a machine file has them or they are too small to be all of them.
-fn chosen([known, told]: [Option<Vec<Host>>; 2], arguments: &Arguments, ranks: u32) -> Option<Vec<Host>> {
-    told.or_else(|| known.filter(|hosts| arguments.machine.is_none() && slots(hosts) >= ranks))
+/// The hosts to use: the requested ones; else the launcher's own, unless there is a machine file or they have too few slots.
+fn choose_hosts([known, given]: [Option<Vec<Host>>; 2], args: &PlaceArgs, ranks: u32) -> Option<Vec<Host>> {
+    given.or_else(|| known.filter(|hosts| args.machine.is_none() && total_slots(hosts) >= ranks))
 }
 
-/// Writes the file, and makes the command that uses it.
-fn prepare(arguments: &Arguments, subject: &Subject, room: &Room, found: &Found, folder: &TempDir) -> Result<(Written, Both), Error> {
+/// Writes the file, and builds the command that uses it.
+fn write_placement(
+    args: &PlaceArgs,
+    subject: &PlacementInput,
+    room: &AvailableHosts,
+    found: &PlacementResult,
+    folder: &TempDir,
+) -> Result<(WrittenPlacement, CommandPair), Error> {
     let library = subject.recording.as_ref().map_or("", |recording| &recording.header.mpi.library);
-    let launcher = match arguments.launcher {
-        Some(Form::Launcher(launcher)) => Some(launcher),
-        _ => Launcher::of(&arguments.command, library),
+    let launcher = match args.launcher {
+        Some(PlacementFormat::Launcher(launcher)) => Some(launcher),
+        _ => MpiLauncher::detect(&args.command, library),
     };
     let launcher = launcher.ok_or_else(|| {
-        Error::Other("the command's launcher is not known: name it with --launcher, or place a recording and run it by hand".into())
+        Error::Other("unknown launcher in the command: name it with --launcher, or place a recording and run it by hand".into())
     })?;
-    let bind = arguments.bind.unwrap_or(if room.is_flat() { Bind::Hosts } else { Bind::Cores });
-    let launch = launch::launch(Form::Launcher(launcher), bind, room, found)?;
-    let path = arguments.output.clone().unwrap_or_else(|| folder.path().join("placement"));
-    let text = launch.text().map_err(refused)?;
-    output::to_file(&path, |out| out.write_all(text.as_bytes()))?;
-    let placed = launch.command(&arguments.command, &path).map_err(refused)?;
+    let bind = args.bind.unwrap_or(if room.is_flat() { BindArg::Hosts } else { BindArg::Cores });
+    let launch = launcher_file::launcher_output(PlacementFormat::Launcher(launcher), bind, room, found)?;
+    let path = args.output.clone().unwrap_or_else(|| folder.path().join("placement"));
+    let text = launch.render().map_err(to_error)?;
+    output::write_file(&path, |out| out.write_all(text.as_bytes()))?;
+    let placed = launch.command(&args.command, &path).map_err(to_error)?;
     let cluster = &room.cluster;
-    let host = |slot: sintonia_placement::Slot| cluster.hosts[slot.host as usize].name.clone();
-    let hosts = found.placed.placement.slots(cluster).into_iter().map(host).collect();
-    let written = match &arguments.output {
-        Some(path) => launch::told(path, Form::Launcher(launcher), &launch, subject),
-        None => Written::default(),
+    let host = |slot: sintonia_placement::HostSlot| cluster.hosts[slot.host as usize].name.clone();
+    let hosts = found.proposed.placement.host_slots(cluster).into_iter().map(host).collect();
+    let written = match &args.output {
+        Some(path) => launcher_file::describe_written(path, PlacementFormat::Launcher(launcher), &launch, subject),
+        None => WrittenPlacement::default(),
     };
-    Ok((written, Both { now: arguments.command.clone(), placed, hosts }))
+    Ok((written, CommandPair { original: args.command.clone(), placed, planned_hosts: hosts }))
 }
 
-/// Runs the command both ways in turn, the one first in one round and the other in the next.
-fn measure(arguments: &Arguments, both: &Both, folder: &TempDir) -> Result<Measured, Error> {
+/// Runs the command both ways in turn, alternating which is first.
+fn measure_rounds(args: &PlaceArgs, both: &CommandPair, folder: &TempDir) -> Result<PairedRuns, Error> {
     let mut pairs = Vec::new();
-    for round in 0..arguments.rounds {
+    for round in 0..args.rounds {
         let mut times = [0.0; 2];
         let order = if round % 2 == 0 { [0, 1] } else { [1, 0] };
         for way in order {
             times[way] = match way {
-                0 => timed(&both.now, &[], None, folder.path())?,
-                _ => timed(&both.placed.words, &both.placed.environment, Some(&both.hosts), folder.path())?,
+                0 => run_timed(&both.original, &[], None, folder.path())?,
+                _ => run_timed(&both.placed.words, &both.placed.environment, Some(&both.planned_hosts), folder.path())?,
             };
         }
         let [now, placed] = times;
-        eprintln!("sintonia: round {} of {}: {} now, {} placed", round + 1, arguments.rounds, seconds(now), seconds(placed));
+        eprintln!("sintonia: round {} of {}: {} now, {} placed", round + 1, args.rounds, format_seconds(now), format_seconds(placed));
         pairs.push(times);
     }
-    Measured::of(&pairs)
-        .ok_or_else(|| Error::Other("the runs took no time between MPI_Init and MPI_Finalize, so nothing can be said".into()))
+    PairedRuns::from_pairs(&pairs)
+        .ok_or_else(|| Error::Other("the runs took no time between MPI_Init and MPI_Finalize, so there is no result".into()))
 }
 
-/// Runs a command, and says how long it took from MPI_Init to MPI_Finalize; an error if ranks are not where they should be.
-fn timed(command: &[String], environment: &[(String, String)], hosts: Option<&[String]>, folder: &Path) -> Result<f64, Error> {
+/// Runs a command, and returns the time from MPI_Init to MPI_Finalize; an error if ranks are misplaced.
+fn run_timed(command: &[String], environment: &[(String, String)], hosts: Option<&[String]>, folder: &Path) -> Result<f64, Error> {
     let recording = folder.join("round.sin");
-    let child = Command::new(own()?)
+    let child = Command::new(own_executable()?)
         .args(["record", "--profile", "--force", "-o"])
         .arg(&recording)
         .arg("--")
@@ -161,52 +167,51 @@ fn timed(command: &[String], environment: &[(String, String)], hosts: Option<&[S
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()?;
-    let signals = Signalled::passes_on(&child);
+    let signals = SignalForwarder::forward_to(&child);
     let output = child.wait_with_output()?;
-    let code = signals.code(output.status);
+    let code = signals.exit_code(output.status);
     drop(signals);
     if code != 0 {
-        let said = String::from_utf8_lossy(&output.stderr);
-        let last: Vec<&str> = said.lines().rev().take(8).collect();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        let last: Vec<&str> = stderr.lines().rev().take(8).collect();
         let last = last.into_iter().rev().collect::<Vec<_>>().join("\n  ");
-        return Err(Error::Other(format!("this command failed: {}\n  {last}", crate::text::command(command))));
+        return Err(Error::Other(format!("this command failed: {}\n  {last}", crate::text::shell_command(command))));
     }
     let recording = Recording::open(&recording)?;
     if let Some(hosts) = hosts {
-        is_placed(&recording, hosts)?;
+        check_placed(&recording, hosts)?;
     }
-    let run = Run::of("round", &recording, &Alone, &|| ())?;
+    let run = RunEfficiency::from_recording("round", &recording, &SingleProcess, &|| ())?;
     Ok(run.work_s)
 }
 
-/// An error if the launcher has put a rank elsewhere.
-fn is_placed(recording: &Recording, hosts: &[String]) -> Result<(), Error> {
+/// Fails if the launcher has put a rank elsewhere.
+fn check_placed(recording: &Recording, hosts: &[String]) -> Result<(), Error> {
     for (rank, planned) in (0..).zip(hosts) {
         let found = recording.header.rank(rank).and_then(|rank| recording.header.hosts.get(rank.host as usize));
-        let found =
-            found.ok_or_else(|| Error::Other(format!("rank {rank} of the placed run left no record, so nobody knows where it was")))?;
-        if !launcher::is_same(found, planned) {
+        let found = found.ok_or_else(|| Error::Other(format!("rank {rank} of the placed run was not recorded, so its host is unknown")))?;
+        if !launcher::is_same_host(found, planned) {
             return Err(Error::Other(format!(
-                "the launcher has put rank {rank} on {found} instead of {planned}: the placement has no effect; is the name that of the host \
-                 itself (hostname), and does another option or variable place ranks, too?"
+                "the launcher put rank {rank} on {found} instead of {planned}, so the placement has no effect: check that the name is the host's \
+                 own (hostname), and that no other option or variable places ranks"
             )));
         }
     }
     Ok(())
 }
 
-/// What the runs say, in words.
-pub fn lines(measured: &Measured) -> Vec<String> {
+/// The measurements as text.
+pub(super) fn measurement_lines(measured: &PairedRuns) -> Vec<String> {
     let [low, middle, high] = measured.speed_up;
     let verdict = match measured.verdict() {
-        Verdict::Faster => "The placement makes it faster.",
-        Verdict::Slower => "The placement makes it slower: keep it as it was.",
-        Verdict::Unsure => "Runs differ more than the placement does; more of them may tell (--rounds).",
+        ComparisonVerdict::Faster => "The placement makes it faster.",
+        ComparisonVerdict::Slower => "The placement makes it slower: keep the current one.",
+        ComparisonVerdict::Unsure => "The difference is within the noise; use more --rounds.",
     };
     vec![
-        format!("Measured in {} of both ways, from MPI_Init to MPI_Finalize, medians", plural(measured.rounds as u64, "round")),
-        format!("  now     {}", seconds(measured.now_s)),
-        format!("  placed  {}", seconds(measured.placed_s)),
+        format!("Medians of {} each, from MPI_Init to MPI_Finalize", format_plural(measured.rounds as u64, "round")),
+        format!("  now     {}", format_seconds(measured.now_s)),
+        format!("  placed  {}", format_seconds(measured.placed_s)),
         format!("  {middle:.3} times as fast, with 95 % confidence {low:.3} to {high:.3}. {verdict}"),
     ]
 }

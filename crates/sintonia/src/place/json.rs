@@ -1,22 +1,22 @@
-//! A placement, for programs.
+//! A placement as JSON.
 
 use serde_json::{Value, json};
-use sintonia_placement::launcher::Spot;
+use sintonia_placement::launcher::RankSlot;
 
-use super::finding::Known;
-use super::{Objective, Shown};
+use super::search::EvaluatedPlacement;
+use super::{ObjectiveArg, PlaceOutput};
 
-/// One object with everything.
-pub fn object(shown: &Shown) -> Value {
-    let (found, objective) = (shown.found, shown.arguments.objective);
-    let candidates = [&found.now].into_iter().chain(&found.others).chain([&found.placed]);
+/// All results.
+pub(super) fn placement_json(shown: &PlaceOutput) -> Value {
+    let (found, objective) = (shown.found, shown.args.objective);
+    let candidates = [&found.current].into_iter().chain(&found.alternatives).chain([&found.proposed]);
     json!({
-        "cost": {"now": value(objective, &found.now), "placed": value(objective, &found.placed)},
+        "cost": {"now": objective_value(objective, &found.current), "placed": objective_value(objective, &found.proposed)},
         "objective": format!("{objective:?}").to_lowercase(),
         "gain": found.gain,
-        "useless": found.useless,
-        "placement": Spot::all(&found.placed.placement, &shown.room.cluster).unwrap_or_default(),
-        "candidates": candidates.map(candidate).collect::<Vec<_>>(),
+        "useless": found.no_gain_reason,
+        "placement": RankSlot::from_placement(&found.proposed.placement, &shown.hosts.cluster).unwrap_or_default(),
+        "candidates": candidates.map(candidate_json).collect::<Vec<_>>(),
         "written": shown.written.path.as_ref().map(|path| path.display().to_string()),
         "command": shown.written.command,
         "environment": shown.written.environment,
@@ -25,21 +25,21 @@ pub fn object(shown: &Shown) -> Value {
     })
 }
 
-/// What should be little, of a placement.
-fn value(objective: Objective, known: &Known) -> f64 {
+/// The objective's value of a placement.
+fn objective_value(objective: ObjectiveArg, known: &EvaluatedPlacement) -> f64 {
     match (objective, known.seconds) {
-        (Objective::Time, Some([_, middle, _])) => middle,
-        _ => objective.of(&known.cost),
+        (ObjectiveArg::Time, Some([_, middle, _])) => middle,
+        _ => objective.cost_value(&known.cost),
     }
 }
 
-fn candidate(known: &Known) -> Value {
+fn candidate_json(known: &EvaluatedPlacement) -> Value {
     let cost = &known.cost;
     json!({
-        "name": known.way.name(),
+        "name": known.origin.name(),
         "busiest_link_s": cost.busiest_link_s,
         "byte_distance": cost.byte_distance,
-        "across_bytes": cost.across_bytes,
+        "across_bytes": cost.inter_host_bytes,
         "imbalance": cost.imbalance,
         "seconds": known.seconds,
     })

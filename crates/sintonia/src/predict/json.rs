@@ -1,55 +1,55 @@
-//! A prediction, for programs.
+//! A prediction as JSON.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use sintonia_model::forecast::{Forecast, Row, Set};
-use sintonia_model::made_of::{Ingredient, made_of};
-use sintonia_model::model::Model;
-use sintonia_model::predict::Figure;
+use sintonia_model::breakdown::{TimeComponent, breakdown};
+use sintonia_model::forecast::{Forecast, PredictionRow, SweepForecast};
+use sintonia_model::model::PerformanceModel;
+use sintonia_model::predict::EstimateRange;
 
-/// Everything that was predicted.
+/// All predictions.
 #[derive(Serialize)]
-pub struct Shown {
+pub(crate) struct ForecastJson {
     formula: String,
     unit: String,
-    predictions: Vec<Prediction>,
-    /// The numbers of processes to choose, for the first combination of the other parameters.
-    best: Option<Best>,
+    predictions: Vec<PredictionJson>,
+    /// Numbers of processes to choose, for the first combination of the other parameters.
+    best: Option<BestProcessCountJson>,
     /// The same and more for each combination.
-    sets: Vec<SetShown>,
+    sets: Vec<SweepForecastJson>,
     speedup_base: Option<f64>,
     error_percent: Option<f64>,
     notes: Vec<String>,
 }
 
 #[derive(Serialize)]
-struct Prediction {
+struct PredictionJson {
     procs: Option<f64>,
     params: BTreeMap<String, f64>,
-    seconds: Figure,
+    seconds: EstimateRange,
     speedup: Option<f64>,
     speedup_between: Option<[f64; 2]>,
     efficiency: Option<f64>,
     efficiency_between: Option<[f64; 2]>,
-    cost: Option<Figure>,
+    cost: Option<EstimateRange>,
     limited_by: Option<String>,
     limited_by_share: Option<f64>,
     times_beyond: f64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    terms: Vec<TermShown>,
+    terms: Vec<ComponentJson>,
 }
 
 #[derive(Serialize)]
-struct TermShown {
+struct ComponentJson {
     name: String,
     formula: String,
-    seconds: Figure,
+    seconds: EstimateRange,
     is_role: bool,
 }
 
 #[derive(Clone, Serialize)]
-struct Best {
+struct BestProcessCountJson {
     time: f64,
     time_between: [f64; 2],
     still_falls: bool,
@@ -59,14 +59,14 @@ struct Best {
 }
 
 #[derive(Serialize)]
-struct SetShown {
+struct SweepForecastJson {
     params: BTreeMap<String, f64>,
-    best: Option<Best>,
-    crossings: Vec<CrossingShown>,
+    best: Option<BestProcessCountJson>,
+    crossings: Vec<CrossoverJson>,
 }
 
 #[derive(Serialize)]
-struct CrossingShown {
+struct CrossoverJson {
     parameter: String,
     at: f64,
     between: [f64; 2],
@@ -74,68 +74,68 @@ struct CrossingShown {
     above: String,
 }
 
-impl Shown {
-    /// Everything that was predicted; with what each prediction is made of, if that is asked for.
-    pub fn of(forecast: &Forecast, explain: bool) -> Shown {
+impl ForecastJson {
+    /// All predictions; with the components of each, if requested.
+    pub(crate) fn new(forecast: &Forecast, explain: bool) -> ForecastJson {
         let model = forecast.model;
-        let sets: Vec<SetShown> = forecast.sets.iter().map(|set| shown(model, set)).collect();
-        Shown {
+        let sets: Vec<SweepForecastJson> = forecast.sweeps.iter().map(|set| sweep_json(model, set)).collect();
+        ForecastJson {
             formula: model.formula().to_string(),
             unit: model.quantity.unit.clone(),
-            predictions: forecast.rows.iter().map(|row| prediction(forecast, row, explain)).collect(),
+            predictions: forecast.rows.iter().map(|row| prediction_json(forecast, row, explain)).collect(),
             best: sets.iter().find_map(|set| set.best.clone()),
             sets,
-            speedup_base: forecast.base,
+            speedup_base: forecast.speedup_base,
             error_percent: model.error_percent(),
             notes: model.notes.clone(),
         }
     }
 }
 
-fn between([low, _, high]: Figure) -> [f64; 2] {
+fn interval_bounds([low, _, high]: EstimateRange) -> [f64; 2] {
     [low, high]
 }
 
-fn prediction(forecast: &Forecast, row: &Row, explain: bool) -> Prediction {
-    let terms = if explain { made_of(forecast.model, forecast.predictor, &row.setting) } else { Vec::new() };
+fn prediction_json(forecast: &Forecast, row: &PredictionRow, explain: bool) -> PredictionJson {
+    let terms = if explain { breakdown(forecast.model, forecast.predictor, &row.setting) } else { Vec::new() };
     let shown =
-        |one: Ingredient| TermShown { name: one.called().to_owned(), seconds: one.value, is_role: one.is_role, formula: one.formula };
-    Prediction {
+        |one: TimeComponent| ComponentJson { name: one.label().to_owned(), seconds: one.value, is_role: one.is_role, formula: one.formula };
+    PredictionJson {
         procs: row.processes,
-        params: named(forecast.model, &row.setting),
+        params: named_values(forecast.model, &row.setting),
         seconds: row.seconds,
         speedup: row.speedup.map(|figure| figure[1]),
-        speedup_between: row.speedup.map(between),
+        speedup_between: row.speedup.map(interval_bounds),
         efficiency: row.efficiency.map(|figure| figure[1]),
-        efficiency_between: row.efficiency.map(between),
+        efficiency_between: row.efficiency.map(interval_bounds),
         cost: row.cost,
-        limited_by: row.most.as_ref().map(|(name, _)| name.clone()),
-        limited_by_share: row.most.as_ref().map(|(_, share)| *share),
-        times_beyond: row.beyond,
+        limited_by: row.dominant.as_ref().map(|(name, _)| name.clone()),
+        limited_by_share: row.dominant.as_ref().map(|(_, share)| *share),
+        times_beyond: row.extrapolation,
         terms: terms.into_iter().map(shown).collect(),
     }
 }
 
-fn shown(model: &Model, set: &Set) -> SetShown {
-    let changing = &model.parameters[set.line.parameter].name;
-    let mut params = named(model, &set.line.base);
+fn sweep_json(model: &PerformanceModel, set: &SweepForecast) -> SweepForecastJson {
+    let changing = &model.parameters[set.sweep.parameter].name;
+    let mut params = named_values(model, &set.sweep.base);
     params.retain(|name, _| name != changing);
-    let best = set.best.map(|best| Best {
+    let best = set.best.map(|best| BestProcessCountJson {
         time: best.time[1],
-        time_between: between(best.time),
+        time_between: interval_bounds(best.time),
         still_falls: best.still_falls,
         efficiency: best.efficiency.map(|figure| figure[1]),
-        efficiency_between: best.efficiency.map(between),
+        efficiency_between: best.efficiency.map(interval_bounds),
         still_enough: best.still_enough,
     });
-    let crossings = set.reigns.iter().zip(set.reigns.iter().skip(1)).filter_map(|(below, above)| {
-        let until = below.until?;
+    let crossings = set.dominant_ranges.iter().zip(set.dominant_ranges.iter().skip(1)).filter_map(|(below, above)| {
+        let until = below.crossover?;
         let (below, above) = (below.name.clone(), above.name.clone());
-        Some(CrossingShown { parameter: changing.clone(), at: until[1], between: between(until), below, above })
+        Some(CrossoverJson { parameter: changing.clone(), at: until[1], between: interval_bounds(until), below, above })
     });
-    SetShown { params, best, crossings: crossings.collect() }
+    SweepForecastJson { params, best, crossings: crossings.collect() }
 }
 
-fn named(model: &Model, setting: &[f64]) -> BTreeMap<String, f64> {
-    model.names().into_iter().zip(setting.iter().copied()).collect()
+fn named_values(model: &PerformanceModel, setting: &[f64]) -> BTreeMap<String, f64> {
+    model.parameter_names().into_iter().zip(setting.iter().copied()).collect()
 }

@@ -1,169 +1,177 @@
-//! Predictions from a law instead of a model: Amdahl, Gustafson, granularity, what a message takes over a distance.
+//! Predictions from a law instead of a model: Amdahl, Gustafson, granularity, message times.
 
-mod ask;
+mod display;
 mod json;
+mod law_query;
 mod plot;
-mod screen;
 
 use std::path::Path;
 
-use sintonia_formats::plot::svg;
-use sintonia_formula::{Interval, Values};
-use sintonia_model::farm::Farm;
-use sintonia_model::laws::tasks::{Estimate, Granularity};
-use sintonia_model::laws::{Case, Law, Quantity};
-use sintonia_model::predict::Figure;
+use sintonia_formats::plot::render_svg;
+use sintonia_formula::{Interval, SymbolValues};
+use sintonia_model::laws::task_times::{MeanEstimate, TaskGranularity};
+use sintonia_model::laws::{LawInstance, LawQuantity, PerformanceLaw};
+use sintonia_model::master_worker::MasterWorkerRun;
+use sintonia_model::predict::EstimateRange;
 use sintonia_recording::Recording;
 
-use super::Arguments;
-use crate::error::wrong_usage;
-use crate::progress::Progress;
+use super::PredictArgs;
+use crate::error::usage_error;
+use crate::progress::ProgressBar;
 use crate::{Error, output};
-use ask::Asked;
+use law_query::LawQuery;
 
-/// What may be anything above is computed with this, and what comes out as large may be anything above too.
-const ENDLESS: f64 = 1e15;
+/// Stands in for infinity in interval arithmetic; results at least as large are infinite.
+const EFFECTIVELY_INFINITE: f64 = 1e15;
 
-/// The laws that speak of granularity.
-const GRANULARITY: [&str; 2] = ["all-to-one-simple", "all-to-one-composite"];
+/// The granularity laws.
+const GRANULARITY_LAWS: [&str; 2] = ["all-to-one-simple", "all-to-one-composite"];
 
-/// What is told of all nodes together, in this order.
-const FACTS: [Quantity; 7] = [
-    Quantity::Granularity,
-    Quantity::TimeAlone,
-    Quantity::TimeLimit,
-    Quantity::SpeedUpLimit,
-    Quantity::EfficiencyLimit,
-    Quantity::BestNodes,
-    Quantity::NodesForEfficiency,
+/// Reported quantities that do not depend on the row, in this order.
+const REPORTED_QUANTITIES: [LawQuantity; 7] = [
+    LawQuantity::Granularity,
+    LawQuantity::SerialTime,
+    LawQuantity::TimeLimit,
+    LawQuantity::SpeedUpLimit,
+    LawQuantity::EfficiencyLimit,
+    LawQuantity::BestNodes,
+    LawQuantity::NodesForEfficiency,
 ];
 
-/// What a law says.
-pub struct Answer {
+/// The evaluation of a law.
+pub(super) struct LawAnswer {
     /// The law.
-    pub law: &'static Law,
-    /// Its formulas with the values in them.
-    pub formulas: Vec<(Quantity, String)>,
-    /// The symbol that changes from row to row.
-    pub along: &'static str,
-    /// What it says at each value.
-    pub rows: Vec<Row>,
-    /// What it says of ever more nodes, and of the numbers to choose.
-    pub facts: Vec<(Quantity, Figure)>,
+    pub law: &'static PerformanceLaw,
+    /// Its formulas with the values inserted.
+    pub formulas: Vec<(LawQuantity, String)>,
+    /// The symbol that varies from row to row.
+    pub variable: &'static str,
+    /// The results at each value.
+    pub rows: Vec<LawRow>,
+    /// Limits and numbers of nodes to choose.
+    pub facts: Vec<(LawQuantity, EstimateRange)>,
 }
 
-/// What a law says at one value.
-pub struct Row {
+/// The results at one value.
+pub(super) struct LawRow {
     /// The value.
     pub at: f64,
     /// The time.
-    pub seconds: Option<Figure>,
-    /// What a message takes beyond its own length.
-    pub latency: Option<Figure>,
+    pub seconds: Option<EstimateRange>,
+    /// The latency of a message.
+    pub latency: Option<EstimateRange>,
     /// The speed-up.
-    pub speedup: Option<Figure>,
-    /// The speed-up as a share of the nodes.
-    pub efficiency: Option<Figure>,
+    pub speedup: Option<EstimateRange>,
+    /// The parallel efficiency.
+    pub efficiency: Option<EstimateRange>,
 }
 
 /// Where values come from.
-pub enum Origin {
-    /// A person.
-    Told,
-    /// A recording, and what was found in it.
-    Recorded(String, Farm, Granularity),
+pub(super) enum ValueOrigin {
+    /// The command line.
+    Given,
+    /// A recording, with what was found in it.
+    Recorded(String, MasterWorkerRun, TaskGranularity),
 }
 
-/// Answers with the laws that were asked for.
-pub fn run(arguments: &Arguments) -> Result<(), Error> {
-    let (efficiency, procs) = (arguments.efficiency, arguments.procs.as_deref());
+/// Evaluates the requested laws.
+pub(super) fn run(args: &PredictArgs) -> Result<(), Error> {
+    let (efficiency, procs) = (args.efficiency, args.procs.as_deref());
     let one = |name: &str, values: &str| {
-        let answer = ask::of(name, values, procs).and_then(|asked| answer(&asked, efficiency));
-        answer.unwrap_or_else(|error| wrong_usage(error))
+        let answer = law_query::parse(name, values, procs).and_then(|query| evaluate_law(&query, efficiency));
+        answer.unwrap_or_else(|error| usage_error(error))
     };
-    let (answers, origin) = match arguments {
-        // Values have a sign of equality; a recording may have one in its name.
-        Arguments { granularity: Some(text), .. } if !text.contains('=') || Path::new(text).exists() => recorded(text, procs, efficiency)?,
-        Arguments { granularity: Some(values), .. } => (GRANULARITY.map(|name| one(name, values)).into(), Origin::Told),
-        Arguments { amdahl: Some(values), .. } => (vec![one("amdahl", values)], Origin::Told),
-        Arguments { gustafson: Some(values), .. } => (vec![one("gustafson", values)], Origin::Told),
-        Arguments { law: Some(words), .. } if words.len() > 1 => (vec![one(&words[0], &words[1..].join(","))], Origin::Told),
-        _ => wrong_usage("a model or a law is needed"),
+    let (answers, origin) = match args {
+        // Values contain an equals sign, but so may the name of a recording.
+        PredictArgs { granularity: Some(text), .. } if !text.contains('=') || Path::new(text).exists() => {
+            evaluate_recording(text, procs, efficiency)?
+        }
+        PredictArgs { granularity: Some(values), .. } => (GRANULARITY_LAWS.map(|name| one(name, values)).into(), ValueOrigin::Given),
+        PredictArgs { amdahl: Some(values), .. } => (vec![one("amdahl", values)], ValueOrigin::Given),
+        PredictArgs { gustafson: Some(values), .. } => (vec![one("gustafson", values)], ValueOrigin::Given),
+        PredictArgs { law: Some(words), .. } if words.len() > 1 => (vec![one(&words[0], &words[1..].join(","))], ValueOrigin::Given),
+        _ => usage_error("a model or a law is required"),
     };
-    show(arguments, &answers, &origin)
+    print(args, &answers, &origin)
 }
 
-fn show(arguments: &Arguments, answers: &[Answer], origin: &Origin) -> Result<(), Error> {
-    if let Some(file) = &arguments.plot {
-        output::to_file(file, |out| out.write_all(svg(&plot::of(answers)).as_bytes()))?;
+fn print(args: &PredictArgs, answers: &[LawAnswer], origin: &ValueOrigin) -> Result<(), Error> {
+    if let Some(file) = &args.plot {
+        output::write_file(file, |out| out.write_all(render_svg(&plot::plot_answers(answers)).as_bytes()))?;
     }
-    output::to_stdout(|out| match arguments.json {
-        true => output::json_line(out, &json::Shown::of(answers, origin)),
-        false => out.write_all(screen::show(answers, origin, arguments.efficiency).as_bytes()),
+    output::write_stdout(|out| match args.json {
+        true => output::write_json_line(out, &json::LawAnswersJson::new(answers, origin)),
+        false => out.write_all(display::render(answers, origin, args.efficiency).as_bytes()),
     })
 }
 
-/// The laws of granularity with what a recording says of its tasks.
-fn recorded(path: &str, procs: Option<&str>, efficiency: f64) -> Result<(Vec<Answer>, Origin), Error> {
+/// Evaluates the granularity laws with the task times of a recording.
+fn evaluate_recording(path: &str, procs: Option<&str>, efficiency: f64) -> Result<(Vec<LawAnswer>, ValueOrigin), Error> {
     let other = |error: String| Error::Other(format!("{path}: {error}"));
     let recording = Recording::open(Path::new(path))?;
-    let progress = Progress::new("reading ranks", recording.header.ranks.len());
-    let farm = Farm::of(&recording, &|| progress.step()).map_err(|error| other(error.to_string()))?;
+    let progress = ProgressBar::new("reading ranks", recording.header.ranks.len());
+    let master_worker = MasterWorkerRun::from_recording(&recording, &|| progress.step()).map_err(|error| other(error.to_string()))?;
     drop(progress);
-    let found = farm.tasks.granularity().map_err(|error| other(error.to_string()))?;
-    let exact = |value: f64| Estimate { value, between: None };
+    let found = master_worker.tasks.granularity().map_err(|error| other(error.to_string()))?;
+    let exact = |value: f64| MeanEstimate { value, interval: None };
     let values = [("RM", found.computing), ("CM", found.overhead), ("G", found.granularity), ("M", exact(found.tasks as f64))];
-    let answers = GRANULARITY.map(|name| {
-        let answer = Asked::estimated(name, &values, procs).and_then(|asked| answer(&asked, efficiency));
-        answer.unwrap_or_else(|error| wrong_usage(error))
+    let answers = GRANULARITY_LAWS.map(|name| {
+        let answer = LawQuery::from_estimates(name, &values, procs).and_then(|query| evaluate_law(&query, efficiency));
+        answer.unwrap_or_else(|error| usage_error(error))
     });
-    Ok((answers.into(), Origin::Recorded(path.to_owned(), farm, found)))
+    Ok((answers.into(), ValueOrigin::Recorded(path.to_owned(), master_worker, found)))
 }
 
-fn answer(asked: &Asked, efficiency: f64) -> Result<Answer, String> {
-    let figure = |of: Quantity, free: &[(&str, f64)]| -> Option<Figure> {
-        let middle = exact(&asked.middle, of, free)?;
-        if asked.middle == asked.around {
+fn evaluate_law(query: &LawQuery, efficiency: f64) -> Result<LawAnswer, String> {
+    let figure = |of: LawQuantity, free: &[(&str, f64)]| -> Option<EstimateRange> {
+        let middle = point_value(&query.middle, of, free)?;
+        if query.middle == query.intervals {
             return Some([middle; 3]);
         }
-        let around = asked.around.at(of, free).ok()?;
-        let high = if around.high() >= ENDLESS { f64::INFINITY } else { around.high() };
+        let around = query.intervals.evaluate_at(of, free).ok()?;
+        let high = if around.high() >= EFFECTIVELY_INFINITE { f64::INFINITY } else { around.high() };
         Some([around.low().min(middle), middle, high.max(middle)])
     };
     let row = |at: &f64| {
-        let free = [(asked.along, *at)];
+        let free = [(query.variable, *at)];
         let [seconds, latency, speedup, efficiency] =
-            [Quantity::Time, Quantity::Latency, Quantity::SpeedUp, Quantity::Efficiency].map(|of| figure(of, &free));
-        Row { at: *at, seconds, latency, speedup, efficiency }
+            [LawQuantity::Time, LawQuantity::Latency, LawQuantity::SpeedUp, LawQuantity::Efficiency].map(|of| figure(of, &free));
+        LawRow { at: *at, seconds, latency, speedup, efficiency }
     };
-    let rows: Vec<Row> = asked.values.iter().map(row).collect();
+    let rows: Vec<LawRow> = query.values.iter().map(row).collect();
     if let Some(first) = rows.first().filter(|row| row.seconds.is_none() && row.speedup.is_none()) {
-        let missing = asked.middle.at(Quantity::Time, &[(asked.along, first.at)]).err();
-        return Err(missing.map_or_else(|| format!("{} has no value there", asked.middle.law().title), |error| error.to_string()));
+        let missing = query.middle.evaluate_at(LawQuantity::Time, &[(query.variable, first.at)]).err();
+        return Err(missing.map_or_else(|| format!("{} has no value there", query.middle.law().title), |error| error.to_string()));
     }
-    let law = asked.middle.law();
-    let fact = |of: Quantity| {
+    let law = query.middle.law();
+    let fact = |of: LawQuantity| {
         let value = figure(of, &[("E", efficiency)])?;
-        // Where nothing limits the speed-up, nothing brings the efficiency down, and the time comes to nothing.
-        let is_limited = law.equation(Quantity::SpeedUpLimit).is_none() || figure(Quantity::SpeedUpLimit, &[]).is_some();
-        (is_limited || !matches!(of, Quantity::EfficiencyLimit | Quantity::TimeLimit)).then_some((of, value))
+        // Without a limit of the speed-up, neither efficiency nor time has one.
+        let is_limited = law.equation(LawQuantity::SpeedUpLimit).is_none() || figure(LawQuantity::SpeedUpLimit, &[]).is_some();
+        (is_limited || !matches!(of, LawQuantity::EfficiencyLimit | LawQuantity::TimeLimit)).then_some((of, value))
     };
-    Ok(Answer { law, formulas: formulas(&asked.middle), along: asked.along, rows, facts: FACTS.into_iter().filter_map(fact).collect() })
+    Ok(LawAnswer {
+        law,
+        formulas: law_formulas(&query.middle),
+        variable: query.variable,
+        rows,
+        facts: REPORTED_QUANTITIES.into_iter().filter_map(fact).collect(),
+    })
 }
 
-/// The value of a quantity, without the rounding that intervals need.
-fn exact(case: &Case, of: Quantity, free: &[(&str, f64)]) -> Option<f64> {
+/// The value of a quantity without outward rounding.
+fn point_value(case: &LawInstance, of: LawQuantity, free: &[(&str, f64)]) -> Option<f64> {
     let formula = case.formula(of).ok()?;
-    formula.evaluate(&free.iter().fold(Values::new(), |values, (name, value)| values.with(name, *value))).ok()
+    formula.evaluate(&free.iter().fold(SymbolValues::new(), |values, (name, value)| values.with_value(name, *value))).ok()
 }
 
-fn formulas(case: &Case) -> Vec<(Quantity, String)> {
-    let shown = [Quantity::Time, Quantity::Latency, Quantity::SpeedUp, Quantity::Efficiency];
+fn law_formulas(case: &LawInstance) -> Vec<(LawQuantity, String)> {
+    let shown = [LawQuantity::Time, LawQuantity::Latency, LawQuantity::SpeedUp, LawQuantity::Efficiency];
     shown.into_iter().filter_map(|of| Some((of, case.formula(of).ok()?.to_string()))).collect()
 }
 
-/// The interval of an estimate; without one, the value alone.
-fn interval(estimate: &Estimate) -> Interval {
-    let between = estimate.between.and_then(|(low, high)| Interval::new(low, high.min(ENDLESS).max(low)));
+/// The interval of an estimate; without one, the value itself.
+fn estimate_interval(estimate: &MeanEstimate) -> Interval {
+    let between = estimate.interval.and_then(|(low, high)| Interval::new(low, high.min(EFFECTIVELY_INFINITE).max(low)));
     between.unwrap_or_else(|| Interval::point(estimate.value))
 }

@@ -1,20 +1,20 @@
-//! Launchers: how the environment reaches processes on other hosts.
+//! Launchers: passing the environment to processes on other hosts.
 //!
-//! MPICH's mpiexec, srun and flux hand the whole environment on. Open MPI's mpirun hands it to processes on its own host only; others get
-//! what it is told to export.
+//! MPICH's mpiexec, srun and flux pass on the whole environment. Open MPI's mpirun does so only on its own host; for others, variables must be
+//! exported explicitly.
 
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 
-/// The arguments for the command: those given, preceded by what its launcher needs to hand these variables on.
-pub fn arguments(executable: &Path, given: &[OsString], variables: &[&str]) -> Vec<OsString> {
-    let mut arguments = Vec::new();
+/// The arguments of the command, preceded by those its launcher needs to export these variables.
+pub(super) fn launcher_arguments(executable: &Path, given: &[OsString], variables: &[&str]) -> Vec<OsString> {
+    let mut args = Vec::new();
     if is_open_mpi(executable) {
-        arguments.extend(variables.iter().flat_map(|name| ["-x".into(), OsString::from(name)]));
+        args.extend(variables.iter().flat_map(|name| ["-x".into(), OsString::from(name)]));
     }
-    arguments.extend_from_slice(given);
-    arguments
+    args.extend_from_slice(given);
+    args
 }
 
 /// Whether the command is Open MPI's launcher.
@@ -35,6 +35,6 @@ mod tests {
     #[test]
     fn only_open_mpi_is_told_what_to_export() {
         let given = [OsString::from("-n"), "2".into(), "./app".into()];
-        assert_eq!(arguments(Path::new("/bin/echo"), &given, &["A"]), given);
+        assert_eq!(launcher_arguments(Path::new("/bin/echo"), &given, &["A"]), given);
     }
 }

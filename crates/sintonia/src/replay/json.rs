@@ -1,21 +1,21 @@
-//! A replay, for programs.
+//! A replay as JSON.
 
 use serde_json::{Value, json};
-use sintonia_replay::case::Sensitivity;
+use sintonia_replay::scenario::NetworkSensitivity;
 
-use super::Shown;
+use super::ReplayReport;
 
-/// Call sites that are listed.
-const MOST_SITES: usize = 1000;
+/// The maximum number of listed call sites.
+const MAX_SITES: usize = 1000;
 
-/// Everything that was found.
-pub fn value(shown: &Shown) -> Value {
+/// All findings.
+pub(crate) fn replay_json(shown: &ReplayReport) -> Value {
     let findings = &shown.findings;
     let outcome = &findings.outcome;
-    let recorded = |seconds: f64| shown.was_run.then_some(seconds);
-    let sites = outcome.sites.iter().take(MOST_SITES).map(|site| {
+    let recorded = |seconds: f64| shown.was_executed.then_some(seconds);
+    let sites = outcome.sites.iter().take(MAX_SITES).map(|site| {
         json!({
-            "place": site.place, "operation": site.function, "calls": site.calls,
+            "place": site.site_name, "operation": site.function, "calls": site.calls,
             "recorded_s": recorded(site.recorded_s), "replayed_s": site.replayed_s,
         })
     });
@@ -32,16 +32,16 @@ pub fn value(shown: &Shown) -> Value {
         "unmatched": outcome.unmatched.sends + outcome.unmatched.receives,
     });
     if let Some(machine) = shown.machine {
-        value["machine"] = json!(machine.about.name);
+        value["machine"] = json!(machine.metadata.name);
     }
-    if let Some(before) = &findings.before {
-        value["unchanged_s"] = json!(before.seconds);
+    if let Some(before) = &findings.baseline {
+        value["unchanged_s"] = json!(before.replayed_s);
     }
-    if let Some(network) = &findings.recorded {
+    if let Some(network) = &findings.recorded_network {
         value["recorded_network"] = json!({"latency_s": network.latency_s, "s_per_byte": network.s_per_byte});
     }
     if let Some(found) = &shown.sensitivity {
-        value["sensitivity"] = sensitivity(found);
+        value["sensitivity"] = sensitivity_json(found);
     }
     if !shown.notes.is_empty() {
         value["notes"] = json!(shown.notes);
@@ -52,7 +52,7 @@ pub fn value(shown: &Shown) -> Value {
     value
 }
 
-fn sensitivity(found: &Sensitivity) -> Value {
+fn sensitivity_json(found: &NetworkSensitivity) -> Value {
     json!({
         "per_latency_second": found.per_latency_second,
         "per_second_per_byte": found.per_second_per_byte,

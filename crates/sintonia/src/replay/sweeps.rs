@@ -1,32 +1,38 @@
-//! `--sweep`: a table of times, or a map.
+//! `--sweep`: a table of times, or a heat map.
 
 use std::process::ExitCode;
 
 use serde_json::json;
 use sintonia_formats::heat_map::HeatMap;
-use sintonia_replay::case::Case;
+use sintonia_replay::scenario::ReplayScenario;
 use sintonia_replay::sweep::{self, Sweep};
 
-use super::Arguments;
-use crate::fit::page::{Column, page, table};
-use crate::text::seconds;
+use super::ReplayArgs;
+use crate::fit::text_layout::{TextColumn, join_sections, render_table};
+use crate::text::format_seconds;
 use crate::{Error, output};
 
 /// Replays every value, or every pair of values.
-pub fn run(arguments: &Arguments, case: &Case, first: &Sweep, second: Option<&Sweep>, notes: &[String]) -> Result<ExitCode, Error> {
-    let cells = sweep::run(case, first, second)?;
-    if let Some(path) = &arguments.svg {
-        let drawing = draw(arguments, first, second, &cells);
-        output::to_file(path, |out| out.write_all(drawing.as_bytes()))?;
+pub(super) fn run(
+    args: &ReplayArgs,
+    case: &ReplayScenario,
+    first: &Sweep,
+    second: Option<&Sweep>,
+    notes: &[String],
+) -> Result<ExitCode, Error> {
+    let cells = sweep::run_sweep(case, first, second)?;
+    if let Some(path) = &args.svg {
+        let drawing = draw_heat_map(args, first, second, &cells);
+        output::write_file(path, |out| out.write_all(drawing.as_bytes()))?;
     }
-    output::to_stdout(|out| match arguments.json {
-        true => output::json_line(out, &value(first, second, &cells, notes)),
-        false => write!(out, "{}", show(first, second, &cells, notes)),
+    output::write_stdout(|out| match args.json {
+        true => output::write_json_line(out, &sweep_json(first, second, &cells, notes)),
+        false => write!(out, "{}", render(first, second, &cells, notes)),
     })?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn value(first: &Sweep, second: Option<&Sweep>, cells: &[Vec<f64>], notes: &[String]) -> serde_json::Value {
+fn sweep_json(first: &Sweep, second: Option<&Sweep>, cells: &[Vec<f64>], notes: &[String]) -> serde_json::Value {
     let side = |sweep: &Sweep| json!({"name": sweep.name, "values": sweep.labels});
     let mut value = json!({"columns": side(first), "rows": second.map(side), "seconds": cells});
     if !notes.is_empty() {
@@ -35,27 +41,28 @@ fn value(first: &Sweep, second: Option<&Sweep>, cells: &[Vec<f64>], notes: &[Str
     value
 }
 
-fn draw(arguments: &Arguments, first: &Sweep, second: Option<&Sweep>, cells: &[Vec<f64>]) -> String {
-    let name = arguments.recordings.first().map(|path| path.display().to_string()).unwrap_or_default();
-    let on = arguments.machine.as_ref().map_or_else(|| "with the network as recorded".to_owned(), |path| format!("on {}", path.display()));
-    let notes: Vec<String> = arguments.what_if.iter().map(|change| format!("what if {change}")).collect();
+fn draw_heat_map(args: &ReplayArgs, first: &Sweep, second: Option<&Sweep>, cells: &[Vec<f64>]) -> String {
+    let name = args.recordings.first().map(|path| path.display().to_string()).unwrap_or_default();
+    let on = args.machine.as_ref().map_or_else(|| "with the network as recorded".to_owned(), |path| format!("on {}", path.display()));
+    let notes: Vec<String> = args.what_if.iter().map(|change| format!("what if {change}")).collect();
     let rows = second.map_or(("", &[][..]), |second| (second.name.as_str(), &second.labels[..]));
     let title = format!("{name} replayed {on}");
-    HeatMap { title: &title, notes: &notes, columns: (&first.name, &first.labels), rows, cells, write: &seconds }.svg()
+    HeatMap { title: &title, notes: &notes, columns: (&first.name, &first.labels), rows, cells, format_value: &format_seconds }.to_svg()
 }
 
-fn show(first: &Sweep, second: Option<&Sweep>, cells: &[Vec<f64>], notes: &[String]) -> String {
+fn render(first: &Sweep, second: Option<&Sweep>, cells: &[Vec<f64>], notes: &[String]) -> String {
     let lines = match second {
-        None => table([
-            Column::numbers(first.name.as_str(), first.labels.clone()),
-            Column::numbers("time", cells[0].iter().map(|cell| seconds(*cell)).collect()),
+        None => render_table([
+            TextColumn::right(first.name.as_str(), first.labels.clone()),
+            TextColumn::right("time", cells[0].iter().map(|cell| format_seconds(*cell)).collect()),
         ]),
         Some(second) => {
-            let side = Column::numbers(format!("{} \\ {}", second.name, first.name), second.labels.clone());
-            let column =
-                |place: usize| Column::numbers(first.labels[place].as_str(), cells.iter().map(|row| seconds(row[place])).collect());
-            table([side].into_iter().chain((0..first.labels.len()).map(column)))
+            let side = TextColumn::right(format!("{} \\ {}", second.name, first.name), second.labels.clone());
+            let column = |index: usize| {
+                TextColumn::right(first.labels[index].as_str(), cells.iter().map(|row| format_seconds(row[index])).collect())
+            };
+            render_table([side].into_iter().chain((0..first.labels.len()).map(column)))
         }
     };
-    page([lines, notes.to_vec()])
+    join_sections([lines, notes.to_vec()])
 }

@@ -1,38 +1,38 @@
-//! Several runs side by side, as text: one column each.
+//! Compares several runs as text, one column each.
 
 use serde::Serialize;
-use sintonia_insight::{Efficiency, Growth, Scaled};
+use sintonia_insight::{Efficiency, ScaledRun, ScalingMode};
 
-use crate::text::{percent, seconds, tail};
+use crate::text::{format_percent, format_seconds, truncate_start};
 
-/// The comparison for programs.
+/// The comparison as JSON.
 #[derive(Serialize)]
-pub struct Comparison {
+pub(crate) struct RunComparison {
     /// How the work grows with the ranks.
-    pub growth: Growth,
-    /// The runs, beside the first.
-    pub runs: Vec<Scaled>,
+    pub growth: ScalingMode,
+    /// The runs, compared with the first.
+    pub runs: Vec<ScaledRun>,
 }
 
-const NAME: usize = 28;
-const COLUMN: usize = 12;
+const NAME_WIDTH: usize = 28;
+const COLUMN_WIDTH: usize = 12;
 
-/// The runs beside the first of them.
-pub fn show(runs: &[Scaled], growth: Growth) -> String {
-    let row = |name: &str, value: &dyn Fn(&Scaled) -> String| {
-        let columns: String = runs.iter().map(|run| format!("{:>COLUMN$}", value(run))).collect();
-        format!("{name:<NAME$}{columns}\n")
+/// The runs compared with the first of them.
+pub(crate) fn render(runs: &[ScaledRun], growth: ScalingMode) -> String {
+    let row = |name: &str, value: &dyn Fn(&ScaledRun) -> String| {
+        let columns: String = runs.iter().map(|run| format!("{:>COLUMN_WIDTH$}", value(run))).collect();
+        format!("{name:<NAME_WIDTH$}{columns}\n")
     };
-    let share = |value: Option<f64>| value.map_or("-".into(), percent);
-    let part = |pick: fn(&Efficiency) -> Option<f64>| move |run: &Scaled| share(run.efficiency.as_ref().and_then(pick));
+    let share = |value: Option<f64>| value.map_or("-".into(), format_percent);
+    let part = |pick: fn(&Efficiency) -> Option<f64>| move |run: &ScaledRun| share(run.efficiency.as_ref().and_then(pick));
     let work = match growth {
-        Growth::Strong => "the same work shared by more ranks",
-        Growth::Weak => "as much work for each rank",
+        ScalingMode::Strong => "with the same total work (strong scaling)",
+        ScalingMode::Weak => "with the same work per rank (weak scaling)",
     };
     [
-        row("", &|run| tail(run.recording.trim_end_matches(".sin"), COLUMN - 1)),
+        row("", &|run| truncate_start(run.recording.trim_end_matches(".sin"), COLUMN_WIDTH - 1)),
         row("ranks", &|run| run.ranks.to_string()),
-        row("time", &|run| seconds(run.work_s)),
+        row("time", &|run| format_seconds(run.work_s)),
         row("speed-up", &|run| format!("{:.2}", run.speedup)),
         row("global efficiency", &|run| share(run.global)),
         row("  parallel efficiency", &part(|e| Some(e.parallel))),
@@ -41,7 +41,7 @@ pub fn show(runs: &[Scaled], growth: Growth) -> String {
         row("      serialisation", &part(|e| e.serialisation)),
         row("      transfer", &part(|e| e.transfer)),
         row("  computation scalability", &|run| share(run.computation_scalability)),
-        format!("\nAgainst the first run, {work}; times are between MPI_Init and MPI_Finalize.\n"),
+        format!("\nCompared with the first run, {work}; times are from MPI_Init to MPI_Finalize.\n"),
     ]
     .concat()
 }

@@ -1,25 +1,25 @@
-//! What the kinds of wait states and advice mean.
+//! Explains kinds of wait states and advice.
 
 use std::process::ExitCode;
 
 use sintonia_insight::advice::RULES;
-use sintonia_insight::wait::PATTERNS;
+use sintonia_insight::wait_states::WAIT_PATTERNS;
 
-use crate::error::wrong_usage;
-use crate::text::wrapped;
+use crate::error::usage_error;
+use crate::text::wrap;
 use crate::{Error, output};
 
-const COLUMNS: usize = 100;
+const SCREEN_COLUMNS: usize = 100;
 
 /// Explains one kind.
-pub fn run(kind: &str) -> Result<ExitCode, Error> {
-    let waits = PATTERNS.iter().map(|pattern| (pattern.kind, pattern.name, pattern.help.to_owned()));
+pub(super) fn run(kind: &str) -> Result<ExitCode, Error> {
+    let waits = WAIT_PATTERNS.iter().map(|pattern| (pattern.kind, pattern.name, pattern.help.to_owned()));
     let rules = RULES.iter().map(|rule| (rule.kind, rule.name, format!("{} How the saving is estimated: {}", rule.help, rule.basis)));
     let all = waits.chain(rules);
     let Some((kind, name, help)) = all.clone().find(|(known, ..)| *known == kind) else {
         let kinds: Vec<&str> = all.map(|(kind, ..)| kind).collect();
-        wrong_usage(format!("there is no kind {kind:?}; there are: {}", kinds.join(", ")));
+        usage_error(format!("no kind {kind:?}; available: {}", kinds.join(", ")));
     };
-    output::to_stdout(|out| writeln!(out, "{name} ({kind})\n\n{}", wrapped(&help, COLUMNS).join("\n")))?;
+    output::write_stdout(|out| writeln!(out, "{name} ({kind})\n\n{}", wrap(&help, SCREEN_COLUMNS).join("\n")))?;
     Ok(ExitCode::SUCCESS)
 }

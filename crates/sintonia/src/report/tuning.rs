@@ -1,55 +1,55 @@
-//! What was changed while the program ran, beside what the recording says: of a run that was tuned.
+//! The tuning log of a recorded run, as text.
 
 use std::path::Path;
 
-use sintonia_tune::decision::{self, Decision, Entry};
-use sintonia_tune::tunlet::Figure;
+use sintonia_tune::decision::{self, TuningDecision, TuningLogEntry};
+use sintonia_tune::tunlet::TunletMetric;
 
-use super::screen::COLUMNS;
+use super::display::SCREEN_COLUMNS;
 use crate::Error;
-use crate::text::{plural, wrapped};
-use crate::tune::live::{change, number};
+use crate::text::{format_plural, wrap};
+use crate::tune::live_display::{change_line, short_number};
 
-/// The log of the tuning of a recorded run, if it was tuned.
-pub fn log(recording: &Path) -> Result<Option<Vec<Entry>>, Error> {
-    decision::read(&recording.join(decision::FILE)).map_err(|error| Error::Other(error.to_string()))
+/// Reads the tuning log of a recorded run, if it was tuned.
+pub(crate) fn read_log(recording: &Path) -> Result<Option<Vec<TuningLogEntry>>, Error> {
+    decision::read_log(&recording.join(decision::LOG_FILE)).map_err(|error| Error::Other(error.to_string()))
 }
 
-/// The log as lines; `all` shows every one of them.
-pub fn lines(log: &[Entry], all: bool) -> Vec<String> {
-    let changes: Vec<&Decision> = log.iter().filter_map(Entry::decision).collect();
+/// The log as lines; `all` shows every change.
+pub(crate) fn log_lines(log: &[TuningLogEntry], all: bool) -> Vec<String> {
+    let changes: Vec<&TuningDecision> = log.iter().filter_map(TuningLogEntry::decision).collect();
     let made = changes.iter().filter(|one| one.refused.is_none()).count();
     let mut lines = vec![match changes.len() - made {
-        0 => format!("Tuning: {}", plural(made as u64, "change")),
-        refused => format!("Tuning: {}, and {refused} that were not made", plural(made as u64, "change")),
+        0 => format!("Tuning: {}", format_plural(made as u64, "change")),
+        refused => format!("Tuning: {}, and {refused} not made", format_plural(made as u64, "change")),
     }];
     if all {
-        lines.extend(changes.iter().map(|one| change(one)));
+        lines.extend(changes.iter().map(|one| change_line(one)));
     } else {
-        lines.extend(points(&changes).into_iter().map(|point| point_line(&changes, point)));
+        lines.extend(changed_points(&changes).into_iter().map(|point| changes_line(&changes, point)));
     }
-    // What was changed is told already.
-    lines.extend(figures(log, &points(&changes)));
+    // Changed values are listed already.
+    lines.extend(figure_lines(log, &changed_points(&changes)));
     for entry in log {
         match entry {
-            Entry::Finding { tunlet, what, .. } => lines.extend(indented(&format!("{tunlet}: {what}"))),
-            Entry::Problem { what, .. } => lines.extend(indented(what)),
-            Entry::Began { .. } | Entry::Change(_) | Entry::Figures { .. } => {}
+            TuningLogEntry::Finding { tunlet, what, .. } => lines.extend(indent(&format!("{tunlet}: {what}"))),
+            TuningLogEntry::Problem { what, .. } => lines.extend(indent(what)),
+            TuningLogEntry::Began { .. } | TuningLogEntry::Change(_) | TuningLogEntry::Figures { .. } => {}
         }
     }
     lines
 }
 
-fn indented(text: &str) -> Vec<String> {
-    wrapped(text, COLUMNS - 4)
+fn indent(text: &str) -> Vec<String> {
+    wrap(text, SCREEN_COLUMNS - 4)
         .into_iter()
         .enumerate()
-        .map(|(place, line)| if place == 0 { format!("  {line}") } else { format!("    {line}") })
+        .map(|(index, line)| if index == 0 { format!("  {line}") } else { format!("    {line}") })
         .collect()
 }
 
-/// What was changed: each once.
-fn points<'log>(changes: &[&'log Decision]) -> Vec<&'log str> {
+/// The changed points, each once.
+fn changed_points<'log>(changes: &[&'log TuningDecision]) -> Vec<&'log str> {
     let mut points: Vec<&str> = Vec::new();
     for one in changes {
         if !points.contains(&one.action.as_str()) {
@@ -59,36 +59,36 @@ fn points<'log>(changes: &[&'log Decision]) -> Vec<&'log str> {
     points
 }
 
-/// All changes of one thing in a line: from what to what, how often, and the last reason.
-fn point_line(changes: &[&Decision], point: &str) -> String {
-    let own: Vec<&&Decision> = changes.iter().filter(|one| one.action == point).collect();
-    let first = own.first().and_then(|one| one.old).map_or("?".into(), number);
+/// All changes of one point in a line: first and last value, how often, and the last reason.
+fn changes_line(changes: &[&TuningDecision], point: &str) -> String {
+    let own: Vec<&&TuningDecision> = changes.iter().filter(|one| one.action == point).collect();
+    let first = own.first().and_then(|one| one.old).map_or("?".into(), short_number);
     let Some(last) = own.last() else { return String::new() };
     let times = if own.len() == 1 { "once".into() } else { format!("{} times", own.len()) };
     let refused = last.refused.as_ref().map_or(String::new(), |why| format!(" (not done: {why})"));
-    format!("  {point:<10} {first} -> {}, {times}, last at {:.1} s: {}{refused}", number(last.new), last.time_s, last.why)
+    format!("  {point:<10} {first} -> {}, {times}, last at {:.1} s: {}{refused}", short_number(last.new), last.time_s, last.why)
 }
 
-/// How the figures began, and how they ended.
-fn figures(log: &[Entry], known: &[&str]) -> Vec<String> {
-    let told = || {
+/// The first and last value of each figure.
+fn figure_lines(log: &[TuningLogEntry], known: &[&str]) -> Vec<String> {
+    let figure_entries = || {
         log.iter().filter_map(|entry| match entry {
-            Entry::Figures { figures, .. } => Some(figures),
+            TuningLogEntry::Figures { figures, .. } => Some(figures),
             _ => None,
         })
     };
     let mut names: Vec<&str> = Vec::new();
-    for figure in told().flatten() {
+    for figure in figure_entries().flatten() {
         if !names.contains(&figure.name.as_str()) && !known.contains(&figure.name.as_str()) {
             names.push(&figure.name);
         }
     }
-    let of = |name: &str, figures: &[Figure]| figures.iter().find(|figure| figure.name == name).cloned();
+    let of = |name: &str, figures: &[TunletMetric]| figures.iter().find(|figure| figure.name == name).cloned();
     let line = |name: &str| {
-        let first = told().find_map(|figures| of(name, figures))?;
-        let last = told().rev().find_map(|figures| of(name, figures))?;
+        let first = figure_entries().find_map(|figures| of(name, figures))?;
+        let last = figure_entries().rev().find_map(|figures| of(name, figures))?;
         let unit = if last.unit.is_empty() { String::new() } else { format!(" {}", last.unit) };
-        Some(format!("  {name:<10} {} at first, {}{unit} at last", number(first.value), number(last.value)))
+        Some(format!("  {name:<10} first {}, last {}{unit}", short_number(first.value), short_number(last.value)))
     };
     names.into_iter().filter_map(line).collect()
 }
@@ -97,8 +97,8 @@ fn figures(log: &[Entry], known: &[&str]) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn decision(time_s: f64, old: f64, new: f64) -> Entry {
-        Entry::Change(Decision {
+    fn decision(time_s: f64, old: f64, new: f64) -> TuningLogEntry {
+        TuningLogEntry::Change(TuningDecision {
             time_s,
             tunlet: "workers".into(),
             action: "NW".into(),
@@ -112,16 +112,16 @@ mod tests {
 
     #[test]
     fn changes_of_one_variable_are_one_line_unless_all_is_asked_for() {
-        let figures = |value| Entry::Figures { time_s: 1.0, tunlet: "workers".into(), figures: vec![Figure::new("iteration", value, "s")] };
+        let figures = |value| TuningLogEntry::Figures {
+            time_s: 1.0,
+            tunlet: "workers".into(),
+            figures: vec![TunletMetric::new("iteration", value, "s")],
+        };
         let log = [decision(1.0, 7.0, 5.0), figures(2.0), decision(2.5, 5.0, 4.0), figures(1.5)];
         assert_eq!(
-            lines(&log, false),
-            [
-                "Tuning: 2 changes",
-                "  NW         7 -> 4, 2 times, last at 2.5 s: fewer do as well",
-                "  iteration  2 at first, 1.500 s at last"
-            ]
+            log_lines(&log, false),
+            ["Tuning: 2 changes", "  NW         7 -> 4, 2 times, last at 2.5 s: fewer do as well", "  iteration  first 2, last 1.500 s"]
         );
-        assert_eq!(lines(&log, true).len(), 4);
+        assert_eq!(log_lines(&log, true).len(), 4);
     }
 }

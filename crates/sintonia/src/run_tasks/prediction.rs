@@ -1,25 +1,31 @@
-//! What the run was predicted to take, from the application's source and a machine file.
+//! The predicted time of a run, from the application's source and a machine file.
 
 use std::path::Path;
 
-use sintonia_formula::{Interval, Values};
+use sintonia_formula::{Interval, SymbolValues};
 use sintonia_machine::Machine;
-use sintonia_pamela::compile::Shares;
-use sintonia_pamela::estimate::{Allocation, Estimator, Setting};
-use sintonia_tasks::{Options, Policy};
+use sintonia_pamela::compile::BranchShares;
+use sintonia_pamela::estimate::{AllocationPolicy, EstimateRequest, ModelEstimator};
+use sintonia_tasks::{CoordinatorOptions, DistributionPolicy};
 
-/// Lowest, middle and highest seconds, or why they cannot be told: a run is none the worse for it.
-pub type Prediction = Result<[f64; 3], String>;
+/// Low, middle and high seconds, or why there is no prediction, which does not affect the run.
+pub(super) type Prediction = Result<[f64; 3], String>;
 
-/// What the application takes on so many workers of a machine; the shares say how often its conditions hold.
-pub fn of(application: &Path, machine: &Machine, shares: &Shares, options: &Options, workers: usize) -> Prediction {
+/// Predicts the application's time on this many workers; `shares` are branch probabilities.
+pub(super) fn predict_run(
+    application: &Path,
+    machine: &Machine,
+    shares: &BranchShares,
+    options: &CoordinatorOptions,
+    workers: usize,
+) -> Prediction {
     let compiled = sintonia_source::compile(&[application.to_owned()]).map_err(|error| error.to_string())?;
-    let mut estimator = Estimator::new(&compiled.model, machine, shares).map_err(|error| error.to_string())?;
-    let given = options.parameters.iter().map(|(name, value)| (name.as_str(), Interval::point(value.nearest())));
+    let mut estimator = ModelEstimator::new(&compiled.model, machine, shares).map_err(|error| error.to_string())?;
+    let given = options.parameters.iter().map(|(name, value)| (name.as_str(), Interval::point(value.to_f64())));
     let allocation = match options.policy {
-        Policy::Mixed => Allocation::Mixed,
-        Policy::Static => Allocation::Static,
+        DistributionPolicy::Mixed => AllocationPolicy::Mixed,
+        DistributionPolicy::Static => AllocationPolicy::Static,
     };
-    let setting = Setting { workers: workers as u64, parameters: given.collect::<Values<Interval>>(), allocation };
-    Ok(estimator.at(&setting).map_err(|error| error.to_string())?.seconds)
+    let setting = EstimateRequest { workers: workers as u64, parameters: given.collect::<SymbolValues<Interval>>(), allocation };
+    Ok(estimator.estimate(&setting).map_err(|error| error.to_string())?.seconds)
 }

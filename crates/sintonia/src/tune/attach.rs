@@ -1,4 +1,4 @@
-//! `sintonia tune --attach`: tunes a program that already runs. Nothing is recorded; when the command ends, the program goes on.
+//! `sintonia tune --attach`: tunes a running program. Nothing is recorded; the program continues when the command ends.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -7,114 +7,115 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use sintonia_inject::{Message, Problem, Visit};
+use sintonia_inject::{AttachReport, AttachRequest, InjectError};
 use sintonia_link::host_name;
-use sintonia_link::session::Secret;
-use sintonia_tune::analyzer::{Analyzer, Summary};
-use sintonia_tune::collector::Collector;
-use sintonia_tune::station::now_ns;
-use sintonia_tune::tree::Tree;
+use sintonia_link::session::SharedSecret;
+use sintonia_tune::analyzer::{Analyzer, TuningSummary};
+use sintonia_tune::collector::ProcessCollector;
+use sintonia_tune::host_agent::now_ns;
+use sintonia_tune::tree::HostTree;
 use sintonia_tune::tunlet::Tunlet;
 
-use super::{Tuning, door_folder, in_a_line, keep};
+use super::{TuningThread, socket_folder, summary_line, write_log};
 use crate::record::probe;
 use crate::{Error, output};
 
-/// It is looked so often whether the program has ended.
-const PAUSE: Duration = Duration::from_millis(50);
+/// How often to check whether the program has ended.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// What is to be done.
-pub struct Request<'words> {
-    /// A process of the program, or the launcher that started it.
+/// Options of attaching.
+pub(super) struct AttachOptions<'words> {
+    /// A process of the program, or its launcher.
     pub process: u32,
-    /// What to tune by.
+    /// The tunlets.
     pub tunlets: Vec<Box<dyn Tunlet>>,
-    /// Whether nothing is to be changed.
+    /// Whether to change nothing.
     pub watch: bool,
-    /// Where to keep what was told; beside the command's folder, by the program's name, unless told.
+    /// The log file [default: PROGRAM-attached.jsonl in the current directory].
     pub output: Option<&'words Path>,
-    /// Whether the end is told in JSON.
+    /// Whether to print JSON at the end.
     pub json: bool,
 }
 
 /// A process of the program.
-struct Member {
+struct TargetProcess {
     process: u32,
     rank: u32,
     size: u32,
 }
 
-/// Tunes until the program ends, or until this command is told to.
-pub fn run(request: Request) -> Result<ExitCode, Error> {
-    let members = members(request.process)?;
+/// Tunes until the program ends, or until a signal.
+pub(super) fn run(request: AttachOptions) -> Result<ExitCode, Error> {
+    let members = find_targets(request.process)?;
     let over = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register(signal, over.clone())?;
     }
     let name = sintonia_inject::name(members[0].process);
     let log = request.output.map_or_else(|| PathBuf::from(format!("{name}-attached.jsonl")), Path::to_owned);
-    let secret = Secret::new()?;
-    let folder = door_folder();
-    let collector = Collector::open(&folder, &secret)?;
+    let secret = SharedSecret::new()?;
+    let folder = socket_folder();
+    let collector = ProcessCollector::open(&folder, &secret)?;
     for member in &members {
-        give_way(member.process, &folder)?;
+        grant_access(member.process, &folder)?;
     }
-    let tuning = Tuning::begin(Analyzer::new(request.tunlets, Tree::new(collector, None, now_ns()), request.watch), request.json, None);
-    let visits = match attach(&members, &folder, &secret) {
-        Ok(visits) => visits,
-        // The door goes with the tuning.
-        Err(why) => return tuning.end().and(Err(why)),
+    let tuning =
+        TuningThread::start(Analyzer::new(request.tunlets, HostTree::new(collector, None, now_ns()), request.watch), request.json, None);
+    let attached = match attach_all(&members, &folder, &secret) {
+        Ok(attached) => attached,
+        // Finishing the tuning closes the socket.
+        Err(why) => return tuning.finish().and(Err(why)),
     };
     if !request.json {
-        tell_of_visits(&members, &visits);
+        print_attached(&members, &attached);
     }
-    while !over.load(Ordering::Relaxed) && visits.iter().any(|(member, _)| sintonia_inject::is_there(member.process)) {
-        std::thread::sleep(PAUSE);
+    while !over.load(Ordering::Relaxed) && attached.iter().any(|(member, _)| sintonia_inject::is_alive(member.process)) {
+        std::thread::sleep(POLL_INTERVAL);
     }
-    let summary = tuning.end()?;
-    keep(&log, &summary)?;
-    tell(&summary, &visits, &log, request.json)?;
+    let summary = tuning.finish()?;
+    write_log(&log, &summary)?;
+    print_result(&summary, &attached, &log, request.json)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The processes that are meant: those with MPI in them among the process, what it has started, what these have started, and so on.
-fn members(process: u32) -> Result<Vec<Member>, Error> {
-    let family = sintonia_inject::family(process).map_err(in_words)?;
+/// The target processes: those with MPI among the given process and all its descendants.
+fn find_targets(process: u32) -> Result<Vec<TargetProcess>, Error> {
+    let family = sintonia_inject::process_tree(process).map_err(to_error)?;
     let with_mpi = family.into_iter().filter(|one| match sintonia_inject::has_mpi(*one) {
         Ok(has_mpi) => has_mpi,
-        // Whoever is not to be looked at is asked about only if nobody else is meant.
+        // An inaccessible process is an error only if it was named explicitly.
         Err(_) => *one == process,
     });
     let with_mpi: Vec<u32> = with_mpi.collect();
     if let [one] = with_mpi[..]
         && one == process
     {
-        sintonia_inject::has_mpi(one).map_err(in_words)?;
+        sintonia_inject::has_mpi(one).map_err(to_error)?;
     }
     let alone = with_mpi.len() == 1;
     let member = |process| {
-        let place = sintonia_inject::place(process).or(alone.then_some((0, 1)));
-        let unknown = || Error::Other(format!("the launcher did not tell process {process} its rank in any way that is known here"));
-        place.map(|(rank, size)| Member { process, rank, size }).ok_or_else(unknown)
+        let rank_and_size = sintonia_inject::rank_and_size(process).or(alone.then_some((0, 1)));
+        let unknown = || Error::Other(format!("the rank of process {process} is unknown: its launcher is not supported"));
+        rank_and_size.map(|(rank, size)| TargetProcess { process, rank, size }).ok_or_else(unknown)
     };
     if with_mpi.is_empty() {
         let name = sintonia_inject::name(process);
         return Err(Error::Other(format!(
-            "neither process {process} ({name}) nor any that it has started on this host has an MPI library in it; \
-             some launchers leave that to another process: name one of the program's own"
+            "neither process {process} ({name}) nor any of its children on this host has loaded an MPI library; \
+             some launchers start programs from another process: name one of the program's own processes"
         )));
     }
     with_mpi.into_iter().map(member).collect()
 }
 
-fn in_words(problem: Problem) -> Error {
+fn to_error(problem: InjectError) -> Error {
     Error::Other(problem.to_string())
 }
 
-/// Lets a process of another user come to the door, and sees to it that the process can see it.
-fn give_way(process: u32, folder: &Path) -> Result<(), Error> {
+/// Lets a process of another user connect to the socket, and checks that the process can see it.
+fn grant_access(process: u32, folder: &Path) -> Result<(), Error> {
     let own = rustix::process::geteuid().as_raw();
-    if let Some(user) = sintonia_inject::user(process).filter(|user| *user != own) {
+    if let Some(user) = sintonia_inject::owner(process).filter(|user| *user != own) {
         for path in [folder.to_owned(), folder.join(host_name())] {
             std::os::unix::fs::chown(&path, Some(user), None)?;
         }
@@ -125,56 +126,60 @@ fn give_way(process: u32, folder: &Path) -> Result<(), Error> {
     }
     let folder = folder.parent().unwrap_or(folder);
     Err(Error::Other(format!(
-        "process {process} runs in a container that does not see {}: set XDG_RUNTIME_DIR to a folder that both see",
+        "process {process} runs in a container that does not see {}: set XDG_RUNTIME_DIR to a directory that both see",
         folder.display()
     )))
 }
 
-/// Brings the probe into every process; an error if none takes it.
-fn attach<'members>(members: &'members [Member], folder: &Path, secret: &Secret) -> Result<Vec<(&'members Member, Visit)>, Error> {
-    let (probe, secret) = (probe::bytes()?, secret.to_text());
-    let mut visits = Vec::new();
+/// Injects the probe into every process; fails if all refuse.
+fn attach_all<'members>(
+    members: &'members [TargetProcess],
+    folder: &Path,
+    secret: &SharedSecret,
+) -> Result<Vec<(&'members TargetProcess, AttachReport)>, Error> {
+    let (probe, secret) = (probe::probe_bytes()?, secret.to_hex());
+    let mut attached = Vec::new();
     let mut problems = Vec::new();
     for member in members {
-        let message = Message { probe: &probe, door: folder, secret: &secret, place: (member.rank, member.size) };
-        match sintonia_inject::enter(member.process, &message) {
-            Ok(visit) => visits.push((member, visit)),
+        let message = AttachRequest { probe: &probe, socket_dir: folder, secret: &secret, rank_and_size: (member.rank, member.size) };
+        match sintonia_inject::attach(member.process, &message) {
+            Ok(attach) => attached.push((member, attach)),
             Err(problem) => problems.push(problem),
         }
     }
-    // If nobody was reached, the first reason is why the command fails.
-    let why = if visits.is_empty() { problems.drain(..1).next() } else { None };
+    // If none was reached, the command fails with the first reason.
+    let why = if attached.is_empty() { problems.drain(..1).next() } else { None };
     problems.iter().for_each(|problem| eprintln!("sintonia: {problem}"));
-    why.map_or(Ok(visits), |problem| Err(in_words(problem)))
+    why.map_or(Ok(attached), |problem| Err(to_error(problem)))
 }
 
-fn tell_of_visits(members: &[Member], visits: &[(&Member, Visit)]) {
-    let longest = visits.iter().map(|(_, visit)| visit.stopped).max().unwrap_or_default();
+fn print_attached(members: &[TargetProcess], attached: &[(&TargetProcess, AttachReport)]) {
+    let longest = attached.iter().map(|(_, attach)| attach.stop_duration).max().unwrap_or_default();
     let longest = 1e3 * longest.as_secs_f64();
-    eprintln!("sintonia: attached to {} of {} processes, each was stopped for {longest:.1} ms at most", visits.len(), members.len());
+    eprintln!("sintonia: attached to {} of {} processes, each stopped for at most {longest:.1} ms", attached.len(), members.len());
     if let Some(member) = members.iter().find(|member| member.size as usize > members.len()) {
-        eprintln!("sintonia: the program has {} processes; the others, and those on other hosts, are not tuned", member.size);
+        eprintln!("sintonia: the program has {} processes; those on other hosts are not tuned", member.size);
     }
 }
 
-fn tell(summary: &Summary, visits: &[(&Member, Visit)], log: &Path, json: bool) -> Result<(), Error> {
+fn print_result(summary: &TuningSummary, attached: &[(&TargetProcess, AttachReport)], log: &Path, json: bool) -> Result<(), Error> {
     if !json {
-        eprintln!("sintonia: {}; told in {}", in_a_line(summary), log.display());
+        eprintln!("sintonia: {}; log: {}", summary_line(summary), log.display());
         return Ok(());
     }
     let milliseconds = |time: Duration| 1e3 * time.as_secs_f64();
-    let attached: Vec<_> = visits
+    let attached: Vec<_> = attached
         .iter()
-        .map(|(member, visit)| {
+        .map(|(member, attach)| {
             serde_json::json!({
-                "process": member.process, "rank": member.rank, "stopped_ms": milliseconds(visit.stopped),
-                "stopping_ms": milliseconds(visit.stopping), "in_vain": visit.in_vain.0, "in_vain_ms": milliseconds(visit.in_vain.1),
-                "loading_ms": milliseconds(visit.loading),
+                "process": member.process, "rank": member.rank, "stopped_ms": milliseconds(attach.stop_duration),
+                "stopping_ms": milliseconds(attach.stop_latency), "in_vain": attach.failed_attempts.0, "in_vain_ms": milliseconds(attach.failed_attempts.1),
+                "loading_ms": milliseconds(attach.load_duration),
             })
         })
         .collect();
     let decisions: Vec<_> = summary.decisions().collect();
-    let Summary { events, dropped, .. } = summary;
-    let told = serde_json::json!({ "attached": attached, "decisions": decisions, "events": events, "dropped": dropped });
-    Ok(output::json_line(&mut std::io::stderr(), &told)?)
+    let TuningSummary { events, dropped, .. } = summary;
+    let summary_json = serde_json::json!({ "attached": attached, "decisions": decisions, "events": events, "dropped": dropped });
+    Ok(output::write_json_line(&mut std::io::stderr(), &summary_json)?)
 }

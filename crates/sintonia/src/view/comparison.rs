@@ -1,33 +1,36 @@
-//! `comparison`: the recordings side by side, as `sintonia report A B --json` shows them; `?weak=1` where each rank has as much work as before.
+//! `comparison`: the comparison of recordings, as from `sintonia report A B --json`; `?weak=1` for weak scaling.
 
 use std::sync::Arc;
 
-use sintonia_insight::{Growth, Run, Scaled};
-use sintonia_program::company::Alone;
-use sintonia_view::answer::{Answer, Question, Refusal};
+use sintonia_insight::{RunEfficiency, ScaledRun, ScalingMode};
+use sintonia_program::process_group::SingleProcess;
+use sintonia_view::answer::{PageQuery, QueryAnswer, QueryError};
 
-use super::open::{Open, not_there};
-use super::slow::{Progress, Task};
-use super::subject::Subject;
-use crate::report::compare::Comparison;
+use super::jobs::{JobProgress, JobRequest};
+use super::session::{ViewSession, to_refusal};
+use super::subjects::PageSubject;
+use crate::report::compare::RunComparison;
 
-pub const SUBJECT: Subject = Subject { name: "comparison", is_there: |open| open.recordings.len() > 1, answer };
+pub(super) const SUBJECT: PageSubject = PageSubject { name: "comparison", is_available: |open| open.recordings.len() > 1, answer };
 
-fn answer(open: &Arc<Open>, question: &Question) -> Result<Answer, Refusal> {
+fn answer(open: &Arc<ViewSession>, question: &PageQuery) -> Result<QueryAnswer, QueryError> {
     if open.recordings.len() < 2 {
-        return Err(Refusal::NotThere("one recording is open: open several to compare them".into()));
+        return Err(QueryError::Unavailable("only one recording is open: open several to compare them".into()));
     }
-    let growth = match question.get("weak") {
-        None | Some("0") => Growth::Strong,
-        Some("1") => Growth::Weak,
-        Some(other) => return Err(Refusal::Query { parameter: "weak".into(), reason: format!("0 or 1, not `{other}`") }),
+    let growth = match question.param("weak") {
+        None | Some("0") => ScalingMode::Strong,
+        Some("1") => ScalingMode::Weak,
+        Some(other) => return Err(QueryError::InvalidParameter { parameter: "weak".into(), reason: format!("0 or 1, not `{other}`") }),
     };
     let recordings = open.recordings.clone();
-    let steps = recordings.iter().map(|opened| Run::steps(&opened.recording)).sum();
-    let work = move |progress: &Progress| {
-        let read = recordings.iter().map(|opened| Run::of(&opened.name(), &opened.recording, &Alone, &|| progress.step()));
-        let runs = read.collect::<Result<Vec<Run>, _>>().map_err(not_there)?;
-        Ok(Answer::json(&Comparison { growth, runs: Scaled::all(&runs, growth) }))
+    let steps = recordings.iter().map(|opened| RunEfficiency::progress_steps(&opened.recording)).sum();
+    let work = move |progress: &JobProgress| {
+        let read = recordings
+            .iter()
+            .map(|opened| RunEfficiency::from_recording(&opened.name(), &opened.recording, &SingleProcess, &|| progress.step()));
+        let runs = read.collect::<Result<Vec<RunEfficiency>, _>>().map_err(to_refusal)?;
+        Ok(QueryAnswer::json(&RunComparison { growth, runs: ScaledRun::compare(&runs, growth) }))
     };
-    open.kept.answer(&format!("comparison {growth:?}"), Task { doing: "comparing recordings".into(), steps, turn: None, work })
+    open.answers
+        .answer(&format!("comparison {growth:?}"), JobRequest { description: "comparing recordings".into(), steps, permit: None, work })
 }

@@ -1,18 +1,18 @@
-//! `machine`: the machine file that was given, as `sintonia bench --json` shows it.
+//! `machine`: the given machine file, as from `sintonia bench --json`.
 
 use std::sync::Arc;
 
-use sintonia_view::answer::{Answer, Question, Refusal};
+use sintonia_view::answer::{PageQuery, QueryAnswer, QueryError};
 
-use super::open::Open;
-use super::subject::Subject;
+use super::session::ViewSession;
+use super::subjects::PageSubject;
 use crate::bench::json;
 
-pub const SUBJECT: Subject = Subject { name: "machine", is_there: |open| open.machine.is_some(), answer };
+pub(super) const SUBJECT: PageSubject = PageSubject { name: "machine", is_available: |open| open.machine.is_some(), answer };
 
-fn answer(open: &Arc<Open>, _: &Question) -> Result<Answer, Refusal> {
+fn answer(open: &Arc<ViewSession>, _: &PageQuery) -> Result<QueryAnswer, QueryError> {
     match &open.machine {
-        Some(machine) => Ok(Answer::json(&json::machine(machine))),
-        None => Err(Refusal::NotThere("no machine file was given: `sintonia view NAME.sin --machine NAME.machine.toml`".into())),
+        Some(machine) => Ok(QueryAnswer::json(&json::machine(machine))),
+        None => Err(QueryError::Unavailable("no machine file given: use `sintonia view NAME.sin --machine NAME.machine.toml`".into())),
     }
 }

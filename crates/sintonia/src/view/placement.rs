@@ -1,25 +1,25 @@
-//! `placement`: ranks on the hosts before and after, as `sintonia place --json` shows it, with what a picture of it needs.
+//! `placement`: current and proposed placement, as from `sintonia place --json`, with data for its picture.
 
 use std::sync::Arc;
 
-use sintonia_view::answer::{Answer, Question, Refusal};
+use sintonia_view::answer::{PageQuery, QueryAnswer, QueryError};
 
-use super::open::{Open, not_there};
-use super::slow::{Progress, Task};
-use super::subject::Subject;
-use crate::place::picture;
+use super::jobs::{JobProgress, JobRequest};
+use super::session::{ViewSession, to_refusal};
+use super::subjects::PageSubject;
+use crate::place::view_data;
 
-pub const SUBJECT: Subject =
-    Subject { name: "placement", is_there: |open| open.recordings.iter().any(|opened| opened.recording.header.size > 1), answer };
+pub(super) const SUBJECT: PageSubject =
+    PageSubject { name: "placement", is_available: |open| open.recordings.iter().any(|opened| opened.recording.header.size > 1), answer };
 
-fn answer(open: &Arc<Open>, question: &Question) -> Result<Answer, Refusal> {
-    let opened = Arc::clone(open.asked(question)?);
-    let turn = open.turn_to_read(std::slice::from_ref(&opened));
+fn answer(open: &Arc<ViewSession>, question: &PageQuery) -> Result<QueryAnswer, QueryError> {
+    let opened = Arc::clone(open.recording_of(question)?);
+    let permit = open.read_permit(std::slice::from_ref(&opened));
     let (machine, hosts) = (open.machine.clone(), open.hosts.clone());
-    let work = move |_: &Progress| {
-        opened.has_room()?;
-        picture::of(&opened.path, machine, hosts).map(|told| Answer::json(&told)).map_err(not_there)
+    let work = move |_: &JobProgress| {
+        opened.check_memory()?;
+        view_data::placement_view(&opened.path, machine, hosts).map(|view| QueryAnswer::json(&view)).map_err(to_refusal)
     };
-    let task = Task { doing: "looking for a better placement".into(), steps: 1, turn, work };
-    open.kept.answer(&format!("placement {}", question.recording), task)
+    let task = JobRequest { description: "searching for a better placement".into(), steps: 1, permit, work };
+    open.answers.answer(&format!("placement {}", question.recording), task)
 }

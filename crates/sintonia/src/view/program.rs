@@ -1,15 +1,15 @@
-//! `program`: what `sintonia graph --program --json` writes: the program graph, its roles and phases.
+//! `program`: the program graph, its roles and phases, as from `sintonia graph --program --json`.
 
-use sintonia_view::answer::Answer;
+use sintonia_view::answer::QueryAnswer;
 
-use super::subject::Subject;
+use super::subjects::PageSubject;
 use crate::graph::json;
 
-pub const SUBJECT: Subject = Subject {
+pub(super) const SUBJECT: PageSubject = PageSubject {
     name: "program",
-    is_there: |open| open.recordings.iter().any(|opened| opened.has_calls().is_ok()),
+    is_available: |open| open.recordings.iter().any(|opened| opened.check_has_calls().is_ok()),
     answer: |open, question| {
-        let opened = open.asked(question)?;
-        opened.with_program(|graph| Ok(Answer::json(&json::value(graph, &opened.recording))))
+        let opened = open.recording_of(question)?;
+        opened.with_program(|graph| Ok(QueryAnswer::json(&json::graph_json(graph, &opened.recording))))
     },
 };

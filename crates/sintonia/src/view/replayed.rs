@@ -1,57 +1,62 @@
-//! `replayed`: the timeline of a replay. It is asked for as a timeline is, with what `replay` may be asked besides: a replay is a recording too,
-//! in a folder that is gone when the question is answered.
+//! `replayed`: the timeline of a replay, with the options of `timeline` and `replay`. The replay is written as a
+//! recording into a temporary folder.
 
 use std::sync::Arc;
 
 use sintonia_recording::Recording;
-use sintonia_view::answer::{Answer, Question, Refusal};
-use sintonia_view::timeline::{Role, Timeline};
+use sintonia_view::answer::{PageQuery, QueryAnswer, QueryError};
+use sintonia_view::timeline::{RankRole, RecordingTimeline};
 
-use super::open::{Open, not_there};
-use super::replay::Wish;
-use super::slow::{Progress, Task};
-use super::subject::Subject;
+use super::jobs::{JobProgress, JobRequest};
+use super::replay::ReplayQuery;
+use super::session::{ViewSession, to_refusal};
+use super::subjects::PageSubject;
 use crate::replay;
 
-pub const SUBJECT: Subject =
-    Subject { name: "replayed", is_there: |open| open.recordings.iter().any(|opened| opened.has_calls().is_ok()), answer };
+pub(super) const SUBJECT: PageSubject =
+    PageSubject { name: "replayed", is_available: |open| open.recordings.iter().any(|opened| opened.check_has_calls().is_ok()), answer };
 
-/// Every picture takes a whole replay: of longer runs nobody would wait for it.
-const MOST_CALLS: u64 = 5_000_000;
+/// Every picture takes a whole replay, which is too slow for longer runs.
+const MAX_CALLS: u64 = 5_000_000;
 
-fn answer(open: &Arc<Open>, question: &Question) -> Result<Answer, Refusal> {
-    let wish = Wish::of(open, question)?;
-    if wish.opened().calls() > MOST_CALLS {
-        let most = MOST_CALLS / 1_000_000;
-        return Err(Refusal::NotThere(format!(
-            "runs of more than {most} million calls are replayed without a picture: `sintonia replay -o NAME.sin` makes a recording to look at"
+fn answer(open: &Arc<ViewSession>, question: &PageQuery) -> Result<QueryAnswer, QueryError> {
+    let query = ReplayQuery::from_question(open, question)?;
+    if query.opened().calls() > MAX_CALLS {
+        let most = MAX_CALLS / 1_000_000;
+        return Err(QueryError::Unavailable(format!(
+            "there is no timeline for replays of more than {most} million calls: use `sintonia replay -o NAME.sin` and view that recording"
         )));
     }
-    if question.get("by") != Some("role") {
-        return picture(open, question, wish, None);
+    if question.param("by") != Some("role") {
+        return timeline_answer(open, question, query, None);
     }
-    // Whoever behaves alike in the recording does so in its replay.
-    let opened = Arc::clone(wish.opened());
+    // Ranks with the same role in the recording have it in the replay.
+    let opened = Arc::clone(query.opened());
     opened.with_program(|program| {
-        let roles = program.roles.iter().map(|role| Role { name: role.name.clone(), ranks: role.ranks.clone() });
-        picture(open, question, wish, Some(roles.collect()))
+        let roles = program.roles.iter().map(|role| RankRole { name: role.name.clone(), ranks: role.ranks.clone() });
+        timeline_answer(open, question, query, Some(roles.collect()))
     })
 }
 
-fn picture(open: &Open, question: &Question, wish: Wish, roles: Option<Vec<Role>>) -> Result<Answer, Refusal> {
-    let mut query = question.query.clone();
-    query.retain(|name, _| name != "what-if" && name != "machine");
-    let key = format!("{} {query:?}", wish.key(question.recording));
-    let picture = Question { recording: 0, subject: "timeline".into(), query };
-    let (steps, turn) = (wish.calls(), Some(Arc::clone(&open.replays)));
-    let work = move |progress: &Progress| {
-        let folder = tempfile::tempdir().map_err(not_there)?;
+fn timeline_answer(
+    open: &ViewSession,
+    question: &PageQuery,
+    query: ReplayQuery,
+    roles: Option<Vec<RankRole>>,
+) -> Result<QueryAnswer, QueryError> {
+    let mut params = question.params.clone();
+    params.retain(|name, _| name != "what-if" && name != "machine");
+    let key = format!("{} {params:?}", query.cache_key(question.recording));
+    let picture = PageQuery { recording: 0, subject: "timeline".into(), params };
+    let (steps, permit) = (query.replayed_calls(), Some(Arc::clone(&open.replay_permit)));
+    let work = move |progress: &JobProgress| {
+        let folder = tempfile::tempdir().map_err(to_refusal)?;
         let path = folder.path().join("replayed.sin");
-        let header = wish.opened().recording.header.clone();
-        replay::write(&wish.case(&wish.watched(progress)), header, &path).map_err(not_there)?;
-        let recording = Arc::new(Recording::open(&path).map_err(not_there)?);
-        let timeline = Timeline::open(recording, &|_| {}).map_err(not_there)?;
-        roles.into_iter().fold(timeline, Timeline::with_roles).answer(&picture)
+        let header = query.opened().recording.header.clone();
+        replay::write_replayed(&query.case(&query.monitored(progress)), header, &path).map_err(to_refusal)?;
+        let recording = Arc::new(Recording::open(&path).map_err(to_refusal)?);
+        let timeline = RecordingTimeline::open(recording, &|_| {}).map_err(to_refusal)?;
+        roles.into_iter().fold(timeline, RecordingTimeline::with_roles).answer(&picture)
     };
-    open.kept.answer(&key, Task { doing: "drawing the replay".into(), steps, turn, work })
+    open.answers.answer(&key, JobRequest { description: "drawing the replay".into(), steps, permit, work })
 }

@@ -1,17 +1,17 @@
-//! `report`: what `sintonia report --json` shows.
+//! `report`: the report, as from `sintonia report --json`.
 
-use sintonia_view::answer::Answer;
+use sintonia_view::answer::QueryAnswer;
 
-use super::open::not_there;
-use super::subject::Subject;
-use crate::report::{Shown, tuning};
+use super::session::to_refusal;
+use super::subjects::PageSubject;
+use crate::report::{ReportJson, tuning};
 
-pub const SUBJECT: Subject = Subject {
+pub(super) const SUBJECT: PageSubject = PageSubject {
     name: "report",
-    is_there: |_| true,
+    is_available: |_| true,
     answer: |open, question| {
-        let opened = open.asked(question)?;
-        let log = tuning::log(&opened.path).map_err(not_there)?;
-        opened.with_summary(|summary| Ok(Answer::json(&Shown { summary, tuning: log.as_deref() })))
+        let opened = open.recording_of(question)?;
+        let log = tuning::read_log(&opened.path).map_err(to_refusal)?;
+        opened.with_summary(|summary| Ok(QueryAnswer::json(&ReportJson { summary, tuning: log.as_deref() })))
     },
 };

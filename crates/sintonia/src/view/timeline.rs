@@ -2,24 +2,24 @@
 
 use std::sync::Arc;
 
-use sintonia_view::answer::{Answer, Question, Refusal};
+use sintonia_view::answer::{PageQuery, QueryAnswer, QueryError};
 
-use super::open::Open;
-use super::subject::Subject;
+use super::session::ViewSession;
+use super::subjects::PageSubject;
 
-pub const TIMELINE: Subject = about("timeline");
-pub const CALLS: Subject = about("calls");
-pub const MESSAGES: Subject = about("messages");
-pub const FIND: Subject = about("find");
+pub(super) const TIMELINE: PageSubject = timeline_subject("timeline");
+pub(super) const CALLS: PageSubject = timeline_subject("calls");
+pub(super) const MESSAGES: PageSubject = timeline_subject("messages");
+pub(super) const FIND: PageSubject = timeline_subject("find");
 
-const fn about(name: &'static str) -> Subject {
-    Subject { name, is_there: |open| open.recordings.iter().any(|opened| opened.has_calls().is_ok()), answer }
+const fn timeline_subject(name: &'static str) -> PageSubject {
+    PageSubject { name, is_available: |open| open.recordings.iter().any(|opened| opened.check_has_calls().is_ok()), answer }
 }
 
-fn answer(open: &Arc<Open>, question: &Question) -> Result<Answer, Refusal> {
-    let opened = open.asked(question)?;
+fn answer(open: &Arc<ViewSession>, question: &PageQuery) -> Result<QueryAnswer, QueryError> {
+    let opened = open.recording_of(question)?;
     opened.with_timeline(|timeline| {
-        opened.analyse_aside(timeline);
+        opened.analyse_in_background(timeline);
         timeline.answer(question)
     })
 }

@@ -1,4 +1,4 @@
-//! Any text as a C file. It is a model or an error.
+//! Compiles any text as a C file: a model or an error, never a panic.
 
 #![no_main]
 

@@ -1,10 +1,10 @@
-//! Any text as a PASL file. It is an application or an error.
+//! Parses any text as a PASL file: an application or an error, never a panic.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use sintonia_source::{Text, pasl};
+use sintonia_source::{SourceFile, pasl};
 
 fuzz_target!(|text: &str| {
-    let _ = pasl::parse(&Text::new("a.pasl", text));
+    let _ = pasl::parse(&SourceFile::new("a.pasl", text));
 });

@@ -1,100 +1,109 @@
-//! Conditions: how often they hold, where that can be told without running the program.
+//! Branch probabilities, where they follow from the program.
 //!
-//! A comparison that is a line over the rounds of a loop holds in a stretch of them, which can be counted. One of a remainder holds in every
-//! k-th round ([`super::residue`]), one of a random number in its share of cases. Bounds decide what holds always or never.
+//! A comparison that is affine in the index of a loop holds in a range of iterations, which can be counted. A condition on a remainder
+//! holds in every k-th iteration ([`super::residue`]), one on a random number with a known probability. Bounds show that a condition always
+//! or never holds.
 
 use std::cmp::Ordering;
 
-use sintonia_formula::{Formula, Piece, Rational};
-use sintonia_pamela::model::Term;
+use sintonia_formula::{Formula, PiecewiseCase, Rational};
+use sintonia_pamela::model::ModelTerm;
 
-use super::facts::{Facts, Line};
-use super::ledger::{Ledger, depends_on, is_nothing};
-use super::{Analysis, Scope, Value, common};
+use super::assumptions::{AffineForm, Assumptions};
+use super::term_builder::{TermBuilder, depends_on, is_empty_term};
+use super::{AbstractValue, StaticAnalyzer, VariableScope, common_type};
 use crate::error::Error;
-use crate::place::Place;
-use crate::routine::{Binary, Computation, Expression, Scalar, Unary};
+use crate::file_pos::FilePos;
+use crate::ir::{BinaryOp, ExprKind, ScalarType, TypedExpr, UnaryOp};
 
-/// Shares that take more operations to write down would not be read by anybody.
-const MOST_SIZE: u64 = 100;
+/// Larger formulas are not used as shares, since nobody could read them.
+const MAX_SIZE: u64 = 100;
 
 /// How often a condition holds.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Share {
-    /// Whenever it is asked.
+pub enum BranchProbability {
+    /// In every case.
     Always,
-    /// Not once.
+    /// In no case.
     Never,
-    /// In these rounds of the loop with this index, and in no others.
-    Rounds {
+    /// In exactly these iterations of the loop with this index.
+    Iterations {
         /// The index.
         index: String,
-        /// The first round.
+        /// The first iteration.
         first: Formula,
-        /// The last.
+        /// The last iteration.
         last: Formula,
-        /// How many rounds there are.
-        of: Formula,
+        /// The trip count of the loop.
+        trip_count: Formula,
     },
-    /// In this share of cases.
-    Part(Formula),
-    /// Nobody knows.
+    /// In this fraction of all cases.
+    Fraction(Formula),
+    /// Not derivable.
     Unknown,
 }
 
-impl Share {
-    /// How often it does not hold.
-    pub fn opposite(self, facts: &Facts) -> Share {
+impl BranchProbability {
+    /// The probability of the negated condition.
+    pub fn complement(self, facts: &Assumptions) -> BranchProbability {
         match self {
-            Share::Always => Share::Never,
-            Share::Never => Share::Always,
-            Share::Rounds { index, first, last, of } if first.is_one() => {
-                Share::Rounds { index, first: last + Formula::one(), last: of.clone(), of }
+            BranchProbability::Always => BranchProbability::Never,
+            BranchProbability::Never => BranchProbability::Always,
+            BranchProbability::Iterations { index, first, last, trip_count: of } if first.is_one() => {
+                BranchProbability::Iterations { index, first: last + Formula::one(), last: of.clone(), trip_count: of }
             }
-            Share::Rounds { index, first, last, of } if last == of => {
-                Share::Rounds { index, first: Formula::one(), last: first - Formula::one(), of }
+            BranchProbability::Iterations { index, first, last, trip_count: of } if last == of => {
+                BranchProbability::Iterations { index, first: Formula::one(), last: first - Formula::one(), trip_count: of }
             }
-            Share::Rounds { .. } => self.part(facts, false).map_or(Share::Unknown, |part| Share::Part(Formula::one() - part)),
-            Share::Part(part) => Share::Part(Formula::one() - part),
-            Share::Unknown => Share::Unknown,
+            BranchProbability::Iterations { .. } => {
+                self.to_formula(facts, false).map_or(BranchProbability::Unknown, |part| BranchProbability::Fraction(Formula::one() - part))
+            }
+            BranchProbability::Fraction(part) => BranchProbability::Fraction(Formula::one() - part),
+            BranchProbability::Unknown => BranchProbability::Unknown,
         }
     }
 
-    fn and(self, other: Share, facts: &Facts) -> Share {
+    fn and(self, other: BranchProbability, facts: &Assumptions) -> BranchProbability {
         match (self, other) {
-            (Share::Never, _) | (_, Share::Never) => Share::Never,
-            (Share::Always, share) | (share, Share::Always) => share,
-            (Share::Rounds { index, first, last, of }, Share::Rounds { index: other, first: from, last: to, .. }) if index == other => {
-                Share::Rounds { index, first: larger(first, from, facts), last: -larger(-last, -to, facts), of }
-            }
-            _ => Share::Unknown,
+            (BranchProbability::Never, _) | (_, BranchProbability::Never) => BranchProbability::Never,
+            (BranchProbability::Always, share) | (share, BranchProbability::Always) => share,
+            (
+                BranchProbability::Iterations { index, first, last, trip_count: of },
+                BranchProbability::Iterations { index: other, first: from, last: to, .. },
+            ) if index == other => BranchProbability::Iterations {
+                index,
+                first: max_formula(first, from, facts),
+                last: -max_formula(-last, -to, facts),
+                trip_count: of,
+            },
+            _ => BranchProbability::Unknown,
         }
     }
 
-    /// The share as a formula: of all rounds, or for the round that the index names, where what is done depends on it.
-    fn part(&self, facts: &Facts, by_round: bool) -> Option<Formula> {
+    /// The probability as a formula: over all iterations, or, if the branches depend on the index, for the iteration of that index.
+    fn to_formula(&self, facts: &Assumptions, by_round: bool) -> Option<Formula> {
         match self {
-            Share::Always => Some(Formula::one()),
-            Share::Never => Some(Formula::zero()),
-            Share::Part(part) => Some(part.clone()),
-            Share::Unknown => None,
-            Share::Rounds { index, first, last, .. } if by_round => {
+            BranchProbability::Always => Some(Formula::one()),
+            BranchProbability::Never => Some(Formula::zero()),
+            BranchProbability::Fraction(part) => Some(part.clone()),
+            BranchProbability::Unknown => None,
+            BranchProbability::Iterations { index, first, last, .. } if by_round => {
                 let round = Formula::symbol(index);
-                let after = if first.is_one() { Formula::one() } else { step(&(&round - first + Formula::one()), facts) };
-                Some(after * step(&(last - &round + Formula::one()), facts))
+                let after = if first.is_one() { Formula::one() } else { unit_step(&(&round - first + Formula::one()), facts) };
+                Some(after * unit_step(&(last - &round + Formula::one()), facts))
             }
-            Share::Rounds { first, last, of, .. } => {
-                let from = larger(first.clone(), Formula::one(), facts);
-                let to = -larger(-last, -of, facts);
-                let rounds = facts.at_least_zero(to - from + Formula::one());
-                Some(rounds * facts.at_least_one(of).power(-1))
+            BranchProbability::Iterations { first, last, trip_count: of, .. } => {
+                let from = max_formula(first.clone(), Formula::one(), facts);
+                let to = -max_formula(-last, -of, facts);
+                let rounds = facts.max_with_zero(to - from + Formula::one());
+                Some(rounds * facts.max_with_one(of).power(-1))
             }
         }
     }
 }
 
-/// The larger of two, in short where it can be told.
-fn larger(one: Formula, two: Formula, facts: &Facts) -> Formula {
+/// The maximum, simplified if one formula is provably larger.
+fn max_formula(one: Formula, two: Formula, facts: &Assumptions) -> Formula {
     if facts.is_nonnegative(&(&one - &two)) {
         one
     } else if facts.is_nonnegative(&(&two - &one)) {
@@ -104,8 +113,8 @@ fn larger(one: Formula, two: Formula, facts: &Facts) -> Formula {
     }
 }
 
-/// One where something whole is above zero, zero elsewhere.
-fn step(of: &Formula, facts: &Facts) -> Formula {
+/// One where an integer formula is positive, zero elsewhere.
+fn unit_step(of: &Formula, facts: &Assumptions) -> Formula {
     if facts.is_positive(of) {
         return Formula::one();
     }
@@ -113,99 +122,112 @@ fn step(of: &Formula, facts: &Facts) -> Formula {
 }
 
 /// One where a comparison holds, zero where it does not.
-pub(super) fn indicator(operation: Binary, one: &Formula, two: &Formula, facts: &Facts) -> Option<Formula> {
+pub(super) fn indicator(operation: BinaryOp, one: &Formula, two: &Formula, facts: &Assumptions) -> Option<Formula> {
     let difference = two - one;
     let opposite = -&difference;
-    let whole = facts.is_whole(&difference);
+    let whole = facts.is_integer(&difference);
     let below = |difference: &Formula, from: &Formula, to: &Formula| match whole {
-        true => step(difference, facts),
-        false => Formula::pieces(to, [Piece::up_to(from.clone(), Formula::zero()), Piece::beyond(Formula::one())]),
+        true => unit_step(difference, facts),
+        false => Formula::piecewise(to, [PiecewiseCase::up_to(from.clone(), Formula::zero()), PiecewiseCase::beyond(Formula::one())]),
     };
     let not = |formula: Formula| Formula::one() - formula;
     Some(match operation {
-        Binary::Less => below(&difference, one, two),
-        Binary::GreaterOrEqual => not(below(&difference, one, two)),
-        Binary::Greater => below(&opposite, two, one),
-        Binary::LessOrEqual => not(below(&opposite, two, one)),
-        Binary::Equal if whole => not(below(&difference, one, two)) - below(&opposite, two, one),
-        Binary::NotEqual if whole => below(&difference, one, two) + below(&opposite, two, one),
+        BinaryOp::Less => below(&difference, one, two),
+        BinaryOp::GreaterOrEqual => not(below(&difference, one, two)),
+        BinaryOp::Greater => below(&opposite, two, one),
+        BinaryOp::LessOrEqual => not(below(&opposite, two, one)),
+        BinaryOp::Equal if whole => not(below(&difference, one, two)) - below(&opposite, two, one),
+        BinaryOp::NotEqual if whole => below(&difference, one, two) + below(&opposite, two, one),
         _ => return None,
     })
 }
 
-impl<'a> Analysis<'a> {
-    /// How often a condition holds where the program is now.
-    pub fn share(&mut self, condition: &'a Expression, scope: &Scope) -> Result<Share, Error> {
-        self.deeper(&condition.place, |analysis| analysis.share_inside(condition, scope))
+impl<'a> StaticAnalyzer<'a> {
+    /// The probability that a condition holds at this point of the program.
+    pub fn branch_probability(&mut self, condition: &'a TypedExpr, scope: &VariableScope) -> Result<BranchProbability, Error> {
+        self.nested(&condition.pos, |analysis| analysis.branch_probability_unchecked(condition, scope))
     }
 
-    fn share_inside(&mut self, condition: &'a Expression, scope: &Scope) -> Result<Share, Error> {
-        match &condition.what {
-            Computation::Unary(Unary::Not, of) => Ok(self.share(of, scope)?.opposite(&self.facts)),
-            Computation::Binary(Binary::And, one, two) => {
-                let first = self.share(one, scope)?;
-                if first == Share::Never {
+    fn branch_probability_unchecked(&mut self, condition: &'a TypedExpr, scope: &VariableScope) -> Result<BranchProbability, Error> {
+        match &condition.kind {
+            ExprKind::Unary(UnaryOp::Not, of) => Ok(self.branch_probability(of, scope)?.complement(&self.assumptions)),
+            ExprKind::Binary(BinaryOp::And, one, two) => {
+                let first = self.branch_probability(one, scope)?;
+                if first == BranchProbability::Never {
                     return Ok(first);
                 }
-                let second = self.share(two, scope)?;
-                Ok(first.and(second, &self.facts))
+                let second = self.branch_probability(two, scope)?;
+                Ok(first.and(second, &self.assumptions))
             }
-            Computation::Binary(Binary::Or, one, two) => {
-                let first = self.share(one, scope)?.opposite(&self.facts);
-                let second = self.share(two, scope)?.opposite(&self.facts);
-                Ok(first.and(second, &self.facts).opposite(&self.facts))
+            ExprKind::Binary(BinaryOp::Or, one, two) => {
+                let first = self.branch_probability(one, scope)?.complement(&self.assumptions);
+                let second = self.branch_probability(two, scope)?.complement(&self.assumptions);
+                Ok(first.and(second, &self.assumptions).complement(&self.assumptions))
             }
-            Computation::Binary(operation, one, two) if is_comparison(*operation) => {
+            ExprKind::Binary(operation, one, two) if is_comparison(*operation) => {
                 let mut after = scope.clone();
                 let (left, right) = (self.value(one, &mut after)?, self.value(two, &mut after)?);
-                if let Value::Known(rest) = &right
-                    && let Some(share) = self.share_of_remainder(*operation, one, rest.clone(), scope)?
+                if let AbstractValue::Exact(rest) = &right
+                    && let Some(share) = self.remainder_probability(*operation, one, rest.clone(), scope)?
                 {
                     return Ok(share);
                 }
-                if let Value::Known(rest) = &left
-                    && let Some(share) = self.share_of_remainder(mirrored(*operation), two, rest.clone(), scope)?
+                if let AbstractValue::Exact(rest) = &left
+                    && let Some(share) = self.remainder_probability(swap_operands(*operation), two, rest.clone(), scope)?
                 {
                     return Ok(share);
                 }
-                let whole = common(&one.of, &two.of) < Scalar::Float;
-                Ok(compared(*operation, &left, &right, whole, &self.facts))
+                let whole = common_type(&one.data_type, &two.data_type) < ScalarType::Float;
+                Ok(comparison_probability(*operation, &left, &right, whole, &self.assumptions))
             }
             _ => {
-                if let Some(share) = self.share_of_remainder(Binary::NotEqual, condition, Formula::zero(), scope)? {
+                if let Some(share) = self.remainder_probability(BinaryOp::NotEqual, condition, Formula::zero(), scope)? {
                     return Ok(share);
                 }
                 let value = self.value(condition, &mut scope.clone())?;
                 Ok(match value.formula().and_then(Formula::as_exact) {
-                    Some(number) if number.is_zero() => Share::Never,
-                    Some(_) => Share::Always,
-                    None => Share::Unknown,
+                    Some(number) if number.is_zero() => BranchProbability::Never,
+                    Some(_) => BranchProbability::Always,
+                    None => BranchProbability::Unknown,
                 })
             }
         }
     }
 
-    /// Adds one of two terms, by how often a condition holds.
-    pub(super) fn push_if(&mut self, place: &Place, share: &Share, then: Term, otherwise: Term, ledger: &mut Ledger) {
+    /// Adds a conditional term with the given probability.
+    pub(super) fn push_if(
+        &mut self,
+        place: &FilePos,
+        share: &BranchProbability,
+        then: ModelTerm,
+        otherwise: ModelTerm,
+        ledger: &mut TermBuilder,
+    ) {
         match share {
-            Share::Always => return ledger.push(then),
-            Share::Never => return ledger.push(otherwise),
-            _ if is_nothing(&then) && is_nothing(&otherwise) => return,
+            BranchProbability::Always => return ledger.push(then),
+            BranchProbability::Never => return ledger.push(otherwise),
+            _ if is_empty_term(&then) && is_empty_term(&otherwise) => return,
             _ => {}
         }
         let by_round = match share {
-            Share::Rounds { index, .. } => depends_on(&then, index) || depends_on(&otherwise, index),
+            BranchProbability::Iterations { index, .. } => depends_on(&then, index) || depends_on(&otherwise, index),
             _ => false,
         };
-        let share = share.part(&self.facts, by_round);
-        let place = Some(self.condition_name(place));
-        ledger.push(Term::If { place, share, then: Box::new(then), otherwise: Box::new(otherwise) });
+        let share = share.to_formula(&self.assumptions, by_round);
+        let place = Some(self.condition_label(place));
+        ledger.push(ModelTerm::If { position: place, share, then: Box::new(then), otherwise: Box::new(otherwise) });
     }
 
-    /// What is known of a value that is one or another by a condition: `a < b ? a : b` is the smaller of the two.
-    pub(super) fn chosen(&mut self, condition: &'a Expression, scope: &Scope, then: &Value, otherwise: &Value) -> Result<Value, Error> {
-        if let Computation::Binary(operation, one, two) = &condition.what
-            && let (Value::Known(then), Value::Known(otherwise)) = (then, otherwise)
+    /// The value of a conditional expression: `a < b ? a : b` is the minimum of the two.
+    pub(super) fn selected_value(
+        &mut self,
+        condition: &'a TypedExpr,
+        scope: &VariableScope,
+        then: &AbstractValue,
+        otherwise: &AbstractValue,
+    ) -> Result<AbstractValue, Error> {
+        if let ExprKind::Binary(operation, one, two) = &condition.kind
+            && let (AbstractValue::Exact(then), AbstractValue::Exact(otherwise)) = (then, otherwise)
             && then != otherwise
         {
             let mut scope = scope.clone();
@@ -214,57 +236,71 @@ impl<'a> Analysis<'a> {
             let straight = left == Some(then) && right == Some(otherwise);
             let crossed = left == Some(otherwise) && right == Some(then);
             let takes_smaller = match operation {
-                Binary::Less | Binary::LessOrEqual => straight,
-                Binary::Greater | Binary::GreaterOrEqual => crossed,
+                BinaryOp::Less | BinaryOp::LessOrEqual => straight,
+                BinaryOp::Greater | BinaryOp::GreaterOrEqual => crossed,
                 _ => false,
             };
             if takes_smaller {
-                return Ok(Value::Known(Formula::min_of([then.clone(), otherwise.clone()])));
+                return Ok(AbstractValue::Exact(Formula::min_of([then.clone(), otherwise.clone()])));
             }
             let takes_larger = match operation {
-                Binary::Less | Binary::LessOrEqual => crossed,
-                Binary::Greater | Binary::GreaterOrEqual => straight,
+                BinaryOp::Less | BinaryOp::LessOrEqual => crossed,
+                BinaryOp::Greater | BinaryOp::GreaterOrEqual => straight,
                 _ => false,
             };
             if takes_larger {
-                return Ok(Value::Known(Formula::max_of([then.clone(), otherwise.clone()])));
+                return Ok(AbstractValue::Exact(Formula::max_of([then.clone(), otherwise.clone()])));
             }
         }
-        Ok(then.or(otherwise, &self.facts))
+        Ok(then.join(otherwise, &self.assumptions))
     }
 }
 
-pub(super) fn is_comparison(operation: Binary) -> bool {
-    matches!(operation, Binary::Less | Binary::LessOrEqual | Binary::Greater | Binary::GreaterOrEqual | Binary::Equal | Binary::NotEqual)
+pub(super) fn is_comparison(operation: BinaryOp) -> bool {
+    matches!(
+        operation,
+        BinaryOp::Less | BinaryOp::LessOrEqual | BinaryOp::Greater | BinaryOp::GreaterOrEqual | BinaryOp::Equal | BinaryOp::NotEqual
+    )
 }
 
-/// The comparison with its sides exchanged.
-pub(super) fn mirrored(operation: Binary) -> Binary {
+/// The comparison with its operands swapped.
+pub(super) fn swap_operands(operation: BinaryOp) -> BinaryOp {
     match operation {
-        Binary::Less => Binary::Greater,
-        Binary::LessOrEqual => Binary::GreaterOrEqual,
-        Binary::Greater => Binary::Less,
-        Binary::GreaterOrEqual => Binary::LessOrEqual,
+        BinaryOp::Less => BinaryOp::Greater,
+        BinaryOp::LessOrEqual => BinaryOp::GreaterOrEqual,
+        BinaryOp::Greater => BinaryOp::Less,
+        BinaryOp::GreaterOrEqual => BinaryOp::LessOrEqual,
         other => other,
     }
 }
 
-/// How often a comparison of two values holds.
-fn compared(operation: Binary, one: &Value, two: &Value, whole: bool, facts: &Facts) -> Share {
+fn comparison_probability(
+    operation: BinaryOp,
+    one: &AbstractValue,
+    two: &AbstractValue,
+    whole: bool,
+    facts: &Assumptions,
+) -> BranchProbability {
     match operation {
-        Binary::Greater => compared(Binary::Less, two, one, whole, facts),
-        Binary::GreaterOrEqual => compared(Binary::LessOrEqual, two, one, whole, facts),
-        Binary::NotEqual => compared(Binary::Equal, one, two, whole, facts).opposite(facts),
-        _ => by_bounds(operation, one, two, whole, facts)
-            .or_else(|| drawn(operation, one, two))
-            .or_else(|| along_rounds(operation, one.formula()?, two.formula()?, facts))
-            .or_else(|| of_parameters(operation, one.formula()?, two.formula()?, facts))
-            .unwrap_or(Share::Unknown),
+        BinaryOp::Greater => comparison_probability(BinaryOp::Less, two, one, whole, facts),
+        BinaryOp::GreaterOrEqual => comparison_probability(BinaryOp::LessOrEqual, two, one, whole, facts),
+        BinaryOp::NotEqual => comparison_probability(BinaryOp::Equal, one, two, whole, facts).complement(facts),
+        _ => probability_by_bounds(operation, one, two, whole, facts)
+            .or_else(|| probability_of_random(operation, one, two))
+            .or_else(|| probability_over_iterations(operation, one.formula()?, two.formula()?, facts))
+            .or_else(|| probability_of_parameters(operation, one.formula()?, two.formula()?, facts))
+            .unwrap_or(BranchProbability::Unknown),
     }
 }
 
 /// What the bounds of two values decide for `<`, `<=` and `==`.
-fn by_bounds(operation: Binary, one: &Value, two: &Value, whole: bool, facts: &Facts) -> Option<Share> {
+fn probability_by_bounds(
+    operation: BinaryOp,
+    one: &AbstractValue,
+    two: &AbstractValue,
+    whole: bool,
+    facts: &Assumptions,
+) -> Option<BranchProbability> {
     let ((low, high), (other_low, other_high)) = (one.bounds(), two.bounds());
     let not_above =
         |a: &Option<Formula>, b: &Option<Formula>| a.as_ref().zip(b.as_ref()).is_some_and(|(a, b)| facts.is_nonnegative(&(b - a)));
@@ -275,43 +311,43 @@ fn by_bounds(operation: Binary, one: &Value, two: &Value, whole: bool, facts: &F
         })
     };
     let (holds, fails) = match operation {
-        Binary::Less => (below(&high, &other_low), not_above(&other_high, &low)),
-        Binary::LessOrEqual => (not_above(&high, &other_low), below(&other_high, &low)),
+        BinaryOp::Less => (below(&high, &other_low), not_above(&other_high, &low)),
+        BinaryOp::LessOrEqual => (not_above(&high, &other_low), below(&other_high, &low)),
         _ => {
             let same = one.formula().zip(two.formula()).is_some_and(|(one, two)| (one - two).is_zero());
             (same, below(&high, &other_low) || below(&other_high, &low))
         }
     };
-    if holds { Some(Share::Always) } else { fails.then_some(Share::Never) }
+    if holds { Some(BranchProbability::Always) } else { fails.then_some(BranchProbability::Never) }
 }
 
-/// How often a number drawn by lot is below another.
-fn drawn(operation: Binary, one: &Value, two: &Value) -> Option<Share> {
-    let limit = |share: Formula| Share::Part(Formula::max_of([Formula::min_of([share, Formula::one()]), Formula::zero()]));
+/// The probability that a uniformly distributed value is below a bound.
+fn probability_of_random(operation: BinaryOp, one: &AbstractValue, two: &AbstractValue) -> Option<BranchProbability> {
+    let limit = |share: Formula| BranchProbability::Fraction(Formula::max_of([Formula::min_of([share, Formula::one()]), Formula::zero()]));
     match (one, two) {
-        (Value::Drawn { low, high, whole }, Value::Known(bound)) => {
+        (AbstractValue::Uniform { low, high, whole }, AbstractValue::Exact(bound)) => {
             let width = high - low + Formula::integer(i64::from(*whole));
             match (operation, whole) {
-                (Binary::Equal, true) => Some(Share::Part(width.power(-1))),
-                (Binary::Equal, false) => Some(Share::Never),
-                (Binary::LessOrEqual, true) => Some(limit((bound - low + Formula::one()) * width.power(-1))),
+                (BinaryOp::Equal, true) => Some(BranchProbability::Fraction(width.power(-1))),
+                (BinaryOp::Equal, false) => Some(BranchProbability::Never),
+                (BinaryOp::LessOrEqual, true) => Some(limit((bound - low + Formula::one()) * width.power(-1))),
                 _ => Some(limit((bound - low) * width.power(-1))),
             }
         }
-        (Value::Known(_), Value::Drawn { .. }) => match operation {
-            Binary::Equal => drawn(operation, two, one),
-            Binary::Less => drawn(Binary::LessOrEqual, two, one).map(|share| share.opposite(&Facts::default())),
-            _ => drawn(Binary::Less, two, one).map(|share| share.opposite(&Facts::default())),
+        (AbstractValue::Exact(_), AbstractValue::Uniform { .. }) => match operation {
+            BinaryOp::Equal => probability_of_random(operation, two, one),
+            BinaryOp::Less => probability_of_random(BinaryOp::LessOrEqual, two, one).map(|share| share.complement(&Assumptions::default())),
+            _ => probability_of_random(BinaryOp::Less, two, one).map(|share| share.complement(&Assumptions::default())),
         },
         _ => None,
     }
 }
 
-/// The rounds of the innermost loop in which a comparison that is a line over them holds.
-fn along_rounds(operation: Binary, one: &Formula, two: &Formula, facts: &Facts) -> Option<Share> {
+/// The iterations of the innermost loop in which a comparison that is affine in its index holds.
+fn probability_over_iterations(operation: BinaryOp, one: &Formula, two: &Formula, facts: &Assumptions) -> Option<BranchProbability> {
     let difference = one - two;
-    let (index, of) = facts.innermost(&difference)?;
-    let line = Line::of(&difference, index)?;
+    let (index, of) = facts.innermost_loop(&difference)?;
+    let line = AffineForm::from_formula(&difference, index)?;
     let rises = match line.slope.as_exact().map(Rational::sign) {
         Some(Ordering::Greater) => true,
         Some(Ordering::Less) => false,
@@ -320,20 +356,20 @@ fn along_rounds(operation: Binary, one: &Formula, two: &Formula, facts: &Facts) 
         None if facts.is_positive(&-&line.slope) => false,
         None => return None,
     };
-    let crossing = -(&line.start * &line.slope.power(-1));
+    let crossing = -(&line.intercept * &line.slope.power(-1));
     let (start, end, one) = (Formula::one(), of.clone(), Formula::one());
     let (first, last) = match (operation, rises) {
-        (Binary::Less, true) => (start, facts.ceil(&crossing) - one),
-        (Binary::LessOrEqual, true) => (start, facts.floor(&crossing)),
-        (Binary::Less, false) => (facts.floor(&crossing) + one, end),
-        (Binary::LessOrEqual, false) => (facts.ceil(&crossing), end),
-        _ if facts.is_whole(&crossing) => (crossing.clone(), crossing),
-        _ => return Some(Share::Part(Formula::between(0.0, 1.0) * facts.at_least_one(of).power(-1))),
+        (BinaryOp::Less, true) => (start, facts.ceil(&crossing) - one),
+        (BinaryOp::LessOrEqual, true) => (start, facts.floor(&crossing)),
+        (BinaryOp::Less, false) => (facts.floor(&crossing) + one, end),
+        (BinaryOp::LessOrEqual, false) => (facts.ceil(&crossing), end),
+        _ if facts.is_integer(&crossing) => (crossing.clone(), crossing),
+        _ => return Some(BranchProbability::Fraction(Formula::interval(0.0, 1.0) * facts.max_with_one(of).power(-1))),
     };
-    Some(Share::Rounds { index: index.to_owned(), first, last, of: of.clone() })
+    Some(BranchProbability::Iterations { index: index.to_owned(), first, last, trip_count: of.clone() })
 }
 
-/// A comparison of formulas holds or does not hold; which, the parameters and the rounds decide.
-fn of_parameters(operation: Binary, one: &Formula, two: &Formula, facts: &Facts) -> Option<Share> {
-    indicator(operation, one, two, facts).filter(|share| share.size() <= MOST_SIZE).map(Share::Part)
+/// A comparison of formulas: its indicator, which depends on parameters and indexes.
+fn probability_of_parameters(operation: BinaryOp, one: &Formula, two: &Formula, facts: &Assumptions) -> Option<BranchProbability> {
+    indicator(operation, one, two, facts).filter(|share| share.size() <= MAX_SIZE).map(BranchProbability::Fraction)
 }

@@ -1,280 +1,309 @@
-//! Expressions: what computing them costs, and what is known of the result.
+//! Expressions: their cost and their abstract value.
 
 use sintonia_formula::{Formula, Rational};
-use sintonia_pamela::model::{Language, Term};
+use sintonia_pamela::model::{ModelTerm, SourceLanguage};
 
 use super::condition::indicator;
-use super::ledger::Ledger;
-use super::{Analysis, Scope, Share, Value, bytes_of, common, scalar};
+use super::term_builder::TermBuilder;
+use super::{AbstractValue, BranchProbability, StaticAnalyzer, VariableScope, as_scalar, common_type, size_of_type};
 use crate::error::Error;
-use crate::names;
-use crate::routine::{Binary, Computation, Expression, Scalar, Shift, Type, Unary};
+use crate::ir::{BinaryOp, DataType, ExprKind, ScalarType, ShiftDirection, TypedExpr, UnaryOp};
+use crate::model_names;
 
-/// How many conditions inside of expressions are weighed one inside of the other: each is gone through once more for it.
-const MOST_WEIGHED: usize = 2;
+/// How deep conditions inside of expressions are analysed: each level evaluates the condition once more.
+const MAX_CONDITION_DEPTH: usize = 2;
 
-/// How many bytes an object of Java has before its first field.
+/// The size of a Java object header.
 const HEADER_BYTES: i64 = 16;
 
-impl<'a> Analysis<'a> {
-    /// Goes through an expression: its cost goes to the ledger, what it assigns to the scope.
-    pub(super) fn expression(&mut self, expression: &'a Expression, scope: &mut Scope, ledger: &mut Ledger) -> Result<Value, Error> {
+impl<'a> StaticAnalyzer<'a> {
+    /// Evaluates an expression: its cost goes to the builder, its assignments to the scope.
+    pub(super) fn expression(
+        &mut self,
+        expression: &'a TypedExpr,
+        scope: &mut VariableScope,
+        ledger: &mut TermBuilder,
+    ) -> Result<AbstractValue, Error> {
         if let Some(constant) = self.constant(expression) {
-            return Ok(Value::Known(constant));
+            return Ok(AbstractValue::Exact(constant));
         }
-        self.deeper(&expression.place, |analysis| analysis.computation(expression, scope, ledger))
+        self.nested(&expression.pos, |analysis| analysis.computation(expression, scope, ledger))
     }
 
-    fn computation(&mut self, expression: &'a Expression, scope: &mut Scope, ledger: &mut Ledger) -> Result<Value, Error> {
-        match &expression.what {
-            Computation::Number(_) | Computation::Text(_) => Ok(Value::unknown()),
-            Computation::Variable(name) => {
-                self.reading(name, &expression.of, ledger);
+    fn computation(
+        &mut self,
+        expression: &'a TypedExpr,
+        scope: &mut VariableScope,
+        ledger: &mut TermBuilder,
+    ) -> Result<AbstractValue, Error> {
+        match &expression.kind {
+            ExprKind::Number(_) | ExprKind::StringLiteral(_) => Ok(AbstractValue::unknown()),
+            ExprKind::Variable(name) => {
+                self.add_read_cost(name, &expression.data_type, ledger);
                 Ok(self.variable(name, scope))
             }
-            Computation::Element(array, index) => self.element(array, index, &expression.of, scope, ledger),
-            Computation::Field(of, name) => {
-                let value = self.base(of, scope, ledger)?;
-                self.add("load", &expression.of, ledger);
+            ExprKind::Index(array, index) => self.element(array, index, &expression.data_type, scope, ledger),
+            ExprKind::Field(of, name) => {
+                let value = self.base_value(of, scope, ledger)?;
+                self.add_operation("load", &expression.data_type, ledger);
                 Ok(match (name.as_str(), value) {
-                    ("length", Value::Array(lengths)) => lengths.into_iter().next().flatten().map_or_else(not_negative, Value::Known),
-                    ("length", _) => not_negative(),
-                    _ => Value::unknown(),
+                    ("length", AbstractValue::Array(lengths)) => {
+                        lengths.into_iter().next().flatten().map_or_else(nonnegative_value, AbstractValue::Exact)
+                    }
+                    ("length", _) => nonnegative_value(),
+                    _ => AbstractValue::unknown(),
                 })
             }
-            Computation::Unary(operation, of) => self.unary(*operation, of, expression, scope, ledger),
-            Computation::Binary(operation @ (Binary::And | Binary::Or), one, two) => {
-                let share = self.weighed(Share::Unknown, |analysis| analysis.share(one, scope))?;
+            ExprKind::Unary(operation, of) => self.unary(*operation, of, expression, scope, ledger),
+            ExprKind::Binary(operation @ (BinaryOp::And | BinaryOp::Or), one, two) => {
+                let share = self.nested_condition(BranchProbability::Unknown, |analysis| analysis.branch_probability(one, scope))?;
                 self.expression(one, scope, ledger)?;
-                let share = if *operation == Binary::And { share } else { share.opposite(&self.facts) };
-                let (mut inside, mut after) = (Ledger::default(), scope.clone());
+                let share = if *operation == BinaryOp::And { share } else { share.complement(&self.assumptions) };
+                let (mut inside, mut after) = (TermBuilder::default(), scope.clone());
                 self.expression(two, &mut after, &mut inside)?;
-                *scope = scope.or(&after, &self.facts);
-                self.push_if(&two.place, &share, inside.into_term(), Term::Sequence(Vec::new()), ledger);
-                Ok(Value::between(Formula::zero(), Formula::one()))
+                *scope = scope.join(&after, &self.assumptions);
+                self.push_if(&two.pos, &share, inside.into_term(), ModelTerm::Sequence(Vec::new()), ledger);
+                Ok(AbstractValue::bounded(Formula::zero(), Formula::one()))
             }
-            Computation::Binary(operation, one, two) => self.binary(*operation, one, two, expression, scope, ledger),
-            Computation::Assign { target, with, value } => self.assign(target, *with, value, scope, ledger),
-            Computation::Choice(condition, one, two) => self.choice(condition, one, two, scope, ledger),
-            Computation::Convert(of) => {
+            ExprKind::Binary(operation, one, two) => self.binary(*operation, one, two, expression, scope, ledger),
+            ExprKind::Assign { target, operator: with, value } => self.assign(target, *with, value, scope, ledger),
+            ExprKind::Conditional(condition, one, two) => self.conditional(condition, one, two, scope, ledger),
+            ExprKind::Cast(of) => {
                 let value = self.expression(of, scope, ledger)?;
-                Ok(self.convert(value, &of.of, &expression.of, ledger))
+                Ok(self.convert_with_cost(value, &of.data_type, &expression.data_type, ledger))
             }
-            Computation::Call(name, arguments) => self.call(name, arguments, expression, scope, ledger),
-            Computation::New(lengths) => self.new_array(lengths, &expression.of, scope, ledger),
-            Computation::AddressOf(of) => {
-                if let Computation::Variable(name) = &of.what {
-                    scope.set(name, Value::unknown());
+            ExprKind::Call(name, arguments) => self.call(name, arguments, expression, scope, ledger),
+            ExprKind::Allocate(lengths) => self.new_array(lengths, &expression.data_type, scope, ledger),
+            ExprKind::AddressOf(of) => {
+                if let ExprKind::Variable(name) = &of.kind {
+                    scope.set(name, AbstractValue::unknown());
                 } else {
-                    self.base(of, scope, ledger)?;
+                    self.base_value(of, scope, ledger)?;
                 }
-                Ok(Value::unknown())
+                Ok(AbstractValue::unknown())
             }
-            Computation::List(parts) => {
+            ExprKind::InitializerList(parts) => {
                 for part in parts {
                     self.expression(part, scope, ledger)?;
-                    self.add("store", &part.of, ledger);
+                    self.add_operation("store", &part.data_type, ledger);
                 }
                 let length = Formula::integer(i64::try_from(parts.len()).unwrap_or(i64::MAX));
-                if let (Type::Array(element), Language::Java) = (&expression.of, self.language) {
-                    let bytes = &length * &Formula::integer(bytes_of(element)) + Formula::integer(HEADER_BYTES);
+                if let (DataType::Array(element), SourceLanguage::Java) = (&expression.data_type, self.language) {
+                    let bytes = &length * &Formula::integer(size_of_type(element)) + Formula::integer(HEADER_BYTES);
                     ledger.add(self.plain_operation("new"), bytes);
                 }
-                Ok(Value::Array(vec![Some(length)]))
+                Ok(AbstractValue::Array(vec![Some(length)]))
             }
         }
     }
 
-    /// The value of an expression that compilers compute: numbers, constants, and what is made of them.
-    fn constant(&self, expression: &Expression) -> Option<Formula> {
-        match &expression.what {
-            Computation::Number(text) => number(text),
-            Computation::Variable(name) if self.is_global(name) => {
+    /// The value of a constant expression, which a compiler would fold.
+    fn constant(&self, expression: &TypedExpr) -> Option<Formula> {
+        match &expression.kind {
+            ExprKind::Number(text) => parse_number(text),
+            ExprKind::Variable(name) if self.is_global(name) => {
                 let (_, value) = self.globals.get(name.as_str())?;
                 value.as_ref()?.formula().filter(|formula| formula.as_exact().is_some()).cloned()
             }
-            Computation::Convert(of) => {
-                let value = Value::Known(self.constant(of)?);
-                converted(value, &of.of, &expression.of, &self.facts).formula().cloned()
+            ExprKind::Cast(of) => {
+                let value = AbstractValue::Exact(self.constant(of)?);
+                convert_value(value, &of.data_type, &expression.data_type, &self.assumptions).formula().cloned()
             }
-            Computation::Unary(Unary::Negative, of) => Some(-self.constant(of)?),
-            Computation::Binary(operation, one, two) => {
-                let (one, two) = (Value::Known(self.constant(one)?), Value::Known(self.constant(two)?));
-                self.computed(*operation, &one, &two, &expression.of).formula().filter(|formula| formula.as_exact().is_some()).cloned()
+            ExprKind::Unary(UnaryOp::Negate, of) => Some(-self.constant(of)?),
+            ExprKind::Binary(operation, one, two) => {
+                let (one, two) = (AbstractValue::Exact(self.constant(one)?), AbstractValue::Exact(self.constant(two)?));
+                self.apply_binary(*operation, &one, &two, &expression.data_type)
+                    .formula()
+                    .filter(|formula| formula.as_exact().is_some())
+                    .cloned()
             }
             _ => None,
         }
     }
 
-    fn variable(&self, name: &str, scope: &Scope) -> Value {
+    fn variable(&self, name: &str, scope: &VariableScope) -> AbstractValue {
         if let Some(value) = scope.get(name) {
             return value.clone();
         }
-        self.globals.get(name).filter(|_| self.is_global(name)).and_then(|(_, value)| value.clone()).unwrap_or_else(Value::unknown)
+        self.globals.get(name).filter(|_| self.is_global(name)).and_then(|(_, value)| value.clone()).unwrap_or_else(AbstractValue::unknown)
     }
 
-    /// The cost of reading a variable. That of a reference is part of what is done with it.
-    fn reading(&self, name: &str, of: &Type, ledger: &mut Ledger) {
-        self.add(if self.is_global(name) { "load" } else { "access" }, of, ledger);
+    /// The cost of reading a variable. That of a reference is part of its use.
+    fn add_read_cost(&self, name: &str, of: &DataType, ledger: &mut TermBuilder) {
+        self.add_operation(if self.is_global(name) { "load" } else { "access" }, of, ledger);
     }
 
-    /// Counts an operation on a number; other types cost nothing by themselves.
-    pub(super) fn add(&self, name: &str, of: &Type, ledger: &mut Ledger) {
-        if let Some(of) = scalar(of) {
+    /// Counts an operation on a scalar; other types cost nothing by themselves.
+    pub(super) fn add_operation(&self, name: &str, of: &DataType, ledger: &mut TermBuilder) {
+        if let Some(of) = as_scalar(of) {
             ledger.add(self.operation(name, of), Formula::one());
         }
     }
 
-    /// What is before `[…]` or `.name`.
-    fn base(&mut self, of: &'a Expression, scope: &mut Scope, ledger: &mut Ledger) -> Result<Value, Error> {
-        match &of.what {
-            Computation::Variable(name) if !self.is_global(name) => Ok(self.variable(name, scope)),
+    /// The operand of `[…]` or `.name`.
+    fn base_value(&mut self, of: &'a TypedExpr, scope: &mut VariableScope, ledger: &mut TermBuilder) -> Result<AbstractValue, Error> {
+        match &of.kind {
+            ExprKind::Variable(name) if !self.is_global(name) => Ok(self.variable(name, scope)),
             _ => self.expression(of, scope, ledger),
         }
     }
 
-    /// What is between `[` and `]`. Compilers step along arrays, so that where an element is need not be computed anew for each.
-    fn subscript(&mut self, index: &'a Expression, scope: &mut Scope, ledger: &mut Ledger) -> Result<(), Error> {
-        if self.is_stepped(index) {
+    /// A subscript. Compilers step pointers along arrays (strength reduction), so the address of an element is not recomputed each time.
+    fn subscript(&mut self, index: &'a TypedExpr, scope: &mut VariableScope, ledger: &mut TermBuilder) -> Result<(), Error> {
+        if self.is_strength_reduced(index) {
             return Ok(());
         }
         self.expression(index, scope, ledger).map(drop)
     }
 
-    /// Whether it is made of local whole numbers by sums and products, so that it moves evenly with each of them.
-    fn is_stepped(&self, index: &Expression) -> bool {
-        let is_whole = |of: &Type| matches!(scalar(of), Some(Scalar::Byte | Scalar::Short | Scalar::Int | Scalar::Long));
-        is_whole(&index.of)
-            && match &index.what {
-                Computation::Number(_) => true,
-                Computation::Variable(name) => !self.is_global(name) || self.constant(index).is_some(),
-                Computation::Unary(Unary::Negative, of) => self.is_stepped(of),
-                Computation::Binary(Binary::Add | Binary::Subtract | Binary::Multiply, one, two) => {
-                    self.is_stepped(one) && self.is_stepped(two)
+    /// Whether a subscript consists of sums and products of local integers, so that strength reduction applies.
+    fn is_strength_reduced(&self, index: &TypedExpr) -> bool {
+        let is_whole =
+            |of: &DataType| matches!(as_scalar(of), Some(ScalarType::Byte | ScalarType::Short | ScalarType::Int | ScalarType::Long));
+        is_whole(&index.data_type)
+            && match &index.kind {
+                ExprKind::Number(_) => true,
+                ExprKind::Variable(name) => !self.is_global(name) || self.constant(index).is_some(),
+                ExprKind::Unary(UnaryOp::Negate, of) => self.is_strength_reduced(of),
+                ExprKind::Binary(BinaryOp::Add | BinaryOp::Subtract | BinaryOp::Multiply, one, two) => {
+                    self.is_strength_reduced(one) && self.is_strength_reduced(two)
                 }
-                Computation::Convert(of) => is_whole(&of.of) && bytes_of(&of.of) <= bytes_of(&index.of) && self.is_stepped(of),
+                ExprKind::Cast(of) => {
+                    is_whole(&of.data_type) && size_of_type(&of.data_type) <= size_of_type(&index.data_type) && self.is_strength_reduced(of)
+                }
                 _ => false,
             }
     }
 
     fn element(
         &mut self,
-        array: &'a Expression,
-        index: &'a Expression,
-        of: &Type,
-        scope: &mut Scope,
-        ledger: &mut Ledger,
-    ) -> Result<Value, Error> {
-        let value = self.base(array, scope, ledger)?;
+        array: &'a TypedExpr,
+        index: &'a TypedExpr,
+        of: &DataType,
+        scope: &mut VariableScope,
+        ledger: &mut TermBuilder,
+    ) -> Result<AbstractValue, Error> {
+        let value = self.base_value(array, scope, ledger)?;
         self.subscript(index, scope, ledger)?;
-        // A row of a Java array is found by its reference.
-        let loaded = if matches!(of, Type::Array(_)) && self.language == Language::Java { &Type::Scalar(Scalar::Long) } else { of };
-        self.add("load", loaded, ledger);
+        // A row of a Java array is a reference.
+        let loaded = if matches!(of, DataType::Array(_)) && self.language == SourceLanguage::Java {
+            &DataType::Scalar(ScalarType::Long)
+        } else {
+            of
+        };
+        self.add_operation("load", loaded, ledger);
         Ok(match value {
-            Value::Array(lengths) if lengths.len() > 1 => Value::Array(lengths[1..].to_vec()),
-            _ => Value::unknown(),
+            AbstractValue::Array(lengths) if lengths.len() > 1 => AbstractValue::Array(lengths[1..].to_vec()),
+            _ => AbstractValue::unknown(),
         })
     }
 
     fn unary(
         &mut self,
-        operation: Unary,
-        of: &'a Expression,
-        expression: &Expression,
-        scope: &mut Scope,
-        ledger: &mut Ledger,
-    ) -> Result<Value, Error> {
+        operation: UnaryOp,
+        of: &'a TypedExpr,
+        expression: &TypedExpr,
+        scope: &mut VariableScope,
+        ledger: &mut TermBuilder,
+    ) -> Result<AbstractValue, Error> {
         let value = self.expression(of, scope, ledger)?;
-        let name = if operation == Unary::Negative { "sub" } else { "bits" };
-        self.add(name, &expression.of, ledger);
+        let name = if operation == UnaryOp::Negate { "sub" } else { "bits" };
+        self.add_operation(name, &expression.data_type, ledger);
         Ok(match operation {
-            Unary::Negative => value.negative(),
-            Unary::Complement => value.negative().add(&Value::number(-1)),
-            Unary::Not => Value::between(Formula::zero(), Formula::one()),
+            UnaryOp::Negate => value.negate(),
+            UnaryOp::Complement => value.negate().add(&AbstractValue::number(-1)),
+            UnaryOp::Not => AbstractValue::bounded(Formula::zero(), Formula::one()),
         })
     }
 
     fn binary(
         &mut self,
-        operation: Binary,
-        one: &'a Expression,
-        two: &'a Expression,
-        expression: &Expression,
-        scope: &mut Scope,
-        ledger: &mut Ledger,
-    ) -> Result<Value, Error> {
+        operation: BinaryOp,
+        one: &'a TypedExpr,
+        two: &'a TypedExpr,
+        expression: &TypedExpr,
+        scope: &mut VariableScope,
+        ledger: &mut TermBuilder,
+    ) -> Result<AbstractValue, Error> {
         let (left, right) = (self.expression(one, scope, ledger)?, self.expression(two, scope, ledger)?);
-        if scalar(&one.of).is_some() || scalar(&two.of).is_some() {
-            let of = if matches!(operation, Binary::Shift(_)) { common(&one.of, &one.of) } else { common(&one.of, &two.of) };
+        if as_scalar(&one.data_type).is_some() || as_scalar(&two.data_type).is_some() {
+            let of = if matches!(operation, BinaryOp::Shift(_)) {
+                common_type(&one.data_type, &one.data_type)
+            } else {
+                common_type(&one.data_type, &two.data_type)
+            };
             ledger.add(self.operation(operation_name(operation), of), Formula::one());
         }
-        Ok(self.computed(operation, &left, &right, &expression.of))
+        Ok(self.apply_binary(operation, &left, &right, &expression.data_type))
     }
 
-    /// What an operation gives, in the arithmetic of its type.
-    pub(super) fn computed(&self, operation: Binary, one: &Value, two: &Value, of: &Type) -> Value {
-        let facts = &self.facts;
-        let kind = scalar(of);
-        let whole = !matches!(kind, Some(Scalar::Float | Scalar::Double));
+    /// The result of an operation in the arithmetic of its type.
+    pub(super) fn apply_binary(&self, operation: BinaryOp, one: &AbstractValue, two: &AbstractValue, of: &DataType) -> AbstractValue {
+        let facts = &self.assumptions;
+        let kind = as_scalar(of);
+        let whole = !matches!(kind, Some(ScalarType::Float | ScalarType::Double));
         let result = match operation {
-            Binary::Add => one.add(two),
-            Binary::Subtract => one.add(&two.negative()),
-            Binary::Multiply => one.multiply(two, facts),
-            Binary::Divide => one.divide(two, whole, facts),
-            Binary::Remainder if whole => one.remainder(two, facts),
-            Binary::Shift(way) => match two.formula().and_then(Formula::as_exact).and_then(Rational::to_i64) {
+            BinaryOp::Add => one.add(two),
+            BinaryOp::Subtract => one.add(&two.negate()),
+            BinaryOp::Multiply => one.multiply(two, facts),
+            BinaryOp::Divide => one.divide(two, whole, facts),
+            BinaryOp::Remainder if whole => one.remainder(two, facts),
+            BinaryOp::Shift(way) => match two.formula().and_then(Formula::as_exact).and_then(Rational::to_i64) {
                 Some(places @ 0..63) => {
-                    let factor = Value::number(1 << places);
+                    let factor = AbstractValue::number(1 << places);
                     match way {
-                        Shift::Left => one.multiply(&factor, facts),
-                        // Bits that are shifted out round down, division rounds to zero.
-                        Shift::Right if one.is_nonnegative(facts) => one.divide(&factor, true, facts),
-                        Shift::Right => Value::unknown(),
+                        ShiftDirection::Left => one.multiply(&factor, facts),
+                        // Shifts round down, division rounds to zero.
+                        ShiftDirection::Right if one.is_nonnegative(facts) => one.divide(&factor, true, facts),
+                        ShiftDirection::Right => AbstractValue::unknown(),
                     }
                 }
-                _ => Value::unknown(),
+                _ => AbstractValue::unknown(),
             },
-            Binary::Less | Binary::LessOrEqual | Binary::Greater | Binary::GreaterOrEqual | Binary::Equal | Binary::NotEqual => {
-                match (one, two) {
-                    (Value::Known(one), Value::Known(two)) if facts.is_whole(one) && facts.is_whole(two) => {
-                        indicator(operation, one, two, facts).map_or_else(truth, Value::Known)
-                    }
-                    _ => truth(),
+            BinaryOp::Less
+            | BinaryOp::LessOrEqual
+            | BinaryOp::Greater
+            | BinaryOp::GreaterOrEqual
+            | BinaryOp::Equal
+            | BinaryOp::NotEqual => match (one, two) {
+                (AbstractValue::Exact(one), AbstractValue::Exact(two)) if facts.is_integer(one) && facts.is_integer(two) => {
+                    indicator(operation, one, two, facts).map_or_else(boolean_value, AbstractValue::Exact)
                 }
-            }
-            Binary::And | Binary::Or => truth(),
-            Binary::Bits(how) if whole => one.bits(how, two, facts),
-            Binary::Remainder | Binary::Bits(_) => Value::unknown(),
+                _ => boolean_value(),
+            },
+            BinaryOp::And | BinaryOp::Or => boolean_value(),
+            BinaryOp::Bitwise(how) if whole => one.bits(how, two, facts),
+            BinaryOp::Remainder | BinaryOp::Bitwise(_) => AbstractValue::unknown(),
         };
         match kind {
-            Some(Scalar::Int) => result.within(32),
-            Some(Scalar::Long) => result.within(64),
+            Some(ScalarType::Int) => result.checked_width(32),
+            Some(ScalarType::Long) => result.checked_width(64),
             _ => result,
         }
     }
 
     fn assign(
         &mut self,
-        target: &'a Expression,
-        with: Option<Binary>,
-        value: &'a Expression,
-        scope: &mut Scope,
-        ledger: &mut Ledger,
-    ) -> Result<Value, Error> {
-        let name = match &target.what {
-            Computation::Variable(name) => {
-                self.add(if self.is_global(name) { "store" } else { "assign" }, &target.of, ledger);
+        target: &'a TypedExpr,
+        with: Option<BinaryOp>,
+        value: &'a TypedExpr,
+        scope: &mut VariableScope,
+        ledger: &mut TermBuilder,
+    ) -> Result<AbstractValue, Error> {
+        let name = match &target.kind {
+            ExprKind::Variable(name) => {
+                self.add_operation(if self.is_global(name) { "store" } else { "assign" }, &target.data_type, ledger);
                 Some(name.as_str())
             }
-            Computation::Element(array, index) => {
-                self.base(array, scope, ledger)?;
+            ExprKind::Index(array, index) => {
+                self.base_value(array, scope, ledger)?;
                 self.subscript(index, scope, ledger)?;
-                self.add("store", &target.of, ledger);
+                self.add_operation("store", &target.data_type, ledger);
                 None
             }
-            Computation::Field(of, _) => {
-                self.base(of, scope, ledger)?;
-                self.add("store", &target.of, ledger);
+            ExprKind::Field(of, _) => {
+                self.base_value(of, scope, ledger)?;
+                self.add_operation("store", &target.data_type, ledger);
                 None
             }
             _ => {
@@ -287,23 +316,23 @@ impl<'a> Analysis<'a> {
             Some(operation) => {
                 let before = match name {
                     Some(name) => {
-                        self.reading(name, &target.of, ledger);
+                        self.add_read_cost(name, &target.data_type, ledger);
                         self.variable(name, scope)
                     }
                     None => {
-                        self.add("load", &target.of, ledger);
-                        Value::unknown()
+                        self.add_operation("load", &target.data_type, ledger);
+                        AbstractValue::unknown()
                     }
                 };
                 let by = self.expression(value, scope, ledger)?;
-                let of = common(&target.of, &value.of);
+                let of = common_type(&target.data_type, &value.data_type);
                 ledger.add(self.operation(operation_name(operation), of), Formula::one());
-                let computed = self.computed(operation, &before, &by, &Type::Scalar(of));
-                converted(computed, &Type::Scalar(of), &target.of, &self.facts)
+                let computed = self.apply_binary(operation, &before, &by, &DataType::Scalar(of));
+                convert_value(computed, &DataType::Scalar(of), &target.data_type, &self.assumptions)
             }
         };
-        if let (Type::Scalar(_), Value::Array(_)) = (&target.of, &result) {
-            result = Value::unknown();
+        if let (DataType::Scalar(_), AbstractValue::Array(_)) = (&target.data_type, &result) {
+            result = AbstractValue::unknown();
         }
         if let Some(name) = name {
             scope.set(name, result.clone());
@@ -311,56 +340,62 @@ impl<'a> Analysis<'a> {
         Ok(result)
     }
 
-    fn choice(
+    fn conditional(
         &mut self,
-        condition: &'a Expression,
-        one: &'a Expression,
-        two: &'a Expression,
-        scope: &mut Scope,
-        ledger: &mut Ledger,
-    ) -> Result<Value, Error> {
-        self.condition_name(&condition.place);
-        let share = self.weighed(Share::Unknown, |analysis| analysis.share(condition, scope))?;
+        condition: &'a TypedExpr,
+        one: &'a TypedExpr,
+        two: &'a TypedExpr,
+        scope: &mut VariableScope,
+        ledger: &mut TermBuilder,
+    ) -> Result<AbstractValue, Error> {
+        self.condition_label(&condition.pos);
+        let share = self.nested_condition(BranchProbability::Unknown, |analysis| analysis.branch_probability(condition, scope))?;
         self.expression(condition, scope, ledger)?;
         match share {
-            Share::Always => return self.expression(one, scope, ledger),
-            Share::Never => return self.expression(two, scope, ledger),
+            BranchProbability::Always => return self.expression(one, scope, ledger),
+            BranchProbability::Never => return self.expression(two, scope, ledger),
             _ => {}
         }
-        let (mut first, mut second) = ((scope.clone(), Ledger::default()), (scope.clone(), Ledger::default()));
+        let (mut first, mut second) = ((scope.clone(), TermBuilder::default()), (scope.clone(), TermBuilder::default()));
         let left = self.expression(one, &mut first.0, &mut first.1)?;
         let right = self.expression(two, &mut second.0, &mut second.1)?;
-        let either = left.or(&right, &self.facts);
-        let result = self.weighed(either, |analysis| analysis.chosen(condition, scope, &left, &right))?;
-        *scope = first.0.or(&second.0, &self.facts);
-        self.push_if(&condition.place, &share, first.1.into_term(), second.1.into_term(), ledger);
+        let either = left.join(&right, &self.assumptions);
+        let result = self.nested_condition(either, |analysis| analysis.selected_value(condition, scope, &left, &right))?;
+        *scope = first.0.join(&second.0, &self.assumptions);
+        self.push_if(&condition.pos, &share, first.1.into_term(), second.1.into_term(), ledger);
         Ok(result)
     }
 
-    /// What weighing a condition inside of an expression gives, or something else if it stands inside of too many others.
-    fn weighed<T>(&mut self, otherwise: T, weigh: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
-        if self.weighed >= MOST_WEIGHED {
+    /// Analyses a condition inside of an expression, or returns the default if the nesting is too deep.
+    fn nested_condition<T>(&mut self, otherwise: T, weigh: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
+        if self.condition_depth >= MAX_CONDITION_DEPTH {
             return Ok(otherwise);
         }
-        self.weighed += 1;
+        self.condition_depth += 1;
         let result = weigh(self);
-        self.weighed -= 1;
+        self.condition_depth -= 1;
         result
     }
 
-    fn convert(&self, value: Value, from: &Type, to: &Type, ledger: &mut Ledger) -> Value {
-        if let (Some(from), Some(to)) = (scalar(from), scalar(to)) {
-            let (one, other) = (super::word(from), super::word(to));
+    fn convert_with_cost(&self, value: AbstractValue, from: &DataType, to: &DataType, ledger: &mut TermBuilder) -> AbstractValue {
+        if let (Some(from), Some(to)) = (as_scalar(from), as_scalar(to)) {
+            let (one, other) = (super::type_name(from), super::type_name(to));
             if one != other {
-                // Conversions cost what the type with a fraction makes them cost, if there is one.
-                let of = if matches!(from, Scalar::Float | Scalar::Double) { from.max(to) } else { to };
+                // A conversion costs as much as that of its floating-point type, if there is one.
+                let of = if matches!(from, ScalarType::Float | ScalarType::Double) { from.max(to) } else { to };
                 ledger.add(self.operation("convert", of), Formula::one());
             }
         }
-        converted(value, from, to, &self.facts)
+        convert_value(value, from, to, &self.assumptions)
     }
 
-    fn new_array(&mut self, lengths: &'a [Expression], of: &Type, scope: &mut Scope, ledger: &mut Ledger) -> Result<Value, Error> {
+    fn new_array(
+        &mut self,
+        lengths: &'a [TypedExpr],
+        of: &DataType,
+        scope: &mut VariableScope,
+        ledger: &mut TermBuilder,
+    ) -> Result<AbstractValue, Error> {
         let (mut known, mut inside) = (Vec::new(), of);
         let mut bytes = Some(Formula::one());
         for length in lengths {
@@ -368,61 +403,63 @@ impl<'a> Analysis<'a> {
             let formula = value.formula_or_interval();
             bytes = bytes.zip(formula).map(|(bytes, length)| bytes * length);
             known.push(value.formula().cloned());
-            if let Type::Array(element) = inside {
+            if let DataType::Array(element) = inside {
                 inside = element;
             }
         }
-        let header = Formula::integer(if self.language == Language::Java { HEADER_BYTES } else { 0 });
+        let header = Formula::integer(if self.language == SourceLanguage::Java { HEADER_BYTES } else { 0 });
         let bytes = match (lengths, bytes) {
             ([], _) => header,
-            (_, Some(bytes)) => bytes * Formula::integer(bytes_of(inside)) + header,
+            (_, Some(bytes)) => bytes * Formula::integer(size_of_type(inside)) + header,
             ([first, ..], None) => {
-                let place = first.place.clone();
-                let name = format!("bytes_{}", names::spot(&place));
-                self.note(&place, format!("how much is allocated here cannot be derived: give it with -p {name}=…"));
-                self.parameter(&name, None, format!("bytes allocated at {}", place.short()))
+                let place = first.pos.clone();
+                let name = format!("bytes_{}", model_names::pos_name(&place));
+                self.note(&place, format!("the size of this allocation cannot be derived: set it with -p {name}=…"));
+                self.parameter(&name, None, format!("bytes allocated at {}", place.file_and_line()))
             }
         };
         ledger.add(self.plain_operation("new"), bytes);
-        Ok(if lengths.is_empty() { Value::unknown() } else { Value::Array(known) })
+        Ok(if lengths.is_empty() { AbstractValue::unknown() } else { AbstractValue::Array(known) })
     }
 }
 
-fn truth() -> Value {
-    Value::between(Formula::zero(), Formula::one())
+fn boolean_value() -> AbstractValue {
+    AbstractValue::bounded(Formula::zero(), Formula::one())
 }
 
-fn not_negative() -> Value {
-    Value::Between { low: Some(Formula::zero()), high: None }
+fn nonnegative_value() -> AbstractValue {
+    AbstractValue::Bounded { low: Some(Formula::zero()), high: None }
 }
 
-/// What a value is in another type.
-fn converted(value: Value, from: &Type, to: &Type, facts: &super::Facts) -> Value {
-    let fractional = |of: &Type| matches!(scalar(of), Some(Scalar::Float | Scalar::Double));
+/// A value converted to another type.
+fn convert_value(value: AbstractValue, from: &DataType, to: &DataType, facts: &super::Assumptions) -> AbstractValue {
+    let fractional = |of: &DataType| matches!(as_scalar(of), Some(ScalarType::Float | ScalarType::Double));
     match (from, to) {
-        (Type::Scalar(_), Type::Scalar(_)) if fractional(from) && !fractional(to) => value.truncate(facts),
-        (Type::Scalar(_), Type::Scalar(_)) => value,
-        (Type::Array(_), Type::Array(_)) => value,
-        _ => Value::unknown(),
+        (DataType::Scalar(_), DataType::Scalar(_)) if fractional(from) && !fractional(to) => value.truncate(facts),
+        (DataType::Scalar(_), DataType::Scalar(_)) => value,
+        (DataType::Array(_), DataType::Array(_)) => value,
+        _ => AbstractValue::unknown(),
     }
 }
 
-/// What an operation is called in models.
-pub(super) fn operation_name(operation: Binary) -> &'static str {
+/// The name of an operation in models.
+pub(super) fn operation_name(operation: BinaryOp) -> &'static str {
     match operation {
-        Binary::Add => "sum",
-        Binary::Subtract => "sub",
-        Binary::Multiply => "mpy",
-        Binary::Divide => "div",
-        Binary::Remainder => "mod",
-        Binary::Bits(_) | Binary::And | Binary::Or => "bits",
-        Binary::Shift(_) => "shift",
-        Binary::Less | Binary::LessOrEqual | Binary::Greater | Binary::GreaterOrEqual | Binary::Equal | Binary::NotEqual => "compare",
+        BinaryOp::Add => "sum",
+        BinaryOp::Subtract => "sub",
+        BinaryOp::Multiply => "mpy",
+        BinaryOp::Divide => "div",
+        BinaryOp::Remainder => "mod",
+        BinaryOp::Bitwise(_) | BinaryOp::And | BinaryOp::Or => "bits",
+        BinaryOp::Shift(_) => "shift",
+        BinaryOp::Less | BinaryOp::LessOrEqual | BinaryOp::Greater | BinaryOp::GreaterOrEqual | BinaryOp::Equal | BinaryOp::NotEqual => {
+            "compare"
+        }
     }
 }
 
-/// A number as programs write it: decimal, hexadecimal, binary or octal.
-fn number(text: &str) -> Option<Formula> {
+/// A number literal: decimal, hexadecimal, binary or octal.
+fn parse_number(text: &str) -> Option<Formula> {
     let lower = text.to_ascii_lowercase();
     let whole = |digits: &str, base: u32| u64::from_str_radix(digits, base).ok();
     let bits = if let Some(digits) = lower.strip_prefix("0x") {
@@ -432,7 +469,7 @@ fn number(text: &str) -> Option<Formula> {
     } else if lower.len() > 1 && lower.starts_with('0') && lower.bytes().all(|digit| digit.is_ascii_digit()) {
         whole(&lower, 8)
     } else {
-        return Rational::parse(&lower).map(Formula::exact);
+        return Rational::parse(&lower).map(Formula::from_rational);
     };
     bits.and_then(|bits| i64::try_from(bits).ok()).map(Formula::integer)
 }
@@ -443,7 +480,7 @@ mod tests {
 
     #[test]
     fn numbers_are_read_as_programs_write_them() {
-        let read = |text: &str| number(text).map(|formula| formula.to_string());
+        let read = |text: &str| parse_number(text).map(|formula| formula.to_string());
         let expected = ["31", "5", "8", "0.5", "1", "2.5e-10", "1000"].map(|text| Some(text.to_owned()));
         assert_eq!(["0x1F", "0b101", "010", ".5", "1.", "2.5E-10", "1e+3"].map(read), expected);
         assert_eq!(read("abc"), None);

@@ -1,77 +1,77 @@
-//! Variables that change in each round of a loop in a way that can be followed.
+//! Induction variables: variables whose value is a function of the iteration.
 
 use sintonia_formula::Formula;
 
-use super::facts::Facts;
-use crate::routine::{Binary, Computation, Expression, Scalar, Shift, Type};
+use super::assumptions::Assumptions;
+use crate::ir::{BinaryOp, DataType, ExprKind, ScalarType, ShiftDirection, TypedExpr};
 
-/// What happens to a variable once in each round.
+/// The update of a variable once per iteration.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Step {
-    /// Something is added.
+pub(crate) enum InductionStep {
+    /// An increment.
     Add(Formula),
-    /// It is multiplied by something above one.
+    /// A factor above one.
     Multiply(Formula),
-    /// It is divided by something above one, without fraction.
+    /// An integer division by a divisor above one.
     Divide(Formula),
 }
 
-/// How a variable changes from round to round.
+/// A variable whose value is a function of the iteration.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Course {
-    /// What it is before the first round.
+pub(crate) struct InductionVariable {
+    /// The value before the first iteration.
     pub(crate) start: Formula,
-    /// What happens in each.
-    pub(crate) step: Step,
+    /// The update per iteration.
+    pub(crate) step: InductionStep,
 }
 
-impl Course {
-    /// What it is at the beginning of a round.
-    pub(crate) fn at(&self, round: &Formula, facts: &Facts) -> Formula {
+impl InductionVariable {
+    /// The value at the beginning of an iteration.
+    pub(crate) fn at(&self, round: &Formula, facts: &Assumptions) -> Formula {
         let before = round - &Formula::one();
         match &self.step {
-            Step::Add(by) => &self.start + &(by * &before),
-            Step::Multiply(by) => &self.start * &by.to_the(&before),
-            Step::Divide(by) => facts.floor(&(&self.start * &by.to_the(&-before))),
+            InductionStep::Add(by) => &self.start + &(by * &before),
+            InductionStep::Multiply(by) => &self.start * &by.pow_formula(&before),
+            InductionStep::Divide(by) => facts.floor(&(&self.start * &by.pow_formula(&-before))),
         }
     }
 }
 
-/// The operation and the amount by which an assignment changes its variable: `i = i + 1` is `i += 1`.
-pub(crate) fn by_what<'a>(variable: &str, with: Option<Binary>, value: &'a Expression) -> Option<(Binary, &'a Expression)> {
+/// The operator and operand of an update: `i = i + 1` is `i += 1`.
+pub(crate) fn update_of<'a>(variable: &str, with: Option<BinaryOp>, value: &'a TypedExpr) -> Option<(BinaryOp, &'a TypedExpr)> {
     if let Some(operation) = with {
         return Some((operation, value));
     }
-    let is_it = |expression: &Expression| matches!(&plain(expression).what, Computation::Variable(name) if name == variable);
-    match &plain(value).what {
-        Computation::Binary(operation, one, two) if is_it(one) => Some((*operation, two)),
-        Computation::Binary(operation @ (Binary::Add | Binary::Multiply), one, two) if is_it(two) => Some((*operation, one)),
+    let is_it = |expression: &TypedExpr| matches!(&strip_casts(expression).kind, ExprKind::Variable(name) if name == variable);
+    match &strip_casts(value).kind {
+        ExprKind::Binary(operation, one, two) if is_it(one) => Some((*operation, two)),
+        ExprKind::Binary(operation @ (BinaryOp::Add | BinaryOp::Multiply), one, two) if is_it(two) => Some((*operation, one)),
         _ => None,
     }
 }
 
-/// What an operation with a known amount does to a variable of a type, if that can be followed.
-pub(crate) fn step(operation: Binary, amount: Formula, of: &Type, facts: &Facts) -> Option<Step> {
+/// The induction step of an update, if there is one.
+pub(crate) fn induction_step(operation: BinaryOp, amount: Formula, of: &DataType, facts: &Assumptions) -> Option<InductionStep> {
     let above_one = |formula: &Formula| facts.is_positive(&(formula - &Formula::one()));
-    let whole = !matches!(of, Type::Scalar(Scalar::Float | Scalar::Double));
+    let whole = !matches!(of, DataType::Scalar(ScalarType::Float | ScalarType::Double));
     match operation {
-        Binary::Add => Some(Step::Add(amount)),
-        Binary::Subtract => Some(Step::Add(-amount)),
-        Binary::Multiply if above_one(&amount) => Some(Step::Multiply(amount)),
-        Binary::Divide if whole && above_one(&amount) => Some(Step::Divide(amount)),
-        Binary::Shift(way) => {
+        BinaryOp::Add => Some(InductionStep::Add(amount)),
+        BinaryOp::Subtract => Some(InductionStep::Add(-amount)),
+        BinaryOp::Multiply if above_one(&amount) => Some(InductionStep::Multiply(amount)),
+        BinaryOp::Divide if whole && above_one(&amount) => Some(InductionStep::Divide(amount)),
+        BinaryOp::Shift(way) => {
             let places = amount.as_exact()?.to_i64().filter(|places| (1..63).contains(places))?;
             let factor = Formula::integer(1 << places);
-            Some(if way == Shift::Left { Step::Multiply(factor) } else { Step::Divide(factor) })
+            Some(if way == ShiftDirection::Left { InductionStep::Multiply(factor) } else { InductionStep::Divide(factor) })
         }
         _ => None,
     }
 }
 
-/// An expression without the conversions around it.
-pub(crate) fn plain(expression: &Expression) -> &Expression {
-    match &expression.what {
-        Computation::Convert(inside) => plain(inside),
+/// An expression without enclosing casts.
+pub(crate) fn strip_casts(expression: &TypedExpr) -> &TypedExpr {
+    match &expression.kind {
+        ExprKind::Cast(inside) => strip_casts(inside),
         _ => expression,
     }
 }

@@ -1,58 +1,57 @@
-//! The values of variables at a place in the program.
+//! The values of variables at a point of the program.
 
 use std::collections::BTreeMap;
 
-use super::facts::Facts;
-use super::value::Value;
+use super::assumptions::Assumptions;
+use super::value::AbstractValue;
 
-/// What is known of variables; one that is not here is unknown.
+/// The abstract values of variables; a missing variable is unknown.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Scope {
-    values: BTreeMap<String, Value>,
+pub struct VariableScope {
+    values: BTreeMap<String, AbstractValue>,
 }
 
-impl Scope {
-    /// Nothing is known.
-    pub fn new() -> Scope {
-        Scope::default()
+impl VariableScope {
+    /// An empty scope.
+    pub fn new() -> VariableScope {
+        VariableScope::default()
     }
 
-    /// Gives a variable a value.
-    pub fn set(&mut self, name: &str, value: Value) {
+    /// Sets the value of a variable.
+    pub fn set(&mut self, name: &str, value: AbstractValue) {
         self.values.insert(name.to_owned(), value);
     }
 
-    /// Whether the variable was given a value.
+    /// Whether the variable has been assigned.
     pub fn has(&self, name: &str) -> bool {
         self.values.contains_key(name)
     }
 
     /// The value of a variable.
-    pub fn get(&self, name: &str) -> Option<&Value> {
+    pub fn get(&self, name: &str) -> Option<&AbstractValue> {
         self.values.get(name)
     }
 
-    /// Forgets a variable.
-    pub(crate) fn remove(&mut self, name: &str) -> Option<Value> {
+    pub(crate) fn remove(&mut self, name: &str) -> Option<AbstractValue> {
         self.values.remove(name)
     }
 
-    /// Forgets what some variables were.
-    pub(crate) fn forget<'a>(&mut self, names: impl IntoIterator<Item = &'a str>) {
+    /// Makes the values of some variables unknown.
+    pub(crate) fn invalidate<'a>(&mut self, names: impl IntoIterator<Item = &'a str>) {
         for name in names {
             if let Some(value) = self.values.get_mut(name) {
-                *value = Value::unknown();
+                *value = AbstractValue::unknown();
             }
         }
     }
 
-    /// What is known where the program came from here or from elsewhere.
-    pub(crate) fn or(&self, other: &Scope, facts: &Facts) -> Scope {
-        let both = self.values.iter().filter_map(|(name, value)| Some((name.clone(), value.or(other.values.get(name)?, facts))));
-        Scope { values: both.collect() }
+    /// The join of two control flow paths.
+    pub(crate) fn join(&self, other: &VariableScope, facts: &Assumptions) -> VariableScope {
+        let both = self.values.iter().filter_map(|(name, value)| Some((name.clone(), value.join(other.values.get(name)?, facts))));
+        VariableScope { values: both.collect() }
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&String, &Value)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&String, &AbstractValue)> {
         self.values.iter()
     }
 }

@@ -1,47 +1,47 @@
-//! Lines that begin with `#`. Conditions are decided as a compiler decides them, but only macros of the read files are known.
+//! Preprocessor directives. Conditions are evaluated as by a compiler, but only macros of the files read are known.
 //!
-//! What is not compiled is left out before the text is parsed, since a group may begin in the middle of a statement. Blanks stand in its place, so
-//! that everything else keeps its own.
+//! Inactive code is removed before parsing, since a group may start in the middle of a statement. It is replaced by blanks, so that all
+//! positions stay the same.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use tree_sitter::Node;
 
-use super::constant::constant;
-use super::macros::words;
-use super::reader::{Piece, Reader};
+use super::constant::constant_value;
+use super::lowering::{CLowering, SourceFragment};
+use super::macros::preprocessing_tokens;
 use crate::error::Error;
-use crate::place::Place;
+use crate::file_pos::FilePos;
 
 /// A group between `#if` and `#endif`.
-struct Group {
-    /// Whether what is around it is compiled.
-    outer: bool,
-    /// Whether a part of it was compiled already.
-    taken: bool,
-    /// Whether the present part is.
-    now: bool,
+struct ConditionalGroup {
+    /// Whether the enclosing code is active.
+    is_outer_active: bool,
+    /// Whether a branch of the group has been active already.
+    has_active_branch: bool,
+    /// Whether the current branch is active.
+    is_active: bool,
 }
 
-impl Reader {
-    /// The text with blanks for what is not compiled. What it includes is read on the way.
-    pub(super) fn compiled(&mut self, file: &Arc<str>, text: &str) -> Result<String, Error> {
+impl CLowering {
+    /// The text with inactive code blanked. Included files are read on the way.
+    pub(super) fn preprocess(&mut self, file: &Arc<str>, text: &str) -> Result<String, Error> {
         let mut out = String::with_capacity(text.len());
-        let mut groups: Vec<Group> = Vec::new();
+        let mut groups: Vec<ConditionalGroup> = Vec::new();
         let mut in_comment = false;
         let mut number = 1;
         for line in logical_lines(text) {
-            let place = Place { file: file.clone(), line: number, column: 1 };
+            let place = FilePos { file: file.clone(), line: number, column: 1 };
             number += line.matches('\n').count();
-            let is_compiled = groups.last().is_none_or(|group| group.now);
+            let is_compiled = groups.last().is_none_or(|group| group.is_active);
             let directive = if in_comment { None } else { line.trim_start().strip_prefix('#') };
             let keeps = match directive {
-                Some(directive) => self.keeps_line(directive, &mut groups, is_compiled, &place)?,
+                Some(directive) => self.process_directive(directive, &mut groups, is_compiled, &place)?,
                 None => is_compiled,
             };
             if keeps {
-                // The grammar knows no blanks after a macro that stands for nothing.
+                // The grammar does not allow blanks after a macro without a replacement.
                 let end = if directive.is_some() { line.trim_end().len() } else { line.len() };
                 out.push_str(&line[..end]);
                 out.extend(line[end..].chars().filter(|letter| *letter == '\n'));
@@ -53,25 +53,34 @@ impl Reader {
         Ok(out)
     }
 
-    /// Takes up a directive; whether its line stays.
-    fn keeps_line(&mut self, directive: &str, groups: &mut Vec<Group>, is_compiled: bool, place: &Place) -> Result<bool, Error> {
-        let directive = super::macros::without_comments(directive);
+    /// Processes a directive; returns whether its line is kept.
+    fn process_directive(
+        &mut self,
+        directive: &str,
+        groups: &mut Vec<ConditionalGroup>,
+        is_compiled: bool,
+        place: &FilePos,
+    ) -> Result<bool, Error> {
+        let directive = super::macros::strip_comments(directive);
         let (word, rest) = directive.split_at(directive.find(|letter: char| !letter.is_ascii_alphabetic()).unwrap_or(directive.len()));
         let rest = rest.trim();
         match word {
             "if" | "ifdef" | "ifndef" => {
-                let now = is_compiled && self.holds(word, rest, place)?;
-                groups.push(Group { outer: is_compiled, taken: now, now });
+                let now = is_compiled && self.evaluate_condition(word, rest, place)?;
+                groups.push(ConditionalGroup { is_outer_active: is_compiled, has_active_branch: now, is_active: now });
             }
             "elif" | "elifdef" | "elifndef" => {
-                let Some(Group { outer: true, taken: false, .. }) = groups.last() else {
-                    groups.last_mut().into_iter().for_each(|group| group.now = false);
+                let Some(ConditionalGroup { is_outer_active: true, has_active_branch: false, .. }) = groups.last() else {
+                    groups.last_mut().into_iter().for_each(|group| group.is_active = false);
                     return Ok(false);
                 };
-                let now = self.holds(word.trim_start_matches("el"), rest, place)?;
-                groups.last_mut().into_iter().for_each(|group| (group.now, group.taken) = (now, now));
+                let now = self.evaluate_condition(word.trim_start_matches("el"), rest, place)?;
+                groups.last_mut().into_iter().for_each(|group| (group.is_active, group.has_active_branch) = (now, now));
             }
-            "else" => groups.last_mut().into_iter().for_each(|group| (group.now, group.taken) = (group.outer && !group.taken, true)),
+            "else" => groups
+                .last_mut()
+                .into_iter()
+                .for_each(|group| (group.is_active, group.has_active_branch) = (group.is_outer_active && !group.has_active_branch, true)),
             "endif" => drop(groups.pop()),
             "include" if is_compiled => self.include(rest, place)?,
             "define" if is_compiled => {
@@ -93,29 +102,29 @@ impl Reader {
         Ok(false)
     }
 
-    fn include(&mut self, rest: &str, place: &Place) -> Result<(), Error> {
+    fn include(&mut self, rest: &str, place: &FilePos) -> Result<(), Error> {
         let Some(name) = rest.strip_prefix('"').and_then(|rest| rest.split('"').next()) else { return Ok(()) };
         self.header(&Path::new(place.file.as_ref()).with_file_name(name))
     }
 
-    fn holds(&mut self, word: &str, rest: &str, place: &Place) -> Result<bool, Error> {
+    fn evaluate_condition(&mut self, word: &str, rest: &str, place: &FilePos) -> Result<bool, Error> {
         let name = rest.split_whitespace().next().unwrap_or_default();
         match word {
             "ifdef" => Ok(self.macros.is_defined(name)),
             "ifndef" => Ok(!self.macros.is_defined(name)),
             _ => {
-                let text = self.with_known_names(rest);
-                let value = self.expanded("#if", &text, place)?;
-                Ok(value.and_then(|value| constant(&value.expression)).is_some_and(|value| value != 0))
+                let text = self.resolve_defined(rest);
+                let value = self.expand_expression("#if", &text, place)?;
+                Ok(value.and_then(|value| constant_value(&value.expression)).is_some_and(|value| value != 0))
             }
         }
     }
 
-    /// A condition in which `defined` is decided and names that are no macros are 0.
-    fn with_known_names(&self, condition: &str) -> String {
+    /// A condition with `defined` evaluated and unknown names replaced by 0.
+    fn resolve_defined(&self, condition: &str) -> String {
         let mut out = String::new();
         let mut asks = false;
-        for word in words(condition) {
+        for word in preprocessing_tokens(condition) {
             let is_name = word.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_');
             match word {
                 "defined" => asks = true,
@@ -130,8 +139,8 @@ impl Reader {
         out
     }
 
-    /// Takes up a definition where it stands among the declarations.
-    pub(super) fn directive(&mut self, node: Node, piece: Piece) {
+    /// Processes a macro definition among the declarations.
+    pub(super) fn directive(&mut self, node: Node, piece: SourceFragment) {
         let text = node.child_by_field_name("value").map_or("", |value| piece.text_of(value));
         let name = node.child_by_field_name("name").map_or("", |name| piece.text_of(name));
         match node.kind() {
@@ -155,7 +164,7 @@ impl Reader {
     }
 }
 
-/// The lines of a text with their ends; one that ends in `\` goes on in the next if it is a directive.
+/// The lines of a text with their terminators; a directive continues after a `\`.
 fn logical_lines(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -177,7 +186,7 @@ fn logical_lines(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether a comment that goes over several lines is open at the end of a line.
+/// Whether a block comment is open at the end of a line.
 fn ends_in_comment(line: &str, in_comment: bool) -> bool {
     let mut open = in_comment;
     let mut rest = line;

@@ -1,317 +1,315 @@
-//! Expressions, each with its type.
+//! Expressions with their types.
 
 use tree_sitter::Node;
 
-use super::library::{mathematics, returned_by};
+use super::library::{math_function, return_type};
 use super::literal;
-use super::reader::{Piece, Reader};
+use super::lowering::{CLowering, SourceFragment};
 use super::types::CType;
 use crate::error::Error;
-use crate::place::Place;
-use crate::routine::{Binary, Computation, Expression, Scalar, Type, Unary};
+use crate::file_pos::FilePos;
+use crate::ir::{BinaryOp, DataType, ExprKind, ScalarType, TypedExpr, UnaryOp};
 
-/// An expression, and its type in C.
-pub(super) struct Typed {
-    pub(super) expression: Expression,
-    pub(super) of: CType,
+/// An expression and its C type.
+pub(super) struct CExpr {
+    pub(super) expression: TypedExpr,
+    pub(super) c_type: CType,
 }
 
-impl Typed {
-    fn new(what: Computation, of: CType, place: Place) -> Typed {
-        Typed { expression: Expression { what, of: of.plain(), place }, of }
+impl CExpr {
+    fn new(what: ExprKind, c_type: CType, place: FilePos) -> CExpr {
+        CExpr { expression: TypedExpr { kind: what, data_type: c_type.to_data_type(), pos: place }, c_type }
     }
 
-    fn number(value: impl ToString, scalar: Scalar, place: Place) -> Typed {
-        Typed::new(Computation::Number(value.to_string()), CType::Number(scalar), place)
+    fn number(value: impl ToString, scalar: ScalarType, place: FilePos) -> CExpr {
+        CExpr::new(ExprKind::Number(value.to_string()), CType::Number(scalar), place)
     }
 
-    /// The same as a value of another type, with a conversion where that computes.
-    pub(super) fn converted(self, to: &CType) -> Expression {
-        let (CType::Number(wanted), CType::Number(own)) = (to, &self.of) else { return self.expression };
-        if wanted == own || (is_small(*wanted) && is_small(*own)) {
+    /// Converts to another type, with a cast where that has a cost.
+    pub(super) fn convert_to(self, to: &CType) -> TypedExpr {
+        let (CType::Number(wanted), CType::Number(own)) = (to, &self.c_type) else { return self.expression };
+        if wanted == own || (promotes_to_int(*wanted) && promotes_to_int(*own)) {
             return self.expression;
         }
-        let of = Type::Scalar(*wanted);
-        match self.expression.what {
-            Computation::Number(text) => Expression { what: Computation::Number(text), of, place: self.expression.place },
-            _ => Expression { place: self.expression.place.clone(), what: Computation::Convert(Box::new(self.expression)), of },
+        let of = DataType::Scalar(*wanted);
+        match self.expression.kind {
+            ExprKind::Number(text) => TypedExpr { kind: ExprKind::Number(text), data_type: of, pos: self.expression.pos },
+            _ => TypedExpr { pos: self.expression.pos.clone(), kind: ExprKind::Cast(Box::new(self.expression)), data_type: of },
         }
     }
 }
 
-/// Whether it is computed with as an `int`.
-fn is_small(scalar: Scalar) -> bool {
-    matches!(scalar, Scalar::Boolean | Scalar::Byte | Scalar::Short | Scalar::Int)
+/// Whether integer promotion makes it an `int`.
+fn promotes_to_int(scalar: ScalarType) -> bool {
+    matches!(scalar, ScalarType::Boolean | ScalarType::Byte | ScalarType::Short | ScalarType::Int)
 }
 
-/// The type that two numbers are computed in.
-fn common(a: Scalar, b: Scalar) -> Scalar {
-    let promoted = |scalar| if is_small(scalar) { Scalar::Int } else { scalar };
+/// The type after the usual arithmetic conversions.
+fn common_type(a: ScalarType, b: ScalarType) -> ScalarType {
+    let promoted = |scalar| if promotes_to_int(scalar) { ScalarType::Int } else { scalar };
     promoted(a).max(promoted(b))
 }
 
-impl Reader {
-    /// An expression.
-    pub(super) fn expression(&mut self, node: Node, piece: Piece) -> Result<Typed, Error> {
-        self.deeper(node, piece, |reader| reader.any_expression(node, piece))
+impl CLowering {
+    pub(super) fn expression(&mut self, node: Node, piece: SourceFragment) -> Result<CExpr, Error> {
+        self.nested(node, piece, |reader| reader.expression_unchecked(node, piece))
     }
 
-    fn any_expression(&mut self, node: Node, piece: Piece) -> Result<Typed, Error> {
-        let place = piece.place(node);
+    fn expression_unchecked(&mut self, node: Node, piece: SourceFragment) -> Result<CExpr, Error> {
+        let place = piece.pos_of(node);
         let text = piece.text_of(node);
         match node.kind() {
-            "parenthesized_expression" | "extension_expression" => self.inner(node, piece),
+            "parenthesized_expression" | "extension_expression" => self.parenthesized(node, piece),
             "identifier" => self.identifier(text, place),
             "number_literal" => match literal::number(text) {
-                Some((value, scalar)) => Ok(Typed::number(value, scalar, place)),
-                None => piece.refuse(node, format!("`{text}` is no number")),
+                Some((value, scalar)) => Ok(CExpr::number(value, scalar, place)),
+                None => piece.error(node, format!("`{text}` is not a number")),
             },
-            "char_literal" => Ok(Typed::number(literal::character(text).unwrap_or(0), Scalar::Int, place)),
+            "char_literal" => Ok(CExpr::number(literal::character(text).unwrap_or(0), ScalarType::Int, place)),
             "string_literal" | "concatenated_string" => {
-                let of = CType::Pointer(Box::new(CType::Number(Scalar::Byte)));
-                Ok(Typed::new(Computation::Text(text.trim_matches('"').to_owned()), of, place))
+                let of = CType::Pointer(Box::new(CType::Number(ScalarType::Byte)));
+                Ok(CExpr::new(ExprKind::StringLiteral(text.trim_matches('"').to_owned()), of, place))
             }
-            "true" => Ok(Typed::number(1, Scalar::Boolean, place)),
-            "false" => Ok(Typed::number(0, Scalar::Boolean, place)),
-            "null" => Ok(Typed::new(Computation::Number("0".into()), CType::Pointer(Box::new(CType::Nothing)), place)),
+            "true" => Ok(CExpr::number(1, ScalarType::Boolean, place)),
+            "false" => Ok(CExpr::number(0, ScalarType::Boolean, place)),
+            "null" => Ok(CExpr::new(ExprKind::Number("0".into()), CType::Pointer(Box::new(CType::Void)), place)),
             "binary_expression" => self.binary(node, piece),
             "unary_expression" => self.unary(node, piece),
             "update_expression" => self.update(node, piece),
             "assignment_expression" => self.assignment(node, piece),
-            "conditional_expression" => self.choice(node, piece),
+            "conditional_expression" => self.conditional(node, piece),
             "cast_expression" => self.cast(node, piece),
-            "sizeof_expression" => self.size_of(node, piece),
+            "sizeof_expression" => self.sizeof_expr(node, piece),
             "subscript_expression" => self.element(node, piece),
             "field_expression" => self.field(node, piece),
             "pointer_expression" => self.pointer(node, piece),
             "call_expression" => self.call(node, piece),
             "compound_literal_expression" => {
                 let of = self.type_descriptor(child(node, "type"), piece)?;
-                let expression = self.list(child(node, "value"), &of, piece)?;
-                Ok(Typed { expression, of })
+                let expression = self.initializer_list(child(node, "value"), &of, piece)?;
+                Ok(CExpr { expression, c_type: of })
             }
             "comma_expression" => {
                 let first = self.expression(child(node, "left"), piece)?;
                 let last = self.expression(child(node, "right"), piece)?;
-                let of = last.of;
-                Ok(Typed::new(Computation::List(vec![first.expression, last.expression]), of, place))
+                let of = last.c_type;
+                Ok(CExpr::new(ExprKind::InitializerList(vec![first.expression, last.expression]), of, place))
             }
-            "alignof_expression" | "offsetof_expression" => Ok(Typed::number(8, Scalar::Long, place)),
-            kind => piece.refuse(node, format!("`{}` is not understood in a model", kind.replace('_', " "))),
+            "alignof_expression" | "offsetof_expression" => Ok(CExpr::number(8, ScalarType::Long, place)),
+            kind => piece.error(node, format!("`{}` is not supported", kind.replace('_', " "))),
         }
     }
 
-    fn inner(&mut self, node: Node, piece: Piece) -> Result<Typed, Error> {
+    fn parenthesized(&mut self, node: Node, piece: SourceFragment) -> Result<CExpr, Error> {
         let inner = node.named_children(&mut node.walk()).find(|child| child.kind() != "comment");
         match inner {
-            Some(inner) if inner.kind() == "compound_statement" => {
-                piece.refuse(inner, "statements inside an expression are not understood in a model")
-            }
+            Some(inner) if inner.kind() == "compound_statement" => piece.error(inner, "statement expressions are not supported"),
             Some(inner) => self.expression(inner, piece),
-            None => piece.refuse(node, "expected an expression"),
+            None => piece.error(node, "expected an expression"),
         }
     }
 
-    fn identifier(&mut self, name: &str, place: Place) -> Result<Typed, Error> {
+    fn identifier(&mut self, name: &str, place: FilePos) -> Result<CExpr, Error> {
         if let Some(of) = self.type_of(name) {
             let of = of.clone();
-            return Ok(Typed::new(Computation::Variable(name.to_owned()), of, place));
+            return Ok(CExpr::new(ExprKind::Variable(name.to_owned()), of, place));
         }
         if let Some(value) = self.enumerators.get(name) {
-            return Ok(Typed::number(value, Scalar::Int, place));
+            return Ok(CExpr::number(value, ScalarType::Int, place));
         }
-        if let Some(text) = self.macros.constant(name)
-            && let Some(found) = self.expanded(name, &text, &place)?
+        if let Some(text) = self.macros.expand_object_macro(name)
+            && let Some(found) = self.expand_expression(name, &text, &place)?
         {
             return Ok(found);
         }
         let of = match name {
-            "RAND_MAX" | "INT_MAX" => return Ok(Typed::number(i32::MAX, Scalar::Int, place)),
-            "M_PI" => return Ok(Typed::number(std::f64::consts::PI, Scalar::Double, place)),
-            "NULL" => CType::Pointer(Box::new(CType::Nothing)),
+            "RAND_MAX" | "INT_MAX" => return Ok(CExpr::number(i32::MAX, ScalarType::Int, place)),
+            "M_PI" => return Ok(CExpr::number(std::f64::consts::PI, ScalarType::Double, place)),
+            "NULL" => CType::Pointer(Box::new(CType::Void)),
             _ => CType::Unknown(name.to_owned()),
         };
-        Ok(Typed::new(Computation::Variable(name.to_owned()), of, place))
+        Ok(CExpr::new(ExprKind::Variable(name.to_owned()), of, place))
     }
 
-    /// What a macro stands for, if that is an expression.
-    pub(super) fn expanded(&mut self, name: &str, text: &str, place: &Place) -> Result<Option<Typed>, Error> {
-        self.expansion(name, text, ("int x = (", ");"), place, |reader, root, piece| {
+    /// The expansion of a macro, if it is an expression.
+    pub(super) fn expand_expression(&mut self, name: &str, text: &str, place: &FilePos) -> Result<Option<CExpr>, Error> {
+        self.parse_expansion(name, text, ("int x = (", ");"), place, |reader, root, piece| {
             let value =
                 root.named_child(0).and_then(|declaration| declaration.child_by_field_name("declarator")?.child_by_field_name("value"));
             match value {
                 Some(value) => reader.expression(value, piece),
-                None => piece.refuse(root, format!("the macro `{name}` is no expression")),
+                None => piece.error(root, format!("the macro `{name}` is not an expression")),
             }
         })
     }
 
-    fn binary(&mut self, node: Node, piece: Piece) -> Result<Typed, Error> {
-        let place = piece.place(node);
+    fn binary(&mut self, node: Node, piece: SourceFragment) -> Result<CExpr, Error> {
+        let place = piece.pos_of(node);
         let operator = child(node, "operator").kind();
-        let Some(operation) = Binary::of_sign(operator) else { return piece.refuse(node, format!("`{operator}` is not understood")) };
+        let Some(operation) = BinaryOp::from_operator(operator) else {
+            return piece.error(node, format!("the operator `{operator}` is not supported"));
+        };
         let a = self.expression(child(node, "left"), piece)?;
         let b = self.expression(child(node, "right"), piece)?;
-        Ok(self.operated(operation, a, b, place))
+        Ok(self.binary_expr(operation, a, b, place))
     }
 
-    fn operated(&mut self, operation: Binary, a: Typed, b: Typed, place: Place) -> Typed {
-        let pointer = [&a.of, &b.of].into_iter().find(|of| of.element().is_some()).cloned();
-        if let (Some(of), Binary::Add | Binary::Subtract) = (pointer, operation) {
-            let of = CType::Pointer(Box::new(of.element().cloned().unwrap_or(CType::Nothing)));
-            return Typed::new(Computation::Binary(operation, Box::new(a.expression), Box::new(b.expression)), of, place);
+    fn binary_expr(&mut self, operation: BinaryOp, a: CExpr, b: CExpr, place: FilePos) -> CExpr {
+        let pointer = [&a.c_type, &b.c_type].into_iter().find(|of| of.element().is_some()).cloned();
+        if let (Some(of), BinaryOp::Add | BinaryOp::Subtract) = (pointer, operation) {
+            let of = CType::Pointer(Box::new(of.element().cloned().unwrap_or(CType::Void)));
+            return CExpr::new(ExprKind::Binary(operation, Box::new(a.expression), Box::new(b.expression)), of, place);
         }
-        let number = CType::Number(common(a.of.scalar(), b.of.scalar()));
+        let number = CType::Number(common_type(a.c_type.scalar(), b.c_type.scalar()));
         let (result, operand) = match operation {
-            Binary::And | Binary::Or => (CType::Number(Scalar::Int), None),
-            Binary::Shift(_) => (CType::Number(common(a.of.scalar(), Scalar::Int)), None),
-            _ if operation.is_comparison() => (CType::Number(Scalar::Int), Some(number)),
+            BinaryOp::And | BinaryOp::Or => (CType::Number(ScalarType::Int), None),
+            BinaryOp::Shift(_) => (CType::Number(common_type(a.c_type.scalar(), ScalarType::Int)), None),
+            _ if operation.is_comparison() => (CType::Number(ScalarType::Int), Some(number)),
             _ => (number.clone(), Some(number)),
         };
-        let side = |side: Typed| match &operand {
-            Some(to) => Box::new(side.converted(to)),
+        let side = |side: CExpr| match &operand {
+            Some(to) => Box::new(side.convert_to(to)),
             None => Box::new(side.expression),
         };
-        Typed::new(Computation::Binary(operation, side(a), side(b)), result, place)
+        CExpr::new(ExprKind::Binary(operation, side(a), side(b)), result, place)
     }
 
-    fn unary(&mut self, node: Node, piece: Piece) -> Result<Typed, Error> {
-        let place = piece.place(node);
+    fn unary(&mut self, node: Node, piece: SourceFragment) -> Result<CExpr, Error> {
+        let place = piece.pos_of(node);
         let a = self.expression(child(node, "argument"), piece)?;
-        let scalar = common(a.of.scalar(), Scalar::Int);
+        let scalar = common_type(a.c_type.scalar(), ScalarType::Int);
         let (operation, of) = match child(node, "operator").kind() {
-            "-" => (Unary::Negative, CType::Number(scalar)),
-            "~" => (Unary::Complement, CType::Number(scalar)),
-            "!" => (Unary::Not, CType::Number(Scalar::Int)),
+            "-" => (UnaryOp::Negate, CType::Number(scalar)),
+            "~" => (UnaryOp::Complement, CType::Number(scalar)),
+            "!" => (UnaryOp::Not, CType::Number(ScalarType::Int)),
             _ => return Ok(a),
         };
-        Ok(Typed::new(Computation::Unary(operation, Box::new(a.expression)), of, place))
+        Ok(CExpr::new(ExprKind::Unary(operation, Box::new(a.expression)), of, place))
     }
 
-    fn update(&mut self, node: Node, piece: Piece) -> Result<Typed, Error> {
-        let place = piece.place(node);
+    fn update(&mut self, node: Node, piece: SourceFragment) -> Result<CExpr, Error> {
+        let place = piece.pos_of(node);
         let target = self.expression(child(node, "argument"), piece)?;
-        let with = if child(node, "operator").kind() == "--" { Binary::Subtract } else { Binary::Add };
-        let of = target.of;
-        let step = if of.element().is_some() { CType::Number(Scalar::Int) } else { of.clone() };
-        let one = Expression { what: Computation::Number("1".into()), of: step.plain(), place: place.clone() };
-        Ok(Typed::new(Computation::Assign { target: Box::new(target.expression), with: Some(with), value: Box::new(one) }, of, place))
+        let with = if child(node, "operator").kind() == "--" { BinaryOp::Subtract } else { BinaryOp::Add };
+        let of = target.c_type;
+        let step = if of.element().is_some() { CType::Number(ScalarType::Int) } else { of.clone() };
+        let one = TypedExpr { kind: ExprKind::Number("1".into()), data_type: step.to_data_type(), pos: place.clone() };
+        Ok(CExpr::new(ExprKind::Assign { target: Box::new(target.expression), operator: Some(with), value: Box::new(one) }, of, place))
     }
 
-    fn assignment(&mut self, node: Node, piece: Piece) -> Result<Typed, Error> {
-        let place = piece.place(node);
+    fn assignment(&mut self, node: Node, piece: SourceFragment) -> Result<CExpr, Error> {
+        let place = piece.pos_of(node);
         let operator = child(node, "operator").kind();
         let with = match operator {
             "=" => None,
-            _ => match Binary::of_sign(operator.trim_end_matches('=')) {
+            _ => match BinaryOp::from_operator(operator.trim_end_matches('=')) {
                 Some(operation) => Some(operation),
-                None => return piece.refuse(node, format!("`{operator}` is not understood")),
+                None => return piece.error(node, format!("the operator `{operator}` is not supported")),
             },
         };
         let target = self.expression(child(node, "left"), piece)?;
         let value = self.expression(child(node, "right"), piece)?;
-        let of = target.of;
-        let wider = |of: &CType| matches!((of, &value.of), (CType::Number(a), CType::Number(b)) if common(*a, *b) != common(*a, *a));
-        // What is computed in a wider type is narrowed only afterwards; bits are shifted in the type of what is shifted.
-        let stays = with.is_some_and(|operation| matches!(operation, Binary::Shift(_)) || wider(&of));
-        let value = if stays { value.expression } else { value.converted(&of) };
-        Ok(Typed::new(Computation::Assign { target: Box::new(target.expression), with, value: Box::new(value) }, of, place))
+        let of = target.c_type;
+        let wider =
+            |of: &CType| matches!((of, &value.c_type), (CType::Number(a), CType::Number(b)) if common_type(*a, *b) != common_type(*a, *a));
+        // A result of a wider type is narrowed only afterwards; shifts use the type of the shifted operand.
+        let stays = with.is_some_and(|operation| matches!(operation, BinaryOp::Shift(_)) || wider(&of));
+        let value = if stays { value.expression } else { value.convert_to(&of) };
+        Ok(CExpr::new(ExprKind::Assign { target: Box::new(target.expression), operator: with, value: Box::new(value) }, of, place))
     }
 
-    fn choice(&mut self, node: Node, piece: Piece) -> Result<Typed, Error> {
-        let place = piece.place(node);
+    fn conditional(&mut self, node: Node, piece: SourceFragment) -> Result<CExpr, Error> {
+        let place = piece.pos_of(node);
         let condition = self.expression(child(node, "condition"), piece)?;
         let a = match node.child_by_field_name("consequence") {
             Some(a) => self.expression(a, piece)?,
             None => self.expression(child(node, "condition"), piece)?,
         };
         let b = self.expression(child(node, "alternative"), piece)?;
-        let of = match (&a.of, &b.of) {
-            (CType::Number(x), CType::Number(y)) => CType::Number(common(*x, *y)),
+        let of = match (&a.c_type, &b.c_type) {
+            (CType::Number(x), CType::Number(y)) => CType::Number(common_type(*x, *y)),
             (of, _) => of.clone(),
         };
-        let (a, b) = (Box::new(a.converted(&of)), Box::new(b.converted(&of)));
-        Ok(Typed::new(Computation::Choice(Box::new(condition.expression), a, b), of, place))
+        let (a, b) = (Box::new(a.convert_to(&of)), Box::new(b.convert_to(&of)));
+        Ok(CExpr::new(ExprKind::Conditional(Box::new(condition.expression), a, b), of, place))
     }
 
-    fn cast(&mut self, node: Node, piece: Piece) -> Result<Typed, Error> {
+    fn cast(&mut self, node: Node, piece: SourceFragment) -> Result<CExpr, Error> {
         let of = self.type_descriptor(child(node, "type"), piece)?;
         let value = self.expression(child(node, "value"), piece)?;
-        let mut expression = value.converted(&of);
-        // What is allocated is counted in bytes, whatever it is used for.
-        if !matches!(expression.what, Computation::New(_)) {
-            expression.of = of.plain();
+        let mut expression = value.convert_to(&of);
+        // Allocations are counted in bytes, whatever the pointer type.
+        if !matches!(expression.kind, ExprKind::Allocate(_)) {
+            expression.data_type = of.to_data_type();
         }
-        Ok(Typed { expression, of })
+        Ok(CExpr { expression, c_type: of })
     }
 
-    fn size_of(&mut self, node: Node, piece: Piece) -> Result<Typed, Error> {
-        let place = piece.place(node);
+    fn sizeof_expr(&mut self, node: Node, piece: SourceFragment) -> Result<CExpr, Error> {
+        let place = piece.pos_of(node);
         let of = match (node.child_by_field_name("type"), node.child_by_field_name("value")) {
             (Some(descriptor), _) => self.type_descriptor(descriptor, piece)?,
-            (None, Some(value)) => self.size_of_value(value, piece)?,
-            (None, None) => CType::Nothing,
+            (None, Some(value)) => self.sizeof_operand(value, piece)?,
+            (None, None) => CType::Void,
         };
         let Some((bytes, lengths)) = self.structures.size(&of) else {
-            return Ok(Typed::new(Computation::Variable(format!("sizeof_{}", name_of_type(&of))), CType::Number(Scalar::Long), place));
+            return Ok(CExpr::new(ExprKind::Variable(format!("sizeof_{}", type_name(&of))), CType::Number(ScalarType::Long), place));
         };
-        let mut product = Typed::number(bytes, Scalar::Long, place.clone());
+        let mut product = CExpr::number(bytes, ScalarType::Long, place.clone());
         for length in lengths {
-            let length = Typed { of: CType::Number(Scalar::Int), expression: length };
-            product = self.operated(Binary::Multiply, product, length, place.clone());
+            let length = CExpr { c_type: CType::Number(ScalarType::Int), expression: length };
+            product = self.binary_expr(BinaryOp::Multiply, product, length, place.clone());
         }
         Ok(product)
     }
 
-    /// `sizeof x` and `sizeof(x)`, where `x` may be a type that was taken for a variable.
-    fn size_of_value(&mut self, value: Node, piece: Piece) -> Result<CType, Error> {
+    /// `sizeof x` and `sizeof(x)`, where `x` may be a type that was parsed as a variable.
+    fn sizeof_operand(&mut self, value: Node, piece: SourceFragment) -> Result<CType, Error> {
         let name = piece.text_of(value).trim_matches(['(', ')', ' ']);
         match self.type_of(name) {
-            None if self.typedefs.contains_key(name) || super::types::number_of_header(name).is_some() => {
-                self.named_type(name, piece, value)
-            }
-            _ => Ok(self.expression(value, piece)?.of),
+            None if self.typedefs.contains_key(name) || super::types::header_type(name).is_some() => self.named_type(name, piece, value),
+            _ => Ok(self.expression(value, piece)?.c_type),
         }
     }
 
-    fn element(&mut self, node: Node, piece: Piece) -> Result<Typed, Error> {
-        let place = piece.place(node);
+    fn element(&mut self, node: Node, piece: SourceFragment) -> Result<CExpr, Error> {
+        let place = piece.pos_of(node);
         let array = self.expression(child(node, "argument"), piece)?;
         let index = self.expression(child(node, "index"), piece)?;
-        let of = array.of.element().cloned().unwrap_or_else(|| CType::Unknown("element".into()));
-        Ok(Typed::new(Computation::Element(Box::new(array.expression), Box::new(index.expression)), of, place))
+        let of = array.c_type.element().cloned().unwrap_or_else(|| CType::Unknown("element".into()));
+        Ok(CExpr::new(ExprKind::Index(Box::new(array.expression), Box::new(index.expression)), of, place))
     }
 
-    fn field(&mut self, node: Node, piece: Piece) -> Result<Typed, Error> {
-        let place = piece.place(node);
+    fn field(&mut self, node: Node, piece: SourceFragment) -> Result<CExpr, Error> {
+        let place = piece.pos_of(node);
         let name = piece.text_of(child(node, "field")).to_owned();
         let of_what = self.expression(child(node, "argument"), piece)?;
-        let of = self.structures.field(&of_what.of, &name).unwrap_or_else(|| CType::Unknown(name.clone()));
-        Ok(Typed::new(Computation::Field(Box::new(of_what.expression), name), of, place))
+        let of = self.structures.field(&of_what.c_type, &name).unwrap_or_else(|| CType::Unknown(name.clone()));
+        Ok(CExpr::new(ExprKind::Field(Box::new(of_what.expression), name), of, place))
     }
 
-    fn pointer(&mut self, node: Node, piece: Piece) -> Result<Typed, Error> {
-        let place = piece.place(node);
+    fn pointer(&mut self, node: Node, piece: SourceFragment) -> Result<CExpr, Error> {
+        let place = piece.pos_of(node);
         let inner = self.expression(child(node, "argument"), piece)?;
         if child(node, "operator").kind() == "&" {
-            let of = CType::Pointer(Box::new(inner.of));
-            return Ok(Typed::new(Computation::AddressOf(Box::new(inner.expression)), of, place));
+            let of = CType::Pointer(Box::new(inner.c_type));
+            return Ok(CExpr::new(ExprKind::AddressOf(Box::new(inner.expression)), of, place));
         }
-        let of = inner.of.element().cloned().unwrap_or_else(|| CType::Unknown("element".into()));
-        let first = Expression { what: Computation::Number("0".into()), of: Type::Scalar(Scalar::Int), place: place.clone() };
-        Ok(Typed::new(Computation::Element(Box::new(inner.expression), Box::new(first)), of, place))
+        let of = inner.c_type.element().cloned().unwrap_or_else(|| CType::Unknown("element".into()));
+        let first = TypedExpr { kind: ExprKind::Number("0".into()), data_type: DataType::Scalar(ScalarType::Int), pos: place.clone() };
+        Ok(CExpr::new(ExprKind::Index(Box::new(inner.expression), Box::new(first)), of, place))
     }
 
-    fn call(&mut self, node: Node, piece: Piece) -> Result<Typed, Error> {
-        let place = piece.place(node);
+    fn call(&mut self, node: Node, piece: SourceFragment) -> Result<CExpr, Error> {
+        let place = piece.pos_of(node);
         let function = child(node, "function");
         let name = piece.text_of(function);
         let list = child(node, "arguments");
         let nodes: Vec<Node> = list.named_children(&mut list.walk()).filter(|child| child.kind() != "comment").collect();
         if function.kind() == "identifier" && self.macros.is_defined(name) {
             let texts: Vec<String> = nodes.iter().map(|&argument| piece.text_of(argument).to_owned()).collect();
-            if let Some(text) = self.macros.function(name, &texts)
-                && let Some(found) = self.expanded(name, &text, &place)?
+            if let Some(text) = self.macros.expand_function_macro(name, &texts)
+                && let Some(found) = self.expand_expression(name, &text, &place)?
             {
                 return Ok(found);
             }
@@ -319,8 +317,8 @@ impl Reader {
         if let Some(of) = self.cast_to(function, piece)?
             && let [value] = nodes.as_slice()
         {
-            let expression = self.expression(*value, piece)?.converted(&of);
-            return Ok(Typed { expression, of });
+            let expression = self.expression(*value, piece)?.convert_to(&of);
+            return Ok(CExpr { expression, c_type: of });
         }
         let mut arguments = Vec::new();
         for argument in nodes {
@@ -329,11 +327,11 @@ impl Reader {
                 _ => arguments.push(self.expression(argument, piece)?),
             }
         }
-        Ok(self.called(name, arguments, place))
+        Ok(self.function_call(name, arguments, place))
     }
 
-    /// The type that `(name)(…)` converts to, which looks like a call until one knows that the name is a type.
-    fn cast_to(&mut self, function: Node, piece: Piece) -> Result<Option<CType>, Error> {
+    /// The type of a cast `(name)(…)`, which is parsed as a call as long as the name is not known to be a type.
+    fn cast_to(&mut self, function: Node, piece: SourceFragment) -> Result<Option<CType>, Error> {
         if function.kind() != "parenthesized_expression" {
             return Ok(None);
         }
@@ -347,47 +345,50 @@ impl Reader {
         })
     }
 
-    fn called(&mut self, name: &str, arguments: Vec<Typed>, place: Place) -> Typed {
+    fn function_call(&mut self, name: &str, arguments: Vec<CExpr>, place: FilePos) -> CExpr {
         if !self.functions.contains_key(name) {
-            if let Some((known, scalar)) = mathematics(name) {
+            if let Some((known, scalar)) = math_function(name) {
                 let to = CType::Number(scalar);
-                let arguments = arguments.into_iter().map(|argument| argument.converted(&to)).collect();
-                return Typed::new(Computation::Call(known.to_owned(), arguments), to, place);
+                let arguments = arguments.into_iter().map(|argument| argument.convert_to(&to)).collect();
+                return CExpr::new(ExprKind::Call(known.to_owned(), arguments), to, place);
             }
             if matches!(name, "malloc" | "calloc" | "aligned_alloc") {
-                return self.allocated(name, arguments, place);
+                return self.allocation(name, arguments, place);
             }
         }
-        let of = self.functions.get(name).cloned().unwrap_or_else(|| returned_by(name));
+        let of = self.functions.get(name).cloned().unwrap_or_else(|| return_type(name));
         let arguments = arguments.into_iter().map(|argument| argument.expression).collect();
-        Typed::new(Computation::Call(name.to_owned(), arguments), of, place)
+        CExpr::new(ExprKind::Call(name.to_owned(), arguments), of, place)
     }
 
-    fn allocated(&mut self, name: &str, mut arguments: Vec<Typed>, place: Place) -> Typed {
-        let of = CType::Pointer(Box::new(CType::Number(Scalar::Byte)));
+    fn allocation(&mut self, name: &str, mut arguments: Vec<CExpr>, place: FilePos) -> CExpr {
+        let of = CType::Pointer(Box::new(CType::Number(ScalarType::Byte)));
         let bytes = match (name, arguments.pop(), arguments.pop()) {
-            ("calloc", Some(size), Some(count)) => self.operated(Binary::Multiply, count, size, place.clone()).expression,
+            ("calloc", Some(size), Some(count)) => self.binary_expr(BinaryOp::Multiply, count, size, place.clone()).expression,
             (_, Some(size), _) => size.expression,
-            (_, None, _) => Typed::number(0, Scalar::Long, place.clone()).expression,
+            (_, None, _) => CExpr::number(0, ScalarType::Long, place.clone()).expression,
         };
-        Typed::new(Computation::New(vec![bytes]), of, place)
+        CExpr::new(ExprKind::Allocate(vec![bytes]), of, place)
     }
 }
 
-impl Binary {
+impl BinaryOp {
     fn is_comparison(self) -> bool {
-        matches!(self, Binary::Less | Binary::LessOrEqual | Binary::Greater | Binary::GreaterOrEqual | Binary::Equal | Binary::NotEqual)
+        matches!(
+            self,
+            BinaryOp::Less | BinaryOp::LessOrEqual | BinaryOp::Greater | BinaryOp::GreaterOrEqual | BinaryOp::Equal | BinaryOp::NotEqual
+        )
     }
 }
 
-/// The child of a role, or the node itself where it has none, which a tree without errors does not show.
+/// The child with a field name, or the node itself if it is missing, which only happens in trees with errors.
 fn child<'t>(node: Node<'t>, role: &str) -> Node<'t> {
     node.child_by_field_name(role).unwrap_or(node)
 }
 
-fn name_of_type(of: &CType) -> &str {
+fn type_name(of: &CType) -> &str {
     match of {
-        CType::Structure(name) | CType::Unknown(name) => name,
+        CType::Struct(name) | CType::Unknown(name) => name,
         _ => "type",
     }
 }

@@ -1,52 +1,51 @@
-//! What does not change in a loop is computed before it, as every compiler of C does it: a model that counts it in each round would be of a program
-//! that nobody runs.
+//! Loop-invariant code motion, as every C compiler does it; otherwise the model would count what the program never executes.
 //!
-//! Arrays of different names are taken to be different arrays, as a compiler knows them to be where it sees how they are made. What is done only under a
-//! condition, and loops that call functions, stay as they are.
+//! Arrays of different names are assumed not to alias, as a compiler knows where it sees their allocation. Conditional code and loops that
+//! call functions are left alone.
 
 use std::collections::HashSet;
 
-use crate::analysis::walk::{Exits, declared};
-use crate::routine::{Action, Binary, Computation, Expression, Program, Routine, Statement, Type, Unary, Variable};
+use crate::analysis::side_effects::{EarlyExits, declared_names};
+use crate::ir::{BinaryOp, DataType, ExprKind, IrProgram, IrRoutine, IrVariable, Statement, StatementKind, TypedExpr, UnaryOp};
 
-/// Moves what does not change out of all loops of a program.
-pub fn hoist(program: &mut Program) {
+/// Hoists invariant expressions out of all loops of a program.
+pub(super) fn hoist_invariants(program: &mut IrProgram) {
     let globals: HashSet<String> = program.globals.iter().map(|variable| variable.name.clone()).collect();
     for routine in &mut program.routines {
         let mut globals = globals.clone();
         let own = own_names(routine);
         globals.retain(|name| !own.contains(&name.as_str()));
-        Hoist { globals, names: HashSet::new() }.statements(&mut routine.body);
+        InvariantHoister { globals, names: HashSet::new() }.statements(&mut routine.body);
     }
 }
 
-fn own_names(routine: &Routine) -> Vec<&str> {
+fn own_names(routine: &IrRoutine) -> Vec<&str> {
     let mut names: Vec<&str> = routine.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
-    declared(&routine.body, &mut names);
+    declared_names(&routine.body, &mut names);
     names
 }
 
-struct Hoist {
-    /// Variables that stand in memory, of those that the routine sees.
+struct InvariantHoister {
+    /// Global variables that are visible in the routine.
     globals: HashSet<String>,
-    /// Names that were given to what was moved.
+    /// The names of hoisted temporaries.
     names: HashSet<String>,
 }
 
-/// What a loop changes.
+/// What a loop writes.
 #[derive(Default)]
-struct Changed<'p> {
+struct LoopWrites<'p> {
     variables: HashSet<&'p str>,
-    /// Elements and fields, by the name they are found from and their type: compilers know numbers of other types to be elsewhere.
-    elements: Vec<(&'p str, &'p Type)>,
-    /// Whether something changes of which not even the name is known.
-    anything: bool,
+    /// Elements and fields, by base variable and type (type-based alias analysis).
+    elements: Vec<(&'p str, &'p DataType)>,
+    /// Whether there is a write to an unknown target.
+    is_unknown: bool,
 }
 
-impl<'p> Changed<'p> {
+impl<'p> LoopWrites<'p> {
     fn statements(&mut self, list: &'p [Statement]) {
         for statement in list {
-            if let Action::Declare(variable) | Action::ForEach { variable, .. } = &statement.what {
+            if let StatementKind::Declare(variable) | StatementKind::ForEach { variable, .. } = &statement.kind {
                 self.variables.insert(&variable.name);
             }
             statement.expressions().into_iter().for_each(|expression| self.expression(expression));
@@ -54,202 +53,211 @@ impl<'p> Changed<'p> {
         }
     }
 
-    fn expression(&mut self, expression: &'p Expression) {
-        match &expression.what {
-            Computation::Assign { target, .. } => match (&target.what, base(target)) {
-                (Computation::Variable(name), _) => self.variables.extend([name.as_str()]),
-                (_, Some(name)) if self.elements.contains(&(name, &target.of)) => {}
-                (_, Some(name)) => self.elements.push((name, &target.of)),
-                (_, None) => self.anything = true,
+    fn expression(&mut self, expression: &'p TypedExpr) {
+        match &expression.kind {
+            ExprKind::Assign { target, .. } => match (&target.kind, base_variable(target)) {
+                (ExprKind::Variable(name), _) => self.variables.extend([name.as_str()]),
+                (_, Some(name)) if self.elements.contains(&(name, &target.data_type)) => {}
+                (_, Some(name)) => self.elements.push((name, &target.data_type)),
+                (_, None) => self.is_unknown = true,
             },
-            Computation::AddressOf(of) => self.variables.extend(base(of)),
-            Computation::Call(name, _) => self.anything |= !name.starts_with("Math."),
+            ExprKind::AddressOf(of) => self.variables.extend(base_variable(of)),
+            ExprKind::Call(name, _) => self.is_unknown |= !name.starts_with("Math."),
             _ => {}
         }
-        expression.parts().into_iter().for_each(|part| self.expression(part));
+        expression.children().into_iter().for_each(|part| self.expression(part));
     }
 }
 
-/// The variable that an element or a field is found from.
-fn base(expression: &Expression) -> Option<&str> {
-    match &expression.what {
-        Computation::Variable(name) => Some(name),
-        Computation::Element(of, _) | Computation::Field(of, _) | Computation::Convert(of) => base(of),
-        Computation::Binary(Binary::Add | Binary::Subtract, one, two) => {
-            if matches!(one.of, Type::Array(_)) {
-                base(one)
+/// The base variable of an element or a field.
+fn base_variable(expression: &TypedExpr) -> Option<&str> {
+    match &expression.kind {
+        ExprKind::Variable(name) => Some(name),
+        ExprKind::Index(of, _) | ExprKind::Field(of, _) | ExprKind::Cast(of) => base_variable(of),
+        ExprKind::Binary(BinaryOp::Add | BinaryOp::Subtract, one, two) => {
+            if matches!(one.data_type, DataType::Array(_)) {
+                base_variable(one)
             } else {
-                base(two)
+                base_variable(two)
             }
         }
         _ => None,
     }
 }
 
-impl Hoist {
+impl InvariantHoister {
     fn statements(&mut self, list: &mut [Statement]) {
         for statement in list {
-            match &mut statement.what {
-                Action::Block(list) | Action::ForEach { body: list, .. } => self.statements(list),
-                Action::If { then, otherwise, .. } => {
+            match &mut statement.kind {
+                StatementKind::Block(list) | StatementKind::ForEach { body: list, .. } => self.statements(list),
+                StatementKind::If { then, otherwise, .. } => {
                     self.statements(then);
                     self.statements(otherwise);
                 }
-                Action::Switch { cases, .. } => cases.iter_mut().for_each(|case| self.statements(case)),
-                Action::Loop { before, condition, after, body, .. } => {
+                StatementKind::Switch { cases, .. } => cases.iter_mut().for_each(|case| self.statements(case)),
+                StatementKind::Loop { init: before, condition, update: after, body, .. } => {
                     self.statements(body);
-                    self.of_loop(before, condition.as_mut(), after, body);
+                    self.hoist_from_loop(before, condition.as_mut(), after, body);
                 }
                 _ => {}
             }
         }
     }
 
-    fn of_loop(
+    fn hoist_from_loop(
         &mut self,
         before: &mut Vec<Statement>,
-        condition: Option<&mut Expression>,
-        after: &mut [Expression],
+        condition: Option<&mut TypedExpr>,
+        after: &mut [TypedExpr],
         body: &mut [Statement],
     ) {
         let (old_condition, old_after, old_body) = (condition.as_deref().cloned(), after.to_vec(), body.to_vec());
-        let mut changed = Changed::default();
+        let mut changed = LoopWrites::default();
         old_condition.iter().chain(&old_after).for_each(|expression| changed.expression(expression));
         changed.statements(&old_body);
-        if changed.anything {
+        if changed.is_unknown {
             return;
         }
-        condition.into_iter().chain(after).for_each(|expression| self.within(expression, &changed, before));
-        self.certain(body, &changed, before);
+        condition.into_iter().chain(after).for_each(|expression| self.hoist_expr(expression, &changed, before));
+        self.visit_unconditional(body, &changed, before);
     }
 
-    /// Goes through what is done in every round; whether what follows is, too.
-    fn certain(&mut self, list: &mut [Statement], changed: &Changed, before: &mut Vec<Statement>) -> bool {
+    /// Visits what is executed in every iteration; returns whether what follows is, too.
+    fn visit_unconditional(&mut self, list: &mut [Statement], changed: &LoopWrites, before: &mut Vec<Statement>) -> bool {
         for statement in list {
-            let exits = Exits::of_one(statement);
-            let goes_on = match &mut statement.what {
-                Action::Declare(Variable { value: Some(expression), .. })
-                | Action::Compute(expression)
-                | Action::If { condition: expression, .. }
-                | Action::Switch { of: expression, .. } => {
-                    self.within(expression, changed, before);
+            let exits = EarlyExits::from_statement(statement);
+            let goes_on = match &mut statement.kind {
+                StatementKind::Declare(IrVariable { initializer: Some(expression), .. })
+                | StatementKind::Evaluate(expression)
+                | StatementKind::If { condition: expression, .. }
+                | StatementKind::Switch { selector: expression, .. } => {
+                    self.hoist_expr(expression, changed, before);
                     true
                 }
-                Action::Block(list) | Action::Loop { before: list, .. } => self.certain(list, changed, before),
+                StatementKind::Block(list) | StatementKind::Loop { init: list, .. } => self.visit_unconditional(list, changed, before),
                 _ => true,
             };
-            if !goes_on || exits.leaves || exits.cuts {
+            if !goes_on || exits.exits_loop || exits.continues {
                 return false;
             }
         }
         true
     }
 
-    /// Moves an expression, or else parts of it.
-    fn within(&mut self, expression: &mut Expression, changed: &Changed, before: &mut Vec<Statement>) {
-        if matches!(expression.of, Type::Scalar(_)) && self.costs(expression) && self.stays(expression, changed) {
-            return self.take(expression, before);
+    /// Hoists an expression, or else its subexpressions.
+    fn hoist_expr(&mut self, expression: &mut TypedExpr, changed: &LoopWrites, before: &mut Vec<Statement>) {
+        if matches!(expression.data_type, DataType::Scalar(_)) && self.has_cost(expression) && self.is_invariant(expression, changed) {
+            return self.move_out(expression, before);
         }
-        match &mut expression.what {
-            Computation::Binary(Binary::And | Binary::Or, first, _) | Computation::Choice(first, ..) => self.within(first, changed, before),
-            Computation::Binary(_, one, two) => [one, two].into_iter().for_each(|part| self.within(part, changed, before)),
-            Computation::Unary(_, of) | Computation::Convert(of) => self.within(of, changed, before),
-            Computation::Assign { target, value, .. } => {
-                if let Computation::Element(_, index) = &mut target.what {
+        match &mut expression.kind {
+            ExprKind::Binary(BinaryOp::And | BinaryOp::Or, first, _) | ExprKind::Conditional(first, ..) => {
+                self.hoist_expr(first, changed, before)
+            }
+            ExprKind::Binary(_, one, two) => [one, two].into_iter().for_each(|part| self.hoist_expr(part, changed, before)),
+            ExprKind::Unary(_, of) | ExprKind::Cast(of) => self.hoist_expr(of, changed, before),
+            ExprKind::Assign { target, value, .. } => {
+                if let ExprKind::Index(_, index) = &mut target.kind {
                     self.subscript(index, changed, before);
                 }
-                self.within(value, changed, before);
+                self.hoist_expr(value, changed, before);
             }
-            Computation::Element(_, index) => self.subscript(index, changed, before),
-            Computation::Call(name, list) if name.starts_with("Math.") => {
-                list.iter_mut().for_each(|part| self.within(part, changed, before));
+            ExprKind::Index(_, index) => self.subscript(index, changed, before),
+            ExprKind::Call(name, list) if name.starts_with("Math.") => {
+                list.iter_mut().for_each(|part| self.hoist_expr(part, changed, before));
             }
             _ => {}
         }
     }
 
-    /// Where an element is costs nothing as long as nothing must be loaded for it.
-    fn subscript(&mut self, index: &mut Expression, changed: &Changed, before: &mut Vec<Statement>) {
+    /// A subscript costs nothing unless it contains a load.
+    fn subscript(&mut self, index: &mut TypedExpr, changed: &LoopWrites, before: &mut Vec<Statement>) {
         if has_load(index) {
-            self.within(index, changed, before);
+            self.hoist_expr(index, changed, before);
         }
     }
 
-    fn take(&mut self, expression: &mut Expression, before: &mut Vec<Statement>) {
-        let mut name = written(expression);
+    fn move_out(&mut self, expression: &mut TypedExpr, before: &mut Vec<Statement>) {
+        let mut name = source_text(expression);
         while !self.names.insert(name.clone()) {
             name.push('\'');
         }
-        let (of, place) = (expression.of.clone(), expression.place.clone());
-        let moved = Expression { what: Computation::Variable(name.clone()), of: of.clone(), place: place.clone() };
+        let (of, place) = (expression.data_type.clone(), expression.pos.clone());
+        let moved = TypedExpr { kind: ExprKind::Variable(name.clone()), data_type: of.clone(), pos: place.clone() };
         let value = Some(std::mem::replace(expression, moved));
-        let variable = Variable { name, of, value, constant: true, place: place.clone() };
-        before.push(Statement { what: Action::Declare(variable), place });
+        let variable = IrVariable { name, data_type: of, initializer: value, is_constant: true, pos: place.clone() };
+        before.push(Statement { kind: StatementKind::Declare(variable), pos: place });
     }
 
-    /// Whether computing it takes anything. Comparisons stay where they decide.
-    fn costs(&self, expression: &Expression) -> bool {
-        match &expression.what {
-            Computation::Variable(name) => self.globals.contains(name),
-            Computation::Element(..) | Computation::Field(..) => true,
-            Computation::Unary(operation, of) => *operation != Unary::Not && has_variable(of),
-            Computation::Binary(operation, one, two) => is_arithmetic(*operation) && (has_variable(one) || has_variable(two)),
-            Computation::Convert(of) => has_variable(of),
+    /// Whether evaluating it costs anything. Comparisons stay where they are.
+    fn has_cost(&self, expression: &TypedExpr) -> bool {
+        match &expression.kind {
+            ExprKind::Variable(name) => self.globals.contains(name),
+            ExprKind::Index(..) | ExprKind::Field(..) => true,
+            ExprKind::Unary(operation, of) => *operation != UnaryOp::Not && has_variable(of),
+            ExprKind::Binary(operation, one, two) => is_arithmetic(*operation) && (has_variable(one) || has_variable(two)),
+            ExprKind::Cast(of) => has_variable(of),
             _ => false,
         }
     }
 
-    /// Whether it is the same in every round.
-    fn stays(&self, expression: &Expression, changed: &Changed) -> bool {
-        match &expression.what {
-            Computation::Number(_) => true,
-            Computation::Variable(name) => !changed.variables.contains(name.as_str()),
-            Computation::Element(..) | Computation::Field(..) => {
-                base(expression).is_some_and(|name| !changed.elements.contains(&(name, &expression.of)))
-                    && expression.parts().into_iter().all(|part| self.stays(part, changed))
+    fn is_invariant(&self, expression: &TypedExpr, changed: &LoopWrites) -> bool {
+        match &expression.kind {
+            ExprKind::Number(_) => true,
+            ExprKind::Variable(name) => !changed.variables.contains(name.as_str()),
+            ExprKind::Index(..) | ExprKind::Field(..) => {
+                base_variable(expression).is_some_and(|name| !changed.elements.contains(&(name, &expression.data_type)))
+                    && expression.children().into_iter().all(|part| self.is_invariant(part, changed))
             }
-            Computation::Binary(operation, one, two) => is_arithmetic(*operation) && self.stays(one, changed) && self.stays(two, changed),
-            Computation::Unary(_, of) | Computation::Convert(of) => self.stays(of, changed),
+            ExprKind::Binary(operation, one, two) => {
+                is_arithmetic(*operation) && self.is_invariant(one, changed) && self.is_invariant(two, changed)
+            }
+            ExprKind::Unary(_, of) | ExprKind::Cast(of) => self.is_invariant(of, changed),
             _ => false,
         }
     }
 }
 
-fn is_arithmetic(operation: Binary) -> bool {
+fn is_arithmetic(operation: BinaryOp) -> bool {
     matches!(
         operation,
-        Binary::Add | Binary::Subtract | Binary::Multiply | Binary::Divide | Binary::Remainder | Binary::Bits(_) | Binary::Shift(_)
+        BinaryOp::Add
+            | BinaryOp::Subtract
+            | BinaryOp::Multiply
+            | BinaryOp::Divide
+            | BinaryOp::Remainder
+            | BinaryOp::Bitwise(_)
+            | BinaryOp::Shift(_)
     )
 }
 
-fn has_variable(expression: &Expression) -> bool {
-    matches!(expression.what, Computation::Variable(_)) || expression.parts().into_iter().any(has_variable)
+fn has_variable(expression: &TypedExpr) -> bool {
+    matches!(expression.kind, ExprKind::Variable(_)) || expression.children().into_iter().any(has_variable)
 }
 
-fn has_load(expression: &Expression) -> bool {
-    matches!(expression.what, Computation::Element(..) | Computation::Field(..)) || expression.parts().into_iter().any(has_load)
+fn has_load(expression: &TypedExpr) -> bool {
+    matches!(expression.kind, ExprKind::Index(..) | ExprKind::Field(..)) || expression.children().into_iter().any(has_load)
 }
 
-/// An expression about as it is written, which is what messages call it.
-fn written(expression: &Expression) -> String {
-    match &expression.what {
-        Computation::Number(text) => text.clone(),
-        // A variable that stands in memory, in a register.
-        Computation::Variable(name) => format!("{name} "),
-        Computation::Element(of, index) => format!("{}[{}]", written(of).trim(), written(index).trim()),
-        Computation::Field(of, name) => format!("{}.{name}", written(of).trim()),
-        Computation::Convert(of) => written(of),
-        Computation::Unary(_, of) => format!("-{}", written(of)),
-        Computation::Binary(operation, one, two) => {
+/// An expression approximately as in the source, for messages.
+fn source_text(expression: &TypedExpr) -> String {
+    match &expression.kind {
+        ExprKind::Number(text) => text.clone(),
+        // A global variable held in a register.
+        ExprKind::Variable(name) => format!("{name} "),
+        ExprKind::Index(of, index) => format!("{}[{}]", source_text(of).trim(), source_text(index).trim()),
+        ExprKind::Field(of, name) => format!("{}.{name}", source_text(of).trim()),
+        ExprKind::Cast(of) => source_text(of),
+        ExprKind::Unary(_, of) => format!("-{}", source_text(of)),
+        ExprKind::Binary(operation, one, two) => {
             let sign = match operation {
-                Binary::Add => "+",
-                Binary::Subtract => "-",
-                Binary::Multiply => "*",
-                Binary::Divide => "/",
-                Binary::Remainder => "%",
+                BinaryOp::Add => "+",
+                BinaryOp::Subtract => "-",
+                BinaryOp::Multiply => "*",
+                BinaryOp::Divide => "/",
+                BinaryOp::Remainder => "%",
                 _ => "…",
             };
-            format!("{} {sign} {}", written(one).trim(), written(two).trim())
+            format!("{} {sign} {}", source_text(one).trim(), source_text(two).trim())
         }
         _ => "…".to_owned(),
     }

@@ -1,86 +1,84 @@
-//! Short functions are computed where they are called, as compilers of C do it: one that only gives an expression costs no call, and what does not
-//! change in it leaves the loops around like everything else.
+//! Inlining of short functions, as C compilers do it: a function that only returns an expression costs no call, and its invariant parts are
+//! hoisted like others.
 
 use std::collections::HashMap;
 
-use super::constant::weight;
-use crate::mpi::follow::change_expressions;
-use crate::routine::{Action, Computation, Expression, Program, Routine};
+use super::constant::expr_size;
+use crate::ir::{ExprKind, IrProgram, IrRoutine, StatementKind, TypedExpr};
+use crate::mpi::call_graph::rewrite_expressions;
 
-/// How many parts the expression of a short function may have.
-const LONGEST: usize = 24;
+/// The maximum size of the expression of an inlined function.
+const MAX_INLINE_SIZE: usize = 24;
 
-/// A function that is nothing but an expression.
-struct Short {
+/// A function whose body is a single expression.
+struct InlineFunction {
     parameters: Vec<String>,
-    gives: Expression,
+    body: TypedExpr,
 }
 
-/// Puts the expressions of short functions in the place of calls.
-pub fn inline(program: &mut Program) {
-    let short: HashMap<String, Short> =
-        program.routines.iter().filter_map(|routine| Some((routine.name.clone(), short(routine)?))).collect();
+/// Inlines calls of short functions.
+pub(super) fn inline_functions(program: &mut IrProgram) {
+    let short: HashMap<String, InlineFunction> =
+        program.routines.iter().filter_map(|routine| Some((routine.name.clone(), as_inline_function(routine)?))).collect();
     for statement in program.routines.iter_mut().flat_map(|routine| &mut routine.body) {
-        change_expressions(statement, &mut |expression| {
-            if let Some(instead) = instead_of(expression, &short) {
+        rewrite_expressions(statement, &mut |expression| {
+            if let Some(instead) = inlined_call(expression, &short) {
                 *expression = instead;
             }
         });
     }
 }
 
-fn short(routine: &Routine) -> Option<Short> {
+fn as_inline_function(routine: &IrRoutine) -> Option<InlineFunction> {
     let [only] = routine.body.as_slice() else { return None };
-    let Action::Return(Some(gives)) = &only.what else { return None };
+    let StatementKind::Return(Some(gives)) = &only.kind else { return None };
     let parameters: Vec<String> = routine.parameters.iter().map(|parameter| parameter.name.clone()).collect();
-    let is_own = |part: &Expression| match &part.what {
-        Computation::Variable(name) => parameters.contains(name),
-        Computation::Number(_) => true,
+    let is_own = |part: &TypedExpr| match &part.kind {
+        ExprKind::Variable(name) => parameters.contains(name),
+        ExprKind::Number(_) => true,
         _ => is_pure(part),
     };
-    (weight(gives, LONGEST) < LONGEST && all(gives, &is_own)).then(|| Short { parameters: parameters.clone(), gives: gives.clone() })
+    (expr_size(gives, MAX_INLINE_SIZE) < MAX_INLINE_SIZE && all(gives, &is_own))
+        .then(|| InlineFunction { parameters: parameters.clone(), body: gives.clone() })
 }
 
-fn is_pure(part: &Expression) -> bool {
-    matches!(
-        part.what,
-        Computation::Element(..) | Computation::Field(..) | Computation::Unary(..) | Computation::Binary(..) | Computation::Convert(_)
-    )
+fn is_pure(part: &TypedExpr) -> bool {
+    matches!(part.kind, ExprKind::Index(..) | ExprKind::Field(..) | ExprKind::Unary(..) | ExprKind::Binary(..) | ExprKind::Cast(_))
 }
 
-fn all(expression: &Expression, holds: &impl Fn(&Expression) -> bool) -> bool {
-    holds(expression) && expression.parts().into_iter().all(|part| all(part, holds))
+fn all(expression: &TypedExpr, holds: &impl Fn(&TypedExpr) -> bool) -> bool {
+    holds(expression) && expression.children().into_iter().all(|part| all(part, holds))
 }
 
-/// The expression that a call gives, if it is one of a short function with plain arguments.
-fn instead_of(call: &Expression, short: &HashMap<String, Short>) -> Option<Expression> {
-    let Computation::Call(name, arguments) = &call.what else { return None };
-    let Short { parameters, gives } = short.get(name)?;
-    let is_plain = |argument: &Expression| matches!(argument.what, Computation::Variable(_) | Computation::Number(_));
+/// The inlined expression of a call, if its arguments are simple.
+fn inlined_call(call: &TypedExpr, short: &HashMap<String, InlineFunction>) -> Option<TypedExpr> {
+    let ExprKind::Call(name, arguments) = &call.kind else { return None };
+    let InlineFunction { parameters, body: gives } = short.get(name)?;
+    let is_plain = |argument: &TypedExpr| matches!(argument.kind, ExprKind::Variable(_) | ExprKind::Number(_));
     if arguments.len() != parameters.len() || !arguments.iter().all(is_plain) {
         return None;
     }
     let mut gives = gives.clone();
-    put(&mut gives, &|name| parameters.iter().position(|parameter| parameter == name).map(|at| &arguments[at]));
-    if gives.of == call.of {
-        return Some(Expression { place: call.place.clone(), ..gives });
+    substitute_arguments(&mut gives, &|name| parameters.iter().position(|parameter| parameter == name).map(|at| &arguments[at]));
+    if gives.data_type == call.data_type {
+        return Some(TypedExpr { pos: call.pos.clone(), ..gives });
     }
-    Some(Expression { what: Computation::Convert(Box::new(gives)), of: call.of.clone(), place: call.place.clone() })
+    Some(TypedExpr { kind: ExprKind::Cast(Box::new(gives)), data_type: call.data_type.clone(), pos: call.pos.clone() })
 }
 
-/// Puts arguments in the place of parameters; only what is pure is met here.
-fn put<'e>(expression: &mut Expression, argument: &impl Fn(&str) -> Option<&'e Expression>) {
-    match &mut expression.what {
-        Computation::Variable(name) => {
+/// Substitutes arguments for parameters; the body is pure.
+fn substitute_arguments<'e>(expression: &mut TypedExpr, argument: &impl Fn(&str) -> Option<&'e TypedExpr>) {
+    match &mut expression.kind {
+        ExprKind::Variable(name) => {
             if let Some(given) = argument(name) {
-                expression.what = given.what.clone();
+                expression.kind = given.kind.clone();
             }
         }
-        Computation::Element(one, two) | Computation::Binary(_, one, two) => {
-            put(one, argument);
-            put(two, argument);
+        ExprKind::Index(one, two) | ExprKind::Binary(_, one, two) => {
+            substitute_arguments(one, argument);
+            substitute_arguments(two, argument);
         }
-        Computation::Field(of, _) | Computation::Unary(_, of) | Computation::Convert(of) => put(of, argument),
+        ExprKind::Field(of, _) | ExprKind::Unary(_, of) | ExprKind::Cast(of) => substitute_arguments(of, argument),
         _ => {}
     }
 }

@@ -1,10 +1,10 @@
-//! Functions that headers declare, as far as models depend on them.
+//! Library functions of C.
 
 use super::types::CType;
-use crate::routine::Scalar;
+use crate::ir::ScalarType;
 
-/// Functions of `math.h`, by the names they have in models of all languages.
-pub(super) fn mathematics(name: &str) -> Option<(&'static str, Scalar)> {
+/// Functions of `math.h`, by their names in models of all languages.
+pub(super) fn math_function(name: &str) -> Option<(&'static str, ScalarType)> {
     const KNOWN: [(&str, &str); 20] = [
         ("sqrt", "Math.sqrt"),
         ("sin", "Math.sin"),
@@ -29,20 +29,20 @@ pub(super) fn mathematics(name: &str) -> Option<(&'static str, Scalar)> {
     ];
     let of = |name: &str| KNOWN.iter().find(|(c, _)| *c == name).map(|(_, model)| *model);
     match name {
-        "abs" => Some(("Math.abs", Scalar::Int)),
-        "labs" | "llabs" => Some(("Math.abs", Scalar::Long)),
-        "rand" | "random" => Some(("Math.random", Scalar::Int)),
-        "drand48" => Some(("Math.random", Scalar::Double)),
-        _ => of(name).map(|found| (found, Scalar::Double)).or_else(|| Some((of(name.strip_suffix('f')?)?, Scalar::Float))),
+        "abs" => Some(("Math.abs", ScalarType::Int)),
+        "labs" | "llabs" => Some(("Math.abs", ScalarType::Long)),
+        "rand" | "random" => Some(("Math.random", ScalarType::Int)),
+        "drand48" => Some(("Math.random", ScalarType::Double)),
+        _ => of(name).map(|found| (found, ScalarType::Double)).or_else(|| Some((of(name.strip_suffix('f')?)?, ScalarType::Float))),
     }
 }
 
-/// What a function of a header gives.
-pub(super) fn returned_by(name: &str) -> CType {
+/// The return type of a library function.
+pub(super) fn return_type(name: &str) -> CType {
     match name {
-        "atof" | "strtod" | "MPI_Wtime" | "MPI_Wtick" | "omp_get_wtime" | "difftime" => CType::Number(Scalar::Double),
-        "atol" | "atoll" | "strtol" | "strtoll" | "strtoul" | "strlen" | "time" | "clock" => CType::Number(Scalar::Long),
-        "getenv" | "strdup" | "realloc" | "strchr" | "strstr" | "fgets" => CType::Pointer(Box::new(CType::Number(Scalar::Byte))),
-        _ => CType::Number(Scalar::Int),
+        "atof" | "strtod" | "MPI_Wtime" | "MPI_Wtick" | "omp_get_wtime" | "difftime" => CType::Number(ScalarType::Double),
+        "atol" | "atoll" | "strtol" | "strtoll" | "strtoul" | "strlen" | "time" | "clock" => CType::Number(ScalarType::Long),
+        "getenv" | "strdup" | "realloc" | "strchr" | "strstr" | "fgets" => CType::Pointer(Box::new(CType::Number(ScalarType::Byte))),
+        _ => CType::Number(ScalarType::Int),
     }
 }

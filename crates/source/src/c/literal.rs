@@ -1,9 +1,9 @@
-//! Numbers and characters as C writes them, as plain decimal numbers.
+//! Number and character literals of C, as plain decimal numbers.
 
-use crate::routine::Scalar;
+use crate::ir::ScalarType;
 
-/// A number of C without prefix and suffix, and its type; it may have a sign.
-pub fn number(text: &str) -> Option<(String, Scalar)> {
+/// A number literal without prefix and suffix, and its type; it may have a sign.
+pub(super) fn number(text: &str) -> Option<(String, ScalarType)> {
     if let Some(positive) = text.strip_prefix('-') {
         return number(positive.trim_start()).map(|(value, scalar)| (format!("-{value}"), scalar));
     }
@@ -14,8 +14,8 @@ pub fn number(text: &str) -> Option<(String, Scalar)> {
     if has_fraction { fraction(&text, hexadecimal) } else { whole(&text) }
 }
 
-fn fraction(text: &str, hexadecimal: bool) -> Option<(String, Scalar)> {
-    let scalar = if text.ends_with('f') { Scalar::Float } else { Scalar::Double };
+fn fraction(text: &str, hexadecimal: bool) -> Option<(String, ScalarType)> {
+    let scalar = if text.ends_with('f') { ScalarType::Float } else { ScalarType::Double };
     let digits = text.trim_end_matches(['f', 'l']);
     let value: f64 = if hexadecimal { binary_fraction(digits)? } else { digits.parse().ok()? };
     value.is_finite().then(|| (format!("{value}"), scalar))
@@ -33,7 +33,7 @@ fn binary_fraction(text: &str) -> Option<f64> {
     Some(value * 2f64.powi(exponent.parse::<i32>().ok()?.checked_sub(after.checked_mul(4)?)?))
 }
 
-fn whole(text: &str) -> Option<(String, Scalar)> {
+fn whole(text: &str) -> Option<(String, ScalarType)> {
     let digits = text.trim_end_matches(['u', 'l']);
     let value = match digits {
         "0" => 0,
@@ -43,11 +43,11 @@ fn whole(text: &str) -> Option<(String, Scalar)> {
         _ => digits.parse().ok()?,
     };
     let is_long = text[digits.len()..].contains('l') || value > i32::MAX as u64;
-    Some((value.to_string(), if is_long { Scalar::Long } else { Scalar::Int }))
+    Some((value.to_string(), if is_long { ScalarType::Long } else { ScalarType::Int }))
 }
 
-/// The code of a character as C writes it, with its quotes.
-pub fn character(text: &str) -> Option<u32> {
+/// The code of a character literal with its quotes.
+pub(super) fn character(text: &str) -> Option<u32> {
     let inner = text.trim_start_matches(['L', 'u', 'U', '8']).strip_prefix('\'')?.strip_suffix('\'')?;
     let mut letters = inner.chars();
     let first = letters.next()?;
@@ -75,14 +75,14 @@ mod tests {
 
     #[test]
     fn numbers_lose_their_prefixes_and_suffixes() {
-        assert_eq!(number("0x1F"), Some(("31".into(), Scalar::Int)));
-        assert_eq!(number("010"), Some(("8".into(), Scalar::Int)));
-        assert_eq!(number("10UL"), Some(("10".into(), Scalar::Long)));
-        assert_eq!(number("5000000000"), Some(("5000000000".into(), Scalar::Long)));
-        assert_eq!(number("1.5f"), Some(("1.5".into(), Scalar::Float)));
-        assert_eq!(number("1e3"), Some(("1000".into(), Scalar::Double)));
-        assert_eq!(number("0x1.8p3"), Some(("12".into(), Scalar::Double)));
-        assert_eq!(number("-1"), Some(("-1".into(), Scalar::Int)));
+        assert_eq!(number("0x1F"), Some(("31".into(), ScalarType::Int)));
+        assert_eq!(number("010"), Some(("8".into(), ScalarType::Int)));
+        assert_eq!(number("10UL"), Some(("10".into(), ScalarType::Long)));
+        assert_eq!(number("5000000000"), Some(("5000000000".into(), ScalarType::Long)));
+        assert_eq!(number("1.5f"), Some(("1.5".into(), ScalarType::Float)));
+        assert_eq!(number("1e3"), Some(("1000".into(), ScalarType::Double)));
+        assert_eq!(number("0x1.8p3"), Some(("12".into(), ScalarType::Double)));
+        assert_eq!(number("-1"), Some(("-1".into(), ScalarType::Int)));
         assert_eq!(number("0x"), None);
         assert_eq!(number("09"), None);
     }

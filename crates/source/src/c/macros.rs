@@ -1,88 +1,88 @@
-//! What `#define` says. A macro is expanded where it is used and read there, so that everything keeps the place at which the user wrote it.
+//! Macros. A macro is expanded and parsed where it is used, so that everything has the position of its use.
 
 use std::collections::HashMap;
 
-/// How deep macros may stand in each other.
-const DEEPEST: usize = 32;
+/// Maximum nesting depth of macro expansions.
+const MAX_EXPANSION_DEPTH: usize = 32;
 
-/// How many bytes all expansions of a program may have: macros that double each other would have no end.
-const MOST_TEXT: usize = 1 << 20;
+/// The maximum number of bytes of all expansions of a program: macros that double each other would grow exponentially.
+const MAX_EXPANDED_BYTES: usize = 1 << 20;
 
-/// A macro.
+/// A macro definition.
 #[derive(Debug, Clone)]
-pub struct Macro {
-    /// What it is given; none for a macro that is no function.
+pub(super) struct CMacro {
+    /// Its parameters; `None` for an object-like macro.
     pub parameters: Option<Vec<String>>,
-    /// What it stands for.
-    pub text: String,
+    /// Its replacement.
+    pub replacement: String,
 }
 
 /// The macros of a program.
 #[derive(Debug, Default)]
-pub struct Macros {
-    known: HashMap<String, Macro>,
+pub(super) struct MacroTable {
+    definitions: HashMap<String, CMacro>,
     active: Vec<String>,
     expanded: usize,
 }
 
-impl Macros {
-    /// Whether there is a macro of this name.
-    pub fn is_defined(&self, name: &str) -> bool {
-        self.known.contains_key(name)
+impl MacroTable {
+    /// Whether a macro is defined.
+    pub(super) fn is_defined(&self, name: &str) -> bool {
+        self.definitions.contains_key(name)
     }
 
-    /// Takes up a definition.
-    pub fn define(&mut self, name: &str, parameters: Option<Vec<String>>, text: &str) {
-        let text = without_comments(text);
-        self.known.insert(name.to_owned(), Macro { parameters, text });
+    /// Adds a definition.
+    pub(super) fn define(&mut self, name: &str, parameters: Option<Vec<String>>, text: &str) {
+        let text = strip_comments(text);
+        self.definitions.insert(name.to_owned(), CMacro { parameters, replacement: text });
     }
 
-    /// Forgets a definition.
-    pub fn undefine(&mut self, name: &str) {
-        self.known.remove(name);
+    /// Removes a definition.
+    pub(super) fn undefine(&mut self, name: &str) {
+        self.definitions.remove(name);
     }
 
-    /// What a macro without parameters stands for, unless it is being expanded already.
-    pub fn constant(&self, name: &str) -> Option<String> {
-        let found = self.known.get(name).filter(|found| found.parameters.is_none() && !found.text.is_empty())?;
-        (!self.active.iter().any(|active| active == name)).then(|| found.text.clone())
+    /// The replacement of an object-like macro, unless it is being expanded already.
+    pub(super) fn expand_object_macro(&self, name: &str) -> Option<String> {
+        let found = self.definitions.get(name).filter(|found| found.parameters.is_none() && !found.replacement.is_empty())?;
+        (!self.active.iter().any(|active| active == name)).then(|| found.replacement.clone())
     }
 
-    /// What a macro stands for when it is given these arguments.
-    pub fn function(&self, name: &str, arguments: &[String]) -> Option<String> {
-        let found = self.known.get(name)?;
+    /// The expansion of a function-like macro.
+    pub(super) fn expand_function_macro(&self, name: &str, arguments: &[String]) -> Option<String> {
+        let found = self.definitions.get(name)?;
         let parameters = found.parameters.as_ref()?;
         if self.active.iter().any(|active| active == name) {
             return None;
         }
-        Some(replaced(&found.text, parameters, arguments))
+        Some(substitute_parameters(&found.replacement, parameters, arguments))
     }
 
-    /// Begins an expansion; false where it would not end.
-    pub fn enter(&mut self, name: &str, text: &str) -> bool {
+    /// Begins an expansion; returns false if it would not end.
+    pub(super) fn begin_expansion(&mut self, name: &str, text: &str) -> bool {
         self.expanded = self.expanded.saturating_add(text.len());
-        if self.active.len() >= DEEPEST || self.expanded > MOST_TEXT {
+        if self.active.len() >= MAX_EXPANSION_DEPTH || self.expanded > MAX_EXPANDED_BYTES {
             return false;
         }
         self.active.push(name.to_owned());
         true
     }
 
-    /// Ends the expansion that began last.
-    pub fn leave(&mut self) {
+    /// Ends the innermost expansion.
+    pub(super) fn end_expansion(&mut self) {
         self.active.pop();
     }
 }
 
-/// The text with arguments in place of parameters: `#a` is a text, and `a##b` is one name.
-fn replaced(text: &str, parameters: &[String], arguments: &[String]) -> String {
+/// Substitutes arguments for parameters; handles `#a` and `a##b`.
+fn substitute_parameters(text: &str, parameters: &[String], arguments: &[String]) -> String {
     let all = arguments.join(", ");
     let argument = |word: &str| match parameters.iter().position(|parameter| parameter == word) {
         Some(at) => Some(arguments.get(at).map_or("", String::as_str)),
         None => (word == "__VA_ARGS__").then_some(all.as_str()),
     };
     let mut out = String::new();
-    let mut words = words(text).peekable();
+    let mut words = preprocessing_tokens(text).peekable();
     while let Some(word) = words.next() {
         if word != "#" {
             out.push_str(argument(word).unwrap_or(word));
@@ -100,14 +100,14 @@ fn replaced(text: &str, parameters: &[String], arguments: &[String]) -> String {
     out
 }
 
-/// The text cut into names and what stands between them; a literal is never cut.
-pub fn words(text: &str) -> impl Iterator<Item = &str> {
+/// The text split into names and what is between them; literals are not split.
+pub(super) fn preprocessing_tokens(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
         let first = rest.chars().next()?;
         let length = match first {
             '"' | '\'' => literal_length(rest, first),
-            _ if is_letter(first) => rest.find(|letter| !is_letter(letter)).unwrap_or(rest.len()),
+            _ if is_identifier_char(first) => rest.find(|letter| !is_identifier_char(letter)).unwrap_or(rest.len()),
             _ => first.len_utf8(),
         };
         let (word, after) = rest.split_at(length);
@@ -116,12 +116,12 @@ pub fn words(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-fn is_letter(letter: char) -> bool {
+fn is_identifier_char(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || letter == '_'
 }
 
-/// The bytes of the literal that a text begins with.
-pub fn literal_length(text: &str, quote: char) -> usize {
+/// The length of the literal at the start of a text.
+pub(super) fn literal_length(text: &str, quote: char) -> usize {
     let mut escaped = false;
     for (at, letter) in text.char_indices().skip(1) {
         match letter {
@@ -135,7 +135,7 @@ pub fn literal_length(text: &str, quote: char) -> usize {
 }
 
 /// The text on one line, without comments.
-pub fn without_comments(text: &str) -> String {
+pub(super) fn strip_comments(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
@@ -166,8 +166,8 @@ pub fn without_comments(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn with(name: &str, parameters: Option<&[&str]>, text: &str) -> Macros {
-        let mut macros = Macros::default();
+    fn with(name: &str, parameters: Option<&[&str]>, text: &str) -> MacroTable {
+        let mut macros = MacroTable::default();
         macros.define(name, parameters.map(|list| list.iter().map(|&name| name.to_owned()).collect()), text);
         macros
     }
@@ -175,29 +175,29 @@ mod tests {
     #[test]
     fn arguments_stand_where_the_parameters_stood() {
         let macros = with("MAX", Some(&["a", "b"]), "((a) > (b) ? (a) : (b)) /* not in \"a\" */");
-        assert_eq!(macros.function("MAX", &["x + 1".into(), "ab".into()]).unwrap(), "((x + 1) > (ab) ? (x + 1) : (ab))");
+        assert_eq!(macros.expand_function_macro("MAX", &["x + 1".into(), "ab".into()]).unwrap(), "((x + 1) > (ab) ? (x + 1) : (ab))");
         let macros = with("SAY", Some(&["a"]), "puts(\"a\", a)");
-        assert_eq!(macros.function("SAY", &["b".into()]).unwrap(), "puts(\"a\", b)");
+        assert_eq!(macros.expand_function_macro("SAY", &["b".into()]).unwrap(), "puts(\"a\", b)");
         let macros = with("BOTH", Some(&["a", "b"]), "a ## b(#a)");
-        assert_eq!(macros.function("BOTH", &["x".into(), "y".into()]).unwrap(), "xy(\"x\")");
+        assert_eq!(macros.expand_function_macro("BOTH", &["x".into(), "y".into()]).unwrap(), "xy(\"x\")");
     }
 
     #[test]
     fn a_macro_does_not_expand_itself() {
         let mut macros = with("N", None, "N + 1");
-        assert_eq!(macros.constant("N").unwrap(), "N + 1");
-        assert!(macros.enter("N", "N + 1"));
-        assert_eq!(macros.constant("N"), None);
-        macros.leave();
-        assert!(macros.constant("N").is_some());
+        assert_eq!(macros.expand_object_macro("N").unwrap(), "N + 1");
+        assert!(macros.begin_expansion("N", "N + 1"));
+        assert_eq!(macros.expand_object_macro("N"), None);
+        macros.end_expansion();
+        assert!(macros.expand_object_macro("N").is_some());
     }
 
     #[test]
     fn expansions_have_an_end() {
-        let mut macros = Macros::default();
-        let text = "x".repeat(MOST_TEXT / 2);
-        assert!(macros.enter("A", &text));
-        assert!(macros.enter("B", &text));
-        assert!(!macros.enter("C", "x"));
+        let mut macros = MacroTable::default();
+        let text = "x".repeat(MAX_EXPANDED_BYTES / 2);
+        assert!(macros.begin_expansion("A", &text));
+        assert!(macros.begin_expansion("B", &text));
+        assert!(!macros.begin_expansion("C", "x"));
     }
 }

@@ -1,34 +1,34 @@
-//! What is wrong with a text that is no C, said so that a person can mend it.
+//! Parsing of C with tree-sitter, and syntax errors.
 
 use std::sync::Arc;
 
 use tree_sitter::{Language, Node, Parser, Tree};
 
-use crate::error::Wrong;
-use crate::file::Text;
-use crate::mistake;
-use crate::place::Place;
+use crate::error::SourceDiagnostic;
+use crate::file_pos::FilePos;
+use crate::source_file::SourceFile;
+use crate::syntax_error;
 
-/// The largest source that is read: beyond, nobody wrote it.
-const MOST_BYTES: usize = 16 << 20;
+/// Larger files are not parsed.
+const MAX_SOURCE_BYTES: usize = 16 << 20;
 
-/// How many macros of headers are left out of a text.
-const MOST_MACROS: usize = 16;
+/// The maximum number of header macros removed from a text.
+const MAX_REMOVED_MACROS: usize = 16;
 
 fn language() -> Language {
     tree_sitter_c::LANGUAGE.into()
 }
 
-/// Words of C that change nothing for a model, and that the grammar does not know everywhere.
-const WITHOUT_MEANING: [&str; 4] = ["_Thread_local", "__thread", "_Noreturn", "__extension__"];
+/// Keywords that do not matter for a model and that the grammar does not accept everywhere.
+const IGNORED_KEYWORDS: [&str; 4] = ["_Thread_local", "__thread", "_Noreturn", "__extension__"];
 
-/// The text with blanks for words that have no meaning here; everything keeps its place.
-pub fn readable(text: &str) -> String {
-    WITHOUT_MEANING.iter().fold(text.to_owned(), |text, word| without(&text, word))
+/// The text with ignored keywords blanked; offsets stay the same.
+pub(super) fn blank_ignored_keywords(text: &str) -> String {
+    IGNORED_KEYWORDS.iter().fold(text.to_owned(), |text, word| blank_word(&text, word))
 }
 
-/// The text with blanks for a word.
-fn without(text: &str, word: &str) -> String {
+/// The text with a word blanked.
+fn blank_word(text: &str, word: &str) -> String {
     let mut text = text.to_owned();
     let mut from = 0;
     while let Some(at) = text[from..].find(word).map(|at| at + from) {
@@ -42,16 +42,18 @@ fn without(text: &str, word: &str) -> String {
     text
 }
 
-/// The text and its tree. A word that can only be a macro of a header that was not read, such as `RESTRICT`, is left out where it stands in the
-/// way: what qualifies a type changes nothing for a model.
-pub fn understood(text: &str) -> Option<(String, Tree)> {
-    let mut text = readable(text);
-    let mut found = tree(&text)?;
-    for _ in 0..MOST_MACROS {
-        let Some(word) = mistake::first(found.root_node()).and_then(|node| shouted_before(node, &text)) else { break };
-        let shorter = without(&text, &word);
-        let next = tree(&shorter)?;
-        let place = |tree: &Tree| mistake::first(tree.root_node()).map_or(usize::MAX, |node| node.start_byte());
+/// The text and its tree. A word that can only be a macro of a header that was not read, such as `RESTRICT`, is blanked if it causes an
+/// error: type qualifiers do not matter for a model.
+pub(super) fn parse_tolerant(text: &str) -> Option<(String, Tree)> {
+    let mut text = blank_ignored_keywords(text);
+    let mut found = parse_tree(&text)?;
+    for _ in 0..MAX_REMOVED_MACROS {
+        let Some(word) = syntax_error::first_error_node(found.root_node()).and_then(|node| macro_like_word_before(node, &text)) else {
+            break;
+        };
+        let shorter = blank_word(&text, &word);
+        let next = parse_tree(&shorter)?;
+        let place = |tree: &Tree| syntax_error::first_error_node(tree.root_node()).map_or(usize::MAX, |node| node.start_byte());
         if place(&next) <= place(&found) {
             break;
         }
@@ -60,17 +62,17 @@ pub fn understood(text: &str) -> Option<(String, Tree)> {
     Some((text, found))
 }
 
-/// The word in capital letters right before a node.
-fn shouted_before(node: Node, text: &str) -> Option<String> {
+/// The word in capitals directly before a node.
+fn macro_like_word_before(node: Node, text: &str) -> Option<String> {
     let before = text.get(..node.start_byte())?.trim_end();
     let word = before.rsplit(|letter: char| !letter.is_alphanumeric() && letter != '_').next()?;
     let is_shouted = word.len() > 1 && word.chars().all(|letter| letter.is_ascii_uppercase() || letter.is_ascii_digit() || letter == '_');
     is_shouted.then(|| word.to_owned())
 }
 
-/// The tree of a text, whether or not it is right.
-pub fn tree(text: &str) -> Option<Tree> {
-    if text.len() > MOST_BYTES {
+/// The tree of a text, with or without errors.
+pub(super) fn parse_tree(text: &str) -> Option<Tree> {
+    if text.len() > MAX_SOURCE_BYTES {
         return None;
     }
     let mut parser = Parser::new();
@@ -78,22 +80,22 @@ pub fn tree(text: &str) -> Option<Tree> {
     parser.parse(text, None)
 }
 
-/// The place of a node.
-pub fn place_of(node: Node, text: &str, file: &Arc<str>) -> Place {
+/// The position of a node.
+pub(super) fn node_pos(node: Node, text: &str, file: &Arc<str>) -> FilePos {
     let start = node.start_position();
     let line_start = node.start_byte().saturating_sub(start.column);
     let column = text.get(line_start..node.start_byte()).map_or(start.column, |before| before.chars().count());
-    Place { file: file.clone(), line: start.row + 1, column: column + 1 }
+    FilePos { file: file.clone(), line: start.row + 1, column: column + 1 }
 }
 
-/// The first thing in the tree that is no C.
-pub fn first_error(tree: &Tree, text: &str, file: &Arc<str>) -> Option<Wrong> {
-    let node = mistake::first(tree.root_node())?;
-    let wrong = mistake::described(node, &language(), &Text::new(file, text));
-    Some(match shouted_before(node, text) {
-        Some(word) => wrong.hint(format!(
-            "`{word}` looks like a macro of a header that was not read: only headers in quotation marks beside the file are"
-        )),
+/// The first syntax error.
+pub(super) fn first_error(tree: &Tree, text: &str, file: &Arc<str>) -> Option<SourceDiagnostic> {
+    let node = syntax_error::first_error_node(tree.root_node())?;
+    let wrong = syntax_error::describe_error(node, &language(), &SourceFile::new(file, text));
+    Some(match macro_like_word_before(node, text) {
+        Some(word) => {
+            wrong.with_hint(format!("`{word}` looks like a macro of a header that was not read: only quoted headers next to the file are"))
+        }
         None => wrong,
     })
 }

@@ -1,66 +1,66 @@
-//! Types of C, with what their sizes depend on; a model needs only how they compute.
+//! Types of C, with what their sizes depend on.
 
 use std::collections::HashMap;
 
-use super::constant::{constant, weight, whole_number};
-use crate::routine::{Computation, Expression, Scalar, Type};
+use super::constant::{constant_value, expr_size, natural_number};
+use crate::ir::{DataType, ExprKind, ScalarType, TypedExpr};
 
-/// A type of C.
+/// A C type.
 #[derive(Debug, Clone)]
-pub enum CType {
+pub(super) enum CType {
     /// `void`
-    Nothing,
-    /// A number.
-    Number(Scalar),
+    Void,
+    /// A scalar.
+    Number(ScalarType),
     /// A pointer to something.
     Pointer(Box<CType>),
-    /// An array, with its length where it has one.
-    Array(Box<CType>, Option<Box<Expression>>),
-    /// A structure or union, by its name.
-    Structure(String),
-    /// Something from a header.
+    /// An array, with its length if it has one.
+    Array(Box<CType>, Option<Box<TypedExpr>>),
+    /// A struct or union, by its name.
+    Struct(String),
+    /// A type from a header.
     Unknown(String),
 }
 
-/// How deep types may stand in each other: a structure that holds itself is no C, but it is met.
-const DEEPEST: usize = 32;
+/// Maximum nesting depth of types: a struct that contains itself is invalid C, but must not cause a loop.
+const MAX_TYPE_DEPTH: usize = 32;
 
-/// How many operations the length of an array may have.
-const LONGEST: usize = 100;
+/// The maximum size of an array length expression.
+const MAX_LENGTH_SIZE: usize = 100;
 
-/// The structures of a program, by their names.
+/// The structs of a program, by name.
 #[derive(Debug, Default)]
-pub struct Structures(HashMap<String, Vec<(String, CType)>>);
+pub(super) struct StructTable(HashMap<String, Vec<(String, CType)>>);
 
-impl Structures {
-    /// Takes up a structure.
-    pub fn define(&mut self, name: &str, fields: Vec<(String, CType)>) {
+impl StructTable {
+    /// Adds a struct.
+    pub(super) fn define(&mut self, name: &str, fields: Vec<(String, CType)>) {
         self.0.insert(name.to_owned(), fields);
     }
 
-    /// The names of the fields of all structures.
-    pub fn names(&self) -> HashMap<String, Vec<String>> {
+    /// The field names of all structs.
+    pub(super) fn field_names(&self) -> HashMap<String, Vec<String>> {
         self.0.iter().map(|(name, fields)| (name.clone(), fields.iter().map(|(field, _)| field.clone()).collect())).collect()
     }
 
-    /// The type of a field, of the structure itself or of one that the type points to.
-    pub fn field(&self, of: &CType, name: &str) -> Option<CType> {
+    /// The type of a field, of the struct itself or of one that the type points to.
+    pub(super) fn field(&self, of: &CType, name: &str) -> Option<CType> {
         match of {
-            CType::Structure(structure) => self.0.get(structure)?.iter().find(|(field, _)| field == name).map(|(_, of)| of.clone()),
+            CType::Struct(structure) => self.0.get(structure)?.iter().find(|(field, _)| field == name).map(|(_, of)| of.clone()),
             CType::Pointer(to) | CType::Array(to, _) => self.field(to, name),
             _ => None,
         }
     }
 
-    /// The bytes of one, and the lengths of the arrays around it; unknown for what stands in headers.
-    pub fn size(&self, of: &CType) -> Option<(u64, Vec<Expression>)> {
-        self.size_within(of, DEEPEST)
+    /// The size of an element, and the lengths of the arrays around it; `None` for types from headers.
+    pub(super) fn size(&self, of: &CType) -> Option<(u64, Vec<TypedExpr>)> {
+        self.size_within(of, MAX_TYPE_DEPTH)
     }
 
-    fn size_within(&self, of: &CType, depth: usize) -> Option<(u64, Vec<Expression>)> {
+    fn size_within(&self, of: &CType, depth: usize) -> Option<(u64, Vec<TypedExpr>)> {
         let depth = depth.checked_sub(1)?;
         match of {
-            CType::Nothing => Some((1, Vec::new())),
+            CType::Void => Some((1, Vec::new())),
             CType::Number(scalar) => Some((scalar_bytes(*scalar), Vec::new())),
             CType::Pointer(_) => Some((8, Vec::new())),
             CType::Array(of, Some(length)) => {
@@ -69,7 +69,7 @@ impl Structures {
                 Some((bytes, lengths))
             }
             CType::Array(_, None) | CType::Unknown(_) => None,
-            CType::Structure(name) => self.bytes_of_fields(self.0.get(name)?, depth).map(|bytes| (bytes, Vec::new())),
+            CType::Struct(name) => self.bytes_of_fields(self.0.get(name)?, depth).map(|bytes| (bytes, Vec::new())),
         }
     }
 
@@ -79,7 +79,7 @@ impl Structures {
             let (bytes, lengths) = self.size_within(of, depth)?;
             let mut all = bytes;
             for length in &lengths {
-                all = all.checked_mul(whole_number(length)?)?;
+                all = all.checked_mul(natural_number(length)?)?;
             }
             let alignment = if bytes.is_power_of_two() { bytes.min(8) } else { 8 };
             end = end.checked_next_multiple_of(alignment)?.checked_add(all)?;
@@ -91,67 +91,67 @@ impl Structures {
 
 impl CType {
     /// A pointer to it.
-    pub fn pointed_to(self) -> CType {
-        if self.levels() < DEEPEST { CType::Pointer(Box::new(self)) } else { CType::Unknown("pointer".into()) }
+    pub(super) fn into_pointer(self) -> CType {
+        if self.levels() < MAX_TYPE_DEPTH { CType::Pointer(Box::new(self)) } else { CType::Unknown("pointer".into()) }
     }
 
-    /// An array of it. A length that is a number is kept as such, and one that is too long to write down is not kept: types are made of types.
-    pub fn times(self, length: Option<Expression>) -> CType {
-        if self.levels() >= DEEPEST {
+    /// An array of it. A constant length is kept as a number, and one that is too large is dropped, since types nest.
+    pub(super) fn into_array(self, length: Option<TypedExpr>) -> CType {
+        if self.levels() >= MAX_TYPE_DEPTH {
             return CType::Unknown("array".into());
         }
-        let length = length.and_then(|length| match constant(&length) {
-            Some(number) => Some(Expression { what: Computation::Number(number.to_string()), ..length }),
-            None => (weight(&length, LONGEST) < LONGEST).then_some(length),
+        let length = length.and_then(|length| match constant_value(&length) {
+            Some(number) => Some(TypedExpr { kind: ExprKind::Number(number.to_string()), ..length }),
+            None => (expr_size(&length, MAX_LENGTH_SIZE) < MAX_LENGTH_SIZE).then_some(length),
         });
         CType::Array(Box::new(self), length.map(Box::new))
     }
 
-    /// How many pointers and arrays stand around a type.
+    /// The number of pointer and array levels.
     fn levels(&self) -> usize {
         std::iter::successors(Some(self), |of| of.element()).count()
     }
 
-    /// The type as far as costs depend on it.
-    pub fn plain(&self) -> Type {
+    /// The IR type.
+    pub(super) fn to_data_type(&self) -> DataType {
         match self {
-            CType::Nothing => Type::Other("void".into()),
-            CType::Number(scalar) => Type::Scalar(*scalar),
-            CType::Pointer(to) | CType::Array(to, _) => Type::Array(Box::new(to.plain())),
-            CType::Structure(name) | CType::Unknown(name) => Type::Other(name.clone()),
+            CType::Void => DataType::Named("void".into()),
+            CType::Number(scalar) => DataType::Scalar(*scalar),
+            CType::Pointer(to) | CType::Array(to, _) => DataType::Array(Box::new(to.to_data_type())),
+            CType::Struct(name) | CType::Unknown(name) => DataType::Named(name.clone()),
         }
     }
 
-    /// What a pointer points to, what an array has.
-    pub fn element(&self) -> Option<&CType> {
+    /// The element type of a pointer or array.
+    pub(super) fn element(&self) -> Option<&CType> {
         match self {
             CType::Pointer(to) | CType::Array(to, _) => Some(to),
             _ => None,
         }
     }
 
-    /// The number it computes as: what headers hide is taken as a whole number.
-    pub fn scalar(&self) -> Scalar {
+    /// The scalar it computes as; types from headers count as `int`.
+    pub(super) fn scalar(&self) -> ScalarType {
         match self {
             CType::Number(scalar) => *scalar,
-            CType::Pointer(_) | CType::Array(..) => Scalar::Long,
-            CType::Nothing | CType::Structure(_) | CType::Unknown(_) => Scalar::Int,
+            CType::Pointer(_) | CType::Array(..) => ScalarType::Long,
+            CType::Void | CType::Struct(_) | CType::Unknown(_) => ScalarType::Int,
         }
     }
 }
 
-/// The bytes of a number.
-pub fn scalar_bytes(scalar: Scalar) -> u64 {
+/// The size of a scalar in bytes.
+pub(super) fn scalar_bytes(scalar: ScalarType) -> u64 {
     match scalar {
-        Scalar::Boolean | Scalar::Byte => 1,
-        Scalar::Short => 2,
-        Scalar::Int | Scalar::Float => 4,
-        Scalar::Long | Scalar::Double => 8,
+        ScalarType::Boolean | ScalarType::Byte => 1,
+        ScalarType::Short => 2,
+        ScalarType::Int | ScalarType::Float => 4,
+        ScalarType::Long | ScalarType::Double => 8,
     }
 }
 
-/// The type that words such as `unsigned long int` name.
-pub fn number_of_words(text: &str) -> Option<CType> {
+/// The type of words such as `unsigned long int`.
+pub(super) fn builtin_type(text: &str) -> Option<CType> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let has = |word: &str| words.contains(&word);
     let known = ["signed", "unsigned", "short", "long", "int", "char", "float", "double", "_Bool", "bool", "void", "_Complex", "complex"];
@@ -159,28 +159,28 @@ pub fn number_of_words(text: &str) -> Option<CType> {
         return None;
     }
     Some(match () {
-        () if has("void") => CType::Nothing,
-        () if has("double") => CType::Number(Scalar::Double),
-        () if has("float") => CType::Number(Scalar::Float),
-        () if has("_Bool") || has("bool") => CType::Number(Scalar::Boolean),
-        () if has("char") => CType::Number(Scalar::Byte),
-        () if has("short") => CType::Number(Scalar::Short),
-        () if has("long") => CType::Number(Scalar::Long),
-        () => CType::Number(Scalar::Int),
+        () if has("void") => CType::Void,
+        () if has("double") => CType::Number(ScalarType::Double),
+        () if has("float") => CType::Number(ScalarType::Float),
+        () if has("_Bool") || has("bool") => CType::Number(ScalarType::Boolean),
+        () if has("char") => CType::Number(ScalarType::Byte),
+        () if has("short") => CType::Number(ScalarType::Short),
+        () if has("long") => CType::Number(ScalarType::Long),
+        () => CType::Number(ScalarType::Int),
     })
 }
 
-/// Types that headers define and that are numbers.
-pub fn number_of_header(name: &str) -> Option<CType> {
+/// Scalar types that headers define.
+pub(super) fn header_type(name: &str) -> Option<CType> {
     let scalar = match name {
         "size_t" | "ssize_t" | "ptrdiff_t" | "intptr_t" | "uintptr_t" | "time_t" | "clock_t" | "off_t" | "int64_t" | "uint64_t"
-        | "MPI_Aint" | "MPI_Count" | "MPI_Offset" => Scalar::Long,
-        "int32_t" | "uint32_t" | "uint" => Scalar::Int,
-        "int16_t" | "uint16_t" => Scalar::Short,
-        "int8_t" | "uint8_t" => Scalar::Byte,
-        "bool" => Scalar::Boolean,
-        "float_t" => Scalar::Float,
-        "double_t" => Scalar::Double,
+        | "MPI_Aint" | "MPI_Count" | "MPI_Offset" => ScalarType::Long,
+        "int32_t" | "uint32_t" | "uint" => ScalarType::Int,
+        "int16_t" | "uint16_t" => ScalarType::Short,
+        "int8_t" | "uint8_t" => ScalarType::Byte,
+        "bool" => ScalarType::Boolean,
+        "float_t" => ScalarType::Float,
+        "double_t" => ScalarType::Double,
         _ => return None,
     };
     Some(CType::Number(scalar))

@@ -1,20 +1,20 @@
-//! The syntax tree of a Java file, or what is wrong with its syntax.
+//! Parsing of Java with tree-sitter, and syntax errors.
 
 use tree_sitter::{Language, Parser, Tree};
 
-use crate::error::Wrong;
-use crate::file::Text;
-use crate::mistake;
+use crate::error::SourceDiagnostic;
+use crate::source_file::SourceFile;
+use crate::syntax_error;
 
-/// The tree of a file without any syntax error.
-pub(super) fn tree(text: &Text) -> Result<Tree, Wrong> {
+/// The tree of a file without syntax errors.
+pub(super) fn parse_tree(text: &SourceFile) -> Result<Tree, SourceDiagnostic> {
     let language: Language = tree_sitter_java::LANGUAGE.into();
-    let whole = |problem: &str| Wrong::at(text.place(0), problem.to_owned());
+    let whole = |problem: &str| SourceDiagnostic::new(text.pos_at(0), problem.to_owned());
     let mut parser = Parser::new();
-    parser.set_language(&language).map_err(|_| whole("the grammar of Java is of another version than its parser"))?;
+    parser.set_language(&language).map_err(|_| whole("the Java grammar does not match the parser version"))?;
     let tree = parser.parse(&text.text, None).ok_or_else(|| whole("the file could not be parsed"))?;
-    match mistake::first(tree.root_node()) {
-        Some(node) => Err(mistake::described(node, &language, text)),
-        None => mistake::misplaced_word(tree.root_node(), &language, text).map_or(Ok(tree), Err),
+    match syntax_error::first_error_node(tree.root_node()) {
+        Some(node) => Err(syntax_error::describe_error(node, &language, text)),
+        None => syntax_error::misplaced_keyword(tree.root_node(), &language, text).map_or(Ok(tree), Err),
     }
 }

@@ -1,97 +1,97 @@
-//! Types of Java, and how numbers change theirs.
+//! Types of Java and numeric promotion.
 
 use tree_sitter::Node;
 
-use crate::file::Text;
-use crate::routine::{Computation, Expression, Scalar, Type};
+use crate::ir::{DataType, ExprKind, ScalarType, TypedExpr};
+use crate::source_file::SourceFile;
 
-/// A type that nothing is known of.
-pub(super) fn unknown() -> Type {
-    Type::Other(String::new())
+pub(super) fn unknown_type() -> DataType {
+    DataType::Named(String::new())
 }
 
-/// The text as a type.
-pub(super) fn text_type() -> Type {
-    Type::Other("String".to_owned())
+/// The type `String`.
+pub(super) fn string_type() -> DataType {
+    DataType::Named("String".to_owned())
 }
 
-/// The type that is written here.
-pub(super) fn read(text: &Text, node: Node<'_>) -> Type {
+/// The type that a node denotes.
+pub(super) fn type_from_node(text: &SourceFile, node: Node<'_>) -> DataType {
     let source = text.text.get(node.byte_range()).unwrap_or_default();
     match node.kind() {
         "array_type" => {
-            let element = node.child_by_field_name("element").map_or_else(unknown, |element| read(text, element));
+            let element = node.child_by_field_name("element").map_or_else(unknown_type, |element| type_from_node(text, element));
             with_dimensions(text, element, node.child_by_field_name("dimensions"))
         }
-        "generic_type" => Type::Other(source.split('<').next().unwrap_or_default().trim().to_owned()),
-        "void_type" => unknown(),
-        _ => named(source),
+        "generic_type" => DataType::Named(source.split('<').next().unwrap_or_default().trim().to_owned()),
+        "void_type" => unknown_type(),
+        _ => type_from_name(source),
     }
 }
 
-/// The type with this name.
-pub(super) fn named(name: &str) -> Type {
-    Type::Scalar(match name {
-        "boolean" => Scalar::Boolean,
-        "byte" => Scalar::Byte,
-        "short" | "char" => Scalar::Short,
-        "int" => Scalar::Int,
-        "long" => Scalar::Long,
-        "float" => Scalar::Float,
-        "double" => Scalar::Double,
-        other => return Type::Other(other.rsplit('.').next().unwrap_or(other).to_owned()),
+pub(super) fn type_from_name(name: &str) -> DataType {
+    DataType::Scalar(match name {
+        "boolean" => ScalarType::Boolean,
+        "byte" => ScalarType::Byte,
+        "short" | "char" => ScalarType::Short,
+        "int" => ScalarType::Int,
+        "long" => ScalarType::Long,
+        "float" => ScalarType::Float,
+        "double" => ScalarType::Double,
+        other => return DataType::Named(other.rsplit('.').next().unwrap_or(other).to_owned()),
     })
 }
 
-/// How many dimensions an array may have: the language has no more than these.
-const MOST_DIMENSIONS: usize = 255;
+/// The maximum number of dimensions of an array in Java.
+const MAX_DIMENSIONS: usize = 255;
 
-/// The array type with as many dimensions as there are brackets.
-pub(super) fn with_dimensions(text: &Text, of: Type, dimensions: Option<Node<'_>>) -> Type {
+/// An array type with as many dimensions as there are brackets.
+pub(super) fn with_dimensions(text: &SourceFile, of: DataType, dimensions: Option<Node<'_>>) -> DataType {
     let brackets = dimensions.and_then(|node| text.text.get(node.byte_range())).map_or(0, |source| source.matches('[').count());
-    (0..brackets.min(MOST_DIMENSIONS)).fold(of, |of, _| Type::Array(Box::new(of)))
+    (0..brackets.min(MAX_DIMENSIONS)).fold(of, |of, _| DataType::Array(Box::new(of)))
 }
 
-/// The type in which two are computed with; nothing if one is no number.
-pub(super) fn common(one: &Type, two: &Type) -> Option<Type> {
+/// The type after binary numeric promotion; `None` if an operand is not numeric.
+pub(super) fn common_type(one: &DataType, two: &DataType) -> Option<DataType> {
     match (one, two) {
-        (Type::Scalar(one), Type::Scalar(two)) => Some(Type::Scalar((*one).max(*two).max(Scalar::Int))),
-        // A boxed number is computed with as the other one is.
-        (Type::Scalar(one), Type::Other(name)) | (Type::Other(name), Type::Scalar(one)) if name != "String" => {
-            Some(Type::Scalar((*one).max(boxed(name).unwrap_or(Scalar::Int)).max(Scalar::Int)))
+        (DataType::Scalar(one), DataType::Scalar(two)) => Some(DataType::Scalar((*one).max(*two).max(ScalarType::Int))),
+        // A boxed number is unboxed.
+        (DataType::Scalar(one), DataType::Named(name)) | (DataType::Named(name), DataType::Scalar(one)) if name != "String" => {
+            Some(DataType::Scalar((*one).max(unboxed_type(name).unwrap_or(ScalarType::Int)).max(ScalarType::Int)))
         }
-        (Type::Other(one), Type::Other(two)) => Some(Type::Scalar(boxed(one)?.max(boxed(two)?).max(Scalar::Int))),
+        (DataType::Named(one), DataType::Named(two)) => {
+            Some(DataType::Scalar(unboxed_type(one)?.max(unboxed_type(two)?).max(ScalarType::Int)))
+        }
         _ => None,
     }
 }
 
-fn boxed(name: &str) -> Option<Scalar> {
+fn unboxed_type(name: &str) -> Option<ScalarType> {
     Some(match name {
-        "Integer" | "Short" | "Byte" | "Character" => Scalar::Int,
-        "Long" => Scalar::Long,
-        "Float" => Scalar::Float,
-        "Double" => Scalar::Double,
+        "Integer" | "Short" | "Byte" | "Character" => ScalarType::Int,
+        "Long" => ScalarType::Long,
+        "Float" => ScalarType::Float,
+        "Double" => ScalarType::Double,
         _ => return None,
     })
 }
 
-/// Numbers as another type.
-pub(super) trait Promotion {
-    /// The expression as this type, converted if it is a number of another.
-    fn promoted(self, to: &Type) -> Self;
+/// Numeric promotion.
+pub(super) trait NumericPromotion {
+    /// Converts a number to this type.
+    fn promote_to(self, to: &DataType) -> Self;
 }
 
-impl Promotion for Expression {
-    fn promoted(self, to: &Type) -> Expression {
-        match (&self.of, to) {
-            (Type::Scalar(from), Type::Scalar(target)) if from != target => {
-                let place = self.place.clone();
-                // A number in the text is one of the type that is needed from the beginning.
-                let what = match self.what {
-                    Computation::Number(text) if *from < Scalar::Float || *target >= Scalar::Float => Computation::Number(text),
-                    _ => Computation::Convert(Box::new(self)),
+impl NumericPromotion for TypedExpr {
+    fn promote_to(self, to: &DataType) -> TypedExpr {
+        match (&self.data_type, to) {
+            (DataType::Scalar(from), DataType::Scalar(target)) if from != target => {
+                let place = self.pos.clone();
+                // A literal directly has the target type.
+                let what = match self.kind {
+                    ExprKind::Number(text) if *from < ScalarType::Float || *target >= ScalarType::Float => ExprKind::Number(text),
+                    _ => ExprKind::Cast(Box::new(self)),
                 };
-                Expression { what, of: to.clone(), place }
+                TypedExpr { kind: what, data_type: to.clone(), pos: place }
             }
             _ => self,
         }

@@ -1,60 +1,60 @@
-//! The calls of MPI: what each gives to the process, and what others notice of it.
+//! MPI calls: their results and their communication.
 
 use sintonia_formula::Formula;
-use sintonia_machine::Collective;
+use sintonia_machine::CollectiveKind;
 
-use super::role::Role;
-use super::step::{Message, Step};
-use super::value::{Group, Value};
-use super::walk::{Walk, Walked};
-use crate::names::spot;
-use crate::place::Place;
-use crate::routine::{Computation, Expression};
+use super::executor::{ExecutionResult, SymbolicExecutor};
+use super::process_step::{MessageEnd, ProcessStep};
+use super::role::ProcessRole;
+use super::value::{CommunicatorValue, SymbolicValue};
+use crate::file_pos::FilePos;
+use crate::ir::{ExprKind, TypedExpr};
+use crate::model_names::pos_name;
 
-/// A communicator that MPI defines.
-pub fn predefined_group(name: &str, role: &Role) -> Option<Group> {
+/// A predefined communicator.
+pub(super) fn predefined_communicator(name: &str, role: &ProcessRole) -> Option<CommunicatorValue> {
     match name {
-        "MPI_COMM_WORLD" => Some(Group { size: Formula::symbol("p"), rank: Some(role.rank()), grid: Vec::new() }),
-        "MPI_COMM_SELF" => Some(Group { size: Formula::one(), rank: Some(Formula::zero()), grid: Vec::new() }),
+        "MPI_COMM_WORLD" => Some(CommunicatorValue { size: Formula::symbol("p"), rank: Some(role.rank()), grid: Vec::new() }),
+        "MPI_COMM_SELF" => Some(CommunicatorValue { size: Formula::one(), rank: Some(Formula::zero()), grid: Vec::new() }),
         _ => None,
     }
 }
 
-/// Where the arguments of an operation of a group stand.
-struct Shape {
-    operation: Collective,
-    /// The argument that counts elements, and the one that is their datatype.
+/// The argument positions of a collective.
+struct CollectiveSignature {
+    operation: CollectiveKind,
+    /// The count argument and the datatype argument.
     count: Option<(usize, usize)>,
     communicator: usize,
 }
 
-/// The operation of a group that a call is, and whether it is the nearest one rather than the same.
-fn shape(name: &str) -> Option<(Shape, bool)> {
+/// The collective of a call, and whether it is only an approximation.
+fn collective_signature(name: &str) -> Option<(CollectiveSignature, bool)> {
     let (operation, count, communicator, nearest) = match name {
-        "Barrier" => (Collective::Barrier, None, 0, false),
-        "Bcast" => (Collective::Bcast, Some((1, 2)), 4, false),
-        "Reduce" => (Collective::Reduce, Some((2, 3)), 6, false),
-        "Allreduce" => (Collective::Allreduce, Some((2, 3)), 5, false),
-        "Scan" => (Collective::Scan, Some((2, 3)), 5, false),
-        "Exscan" => (Collective::Scan, Some((2, 3)), 5, true),
-        "Gather" => (Collective::Gather, Some((1, 2)), 7, false),
-        "Gatherv" => (Collective::Gather, Some((1, 2)), 8, true),
-        "Scatter" => (Collective::Scatter, Some((4, 5)), 7, false),
-        "Scatterv" => (Collective::Scatter, Some((5, 6)), 8, true),
-        "Allgather" => (Collective::Allgather, Some((1, 2)), 6, false),
-        "Allgatherv" => (Collective::Allgather, Some((1, 2)), 7, true),
-        "Alltoall" => (Collective::Alltoall, Some((1, 2)), 6, false),
-        "Alltoallv" => (Collective::Alltoall, Some((1, 3)), 8, true),
-        "Reduce_scatter_block" => (Collective::ReduceScatterBlock, Some((2, 3)), 5, false),
-        "Win_fence" => (Collective::Barrier, None, 1, true),
-        "Reduce_scatter" => (Collective::ReduceScatterBlock, Some((2, 3)), 5, true),
+        "Barrier" => (CollectiveKind::Barrier, None, 0, false),
+        "Bcast" => (CollectiveKind::Bcast, Some((1, 2)), 4, false),
+        "Reduce" => (CollectiveKind::Reduce, Some((2, 3)), 6, false),
+        "Allreduce" => (CollectiveKind::Allreduce, Some((2, 3)), 5, false),
+        "Scan" => (CollectiveKind::Scan, Some((2, 3)), 5, false),
+        "Exscan" => (CollectiveKind::Scan, Some((2, 3)), 5, true),
+        "Gather" => (CollectiveKind::Gather, Some((1, 2)), 7, false),
+        "Gatherv" => (CollectiveKind::Gather, Some((1, 2)), 8, true),
+        "Scatter" => (CollectiveKind::Scatter, Some((4, 5)), 7, false),
+        "Scatterv" => (CollectiveKind::Scatter, Some((5, 6)), 8, true),
+        "Allgather" => (CollectiveKind::Allgather, Some((1, 2)), 6, false),
+        "Allgatherv" => (CollectiveKind::Allgather, Some((1, 2)), 7, true),
+        "Alltoall" => (CollectiveKind::Alltoall, Some((1, 2)), 6, false),
+        "Alltoallv" => (CollectiveKind::Alltoall, Some((1, 3)), 8, true),
+        "Reduce_scatter_block" => (CollectiveKind::ReduceScatterBlock, Some((2, 3)), 5, false),
+        "Win_fence" => (CollectiveKind::Barrier, None, 1, true),
+        "Reduce_scatter" => (CollectiveKind::ReduceScatterBlock, Some((2, 3)), 5, true),
         _ => return None,
     };
-    Some((Shape { operation, count, communicator }, nearest))
+    Some((CollectiveSignature { operation, count, communicator }, nearest))
 }
 
-/// Calls that take no time worth counting; what they are given to write to is unknown afterwards.
-const QUIET: [&str; 11] = [
+/// Calls without communication or cost; their output arguments are unknown afterwards.
+const LOCAL_CALLS: [&str; 11] = [
     "Init",
     "Init_thread",
     "Finalize",
@@ -68,225 +68,226 @@ const QUIET: [&str; 11] = [
     "Pcontrol",
 ];
 
-impl<'p> Walk<'_, 'p> {
-    /// A call of MPI.
-    pub(super) fn mpi(&mut self, name: &str, arguments: &'p [Expression], place: &Place) -> Walked<Value> {
-        // Calls with large counts take the same arguments.
+impl<'p> SymbolicExecutor<'_, 'p> {
+    pub(super) fn mpi_call(&mut self, name: &str, arguments: &'p [TypedExpr], place: &FilePos) -> ExecutionResult<SymbolicValue> {
+        // The large-count variants have the same arguments.
         let short = name.trim_start_matches("MPI_").trim_end_matches("_c");
         let mut values = Vec::new();
         for argument in arguments {
             values.push(self.evaluate(argument)?);
         }
-        let call = Call { name: short, arguments, values, place };
+        let call = MpiCall { name: short, arguments, values, pos: place };
         match short {
-            "Wtime" | "Wtick" => return Ok(Value::Unknown),
+            "Wtime" | "Wtick" => return Ok(SymbolicValue::Unknown),
             "Send" | "Ssend" | "Bsend" | "Rsend" | "Isend" | "Issend" | "Ibsend" | "Irsend" => self.message(&call, true, [1, 2, 3, 5]),
             "Recv" | "Irecv" => {
-                self.received(&call, 0);
+                self.invalidate_receive_buffer(&call, 0);
                 self.message(&call, false, [1, 2, 3, 5]);
             }
             "Sendrecv" => {
                 self.message(&call, true, [1, 2, 3, 10]);
-                self.received(&call, 5);
+                self.invalidate_receive_buffer(&call, 5);
                 self.message(&call, false, [6, 7, 8, 10]);
             }
             "Sendrecv_replace" => {
                 self.message(&call, true, [1, 2, 3, 7]);
-                self.received(&call, 0);
+                self.invalidate_receive_buffer(&call, 0);
                 self.message(&call, false, [1, 2, 5, 7]);
             }
-            _ if self.group_call(&call) || self.request(&call) || self.window(&call) => {}
-            _ if self.inquiry(&call) || self.datatype(&call) || self.communicator(&call) => {}
+            _ if self.collective_call(&call) || self.request_call(&call) || self.window_call(&call) => {}
+            _ if self.inquiry_call(&call) || self.datatype_call(&call) || self.communicator_call(&call) => {}
             "Type_commit" | "Type_free" | "Comm_free" | "Win_free" => {}
-            _ if QUIET.contains(&short) => self.forget_given(&call.values),
+            _ if LOCAL_CALLS.contains(&short) => self.invalidate_arguments(&call.values),
             _ => {
-                self.forget_given(&call.values);
-                self.note(place, format!("{name} is not modelled and costs nothing"));
+                self.invalidate_arguments(&call.values);
+                self.note(place, format!("{name} is not modelled; its cost is taken as zero"));
             }
         }
-        Ok(Value::Number(Formula::zero()))
+        Ok(SymbolicValue::Number(Formula::zero()))
     }
 
-    /// What a process receives is not known; where it is one number, it has the name of its variable.
-    fn received(&mut self, call: &Call, buffer: usize) {
+    /// Received data is unknown.
+    fn invalidate_receive_buffer(&mut self, call: &MpiCall, buffer: usize) {
         if let Some(value) = call.values.get(buffer) {
-            self.forget_given(std::slice::from_ref(value));
+            self.invalidate_arguments(std::slice::from_ref(value));
         }
     }
 
-    /// A message; `at` are the arguments that count, are the datatype, the other end, and the communicator.
-    fn message(&mut self, call: &Call, is_sent: bool, at: [usize; 4]) {
-        if let Some(message) = self.envelope(call, is_sent, at) {
-            self.emit(Step::Message(message));
+    /// A message; `at` are the argument positions of count, datatype, peer and communicator.
+    fn message(&mut self, call: &MpiCall, is_sent: bool, at: [usize; 4]) {
+        if let Some(message) = self.message_end(call, is_sent, at) {
+            self.emit(ProcessStep::Message(message));
         }
     }
 
-    /// One end of a message, unless it goes to nobody else. How large it is, only its sender says.
-    pub(super) fn envelope(&mut self, call: &Call, is_sent: bool, [count, datatype, peer, group]: [usize; 4]) -> Option<Message> {
+    /// One end of a message, unless the peer is `MPI_PROC_NULL`. The size is that of the sender.
+    pub(super) fn message_end(&mut self, call: &MpiCall, is_sent: bool, [count, datatype, peer, group]: [usize; 4]) -> Option<MessageEnd> {
         let bytes = if is_sent { self.number_at(call, count, "count") * self.size_at(call, datatype) } else { Formula::zero() };
-        self.between(call, is_sent, bytes, peer, group)
+        self.peer_message(call, is_sent, bytes, peer, group)
     }
 
-    /// What goes from this process to another or back; the arguments are the other one and who they are among.
-    pub(super) fn between(&self, call: &Call, is_sent: bool, bytes: Formula, peer: usize, group: usize) -> Option<Message> {
+    /// A transfer between this process and a peer; `peer` and `group` are argument positions.
+    pub(super) fn peer_message(&self, call: &MpiCall, is_sent: bool, bytes: Formula, peer: usize, group: usize) -> Option<MessageEnd> {
         let (peer, exists) = match call.values.get(peer)?.as_neighbour() {
             Some((rank, exists)) => (Some(rank), exists),
             None => (None, Formula::one()),
         };
         let group = match call.values.get(group) {
-            Some(Value::Group(group)) => Some(group),
+            Some(SymbolicValue::Communicator(group)) => Some(group),
             _ => None,
         };
         if exists.is_zero() || group.is_some_and(|group| group.size.is_one()) {
             return None;
         }
-        let is_world = |group: &Group| group.size == Formula::symbol("p") && group.rank == Some(self.role.rank());
+        let is_world = |group: &CommunicatorValue| group.size == Formula::symbol("p") && group.rank == Some(self.role.rank());
         let peer = peer.filter(|_| group.is_some_and(is_world));
-        Some(Message { is_sent, peer, exists, bytes, place: call.place.clone() })
+        Some(MessageEnd { is_sent, peer, exists, bytes, pos: call.pos.clone() })
     }
 
-    /// A number that is given to a call.
-    pub(super) fn number_at(&mut self, call: &Call, argument: usize, what: &str) -> Formula {
+    /// A numeric argument of a call.
+    pub(super) fn number_at(&mut self, call: &MpiCall, argument: usize, what: &str) -> Formula {
         match call.values.get(argument) {
-            Some(Value::Number(number)) => number.clone(),
-            _ => self.unknown(call, argument, what),
+            Some(SymbolicValue::Number(number)) => number.clone(),
+            _ => self.unknown_argument(call, argument, what),
         }
     }
 
-    /// The bytes of one element of a datatype that is given to a call.
-    pub(super) fn size_at(&mut self, call: &Call, argument: usize) -> Formula {
+    /// The size of a datatype argument.
+    pub(super) fn size_at(&mut self, call: &MpiCall, argument: usize) -> Formula {
         match call.values.get(argument) {
-            Some(Value::Datatype(size)) => size.clone(),
-            _ => self.unknown(call, argument, "bytes"),
+            Some(SymbolicValue::Datatype(size)) => size.clone(),
+            _ => self.unknown_argument(call, argument, "bytes"),
         }
     }
 
-    /// A number that could not be derived: named after the variable if it is one.
-    fn unknown(&mut self, call: &Call, argument: usize, what: &str) -> Formula {
-        let name = match call.arguments.get(argument).map(|argument| &argument.what) {
-            Some(Computation::Variable(name)) if what == "count" => name.clone(),
-            Some(Computation::Variable(name)) => format!("{what}_{name}"),
-            _ => format!("{what}_{}", spot(call.place)),
+    /// A parameter for an unknown number, named after its variable if there is one.
+    fn unknown_argument(&mut self, call: &MpiCall, argument: usize, what: &str) -> Formula {
+        let name = match call.arguments.get(argument).map(|argument| &argument.kind) {
+            Some(ExprKind::Variable(name)) if what == "count" => name.clone(),
+            Some(ExprKind::Variable(name)) => format!("{what}_{name}"),
+            _ => format!("{what}_{}", pos_name(call.pos)),
         };
         if self.is_silent() {
             return Formula::symbol(&name);
         }
-        let symbol = self.parameter(&name, None, format!("the {what} of MPI_{} at {}", call.name, call.place.short()));
-        self.note(call.place, format!("the {what} of MPI_{} cannot be derived here: give it with -p {symbol}=…", call.name));
+        let symbol = self.parameter(&name, None, format!("the {what} of MPI_{} at {}", call.name, call.pos.file_and_line()));
+        self.note(call.pos, format!("the {what} of MPI_{} cannot be derived here: set it with -p {symbol}=…", call.name));
         symbol
     }
 
-    /// An operation of a group, nonblocking or not.
-    fn group_call(&mut self, call: &Call) -> bool {
+    /// A blocking or nonblocking collective.
+    fn collective_call(&mut self, call: &MpiCall) -> bool {
         let blocking = call.name.strip_prefix('I').map(|rest| {
             let mut letters = rest.chars();
             letters.next().map(|first| first.to_uppercase().chain(letters).collect::<String>()).unwrap_or_default()
         });
-        let known = shape(call.name).or_else(|| blocking.as_deref().and_then(shape));
+        let known = collective_signature(call.name).or_else(|| blocking.as_deref().and_then(collective_signature));
         let Some((shape, is_nearest)) = known else { return false };
         let bytes = match shape.count {
             Some((count, datatype)) => self.number_at(call, count, "count") * self.size_at(call, datatype),
             None => Formula::zero(),
         };
         let processes = match call.values.get(shape.communicator) {
-            Some(Value::Group(group)) => group.size.clone(),
-            _ => self.size_of_group(call, shape.communicator),
+            Some(SymbolicValue::Communicator(group)) => group.size.clone(),
+            _ => self.communicator_size(call, shape.communicator),
         };
-        self.learn(call, shape.operation);
+        self.apply_collective_result(call, shape.operation);
         if is_nearest {
             self.note(
-                call.place,
-                format!("MPI_{} is taken as the nearest operation that machines are measured by, with the largest share", call.name),
+                call.pos,
+                format!("MPI_{} is approximated by the closest measured collective, with the largest contribution", call.name),
             );
         }
-        self.emit(Step::Group { operation: shape.operation, bytes, processes, place: call.place.clone() });
+        self.emit(ProcessStep::Collective { operation: shape.operation, bytes, processes, pos: call.pos.clone() });
         true
     }
 
-    /// What a group gives to a variable: a number that all get is what it was at the root.
-    fn learn(&mut self, call: &Call, operation: Collective) {
-        let is_alone = call.values.get(1).and_then(Value::number).is_some_and(Formula::is_one);
+    /// Updates a variable with the result of a collective: a broadcast number becomes a parameter if it is unknown.
+    fn apply_collective_result(&mut self, call: &MpiCall, operation: CollectiveKind) {
+        let is_alone = call.values.get(1).and_then(SymbolicValue::number).is_some_and(Formula::is_one);
         match (operation, call.values.first()) {
-            (Collective::Bcast, Some(Value::Address(address))) if is_alone => {
-                let name = match call.arguments.first().map(|argument| &argument.what) {
-                    Some(Computation::AddressOf(of)) => match &of.what {
-                        Computation::Variable(name) => name.clone(),
+            (CollectiveKind::Bcast, Some(SymbolicValue::Address(address))) if is_alone => {
+                let name = match call.arguments.first().map(|argument| &argument.kind) {
+                    Some(ExprKind::AddressOf(of)) => match &of.kind {
+                        ExprKind::Variable(name) => name.clone(),
                         _ => return,
                     },
                     _ => return,
                 };
-                if self.store.get(address) == Value::Unknown && !self.is_silent() {
-                    let symbol = self.parameter(&name, None, format!("what all processes get at {}", call.place.short()));
-                    self.store.set(address, Value::Number(symbol));
+                if self.store.get(address) == SymbolicValue::Unknown && !self.is_silent() {
+                    let symbol = self.parameter(&name, None, format!("broadcast at {}", call.pos.file_and_line()));
+                    self.store.set(address, SymbolicValue::Number(symbol));
                 }
             }
-            (Collective::Bcast, _) => {}
+            (CollectiveKind::Bcast, _) => {}
             _ => {
                 if let Some(value) = call.values.get(1) {
-                    self.forget_given(std::slice::from_ref(value));
+                    self.invalidate_arguments(std::slice::from_ref(value));
                 }
             }
         }
     }
 
-    /// Calls that tell the process something.
-    fn inquiry(&mut self, call: &Call) -> bool {
+    /// Inquiry functions.
+    fn inquiry_call(&mut self, call: &MpiCall) -> bool {
         let group = match call.values.first() {
-            Some(Value::Group(group)) => Some(group.clone()),
+            Some(SymbolicValue::Communicator(group)) => Some(group.clone()),
             _ => None,
         };
         match call.name {
-            "Comm_rank" => self.give(call, 1, group.and_then(|group| group.rank).map_or(Value::Unknown, Value::Number)),
-            "Comm_size" => self.give(call, 1, group.map_or(Value::Unknown, |group| Value::Number(group.size))),
-            "Cart_coords" => self.coordinates(call, group),
-            "Cart_rank" => self.give(call, 2, Value::Unknown),
-            "Cart_shift" => self.shift(call, group),
-            "Dims_create" => self.dimensions(call),
+            "Comm_rank" => {
+                self.write_argument(call, 1, group.and_then(|group| group.rank).map_or(SymbolicValue::Unknown, SymbolicValue::Number))
+            }
+            "Comm_size" => self.write_argument(call, 1, group.map_or(SymbolicValue::Unknown, |group| SymbolicValue::Number(group.size))),
+            "Cart_coords" => self.cart_coords(call, group),
+            "Cart_rank" => self.write_argument(call, 2, SymbolicValue::Unknown),
+            "Cart_shift" => self.cart_shift(call, group),
+            "Dims_create" => self.dims_create(call),
             "Type_size" => {
                 let size = match call.values.first() {
-                    Some(Value::Datatype(size)) => Value::Number(size.clone()),
-                    _ => Value::Unknown,
+                    Some(SymbolicValue::Datatype(size)) => SymbolicValue::Number(size.clone()),
+                    _ => SymbolicValue::Unknown,
                 };
-                self.give(call, 1, size);
+                self.write_argument(call, 1, size);
             }
-            "Get_count" => self.give(call, 2, Value::Unknown),
+            "Get_count" => self.write_argument(call, 2, SymbolicValue::Unknown),
             _ => return false,
         }
         true
     }
 
-    pub(super) fn give(&mut self, call: &Call, argument: usize, value: Value) {
-        if let Some(Value::Address(address)) = call.values.get(argument) {
+    pub(super) fn write_argument(&mut self, call: &MpiCall, argument: usize, value: SymbolicValue) {
+        if let Some(SymbolicValue::Address(address)) = call.values.get(argument) {
             self.store.set(address, value);
         }
     }
 
-    /// Calls that make a datatype.
-    fn datatype(&mut self, call: &Call) -> bool {
-        let number = |at: usize| call.values.get(at).and_then(Value::number).cloned();
+    /// Datatype constructors.
+    fn datatype_call(&mut self, call: &MpiCall) -> bool {
+        let number = |at: usize| call.values.get(at).and_then(SymbolicValue::number).cloned();
         let size = |at: usize| match call.values.get(at) {
-            Some(Value::Datatype(size)) => Some(size.clone()),
+            Some(SymbolicValue::Datatype(size)) => Some(size.clone()),
             _ => None,
         };
-        let datatype = |bytes: Option<Formula>| bytes.map_or(Value::Unknown, Value::Datatype);
+        let datatype = |bytes: Option<Formula>| bytes.map_or(SymbolicValue::Unknown, SymbolicValue::Datatype);
         match call.name {
-            "Type_contiguous" => self.give(call, 2, datatype(number(0).zip(size(1)).map(|(count, size)| count * size))),
+            "Type_contiguous" => self.write_argument(call, 2, datatype(number(0).zip(size(1)).map(|(count, size)| count * size))),
             "Type_vector" | "Type_create_hvector" | "Type_hvector" => {
                 let elements = number(0).zip(number(1)).map(|(blocks, length)| blocks * length);
-                self.give(call, 4, datatype(elements.zip(size(3)).map(|(count, size)| count * size)));
+                self.write_argument(call, 4, datatype(elements.zip(size(3)).map(|(count, size)| count * size)));
             }
-            "Type_create_resized" => self.give(call, 3, datatype(size(0))),
-            "Type_dup" => self.give(call, 1, datatype(size(0))),
+            "Type_create_resized" => self.write_argument(call, 3, datatype(size(0))),
+            "Type_dup" => self.write_argument(call, 1, datatype(size(0))),
             _ => return false,
         }
         true
     }
 }
 
-/// A call with what its arguments are.
-pub(super) struct Call<'c, 'p> {
+/// A call and the values of its arguments.
+pub(super) struct MpiCall<'c, 'p> {
     pub(super) name: &'c str,
-    pub(super) arguments: &'p [Expression],
-    pub(super) values: Vec<Value>,
-    pub(super) place: &'c Place,
+    pub(super) arguments: &'p [TypedExpr],
+    pub(super) values: Vec<SymbolicValue>,
+    pub(super) pos: &'c FilePos,
 }

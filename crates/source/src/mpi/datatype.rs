@@ -1,7 +1,7 @@
-//! How many bytes the datatypes of MPI have.
+//! Sizes of MPI datatypes.
 
-/// The bytes of a datatype that MPI defines, by its name.
-pub fn bytes(name: &str) -> Option<i64> {
+/// The size of a predefined datatype.
+pub(super) fn datatype_size(name: &str) -> Option<i64> {
     Some(match name {
         "MPI_CHAR" | "MPI_SIGNED_CHAR" | "MPI_UNSIGNED_CHAR" | "MPI_BYTE" | "MPI_PACKED" | "MPI_INT8_T" | "MPI_UINT8_T" | "MPI_C_BOOL"
         | "MPI_CXX_BOOL" => 1,

@@ -1,92 +1,92 @@
-//! Messages that are described once and sent again and again, whole or in parts.
+//! Persistent and partitioned requests.
 
-use super::calls::Call;
-use super::step::{Message, Step};
-use super::value::{Address, Value};
-use super::walk::Walk;
+use super::calls::MpiCall;
+use super::executor::SymbolicExecutor;
+use super::process_step::{MessageEnd, ProcessStep};
+use super::value::{StoreAddress, SymbolicValue};
 
-/// How many requests are started one by one.
-const MOST_STARTED: i64 = 256;
+/// The maximum number of requests of one `MPI_Startall`.
+const MAX_STARTED: i64 = 256;
 
-/// What a request of this kind does when it is started.
+/// A persistent request.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Request {
-    message: Option<Message>,
-    /// Where what is received goes.
-    buffer: Option<Address>,
+pub(super) struct PersistentRequest {
+    message: Option<MessageEnd>,
+    /// The receive buffer.
+    buffer: Option<StoreAddress>,
 }
 
-impl Walk<'_, '_> {
-    /// A call that describes a message, or starts what was described.
-    pub(super) fn request(&mut self, call: &Call) -> bool {
+impl SymbolicExecutor<'_, '_> {
+    /// A call that creates or starts a request.
+    pub(super) fn request_call(&mut self, call: &MpiCall) -> bool {
         match call.name {
-            "Send_init" | "Bsend_init" | "Ssend_init" | "Rsend_init" => self.describe(call, true, [1, 2, 3, 5], None, 6),
-            "Recv_init" => self.describe(call, false, [1, 2, 3, 5], None, 6),
-            "Psend_init" => self.describe(call, true, [2, 3, 4, 6], Some(1), 8),
-            "Precv_init" => self.describe(call, false, [2, 3, 4, 6], Some(1), 8),
-            "Start" => self.start(call, call.values.first().cloned()),
-            "Startall" => self.start_all(call),
-            // A part is on its way when its message is started, as far as a model goes.
+            "Send_init" | "Bsend_init" | "Ssend_init" | "Rsend_init" => self.init_request(call, true, [1, 2, 3, 5], None, 6),
+            "Recv_init" => self.init_request(call, false, [1, 2, 3, 5], None, 6),
+            "Psend_init" => self.init_request(call, true, [2, 3, 4, 6], Some(1), 8),
+            "Precv_init" => self.init_request(call, false, [2, 3, 4, 6], Some(1), 8),
+            "Start" => self.start_request(call, call.values.first().cloned()),
+            "Startall" => self.start_all_requests(call),
+            // A partition is sent when its message is started, as far as the model is concerned.
             "Pready" | "Pready_range" | "Pready_list" => {}
-            "Parrived" => self.give(call, 2, Value::Unknown),
-            "Wait" | "Waitall" | "Waitany" | "Waitsome" | "Test" | "Testall" | "Testany" | "Testsome" => self.complete(call),
+            "Parrived" => self.write_argument(call, 2, SymbolicValue::Unknown),
+            "Wait" | "Waitall" | "Waitany" | "Waitsome" | "Test" | "Testall" | "Testany" | "Testsome" => self.complete_requests(call),
             _ => return false,
         }
         true
     }
 
-    /// `parts` is the argument that says of how many parts a message is.
-    fn describe(&mut self, call: &Call, is_sent: bool, at: [usize; 4], parts: Option<usize>, request: usize) {
-        let mut message = self.envelope(call, is_sent, at);
+    /// `parts` is the argument position of the number of partitions.
+    fn init_request(&mut self, call: &MpiCall, is_sent: bool, at: [usize; 4], parts: Option<usize>, request: usize) {
+        let mut message = self.message_end(call, is_sent, at);
         if let (Some(message), Some(parts)) = (&mut message, parts) {
             message.bytes = &message.bytes * &self.number_at(call, parts, "count");
         }
         let buffer = match call.values.first() {
-            Some(Value::Address(address)) if !is_sent => Some(address.clone()),
+            Some(SymbolicValue::Address(address)) if !is_sent => Some(address.clone()),
             _ => None,
         };
-        self.give(call, request, Value::Request(Request { message, buffer }));
+        self.write_argument(call, request, SymbolicValue::Request(PersistentRequest { message, buffer }));
     }
 
-    fn start_all(&mut self, call: &Call) {
-        let count = call.values.first().and_then(Value::number).and_then(|count| count.as_exact()?.to_i64());
-        let (Some(count), Some(Value::Address(first))) = (count.filter(|count| *count <= MOST_STARTED), call.values.get(1)) else {
-            return self.not_counted(call, "how many requests this starts cannot be told; their messages are not counted");
+    fn start_all_requests(&mut self, call: &MpiCall) {
+        let count = call.values.first().and_then(SymbolicValue::number).and_then(|count| count.as_exact()?.to_i64());
+        let (Some(count), Some(SymbolicValue::Address(first))) = (count.filter(|count| *count <= MAX_STARTED), call.values.get(1)) else {
+            return self.note_uncounted(call, "the number of requests started here is unknown; their messages are not counted");
         };
         for at in 0..count {
-            self.start(call, first.moved(at).map(Value::Address));
+            self.start_request(call, first.offset_by(at).map(SymbolicValue::Address));
         }
     }
 
-    fn start(&mut self, call: &Call, request: Option<Value>) {
+    fn start_request(&mut self, call: &MpiCall, request: Option<SymbolicValue>) {
         let request = match request {
-            Some(Value::Address(address)) => self.store.get(&address),
-            _ => Value::Unknown,
+            Some(SymbolicValue::Address(address)) => self.store.get(&address),
+            _ => SymbolicValue::Unknown,
         };
-        let Value::Request(Request { message, buffer }) = request else {
-            return self.not_counted(call, "which message this starts cannot be told; it is not counted");
+        let SymbolicValue::Request(PersistentRequest { message, buffer }) = request else {
+            return self.note_uncounted(call, "the message started here is unknown; it is not counted");
         };
         if let Some(buffer) = buffer {
-            self.store.set(&buffer, Value::Unknown);
+            self.store.set(&buffer, SymbolicValue::Unknown);
         }
         if let Some(message) = message {
-            self.emit(Step::Message(Message { place: call.place.clone(), ..message }));
+            self.emit(ProcessStep::Message(MessageEnd { pos: call.pos.clone(), ..message }));
         }
     }
 
-    fn not_counted(&mut self, call: &Call, why: &str) {
+    fn note_uncounted(&mut self, call: &MpiCall, why: &str) {
         if !self.is_silent() {
-            self.note(call.place, why);
+            self.note(call.pos, why);
         }
     }
 
-    /// Who waits learns nothing that can be known, but requests that can be started again stay.
-    fn complete(&mut self, call: &Call) {
+    /// Completion calls make their outputs unknown, but persistent requests stay.
+    fn complete_requests(&mut self, call: &MpiCall) {
         for value in &call.values {
-            if let Value::Address(address) = value
-                && !matches!(self.store.get(address), Value::Request(_))
+            if let SymbolicValue::Address(address) = value
+                && !matches!(self.store.get(address), SymbolicValue::Request(_))
             {
-                self.store.set(address, Value::Unknown);
+                self.store.set(address, SymbolicValue::Unknown);
             }
         }
     }

@@ -1,62 +1,61 @@
-//! One-sided communication: a process reaches into the memory of another, which does nothing for it.
+//! One-sided communication, in which the target process does not take part.
 
 use sintonia_formula::Formula;
 
-use super::calls::Call;
-use super::join::message_from;
-use super::step::Step;
-use super::value::Value;
-use super::walk::Walk;
+use super::calls::MpiCall;
+use super::executor::SymbolicExecutor;
+use super::process_step::ProcessStep;
+use super::role_join::message_term;
+use super::value::SymbolicValue;
 
-/// Which way something goes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
-    There,
-    Back,
+enum TransferDirection {
+    ToTarget,
+    ToOrigin,
 }
 
-impl Walk<'_, '_> {
-    /// A call that reaches into a window, or makes one: a window is known by the processes that have it.
-    pub(super) fn window(&mut self, call: &Call) -> bool {
+impl SymbolicExecutor<'_, '_> {
+    /// A call that accesses or creates a window; a window is represented by its communicator.
+    pub(super) fn window_call(&mut self, call: &MpiCall) -> bool {
         match call.name {
-            "Win_create" => self.open(call, 4, 5),
-            "Win_allocate" | "Win_allocate_shared" => self.open(call, 3, 5),
-            "Win_create_dynamic" => self.open(call, 1, 2),
-            "Put" | "Rput" => self.reach(call, Some(1), [2, 3, 7], Way::There),
-            "Accumulate" | "Raccumulate" => self.reach(call, Some(1), [2, 3, 8], Way::There),
-            "Get" | "Rget" => self.reach(call, Some(1), [2, 3, 7], Way::Back),
+            "Win_create" => self.create_window(call, 4, 5),
+            "Win_allocate" | "Win_allocate_shared" => self.create_window(call, 3, 5),
+            "Win_create_dynamic" => self.create_window(call, 1, 2),
+            "Put" | "Rput" => self.one_sided_transfer(call, Some(1), [2, 3, 7], TransferDirection::ToTarget),
+            "Accumulate" | "Raccumulate" => self.one_sided_transfer(call, Some(1), [2, 3, 8], TransferDirection::ToTarget),
+            "Get" | "Rget" => self.one_sided_transfer(call, Some(1), [2, 3, 7], TransferDirection::ToOrigin),
             "Get_accumulate" | "Rget_accumulate" => {
-                self.reach(call, Some(1), [2, 6, 11], Way::There);
-                self.reach(call, Some(4), [5, 6, 11], Way::Back);
+                self.one_sided_transfer(call, Some(1), [2, 6, 11], TransferDirection::ToTarget);
+                self.one_sided_transfer(call, Some(4), [5, 6, 11], TransferDirection::ToOrigin);
             }
             "Fetch_and_op" => {
-                self.reach(call, None, [2, 3, 6], Way::There);
-                self.reach(call, None, [2, 3, 6], Way::Back);
+                self.one_sided_transfer(call, None, [2, 3, 6], TransferDirection::ToTarget);
+                self.one_sided_transfer(call, None, [2, 3, 6], TransferDirection::ToOrigin);
             }
             "Compare_and_swap" => {
-                self.reach(call, None, [3, 4, 6], Way::There);
-                self.reach(call, None, [3, 4, 6], Way::Back);
+                self.one_sided_transfer(call, None, [3, 4, 6], TransferDirection::ToTarget);
+                self.one_sided_transfer(call, None, [3, 4, 6], TransferDirection::ToOrigin);
             }
             _ => return false,
         }
         true
     }
 
-    fn open(&mut self, call: &Call, communicator: usize, window: usize) {
-        let group = call.values.get(communicator).cloned().unwrap_or(Value::Unknown);
-        self.forget_given(&call.values);
-        self.give(call, window, group);
+    fn create_window(&mut self, call: &MpiCall, communicator: usize, window: usize) {
+        let group = call.values.get(communicator).cloned().unwrap_or(SymbolicValue::Unknown);
+        self.invalidate_arguments(&call.values);
+        self.write_argument(call, window, group);
     }
 
-    /// What goes one way; the arguments are the datatype, the other process, and the window. Without a count it is one element.
-    fn reach(&mut self, call: &Call, count: Option<usize>, [datatype, peer, window]: [usize; 3], way: Way) {
+    /// A one-sided transfer; the argument positions are datatype, target rank and window. Without a count it is one element.
+    fn one_sided_transfer(&mut self, call: &MpiCall, count: Option<usize>, [datatype, peer, window]: [usize; 3], way: TransferDirection) {
         let elements = count.map_or(Formula::one(), |count| self.number_at(call, count, "count"));
         let bytes = elements * self.size_at(call, datatype);
-        if way == Way::Back {
-            self.forget_given(&call.values);
+        if way == TransferDirection::ToOrigin {
+            self.invalidate_arguments(&call.values);
         }
-        let Some(message) = self.between(call, way == Way::There, bytes, peer, window) else { return };
-        // The other process notices nothing, so there is no other end to be found.
-        self.emit(Step::Local(message_from(&self.role, &message)));
+        let Some(message) = self.peer_message(call, way == TransferDirection::ToTarget, bytes, peer, window) else { return };
+        // The target does not take part, so there is no other end to match.
+        self.emit(ProcessStep::Local(message_term(&self.role, &message)));
     }
 }

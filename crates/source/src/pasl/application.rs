@@ -1,82 +1,81 @@
-//! What a PASL file says: batches of tasks, and what goes from one to the other.
+//! The syntax tree of a PASL file: batches of tasks, and the data flow between them.
 
 use sintonia_formula::Formula;
 
-use crate::place::Place;
+use crate::file_pos::FilePos;
 
-/// A parallel application: batches of tasks, which make a graph without cycles.
+/// A parallel application: an acyclic graph of batches.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Application {
+pub struct PaslApplication {
     /// Its name.
     pub name: String,
-    /// What its formulas are over, besides `task`.
-    pub parameters: Vec<Parameter>,
-    /// Its batches, each after all that it needs results of.
-    pub batches: Vec<Batch>,
-    /// What goes from one batch to another; every batch whose results are an argument has one.
-    pub flows: Vec<Flow>,
+    /// The free symbols of its formulas, besides `task`.
+    pub parameters: Vec<ApplicationParameter>,
+    /// Its batches in topological order.
+    pub batches: Vec<TaskBatch>,
+    /// The data flow between batches; every batch whose results are an argument has one.
+    pub flows: Vec<BatchFlow>,
 }
 
-/// A number that the user may choose.
+/// A parameter.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Parameter {
+pub struct ApplicationParameter {
     /// Its name.
     pub name: String,
-    /// What it is unless told; a formula of parameters before it.
+    /// Its default value; a formula of parameters before it.
     pub value: Option<Formula>,
-    /// Where it is declared.
-    pub place: Place,
+    /// Its position.
+    pub pos: FilePos,
 }
 
-/// Tasks that differ in nothing but their number.
+/// Tasks that differ only in their number.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Batch {
+pub struct TaskBatch {
     /// Its name.
     pub name: String,
-    /// How many tasks it has, a formula of the parameters.
+    /// The number of tasks, a formula of the parameters.
     pub tasks: Formula,
-    /// The static method that a task is, with its class: `Primes.search`.
+    /// The static method of a task, with its class: `Primes.search`.
     pub routine: String,
-    /// What the method is given.
-    pub arguments: Vec<Argument>,
-    /// How many batches must have ended before it, one after the other: batches of the same level do not wait for each other.
+    /// The arguments of the method.
+    pub arguments: Vec<BatchArgument>,
+    /// The length of the longest chain of batches before it: batches of the same level are independent.
     pub level: usize,
-    /// Where it is declared.
-    pub place: Place,
+    /// Its position.
+    pub pos: FilePos,
 }
 
-/// What a task is given.
+/// An argument of a task.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Argument {
-    /// A number: a formula of the parameters and of `task`, the number of the task from 1. Where the method takes a whole number, it is
-    /// rounded down.
+pub enum BatchArgument {
+    /// A number: a formula of the parameters and of `task`, the task number from 1. It is rounded down if the method takes an integer.
     Number {
-        /// The number.
+        /// Its value.
         value: Formula,
-        /// Where it is.
-        place: Place,
+        /// Its position.
+        pos: FilePos,
     },
     /// The results of all tasks of another batch, as an array in the order of the tasks.
     Results {
-        /// The position of that batch in [`Application::batches`].
+        /// The index of that batch in [`PaslApplication::batches`].
         batch: usize,
-        /// Where it is.
-        place: Place,
+        /// Its position.
+        pos: FilePos,
     },
 }
 
-/// Results that go from one batch to another.
+/// Results that flow from one batch to another.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Flow {
-    /// The position of the batch that gives them in [`Application::batches`].
+pub struct BatchFlow {
+    /// The index of the producing batch in [`PaslApplication::batches`].
     pub from: usize,
-    /// The position of the batch that waits for them.
+    /// The index of the consuming batch.
     pub to: usize,
-    /// How many bytes one result has; unless told, those of the type that the method returns.
+    /// The size of one result; that of the method's return type by default.
     pub bytes: Option<Formula>,
-    /// Where it is declared.
-    pub place: Place,
+    /// Its position.
+    pub pos: FilePos,
 }
 
-/// The name that the number of a task has in formulas.
+/// The symbol of the task number in formulas.
 pub const TASK: &str = "task";

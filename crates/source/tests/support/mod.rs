@@ -1,77 +1,78 @@
-//! What tests of compiled programs share: models as short text, and models counted by going through them.
+//! Shared by tests of compiled programs: models as short text, and counting by executing the model.
 
 #![allow(dead_code)]
 
 use std::collections::BTreeMap;
 
-use sintonia_formula::{Formula, Values};
-use sintonia_pamela::model::{Model, Operation, Term};
-use sintonia_source::{Compiled, Text, compile_texts};
+use sintonia_formula::{Formula, SymbolValues};
+use sintonia_pamela::model::{ComputeOp, ModelTerm, PamelaModel};
+use sintonia_source::{CompiledModel, SourceFile, compile_texts};
 
-/// The model of a Java file with this text, from a method.
-pub fn java(text: &str, entry: &str) -> Compiled {
-    let compiled = compile_texts(&[Text::new("A.java", text)], Some(entry)).unwrap_or_else(|error| panic!("{error}"));
+/// The model of a Java file with this text, with an entry method.
+pub(crate) fn java(text: &str, entry: &str) -> CompiledModel {
+    let compiled = compile_texts(&[SourceFile::new("A.java", text)], Some(entry)).unwrap_or_else(|error| panic!("{error}"));
     compiled.model.check().unwrap_or_else(|error| panic!("{error}\n{}", compiled.model.to_text()));
     compiled
 }
 
 /// The model of an application in PASL and Java.
-pub fn application(pasl: &str, java: (&str, &str)) -> Compiled {
-    let compiled = compile_texts(&[Text::new("a.pasl", pasl), Text::new(java.0, java.1)], None).unwrap_or_else(|error| panic!("{error}"));
+pub(crate) fn application(pasl: &str, java: (&str, &str)) -> CompiledModel {
+    let compiled =
+        compile_texts(&[SourceFile::new("a.pasl", pasl), SourceFile::new(java.0, java.1)], None).unwrap_or_else(|error| panic!("{error}"));
     compiled.model.check().unwrap_or_else(|error| panic!("{error}\n{}", compiled.model.to_text()));
     compiled
 }
 
-/// What is wrong with files of these names and texts.
-pub fn error(files: &[(&str, &str)], entry: Option<&str>) -> String {
-    let texts: Vec<Text> = files.iter().map(|(name, text)| Text::new(name, *text)).collect();
+/// The error for files with these names and texts.
+pub(crate) fn error(files: &[(&str, &str)], entry: Option<&str>) -> String {
+    let texts: Vec<SourceFile> = files.iter().map(|(name, text)| SourceFile::new(name, *text)).collect();
     compile_texts(&texts, entry).expect_err("an error").to_string()
 }
 
-/// The body of a procedure, one line for each term, without notes.
-pub fn lines(model: &Model, procedure: &str) -> Vec<String> {
+/// The body of a procedure, one line per term, without comments.
+pub(crate) fn lines(model: &PamelaModel, procedure: &str) -> Vec<String> {
     let body = &model.procedures.iter().find(|other| other.name == procedure).expect("the procedure").body;
     let mut lines = Vec::new();
     write(body, 0, false, &mut lines);
     lines
 }
 
-/// The same with notes.
-pub fn lines_with_notes(model: &Model, procedure: &str) -> Vec<String> {
+/// The same with comments.
+pub(crate) fn lines_with_notes(model: &PamelaModel, procedure: &str) -> Vec<String> {
     let body = &model.procedures.iter().find(|other| other.name == procedure).expect("the procedure").body;
     let mut lines = Vec::new();
     write(body, 0, true, &mut lines);
     lines
 }
 
-fn write(term: &Term, depth: usize, notes: bool, lines: &mut Vec<String>) {
+fn write(term: &ModelTerm, depth: usize, notes: bool, lines: &mut Vec<String>) {
     let mut line = |text: String| lines.push(format!("{}{text}", "  ".repeat(depth)));
     match term {
-        Term::Note(text) if notes => line(format!("// {text}")),
-        Term::Note(_) => {}
-        Term::Operation { operation, times } if times.is_one() => line(name(operation)),
-        Term::Operation { operation, times } => line(format!("{}({times})", name(operation))),
-        Term::Message { from, to, bytes } => line(format!("send_{}_{}({bytes})", from.0, to.0)),
-        Term::Group { operation, bytes, processes } => line(format!("{operation:?}({bytes}, {processes})")),
-        Term::Delay(time) => line(format!("delay({time})")),
-        Term::Call { procedure, arguments } => {
+        ModelTerm::Comment(text) if notes => line(format!("// {text}")),
+        ModelTerm::Comment(_) => {}
+        ModelTerm::Operation { operation, times } if times.is_one() => line(name(operation)),
+        ModelTerm::Operation { operation, times } => line(format!("{}({times})", name(operation))),
+        ModelTerm::Message { from, to, bytes } => line(format!("send_{}_{}({bytes})", from.0, to.0)),
+        ModelTerm::Collective { operation, bytes, processes } => line(format!("{operation:?}({bytes}, {processes})")),
+        ModelTerm::Delay(time) => line(format!("delay({time})")),
+        ModelTerm::Call { procedure, arguments } => {
             let arguments: Vec<String> = arguments.iter().map(Formula::to_string).collect();
             line(format!("{procedure}({})", arguments.join(", ")));
         }
-        Term::Sequence(terms) => terms.iter().for_each(|term| write(term, depth, notes, lines)),
-        Term::Parallel(terms) => {
+        ModelTerm::Sequence(terms) => terms.iter().for_each(|term| write(term, depth, notes, lines)),
+        ModelTerm::Parallel(terms) => {
             line("together".to_owned());
             terms.iter().for_each(|term| write(term, depth + 1, notes, lines));
         }
-        Term::Loop { index, from, to, body, .. } => {
+        ModelTerm::Loop { index, from, to, body, .. } => {
             line(format!("seq({index}={from},{to})"));
             write(body, depth + 1, notes, lines);
         }
-        Term::Tasks { index, from, to, computer, body } => {
+        ModelTerm::Tasks { index, from, to, computer, body } => {
             line(format!("tasks({index}={from},{to}) on {computer}"));
             write(body, depth + 1, notes, lines);
         }
-        Term::If { place, share, then, otherwise } => {
+        ModelTerm::If { position: place, share, then, otherwise } => {
             let share = share.as_ref().map(|share| format!(" ({share})")).unwrap_or_default();
             line(format!("if {}{share}", place.as_deref().unwrap_or("-")));
             write(then, depth + 1, notes, lines);
@@ -82,20 +83,21 @@ fn write(term: &Term, depth: usize, notes: bool, lines: &mut Vec<String>) {
                 lines.extend(rest);
             }
         }
-        Term::Use { resource, body } => {
+        ModelTerm::Use { resource, body } => {
             line(format!("use {resource}"));
             write(body, depth + 1, notes, lines);
         }
     }
 }
 
-fn name(operation: &Operation) -> String {
-    let parts = [Some(operation.name.as_str()), operation.of.as_deref(), operation.on.as_ref().map(|computer| computer.0.as_str())];
+fn name(operation: &ComputeOp) -> String {
+    let parts =
+        [Some(operation.name.as_str()), operation.data_type.as_deref(), operation.computer.as_ref().map(|computer| computer.0.as_str())];
     parts.into_iter().flatten().collect::<Vec<_>>().join("_")
 }
 
-/// How often each operation is done, counted by going through the model round by round.
-pub fn counted(model: &Model, values: &[(&str, f64)]) -> BTreeMap<String, f64> {
+/// The count of each operation, by executing the model iteration by iteration.
+pub(crate) fn counted(model: &PamelaModel, values: &[(&str, f64)]) -> BTreeMap<String, f64> {
     let mut scope: BTreeMap<String, f64> = BTreeMap::new();
     for parameter in &model.parameters {
         if let Some(value) = &parameter.value {
@@ -111,14 +113,14 @@ pub fn counted(model: &Model, values: &[(&str, f64)]) -> BTreeMap<String, f64> {
 }
 
 fn evaluate(formula: &Formula, scope: &BTreeMap<String, f64>) -> f64 {
-    let values: Values<f64> = scope.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+    let values: SymbolValues<f64> = scope.iter().map(|(name, value)| (name.as_str(), *value)).collect();
     formula.evaluate(&values).unwrap_or_else(|problem| panic!("{formula}: {problem}"))
 }
 
-fn count(model: &Model, term: &Term, scope: &BTreeMap<String, f64>, weight: f64, counts: &mut BTreeMap<String, f64>) {
+fn count(model: &PamelaModel, term: &ModelTerm, scope: &BTreeMap<String, f64>, weight: f64, counts: &mut BTreeMap<String, f64>) {
     match term {
-        Term::Operation { operation, times } => *counts.entry(name(operation)).or_default() += weight * evaluate(times, scope),
-        Term::Call { procedure, arguments } => {
+        ModelTerm::Operation { operation, times } => *counts.entry(name(operation)).or_default() += weight * evaluate(times, scope),
+        ModelTerm::Call { procedure, arguments } => {
             let called = model.procedures.iter().find(|other| other.name == *procedure).expect("the procedure");
             assert_eq!(called.parameters.len(), arguments.len(), "{procedure}");
             let mut inside: BTreeMap<String, f64> = scope.clone();
@@ -126,8 +128,8 @@ fn count(model: &Model, term: &Term, scope: &BTreeMap<String, f64>, weight: f64,
             inside.extend(called.parameters.iter().cloned().zip(given.collect::<Vec<_>>()));
             count(model, &called.body, &inside, weight, counts);
         }
-        Term::Sequence(terms) | Term::Parallel(terms) => terms.iter().for_each(|term| count(model, term, scope, weight, counts)),
-        Term::Loop { index, from, to, body, .. } | Term::Tasks { index, from, to, body, .. } => {
+        ModelTerm::Sequence(terms) | ModelTerm::Parallel(terms) => terms.iter().for_each(|term| count(model, term, scope, weight, counts)),
+        ModelTerm::Loop { index, from, to, body, .. } | ModelTerm::Tasks { index, from, to, body, .. } => {
             let (mut round, to) = (evaluate(from, scope), evaluate(to, scope));
             while round <= to {
                 let mut inside = scope.clone();
@@ -137,7 +139,7 @@ fn count(model: &Model, term: &Term, scope: &BTreeMap<String, f64>, weight: f64,
                 round += 1.0;
             }
         }
-        Term::If { share, then, otherwise, .. } => {
+        ModelTerm::If { share, then, otherwise, .. } => {
             let share = share.as_ref().map_or(0.5, |share| evaluate(share, scope));
             if share > 0.0 {
                 count(model, then, scope, weight * share, counts);
@@ -146,7 +148,7 @@ fn count(model: &Model, term: &Term, scope: &BTreeMap<String, f64>, weight: f64,
                 count(model, otherwise, scope, weight * (1.0 - share), counts);
             }
         }
-        Term::Use { body, .. } => count(model, body, scope, weight, counts),
-        Term::Note(_) | Term::Message { .. } | Term::Group { .. } | Term::Delay(_) => {}
+        ModelTerm::Use { body, .. } => count(model, body, scope, weight, counts),
+        ModelTerm::Comment(_) | ModelTerm::Message { .. } | ModelTerm::Collective { .. } | ModelTerm::Delay(_) => {}
     }
 }

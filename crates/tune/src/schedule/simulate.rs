@@ -1,150 +1,157 @@
-//! A master and its workers, simulated: how long an iteration would take if it were cut in another way.
+//! Simulates a master with its workers: the time of an iteration with other chunking.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-use super::cutting::{Cutter, Cutting};
+use super::chunking::{ChunkScheduler, ChunkingParameters};
 
-/// What the tasks cost, from the first to the last.
+/// Costs of the tasks, from first to last.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Costs {
+pub struct TaskCosts {
     tasks: u64,
-    /// Seconds of all tasks before each of so many borders, evenly apart.
-    before: Vec<f64>,
+    /// Seconds of all tasks before each of the equidistant borders.
+    prefix_sums: Vec<f64>,
 }
 
-impl Costs {
-    /// Of so many tasks, from the seconds of equal parts of them, in order.
-    pub fn of_parts(tasks: u64, parts: &[f64]) -> Costs {
+impl TaskCosts {
+    /// From the seconds of equal parts of the tasks, in order.
+    pub fn from_parts(tasks: u64, parts: &[f64]) -> TaskCosts {
         let sums = parts.iter().scan(0.0, |sum, part| {
             *sum += part.max(0.0);
             Some(*sum)
         });
-        Costs { tasks, before: std::iter::once(0.0).chain(sums).collect() }
+        TaskCosts { tasks, prefix_sums: std::iter::once(0.0).chain(sums).collect() }
     }
 
     /// Seconds of a chunk.
-    pub fn chunk(&self, first: u64, tasks: u64) -> f64 {
-        (self.until(first + tasks) - self.until(first)).max(0.0)
+    pub fn chunk_time(&self, first: u64, tasks: u64) -> f64 {
+        (self.time_before(first + tasks) - self.time_before(first)).max(0.0)
     }
 
-    /// Seconds of all.
-    pub fn all(&self) -> f64 {
-        self.before.last().copied().unwrap_or(0.0)
+    /// Seconds of all tasks.
+    pub fn total_time(&self) -> f64 {
+        self.prefix_sums.last().copied().unwrap_or(0.0)
     }
 
-    /// How many tasks.
-    pub fn tasks(&self) -> u64 {
+    /// Number of tasks.
+    pub fn task_count(&self) -> u64 {
         self.tasks
     }
 
-    fn until(&self, task: u64) -> f64 {
-        let place = task as f64 / self.tasks.max(1) as f64 * (self.before.len() - 1) as f64;
-        let below = place as usize;
-        match (self.before.get(below), self.before.get(below + 1)) {
-            (Some(low), Some(high)) => low + (high - low) * place.fract(),
-            _ => self.all(),
+    fn time_before(&self, task: u64) -> f64 {
+        let position = task as f64 / self.tasks.max(1) as f64 * (self.prefix_sums.len() - 1) as f64;
+        let below = position as usize;
+        match (self.prefix_sums.get(below), self.prefix_sums.get(below + 1)) {
+            (Some(low), Some(high)) => low + (high - low) * position.fract(),
+            _ => self.total_time(),
         }
     }
 }
 
-/// Where the tasks are done.
+/// Tasks and workers of a simulated iteration.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Situation {
-    /// What the tasks cost.
-    pub costs: Costs,
-    /// How many times that each worker takes.
+pub struct SchedulingScenario {
+    /// Costs of the tasks.
+    pub costs: TaskCosts,
+    /// Relative slowness of each worker.
     pub slowness: Vec<f64>,
     /// Seconds from a worker's answer to its next chunk, if the master is idle.
     pub latency: f64,
     /// Seconds of the master for each chunk.
     pub service: f64,
-    /// The fewest tasks in a chunk of a batch.
-    pub least: u64,
+    /// Fewest tasks in a chunk of a batch.
+    pub min_chunk: u64,
 }
 
-impl Situation {
-    /// The time if all workers were busy until the end, and nothing were lost.
-    pub fn ideal(&self) -> f64 {
-        self.costs.all() / self.slowness.iter().map(|slowness| 1.0 / slowness).sum::<f64>()
+impl SchedulingScenario {
+    /// The time if all workers were busy until the end without overhead.
+    pub fn ideal_time(&self) -> f64 {
+        self.costs.total_time() / self.slowness.iter().map(|slowness| 1.0 / slowness).sum::<f64>()
     }
 }
 
-/// What a simulation came to.
+/// Result of a simulation.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Outcome {
-    /// How long it took.
+pub struct SimulatedIteration {
+    /// Duration.
     pub seconds: f64,
-    /// How many chunks were handed out.
+    /// Number of chunks.
     pub chunks: u64,
 }
 
-/// A worker that asks for a chunk; the earliest first, and of several at once the one with the lowest number.
+/// A worker that requests a chunk; ordered by time, then by index.
 #[derive(PartialEq)]
-struct Asks {
+struct ChunkRequest {
     time: f64,
     worker: usize,
 }
 
-impl Eq for Asks {}
+impl Eq for ChunkRequest {}
 
-impl PartialOrd for Asks {
-    fn partial_cmp(&self, other: &Asks) -> Option<Ordering> {
+impl PartialOrd for ChunkRequest {
+    fn partial_cmp(&self, other: &ChunkRequest) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Asks {
-    fn cmp(&self, other: &Asks) -> Ordering {
+impl Ord for ChunkRequest {
+    fn cmp(&self, other: &ChunkRequest) -> Ordering {
         self.time.total_cmp(&other.time).then(self.worker.cmp(&other.worker))
     }
 }
 
-/// How long all tasks take if they are cut so; `None` if more than `most` chunks would come of it.
-pub fn simulate(cutting: &Cutting, situation: &Situation, most: u64) -> Option<Outcome> {
-    let Situation { costs, slowness, latency, service, least } = situation;
-    let mut cutter = Cutter::new(cutting, costs.tasks, slowness.len(), *least);
-    let mut asking: BinaryHeap<Reverse<Asks>> = (0..slowness.len()).map(|worker| Reverse(Asks { time: 0.0, worker })).collect();
-    let mut outcome = Outcome { seconds: 0.0, chunks: 0 };
-    let mut master_is_free = 0.0f64;
-    while let Some(Reverse(Asks { time, worker })) = asking.pop() {
-        let Some((first, tasks)) = cutter.give(worker) else { break };
+/// Simulates an iteration; `None` if it takes more than `most` chunks.
+pub fn simulate(parameters: &ChunkingParameters, scenario: &SchedulingScenario, most: u64) -> Option<SimulatedIteration> {
+    let SchedulingScenario { costs, slowness, latency, service, min_chunk: least } = scenario;
+    let mut scheduler = ChunkScheduler::new(parameters, costs.tasks, slowness.len(), *least);
+    let mut requests: BinaryHeap<Reverse<ChunkRequest>> =
+        (0..slowness.len()).map(|worker| Reverse(ChunkRequest { time: 0.0, worker })).collect();
+    let mut outcome = SimulatedIteration { seconds: 0.0, chunks: 0 };
+    let mut master_idle_at = 0.0f64;
+    while let Some(Reverse(ChunkRequest { time, worker })) = requests.pop() {
+        let Some((first, tasks)) = scheduler.next_chunk(worker) else { break };
         outcome.chunks += 1;
         if outcome.chunks > most {
             return None;
         }
-        master_is_free = master_is_free.max(time) + service;
-        let end = master_is_free + latency + costs.chunk(first, tasks) * slowness[worker];
+        master_idle_at = master_idle_at.max(time) + service;
+        let end = master_idle_at + latency + costs.chunk_time(first, tasks) * slowness[worker];
         outcome.seconds = outcome.seconds.max(end);
-        asking.push(Reverse(Asks { time: end, worker }));
+        requests.push(Reverse(ChunkRequest { time: end, worker }));
     }
     Some(outcome)
 }
 
 #[cfg(test)]
 mod tests {
-    use sintonia_fit::Random;
+    use sintonia_fit::SplitMix64;
 
     use super::*;
-    use crate::schedule::{Known, Rule, Worker};
+    use crate::schedule::{SchedulingRule, TaskStatistics, WorkerStats};
 
     const TASKS: u64 = 10_000;
     const WORKERS: usize = 64;
     const SEEDS: u64 = 20;
 
     #[test]
-    fn costs_are_those_of_the_parts_in_between_too() {
-        let costs = Costs::of_parts(8, &[1.0, 3.0]);
-        assert_eq!((costs.chunk(0, 4), costs.chunk(4, 4), costs.chunk(2, 4), costs.all()), (1.0, 3.0, 2.0, 4.0));
+    fn costs_are_interpolated_within_parts() {
+        let costs = TaskCosts::from_parts(8, &[1.0, 3.0]);
+        assert_eq!((costs.chunk_time(0, 4), costs.chunk_time(4, 4), costs.chunk_time(2, 4), costs.total_time()), (1.0, 3.0, 2.0, 4.0));
     }
 
     #[test]
-    fn equal_tasks_in_equal_parts_take_the_ideal_time_and_what_a_chunk_costs() {
-        let situation = Situation { costs: Costs::of_parts(100, &[100.0]), slowness: vec![1.0; 4], latency: 0.5, service: 0.1, least: 1 };
-        assert_eq!(situation.ideal(), 25.0);
-        let outcome = simulate(&Cutting::batches([1.0; 3]), &situation, 1000).expect("few chunks");
+    fn equal_parts_take_the_ideal_time_plus_overhead() {
+        let scenario = SchedulingScenario {
+            costs: TaskCosts::from_parts(100, &[100.0]),
+            slowness: vec![1.0; 4],
+            latency: 0.5,
+            service: 0.1,
+            min_chunk: 1,
+        };
+        assert_eq!(scenario.ideal_time(), 25.0);
+        let outcome = simulate(&ChunkingParameters::with_factors([1.0; 3]), &scenario, 1000).expect("few chunks");
         assert!((outcome.seconds - 25.9).abs() < 1e-9 && outcome.chunks == 4, "{outcome:?}");
-        assert_eq!(simulate(&Cutting::fixed(1.0), &situation, 99), None);
+        assert_eq!(simulate(&ChunkingParameters::with_fixed_chunk(1.0), &scenario, 99), None);
     }
 
     #[derive(Clone, Copy, PartialEq, Debug)]
@@ -156,38 +163,38 @@ mod tests {
         Slow { latency: f64, service: f64 },
     }
 
-    fn costs(kind: Kind, random: &mut Random) -> Vec<f64> {
-        let cost = |task: u64, random: &mut Random| match kind {
-            Kind::Normal | Kind::Slow { .. } => (1.0 + 0.3 * random.normal()).max(0.01),
-            Kind::Exponential => -random.unit().ln(),
+    fn costs(kind: Kind, random: &mut SplitMix64) -> Vec<f64> {
+        let cost = |task: u64, random: &mut SplitMix64| match kind {
+            Kind::Normal | Kind::Slow { .. } => (1.0 + 0.3 * random.standard_normal()).max(0.01),
+            Kind::Exponential => -random.uniform().ln(),
             // Pareto with a mean of 1 and no variance.
-            Kind::HeavyTail => 0.375 * random.unit().powf(-1.0 / 1.6),
+            Kind::HeavyTail => 0.375 * random.uniform().powf(-1.0 / 1.6),
             Kind::Ramp => 2.0 * (1.0 - task as f64 / TASKS as f64),
         };
         (0..TASKS).map(|task| cost(task, random)).collect()
     }
 
-    /// The efficiency of a rule in percent, over some seeds.
-    fn efficiency(kind: Kind, rule: Rule) -> f64 {
+    /// The efficiency of a rule in percent, averaged over seeds.
+    fn efficiency(kind: Kind, rule: SchedulingRule) -> f64 {
         let once = |seed: u64| {
-            let parts = costs(kind, &mut Random::new(seed));
+            let parts = costs(kind, &mut SplitMix64::new(seed));
             let mean = parts.iter().sum::<f64>() / TASKS as f64;
             let deviation = (parts.iter().map(|part| (part - mean).powi(2)).sum::<f64>() / TASKS as f64).sqrt();
             let (latency, service) = if let Kind::Slow { latency, service } = kind { (latency, service) } else { (0.02, 0.0) };
             let slow = |worker| if matches!(kind, Kind::Slow { .. }) && worker % 2 == 1 { 2.0 } else { 1.0 };
             let slowness: Vec<f64> = (0..WORKERS).map(slow).collect();
             let workers =
-                slowness.iter().map(|slow| Worker { weight: 1.0 / slow, mean: mean * slow, deviation: deviation * slow }).collect();
-            let known = Known { tasks: TASKS, mean, deviation, overhead: latency + service, least: 1, workers };
-            let situation = Situation { costs: Costs::of_parts(TASKS, &parts), slowness, latency, service, least: 1 };
-            let outcome = simulate(&rule.cutting(&known), &situation, 2 * TASKS).expect("no more chunks than tasks");
-            100.0 * situation.ideal() / outcome.seconds
+                slowness.iter().map(|slow| WorkerStats { weight: 1.0 / slow, mean: mean * slow, deviation: deviation * slow }).collect();
+            let statistics = TaskStatistics { tasks: TASKS, mean, deviation, overhead: latency + service, min_chunk: 1, workers };
+            let scenario = SchedulingScenario { costs: TaskCosts::from_parts(TASKS, &parts), slowness, latency, service, min_chunk: 1 };
+            let outcome = simulate(&rule.chunking(&statistics), &scenario, 2 * TASKS).expect("no more chunks than tasks");
+            100.0 * scenario.ideal_time() / outcome.seconds
         };
         (0..SEEDS).map(once).sum::<f64>() / SEEDS as f64
     }
 
-    /// Each rule of one list is below each of the next.
-    fn is_in_order(kind: Kind, lists: &[&[Rule]]) {
+    /// Checks that each rule of a list is below each rule of the next.
+    fn is_in_order(kind: Kind, lists: &[&[SchedulingRule]]) {
         let figures: Vec<Vec<f64>> = lists.iter().map(|rules| rules.iter().map(|rule| efficiency(kind, *rule)).collect()).collect();
         for pair in figures.windows(2) {
             let (best, worst) = (pair[0].iter().copied().fold(0.0, f64::max), pair[1].iter().copied().fold(100.0, f64::min));
@@ -195,11 +202,13 @@ mod tests {
         }
     }
 
-    use Rule::{DynamicFactoring as Daf, Factoring as Fac, Factoring2 as Fac2, Guided as Gss, One, Static, Trapezoid as Tss};
+    use SchedulingRule::{
+        DynamicFactoring as Daf, Factoring as Fac, Factoring2 as Fac2, Guided as Gss, SelfScheduling, Static, Trapezoid as Tss,
+    };
 
     #[test]
-    fn the_figures_are_those_of_an_independent_simulation_with_other_random_numbers() {
-        let rules = [Static, One, Gss, Tss, Fac2, Daf];
+    fn efficiencies_match_an_independent_simulation() {
+        let rules = [Static, SelfScheduling, Gss, Tss, Fac2, Daf];
         let table = [
             (Kind::Normal, [94.5, 97.4, 97.6, 98.1, 99.3, 99.2]),
             (Kind::Exponential, [81.7, 95.7, 91.4, 94.9, 96.7, 97.3]),
@@ -216,21 +225,21 @@ mod tests {
     }
 
     #[test]
-    fn with_independent_tasks_batches_beat_everything_and_equal_parts_are_the_worst() {
-        is_in_order(Kind::Normal, &[&[Static], &[One, Gss, Tss], &[Fac2, Fac, Daf]]);
+    fn for_independent_tasks_batches_are_best_and_equal_parts_worst() {
+        is_in_order(Kind::Normal, &[&[Static], &[SelfScheduling, Gss, Tss], &[Fac2, Fac, Daf]]);
         is_in_order(Kind::Exponential, &[&[Static], &[Gss], &[Tss], &[Fac2, Fac, Daf]]);
         is_in_order(Kind::HeavyTail, &[&[Static], &[Gss], &[Tss], &[Fac, Daf]]);
     }
 
     #[test]
-    fn guided_chunks_are_as_bad_as_equal_parts_where_the_first_tasks_are_the_longest() {
-        is_in_order(Kind::Ramp, &[&[Static, Gss], &[One], &[Fac2, Daf]]);
+    fn guided_fails_where_the_first_tasks_are_longest() {
+        is_in_order(Kind::Ramp, &[&[Static, Gss], &[SelfScheduling], &[Fac2, Daf]]);
     }
 
     #[test]
-    fn where_workers_differ_equal_parts_fail_and_one_task_at_a_time_only_with_latency() {
-        let weights = Rule::AdaptiveWeighted;
+    fn equal_parts_fail_where_workers_differ() {
+        let weights = SchedulingRule::AdaptiveWeighted;
         is_in_order(Kind::Slow { latency: 0.02, service: 0.0 }, &[&[Static, Gss], &[Tss], &[Fac2, Daf, weights]]);
-        is_in_order(Kind::Slow { latency: 0.2, service: 0.01 }, &[&[Static, Gss], &[One], &[Tss], &[Daf], &[Fac2, weights]]);
+        is_in_order(Kind::Slow { latency: 0.2, service: 0.01 }, &[&[Static, Gss], &[SelfScheduling], &[Tss], &[Daf], &[Fac2, weights]]);
     }
 }

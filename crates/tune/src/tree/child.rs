@@ -1,75 +1,75 @@
-//! A host below this one in the tree.
+//! A child host in the tree.
 
 use std::net::TcpStream;
 use std::sync::mpsc;
 
 use serde::{Deserialize, Serialize};
-use sintonia_link::session::{Receiver, Sender, SessionError};
+use sintonia_link::session::{SessionError, SessionReceiver, SessionSender};
 
-use super::clock::Difference;
-use super::door::{pack, unpack};
-use crate::station::now_ns;
-use crate::talk::{Ask, Told};
+use super::clock_offset::HostClockOffset;
+use super::listener::{decode, encode};
+use crate::host_agent::now_ns;
+use crate::protocol::{AgentReport, AgentRequest};
 
-/// What a host is told by the one above it.
+/// A message to a child.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Down {
-    /// What time is it there?
+pub(super) enum ParentMessage {
+    /// Query of its clock.
     Time,
-    /// When the tuning began, in nanoseconds of its clock.
+    /// Start of the tuning, in nanoseconds of its clock.
     Began(f64),
-    /// A question of the analyzer's.
-    Ask(Ask),
+    /// A request of the analyzer.
+    Ask(AgentRequest),
     /// The tuning is over.
     End,
 }
 
-/// What it tells the one above.
+/// A message from a child.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Upward {
-    /// The time there, in nanoseconds of its clock.
+pub(super) enum ChildMessage {
+    /// Its clock in nanoseconds.
     Time(f64),
-    /// What happened there.
-    Told(Vec<Told>),
+    /// Reports.
+    Told(Vec<AgentReport>),
 }
 
-/// What an ear hears.
-enum Heard {
-    Said(Upward, f64),
-    Ended(Option<String>),
+/// An event of a child's connection.
+enum ChildEvent {
+    Message(ChildMessage, f64),
+    Disconnected(Option<String>),
 }
 
-/// A host below.
-pub struct Child {
+/// A child host.
+pub struct ChildHost {
     host: String,
-    sender: Sender<TcpStream>,
-    heard: mpsc::Receiver<Heard>,
-    difference: Difference,
-    /// When it was last asked for the time.
-    asked_for_time: Option<f64>,
-    /// What it was last told of when the tuning began.
-    told_begin: Option<f64>,
-    /// Processes there and below that are tuned.
-    tuned: u64,
+    sender: SessionSender<TcpStream>,
+    events: mpsc::Receiver<ChildEvent>,
+    clock_offset: HostClockOffset,
+    /// Time of the unanswered clock query.
+    clock_query_time: Option<f64>,
+    /// The start of the tuning that was sent last.
+    sent_begin: Option<f64>,
+    /// Tuned processes there and below.
+    tuned_processes: u64,
     ended: Option<Option<String>>,
 }
 
-/// What listens to a host, in a thread of its own.
-pub struct Ear(mpsc::Sender<Heard>);
+/// Receives messages of a child, in its own thread.
+pub struct ChildReceiver(mpsc::Sender<ChildEvent>);
 
-impl Ear {
-    /// Listens until the conversation ends.
-    pub fn listen(self, mut receiver: Receiver<TcpStream>) {
+impl ChildReceiver {
+    /// Receives until the connection ends.
+    pub fn run(self, mut receiver: SessionReceiver<TcpStream>) {
         loop {
-            match receiver.receive().and_then(|message| Ok(unpack(&message)?)) {
+            match receiver.receive().and_then(|message| Ok(decode(&message)?)) {
                 Ok(said) => {
-                    if self.0.send(Heard::Said(said, now_ns())).is_err() {
+                    if self.0.send(ChildEvent::Message(said, now_ns())).is_err() {
                         return;
                     }
                 }
                 Err(problem) => {
-                    let why = (!matches!(&problem, SessionError::Broken(_))).then(|| problem.to_string());
-                    let _ = self.0.send(Heard::Ended(why));
+                    let why = (!matches!(&problem, SessionError::Connection(_))).then(|| problem.to_string());
+                    let _ = self.0.send(ChildEvent::Disconnected(why));
                     return;
                 }
             }
@@ -77,82 +77,95 @@ impl Ear {
     }
 }
 
-impl Child {
-    /// A host that has proved itself, and what listens to it.
-    pub fn new(host: String, difference: Difference, sender: Sender<TcpStream>) -> (Child, Ear) {
-        let (ear, heard) = mpsc::channel();
-        (Child { host, sender, heard, difference, asked_for_time: None, told_begin: None, tuned: 0, ended: None }, Ear(ear))
+impl ChildHost {
+    /// A child that has authenticated, and its receiver.
+    pub fn new(host: String, difference: HostClockOffset, sender: SessionSender<TcpStream>) -> (ChildHost, ChildReceiver) {
+        let (receiver, event) = mpsc::channel();
+        (
+            ChildHost {
+                host,
+                sender,
+                events: event,
+                clock_offset: difference,
+                clock_query_time: None,
+                sent_begin: None,
+                tuned_processes: 0,
+                ended: None,
+            },
+            ChildReceiver(receiver),
+        )
     }
 
-    /// Its name.
+    /// Its host name.
     pub fn host(&self) -> &str {
         &self.host
     }
 
-    /// Whether it can still be reached.
-    pub fn is_there(&self) -> bool {
+    /// Whether it is connected.
+    pub fn is_connected(&self) -> bool {
         self.ended.is_none()
     }
 
-    /// Why it is gone, if that needs to be told.
-    pub fn farewell(&self) -> Option<Told> {
-        let lost = || (self.tuned > 0).then(|| format!("nobody collects there any more; {} processes go on untuned", self.tuned));
+    /// Why it has disconnected, if that is a problem.
+    pub fn disconnect_report(&self) -> Option<AgentReport> {
+        let lost =
+            || (self.tuned_processes > 0).then(|| format!("it has disconnected; {} processes continue untuned", self.tuned_processes));
         let why = self.ended.clone()?.or_else(lost)?;
-        Some(Told::Problem(format!("host {}: {why}", self.host)))
+        Some(AgentReport::Problem(format!("host {}: {why}", self.host)))
     }
 
-    fn say(&mut self, down: &Down) {
-        let said = pack(down).map_err(SessionError::from).and_then(|message| self.sender.send(&message));
+    fn send(&mut self, message: &ParentMessage) {
+        let said = encode(message).map_err(SessionError::from).and_then(|message| self.sender.send(&message));
         if said.is_err() {
-            self.ended.get_or_insert(Some("cannot be reached any more; its processes go on untuned".into()));
+            self.ended.get_or_insert(Some("unreachable; its processes continue untuned".into()));
         }
     }
 
-    /// Asks it something.
-    pub fn ask(&mut self, ask: &Ask) {
-        self.say(&Down::Ask(ask.clone()));
+    /// Sends a request.
+    pub fn send_request(&mut self, request: &AgentRequest) {
+        self.send(&ParentMessage::Ask(request.clone()));
     }
 
-    /// Asks it for the time.
-    pub fn compare_clocks(&mut self) {
-        // An answer that comes late must not be taken for that to a later question.
-        if self.asked_for_time.is_some() {
+    /// Queries its clock.
+    pub fn query_clock(&mut self) {
+        // A late answer must not be taken for that of a later query.
+        if self.clock_query_time.is_some() {
             return;
         }
-        self.asked_for_time = Some(now_ns());
-        self.say(&Down::Time);
+        self.clock_query_time = Some(now_ns());
+        self.send(&ParentMessage::Time);
     }
 
-    /// What it has told since the last time, when the tuning began at `begin` in nanoseconds of our clock.
-    pub fn hear(&mut self, begin: f64) -> Vec<Told> {
-        let mut told = Vec::new();
-        for heard in self.heard.try_iter() {
-            match heard {
-                Heard::Said(Upward::Told(more), _) => {
-                    let count = |is_meant: fn(&Told) -> bool| more.iter().filter(|one| is_meant(one)).count() as u64;
-                    self.tuned += count(|one| matches!(one, Told::Ready { .. }));
-                    self.tuned = self.tuned.saturating_sub(count(|one| matches!(one, Told::Gone { .. })));
-                    told.extend(more);
+    /// Reports since the last call; `begin` is the start of the tuning in nanoseconds of our clock.
+    pub fn receive_reports(&mut self, begin: f64) -> Vec<AgentReport> {
+        let mut reports = Vec::new();
+        for event in self.events.try_iter() {
+            match event {
+                ChildEvent::Message(ChildMessage::Told(more), _) => {
+                    let count = |is_meant: fn(&AgentReport) -> bool| more.iter().filter(|one| is_meant(one)).count() as u64;
+                    self.tuned_processes += count(|one| matches!(one, AgentReport::Ready { .. }));
+                    self.tuned_processes = self.tuned_processes.saturating_sub(count(|one| matches!(one, AgentReport::Gone { .. })));
+                    reports.extend(more);
                 }
-                Heard::Said(Upward::Time(theirs), came) => {
-                    if let Some(sent) = self.asked_for_time.take() {
-                        self.difference.note(sent, theirs, came);
+                ChildEvent::Message(ChildMessage::Time(child_time), received) => {
+                    if let Some(sent) = self.clock_query_time.take() {
+                        self.clock_offset.add_round_trip(sent, child_time, received);
                     }
                 }
-                Heard::Ended(why) => self.ended = Some(why),
+                ChildEvent::Disconnected(why) => self.ended = Some(why),
             }
         }
-        let began = self.difference.ahead().map(|ahead| begin + ahead);
-        if began != self.told_begin {
-            self.told_begin = began;
-            began.into_iter().for_each(|began| self.say(&Down::Began(began)));
+        let began = self.clock_offset.offset_ns().map(|ahead| begin + ahead);
+        if began != self.sent_begin {
+            self.sent_begin = began;
+            began.into_iter().for_each(|began| self.send(&ParentMessage::Began(began)));
         }
-        told
+        reports
     }
 }
 
-impl Drop for Child {
+impl Drop for ChildHost {
     fn drop(&mut self) {
-        self.say(&Down::End);
+        self.send(&ParentMessage::End);
     }
 }

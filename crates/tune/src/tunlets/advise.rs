@@ -1,119 +1,120 @@
-//! The tunlet `advise`: why, where and when a program loses time, searched for while it runs, as Paradyn's Performance Consultant does.
+//! The tunlet `advise`: why, where and when a program loses time, searched online as by Paradyn's Performance Consultant.
 //!
-//! It changes nothing. At first it looks only at functions of MPI, which costs next to nothing. When a hypothesis holds for the whole
-//! program, it looks closer: at halves of the ranks, and at the functions that `main` calls, and so on downwards; and it looks away again
-//! from wherever the time does not go.
+//! It changes nothing. Initially it measures only MPI functions, which costs next to nothing. When a hypothesis holds for the whole
+//! program, it refines it: over groups of ranks, and over the functions that `main` calls, and so on down the call graph. Measure points
+//! without a significant share of the time are removed again.
 
+mod call_totals;
 mod code;
 mod ranks;
-mod tally;
 
 use serde::Deserialize;
-use sintonia_mpi::{FUNCTIONS, Operation};
+use sintonia_mpi::{FUNCTIONS, FunctionId};
 
 use crate::mpi_time::{sends, takes_time, waits};
-use crate::point::{Actor, MeasurePoint, Needs};
-use crate::tunlet::{Figure, Joined, Tunlet, Wish};
+use crate::tuning_points::{Actor, MeasurePoint, TunletRequirements};
+use crate::tunlet::{EventSummary, TuningAction, Tunlet, TunletMetric};
 
+use call_totals::{CallTimeTotals, PointRegistry};
 use code::CodeSearch;
 use ranks::RankSearch;
-use tally::{Looks, Tally};
 
-/// What can be told to it.
+/// Settings of the tunlet.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Settings {
-    /// The share of the time that is worth telling of.
+pub struct AdviseSettings {
+    /// Share of the time that is worth reporting.
     pub threshold: f64,
-    /// Seconds between two looks.
+    /// Seconds per period.
     pub period: f64,
-    /// Looks before something is held to be so.
+    /// Periods before a hypothesis is accepted.
     pub periods: u32,
 }
 
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings { threshold: 0.2, period: 0.25, periods: 4 }
+impl Default for AdviseSettings {
+    fn default() -> AdviseSettings {
+        AdviseSettings { threshold: 0.2, period: 0.25, periods: 4 }
     }
 }
 
-/// Why a program may lose time.
+/// A hypothesis why a program loses time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Why {
-    /// It waits for messages or for others.
+enum LossHypothesis {
+    /// Waiting for messages or other ranks.
     Waiting,
-    /// It spends its time sending small messages.
+    /// Sending small messages.
     SmallMessages,
-    /// It reads and writes files.
+    /// File access.
     Files,
-    /// It computes.
+    /// Computation.
     Computing,
 }
 
-impl Why {
-    const ALL: [Why; 4] = [Why::Waiting, Why::SmallMessages, Why::Files, Why::Computing];
+impl LossHypothesis {
+    const ALL: [LossHypothesis; 4] =
+        [LossHypothesis::Waiting, LossHypothesis::SmallMessages, LossHypothesis::Files, LossHypothesis::Computing];
 
-    /// Whether time in this function counts for it.
-    fn counts(self, operation: Operation) -> bool {
+    /// Whether time in this function supports it.
+    fn covers(self, operation: FunctionId) -> bool {
         match self {
-            Why::Waiting => waits(operation.role()),
-            Why::SmallMessages => sends(operation.role()),
-            Why::Files => operation.role().is_file(),
-            Why::Computing => takes_time(operation.role()),
+            LossHypothesis::Waiting => waits(operation.role()),
+            LossHypothesis::SmallMessages => sends(operation.role()),
+            LossHypothesis::Files => operation.role().is_file(),
+            LossHypothesis::Computing => takes_time(operation.role()),
         }
     }
 
-    fn words(self) -> &'static str {
+    fn describe(self) -> &'static str {
         match self {
-            Why::Waiting => "is spent waiting",
-            Why::SmallMessages => "is spent sending small messages",
-            Why::Files => "is spent on files",
-            Why::Computing => "is spent computing",
+            LossHypothesis::Waiting => "is spent waiting",
+            LossHypothesis::SmallMessages => "is spent sending small messages",
+            LossHypothesis::Files => "is spent on files",
+            LossHypothesis::Computing => "is spent computing",
         }
     }
 }
 
-/// A message with fewer bytes is small.
-const SMALL: f64 = 1024.0;
+/// Smaller messages count as small.
+const SMALL_MESSAGE_BYTES: f64 = 1024.0;
 
-/// A hypothesis that holds, and the search for where.
-struct Case {
-    why: Why,
+/// A hypothesis that holds, and the searches that locate it.
+struct HypothesisCase {
+    why: LossHypothesis,
     share: f64,
     since: f64,
-    /// The function of MPI in which most of it goes.
-    operation: Option<Operation>,
+    /// The MPI function with most of the time.
+    operation: Option<FunctionId>,
     ranks: Option<RankSearch>,
     code: CodeSearch,
-    told: bool,
+    reported: bool,
 }
 
 /// The tunlet.
-pub struct Advise {
-    settings: Settings,
+pub struct AdviseTunlet {
+    settings: AdviseSettings,
     processes: u32,
-    /// What was measured of each function of MPI in the period that runs, and in each of the latest.
-    operations: Vec<(Operation, Tally)>,
-    latest: Vec<Vec<Tally>>,
-    looks: Looks,
+    /// Totals of each MPI function in the current period, and in each of the latest.
+    operations: Vec<(FunctionId, CallTimeTotals)>,
+    latest: Vec<Vec<CallTimeTotals>>,
+    extra_points: PointRegistry,
     period_began: f64,
     began: Option<f64>,
-    cases: Vec<Case>,
+    cases: Vec<HypothesisCase>,
     shares: [f64; 4],
 }
 
-impl Advise {
-    /// With these settings.
-    pub fn new(mut settings: Settings) -> Advise {
-        /// Time is told ten times a second.
+impl AdviseTunlet {
+    /// A tunlet with these settings.
+    pub fn new(mut settings: AdviseSettings) -> AdviseTunlet {
+        /// Ticks come ten times per second.
         const SHORTEST_PERIOD: f64 = 0.1;
         settings.period = settings.period.max(SHORTEST_PERIOD);
         settings.periods = settings.periods.max(1);
-        let all = (0..FUNCTIONS.len() as u16).filter_map(Operation::from_number);
+        let all = (0..FUNCTIONS.len() as u16).filter_map(FunctionId::from_index);
         let operations: Vec<_> =
-            all.filter(|operation| takes_time(operation.role())).map(|operation| (operation, Tally::default())).collect();
-        Advise {
-            looks: Looks::new(operations.len()),
+            all.filter(|operation| takes_time(operation.role())).map(|operation| (operation, CallTimeTotals::default())).collect();
+        AdviseTunlet {
+            extra_points: PointRegistry::new(operations.len()),
             settings,
             processes: 1,
             operations,
@@ -125,32 +126,32 @@ impl Advise {
         }
     }
 
-    /// The share of the program's time that a hypothesis is about, in the latest periods.
-    fn share(&self, why: Why) -> f64 {
+    /// The share of the program's time that a hypothesis explains, over the latest periods.
+    fn share(&self, why: LossHypothesis) -> f64 {
         let time = self.settings.period * self.latest.len() as f64 * f64::from(self.processes);
-        let counted = self.operations.iter().enumerate().filter(|(_, (operation, _))| why.counts(*operation));
-        let tally = counted.map(|(place, _)| self.sum(place)).fold(Tally::default(), Tally::joined);
+        let counted = self.operations.iter().enumerate().filter(|(_, (operation, _))| why.covers(*operation));
+        let tally = counted.map(|(index, _)| self.sum(index)).fold(CallTimeTotals::default(), CallTimeTotals::merged);
         let share = (tally.seconds / time).clamp(0.0, 1.0);
         match why {
-            Why::Computing => 1.0 - share,
-            Why::SmallMessages if tally.second > SMALL * tally.count as f64 => 0.0,
+            LossHypothesis::Computing => 1.0 - share,
+            LossHypothesis::SmallMessages if tally.second_value > SMALL_MESSAGE_BYTES * tally.count as f64 => 0.0,
             _ => share,
         }
     }
 
-    fn sum(&self, operation: usize) -> Tally {
-        self.latest.iter().map(|tallies| tallies[operation]).fold(Tally::default(), Tally::joined)
+    fn sum(&self, operation: usize) -> CallTimeTotals {
+        self.latest.iter().map(|tallies| tallies[operation]).fold(CallTimeTotals::default(), CallTimeTotals::merged)
     }
 
-    /// The function of MPI in which most of the time goes.
-    fn greatest(&self, why: Why) -> Option<Operation> {
-        let counted = self.operations.iter().enumerate().filter(|(_, (operation, _))| why.counts(*operation));
+    /// The MPI function with most of the time.
+    fn dominant_operation(&self, why: LossHypothesis) -> Option<FunctionId> {
+        let counted = self.operations.iter().enumerate().filter(|(_, (operation, _))| why.covers(*operation));
         let greatest = counted.max_by(|one, other| self.sum(one.0).seconds.total_cmp(&self.sum(other.0).seconds));
-        greatest.filter(|(place, _)| self.sum(*place).seconds > 0.0).map(|(_, (operation, _))| *operation)
+        greatest.filter(|(index, _)| self.sum(*index).seconds > 0.0).map(|(_, (operation, _))| *operation)
     }
 
-    /// A period is over: which hypotheses hold, and which do not any more.
-    fn judge(&mut self, time: f64) -> Vec<Wish> {
+    /// Tests all hypotheses at the end of a period.
+    fn test_hypotheses(&mut self, time: f64) -> Vec<TuningAction> {
         let tallies = self.operations.iter_mut().map(|(_, tally)| std::mem::take(tally)).collect();
         self.latest.push(tallies);
         if self.latest.len() > self.settings.periods as usize {
@@ -159,128 +160,135 @@ impl Advise {
         if self.latest.len() < self.settings.periods as usize {
             return Vec::new();
         }
-        let mut wishes = Vec::new();
-        for (place, why) in Why::ALL.into_iter().enumerate() {
+        let mut actions = Vec::new();
+        for (index, why) in LossHypothesis::ALL.into_iter().enumerate() {
             let share = self.share(why);
-            self.shares[place] = share;
+            self.shares[index] = share;
             let holds = share >= self.settings.threshold;
             match self.cases.iter().position(|case| case.why == why) {
-                None if holds => wishes.extend(self.open(why, share, time)),
-                // What comes and goes around the threshold is no news.
-                Some(at) if share < 0.75 * self.settings.threshold => wishes.extend(self.close(at, share, time)),
+                None if holds => actions.extend(self.open_case(why, share, time)),
+                // Hysteresis around the threshold.
+                Some(at) if share < 0.75 * self.settings.threshold => actions.extend(self.close_case(at, share, time)),
                 _ => {}
             }
         }
-        wishes
+        actions
     }
 
-    fn open(&mut self, why: Why, share: f64, time: f64) -> Vec<Wish> {
-        let operation = if why == Why::Computing { None } else { self.greatest(why) };
+    fn open_case(&mut self, why: LossHypothesis, share: f64, time: f64) -> Vec<TuningAction> {
+        let operation = if why == LossHypothesis::Computing { None } else { self.dominant_operation(why) };
         let since = time - self.settings.period * f64::from(self.settings.periods);
         let ranks = operation.filter(|_| self.processes > 1).map(|operation| RankSearch::new(operation, self.processes));
-        let mut case =
-            Case { why, share, since: since.max(0.0), operation, ranks, code: CodeSearch::new(why != Why::Computing), told: false };
-        let mut wishes = case.ranks.as_mut().map_or(Vec::new(), |ranks| ranks.begin(&mut self.looks, self.settings.period, time));
-        wishes.extend(case.code.begin());
+        let mut case = HypothesisCase {
+            why,
+            share,
+            since: since.max(0.0),
+            operation,
+            ranks,
+            code: CodeSearch::new(why != LossHypothesis::Computing),
+            reported: false,
+        };
+        let mut actions = case.ranks.as_mut().map_or(Vec::new(), |ranks| ranks.begin(&mut self.extra_points, self.settings.period, time));
+        actions.extend(case.code.begin());
         self.cases.push(case);
-        wishes
+        actions
     }
 
-    /// A hypothesis does not hold any more.
-    fn close(&mut self, at: usize, share: f64, time: f64) -> Vec<Wish> {
+    /// A hypothesis no longer holds.
+    fn close_case(&mut self, at: usize, share: f64, time: f64) -> Vec<TuningAction> {
         let case = self.cases.remove(at);
-        let mut wishes: Vec<Wish> = case.code.end(&mut self.looks);
-        wishes.extend(case.ranks.into_iter().flat_map(|ranks| ranks.end(&mut self.looks)));
-        if case.told {
-            let now = format!("when: until {time:.1} s; since then {:.0} % of the time {}", 100.0 * share, case.why.words());
-            wishes.push(Wish::Tell(now));
+        let mut actions: Vec<TuningAction> = case.code.end(&mut self.extra_points);
+        actions.extend(case.ranks.into_iter().flat_map(|ranks| ranks.end(&mut self.extra_points)));
+        if case.reported {
+            let now = format!("when: until {time:.1} s; since then {:.0} % of the time {}", 100.0 * share, case.why.describe());
+            actions.push(TuningAction::Report(now));
         }
-        wishes
+        actions
     }
 
-    /// Goes on with the searches; tells where the time goes once that is known.
-    fn search(&mut self, time: f64) -> Vec<Wish> {
-        let Settings { threshold, period, periods } = self.settings;
+    /// Advances the searches, and reports a case once it is located.
+    fn advance_searches(&mut self, time: f64) -> Vec<TuningAction> {
+        let AdviseSettings { threshold, period, periods } = self.settings;
         let patience = period * f64::from(periods);
-        let mut wishes = Vec::new();
+        let mut actions = Vec::new();
         for case in &mut self.cases {
             if let Some(ranks) = &mut case.ranks {
-                wishes.extend(ranks.go_on(&mut self.looks, period, patience, time));
+                actions.extend(ranks.advance(&mut self.extra_points, period, patience, time));
             }
-            wishes.extend(case.code.go_on(&mut self.looks, threshold, patience, time, self.processes));
+            actions.extend(case.code.advance(&mut self.extra_points, threshold, patience, time, self.processes));
             let found = case.code.is_done() && case.ranks.as_ref().is_none_or(RankSearch::is_done);
-            if found && !case.told {
-                case.told = true;
-                wishes.push(Wish::Tell(case.words()));
+            if found && !case.reported {
+                case.reported = true;
+                actions.push(TuningAction::Report(case.describe()));
             }
         }
-        wishes
+        actions
     }
 }
 
-impl Case {
+impl HypothesisCase {
     /// Why, where and when.
-    fn words(&self) -> String {
-        let mut words = format!("why: {:.0} % of the time {}", 100.0 * self.share, self.why.words());
+    fn describe(&self) -> String {
+        let mut words = format!("why: {:.0} % of the time {}", 100.0 * self.share, self.why.describe());
         let inside = self.operation.map(|operation| format!("in {}", operation.name()));
-        let ranks = self.ranks.as_ref().map(RankSearch::words);
-        let code = self.code.words();
-        let place: Vec<String> = inside.into_iter().chain(ranks).chain(code).collect();
-        if !place.is_empty() {
-            words += &format!("; where: {}", place.join(", "))[..];
+        let ranks = self.ranks.as_ref().map(RankSearch::describe);
+        let code = self.code.describe();
+        let location: Vec<String> = inside.into_iter().chain(ranks).chain(code).collect();
+        if !location.is_empty() {
+            words += &format!("; where: {}", location.join(", "))[..];
         }
         words + &format!("; when: since {:.1} s", self.since)[..]
     }
 }
 
-impl Tunlet for Advise {
+impl Tunlet for AdviseTunlet {
     fn name(&self) -> &str {
         "advise"
     }
 
-    fn needs(&mut self, _processes: u32) -> Needs {
-        let measure = |(operation, _): &(Operation, Tally)| {
-            MeasurePoint::of_mpi(Actor::All, operation.name(), &["seconds", "bytes"], self.settings.period)
+    fn requirements(&mut self, _processes: u32) -> TunletRequirements {
+        let measure = |(operation, _): &(FunctionId, CallTimeTotals)| {
+            MeasurePoint::mpi_exit(Actor::All, operation.name(), &["seconds", "bytes"], self.settings.period)
         };
-        Needs { measures: self.operations.iter().map(measure).collect(), tunes: Vec::new() }
+        TunletRequirements { measures: self.operations.iter().map(measure).collect(), tunes: Vec::new() }
     }
 
-    fn begins(&mut self, processes: u32) -> Vec<Wish> {
+    fn on_start(&mut self, processes: u32) -> Vec<TuningAction> {
         self.processes = processes.max(1);
         Vec::new()
     }
 
-    fn joined(&mut self, joined: &Joined) -> Vec<Wish> {
-        let tally = Tally::of(joined);
-        match self.operations.get_mut(joined.point) {
-            Some((_, sum)) => *sum = sum.joined(tally),
-            None => self.looks.note(joined.point, tally),
+    fn on_summary(&mut self, summary: &EventSummary) -> Vec<TuningAction> {
+        let tally = CallTimeTotals::from_summary(summary);
+        match self.operations.get_mut(summary.point) {
+            Some((_, sum)) => *sum = sum.merged(tally),
+            None => self.extra_points.record(summary.point, tally),
         }
         if self.began.is_none() {
-            self.began = Some(joined.from);
-            self.period_began = joined.from;
+            self.began = Some(summary.from);
+            self.period_began = summary.from;
         }
         Vec::new()
     }
 
-    fn passed(&mut self, time: f64) -> Vec<Wish> {
+    fn on_tick(&mut self, time: f64) -> Vec<TuningAction> {
         if self.began.is_none() || time - self.period_began < self.settings.period {
             return Vec::new();
         }
         self.period_began += self.settings.period;
-        let mut wishes = self.judge(time);
-        wishes.extend(self.search(time));
-        wishes
+        let mut actions = self.test_hypotheses(time);
+        actions.extend(self.advance_searches(time));
+        actions
     }
 
-    fn callees(&mut self, function: &str, callees: &[String]) -> Vec<Wish> {
+    fn on_callees(&mut self, function: &str, callees: &[String]) -> Vec<TuningAction> {
         let time = self.period_began;
-        let (looks, period) = (&mut self.looks, self.settings.period);
-        self.cases.iter_mut().flat_map(|case| case.code.callees(function, callees, looks, period, time)).collect()
+        let (looks, period) = (&mut self.extra_points, self.settings.period);
+        self.cases.iter_mut().flat_map(|case| case.code.on_callees(function, callees, looks, period, time)).collect()
     }
 
-    fn figures(&self) -> Vec<Figure> {
-        let percent = |name, place: usize| Figure::new(name, (100.0 * self.shares[place]).round(), "%");
+    fn metrics(&self) -> Vec<TunletMetric> {
+        let percent = |name, index: usize| TunletMetric::new(name, (100.0 * self.shares[index]).round(), "%");
         if self.latest.len() < self.settings.periods as usize { Vec::new() } else { vec![percent("waiting", 0), percent("computing", 3)] }
     }
 }
@@ -290,17 +298,17 @@ mod tests {
     use std::collections::HashMap;
 
     use super::*;
-    use crate::statistics::Sums;
+    use crate::statistics::RunningStats;
 
-    /// A program of four ranks: the upper two wait half of their time in MPI_Recv, all of it under `exchange`, which `step` calls.
+    /// Four ranks: the upper two wait half of their time in MPI_Recv, all of it under `exchange`, which `step` calls.
     #[derive(Default)]
     struct Program {
         looks: HashMap<usize, MeasurePoint>,
-        told: Vec<String>,
+        reported: Vec<String>,
     }
 
     impl Program {
-        /// Seconds in a function, and in MPI, that ranks spend in each second.
+        /// Seconds per second that ranks spend in a function, and in MPI.
         fn spends(point: &MeasurePoint) -> (f64, f64) {
             let ranks = match &point.actor {
                 Actor::Ranks(ranks) => ranks.clone(),
@@ -315,13 +323,13 @@ mod tests {
             }
         }
 
-        fn grant(&mut self, advise: &mut Advise, wishes: Vec<Wish>) {
-            for wish in wishes {
-                match wish {
-                    Wish::Look { number, point } => drop(self.looks.insert(number, point)),
-                    Wish::LookAway(number) => drop(self.looks.remove(&number)),
-                    Wish::Tell(what) => self.told.push(what),
-                    Wish::Callees(function) => {
+        fn grant(&mut self, advise: &mut AdviseTunlet, actions: Vec<TuningAction>) {
+            for action in actions {
+                match action {
+                    TuningAction::AddPoint { number, point } => drop(self.looks.insert(number, point)),
+                    TuningAction::RemovePoint(number) => drop(self.looks.remove(&number)),
+                    TuningAction::Report(what) => self.reported.push(what),
+                    TuningAction::QueryCallees(function) => {
                         let callees: &[&str] = match function.as_str() {
                             "main" => &["setup", "run"],
                             "run" => &["step"],
@@ -329,16 +337,16 @@ mod tests {
                             _ => &[],
                         };
                         let callees: Vec<String> = callees.iter().map(ToString::to_string).collect();
-                        let more = advise.callees(&function, &callees);
+                        let more = advise.on_callees(&function, &callees);
                         self.grant(advise, more);
                     }
-                    Wish::Change { .. } => panic!("it changes nothing"),
+                    TuningAction::Change { .. } => panic!("it changes nothing"),
                 }
             }
         }
 
-        fn run(&mut self, advise: &mut Advise, seconds: u32) {
-            let needs = advise.needs(4);
+        fn run(&mut self, advise: &mut AdviseTunlet, seconds: u32) {
+            let needs = advise.requirements(4);
             let declared: Vec<(usize, MeasurePoint)> = needs.measures.into_iter().enumerate().collect();
             let period = advise.settings.period;
             for round in 0..(f64::from(seconds) / period) as u32 {
@@ -347,36 +355,37 @@ mod tests {
                     let (spent, in_mpi) = Program::spends(&point);
                     if spent > 0.0 {
                         let of = |value: f64| {
-                            let mut sums = Sums::default();
+                            let mut sums = RunningStats::default();
                             sums.add(value * period, 1);
                             sums
                         };
-                        advise.joined(&Joined { point: number, from, count: 1, values: vec![of(spent), of(in_mpi)] });
+                        advise.on_summary(&EventSummary { point: number, from, count: 1, values: vec![of(spent), of(in_mpi)] });
                     }
                 }
-                let wishes = advise.passed(from + period);
-                self.grant(advise, wishes);
+                let actions = advise.on_tick(from + period);
+                self.grant(advise, actions);
             }
         }
     }
 
     #[test]
     fn it_finds_why_where_and_when() {
-        let (mut advise, mut program) = (Advise::new(Settings::default()), Program::default());
-        advise.begins(4);
+        let (mut advise, mut program) = (AdviseTunlet::new(AdviseSettings::default()), Program::default());
+        advise.on_start(4);
         program.run(&mut advise, 30);
-        let waiting = program.told.iter().find(|told| told.contains("waiting")).expect("told");
+        let waiting = program.reported.iter().find(|reported| reported.contains("waiting")).expect("reported");
         assert_eq!(
             waiting,
             "why: 25 % of the time is spent waiting; where: in MPI_Recv, on ranks 2-3, under main > run > step > exchange (25 %); when: since 0.0 s"
         );
         assert!(
             program
-                .told
+                .reported
                 .iter()
-                .any(|told| told.contains("75 % of the time is spent computing") && told.contains("main > run > step > exchange"))
+                .any(|reported| reported.contains("75 % of the time is spent computing")
+                    && reported.contains("main > run > step > exchange"))
         );
-        assert_eq!(program.told.len(), 2, "{:?}", program.told);
+        assert_eq!(program.reported.len(), 2, "{:?}", program.reported);
         assert!(program.looks.is_empty(), "it looks away when it has found out: {:?}", program.looks);
     }
 }

@@ -1,38 +1,38 @@
-//! The tunlet `search`: finds the values of any variables with which an iteration takes least time, by trying, as Active Harmony does.
+//! The tunlet `search`: finds values of variables that minimise the iteration time, as Active Harmony does.
 //!
-//! Each point is measured a few times and the least time counts, because what others do on a machine only adds to it (or the median, if that is
-//! wanted). A point that is hopeless at first sight is left at once, so that the program is never kept in a bad place. When nothing near is better
-//! the search settles on the best point known, which may be the one the program began with, and goes on measuring there: when the time drifts
-//! away by more than noise, the program has changed, and the search begins anew from there.
+//! Each point is measured a few times and the minimum counts, because interference only adds time (or the median, if configured). A point that is
+//! clearly bad is left at once, so that the program does not stay there. When no neighbour is better, the search settles on the best known point,
+//! which may be the initial one, and keeps measuring it: when the time drifts by more than noise, the program has changed, and the search
+//! restarts from there.
 
 mod simplex;
 mod space;
 
-pub use space::{Axis, Point, Space, Spread};
+pub use space::{LatticePoint, SearchAxis, SearchAxisSpec, SearchSpace};
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde::Deserialize;
 
-use crate::file::expression::short;
-use simplex::{Known, Next, next};
+use crate::tunlet_file::expression::format_short;
+use simplex::{MeasuredTimes, NextPoint, next_point};
 
-/// What a search of the time between two calls of a function is told without a file.
+/// Settings of a search over the time between two calls of a function, without a file.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Settings {
-    /// The function that is called once in an iteration.
+pub struct SearchSettings {
+    /// The function that is called once per iteration.
     pub iteration: String,
     /// The process whose iterations count.
     #[serde(default = "master")]
     pub actor: String,
     /// Variables and their ranges.
     pub variables: BTreeMap<String, (f64, f64)>,
-    /// Whether the variables are whole numbers.
+    /// Whether the variables are integers.
     #[serde(default = "yes")]
     pub whole: bool,
-    /// How often each point is measured.
+    /// Measurements of each point.
     #[serde(default = "usual_samples")]
     pub samples: usize,
 }
@@ -46,13 +46,13 @@ fn yes() -> bool {
 }
 
 fn usual_samples() -> usize {
-    Manner::default().samples
+    SearchOptions::default().samples
 }
 
-impl Settings {
-    /// The file that says the same.
-    pub fn file(&self) -> String {
-        let Settings { iteration, actor, variables, whole, samples } = self;
+impl SearchSettings {
+    /// The equivalent tunlet file.
+    pub fn to_toml(&self) -> String {
+        let SearchSettings { iteration, actor, variables, whole, samples } = self;
         let mut file = format!(
             "period = \"iteration\"\n[[measure]]\nname = \"iteration\"\nactor = {actor:?}\nfunction = {iteration:?}\n\
              [search]\nobjective = \"iteration.interval\"\nsamples = {samples}\n"
@@ -64,197 +64,197 @@ impl Settings {
     }
 }
 
-/// How a search is done.
+/// Options of a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Manner {
-    /// How often each point is measured.
+pub struct SearchOptions {
+    /// Measurements of each point.
     pub samples: usize,
-    /// Which of these counts.
-    pub counts: Counts,
-    /// How many iterations after a change do not count.
-    pub settle: usize,
-    /// The share by which the time at the best point must drift to begin anew.
+    /// Which of them counts.
+    pub statistic: SampleStatistic,
+    /// Iterations after a change that do not count.
+    pub settle_iterations: usize,
+    /// Relative drift of the time at the best point that restarts the search.
     pub drift: f64,
-    /// How many points are measured at most before it settles for the best known.
-    pub most: usize,
+    /// Most points before it settles on the best known.
+    pub max_points: usize,
 }
 
 /// Which of several times counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Counts {
-    /// The one in the middle.
+pub enum SampleStatistic {
+    /// The median.
     Median,
-    /// The least: where others use the machine too, noise only adds.
-    Least,
+    /// The minimum: interference only adds time.
+    Minimum,
 }
 
-impl Default for Manner {
-    fn default() -> Manner {
-        Manner { samples: 3, counts: Counts::Least, settle: 1, drift: 0.15, most: 120 }
+impl Default for SearchOptions {
+    fn default() -> SearchOptions {
+        SearchOptions { samples: 3, statistic: SampleStatistic::Minimum, settle_iterations: 1, drift: 0.15, max_points: 120 }
     }
 }
 
-/// A point with a first sample so many times the best, or with two so, is not measured again.
+/// A point is left if its first sample, or both of its first two, exceed the best by this factor.
 const HOPELESS: [f64; 2] = [3.0, 1.3];
 
-/// So many deviations are more than noise.
-const BEYOND_NOISE: f64 = 4.0;
+/// Differences of this many deviations are not noise.
+const NOISE_DEVIATIONS: f64 = 4.0;
 
-/// After each search anew, twice as many iterations must have drifted for the next, so many times: a busy machine is no changed program.
-const MOST_DOUBLINGS: u32 = 3;
+/// After each restart twice as many iterations must have drifted, up to this many doublings: interference is not a changed program.
+const MAX_DOUBLINGS: u32 = 3;
 
-/// Searches that find their best point changed at the end, in a row; then it is noise.
-const MOST_RESTARTS: usize = 2;
+/// Restarts in a row because the best point has changed; then it is noise.
+const MAX_RESTARTS: usize = 2;
 
-/// What is wanted after a sample.
+/// What to do after a sample.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Move {
-    /// The new values of the variables, if they are to change.
-    pub to: Option<Vec<f64>>,
-    /// Why.
+pub struct SearchStep {
+    /// New values of the variables, if they change.
+    pub values: Option<Vec<f64>>,
+    /// The reason.
     pub why: String,
-    /// What there is to tell.
-    pub tell: Option<String>,
+    /// A finding to log.
+    pub report: Option<String>,
 }
 
-/// What a search is at.
+/// Stage of a search.
 #[derive(Debug, Clone, PartialEq)]
-enum Stage {
-    /// Measures the program as it is.
-    AsItWas,
+enum SearchStage {
+    /// Measures the initial values.
+    MeasuringOriginal,
     /// Measures a point.
-    Looking,
-    /// Measures the best point again.
+    Exploring,
+    /// Measures the best point again; its expected time.
     Confirming(f64),
-    /// Has found it; the time there.
+    /// Has settled; the time there.
     Settled(f64),
 }
 
 /// Where the program is.
 #[derive(Debug, Clone, PartialEq)]
-enum Place {
-    /// Where it began.
-    Beginning,
-    At(Point),
+enum SearchPosition {
+    /// At its initial values.
+    Original,
+    At(LatticePoint),
 }
 
 /// A search.
 #[derive(Debug)]
-pub struct Search {
+pub struct ParameterSearch {
     names: Vec<String>,
-    space: Space,
-    manner: Manner,
-    start: Option<Point>,
-    known: Known,
-    stage: Stage,
-    place: Place,
-    /// The time as the program was, and the values of its variables then, as they become known.
-    beginning: (Option<f64>, Vec<Option<f64>>),
+    space: SearchSpace,
+    options: SearchOptions,
+    start: Option<LatticePoint>,
+    known: MeasuredTimes,
+    stage: SearchStage,
+    position: SearchPosition,
+    /// The initial time, and the initial values as they become known.
+    original: (Option<f64>, Vec<Option<f64>>),
     samples: Vec<f64>,
     /// Iterations that do not count yet.
     skip: usize,
-    /// The spread of samples at one point, as a share of their median.
+    /// Relative spread of samples at one point.
     noise: f64,
     restarts: usize,
-    /// How often it has begun anew after it had settled.
-    anew: u32,
-    measured: usize,
+    /// Number of restarts after it had settled.
+    late_restarts: u32,
+    measured_points: usize,
 }
 
-impl Search {
-    /// A search for the best values of variables with these names, from certain ones on if they are told.
-    pub fn new(names: Vec<String>, space: Space, start: Option<Vec<f64>>, manner: Manner) -> Search {
+impl ParameterSearch {
+    /// A search over variables with these names, from given values if any.
+    pub fn new(names: Vec<String>, space: SearchSpace, start: Option<Vec<f64>>, options: SearchOptions) -> ParameterSearch {
         let start = start.map(|values| space.nearest(&values));
-        Search {
-            beginning: (None, vec![None; names.len()]),
+        ParameterSearch {
+            original: (None, vec![None; names.len()]),
             names,
             space,
-            manner,
+            options,
             start,
-            known: Known::new(),
-            stage: Stage::AsItWas,
-            place: Place::Beginning,
+            known: MeasuredTimes::new(),
+            stage: SearchStage::MeasuringOriginal,
+            position: SearchPosition::Original,
             samples: Vec::new(),
-            skip: manner.settle,
+            skip: options.settle_iterations,
             noise: 0.0,
             restarts: 0,
-            anew: 0,
-            measured: 0,
+            late_restarts: 0,
+            measured_points: 0,
         }
     }
 
-    /// The value of a variable before it was changed for the first time.
-    pub fn was(&mut self, variable: usize, before: f64) {
-        if let Some(value) = self.beginning.1.get_mut(variable) {
+    /// Records the initial value of a variable.
+    pub fn note_original(&mut self, variable: usize, before: f64) {
+        if let Some(value) = self.original.1.get_mut(variable) {
             value.get_or_insert(before);
         }
     }
 
-    /// Whether it has found the best point.
+    /// Whether it has settled.
     pub fn is_settled(&self) -> bool {
-        matches!(self.stage, Stage::Settled(_))
+        matches!(self.stage, SearchStage::Settled(_))
     }
 
-    /// How many points have been measured.
-    pub fn measured(&self) -> usize {
-        self.measured
+    /// Number of measured points.
+    pub fn measured_points(&self) -> usize {
+        self.measured_points
     }
 
-    /// The time at the best point known.
+    /// The time at the best known point.
     pub fn best(&self) -> Option<f64> {
-        self.known.values().copied().chain(self.beginning.0).min_by(f64::total_cmp)
+        self.known.values().copied().chain(self.original.0).min_by(f64::total_cmp)
     }
 
-    /// An iteration took this long; what is wanted now.
-    pub fn sample(&mut self, time: f64) -> Move {
+    /// Handles the time of an iteration.
+    pub fn sample(&mut self, time: f64) -> SearchStep {
         if !time.is_finite() {
-            return Move::default();
+            return SearchStep::default();
         }
         if self.skip > 0 {
             self.skip -= 1;
-            return Move::default();
+            return SearchStep::default();
         }
         self.samples.push(time);
         match self.stage {
-            Stage::Settled(reference) => self.watch(reference),
-            Stage::Looking if self.is_hopeless(time) => self.conclude(),
-            _ if self.samples.len() < self.manner.samples.max(1) => Move::default(),
-            _ => self.conclude(),
+            SearchStage::Settled(reference) => self.watch_drift(reference),
+            SearchStage::Exploring if self.is_hopeless(time) => self.finish_point(),
+            _ if self.samples.len() < self.options.samples.max(1) => SearchStep::default(),
+            _ => self.finish_point(),
         }
     }
 
     fn is_hopeless(&self, time: f64) -> bool {
         let Some(worse) = HOPELESS.get(self.samples.len() - 1) else { return false };
         let least = self.samples.iter().copied().fold(time, f64::min);
-        self.best().is_some_and(|best| least > best * worse.max(1.0 + BEYOND_NOISE * self.noise))
+        self.best().is_some_and(|best| least > best * worse.max(1.0 + NOISE_DEVIATIONS * self.noise))
     }
 
-    /// The samples of a place are complete.
-    fn conclude(&mut self) -> Move {
-        let time = self.counted();
+    /// The samples of a point are complete.
+    fn finish_point(&mut self) -> SearchStep {
+        let time = self.sample_value();
         let samples = std::mem::take(&mut self.samples);
-        self.measured += 1;
-        match (&self.stage, &self.place) {
-            (Stage::Confirming(expected), _) => return self.confirm(*expected, time),
-            (_, Place::Beginning) => self.beginning.0 = Some(time),
-            (_, Place::At(point)) => drop(self.known.insert(point.clone(), time)),
+        self.measured_points += 1;
+        match (&self.stage, &self.position) {
+            (SearchStage::Confirming(expected), _) => return self.confirm(*expected, time),
+            (_, SearchPosition::Original) => self.original.0 = Some(time),
+            (_, SearchPosition::At(point)) => drop(self.known.insert(point.clone(), time)),
         }
         if samples.len() > 1 && time > 0.0 {
             let deviation = samples.iter().map(|sample| (sample - time).abs()).sum::<f64>() / samples.len() as f64;
             self.noise = if self.noise == 0.0 { deviation / time } else { 0.8 * self.noise + 0.2 * deviation / time };
         }
-        self.stage = Stage::Looking;
-        self.proceed()
+        self.stage = SearchStage::Exploring;
+        self.advance()
     }
 
-    fn proceed(&mut self) -> Move {
-        let beginning = self.beginning_point();
-        if let (Some(point), Some(time)) = (&beginning, self.beginning.0) {
+    fn advance(&mut self) -> SearchStep {
+        let beginning = self.original_point();
+        if let (Some(point), Some(time)) = (&beginning, self.original.0) {
             self.known.entry(point.clone()).or_insert(time);
         }
         let start = match &self.start {
             Some(start) => start.clone(),
-            // Once the middle has been measured the better of the two is where the search starts from.
+            // After the midpoint is measured, starts from the better of the two.
             None => {
                 let middle = self.space.middle();
                 let better = beginning.filter(|point| self.known.get(point) < self.known.get(&middle));
@@ -263,115 +263,116 @@ impl Search {
                 start
             }
         };
-        match next(&self.space, &start, &self.known) {
-            Next::Measure(point) if self.known.len() < self.manner.most => {
-                let why = format!("trying: {}", self.told(&self.space.values(&point)));
-                self.go(Place::At(point), why)
+        match next_point(&self.space, &start, &self.known) {
+            NextPoint::Measure(point) if self.known.len() < self.options.max_points => {
+                let why = format!("trying {}", self.describe(&self.space.values(&point)));
+                self.move_to(SearchPosition::At(point), why)
             }
-            Next::Measure(_) => self.settle(),
-            Next::Converged(_) => self.settle(),
+            NextPoint::Measure(_) => self.settle(),
+            NextPoint::Converged(_) => self.settle(),
         }
     }
 
-    /// Goes to the best place known, to measure it once more.
-    fn settle(&mut self) -> Move {
+    /// Moves to the best known point, to measure it again.
+    fn settle(&mut self) -> SearchStep {
         let best = self.known.iter().min_by(|a, b| a.1.total_cmp(b.1).then_with(|| a.0.cmp(b.0)));
-        let Some((point, time)) = best.map(|(point, time)| (point.clone(), *time)) else { return Move::default() };
-        let began_better = self.beginning.0.filter(|was| *was < time && self.beginning.1.iter().all(Option::is_some));
-        let (place, time) = began_better.map_or((Place::At(point), time), |was| (Place::Beginning, was));
-        self.stage = Stage::Confirming(time);
-        let why = format!("the best of {} that were measured", self.measured);
-        if place == self.place { Move::default() } else { self.go(place, why) }
+        let Some((point, time)) = best.map(|(point, time)| (point.clone(), *time)) else { return SearchStep::default() };
+        let began_better = self.original.0.filter(|was| *was < time && self.original.1.iter().all(Option::is_some));
+        let (place, time) = began_better.map_or((SearchPosition::At(point), time), |was| (SearchPosition::Original, was));
+        self.stage = SearchStage::Confirming(time);
+        let why = format!("the best of {} measured points", self.measured_points);
+        if place == self.position { SearchStep::default() } else { self.move_to(place, why) }
     }
 
-    fn confirm(&mut self, expected: f64, time: f64) -> Move {
-        if self.has_drifted(expected, time) && self.restarts < MOST_RESTARTS {
+    fn confirm(&mut self, expected: f64, time: f64) -> SearchStep {
+        if self.has_drifted(expected, time) && self.restarts < MAX_RESTARTS {
             self.restarts += 1;
-            return self.begin_anew(time);
+            return self.restart(time);
         }
         self.restarts = 0;
-        self.stage = Stage::Settled(time);
+        self.stage = SearchStage::Settled(time);
         let less = |was: f64| 100.0 * (1.0 - time / was);
-        let began = self
-            .beginning
-            .0
-            .map(less)
-            .filter(|less| *less > 0.0)
-            .map_or(String::new(), |less| format!(", {less:.1} % less than as it was"));
-        let tell = format!("settled on {}: {} s{began}; {} points measured", self.told(&self.here()), short(time), self.measured);
-        Move { tell: Some(tell), ..Move::default() }
+        let began =
+            self.original.0.map(less).filter(|less| *less > 0.0).map_or(String::new(), |less| format!(", {less:.1} % less than initially"));
+        let tell = format!(
+            "settled on {}: {} s{began}; {} points measured",
+            self.describe(&self.current_values()),
+            format_short(time),
+            self.measured_points
+        );
+        SearchStep { report: Some(tell), ..SearchStep::default() }
     }
 
-    /// Settled: looks whether the program still behaves as it did.
-    fn watch(&mut self, reference: f64) -> Move {
-        // More than for a point: what others do on the machine lasts some iterations, and a search for nothing costs more than a few.
-        let samples = self.manner.samples.max(1);
-        let enough = match self.manner.counts {
-            Counts::Median => 4 * samples - 1,
-            Counts::Least => 2 * samples + 1,
+    /// Settled: checks the time for drift.
+    fn watch_drift(&mut self, reference: f64) -> SearchStep {
+        // Needs more samples than a point: interference lasts some iterations, and a needless search is expensive.
+        let samples = self.options.samples.max(1);
+        let enough = match self.options.statistic {
+            SampleStatistic::Median => 4 * samples - 1,
+            SampleStatistic::Minimum => 2 * samples + 1,
         };
-        if self.samples.len() < enough << self.anew.min(MOST_DOUBLINGS) {
-            return Move::default();
+        if self.samples.len() < enough << self.late_restarts.min(MAX_DOUBLINGS) {
+            return SearchStep::default();
         }
-        let time = self.counted();
+        let time = self.sample_value();
         if self.has_drifted(reference, time) {
             self.samples.clear();
-            self.anew += 1;
-            return self.begin_anew(time);
+            self.late_restarts += 1;
+            return self.restart(time);
         }
         self.samples.remove(0);
-        Move::default()
+        SearchStep::default()
     }
 
-    fn begin_anew(&mut self, time: f64) -> Move {
-        let here = self.here();
+    fn restart(&mut self, time: f64) -> SearchStep {
+        let here = self.current_values();
         let point = self.space.nearest(&here);
-        self.known = Known::from([(point.clone(), time)]);
-        // What was measured before says nothing of the program as it is now.
-        self.beginning.0 = None;
-        (self.start, self.stage) = (Some(point), Stage::Looking);
-        let tell = format!("the program has changed: {} s with {} now; searching anew", short(time), self.told(&here));
-        Move { tell: Some(tell), ..self.proceed() }
+        self.known = MeasuredTimes::from([(point.clone(), time)]);
+        // Earlier measurements do not apply to the changed program.
+        self.original.0 = None;
+        (self.start, self.stage) = (Some(point), SearchStage::Exploring);
+        let tell = format!("the program has changed: {} s with {} now; restarting the search", format_short(time), self.describe(&here));
+        SearchStep { report: Some(tell), ..self.advance() }
     }
 
     fn has_drifted(&self, expected: f64, time: f64) -> bool {
-        (time - expected).abs() > expected.abs() * self.manner.drift.max(BEYOND_NOISE * self.noise)
+        (time - expected).abs() > expected.abs() * self.options.drift.max(NOISE_DEVIATIONS * self.noise)
     }
 
-    fn go(&mut self, place: Place, why: String) -> Move {
-        self.place = place;
+    fn move_to(&mut self, place: SearchPosition, why: String) -> SearchStep {
+        self.position = place;
         self.samples.clear();
-        self.skip = self.manner.settle;
-        Move { to: Some(self.here()), why, tell: None }
+        self.skip = self.options.settle_iterations;
+        SearchStep { values: Some(self.current_values()), why, report: None }
     }
 
-    /// The point where the program began, if that is one of the lattice.
-    fn beginning_point(&self) -> Option<Point> {
-        let values = self.beginning.1.iter().copied().collect::<Option<Vec<f64>>>()?;
+    /// The initial point, if it is on the lattice.
+    fn original_point(&self) -> Option<LatticePoint> {
+        let values = self.original.1.iter().copied().collect::<Option<Vec<f64>>>()?;
         let point = self.space.nearest(&values);
         (self.space.values(&point) == values).then_some(point)
     }
 
-    fn here(&self) -> Vec<f64> {
-        match &self.place {
-            Place::At(point) => self.space.values(point),
-            Place::Beginning => self.beginning.1.iter().map(|value| value.unwrap_or(f64::NAN)).collect(),
+    fn current_values(&self) -> Vec<f64> {
+        match &self.position {
+            SearchPosition::At(point) => self.space.values(point),
+            SearchPosition::Original => self.original.1.iter().map(|value| value.unwrap_or(f64::NAN)).collect(),
         }
     }
 
-    /// The one of the samples that counts.
-    fn counted(&self) -> f64 {
+    /// The sample that counts.
+    fn sample_value(&self) -> f64 {
         let mut sorted = self.samples.clone();
         sorted.sort_by(f64::total_cmp);
-        if self.manner.counts == Counts::Least {
+        if self.options.statistic == SampleStatistic::Minimum {
             return sorted.first().copied().unwrap_or(f64::NAN);
         }
         let half = sorted.len() / 2;
         if sorted.len() % 2 == 1 { sorted[half] } else { (sorted[half - 1] + sorted[half]) / 2.0 }
     }
 
-    fn told(&self, values: &[f64]) -> String {
-        self.names.iter().zip(values).map(|(name, value)| format!("{name} = {}", short(*value))).collect::<Vec<_>>().join(", ")
+    fn describe(&self, values: &[f64]) -> String {
+        self.names.iter().zip(values).map(|(name, value)| format!("{name} = {}", format_short(*value))).collect::<Vec<_>>().join(", ")
     }
 }
 

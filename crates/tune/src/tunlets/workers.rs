@@ -1,45 +1,45 @@
-//! The tunlet `workers`: how many workers a master uses, after section 5.4.2 of the paper on MATE. All that there are were started; those
-//! that are not worth having wait for nothing, and cost nothing.
+//! The tunlet `workers`: how many workers a master uses, after section 5.4.2 of the paper on MATE. All workers are started; unused ones
+//! wait at no cost.
 //!
-//! The index is a model, and may be wrong of a machine: what a change has come to is measured, and one that did no good is taken back.
+//! The performance index is a model and may be wrong for a machine: the effect of a change is measured, and a change without benefit is undone.
 
-mod index;
-mod measured;
+mod load_meter;
+mod performance_index;
 
 use serde::Deserialize;
-use sintonia_link::order::{Side, When};
+use sintonia_link::probe_protocol::{ActionRepeat, HookSide};
 
-use crate::point::{Actor, Join, MeasurePoint, Moment, Needs, Target, TuningPoint};
 use crate::statistics::median;
-use crate::tunlet::{Figure, Happening, Tunlet, Wish};
-use index::Load;
-use measured::{Iteration, Measured};
+use crate::tuning_points::{Actor, EventJoin, MeasurePoint, TuningMoment, TuningPoint, TuningTarget, TunletRequirements};
+use crate::tunlet::{PointEvent, TuningAction, Tunlet, TunletMetric};
+use load_meter::{IterationTotals, LoadMeter};
+use performance_index::MasterWorkerLoad;
 
-/// The names that the program has for what the tunlet looks at; usually those of the paper.
+/// Names in the program; by default those of the paper.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Names {
+pub struct WorkersNames {
     /// The master's function that hands out the work of one iteration.
     pub iteration: String,
     /// The master's function that sends a chunk.
     pub send: String,
     /// Its parameter with the rank of the worker.
     pub worker: String,
-    /// The parameter of `send` and of `compute` with the number of tasks.
+    /// The parameter of `send` and `compute` with the number of tasks.
     pub tasks: String,
-    /// The master's function that receives what a worker has done, and returns how many tasks that are.
+    /// The master's function that receives results, and returns their number of tasks.
     pub receive: String,
-    /// The worker's function that does a chunk.
+    /// The worker's function that computes a chunk.
     pub compute: String,
-    /// The variable with the number of workers, in the master.
+    /// The master's variable with the number of workers.
     pub workers: String,
-    /// The variable with the bytes of a task, in the master.
+    /// The master's variable with the bytes of a task.
     pub unit: String,
 }
 
-impl Default for Names {
-    fn default() -> Names {
-        Names {
+impl Default for WorkersNames {
+    fn default() -> WorkersNames {
+        WorkersNames {
             iteration: "global_sendreceive".into(),
             send: "global_sendwork".into(),
             worker: "workerId".into(),
@@ -52,130 +52,127 @@ impl Default for Names {
     }
 }
 
-/// How the tunlet is to work.
+/// Settings of the tunlet.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Settings {
-    /// Iterations whose times count.
+pub struct WorkersSettings {
+    /// Iterations in the history.
     pub history: usize,
-    /// How much better the index must become, as a share.
+    /// Relative improvement of the index that is worth a change.
     pub worth: f64,
-    /// The program's names.
-    pub names: Names,
+    /// Names in the program.
+    pub names: WorkersNames,
 }
 
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings { history: 3, worth: 0.02, names: Names::default() }
+impl Default for WorkersSettings {
+    fn default() -> WorkersSettings {
+        WorkersSettings { history: 3, worth: 0.02, names: WorkersNames::default() }
     }
 }
 
-const BEGINS: usize = 0;
-const ENDS: usize = 1;
-const SENT: usize = 2;
-const RECEIVED: usize = 3;
+const ITERATION_BEGINS: usize = 0;
+const ITERATION_ENDS: usize = 1;
+const CHUNK_SENT: usize = 2;
+const CHUNK_RECEIVED: usize = 3;
 const CHUNK_BEGINS: usize = 4;
 const CHUNK_ENDS: usize = 5;
 
-/// A number of workers that did no good, and the computing that there was then: where that is another, it may be tried again.
+/// A number of workers without benefit, and the computation then: after a change of load it may be tried again.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Failure {
+struct FailedTrial {
     workers: u32,
     computing: f64,
 }
 
-/// Computing that differs by more than this share is another.
-const ANOTHER: f64 = 0.25;
+/// Relative change of the computation that counts as a change of load.
+const LOAD_CHANGE: f64 = 0.25;
 
-/// What was changed, until it is known what came of it.
+/// A change whose effect is not known yet.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Trial {
+struct WorkerCountTrial {
     from: u32,
     to: u32,
-    /// The index that was measured before.
+    /// Measured index before.
     before: f64,
-    /// The computing that there was before.
+    /// Computation before.
     computing: f64,
 }
 
 /// The tunlet.
 #[derive(Debug)]
-pub struct Workers {
-    settings: Settings,
-    /// How many there are, used or not.
-    most: u32,
-    measured: Measured,
-    used: u32,
-    trial: Option<Trial>,
-    failures: Vec<Failure>,
-    /// The number that the latest iterations spoke for, and how many did.
-    spoken_for: (u32, usize),
+pub struct WorkersTunlet {
+    settings: WorkersSettings,
+    /// Number of workers, used or not.
+    max_workers: u32,
+    load_meter: LoadMeter,
+    current_workers: u32,
+    trial: Option<WorkerCountTrial>,
+    failures: Vec<FailedTrial>,
+    /// The number that the latest iterations favour, and how many did.
+    candidate: (u32, usize),
 }
 
-impl Workers {
-    /// A tunlet that works so.
-    pub fn new(settings: Settings) -> Workers {
-        let measured = Measured::new(settings.history);
-        Workers { settings, most: 1, measured, used: 0, trial: None, failures: Vec::new(), spoken_for: (0, 0) }
+impl WorkersTunlet {
+    /// A tunlet with these settings.
+    pub fn new(settings: WorkersSettings) -> WorkersTunlet {
+        let load_meter = LoadMeter::new(settings.history);
+        WorkersTunlet { settings, max_workers: 1, load_meter, current_workers: 0, trial: None, failures: Vec::new(), candidate: (0, 0) }
     }
 
-    fn iteration_ends(&mut self, time: f64) -> Vec<Wish> {
-        self.measured.ends(time);
-        let Some(load) = self.measured.load().filter(|_| self.used > 0) else { return Vec::new() };
-        if self.measured.latest().back().is_none_or(|latest| latest.workers != self.used) {
+    fn iteration_ends(&mut self, time: f64) -> Vec<TuningAction> {
+        self.load_meter.end_iteration(time);
+        let Some(load) = self.load_meter.load().filter(|_| self.current_workers > 0) else { return Vec::new() };
+        if self.load_meter.latest().back().is_none_or(|latest| latest.workers != self.current_workers) {
             return Vec::new();
         }
         if let Some(trial) = self.trial {
-            return self.judge(trial);
+            return self.judge_trial(trial);
         }
-        self.failures.retain(|failure| (load.computing / failure.computing - 1.0).abs() <= ANOTHER);
+        self.failures.retain(|failure| (load.computing / failure.computing - 1.0).abs() <= LOAD_CHANGE);
         let may_be = |workers| self.failures.iter().all(|failure| failure.workers != workers);
-        let Some(best) = load.best(self.most, may_be) else { return Vec::new() };
-        let is_worth = load.index(best) < load.index(self.used) * (1.0 - self.settings.worth);
-        // One iteration alone may be an accident.
-        self.spoken_for = match self.spoken_for {
-            _ if best == self.used || !is_worth => (0, 0),
+        let Some(best) = load.best_worker_count(self.max_workers, may_be) else { return Vec::new() };
+        let is_worth = load.index(best) < load.index(self.current_workers) * (1.0 - self.settings.worth);
+        // A single iteration may be an outlier.
+        self.candidate = match self.candidate {
+            _ if best == self.current_workers || !is_worth => (0, 0),
             (same, times) if same == best => (same, times + 1),
             _ => (best, 1),
         };
-        if self.spoken_for.1 < 2 {
+        if self.candidate.1 < 2 {
             return Vec::new();
         }
         let computing = load.computing;
-        self.trial = self.measured_index().map(|before| Trial { from: self.used, to: best, before, computing });
-        self.change(best, why(&load, self.used, best))
+        self.trial = self.measured_index().map(|before| WorkerCountTrial { from: self.current_workers, to: best, before, computing });
+        self.request_change(best, reason(&load, self.current_workers, best))
     }
 
-    /// Whether what was changed has done good; if not, it is taken back.
-    fn judge(&mut self, trial: Trial) -> Vec<Wish> {
+    /// Judges a change; undoes it if it has no benefit.
+    fn judge_trial(&mut self, trial: WorkerCountTrial) -> Vec<TuningAction> {
         let enough = self.settings.history.min(2);
-        let Some(after) = self.measured_index().filter(|_| self.used == trial.to && self.measured.latest().len() >= enough) else {
+        let Some(after) = self.measured_index().filter(|_| self.current_workers == trial.to && self.load_meter.latest().len() >= enough)
+        else {
             return Vec::new();
         };
         self.trial = None;
         if after <= trial.before * (1.0 + self.settings.worth) {
             return Vec::new();
         }
-        self.failures.push(Failure { workers: trial.to, computing: trial.computing });
-        let why = format!(
-            "with {} workers the index became worse by {:.0} %, not better: back to what it was",
-            trial.to,
-            100.0 * (after / trial.before - 1.0)
-        );
-        self.change(trial.from, why)
+        self.failures.push(FailedTrial { workers: trial.to, computing: trial.computing });
+        let why = format!("with {} workers the index became worse by {:.0} %: undone", trial.to, 100.0 * (after / trial.before - 1.0));
+        self.request_change(trial.from, why)
     }
 
     fn measured_index(&self) -> Option<f64> {
-        median(self.measured.latest().iter().map(Iteration::index))
+        median(self.load_meter.latest().iter().map(IterationTotals::index))
     }
 
-    fn change(&mut self, workers: u32, why: String) -> Vec<Wish> {
-        self.spoken_for = (0, 0);
-        vec![Wish::change(0, f64::from(workers), why)]
+    fn request_change(&mut self, workers: u32, why: String) -> Vec<TuningAction> {
+        self.candidate = (0, 0);
+        vec![TuningAction::change(0, f64::from(workers), why)]
     }
 }
 
-fn why(load: &Load, now: u32, best: u32) -> String {
+fn reason(load: &MasterWorkerLoad, now: u32, best: u32) -> String {
     format!(
         "Pi({best}) = {:.4} s is less than Pi({now}) = {:.4} s: computing takes {:.1} ms, {:.0} kB are sent ({:.0} % to workers) with a latency of {:.0} µs and {:.3} ns for a byte",
         load.index(best),
@@ -188,69 +185,69 @@ fn why(load: &Load, now: u32, best: u32) -> String {
     )
 }
 
-impl Tunlet for Workers {
+impl Tunlet for WorkersTunlet {
     fn name(&self) -> &str {
         "workers"
     }
 
-    fn needs(&mut self, processes: u32) -> Needs {
-        self.most = processes.saturating_sub(1).max(1);
-        let Names { iteration, send, worker, tasks, receive, compute, workers, unit } = &self.settings.names;
+    fn requirements(&mut self, processes: u32) -> TunletRequirements {
+        self.max_workers = processes.saturating_sub(1).max(1);
+        let WorkersNames { iteration, send, worker, tasks, receive, compute, workers, unit } = &self.settings.names;
         let measure = |actor, function: &String, side, values: &[&str]| MeasurePoint {
             actor,
             function: function.clone(),
             side,
             values: values.iter().map(ToString::to_string).collect(),
-            join: Join::Each,
+            join: EventJoin::Each,
         };
-        Needs {
+        TunletRequirements {
             measures: vec![
-                measure(Actor::Master, iteration, Side::Entry, &[workers, unit]),
-                measure(Actor::Master, iteration, Side::Exit, &[]),
-                measure(Actor::Master, send, Side::Entry, &[worker, tasks]),
-                measure(Actor::Master, receive, Side::Exit, &["result"]),
-                measure(Actor::Workers, compute, Side::Entry, &[tasks]),
-                measure(Actor::Workers, compute, Side::Exit, &[]),
+                measure(Actor::Master, iteration, HookSide::Entry, &[workers, unit]),
+                measure(Actor::Master, iteration, HookSide::Exit, &[]),
+                measure(Actor::Master, send, HookSide::Entry, &[worker, tasks]),
+                measure(Actor::Master, receive, HookSide::Exit, &["result"]),
+                measure(Actor::Workers, compute, HookSide::Entry, &[tasks]),
+                measure(Actor::Workers, compute, HookSide::Exit, &[]),
             ],
             tunes: vec![TuningPoint {
                 actor: Actor::Master,
-                target: Target::Variable(workers.clone()),
-                range: (1.0, f64::from(self.most)),
-                moment: Moment::At(iteration.clone(), Side::Entry),
-                when: When::Once,
+                target: TuningTarget::Variable(workers.clone()),
+                range: (1.0, f64::from(self.max_workers)),
+                moment: TuningMoment::At(iteration.clone(), HookSide::Entry),
+                when: ActionRepeat::Once,
             }],
         }
     }
 
-    fn happened(&mut self, happening: &Happening) -> Vec<Wish> {
-        let Happening { rank, time, .. } = *happening;
-        let value = |place: usize| happening.values.get(place).copied().unwrap_or(0.0).max(0.0);
-        match happening.point {
-            BEGINS => {
-                self.used = value(0) as u32;
-                self.measured.begins(time, self.used, value(1).max(1.0));
+    fn on_event(&mut self, event: &PointEvent) -> Vec<TuningAction> {
+        let PointEvent { rank, time, .. } = *event;
+        let value = |index: usize| event.values.get(index).copied().unwrap_or(0.0).max(0.0);
+        match event.point {
+            ITERATION_BEGINS => {
+                self.current_workers = value(0) as u32;
+                self.load_meter.begin_iteration(time, self.current_workers, value(1).max(1.0));
             }
-            ENDS => return self.iteration_ends(time),
-            SENT => self.measured.sent(value(0) as u32, time, value(1)),
-            RECEIVED => self.measured.received(value(0)),
-            CHUNK_BEGINS => self.measured.chunk_begins(rank, time, value(0)),
-            CHUNK_ENDS => self.measured.chunk_ends(rank, time),
+            ITERATION_ENDS => return self.iteration_ends(time),
+            CHUNK_SENT => self.load_meter.chunk_sent(value(0) as u32, time, value(1)),
+            CHUNK_RECEIVED => self.load_meter.chunk_received(value(0)),
+            CHUNK_BEGINS => self.load_meter.chunk_begins(rank, time, value(0)),
+            CHUNK_ENDS => self.load_meter.chunk_ends(rank, time),
             _ => {}
         }
         Vec::new()
     }
 
-    fn figures(&self) -> Vec<Figure> {
-        if self.used == 0 {
+    fn metrics(&self) -> Vec<TunletMetric> {
+        if self.current_workers == 0 {
             return Vec::new();
         }
-        let mut figures = vec![Figure::new("workers", f64::from(self.used), "")];
-        if let Some(load) = self.measured.load() {
+        let mut figures = vec![TunletMetric::new("workers", f64::from(self.current_workers), "")];
+        if let Some(load) = self.load_meter.load() {
             figures.extend([
-                Figure::new("Pi", load.index(self.used), "s"),
-                Figure::new("latency", 1e6 * load.latency, "µs"),
-                Figure::new("per byte", 1e9 * load.per_byte, "ns"),
-                Figure::new("computing", load.computing, "s"),
+                TunletMetric::new("Pi", load.index(self.current_workers), "s"),
+                TunletMetric::new("latency", 1e6 * load.latency, "µs"),
+                TunletMetric::new("per byte", 1e9 * load.per_byte, "ns"),
+                TunletMetric::new("computing", load.computing, "s"),
             ]);
         }
         figures
@@ -261,9 +258,9 @@ impl Tunlet for Workers {
 mod tests {
     use super::*;
 
-    /// A program whose iterations take what the model says, times something.
+    /// A program whose iterations take a multiple of the model's time.
     struct Program {
-        tunlet: Workers,
+        tunlet: WorkersTunlet,
         workers: u32,
         time: f64,
         changes: Vec<u32>,
@@ -271,48 +268,48 @@ mod tests {
 
     impl Program {
         fn new(processes: u32) -> Program {
-            let mut tunlet = Workers::new(Settings::default());
-            tunlet.needs(processes);
+            let mut tunlet = WorkersTunlet::new(WorkersSettings::default());
+            tunlet.requirements(processes);
             Program { tunlet, workers: processes - 1, time: 0.0, changes: Vec::new() }
         }
 
         fn tell(&mut self, point: usize, rank: u32, time: f64, values: &[f64]) {
-            let side = if [ENDS, RECEIVED, CHUNK_ENDS].contains(&point) { Side::Exit } else { Side::Entry };
-            for wish in self.tunlet.happened(&Happening { point, rank, side, time, values: values.to_vec() }) {
-                let Wish::Change { value, .. } = wish else { continue };
+            let side = if [ITERATION_ENDS, CHUNK_RECEIVED, CHUNK_ENDS].contains(&point) { HookSide::Exit } else { HookSide::Entry };
+            for action in self.tunlet.on_event(&PointEvent { point, rank, side, time, values: values.to_vec() }) {
+                let TuningAction::Change { value, .. } = action else { continue };
                 self.workers = value as u32;
                 self.changes.push(self.workers);
             }
         }
 
-        /// Iterations of 1000 tasks of 16 bytes with so much computing, and seconds for each byte; how long each takes.
+        /// Iterations of 1000 tasks of 16 bytes with this computation, seconds per byte, and time per iteration.
         fn run(&mut self, count: usize, computing: f64, per_byte: f64, takes: impl Fn(u32) -> f64) {
             for _ in 0..count {
                 let (begin, workers) = (self.time, self.workers);
-                self.tell(BEGINS, 0, begin, &[f64::from(workers), 16.0]);
+                self.tell(ITERATION_BEGINS, 0, begin, &[f64::from(workers), 16.0]);
                 // Half of the tasks in large chunks, half in small ones.
                 for chunk in 0..4 * workers {
                     let rank = 1 + chunk % workers;
                     let tasks = (1000.0 / f64::from(workers) * if chunk < workers { 0.5 } else { 1.0 / 6.0 }).round();
                     let start = begin + 1e-5 + 16.0 * tasks * per_byte;
-                    self.tell(SENT, 0, begin, &[f64::from(rank), tasks]);
+                    self.tell(CHUNK_SENT, 0, begin, &[f64::from(rank), tasks]);
                     self.tell(CHUNK_BEGINS, rank, start, &[tasks]);
                     self.tell(CHUNK_ENDS, rank, start + computing * tasks / 1000.0, &[]);
-                    self.tell(RECEIVED, 0, start, &[tasks]);
+                    self.tell(CHUNK_RECEIVED, 0, start, &[tasks]);
                 }
                 self.time += takes(workers);
-                self.tell(ENDS, 0, self.time, &[]);
+                self.tell(ITERATION_ENDS, 0, self.time, &[]);
             }
         }
     }
 
     fn model(computing: f64, per_byte: f64) -> impl Fn(u32) -> f64 {
-        let load = Load { latency: 1e-5, per_byte, bytes: 32_000.0, share_out: 0.5, computing };
+        let load = MasterWorkerLoad { latency: 1e-5, per_byte, bytes: 32_000.0, share_out: 0.5, computing };
         move |workers| load.time(workers)
     }
 
     #[test]
-    fn where_sending_takes_longer_than_computing_workers_are_parked_and_stay_so() {
+    fn workers_are_parked_where_communication_dominates() {
         let mut program = Program::new(9);
         program.run(20, 0.01, 1e-6, model(0.01, 1e-6));
         assert_eq!(program.changes.len(), 1, "{:?}", program.changes);
@@ -320,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn where_more_must_be_computed_they_come_back() {
+    fn workers_return_with_more_computation() {
         let mut program = Program::new(9);
         program.run(10, 0.01, 1e-6, model(0.01, 1e-6));
         program.run(10, 10.0, 1e-9, model(10.0, 1e-9));
@@ -328,9 +325,9 @@ mod tests {
     }
 
     #[test]
-    fn what_did_no_good_is_taken_back_and_not_tried_again() {
+    fn a_change_without_benefit_is_undone_and_not_repeated() {
         let mut program = Program::new(9);
-        // The program takes longer with fewer, whatever the model says.
+        // The program takes longer with fewer workers, against the model.
         program.run(30, 0.01, 1e-6, |workers| 1.0 / f64::from(workers));
         let tried: std::collections::HashSet<&u32> = program.changes.iter().filter(|workers| **workers != 8).collect();
         assert_eq!(program.changes.len(), 2 * tried.len(), "{:?}", program.changes);
@@ -338,10 +335,10 @@ mod tests {
     }
 
     #[test]
-    fn workers_that_share_processors_are_not_called_back_again_and_again() {
+    fn workers_on_shared_processors_are_not_retried_forever() {
         let mut program = Program::new(9);
         program.workers = 1;
-        // Seven more take as long as one, and seem to compute the more.
+        // Seven more workers take as long as one, and seem to compute more.
         for _ in 0..30 {
             let computing = 0.03 * f64::from(program.workers);
             program.run(1, computing, 1e-9, |_| 0.03);
@@ -351,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_computes_keeps_all() {
+    fn a_compute_bound_program_keeps_all_workers() {
         let mut program = Program::new(9);
         program.run(10, 1.0, 1e-10, model(1.0, 1e-10));
         assert!(program.changes.is_empty(), "{:?}", program.changes);

@@ -1,78 +1,78 @@
-//! A whole run with simulated processes: an analyzer, hosts below it, and leaves on each.
+//! A whole run with simulated processes: an analyzer, child hosts, and processes on each.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use sintonia_link::order::{Side, When};
-use sintonia_link::session::Secret;
-use sintonia_tune::analyzer::{Analyzer, Summary};
-use sintonia_tune::collector::Collector;
-use sintonia_tune::host;
-use sintonia_tune::point::{Actor, Join, MeasurePoint, Moment, Needs, Target, TuningPoint};
-use sintonia_tune::station::now_ns;
-use sintonia_tune::tree::{Door, Tree, Up};
-use sintonia_tune::tunlet::{Happening, Joined, Tunlet, Wish};
+use sintonia_link::probe_protocol::{ActionRepeat, HookSide};
+use sintonia_link::session::SharedSecret;
+use sintonia_tune::analyzer::{Analyzer, TuningSummary};
+use sintonia_tune::collector::ProcessCollector;
+use sintonia_tune::host_agent::now_ns;
+use sintonia_tune::host_daemon;
+use sintonia_tune::tree::{HostListener, HostTree, ParentHost};
+use sintonia_tune::tuning_points::{Actor, EventJoin, MeasurePoint, TuningMoment, TuningPoint, TuningTarget, TunletRequirements};
+use sintonia_tune::tunlet::{EventSummary, PointEvent, TuningAction, Tunlet};
 
-use crate::leaf::{ASKS, Done, Manner, live};
+use crate::leaf::{ASKS, Done, ProcessBehaviour, live};
 
-/// A tunlet that counts what it is told, and answers who asks.
-pub struct Counting {
-    join: Join,
-    /// How many events it heard of.
+/// A tunlet that counts events and answers requests.
+pub(crate) struct CountingTunlet {
+    join: EventJoin,
+    /// Number of events received.
     pub heard: Arc<std::sync::atomic::AtomicU64>,
 }
 
-impl Tunlet for Counting {
+impl Tunlet for CountingTunlet {
     fn name(&self) -> &str {
         "counting"
     }
 
-    fn needs(&mut self, _processes: u32) -> Needs {
+    fn requirements(&mut self, _processes: u32) -> TunletRequirements {
         let values = ["seconds", "bytes", "tag"].map(String::from).to_vec();
-        let measure = MeasurePoint { actor: Actor::All, function: "MPI_Send".into(), side: Side::Exit, values, join: self.join };
+        let measure = MeasurePoint { actor: Actor::All, function: "MPI_Send".into(), side: HookSide::Exit, values, join: self.join };
         let tune = TuningPoint {
             actor: Actor::All,
-            target: Target::Environment("ANSWER".into()),
+            target: TuningTarget::Environment("ANSWER".into()),
             range: (0.0, f64::MAX),
-            moment: Moment::AtOnce,
-            when: When::Once,
+            moment: TuningMoment::AtOnce,
+            when: ActionRepeat::Once,
         };
-        Needs { measures: vec![measure], tunes: vec![tune] }
+        TunletRequirements { measures: vec![measure], tunes: vec![tune] }
     }
 
-    fn happened(&mut self, happening: &Happening) -> Vec<Wish> {
+    fn on_event(&mut self, event: &PointEvent) -> Vec<TuningAction> {
         self.heard.fetch_add(1, Ordering::Relaxed);
-        let asks = happening.values[2] == ASKS as f64;
-        let answer = Wish::Change { point: 0, value: 1.0, rank: Some(happening.rank), why: "asked".into() };
+        let asks = event.values[2] == ASKS as f64;
+        let answer = TuningAction::Change { point: 0, value: 1.0, rank: Some(event.rank), why: "asked".into() };
         asks.then_some(answer).into_iter().collect()
     }
 
-    fn joined(&mut self, joined: &Joined) -> Vec<Wish> {
-        self.heard.fetch_add(joined.count, Ordering::Relaxed);
+    fn on_summary(&mut self, summary: &EventSummary) -> Vec<TuningAction> {
+        self.heard.fetch_add(summary.count, Ordering::Relaxed);
         Vec::new()
     }
 }
 
-/// What came of a run.
-pub struct Outcome {
-    /// What the analyzer says.
-    pub summary: Summary,
-    /// What the tunlet heard of.
+/// Result of a run.
+pub(crate) struct Outcome {
+    /// Summary of the analyzer.
+    pub summary: TuningSummary,
+    /// Number of events the tunlet received.
     pub heard: u64,
-    /// What the leaves did.
+    /// Statistics of the processes.
     pub done: Arc<Done>,
 }
 
-/// Runs so many hosts with so many leaves each, for a while.
-pub fn run(folder: &Path, hosts: u32, leaves: u32, rate: f64, join: Join, asks: bool, time: Duration) -> Outcome {
-    let secret = Secret::new().expect("randomness");
-    let door = Door::open(&secret, 16).expect("a door");
-    let addresses = door.addresses();
-    let tree = Tree::new(Collector::open(&folder.join("root"), &secret).expect("a door"), Some(door), now_ns());
+/// Runs hosts with simulated processes for a while.
+pub(crate) fn run(folder: &Path, hosts: u32, leaves: u32, rate: f64, join: EventJoin, asks: bool, time: Duration) -> Outcome {
+    let secret = SharedSecret::new().expect("randomness");
+    let listener = HostListener::bind(&secret, 16).expect("a listener");
+    let addresses = listener.addresses();
+    let tree = HostTree::new(ProcessCollector::open(&folder.join("root"), &secret).expect("a listener"), Some(listener), now_ns());
     let heard = Arc::default();
-    let analyzer = Analyzer::new(vec![Box::new(Counting { join, heard: Arc::clone(&heard) })], tree, false);
+    let analyzer = Analyzer::new(vec![Box::new(CountingTunlet { join, heard: Arc::clone(&heard) })], tree, false);
     let (over, ended) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
     let is_over = ended.clone();
     let analysis = std::thread::spawn(move || analyzer.run(|| is_over.load(Ordering::Relaxed), |_| ()));
@@ -80,23 +80,23 @@ pub fn run(folder: &Path, hosts: u32, leaves: u32, rate: f64, join: Join, asks: 
     let (mut threads, mut nodes) = (Vec::new(), Vec::new());
     for number in 0..hosts {
         let home = folder.join(format!("host{number}"));
-        let collector = Collector::open(&home, &secret).expect("a door");
+        let collector = ProcessCollector::open(&home, &secret).expect("a listener");
         let (own, above) = (secret.clone(), addresses.clone());
         nodes.push(std::thread::spawn(move || {
-            let door = Door::open(&own, 16).expect("a door");
-            let up = Up::go(&above, &own, &door.card(format!("host{number}"))).expect("a host above");
-            host::serve(Tree::new(collector, Some(door), up.began()), up);
+            let listener = HostListener::bind(&own, 16).expect("a listener");
+            let parent = ParentHost::connect(&above, &own, &listener.hello(format!("host{number}"))).expect("a host above");
+            host_daemon::serve(HostTree::new(collector, Some(listener), parent.begin_ns()), parent);
         }));
         for leaf in 0..leaves {
-            let manner = Manner { rank: number * leaves + leaf, size: hosts * leaves, rate, asks };
+            let behaviour = ProcessBehaviour { rank: number * leaves + leaf, size: hosts * leaves, rate, asks };
             let (home, secret, over, done) = (home.clone(), secret.clone(), over.clone(), done.clone());
-            threads.push(std::thread::spawn(move || live(&home, &secret, manner, &over, &done).expect("a leaf")));
+            threads.push(std::thread::spawn(move || live(&home, &secret, behaviour, &over, &done).expect("a leaf")));
         }
     }
     std::thread::sleep(time);
     over.store(true, Ordering::Relaxed);
     threads.into_iter().for_each(|thread| thread.join().expect("a leaf"));
-    // What is under way comes within a moment.
+    // Events in flight arrive within a moment.
     std::thread::sleep(Duration::from_millis(300));
     ended.store(true, Ordering::Relaxed);
     let summary = analysis.join().expect("an analyzer");

@@ -1,132 +1,131 @@
-//! What an index holds, and where in its file it stands.
+//! Contents of the index file.
 
 use serde::{Deserialize, Serialize};
-use sintonia_recording::excerpt::BlockPlace;
+use sintonia_recording::random_access::BlockLocation;
 
-use super::canvas::MOMENTS;
-use super::kind::KINDS;
-use super::levels::Level;
-use crate::store::{Contents, Section, is_inside};
+use super::activity::KIND_COUNT;
+use super::canvas::TIME_RANGE;
+use super::levels::BinLevel;
+use crate::cache_file::{FileSection, TableOfContents, is_in_bounds};
 
-/// No thread makes so many calls.
-const MOST_ROWS: u64 = 1 << 48;
+/// Upper bound for the calls of a thread, to reject corrupt files.
+const MAX_ROWS: u64 = 1 << 48;
 
-/// Calls of a stretch: the index knows where each begins, and what its calls add up to.
-pub const STRETCH: usize = 128;
+/// Calls per chunk. The index has the offset of each chunk, and the time per kind of activity in it.
+pub(crate) const CALLS_PER_CHUNK: usize = 128;
 
-/// Everything about an index but its figures.
+/// Table of contents of the index file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Directory {
-    /// Which recording it is of, and in which state.
+pub(super) struct IndexDirectory {
+    /// Identifies the recording and its state.
     pub identity: u64,
-    /// The first and the last moment of the run.
+    /// Start and end time of the run.
     pub span: (i64, i64),
-    /// The parts of the file, one for each rank.
-    pub sections: Vec<Section>,
-    /// The threads that called MPI, by rank and number.
-    pub threads: Vec<Thread>,
+    /// Sections of the file, one per rank.
+    pub sections: Vec<FileSection>,
+    /// Threads that called MPI, sorted by rank and thread.
+    pub threads: Vec<ThreadIndex>,
 }
 
-/// What is known of one thread.
+/// Index of one thread.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Thread {
-    /// The rank.
+pub(crate) struct ThreadIndex {
     pub rank: u32,
-    /// Its number in the process.
+    /// Number of the thread in its process.
     pub thread: u16,
-    /// How many calls it made.
+    /// Number of calls.
     pub calls: u64,
-    /// From when on it is computing where it is not in MPI, and until when.
+    /// Time range in which the thread is computing when not in MPI.
     pub active: (i64, i64),
-    /// The kinds of activity that occur, other than computing.
+    /// Kinds of activity that occur, other than computing.
     pub lanes: Vec<u8>,
-    /// Shares of time in bins, the narrowest first.
-    pub levels: Vec<Level>,
-    /// Its blocks in the order of time.
-    pub blocks: Vec<Block>,
+    /// Bins with shares of time, narrowest first.
+    pub levels: Vec<BinLevel>,
+    /// Blocks in order of time.
+    pub blocks: Vec<BlockIndex>,
 }
 
-/// A block of calls: a record for each stretch, and one byte with the kind of each shape.
+/// Index of a block of calls: one record per chunk, and one byte with the kind of each call descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Block {
-    /// Where its calls are.
-    pub place: BlockPlace,
-    /// The first byte in the file.
+pub(crate) struct BlockIndex {
+    /// Location of the calls in the recording.
+    pub location: BlockLocation,
+    /// Offset in the index file.
     pub at: u64,
-    /// How many shapes there are.
-    pub shapes: u32,
-    /// The number of its first call in the thread.
+    /// Number of call descriptors.
+    pub descriptors: u32,
+    /// Index of its first call in the thread.
     pub first_row: u64,
-    /// When its first call was entered.
+    /// Enter time of its first call.
     pub begin: i64,
-    /// When its last call was left.
+    /// Leave time of its last call.
     pub end: i64,
     /// Whether calls before it are lost.
     pub after_loss: bool,
 }
 
-impl Thread {
-    /// Bytes of a stretch's record: ticks and place of its first call, and for each lane the nanoseconds.
-    pub fn record(&self) -> usize {
+impl ThreadIndex {
+    /// Size of a chunk's record: ticks and offset of its first call, and the nanoseconds per lane.
+    pub(crate) fn record_bytes(&self) -> usize {
         12 + 4 * self.lanes.len()
     }
 
-    /// The blocks that touch a stretch of time.
-    pub fn blocks_between(&self, from: i64, to: i64) -> &[Block] {
+    /// The blocks that overlap a time range.
+    pub(crate) fn blocks_between(&self, from: i64, to: i64) -> &[BlockIndex] {
         let first = self.blocks.partition_point(|block| block.end < from);
         let last = self.blocks.partition_point(|block| block.begin <= to);
         self.blocks.get(first..last).unwrap_or_default()
     }
 }
 
-impl Block {
-    /// How many stretches there are.
-    pub fn stretches(&self) -> usize {
-        (self.place.calls as usize).div_ceil(STRETCH)
+impl BlockIndex {
+    /// Number of chunks.
+    pub(crate) fn chunk_count(&self) -> usize {
+        (self.location.calls as usize).div_ceil(CALLS_PER_CHUNK)
     }
 
-    /// How many calls a stretch has: the last one may have fewer than the others.
-    pub fn calls_of(&self, stretch: usize) -> usize {
-        (self.place.calls as usize).saturating_sub(stretch * STRETCH).min(STRETCH)
+    /// Number of calls in a chunk; the last chunk may be shorter.
+    pub(crate) fn calls_in_chunk(&self, chunk: usize) -> usize {
+        (self.location.calls as usize).saturating_sub(chunk * CALLS_PER_CHUNK).min(CALLS_PER_CHUNK)
     }
 
-    /// Its length in the file.
-    pub fn bytes(&self, record: usize) -> u64 {
-        self.stretches() as u64 * record as u64 + u64::from(self.shapes)
+    /// Length in the index file.
+    pub(crate) fn byte_len(&self, record: usize) -> u64 {
+        self.chunk_count() as u64 * record as u64 + u64::from(self.descriptors)
     }
 }
 
-impl Contents for Directory {
-    const NAME: &'static str = "view.index";
+impl TableOfContents for IndexDirectory {
+    const FILE_NAME: &'static str = "view.index";
     const MAGIC: &'static [u8; 8] = b"SININDEX";
-    const FORMAT: u32 = 2;
+    const FORMAT_VERSION: u32 = 2;
 
     fn identity(&self) -> u64 {
         self.identity
     }
 
-    fn sections(&self) -> &[Section] {
+    fn sections(&self) -> &[FileSection] {
         &self.sections
     }
 
-    fn fits(&self, length: u64) -> bool {
-        let fits = |thread: &Thread| {
-            thread.lanes.iter().all(|lane| usize::from(*lane) < KINDS)
-                && thread.levels.iter().all(|level| level.fits(thread.lanes.len(), length))
+    fn is_valid(&self, length: u64) -> bool {
+        let is_thread_valid = |thread: &ThreadIndex| {
+            thread.lanes.iter().all(|lane| usize::from(*lane) < KIND_COUNT)
+                && thread.levels.iter().all(|level| level.is_valid(thread.lanes.len(), length))
                 && thread
                     .blocks
                     .iter()
-                    .all(|block| is_inside(block.at, block.bytes(thread.record()), length) && block.first_row < MOST_ROWS)
+                    .all(|block| is_in_bounds(block.at, block.byte_len(thread.record_bytes()), length) && block.first_row < MAX_ROWS)
         };
-        let is_moment = |moment: &i64| MOMENTS.contains(moment);
-        let is_span = self.span.0 < self.span.1 && is_moment(&self.span.0) && is_moment(&self.span.1);
-        is_span && self.threads.iter().all(fits) && self.threads.is_sorted_by_key(|thread| (thread.rank, thread.thread))
+        let is_valid_time = |time: &i64| TIME_RANGE.contains(time);
+        let is_span = self.span.0 < self.span.1 && is_valid_time(&self.span.0) && is_valid_time(&self.span.1);
+        is_span && self.threads.iter().all(is_thread_valid) && self.threads.is_sorted_by_key(|thread| (thread.rank, thread.thread))
     }
 }
 
-impl Directory {
+impl IndexDirectory {
     /// The threads of a rank.
-    pub fn threads_of(&self, rank: u32) -> &[Thread] {
+    pub(super) fn threads_of(&self, rank: u32) -> &[ThreadIndex] {
         let first = self.threads.partition_point(|thread| thread.rank < rank);
         let last = self.threads.partition_point(|thread| thread.rank <= rank);
         &self.threads[first..last]
@@ -138,11 +137,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_no_recording_can_tell_does_not_fit() {
-        let sound = Directory { span: (0, 10), threads: vec![Thread::default()], ..Directory::default() };
-        assert!(sound.fits(0));
+    fn invalid_spans_are_rejected() {
+        let sound = IndexDirectory { span: (0, 10), threads: vec![ThreadIndex::default()], ..IndexDirectory::default() };
+        assert!(sound.is_valid(0));
         for span in [(10, 0), (5, 5), (i64::MIN, 0), (0, i64::MAX)] {
-            assert!(!Directory { span, ..sound.clone() }.fits(0), "{span:?}");
+            assert!(!IndexDirectory { span, ..sound.clone() }.is_valid(0), "{span:?}");
         }
     }
 }

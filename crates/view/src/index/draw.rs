@@ -1,270 +1,285 @@
-//! Draws what a thread did in a window, and reads its calls there: from bins where columns are wide, else from the recording.
+//! Paints the activities of a thread and reads its calls: from bins if columns are wide, otherwise from the recording.
 
 use std::ops::Range;
 
 use sintonia_recording::Recording;
-use sintonia_recording::excerpt::{Excerpts, Row, Spot};
-use sintonia_recording::table::Shape;
+use sintonia_recording::call_table::CallDescriptor;
+use sintonia_recording::random_access::{CallInterval, RowOffset, RowReader};
 
-use super::canvas::Canvas;
-use super::directory::{Block, STRETCH, Thread};
-use super::kind::{KINDS, Kind};
-use super::{Error, Index, levels};
-use crate::store::Stamp;
+use super::activity::{ActivityKind, KIND_COUNT};
+use super::canvas::ActivityCanvas;
+use super::directory::{BlockIndex, CALLS_PER_CHUNK, ThreadIndex};
+use super::{Error, TimelineIndex, levels};
+use crate::cache_file::FileStamp;
 
-/// So many stretches are in a column at least: what a stretch adds up to lies somewhere in it.
-const PER_COLUMN: i64 = 4;
+/// Minimum number of chunks per column for painting sums, because the position inside a chunk is unknown.
+const MIN_CHUNKS_PER_COLUMN: i64 = 4;
 
-/// How a thread was drawn.
+/// How a thread was painted.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Drawn {
-    /// Whether all of it comes from the calls themselves.
+pub(crate) struct DrawSummary {
+    /// Whether everything was painted from single calls.
     pub exact: bool,
-    /// How many calls begin in the window, about.
+    /// Approximate number of calls that begin in the window.
     pub calls: f64,
 }
 
-/// Draws threads, one after the other: it keeps the room that this takes.
-pub struct Drawer<'a> {
-    index: &'a Index,
+/// Paints threads; reuses its buffers.
+pub(crate) struct ThreadPainter<'a> {
+    index: &'a TimelineIndex,
     recording: &'a Recording,
-    figures: Vec<u8>,
+    record_buffer: Vec<u8>,
     buffer: Vec<u8>,
-    /// The file of the rank that was read last.
-    excerpts: Option<(u32, Excerpts)>,
+    /// Reader of the rank used last.
+    reader: Option<(u32, RowReader)>,
 }
 
-impl<'a> Drawer<'a> {
-    /// Draws from an index and the recording that it is of.
-    pub fn new(index: &'a Index, recording: &'a Recording) -> Drawer<'a> {
-        Drawer { index, recording, figures: Vec::new(), buffer: Vec::new(), excerpts: None }
+impl<'a> ThreadPainter<'a> {
+    pub(crate) fn new(index: &'a TimelineIndex, recording: &'a Recording) -> ThreadPainter<'a> {
+        ThreadPainter { index, recording, record_buffer: Vec::new(), buffer: Vec::new(), reader: None }
     }
 
-    /// Adds what a thread did in the window of a canvas, all but computing.
-    pub fn draw(&mut self, thread: &Thread, canvas: &mut Canvas<KINDS>) -> Result<Drawn, Error> {
+    /// Adds the activities of a thread in the window of a canvas, except computing.
+    pub(crate) fn draw(&mut self, thread: &ThreadIndex, canvas: &mut ActivityCanvas<KIND_COUNT>) -> Result<DrawSummary, Error> {
         let (from, to) = (canvas.window().from(), canvas.window().to());
         canvas.clip(from, to);
-        canvas.paint(from, thread.active.0, Kind::Absent as usize);
-        canvas.paint(thread.active.1.max(thread.active.0), to, Kind::Absent as usize);
+        canvas.paint(from, thread.active.0, ActivityKind::Absent as usize);
+        canvas.paint(thread.active.1.max(thread.active.0), to, ActivityKind::Absent as usize);
         canvas.clip(thread.active.0, thread.active.1);
-        match levels::fitting(&thread.levels, canvas.window()) {
+        match levels::coarsest_fitting(&thread.levels, canvas.window()) {
             Some(level) => {
-                let (first, at, length) = level.part(thread.lanes.len(), canvas);
-                self.index.store.read(at, length, &mut self.figures)?;
-                level.paint(first, &self.figures, &thread.lanes, canvas);
-                Ok(Drawn { exact: false, calls: thread.blocks_between(from, to).iter().map(|block| part(block, from, to)).sum() })
+                let (first, at, length) = level.bins_to_paint(thread.lanes.len(), canvas);
+                self.index.store.read_at(at, length, &mut self.record_buffer)?;
+                level.paint(first, &self.record_buffer, &thread.lanes, canvas);
+                Ok(DrawSummary {
+                    exact: false,
+                    calls: thread.blocks_between(from, to).iter().map(|block| estimate_calls(block, from, to)).sum(),
+                })
             }
             None => self.draw_blocks(thread, canvas),
         }
     }
 
-    fn draw_blocks(&mut self, thread: &Thread, canvas: &mut Canvas<KINDS>) -> Result<Drawn, Error> {
+    fn draw_blocks(&mut self, thread: &ThreadIndex, canvas: &mut ActivityCanvas<KIND_COUNT>) -> Result<DrawSummary, Error> {
         let (from, to) = (canvas.window().from(), canvas.window().to());
-        let (first, last) = blocks(thread, from, to);
-        let mut drawn = Drawn { exact: true, calls: 0.0 };
-        // What is lost lies in front of a block, so the one behind the window counts too.
-        for number in first..(last + 1).min(thread.blocks.len()) {
-            let block = &thread.blocks[number];
-            if block.after_loss && number > 0 {
-                canvas.paint(thread.blocks[number - 1].end, block.begin, Kind::Absent as usize);
+        let (first, last) = block_range(thread, from, to);
+        let mut summary = DrawSummary { exact: true, calls: 0.0 };
+        // Lost calls precede a block, so the block after the window matters too.
+        for index in first..(last + 1).min(thread.blocks.len()) {
+            let block = &thread.blocks[index];
+            if block.after_loss && index > 0 {
+                canvas.paint(thread.blocks[index - 1].end, block.begin, ActivityKind::Absent as usize);
             }
-            if number < last {
+            if index < last {
                 let part = self.draw_block(thread, block, canvas)?;
-                drawn = Drawn { exact: drawn.exact && part.exact, calls: drawn.calls + part.calls };
+                summary = DrawSummary { exact: summary.exact && part.exact, calls: summary.calls + part.calls };
             }
         }
-        Ok(drawn)
+        Ok(summary)
     }
 
-    fn draw_block(&mut self, thread: &Thread, block: &Block, canvas: &mut Canvas<KINDS>) -> Result<Drawn, Error> {
+    fn draw_block(
+        &mut self,
+        thread: &ThreadIndex,
+        block: &BlockIndex,
+        canvas: &mut ActivityCanvas<KIND_COUNT>,
+    ) -> Result<DrawSummary, Error> {
         let (from, to) = (canvas.window().from(), canvas.window().to());
-        let Drawer { index, recording, figures, buffer, excerpts } = self;
-        let excerpts = opened(index, recording, excerpts, thread.rank)?;
-        let Some(excerpts) = excerpts else { return Ok(Drawn { exact: true, calls: 0.0 }) };
-        index.store.read(block.at, block.bytes(thread.record()) as usize, figures)?;
-        let figures = Figures::new(thread, block, figures, excerpts);
-        let mut drawn = Drawn { exact: true, calls: 0.0 };
-        let wide = |stretch: &Stretch| stretch.length().saturating_mul(PER_COLUMN) > canvas.window().column_ns();
-        let stretches: Vec<(bool, Stretch)> = figures.between(from, to).map(|n| figures.stretch(n)).map(|s| (wide(&s), s)).collect();
-        for same in stretches.chunk_by(|a, b| a.0 && b.0) {
-            let (is_wide, stretch) = &same[0];
+        let ThreadPainter { index, recording, record_buffer, buffer, reader } = self;
+        let reader = open_reader(index, recording, reader, thread.rank)?;
+        let Some(reader) = reader else { return Ok(DrawSummary { exact: true, calls: 0.0 }) };
+        index.store.read_at(block.at, block.byte_len(thread.record_bytes()) as usize, record_buffer)?;
+        let records = BlockRecords::new(thread, block, record_buffer, reader);
+        let mut summary = DrawSummary { exact: true, calls: 0.0 };
+        let is_wide_chunk = |chunk: &IndexChunk| chunk.duration().saturating_mul(MIN_CHUNKS_PER_COLUMN) > canvas.window().column_ns();
+        let chunks: Vec<(bool, IndexChunk)> =
+            records.chunks_between(from, to).map(|n| records.chunk(n)).map(|s| (is_wide_chunk(&s), s)).collect();
+        for run in chunks.chunk_by(|a, b| a.0 && b.0) {
+            let (is_wide, chunk) = &run[0];
             if *is_wide {
-                let (rows, mut calls) = (stretch.number..stretch.number + same.len(), 0);
-                figures.rows(excerpts, rows, buffer, |_, row| {
-                    let kind = figures.kind(row.shape);
-                    if kind != Kind::Absent as u8 {
+                let (rows, mut calls) = (chunk.index..chunk.index + run.len(), 0);
+                records.for_each_row(reader, rows, buffer, |_, row| {
+                    let kind = records.kind(row.descriptor);
+                    if kind != ActivityKind::Absent as u8 {
                         canvas.paint(row.enter, row.leave, kind.into());
                     }
                     calls += u32::from(from <= row.enter && row.enter < to);
                 })?;
-                drawn.calls += f64::from(calls);
+                summary.calls += f64::from(calls);
             } else {
-                let length = stretch.length().max(1) as f32;
-                canvas.paint_shares(stretch.begin, stretch.end, figures.sums(stretch.number).map(|(lane, ns)| (lane, ns / length)));
-                (drawn.exact, drawn.calls) = (false, drawn.calls + block.calls_of(stretch.number) as f64);
+                let length = chunk.duration().max(1) as f32;
+                canvas.paint_shares(chunk.begin, chunk.end, records.lane_sums(chunk.index).map(|(lane, ns)| (lane, ns / length)));
+                (summary.exact, summary.calls) = (false, summary.calls + block.calls_in_chunk(chunk.index) as f64);
             }
         }
-        Ok(drawn)
+        Ok(summary)
     }
 
-    /// Hands out the calls of a thread's block that touch a stretch of time, each with its number in the thread.
-    pub fn calls(&mut self, thread: &Thread, block: &Block, from: i64, to: i64, mut use_call: impl FnMut(u64, Row)) -> Result<(), Error> {
-        let Drawer { index, recording, figures, buffer, excerpts } = self;
-        let Some(excerpts) = opened(index, recording, excerpts, thread.rank)? else { return Ok(()) };
-        index.store.read(block.at, block.bytes(thread.record()) as usize, figures)?;
-        let figures = Figures::new(thread, block, figures, excerpts);
-        figures.rows(excerpts, figures.between(from, to), buffer, |number, row| {
+    /// Visits the calls of a block that overlap a time range, with their index in the thread.
+    pub(crate) fn for_each_call(
+        &mut self,
+        thread: &ThreadIndex,
+        block: &BlockIndex,
+        from: i64,
+        to: i64,
+        mut visit: impl FnMut(u64, CallInterval),
+    ) -> Result<(), Error> {
+        let ThreadPainter { index, recording, record_buffer, buffer, reader } = self;
+        let Some(reader) = open_reader(index, recording, reader, thread.rank)? else { return Ok(()) };
+        index.store.read_at(block.at, block.byte_len(thread.record_bytes()) as usize, record_buffer)?;
+        let records = BlockRecords::new(thread, block, record_buffer, reader);
+        records.for_each_row(reader, records.chunks_between(from, to), buffer, |index, row| {
             if row.enter < to && (row.leave > from || row.enter >= from) {
-                use_call(number, row);
+                visit(index, row);
             }
         })
     }
 
-    /// How many calls of a thread touch a stretch of time, to within three stretches.
-    pub fn count(&mut self, thread: &Thread, from: i64, to: i64) -> Result<u64, Error> {
-        let (first, last) = blocks(thread, from, to);
+    /// Number of calls of a thread that overlap a time range, accurate to three chunks.
+    pub(crate) fn count_calls(&mut self, thread: &ThreadIndex, from: i64, to: i64) -> Result<u64, Error> {
+        let (first, last) = block_range(thread, from, to);
         let mut count = 0;
         for block in &thread.blocks[first..last] {
             if from <= block.begin && block.end <= to {
-                count += u64::from(block.place.calls);
+                count += u64::from(block.location.calls);
                 continue;
             }
-            let Drawer { index, recording, figures, excerpts, .. } = self;
-            let Some(excerpts) = opened(index, recording, excerpts, thread.rank)? else { return Ok(count) };
-            index.store.read(block.at, block.bytes(thread.record()) as usize, figures)?;
-            let figures = Figures::new(thread, block, figures, excerpts);
-            count += figures.between(from, to).map(|number| block.calls_of(number) as u64).sum::<u64>();
+            let ThreadPainter { index, recording, record_buffer, reader, .. } = self;
+            let Some(reader) = open_reader(index, recording, reader, thread.rank)? else { return Ok(count) };
+            index.store.read_at(block.at, block.byte_len(thread.record_bytes()) as usize, record_buffer)?;
+            let records = BlockRecords::new(thread, block, record_buffer, reader);
+            count += records.chunks_between(from, to).map(|index| block.calls_in_chunk(index) as u64).sum::<u64>();
         }
         Ok(count)
     }
 
-    /// The shapes of a block of a rank.
-    pub fn shapes(&mut self, rank: u32, block: &Block) -> Result<Vec<Shape>, Error> {
-        let Some(excerpts) = opened(self.index, self.recording, &mut self.excerpts, rank)? else { return Ok(Vec::new()) };
-        Ok(excerpts.shapes(self.recording, &block.place)?)
+    /// The call descriptors of a block.
+    pub(crate) fn call_descriptors(&mut self, rank: u32, block: &BlockIndex) -> Result<Vec<CallDescriptor>, Error> {
+        let Some(reader) = open_reader(self.index, self.recording, &mut self.reader, rank)? else { return Ok(Vec::new()) };
+        Ok(reader.read_descriptors(self.recording, &block.location)?)
     }
 }
 
-/// The blocks of a thread that touch a stretch of time, by number.
-fn blocks(thread: &Thread, from: i64, to: i64) -> (usize, usize) {
+/// Range of the blocks of a thread that overlap a time range.
+fn block_range(thread: &ThreadIndex, from: i64, to: i64) -> (usize, usize) {
     let first = thread.blocks.partition_point(|block| block.end < from);
     let last = thread.blocks.partition_point(|block| block.begin <= to);
     (first, last.max(first))
 }
 
-/// How many of a block's calls are in a stretch of time, if they are spread evenly.
-fn part(block: &Block, from: i64, to: i64) -> f64 {
+/// Number of calls of a block in a time range, assuming they are spread evenly.
+fn estimate_calls(block: &BlockIndex, from: i64, to: i64) -> f64 {
     let inside = block.end.min(to).saturating_sub(block.begin.max(from)).max(0) as f64;
-    f64::from(block.place.calls) * inside / block.end.saturating_sub(block.begin).max(1) as f64
+    f64::from(block.location.calls) * inside / block.end.saturating_sub(block.begin).max(1) as f64
 }
 
-/// The file of a rank, which is opened if it was another one's. It must still be the one that the index was made from.
-fn opened<'b>(
-    index: &Index,
+/// Reader of a rank's file, opened on demand. The file must still be the one that was indexed.
+fn open_reader<'b>(
+    index: &TimelineIndex,
     recording: &Recording,
-    excerpts: &'b mut Option<(u32, Excerpts)>,
+    reader: &'b mut Option<(u32, RowReader)>,
     rank: u32,
-) -> Result<Option<&'b Excerpts>, Error> {
-    if excerpts.as_ref().is_none_or(|(opened, _)| *opened != rank) {
-        *excerpts = recording.excerpts(rank)?.map(|excerpts| (rank, excerpts));
-        if let Some((_, opened)) = excerpts
-            && index.stamps.get(&rank) != Some(&Stamp::of(opened.metadata()))
+) -> Result<Option<&'b RowReader>, Error> {
+    if reader.as_ref().is_none_or(|(opened, _)| *opened != rank) {
+        *reader = recording.row_reader(rank)?.map(|reader| (rank, reader));
+        if let Some((_, opened)) = reader
+            && index.stamps.get(&rank) != Some(&FileStamp::from_metadata(opened.metadata()))
         {
             return Err(Error::Changed);
         }
     }
-    Ok(excerpts.as_ref().map(|(_, excerpts)| excerpts))
+    Ok(reader.as_ref().map(|(_, reader)| reader))
 }
 
-/// Some calls that follow each other.
+/// Consecutive calls of a block.
 #[derive(Clone, Copy, Debug)]
-struct Stretch {
-    /// Its number in the block.
-    number: usize,
-    /// When the call before it was left.
+struct IndexChunk {
+    /// Index in the block.
+    index: usize,
+    /// Leave time of the call before it.
     begin: i64,
-    /// When its last call was left.
+    /// Leave time of its last call.
     end: i64,
 }
 
-impl Stretch {
-    fn length(&self) -> i64 {
+impl IndexChunk {
+    fn duration(&self) -> i64 {
         self.end.saturating_sub(self.begin).max(0)
     }
 }
 
-/// What the index holds of a block.
-struct Figures<'a> {
-    thread: &'a Thread,
-    block: &'a Block,
+/// Index records of a block.
+struct BlockRecords<'a> {
+    thread: &'a ThreadIndex,
+    block: &'a BlockIndex,
     records: &'a [u8],
     kinds: &'a [u8],
-    excerpts: &'a Excerpts,
+    reader: &'a RowReader,
 }
 
-impl<'a> Figures<'a> {
-    fn new(thread: &'a Thread, block: &'a Block, bytes: &'a [u8], excerpts: &'a Excerpts) -> Figures<'a> {
-        let (records, kinds) = bytes.split_at(block.stretches() * thread.record());
-        Figures { thread, block, records, kinds, excerpts }
+impl<'a> BlockRecords<'a> {
+    fn new(thread: &'a ThreadIndex, block: &'a BlockIndex, bytes: &'a [u8], reader: &'a RowReader) -> BlockRecords<'a> {
+        let (records, kinds) = bytes.split_at(block.chunk_count() * thread.record_bytes());
+        BlockRecords { thread, block, records, kinds, reader }
     }
 
-    fn kind(&self, shape: u16) -> u8 {
-        self.kinds.get(usize::from(shape)).copied().unwrap_or(Kind::Absent as u8).min(Kind::Other as u8)
+    fn kind(&self, descriptor: u16) -> u8 {
+        self.kinds.get(usize::from(descriptor)).copied().unwrap_or(ActivityKind::Absent as u8).min(ActivityKind::Other as u8)
     }
 
-    fn record(&self, number: usize) -> &'a [u8] {
-        &self.records[number * self.thread.record()..(number + 1) * self.thread.record()]
+    fn record(&self, index: usize) -> &'a [u8] {
+        &self.records[index * self.thread.record_bytes()..(index + 1) * self.thread.record_bytes()]
     }
 
-    /// Where a stretch begins; `None` behind the last.
-    fn spot(&self, number: usize) -> Option<Spot> {
-        (number < self.block.stretches()).then(|| {
-            let (ticks, rest) = self.record(number).split_at(8);
+    /// Offset of the first call of a chunk; `None` after the last chunk.
+    fn chunk_start(&self, index: usize) -> Option<RowOffset> {
+        (index < self.block.chunk_count()).then(|| {
+            let (ticks, rest) = self.record(index).split_at(8);
             let ticks = u64::from_le_bytes(ticks.try_into().unwrap_or_default());
             let times = u32::from_le_bytes([rest[0], rest[1], rest[2], rest[3]]);
-            Spot { row: (number * STRETCH) as u32, times, ticks }
+            RowOffset { row: (index * CALLS_PER_CHUNK) as u32, times, previous_leave: ticks }
         })
     }
 
-    fn begin(&self, number: usize) -> i64 {
-        self.spot(number).map_or(self.block.end, |spot| self.excerpts.moment(&spot))
+    fn begin_time(&self, index: usize) -> i64 {
+        self.chunk_start(index).map_or(self.block.end, |offset| self.reader.previous_leave_ns(&offset))
     }
 
-    fn stretch(&self, number: usize) -> Stretch {
-        Stretch { number, begin: self.begin(number), end: self.begin(number + 1) }
+    fn chunk(&self, index: usize) -> IndexChunk {
+        IndexChunk { index, begin: self.begin_time(index), end: self.begin_time(index + 1) }
     }
 
-    /// The stretches that touch a stretch of time.
-    fn between(&self, from: i64, to: i64) -> Range<usize> {
-        let behind = |moment: i64| partition_point(self.block.stretches(), |number| self.begin(number) <= moment);
-        behind(from).saturating_sub(1)..behind(to)
+    /// The chunks that overlap a time range.
+    fn chunks_between(&self, from: i64, to: i64) -> Range<usize> {
+        let chunks_until = |time: i64| partition_point(self.block.chunk_count(), |index| self.begin_time(index) <= time);
+        chunks_until(from).saturating_sub(1)..chunks_until(to)
     }
 
-    /// For each lane the nanoseconds of a stretch.
-    fn sums(&self, number: usize) -> impl Iterator<Item = (usize, f32)> + Clone + use<'a> {
+    /// Nanoseconds per lane in a chunk.
+    fn lane_sums(&self, index: usize) -> impl Iterator<Item = (usize, f32)> + Clone + use<'a> {
         let ns = |bytes: &[u8]| f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
-        self.thread.lanes.iter().zip(self.record(number)[12..].chunks_exact(4)).map(move |(lane, bytes)| (usize::from(*lane), ns(bytes)))
+        self.thread.lanes.iter().zip(self.record(index)[12..].chunks_exact(4)).map(move |(lane, bytes)| (usize::from(*lane), ns(bytes)))
     }
 
-    /// Hands out the calls of some stretches with their numbers in the thread.
-    fn rows(
+    /// Visits the calls of some chunks, with their index in the thread.
+    fn for_each_row(
         &self,
-        excerpts: &Excerpts,
-        stretches: Range<usize>,
+        reader: &RowReader,
+        chunks: Range<usize>,
         buffer: &mut Vec<u8>,
-        mut use_row: impl FnMut(u64, Row),
+        mut visit: impl FnMut(u64, CallInterval),
     ) -> Result<(), Error> {
-        let Some(first) = self.spot(stretches.start).filter(|_| !stretches.is_empty()) else { return Ok(()) };
-        let mut number = self.block.first_row + u64::from(first.row);
-        excerpts.rows(&self.block.place, &first, self.spot(stretches.end).as_ref(), buffer, |row| {
-            use_row(number, row);
-            number += 1;
+        let Some(first) = self.chunk_start(chunks.start).filter(|_| !chunks.is_empty()) else { return Ok(()) };
+        let mut index = self.block.first_row + u64::from(first.row);
+        reader.read_rows(&self.block.location, &first, self.chunk_start(chunks.end).as_ref(), buffer, |row| {
+            visit(index, row);
+            index += 1;
         })?;
         Ok(())
     }
 }
 
-/// The first number below a limit for which something does not hold any more.
+/// The first index below a limit for which a predicate is false.
 fn partition_point(limit: usize, holds: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, limit);
     while low < high {

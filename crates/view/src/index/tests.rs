@@ -1,45 +1,45 @@
-//! What is drawn from the index is what the calls say.
+//! Compares what is painted from the index with the calls.
 
 use std::path::Path;
 
-use sintonia_recording::table::CallTable;
+use sintonia_recording::call_table::CallTable;
 
 use super::*;
-use crate::sample::{self, Random};
+use crate::sample::{self, SampleRng};
 
-fn open(recording: &Recording) -> Index {
-    Index::open(recording, &|_| ()).unwrap()
+fn open(recording: &Recording) -> TimelineIndex {
+    TimelineIndex::open(recording, &|_| ()).unwrap()
 }
 
-/// Nanoseconds by column and kind, from the calls one by one.
-fn expected(table: &CallTable, window: &Window) -> Vec<[f32; KINDS]> {
-    let mut canvas = Canvas::<KINDS>::new(window);
-    let role = |row: usize| table.shapes[table.shape[row] as usize].operation.role();
+/// Nanoseconds by column and kind, computed from single calls.
+fn expected(table: &CallTable, window: &TimeWindow) -> Vec<[f32; KIND_COUNT]> {
+    let mut canvas = ActivityCanvas::<KIND_COUNT>::new(window);
+    let role = |row: usize| table.descriptors[table.descriptor_ids[row] as usize].function.role();
     let (first, last) = (0, table.len() - 1);
-    canvas.paint(i64::MIN, table.leave[first], Kind::Absent as usize);
-    canvas.paint(table.enter[last], i64::MAX, Kind::Absent as usize);
+    canvas.paint(i64::MIN, table.leave[first], ActivityKind::Absent as usize);
+    canvas.paint(table.enter[last], i64::MAX, ActivityKind::Absent as usize);
     for row in first + 1..last {
-        canvas.paint(table.enter[row], table.leave[row], Kind::of(role(row)) as usize);
+        canvas.paint(table.enter[row], table.leave[row], ActivityKind::from_role(role(row)) as usize);
     }
     canvas.cells
 }
 
-fn drawn(recording: &Recording, index: &Index, rank: u32, window: &Window) -> (Vec<[f32; KINDS]>, bool) {
-    let mut canvas = Canvas::<KINDS>::new(window);
-    let how = Drawer::new(index, recording).draw(&index.threads_of(rank)[0], &mut canvas).unwrap();
+fn drawn(recording: &Recording, index: &TimelineIndex, rank: u32, window: &TimeWindow) -> (Vec<[f32; KIND_COUNT]>, bool) {
+    let mut canvas = ActivityCanvas::<KIND_COUNT>::new(window);
+    let how = ThreadPainter::new(index, recording).draw(&index.threads_of(rank)[0], &mut canvas).unwrap();
     (canvas.cells, how.exact)
 }
 
-/// The largest and the mean difference of any kind, as a part of a column.
-fn difference(a: &[[f32; KINDS]], b: &[[f32; KINDS]], window: &Window) -> (f32, f32) {
+/// Maximum and mean difference over all kinds, as a share of a column.
+fn difference(a: &[[f32; KIND_COUNT]], b: &[[f32; KIND_COUNT]], window: &TimeWindow) -> (f32, f32) {
     let parts: Vec<f32> = (0..a.len())
-        .flat_map(|column| (0..KINDS).map(move |kind| (a[column][kind] - b[column][kind]).abs() / window.width(column) as f32))
+        .flat_map(|column| (0..KIND_COUNT).map(move |kind| (a[column][kind] - b[column][kind]).abs() / window.width(column) as f32))
         .collect();
     (parts.iter().copied().fold(0.0, f32::max), parts.iter().sum::<f32>() / parts.len() as f32)
 }
 
 #[test]
-fn any_window_shows_what_the_calls_add_up_to() {
+fn any_window_matches_the_calls() {
     let folder = tempfile::tempdir().unwrap();
     let recording = sample::recording(folder.path(), &[sample::arbitrary(1, 100_000), sample::arbitrary(2, 300)]);
     let index = open(&recording);
@@ -47,16 +47,16 @@ fn any_window_shows_what_the_calls_add_up_to() {
     assert!(index.threads_of(1)[0].levels.is_empty(), "short threads need none");
     let tables = [0, 1].map(|rank| recording.tables(rank).unwrap().remove(0));
     let (begin, end) = index.span();
-    let mut random = Random(3);
+    let mut random = SampleRng(3);
     let mut kinds_of_answers = [0; 2];
     for round in 0..200 {
         let width = ((end - begin) >> random.below(20)).max(1);
         let from = begin + random.below((end - begin) as u64) as i64 - width / 2;
-        let window = Window::new(from, from + width, 1 + random.below(500) as usize);
+        let window = TimeWindow::new(from, from + width, 1 + random.below(500) as usize);
         for rank in [0, 1] {
             let (cells, exact) = drawn(&recording, &index, rank, &window);
             let (largest, mean) = difference(&cells, &expected(&tables[rank as usize], &window), &window);
-            // Bins and stretches lie somewhere in two columns: which part of them lies where is not known.
+            // Bins and chunks may overlap two columns, and their distribution is unknown.
             let allowed = if exact { (1e-3, 1e-4) } else { (0.5, 0.02) };
             assert!(largest <= allowed.0 && mean <= allowed.1, "round {round}, rank {rank}: {largest} {mean}, exact: {exact}");
             kinds_of_answers[usize::from(exact)] += 1;
@@ -66,15 +66,15 @@ fn any_window_shows_what_the_calls_add_up_to() {
 }
 
 #[test]
-fn a_column_is_what_its_parts_are() {
+fn a_column_is_the_sum_of_finer_ones() {
     let folder = tempfile::tempdir().unwrap();
     let recording = sample::recording(folder.path(), &[sample::arbitrary(4, 60_000)]);
     let index = open(&recording);
     let (begin, end) = index.span();
     for columns in [10, 100, 1000] {
-        let (coarse, fine) = (Window::new(begin, end, columns), Window::new(begin, end, 16 * columns));
+        let (coarse, fine) = (TimeWindow::new(begin, end, columns), TimeWindow::new(begin, end, 16 * columns));
         let (whole, parts) = (drawn(&recording, &index, 0, &coarse).0, drawn(&recording, &index, 0, &fine).0);
-        let sums: Vec<[f32; KINDS]> =
+        let sums: Vec<[f32; KIND_COUNT]> =
             parts.chunks(16).map(|cells| std::array::from_fn(|kind| cells.iter().map(|cell| cell[kind]).sum())).collect();
         assert!(difference(&whole, &sums, &coarse).1 < 0.02);
     }
@@ -88,8 +88,8 @@ fn an_index_is_made_once() {
     let count = |_| {
         told.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     };
-    let first = Index::open(&recording, &count).unwrap();
-    let second = Index::open(&recording, &count).unwrap();
+    let first = TimelineIndex::open(&recording, &count).unwrap();
+    let second = TimelineIndex::open(&recording, &count).unwrap();
     assert_eq!(told.into_inner(), 1);
     assert_eq!(first.store.contents, second.store.contents);
 }
@@ -111,12 +111,12 @@ fn a_damaged_index_is_made_anew() {
     let expected = open(&recording).store.contents;
     let path = folder.path().join("view.index");
     let sound = std::fs::read(&path).unwrap();
-    let mut random = Random(5);
+    let mut random = SampleRng(5);
     for round in 0..60 {
         let mut bytes = sound.clone();
         match round % 3 {
             0 => bytes.truncate(random.below(sound.len() as u64) as usize),
-            // The directory and what stands behind it are at the end.
+            // The table of contents and the footer are at the end.
             1 => {
                 let at = bytes.len() - 1 - random.below(400) as usize;
                 bytes[at] ^= 1 << random.below(8);
@@ -139,8 +139,8 @@ fn a_recording_that_changes_under_an_open_index_is_refused() {
     let index = open(&recording);
     let (begin, end) = index.span();
     let draw = || {
-        let window = Window::new(begin, end, 5000);
-        Drawer::new(&index, &recording).draw(&index.threads_of(0)[0], &mut Canvas::<KINDS>::new(&window))
+        let window = TimeWindow::new(begin, end, 5000);
+        ThreadPainter::new(&index, &recording).draw(&index.threads_of(0)[0], &mut ActivityCanvas::<KIND_COUNT>::new(&window))
     };
     assert!(draw().is_ok());
     let path = folder.path().join("rank-00000.calls");
@@ -154,20 +154,20 @@ fn a_recording_that_changes_under_an_open_index_is_refused() {
 }
 
 #[test]
-fn bytes_that_change_behind_the_back_of_the_system_give_an_error_or_what_is_left() {
+fn undetected_changes_give_an_error_or_partial_data() {
     let folder = tempfile::tempdir().unwrap();
     let recording = sample::recording(folder.path(), &[sample::arbitrary(1, 5000)]);
     let index = open(&recording);
     let path = folder.path().join("rank-00000.calls");
     let (sound, written) = (std::fs::read(&path).unwrap(), std::fs::metadata(&path).unwrap().modified().unwrap());
-    let mut random = Random(6);
+    let mut random = SampleRng(6);
     let (begin, end) = index.span();
     for _ in 0..50 {
         let bytes: Vec<u8> = sound.iter().map(|byte| byte ^ (random.below(20) == 0) as u8).collect();
         std::fs::write(&path, &bytes).unwrap();
         std::fs::File::options().write(true).open(&path).unwrap().set_modified(written).unwrap();
-        let window = Window::new(begin, end, 5000);
-        let drawn = Drawer::new(&index, &recording).draw(&index.threads_of(0)[0], &mut Canvas::<KINDS>::new(&window));
+        let window = TimeWindow::new(begin, end, 5000);
+        let drawn = ThreadPainter::new(&index, &recording).draw(&index.threads_of(0)[0], &mut ActivityCanvas::<KIND_COUNT>::new(&window));
         assert!(!matches!(drawn, Err(Error::Changed)), "its length and its time are what they were");
     }
 }
@@ -177,12 +177,12 @@ fn a_recording_that_changes_while_its_index_is_made_gets_none() {
     let folder = tempfile::tempdir().unwrap();
     let recording = sample::recording(folder.path(), &[sample::arbitrary(1, 100)]);
     let change = |_| std::fs::write(folder.path().join("recording.json"), "{}").unwrap();
-    assert!(matches!(Index::open(&recording, &change), Err(Error::Changed)));
+    assert!(matches!(TimelineIndex::open(&recording, &change), Err(Error::Changed)));
     assert!(!folder.path().join("view.index").exists());
 }
 
 #[test]
-fn what_a_killed_command_left_half_made_is_cleared_away() {
+fn incomplete_files_of_killed_commands_are_removed() {
     let folder = tempfile::tempdir().unwrap();
     let recording = sample::recording(folder.path(), &[sample::arbitrary(1, 100)]);
     std::fs::write(folder.path().join(".view.view.index.x1Y2z3"), "half of it").unwrap();
@@ -203,19 +203,19 @@ fn an_index_can_be_read_by_those_who_may_read_the_recording() {
 }
 
 #[test]
-fn a_short_stretch_counts_as_what_it_is() {
+fn a_short_chunk_has_its_own_length() {
     let folder = tempfile::tempdir().unwrap();
     let recording = sample::recording(folder.path(), &[sample::arbitrary(1, 8)]);
     let index = open(&recording);
-    let (thread, mut drawer) = (&index.threads_of(0)[0], Drawer::new(&index, &recording));
+    let (thread, mut drawer) = (&index.threads_of(0)[0], ThreadPainter::new(&index, &recording));
     let (begin, end) = index.span();
-    assert_eq!(drawer.count(thread, begin + 1, end - 1).unwrap(), 10);
-    let drawn = drawer.draw(thread, &mut Canvas::<KINDS>::new(&Window::new(begin - 1_000_000_000, end, 2))).unwrap();
+    assert_eq!(drawer.count_calls(thread, begin + 1, end - 1).unwrap(), 10);
+    let drawn = drawer.draw(thread, &mut ActivityCanvas::<KIND_COUNT>::new(&TimeWindow::new(begin - 1_000_000_000, end, 2))).unwrap();
     assert_eq!((drawn.exact, drawn.calls), (false, 10.0));
 }
 
 #[test]
-fn what_lies_between_lost_calls_is_absent() {
+fn lost_calls_are_shown_as_absent() {
     let folder = tempfile::tempdir().unwrap();
     let calls = sample::arbitrary(1, 200_000);
     sample::recording(folder.path(), std::slice::from_ref(&calls));
@@ -226,22 +226,22 @@ fn what_lies_between_lost_calls_is_absent() {
     assert_eq!(thread.calls, 200_002 - 65_536);
     let (from, to) = (thread.blocks[0].end, thread.blocks[1].begin);
     for columns in [1, 100_000] {
-        let window = Window::new(from + 1, to - 1, columns);
+        let window = TimeWindow::new(from + 1, to - 1, columns);
         let (cells, _) = drawn(&recording, &index, 0, &window);
-        let absent: f32 = cells.iter().map(|cell| cell[Kind::Absent as usize]).sum();
+        let absent: f32 = cells.iter().map(|cell| cell[ActivityKind::Absent as usize]).sum();
         assert!(absent / (to - from) as f32 > 0.99, "{columns} columns: {absent}");
     }
 }
 
 #[test]
-fn a_thread_knows_of_its_loss_whoever_comes_next() {
+fn lost_calls_are_attributed_to_their_thread() {
     let folder = tempfile::tempdir().unwrap();
     let mut calls = sample::arbitrary(1, 400_000);
     calls.iter_mut().skip(1).step_by(2).for_each(|call| call.0 = 1);
     sample::recording(folder.path(), std::slice::from_ref(&calls));
     let whole = open(&Recording::open(folder.path()).unwrap());
-    let blocks = |index: &Index, thread: usize| index.threads_of(0)[thread].blocks.len();
-    // The blocks of two threads take turns in the file.
+    let blocks = |index: &TimelineIndex, thread: usize| index.threads_of(0)[thread].blocks.len();
+    // The blocks of two threads alternate in the file.
     damage_block(&folder.path().join("rank-00000.calls"), 2);
     let index = open(&Recording::open(folder.path()).unwrap());
     assert_eq!((blocks(&index, 0), blocks(&index, 1)), (blocks(&whole, 0) - 1, blocks(&whole, 1)));

@@ -1,67 +1,73 @@
-//! A connection: one request after the other, until one end has enough.
+//! Handles a connection: one request after the other.
 
 use std::io::Read;
 use std::net::{Shutdown, TcpStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use super::gate::{Gate, Wanted};
-use super::limits::Limits;
-use super::request::{NoRequest, Request};
-use super::response::Response;
-use crate::answer::Answers;
+use super::access::{AccessControl, AuthorizedRequest};
+use super::request::{HttpRequest, RequestError};
+use super::response::HttpResponse;
+use super::timeouts::ConnectionTimeouts;
+use crate::answer::QueryHandler;
 
-/// Answers all requests of a connection.
-pub fn serve(stream: &TcpStream, gate: &Gate, page: &Response, limits: &Limits, answers: &dyn Answers) {
-    // Answers are written in one piece: there is nothing to wait for.
+/// Serves all requests of a connection.
+pub(super) fn serve(
+    stream: &TcpStream,
+    access: &AccessControl,
+    page: &HttpResponse,
+    timeouts: &ConnectionTimeouts,
+    handler: &dyn QueryHandler,
+) {
+    // Responses are written in one piece, so there is nothing to coalesce.
     let _ = stream.set_nodelay(true);
     let mut rest = Vec::new();
     let mut is_first = true;
     loop {
-        let request = match Request::read(stream, &mut rest, limits, is_first) {
+        let request = match HttpRequest::read(stream, &mut rest, timeouts, is_first) {
             Ok(request) => request,
-            Err(why) => return refuse(stream, limits, why),
+            Err(error) => return send_error(stream, timeouts, error),
         };
         is_first = false;
-        let sent = match gate.wanted(&request) {
-            Ok(Wanted::Page) => page.send(stream, limits, Some(&request), request.stays),
-            Ok(Wanted::Answer(question)) => {
-                // A question that nobody thought of must not end the others.
-                let answer = catch_unwind(AssertUnwindSafe(|| answers.answer(&question)));
+        let sent = match access.authorize(&request) {
+            Ok(AuthorizedRequest::Page) => page.send(stream, timeouts, Some(&request), request.keep_alive),
+            Ok(AuthorizedRequest::Query(query)) => {
+                // A panic in one query must not end the server.
+                let answer = catch_unwind(AssertUnwindSafe(|| handler.handle(&query)));
                 let response = match answer {
-                    Ok(Ok(answer)) => Response::answer(answer),
-                    Ok(Err(refusal)) => Response::refusal(&refusal),
-                    Err(_) => Response::error((500, "Internal Server Error"), "something went wrong while answering this question"),
+                    Ok(Ok(answer)) => HttpResponse::from_answer(answer),
+                    Ok(Err(error)) => HttpResponse::from_query_error(&error),
+                    Err(_) => HttpResponse::error((500, "Internal Server Error"), "internal error while answering this query"),
                 };
-                response.send(stream, limits, Some(&request), request.stays)
+                response.send(stream, timeouts, Some(&request), request.keep_alive)
             }
-            Err(refused) => refused.send(stream, limits, Some(&request), request.stays),
+            Err(response) => response.send(stream, timeouts, Some(&request), request.keep_alive),
         };
-        if sent.is_err() || !request.stays {
+        if sent.is_err() || !request.keep_alive {
             return;
         }
     }
 }
 
-fn refuse(stream: &TcpStream, limits: &Limits, why: NoRequest) {
-    let response = match why {
-        NoRequest::Gone => return,
-        NoRequest::Wrong(reason) => Response::error((400, "Bad Request"), reason),
-        NoRequest::TooLong => Response::error((431, "Request Header Fields Too Large"), "the request is too long"),
+fn send_error(stream: &TcpStream, timeouts: &ConnectionTimeouts, error: RequestError) {
+    let response = match error {
+        RequestError::Disconnected => return,
+        RequestError::Malformed(reason) => HttpResponse::error((400, "Bad Request"), reason),
+        RequestError::TooLong => HttpResponse::error((431, "Request Header Fields Too Large"), "the request is too long"),
     };
-    // The connection ends in any case.
-    if response.send(stream, limits, None, false).is_ok() {
+    // The connection is closed in any case.
+    if response.send(stream, timeouts, None, false).is_ok() {
         drain(stream);
     }
 }
 
-/// Reads on for a moment: closed with something unread, the other end would lose what was sent to it.
+/// Reads for a moment before closing: closing with unread data would reset the connection and lose the response.
 fn drain(mut stream: &TcpStream) {
     let _ = stream.shutdown(Shutdown::Write);
     let _ = stream.set_read_timeout(Some(Duration::from_secs(1)));
-    let mut piece = [0; 4096];
+    let mut buffer = [0; 4096];
     for _ in 0..256 {
-        if !matches!(stream.read(&mut piece), Ok(1..)) {
+        if !matches!(stream.read(&mut buffer), Ok(1..)) {
             return;
         }
     }

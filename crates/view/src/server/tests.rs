@@ -1,4 +1,4 @@
-//! Requests as they stand on the wire, and what comes back.
+//! Sends raw requests and checks the responses.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -7,38 +7,38 @@ use std::time::Duration;
 use rayon::prelude::*;
 
 use super::*;
-use crate::answer::{Answer, Question, Refusal};
+use crate::answer::{PageQuery, QueryAnswer, QueryError};
 
-/// Answers with the question itself.
+/// Answers with the query itself.
 struct Echo;
 
-impl Answers for Echo {
-    fn answer(&self, question: &Question) -> Result<Answer, Refusal> {
+impl QueryHandler for Echo {
+    fn handle(&self, question: &PageQuery) -> Result<QueryAnswer, QueryError> {
         match question.subject.as_str() {
             "panic" => panic!("on purpose"),
-            "binary" => Ok(Answer::Binary { header: "{}".into(), bytes: vec![1, 2, 3] }),
-            "working" => Ok(Answer::Working { doing: "counting".into(), done: 0.5 }),
-            "longer" => Ok(Answer::Binary { header: "{}".into(), bytes: vec![0; 64 << 20] }),
-            "long" => Ok(Answer::Json(format!("\"{}\"", "x".repeat(100_000)))),
-            "parallel" => Ok(Answer::json(&(0..4).into_par_iter().sum::<u32>())),
-            "nothing" => Err(Refusal::NotThere("it cannot tell".into())),
-            "query" => question.number::<u32>("n").map(|number| Answer::json(&number)),
-            subject => Ok(Answer::json(&(question.recording, subject, &question.query))),
+            "binary" => Ok(QueryAnswer::Binary { header: "{}".into(), bytes: vec![1, 2, 3] }),
+            "working" => Ok(QueryAnswer::Pending { activity: "counting".into(), progress: 0.5 }),
+            "longer" => Ok(QueryAnswer::Binary { header: "{}".into(), bytes: vec![0; 64 << 20] }),
+            "long" => Ok(QueryAnswer::Json(format!("\"{}\"", "x".repeat(100_000)))),
+            "parallel" => Ok(QueryAnswer::json(&(0..4).into_par_iter().sum::<u32>())),
+            "nothing" => Err(QueryError::Unavailable("it cannot tell".into())),
+            "query" => question.parse_param::<u32>("n").map(|number| QueryAnswer::json(&number)),
+            subject => Ok(QueryAnswer::json(&(question.recording, subject, &question.params))),
         }
     }
 }
 
-/// Does something with a server that runs: its address, and its token.
+/// Runs a test with a server, given its address and token.
 fn with_server(test: impl FnOnce(SocketAddr, &str)) {
-    with_limits(Limits::default(), test);
+    with_limits(ConnectionTimeouts::default(), test);
 }
 
-/// The same, where others may take so long.
-fn with_limits(limits: Limits, test: impl FnOnce(SocketAddr, &str)) {
-    let token = Token::new().unwrap();
+/// The same with other timeouts.
+fn with_limits(limits: ConnectionTimeouts, test: impl FnOnce(SocketAddr, &str)) {
+    let token = AccessToken::new().unwrap();
     let text = token.to_string();
-    let server = Server::bind("127.0.0.1", 0, &[], token, "<!doctype html><p>the page").unwrap();
-    let server = Server { limits, ..server };
+    let server = PageServer::bind("127.0.0.1", 0, &[], token, "<!doctype html><p>the page").unwrap();
+    let server = PageServer { timeouts: limits, ..server };
     std::thread::scope(|threads| {
         let serving = threads.spawn(|| server.serve(&Echo));
         let result = catch(|| test(server.address(), &text));
@@ -54,7 +54,7 @@ fn catch(test: impl FnOnce()) -> std::thread::Result<()> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(test))
 }
 
-/// Everything that comes back until the other end closes.
+/// Everything received until the peer closes.
 fn answer_to(address: SocketAddr, text: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
@@ -77,7 +77,7 @@ fn body(response: &str) -> &str {
 }
 
 #[test]
-fn the_page_and_answers_are_for_those_who_have_the_token() {
+fn page_and_answers_require_the_token() {
     with_server(|address, token| {
         let page = get(address, &format!("/?token={token}"), "");
         assert_eq!((status(&page), body(&page)), (200, "<!doctype html><p>the page"));
@@ -105,7 +105,7 @@ fn the_page_and_answers_are_for_those_who_have_the_token() {
 }
 
 #[test]
-fn only_this_machine_under_its_own_names_is_asked() {
+fn foreign_host_names_are_rejected() {
     with_server(|address, token| {
         let ask =
             |host: &str| status(&answer_to(address, &format!("GET /?token={token} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")));
@@ -121,7 +121,7 @@ fn only_this_machine_under_its_own_names_is_asked() {
 }
 
 #[test]
-fn other_pages_are_refused_even_with_the_token() {
+fn cross_origin_requests_are_rejected_even_with_the_token() {
     with_server(|address, token| {
         let own = format!("X-Sintonia-Token: {token}\r\n");
         let api = |headers: &str| status(&get(address, "/api/0/about", &format!("{own}{headers}")));
@@ -142,7 +142,7 @@ fn other_pages_are_refused_even_with_the_token() {
 }
 
 #[test]
-fn other_methods_and_paths_are_refused() {
+fn other_methods_and_paths_are_rejected() {
     with_server(|address, token| {
         let own = format!("X-Sintonia-Token: {token}\r\n");
         for method in ["POST", "PUT", "DELETE", "OPTIONS", "CONNECT", "TRACE"] {
@@ -175,7 +175,7 @@ fn other_methods_and_paths_are_refused() {
 }
 
 #[test]
-fn requests_that_are_too_long_or_no_requests_are_refused() {
+fn long_and_malformed_requests_are_rejected() {
     with_server(|address, _| {
         assert_eq!(status(&get(address, "/", &format!("X-Long: {}\r\n", "x".repeat(20_000)))), 431);
         assert_eq!(status(&get(address, &format!("/?{}", "x".repeat(20_000)), "")), 431);
@@ -186,10 +186,10 @@ fn requests_that_are_too_long_or_no_requests_are_refused() {
 }
 
 #[test]
-fn a_question_that_panics_does_not_end_the_server() {
+fn a_panic_does_not_end_the_server() {
     with_server(|address, token| {
         let own = format!("X-Sintonia-Token: {token}\r\n");
-        for _ in 0..2 * MOST_CONNECTIONS {
+        for _ in 0..2 * MAX_CONNECTIONS {
             assert_eq!(status(&get(address, "/api/0/panic", &own)), 500);
         }
         assert_eq!(status(&get(address, "/api/0/about", &own)), 200);
@@ -197,7 +197,7 @@ fn a_question_that_panics_does_not_end_the_server() {
 }
 
 #[test]
-fn an_answer_does_not_wait_for_what_is_worked_out_aside() {
+fn answers_do_not_wait_for_background_work() {
     let (over, waits) = std::sync::mpsc::channel::<()>();
     let waits = std::sync::Arc::new(Mutex::new(waits));
     for _ in 0..rayon::current_num_threads() {
@@ -214,7 +214,7 @@ fn an_answer_does_not_wait_for_what_is_worked_out_aside() {
 }
 
 #[test]
-fn the_status_says_what_became_of_a_question() {
+fn the_status_reflects_the_result_of_a_query() {
     with_server(|address, token| {
         let ask = |path: &str| get(address, path, &format!("X-Sintonia-Token: {token}\r\n"));
         let working = ask("/api/0/working");
@@ -228,7 +228,7 @@ fn the_status_says_what_became_of_a_question() {
 }
 
 #[test]
-fn a_connection_stays_and_answers_are_packed_for_those_who_can_unpack() {
+fn connections_are_kept_alive_and_answers_compressed_on_request() {
     with_server(|address, token| {
         let mut stream = TcpStream::connect(address).unwrap();
         let request = |more: &str| format!("GET /api/0/long HTTP/1.1\r\nHost: {address}\r\nX-Sintonia-Token: {token}\r\n{more}\r\n");
@@ -261,9 +261,9 @@ fn head_is_get_without_the_body() {
 }
 
 #[test]
-fn more_connections_than_there_is_room_for_wait() {
+fn excess_connections_wait() {
     with_server(|address, token| {
-        let silent: Vec<TcpStream> = (0..MOST_CONNECTIONS).map(|_| TcpStream::connect(address).unwrap()).collect();
+        let silent: Vec<TcpStream> = (0..MAX_CONNECTIONS).map(|_| TcpStream::connect(address).unwrap()).collect();
         let mut late = TcpStream::connect(address).unwrap();
         let text = format!("GET /?token={token} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
         late.write_all(text.as_bytes()).unwrap();
@@ -277,25 +277,25 @@ fn more_connections_than_there_is_room_for_wait() {
     });
 }
 
-/// A time that is over soon, and one that no test takes.
+/// A short timeout, and one that no test reaches.
 const SOON: Duration = Duration::from_millis(100);
 const NEVER: Duration = Duration::from_secs(600);
 
-/// Connects, and gives up reading only when the test has surely failed.
+/// Connects with a generous read timeout.
 fn connected(address: SocketAddr) -> TcpStream {
     let stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     stream
 }
 
-/// A request for the page, after which the connection stays.
+/// A request for the page that keeps the connection open.
 fn for_the_page(address: SocketAddr, token: &str) -> String {
     format!("GET /?token={token} HTTP/1.1\r\nHost: {address}\r\n\r\n")
 }
 
 #[test]
-fn who_connects_and_says_nothing_or_too_little_is_sent_away() {
-    with_limits(Limits { first: SOON, silence: NEVER, arriving: NEVER, reading: NEVER }, |address, _| {
+fn a_missing_first_request_times_out() {
+    with_limits(ConnectionTimeouts { first_request: SOON, idle: NEVER, request: NEVER, response: NEVER }, |address, _| {
         for begin in ["", "GET / HTTP/1.1\r\nHost: "] {
             let mut stream = connected(address);
             stream.write_all(begin.as_bytes()).unwrap();
@@ -305,8 +305,8 @@ fn who_connects_and_says_nothing_or_too_little_is_sent_away() {
 }
 
 #[test]
-fn a_request_that_drips_is_not_waited_for() {
-    with_limits(Limits { first: NEVER, silence: NEVER, arriving: SOON, reading: NEVER }, |address, token| {
+fn a_slow_request_times_out() {
+    with_limits(ConnectionTimeouts { first_request: NEVER, idle: NEVER, request: SOON, response: NEVER }, |address, token| {
         let mut stream = connected(address);
         stream.write_all(for_the_page(address, token).as_bytes()).unwrap();
         let mut answer = vec![0; 4096];
@@ -321,8 +321,8 @@ fn a_request_that_drips_is_not_waited_for() {
 }
 
 #[test]
-fn who_is_silent_between_requests_is_sent_away() {
-    with_limits(Limits { first: NEVER, silence: SOON, arriving: NEVER, reading: NEVER }, |address, token| {
+fn an_idle_connection_times_out() {
+    with_limits(ConnectionTimeouts { first_request: NEVER, idle: SOON, request: NEVER, response: NEVER }, |address, token| {
         let mut stream = connected(address);
         stream.write_all(for_the_page(address, token).as_bytes()).unwrap();
         let mut answer = String::new();
@@ -332,13 +332,13 @@ fn who_is_silent_between_requests_is_sent_away() {
 }
 
 #[test]
-fn who_reads_a_little_now_and_then_does_not_get_all_of_a_long_answer() {
-    with_limits(Limits { first: NEVER, silence: NEVER, arriving: NEVER, reading: SOON }, |address, token| {
+fn a_slow_reader_times_out() {
+    with_limits(ConnectionTimeouts { first_request: NEVER, idle: NEVER, request: NEVER, response: SOON }, |address, token| {
         let mut stream = connected(address);
         let text = format!("GET /api/0/longer HTTP/1.1\r\nHost: {address}\r\nX-Sintonia-Token: {token}\r\nConnection: close\r\n\r\n");
         stream.write_all(text.as_bytes()).unwrap();
         let mut read = 0;
-        // Each piece is read long before a time for one piece would be over.
+        // Each read is well within a timeout per read.
         for _ in 0..20 {
             std::thread::sleep(SOON / 5);
             read += stream.read(&mut [0; 16]).unwrap_or(0);
@@ -351,7 +351,7 @@ fn who_reads_a_little_now_and_then_does_not_get_all_of_a_long_answer() {
 #[test]
 fn a_connection_that_failed_does_not_end_the_others() {
     for passing in [4, 11, 23, 24, 71, 100, 101, 103, 104, 113] {
-        assert!(is_passing(&io::Error::from_raw_os_error(passing)), "{passing}");
+        assert!(is_transient(&io::Error::from_raw_os_error(passing)), "{passing}");
     }
-    assert!(!is_passing(&io::Error::from_raw_os_error(9)));
+    assert!(!is_transient(&io::Error::from_raw_os_error(9)));
 }

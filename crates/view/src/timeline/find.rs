@@ -1,34 +1,34 @@
-//! The next call that looks as described or waited as described, or the one before.
+//! Query `find`: the next or previous call that matches a search.
 
 use rayon::prelude::*;
 use serde::Serialize;
-use sintonia_recording::table::Shape;
+use sintonia_recording::call_table::CallDescriptor;
 
-use super::{View, ask};
-use crate::analysis::{Analysis, Wait};
-use crate::answer::{Answer, Question, Refusal};
-use crate::index::{Block, Drawer, Thread};
-use crate::store::Error;
+use super::{TimelineContext, params};
+use crate::analysis::{TimelineAnalysis, WaitRecord};
+use crate::answer::{PageQuery, QueryAnswer, QueryError};
+use crate::cache_file::Error;
+use crate::index::{BlockIndex, ThreadIndex, ThreadPainter};
 
-/// What is looked for.
-struct Wanted<'a> {
+/// Search criteria.
+struct CallSearch<'a> {
     operation: Option<&'a str>,
     site: Option<u32>,
-    wait: Option<Waiting<'a>>,
-    /// Of the call, or of its wait if that is asked for.
-    longer: i64,
-    back: bool,
+    wait: Option<WaitFilter<'a>>,
+    /// Minimum duration of the call, or of its wait if `wait` is set.
+    min_ns: i64,
+    backwards: bool,
 }
 
-/// Waits of one kind, or of any.
-struct Waiting<'a> {
-    analysis: &'a Analysis,
+/// Wait states of one kind, or of any.
+struct WaitFilter<'a> {
+    analysis: &'a TimelineAnalysis,
     kind: Option<u64>,
 }
 
-/// A call that was found.
+/// The result of a search.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-struct Found {
+struct FoundCall {
     rank: u32,
     thread: u16,
     enter: i64,
@@ -37,73 +37,74 @@ struct Found {
     site: u32,
 }
 
-/// Answers the question.
-pub fn answer(view: View, question: &Question) -> Result<Answer, Refusal> {
-    let wanted = Wanted {
-        operation: question.get("operation"),
-        site: question.number("site")?,
-        wait: view.analysis.zip(question.get("wait")).map(|(analysis, kind)| Waiting::asked(analysis, kind)).transpose()?,
-        longer: question.number("longer")?.unwrap_or(i64::MIN),
-        back: question.get("back").is_some_and(|back| back != "0"),
+/// Answers the query.
+pub(super) fn answer(context: TimelineContext, query: &PageQuery) -> Result<QueryAnswer, QueryError> {
+    let search = CallSearch {
+        operation: query.param("operation"),
+        site: query.parse_param("site")?,
+        wait: context.analysis.zip(query.param("wait")).map(|(analysis, kind)| WaitFilter::from_param(analysis, kind)).transpose()?,
+        min_ns: query.parse_param("longer")?.unwrap_or(i64::MIN),
+        backwards: query.param("back").is_some_and(|back| back != "0"),
     };
-    let (begin, end) = view.index.span();
-    // The last call can be entered when it is left, at the very end.
+    let (begin, end) = context.index.span();
+    // The last call may have zero duration, at the very end.
     let (begin, end) = (begin, end.saturating_add(1));
-    let from: i64 = question.number("from")?.unwrap_or(if wanted.back { end } else { begin }).clamp(begin, end);
-    let ranks = ask::ranks(view, question)?;
-    let threads: Vec<&Thread> = ranks.iter().flat_map(|rank| view.index.threads_of(*rank)).collect();
-    let limit = if wanted.back { begin } else { end };
-    let (mut near, mut width) = (from, ((end - begin) / 1000).max(1));
-    // What is looked for is mostly near; each step looks further than all before it together.
-    while near != limit {
-        let far = if wanted.back { near.saturating_sub(width).max(limit) } else { near.saturating_add(width).min(limit) };
-        let between = (near.min(far), near.max(far));
-        let found = threads.par_iter().map_init(|| view.drawer(), |drawer, thread| wanted.first(drawer, thread, between));
-        let found = found.collect::<Result<Vec<Option<Found>>, Error>>()?.into_iter().flatten();
-        let key = |found: &Found| (found.enter, found.rank, found.thread);
-        let found = if wanted.back { found.max_by_key(key) } else { found.min_by_key(key) };
+    let from: i64 = query.parse_param("from")?.unwrap_or(if search.backwards { end } else { begin }).clamp(begin, end);
+    let ranks = params::selected_ranks(context, query)?;
+    let threads: Vec<&ThreadIndex> = ranks.iter().flat_map(|rank| context.index.threads_of(*rank)).collect();
+    let limit = if search.backwards { begin } else { end };
+    let (mut start_of_step, mut width) = (from, ((end - begin) / 1000).max(1));
+    // Matches are usually close, so the searched range doubles in each step.
+    while start_of_step != limit {
+        let end_of_step =
+            if search.backwards { start_of_step.saturating_sub(width).max(limit) } else { start_of_step.saturating_add(width).min(limit) };
+        let between = (start_of_step.min(end_of_step), start_of_step.max(end_of_step));
+        let found = threads.par_iter().map_init(|| context.painter(), |painter, thread| search.first_match(painter, thread, between));
+        let found = found.collect::<Result<Vec<Option<FoundCall>>, Error>>()?.into_iter().flatten();
+        let key = |found: &FoundCall| (found.enter, found.rank, found.thread);
+        let found = if search.backwards { found.max_by_key(key) } else { found.min_by_key(key) };
         if found.is_some() {
-            return Ok(Answer::json(&found));
+            return Ok(QueryAnswer::json(&found));
         }
-        (near, width) = (far, width.saturating_mul(2));
+        (start_of_step, width) = (end_of_step, width.saturating_mul(2));
     }
-    Ok(Answer::json(&None::<Found>))
+    Ok(QueryAnswer::json(&None::<FoundCall>))
 }
 
-/// Whether a name begins so, in large or small letters.
-fn begins(name: &str, beginning: &str) -> bool {
-    name.get(..beginning.len()).is_some_and(|start| start.eq_ignore_ascii_case(beginning))
+fn starts_with_ignoring_case(name: &str, prefix: &str) -> bool {
+    name.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
 }
 
-impl Wanted<'_> {
-    fn describes(&self, shape: &Shape) -> bool {
-        self.operation.is_none_or(|beginning| begins(shape.operation.name(), beginning)) && self.site.is_none_or(|site| site == shape.site)
+impl CallSearch<'_> {
+    fn matches_descriptor(&self, descriptor: &CallDescriptor) -> bool {
+        self.operation.is_none_or(|prefix| starts_with_ignoring_case(descriptor.function.name(), prefix))
+            && self.site.is_none_or(|site| site == descriptor.site)
     }
 
-    /// The first call of a thread that is entered between two moments; the last one if it is looked for backwards.
-    fn first(&self, drawer: &mut Drawer, thread: &Thread, (from, to): (i64, i64)) -> Result<Option<Found>, Error> {
-        let mut best: Option<Found> = None;
+    /// The first call of a thread that matches and is entered in a time range; the last one when searching backwards.
+    fn first_match(&self, painter: &mut ThreadPainter, thread: &ThreadIndex, (from, to): (i64, i64)) -> Result<Option<FoundCall>, Error> {
+        let mut best: Option<FoundCall> = None;
         for block in thread.blocks_between(from, to) {
-            let shapes = drawer.shapes(thread.rank, block)?;
-            let describes: Vec<bool> = shapes.iter().map(|shape| self.describes(shape)).collect();
-            if !describes.contains(&true) {
+            let descriptors = painter.call_descriptors(thread.rank, block)?;
+            let matches: Vec<bool> = descriptors.iter().map(|descriptor| self.matches_descriptor(descriptor)).collect();
+            if !matches.contains(&true) {
                 continue;
             }
-            let waiting = self.wait.as_ref().map(|wait| wait.calls(thread, block, self.longer)).transpose()?;
+            let waiting = self.wait.as_ref().map(|wait| wait.matching_calls(thread, block, self.min_ns)).transpose()?;
             if waiting.as_ref().is_some_and(Vec::is_empty) {
                 continue;
             }
-            drawer.calls(thread, block, from, to, |number, row| {
-                let place = usize::from(row.shape);
+            painter.for_each_call(thread, block, from, to, |index, row| {
+                let descriptor_id = usize::from(row.descriptor);
                 let is_long = match &waiting {
-                    Some(waiting) => waiting.binary_search(&number).is_ok(),
-                    None => row.leave.saturating_sub(row.enter) >= self.longer,
+                    Some(waiting) => waiting.binary_search(&index).is_ok(),
+                    None => row.leave.saturating_sub(row.enter) >= self.min_ns,
                 };
-                let fits = is_long && describes.get(place) == Some(&true) && (from..to).contains(&row.enter);
-                if fits && (self.back || best.is_none()) {
-                    let (shape, Thread { rank, thread, .. }) = (&shapes[place], thread);
-                    let (rank, thread, operation) = (*rank, *thread, shape.operation.name());
-                    best = Some(Found { rank, thread, enter: row.enter, leave: row.leave, operation, site: shape.site });
+                let is_match = is_long && matches.get(descriptor_id) == Some(&true) && (from..to).contains(&row.enter);
+                if is_match && (self.backwards || best.is_none()) {
+                    let (descriptor, ThreadIndex { rank, thread, .. }) = (&descriptors[descriptor_id], thread);
+                    let (rank, thread, operation) = (*rank, *thread, descriptor.function.name());
+                    best = Some(FoundCall { rank, thread, enter: row.enter, leave: row.leave, operation, site: descriptor.site });
                 }
             })?;
         }
@@ -111,24 +112,27 @@ impl Wanted<'_> {
     }
 }
 
-impl<'a> Waiting<'a> {
-    fn asked(analysis: &'a Analysis, kind: &str) -> Result<Waiting<'a>, Refusal> {
+impl<'a> WaitFilter<'a> {
+    fn from_param(analysis: &'a TimelineAnalysis, kind: &str) -> Result<WaitFilter<'a>, QueryError> {
         if kind == "any" {
-            return Ok(Waiting { analysis, kind: None });
+            return Ok(WaitFilter { analysis, kind: None });
         }
-        let number = analysis.kinds().iter().position(|known| known == kind).map(|number| number as u64);
-        let refusal = || Refusal::Query {
+        let index = analysis.wait_kinds().iter().position(|other| other == kind).map(|index| index as u64);
+        let error = || QueryError::InvalidParameter {
             parameter: "wait".to_owned(),
-            reason: format!("`{kind}` does not occur; it should be one of {}", [&["any".to_owned()], analysis.kinds()].concat().join(", ")),
+            reason: format!(
+                "`{kind}` does not occur; it should be one of {}",
+                [&["any".to_owned()], analysis.wait_kinds()].concat().join(", ")
+            ),
         };
-        number.map(|kind| Waiting { analysis, kind: Some(kind) }).ok_or_else(refusal)
+        index.map(|kind| WaitFilter { analysis, kind: Some(kind) }).ok_or_else(error)
     }
 
-    /// The calls of a block that waited so for some nanoseconds, by number in the thread.
-    fn calls(&self, thread: &Thread, block: &Block, longer: i64) -> Result<Vec<u64>, Error> {
-        let last = (block.first_row + u64::from(block.place.calls)).saturating_sub(1);
+    /// Calls of a block with a matching wait of some duration, as indices in the thread.
+    fn matching_calls(&self, thread: &ThreadIndex, block: &BlockIndex, min_ns: i64) -> Result<Vec<u64>, Error> {
+        let last = (block.first_row + u64::from(block.location.calls)).saturating_sub(1);
         let waits = self.analysis.waits(thread.rank, thread.thread, block.first_row, last)?;
-        let fits = |wait: &Wait| wait.ns >= longer && self.kind.is_none_or(|kind| kind == wait.kind);
-        Ok(waits.iter().filter(|wait| fits(wait)).map(|wait| wait.row).collect())
+        let is_match = |wait: &WaitRecord| wait.ns >= min_ns && self.kind.is_none_or(|kind| kind == wait.kind);
+        Ok(waits.iter().filter(|wait| is_match(wait)).map(|wait| wait.row).collect())
     }
 }

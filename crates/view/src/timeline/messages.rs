@@ -1,22 +1,22 @@
-//! The messages of a window, if they are few.
+//! Query `messages`: the messages of a window, if they are few.
 
 use std::collections::HashSet;
 
 use serde::Serialize;
 
-use super::{View, ask};
-use crate::analysis::{Analysis, Message};
-use crate::answer::{Answer, Question, Refusal};
-use crate::store::Error;
+use super::{TimelineContext, params};
+use crate::analysis::{MessageRecord, TimelineAnalysis};
+use crate::answer::{PageQuery, QueryAnswer, QueryError};
+use crate::cache_file::Error;
 
-/// The most messages of an answer, where no other number is asked for.
-pub const USUAL: usize = 2000;
-const MOST: usize = 200_000;
-/// From so many on they are not looked at one by one to be counted.
-const TOO_MANY: u64 = 400_000;
+/// Default maximum number of messages in an answer.
+pub(super) const DEFAULT_LIMIT: usize = 2000;
+const MAX_LIMIT: usize = 200_000;
+/// With more messages than this, the count is estimated.
+const MAX_EXAMINED: u64 = 400_000;
 
 #[derive(Default, Serialize)]
-struct Columns {
+struct MessageColumns {
     many: Option<u64>,
     from: Vec<u32>,
     sent: Vec<i64>,
@@ -26,42 +26,48 @@ struct Columns {
     tag: Vec<i64>,
 }
 
-/// The messages of a window.
-pub enum Messages {
-    /// So many, about.
-    Many(u64),
-    /// These.
-    Few(Vec<Message>),
+/// Messages of a window.
+pub(super) enum SelectedMessages {
+    /// Approximate number, if there are too many.
+    TooMany(u64),
+    /// The messages.
+    Listed(Vec<MessageRecord>),
 }
 
-/// Answers the question.
-pub fn answer(view: View, analysis: &Analysis, question: &Question) -> Result<Answer, Refusal> {
-    let (from, to) = ask::moments(view, question)?;
-    let most = ask::count(question, "most", USUAL, MOST)?;
-    let columns = match between(view, analysis, (from, to), &ask::ranks(view, question)?, most)? {
-        Messages::Many(many) => Columns { many: Some(many), ..Columns::default() },
-        Messages::Few(messages) => Columns {
+/// Answers the query.
+pub(super) fn answer(context: TimelineContext, analysis: &TimelineAnalysis, query: &PageQuery) -> Result<QueryAnswer, QueryError> {
+    let (from, to) = params::time_range(context, query)?;
+    let limit = params::bounded_count(query, "most", DEFAULT_LIMIT, MAX_LIMIT)?;
+    let columns = match select_messages(context, analysis, (from, to), &params::selected_ranks(context, query)?, limit)? {
+        SelectedMessages::TooMany(many) => MessageColumns { many: Some(many), ..MessageColumns::default() },
+        SelectedMessages::Listed(messages) => MessageColumns {
             many: None,
-            from: messages.iter().map(|message| message.from).collect(),
-            sent: messages.iter().map(|message| message.sent).collect(),
-            to: messages.iter().map(|message| message.to).collect(),
-            received: messages.iter().map(|message| message.received).collect(),
+            from: messages.iter().map(|message| message.source).collect(),
+            sent: messages.iter().map(|message| message.send_time).collect(),
+            to: messages.iter().map(|message| message.dest).collect(),
+            received: messages.iter().map(|message| message.receive_time).collect(),
             bytes: messages.iter().map(|message| message.bytes).collect(),
             tag: messages.iter().map(|message| message.tag).collect(),
         },
     };
-    Ok(Answer::json(&columns))
+    Ok(QueryAnswer::json(&columns))
 }
 
-/// The messages that are sent or received between two moments with an end in some ranks, if they are not more than so many.
-pub fn between(view: View, analysis: &Analysis, (from, to): (i64, i64), ranks: &[u32], most: usize) -> Result<Messages, Error> {
-    let all = view.recording.header.rank_count() as usize;
-    let (least, bound) = analysis.message_count(from, to);
-    if bound > TOO_MANY || (ranks.len() == all && least > most as u64) {
-        return Ok(Messages::Many((bound as f64 * ranks.len() as f64 / all.max(1) as f64) as u64));
+/// Messages sent or received in a time range with an end in `ranks`, unless there are more than `limit`.
+pub(super) fn select_messages(
+    context: TimelineContext,
+    analysis: &TimelineAnalysis,
+    (from, to): (i64, i64),
+    ranks: &[u32],
+    limit: usize,
+) -> Result<SelectedMessages, Error> {
+    let all = context.recording.header.rank_count() as usize;
+    let (lower_bound, upper_bound) = analysis.message_count(from, to);
+    if upper_bound > MAX_EXAMINED || (ranks.len() == all && lower_bound > limit as u64) {
+        return Ok(SelectedMessages::TooMany((upper_bound as f64 * ranks.len() as f64 / all.max(1) as f64) as u64));
     }
-    let wanted: HashSet<u32> = ranks.iter().copied().collect();
-    let has_end = |message: &Message| ranks.len() == all || wanted.contains(&message.from) || wanted.contains(&message.to);
+    let selected: HashSet<u32> = ranks.iter().copied().collect();
+    let has_end = |message: &MessageRecord| ranks.len() == all || selected.contains(&message.source) || selected.contains(&message.dest);
     let messages = analysis.messages(from, to, has_end)?;
-    Ok(if messages.len() > most { Messages::Many(messages.len() as u64) } else { Messages::Few(messages) })
+    Ok(if messages.len() > limit { SelectedMessages::TooMany(messages.len() as u64) } else { SelectedMessages::Listed(messages) })
 }

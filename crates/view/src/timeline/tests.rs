@@ -1,33 +1,33 @@
-//! Questions about small recordings, and what is answered.
+//! Queries on small recordings.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::Value;
-use sintonia_recording::sealed::Writer;
+use sintonia_recording::sealed::RankFileWriter;
 
 use super::*;
-use crate::sample::{self, Random, SampleCall, receive, send, shape};
+use crate::sample::{self, SampleCall, SampleRng, descriptor, receive, send};
 
-fn timeline(folder: &Path, ranks: &[Vec<SampleCall>]) -> Timeline {
-    Timeline::open(sample::recording(folder, ranks), &|_| ()).unwrap()
+fn timeline(folder: &Path, ranks: &[Vec<SampleCall>]) -> RecordingTimeline {
+    RecordingTimeline::open(sample::recording(folder, ranks), &|_| ()).unwrap()
 }
 
-fn question(subject: &str, query: &[(&str, &str)]) -> Question {
+fn page_query(subject: &str, query: &[(&str, &str)]) -> PageQuery {
     let query: BTreeMap<String, String> = query.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
-    Question { recording: 0, subject: subject.to_owned(), query }
+    PageQuery { recording: 0, subject: subject.to_owned(), params: query }
 }
 
-fn json(timeline: &Timeline, subject: &str, query: &[(&str, &str)]) -> Value {
-    match timeline.answer(&question(subject, query)).unwrap() {
-        Answer::Json(text) => serde_json::from_str(&text).unwrap(),
+fn json(timeline: &RecordingTimeline, subject: &str, query: &[(&str, &str)]) -> Value {
+    match timeline.answer(&page_query(subject, query)).unwrap() {
+        QueryAnswer::Json(text) => serde_json::from_str(&text).unwrap(),
         other => panic!("{other:?}"),
     }
 }
 
-/// The header and the planes, by name.
-fn picture(timeline: &Timeline, query: &[(&str, &str)]) -> (Value, BTreeMap<String, Vec<u8>>) {
-    let Answer::Binary { header, bytes } = timeline.answer(&question("timeline", query)).unwrap() else { panic!("no picture") };
+/// The header, and the planes by name.
+fn picture(timeline: &RecordingTimeline, query: &[(&str, &str)]) -> (Value, BTreeMap<String, Vec<u8>>) {
+    let QueryAnswer::Binary { header, bytes } = timeline.answer(&page_query("timeline", query)).unwrap() else { panic!("no picture") };
     let header: Value = serde_json::from_str(&header).unwrap();
     let cells = header["rows"].as_array().unwrap().len() * header["columns"].as_u64().unwrap() as usize;
     let names = header["planes"].as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_owned());
@@ -35,14 +35,14 @@ fn picture(timeline: &Timeline, query: &[(&str, &str)]) -> (Value, BTreeMap<Stri
     (header, planes)
 }
 
-/// A rank that comes late to send, and one that waits for it from the beginning.
+/// A rank that sends late, and one that waits for it from the start.
 fn late_sender() -> Vec<Vec<SampleCall>> {
-    let around = |inside: SampleCall| vec![(0, 0, 1000, shape("MPI_Init")), inside, (0, 10_000, 11_000, shape("MPI_Finalize"))];
+    let around = |inside: SampleCall| vec![(0, 0, 1000, descriptor("MPI_Init")), inside, (0, 10_000, 11_000, descriptor("MPI_Finalize"))];
     vec![around((0, 8000, 8100, send(1))), around((0, 2000, 8200, receive(0)))]
 }
 
 #[test]
-fn a_picture_shows_what_each_rank_did_most_of_the_time() {
+fn a_raster_shows_the_dominant_activity() {
     let folder = tempfile::tempdir().unwrap();
     let timeline = timeline(folder.path(), &late_sender());
     let (header, planes) = picture(&timeline, &[("columns", "11")]);
@@ -57,13 +57,13 @@ fn a_picture_shows_what_each_rank_did_most_of_the_time() {
 }
 
 #[test]
-fn the_analysis_adds_waits_messages_and_the_path() {
+fn the_analysis_adds_waits_messages_and_the_critical_path() {
     let folder = tempfile::tempdir().unwrap();
     let timeline = timeline(folder.path(), &late_sender());
-    assert!(matches!(timeline.answer(&question("messages", &[])), Err(Refusal::NotThere(_))));
-    timeline.analyse();
-    let again = Timeline::open(Arc::new(Recording::open(folder.path()).unwrap()), &|_| ()).unwrap();
-    for timeline in [timeline, again] {
+    assert!(matches!(timeline.answer(&page_query("messages", &[])), Err(QueryError::Unavailable(_))));
+    timeline.run_analysis();
+    let reopened = RecordingTimeline::open(Arc::new(Recording::open(folder.path()).unwrap()), &|_| ()).unwrap();
+    for timeline in [timeline, reopened] {
         let (header, planes) = picture(&timeline, &[("columns", "11")]);
         assert_eq!(header["planes"], serde_json::json!(["kind", "share", "waiting", "path"]));
         assert_eq!((&header["messages"], &header["waits"][0]), (&1.into(), &"late_sender".into()));
@@ -75,8 +75,8 @@ fn the_analysis_adds_waits_messages_and_the_path() {
         for (column, value) in [("from", 0), ("to", 1), ("sent", 8000), ("received", 8200), ("bytes", 100), ("tag", 7)] {
             assert_eq!(messages[column], serde_json::json!([value]), "{column}");
         }
-        let (few, none) = (json(&timeline, "messages", &[("ranks", "1")]), json(&timeline, "messages", &[("to", "7999")]));
-        assert_eq!((few["from"].as_array().unwrap().len(), none["from"].as_array().unwrap().len()), (1, 0));
+        let (selected, none) = (json(&timeline, "messages", &[("ranks", "1")]), json(&timeline, "messages", &[("to", "7999")]));
+        assert_eq!((selected["from"].as_array().unwrap().len(), none["from"].as_array().unwrap().len()), (1, 0));
         let calls = json(&timeline, "calls", &[("ranks", "1"), ("from", "3000"), ("to", "4000")]);
         assert_eq!((&calls["wait"], &calls["enter"]), (&serde_json::json!([6000]), &serde_json::json!([-1000])));
         assert_eq!(calls["names"][calls["cause"][0].as_u64().unwrap() as usize], "late_sender");
@@ -84,15 +84,16 @@ fn the_analysis_adds_waits_messages_and_the_path() {
 }
 
 #[test]
-fn ranks_can_be_chosen_and_put_together() {
+fn ranks_can_be_selected_and_grouped() {
     let folder = tempfile::tempdir().unwrap();
-    let ranks: Vec<Vec<SampleCall>> = (0..8).map(|_| vec![(0, 0, 500, shape("MPI_Send")), (0, 900, 1000, shape("MPI_Barrier"))]).collect();
+    let ranks: Vec<Vec<SampleCall>> =
+        (0..8).map(|_| vec![(0, 0, 500, descriptor("MPI_Send")), (0, 900, 1000, descriptor("MPI_Barrier"))]).collect();
     sample::write(folder.path(), &ranks, |header| {
         header.hosts = vec!["a".into(), "b".into()];
         header.ranks.iter_mut().for_each(|rank| rank.host = rank.rank % 2);
         header.size = 9;
     });
-    let timeline = Timeline::open(Arc::new(Recording::open(folder.path()).unwrap()), &|_| ()).unwrap();
+    let timeline = RecordingTimeline::open(Arc::new(Recording::open(folder.path()).unwrap()), &|_| ()).unwrap();
     let labels = |query: &[(&str, &str)]| {
         let (header, _) = picture(&timeline, query);
         header["rows"]
@@ -110,54 +111,54 @@ fn ranks_can_be_chosen_and_put_together() {
 }
 
 #[test]
-fn roles_can_be_told_from_outside_and_ranks_without_one_come_last() {
+fn roles_can_be_given_and_ranks_without_one_come_last() {
     let folder = tempfile::tempdir().unwrap();
     let timeline = timeline(folder.path(), &late_sender());
-    let roles = vec![Role { name: "receivers".into(), ranks: vec![1] }];
+    let roles = vec![RankRole { name: "receivers".into(), ranks: vec![1] }];
     let (header, planes) = picture(&timeline.with_roles(roles), &[("by", "role"), ("columns", "11")]);
     assert_eq!(header["rows"], serde_json::json!([{"label": "receivers", "ranks": "1"}, {"label": "no role", "ranks": "0"}]));
     assert_eq!(planes["kind"][..5], [0, 1, 3, 3, 3], "the receiver comes first");
 }
 
 #[test]
-fn who_announces_the_analysis_makes_it() {
+fn the_analysis_is_scheduled_once() {
     let folder = tempfile::tempdir().unwrap();
     let timeline = timeline(folder.path(), &late_sender());
-    assert!(timeline.announce_analysis());
-    assert!(!timeline.announce_analysis(), "one is enough");
-    assert!(matches!(timeline.answer(&question("messages", &[])), Ok(Answer::Working { .. })));
-    timeline.analyse();
-    assert!(!timeline.announce_analysis());
-    timeline.set(State::Hindered("no memory".into(), Instant::now()));
-    assert!(!timeline.announce_analysis(), "not at once");
-    timeline.set(State::Hindered("no memory".into(), Instant::now().checked_sub(2 * AGAIN).unwrap()));
-    assert!(timeline.announce_analysis(), "there may be memory by now");
+    assert!(timeline.schedule_analysis());
+    assert!(!timeline.schedule_analysis(), "one is enough");
+    assert!(matches!(timeline.answer(&page_query("messages", &[])), Ok(QueryAnswer::Pending { .. })));
+    timeline.run_analysis();
+    assert!(!timeline.schedule_analysis());
+    timeline.set_analysis_state(AnalysisState::OutOfMemory("no memory".into(), Instant::now()));
+    assert!(!timeline.schedule_analysis(), "not at once");
+    timeline.set_analysis_state(AnalysisState::OutOfMemory("no memory".into(), Instant::now().checked_sub(2 * RETRY_INTERVAL).unwrap()));
+    assert!(timeline.schedule_analysis(), "there may be memory by now");
 }
 
 #[test]
-fn questions_that_cannot_be_answered_are_refused_with_a_reason() {
+fn invalid_queries_are_rejected_with_a_reason() {
     let folder = tempfile::tempdir().unwrap();
     let timeline = timeline(folder.path(), &late_sender());
-    let refusal = |subject: &str, query: &[(&str, &str)]| timeline.answer(&question(subject, query)).unwrap_err().to_string();
-    assert_eq!(refusal("timeline", &[("from", "5"), ("to", "5")]), "to: 5 is not after `from`, which is 5");
-    assert_eq!(refusal("timeline", &[("columns", "0")]), "columns: 0 is not between 1 and 4096");
-    assert_eq!(refusal("timeline", &[("by", "colour")]), "by: `colour` should be rank, host or role");
-    assert_eq!(refusal("calls", &[("ranks", "0-9")]), "ranks: there is no rank 2: the recording has 2, counted from 0");
-    assert_eq!(refusal("calls", &[("ranks", "x")]), "ranks: `x` should be numbers and ranges of them, such as 0-3,7");
-    assert_eq!(refusal("weather", &[]), "there is no weather");
-    assert_eq!(refusal("timeline", &[("by", "role")]), "waits and messages were not looked for");
+    let error = |subject: &str, query: &[(&str, &str)]| timeline.answer(&page_query(subject, query)).unwrap_err().to_string();
+    assert_eq!(error("timeline", &[("from", "5"), ("to", "5")]), "to: 5 is not after `from`, which is 5");
+    assert_eq!(error("timeline", &[("columns", "0")]), "columns: 0 is not between 1 and 4096");
+    assert_eq!(error("timeline", &[("by", "colour")]), "by: `colour` should be rank, host or role");
+    assert_eq!(error("calls", &[("ranks", "0-9")]), "ranks: there is no rank 2: the recording has 2, counted from 0");
+    assert_eq!(error("calls", &[("ranks", "x")]), "ranks: `x` should be numbers and ranges of them, such as 0-3,7");
+    assert_eq!(error("weather", &[]), "there is no weather");
+    assert_eq!(error("timeline", &[("by", "role")]), "wait states and messages were not analysed");
 }
 
 #[test]
-fn any_moments_can_be_asked_for() {
+fn any_time_range_can_be_queried() {
     let folder = tempfile::tempdir().unwrap();
     let timeline = timeline(folder.path(), &late_sender());
-    timeline.analyse();
+    timeline.run_analysis();
     let extremes = [i64::MIN.to_string(), "-5".into(), "0".into(), "8050".into(), i64::MAX.to_string()];
     for from in &extremes {
         for to in extremes.iter().chain(&["8051".to_owned()]) {
-            for subject in Timeline::SUBJECTS {
-                let _ = timeline.answer(&question(subject, &[("from", from), ("to", to)]));
+            for subject in RecordingTimeline::SUBJECTS {
+                let _ = timeline.answer(&page_query(subject, &[("from", from), ("to", to)]));
             }
         }
     }
@@ -172,7 +173,7 @@ fn calls_are_those_of_the_table() {
     ranks[1].iter_mut().skip(1).step_by(3).for_each(|call| call.0 = 1);
     let timeline = timeline(folder.path(), &ranks);
     let (begin, end) = timeline.index.as_ref().unwrap().span();
-    let mut random = Random(9);
+    let mut random = SampleRng(9);
     for _ in 0..50 {
         let from = begin + random.below((end - begin) as u64) as i64;
         let to = from + 1 + random.below(200_000) as i64;
@@ -201,10 +202,10 @@ fn the_next_call_is_found_and_the_one_before() {
     let ranks: Vec<Vec<SampleCall>> = (0..2).map(|rank| sample::arbitrary(rank + 1, 2000)).collect();
     let timeline = timeline(folder.path(), &ranks);
     let (begin, end) = timeline.index.as_ref().unwrap().span();
-    let mut random = Random(10);
+    let mut random = SampleRng(10);
     for _ in 0..50 {
         let (from, longer) = (begin + random.below((end - begin) as u64) as i64, random.below(3000) as i64);
-        let all = || ranks.iter().flatten().filter(|call| call.3.site == 2 && call.3.operation.name().starts_with("MPI_Wait"));
+        let all = || ranks.iter().flatten().filter(|call| call.3.site == 2 && call.3.function.name().starts_with("MPI_Wait"));
         let fits = |call: &&SampleCall| (call.2 - call.1) as i64 >= longer;
         let next = all().filter(fits).map(|call| call.1 as i64).filter(|enter| *enter >= from).min();
         let before = all().filter(fits).map(|call| call.1 as i64).filter(|enter| *enter < from).max();
@@ -221,9 +222,9 @@ fn the_next_call_is_found_and_the_one_before() {
 fn calls_are_found_by_what_they_waited_for() {
     let folder = tempfile::tempdir().unwrap();
     let timeline = timeline(folder.path(), &late_sender());
-    let refusal = timeline.answer(&question("find", &[("wait", "any")])).unwrap_err();
-    assert!(matches!(refusal, Refusal::NotThere(_)), "waits are not known yet: {refusal}");
-    timeline.analyse();
+    let error = timeline.answer(&page_query("find", &[("wait", "any")])).unwrap_err();
+    assert!(matches!(error, QueryError::Unavailable(_)), "waits are not known yet: {error}");
+    timeline.run_analysis();
     let found = json(&timeline, "find", &[("wait", "late_sender"), ("longer", "6000")]);
     assert_eq!((&found["rank"], &found["enter"], &found["operation"]), (&1.into(), &2000.into(), &"MPI_Recv".into()));
     assert_eq!(found, json(&timeline, "find", &[("wait", "any"), ("longer", "6000"), ("back", "1")]));
@@ -232,27 +233,27 @@ fn calls_are_found_by_what_they_waited_for() {
     for one in none {
         assert_eq!(json(&timeline, "find", &[("wait", "late_sender"), one]), Value::Null, "{one:?}");
     }
-    let refusal = timeline.answer(&question("find", &[("wait", "late_receiver")])).unwrap_err().to_string();
-    assert!(refusal.contains("should be one of any, late_sender"), "{refusal}");
+    let error = timeline.answer(&page_query("find", &[("wait", "late_receiver")])).unwrap_err().to_string();
+    assert!(error.contains("should be one of any, late_sender"), "{error}");
 }
 
 #[test]
 fn a_profile_has_no_timeline() {
     let folder = tempfile::tempdir().unwrap();
     sample::write(folder.path(), &late_sender(), |header| header.profile = true);
-    let timeline = Timeline::open(Arc::new(Recording::open(folder.path()).unwrap()), &|_| ()).unwrap();
-    timeline.analyse();
-    let refusal = timeline.answer(&question("timeline", &[])).unwrap_err();
-    assert!(refusal.to_string().contains("without --profile"), "{refusal}");
+    let timeline = RecordingTimeline::open(Arc::new(Recording::open(folder.path()).unwrap()), &|_| ()).unwrap();
+    timeline.run_analysis();
+    let error = timeline.answer(&page_query("timeline", &[])).unwrap_err();
+    assert!(error.to_string().contains("without --profile"), "{error}");
 }
 
 #[test]
-fn recordings_with_nothing_in_them_have_a_picture() {
+fn empty_recordings_have_a_raster() {
     let folder = tempfile::tempdir().unwrap();
     sample::write(folder.path(), &[vec![], vec![]], |header| header.ranks.truncate(1));
-    Writer::create(folder.path(), 1).unwrap().finish().unwrap();
-    let timeline = Timeline::open(Arc::new(Recording::open(folder.path()).unwrap()), &|_| ()).unwrap();
-    timeline.analyse();
+    RankFileWriter::create(folder.path(), 1).unwrap().finish().unwrap();
+    let timeline = RecordingTimeline::open(Arc::new(Recording::open(folder.path()).unwrap()), &|_| ()).unwrap();
+    timeline.run_analysis();
     let (header, planes) = picture(&timeline, &[]);
     assert_eq!((header["rows"].as_array().unwrap().len(), &header["calls"]), (2, &0.into()));
     assert!(planes["kind"].iter().all(|kind| *kind == 0));
@@ -263,13 +264,13 @@ fn recordings_with_nothing_in_them_have_a_picture() {
 #[test]
 fn a_recording_that_was_cut_ends_with_what_is_known() {
     let folder = tempfile::tempdir().unwrap();
-    let unfinished = |shape: sintonia_recording::table::Shape| sintonia_recording::table::Shape {
-        parts: shape.parts | sintonia_recording::raw::part::UNFINISHED,
-        ..shape
+    let unfinished = |descriptor: sintonia_recording::call_table::CallDescriptor| sintonia_recording::call_table::CallDescriptor {
+        parts: descriptor.parts | sintonia_recording::raw::part::UNFINISHED,
+        ..descriptor
     };
-    let stuck = vec![(0, 0, 100, shape("MPI_Init")), (0, 300, 1000, unfinished(receive(1)))];
-    let timeline = timeline(folder.path(), &[stuck, vec![(0, 0, 100, shape("MPI_Init")), (0, 200, 500, shape("MPI_Barrier"))]]);
-    timeline.analyse();
+    let stuck = vec![(0, 0, 100, descriptor("MPI_Init")), (0, 300, 1000, unfinished(receive(1)))];
+    let timeline = timeline(folder.path(), &[stuck, vec![(0, 0, 100, descriptor("MPI_Init")), (0, 200, 500, descriptor("MPI_Barrier"))]]);
+    timeline.run_analysis();
     let (_, planes) = picture(&timeline, &[("columns", "10")]);
     assert_eq!(planes["kind"], [0, 1, 1, 3, 3, 3, 3, 3, 3, 3, 0, 1, 5, 5, 5, 0, 0, 0, 0, 0]);
 }

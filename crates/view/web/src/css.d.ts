@@ -1,2 +1,2 @@
-// Style files are imported for their effect; the build puts them into the page.
+// CSS files are imported for their side effect; the build inlines them into the page.
 declare module '*.css';

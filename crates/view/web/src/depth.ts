@@ -1,6 +1,6 @@
-// How deep something stands in a list whose entries say which entry they are a part of.
+// Nesting depth in a list whose entries refer to their parent by index.
 
-/** How many entries are above one; a list that goes round in circles has an end too. */
+/** Number of ancestors of an entry. Terminates even if the list has a cycle. */
 export function depthOf<Entry>(all: Entry[], one: Entry, above: (entry: Entry) => number | null): number {
     let depth = 0;
     let next = above(one);

@@ -1,8 +1,8 @@
-// The page begins here.
+// Entry point of the page.
 
 import { render } from 'preact';
 import './style.css';
 import { Shell } from './shell/shell';
 
-const place = document.getElementById('page');
-if (place) render(<Shell />, place);
+const container = document.getElementById('page');
+if (container) render(<Shell />, container);

@@ -1,7 +1,7 @@
-// Sets of ranks, written as in `0-3,7`.
+// Sets of ranks, as in `0-3,7`.
 
-/** The ranks that a text names, in order; those beyond `size` are left out. */
-export function parse(text: string, size: number): number[] {
+/** Parses a set of ranks into sorted numbers; those not below `size` are dropped. */
+export function parseRanks(text: string, size: number): number[] {
     const found = new Set<number>();
     for (const part of text.split(',')) {
         const [, first, last] = /^\s*(\d+)\s*(?:-\s*(\d+))?\s*$/.exec(part) ?? [];
@@ -12,14 +12,14 @@ export function parse(text: string, size: number): number[] {
     return [...found].sort((one, other) => one - other);
 }
 
-/** Ranks in order as a text. */
-export function write(ranks: number[]): string {
+/** Formats sorted ranks. */
+export function formatRanks(ranks: number[]): string {
     const parts: string[] = [];
-    for (let at = 0; at < ranks.length; ) {
-        let end = at;
+    for (let index = 0; index < ranks.length; ) {
+        let end = index;
         while (ranks[end + 1] === (ranks[end] ?? 0) + 1) end++;
-        parts.push(end > at ? `${ranks[at]}-${ranks[end]}` : `${ranks[at]}`);
-        at = end + 1;
+        parts.push(end > index ? `${ranks[index]}-${ranks[end]}` : `${ranks[index]}`);
+        index = end + 1;
     }
     return parts.join(',');
 }

@@ -1,8 +1,8 @@
-// Modules of the page for tests without a browser.
+// Loads modules of the page for tests without a browser.
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
-/** A module of `src`, as a script can use it. */
+/** Bundles and imports a module of `src`. */
 export async function load(path) {
     const entry = fileURLToPath(new URL(`../src/${path}`, import.meta.url));
     const built = await build({ entryPoints: [entry], bundle: true, format: 'esm', write: false });

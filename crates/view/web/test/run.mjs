@@ -1,28 +1,28 @@
-// Looks at the page as people do, in Chromium: `node test/run.mjs NAME ADDRESS` runs `looks/NAME.mjs` on the page at an address, served or a file.
+// End-to-end tests in Chromium: `node test/run.mjs NAME ADDRESS` runs `scenarios/NAME.mjs` on the page at an address, served or a file.
 //
-// A look is a function of a visit (`visit.mjs`). It ends with a failure if what it says is not so, or if the page complained meanwhile.
-// It can also say how Chromium is started: `launch`.
+// A scenario is a function of a `PageDriver`. It fails with an assertion, or if the page reported errors.
+// It can export `launch` to change how Chromium is started.
 import { chromium } from 'playwright-core';
-import { Visit } from './visit.mjs';
+import { PageDriver } from './page-driver.mjs';
 
 const [name, address] = process.argv.slice(2);
 if (!name || !address) {
-    console.error('node test/run.mjs NAME ADDRESS: NAME is a file of test/looks, ADDRESS what `sintonia view` says');
+    console.error('node test/run.mjs NAME ADDRESS: NAME is a file of test/scenarios, ADDRESS what `sintonia view` says');
     process.exit(2);
 }
-const { default: look, launch } = await import(`./looks/${name}.mjs`);
+const { default: scenario, launch } = await import(`./scenarios/${name}.mjs`);
 const browser = await chromium.launch({
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
     args: ['--no-sandbox', '--font-render-hinting=none'],
     ...launch,
 });
 try {
-    const visit = await Visit.begin(browser, address);
+    const driver = await PageDriver.open(browser, address);
     try {
-        await look(visit);
-        visit.expectNoComplaint();
+        await scenario(driver);
+        driver.expectNoErrors();
     } catch (error) {
-        await visit.keepSight(name);
+        await driver.saveScreenshot(name);
         throw error;
     }
 } catch (error) {

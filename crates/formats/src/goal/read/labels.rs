@@ -1,31 +1,30 @@
-//! The labels of a rank. Nearly all files call them `l1`, `l2`, …, so these are looked up by their number.
+//! Labels of a rank's operations. Nearly all files use `l1`, `l2`, …, which are looked up by number.
 
 use std::collections::HashMap;
 
-/// Labels of a rank, and the operations that they name.
 #[derive(Default)]
-pub struct Labels {
-    /// What stands before the numbers.
-    letters: Vec<u8>,
-    /// By number: one more than the operation, 0 for none.
+pub(super) struct OperationLabels {
+    /// The letters before the numbers.
+    prefix: Vec<u8>,
+    /// By number: the operation plus one, 0 for none.
     numbered: Vec<u32>,
     others: HashMap<Box<[u8]>, u32>,
 }
 
-impl Labels {
-    /// Forgets the labels of the rank before.
-    pub fn clear(&mut self) {
+impl OperationLabels {
+    /// Forgets the labels of the previous rank.
+    pub(super) fn clear(&mut self) {
         self.numbered.clear();
         self.others.clear();
     }
 
-    /// Names an operation; false if the label names another one already.
-    pub fn define(&mut self, label: &[u8], operation: u32) -> bool {
-        if self.letters.is_empty() {
-            self.letters = label[..label.len() - digits(label)].to_vec();
+    /// Defines a label; false if it is already defined.
+    pub(super) fn define(&mut self, label: &[u8], operation: u32) -> bool {
+        if self.prefix.is_empty() {
+            self.prefix = label[..label.len() - trailing_digits(label)].to_vec();
         }
-        match self.number(label) {
-            Some(number) if number <= self.farthest() => {
+        match self.label_number(label) {
+            Some(number) if number <= self.max_dense_number() => {
                 if number >= self.numbered.len() {
                     self.numbered.resize(number + 1, 0);
                 }
@@ -37,19 +36,19 @@ impl Labels {
         }
     }
 
-    /// The operation of this name.
-    pub fn find(&self, label: &[u8]) -> Option<u32> {
-        let numbered = self.number(label).and_then(|number| self.numbered.get(number)).and_then(|operation| operation.checked_sub(1));
+    /// The operation with this label.
+    pub(super) fn find(&self, label: &[u8]) -> Option<u32> {
+        let numbered = self.label_number(label).and_then(|number| self.numbered.get(number)).and_then(|operation| operation.checked_sub(1));
         numbered.or_else(|| self.others.get(label).copied())
     }
 
-    /// Numbers up to here have a place of their own: those of a file that numbers its operations, whatever a single wild one says.
-    fn farthest(&self) -> usize {
+    /// Labels up to this number are stored in the dense table; a single huge number must not make it huge.
+    fn max_dense_number(&self) -> usize {
         self.numbered.len() * 2 + 1024
     }
 
-    fn number(&self, label: &[u8]) -> Option<usize> {
-        let number = label.strip_prefix(&self.letters[..])?;
+    fn label_number(&self, label: &[u8]) -> Option<usize> {
+        let number = label.strip_prefix(&self.prefix[..])?;
         let plain = !number.is_empty() && number.len() < 10 && (number[0] != b'0' || number.len() == 1);
         let mut value = 0;
         for digit in plain.then_some(number)? {
@@ -59,8 +58,8 @@ impl Labels {
     }
 }
 
-/// How many digits a label ends with.
-fn digits(label: &[u8]) -> usize {
+/// Number of trailing digits.
+fn trailing_digits(label: &[u8]) -> usize {
     label.iter().rev().take_while(|letter| letter.is_ascii_digit()).count()
 }
 
@@ -70,7 +69,7 @@ mod tests {
 
     #[test]
     fn labels_with_and_without_numbers_name_their_operations() {
-        let mut labels = Labels::default();
+        let mut labels = OperationLabels::default();
         let names = ["l1", "l2", "l900000000", "start", "l", "l01", "m1", "l99999999999999"];
         for (operation, name) in names.iter().enumerate() {
             assert!(labels.define(name.as_bytes(), operation as u32), "{name}");
@@ -85,7 +84,7 @@ mod tests {
 
     #[test]
     fn a_label_is_given_only_once() {
-        let mut labels = Labels::default();
+        let mut labels = OperationLabels::default();
         assert!(labels.define(b"l1", 0) && labels.define(b"end", 1));
         assert!(!labels.define(b"l1", 2));
         assert!(!labels.define(b"end", 2));

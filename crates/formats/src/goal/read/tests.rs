@@ -3,7 +3,7 @@ use std::io::Write;
 use proptest::prelude::*;
 
 use super::*;
-use crate::goal::graph::{ANY, Kind};
+use crate::goal::graph::{ANY, GoalOpKind};
 
 const EXAMPLE: &str = "\
 // two ranks
@@ -22,7 +22,7 @@ recv 8b from 0 tag 5
 send 9b to 0 }
 ";
 
-fn parse(text: &[u8]) -> Result<Goal, Error> {
+fn parse(text: &[u8]) -> Result<GoalSchedule, Error> {
     text::read(text, text.len() as u64, Path::new("x.goal"))
 }
 
@@ -33,47 +33,51 @@ fn message(text: &str) -> String {
 #[test]
 fn a_schedule_is_read_with_its_dependencies_and_channels() {
     let goal = parse(EXAMPLE.as_bytes()).unwrap();
-    let kinds: Vec<Kind> = goal.operations().iter().map(|operation| operation.kind).collect();
-    assert_eq!(kinds, [Kind::Compute, Kind::Send, Kind::Receive, Kind::Receive, Kind::Receive, Kind::Send]);
-    assert_eq!((goal.rank_count(), goal.of_rank(0), goal.of_rank(1), goal.cpus(), goal.nics()), (2, 0..3, 3..6, 3, 4));
+    let kinds: Vec<GoalOpKind> = goal.operations().iter().map(|operation| operation.kind).collect();
+    assert_eq!(
+        kinds,
+        [GoalOpKind::Compute, GoalOpKind::Send, GoalOpKind::Receive, GoalOpKind::Receive, GoalOpKind::Receive, GoalOpKind::Send]
+    );
+    assert_eq!((goal.rank_count(), goal.rank_operations(0), goal.rank_operations(1), goal.cpus(), goal.nics()), (2, 0..3, 3..6, 3, 4));
     let [compute, send, any, receive, again, back] = goal.operations() else { panic!("{goal:?}") };
     assert_eq!((compute.size, send.size, any.size), (1000, 8, 9));
     assert_eq!((send.channel(), receive.channel()), (again.channel(), send.channel()));
     assert_ne!(back.channel(), send.channel());
     let open = goal.channels()[any.channel().unwrap()];
     assert_eq!((open.source, open.destination, open.tag), (ANY, 0, ANY));
-    assert!(open.meets(goal.channels()[back.channel().unwrap()]));
-    assert!(goal.dependents(0).iter().all(|waiting| waiting.operation() == 1 && !waiting.waits_for_begin()));
-    assert!(goal.dependents(1).iter().all(|waiting| waiting.operation() == 2 && waiting.waits_for_begin()));
+    assert!(open.matches(goal.channels()[back.channel().unwrap()]));
+    assert!(goal.dependents(0).iter().all(|waiting| waiting.operation() == 1 && !waiting.waits_for_start()));
+    assert!(goal.dependents(1).iter().all(|waiting| waiting.operation() == 2 && waiting.waits_for_start()));
 }
 
 #[test]
 fn an_operation_is_found_in_its_file_again() {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(EXAMPLE.as_bytes()).unwrap();
-    let told = |rank, operation| place(file.path(), rank, operation).map(|told| (told.line, told.text));
-    assert_eq!(told(0, 2), Some((9, "last: recv 9 b from -1 tag -1".to_owned())));
-    assert_eq!(told(1, 2), Some((14, "send 9b to 0 }".to_owned())));
-    assert_eq!(told(1, 3), None);
+    let source_line =
+        |rank, operation| find_source_line(file.path(), rank, operation).map(|source_line| (source_line.line, source_line.text));
+    assert_eq!(source_line(0, 2), Some((9, "last: recv 9 b from -1 tag -1".to_owned())));
+    assert_eq!(source_line(1, 2), Some((14, "send 9b to 0 }".to_owned())));
+    assert_eq!(source_line(1, 3), None);
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_line() {
+fn errors_are_reported_with_their_line() {
     let in_rank = |statement: &str| message(&format!("num_ranks 2\nrank 0 {{\nl1: calc 5\n{statement}\n}}\nrank 1 {{\n}}\n"));
-    assert!(in_rank("l2 requires l1").ends_with("line 4: no operation before this line in rank 0 has the label `l2`: define it first"));
-    assert!(in_rank("l1: calc 6").ends_with("line 4: the label `l1` names another operation already"));
-    assert!(in_rank("l2: send 5b to 2").ends_with("there is no rank 2: `num_ranks` says 2"));
-    assert!(in_rank("l2: send 5b from 1").ends_with("here is `from`; expected is `to`"));
-    assert!(in_rank("l2: send 5b to -1").ends_with("here is `-1`; expected is a number: a rank"));
-    assert!(in_rank("l2: sned 5b to 1").ends_with("here is `sned`; expected is `send`, `recv` or `calc`"));
+    assert!(in_rank("l2 requires l1").ends_with("line 4: no operation before this line in rank 0 has the label `l2`"));
+    assert!(in_rank("l1: calc 6").ends_with("line 4: the label `l1` is already defined"));
+    assert!(in_rank("l2: send 5b to 2").ends_with("there is no rank 2: `num_ranks` is 2"));
+    assert!(in_rank("l2: send 5b from 1").ends_with("found `from`; expected `to`"));
+    assert!(in_rank("l2: send 5b to -1").ends_with("found `-1`; expected a number: a rank"));
+    assert!(in_rank("l2: sned 5b to 1").ends_with("found `sned`; expected `send`, `recv` or `calc`"));
     assert!(in_rank("l2: calc 99999999999999999999").ends_with("this number is too large for nanoseconds"));
     assert!(in_rank("l2: calc 5 cpu 256").ends_with("`cpu 256` is too large: they are numbered from 0 to 255"));
     assert!(in_rank("rank 1 {").ends_with("rank 1 begins before rank 0 has ended: a `}` is missing"));
-    assert!(message("rank 0 {\n").ends_with("line 1: there is no rank 0: `num_ranks` says 0"));
+    assert!(message("rank 0 {\n").ends_with("line 1: there is no rank 0: `num_ranks` is 0"));
     assert!(message("num_ranks 1\nrank 0 {\n").ends_with("the file ends within rank 0: a `}` is missing"));
-    assert!(message("num_ranks 2\nrank 1 {\n}\n").ends_with("rank 0 is missing: `num_ranks` says 2"));
-    assert!(message("num_ranks 123456789\n").contains("123456789 ranks are told, but this file can have from 1 to 20"));
-    assert!(message("").ends_with("there is no `num_ranks`: this is no GOAL schedule"));
+    assert!(message("num_ranks 2\nrank 1 {\n}\n").ends_with("rank 0 is missing: `num_ranks` is 2"));
+    assert!(message("num_ranks 123456789\n").contains("`num_ranks` is 123456789, but this file can have from 1 to 20 ranks"));
+    assert!(message("").ends_with("`num_ranks` is missing: not a GOAL schedule"));
     assert!(message(&"x".repeat(100_000)).ends_with("line 1: this line is too long for a GOAL schedule"));
 }
 
@@ -107,7 +111,7 @@ fn binary_example() -> Vec<u8> {
     bytes
 }
 
-fn parse_binary(bytes: &[u8]) -> Result<Goal, Error> {
+fn parse_binary(bytes: &[u8]) -> Result<GoalSchedule, Error> {
     binary::read(std::io::Cursor::new(bytes), bytes.len() as u64, Path::new("x.bin"))
 }
 

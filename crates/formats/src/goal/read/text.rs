@@ -1,4 +1,4 @@
-//! The text of a schedule, a line at a time:
+//! The text form of a schedule, line by line:
 //!
 //! ```text
 //! num_ranks 2
@@ -9,191 +9,191 @@
 //! }
 //! ```
 //!
-//! The grammar is that of LogGOPSim's `txt2bin.re` (github.com/spcl/LogGOPSim); comments may also stand behind a statement.
+//! The grammar is that of LogGOPSim's `txt2bin.re` (github.com/spcl/LogGOPSim); comments may also follow a statement.
 
 use std::io::{BufRead, Read};
 use std::path::Path;
 
-use super::labels::Labels;
-use super::{Told, malformed};
-use crate::error::At;
-use crate::goal::build::{Builder, Dependency, Described};
-use crate::goal::graph::{ANY, Goal, Kind};
-use crate::{Error, Place};
+use super::labels::OperationLabels;
+use super::{SourceLine, malformed};
+use crate::error::PathContext;
+use crate::goal::builder::{GoalBuilder, OpDependency, OpDescription};
+use crate::goal::graph::{ANY, GoalOpKind, GoalSchedule};
+use crate::{Error, FilePosition};
 
-/// No statement is longer; what is longer is no schedule.
-const LONGEST_LINE: u64 = 1 << 16;
+/// Longer lines are rejected.
+const MAX_LINE_BYTES: u64 = 1 << 16;
 
-/// Reads a schedule of so many bytes.
-pub fn read(file: impl BufRead, bytes: u64, path: &Path) -> Result<Goal, Error> {
-    let mut reader = Reader { builder: Builder::default(), labels: Labels::default(), bytes, in_comment: false };
-    let mut lines = Lines::of(file);
-    while let Some(text) = lines.next().at(path)? {
-        if text.len() as u64 >= LONGEST_LINE {
-            return Err(malformed(path, Place::Line(lines.number), "this line is too long for a GOAL schedule"));
+/// Reads a schedule from a file of this size.
+pub(super) fn read(file: impl BufRead, bytes: u64, path: &Path) -> Result<GoalSchedule, Error> {
+    let mut reader = TextParser { builder: GoalBuilder::default(), labels: OperationLabels::default(), bytes, in_comment: false };
+    let mut lines = BoundedLines::new(file);
+    while let Some(text) = lines.next_line().with_path(path)? {
+        if text.len() as u64 >= MAX_LINE_BYTES {
+            return Err(malformed(path, FilePosition::Line(lines.number), "this line is too long for a GOAL schedule"));
         }
-        reader.line(text).map_err(|what| malformed(path, Place::Line(lines.number), what))?;
+        reader.parse_line(text).map_err(|what| malformed(path, FilePosition::Line(lines.number), what))?;
     }
-    let end = Place::Line(lines.number);
+    let end = FilePosition::Line(lines.number);
     if reader.in_comment {
         return Err(malformed(path, end, "the file ends within a comment: a `*/` is missing"));
     }
     reader.builder.finish().map_err(|what| malformed(path, end, what))
 }
 
-/// Where an operation of a rank is told.
-pub fn place(file: impl BufRead, bytes: u64, rank: usize, operation: usize) -> Option<Told> {
-    let mut reader = Reader { builder: Builder::default(), labels: Labels::default(), bytes, in_comment: false };
-    let mut lines = Lines::of(file);
-    while let Some(text) = lines.next().ok()? {
-        reader.line(text).ok()?;
-        if reader.builder.knows(rank, operation) {
+/// The source line of an operation.
+pub(super) fn find_source_line(file: impl BufRead, bytes: u64, rank: usize, operation: usize) -> Option<SourceLine> {
+    let mut reader = TextParser { builder: GoalBuilder::default(), labels: OperationLabels::default(), bytes, in_comment: false };
+    let mut lines = BoundedLines::new(file);
+    while let Some(text) = lines.next_line().ok()? {
+        reader.parse_line(text).ok()?;
+        if reader.builder.has_operation(rank, operation) {
             let text = String::from_utf8_lossy(text).trim().to_owned();
-            return Some(Told { line: lines.number, text });
+            return Some(SourceLine { line: lines.number, text });
         }
     }
     None
 }
 
 /// Lines of a file, one in memory at a time.
-struct Lines<F> {
+struct BoundedLines<F> {
     file: F,
     line: Vec<u8>,
     number: u64,
 }
 
-impl<F: BufRead> Lines<F> {
-    fn of(file: F) -> Lines<F> {
-        Lines { file, line: Vec::new(), number: 0 }
+impl<F: BufRead> BoundedLines<F> {
+    fn new(file: F) -> BoundedLines<F> {
+        BoundedLines { file, line: Vec::new(), number: 0 }
     }
 
-    fn next(&mut self) -> std::io::Result<Option<&[u8]>> {
+    fn next_line(&mut self) -> std::io::Result<Option<&[u8]>> {
         self.line.clear();
         self.number += 1;
-        let read = self.file.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut self.line)?;
+        let read = self.file.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut self.line)?;
         Ok((read > 0).then_some(&self.line[..]))
     }
 }
 
-struct Reader {
-    builder: Builder,
-    labels: Labels,
+struct TextParser {
+    builder: GoalBuilder,
+    labels: OperationLabels,
     bytes: u64,
     in_comment: bool,
 }
 
-impl Reader {
-    fn line(&mut self, text: &[u8]) -> Result<(), String> {
-        let mut words = Words { rest: text };
+impl TextParser {
+    fn parse_line(&mut self, text: &[u8]) -> Result<(), String> {
+        let mut cursor = LineCursor { rest: text };
         loop {
             if self.in_comment {
-                let Some(end) = words.rest.windows(2).position(|two| two == b"*/") else { return Ok(()) };
-                words.rest = &words.rest[end + 2..];
+                let Some(end) = cursor.rest.windows(2).position(|two| two == b"*/") else { return Ok(()) };
+                cursor.rest = &cursor.rest[end + 2..];
                 self.in_comment = false;
             }
-            words.skip_blanks();
-            match words.rest {
+            cursor.skip_blanks();
+            match cursor.rest {
                 [] | [b'/', b'/', ..] => return Ok(()),
                 [b'/', b'*', rest @ ..] => {
-                    words.rest = rest;
+                    cursor.rest = rest;
                     self.in_comment = true;
                 }
                 [b'}', rest @ ..] => {
-                    words.rest = rest;
-                    self.builder.end()?;
+                    cursor.rest = rest;
+                    self.builder.end_rank()?;
                 }
-                _ => self.statement(&mut words)?,
+                _ => self.parse_statement(&mut cursor)?,
             }
         }
     }
 
-    fn statement(&mut self, words: &mut Words) -> Result<(), String> {
-        match words.name() {
-            b"" => Err(words.instead("`rank`, `num_ranks`, `send`, `recv`, `calc`, a label or `}`")),
+    fn parse_statement(&mut self, cursor: &mut LineCursor) -> Result<(), String> {
+        match cursor.take_name() {
+            b"" => Err(cursor.unexpected("`rank`, `num_ranks`, `send`, `recv`, `calc`, a label or `}`")),
             b"num_ranks" => {
-                let count = words.number("the number of ranks")?;
-                self.builder.ranks(count, self.bytes)
+                let count = cursor.take_number("the number of ranks")?;
+                self.builder.set_rank_count(count, self.bytes)
             }
             b"rank" => {
-                let rank = words.number("the number of the rank")?;
-                words.sign(b'{')?;
+                let rank = cursor.take_number("the number of the rank")?;
+                cursor.expect_char(b'{')?;
                 self.labels.clear();
-                self.builder.begin(rank)
+                self.builder.begin_rank(rank)
             }
-            label => self.labelled(label, words),
+            label => self.parse_labelled(label, cursor),
         }
     }
 
-    fn labelled(&mut self, label: &[u8], words: &mut Words) -> Result<(), String> {
-        if let Some(kind) = kind(label) {
-            return self.operation(kind, words).map(|_| ());
+    fn parse_labelled(&mut self, label: &[u8], cursor: &mut LineCursor) -> Result<(), String> {
+        if let Some(kind) = op_kind(label) {
+            return self.parse_operation(kind, cursor).map(|_| ());
         }
-        if words.try_sign(b':') {
-            let word = words.name();
-            let kind = kind(word).ok_or_else(|| words.instead_of(word, "`send`, `recv` or `calc`"))?;
-            let operation = self.operation(kind, words)?;
+        if cursor.try_char(b':') {
+            let word = cursor.take_name();
+            let kind = op_kind(word).ok_or_else(|| cursor.unexpected_token(word, "`send`, `recv` or `calc`"))?;
+            let operation = self.parse_operation(kind, cursor)?;
             let new = self.labels.define(label, operation);
-            return if new { Ok(()) } else { Err(format!("the label {} names another operation already", show(label))) };
+            return if new { Ok(()) } else { Err(format!("the label {} is already defined", quote(label))) };
         }
-        let begun = match words.name() {
+        let start_only = match cursor.take_name() {
             b"requires" => false,
             b"irequires" => true,
-            word => return Err(words.instead_of(word, &format!("`:`, `requires` or `irequires` behind {}", show(label)))),
+            word => return Err(cursor.unexpected_token(word, &format!("`:`, `requires` or `irequires` after {}", quote(label)))),
         };
-        let on = words.name();
-        let (waiting, on) = (self.find(label)?, self.find(on)?);
-        words.end()?;
-        self.builder.dependency(Dependency { waiting, on, begun });
+        let prerequisite = cursor.take_name();
+        let (dependent, prerequisite) = (self.find_label(label)?, self.find_label(prerequisite)?);
+        cursor.expect_end()?;
+        self.builder.add_dependency(OpDependency { dependent, prerequisite, start_only });
         Ok(())
     }
 
-    fn find(&self, label: &[u8]) -> Result<u32, String> {
+    fn find_label(&self, label: &[u8]) -> Result<u32, String> {
         self.labels.find(label).ok_or_else(|| {
-            let rank = self.builder.rank().map_or_else(String::new, |rank| format!(" in rank {rank}"));
-            format!("no operation before this line{rank} has the label {}: define it first", show(label))
+            let rank = self.builder.current_rank().map_or_else(String::new, |rank| format!(" in rank {rank}"));
+            format!("no operation before this line{rank} has the label {}", quote(label))
         })
     }
 
-    fn operation(&mut self, kind: Kind, words: &mut Words) -> Result<u32, String> {
-        let mut described = Described { kind, size: 0, peer: 0, tag: 0, cpu: 0, nic: 0 };
+    fn parse_operation(&mut self, kind: GoalOpKind, cursor: &mut LineCursor) -> Result<u32, String> {
+        let mut description = OpDescription { kind, size: 0, peer: 0, tag: 0, cpu: 0, nic: 0 };
         match kind {
-            Kind::Compute => described.size = words.number("nanoseconds")?,
-            Kind::Send | Kind::Receive => {
-                described.size = words.number("bytes")?;
-                words.word(b"b")?;
-                words.word(if kind == Kind::Send { b"to" } else { b"from" })?;
-                described.peer = words.rank(kind == Kind::Receive)?;
+            GoalOpKind::Compute => description.size = cursor.take_number("nanoseconds")?,
+            GoalOpKind::Send | GoalOpKind::Receive => {
+                description.size = cursor.take_number("bytes")?;
+                cursor.expect_word(b"b")?;
+                cursor.expect_word(if kind == GoalOpKind::Send { b"to" } else { b"from" })?;
+                description.peer = cursor.take_rank(kind == GoalOpKind::Receive)?;
             }
         }
-        if kind != Kind::Compute && words.try_word(b"tag") {
-            described.tag = words.tag()?;
+        if kind != GoalOpKind::Compute && cursor.try_word(b"tag") {
+            description.tag = cursor.take_tag()?;
         }
-        if words.try_word(b"cpu") {
-            described.cpu = words.small("cpu")?;
+        if cursor.try_word(b"cpu") {
+            description.cpu = cursor.take_u8("cpu")?;
         }
-        if kind != Kind::Compute && words.try_word(b"nic") {
-            described.nic = words.small("nic")?;
+        if kind != GoalOpKind::Compute && cursor.try_word(b"nic") {
+            description.nic = cursor.take_u8("nic")?;
         }
-        words.end()?;
-        self.builder.operation(described)
+        cursor.expect_end()?;
+        self.builder.add_operation(description)
     }
 }
 
-fn kind(word: &[u8]) -> Option<Kind> {
+fn op_kind(word: &[u8]) -> Option<GoalOpKind> {
     match word {
-        b"send" => Some(Kind::Send),
-        b"recv" => Some(Kind::Receive),
-        b"calc" => Some(Kind::Compute),
+        b"send" => Some(GoalOpKind::Send),
+        b"recv" => Some(GoalOpKind::Receive),
+        b"calc" => Some(GoalOpKind::Compute),
         _ => None,
     }
 }
 
-/// What is left of a line.
-struct Words<'a> {
+/// The unparsed rest of a line.
+struct LineCursor<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> Words<'a> {
+impl<'a> LineCursor<'a> {
     fn skip_blanks(&mut self) {
         while let [b' ' | b'\t' | b'\r' | b'\n', rest @ ..] = self.rest {
             self.rest = rest;
@@ -206,15 +206,15 @@ impl<'a> Words<'a> {
         taken
     }
 
-    /// A name, empty if there is none.
-    fn name(&mut self) -> &'a [u8] {
+    /// A name; empty if there is none.
+    fn take_name(&mut self) -> &'a [u8] {
         self.skip_blanks();
         let begins = self.rest.first().is_some_and(u8::is_ascii_alphabetic);
         let length = self.rest.iter().position(|letter| !(letter.is_ascii_alphanumeric() || *letter == b'_')).unwrap_or(self.rest.len());
         self.take(if begins { length } else { 0 })
     }
 
-    fn number(&mut self, what: &str) -> Result<u64, String> {
+    fn take_number(&mut self, what: &str) -> Result<u64, String> {
         self.skip_blanks();
         let mut value: u64 = 0;
         let mut length = 0;
@@ -224,52 +224,50 @@ impl<'a> Words<'a> {
             length += 1;
         }
         if length == 0 {
-            return Err(self.instead(&format!("a number: {what}")));
+            return Err(self.unexpected(&format!("a number: {what}")));
         }
         self.take(length);
         Ok(value)
     }
 
-    /// A rank, or any.
-    fn rank(&mut self, any: bool) -> Result<u32, String> {
-        if any && self.try_any() {
+    fn take_rank(&mut self, any: bool) -> Result<u32, String> {
+        if any && self.try_wildcard() {
             return Ok(ANY);
         }
-        let rank = self.number("a rank")?;
+        let rank = self.take_number("a rank")?;
         u32::try_from(rank).ok().filter(|rank| *rank != ANY).ok_or_else(|| format!("there is no rank {rank}"))
     }
 
-    /// A tag, or any.
-    fn tag(&mut self) -> Result<u32, String> {
-        if self.try_any() {
+    fn take_tag(&mut self) -> Result<u32, String> {
+        if self.try_wildcard() {
             return Ok(ANY);
         }
-        let tag = self.number("a tag")?;
+        let tag = self.take_number("a tag")?;
         u32::try_from(tag).map_err(|_| format!("the tag {tag} is too large: tags are below {}", u64::from(u32::MAX) + 1))
     }
 
-    /// The number of a processor or network interface.
-    fn small(&mut self, what: &str) -> Result<u8, String> {
-        let number = self.number(what)?;
+    /// A CPU or NIC number.
+    fn take_u8(&mut self, what: &str) -> Result<u8, String> {
+        let number = self.take_number(what)?;
         u8::try_from(number).map_err(|_| format!("`{what} {number}` is too large: they are numbered from 0 to 255"))
     }
 
-    fn try_any(&mut self) -> bool {
+    fn try_wildcard(&mut self) -> bool {
         self.skip_blanks();
         let any = self.rest.starts_with(b"-1");
         self.take(if any { 2 } else { 0 });
         any
     }
 
-    fn try_sign(&mut self, sign: u8) -> bool {
+    fn try_char(&mut self, sign: u8) -> bool {
         self.skip_blanks();
         let there = self.rest.first() == Some(&sign);
         self.take(usize::from(there));
         there
     }
 
-    fn sign(&mut self, sign: u8) -> Result<(), String> {
-        if self.try_sign(sign) { Ok(()) } else { Err(self.instead(&format!("`{}`", char::from(sign)))) }
+    fn expect_char(&mut self, sign: u8) -> Result<(), String> {
+        if self.try_char(sign) { Ok(()) } else { Err(self.unexpected(&format!("`{}`", char::from(sign)))) }
     }
 
     fn try_word(&mut self, word: &[u8]) -> bool {
@@ -279,35 +277,35 @@ impl<'a> Words<'a> {
         there
     }
 
-    fn word(&mut self, word: &[u8]) -> Result<(), String> {
-        if self.try_word(word) { Ok(()) } else { Err(self.instead(&show(word))) }
+    fn expect_word(&mut self, word: &[u8]) -> Result<(), String> {
+        if self.try_word(word) { Ok(()) } else { Err(self.unexpected(&quote(word))) }
     }
 
-    /// That the statement ends here.
-    fn end(&mut self) -> Result<(), String> {
+    /// The end of the statement.
+    fn expect_end(&mut self) -> Result<(), String> {
         self.skip_blanks();
         match self.rest {
             [] | [b'}', ..] | [b'/', b'/' | b'*', ..] => Ok(()),
-            _ => Err(self.instead("the end of the line")),
+            _ => Err(self.unexpected("the end of the line")),
         }
     }
 
-    fn instead(&self, expected: &str) -> String {
+    fn unexpected(&self, expected: &str) -> String {
         let blank = |letter: &u8| letter.is_ascii_whitespace();
         let found = &self.rest[..self.rest.iter().position(blank).unwrap_or(self.rest.len()).min(40)];
-        self.instead_of(found, expected)
+        self.unexpected_token(found, expected)
     }
 
-    fn instead_of(&self, found: &[u8], expected: &str) -> String {
+    fn unexpected_token(&self, found: &[u8], expected: &str) -> String {
         if found.is_empty() {
-            format!("here the line ends; expected is {expected}")
+            format!("the line ends here; expected {expected}")
         } else {
-            format!("here is {}; expected is {expected}", show(found))
+            format!("found {}; expected {expected}", quote(found))
         }
     }
 }
 
-fn show(word: &[u8]) -> String {
+fn quote(word: &[u8]) -> String {
     let word: String = String::from_utf8_lossy(word).chars().map(|letter| if letter.is_control() { '?' } else { letter }).collect();
     format!("`{word}`")
 }

@@ -1,24 +1,24 @@
-//! Events as records.
+//! Encodes events as records.
 
 use super::{COLLECTIVE_ACCESS, NONBLOCKING_ACCESS};
 use super::{
-    Collective, EXCLUSIVE_LOCK, Event, MEASUREMENT_OFF, Message, NO_ROOT, READ_AND_WRITE, SHARED_LOCK, SYNC_MEMORY,
-    SYNC_PROCESSES_AND_MEMORY, Transfer, WRITE_MODE, bare_length, kind,
+    EXCLUSIVE_LOCK, EventRecord, MEASUREMENT_OFF, MpiCollective, MpiMessage, NO_ROOT, READ_AND_WRITE, RmaOperation, SHARED_LOCK,
+    SYNC_MEMORY, SYNC_PROCESSES_AND_MEMORY, WRITE_MODE, implicit_length, kind,
 };
-use crate::otf2::bytes::Put;
+use crate::otf2::buffer::BufferWrite;
 
-/// Writes events as records.
+/// Encodes events.
 #[derive(Default)]
-pub struct Encoder {
+pub(crate) struct EventEncoder {
     content: Vec<u8>,
 }
 
-impl Encoder {
+impl EventEncoder {
     /// Appends the record of an event.
-    pub fn put(&mut self, event: &Event, out: &mut Vec<u8>) {
+    pub(crate) fn encode(&mut self, event: &EventRecord, out: &mut Vec<u8>) {
         self.content.clear();
-        let kind = put_content(event, &mut self.content);
-        if bare_length(kind, &self.content).is_some() {
+        let kind = encode_body(event, &mut self.content);
+        if implicit_length(kind, &self.content).is_some() {
             out.push(kind);
             out.extend_from_slice(&self.content);
         } else {
@@ -27,88 +27,88 @@ impl Encoder {
     }
 }
 
-/// Writes what the record of an event holds, and says its kind.
-fn put_content(event: &Event, out: &mut Vec<u8>) -> u8 {
+/// Encodes the content of a record; returns its type.
+fn encode_body(event: &EventRecord, out: &mut Vec<u8>) -> u8 {
     match *event {
-        Event::Enter(region) => put_numbers(out, &[region], kind::ENTER),
-        Event::Leave(region) => put_numbers(out, &[region], kind::LEAVE),
-        Event::EnterContext(context) => put_numbers(out, &[context, 0], kind::CONTEXT_ENTER),
-        Event::LeaveContext(context) => put_numbers(out, &[context], kind::CONTEXT_LEAVE),
-        Event::ProgramBegin(name, ref arguments) => {
+        EventRecord::Enter(region) => put_numbers(out, &[region], kind::ENTER),
+        EventRecord::Leave(region) => put_numbers(out, &[region], kind::LEAVE),
+        EventRecord::CallingContextEnter(context) => put_numbers(out, &[context, 0], kind::CONTEXT_ENTER),
+        EventRecord::CallingContextLeave(context) => put_numbers(out, &[context], kind::CONTEXT_LEAVE),
+        EventRecord::ProgramBegin(name, ref arguments) => {
             put_numbers(out, &[name, arguments.len() as u32], kind::PROGRAM_BEGIN);
             put_numbers(out, arguments, kind::PROGRAM_BEGIN)
         }
-        Event::ProgramEnd(status) => put_longs(out, &[status as u64], kind::PROGRAM_END),
-        Event::Send(message, request) => put_message(out, message, request, [kind::SEND, kind::ISEND]),
-        Event::SendComplete(request) => put_longs(out, &[request], kind::ISEND_COMPLETE),
-        Event::Post(request) => put_longs(out, &[request], kind::IRECV_REQUEST),
-        Event::Receive(message, request) => put_message(out, message, request, [kind::RECV, kind::IRECV]),
-        Event::Test(request) => put_longs(out, &[request], kind::REQUEST_TEST),
-        Event::Cancelled(request) => put_longs(out, &[request], kind::REQUEST_CANCELLED),
-        Event::CollectiveBegin => put_numbers(out, &[0], kind::COLLECTIVE_BEGIN),
-        Event::CollectiveEnd(collective) => {
+        EventRecord::ProgramEnd(status) => put_longs(out, &[status as u64], kind::PROGRAM_END),
+        EventRecord::MpiSend(message, request) => put_message(out, message, request, [kind::SEND, kind::ISEND]),
+        EventRecord::MpiIsendComplete(request) => put_longs(out, &[request], kind::ISEND_COMPLETE),
+        EventRecord::MpiIrecvRequest(request) => put_longs(out, &[request], kind::IRECV_REQUEST),
+        EventRecord::MpiRecv(message, request) => put_message(out, message, request, [kind::RECV, kind::IRECV]),
+        EventRecord::MpiRequestTest(request) => put_longs(out, &[request], kind::REQUEST_TEST),
+        EventRecord::MpiRequestCancelled(request) => put_longs(out, &[request], kind::REQUEST_CANCELLED),
+        EventRecord::MpiCollectiveBegin => put_numbers(out, &[0], kind::COLLECTIVE_BEGIN),
+        EventRecord::MpiCollectiveEnd(collective) => {
             put_collective(out, collective);
             kind::COLLECTIVE_END
         }
-        Event::CollectivePost(request) => put_longs(out, &[request], kind::COLLECTIVE_REQUEST),
-        Event::CollectiveComplete(collective, request) => {
+        EventRecord::NonBlockingCollectiveRequest(request) => put_longs(out, &[request], kind::COLLECTIVE_REQUEST),
+        EventRecord::NonBlockingCollectiveComplete(collective, request) => {
             put_collective(out, collective);
             put_longs(out, &[request], kind::COLLECTIVE_COMPLETE)
         }
-        Event::CommunicatorCreate(communicator) => put_numbers(out, &[communicator], kind::COMM_CREATE),
-        Event::CommunicatorDestroy(communicator) => put_numbers(out, &[communicator], kind::COMM_DESTROY),
-        Event::WindowCreate(window) => put_numbers(out, &[window], kind::WIN_CREATE),
-        Event::WindowDestroy(window) => put_numbers(out, &[window], kind::WIN_DESTROY),
-        Event::WindowCollectiveBegin => put_numbers(out, &[0], kind::RMA_COLLECTIVE_BEGIN),
-        Event::WindowCollectiveEnd { operation, window } => {
+        EventRecord::CommCreate(communicator) => put_numbers(out, &[communicator], kind::COMM_CREATE),
+        EventRecord::CommDestroy(communicator) => put_numbers(out, &[communicator], kind::COMM_DESTROY),
+        EventRecord::RmaWinCreate(window) => put_numbers(out, &[window], kind::WIN_CREATE),
+        EventRecord::RmaWinDestroy(window) => put_numbers(out, &[window], kind::WIN_DESTROY),
+        EventRecord::RmaCollectiveBegin => put_numbers(out, &[0], kind::RMA_COLLECTIVE_BEGIN),
+        EventRecord::RmaCollectiveEnd { operation, window } => {
             out.push(operation);
             put_numbers(out, &[SYNC_PROCESSES_AND_MEMORY, window, NO_ROOT, 0, 0], kind::RMA_COLLECTIVE_END)
         }
-        Event::WindowLock(window, peer, exclusive) => {
+        EventRecord::RmaRequestLock(window, peer, exclusive) => {
             put_numbers(out, &[window, peer, 0], kind::RMA_REQUEST_LOCK);
             out.push(if exclusive { EXCLUSIVE_LOCK } else { SHARED_LOCK });
             kind::RMA_REQUEST_LOCK
         }
-        Event::WindowUnlock(window, peer) => put_numbers(out, &[window, peer, 0], kind::RMA_RELEASE_LOCK),
-        Event::WindowGroupSync(window, group) => put_numbers(out, &[SYNC_PROCESSES_AND_MEMORY, window, group], kind::RMA_GROUP_SYNC),
-        Event::WindowSync(window, peer) => {
+        EventRecord::RmaReleaseLock(window, peer) => put_numbers(out, &[window, peer, 0], kind::RMA_RELEASE_LOCK),
+        EventRecord::RmaGroupSync(window, group) => put_numbers(out, &[SYNC_PROCESSES_AND_MEMORY, window, group], kind::RMA_GROUP_SYNC),
+        EventRecord::RmaSync(window, peer) => {
             put_numbers(out, &[window, peer], kind::RMA_SYNC);
             out.push(SYNC_MEMORY);
             kind::RMA_SYNC
         }
-        Event::Transfer { how, window, peer, sent, received, id } => {
+        EventRecord::RmaTransfer { operation, window, peer, sent, received, id } => {
             put_numbers(out, &[window, peer], kind::RMA_PUT);
-            match how {
-                Transfer::Put => put_longs(out, &[sent, id], kind::RMA_PUT),
-                Transfer::Get => put_longs(out, &[received, id], kind::RMA_GET),
-                Transfer::Atomic(operation) => {
+            match operation {
+                RmaOperation::Put => put_longs(out, &[sent, id], kind::RMA_PUT),
+                RmaOperation::Get => put_longs(out, &[received, id], kind::RMA_GET),
+                RmaOperation::Atomic(operation) => {
                     out.push(operation);
                     put_longs(out, &[sent, received, id], kind::RMA_ATOMIC)
                 }
             }
         }
-        Event::TransferComplete(window, id) => put_pair(out, window, id, kind::RMA_COMPLETE_NONBLOCKING),
-        Event::TransferDone(window, id) => put_pair(out, window, id, kind::RMA_COMPLETE_REMOTE),
-        Event::FileOpen(file) => {
+        EventRecord::RmaOpCompleteNonBlocking(window, id) => put_pair(out, window, id, kind::RMA_COMPLETE_NONBLOCKING),
+        EventRecord::RmaOpCompleteRemote(window, id) => put_pair(out, window, id, kind::RMA_COMPLETE_REMOTE),
+        EventRecord::IoCreateHandle(file) => {
             out.put_u32(file);
             out.push(READ_AND_WRITE);
             put_numbers(out, &[0, 0], kind::IO_CREATE)
         }
-        Event::FileClose(file) => put_numbers(out, &[file], kind::IO_DESTROY),
-        Event::FileBegin(file, access, id) => {
+        EventRecord::IoDestroyHandle(file) => put_numbers(out, &[file], kind::IO_DESTROY),
+        EventRecord::IoOperationBegin(file, access, id) => {
             out.put_u32(file);
-            out.push(if access.writes { WRITE_MODE } else { 0 });
+            out.push(if access.is_write { WRITE_MODE } else { 0 });
             let flag = |set: bool, bit: u32| if set { bit } else { 0 };
             out.put_u32(flag(access.nonblocking, NONBLOCKING_ACCESS) | flag(access.collective, COLLECTIVE_ACCESS));
             put_longs(out, &[access.bytes, id], kind::IO_BEGIN)
         }
-        Event::FileIssued(file, id) => put_pair(out, file, id, kind::IO_ISSUED),
-        Event::FileComplete(file, bytes, id) => {
+        EventRecord::IoOperationIssued(file, id) => put_pair(out, file, id, kind::IO_ISSUED),
+        EventRecord::IoOperationComplete(file, bytes, id) => {
             out.put_u32(file);
             put_longs(out, &[bytes, id], kind::IO_COMPLETE)
         }
-        Event::Parameter(parameter, value) => put_pair(out, parameter, value, kind::PARAMETER_UNSIGNED),
-        Event::Interrupted => {
+        EventRecord::ParameterUnsignedInt(parameter, value) => put_pair(out, parameter, value, kind::PARAMETER_UNSIGNED),
+        EventRecord::MeasurementInterrupted => {
             out.push(MEASUREMENT_OFF);
             kind::ON_OFF
         }
@@ -131,8 +131,8 @@ fn put_pair(out: &mut Vec<u8>, number: u32, long: u64, kind: u8) -> u8 {
     kind
 }
 
-fn put_message(out: &mut Vec<u8>, message: Message, request: Option<u64>, [blocking, nonblocking]: [u8; 2]) -> u8 {
-    let Message { peer, communicator, tag, bytes } = message;
+fn put_message(out: &mut Vec<u8>, message: MpiMessage, request: Option<u64>, [blocking, nonblocking]: [u8; 2]) -> u8 {
+    let MpiMessage { peer, communicator, tag, bytes } = message;
     put_numbers(out, &[peer, communicator, tag], blocking);
     out.put_u64(bytes);
     match request {
@@ -141,8 +141,8 @@ fn put_message(out: &mut Vec<u8>, message: Message, request: Option<u64>, [block
     }
 }
 
-fn put_collective(out: &mut Vec<u8>, collective: Collective) {
-    let Collective { operation, communicator, root, sent, received } = collective;
+fn put_collective(out: &mut Vec<u8>, collective: MpiCollective) {
+    let MpiCollective { operation, communicator, root, sent, received } = collective;
     out.push(operation);
     out.put_u32(communicator);
     out.put_u32(root);

@@ -1,253 +1,235 @@
-//! The global definitions of an archive, as far as they say something of MPI.
+//! Reads the MPI-related global definitions of an archive.
 
 use std::collections::HashMap;
 use std::path::Path;
 
 use crate::error::Error;
-use crate::otf2::attributes::Field;
-use crate::otf2::bytes::{Reader, UNDEFINED, UNDEFINED_LONG};
-use crate::otf2::chunks::{Chunks, Content};
-use crate::otf2::definition::{CPU_THREAD, MACHINE, MPI, MPI_IO, NANOSECONDS, PROCESS, SHARED_MEMORY, group_type, kind, value_type};
-use crate::otf2::facts::{self, Value};
-use crate::otf2::table::Table;
+use crate::otf2::attributes::CallAttribute;
+use crate::otf2::buffer::{BufferReader, UNDEFINED_UINT32, UNDEFINED_UINT64};
+use crate::otf2::chunks::{ChunkContent, ChunkReader};
+use crate::otf2::definition_records::{
+    DOMAIN_SHARED_MEMORY, LOCATION_CPU_THREAD, LOCATION_GROUP_PROCESS, MACHINE_NODE, MPI_IO, NANOSECOND_RESOLUTION, PARADIGM_MPI,
+    group_type, kind, value_type,
+};
+use crate::otf2::id_table::IdTable;
+use crate::otf2::properties::{self, PropertyValue};
 
-/// What is defined, by the numbers of the archive and in the order in which it is defined.
+/// The definitions by id, in file order.
 #[derive(Default)]
-pub struct Definitions {
-    /// Ticks a second.
+pub(super) struct ArchiveDefinitions {
+    /// Clock ticks per second.
     pub resolution: u64,
-    /// The time at which the trace begins.
+    /// The trace's start time in ticks.
     pub offset: u64,
-    /// That moment in nanoseconds since 1970.
+    /// The start time in nanoseconds since 1970.
     pub real_time: Option<u64>,
-    strings: Table<String>,
-    /// Attributes that mean something here.
-    pub attributes: Table<Field>,
-    /// The machine and its parts.
-    pub nodes: HashMap<u32, Node>,
-    /// Processes and whatever else has locations.
-    pub processes: Vec<Process>,
-    /// Threads and whatever else has events.
-    pub locations: Vec<Location>,
+    strings: IdTable<String>,
+    /// Known attributes.
+    pub attributes: IdTable<CallAttribute>,
+    pub system_tree_nodes: HashMap<u32, SystemTreeNode>,
+    /// Processes and other location groups.
+    pub location_groups: Vec<LocationGroup>,
+    /// Threads and other locations.
+    pub locations: Vec<LocationDefinition>,
     /// Functions and other regions.
-    pub regions: Table<Region>,
-    /// The locations that stand for the ranks of MPI. EZTrace gives its group the number of another one, so it is kept by itself.
-    pub ranks: Option<Vec<u64>>,
+    pub regions: IdTable<RegionDefinition>,
+    /// The locations that represent MPI ranks. EZTrace reuses the id of this group, so it is stored separately.
+    pub comm_locations: Option<Vec<u64>>,
     /// Groups of processes.
-    pub groups: HashMap<u32, Group>,
-    /// Communicators.
-    pub communicators: Vec<Communicator>,
-    /// Windows and files.
-    pub objects: Vec<Object>,
+    pub groups: HashMap<u32, GroupDefinition>,
+    pub communicators: Vec<CommDefinition>,
+    /// Windows and MPI-IO files.
+    pub windows_and_files: Vec<WindowOrFile>,
     io_paradigms: HashMap<u8, String>,
     /// Source lines.
-    pub lines: Table<Line>,
-    /// Calling contexts.
-    pub contexts: Vec<Context>,
-    /// Call sites, as Sintonia writes them: the file of code and the place in it, by context.
-    pub sites: HashMap<u32, (String, u64)>,
-    /// Facts of the run.
-    pub run: Vec<(String, Value)>,
-    /// Facts of processes.
-    pub facts: HashMap<u32, Vec<(String, Value)>>,
-    /// The numbers of threads.
-    pub threads: HashMap<u64, u64>,
+    pub source_code_locations: IdTable<SourceCodeLocation>,
+    pub calling_contexts: Vec<CallingContext>,
+    /// Sintonia's call sites by calling context: module and offset.
+    pub call_sites: HashMap<u32, (String, u64)>,
+    pub run_properties: Vec<(String, PropertyValue)>,
+    /// Properties of processes.
+    pub rank_properties: HashMap<u32, Vec<(String, PropertyValue)>>,
+    pub thread_numbers: HashMap<u64, u64>,
 }
 
-/// A part of the machine.
-pub struct Node {
-    /// Its name.
+/// A node of the system tree.
+pub(super) struct SystemTreeNode {
     pub name: String,
-    /// What it is.
     pub class: String,
-    /// What it is a part of.
     pub parent: u32,
-    /// Whether processes share memory in it.
+    /// Whether it has shared memory.
     pub shared_memory: bool,
 }
 
-/// A process, or a device.
-pub struct Process {
-    /// Its number.
+/// A process or an accelerator.
+pub(super) struct LocationGroup {
     pub number: u32,
     /// Whether it is a process.
     pub is_process: bool,
-    /// Where it runs.
+    /// Its system tree node.
     pub node: u32,
 }
 
-/// A thread, or something else that has events.
-pub struct Location {
-    /// Its number.
+/// A CPU thread, or another location.
+pub(super) struct LocationDefinition {
     pub id: u64,
     /// Whether it is a thread.
     pub is_thread: bool,
-    /// Its process.
-    pub process: u32,
+    pub location_group: u32,
 }
 
-/// A function or another region of the program.
+/// A function or another region.
 #[derive(Clone)]
-pub struct Region {
-    /// Its name.
+pub(super) struct RegionDefinition {
     pub name: String,
-    /// Its name as the linker knows it.
-    pub canonical: String,
+    /// Its mangled name.
+    pub canonical_name: String,
     /// Its source file.
     pub file: Option<String>,
 }
 
 /// A group of processes.
-pub struct Group {
-    /// Its name.
+pub(super) struct GroupDefinition {
     pub name: String,
-    /// Its type.
-    pub kind: u8,
-    /// Its members.
+    pub group_type: u8,
     pub members: Vec<u64>,
     /// The paradigm that uses it.
     pub paradigm: u8,
-    /// Its flags.
     pub flags: u32,
 }
 
 /// A communicator.
-pub struct Communicator {
-    /// Its number.
+pub(super) struct CommDefinition {
     pub number: u32,
-    /// Its name.
     pub name: String,
-    /// The group of its members, and the other one if it is between two groups.
+    /// The group of its members, and the remote group of an intercommunicator.
     pub groups: (u32, Option<u32>),
-    /// The communicator it was made from.
+    /// The communicator it was created from.
     pub parent: u32,
 }
 
-/// A window or a file.
-pub struct Object {
+/// A window or an MPI-IO file.
+pub(super) struct WindowOrFile {
     /// Its number among those of its kind.
     pub number: u32,
     /// Whether it is a window.
     pub is_window: bool,
-    /// The communicator it was made on.
     pub communicator: u32,
 }
 
 /// A source line.
 #[derive(Clone)]
-pub struct Line {
-    /// Its file.
+pub(super) struct SourceCodeLocation {
     pub file: Option<String>,
-    /// Its number.
     pub line: Option<u32>,
 }
 
 /// A calling context.
-pub struct Context {
-    /// Its number.
+pub(super) struct CallingContext {
     pub number: u32,
-    /// The region that was called.
+    /// The called region.
     pub region: u32,
-    /// Where in it the next call is made.
-    pub line: u32,
-    /// The context around it.
-    pub around: u32,
+    /// The line of the next call in it.
+    pub source_code_location: u32,
+    /// The calling context around it.
+    pub parent: u32,
 }
 
-/// Reads the global definitions.
-pub fn read(path: &Path, chunk: u64) -> Result<Definitions, Error> {
-    let mut definitions = Definitions { resolution: NANOSECONDS, ..Definitions::default() };
-    let mut chunks = Chunks::open(path, Content::Definitions, chunk)?;
+/// Reads the global definitions file.
+pub(super) fn read(path: &Path, chunk: u64) -> Result<ArchiveDefinitions, Error> {
+    let mut definitions = ArchiveDefinitions { resolution: NANOSECOND_RESOLUTION, ..ArchiveDefinitions::default() };
+    let mut chunks = ChunkReader::open(path, ChunkContent::Definitions, chunk)?;
     loop {
         let at = chunks.position();
-        let Some(record) = chunks.next(|_, _| None)? else { break };
-        let kind = record.kind;
-        let understood = definitions.add(kind, record.content);
-        understood.ok_or_else(|| chunks.malformed(at, format!("a definition of kind {kind} makes no sense")))?;
+        let Some(record) = chunks.next_record(|_, _| None)? else { break };
+        let kind = record.record_type;
+        let understood = definitions.add_record(kind, record.content);
+        understood.ok_or_else(|| chunks.malformed(at, format!("invalid definition of type {kind}")))?;
     }
     Ok(definitions)
 }
 
-impl Definitions {
-    /// A string; `None` if it is not defined.
-    pub fn string(&self, number: u32) -> Option<&str> {
+impl ArchiveDefinitions {
+    /// A string; `None` if undefined.
+    pub(super) fn string(&self, number: u32) -> Option<&str> {
         self.strings.get(number).map(String::as_str)
     }
 
-    /// Whether Sintonia made the archive: then it says more than others do.
-    pub fn is_ours(&self) -> bool {
-        !self.run.is_empty()
+    /// Whether Sintonia wrote the archive, with its properties.
+    pub(super) fn is_from_sintonia(&self) -> bool {
+        !self.run_properties.is_empty()
     }
 
-    fn text(&self, number: u32) -> String {
+    fn string_or_empty(&self, number: u32) -> String {
         self.string(number).unwrap_or_default().to_owned()
     }
 
-    fn add(&mut self, kind: u8, mut content: Reader) -> Option<()> {
+    fn add_record(&mut self, kind: u8, mut content: BufferReader) -> Option<()> {
         let content = &mut content;
         match kind {
             kind::CLOCK_PROPERTIES => self.add_clock(content)?,
             kind::STRING => self.strings.insert(content.u32()?, content.string()?),
             kind::ATTRIBUTE => {
                 let (number, name) = (content.u32()?, content.u32()?);
-                if let Some(field) = self.string(name).and_then(Field::named) {
+                if let Some(field) = self.string(name).and_then(CallAttribute::from_name) {
                     self.attributes.insert(number, field);
                 }
             }
             kind::SYSTEM_TREE_NODE => {
                 let (number, name, class, parent) = (content.u32()?, content.u32()?, content.u32()?, content.u32()?);
-                let (name, class) = (self.text(name), self.text(class));
-                self.nodes.insert(number, Node { name, class, parent, shared_memory: false });
+                let (name, class) = (self.string_or_empty(name), self.string_or_empty(class));
+                self.system_tree_nodes.insert(number, SystemTreeNode { name, class, parent, shared_memory: false });
             }
             kind::SYSTEM_TREE_NODE_DOMAIN => {
                 let (number, domain) = (content.u32()?, content.u8()?);
-                if let Some(node) = self.nodes.get_mut(&number) {
-                    node.shared_memory |= domain == SHARED_MEMORY;
+                if let Some(node) = self.system_tree_nodes.get_mut(&number) {
+                    node.shared_memory |= domain == DOMAIN_SHARED_MEMORY;
                 }
             }
             kind::LOCATION_GROUP => {
                 let (number, _name, kind, node) = (content.u32()?, content.u32()?, content.u8()?, content.u32()?);
-                self.processes.push(Process { number, is_process: kind == PROCESS, node });
+                self.location_groups.push(LocationGroup { number, is_process: kind == LOCATION_GROUP_PROCESS, node });
             }
             kind::LOCATION => {
                 let (id, _name, kind, _events, process) = (content.u64()?, content.u32()?, content.u8()?, content.u64()?, content.u32()?);
-                self.locations.push(Location { id, is_thread: kind == CPU_THREAD, process });
+                self.locations.push(LocationDefinition { id, is_thread: kind == LOCATION_CPU_THREAD, location_group: process });
             }
             kind::REGION => self.add_region(content)?,
             kind::GROUP => self.add_group(content)?,
             kind::COMM | kind::INTER_COMM => self.add_communicator(kind, content)?,
             kind::RMA_WIN => {
                 let (number, _name, communicator) = (content.u32()?, content.u32()?, content.u32()?);
-                self.objects.push(Object { number, is_window: true, communicator });
+                self.windows_and_files.push(WindowOrFile { number, is_window: true, communicator });
             }
             kind::IO_PARADIGM => {
                 let (number, name) = (content.u8()?, content.u32()?);
-                self.io_paradigms.insert(number, self.text(name));
+                self.io_paradigms.insert(number, self.string_or_empty(name));
             }
             kind::IO_HANDLE => self.add_file(content)?,
             kind::SOURCE_CODE_LOCATION => {
                 let (number, file, line) = (content.u32()?, content.u32()?, content.u32()?);
                 let file = self.string(file).filter(|file| !file.is_empty()).map(str::to_owned);
-                self.lines.insert(number, Line { file, line: Some(line).filter(|line| *line != 0 && *line != UNDEFINED) });
+                self.source_code_locations
+                    .insert(number, SourceCodeLocation { file, line: Some(line).filter(|line| *line != 0 && *line != UNDEFINED_UINT32) });
             }
             kind::CALLING_CONTEXT => {
-                let (number, region, line, around) = (content.u32()?, content.u32()?, content.u32()?, content.u32()?);
-                self.contexts.push(Context { number, region, line, around });
+                let (number, region, line, parent) = (content.u32()?, content.u32()?, content.u32()?, content.u32()?);
+                self.calling_contexts.push(CallingContext { number, region, source_code_location: line, parent });
             }
             kind::SYSTEM_TREE_NODE_PROPERTY => {
-                let (node, (name, value)) = (content.u32()?, self.old_property(content)?);
-                if node == MACHINE && name.starts_with(facts::PREFIX) {
-                    self.run.push((name, value));
+                let (node, (name, value)) = (content.u32()?, self.legacy_property(content)?);
+                if node == MACHINE_NODE && name.starts_with(properties::PREFIX) {
+                    self.run_properties.push((name, value));
                 }
             }
             kind::LOCATION_GROUP_PROPERTY => {
-                let (process, property) = (content.u32()?, self.old_property(content)?);
-                self.facts.entry(process).or_default().push(property);
+                let (process, property) = (content.u32()?, self.legacy_property(content)?);
+                self.rank_properties.entry(process).or_default().push(property);
             }
             kind::LOCATION_PROPERTY => {
-                let (location, property) = (content.u64()?, self.old_property(content)?);
-                if let (facts::THREAD, Value::Number(thread)) = (property.0.as_str(), property.1) {
-                    self.threads.insert(location, thread);
+                let (location, property) = (content.u64()?, self.legacy_property(content)?);
+                if let (properties::THREAD, PropertyValue::Uint64(thread)) = (property.0.as_str(), property.1) {
+                    self.thread_numbers.insert(location, thread);
                 }
             }
             kind::CALLING_CONTEXT_PROPERTY => self.add_site(content)?,
@@ -256,82 +238,92 @@ impl Definitions {
         Some(())
     }
 
-    fn add_clock(&mut self, content: &mut Reader) -> Option<()> {
+    fn add_clock(&mut self, content: &mut BufferReader) -> Option<()> {
         (self.resolution, self.offset) = (content.u64()?.max(1), content.u64()?);
         let _length = content.u64()?;
-        // Old archives do not say when they were made.
-        self.real_time = content.u64().filter(|time| *time != UNDEFINED_LONG);
+        // Old archives have no real time.
+        self.real_time = content.u64().filter(|time| *time != UNDEFINED_UINT64);
         Some(())
     }
 
-    fn add_region(&mut self, content: &mut Reader) -> Option<()> {
+    fn add_region(&mut self, content: &mut BufferReader) -> Option<()> {
         let (number, name, _about, _kind) = (content.u32()?, content.u32()?, content.u32()?, content.u8()?);
         let (file, _begin, _end) = (content.u32()?, content.u32()?, content.u32()?);
         let canonical = content.u32().unwrap_or(name);
         let file = self.string(file).filter(|file| !file.is_empty()).map(str::to_owned);
-        self.regions.insert(number, Region { name: self.text(name), canonical: self.text(canonical), file });
+        self.regions
+            .insert(number, RegionDefinition { name: self.string_or_empty(name), canonical_name: self.string_or_empty(canonical), file });
         Some(())
     }
 
-    fn add_group(&mut self, content: &mut Reader) -> Option<()> {
+    fn add_group(&mut self, content: &mut BufferReader) -> Option<()> {
         let (number, name, old_kind, count) = (content.u32()?, content.u32()?, content.u8()?, content.u32()?);
-        // Each member takes at least a byte: a count that is out of proportion is refused before room is made for it.
-        if count as usize > content.left() {
+        // Each member takes at least a byte: refuse absurd counts before allocating.
+        if count as usize > content.remaining() {
             return None;
         }
         let members = (0..count).map(|_| content.u64()).collect::<Option<Vec<u64>>>()?;
-        // Old archives have only MPI's groups, and end here.
-        let (kind, paradigm) = (content.u8().unwrap_or(old_kind), content.u8().unwrap_or(MPI));
-        if (kind, paradigm) == (group_type::LOCATIONS, MPI) {
-            self.ranks.get_or_insert(members);
+        // Old archives have only MPI groups, and end here.
+        let (kind, paradigm) = (content.u8().unwrap_or(old_kind), content.u8().unwrap_or(PARADIGM_MPI));
+        if (kind, paradigm) == (group_type::COMM_LOCATIONS, PARADIGM_MPI) {
+            self.comm_locations.get_or_insert(members);
             return Some(());
         }
-        self.groups.insert(number, Group { name: self.text(name), kind, members, paradigm, flags: content.u32().unwrap_or(0) });
+        self.groups.insert(
+            number,
+            GroupDefinition { name: self.string_or_empty(name), group_type: kind, members, paradigm, flags: content.u32().unwrap_or(0) },
+        );
         Some(())
     }
 
-    fn add_communicator(&mut self, kind: u8, content: &mut Reader) -> Option<()> {
+    fn add_communicator(&mut self, kind: u8, content: &mut BufferReader) -> Option<()> {
         let (number, name, group) = (content.u32()?, content.u32()?, content.u32()?);
         let other = if kind == kind::INTER_COMM { Some(content.u32()?) } else { None };
-        self.communicators.push(Communicator { number, name: self.text(name), groups: (group, other), parent: content.u32()? });
+        self.communicators.push(CommDefinition {
+            number,
+            name: self.string_or_empty(name),
+            groups: (group, other),
+            parent: content.u32()?,
+        });
         Some(())
     }
 
-    fn add_file(&mut self, content: &mut Reader) -> Option<()> {
+    fn add_file(&mut self, content: &mut BufferReader) -> Option<()> {
         let (number, _name, _file, paradigm) = (content.u32()?, content.u32()?, content.u32()?, content.u8()?);
         let (_flags, communicator) = (content.u32()?, content.u32()?);
         if self.io_paradigms.get(&paradigm).is_some_and(|name| name == MPI_IO) {
-            self.objects.push(Object { number, is_window: false, communicator });
+            self.windows_and_files.push(WindowOrFile { number, is_window: false, communicator });
         }
         Some(())
     }
 
-    fn add_site(&mut self, content: &mut Reader) -> Option<()> {
+    fn add_site(&mut self, content: &mut BufferReader) -> Option<()> {
         let (context, name) = (content.u32()?, content.u32()?);
-        let value = self.value(content)?;
+        let value = self.property_value(content)?;
         match (self.string(name), value) {
-            (Some(facts::MODULE), Value::Text(module)) => self.sites.entry(context).or_default().0 = module,
-            (Some(facts::OFFSET), Value::Number(offset)) => self.sites.entry(context).or_default().1 = offset,
+            (Some(properties::MODULE), PropertyValue::String(module)) => self.call_sites.entry(context).or_default().0 = module,
+            (Some(properties::OFFSET), PropertyValue::Uint64(offset)) => self.call_sites.entry(context).or_default().1 = offset,
             _ => {}
         }
         Some(())
     }
 
-    /// A property of a kind that was once only a text.
-    fn old_property(&self, content: &mut Reader) -> Option<(String, Value)> {
+    /// A property of a type that used to be a string.
+    fn legacy_property(&self, content: &mut BufferReader) -> Option<(String, PropertyValue)> {
         let (name, text) = (content.u32()?, content.u32()?);
-        let value = if content.left() == 0 { Value::Text(self.text(text)) } else { self.value(content)? };
-        Some((self.text(name), value))
+        let value =
+            if content.remaining() == 0 { PropertyValue::String(self.string_or_empty(text)) } else { self.property_value(content)? };
+        Some((self.string_or_empty(name), value))
     }
 
-    fn value(&self, content: &mut Reader) -> Option<Value> {
+    fn property_value(&self, content: &mut BufferReader) -> Option<PropertyValue> {
         match content.u8()? {
-            value_type::STRING => content.u32().map(|text| Value::Text(self.text(text))),
-            value_type::UINT64 => content.u64().map(Value::Number),
-            value_type::INT64 => content.u64().map(|number| Value::Signed(number as i64)),
-            value_type::DOUBLE => content.f64().map(Value::Fraction),
-            // Other types are not used for anything that means something here.
-            _ => Some(Value::Number(0)),
+            value_type::STRING => content.u32().map(|text| PropertyValue::String(self.string_or_empty(text))),
+            value_type::UINT64 => content.u64().map(PropertyValue::Uint64),
+            value_type::INT64 => content.u64().map(|number| PropertyValue::Int64(number as i64)),
+            value_type::DOUBLE => content.f64().map(PropertyValue::Double),
+            // Other types are not used here.
+            _ => Some(PropertyValue::Uint64(0)),
         }
     }
 }

@@ -19,7 +19,7 @@ fn copy(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_trace_that_is_cut_anywhere_is_told_with_file_and_place() {
+fn a_truncated_trace_is_reported_with_file_and_position() {
     let folder = tempfile::tempdir().unwrap();
     let into = folder.path().join("a.sin");
     for file in copy(folder.path()) {
@@ -49,8 +49,8 @@ fn a_trace_in_which_anything_is_changed_is_read_or_refused() {
         let whole = fs::read(file).unwrap();
         let mut changed = whole.clone();
         for _ in 0..=random.below(3) {
-            let place = random.below(changed.len() as u64) as usize;
-            changed[place] = random.one_of(&[0, 1, 8, 9, 0x7f, 0xfe, 0xff, random.0 as u8]);
+            let index = random.below(changed.len() as u64) as usize;
+            changed[index] = random.one_of(&[0, 1, 8, 9, 0x7f, 0xfe, 0xff, random.0 as u8]);
         }
         fs::write(file, changed).unwrap();
         let into = folder.path().join(format!("{round}.sin"));

@@ -3,17 +3,17 @@
 use std::fs;
 use std::path::Path;
 
-use sintonia_recording::header::End;
+use sintonia_recording::header::ProcessExit;
 use sintonia_recording::raw::{self, part};
-use sintonia_recording::{Recording, table::RequestId};
+use sintonia_recording::{Recording, call_table::RequestId};
 
 use super::{Seen, calls};
-use crate::otf2::anchor::Anchor;
-use crate::otf2::attributes::{Attributes, Field};
-use crate::otf2::bytes::{Put, UNDEFINED};
-use crate::otf2::chunks::{Content, Writer};
-use crate::otf2::definition::{Definitions, MPI, Part, group_type, kind};
-use crate::otf2::event::{Collective, Encoder, Event, Message, NO_ROOT, group};
+use crate::otf2::anchor::AnchorFile;
+use crate::otf2::attributes::{AttributeList, CallAttribute};
+use crate::otf2::buffer::{BufferWrite, UNDEFINED_UINT32};
+use crate::otf2::chunks::{ChunkContent, ChunkWriter};
+use crate::otf2::definition_records::{DefinitionField, DefinitionWriter, PARADIGM_MPI, group_type, kind};
+use crate::otf2::event::{EventEncoder, EventRecord, MpiCollective, MpiMessage, NO_ROOT, group};
 
 const CHUNK: u64 = 1 << 18;
 /// A region of the program, and where the regions of MPI begin.
@@ -40,9 +40,9 @@ fn region(name: &str) -> u32 {
 }
 
 /// A trace of two processes, the first of which has two threads.
-pub struct Foreign {
-    pub definitions: Definitions,
-    pub threads: [Vec<(u64, Event)>; 3],
+pub(super) struct Foreign {
+    pub definitions: DefinitionWriter,
+    pub threads: [Vec<(u64, EventRecord)>; 3],
     /// The definitions of the first thread's own.
     pub local: Vec<Vec<u8>>,
 }
@@ -53,81 +53,120 @@ const WINDOW: u32 = 0;
 const LOCATIONS: [u64; 3] = [10, 30, 20];
 
 impl Foreign {
-    pub fn new() -> Foreign {
-        let mut definitions = Definitions::default();
+    pub(super) fn new() -> Foreign {
+        let mut definitions = DefinitionWriter::default();
         let d = &mut definitions;
         // A tick is ten milliseconds.
-        d.add(kind::CLOCK_PROPERTIES, &[Part::Long(100), Part::Long(5), Part::Long(100), Part::Long(u64::MAX)]);
-        for (node, parent) in [(0, UNDEFINED), (1, 0)] {
-            d.add(kind::SYSTEM_TREE_NODE, &[Part::Number(node), Part::Text("here"), Part::Text("node"), Part::Number(parent)]);
+        d.add(
+            kind::CLOCK_PROPERTIES,
+            &[DefinitionField::U64(100), DefinitionField::U64(5), DefinitionField::U64(100), DefinitionField::U64(u64::MAX)],
+        );
+        for (node, parent) in [(0, UNDEFINED_UINT32), (1, 0)] {
+            d.add(
+                kind::SYSTEM_TREE_NODE,
+                &[
+                    DefinitionField::U32(node),
+                    DefinitionField::StringRef("here"),
+                    DefinitionField::StringRef("node"),
+                    DefinitionField::U32(parent),
+                ],
+            );
         }
         for process in 0..2 {
-            let parts = [Part::Number(process), Part::Text("p"), Part::Byte(1), Part::Number(1), Part::Number(UNDEFINED)];
+            let parts = [
+                DefinitionField::U32(process),
+                DefinitionField::StringRef("p"),
+                DefinitionField::U8(1),
+                DefinitionField::U32(1),
+                DefinitionField::U32(UNDEFINED_UINT32),
+            ];
             d.add(kind::LOCATION_GROUP, &parts);
         }
         for (location, process) in LOCATIONS.into_iter().zip([0, 0, 1]) {
-            let parts = [Part::Long(location), Part::Text("t"), Part::Byte(1), Part::Long(0), Part::Number(process)];
+            let parts = [
+                DefinitionField::U64(location),
+                DefinitionField::StringRef("t"),
+                DefinitionField::U8(1),
+                DefinitionField::U64(0),
+                DefinitionField::U32(process),
+            ];
             d.add(kind::LOCATION, &parts);
         }
         let names = std::iter::once("main").chain(FUNCTIONS);
         for (number, name) in (0..).zip(names) {
-            let text = Part::Text(name);
-            let file = Part::Text("main.c");
-            let parts = [Part::Number(number), text, Part::Text(""), Part::Byte(0), file, Part::Number(1), Part::Number(9)];
+            let text = DefinitionField::StringRef(name);
+            let file = DefinitionField::StringRef("main.c");
+            let parts = [
+                DefinitionField::U32(number),
+                text,
+                DefinitionField::StringRef(""),
+                DefinitionField::U8(0),
+                file,
+                DefinitionField::U32(1),
+                DefinitionField::U32(9),
+            ];
             d.add(kind::REGION, &parts);
         }
-        d.add_group(0, "", group_type::LOCATIONS, [LOCATIONS[0], LOCATIONS[2]].into_iter());
-        d.add_group(1, "", group_type::COMMUNICATOR, [0, 1].into_iter());
-        d.add_group(2, "", group_type::OWN, std::iter::empty());
-        d.add_group(3, "", group_type::COMMUNICATOR, [1].into_iter());
+        d.add_group(0, "", group_type::COMM_LOCATIONS, [LOCATIONS[0], LOCATIONS[2]].into_iter());
+        d.add_group(1, "", group_type::COMM_GROUP, [0, 1].into_iter());
+        d.add_group(2, "", group_type::COMM_SELF, std::iter::empty());
+        d.add_group(3, "", group_type::COMM_GROUP, [1].into_iter());
         for (number, name, group) in [(WORLD, "MPI_COMM_WORLD", 1), (OWN, "MPI_COMM_SELF", 2)] {
-            d.add(kind::COMM, &[Part::Number(number), Part::Text(name), Part::Number(group), Part::Number(UNDEFINED)]);
+            d.add(
+                kind::COMM,
+                &[
+                    DefinitionField::U32(number),
+                    DefinitionField::StringRef(name),
+                    DefinitionField::U32(group),
+                    DefinitionField::U32(UNDEFINED_UINT32),
+                ],
+            );
         }
-        d.add(kind::RMA_WIN, &[Part::Number(WINDOW), Part::Text("w"), Part::Number(WORLD)]);
+        d.add(kind::RMA_WIN, &[DefinitionField::U32(WINDOW), DefinitionField::StringRef("w"), DefinitionField::U32(WORLD)]);
         Foreign { definitions, threads: Default::default(), local: Vec::new() }
     }
 
     /// A call of the first thread, from one moment to another, with events in between.
-    pub fn call(&mut self, name: &str, [enter, leave]: [u64; 2], events: &[Event]) -> &mut Foreign {
+    pub(super) fn call(&mut self, name: &str, [enter, leave]: [u64; 2], events: &[EventRecord]) -> &mut Foreign {
         self.call_of(0, name, [enter, leave], events)
     }
 
-    fn call_of(&mut self, thread: usize, name: &str, [enter, leave]: [u64; 2], events: &[Event]) -> &mut Foreign {
+    fn call_of(&mut self, thread: usize, name: &str, [enter, leave]: [u64; 2], events: &[EventRecord]) -> &mut Foreign {
         let events = events.iter().map(|event| (leave, event.clone()));
-        self.threads[thread].push((enter, Event::Enter(region(name))));
+        self.threads[thread].push((enter, EventRecord::Enter(region(name))));
         self.threads[thread].extend(events);
-        self.threads[thread].push((leave, Event::Leave(region(name))));
+        self.threads[thread].push((leave, EventRecord::Leave(region(name))));
         self
     }
 
-    pub fn write(&self, folder: &Path) {
-        let mut definitions = Writer::create(folder.join("t.def"), Content::Definitions, CHUNK).unwrap();
-        self.definitions.records().for_each(|record| definitions.definition(record).unwrap());
+    pub(super) fn write(&self, folder: &Path) {
+        let mut definitions = ChunkWriter::create(folder.join("t.def"), ChunkContent::Definitions, CHUNK).unwrap();
+        self.definitions.records().for_each(|record| definitions.write_definition(record).unwrap());
         definitions.finish().unwrap();
         fs::create_dir_all(folder.join("t")).unwrap();
         for (events, location) in self.threads.iter().zip(LOCATIONS) {
-            let mut writer = Writer::create(folder.join(format!("t/{location}.evt")), Content::Events, CHUNK).unwrap();
+            let mut writer = ChunkWriter::create(folder.join(format!("t/{location}.evt")), ChunkContent::Events, CHUNK).unwrap();
             for (time, event) in events {
                 let mut record = Vec::new();
-                Encoder::default().put(event, &mut record);
-                writer.event(*time, &record).unwrap();
+                EventEncoder::default().encode(event, &mut record);
+                writer.write_event(*time, &record).unwrap();
             }
             writer.finish().unwrap();
         }
-        let mut local = Writer::create(folder.join(format!("t/{}.def", LOCATIONS[0])), Content::Definitions, CHUNK).unwrap();
-        self.local.iter().for_each(|record| local.definition(record).unwrap());
+        let mut local = ChunkWriter::create(folder.join(format!("t/{}.def", LOCATIONS[0])), ChunkContent::Definitions, CHUNK).unwrap();
+        self.local.iter().for_each(|record| local.write_definition(record).unwrap());
         local.finish().unwrap();
-        let anchor = Anchor {
-            event_chunk: CHUNK,
-            definition_chunk: CHUNK,
-            locations: 3,
-            definitions: self.definitions.len() as u64,
-            machine: String::new(),
+        let anchor = AnchorFile {
+            event_chunk_size: CHUNK,
+            definition_chunk_size: CHUNK,
+            location_count: 3,
+            definition_count: self.definitions.len() as u64,
+            machine_name: String::new(),
             creator: "Another tool".into(),
             description: String::new(),
             properties: Vec::new(),
         };
-        fs::write(folder.join("t.otf2"), anchor.bytes()).unwrap();
+        fs::write(folder.join("t.otf2"), anchor.encode()).unwrap();
     }
 
     fn import(&self) -> (tempfile::TempDir, Recording, Vec<String>) {
@@ -142,8 +181,8 @@ impl Foreign {
     }
 }
 
-fn message(communicator: u32) -> Message {
-    Message { peer: 1, communicator, tag: 7, bytes: 64 }
+fn message(communicator: u32) -> MpiMessage {
+    MpiMessage { peer: 1, communicator, tag: 7, bytes: 64 }
 }
 
 fn number(number: u64) -> RequestId {
@@ -153,12 +192,12 @@ fn number(number: u64) -> RequestId {
 #[test]
 fn a_receive_learns_where_it_completes_what_it_was() {
     let mut trace = Foreign::new();
-    trace.call("MPI_Irecv", [10, 11], &[Event::Post(500)]);
-    trace.call("MPI_Send", [12, 13], &[Event::Send(message(WORLD), None)]);
-    trace.call("MPI_Wait", [14, 15], &[Event::Receive(message(WORLD), Some(500))]);
+    trace.call("MPI_Irecv", [10, 11], &[EventRecord::MpiIrecvRequest(500)]);
+    trace.call("MPI_Send", [12, 13], &[EventRecord::MpiSend(message(WORLD), None)]);
+    trace.call("MPI_Wait", [14, 15], &[EventRecord::MpiRecv(message(WORLD), Some(500))]);
     let calls = trace.calls();
     assert_eq!(calls.iter().map(Seen::name).collect::<Vec<_>>(), ["MPI_Irecv", "MPI_Send", "MPI_Wait"]);
-    let receive = &calls[0].shape;
+    let receive = &calls[0].descriptor;
     assert_eq!((receive.object, receive.peer, receive.tag, receive.received), (0, 1, 7, 64));
     assert_eq!((calls[0].request, &calls[2].listed[..]), (Some(number(0)), &[(number(0), Some((1, 7, 64)))][..]));
     assert_eq!(calls[0].times, [50_000_000, 60_000_000], "ticks of ten milliseconds since the fifth");
@@ -166,25 +205,28 @@ fn a_receive_learns_where_it_completes_what_it_was() {
 
 #[test]
 fn a_nonblocking_collective_too() {
-    let done = Collective { operation: 1, communicator: WORLD, root: 1, sent: 0, received: 32 };
+    let done = MpiCollective { operation: 1, communicator: WORLD, root: 1, sent: 0, received: 32 };
     let mut trace = Foreign::new();
-    trace.call("mpi_ibcast_", [10, 11], &[Event::CollectivePost(3)]);
-    trace.call("MPI_Wait", [14, 15], &[Event::CollectiveComplete(done, 3)]);
+    trace.call("mpi_ibcast_", [10, 11], &[EventRecord::NonBlockingCollectiveRequest(3)]);
+    trace.call("MPI_Wait", [14, 15], &[EventRecord::NonBlockingCollectiveComplete(done, 3)]);
     let calls = trace.calls();
-    assert_eq!((calls[0].name(), calls[0].shape.object, calls[0].shape.peer, calls[0].shape.received), ("MPI_Ibcast", 0, 1, 32));
+    assert_eq!(
+        (calls[0].name(), calls[0].descriptor.object, calls[0].descriptor.peer, calls[0].descriptor.received),
+        ("MPI_Ibcast", 0, 1, 32)
+    );
     assert_eq!(calls[1].listed, [(number(0), None)]);
 }
 
 #[test]
 fn a_receive_that_is_never_completed_waits_for_nothing() {
     let mut trace = Foreign::new();
-    trace.call("MPI_Irecv", [10, 11], &[Event::Post(500)]);
+    trace.call("MPI_Irecv", [10, 11], &[EventRecord::MpiIrecvRequest(500)]);
     for time in 0..(1 << 15) + 10 {
         trace.call("MPI_Barrier", [20 + time, 20 + time], &[]);
     }
     let (_folder, recording, notes) = trace.import();
-    assert_eq!(calls(&recording, 0)[0].shape.object, raw::NO_OBJECT);
-    assert!(notes[1].starts_with("nonblocking operations never end") && notes[1].ends_with("(1)"), "{notes:?}");
+    assert_eq!(calls(&recording, 0)[0].descriptor.object, raw::NO_OBJECT);
+    assert!(notes[1].starts_with("nonblocking operations complete very late") && notes[1].ends_with("(1)"), "{notes:?}");
 }
 
 #[test]
@@ -192,31 +234,31 @@ fn what_a_start_begins_is_a_call_that_begins_it() {
     let mut trace = Foreign::new();
     trace.call("MPI_Send_init", [10, 11], &[]);
     for time in [20, 30] {
-        trace.call("MPI_Start", [time, time + 1], &[Event::Send(message(WORLD), Some(9))]);
-        trace.call("MPI_Wait", [time + 2, time + 3], &[Event::SendComplete(9)]);
+        trace.call("MPI_Start", [time, time + 1], &[EventRecord::MpiSend(message(WORLD), Some(9))]);
+        trace.call("MPI_Wait", [time + 2, time + 3], &[EventRecord::MpiIsendComplete(9)]);
     }
     let calls = trace.calls();
     let names: Vec<&str> = calls.iter().map(Seen::name).collect();
     assert_eq!(names, ["MPI_Send_init", "MPI_Isend", "MPI_Wait", "MPI_Isend", "MPI_Wait"]);
-    assert_eq!((calls[3].shape.peer, calls[3].shape.sent, calls[3].request), (1, 64, Some(number(1))));
+    assert_eq!((calls[3].descriptor.peer, calls[3].descriptor.sent, calls[3].request), (1, 64, Some(number(1))));
     assert_eq!(calls[4].listed, [(number(1), None)]);
 }
 
 #[test]
 fn a_test_that_finds_nothing_says_so() {
     let mut trace = Foreign::new();
-    trace.call("MPI_Isend", [10, 11], &[Event::Send(message(WORLD), Some(1))]);
-    trace.call("MPI_Test", [12, 13], &[Event::Test(1)]);
-    trace.call("MPI_Test", [14, 15], &[Event::SendComplete(1)]);
-    let found_nothing: Vec<bool> = trace.calls().iter().map(|call| call.shape.parts & part::FOUND_NOTHING != 0).collect();
+    trace.call("MPI_Isend", [10, 11], &[EventRecord::MpiSend(message(WORLD), Some(1))]);
+    trace.call("MPI_Test", [12, 13], &[EventRecord::MpiRequestTest(1)]);
+    trace.call("MPI_Test", [14, 15], &[EventRecord::MpiIsendComplete(1)]);
+    let found_nothing: Vec<bool> = trace.calls().iter().map(|call| call.descriptor.parts & part::FLAG_FALSE != 0).collect();
     assert_eq!(found_nothing, [false, true, false]);
 }
 
 #[test]
 fn a_thread_completes_what_another_began() {
     let mut trace = Foreign::new();
-    trace.call("MPI_Isend", [10, 11], &[Event::Send(message(WORLD), Some(1))]);
-    trace.call_of(1, "MPI_Wait", [14, 15], &[Event::SendComplete(1)]);
+    trace.call("MPI_Isend", [10, 11], &[EventRecord::MpiSend(message(WORLD), Some(1))]);
+    trace.call_of(1, "MPI_Wait", [14, 15], &[EventRecord::MpiIsendComplete(1)]);
     trace.call("MPI_Barrier", [20, 21], &[]);
     let calls = trace.calls();
     let seen: Vec<(&str, u16)> = calls.iter().map(|call| (call.name(), call.thread)).collect();
@@ -227,12 +269,12 @@ fn a_thread_completes_what_another_began() {
 #[test]
 fn each_process_has_a_communicator_of_its_own() {
     let mut trace = Foreign::new();
-    let own = Event::Send(Message { peer: 0, ..message(OWN) }, None);
+    let own = EventRecord::MpiSend(MpiMessage { peer: 0, ..message(OWN) }, None);
     trace.call("MPI_Send", [10, 11], std::slice::from_ref(&own));
     trace.call_of(2, "MPI_Send", [10, 11], &[own]);
     let (_folder, recording, _) = trace.import();
     for (rank, communicator) in [(0, 1), (1, 2)] {
-        let sent = &calls(&recording, rank)[0].shape;
+        let sent = &calls(&recording, rank)[0].descriptor;
         assert_eq!((sent.object, sent.peer), (communicator, rank as i32));
         assert_eq!(recording.members(communicator), [rank as i32]);
     }
@@ -241,40 +283,51 @@ fn each_process_has_a_communicator_of_its_own() {
 #[test]
 fn the_communicator_that_was_made_is_known() {
     let mut trace = Foreign::new();
-    let parts = [Part::Number(2), Part::Text("halves"), Part::Number(3), Part::Number(WORLD)];
+    let parts = [DefinitionField::U32(2), DefinitionField::StringRef("halves"), DefinitionField::U32(3), DefinitionField::U32(WORLD)];
     trace.definitions.add(kind::COMM, &parts);
-    let created = Collective { operation: group::CREATE, communicator: WORLD, root: NO_ROOT, sent: 0, received: 0 };
-    trace.call("MPI_Comm_split", [10, 11], &[Event::CollectiveBegin, Event::CommunicatorCreate(2), Event::CollectiveEnd(created)]);
+    let created = MpiCollective { operation: group::CREATE, communicator: WORLD, root: NO_ROOT, sent: 0, received: 0 };
+    trace.call(
+        "MPI_Comm_split",
+        [10, 11],
+        &[EventRecord::MpiCollectiveBegin, EventRecord::CommCreate(2), EventRecord::MpiCollectiveEnd(created)],
+    );
     let (_folder, recording, _) = trace.import();
-    let shape = &calls(&recording, 0)[0].shape;
-    assert_eq!((shape.object, shape.made), (0, 3));
+    let descriptor = &calls(&recording, 0)[0].descriptor;
+    assert_eq!((descriptor.object, descriptor.created), (0, 3));
     assert_eq!((recording.header.communicators[3].parent, recording.members(3)), (Some(0), &[1][..]));
 }
 
 #[test]
 fn a_window_is_synchronised_with_a_group() {
     let mut trace = Foreign::new();
-    trace.call("MPI_Win_post", [10, 11], &[Event::WindowGroupSync(WINDOW, 3)]);
+    trace.call("MPI_Win_post", [10, 11], &[EventRecord::RmaGroupSync(WINDOW, 3)]);
     let (_folder, recording, _) = trace.import();
-    let shape = &calls(&recording, 0)[0].shape;
-    assert_eq!((shape.object, shape.names_group()), (0, true));
-    assert_eq!(recording.header.groups[shape.value as usize], "1");
+    let descriptor = &calls(&recording, 0)[0].descriptor;
+    assert_eq!((descriptor.object, descriptor.has_group_operand()), (0, true));
+    assert_eq!(recording.header.groups[descriptor.value as usize], "1");
 }
 
 #[test]
 fn calls_come_from_a_line_or_from_the_function_around_them() {
     let mut trace = Foreign::new();
     let d = &mut trace.definitions;
-    d.add(kind::SOURCE_CODE_LOCATION, &[Part::Number(0), Part::Text("solve.c"), Part::Number(42)]);
-    for (number, region, line, around) in [(0, MAIN, 0, UNDEFINED), (1, region("MPI_Barrier"), UNDEFINED, 0)] {
-        d.add(kind::CALLING_CONTEXT, &[Part::Number(number), Part::Number(region), Part::Number(line), Part::Number(around)]);
+    d.add(kind::SOURCE_CODE_LOCATION, &[DefinitionField::U32(0), DefinitionField::StringRef("solve.c"), DefinitionField::U32(42)]);
+    for (number, region, line, around) in [(0, MAIN, 0, UNDEFINED_UINT32), (1, region("MPI_Barrier"), UNDEFINED_UINT32, 0)] {
+        d.add(
+            kind::CALLING_CONTEXT,
+            &[DefinitionField::U32(number), DefinitionField::U32(region), DefinitionField::U32(line), DefinitionField::U32(around)],
+        );
     }
-    trace.threads[0].extend([(10, Event::Enter(MAIN)), (10, Event::EnterContext(1)), (11, Event::LeaveContext(1))]);
+    trace.threads[0].extend([
+        (10, EventRecord::Enter(MAIN)),
+        (10, EventRecord::CallingContextEnter(1)),
+        (11, EventRecord::CallingContextLeave(1)),
+    ]);
     trace.call("MPI_Barrier", [12, 13], &[]);
-    trace.threads[0].push((14, Event::Leave(MAIN)));
+    trace.threads[0].push((14, EventRecord::Leave(MAIN)));
     trace.call("MPI_Barrier", [15, 16], &[]);
     let (_folder, recording, _) = trace.import();
-    let sites: Vec<_> = calls(&recording, 0).iter().map(|call| recording.site(call.shape.site).clone()).collect();
+    let sites: Vec<_> = calls(&recording, 0).iter().map(|call| recording.site(call.descriptor.site).clone()).collect();
     let frame = &sites[0].frames[0];
     assert_eq!((frame.function.as_deref(), frame.file.as_deref(), frame.line), (Some("main"), Some("solve.c"), Some(42)));
     assert_eq!((sites[1].frames[0].function.as_deref(), sites[1].module.as_str()), (Some("main"), "main.c"));
@@ -285,23 +338,25 @@ fn calls_come_from_a_line_or_from_the_function_around_them() {
 fn an_attribute_tells_the_line() {
     let folder = tempfile::tempdir().unwrap();
     let mut trace = Foreign::new();
-    trace.definitions.add(kind::SOURCE_CODE_LOCATION, &[Part::Number(6), Part::Text("solve.c"), Part::Number(42)]);
-    let name = Part::Text(Field::SourceLine.about().0);
-    trace.definitions.add(kind::ATTRIBUTE, &[Part::Number(0), name, Part::Byte(20), Part::Text("")]);
+    trace
+        .definitions
+        .add(kind::SOURCE_CODE_LOCATION, &[DefinitionField::U32(6), DefinitionField::StringRef("solve.c"), DefinitionField::U32(42)]);
+    let name = DefinitionField::StringRef(CallAttribute::SourceLine.definition().0);
+    trace.definitions.add(kind::ATTRIBUTE, &[DefinitionField::U32(0), name, DefinitionField::U8(20), DefinitionField::StringRef("")]);
     trace.write(folder.path());
-    let mut writer = Writer::create(folder.path().join("t/10.evt"), Content::Events, CHUNK).unwrap();
-    let mut attributes = Attributes::default();
-    attributes.add(Field::SourceLine, 6);
+    let mut writer = ChunkWriter::create(folder.path().join("t/10.evt"), ChunkContent::Events, CHUNK).unwrap();
+    let mut attributes = AttributeList::default();
+    attributes.add(CallAttribute::SourceLine, 6);
     let mut record = Vec::new();
-    attributes.put(&mut record);
-    Encoder::default().put(&Event::Enter(region("MPI_Barrier")), &mut record);
-    writer.event(10, &record).unwrap();
+    attributes.encode(&mut record);
+    EventEncoder::default().encode(&EventRecord::Enter(region("MPI_Barrier")), &mut record);
+    writer.write_event(10, &record).unwrap();
     record.clear();
-    Encoder::default().put(&Event::Leave(region("MPI_Barrier")), &mut record);
-    writer.event(11, &record).unwrap();
+    EventEncoder::default().encode(&EventRecord::Leave(region("MPI_Barrier")), &mut record);
+    writer.write_event(11, &record).unwrap();
     writer.finish().unwrap();
     let (_folder, recording, _) = super::import(folder.path());
-    assert_eq!(recording.site(calls(&recording, 0)[0].shape.site).frames[0].line, Some(42));
+    assert_eq!(recording.site(calls(&recording, 0)[0].descriptor.site).frames[0].line, Some(42));
 }
 
 #[test]
@@ -309,14 +364,14 @@ fn other_records_are_passed_over() {
     let folder = tempfile::tempdir().unwrap();
     let trace = Foreign::new();
     trace.write(folder.path());
-    let mut writer = Writer::create(folder.path().join("t/10.evt"), Content::Events, CHUNK).unwrap();
+    let mut writer = ChunkWriter::create(folder.path().join("t/10.evt"), ChunkContent::Events, CHUNK).unwrap();
     let mut record = Vec::new();
-    Encoder::default().put(&Event::Enter(region("MPI_Barrier")), &mut record);
+    EventEncoder::default().encode(&EventRecord::Enter(region("MPI_Barrier")), &mut record);
     // OpenMP's records, some without a length; one of a kind that nobody has heard of; a long one.
     record.extend([24, 1, 4, 25, 0, 28, 2, 1, 2, 200, 3, 9, 9, 9]);
     record.put_record(201, &[0; 400]);
-    Encoder::default().put(&Event::Leave(region("MPI_Barrier")), &mut record);
-    writer.event(10, &record).unwrap();
+    EventEncoder::default().encode(&EventRecord::Leave(region("MPI_Barrier")), &mut record);
+    writer.write_event(10, &record).unwrap();
     writer.finish().unwrap();
     let (_folder, recording, _) = super::import(folder.path());
     assert_eq!(calls(&recording, 0).len(), 1);
@@ -338,7 +393,7 @@ fn numbers_and_times_of_a_thread_become_those_of_all() {
         record.put_record(6, &map);
         trace.local.push(record);
     }
-    trace.threads[0] = vec![(105, Event::Enter(0)), (205, Event::Leave(0))];
+    trace.threads[0] = vec![(105, EventRecord::Enter(0)), (205, EventRecord::Leave(0))];
     let (_folder, recording, _) = trace.import();
     let call = &calls(&recording, 0)[0];
     assert_eq!((call.name(), call.times), ("MPI_Barrier", [2_100_000_000, 3_200_000_000]));
@@ -348,25 +403,25 @@ fn numbers_and_times_of_a_thread_become_those_of_all() {
 #[test]
 fn calls_under_way_at_the_end_are_unfinished() {
     let mut trace = Foreign::new();
-    trace.threads[0] = vec![(10, Event::Enter(region("MPI_Barrier"))), (20, Event::Interrupted)];
+    trace.threads[0] = vec![(10, EventRecord::Enter(region("MPI_Barrier"))), (20, EventRecord::MeasurementInterrupted)];
     trace.call_of(2, "MPI_Finalize", [10, 30], &[]);
     let (_folder, recording, notes) = trace.import();
     let call = &calls(&recording, 0)[0];
-    assert_ne!(call.shape.parts & part::UNFINISHED, 0);
+    assert_ne!(call.descriptor.parts & part::UNFINISHED, 0);
     assert_eq!(call.times, [50_000_000, 150_000_000]);
-    assert_eq!(recording.header.ranks.iter().map(|rank| rank.end).collect::<Vec<_>>(), [End::CutShort, End::Finalized]);
-    assert!(notes[1].starts_with("the tool that made the trace stopped") && notes[1].ends_with("(1)"), "{notes:?}");
+    assert_eq!(recording.header.ranks.iter().map(|rank| rank.end).collect::<Vec<_>>(), [ProcessExit::CutShort, ProcessExit::Finalized]);
+    assert!(notes[1].starts_with("the tool that made the trace paused") && notes[1].ends_with("(1)"), "{notes:?}");
 }
 
 #[test]
 fn what_is_no_call_is_counted() {
     let mut trace = Foreign::new();
     trace.call("MPI_Comm_rank", [10, 11], &[]);
-    trace.threads[0].push((12, Event::Send(message(WORLD), None)));
-    trace.call("MPI_Wait", [13, 14], &[Event::SendComplete(77)]);
+    trace.threads[0].push((12, EventRecord::MpiSend(message(WORLD), None)));
+    trace.call("MPI_Wait", [13, 14], &[EventRecord::MpiIsendComplete(77)]);
     let (_folder, recording, notes) = trace.import();
     assert_eq!(calls(&recording, 0).len(), 1);
-    let counted = ["calls of functions that answer at once", "requests end of which", "events of MPI outside any MPI call"];
+    let counted = ["calls of local functions", "requests complete whose start", "MPI events outside any MPI call"];
     assert_eq!(notes.len(), 1 + counted.len(), "{notes:?}");
     assert!(notes[1..].iter().zip(counted).all(|(note, begin)| note.starts_with(begin)), "{notes:?}");
 }
@@ -374,9 +429,9 @@ fn what_is_no_call_is_counted() {
 #[test]
 fn parameters_and_files_of_others_say_nothing_of_mpi() {
     let mut trace = Foreign::new();
-    trace.call("MPI_Isend", [10, 11], &[Event::Send(message(WORLD), Some(1))]);
-    trace.call("MPI_Barrier", [12, 13], &[Event::Parameter(0, 1), Event::FileClose(5)]);
-    trace.threads[0].extend([(14, Event::Parameter(0, 1)), (14, Event::FileClose(5))]);
+    trace.call("MPI_Isend", [10, 11], &[EventRecord::MpiSend(message(WORLD), Some(1))]);
+    trace.call("MPI_Barrier", [12, 13], &[EventRecord::ParameterUnsignedInt(0, 1), EventRecord::IoDestroyHandle(5)]);
+    trace.threads[0].extend([(14, EventRecord::ParameterUnsignedInt(0, 1)), (14, EventRecord::IoDestroyHandle(5))]);
     let (_folder, recording, notes) = trace.import();
     assert!(calls(&recording, 0)[1].listed.is_empty());
     assert_eq!(notes.len(), 1, "nothing was left out: {notes:?}");
@@ -387,16 +442,16 @@ fn parameters_and_files_of_others_say_nothing_of_mpi() {
 fn a_trace_of_the_other_order_of_bytes_is_read() {
     let folder = tempfile::tempdir().unwrap();
     let mut trace = Foreign::new();
-    trace.call("MPI_Send", [10, 11], &[Event::Send(message(WORLD), None)]);
+    trace.call("MPI_Send", [10, 11], &[EventRecord::MpiSend(message(WORLD), None)]);
     trace.write(folder.path());
-    let turn = |bytes: &mut [u8], places: &[(usize, usize)]| {
+    let turn = |bytes: &mut [u8], fields: &[(usize, usize)]| {
         bytes[1] = 0x23;
-        places.iter().for_each(|(at, length)| bytes[*at..at + length].reverse());
+        fields.iter().for_each(|(at, length)| bytes[*at..at + length].reverse());
     };
-    let change = |name: &str, places: &[(usize, usize)]| {
+    let change = |name: &str, fields: &[(usize, usize)]| {
         let path = folder.path().join(name);
         let mut bytes = fs::read(&path).unwrap();
-        turn(&mut bytes, places);
+        turn(&mut bytes, fields);
         fs::write(path, bytes).unwrap();
     };
     let header = [(2, 8), (10, 8)];
@@ -410,7 +465,7 @@ fn a_trace_of_the_other_order_of_bytes_is_read() {
     }
     let (_folder, recording, _) = super::import(folder.path());
     let call = &calls(&recording, 0)[0];
-    assert_eq!((call.name(), call.times, call.shape.sent), ("MPI_Send", [50_000_000, 60_000_000], 64));
+    assert_eq!((call.name(), call.times, call.descriptor.sent), ("MPI_Send", [50_000_000, 60_000_000], 64));
 }
 
 #[test]
@@ -418,16 +473,44 @@ fn definitions_that_refer_to_each_other_in_circles_end() {
     let mut trace = Foreign::new();
     let d = &mut trace.definitions;
     for (node, parent) in [(7, 8), (8, 7)] {
-        d.add(kind::SYSTEM_TREE_NODE, &[Part::Number(node), Part::Text("circle"), Part::Text("part"), Part::Number(parent)]);
+        d.add(
+            kind::SYSTEM_TREE_NODE,
+            &[
+                DefinitionField::U32(node),
+                DefinitionField::StringRef("circle"),
+                DefinitionField::StringRef("part"),
+                DefinitionField::U32(parent),
+            ],
+        );
     }
-    d.add(kind::LOCATION_GROUP, &[Part::Number(0), Part::Text(""), Part::Byte(1), Part::Number(7), Part::Number(0)]);
+    d.add(
+        kind::LOCATION_GROUP,
+        &[
+            DefinitionField::U32(0),
+            DefinitionField::StringRef(""),
+            DefinitionField::U8(1),
+            DefinitionField::U32(7),
+            DefinitionField::U32(0),
+        ],
+    );
     for (number, around) in [(0, 1), (1, 0)] {
-        d.add(kind::CALLING_CONTEXT, &[Part::Number(number), Part::Number(MAIN), Part::Number(UNDEFINED), Part::Number(around)]);
-        let module = crate::otf2::facts::Value::Text("a".into());
-        d.add_property(kind::CALLING_CONTEXT_PROPERTY, Part::Number(number), crate::otf2::facts::MODULE, &module);
+        d.add(
+            kind::CALLING_CONTEXT,
+            &[
+                DefinitionField::U32(number),
+                DefinitionField::U32(MAIN),
+                DefinitionField::U32(UNDEFINED_UINT32),
+                DefinitionField::U32(around),
+            ],
+        );
+        let module = crate::otf2::properties::PropertyValue::String("a".into());
+        d.add_property(kind::CALLING_CONTEXT_PROPERTY, DefinitionField::U32(number), crate::otf2::properties::MODULE, &module);
     }
     for (number, parent) in [(5, 6), (6, 5)] {
-        d.add(kind::COMM, &[Part::Number(number), Part::Text("circle"), Part::Number(1), Part::Number(parent)]);
+        d.add(
+            kind::COMM,
+            &[DefinitionField::U32(number), DefinitionField::StringRef("circle"), DefinitionField::U32(1), DefinitionField::U32(parent)],
+        );
     }
     let (_folder, recording, _) = trace.import();
     assert_eq!(recording.header.communicators[3].parent, Some(4));
@@ -454,7 +537,7 @@ fn absurd_counts_are_refused_where_they_stand() {
             fs::write(path, bytes).unwrap();
         }
         let error = crate::otf2::read(folder.path(), &folder.path().join("a.sin")).unwrap_err().to_string();
-        assert!(error.contains(file) && error.contains(": byte ") && error.contains("makes no sense"), "{error}");
+        assert!(error.contains(file) && error.contains(": byte ") && error.contains("invalid "), "{error}");
         assert!(!folder.path().join("a.sin").exists());
     };
     // A group of four billion members, and a map of as many numbers as there are.
@@ -466,16 +549,16 @@ fn absurd_counts_are_refused_where_they_stand() {
 fn regions_without_end_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let mut trace = Foreign::new();
-    trace.threads[0] = vec![(10, Event::Enter(MAIN)); (1 << 16) + 1];
+    trace.threads[0] = vec![(10, EventRecord::Enter(MAIN)); (1 << 16) + 1];
     trace.write(folder.path());
     let error = crate::otf2::read(folder.path(), &folder.path().join("a.sin")).unwrap_err().to_string();
-    assert!(error.contains("10.evt: byte ") && error.contains("more regions"), "{error}");
+    assert!(error.contains("10.evt: byte ") && error.contains("nested too deeply"), "{error}");
 }
 
 #[test]
 fn a_trace_without_mpi_is_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let trace = Foreign { definitions: Definitions::default(), ..Foreign::new() };
+    let trace = Foreign { definitions: DefinitionWriter::default(), ..Foreign::new() };
     trace.write(folder.path());
     let error = crate::otf2::read(folder.path(), &folder.path().join("a.sin")).unwrap_err().to_string();
     assert!(error.ends_with("t.def: the archive has no MPI process"), "{error}");
@@ -486,12 +569,15 @@ fn the_paradigm_of_a_group_says_whose_communicator_it_is() {
     let mut trace = Foreign::new();
     let mut content = Vec::new();
     content.put_u32(9);
-    content.put_u32(UNDEFINED);
-    content.extend([group_type::COMMUNICATOR, 0, group_type::COMMUNICATOR, MPI + 1, 0]);
+    content.put_u32(UNDEFINED_UINT32);
+    content.extend([group_type::COMM_GROUP, 0, group_type::COMM_GROUP, PARADIGM_MPI + 1, 0]);
     let mut record = Vec::new();
     record.put_record(kind::GROUP, &content);
     let folder = tempfile::tempdir().unwrap();
-    trace.definitions.add(kind::COMM, &[Part::Number(9), Part::Text("threads"), Part::Number(9), Part::Number(UNDEFINED)]);
+    trace.definitions.add(
+        kind::COMM,
+        &[DefinitionField::U32(9), DefinitionField::StringRef("threads"), DefinitionField::U32(9), DefinitionField::U32(UNDEFINED_UINT32)],
+    );
     trace.write(folder.path());
     let path = folder.path().join("t.def");
     let mut bytes = fs::read(&path).unwrap();

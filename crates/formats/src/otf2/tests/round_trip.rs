@@ -2,13 +2,16 @@
 
 use std::path::Path;
 
-use sintonia_mpi::{FUNCTIONS, Mode, Operation, Role};
+use sintonia_mpi::{BlockingMode, FUNCTIONS, FunctionId, FunctionRole};
 use sintonia_recording::Recording;
-use sintonia_recording::definitions::FORMAT;
-use sintonia_recording::header::{Clock, Communicator, End, Frame, Header, Mpi, Neighbourhood, Object, Rank, Site};
+use sintonia_recording::call_table::{CallDescriptor, ListedRequest};
+use sintonia_recording::definitions::FORMAT_VERSION;
+use sintonia_recording::header::{
+    CallSiteDefinition, CommunicatorDefinition, LinearClock, MpiVersion, NeighbourClass, ObjectDefinition, ProcessExit, RecordedRank,
+    RecordingHeader, SourceFrame,
+};
 use sintonia_recording::raw::{self, RequestRef, part};
-use sintonia_recording::sealed::Writer;
-use sintonia_recording::table::{ListedRequest, Shape};
+use sintonia_recording::sealed::RankFileWriter;
 
 use super::{Random, calls, facts, import};
 use crate::otf2;
@@ -21,23 +24,35 @@ const ABSENT: u32 = 2;
 fn anything(folder: &Path, random: &mut Random, length: u64) {
     let ranks = [0, 1, 3].map(|rank| {
         let (calls, threads, end_ns) = write_rank(folder, rank, random, length);
-        let end = random.one_of(&[End::Finalized, End::Exited, End::Aborted, End::CutShort]);
-        let clock = Clock { origin_ticks: BEFORE, origin_ns: 0.0, ns_per_tick: 1.0 };
+        let end = random.one_of(&[ProcessExit::Finalized, ProcessExit::Exited, ProcessExit::Aborted, ProcessExit::CutShort]);
+        let clock = LinearClock { origin_ticks: BEFORE, origin_ns: 0.0, ns_per_tick: 1.0 };
         let (pid, begin_ns) = (100 + rank, -(BEFORE as i64));
-        Rank { rank, host: rank % 2, pid, calls, threads, begin_ns, end_ns, end, dropped: 1, damaged_blocks: u64::from(rank), clock }
+        RecordedRank {
+            rank,
+            host: rank % 2,
+            pid,
+            calls,
+            threads,
+            begin_ns,
+            end_ns,
+            end,
+            dropped: 1,
+            damaged_blocks: u64::from(rank),
+            clock,
+        }
     });
     header(ranks.to_vec(), random.one_of(&["MPI_COMM_WORLD", "MPI_Init"])).write(folder).unwrap();
 }
 
-fn header(ranks: Vec<Rank>, world: &str) -> Header {
-    let communicator = |parent, made_by: &str, members: &str, remote: Option<&str>| Communicator {
+fn header(ranks: Vec<RecordedRank>, world: &str) -> RecordingHeader {
+    let communicator = |parent, made_by: &str, members: &str, remote: Option<&str>| CommunicatorDefinition {
         parent,
         made_by: made_by.into(),
         members: members.into(),
         remote: remote.map(Into::into),
-        ..Communicator::default()
+        ..CommunicatorDefinition::default()
     };
-    let strangers = format!("0-1,{}", raw::OUTSIDE);
+    let strangers = format!("0-1,{}", raw::EXTERNAL);
     let mut communicators = vec![
         communicator(None, world, "0-3", None),
         communicator(None, "MPI_COMM_SELF", "1", None),
@@ -47,17 +62,17 @@ fn header(ranks: Vec<Rank>, world: &str) -> Header {
         communicator(Some(3), "MPI_Comm_dup", "0-2:2", Some("1-3:2")),
         communicator(None, "", &strangers, None),
     ];
-    communicators[2].neighbours = vec![Neighbourhood { ranks: "1-3".into(), sources: "-1".into(), destinations: "1".into() }];
-    let object = |kind: &str, communicator| Object { kind: kind.into(), communicator };
-    let frame = |function: &str, line| Frame { function: Some(function.into()), file: Some("/src/a.c".into()), line };
-    let site = |module: &str, offset, frames: &[Frame]| Site { module: module.into(), offset, frames: frames.to_vec() };
-    Header {
-        format: FORMAT,
+    communicators[2].neighbours = vec![NeighbourClass { ranks: "1-3".into(), sources: "-1".into(), destinations: "1".into() }];
+    let object = |kind: &str, communicator| ObjectDefinition { kind: kind.into(), communicator };
+    let frame = |function: &str, line| SourceFrame { function: Some(function.into()), file: Some("/src/a.c".into()), line };
+    let site = |module: &str, offset, frames: &[SourceFrame]| CallSiteDefinition { module: module.into(), offset, frames: frames.to_vec() };
+    RecordingHeader {
+        format: FORMAT_VERSION,
         command: ["mpirun", "-n", "4", "./a", "-n"].map(String::from).to_vec(),
         started_s: 1.7e9 + 0.25,
         exit_status: Some(3),
         parameters: [("n".to_owned(), 0.1), ("m".to_owned(), 1e300)].into(),
-        mpi: Mpi { library: "An MPI 5".into(), version: "in\ntwo lines".into(), abi: "openmpi".into() },
+        mpi: MpiVersion { library: "An MPI 5".into(), version: "in\ntwo lines".into(), abi: "openmpi".into() },
         hosts: vec!["there".into(), "elsewhere".into()],
         size: 4,
         ranks,
@@ -68,13 +83,13 @@ fn header(ranks: Vec<Rank>, world: &str) -> Header {
             site("/bin/a", 0x40, &[frame("inlined", Some(7)), frame("main", Some(90))]),
             site("/bin/a", 0x50, &[]),
             site("/bin/b", 0x40, &[frame("inlined", Some(8)), frame("main", Some(90))]),
-            site("", 0, &[Frame { function: Some("main".into()), ..Frame::default() }]),
-            site("/bin/b", u64::MAX - 1, &[Frame { file: Some("b.f90".into()), line: Some(1), function: None }]),
+            site("", 0, &[SourceFrame { function: Some("main".into()), ..SourceFrame::default() }]),
+            site("/bin/b", u64::MAX - 1, &[SourceFrame { file: Some("b.f90".into()), line: Some(1), function: None }]),
         ],
         operations: FUNCTIONS.iter().map(|function| function.name.to_owned()).collect(),
         clock_error_s: 2.5e-7,
         notes: vec!["something was not seen".into()],
-        ..Header::default()
+        ..RecordingHeader::default()
     }
 }
 
@@ -89,18 +104,21 @@ struct Made {
 }
 
 fn write_rank(folder: &Path, rank: u32, random: &mut Random, length: u64) -> (u64, u32, i64) {
-    let mut writer = Writer::create(folder, rank).unwrap();
+    let mut writer = RankFileWriter::create(folder, rank).unwrap();
     let (mut now, mut made, mut next) = (0, Vec::new(), [0u64; 3]);
     for _ in 0..length {
         let thread = random.below(3) as u16;
-        let mut shape = any_shape(random);
-        shape.requests = any_requests(random, &shape, thread, &mut made, &next);
+        let mut descriptor = any_shape(random);
+        descriptor.requests = any_requests(random, &descriptor, thread, &mut made, &next);
         let enter = now + 1 + random.below(1000);
         now = enter + random.below(1000);
-        writer.call(thread, enter, now, &shape).unwrap();
-        if shape.makes_request() {
-            let persistent = shape.operation.function().mode == Mode::Persistent;
-            let of_memory = matches!(shape.operation.role(), Role::Put | Role::Get | Role::Exchange | Role::FileRead | Role::FileWrite);
+        writer.write_call(thread, enter, now, &descriptor).unwrap();
+        if descriptor.makes_request() {
+            let persistent = descriptor.function.definition().mode == BlockingMode::Persistent;
+            let of_memory = matches!(
+                descriptor.function.role(),
+                FunctionRole::Put | FunctionRole::Get | FunctionRole::Exchange | FunctionRole::FileRead | FunctionRole::FileWrite
+            );
             made.push(Made { thread, number: next[usize::from(thread)], persistent, of_memory });
             next[usize::from(thread)] += 1;
         }
@@ -109,10 +127,10 @@ fn write_rank(folder: &Path, rank: u32, random: &mut Random, length: u64) -> (u6
     (writer.finish().unwrap().calls, 3, now as i64)
 }
 
-fn any_shape(random: &mut Random) -> Shape {
+fn any_shape(random: &mut Random) -> CallDescriptor {
     let operation = loop {
-        let operation = Operation(random.below(FUNCTIONS.len() as u64) as u16);
-        if operation.role() != Role::Local {
+        let operation = FunctionId(random.below(FUNCTIONS.len() as u64) as u16);
+        if operation.role() != FunctionRole::Local {
             break operation;
         }
     };
@@ -120,10 +138,10 @@ fn any_shape(random: &mut Random) -> Shape {
     let tag = |random: &mut Random| random.one_of(&[0, 5, i32::MAX, raw::NONE, raw::ANY, -7]);
     let bytes = |random: &mut Random| random.one_of(&[0, 8, 1 << 40, raw::UNKNOWN_BYTES]);
     // Most calls are as programs make them; some have marks that make no sense.
-    let usual = super::super::meaning::Told::of(operation).shape.parts;
-    let request = if operation.function().mode == Mode::Blocking { 0 } else { part::REQUEST };
+    let usual = super::super::decoded_call::DecodedCall::new(operation).descriptor.parts;
+    let request = if operation.definition().mode == BlockingMode::Blocking { 0 } else { part::REQUEST };
     let parts = random.one_of(&[usual | request, usual | request | part::FORTRAN, random.0 as u16, usual | part::ERROR, part::UNFINISHED]);
-    Shape {
+    CallDescriptor {
         parts,
         site: random.one_of(&[0, 1, 2, 3, 4]),
         object: number(random),
@@ -133,33 +151,44 @@ fn any_shape(random: &mut Random) -> Shape {
         recv_tag: tag(random),
         sent: bytes(random),
         received: bytes(random),
-        made: number(random),
+        created: number(random),
         value: random.one_of(&[0, 1, 2, -1, i32::MIN]),
-        ..Shape::of(operation)
+        ..CallDescriptor::new(operation)
     }
 }
 
 /// Some of the requests that were made and are not complete.
-fn any_requests(random: &mut Random, shape: &Shape, thread: u16, made: &mut Vec<Made>, next: &[u64; 3]) -> Vec<ListedRequest> {
+fn any_requests(
+    random: &mut Random,
+    descriptor: &CallDescriptor,
+    thread: u16,
+    made: &mut Vec<Made>,
+    next: &[u64; 3],
+) -> Vec<ListedRequest> {
     let completes = matches!(
-        shape.operation.role(),
-        Role::CompleteOne | Role::CompleteAll | Role::CompleteAny | Role::CompleteSome | Role::RequestFree
+        descriptor.function.role(),
+        FunctionRole::CompleteOne
+            | FunctionRole::CompleteAll
+            | FunctionRole::CompleteAny
+            | FunctionRole::CompleteSome
+            | FunctionRole::RequestFree
     );
-    let lists = completes || matches!(shape.operation.role(), Role::Start | Role::StartAll) || random.below(10) == 0;
+    let lists = completes || matches!(descriptor.function.role(), FunctionRole::Start | FunctionRole::StartAll) || random.below(10) == 0;
     let mut listed = Vec::new();
     for _ in 0..if lists { random.below(5).min(made.len() as u64) } else { 0 } {
-        let place = random.below(made.len() as u64) as usize;
-        let one = made[place];
-        if one.of_memory && (!completes || shape.operation.role() == Role::RequestFree) {
+        let index = random.below(made.len() as u64) as usize;
+        let one = made[index];
+        if one.of_memory && (!completes || descriptor.function.role() == FunctionRole::RequestFree) {
             continue;
         }
         if completes && !one.persistent {
-            made.remove(place);
+            made.remove(index);
         }
-        let own = next[usize::from(thread)] + u64::from(shape.makes_request());
-        let request = if one.thread == thread { RequestRef::Ago(own - 1 - one.number) } else { RequestRef::Of(one.thread, one.number) };
+        let own = next[usize::from(thread)] + u64::from(descriptor.makes_request());
+        let request =
+            if one.thread == thread { RequestRef::Relative(own - 1 - one.number) } else { RequestRef::Absolute(one.thread, one.number) };
         let (peer, tag, received) = (random.peer(), random.one_of(&[3, raw::ANY]), random.one_of(&[0, 77, raw::UNKNOWN_BYTES]));
-        listed.push(ListedRequest { request, receive: random.below(2) == 0, peer, tag, received });
+        listed.push(ListedRequest { request, is_receive: random.below(2) == 0, peer, tag, received });
     }
     listed
 }
@@ -178,8 +207,8 @@ fn go_out_and_back(recording: &Recording) -> Recording {
     assert_eq!(after.len(), before.len());
     for rank in 0..recording.header.size as u32 {
         let (before, after) = (calls(recording, rank), calls(&back, rank));
-        for (place, pair) in before.iter().zip(&after).enumerate() {
-            assert_eq!(pair.1, pair.0, "call {place} of rank {rank}, {}", pair.0.name());
+        for (index, pair) in before.iter().zip(&after).enumerate() {
+            assert_eq!(pair.1, pair.0, "call {index} of rank {rank}, {}", pair.0.name());
         }
         assert_eq!(after.len(), before.len(), "rank {rank}");
     }
@@ -201,26 +230,32 @@ fn whatever_processes_do_comes_back_as_it_was() {
 #[test]
 fn sums_are_no_calls() {
     let folder = tempfile::tempdir().unwrap();
-    Header { format: FORMAT, profile: true, size: 1, ..Header::default() }.write(folder.path()).unwrap();
+    RecordingHeader { format: FORMAT_VERSION, profile: true, size: 1, ..RecordingHeader::default() }.write(folder.path()).unwrap();
     let recording = Recording::open(folder.path()).unwrap();
     let error = otf2::write(&recording, &folder.path().join("a.otf2"), &|| ()).unwrap_err();
-    assert!(error.to_string().contains("holds only sums"));
+    assert!(error.to_string().contains("only a profile"));
 }
 
 #[test]
 fn only_a_complete_recording_claims_to_be_complete() {
     let folder = tempfile::tempdir().unwrap();
-    Writer::create(folder.path(), 0).unwrap().finish().unwrap();
-    let rank = Rank { end: End::Finalized, ..Rank::default() };
-    let claim = |rank: Rank| {
-        let world = Communicator { made_by: "MPI_COMM_WORLD".into(), members: "0".into(), ..Communicator::default() };
-        let header = Header { format: FORMAT, size: 1, ranks: vec![rank], communicators: vec![world], ..Header::default() };
+    RankFileWriter::create(folder.path(), 0).unwrap().finish().unwrap();
+    let rank = RecordedRank { end: ProcessExit::Finalized, ..RecordedRank::default() };
+    let claim = |rank: RecordedRank| {
+        let world = CommunicatorDefinition { made_by: "MPI_COMM_WORLD".into(), members: "0".into(), ..CommunicatorDefinition::default() };
+        let header = RecordingHeader {
+            format: FORMAT_VERSION,
+            size: 1,
+            ranks: vec![rank],
+            communicators: vec![world],
+            ..RecordingHeader::default()
+        };
         header.write(folder.path()).unwrap();
         otf2::write(&Recording::open(folder.path()).unwrap(), &folder.path().join("a.otf2"), &|| ()).unwrap();
-        let anchor = otf2::anchor::Anchor::read(&folder.path().join("a.otf2")).unwrap();
+        let anchor = otf2::anchor::AnchorFile::read(&folder.path().join("a.otf2")).unwrap();
         anchor.properties.iter().any(|(name, value)| name == "OTF2::MPI_COMMUNICATION_COMPLETE" && value == "true")
     };
     assert!(claim(rank.clone()));
-    assert!(!claim(Rank { dropped: 1, ..rank.clone() }));
-    assert!(!claim(Rank { end: End::CutShort, ..rank }));
+    assert!(!claim(RecordedRank { dropped: 1, ..rank.clone() }));
+    assert!(!claim(RecordedRank { end: ProcessExit::CutShort, ..rank }));
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::{calls, import};
 
 /// The trace; `tests/data/README.md` says where it is from.
-pub fn archive() -> PathBuf {
+pub(super) fn archive() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/score-p/traces.otf2"))
 }
 
@@ -24,7 +24,7 @@ fn calls_messages_and_times_are_those_that_otf2_print_shows() {
     let names: Vec<&str> = all[0].iter().map(|call| call.name()).collect();
     assert_eq!((names.len(), names[0], names[17]), (18, "MPI_Init", "MPI_Finalize"));
     assert!(names[1..17].chunks(2).all(|pair| pair == ["MPI_Send", "MPI_Recv"]), "{names:?}");
-    let (send, receive) = (&all[0][1].shape, &all[1][1].shape);
+    let (send, receive) = (&all[0][1].descriptor, &all[1][1].descriptor);
     assert_eq!((send.object, send.peer, send.tag, send.sent), (0, 1, 10, 16384));
     assert_eq!((receive.object, receive.peer, receive.tag, receive.received), (0, 0, 10, 16384));
     assert_eq!(all[0][1].times, [7_397_467_382_750_926, 7_397_467_382_788_022].map(nanoseconds));
@@ -32,10 +32,7 @@ fn calls_messages_and_times_are_those_that_otf2_print_shows() {
     assert_eq!(all[1][1].times, [7_397_467_382_769_925, 7_397_467_382_809_869].map(nanoseconds));
     assert_eq!(
         notes,
-        [
-            "Score-P 7.1 made the trace",
-            "calls of functions that answer at once, such as MPI_Comm_rank, are left out, as `sintonia record` leaves them out (4)"
-        ]
+        ["Score-P 7.1 made the trace", "calls of local functions such as MPI_Comm_rank are left out, as `sintonia record` does (4)"]
     );
 }
 
@@ -56,7 +53,7 @@ fn the_header_says_what_the_trace_says_of_the_run() {
 fn a_call_comes_from_the_function_around_it() {
     let (_folder, recording, _) = import(&archive());
     for call in calls(&recording, 0) {
-        let site = recording.site(call.shape.site);
+        let site = recording.site(call.descriptor.site);
         assert_eq!(site.frames[0].function.as_deref(), Some("int main(int, char**)"));
         assert!(site.module.ends_with("ping-pong.c"), "{}", site.module);
     }

@@ -1,33 +1,33 @@
-//! Levels of memory: what was measured at so much memory in use belongs to the cache that holds so much.
+//! Memory levels: a working set of some size belongs to the smallest cache that holds it.
 
 use std::collections::BTreeMap;
 
 use sintonia_fit::sample::median;
 
-use crate::bench::place::Cache;
-use crate::{Access, Figure, MemoryLevel};
+use crate::bench::binding::CpuCache;
+use crate::{MemoryAccess, MemoryLevel, UncertainValue};
 
-/// What each use of memory costs, by how much is in use.
-pub type Uses = BTreeMap<Access, Vec<(u64, Figure)>>;
+/// Cost of each kind of access, by size of the working set.
+pub(super) type AccessCosts = BTreeMap<MemoryAccess, Vec<(u64, UncertainValue)>>;
 
-/// The levels, from the caches that the system tells of, or else from where the latency rises.
-pub fn levels(caches: &[Cache], uses: &Uses, notes: &mut Vec<String>) -> Vec<MemoryLevel> {
-    let told: Vec<(String, u64)> = caches.iter().map(|cache| (format!("L{}", cache.level), cache.bytes)).collect();
-    let found = || plateaus(uses.get(&Access::Latency).map_or(&[], Vec::as_slice));
-    let sizes = if told.is_empty() { found() } else { told };
+/// The memory levels, from the caches that the system reports, else from rises of the latency.
+pub(super) fn memory_levels(caches: &[CpuCache], uses: &AccessCosts, notes: &mut Vec<String>) -> Vec<MemoryLevel> {
+    let reported: Vec<(String, u64)> = caches.iter().map(|cache| (format!("L{}", cache.level), cache.bytes)).collect();
+    let found = || plateaus(uses.get(&MemoryAccess::Latency).map_or(&[], Vec::as_slice));
+    let sizes = if reported.is_empty() { found() } else { reported };
     if sizes.is_empty() {
         return Vec::new();
     }
     let mut levels: Vec<MemoryLevel> = Vec::new();
     let mut below = 0;
     for (name, size) in &sizes {
-        // A cache is shared with what else there is, so what fills it does not fit.
-        levels.push(level(name, Some(*size), uses, below..=size / 4 * 3));
+        // A cache is shared with other data, so a working set of its full size does not fit.
+        levels.push(memory_level(name, Some(*size), uses, below..=size / 4 * 3));
         below = *size;
     }
-    let main = level("main", None, uses, below.saturating_mul(2)..=u64::MAX);
+    let main = memory_level("main", None, uses, below.saturating_mul(2)..=u64::MAX);
     if main.access.is_empty() {
-        notes.push(format!("main memory was not measured: the last cache holds {below} bytes, and less than twice that was used"));
+        notes.push(format!("main memory was not measured: the last cache holds {below} bytes, and no working set was twice that size"));
     } else {
         levels.push(main);
     }
@@ -35,24 +35,24 @@ pub fn levels(caches: &[Cache], uses: &Uses, notes: &mut Vec<String>) -> Vec<Mem
     levels
 }
 
-fn level(name: &str, size_bytes: Option<u64>, uses: &Uses, range: std::ops::RangeInclusive<u64>) -> MemoryLevel {
-    let of = |points: &Vec<(u64, Figure)>| {
-        let inside: Vec<Figure> = points.iter().filter(|(bytes, _)| range.contains(bytes)).map(|(_, figure)| *figure).collect();
-        let middles: Vec<f64> = inside.iter().map(Figure::middle).collect();
+fn memory_level(name: &str, size_bytes: Option<u64>, uses: &AccessCosts, range: std::ops::RangeInclusive<u64>) -> MemoryLevel {
+    let of = |points: &Vec<(u64, UncertainValue)>| {
+        let inside: Vec<UncertainValue> = points.iter().filter(|(bytes, _)| range.contains(bytes)).map(|(_, figure)| *figure).collect();
+        let middles: Vec<f64> = inside.iter().map(UncertainValue::middle).collect();
         let middle = median(&middles).ok()?;
-        let low = inside.iter().map(Figure::low).fold(middle, f64::min);
-        let high = inside.iter().map(Figure::high).fold(middle, f64::max);
-        Figure::measured(low, middle, high).ok()
+        let low = inside.iter().map(UncertainValue::low).fold(middle, f64::min);
+        let high = inside.iter().map(UncertainValue::high).fold(middle, f64::max);
+        UncertainValue::from_measurement(low, middle, high).ok()
     };
     let access = uses.iter().filter_map(|(access, points)| Some((*access, of(points)?))).collect();
     MemoryLevel { name: name.into(), size_bytes, access }
 }
 
-/// Ranges over which the latency hardly changes, and how far each reaches; the last one is main memory, and has no end.
-fn plateaus(latency: &[(u64, Figure)]) -> Vec<(String, u64)> {
+/// Ranges of nearly constant latency, as name and upper end; main memory is the rest.
+fn plateaus(latency: &[(u64, UncertainValue)]) -> Vec<(String, u64)> {
     const RISE: f64 = 1.4;
     let rises: Vec<bool> = latency.windows(2).map(|pair| pair[1].1.middle() > RISE * pair[0].1.middle()).collect();
-    // Between levels the latency may climb over several sizes: a level ends where that begins.
+    // The latency may climb over several sizes between levels: a level ends where that begins.
     let ends = (0..rises.len()).filter(|at| rises[*at] && (*at == 0 || !rises[at - 1]));
     ends.enumerate().map(|(index, at)| (format!("L{}", index + 1), latency[at].0)).collect()
 }
@@ -61,9 +61,9 @@ fn plateaus(latency: &[(u64, Figure)]) -> Vec<(String, u64)> {
 mod tests {
     use super::*;
 
-    fn uses(latency: impl Fn(u64) -> f64) -> Uses {
-        let points = (12..28).map(|exponent| (1u64 << exponent, Figure::exact(latency(1 << exponent)).unwrap())).collect();
-        BTreeMap::from([(Access::Latency, points)])
+    fn uses(latency: impl Fn(u64) -> f64) -> AccessCosts {
+        let points = (12..28).map(|exponent| (1u64 << exponent, UncertainValue::exact(latency(1 << exponent)).unwrap())).collect();
+        BTreeMap::from([(MemoryAccess::Latency, points)])
     }
 
     fn three_levels(bytes: u64) -> f64 {
@@ -76,9 +76,9 @@ mod tests {
 
     #[test]
     fn each_cache_has_what_was_measured_inside_it() {
-        let caches = [(1, 48 << 10), (2, 2 << 20)].map(|(level, bytes)| Cache { level, bytes, cores: vec![0] });
+        let caches = [(1, 48 << 10), (2, 2 << 20)].map(|(level, bytes)| CpuCache { level, bytes, cores: vec![0] });
         let mut notes = Vec::new();
-        let levels = levels(
+        let levels = memory_levels(
             &caches,
             &uses(|bytes| {
                 if bytes <= 36 << 10 {
@@ -91,24 +91,24 @@ mod tests {
             }),
             &mut notes,
         );
-        let told: Vec<(&str, Option<u64>, f64)> =
-            levels.iter().map(|level| (level.name.as_str(), level.size_bytes, level.access[&Access::Latency].middle())).collect();
-        assert_eq!(told, [("L1", Some(48 << 10), 1e-9), ("L2", Some(2 << 20), 4e-9), ("main", None, 80e-9)]);
+        let summary: Vec<(&str, Option<u64>, f64)> =
+            levels.iter().map(|level| (level.name.as_str(), level.size_bytes, level.access[&MemoryAccess::Latency].middle())).collect();
+        assert_eq!(summary, [("L1", Some(48 << 10), 1e-9), ("L2", Some(2 << 20), 4e-9), ("main", None, 80e-9)]);
         assert!(notes.is_empty());
     }
 
     #[test]
-    fn without_being_told_of_caches_levels_are_found_by_their_latency() {
-        let levels = levels(&[], &uses(three_levels), &mut Vec::new());
-        let told: Vec<(&str, Option<u64>)> = levels.iter().map(|level| (level.name.as_str(), level.size_bytes)).collect();
-        assert_eq!(told, [("L1", Some(32 << 10)), ("L2", Some(1 << 20)), ("main", None)]);
+    fn levels_are_found_by_latency_where_caches_are_unknown() {
+        let levels = memory_levels(&[], &uses(three_levels), &mut Vec::new());
+        let summary: Vec<(&str, Option<u64>)> = levels.iter().map(|level| (level.name.as_str(), level.size_bytes)).collect();
+        assert_eq!(summary, [("L1", Some(32 << 10)), ("L2", Some(1 << 20)), ("main", None)]);
     }
 
     #[test]
-    fn memory_that_was_not_reached_is_noted() {
-        let caches = [Cache { level: 3, bytes: 1 << 30, cores: vec![0] }];
+    fn unmeasured_main_memory_is_noted() {
+        let caches = [CpuCache { level: 3, bytes: 1 << 30, cores: vec![0] }];
         let mut notes = Vec::new();
-        assert_eq!(levels(&caches, &uses(three_levels), &mut notes).len(), 1);
+        assert_eq!(memory_levels(&caches, &uses(three_levels), &mut notes).len(), 1);
         assert!(notes[0].contains("main memory was not measured"), "{notes:?}");
     }
 }

@@ -1,110 +1,116 @@
-//! One operation against its size: pieces through the medians, and what launches disagree about.
+//! The cost of an operation by size: a piecewise linear fit through the medians, with the variation between launches.
 
 use std::collections::BTreeMap;
 
-use sintonia_fit::pieces::{Estimate, Options, Piece, Piecewise};
+use sintonia_fit::piecewise::{IntervalEstimate, LinearPiece, PiecewiseLinear, PiecewiseOptions};
 use sintonia_fit::sample::median;
 
-use crate::bench::Sample;
-use crate::{Figure, Line, Measured, Pieces, Timing};
+use crate::bench::BenchSample;
+use crate::{LinearCost, MeasurementSummary, OperationTiming, PiecewiseCost, UncertainValue};
 
-/// The samples of one quantity, by size: one for each launch that has it.
-pub type Points<'a> = BTreeMap<u64, Vec<&'a Sample>>;
+/// The samples of one quantity by size, one for each launch.
+pub(super) type SamplesBySize<'a> = BTreeMap<u64, Vec<&'a BenchSample>>;
 
-/// A size, what it takes, and by what share launches differ.
-struct Point {
+/// A size, its median time, and the relative spread between launches.
+struct TimingPoint {
     bytes: f64,
     seconds: f64,
     spread: f64,
 }
 
-/// Fits pieces; `breaks` are sizes where one must end. None if nothing was measured.
-pub fn timing(points: &Points, breaks: &[u64]) -> Option<Timing> {
-    let summed: Vec<Point> = points.iter().filter_map(|(bytes, samples)| point(*bytes, samples)).collect();
-    let pieces = fitted(&summed, breaks).or_else(|| constant(&summed))?;
+/// Fits pieces with breaks at `breaks`; none if nothing was measured.
+pub(super) fn fit_timing(points: &SamplesBySize, breaks: &[u64]) -> Option<OperationTiming> {
+    let summed: Vec<TimingPoint> = points.iter().filter_map(|(bytes, samples)| timing_point(*bytes, samples)).collect();
+    let pieces = fit_pieces(&summed, breaks).or_else(|| constant_pieces(&summed))?;
     let errors: Vec<f64> = summed.iter().map(|point| 100.0 * (pieces.at(point.bytes)[1] / point.seconds - 1.0).abs()).collect();
-    let rounded = |percent: f64| (percent * 100.0).round() / 100.0;
+    let two_decimals = |percent: f64| (percent * 100.0).round() / 100.0;
     let all = || points.values().flatten();
-    let measured = Measured {
+    let measured = MeasurementSummary {
         bytes: [*points.keys().next()?, *points.keys().next_back()?],
         sizes: points.len() as u64,
         samples: all().map(|sample| sample.count).sum(),
         outliers: all().map(|sample| sample.outliers).sum(),
-        mean_error_percent: rounded(errors.iter().sum::<f64>() / errors.len() as f64),
-        worst_error_percent: rounded(errors.iter().copied().fold(0.0, f64::max)),
+        mean_error_percent: two_decimals(errors.iter().sum::<f64>() / errors.len() as f64),
+        worst_error_percent: two_decimals(errors.iter().copied().fold(0.0, f64::max)),
     };
-    let medians = summed.iter().map(|point| (point.bytes as u64, rounded_to(point.seconds))).collect();
-    Some(Timing { pieces, measured: Some(measured), medians })
+    let medians = summed.iter().map(|point| (point.bytes as u64, five_figures(point.seconds))).collect();
+    Some(OperationTiming { pieces, measured: Some(measured), medians })
 }
 
-/// Five figures: more are noise, and the file is read by people.
-fn rounded_to(seconds: f64) -> f64 {
+/// Five digits: more are noise, and people read the file.
+fn five_figures(seconds: f64) -> f64 {
     format!("{seconds:.4e}").parse().unwrap_or(seconds)
 }
 
-fn point(bytes: u64, samples: &[&Sample]) -> Option<Point> {
+fn timing_point(bytes: u64, samples: &[&BenchSample]) -> Option<TimingPoint> {
     let medians: Vec<f64> = samples.iter().filter_map(|sample| median(&sample.kept).ok()).collect();
     let seconds = median(&medians).ok().filter(|seconds| *seconds > 0.0)?;
     let [least, most] = [medians.iter().copied().fold(seconds, f64::min), medians.iter().copied().fold(seconds, f64::max)];
-    Some(Point { bytes: bytes as f64, seconds, spread: (most - least) / seconds })
+    Some(TimingPoint { bytes: bytes as f64, seconds, spread: (most - least) / seconds })
 }
 
-/// Pieces where they can be told, else one line, else none.
-fn fitted(points: &[Point], breaks: &[u64]) -> Option<Pieces> {
+/// Several pieces where they can be distinguished, else one line.
+fn fit_pieces(points: &[TimingPoint], breaks: &[u64]) -> Option<PiecewiseCost> {
     let all: Vec<f64> = breaks.iter().map(|bytes| *bytes as f64).collect();
-    let breaks = possible(&all, &merged(points, &all));
-    let merged = merged(points, &breaks);
-    let by_pieces = Options { fewest_points: FEWEST, floor: FLOOR, demanded_breaks: breaks, ..Options::default() };
-    let one_line = Options { most_pieces: 1, ..Options::default() };
-    [by_pieces, one_line].iter().find_map(|options| with(&merged, options))
+    let breaks = usable_breaks(&all, &merge_close(points, &all));
+    let merged = merge_close(points, &breaks);
+    let by_pieces = PiecewiseOptions {
+        min_points: MIN_PIECE_SIZES,
+        min_relative_change: MIN_IMPROVEMENT,
+        required_breakpoints: breaks,
+        ..PiecewiseOptions::default()
+    };
+    let one_line = PiecewiseOptions { max_pieces: 1, ..PiecewiseOptions::default() };
+    [by_pieces, one_line].iter().find_map(|options| fit_with(&merged, options))
 }
 
-/// The fewest sizes of a piece: with two to each doubling, a protocol shows itself over a factor of three.
-const FEWEST: usize = 4;
-/// By how much a piece must change the times to be worth having: less is lost between one bench and the next.
-const FLOOR: f64 = 0.05;
-/// Sizes so close, as a share, are one: they are there to find what alignment does, not to make a piece of their own.
-const CLOSE: f64 = 0.02;
+/// Fewest sizes of a piece: with two per doubling, a protocol spans a factor of three.
+const MIN_PIECE_SIZES: usize = 4;
+/// Relative improvement a piece must bring: less differs between benchmark runs.
+const MIN_IMPROVEMENT: f64 = 0.05;
+/// Sizes this close, as a share, are merged: they test alignment and do not form a piece.
+const MERGE_DISTANCE: f64 = 0.02;
 
-/// The points with those that are close put together, unless a break is between them.
-fn merged(points: &[Point], breaks: &[f64]) -> Vec<Point> {
+/// Merges close points, except across a break.
+fn merge_close(points: &[TimingPoint], breaks: &[f64]) -> Vec<TimingPoint> {
     let region = |bytes: f64| breaks.iter().filter(|at| **at < bytes).count();
-    let together = |a: &Point, b: &Point| b.bytes - a.bytes <= CLOSE * b.bytes && region(a.bytes) == region(b.bytes);
-    let middle = |of: fn(&Point) -> f64, group: &[Point]| median(&group.iter().map(of).collect::<Vec<_>>()).ok();
-    let point = |group: &[Point]| {
-        let [bytes, seconds, spread] = [|p: &Point| p.bytes, |p: &Point| p.seconds, |p: &Point| p.spread].map(|of| middle(of, group));
-        Some(Point { bytes: bytes?, seconds: seconds?, spread: spread? })
+    let together = |a: &TimingPoint, b: &TimingPoint| b.bytes - a.bytes <= MERGE_DISTANCE * b.bytes && region(a.bytes) == region(b.bytes);
+    let middle = |of: fn(&TimingPoint) -> f64, group: &[TimingPoint]| median(&group.iter().map(of).collect::<Vec<_>>()).ok();
+    let point = |group: &[TimingPoint]| {
+        let [bytes, seconds, spread] =
+            [|p: &TimingPoint| p.bytes, |p: &TimingPoint| p.seconds, |p: &TimingPoint| p.spread].map(|of| middle(of, group));
+        Some(TimingPoint { bytes: bytes?, seconds: seconds?, spread: spread? })
     };
     points.chunk_by(together).filter_map(point).collect()
 }
 
-fn with(points: &[Point], options: &Options) -> Option<Pieces> {
+fn fit_with(points: &[TimingPoint], options: &PiecewiseOptions) -> Option<PiecewiseCost> {
     let pairs: Vec<(f64, f64)> = points.iter().map(|point| (point.bytes, point.seconds)).collect();
-    let fit = plainest(&pairs, options)?;
-    let lines: Vec<Line> = fit.pieces.iter().map(|piece| line(piece, &fit, points)).collect::<Option<_>>()?;
-    let bound = |at: &sintonia_fit::pieces::Break| {
+    let fit = simplest_fit(&pairs, options)?;
+    let lines: Vec<LinearCost> = fit.pieces.iter().map(|piece| piece_line(piece, &fit, points)).collect::<Option<_>>()?;
+    let bound = |at: &sintonia_fit::piecewise::Breakpoint| {
         let middle = at.at.floor();
-        Figure::new(at.interval.low.min(middle), middle, at.interval.high.max(middle)).ok()
+        UncertainValue::new(at.interval.low.min(middle), middle, at.interval.high.max(middle)).ok()
     };
-    let bounds: Vec<Figure> = fit.breaks.iter().map(bound).collect::<Option<_>>()?;
+    let bounds: Vec<UncertainValue> = fit.breaks.iter().map(bound).collect::<Option<_>>()?;
     let (last, lines) = lines.split_last()?;
-    Pieces::new(points.first()?.bytes, bounds.into_iter().zip(lines.iter().copied()).collect(), *last).ok()
+    PiecewiseCost::new(points.first()?.bytes, bounds.into_iter().zip(lines.iter().copied()).collect(), *last).ok()
 }
 
-/// The fewest pieces that are hardly worse than as many as the criterion takes. That many differ from one bench to the next, since the
-/// last of them are there for the noise of one; and what launches disagree about is no use to be known better.
-fn plainest(pairs: &[(f64, f64)], options: &Options) -> Option<Piecewise> {
-    /// The scatter that is good enough, as a share of the time, and how much more of it than least is bearable.
+/// The fewest pieces with nearly the error of the best fit. The best fit has extra pieces that follow noise and differ from one
+/// benchmark run to the next.
+fn simplest_fit(pairs: &[(f64, f64)], options: &PiecewiseOptions) -> Option<PiecewiseLinear> {
+    /// Scatter that is good enough, as a share of the time, and the acceptable factor over the best fit.
     const GOOD: f64 = 0.05;
     const MORE: f64 = 1.25;
-    let best = Piecewise::fit(pairs, options).ok()?;
-    let bearable = GOOD.max(MORE * best.scatter);
-    let of = |most_pieces: usize| Piecewise::fit(pairs, &Options { most_pieces, ..options.clone() }).ok();
-    (1..best.pieces.len()).filter_map(of).find(|fit| fit.scatter <= bearable).or(Some(best))
+    let best = PiecewiseLinear::fit(pairs, options).ok()?;
+    let acceptable = GOOD.max(MORE * best.scatter);
+    let of = |most_pieces: usize| PiecewiseLinear::fit(pairs, &PiecewiseOptions { max_pieces: most_pieces, ..options.clone() }).ok();
+    (1..best.pieces.len()).filter_map(of).find(|fit| fit.scatter <= acceptable).or(Some(best))
 }
 
-/// The breaks that have at least two sizes on either side: a threshold at the edge of what was measured cannot be one.
-fn possible(breaks: &[f64], points: &[Point]) -> Vec<f64> {
+/// Breaks with at least two sizes on either side; a threshold at the edge of the measured range cannot be fitted.
+fn usable_breaks(breaks: &[f64], points: &[TimingPoint]) -> Vec<f64> {
     let mut sorted = breaks.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
     let between = |above: f64, up_to: f64| points.iter().filter(|point| above < point.bytes && point.bytes <= up_to).count();
@@ -118,74 +124,73 @@ fn possible(breaks: &[f64], points: &[Point]) -> Vec<f64> {
     kept
 }
 
-/// The line of a piece, with intervals such that the time is between the line of the low ends and that of the high ones. One that would
-/// fall below zero, as noise can make it, becomes the constant in its middle.
-fn line(piece: &Piece, fit: &Piecewise, points: &[Point]) -> Option<Line> {
+/// The line of a piece, with intervals that enclose the times. A line that noise makes negative is replaced by its median as a constant.
+fn piece_line(piece: &LinearPiece, fit: &PiecewiseLinear, points: &[TimingPoint]) -> Option<LinearCost> {
     let is_last = fit.pieces.last().is_some_and(|last| std::ptr::eq(last, piece));
     let first = points.first()?.bytes;
-    let within: Vec<&Point> =
+    let within: Vec<&TimingPoint> =
         points.iter().filter(|point| (piece.from < point.bytes || point.bytes == first) && point.bytes <= piece.to).collect();
     let spread = median(&within.iter().map(|point| point.spread).collect::<Vec<_>>()).unwrap_or(0.0);
     let at = |bytes: f64| piece.intercept.value + piece.slope.value * bytes;
     if at(piece.from) <= 0.0 || at(piece.to) <= 0.0 || (is_last && piece.slope.value < 0.0) {
-        return level(&within.iter().map(|point| point.seconds).collect::<Vec<_>>(), spread);
+        return constant_line(&within.iter().map(|point| point.seconds).collect::<Vec<_>>(), spread);
     }
-    // How sure the fit is, and by how much launches differ, know nothing of each other: they are added in squares.
-    let share = within.iter().map(|point| reach(piece, fit, point.bytes)).fold(0.0, f64::max).hypot(spread);
-    // Beyond what was measured, only the slope counts.
-    let beyond = if is_last { relative(&piece.slope) } else { 0.0 };
-    Some(Line { intercept: around(piece.intercept.value, share)?, slope: around(piece.slope.value, share.max(beyond))? })
+    // The uncertainty of the fit and the variation between launches are independent, so they add in quadrature.
+    let share = within.iter().map(|point| relative_error(piece, fit, point.bytes)).fold(0.0, f64::max).hypot(spread);
+    // Beyond the measured sizes only the slope counts.
+    let beyond = if is_last { relative_width(&piece.slope) } else { 0.0 };
+    Some(LinearCost { intercept: value_around(piece.intercept.value, share)?, slope: value_around(piece.slope.value, share.max(beyond))? })
 }
 
-/// By what share of it the time at a size may be off, as the fit sees it.
-fn reach(piece: &Piece, fit: &Piecewise, bytes: f64) -> f64 {
+/// The relative error of the time at a size, according to the fit.
+fn relative_error(piece: &LinearPiece, fit: &PiecewiseLinear, bytes: f64) -> f64 {
     let middle = piece.intercept.value + piece.slope.value * bytes;
     let variance = piece.spread[0] + bytes * (2.0 * piece.covariance + bytes * piece.spread[1]);
     let quantile = if piece.spread[1] > 0.0 { (piece.slope.high - piece.slope.value) / piece.spread[1].sqrt() } else { 0.0 };
-    // The scatter is that of all pieces, of so many points that twice it holds 95 of 100.
+    // The scatter is estimated over all pieces, from enough points that two deviations cover 95 %.
     (quantile * variance.max(0.0).sqrt() / middle).hypot(2.0 * fit.scatter)
 }
 
-fn relative(estimate: &Estimate) -> f64 {
+fn relative_width(estimate: &IntervalEstimate) -> f64 {
     if estimate.value == 0.0 { 0.0 } else { ((estimate.high - estimate.value) / estimate.value).abs() }
 }
 
-fn around(value: f64, share: f64) -> Option<Figure> {
+fn value_around(value: f64, share: f64) -> Option<UncertainValue> {
     let reach = share * value.abs();
-    // A time that falls with the size is noise as well, but a slope that rises is not made to fall.
+    // A time that falls with size is noise as well, but a rising slope is not made to fall.
     let low = if value > 0.0 { (value - reach).max(0.0) } else { value - reach };
-    Figure::measured(low, value, value + reach).ok()
+    UncertainValue::from_measurement(low, value, value + reach).ok()
 }
 
-/// One value for all sizes, for what was measured at too few of them.
-fn constant(points: &[Point]) -> Option<Pieces> {
+/// A constant, for too few sizes.
+fn constant_pieces(points: &[TimingPoint]) -> Option<PiecewiseCost> {
     let seconds: Vec<f64> = points.iter().map(|point| point.seconds).collect();
     let spread = points.iter().map(|point| point.spread).fold(0.0, f64::max);
-    Pieces::one(level(&seconds, spread)?).ok()
+    PiecewiseCost::from_line(constant_line(&seconds, spread)?).ok()
 }
 
-fn level(seconds: &[f64], spread: f64) -> Option<Line> {
+fn constant_line(seconds: &[f64], spread: f64) -> Option<LinearCost> {
     let middle = median(seconds).ok()?;
     let [least, most] = [seconds.iter().copied().fold(middle, f64::min), seconds.iter().copied().fold(middle, f64::max)];
-    let intercept = Figure::measured((least * (1.0 - spread)).max(0.0), middle, most * (1.0 + spread)).ok()?;
-    Some(Line { intercept, slope: Figure::exact(0.0).ok()? })
+    let intercept = UncertainValue::from_measurement((least * (1.0 - spread)).max(0.0), middle, most * (1.0 + spread)).ok()?;
+    Some(LinearCost { intercept, slope: UncertainValue::exact(0.0).ok()? })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::Quantity;
-    use crate::{Message, PairClass};
+    use crate::bench::BenchQuantity;
+    use crate::{MessageMetric, PairClass};
 
-    fn samples(launches: usize, time: impl Fn(u64, usize) -> f64) -> Vec<Sample> {
-        let quantity = Quantity::Message { class: PairClass::OtherNode, what: Message::Send };
+    fn samples(launches: usize, time: impl Fn(u64, usize) -> f64) -> Vec<BenchSample> {
+        let quantity = BenchQuantity::Message { class: PairClass::OtherNode, what: MessageMetric::Send };
         let sizes = [0, 16, 64, 256, 1024, 2048, 4000, 4096, 8192, 16_384, 32_768, 65_536, 131_072];
         let all = sizes.iter().flat_map(|bytes| (0..launches).map(move |launch| (*bytes, launch)));
-        all.map(|(bytes, launch)| Sample::of(quantity, bytes, &[time(bytes, launch); 7]).unwrap()).collect()
+        all.map(|(bytes, launch)| BenchSample::from_values(quantity, bytes, &[time(bytes, launch); 7]).unwrap()).collect()
     }
 
-    fn points(samples: &[Sample]) -> Points<'_> {
-        let mut points = Points::new();
+    fn points(samples: &[BenchSample]) -> SamplesBySize<'_> {
+        let mut points = SamplesBySize::new();
         samples.iter().for_each(|sample| points.entry(sample.bytes).or_default().push(sample));
         points
     }
@@ -197,7 +202,7 @@ mod tests {
     #[test]
     fn the_threshold_is_a_break_and_the_lines_are_found() {
         let samples = samples(1, |bytes, _| two_lines(bytes));
-        let timing = timing(&points(&samples), &[4000]).unwrap();
+        let timing = fit_timing(&points(&samples), &[4000]).unwrap();
         let [(bound, line)] = timing.pieces.bounded() else { panic!("{timing:?}") };
         assert_eq!((bound.middle(), bound.is_exact()), (4000.0, true));
         assert!((line.intercept.middle() - 1e-6).abs() < 1e-9 && (timing.pieces.last().slope.middle() - 2e-10).abs() < 1e-13);
@@ -207,29 +212,29 @@ mod tests {
     }
 
     #[test]
-    fn a_threshold_at_the_edge_takes_no_other_with_it() {
+    fn a_threshold_at_the_edge_does_not_affect_others() {
         let samples = samples(1, |bytes, _| two_lines(bytes));
-        let timing = timing(&points(&samples), &[4000, 131_072]).unwrap();
+        let timing = fit_timing(&points(&samples), &[4000, 131_072]).unwrap();
         assert_eq!(timing.pieces.bounded().iter().map(|(bound, _)| bound.middle()).collect::<Vec<_>>(), [4000.0]);
     }
 
     #[test]
-    fn a_curve_with_noise_is_not_cut_into_its_noise() {
-        // A protocol that changes at 4000 bytes, with noise of 4 % that differs from bench to bench.
+    fn noise_does_not_add_pieces() {
+        // The protocol changes at 4000 bytes; 4 % noise that differs between benchmark runs.
         let pieces = |bench: u64| {
-            let mut random = sintonia_fit::Random::new(bench);
-            let noise: Vec<f64> = (0..13).map(|_| 1.0 + 0.04 * random.normal()).collect();
+            let mut random = sintonia_fit::SplitMix64::new(bench);
+            let noise: Vec<f64> = (0..13).map(|_| 1.0 + 0.04 * random.standard_normal()).collect();
             let samples = samples(1, |bytes, _| two_lines(bytes) * noise[(bytes as usize + 1).ilog2() as usize % 13]);
-            timing(&points(&samples), &[4000]).unwrap().pieces.bounded().len() + 1
+            fit_timing(&points(&samples), &[4000]).unwrap().pieces.bounded().len() + 1
         };
         assert_eq!([1, 2, 3, 4, 5, 6].map(pieces), [2; 6]);
     }
 
     #[test]
-    fn sizes_that_are_close_make_no_piece() {
-        let point = |bytes: f64, seconds: f64| Point { bytes, seconds, spread: 0.0 };
+    fn close_sizes_are_merged() {
+        let point = |bytes: f64, seconds: f64| TimingPoint { bytes, seconds, spread: 0.0 };
         let points = [point(1021.0, 1.0), point(1024.0, 3.0), point(1027.0, 2.0), point(1536.0, 5.0)];
-        let merged = |breaks: &[f64]| merged(&points, breaks).iter().map(|point| (point.bytes, point.seconds)).collect::<Vec<_>>();
+        let merged = |breaks: &[f64]| merge_close(&points, breaks).iter().map(|point| (point.bytes, point.seconds)).collect::<Vec<_>>();
         assert_eq!(merged(&[]), [(1024.0, 2.0), (1536.0, 5.0)]);
         assert_eq!(merged(&[1024.0]), [(1022.5, 2.0), (1027.0, 2.0), (1536.0, 5.0)]);
     }
@@ -237,7 +242,7 @@ mod tests {
     #[test]
     fn launches_that_differ_widen_the_interval() {
         let samples = samples(3, |bytes, launch| two_lines(bytes) * [0.9, 1.0, 1.1][launch]);
-        let timing = timing(&points(&samples), &[4000]).unwrap();
+        let timing = fit_timing(&points(&samples), &[4000]).unwrap();
         let slope = timing.pieces.last().slope;
         assert!(slope.low() < 0.85 * slope.middle() && slope.high() > 1.15 * slope.middle(), "{slope:?}");
     }
@@ -245,8 +250,8 @@ mod tests {
     #[test]
     fn one_size_gives_a_constant() {
         let samples = samples(2, |_, launch| 1e-6 * (1 + launch) as f64);
-        let one: Vec<Sample> = samples.into_iter().filter(|sample| sample.bytes == 0).collect();
-        let timing = timing(&points(&one), &[]).unwrap();
+        let one: Vec<BenchSample> = samples.into_iter().filter(|sample| sample.bytes == 0).collect();
+        let timing = fit_timing(&points(&one), &[]).unwrap();
         assert!(timing.pieces.bounded().is_empty() && timing.pieces.last().slope.is_exact());
         assert!(timing.pieces.at(0.0)[0] <= 1e-6 && timing.pieces.at(0.0)[2] >= 2e-6);
     }
@@ -254,7 +259,7 @@ mod tests {
     #[test]
     fn noise_makes_no_time_negative() {
         let samples = samples(1, |bytes, _| if bytes == 131_072 { 1e-7 } else { 1e-6 });
-        let timing = timing(&points(&samples), &[]).unwrap();
+        let timing = fit_timing(&points(&samples), &[]).unwrap();
         assert!(timing.pieces.at(1e9)[1] >= 0.0, "{timing:?}");
     }
 }

@@ -1,33 +1,31 @@
-//! Numbers of all types, with the same operations on each.
+//! The same operations on all number types.
 
 use crate::NumberType;
 
-/// Numbers that can be counted with.
-pub trait Number: Copy {
+/// A number type under test.
+pub(super) trait BenchNumber: Copy {
     const TYPE: NumberType;
-    /// Two to begin with, one that stays, such that no step leaves the range where it costs the same, and nothing.
+    /// Two start values and a constant that keep every step in the range of constant cost, and zero.
     const START: [Self; 4];
 
     fn plus(self, other: Self) -> Self;
     fn minus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;
-    fn over(self, other: Self) -> Self;
-    fn rest(self, other: Self) -> Self;
+    fn divided_by(self, other: Self) -> Self;
+    fn remainder_by(self, other: Self) -> Self;
     fn is_less(self, other: Self) -> bool;
     fn convert(self) -> Self;
     fn abs(self) -> Self;
-    fn of_place(place: usize) -> Self;
-    fn place(self) -> usize;
+    fn from_index(index: usize) -> Self;
+    fn index(self) -> usize;
 }
 
-/// Whole numbers, whose bits can be worked with.
-pub trait Whole: Number {
+pub(super) trait BenchInteger: BenchNumber {
     fn bits(self, other: Self) -> Self;
     fn shift(self) -> Self;
 }
 
-/// Numbers with a fraction, of which there are functions.
-pub trait Broken: Number {
+pub(super) trait BenchFloat: BenchNumber {
     fn floor(self) -> Self;
     fn sqrt(self) -> Self;
     fn sin(self) -> Self;
@@ -38,9 +36,9 @@ pub trait Broken: Number {
     fn pow(self, other: Self) -> Self;
 }
 
-macro_rules! whole {
-    ($number:ty, $broken:ty, $of:expr) => {
-        impl Number for $number {
+macro_rules! impl_integer {
+    ($number:ty, $float:ty, $of:expr) => {
+        impl BenchNumber for $number {
             const TYPE: NumberType = $of;
             const START: [$number; 4] = [3, 31_622, 1_000_003, 0];
 
@@ -57,11 +55,11 @@ macro_rules! whole {
                 self.wrapping_mul(other)
             }
             #[inline(always)]
-            fn over(self, other: Self) -> Self {
+            fn divided_by(self, other: Self) -> Self {
                 self.wrapping_div(other)
             }
             #[inline(always)]
-            fn rest(self, other: Self) -> Self {
+            fn remainder_by(self, other: Self) -> Self {
                 self.wrapping_rem(other)
             }
             #[inline(always)]
@@ -70,23 +68,23 @@ macro_rules! whole {
             }
             #[inline(always)]
             fn convert(self) -> Self {
-                (self as $broken).to_bits().cast_signed()
+                (self as $float).to_bits().cast_signed()
             }
             #[inline(always)]
             fn abs(self) -> Self {
                 self.wrapping_abs()
             }
             #[inline(always)]
-            fn of_place(place: usize) -> Self {
-                place as $number
+            fn from_index(index: usize) -> Self {
+                index as $number
             }
             #[inline(always)]
-            fn place(self) -> usize {
+            fn index(self) -> usize {
                 self as usize
             }
         }
 
-        impl Whole for $number {
+        impl BenchInteger for $number {
             #[inline(always)]
             fn bits(self, other: Self) -> Self {
                 self ^ other
@@ -99,9 +97,9 @@ macro_rules! whole {
     };
 }
 
-macro_rules! broken {
+macro_rules! impl_float {
     ($number:ty, $bits:ty, $of:expr) => {
-        impl Number for $number {
+        impl BenchNumber for $number {
             const TYPE: NumberType = $of;
             const START: [$number; 4] = [1.00001, 0.99999, 1.0003, 0.0];
 
@@ -118,11 +116,11 @@ macro_rules! broken {
                 self * other
             }
             #[inline(always)]
-            fn over(self, other: Self) -> Self {
+            fn divided_by(self, other: Self) -> Self {
                 self / other
             }
             #[inline(always)]
-            fn rest(self, other: Self) -> Self {
+            fn remainder_by(self, other: Self) -> Self {
                 self % other
             }
             #[inline(always)]
@@ -138,16 +136,16 @@ macro_rules! broken {
                 self.abs()
             }
             #[inline(always)]
-            fn of_place(place: usize) -> Self {
-                Self::from_bits(place as $bits)
+            fn from_index(index: usize) -> Self {
+                Self::from_bits(index as $bits)
             }
             #[inline(always)]
-            fn place(self) -> usize {
+            fn index(self) -> usize {
                 self.to_bits() as usize
             }
         }
 
-        impl Broken for $number {
+        impl BenchFloat for $number {
             #[inline(always)]
             fn floor(self) -> Self {
                 self.floor()
@@ -184,7 +182,7 @@ macro_rules! broken {
     };
 }
 
-whole!(i32, f32, NumberType::Int32);
-whole!(i64, f64, NumberType::Int64);
-broken!(f32, u32, NumberType::Float32);
-broken!(f64, u64, NumberType::Float64);
+impl_integer!(i32, f32, NumberType::Int32);
+impl_integer!(i64, f64, NumberType::Int64);
+impl_float!(f32, u32, NumberType::Float32);
+impl_float!(f64, u64, NumberType::Float64);

@@ -1,118 +1,117 @@
-//! The steps that are timed, one for each operation.
+//! The timed steps, one for each operation.
 
 use std::hint::black_box;
 
-use super::PLACES;
-use super::number::{Broken, Number, Whole};
-use crate::Arithmetic;
+use super::MEMORY_SLOTS;
+use super::number::{BenchFloat, BenchInteger, BenchNumber};
+use crate::ArithmeticOp;
 
-/// What a step holds besides its operation, without which the numbers would run away or the chain would break.
+/// Operations of a step besides the measured one, which keep operands in range or the chain dependent.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Besides {
+pub(super) enum StepOverhead {
     Nothing,
     Addition,
     AdditionAndMultiplication,
 }
 
-impl Besides {
-    pub fn operations(self) -> u32 {
+impl StepOverhead {
+    pub(super) fn operations(self) -> u32 {
         match self {
-            Besides::Nothing => 0,
-            Besides::Addition => 1,
-            Besides::AdditionAndMultiplication => 2,
+            StepOverhead::Nothing => 0,
+            StepOverhead::Addition => 1,
+            StepOverhead::AdditionAndMultiplication => 2,
         }
     }
 }
 
-/// What a step has: the last two results, a number that stays, nothing, memory, and a place in it that no step nearby has.
-pub struct Given<'a, N> {
+/// Operands of a step: the last two results, a constant, zero, memory, and an index that no nearby step uses.
+pub(super) struct StepOperands<'a, N> {
     pub before: N,
     pub last: N,
     pub same: N,
     pub nothing: N,
-    pub memory: &'a mut [N; PLACES],
-    pub place: usize,
+    pub memory: &'a mut [N; MEMORY_SLOTS],
+    pub index: usize,
 }
 
-impl<N: Number> Given<'_, N> {
-    /// Always the same number, but it is not known before the last result is: what functions are asked for, since their own results would
-    /// lead them to where they cost less or more.
+impl<N: BenchNumber> StepOperands<'_, N> {
+    /// Always the constant, but dependent on the last result: the argument of functions, whose own results would leave the range of constant
+    /// cost.
     #[inline(always)]
     fn argument(&self) -> N {
         self.same.plus(self.last.times(self.nothing))
     }
 }
 
-/// A step: the next number after the last two.
-pub trait Step<N> {
-    const WHAT: Arithmetic;
-    const BESIDES: Besides;
+/// Computes the next number from the last two.
+pub(super) trait TimedStep<N> {
+    const WHAT: ArithmeticOp;
+    const OVERHEAD: StepOverhead;
 
-    fn step(given: Given<N>) -> N;
+    fn step(operands: StepOperands<N>) -> N;
 }
 
 macro_rules! step {
-    ($name:ident of $numbers:ident, $besides:ident, |$given:ident| $result:expr) => {
-        step!($name for $name of $numbers, $besides, |$given| $result);
+    ($name:ident of $numbers:ident, $overhead:ident, |$operands:ident| $result:expr) => {
+        step!($name for $name of $numbers, $overhead, |$operands| $result);
     };
-    ($name:ident for $what:ident of $numbers:ident, $besides:ident, |$given:ident| $result:expr) => {
-        pub struct $name;
+    ($name:ident for $what:ident of $numbers:ident, $overhead:ident, |$operands:ident| $result:expr) => {
+        pub(super) struct $name;
 
-        impl<N: $numbers> Step<N> for $name {
-            const WHAT: Arithmetic = Arithmetic::$what;
-            const BESIDES: Besides = Besides::$besides;
+        impl<N: $numbers> TimedStep<N> for $name {
+            const WHAT: ArithmeticOp = ArithmeticOp::$what;
+            const OVERHEAD: StepOverhead = StepOverhead::$overhead;
 
             #[inline(always)]
-            fn step($given: Given<N>) -> N {
+            fn step($operands: StepOperands<N>) -> N {
                 $result
             }
         }
     };
 }
 
-step!(Add of Number, Nothing, |given| given.before.plus(given.last));
-step!(Subtract of Number, Nothing, |given| given.before.minus(given.last));
-step!(Multiply of Number, Nothing, |given| given.before.times(given.last));
-step!(Divide of Number, Nothing, |given| given.same.over(given.last));
-step!(Remainder of Number, Addition, |given| given.last.rest(given.same).plus(given.same));
-step!(Compare of Number, Addition, |given| (if given.before.is_less(given.last) { given.before } else { given.last }).plus(given.same));
-step!(Bits of Whole, Addition, |given| given.last.bits(given.same).plus(given.same));
-step!(Shift of Whole, Addition, |given| given.last.shift().plus(given.same));
-step!(Convert of Number, Addition, |given| given.last.convert().plus(given.same));
-step!(Store of Number, Addition, |given| black_box(given.last).plus(given.nothing));
-step!(Load of Number, Nothing, |given| given.memory[given.last.place() % PLACES]);
-step!(Abs of Number, Addition, |given| given.last.abs().minus(given.same));
-step!(Floor of Broken, AdditionAndMultiplication, |given| given.argument().floor());
-step!(Sqrt of Broken, AdditionAndMultiplication, |given| given.argument().sqrt());
-step!(Sin of Broken, AdditionAndMultiplication, |given| given.argument().sin());
-step!(Cos of Broken, AdditionAndMultiplication, |given| given.argument().cos());
-step!(Tan of Broken, AdditionAndMultiplication, |given| given.argument().tan());
-step!(Exp of Broken, AdditionAndMultiplication, |given| given.argument().exp());
-step!(Log of Broken, AdditionAndMultiplication, |given| given.argument().log());
-step!(Pow of Broken, AdditionAndMultiplication, |given| given.argument().pow(given.same));
-step!(Call of Number, Addition, |given| sum(given.before, given.last));
+step!(Add of BenchNumber, Nothing, |operands| operands.before.plus(operands.last));
+step!(Subtract of BenchNumber, Nothing, |operands| operands.before.minus(operands.last));
+step!(Multiply of BenchNumber, Nothing, |operands| operands.before.times(operands.last));
+step!(Divide of BenchNumber, Nothing, |operands| operands.same.divided_by(operands.last));
+step!(Remainder of BenchNumber, Addition, |operands| operands.last.remainder_by(operands.same).plus(operands.same));
+step!(Compare of BenchNumber, Addition, |operands| (if operands.before.is_less(operands.last) { operands.before } else { operands.last }).plus(operands.same));
+step!(Bits of BenchInteger, Addition, |operands| operands.last.bits(operands.same).plus(operands.same));
+step!(Shift of BenchInteger, Addition, |operands| operands.last.shift().plus(operands.same));
+step!(Convert of BenchNumber, Addition, |operands| operands.last.convert().plus(operands.same));
+step!(Store of BenchNumber, Addition, |operands| black_box(operands.last).plus(operands.nothing));
+step!(Load of BenchNumber, Nothing, |operands| operands.memory[operands.last.index() % MEMORY_SLOTS]);
+step!(Abs of BenchNumber, Addition, |operands| operands.last.abs().minus(operands.same));
+step!(Floor of BenchFloat, AdditionAndMultiplication, |operands| operands.argument().floor());
+step!(Sqrt of BenchFloat, AdditionAndMultiplication, |operands| operands.argument().sqrt());
+step!(Sin of BenchFloat, AdditionAndMultiplication, |operands| operands.argument().sin());
+step!(Cos of BenchFloat, AdditionAndMultiplication, |operands| operands.argument().cos());
+step!(Tan of BenchFloat, AdditionAndMultiplication, |operands| operands.argument().tan());
+step!(Exp of BenchFloat, AdditionAndMultiplication, |operands| operands.argument().exp());
+step!(Log of BenchFloat, AdditionAndMultiplication, |operands| operands.argument().log());
+step!(Pow of BenchFloat, AdditionAndMultiplication, |operands| operands.argument().pow(operands.same));
+step!(Call of BenchNumber, Addition, |operands| sum(operands.before, operands.last));
 
-// What programs do with memory and conditions when nothing waits for them: they read and write elements that are known long before, and
-// branch on comparisons whose outcome is guessed.
-step!(Read for Load of Number, Addition, |given| given.last.plus(given.memory[given.place]));
-step!(Write for Store of Number, Nothing, |given| {
-    given.memory[given.place] = given.last;
-    given.last
+// Independent uses of memory and conditions: elements whose address is known early, and branches that are predicted.
+step!(Read for Load of BenchNumber, Addition, |operands| operands.last.plus(operands.memory[operands.index]));
+step!(Write for Store of BenchNumber, Nothing, |operands| {
+    operands.memory[operands.index] = operands.last;
+    operands.last
 });
-step!(Branch for Compare of Number, Addition, |given| {
-    let next = given.last.plus(given.nothing);
-    if next.is_less(given.nothing) { never(next) } else { next }
+step!(Branch for Compare of BenchNumber, Addition, |operands| {
+    let next = operands.last.plus(operands.nothing);
+    if next.is_less(operands.nothing) { never(next) } else { next }
 });
 
-/// A routine that is really called.
+/// Really called.
 #[inline(never)]
-fn sum<N: Number>(one: N, other: N) -> N {
+fn sum<N: BenchNumber>(one: N, other: N) -> N {
     one.plus(other)
 }
 
-/// Where a branch goes that is not taken: far away, so that the compiler cannot do without the branch.
+/// Target of a branch that is never taken; out of line, so that the compiler keeps the branch.
 #[cold]
 #[inline(never)]
-pub fn never<N: Number>(number: N) -> N {
+pub(super) fn never<N: BenchNumber>(number: N) -> N {
     black_box(number)
 }

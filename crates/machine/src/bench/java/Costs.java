@@ -1,7 +1,7 @@
-// What arithmetic costs in a Java virtual machine, once its compiler has done its work.
+// Costs of arithmetic in a Java virtual machine, after JIT compilation.
 //
-// The same steps run in a loop that holds few of them and in one that holds many; the difference is theirs alone. Everything that a
-// step begins with is a field that may change, so that the compiler knows none of it, and everything that comes out is added up.
+// The same steps run in a loop with few of them and in one with many; the difference is their cost. All operands come from mutable
+// fields, so that the compiler cannot fold them, and all results are added up.
 final class Costs {
     static final int TIMES = 15;
     static final int PLACES = 512;
@@ -12,8 +12,8 @@ final class Costs {
     static long first_long = 3, second_long = 31622, apart_long = 1, same_long = 1000003, nothing_long = 0, four_long = 0x4010000000000000L, never_long = Long.MIN_VALUE;
     static float first_float = 1.00001f, second_float = 0.99999f, apart_float = 1e-6f, same_float = 1.0003f, nothing_float = 0, four_float = 4, never_float = Float.NEGATIVE_INFINITY;
     static double first_double = 1.00001, second_double = 0.99999, apart_double = 1e-6, same_double = 1.0003, nothing_double = 0, four_double = 4, never_double = Double.NEGATIVE_INFINITY;
-    // Of whole numbers, `four` has the bits of the number four with a fraction.
-    // Two names of the same place: what is written by one is read by the other, and the compiler does not know it.
+    // For integers, `four` has the bits of the floating-point number 4.
+    // Aliases of the same array, unknown to the compiler: values written through one are read through the other.
     static int here = 7, there = 7;
     static int[] read_int = new int[PLACES], write_int = new int[PLACES], again_int = write_int;
     static long[] read_long = new long[PLACES], write_long = new long[PLACES], again_long = write_long;
@@ -23,7 +23,7 @@ final class Costs {
     static double sink;
     static Object kept;
 
-    /// Places that each name the next one, such that all are visited before the first comes again.
+    /// A random cycle through all elements, each holding the index of the next.
     static void roundTrip() {
         int[] order = new int[PLACES];
         java.util.Random random = new java.util.Random(1);
@@ -47,7 +47,7 @@ final class Costs {
         return (System.nanoTime() - began) * 1e-9;
     }
 
-    /// Runs it until the compiler has compiled it for good: by how often it was called and by how often its loop went round.
+    /// Warms up until the JIT has compiled the method at the highest level, by number of calls and of loop iterations.
     static void warm(int which) {
         for (int i = 0; i < 1500; i++) {
             sink += run(which, 32);
@@ -62,7 +62,7 @@ final class Costs {
         return rounds;
     }
 
-    /// The seconds of one step, less what it holds besides its operation; `few` and `many` have so many steps in a round.
+    /// Seconds per step, less its additional operations; `few` and `many` are the methods, which differ by `difference` steps per round.
     static double measure(String name, int few, int many, int difference, double besides) {
         warm(few);
         warm(many);
@@ -74,7 +74,7 @@ final class Costs {
         return say(name, values, besides);
     }
 
-    /// The seconds of one byte of new memory.
+    /// Seconds per allocated byte.
     static double allocate(String name, int which, int bytes) {
         warm(which);
         int rounds = enough(which);

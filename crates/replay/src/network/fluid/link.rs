@@ -1,59 +1,66 @@
-//! Links, who flows over them, and which of them could ever be in somebody's way.
+//! Links of the fluid model, their streams, and which of them can limit rates.
 
 use super::LinkId;
-use super::share::CLOSE;
-use super::stream::{Hop, Stream};
-use crate::network::few::Few;
-use crate::network::slots::Slots;
+use super::max_min::RATE_TOLERANCE;
+use super::stream::{FluidStream, RouteHop};
+use crate::network::slot_arena::SlotArena;
+use crate::network::small_vec::SmallVec;
 
-/// Said of streams that do not all begin, or end, on one link.
-const SEVERAL: LinkId = LinkId::MAX;
+/// The streams do not all start, or end, on one link.
+const MULTIPLE_LINKS: LinkId = LinkId::MAX;
 
 /// All links.
 #[derive(Debug)]
-pub struct Links {
-    all: Vec<Link>,
-    /// Whether those on a link could ever want more than it has, and no other link is full for all of them before it is. Kept apart because
-    /// it is asked of every link of a route, and of most there is nothing else to ask.
+pub(super) struct FluidLinks {
+    all: Vec<FluidLink>,
+    /// Whether the demand on a link can exceed its capacity and no other link always saturates first. Separate array, because it is read
+    /// for every link of a route and mostly false.
     tight: Vec<bool>,
 }
 
-/// A link, and who flows over it.
+/// A link and its streams.
 #[derive(Debug)]
-pub struct Link {
+pub(super) struct FluidLink {
     pub capacity: f64,
-    pub streams: Few<u32, 6>,
-    /// Its place among the links that are being shared anew, or [`NOT_SHARED`](super::share::NOT_SHARED).
-    pub number: u32,
-    /// What those on it would take if each was alone.
+    pub streams: SmallVec<u32, 6>,
+    /// Index among the links being solved, or [`NOT_CONTENDED`](super::max_min::NOT_CONTENDED).
+    pub contended_id: u32,
+    /// Sum of the maximum rates of its streams.
     demand: f64,
-    /// The links on which all of them begin and end.
-    common: Ends,
-    /// Whether some end here.
-    is_last: bool,
+    /// Links on which all of its streams start and end.
+    common_ends: RouteEnds,
+    /// Whether some stream ends here.
+    is_last_of_some: bool,
 }
 
-/// The first and the last link of a route.
+/// First and last link of a route.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ends {
+pub(super) struct RouteEnds {
     pub first: LinkId,
     pub last: LinkId,
 }
 
-impl Links {
-    pub fn new(capacities: impl Iterator<Item = f64>) -> Links {
-        let number = super::share::NOT_SHARED;
-        let new = |capacity| Link { capacity, streams: Few::default(), number, demand: 0.0, common: Ends::default(), is_last: false };
-        let all: Vec<Link> = capacities.map(new).collect();
-        Links { tight: vec![false; all.len()], all }
+impl FluidLinks {
+    pub(super) fn new(capacities: impl Iterator<Item = f64>) -> FluidLinks {
+        let number = super::max_min::NOT_CONTENDED;
+        let new = |capacity| FluidLink {
+            capacity,
+            streams: SmallVec::default(),
+            contended_id: number,
+            demand: 0.0,
+            common_ends: RouteEnds::default(),
+            is_last_of_some: false,
+        };
+        let all: Vec<FluidLink> = capacities.map(new).collect();
+        FluidLinks { tight: vec![false; all.len()], all }
     }
 
-    pub fn is_tight(&self, link: LinkId) -> bool {
+    pub(super) fn is_tight(&self, link: LinkId) -> bool {
         self.tight[link as usize]
     }
 
-    /// Adds those of some links that are tight. Which ones those are nobody can foresee, a processor neither, so there is no branch for it.
-    pub fn tight_ones(&self, hops: &[Hop], found: &mut Vec<LinkId>) {
+    /// Adds the tight ones of some links. Unpredictable, so this is branch-free.
+    pub(super) fn collect_tight(&self, hops: &[RouteHop], found: &mut Vec<LinkId>) {
         let mut count = found.len();
         found.resize(count + hops.len(), 0);
         for hop in hops {
@@ -63,73 +70,73 @@ impl Links {
         found.truncate(count);
     }
 
-    /// A stream begins to flow over a link; its place there.
-    pub fn join(&mut self, here: LinkId, slot: u32, ends: Ends, most: f64) -> u32 {
-        let link = &mut self[here];
-        let place = link.streams.len() as u32;
+    /// Adds a stream to a link; returns its index there.
+    pub(super) fn add_stream(&mut self, link_id: LinkId, slot: u32, ends: RouteEnds, max_rate: f64) -> u32 {
+        let link = &mut self[link_id];
+        let index = link.streams.len() as u32;
         link.streams.push(slot);
-        link.demand += most;
-        if place == 0 {
-            (link.common, link.is_last) = (ends, ends.last == here);
+        link.demand += max_rate;
+        if index == 0 {
+            (link.common_ends, link.is_last_of_some) = (ends, ends.last == link_id);
         } else {
-            link.common = link.common.with(ends);
-            link.is_last |= ends.last == here;
-            self.judge(here);
+            link.common_ends = link.common_ends.merge(ends);
+            link.is_last_of_some |= ends.last == link_id;
+            self.update_tight(link_id);
         }
-        place
+        index
     }
 
-    /// The stream at that place does not flow over a link any more; who has its place now.
-    pub fn leave(&mut self, here: LinkId, place: u32, streams: &Slots<Stream>) -> Option<u32> {
-        let link = &mut self[here];
-        let gone = link.streams.swap_remove(place as usize);
+    /// Removes the stream at an index; returns the stream that has this index now.
+    pub(super) fn remove_stream(&mut self, link_id: LinkId, index: u32, streams: &SlotArena<FluidStream>) -> Option<u32> {
+        let link = &mut self[link_id];
+        let gone = link.streams.swap_remove(index as usize);
         match link.streams[..] {
-            // Sums that go up and down lose digits, so an empty link begins anew.
+            // Rounding errors accumulate in the sum, so an empty link is reset.
             [] => link.demand = 0.0,
             [one] => {
-                (link.common, link.demand) = (streams[one].ends, streams[one].most);
-                link.is_last = link.common.last == here;
+                (link.common_ends, link.demand) = (streams[one].ends, streams[one].max_rate);
+                link.is_last_of_some = link.common_ends.last == link_id;
             }
-            _ => link.demand -= streams[gone].most,
+            _ => link.demand -= streams[gone].max_rate,
         }
-        let moved = link.streams.get(place as usize).copied();
-        self.judge(here);
+        let moved = link.streams.get(index as usize).copied();
+        self.update_tight(link_id);
         moved
     }
 
-    /// Whether a link has become tight, or is no more.
-    fn judge(&mut self, here: LinkId) {
-        let link = &self[here];
-        let wanted = link.demand > link.capacity * (1.0 + CLOSE);
-        self.tight[here as usize] = wanted && !self.is_spared(here);
+    /// Updates whether a link is tight.
+    fn update_tight(&mut self, link_id: LinkId) {
+        let link = &self[link_id];
+        let wanted = link.demand > link.capacity * (1.0 + RATE_TOLERANCE);
+        self.tight[link_id as usize] = wanted && !self.is_dominated(link_id);
     }
 
-    /// Whether another link, that is not wider, carries all that this one carries: then that one is full first. Of two that carry the same and
-    /// are alike, the one on which streams end is not spared.
-    fn is_spared(&self, here: LinkId) -> bool {
-        let link = &self[here];
-        let spares = |other: LinkId| other != SEVERAL && other != here && self[other].capacity <= link.capacity;
-        spares(link.common.last) || !link.is_last && spares(link.common.first)
+    /// Whether another link with at most this capacity carries all streams of this one and thus saturates first. Of two equal ones, the
+    /// link on which streams end is kept.
+    fn is_dominated(&self, link_id: LinkId) -> bool {
+        let link = &self[link_id];
+        let spares = |other: LinkId| other != MULTIPLE_LINKS && other != link_id && self[other].capacity <= link.capacity;
+        spares(link.common_ends.last) || !link.is_last_of_some && spares(link.common_ends.first)
     }
 }
 
-impl std::ops::Index<LinkId> for Links {
-    type Output = Link;
+impl std::ops::Index<LinkId> for FluidLinks {
+    type Output = FluidLink;
 
-    fn index(&self, link: LinkId) -> &Link {
+    fn index(&self, link: LinkId) -> &FluidLink {
         &self.all[link as usize]
     }
 }
 
-impl std::ops::IndexMut<LinkId> for Links {
-    fn index_mut(&mut self, link: LinkId) -> &mut Link {
+impl std::ops::IndexMut<LinkId> for FluidLinks {
+    fn index_mut(&mut self, link: LinkId) -> &mut FluidLink {
         &mut self.all[link as usize]
     }
 }
 
-impl Ends {
-    fn with(self, other: Ends) -> Ends {
-        let both = |one: LinkId, other: LinkId| if one == other { one } else { SEVERAL };
-        Ends { first: both(self.first, other.first), last: both(self.last, other.last) }
+impl RouteEnds {
+    fn merge(self, other: RouteEnds) -> RouteEnds {
+        let both = |one: LinkId, other: LinkId| if one == other { one } else { MULTIPLE_LINKS };
+        RouteEnds { first: both(self.first, other.first), last: both(self.last, other.last) }
     }
 }

@@ -1,76 +1,84 @@
-//! A message under way.
+//! A message in flight.
 
 use super::LinkId;
-use super::link::Ends;
-use crate::network::Flow;
-use crate::network::few::Few;
+use super::link::RouteEnds;
+use crate::network::TransferId;
+use crate::network::small_vec::SmallVec;
 
-/// A message under way.
+/// A message in flight.
 #[derive(Debug, Default)]
-pub struct Stream {
-    pub flow: Flow,
-    /// The rate that it cannot exceed even alone.
-    pub most: f64,
-    pub ends: Ends,
-    pub hops: Few<Hop, 6>,
+pub(super) struct FluidStream {
+    pub transfer: TransferId,
+    /// Maximum rate without contention.
+    pub max_rate: f64,
+    pub ends: RouteEnds,
+    pub hops: SmallVec<RouteHop, 6>,
 }
 
-/// A link of a route, and the place of the stream among those on it.
+/// A link of a route, and the index of the stream on it.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Hop {
+pub(super) struct RouteHop {
     pub link: LinkId,
-    pub place: u32,
+    pub index: u32,
 }
 
-/// How fast a stream flows, kept apart from the rest so that whoever looks through the streams of a link finds them close together.
+/// Rate of a stream; separate from it for cache locality.
 #[derive(Clone, Copy, Debug)]
-pub struct Pace {
-    /// Bytes per second; of a member the rate that is being found for it.
+pub(super) struct StreamRate {
+    /// Bytes per second; for a member, the rate being computed.
     pub rate: f64,
-    /// Of a member: the rate it had before.
-    pub before: f64,
-    /// What keeps it from flowing faster.
-    pub hindrance: Hindrance,
-    /// Of a member: where it is told which of its links are being shared anew.
-    pub ways: [u32; 2],
-    /// Bytes that had not flown at `since_s`.
-    pub left: f64,
+    /// For a member: its previous rate.
+    pub previous_rate: f64,
+    /// What limits the rate.
+    pub bottleneck: RateBottleneck,
+    /// For a member: its range in the list of contended links.
+    pub member_links: [u32; 2],
+    /// Bytes left at `since_s`.
+    pub remaining_bytes: f64,
     pub since_s: f64,
-    /// When it ends at its rate, and when that is looked at, which may be before but is never after.
-    pub ends_s: f64,
-    pub due_s: f64,
+    /// End at the current rate, and the scheduled end, which is never later.
+    pub end_s: f64,
+    pub scheduled_end_s: f64,
 }
 
-/// What keeps a stream from flowing faster.
+/// What limits the rate of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hindrance(LinkId);
+pub(super) struct RateBottleneck(LinkId);
 
-impl Hindrance {
-    /// It could not, even alone.
-    pub const ITSELF: Hindrance = Hindrance(LinkId::MAX);
+impl RateBottleneck {
+    /// Its own maximum rate.
+    pub(super) const OWN_LIMIT: RateBottleneck = RateBottleneck(LinkId::MAX);
 
-    /// A link that is full, on which nobody has more.
-    pub fn link(link: LinkId) -> Hindrance {
-        Hindrance(link)
+    /// A saturated link on which no stream has more.
+    pub(super) fn link(link: LinkId) -> RateBottleneck {
+        RateBottleneck(link)
     }
 }
 
-impl Pace {
-    const OUTSIDE: [u32; 2] = [u32::MAX; 2];
+impl StreamRate {
+    const NOT_MEMBER: [u32; 2] = [u32::MAX; 2];
 
-    /// So many bytes that do not flow yet.
-    pub fn standing(left: f64) -> Pace {
+    /// A stream that has not started.
+    pub(super) fn new(remaining_bytes: f64) -> StreamRate {
         let never = f64::INFINITY;
-        Pace { rate: 0.0, before: 0.0, hindrance: Hindrance::ITSELF, ways: Pace::OUTSIDE, left, since_s: 0.0, ends_s: never, due_s: never }
+        StreamRate {
+            rate: 0.0,
+            previous_rate: 0.0,
+            bottleneck: RateBottleneck::OWN_LIMIT,
+            member_links: StreamRate::NOT_MEMBER,
+            remaining_bytes,
+            since_s: 0.0,
+            end_s: never,
+            scheduled_end_s: never,
+        }
     }
 
-    /// Whether its rate is being found.
-    pub fn is_member(&self) -> bool {
-        self.ways != Pace::OUTSIDE
+    /// Whether its rate is being computed.
+    pub(super) fn is_member(&self) -> bool {
+        self.member_links != StreamRate::NOT_MEMBER
     }
 
-    /// Its rate has been found.
-    pub fn dismiss(&mut self) {
-        self.ways = Pace::OUTSIDE;
+    pub(super) fn end_membership(&mut self) {
+        self.member_links = StreamRate::NOT_MEMBER;
     }
 }

@@ -1,4 +1,4 @@
-//! Rates against their definition, and against a solver that is slow and simple.
+//! Rates against their definition, and against a slow and simple solver.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use sintonia_machine::Machine;
 
 use super::*;
-use crate::network::Figures;
-use crate::platform::End;
+use crate::network::FigureSelection;
+use crate::platform::IntervalBound;
 
 const TOPOLOGIES: [&str; 9] = [
     "kind = \"bus\"\nnodes = 16",
@@ -22,14 +22,14 @@ const TOPOLOGIES: [&str; 9] = [
     "kind = \"dragonfly\"\ngroups = 4\nrouters_per_group = 2\nnodes_per_router = 2",
 ];
 
-fn fluid(topology: usize) -> Fluid {
+fn fluid(topology: usize) -> FluidNetwork {
     let text = format!("format = 1\nmachine = {{ name = \"t\" }}\n[topology]\nbandwidth_bytes_per_s = 100\n{}\n", TOPOLOGIES[topology]);
     let machine = Machine::parse(&text, Path::new("t")).unwrap();
-    Fluid::new(Routes::of(&machine.topology.unwrap(), Figures::from(End::Middle)).unwrap())
+    FluidNetwork::new(NetworkRoutes::new(&machine.topology.unwrap(), FigureSelection::from(IntervalBound::Middle)).unwrap())
 }
 
-/// Messages that begin some time after each other, many of them at the same moment.
-fn messages() -> impl Strategy<Value = Vec<(f64, Transfer)>> {
+/// Messages in a row, many at the same time.
+fn messages() -> impl Strategy<Value = Vec<(f64, NetworkTransfer)>> {
     let after = prop_oneof![2 => Just(0.0), 1 => Just(0.5), 2 => 0.0..2.0f64];
     let bytes = prop_oneof![3 => Just(64.0), 1 => Just(0.0), 2 => 1.0..1000.0f64];
     let least = prop_oneof![3 => Just(0.0), 1 => Just(0.04), 1 => 0.001..0.1f64];
@@ -39,25 +39,24 @@ fn messages() -> impl Strategy<Value = Vec<(f64, Transfer)>> {
         let mut at = 0.0;
         let message = |(after, from, to, bytes, latency_s, least_s_per_byte): (f64, u32, u32, f64, f64, f64)| {
             at += after;
-            (at, Transfer { from, to, bytes, latency_s, least_s_per_byte })
+            (at, NetworkTransfer { from, to, bytes, latency_s, min_s_per_byte: least_s_per_byte })
         };
         list.into_iter().map(message).collect()
     })
 }
 
-/// Every stream has what keeps it from flowing faster, and no link carries more than it can: all links of all routes, whether they were thought
-/// to be in somebody's way or not.
-fn is_fair(fluid: &mut Fluid, messages: &[(f64, Transfer)]) -> Result<(), TestCaseError> {
+/// Every stream has a bottleneck and no link exceeds its capacity; checks all links of all routes, including those that can never limit.
+fn is_fair(fluid: &mut FluidNetwork, messages: &[(f64, NetworkTransfer)]) -> Result<(), TestCaseError> {
     let capacities: Vec<f64> = fluid.routes.speeds().iter().map(|speed| speed.bytes_per_s).collect();
     let flowing: BTreeSet<u32> = (0..).zip(&capacities).flat_map(|(link, _)| fluid.links[link].streams.to_vec()).collect();
     let mut carried: Vec<Vec<u32>> = vec![Vec::new(); capacities.len()];
     let mut route = Vec::new();
     for &slot in &flowing {
-        let (_, transfer) = messages[fluid.streams[slot].flow as usize];
-        fluid.routes.find(transfer.from, transfer.to, &mut route);
+        let (_, transfer) = messages[fluid.streams[slot].transfer as usize];
+        fluid.routes.find_route(transfer.from, transfer.to, &mut route);
         route.iter().for_each(|link| carried[*link as usize].push(slot));
     }
-    let rate = |slot: &u32| fluid.paces[*slot as usize].rate;
+    let rate = |slot: &u32| fluid.rates[*slot as usize].rate;
     let mut hindered: BTreeSet<u32> = BTreeSet::new();
     for (slots, capacity) in carried.iter().zip(capacities) {
         let taken: f64 = slots.iter().map(rate).sum();
@@ -67,21 +66,21 @@ fn is_fair(fluid: &mut Fluid, messages: &[(f64, Transfer)]) -> Result<(), TestCa
         hindered.extend(slots.iter().filter(|slot| is_full && rate(slot) >= greatest * (1.0 - 1e-6)));
     }
     for &slot in &flowing {
-        let own = rate(&slot) >= fluid.streams[slot].most * (1.0 - 1e-6);
+        let own = rate(&slot) >= fluid.streams[slot].max_rate * (1.0 - 1e-6);
         prop_assert!(own || hindered.contains(&slot), "a stream could have more than {}", rate(&slot));
     }
     Ok(())
 }
 
-/// When each message arrives, by filling all links anew whenever something happens.
-fn slowly(routes: &Routes, messages: &[(f64, Transfer)]) -> Vec<f64> {
+/// Arrival times by recomputing all rates at every event.
+fn slowly(routes: &NetworkRoutes, messages: &[(f64, NetworkTransfer)]) -> Vec<f64> {
     let mut arrivals = vec![f64::NAN; messages.len()];
-    let mut left: Vec<f64> = messages.iter().map(|(_, transfer)| transfer.bytes).collect();
-    let ways: Vec<Vec<LinkId>> = messages
+    let mut remaining: Vec<f64> = messages.iter().map(|(_, transfer)| transfer.bytes).collect();
+    let link_lists: Vec<Vec<LinkId>> = messages
         .iter()
         .map(|(_, transfer)| {
             let mut route = Vec::new();
-            routes.find(transfer.from, transfer.to, &mut route);
+            routes.find_route(transfer.from, transfer.to, &mut route);
             route
         })
         .collect();
@@ -89,15 +88,15 @@ fn slowly(routes: &Routes, messages: &[(f64, Transfer)]) -> Vec<f64> {
     let mut now = 0.0;
     loop {
         let flowing: Vec<usize> = (0..messages.len()).filter(|one| starts[*one] <= now && arrivals[*one].is_nan()).collect();
-        let rates = filled(routes, messages, &ways, &flowing);
-        let ends = flowing.iter().zip(&rates).map(|(one, rate)| now + left[*one] / rate);
+        let rates = filled(routes, messages, &link_lists, &flowing);
+        let ends = flowing.iter().zip(&rates).map(|(one, rate)| now + remaining[*one] / rate);
         let next = ends.chain(starts.iter().copied().filter(|start| *start > now)).fold(f64::INFINITY, f64::min);
         if next == f64::INFINITY {
             return arrivals;
         }
         for (one, rate) in flowing.into_iter().zip(rates) {
-            let over = now + left[one] / rate <= next * (1.0 + 1e-12);
-            left[one] -= if over { left[one] } else { rate * (next - now) };
+            let over = now + remaining[one] / rate <= next * (1.0 + 1e-12);
+            remaining[one] -= if over { remaining[one] } else { rate * (next - now) };
             if over {
                 arrivals[one] = next;
             }
@@ -106,24 +105,24 @@ fn slowly(routes: &Routes, messages: &[(f64, Transfer)]) -> Vec<f64> {
     }
 }
 
-fn filled(routes: &Routes, messages: &[(f64, Transfer)], ways: &[Vec<LinkId>], flowing: &[usize]) -> Vec<f64> {
+fn filled(routes: &NetworkRoutes, messages: &[(f64, NetworkTransfer)], link_lists: &[Vec<LinkId>], flowing: &[usize]) -> Vec<f64> {
     let mut rates: Vec<Option<f64>> = vec![None; flowing.len()];
     while rates.iter().any(Option::is_none) {
         let part = |link: LinkId| {
-            let on = |place: &usize| ways[flowing[*place]].contains(&link);
+            let on = |index: &usize| link_lists[flowing[*index]].contains(&link);
             let all: Vec<usize> = (0..flowing.len()).filter(on).collect();
-            let taken: f64 = all.iter().filter_map(|place| rates[*place]).sum();
-            let open = all.iter().filter(|place| rates[**place].is_none()).count();
+            let taken: f64 = all.iter().filter_map(|index| rates[*index]).sum();
+            let open = all.iter().filter(|index| rates[**index].is_none()).count();
             (routes.speeds()[link as usize].bytes_per_s - taken).max(0.0) / open as f64
         };
-        let could = |place: &usize| {
-            let own = 1.0 / messages[flowing[*place]].1.least_s_per_byte;
-            ways[flowing[*place]].iter().map(|link| part(*link)).fold(own, f64::min)
+        let could = |index: &usize| {
+            let own = 1.0 / messages[flowing[*index]].1.min_s_per_byte;
+            link_lists[flowing[*index]].iter().map(|link| part(*link)).fold(own, f64::min)
         };
         let open: Vec<(usize, f64)> =
-            (0..flowing.len()).filter(|place| rates[*place].is_none()).map(|place| (place, could(&place))).collect();
+            (0..flowing.len()).filter(|index| rates[*index].is_none()).map(|index| (index, could(&index))).collect();
         let least = open.iter().map(|(_, could)| *could).fold(f64::INFINITY, f64::min);
-        open.iter().filter(|(_, could)| *could <= least * (1.0 + 1e-12)).for_each(|(place, could)| rates[*place] = Some(*could));
+        open.iter().filter(|(_, could)| *could <= least * (1.0 + 1e-12)).for_each(|(index, could)| rates[*index] = Some(*could));
     }
     rates.into_iter().flatten().collect()
 }
@@ -135,14 +134,14 @@ proptest! {
     fn at_every_moment_rates_are_fair_and_links_carry_what_they_can(topology in 0..TOPOLOGIES.len(), messages in messages()) {
         let mut fluid = fluid(topology);
         let mut arrived = Vec::new();
-        for (flow, (at, transfer)) in (0..).zip(&messages) {
-            while fluid.next().is_some_and(|next| next < *at) {
+        for (id, (at, transfer)) in (0..).zip(&messages) {
+            while fluid.next_time().is_some_and(|next| next < *at) {
                 fluid.advance(&mut arrived);
                 is_fair(&mut fluid, &messages)?;
             }
-            fluid.begin(*at, flow, *transfer);
+            fluid.begin(*at, id, *transfer);
         }
-        while fluid.next().is_some() {
+        while fluid.next_time().is_some() {
             fluid.advance(&mut arrived);
             is_fair(&mut fluid, &messages)?;
         }

@@ -1,65 +1,65 @@
-//! Graphs: the way with the fewest links, of those the one with the least latency, of those the one over the links that stand first.
+//! Shortest-path routing in graphs: fewest links, then lowest latency, then file order.
 
 use std::sync::OnceLock;
 
 use sintonia_machine::topology;
 
-use super::{LinkId, Ways};
+use super::{DuplexLinks, LinkId};
 
-/// A vertex, the connection to it and whether that is taken in the direction in which it is written.
-type Step = (u32, u32, bool);
+/// Vertex, connection, and whether the connection is used in file direction.
+type GraphNeighbour = (u32, u32, bool);
 
-/// How one gets to a vertex last: over which connection, from which vertex.
+/// Predecessor on a shortest path.
 #[derive(Clone, Copy, Debug)]
-struct Arrival {
+struct PathPredecessor {
     from: u32,
     connection: u32,
     forward: bool,
 }
 
-/// Nodes and switches, and the ways that were asked for.
+/// Nodes and switches, with cached shortest paths.
 #[derive(Debug)]
-pub struct Graph {
-    neighbours: Vec<Vec<Step>>,
+pub(super) struct GraphRouting {
+    neighbours: Vec<Vec<GraphNeighbour>>,
     latencies: Vec<f64>,
-    /// By the node that one comes from: how one gets to each vertex.
-    arrivals: Vec<OnceLock<Box<[Arrival]>>>,
+    /// Shortest-path predecessors, by source node.
+    predecessors: Vec<OnceLock<Box<[PathPredecessor]>>>,
 }
 
-impl Graph {
-    pub fn new(graph: &topology::Graph, latency: impl Fn(u32) -> f64) -> Graph {
-        let mut neighbours = vec![Vec::new(); graph.vertices() as usize];
+impl GraphRouting {
+    pub(super) fn new(graph: &topology::LinkGraph, latency: impl Fn(u32) -> f64) -> GraphRouting {
+        let mut neighbours = vec![Vec::new(); graph.vertex_count() as usize];
         for (connection, edge) in (0..).zip(graph.edges()) {
             let [a, b] = edge.ends;
             neighbours[a as usize].push((b, connection, true));
             neighbours[b as usize].push((a, connection, false));
         }
         let latencies = (0..graph.edges().len() as u32).map(latency).collect();
-        Graph { neighbours, latencies, arrivals: vec![OnceLock::new(); graph.nodes() as usize] }
+        GraphRouting { neighbours, latencies, predecessors: vec![OnceLock::new(); graph.node_count() as usize] }
     }
 
-    pub fn find(&self, from: u32, to: u32, ways: Ways, route: &mut Vec<LinkId>) {
-        let link = |step: Arrival| if step.forward { ways.there(step.connection) } else { ways.back(step.connection) };
-        route.extend(self.backwards(from, to).map(link));
+    pub(super) fn find_route(&self, from: u32, to: u32, duplex: DuplexLinks, route: &mut Vec<LinkId>) {
+        let link = |step: PathPredecessor| if step.forward { duplex.forward(step.connection) } else { duplex.backward(step.connection) };
+        route.extend(self.reverse_path(from, to).map(link));
         route.reverse();
     }
 
-    /// How many links are on the way.
-    pub fn hops(&self, from: u32, to: u32) -> u32 {
-        self.backwards(from, to).count() as u32
+    /// Number of links of a route.
+    pub(super) fn hops(&self, from: u32, to: u32) -> u32 {
+        self.reverse_path(from, to).count() as u32
     }
 
-    /// The way, from its end.
-    fn backwards(&self, from: u32, to: u32) -> impl Iterator<Item = Arrival> {
-        let arrivals = self.arrivals[from as usize].get_or_init(|| self.explore(from));
+    /// The path from its end.
+    fn reverse_path(&self, from: u32, to: u32) -> impl Iterator<Item = PathPredecessor> {
+        let arrivals = self.predecessors[from as usize].get_or_init(|| self.shortest_paths(from));
         let arrival = move |vertex: u32| (vertex != from).then(|| arrivals[vertex as usize]);
         std::iter::successors(arrival(to), move |step| arrival(step.from))
     }
 
-    /// How one gets to each vertex: all that are as many links away as each other are found before those farther off.
-    fn explore(&self, from: u32) -> Box<[Arrival]> {
+    /// Breadth-first search from a node.
+    fn shortest_paths(&self, from: u32) -> Box<[PathPredecessor]> {
         let count = self.neighbours.len();
-        let mut arrivals = vec![Arrival { from, connection: 0, forward: true }; count].into_boxed_slice();
+        let mut arrivals = vec![PathPredecessor { from, connection: 0, forward: true }; count].into_boxed_slice();
         let (mut distance, mut latency) = (vec![u32::MAX; count], vec![f64::INFINITY; count]);
         (distance[from as usize], latency[from as usize]) = (0, 0.0);
         let (mut ring, mut next, mut links) = (vec![from], Vec::new(), 0);
@@ -75,7 +75,7 @@ impl Graph {
                     }
                     if distance[at] == links && total < latency[at] {
                         latency[at] = total;
-                        arrivals[at] = Arrival { from: here, connection, forward };
+                        arrivals[at] = PathPredecessor { from: here, connection, forward };
                     }
                 }
             }

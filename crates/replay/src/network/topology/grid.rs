@@ -1,20 +1,20 @@
-//! Meshes, tori and hypercubes: one dimension after another, in a torus the shorter way round.
+//! Dimension-order routing in meshes, tori and hypercubes; shortest direction in a torus.
 //!
-//! Each node has one connection along each dimension, to the neighbour with the next greater number there.
+//! Each node has one connection per dimension, to the next higher neighbour.
 
-use super::{LinkId, Ways};
+use super::{DuplexLinks, LinkId};
 
-/// Nodes along some dimensions.
+/// Nodes in a Cartesian grid.
 #[derive(Debug)]
-pub struct Grid {
+pub(super) struct GridRouting {
     pub dimensions: Vec<u32>,
-    /// Whether the last is connected to the first.
+    /// Whether the grid is periodic.
     pub wraps: bool,
 }
 
-impl Grid {
-    /// How many links are on the way.
-    pub fn hops(&self, from: u32, to: u32) -> u32 {
+impl GridRouting {
+    /// Number of links of a route.
+    pub(super) fn hops(&self, from: u32, to: u32) -> u32 {
         let (mut stride, mut hops) = (1, 0);
         for &length in &self.dimensions {
             let apart = (from / stride % length).abs_diff(to / stride % length);
@@ -24,7 +24,7 @@ impl Grid {
         hops
     }
 
-    pub fn find(&self, from: u32, to: u32, ways: Ways, route: &mut Vec<LinkId>) {
+    pub(super) fn find_route(&self, from: u32, to: u32, duplex: DuplexLinks, route: &mut Vec<LinkId>) {
         let (mut node, mut stride) = (from, 1);
         for (dimension, &length) in self.dimensions.iter().enumerate() {
             let (mut here, there) = (node / stride % length, to / stride % length);
@@ -35,7 +35,7 @@ impl Grid {
                 let next_node = node - here * stride + next * stride;
                 let owner = if rises { node } else { next_node };
                 let connection = owner * self.dimensions.len() as u32 + dimension as u32;
-                route.push(if rises { ways.there(connection) } else { ways.back(connection) });
+                route.push(if rises { duplex.forward(connection) } else { duplex.backward(connection) });
                 (here, node) = (next, next_node);
             }
             stride *= length;

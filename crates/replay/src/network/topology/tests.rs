@@ -1,4 +1,4 @@
-//! Routes, found by hand and by what every route must be.
+//! Routes against hand-made ones, and against properties of all routes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -6,17 +6,17 @@ use std::path::Path;
 use sintonia_machine::Machine;
 
 use super::*;
-use crate::platform::End;
+use crate::platform::IntervalBound;
 
-fn routes(topology: &str) -> (Routes, u32) {
+fn routes(topology: &str) -> (NetworkRoutes, u32) {
     let text = format!("format = 1\nmachine = {{ name = \"t\" }}\n[topology]\nbandwidth_bytes_per_s = 100\n{topology}\n");
     let topology = Machine::parse(&text, Path::new("t")).unwrap().topology.unwrap();
-    (Routes::of(&topology, Figures::from(End::Middle)).unwrap(), topology.nodes())
+    (NetworkRoutes::new(&topology, FigureSelection::from(IntervalBound::Middle)).unwrap(), topology.node_count())
 }
 
-fn route(routes: &Routes, from: u32, to: u32) -> Vec<LinkId> {
+fn route(routes: &NetworkRoutes, from: u32, to: u32) -> Vec<LinkId> {
     let mut route = vec![99];
-    routes.find(from, to, &mut route);
+    routes.find_route(from, to, &mut route);
     route
 }
 
@@ -26,7 +26,7 @@ fn hops(topology: &str, pairs: &[(u32, u32)]) -> Vec<usize> {
 }
 
 #[test]
-fn routes_are_as_long_as_the_topology_says() {
+fn route_lengths_match_the_topology() {
     assert_eq!(hops("kind = \"bus\"\nnodes = 4", &[(0, 3), (1, 1)]), [1, 0]);
     assert_eq!(hops("kind = \"crossbar\"\nnodes = 4", &[(0, 3)]), [2]);
     assert_eq!(hops("kind = \"star\"\nnodes = 4\nswitch_bandwidth_bytes_per_s = 1", &[(0, 3)]), [3]);
@@ -37,11 +37,11 @@ fn routes_are_as_long_as_the_topology_says() {
     let tree = "kind = \"fat_tree\"\nlevels = [{ down = 4 }, { down = 4, up = 2 }, { down = 2, up = 2 }]";
     assert_eq!(hops(tree, &[(0, 3), (0, 4), (0, 16), (31, 0)]), [2, 4, 6, 6]);
     let dragonfly = "kind = \"dragonfly\"\ngroups = 3\nrouters_per_group = 2\nnodes_per_router = 2";
-    // Same router; same group; another group, with no, one or two links within groups to the routers that have the link between them.
+    // Same router; same group; another group, with 0, 1 or 2 local links.
     assert_eq!(hops(dragonfly, &[(0, 1), (0, 2), (2, 8), (0, 4), (0, 10)]), [2, 3, 3, 4, 5]);
 }
 
-/// Every link leads from one place to one other: what leaves a place over a link comes to the same place, whoever goes.
+/// Every link connects two fixed vertices: what leaves over a link arrives at the same vertex for every route.
 fn fits_together(topology: &str) {
     let (routes, nodes) = routes(topology);
     let mut ends: BTreeMap<LinkId, BTreeSet<LinkId>> = BTreeMap::new();
@@ -55,20 +55,20 @@ fn fits_together(topology: &str) {
             assert!(route.iter().all(|link| (*link as usize) < routes.speeds().len()));
             firsts.entry(from).or_default().extend(route.first());
             route.windows(2).for_each(|pair| ends.entry(pair[0]).or_default().extend([pair[1]]));
-            // The rest of the way depends only on the link and the destination.
+            // The rest of a route only depends on the link and the destination.
             if let [first, rest @ ..] = &route[..] {
                 assert!(rest.is_empty() || ends[first].contains(&rest[0]));
             }
         }
     }
-    // Nobody's first link is another's.
+    // No two nodes share a first link.
     let all: usize = firsts.values().map(BTreeSet::len).sum();
     let different: BTreeSet<LinkId> = firsts.values().flatten().copied().collect();
     assert_eq!(all, different.len(), "{topology}");
 }
 
 #[test]
-fn nodes_have_their_own_links_and_no_way_goes_twice_over_one() {
+fn nodes_have_their_own_links_and_no_route_uses_one_twice() {
     for topology in [
         "kind = \"crossbar\"\nnodes = 5",
         "kind = \"mesh\"\ndimensions = [3, 4, 2]",
@@ -83,7 +83,7 @@ fn nodes_have_their_own_links_and_no_way_goes_twice_over_one() {
 }
 
 #[test]
-fn the_way_back_over_half_duplex_is_the_same_links() {
+fn the_reverse_route_of_half_duplex_uses_the_same_links() {
     let (routes, _) = routes("kind = \"mesh\"\ndimensions = [5]\nduplex = \"half\"");
     let mut back = route(&routes, 4, 1);
     back.reverse();
@@ -103,7 +103,7 @@ fn a_mesh_goes_along_its_first_dimension_first() {
 }
 
 #[test]
-fn in_a_full_fat_tree_messages_to_different_nodes_never_meet_on_the_way_down() {
+fn in_a_full_fat_tree_messages_to_different_nodes_share_no_down_link() {
     let (routes, nodes) = routes("kind = \"fat_tree\"\nlevels = [{ down = 4 }, { down = 4, up = 4 }, { down = 4, up = 4 }]");
     let mut owner: BTreeMap<LinkId, u32> = BTreeMap::new();
     for (from, to) in (0..nodes).flat_map(|from| (0..nodes).map(move |to| (from, to))) {
@@ -115,10 +115,10 @@ fn in_a_full_fat_tree_messages_to_different_nodes_never_meet_on_the_way_down() {
 }
 
 #[test]
-fn spared_is_a_way_down_to_one_node_unless_it_is_narrower_than_the_last() {
+fn a_down_link_to_one_node_never_limits_unless_it_is_narrower_than_the_last() {
     let spared = |levels: &str| {
         let (routes, _) = routes(&format!("kind = \"fat_tree\"\nlevels = {levels}"));
-        let spared = routes.spared();
+        let spared = routes.never_limiting();
         route(&routes, 0, 15).iter().map(|link| spared[*link as usize]).collect::<Vec<_>>()
     };
     assert_eq!(spared("[{ down = 4 }, { down = 4, up = 4 }]"), [false, false, true, false]);
@@ -136,12 +136,12 @@ fn all_parallel_links_and_parents_are_used() {
 #[test]
 fn a_graph_is_crossed_by_the_fewest_links_and_then_the_least_latency() {
     let folder = tempfile::tempdir().unwrap();
-    // From 0 to 3 over 1 or 2; 2 is quicker. From 0 to 4 there is a slow link of its own.
+    // From 0 to 3 over 1 or 2; 2 is faster. From 0 to 4 there is a direct slow link.
     std::fs::write(folder.path().join("g"), "0 1 1 5\n1 3 1 5\n0 2 1 1\n3 2 1 1\n3 4 1 1\n0 4 1 100\n").unwrap();
     let text = "format = 1\nmachine = { name = \"g\" }\n[topology]\nkind = \"graph\"\nfile = \"g\"\nbandwidth_bytes_per_s = 1";
     let topology = Machine::parse(text, &folder.path().join("m")).unwrap().topology.unwrap();
-    let routes = Routes::of(&topology, Figures::from(End::Middle)).unwrap();
-    // Connection 2 as it is written, connection 3 against it.
+    let routes = NetworkRoutes::new(&topology, FigureSelection::from(IntervalBound::Middle)).unwrap();
+    // Connection 2 in file direction, connection 3 against it.
     assert_eq!(route(&routes, 0, 3), [4, 7]);
     assert_eq!(route(&routes, 3, 0), [6, 5]);
     assert_eq!(route(&routes, 0, 4), [10]);

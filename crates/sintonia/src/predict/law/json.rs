@@ -1,41 +1,41 @@
-//! What laws say, for programs.
+//! The evaluation of laws as JSON.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use sintonia_model::laws::Quantity;
-use sintonia_model::laws::tasks::Estimate;
-use sintonia_model::predict::Figure;
+use sintonia_model::laws::LawQuantity;
+use sintonia_model::laws::task_times::MeanEstimate;
+use sintonia_model::predict::EstimateRange;
 
-use super::{Answer, Origin, Row};
+use super::{LawAnswer, LawRow, ValueOrigin};
 
-/// What the laws say; the first of them at the top, as a model would.
+/// The answers of the laws; the first at the top level, like a model's.
 #[derive(Serialize)]
-pub struct Shown {
+pub(super) struct LawAnswersJson {
     #[serde(flatten)]
-    first: LawShown,
-    laws: Vec<LawShown>,
-    estimated: Option<Estimated>,
+    first: LawAnswerJson,
+    laws: Vec<LawAnswerJson>,
+    estimated: Option<TaskEstimateJson>,
 }
 
 #[derive(Clone, Serialize)]
-struct LawShown {
+struct LawAnswerJson {
     law: &'static str,
     title: &'static str,
     source: String,
     formula: Option<String>,
     formulas: BTreeMap<&'static str, String>,
-    predictions: Vec<Prediction>,
-    best: Best,
-    facts: BTreeMap<&'static str, Figure>,
+    predictions: Vec<LawPredictionJson>,
+    best: LawBestJson,
+    facts: BTreeMap<&'static str, EstimateRange>,
 }
 
 #[derive(Clone, Serialize)]
-struct Prediction {
+struct LawPredictionJson {
     procs: Option<f64>,
     params: BTreeMap<&'static str, f64>,
-    seconds: Option<Figure>,
-    latency: Option<Figure>,
+    seconds: Option<EstimateRange>,
+    latency: Option<EstimateRange>,
     speedup: Option<f64>,
     speedup_between: Option<[f64; 2]>,
     efficiency: Option<f64>,
@@ -43,13 +43,13 @@ struct Prediction {
 }
 
 #[derive(Clone, Serialize)]
-struct Best {
+struct LawBestJson {
     time: Option<f64>,
     efficiency: Option<f64>,
 }
 
 #[derive(Serialize)]
-struct Estimated {
+struct TaskEstimateJson {
     recording: String,
     master: u32,
     workers: usize,
@@ -62,52 +62,52 @@ struct Estimated {
     granularity: [Option<f64>; 3],
 }
 
-impl Shown {
-    /// What the laws say.
-    pub fn of(answers: &[Answer], origin: &Origin) -> Shown {
-        let laws: Vec<LawShown> = answers.iter().map(law).collect();
+impl LawAnswersJson {
+    /// The answers of the laws.
+    pub(super) fn new(answers: &[LawAnswer], origin: &ValueOrigin) -> LawAnswersJson {
+        let laws: Vec<LawAnswerJson> = answers.iter().map(answer_json).collect();
         let estimated = match origin {
-            Origin::Told => None,
-            Origin::Recorded(path, farm, found) => Some(Estimated {
+            ValueOrigin::Given => None,
+            ValueOrigin::Recorded(path, master_worker, found) => Some(TaskEstimateJson {
                 recording: path.clone(),
-                master: farm.master,
-                workers: farm.workers,
+                master: master_worker.master,
+                workers: master_worker.workers,
                 tasks: found.tasks,
-                computing: estimate(&found.computing),
-                overhead: estimate(&found.overhead),
-                granularity: estimate(&found.granularity),
+                computing: estimate_json(&found.computing),
+                overhead: estimate_json(&found.overhead),
+                granularity: estimate_json(&found.granularity),
             }),
         };
-        Shown { first: laws[0].clone(), laws, estimated }
+        LawAnswersJson { first: laws[0].clone(), laws, estimated }
     }
 }
 
-/// An estimate as lowest, middle, highest; what is infinite or not known has no number.
-fn estimate(estimate: &Estimate) -> [Option<f64>; 3] {
+/// An estimate as low, middle, high; infinite or unknown values are null.
+fn estimate_json(estimate: &MeanEstimate) -> [Option<f64>; 3] {
     let finite = |value: f64| value.is_finite().then_some(value);
-    [estimate.between.and_then(|(low, _)| finite(low)), finite(estimate.value), estimate.between.and_then(|(_, high)| finite(high))]
+    [estimate.interval.and_then(|(low, _)| finite(low)), finite(estimate.value), estimate.interval.and_then(|(_, high)| finite(high))]
 }
 
-fn law(answer: &Answer) -> LawShown {
-    let fact = |of: Quantity| answer.facts.iter().find(|(other, _)| *other == of).map(|(_, figure)| figure[1]);
+fn answer_json(answer: &LawAnswer) -> LawAnswerJson {
+    let fact = |of: LawQuantity| answer.facts.iter().find(|(other, _)| *other == of).map(|(_, figure)| figure[1]);
     let formulas: BTreeMap<&str, String> = answer.formulas.iter().map(|(of, text)| (of.symbol(), text.clone())).collect();
-    LawShown {
+    LawAnswerJson {
         law: answer.law.name,
         title: answer.law.title,
         source: format!("{}: {}", answer.law.source.author, answer.law.source.work),
         formula: formulas.get("T").or(formulas.get("S")).cloned(),
         formulas,
-        predictions: answer.rows.iter().map(|row| prediction(answer, row)).collect(),
-        best: Best { time: fact(Quantity::BestNodes), efficiency: fact(Quantity::NodesForEfficiency).map(f64::floor) },
+        predictions: answer.rows.iter().map(|row| prediction_json(answer, row)).collect(),
+        best: LawBestJson { time: fact(LawQuantity::BestNodes), efficiency: fact(LawQuantity::NodesForEfficiency).map(f64::floor) },
         facts: answer.facts.iter().map(|(of, figure)| (of.symbol(), *figure)).collect(),
     }
 }
 
-fn prediction(answer: &Answer, row: &Row) -> Prediction {
-    let between = |figure: Option<Figure>| figure.map(|[low, _, high]| [low, high]);
-    Prediction {
-        procs: (answer.along == "N").then_some(row.at),
-        params: [(answer.along, row.at)].into(),
+fn prediction_json(answer: &LawAnswer, row: &LawRow) -> LawPredictionJson {
+    let between = |figure: Option<EstimateRange>| figure.map(|[low, _, high]| [low, high]);
+    LawPredictionJson {
+        procs: (answer.variable == "N").then_some(row.at),
+        params: [(answer.variable, row.at)].into(),
         seconds: row.seconds,
         latency: row.latency,
         speedup: row.speedup.map(|figure| figure[1]),

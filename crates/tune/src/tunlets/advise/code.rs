@@ -1,22 +1,21 @@
-//! Where in the code: from `main` down to the functions it calls, and on from those in which the time goes.
+//! Locates time in the code: from `main` down to its callees, and on from those with most of the time.
 //!
-//! Of a function that neither began nor ended while it was looked at, nothing is known: it may run all the time. Those that it calls are
-//! looked at instead.
+//! A function that neither began nor ended while it was measured may run all the time. Its callees are measured instead.
 
-use sintonia_link::order::Side;
+use sintonia_link::probe_protocol::HookSide;
 
-use super::tally::Looks;
-use crate::point::{Actor, Join, MeasurePoint};
-use crate::tunlet::Wish;
+use super::call_totals::PointRegistry;
+use crate::tuning_points::{Actor, EventJoin, MeasurePoint};
+use crate::tunlet::TuningAction;
 
-/// No more places are looked at in one search.
-const MOST_LOOKS: usize = 256;
-/// No longer chains of calls.
-const DEEPEST: usize = 12;
+/// Most measure points of one search.
+const MAX_POINTS: usize = 256;
+/// Longest call path.
+const MAX_DEPTH: usize = 12;
 
-/// A function that is looked at, with those that lead to it.
+/// A measured function with its call path.
 #[derive(Debug)]
-struct Suspect {
+struct SuspectFunction {
     path: Vec<String>,
     number: usize,
     since: f64,
@@ -24,98 +23,113 @@ struct Suspect {
 
 /// The search in the code.
 #[derive(Debug)]
-pub struct CodeSearch {
-    /// Whether time in MPI is looked for, or the rest.
+pub(super) struct CodeSearch {
+    /// Whether time in MPI is searched, or computation.
     in_mpi: bool,
-    /// Functions whose callees were asked for, with those that lead to them.
+    /// Call paths of functions whose callees were queried.
     asked: Vec<Vec<String>>,
-    suspects: Vec<Suspect>,
-    /// Paths in which the time goes, and what share of it.
+    suspects: Vec<SuspectFunction>,
+    /// Call paths with most of the time, and their share.
     found: Vec<(Vec<String>, f64)>,
-    looked: usize,
+    n_points: usize,
 }
 
 impl CodeSearch {
-    /// For time in MPI, or for that outside.
-    pub fn new(in_mpi: bool) -> CodeSearch {
-        CodeSearch { in_mpi, asked: Vec::new(), suspects: Vec::new(), found: Vec::new(), looked: 0 }
+    /// Searches time in MPI, or computation.
+    pub(super) fn new(in_mpi: bool) -> CodeSearch {
+        CodeSearch { in_mpi, asked: Vec::new(), suspects: Vec::new(), found: Vec::new(), n_points: 0 }
     }
 
-    /// Begins at `main`.
-    pub fn begin(&mut self) -> Vec<Wish> {
-        self.ask(vec!["main".into()]).into_iter().collect()
+    /// Starts at `main`.
+    pub(super) fn begin(&mut self) -> Vec<TuningAction> {
+        self.query_callees(vec!["main".into()]).into_iter().collect()
     }
 
-    fn ask(&mut self, path: Vec<String>) -> Option<Wish> {
+    fn query_callees(&mut self, path: Vec<String>) -> Option<TuningAction> {
         let function = path.last()?.clone();
-        if path.len() >= DEEPEST {
+        if path.len() >= MAX_DEPTH {
             return None;
         }
         self.asked.push(path);
-        Some(Wish::Callees(function))
+        Some(TuningAction::QueryCallees(function))
     }
 
-    /// The callees of a function are known: they are looked at.
-    pub fn callees(&mut self, function: &str, callees: &[String], looks: &mut Looks, period: f64, time: f64) -> Vec<Wish> {
-        let Some(place) = self.asked.iter().position(|path| path.last().is_some_and(|last| last == function)) else { return Vec::new() };
-        let path = self.asked.remove(place);
-        let room = MOST_LOOKS.saturating_sub(self.looked);
+    /// Adds measure points for the callees of a function.
+    pub(super) fn on_callees(
+        &mut self,
+        function: &str,
+        callees: &[String],
+        registry: &mut PointRegistry,
+        period: f64,
+        time: f64,
+    ) -> Vec<TuningAction> {
+        let Some(index) = self.asked.iter().position(|path| path.last().is_some_and(|last| last == function)) else { return Vec::new() };
+        let path = self.asked.remove(index);
+        let room = MAX_POINTS.saturating_sub(self.n_points);
         let new = callees.iter().filter(|callee| !path.contains(callee)).take(room);
-        let mut wishes = Vec::new();
+        let mut actions = Vec::new();
         for callee in new {
-            let number = looks.begin();
+            let number = registry.add();
             let path = path.iter().chain([callee]).cloned().collect();
-            self.suspects.push(Suspect { path, number, since: time });
-            self.looked += 1;
+            self.suspects.push(SuspectFunction { path, number, since: time });
+            self.n_points += 1;
             let values = vec!["seconds".into(), "mpi_seconds".into()];
-            let point = MeasurePoint { actor: Actor::All, function: callee.clone(), side: Side::Exit, values, join: Join::Over(period) };
-            wishes.push(Wish::Look { number, point });
+            let point =
+                MeasurePoint { actor: Actor::All, function: callee.clone(), side: HookSide::Exit, values, join: EventJoin::Over(period) };
+            actions.push(TuningAction::AddPoint { number, point });
         }
-        wishes
+        actions
     }
 
-    /// Judges functions that were looked at long enough.
-    pub fn go_on(&mut self, looks: &mut Looks, threshold: f64, patience: f64, time: f64, processes: u32) -> Vec<Wish> {
-        let (ripe, still): (Vec<Suspect>, Vec<Suspect>) =
+    /// Judges functions that were measured long enough.
+    pub(super) fn advance(
+        &mut self,
+        registry: &mut PointRegistry,
+        threshold: f64,
+        patience: f64,
+        time: f64,
+        processes: u32,
+    ) -> Vec<TuningAction> {
+        let (due, pending): (Vec<SuspectFunction>, Vec<SuspectFunction>) =
             std::mem::take(&mut self.suspects).into_iter().partition(|suspect| time - suspect.since >= patience);
-        self.suspects = still;
-        let mut wishes = Vec::new();
-        for Suspect { path, number, since } in ripe {
-            let tally = looks.tally(number);
-            looks.end(number);
-            wishes.push(Wish::LookAway(number));
-            let seconds = if self.in_mpi { tally.second } else { tally.seconds - tally.second };
+        self.suspects = pending;
+        let mut actions = Vec::new();
+        for SuspectFunction { path, number, since } in due {
+            let tally = registry.totals(number);
+            registry.remove(number);
+            actions.push(TuningAction::RemovePoint(number));
+            let seconds = if self.in_mpi { tally.second_value } else { tally.seconds - tally.second_value };
             let share = seconds / ((time - since) * f64::from(processes));
             if tally.count == 0 {
-                wishes.extend(self.ask(path));
+                actions.extend(self.query_callees(path));
             } else if share >= threshold {
-                // The path is what is known best so far; those that lead to it say less.
+                // The longer path replaces its prefixes.
                 self.found.retain(|(other, _)| !path.starts_with(other));
                 self.found.push((path.clone(), share));
-                wishes.extend(self.ask(path));
+                actions.extend(self.query_callees(path));
             }
         }
-        wishes
+        actions
     }
 
-    /// Gives up.
-    pub fn end(self, looks: &mut Looks) -> Vec<Wish> {
+    /// Cancels the search.
+    pub(super) fn end(self, registry: &mut PointRegistry) -> Vec<TuningAction> {
         self.suspects
             .into_iter()
             .map(|suspect| {
-                looks.end(suspect.number);
-                Wish::LookAway(suspect.number)
+                registry.remove(suspect.number);
+                TuningAction::RemovePoint(suspect.number)
             })
             .collect()
     }
 
-    /// Whether nothing is looked at any more.
-    pub fn is_done(&self) -> bool {
+    /// Whether the search is finished.
+    pub(super) fn is_done(&self) -> bool {
         self.suspects.is_empty() && self.asked.is_empty()
     }
 
-    /// Where.
-    pub fn words(&self) -> Option<String> {
+    /// The call paths found.
+    pub(super) fn describe(&self) -> Option<String> {
         let words = |(path, share): &(Vec<String>, f64)| format!("under {} ({:.0} %)", path.join(" > "), 100.0 * share);
         (!self.found.is_empty()).then(|| self.found.iter().map(words).collect::<Vec<_>>().join(" and "))
     }

@@ -1,91 +1,92 @@
-//! Where among the ranks: groups of those that are suspected are compared, and those with most of it divided further.
+//! Locates time among the ranks: groups are compared, and those with most of the time divided further.
 
-use sintonia_mpi::Operation;
+use sintonia_mpi::FunctionId;
 
-use super::tally::Looks;
-use crate::point::{Actor, MeasurePoint};
-use crate::tunlet::Wish;
+use super::call_totals::PointRegistry;
+use crate::tuning_points::{Actor, MeasurePoint};
+use crate::tunlet::TuningAction;
 
-/// Groups that are compared at once.
-const GROUPS: u32 = 32;
-/// A group is suspected if its ranks have more than this share of what those of the group with most have.
-const SUSPECTED: f64 = 0.5;
+/// Most groups compared at once.
+const MAX_GROUPS: u32 = 32;
+/// A group is suspect if the time per rank exceeds this share of the maximum.
+const SUSPECT_SHARE: f64 = 0.5;
 
-/// Ranks: the first, and the one behind the last.
-type Group = (u32, u32);
+/// First rank, and the rank after the last.
+type RankRange = (u32, u32);
 
 /// The search among ranks.
 #[derive(Debug)]
-pub struct RankSearch {
-    operation: Operation,
+pub(super) struct RankSearch {
+    operation: FunctionId,
     all: u32,
-    suspects: Vec<Group>,
-    /// The groups that are compared, with the numbers of their looks.
-    compared: Vec<(Group, usize)>,
+    suspects: Vec<RankRange>,
+    /// The compared groups, with the numbers of their measure points.
+    compared: Vec<(RankRange, usize)>,
     since: f64,
 }
 
 impl RankSearch {
-    /// Among all ranks, for a function of MPI.
-    pub fn new(operation: Operation, all: u32) -> RankSearch {
+    /// Searches all ranks, for one MPI function.
+    pub(super) fn new(operation: FunctionId, all: u32) -> RankSearch {
         RankSearch { operation, all, suspects: vec![(0, all)], compared: Vec::new(), since: 0.0 }
     }
 
-    /// Divides the suspects, and begins to look at the parts.
-    pub fn begin(&mut self, looks: &mut Looks, period: f64, time: f64) -> Vec<Wish> {
+    /// Divides the suspects, and adds measure points for the parts.
+    pub(super) fn begin(&mut self, registry: &mut PointRegistry, period: f64, time: f64) -> Vec<TuningAction> {
         let suspected: u32 = self.suspects.iter().map(|(first, end)| end - first).sum();
-        let length = suspected.div_ceil(GROUPS).max(1);
+        let length = suspected.div_ceil(MAX_GROUPS).max(1);
         let parts = self
             .suspects
             .iter()
             .flat_map(|(first, end)| (*first..*end).step_by(length as usize).map(move |from| (from, (from + length).min(*end))));
-        self.compared = parts.map(|group| (group, looks.begin())).collect();
+        self.compared = parts.map(|group| (group, registry.add())).collect();
         self.since = time;
-        let look = |((first, end), number): &(Group, usize)| Wish::Look {
+        let look = |((first, end), number): &(RankRange, usize)| TuningAction::AddPoint {
             number: *number,
-            point: MeasurePoint::of_mpi(Actor::Ranks((*first..*end).collect()), self.operation.name(), &["seconds"], period),
+            point: MeasurePoint::mpi_exit(Actor::Ranks((*first..*end).collect()), self.operation.name(), &["seconds"], period),
         };
         self.compared.iter().map(look).collect()
     }
 
-    /// Goes on with the groups that have most of it.
-    pub fn go_on(&mut self, looks: &mut Looks, period: f64, patience: f64, time: f64) -> Vec<Wish> {
+    /// Continues with the groups with most of the time.
+    pub(super) fn advance(&mut self, registry: &mut PointRegistry, period: f64, patience: f64, time: f64) -> Vec<TuningAction> {
         if self.is_done() || time - self.since < patience {
             return Vec::new();
         }
-        let each = |((first, end), number): &(Group, usize)| looks.tally(*number).seconds / f64::from(end - first);
+        let each = |((first, end), number): &(RankRange, usize)| registry.totals(*number).seconds / f64::from(end - first);
         let most = self.compared.iter().map(each).fold(0.0, f64::max);
-        let suspects: Vec<Group> = self.compared.iter().filter(|one| each(one) >= SUSPECTED * most).map(|(group, _)| *group).collect();
+        let suspects: Vec<RankRange> =
+            self.compared.iter().filter(|one| each(one) >= SUSPECT_SHARE * most).map(|(group, _)| *group).collect();
         let everyone = suspects.len() == self.compared.len();
-        let mut wishes = self.look_away(looks);
-        self.suspects = joined(&suspects);
+        let mut actions = self.remove_points(registry);
+        self.suspects = merge_adjacent(&suspects);
         if !everyone && suspects.iter().any(|(first, end)| end - first > 1) {
-            wishes.extend(self.begin(looks, period, time));
+            actions.extend(self.begin(registry, period, time));
         }
-        wishes
+        actions
     }
 
-    fn look_away(&mut self, looks: &mut Looks) -> Vec<Wish> {
-        let away = |(_, number): (Group, usize)| {
-            looks.end(number);
-            Wish::LookAway(number)
+    fn remove_points(&mut self, registry: &mut PointRegistry) -> Vec<TuningAction> {
+        let away = |(_, number): (RankRange, usize)| {
+            registry.remove(number);
+            TuningAction::RemovePoint(number)
         };
         std::mem::take(&mut self.compared).into_iter().map(away).collect()
     }
 
-    /// Gives up.
-    pub fn end(mut self, looks: &mut Looks) -> Vec<Wish> {
-        self.look_away(looks)
+    /// Cancels the search.
+    pub(super) fn end(mut self, registry: &mut PointRegistry) -> Vec<TuningAction> {
+        self.remove_points(registry)
     }
 
-    /// Whether nothing is compared any more.
-    pub fn is_done(&self) -> bool {
+    /// Whether the search is finished.
+    pub(super) fn is_done(&self) -> bool {
         self.compared.is_empty()
     }
 
-    /// Where.
-    pub fn words(&self) -> String {
-        let group = |(first, end): &Group| match end - first {
+    /// The ranks found.
+    pub(super) fn describe(&self) -> String {
+        let group = |(first, end): &RankRange| match end - first {
             1 => format!("{first}"),
             _ => format!("{first}-{}", end - 1),
         };
@@ -97,9 +98,9 @@ impl RankSearch {
     }
 }
 
-/// Groups, those that touch each other as one.
-fn joined(groups: &[Group]) -> Vec<Group> {
-    let mut joined: Vec<Group> = Vec::new();
+/// Merges adjacent groups.
+fn merge_adjacent(groups: &[RankRange]) -> Vec<RankRange> {
+    let mut joined: Vec<RankRange> = Vec::new();
     for (first, end) in groups {
         match joined.last_mut() {
             Some(last) if last.1 == *first => last.1 = *end,
@@ -112,25 +113,25 @@ fn joined(groups: &[Group]) -> Vec<Group> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tunlets::advise::tally::Tally;
+    use crate::tunlets::advise::call_totals::CallTimeTotals;
 
-    /// What is found if ranks spend these times.
+    /// The result if ranks spend these times.
     fn found(times: &[f64]) -> String {
-        let mut looks = Looks::new(0);
-        let operation = Operation::named("MPI_Recv").expect("known");
+        let mut registry = PointRegistry::new(0);
+        let operation = FunctionId::from_name("MPI_Recv").expect("known");
         let mut search = RankSearch::new(operation, times.len() as u32);
-        let mut wishes = search.begin(&mut looks, 1.0, 0.0);
+        let mut actions = search.begin(&mut registry, 1.0, 0.0);
         let mut time = 0.0;
         while !search.is_done() {
-            for wish in wishes {
-                let Wish::Look { number, point: MeasurePoint { actor: Actor::Ranks(ranks), .. } } = wish else { continue };
+            for action in actions {
+                let TuningAction::AddPoint { number, point: MeasurePoint { actor: Actor::Ranks(ranks), .. } } = action else { continue };
                 let seconds = ranks.iter().map(|rank| times[*rank as usize]).sum();
-                looks.note(number, Tally { count: 1, seconds, second: 0.0 });
+                registry.record(number, CallTimeTotals { count: 1, seconds, second_value: 0.0 });
             }
             time += 1.0;
-            wishes = search.go_on(&mut looks, 1.0, 1.0, time);
+            actions = search.advance(&mut registry, 1.0, 1.0, time);
         }
-        search.words()
+        search.describe()
     }
 
     #[test]

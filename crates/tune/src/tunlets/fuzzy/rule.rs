@@ -1,106 +1,114 @@
-//! Rules in words: `load is high and not trend is rising`.
+//! Parser of fuzzy rules: `load is high and not trend is rising`.
 
 use std::ops::Range;
 
-use super::Words;
+use super::LinguisticVariable;
 
-/// A rule: how far something holds, and what then.
+/// A fuzzy rule.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Rule {
-    /// What must hold.
-    pub premise: Premise,
-    /// Outputs and their words, by place.
+pub struct FuzzyRule {
+    /// Its condition.
+    pub premise: FuzzyPremise,
+    /// Outputs and their terms, by index.
     pub conclusions: Vec<(usize, usize)>,
-    /// How much the rule counts, from 0 to 1.
+    /// Weight, from 0 to 1.
     pub weight: f64,
 }
 
-/// What must hold for a rule.
+/// The condition of a rule.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Premise {
-    /// A sensor is so, by place.
+pub enum FuzzyPremise {
+    /// A sensor has a term, by index.
     Is(usize, usize),
-    /// It is not so.
-    Not(Box<Premise>),
-    /// All are so.
-    All(Vec<Premise>),
-    /// One is so.
-    Any(Vec<Premise>),
+    /// Complement.
+    Not(Box<FuzzyPremise>),
+    /// Minimum.
+    All(Vec<FuzzyPremise>),
+    /// Maximum.
+    Any(Vec<FuzzyPremise>),
 }
 
-impl Premise {
-    /// How far it holds, with these degrees of sensors' words.
+impl FuzzyPremise {
+    /// Its degree, for these degrees of the sensors' terms.
     pub fn degree(&self, holds: &dyn Fn(usize, usize) -> f64) -> f64 {
         match self {
-            Premise::Is(sensor, word) => holds(*sensor, *word),
-            Premise::Not(part) => 1.0 - part.degree(holds),
-            Premise::All(parts) => parts.iter().map(|part| part.degree(holds)).fold(1.0, f64::min),
-            Premise::Any(parts) => parts.iter().map(|part| part.degree(holds)).fold(0.0, f64::max),
+            FuzzyPremise::Is(sensor, word) => holds(*sensor, *word),
+            FuzzyPremise::Not(part) => 1.0 - part.degree(holds),
+            FuzzyPremise::All(parts) => parts.iter().map(|part| part.degree(holds)).fold(1.0, f64::min),
+            FuzzyPremise::Any(parts) => parts.iter().map(|part| part.degree(holds)).fold(0.0, f64::max),
         }
     }
 }
 
 /// What is wrong with a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RuleFault {
-    /// A name that is none of those known, in these bytes.
+pub enum FuzzyRuleError {
+    /// An unknown name, at these bytes.
     Unknown(Range<usize>, &'static str, Vec<String>),
-    /// It is not of the form that rules have.
+    /// A syntax error.
     Form(Range<usize>),
 }
 
-impl Rule {
-    /// Reads both parts of a rule; a fault says whether it is in the first.
-    pub fn read(premise: &str, then: &str, weight: f64, sensors: &[&Words], outputs: &[&Words]) -> Result<Rule, (bool, RuleFault)> {
-        let premise = any(premise, 0..premise.len(), sensors).map_err(|fault| (true, fault))?;
-        let conclusions = parts(then, 0..then.len(), "and").into_iter().map(|range| is(then, range, "the output", outputs));
+impl FuzzyRule {
+    /// Parses both parts of a rule; an error says whether it is in the first.
+    pub fn parse(
+        premise: &str,
+        then: &str,
+        weight: f64,
+        sensors: &[&LinguisticVariable],
+        outputs: &[&LinguisticVariable],
+    ) -> Result<FuzzyRule, (bool, FuzzyRuleError)> {
+        let premise = parse_any(premise, 0..premise.len(), sensors).map_err(|fault| (true, fault))?;
+        let conclusions = split_at_word(then, 0..then.len(), "and").into_iter().map(|range| parse_is(then, range, "the output", outputs));
         let conclusions = conclusions.collect::<Result<_, _>>().map_err(|fault| (false, fault))?;
-        Ok(Rule { premise, conclusions, weight })
+        Ok(FuzzyRule { premise, conclusions, weight })
     }
 }
 
-fn any(text: &str, range: Range<usize>, sensors: &[&Words]) -> Result<Premise, RuleFault> {
-    let mut list = parts(text, range, "or").into_iter().map(|part| all(text, part, sensors)).collect::<Result<Vec<_>, _>>()?;
-    Ok(if list.len() == 1 { list.remove(0) } else { Premise::Any(list) })
+fn parse_any(text: &str, range: Range<usize>, sensors: &[&LinguisticVariable]) -> Result<FuzzyPremise, FuzzyRuleError> {
+    let mut list =
+        split_at_word(text, range, "or").into_iter().map(|part| parse_all(text, part, sensors)).collect::<Result<Vec<_>, _>>()?;
+    Ok(if list.len() == 1 { list.remove(0) } else { FuzzyPremise::Any(list) })
 }
 
-fn all(text: &str, range: Range<usize>, sensors: &[&Words]) -> Result<Premise, RuleFault> {
-    let mut list = parts(text, range, "and").into_iter().map(|part| one(text, part, sensors)).collect::<Result<Vec<_>, _>>()?;
-    Ok(if list.len() == 1 { list.remove(0) } else { Premise::All(list) })
+fn parse_all(text: &str, range: Range<usize>, sensors: &[&LinguisticVariable]) -> Result<FuzzyPremise, FuzzyRuleError> {
+    let mut list =
+        split_at_word(text, range, "and").into_iter().map(|part| parse_one(text, part, sensors)).collect::<Result<Vec<_>, _>>()?;
+    Ok(if list.len() == 1 { list.remove(0) } else { FuzzyPremise::All(list) })
 }
 
-fn one(text: &str, range: Range<usize>, sensors: &[&Words]) -> Result<Premise, RuleFault> {
-    match words(text, range.clone()).first() {
-        Some(not) if &text[not.clone()] == "not" => {
-            Ok(Premise::Not(Box::new(is(text, not.end..range.end, "the sensor", sensors).map(|(sensor, word)| Premise::Is(sensor, word))?)))
-        }
-        _ => is(text, range, "the sensor", sensors).map(|(sensor, word)| Premise::Is(sensor, word)),
+fn parse_one(text: &str, range: Range<usize>, sensors: &[&LinguisticVariable]) -> Result<FuzzyPremise, FuzzyRuleError> {
+    match word_ranges(text, range.clone()).first() {
+        Some(not) if &text[not.clone()] == "not" => Ok(FuzzyPremise::Not(Box::new(
+            parse_is(text, not.end..range.end, "the sensor", sensors).map(|(sensor, word)| FuzzyPremise::Is(sensor, word))?,
+        ))),
+        _ => parse_is(text, range, "the sensor", sensors).map(|(sensor, word)| FuzzyPremise::Is(sensor, word)),
     }
 }
 
-/// The places of a name and its word in `name is word`.
-fn is(text: &str, range: Range<usize>, what: &'static str, known: &[&Words]) -> Result<(usize, usize), RuleFault> {
-    let list = words(text, range.clone());
-    let [name, verb, word] = &list[..] else { return Err(RuleFault::Form(range)) };
+/// The indices of name and term in `name is term`.
+fn parse_is(text: &str, range: Range<usize>, what: &'static str, known: &[&LinguisticVariable]) -> Result<(usize, usize), FuzzyRuleError> {
+    let list = word_ranges(text, range.clone());
+    let [name, verb, word] = &list[..] else { return Err(FuzzyRuleError::Form(range)) };
     if &text[verb.clone()] != "is" {
-        return Err(RuleFault::Form(range));
+        return Err(FuzzyRuleError::Form(range));
     }
-    let place = known.iter().position(|known| known.name == text[name.clone()]);
+    let index = known.iter().position(|known| known.name == text[name.clone()]);
     let names = || known.iter().map(|known| known.name.clone()).collect();
-    let place = place.ok_or_else(|| RuleFault::Unknown(name.clone(), what, names()))?;
-    let words = || known[place].words.iter().map(|(word, _)| word.clone()).collect();
-    let word = known[place].place(&text[word.clone()]).ok_or_else(|| RuleFault::Unknown(word.clone(), "the word", words()))?;
-    Ok((place, word))
+    let index = index.ok_or_else(|| FuzzyRuleError::Unknown(name.clone(), what, names()))?;
+    let words = || known[index].terms.iter().map(|(word, _)| word.clone()).collect();
+    let word = known[index].term_index(&text[word.clone()]).ok_or_else(|| FuzzyRuleError::Unknown(word.clone(), "the word", words()))?;
+    Ok((index, word))
 }
 
-/// The parts of a text between the words `joint`.
-fn parts(text: &str, range: Range<usize>, joint: &str) -> Vec<Range<usize>> {
-    let joints: Vec<Range<usize>> = words(text, range.clone()).into_iter().filter(|word| &text[word.clone()] == joint).collect();
+/// Splits a text at a word.
+fn split_at_word(text: &str, range: Range<usize>, joint: &str) -> Vec<Range<usize>> {
+    let joints: Vec<Range<usize>> = word_ranges(text, range.clone()).into_iter().filter(|word| &text[word.clone()] == joint).collect();
     let begins = [range.start].into_iter().chain(joints.iter().map(|joint| joint.end));
     begins.zip(joints.iter().map(|joint| joint.start).chain([range.end])).map(|(begin, end)| begin..end).collect()
 }
 
-fn words(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
+fn word_ranges(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
     let (mut list, mut begin) = (Vec::new(), None);
     for (at, letter) in text[range.clone()].char_indices().map(|(at, letter)| (range.start + at, letter)) {
         match (letter.is_whitespace(), begin) {

@@ -1,74 +1,74 @@
-//! Where to look next: a simplex after Nelder and Mead on a lattice, and steps along the axes at the end.
+//! The next point to measure: Nelder and Mead's simplex on a lattice, followed by a coordinate search.
 //!
-//! The method is written as if every value were known. Where one is not, it stops and says which point must be measured; once it has been, the
-//! method is gone through again from the beginning, up to the next unknown one. That costs microseconds, and there is no state to get wrong.
+//! The method is written as if every value were known. Where one is not, it stops and returns the point to measure; afterwards it is
+//! repeated from the start, up to the next unknown value. That costs microseconds, and there is no state to keep consistent.
 
 use std::collections::HashMap;
 
-use super::space::{Point, Space};
+use super::space::{LatticePoint, SearchSpace};
 
-/// What is known: the time at points that were measured.
-pub type Known = HashMap<Point, f64>;
+/// Times at measured points.
+pub(super) type MeasuredTimes = HashMap<LatticePoint, f64>;
 
-/// What comes next.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Next {
+pub(super) enum NextPoint {
     /// This point must be measured.
-    Measure(Point),
-    /// Nothing near is better than this point.
-    Converged(Point),
+    Measure(LatticePoint),
+    /// No neighbour of this point is better.
+    Converged(LatticePoint),
 }
 
-/// The first simplex spans this share of each range.
-const FIRST: f64 = 0.3;
+/// The initial simplex spans this share of each range.
+const INITIAL_SPAN: f64 = 0.3;
 
-/// Differences below this share of a range are not looked into.
-const FINEST: f64 = 0.01;
+/// Finest step, as a share of a range.
+const MIN_SPAN: f64 = 0.01;
 
-/// Steps of the simplex, for each variable.
-const MOST_STEPS: usize = 40;
+/// Most steps of the simplex, per variable.
+const MAX_STEPS: usize = 40;
 
-/// What to measure next, from a point on and with what is known.
-pub fn next(space: &Space, start: &Point, known: &Known) -> Next {
-    let method = Method { space, known };
-    match method.simplex(start).and_then(|()| method.along_axes(start)) {
-        Ok(best) => Next::Converged(best),
-        Err(unknown) => Next::Measure(unknown),
+/// The next point to measure, from a start point and the known times.
+pub(super) fn next_point(space: &SearchSpace, start: &LatticePoint, known: &MeasuredTimes) -> NextPoint {
+    let method = NelderMead { space, known };
+    match method.run_simplex(start).and_then(|()| method.coordinate_search(start)) {
+        Ok(best) => NextPoint::Converged(best),
+        Err(unknown) => NextPoint::Measure(unknown),
     }
 }
 
-/// A place between points, and its value.
-type Vertex = (Vec<f64>, f64);
+/// A position between lattice points, and its value.
+type SimplexVertex = (Vec<f64>, f64);
 
-struct Method<'a> {
-    space: &'a Space,
-    known: &'a Known,
+struct NelderMead<'a> {
+    space: &'a SearchSpace,
+    known: &'a MeasuredTimes,
 }
 
-impl Method<'_> {
-    /// The value at a point, or the point that must be measured for it.
-    fn at(&self, place: &[f64]) -> Result<f64, Point> {
-        let point = self.space.rounded(place);
+impl NelderMead<'_> {
+    /// The value at a position, or the point that must be measured for it.
+    fn value_at(&self, position: &[f64]) -> Result<f64, LatticePoint> {
+        let point = self.space.round(position);
         self.known.get(&point).copied().ok_or(point)
     }
 
-    fn vertex(&self, place: Vec<f64>) -> Result<Vertex, Point> {
-        let place: Vec<f64> = self.space.axes.iter().zip(place).map(|(axis, place)| place.clamp(0.0, axis.last() as f64)).collect();
-        let value = self.at(&place)?;
-        Ok((place, value))
+    fn vertex(&self, position: Vec<f64>) -> Result<SimplexVertex, LatticePoint> {
+        let position: Vec<f64> =
+            self.space.axes.iter().zip(position).map(|(axis, position)| position.clamp(0.0, axis.last_index() as f64)).collect();
+        let value = self.value_at(&position)?;
+        Ok((position, value))
     }
 
-    fn simplex(&self, start: &Point) -> Result<(), Point> {
-        let start: Vec<f64> = start.iter().map(|place| *place as f64).collect();
+    fn run_simplex(&self, start: &LatticePoint) -> Result<(), LatticePoint> {
+        let start: Vec<f64> = start.iter().map(|position| *position as f64).collect();
         let mut vertices = vec![self.vertex(start.clone())?];
         for (axis, here) in start.iter().enumerate() {
-            let last = self.space.axes[axis].last() as f64;
-            let reach = (FIRST * last).max(1.0);
-            let mut place = start.clone();
-            place[axis] = if here + reach <= last { here + reach } else { here - reach };
-            vertices.push(self.vertex(place)?);
+            let last = self.space.axes[axis].last_index() as f64;
+            let reach = (INITIAL_SPAN * last).max(1.0);
+            let mut position = start.clone();
+            position[axis] = if here + reach <= last { here + reach } else { here - reach };
+            vertices.push(self.vertex(position)?);
         }
-        for _ in 0..MOST_STEPS * start.len() {
+        for _ in 0..MAX_STEPS * start.len() {
             vertices.sort_by(|a, b| a.1.total_cmp(&b.1));
             if self.is_small(&vertices) || !self.step(&mut vertices)? {
                 break;
@@ -77,12 +77,12 @@ impl Method<'_> {
         Ok(())
     }
 
-    /// One step; whether the worst vertex was replaced by another, or all drew nearer.
-    fn step(&self, vertices: &mut Vec<Vertex>) -> Result<bool, Point> {
+    /// One step; returns whether the simplex has changed.
+    fn step(&self, vertices: &mut Vec<SimplexVertex>) -> Result<bool, LatticePoint> {
         let Some((worst, others)) = vertices.split_last() else { return Ok(false) };
         let dimensions = worst.0.len();
         let centre: Vec<f64> =
-            (0..dimensions).map(|axis| others.iter().map(|(place, _)| place[axis]).sum::<f64>() / others.len() as f64).collect();
+            (0..dimensions).map(|axis| others.iter().map(|(position, _)| position[axis]).sum::<f64>() / others.len() as f64).collect();
         let beyond =
             |factor: f64| self.vertex(centre.iter().zip(&worst.0).map(|(centre, worst)| centre + factor * (centre - worst)).collect());
         let (best, second_worst) = (others[0].1, others[others.len() - 1].1);
@@ -103,39 +103,41 @@ impl Method<'_> {
         }
         let towards = vertices[0].0.clone();
         for vertex in vertices.iter_mut().skip(1) {
-            *vertex = self.vertex(vertex.0.iter().zip(&towards).map(|(place, best)| (place + best) / 2.0).collect())?;
+            *vertex = self.vertex(vertex.0.iter().zip(&towards).map(|(position, best)| (position + best) / 2.0).collect())?;
         }
         Ok(true)
     }
 
-    fn is_small(&self, vertices: &[Vertex]) -> bool {
+    fn is_small(&self, vertices: &[SimplexVertex]) -> bool {
         self.space.axes.iter().enumerate().all(|(axis, values)| {
-            let places = || vertices.iter().map(|(place, _)| place[axis]);
-            let width = places().fold(f64::NEG_INFINITY, f64::max) - places().fold(f64::INFINITY, f64::min);
-            width <= (FINEST * values.last() as f64).max(0.5)
+            let positions = || vertices.iter().map(|(position, _)| position[axis]);
+            let width = positions().fold(f64::NEG_INFINITY, f64::max) - positions().fold(f64::INFINITY, f64::min);
+            width <= (MIN_SPAN * values.last_index() as f64).max(0.5)
         })
     }
 
-    /// From the best point known, steps along each axis that become finer: a simplex on a lattice may collapse beside the best.
-    fn along_axes(&self, start: &Point) -> Result<Point, Point> {
-        let order = |a: &(&Point, &f64), b: &(&Point, &f64)| a.1.total_cmp(b.1).then_with(|| a.0.cmp(b.0));
+    /// From the best known point, ever finer steps along each axis: a simplex on a lattice may collapse beside the optimum.
+    fn coordinate_search(&self, start: &LatticePoint) -> Result<LatticePoint, LatticePoint> {
+        let order = |a: &(&LatticePoint, &f64), b: &(&LatticePoint, &f64)| a.1.total_cmp(b.1).then_with(|| a.0.cmp(b.0));
         let mut best = self.known.iter().min_by(order).map_or(start.clone(), |(point, _)| point.clone());
-        for share in [4.0 * FINEST, 2.0 * FINEST, FINEST] {
-            while let Some(better) = self.neighbour(&best, share)? {
+        for share in [4.0 * MIN_SPAN, 2.0 * MIN_SPAN, MIN_SPAN] {
+            while let Some(better) = self.better_neighbour(&best, share)? {
                 best = better;
             }
         }
         Ok(best)
     }
 
-    /// A point better than this one, a step away along an axis.
-    fn neighbour(&self, best: &Point, share: f64) -> Result<Option<Point>, Point> {
+    /// A better point one step away along an axis.
+    fn better_neighbour(&self, best: &LatticePoint, share: f64) -> Result<Option<LatticePoint>, LatticePoint> {
         for (axis, values) in self.space.axes.iter().enumerate() {
-            let step = (share * values.last() as f64).round().max(1.0) as usize;
+            let step = (share * values.last_index() as f64).round().max(1.0) as usize;
             let here = best[axis];
-            for place in [here.checked_add(step), here.checked_sub(step)].into_iter().flatten().filter(|place| *place <= values.last()) {
+            for position in
+                [here.checked_add(step), here.checked_sub(step)].into_iter().flatten().filter(|position| *position <= values.last_index())
+            {
                 let mut point = best.clone();
-                point[axis] = place;
+                point[axis] = position;
                 let value = *self.known.get(&point).ok_or_else(|| point.clone())?;
                 if value < self.known.get(best).copied().unwrap_or(f64::INFINITY) {
                     return Ok(Some(point));

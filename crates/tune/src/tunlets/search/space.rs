@@ -1,99 +1,99 @@
-//! The values that a search may try: for each variable a list, so that whole and real numbers, steps and scales are all the same to it.
+//! The search space: a list of values for each variable, which covers integers, reals, steps and scales alike.
 
-/// A variable's values, growing.
+/// Values of a variable, ascending.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Axis {
+pub struct SearchAxis {
     values: Vec<f64>,
 }
 
-/// How the values of a variable are spread.
+/// Range and spacing of a variable's values.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Spread {
-    /// The least and the greatest.
+pub struct SearchAxisSpec {
+    /// Least and greatest value.
     pub range: (f64, f64),
-    /// The distance between two, if it is told.
+    /// Distance between values, if given.
     pub step: Option<f64>,
-    /// Whole numbers only.
-    pub whole: bool,
-    /// Equal ratios rather than equal distances.
+    /// Integers only.
+    pub integer_only: bool,
+    /// Logarithmic rather than linear spacing.
     pub log: bool,
 }
 
-/// No more values of a variable than this are told apart.
-const MOST_VALUES: f64 = 1000.0;
+/// Most values of a variable.
+const MAX_VALUES: f64 = 1000.0;
 
-/// So many values of a real number without a step are told apart.
+/// Values of a real variable without a step.
 const REAL_VALUES: f64 = 100.0;
 
-/// So many values in each doubling on a logarithmic scale.
+/// Values per doubling on a logarithmic scale.
 const PER_DOUBLING: f64 = 4.0;
 
-impl Axis {
-    /// The values between two ends.
-    pub fn new(spread: Spread) -> Axis {
-        let (low, high) = spread.range;
-        let log = spread.log && low > 0.0;
-        let step = spread.step.unwrap_or(if spread.whole { 1.0 } else { (high - low) / REAL_VALUES });
+impl SearchAxis {
+    /// The values of a range.
+    pub fn new(spec: SearchAxisSpec) -> SearchAxis {
+        let (low, high) = spec.range;
+        let log = spec.log && low > 0.0;
+        let step = spec.step.unwrap_or(if spec.integer_only { 1.0 } else { (high - low) / REAL_VALUES });
         let count = if log { (high / low).log2() * PER_DOUBLING } else { (high - low) / step };
-        let count = if count.is_finite() { count.clamp(1.0, MOST_VALUES) } else { 1.0 };
-        // A step that does not divide the range leaves the highest value out, rather than being stretched.
-        let count = if spread.step.is_some() && !log { count.floor() } else { count.round() }.max(1.0);
-        let width = if spread.step.is_some() && (high - low) / step <= MOST_VALUES { step } else { (high - low) / count };
-        let value = |place: f64| if log { low * (high / low).powf(place / count) } else { low + place * width };
-        let mut values: Vec<f64> = (0..=count as usize).map(|place| value(place as f64)).collect();
-        if spread.whole {
+        let count = if count.is_finite() { count.clamp(1.0, MAX_VALUES) } else { 1.0 };
+        // A step that does not divide the range omits the upper end; the step is not stretched.
+        let count = if spec.step.is_some() && !log { count.floor() } else { count.round() }.max(1.0);
+        let width = if spec.step.is_some() && (high - low) / step <= MAX_VALUES { step } else { (high - low) / count };
+        let value = |index: f64| if log { low * (high / low).powf(index / count) } else { low + index * width };
+        let mut values: Vec<f64> = (0..=count as usize).map(|index| value(index as f64)).collect();
+        if spec.integer_only {
             values.iter_mut().for_each(|value| *value = value.round());
         }
         values.dedup();
-        Axis { values }
+        SearchAxis { values }
     }
 
-    /// The last place.
-    pub fn last(&self) -> usize {
+    /// The largest index.
+    pub fn last_index(&self) -> usize {
         self.values.len() - 1
     }
 
-    /// The value at a place.
-    pub fn value(&self, place: usize) -> f64 {
-        self.values[place.min(self.last())]
+    /// The value at an index.
+    pub fn value(&self, index: usize) -> f64 {
+        self.values[index.min(self.last_index())]
     }
 
-    /// The place of the value nearest to this one.
+    /// The index of the nearest value.
     pub fn nearest(&self, value: f64) -> usize {
-        let distance = |place: &usize| (self.values[*place] - value).abs();
+        let distance = |index: &usize| (self.values[*index] - value).abs();
         (0..self.values.len()).min_by(|a, b| distance(a).total_cmp(&distance(b))).unwrap_or(0)
     }
 }
 
-/// Places on all axes.
-pub type Point = Vec<usize>;
+/// An index on every axis.
+pub type LatticePoint = Vec<usize>;
 
 /// All variables.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Space {
-    /// One axis for each.
-    pub axes: Vec<Axis>,
+pub struct SearchSpace {
+    /// One axis per variable.
+    pub axes: Vec<SearchAxis>,
 }
 
-impl Space {
-    /// The point in the middle.
-    pub fn middle(&self) -> Point {
-        self.axes.iter().map(|axis| axis.last() / 2).collect()
+impl SearchSpace {
+    /// The midpoint.
+    pub fn middle(&self) -> LatticePoint {
+        self.axes.iter().map(|axis| axis.last_index() / 2).collect()
     }
 
     /// The values at a point.
-    pub fn values(&self, point: &Point) -> Vec<f64> {
-        self.axes.iter().zip(point).map(|(axis, place)| axis.value(*place)).collect()
+    pub fn values(&self, point: &LatticePoint) -> Vec<f64> {
+        self.axes.iter().zip(point).map(|(axis, index)| axis.value(*index)).collect()
     }
 
     /// The point nearest to these values.
-    pub fn nearest(&self, values: &[f64]) -> Point {
+    pub fn nearest(&self, values: &[f64]) -> LatticePoint {
         self.axes.iter().zip(values).map(|(axis, value)| axis.nearest(*value)).collect()
     }
 
-    /// The point nearest to a place between points.
-    pub fn rounded(&self, place: &[f64]) -> Point {
-        self.axes.iter().zip(place).map(|(axis, place)| place.round().clamp(0.0, axis.last() as f64) as usize).collect()
+    /// Rounds a position to a lattice point.
+    pub fn round(&self, index: &[f64]) -> LatticePoint {
+        self.axes.iter().zip(index).map(|(axis, index)| index.round().clamp(0.0, axis.last_index() as f64) as usize).collect()
     }
 }
 
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     fn values(range: (f64, f64), step: Option<f64>, whole: bool, log: bool) -> Vec<f64> {
-        Axis::new(Spread { range, step, whole, log }).values
+        SearchAxis::new(SearchAxisSpec { range, step, integer_only: whole, log }).values
     }
 
     #[test]

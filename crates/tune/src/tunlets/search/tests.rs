@@ -1,8 +1,8 @@
-//! The search on functions whose best point is known, with noise as programs have it.
+//! The search on functions with a known optimum, with realistic noise.
 
 use super::*;
 
-/// Noise that is the same in every run: a few percent, and now and then an iteration that takes twice as long.
+/// Deterministic noise: a few percent, and occasionally an iteration that takes twice as long.
 struct Noise {
     state: u64,
     share: f64,
@@ -20,22 +20,27 @@ impl Noise {
     }
 }
 
-/// A program that starts with some values, and a search that changes them.
+/// A simulated program with a search.
 struct Run {
-    search: Search,
+    search: ParameterSearch,
     values: Vec<f64>,
     tells: Vec<String>,
     iterations: usize,
 }
 
 impl Run {
-    fn new(spreads: &[Spread], values: &[f64]) -> Run {
+    fn new(spreads: &[SearchAxisSpec], values: &[f64]) -> Run {
         let names = (0..spreads.len()).map(|place| format!("v{place}")).collect();
-        let space = Space { axes: spreads.iter().map(|spread| Axis::new(*spread)).collect() };
-        Run { search: Search::new(names, space, None, Manner::default()), values: values.to_vec(), tells: Vec::new(), iterations: 0 }
+        let space = SearchSpace { axes: spreads.iter().map(|spread| SearchAxis::new(*spread)).collect() };
+        Run {
+            search: ParameterSearch::new(names, space, None, SearchOptions::default()),
+            values: values.to_vec(),
+            tells: Vec::new(),
+            iterations: 0,
+        }
     }
 
-    /// Runs so many iterations of a program; the time that all took without noise.
+    /// Runs iterations of a program; returns their total time without noise.
     fn go(&mut self, iterations: usize, noise: &mut Noise, program: impl Fn(&[f64]) -> f64) -> f64 {
         let mut total = 0.0;
         for _ in 0..iterations {
@@ -43,9 +48,9 @@ impl Run {
             total += time;
             self.iterations += 1;
             let step = self.search.sample(noise.on(time));
-            self.tells.extend(step.tell);
-            if let Some(to) = step.to {
-                self.values.iter().enumerate().for_each(|(variable, before)| self.search.was(variable, *before));
+            self.tells.extend(step.report);
+            if let Some(to) = step.values {
+                self.values.iter().enumerate().for_each(|(variable, before)| self.search.note_original(variable, *before));
                 self.values = to;
             }
         }
@@ -61,20 +66,20 @@ impl Run {
     }
 }
 
-fn whole(low: f64, high: f64) -> Spread {
-    Spread { range: (low, high), step: None, whole: true, log: false }
+fn whole(low: f64, high: f64) -> SearchAxisSpec {
+    SearchAxisSpec { range: (low, high), step: None, integer_only: true, log: false }
 }
 
-fn real(low: f64, high: f64) -> Spread {
-    Spread { whole: false, ..whole(low, high) }
+fn real(low: f64, high: f64) -> SearchAxisSpec {
+    SearchAxisSpec { integer_only: false, ..whole(low, high) }
 }
 
-/// What chunks of a size cost: many are dear, large ones unbalance.
+/// Cost of a chunk size: small ones have overhead, large ones cause imbalance.
 fn chunks(size: f64) -> f64 {
     1.0 + 40.0 / size + size / 90.0
 }
 
-/// A bowl around a point, 1 at its bottom, in which variables also hang together.
+/// A bowl around a point, 1 at its bottom, with correlated variables.
 fn bowl(values: &[f64], bottom: &[f64], widths: &[f64]) -> f64 {
     let away: Vec<f64> = values.iter().zip(bottom).zip(widths).map(|((value, bottom), width)| (value - bottom) / width).collect();
     1.0 + away.iter().map(|away| away * away).sum::<f64>() + 0.5 * away.windows(2).map(|pair| pair[0] * pair[1]).sum::<f64>()
@@ -93,7 +98,7 @@ fn one_whole_number_is_found_through_noise() {
         run.settle(&mut noise(seed, 0.03), |values| chunks(values[0]));
         let best = chunks(60.0);
         assert!(chunks(run.values[0]) < 1.05 * best, "seed {seed}: {:?} {:?}", run.values, run.tells);
-        assert!(run.search.measured() < 40, "seed {seed}: {}", run.search.measured());
+        assert!(run.search.measured_points() < 40, "seed {seed}: {}", run.search.measured_points());
     }
 }
 
@@ -117,8 +122,8 @@ fn two_three_and_four_variables_are_found_with_fewer_points_than_at_random() {
             let mut run = Run::new(&spreads[..dimensions], &[0.05, 60.0, 0.9, 10.0][..dimensions]);
             run.settle(&mut noise(seed, 0.02), |values| bowl(values, bottom, widths));
             worst = worst.max(bowl(&run.values, bottom, widths));
-            searched += run.search.measured();
-            // How many points drawn at random it takes to come as near.
+            searched += run.search.measured_points();
+            // How many random points come as near.
             let mut dice = noise(seed + 100, 0.02);
             let goal = bowl(&run.values, bottom, widths).max(1.005);
             random += (1..10_000)
@@ -138,7 +143,7 @@ fn two_three_and_four_variables_are_found_with_fewer_points_than_at_random() {
 }
 
 #[test]
-fn when_the_best_point_moves_it_is_found_again_and_told() {
+fn a_moved_optimum_is_found_again_and_reported() {
     for seed in SEEDS {
         let mut noise = noise(seed, 0.02);
         let mut run = Run::new(&[whole(1.0, 1000.0)], &[500.0]);
@@ -153,8 +158,8 @@ fn when_the_best_point_moves_it_is_found_again_and_told() {
 }
 
 #[test]
-fn bad_places_are_left_at_once_and_a_good_beginning_is_kept() {
-    // As it is already best: the search must cost little and end there.
+fn bad_points_are_left_at_once_and_good_initial_values_kept() {
+    // The initial value is already the best: the search must be cheap and return to it.
     let program = |values: &[f64]| bowl(values, &[60.0], &[100.0]);
     let mut run = Run::new(&[whole(1.0, 1000.0)], &[60.0]);
     let total = run.go(300, &mut noise(3, 0.02), program);
@@ -162,49 +167,54 @@ fn bad_places_are_left_at_once_and_a_good_beginning_is_kept() {
     let untouched = 300.0 * program(&[60.0]);
     println!("searching around the best place cost {:.0} % of 300 iterations", 100.0 * (total / untouched - 1.0));
     assert!(total < 1.6 * untouched, "{total} against {untouched}");
-    // A place that is ten times worse is measured once, not three times.
-    let mut search =
-        Search::new(vec!["v".into()], Space { axes: vec![Axis::new(whole(1.0, 9.0))] }, None, Manner { settle: 0, ..Manner::default() });
+    // A point that is ten times worse is measured once, not three times.
+    let mut search = ParameterSearch::new(
+        vec!["v".into()],
+        SearchSpace { axes: vec![SearchAxis::new(whole(1.0, 9.0))] },
+        None,
+        SearchOptions { settle_iterations: 0, ..SearchOptions::default() },
+    );
     (0..3).for_each(|_| drop(search.sample(1.0)));
-    assert!(search.sample(10.0).to.is_some());
-    // One that is somewhat worse twice.
-    assert_eq!(search.sample(1.5).to, None);
-    assert!(search.sample(1.5).to.is_some());
+    assert!(search.sample(10.0).values.is_some());
+    // One that is somewhat worse is measured twice.
+    assert_eq!(search.sample(1.5).values, None);
+    assert!(search.sample(1.5).values.is_some());
 }
 
 #[test]
-fn a_variable_that_changes_nothing_ends_quickly_where_it_was() {
+fn a_variable_without_effect_settles_quickly() {
     let mut run = Run::new(&[real(0.0, 1.0)], &[0.3]);
     run.settle(&mut noise(5, 0.02), |_| 1.0);
-    assert!(run.search.measured() < 30);
+    assert!(run.search.measured_points() < 30);
     assert!(run.tells[0].contains("settled on v0 ="), "{:?}", run.tells);
 }
 
 #[test]
-fn where_noise_only_adds_the_least_of_several_counts() {
-    // Others take the processor away in every third iteration, for as long as one takes or longer.
+fn the_minimum_is_robust_against_interference() {
+    // Interference in every third iteration, at least as long as an iteration.
     let spoilt = |noise: &mut Noise, time: f64| if noise.uniform() < 0.35 { time * (2.0 + 2.0 * noise.uniform()) } else { time };
-    let good = |counts: Counts| {
+    let good = |counts: SampleStatistic| {
         let good = |seed: &u64| {
             let (mut noise, mut values) = (noise(*seed, 0.0), vec![500.0]);
-            let space = Space { axes: vec![Axis::new(whole(1.0, 1000.0))] };
-            let mut search = Search::new(vec!["v".into()], space, None, Manner { counts, ..Manner::default() });
+            let space = SearchSpace { axes: vec![SearchAxis::new(whole(1.0, 1000.0))] };
+            let mut search =
+                ParameterSearch::new(vec!["v".into()], space, None, SearchOptions { statistic: counts, ..SearchOptions::default() });
             for _ in 0..300 {
                 let step = search.sample(spoilt(&mut noise, chunks(values[0])));
-                values = step.to.unwrap_or(values);
+                values = step.values.unwrap_or(values);
             }
             chunks(values[0]) < 1.1 * chunks(60.0)
         };
         SEEDS.filter(good).count()
     };
-    let (median, least) = (good(Counts::Median), good(Counts::Least));
+    let (median, least) = (good(SampleStatistic::Median), good(SampleStatistic::Minimum));
     println!("{median} of 20 searches end well with the median, {least} with the least");
     assert!(least >= 18 && least >= median, "{least} against {median}");
 }
 
 #[test]
-fn what_is_no_time_is_not_counted() {
+fn non_finite_times_are_ignored() {
     let mut run = Run::new(&[whole(1.0, 4.0)], &[2.0]);
-    assert_eq!(run.search.sample(f64::NAN), Move::default());
-    assert_eq!(run.search.sample(f64::INFINITY), Move::default());
+    assert_eq!(run.search.sample(f64::NAN), SearchStep::default());
+    assert_eq!(run.search.sample(f64::INFINITY), SearchStep::default());
 }

@@ -1,42 +1,42 @@
-// What is open: asked first.
+// Answer `about`: the open recordings and the subjects available. Queried first.
 
 export interface About {
     /** The version of the command. */
     version: string;
-    recordings: Recorded[];
-    /** Subjects that have an answer here, such as `placement`: what was not given on the command line has none. */
+    recordings: RecordingSummary[];
+    /** Subjects available here. `placement`, for example, needs an option on the command line. */
     subjects: string[];
 }
 
-export interface Recorded {
-    /** The name of its folder. */
+export interface RecordingSummary {
+    /** Name of the recording's directory. */
     name: string;
     command: string[];
     ranks: number;
     calls: number;
     hosts: string[];
-    /** The host of each rank, by number; -1 if it is not known. */
+    /** Index into `hosts` for each rank; -1 if unknown. */
     host_of: number[];
     mpi: string;
-    /** Nanoseconds since the recording began at which the first call was entered and the last one left. */
+    /** Enter time of the first call and leave time of the last one, in nanoseconds since the recording began. */
     begin_ns: number;
     end_ns: number;
-    /** Whether only sums were kept, not every call. */
+    /** Whether only totals were recorded instead of individual calls. */
     profile: boolean;
-    /** Ranks of which not everything is known, and why. */
+    /** Ranks with incomplete data, and the reason. */
     incomplete: { rank: number; why: string }[];
     exit_status: number | null;
-    /** The names of all call sites, by number. */
-    sites: Site[];
-    /** In a file: questions that have no answer in it (`drawing?overview=1`), and why. */
+    /** All call sites, by index. */
+    sites: SourceLocation[];
+    /** Standalone file only: queries that are not embedded (`drawing?overview=1`), and the reason. */
     left_out?: Record<string, string>;
 }
 
-export interface Site {
+export interface SourceLocation {
     file: string | null;
     line: number | null;
     function: string | null;
     module: string;
-    /** Where in the module it is, if the line is not known. */
+    /** Offset in the module, if the line is unknown. */
     offset?: number;
 }

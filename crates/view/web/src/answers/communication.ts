@@ -1,16 +1,16 @@
-// Who sent how much to whom.
+// Answer `communication`: traffic between pairs of ranks, hosts or roles.
 
-export interface Communication {
+export interface CommunicationMatrix {
     labels: string[];
-    /** The ranks of each label, as in `0-3,7`. */
+    /** Ranks of each label, as in `0-3,7`. */
     ranks: string[];
-    /** One entry for each pair of labels that exchanged something. */
+    /** One entry per pair of labels with traffic. */
     from: number[];
     to: number[];
     bytes: number[];
     messages: number[];
-    /** Time in the calls that sent or received these messages, where it is known. */
+    /** Time in the calls that sent or received these messages; null if unknown. */
     seconds: number[] | null;
-    /** What is not counted, in sentences. */
+    /** What is not counted, as sentences. */
     left_out?: string[];
 }

@@ -1,14 +1,14 @@
-// What `sintonia report A B --json` shows.
+// Answer `comparison`: the output of `sintonia report A B --json`.
 
 import type { Efficiency } from './report';
 
 export interface Comparison {
     growth: 'strong' | 'weak';
-    runs: Scaled[];
+    runs: ComparedRun[];
 }
 
-/** A run beside the first one. */
-export interface Scaled {
+/** A run compared with the first one. */
+export interface ComparedRun {
     recording: string;
     ranks: number;
     /** Between MPI_Init and MPI_Finalize. */

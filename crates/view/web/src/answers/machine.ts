@@ -1,6 +1,6 @@
-// A machine file, as `sintonia bench --json` shows it and as far as the page does: docs/machine.md.
+// Answer `machine`: the parts of `sintonia bench --json` that the page shows. See docs/machine.md.
 
-import type { Figures } from './figure';
+import type { Estimate } from './estimate';
 
 export interface Machine {
     name: string;
@@ -12,45 +12,45 @@ export interface Machine {
     oversubscribed: boolean;
     confidence: number | null;
     notes: string[];
-    nodes: Node[];
+    nodes: NodeKind[];
     networks: Record<string, Network>;
-    groups: Record<string, { growth: string; at: (Timing & { processes: number })[] }>;
+    groups: Record<string, { growth: string; at: (TimingModel & { processes: number })[] }>;
     topology: Topology | null;
 }
 
-export interface Node {
+export interface NodeKind {
     kind: string;
     count: number;
     cores: number;
-    /** By type of number, then by operation. */
-    compute: Record<string, Record<string, { latency_s: Figures; throughput_s: Figures }>>;
-    memory: ({ level: string; size_bytes: number | null } & Record<string, Figures | string | number | null>)[];
+    /** By data type, then by operation. */
+    compute: Record<string, Record<string, { latency_s: Estimate; throughput_s: Estimate }>>;
+    memory: ({ level: string; size_bytes: number | null } & Record<string, Estimate | string | number | null>)[];
 }
 
 export interface Network {
     eager_bytes: number | null;
-    overlap: { bytes: number; share: Figures }[];
-    messages: Record<string, Timing>;
+    overlap: { bytes: number; share: Estimate }[];
+    messages: Record<string, TimingModel>;
 }
 
-/** What an operation takes: straight lines, each for a range of sizes. */
-export interface Timing {
+/** Piecewise linear cost of an operation over the message size. */
+export interface TimingModel {
     formula: string;
     from_bytes: number;
-    pieces: Piece[];
-    measured: Measured | null;
-    /** What was measured: bytes and the median of the seconds that they took; empty if that was not kept. */
+    pieces: TimingPiece[];
+    measured: MeasurementSummary | null;
+    /** Measured points: bytes and median seconds. Empty if they were not kept. */
     medians: [number, number][];
 }
 
-export interface Piece {
-    /** The last one goes on. */
-    up_to_bytes: Figures | null;
-    intercept_s: Figures;
-    slope_s_per_byte: Figures;
+export interface TimingPiece {
+    /** Null for the last piece, which is unbounded. */
+    up_to_bytes: Estimate | null;
+    intercept_s: Estimate;
+    slope_s_per_byte: Estimate;
 }
 
-export interface Measured {
+export interface MeasurementSummary {
     bytes: [number, number];
     sizes: number;
     samples: number;
@@ -63,7 +63,7 @@ export interface Topology {
     kind: string;
     nodes: number | null;
     size: string;
-    link: { bytes_per_s: Figures; latency_s: Figures };
+    link: { bytes_per_s: Estimate; latency_s: Estimate };
     duplex: string;
     sharing: string;
 }

@@ -1,48 +1,48 @@
-// What `sintonia place --json` shows (docs/place.md), and what a picture of it needs.
+// Answer `placement`: the output of `sintonia place --json` (docs/place.md), and what the chart needs.
 
-import type { Figures } from './figure';
+import type { Estimate } from './estimate';
 
 export interface Placement {
     cost: { now: number; placed: number };
     objective: string;
-    /** The share of the time that is saved. */
-    gain: Figures;
-    /** Why a placement does not help, if it does not. */
+    /** Share of the time saved. */
+    gain: Estimate;
+    /** Why the placement does not help; null if it does. */
     useless: string | null;
-    /** What came of it, in a sentence. */
+    /** The result in one sentence. */
     verdict: string;
-    candidates: Candidate[];
+    candidates: PlacementCandidate[];
     command: string[] | null;
     environment: [name: string, value: string][];
     notes: string[];
-    hosts: Host[];
-    /** The slot of each rank; slots are numbered through all hosts in order. */
+    hosts: PlacementHost[];
+    /** Slot of each rank. Slots are numbered consecutively over all hosts. */
     slots: { now: number[]; placed: number[] };
-    links: { used: number; is_known: boolean; busiest: Link[] };
-    /** The file for the launcher. */
+    links: { used: number; is_known: boolean; busiest: LinkLoad[] };
+    /** Input file for the launcher. */
     sheet: { name: string; text: string; refused: string | null };
 }
 
-export interface Candidate {
+export interface PlacementCandidate {
     name: string;
     busiest_link_s: number;
     byte_distance: number;
     across_bytes: number;
     imbalance: number;
-    seconds: Figures | null;
+    seconds: Estimate | null;
 }
 
-export interface Host {
+export interface PlacementHost {
     name: string;
     slots: number;
     slots_per_socket: number;
     slots_per_complex: number;
-    /** What it shares with hosts that are near. */
+    /** What nearby hosts share with this one, such as a switch. */
     group: string | null;
 }
 
-/** A link, with its load now and placed. */
-export interface Link {
+/** Load of a link, before and after. */
+export interface LinkLoad {
     name: string;
     bytes: [now: number, placed: number];
     seconds: [now: number, placed: number];

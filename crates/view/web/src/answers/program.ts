@@ -1,13 +1,13 @@
-// What `sintonia graph --program` writes as JSON, as far as the page shows it: docs/graph.md explains all of it.
+// Answer `program`: the parts of `sintonia graph --program --json` that the page shows. See docs/graph.md.
 
-import type { Site } from './about';
+import type { SourceLocation } from './about';
 
-export interface Program {
+export interface ProgramGraph {
     ranks: number;
-    nodes: (Site & { operation: string; does: string; stage: string })[];
-    roles: Role[];
+    nodes: (SourceLocation & { operation: string; does: string; stage: string })[];
+    roles: ProgramRole[];
     messages: { from: RoleNode; to: RoleNode; messages: number; bytes: number }[];
-    phases: Phase[];
+    phases: ProgramPhase[];
 }
 
 export interface RoleNode {
@@ -15,25 +15,25 @@ export interface RoleNode {
     node: number;
 }
 
-export interface Role {
+export interface ProgramRole {
     name: string;
     ranks: number[];
-    /** Of all its ranks together. */
+    /** Sum over its ranks. */
     elapsed_s: number;
     nodes: { node: number; count: number; total_s: number }[];
     segments: { from: number; to: number; count: number; total_s: number }[];
 }
 
-export interface Phase {
+export interface ProgramPhase {
     name: string;
     parent: number | null;
     repeats: boolean;
     nodes: number[];
-    ranks: PhaseOfRank[];
+    ranks: RankPhase[];
 }
 
-/** When a rank was in a phase, in seconds since the recording began. */
-export interface PhaseOfRank {
+/** Time of a rank in a phase, in seconds since the recording began. */
+export interface RankPhase {
     rank: number;
     begin_s: number;
     end_s: number;

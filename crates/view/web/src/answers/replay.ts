@@ -1,34 +1,34 @@
-// What `sintonia replay --json` shows: docs/replay.md.
+// Answer `replay`: the output of `sintonia replay --json`. See docs/replay.md.
 
-import type { Figures } from './figure';
+import type { Estimate } from './estimate';
 
-export interface Replayed {
+export interface ReplayResult {
     recording: string;
     /** From the end of MPI_Init to MPI_Finalize. */
     measured_s: number | null;
-    seconds: Figures;
+    seconds: Estimate;
     ranks: number;
     calls: number;
-    per_rank: RankReplayed[];
-    call_sites: SiteReplayed[];
+    per_rank: RankReplay[];
+    call_sites: CallSiteReplay[];
     unmatched: number;
-    /** The machine that it was replayed on; without one, the network as it was recorded. */
+    /** The machine replayed on; absent if the recorded network was used. */
     machine?: string;
-    /** The same without what is different. */
+    /** Time without the what-if changes. */
     unchanged_s?: number;
-    /** What the recorded network seems to be like. */
+    /** Parameters estimated for the recorded network. */
     recorded_network?: { latency_s: number; s_per_byte: number };
     notes?: string[];
 }
 
-export interface RankReplayed {
+export interface RankReplay {
     rank: number;
     recorded_s: number | null;
     replayed_s: number;
 }
 
-/** Time in MPI of all ranks together. */
-export interface SiteReplayed {
+/** MPI time, summed over all ranks. */
+export interface CallSiteReplay {
     place: string;
     operation: string;
     calls: number;

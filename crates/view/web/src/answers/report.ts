@@ -1,6 +1,6 @@
-// What `sintonia report --json` shows, as far as the page does: docs/report.md explains each figure.
+// Answer `report`: the parts of `sintonia report --json` that the page shows. See docs/report.md.
 
-import type { Site } from './about';
+import type { SourceLocation } from './about';
 
 export interface Report {
     command: string[];
@@ -21,7 +21,7 @@ export interface Report {
     call_sites: CallSite[];
     sizes: { up_to: number; messages: number; bytes: number }[];
     unmatched: number;
-    unfinished: (Site & { rank: number; operation: string })[];
+    unfinished: (SourceLocation & { rank: number; operation: string })[];
     incomplete: { rank: number; why: string }[];
     not_recorded: string[];
     clock_error_s: number;
@@ -34,7 +34,7 @@ export interface Report {
     advice: Advice[];
 }
 
-/** Shares from 0 to 1; the last two are not known of a profile. */
+/** Shares from 0 to 1. The last two are unknown for a profile. */
 export interface Efficiency {
     parallel: number;
     load_balance: number;
@@ -67,7 +67,7 @@ export interface OperationTime {
     bytes: number;
 }
 
-export type CallSite = Site & OperationTime;
+export type CallSite = SourceLocation & OperationTime;
 
 export interface PhaseEfficiency {
     name: string;
@@ -78,11 +78,11 @@ export interface PhaseEfficiency {
     efficiency: Efficiency | null;
 }
 
-export interface WaitState extends Site {
+export interface WaitState extends SourceLocation {
     kind: string;
     name: string;
     operation: string;
-    /** Of all ranks together. */
+    /** Sum over all ranks. */
     seconds: number;
     waits: number;
     longest_s: number;
@@ -91,10 +91,10 @@ export interface WaitState extends Site {
     waited_for: number[];
 }
 
-/** Computation between two places that made others wait. */
+/** Computation between two call sites that delayed other ranks. */
 export interface RootCause {
-    from: Site;
-    to: Site;
+    from: SourceLocation;
+    to: SourceLocation;
     seconds: number;
     passed_on_s: number;
     ranks: number[];
@@ -103,12 +103,12 @@ export interface RootCause {
 export interface CriticalPath {
     seconds: number;
     jumps: number;
-    segments: { from: Site; to: Site; seconds: number; imbalance_s: number }[];
-    calls: (Site & { seconds: number })[];
+    segments: { from: SourceLocation; to: SourceLocation; seconds: number; imbalance_s: number }[];
+    calls: (SourceLocation & { seconds: number })[];
     ranks: [rank: number, seconds: number][];
 }
 
-export interface Advice extends Site {
+export interface Advice extends SourceLocation {
     kind: string;
     what: string;
     evidence: string;
@@ -117,6 +117,9 @@ export interface Advice extends Site {
     basis: string;
 }
 
-/** The time of all ranks together, in seconds; never nothing, so that shares of it can be told. */
-export const allSeconds = ({ per_rank }: Report): number =>
-    Math.max(per_rank.reduce((sum, { mpi_s, outside_s }) => sum + mpi_s + outside_s, 0), Number.MIN_VALUE);
+/** Time summed over all ranks, in seconds. Never zero, so it can be a divisor. */
+export const totalRankSeconds = ({ per_rank }: Report): number =>
+    Math.max(
+        per_rank.reduce((sum, { mpi_s, outside_s }) => sum + mpi_s + outside_s, 0),
+        Number.MIN_VALUE,
+    );

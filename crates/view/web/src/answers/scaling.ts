@@ -1,8 +1,8 @@
-// A model as curves: what `sintonia fit` finds and `sintonia predict --json` shows (docs/fit.md, docs/predict.md).
+// Answer `scaling`: the model of `sintonia fit` and `sintonia predict --json` as curves. See docs/fit.md and docs/predict.md.
 
-import type { Figures } from './figure';
+import type { Estimate } from './estimate';
 
-export interface Scaling {
+export interface ScalingModel {
     name: string;
     quantity: string;
     unit: string;
@@ -11,24 +11,24 @@ export interface Scaling {
     fixed: Record<string, number>;
     error_percent: number | null;
     noise_percent: number;
-    /** The least efficiency that is enough. */
+    /** Minimum efficiency considered acceptable. */
     efficiency: number;
-    /** How many times beyond what was measured the curves go. */
+    /** How far the curves extrapolate, as a multiple of the measured range. */
     times: number;
-    /** How to record the run that would say most. */
+    /** Command that records the most informative next run. */
     next: string | null;
     notes: string[];
-    /** The parameter that changed most, by its place. */
+    /** Index of the parameter that varied most. */
     first: number;
-    lines: Curve[];
+    lines: ScalingCurve[];
 }
 
-/** The time along one parameter, the others as they are. */
-export interface Curve {
+/** Time over one parameter, the others fixed. */
+export interface ScalingCurve {
     parameter: string;
     others: Record<string, number>;
     x: number[];
-    seconds: Figures[];
+    seconds: Estimate[];
     parts: { name: string; seconds: number[] }[];
     measured: { x: number; seconds: number; between: [number, number] | null }[];
     forecast: Forecast | null;
@@ -36,26 +36,26 @@ export interface Curve {
 
 export interface Forecast {
     predictions: Prediction[];
-    best: Best | null;
+    best: BestProcessCount | null;
     speedup_base: number | null;
 }
 
 export interface Prediction {
     procs: number | null;
     params: Record<string, number>;
-    seconds: Figures;
+    seconds: Estimate;
     speedup: number | null;
     speedup_between: [number, number] | null;
     efficiency: number | null;
     efficiency_between: [number, number] | null;
     limited_by: string | null;
     limited_by_share: number | null;
-    /** How many times beyond what was measured. */
+    /** Extrapolation, as a multiple of the measured range. */
     times_beyond: number;
 }
 
-/** Numbers of processes to choose. */
-export interface Best {
+/** Recommended numbers of processes. */
+export interface BestProcessCount {
     time: number;
     time_between: [number, number];
     still_falls: boolean;

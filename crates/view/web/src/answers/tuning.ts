@@ -1,35 +1,35 @@
-// The log of a tuning: `NAME.sin/tuning.jsonl`.
+// Answer `tuning`: the log `NAME.sin/tuning.jsonl`.
 
-export interface Tuning {
-    entries: Entry[];
-    /** Whether the program still runs. */
+export interface TuningLog {
+    entries: TuningEntry[];
+    /** Whether the program is still running. */
     live: boolean;
-    /** When the tuning began, in nanoseconds of the timeline, where that is known. */
+    /** Start of the tuning on the timeline, in nanoseconds; null if unknown. */
     began_ns: number | null;
 }
 
-export type Entry =
+export type TuningEntry =
     | { kind: 'began'; time_s: number; since_1970_s: number }
-    | ({ kind: 'change' } & Decision)
+    | ({ kind: 'change' } & TuningDecision)
     | { kind: 'finding'; time_s: number; tunlet: string; what: string }
-    | { kind: 'figures'; time_s: number; tunlet: string; figures: Told[] }
+    | { kind: 'figures'; time_s: number; tunlet: string; figures: TuningMetric[] }
     | { kind: 'problem'; time_s: number; what: string };
 
-export interface Decision {
+export interface TuningDecision {
     time_s: number;
     tunlet: string;
-    /** What was changed: a variable's name, mostly. */
+    /** What was changed, usually a variable. */
     action: string;
     rank: number | null;
     old: number | null;
     new: number;
     why: string;
-    /** Why it was not done. */
+    /** Why the change was not carried out. */
     refused?: string;
 }
 
-/** Something that a tunlet knew. */
-export interface Told {
+/** A value that a tunlet measured. */
+export interface TuningMetric {
     name: string;
     value: number;
     unit: string;

@@ -1,14 +1,14 @@
-// Colours of style.css as values: a canvas and a saved picture cannot use variables.
+// Resolves CSS variables: a canvas and an exported SVG cannot use them.
 
-import { look } from '../state/theme';
+import { effectiveTheme } from '../state/theme';
 
-const found = new Map<string, string>();
+const cache = new Map<string, string>();
 let probe: HTMLElement | undefined;
 
-/** The present value of a variable such as `--sending`, as `rgb(0, 114, 178)`. A component that calls it is drawn again when the theme changes. */
-export function colour(variable: string): string {
-    const key = `${look.value} ${variable}`;
-    const known = found.get(key);
+/** Current value of a variable such as `--sending`, as `rgb(0, 114, 178)`. Components calling this re-render when the theme changes. */
+export function cssColour(variable: string): string {
+    const key = `${effectiveTheme.value} ${variable}`;
+    const known = cache.get(key);
     if (known !== undefined) return known;
     if (!probe) {
         probe = document.createElement('span');
@@ -17,6 +17,6 @@ export function colour(variable: string): string {
     }
     probe.style.color = `var(${variable})`;
     const value = getComputedStyle(probe).color;
-    found.set(key, value);
+    cache.set(key, value);
     return value;
 }

@@ -1,19 +1,18 @@
-// Tables as CSV (RFC 4180), for spreadsheets and scripts.
+// CSV export (RFC 4180).
 
-export type Cell = string | number | boolean | null | undefined;
+export type CsvCell = string | number | boolean | null | undefined;
 
-/** The data of a chart. */
-export interface Table {
-    /** Names of the columns, with the unit where there is one: `seconds`, `bytes`. */
+export interface CsvTable {
+    /** Column names, with the unit if there is one: `time (s)`. */
     columns: string[];
-    rows: Cell[][];
+    rows: CsvCell[][];
 }
 
-export function csv({ columns, rows }: Table): string {
-    return [columns, ...rows].map((row) => row.map(cell).join(',') + '\r\n').join('');
+export function toCsv({ columns, rows }: CsvTable): string {
+    return [columns, ...rows].map((row) => `${row.map(escapeCell).join(',')}\r\n`).join('');
 }
 
-function cell(value: Cell): string {
+function escapeCell(value: CsvCell): string {
     const text = value === null || value === undefined ? '' : String(value);
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

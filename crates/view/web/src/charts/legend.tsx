@@ -1,21 +1,20 @@
-// What the colours of a chart mean.
+// Chart legend.
 
-/** One colour and its meaning. */
-export interface Entry {
+export interface LegendEntry {
     label: string;
-    /** A variable of style.css, such as `--sending`. */
+    /** CSS variable of the colour, such as `--sending`. */
     variable: string;
     mark?: 'box' | 'line';
-    /** Whether another one has the same colour: then it is paler, or dashed. */
-    again?: boolean;
+    /** Whether the colour is already used by another entry; it is then drawn paler or dashed. */
+    isRepeated?: boolean;
 }
 
-export function Legend({ entries }: { entries: Entry[] }) {
+export function Legend({ entries }: { entries: LegendEntry[] }) {
     return (
         <ul class="legend">
-            {entries.map(({ label, variable, mark = 'box', again = false }) => (
+            {entries.map(({ label, variable, mark = 'box', isRepeated = false }) => (
                 <li key={label}>
-                    <span class={`mark ${mark} ${again ? 'again' : ''}`} style={{ '--mark': `var(${variable})` }} />
+                    <span class={`mark ${mark} ${isRepeated ? 'repeated' : ''}`} style={{ '--mark': `var(${variable})` }} />
                     {label}
                 </li>
             ))}

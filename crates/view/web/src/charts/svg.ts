@@ -1,28 +1,28 @@
-// A chart as a picture that stands alone: with its title, its legend, and the colours that it had on the page.
+// Exports a chart as a standalone SVG with title, legend and resolved colours.
 
-import { colour } from './colours';
-import type { Entry } from './legend';
+import { cssColour } from './colours';
+import type { LegendEntry } from './legend';
 
-const SVG = 'http://www.w3.org/2000/svg';
+const SVG_NAMESPACE = 'http://www.w3.org/2000/svg';
 const MARGIN = 12;
-const TITLE = 24;
-const LEGEND_LINE = 20;
-const LETTER = 7;
+const TITLE_HEIGHT = 24;
+const LEGEND_LINE_HEIGHT = 20;
+const CHAR_WIDTH = 7;
 
-/** A new element of a picture. */
-export function element<Name extends keyof SVGElementTagNameMap>(
+/** Creates an SVG element. */
+export function svgElement<Name extends keyof SVGElementTagNameMap>(
     name: Name,
     attributes: Record<string, string | number> = {},
     ...inside: (Node | string)[]
 ): SVGElementTagNameMap[Name] {
-    const made = document.createElementNS(SVG, name);
-    for (const [attribute, value] of Object.entries(attributes)) made.setAttribute(attribute, String(value));
-    made.append(...inside);
-    return made;
+    const result = document.createElementNS(SVG_NAMESPACE, name);
+    for (const [attribute, value] of Object.entries(attributes)) result.setAttribute(attribute, String(value));
+    result.append(...inside);
+    return result;
 }
 
-/** What decides how a drawn thing looks; the flag says whether children take it over. */
-const LOOKS: [property: string, inherited: boolean][] = [
+/** Properties that determine the appearance, and whether children inherit them. */
+const STYLE_PROPERTIES: [property: string, inherited: boolean][] = [
     ['fill', true],
     ['fill-opacity', true],
     ['stroke', true],
@@ -44,22 +44,22 @@ const LOOKS: [property: string, inherited: boolean][] = [
     ['dominant-baseline', false],
 ];
 
-/** A copy of a picture on the page in which nothing depends on the page. */
-function alone(shown: SVGSVGElement): SVGSVGElement {
+/** Copies an SVG and replaces its stylesheet by inline styles. */
+function withInlineStyles(shown: SVGSVGElement): SVGSVGElement {
     const copy = shown.cloneNode(true) as SVGSVGElement;
     const pairs: [Element, Element, CSSStyleDeclaration | undefined][] = [[shown, copy, undefined]];
     for (let pair = pairs.pop(); pair; pair = pairs.pop()) {
         const [from, to, above] = pair;
         const style = getComputedStyle(from);
-        const looks = LOOKS.filter(([property, inherited]) => {
+        const looks = STYLE_PROPERTIES.filter(([property, inherited]) => {
             const value = style.getPropertyValue(property);
-            return inherited ? !above || value !== above.getPropertyValue(property) : value !== USUAL[property];
+            return inherited ? !above || value !== above.getPropertyValue(property) : value !== DEFAULT_STYLES[property];
         }).map(([property]) => `${property}:${style.getPropertyValue(property)}`);
         if (looks.length > 0) to.setAttribute('style', looks.join(';'));
         else to.removeAttribute('style');
         to.removeAttribute('class');
-        [...from.children].forEach((child, at) => {
-            const twin = to.children[at];
+        [...from.children].forEach((child, index) => {
+            const twin = to.children[index];
             if (twin && child instanceof SVGElement && !(child instanceof SVGStyleElement)) pairs.push([child, twin, style]);
         });
     }
@@ -67,39 +67,39 @@ function alone(shown: SVGSVGElement): SVGSVGElement {
     return copy;
 }
 
-const USUAL: Record<string, string> = { opacity: '1', display: 'inline', 'dominant-baseline': 'auto' };
+const DEFAULT_STYLES: Record<string, string> = { opacity: '1', display: 'inline', 'dominant-baseline': 'auto' };
 
-/** The text of a picture file. */
-export function picture(title: string, legend: Entry[], shown: SVGSVGElement): string {
-    const chart = shown.isConnected ? alone(shown) : shown;
+/** The text of the SVG file. */
+export function standaloneSvg(title: string, legend: LegendEntry[], shown: SVGSVGElement): string {
+    const chart = shown.isConnected ? withInlineStyles(shown) : shown;
     const drawn = (side: string) => Number(shown.getAttribute(side));
     const size = shown.isConnected ? shown.getBoundingClientRect() : { width: drawn('width'), height: drawn('height') };
     const width = Math.max(size.width, 200) + 2 * MARGIN;
-    const text = { fill: colour('--text'), 'font-family': 'sans-serif' };
+    const text = { fill: cssColour('--text'), 'font-family': 'sans-serif' };
     const head = [
-        element('title', {}, title),
-        element('rect', { width: '100%', height: '100%', fill: colour('--ground') }),
-        element('text', { ...text, x: MARGIN, y: MARGIN + 12, 'font-size': 14, 'font-weight': 600 }, title),
+        svgElement('title', {}, title),
+        svgElement('rect', { width: '100%', height: '100%', fill: cssColour('--background') }),
+        svgElement('text', { ...text, x: MARGIN, y: MARGIN + 12, 'font-size': 14, 'font-weight': 600 }, title),
     ];
     let x = MARGIN;
-    let y = MARGIN + TITLE;
-    for (const { label, variable, mark = 'box', again = false } of legend) {
-        const long = 22 + LETTER * label.length + 12;
+    let y = MARGIN + TITLE_HEIGHT;
+    for (const { label, variable, mark = 'box', isRepeated = false } of legend) {
+        const long = 22 + CHAR_WIDTH * label.length + 12;
         if (x > MARGIN && x + long > width - MARGIN) {
             x = MARGIN;
-            y += LEGEND_LINE;
+            y += LEGEND_LINE_HEIGHT;
         }
         const box = mark === 'line' ? { y: y + 6, height: 3 } : { y: y + 1, height: 12 };
-        head.push(element('rect', { x, width: 14, ...box, fill: colour(variable), 'fill-opacity': again ? 0.5 : 1 }));
-        head.push(element('text', { ...text, x: x + 19, y: y + 11, 'font-size': 12 }, label));
+        head.push(svgElement('rect', { x, width: 14, ...box, fill: cssColour(variable), 'fill-opacity': isRepeated ? 0.5 : 1 }));
+        head.push(svgElement('text', { ...text, x: x + 19, y: y + 11, 'font-size': 12 }, label));
         x += long;
     }
-    if (legend.length > 0) y += LEGEND_LINE;
+    if (legend.length > 0) y += LEGEND_LINE_HEIGHT;
     chart.setAttribute('x', String(MARGIN));
     chart.setAttribute('y', String(y));
     chart.setAttribute('width', String(size.width));
     chart.setAttribute('height', String(size.height));
     const height = y + size.height + MARGIN;
-    const whole = element('svg', { xmlns: SVG, width, height, viewBox: `0 0 ${width} ${height}` }, ...head, chart);
+    const whole = svgElement('svg', { xmlns: SVG_NAMESPACE, width, height, viewBox: `0 0 ${width} ${height}` }, ...head, chart);
     return `<?xml version="1.0" encoding="utf-8"?>\n${new XMLSerializer().serializeToString(whole)}\n`;
 }

@@ -1,28 +1,27 @@
-// Ranks by number, as in `0-3,7`: for those who cannot or will not point at them.
+// Input for a set of ranks, as in `0-3,7`: the keyboard alternative to clicking.
 
-import { parse, write } from '../ranks';
+import { formatRanks, parseRanks } from '../ranks';
 import { select, selection } from '../state/address';
 
 interface Props {
     label: string;
     value: string;
-    /** How many ranks there are. */
-    most: number;
-    /** What to do with the ranks; an empty text is none in particular. */
+    rankCount: number;
+    /** Called with the ranks; an empty text means no selection. */
     choose: (ranks: string) => void;
 }
 
-export function RanksField({ label, value, most, choose }: Props) {
+export function RanksField({ label, value, rankCount, choose }: Props) {
     return (
         <label>
             {label}{' '}
             <input
                 size={7}
-                placeholder={`0-${most - 1}`}
+                placeholder={`0-${rankCount - 1}`}
                 value={value}
                 onChange={(event) => {
-                    const ranks = write(parse(event.currentTarget.value, most));
-                    // What names no rank goes, also where nothing else changes.
+                    const ranks = formatRanks(parseRanks(event.currentTarget.value, rankCount));
+                    // Drop invalid input, even if the ranks stay the same.
                     event.currentTarget.value = ranks;
                     choose(ranks);
                 }}
@@ -31,8 +30,8 @@ export function RanksField({ label, value, most, choose }: Props) {
     );
 }
 
-/** Selects ranks in all views, beside a chart in which they can be pointed at. */
+/** Selects ranks in all views; the alternative to clicking in a chart. */
 export function SelectRanks({ most }: { most: number }) {
     const choose = (ranks: string) => select({ ranks: ranks || undefined });
-    return <RanksField label="Select ranks" value={selection.value.ranks ?? ''} most={most} choose={choose} />;
+    return <RanksField label="Select ranks" value={selection.value.ranks ?? ''} rankCount={most} choose={choose} />;
 }

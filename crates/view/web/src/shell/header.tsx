@@ -1,39 +1,39 @@
-// The top of the page: what was recorded, the views, and what concerns the whole page.
+// Page header: recording, views, and controls for the whole page.
 
-import type { About, Recorded } from '../answers/about';
-import { distinct } from '../distinct';
-import { Copy } from '../links/copy';
-import { address, NOTHING, ownOf, select, write } from '../state/address';
-import { present } from '../state/present';
-import { choose, THEMES, theme } from '../state/theme';
+import type { About, RecordingSummary } from '../answers/about';
+import { CopyButton } from '../links/copy-button';
+import { address, EMPTY_SELECTION, formatHash, paramsOfView, select } from '../state/address';
+import { currentRecording } from '../state/current-recording';
+import { setTheme, THEMES, theme } from '../state/theme';
+import { uniqueNames } from '../unique-names';
 import { plural } from '../units';
-import type { View } from '../views/view';
+import type { PageView } from '../views/view';
 
 interface Props {
     about: About;
-    views: View[];
-    shown: View;
+    views: PageView[];
+    currentView: PageView;
     openHelp: () => void;
 }
 
-export function Header({ about, views, shown, openHelp }: Props) {
+export function Header({ about, views, currentView, openHelp }: Props) {
     const { selection } = address.value;
     return (
         <header class="top">
             <div class="what">
-                <Name about={about} />
+                <RecordingName about={about} />
                 <span class="tools">
-                    <Copy text={() => location.href} what="link to what you see" label="Copy link" />
+                    <CopyButton text={() => location.href} what="link to this view" label="Copy link" />
                     <label>
-                        <span class="unseen">Theme</span>
+                        <span class="visually-hidden">Theme</span>
                         <select
                             value={theme.value}
-                            title="Light or dark"
-                            onChange={(event) => choose(THEMES.find((one) => one === event.currentTarget.value) ?? 'system')}
+                            title="Light or dark theme"
+                            onChange={(event) => setTheme(THEMES.find((one) => one === event.currentTarget.value) ?? 'system')}
                         >
                             {THEMES.map((one) => (
                                 <option key={one} value={one}>
-                                    {one === 'system' ? 'as the system' : one}
+                                    {one === 'system' ? 'system' : one}
                                 </option>
                             ))}
                         </select>
@@ -47,9 +47,9 @@ export function Header({ about, views, shown, openHelp }: Props) {
                 {views.map((one) => (
                     <a
                         key={one.name}
-                        href={write({ view: one.name, selection: { ...selection, own: ownOf(one.name) } })}
-                        title={`${one.says} (${one.key})`}
-                        aria-current={one === shown ? 'page' : undefined}
+                        href={formatHash({ view: one.name, selection: { ...selection, viewParams: paramsOfView(one.name) } })}
+                        title={`${one.description} (${one.key})`}
+                        aria-current={one === currentView ? 'page' : undefined}
                     >
                         {one.title}
                     </a>
@@ -59,37 +59,37 @@ export function Header({ about, views, shown, openHelp }: Props) {
     );
 }
 
-function Name({ about }: { about: About }) {
-    const shown = present(about);
+function RecordingName({ about }: { about: About }) {
+    const shown = currentRecording(about);
     if (!shown) return <strong class="name">Sintonia</strong>;
-    const { recorded, number } = shown;
+    const { recording: summary, index } = shown;
     if (about.recordings.length < 2) {
         return (
-            <p class="name" title={described(recorded)}>
-                <strong>{recorded.name}</strong> <span class="quiet">{described(recorded)}</span>
+            <p class="name" title={describeRecording(summary)}>
+                <strong>{summary.name}</strong> <span class="muted">{describeRecording(summary)}</span>
             </p>
         );
     }
-    // What is selected in one recording means nothing in another.
-    const other = (recording: number) => select({ ...NOTHING, own: {}, recording });
+    // A selection is only meaningful in its own recording.
+    const other = (recording: number) => select({ ...EMPTY_SELECTION, viewParams: {}, recording });
     return (
-        <p class="name" title={described(recorded)}>
+        <p class="name" title={describeRecording(summary)}>
             <label>
-                <span class="unseen">Recording</span>
-                <select value={number} onChange={(event) => other(Number(event.currentTarget.value))}>
-                    {distinct(about.recordings.map(({ name }) => name)).map((name, at) => (
-                        <option key={name} value={at}>
+                <span class="visually-hidden">Recording</span>
+                <select value={index} onChange={(event) => other(Number(event.currentTarget.value))}>
+                    {uniqueNames(about.recordings.map(({ name }) => name)).map((name, index) => (
+                        <option key={name} value={index}>
                             {name}
                         </option>
                     ))}
                 </select>
             </label>{' '}
-            <span class="quiet">{described(recorded)}</span>
+            <span class="muted">{describeRecording(summary)}</span>
         </p>
     );
 }
 
-function described({ command, ranks, hosts, mpi, profile }: Recorded): string {
+function describeRecording({ command, ranks, hosts, mpi, profile }: RecordingSummary): string {
     const where = hosts.length === 1 ? ` on ${hosts[0]}` : hosts.length > 1 ? ` on ${hosts.length} hosts` : '';
-    return [command.join(' '), `${plural(ranks, 'rank')}${where}`, mpi, profile ? 'sums only' : ''].filter((part) => part !== '').join(' · ');
+    return [command.join(' '), `${plural(ranks, 'rank')}${where}`, mpi, profile ? 'profile' : ''].filter((part) => part !== '').join(' · ');
 }

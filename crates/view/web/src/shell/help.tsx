@@ -1,17 +1,17 @@
-// Help: what each view shows, and all keys.
+// Help dialog: the views and all keyboard shortcuts.
 
 import type { RefObject } from 'preact';
-import type { View } from '../views/view';
-import { KEYS } from './keys';
+import type { PageView } from '../views/view';
+import { SHORTCUTS } from './shortcuts';
 
 interface Props {
     dialog: RefObject<HTMLDialogElement | null>;
-    views: View[];
-    shown: View;
+    views: PageView[];
+    currentView: PageView;
     version: string;
 }
 
-export function Help({ dialog, views, shown, version }: Props) {
+export function Help({ dialog, views, currentView, version }: Props) {
     return (
         <dialog ref={dialog} class="help" aria-labelledby="help-title">
             <form method="dialog">
@@ -23,21 +23,26 @@ export function Help({ dialog, views, shown, version }: Props) {
             <div class="columns">
                 <section>
                     <h3>Views</h3>
-                    <Keys rows={views.map(({ key, title, says }) => [key, `${title}: ${says.charAt(0).toLowerCase()}${says.slice(1)}`])} />
+                    <ShortcutTable
+                        rows={views.map(({ key, title, description }) => [
+                            key,
+                            `${title}: ${description.charAt(0).toLowerCase()}${description.slice(1)}`,
+                        ])}
+                    />
                     <p>
-                        What is selected in one view, such as ranks, a call site or a window of time, is selected in all. The address holds it:
-                        whoever opens a copied link sees the same. Every chart can be saved as a picture (SVG) and its data as a table (CSV).
+                        The selection of ranks, a call site or a time window applies to all views. It is stored in the URL, so a copied link shows the
+                        same. Every chart can be saved as SVG, and its data as CSV.
                     </p>
                 </section>
                 <section>
-                    <h3>Everywhere</h3>
-                    <Keys rows={KEYS} />
-                    {[shown, ...views.filter((one) => one !== shown)].map(
-                        ({ name, title, keys }) =>
-                            keys && (
+                    <h3>All views</h3>
+                    <ShortcutTable rows={SHORTCUTS} />
+                    {[currentView, ...views.filter((one) => one !== currentView)].map(
+                        ({ name, title, shortcuts }) =>
+                            shortcuts && (
                                 <div key={name}>
                                     <h3>{title}</h3>
-                                    <Keys rows={keys} />
+                                    <ShortcutTable rows={shortcuts} />
                                 </div>
                             ),
                     )}
@@ -47,16 +52,16 @@ export function Help({ dialog, views, shown, version }: Props) {
     );
 }
 
-function Keys({ rows }: { rows: [string, string][] }) {
+function ShortcutTable({ rows }: { rows: [string, string][] }) {
     return (
         <table class="keys">
             <tbody>
-                {rows.map(([key, does]) => (
+                {rows.map(([key, action]) => (
                     <tr key={key}>
                         <th scope="row">
                             <kbd>{key}</kbd>
                         </th>
-                        <td>{does}</td>
+                        <td>{action}</td>
                     </tr>
                 ))}
             </tbody>

@@ -1,26 +1,26 @@
-// What stands around every view: the header, what is selected, help, and keys.
+// Page frame: header, selection, help and shortcuts.
 
 import { useEffect, useRef } from 'preact/hooks';
 import type { About } from '../answers/about';
-import { State } from '../charts/state';
+import { QueryStatus } from '../charts/query-status';
 import { view } from '../state/address';
-import { useAnswer } from '../state/asked';
-import { present } from '../state/present';
-import { views } from '../views/all';
-import { Guard } from './guard';
+import { currentRecording } from '../state/current-recording';
+import { useQuery } from '../state/use-query';
+import { allViews } from '../views/all-views';
+import { ErrorBoundary } from './error-boundary';
 import { Header } from './header';
 import { Help } from './help';
-import { useKeys } from './keys';
-import { Selected } from './selected';
+import { SelectionBar } from './selection-bar';
+import { useShortcuts } from './shortcuts';
 import './shell.css';
 
 export function Shell() {
-    const about = useAnswer<About>(0, 'about');
+    const about = useQuery<About>(0, 'about');
     if (about.state === 'answered') return <Frame about={about.answer} />;
     return (
-        <main class="alone">
+        <main class="standalone">
             <h1>Sintonia</h1>
-            <State asked={about}>{() => null}</State>
+            <QueryStatus query={about}>{() => null}</QueryStatus>
         </main>
     );
 }
@@ -28,33 +28,33 @@ export function Shell() {
 function Frame({ about }: { about: About }) {
     const help = useRef<HTMLDialogElement>(null);
     const openHelp = () => help.current?.showModal();
-    const offered = views.filter((one) => one.has(about));
+    const offered = allViews.filter((one) => one.isAvailable(about));
     const shown = offered.find((one) => one.name === view.value) ?? offered[0];
-    useKeys(offered, openHelp);
-    const { recorded, number } = present(about) ?? {};
-    const title = `${recorded?.name ?? 'Sintonia'}: ${shown?.title ?? ''}`;
+    useShortcuts(offered, openHelp);
+    const { recording, index } = currentRecording(about) ?? {};
+    const title = `${recording?.name ?? 'Sintonia'}: ${shown?.title ?? ''}`;
     useEffect(() => {
         document.title = title;
     }, [title]);
-    if (!shown) return <main class="alone">There is nothing to show.</main>;
+    if (!shown) return <main class="standalone">There is nothing to show.</main>;
     return (
         <>
             <button type="button" class="skip" onClick={() => document.getElementById('content')?.focus()}>
                 Skip to the content
             </button>
-            <Header about={about} views={offered} shown={shown} openHelp={openHelp} />
-            {recorded && <Selected recorded={recorded} />}
+            <Header about={about} views={offered} currentView={shown} openHelp={openHelp} />
+            {recording && <SelectionBar recording={recording} />}
             <main id="content" tabIndex={-1}>
                 <header class="heading">
                     <h1>{shown.title}</h1>
-                    <p class="says">{shown.says}</p>
+                    <p class="description">{shown.description}</p>
                 </header>
-                {/* Nothing of one recording is shown as if it were another's. */}
-                <Guard key={`${shown.name} ${number}`}>
-                    <shown.Show about={about} />
-                </Guard>
+                {/* Remount when the recording changes, so that no data of another recording is shown. */}
+                <ErrorBoundary key={`${shown.name} ${index}`}>
+                    <shown.Component about={about} />
+                </ErrorBoundary>
             </main>
-            <Help dialog={help} views={offered} shown={shown} version={about.version} />
+            <Help dialog={help} views={offered} currentView={shown} version={about.version} />
         </>
     );
 }

@@ -1,4 +1,4 @@
-// Light or dark: as the system is, unless the reader chose; the choice is kept in the browser.
+// Light or dark theme: the system's by default, or the user's choice, stored in the browser.
 
 import { computed, effect, signal } from '@preact/signals';
 
@@ -13,31 +13,33 @@ darkSystem.addEventListener('change', () => {
     systemIsDark.value = darkSystem.matches;
 });
 
-const chosen = signal<Theme>(kept());
-apply(chosen.value);
+const chosenTheme = signal<Theme>(storedTheme());
+applyTheme(chosenTheme.value);
 
-/** What the reader chose. */
-export const theme = computed(() => chosen.value);
+/** The user's choice. */
+export const theme = computed(() => chosenTheme.value);
 
-/** What it comes to: whoever draws with colours of their own reads this, and draws again when it changes. */
-export const look = computed<'light' | 'dark'>(() => (chosen.value === 'system' ? (systemIsDark.value ? 'dark' : 'light') : chosen.value));
+/** The theme in effect. Components that draw with resolved colours depend on it. */
+export const effectiveTheme = computed<'light' | 'dark'>(() =>
+    chosenTheme.value === 'system' ? (systemIsDark.value ? 'dark' : 'light') : chosenTheme.value,
+);
 
-// Styles that `light-dark()` cannot tell apart, such as filters, go by this.
+// For styles that `light-dark()` does not support, such as filters.
 effect(() => {
-    document.documentElement.dataset.look = look.value;
+    document.documentElement.dataset.effectiveTheme = effectiveTheme.value;
 });
 
-export function choose(next: Theme): void {
+export function setTheme(next: Theme): void {
     try {
         localStorage.setItem(KEY, next);
     } catch {
-        // A browser may forbid it, for a page opened from a file for example: then the choice holds until the page is closed.
+        // Storage may be blocked, for example for a page opened from a file. The choice then lasts until the page is closed.
     }
-    apply(next);
-    chosen.value = next;
+    applyTheme(next);
+    chosenTheme.value = next;
 }
 
-function kept(): Theme {
+function storedTheme(): Theme {
     try {
         const value = localStorage.getItem(KEY);
         return THEMES.find((one) => one === value) ?? 'system';
@@ -46,7 +48,7 @@ function kept(): Theme {
     }
 }
 
-function apply(next: Theme): void {
+function applyTheme(next: Theme): void {
     if (next === 'system') delete document.documentElement.dataset.theme;
     else document.documentElement.dataset.theme = next;
 }

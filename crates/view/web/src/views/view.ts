@@ -1,20 +1,20 @@
-// What every view of the page is.
+// Interface of a view.
 
 import type { ComponentType } from 'preact';
 import type { About } from '../answers/about';
 
-export interface View {
-    /** Its name in the address. */
+export interface PageView {
+    /** Name in the address. */
     name: string;
-    /** Its name for people. */
+    /** Displayed name. */
     title: string;
-    /** The key that leads to it. */
+    /** Keyboard shortcut. */
     key: string;
-    /** One sentence: what it shows. */
-    says: string;
-    /** Whether there is something to show. */
-    has: (about: About) => boolean;
-    Show: ComponentType<{ about: About }>;
-    /** Keys that it understands, and what they do: for the help. */
-    keys?: [key: string, does: string][];
+    /** One sentence. */
+    description: string;
+    /** Whether there is data for it. */
+    isAvailable: (about: About) => boolean;
+    Component: ComponentType<{ about: About }>;
+    /** Additional shortcuts, for the help dialog. */
+    shortcuts?: [key: string, does: string][];
 }

@@ -1,107 +1,107 @@
-// Several recordings side by side: how well each used its time, and where two of them differ.
+// Compares recordings: efficiencies of all, and the differences between two of them.
 
 import type { About } from '../../answers/about';
+import { answerSource } from '../../answers/answer-source';
 import type { Comparison } from '../../answers/comparison';
 import type { Report } from '../../answers/report';
-import { source } from '../../answers/source';
-import { Choice } from '../../charts/choice';
-import { State } from '../../charts/state';
-import { distinct } from '../../distinct';
-import { selection, setOwn } from '../../state/address';
-import { useAnswer } from '../../state/asked';
-import type { Present } from '../../state/present';
-import type { View } from '../view';
+import { ChoiceButtons } from '../../charts/choice-buttons';
+import { QueryStatus } from '../../charts/query-status';
+import { selection, setViewParam } from '../../state/address';
+import type { CurrentRecording } from '../../state/current-recording';
+import { useQuery } from '../../state/use-query';
+import { uniqueNames } from '../../unique-names';
+import type { PageView } from '../view';
 import './comparison.css';
 import { Efficiencies } from './efficiencies';
-import { RankTimes } from './ranks';
-import { Differences } from './sites';
+import { RankTimes } from './rank-times';
+import { SiteDifferences } from './site-differences';
 
-export const comparison: View = {
+export const comparison: PageView = {
     name: 'comparison',
     title: 'Comparison',
     key: 'b',
-    says: 'Recordings beside each other: efficiencies, call sites by how much they differ, ranks.',
-    has: ({ subjects, recordings }) => recordings.length > 1 && subjects.includes('comparison'),
-    Show,
+    description: 'Compares recordings: efficiencies, differences of call sites, ranks.',
+    isAvailable: ({ subjects, recordings }) => recordings.length > 1 && subjects.includes('comparison'),
+    Component: Show,
 };
 
 function Show({ about }: { about: About }) {
-    const { own } = selection.value;
-    const weak = own.work === 'weak';
-    const asked = useAnswer<Comparison>(0, 'comparison', weak ? { weak: 1 } : {});
+    const { viewParams } = selection.value;
+    const weak = viewParams.work === 'weak';
+    const query = useQuery<Comparison>(0, 'comparison', weak ? { weak: 1 } : {});
     return (
         <>
-            {source.live && (
+            {answerSource.isLive && (
                 <p>
-                    <Choice
-                        label="Work"
-                        values={['shared by all ranks', 'the same for each rank']}
-                        value={weak ? 'the same for each rank' : 'shared by all ranks'}
-                        choose={(value) => setOwn('work', value === 'the same for each rank' ? 'weak' : '')}
+                    <ChoiceButtons
+                        label="Scaling"
+                        values={['strong', 'weak']}
+                        value={weak ? 'weak' : 'strong'}
+                        choose={(value) => setViewParam('work', value === 'weak' ? 'weak' : '')}
                     />
                 </p>
             )}
-            <State asked={asked}>{(answer) => <Efficiencies comparison={answer} />}</State>
-            <Pair about={about} first={number(own.first, 0, about)} second={number(own.second, 1, about)} />
+            <QueryStatus query={query}>{(answer) => <Efficiencies comparison={answer} />}</QueryStatus>
+            <ComparedPair about={about} first={parseIndex(viewParams.first, 0, about)} second={parseIndex(viewParams.second, 1, about)} />
         </>
     );
 }
 
-function number(text: string | undefined, usual: number, { recordings }: About): number {
+function parseIndex(text: string | undefined, usual: number, { recordings }: About): number {
     const wanted = text === undefined ? usual : Number(text);
     return Number.isInteger(wanted) && wanted >= 0 && wanted < recordings.length ? wanted : usual;
 }
 
-function Pair({ about, first, second }: { about: About; first: number; second: number }) {
-    const before = useAnswer<Report>(first, 'report');
-    const after = useAnswer<Report>(second, 'report');
-    const all = distinct(about.recordings.map(({ name }) => name));
+function ComparedPair({ about, first, second }: { about: About; first: number; second: number }) {
+    const before = useQuery<Report>(first, 'report');
+    const after = useQuery<Report>(second, 'report');
+    const all = uniqueNames(about.recordings.map(({ name }) => name));
     const names: [string, string] = [all[first] ?? '', all[second] ?? ''];
     const [one, other] = [about.recordings[first], about.recordings[second]];
     if (!one || !other) return null;
-    const runs: [Present, Present] = [
-        { number: first, recorded: one },
-        { number: second, recorded: other },
+    const runs: [CurrentRecording, CurrentRecording] = [
+        { index: first, recording: one },
+        { index: second, recording: other },
     ];
     return (
         <>
             <p class="comparison-pair">
-                <Pick label="From" name="first" value={first} about={about} names={all} />
-                <Pick label="to" name="second" value={second} about={about} names={all} />
+                <RecordingSelect label="From" name="first" value={first} about={about} names={all} />
+                <RecordingSelect label="to" name="second" value={second} about={about} names={all} />
             </p>
-            <State asked={before}>
+            <QueryStatus query={before}>
                 {(before) => (
-                    <State asked={after}>
+                    <QueryStatus query={after}>
                         {(after) => (
                             <>
-                                <Differences runs={runs} names={names} before={before} after={after} />
+                                <SiteDifferences runs={runs} names={names} before={before} after={after} />
                                 <RankTimes names={names} before={before} after={after} />
                             </>
                         )}
-                    </State>
+                    </QueryStatus>
                 )}
-            </State>
+            </QueryStatus>
         </>
     );
 }
 
 interface PickProps {
     label: string;
-    /** What it is called in the address. */
+    /** Name of its parameter in the address. */
     name: string;
     value: number;
     about: About;
     names: string[];
 }
 
-function Pick({ label, name, value, about, names }: PickProps) {
+function RecordingSelect({ label, name, value, about, names }: PickProps) {
     return (
         <label>
             {label}{' '}
-            <select value={String(value)} onChange={(event) => setOwn(name, event.currentTarget.value)}>
-                {about.recordings.map((recorded, at) => (
-                    <option key={at} value={String(at)}>
-                        {names[at]} ({recorded.ranks} ranks)
+            <select value={String(value)} onChange={(event) => setViewParam(name, event.currentTarget.value)}>
+                {about.recordings.map((recording, index) => (
+                    <option key={index} value={String(index)}>
+                        {names[index]} ({recording.ranks} ranks)
                     </option>
                 ))}
             </select>

@@ -1,26 +1,26 @@
-// The communication matrix: who sends how much to whom.
+// Matrix view: traffic between ranks, hosts or roles.
 
-import type { About, Recorded } from '../../answers/about';
-import type { Communication } from '../../answers/communication';
-import { Choice } from '../../charts/choice';
-import { State } from '../../charts/state';
-import { WholeRun } from '../../links/whole-run';
-import { selection, setOwn } from '../../state/address';
-import { useAnswer } from '../../state/asked';
-import { present } from '../../state/present';
-import type { View } from '../view';
+import type { About, RecordingSummary } from '../../answers/about';
+import type { CommunicationMatrix } from '../../answers/communication';
+import { ChoiceButtons } from '../../charts/choice-buttons';
+import { QueryStatus } from '../../charts/query-status';
+import { WholeRunNote } from '../../links/whole-run-note';
+import { selection, setViewParam } from '../../state/address';
+import { currentRecording } from '../../state/current-recording';
+import { useQuery } from '../../state/use-query';
+import type { PageView } from '../view';
 import './matrix.css';
-import { Shown } from './shown';
+import { MatrixChart } from './matrix-chart';
 
-export const matrix: View = {
+export const matrix: PageView = {
     name: 'matrix',
     title: 'Matrix',
     key: 'm',
-    says: 'Who sends how much to whom.',
-    has: (about) => about.subjects.includes('communication'),
-    Show,
-    keys: [
-        ['← → ↑ ↓', 'in the matrix: go from cell to cell'],
+    description: 'Traffic between ranks, hosts or roles.',
+    isAvailable: (about) => about.subjects.includes('communication'),
+    Component: Show,
+    shortcuts: [
+        ['← → ↑ ↓', 'in the matrix: move between cells'],
         ['Enter, click', 'select the ranks of a cell'],
         ['+ −, wheel', 'zoom'],
         ['0', 'the whole matrix'],
@@ -28,52 +28,54 @@ export const matrix: View = {
 };
 
 function Show({ about }: { about: About }) {
-    const shown = present(about);
-    return shown ? <Asked about={about} number={shown.number} recorded={shown.recorded} /> : <p>Nothing is recorded.</p>;
+    const shown = currentRecording(about);
+    return shown ? <MatrixControls about={about} number={shown.index} recording={shown.recording} /> : <p>There is no recording.</p>;
 }
 
 const GROUPS = ['rank', 'host', 'role'] as const;
 
-function Asked({ about, number, recorded }: { about: About; number: number; recorded: Recorded }) {
-    const { own } = selection.value;
-    const offered = { rank: true, host: recorded.hosts.length > 1, role: about.subjects.includes('program') && !recorded.profile };
+function MatrixControls({ about, number, recording }: { about: About; number: number; recording: RecordingSummary }) {
+    const { viewParams } = selection.value;
+    const offered = { rank: true, host: recording.hosts.length > 1, role: about.subjects.includes('program') && !recording.profile };
     const groups = GROUPS.filter((by) => offered[by]);
-    const by = groups.find((one) => one === own.by) ?? 'rank';
-    const without = own.collectives === '0';
+    const by = groups.find((one) => one === viewParams.by) ?? 'rank';
+    const without = viewParams.collectives === '0';
     const chooseBy = (next: string) => {
-        // The window is one of other labels.
-        setOwn('window', '');
-        setOwn('by', next === 'rank' ? '' : next);
+        // The window only applies to the current labels.
+        setViewParam('window', '');
+        setViewParam('by', next === 'rank' ? '' : next);
     };
     return (
         <>
-            <WholeRun marksRanks />
+            <WholeRunNote marksRanks />
             <div class="controls">
-                <Choice label="By" values={groups} value={by} choose={chooseBy} />
+                <ChoiceButtons label="By" values={groups} value={by} choose={chooseBy} />
                 <label>
                     <input
                         type="checkbox"
                         checked={!without}
-                        onChange={(event) => setOwn('collectives', event.currentTarget.checked ? '' : '0')}
+                        onChange={(event) => setViewParam('collectives', event.currentTarget.checked ? '' : '0')}
                     />{' '}
-                    with collectives, as a usual algorithm sends them
+                    include collectives, as messages of a common algorithm
                 </label>
             </div>
-            {/* The answer for one kind of label is never shown as that for another. */}
-            <Answered key={by} number={number} recorded={recorded} by={by} without={without} />
+            {/* Remount, so that the answer for another grouping is not shown. */}
+            <MatrixQuery key={by} number={number} recording={recording} by={by} withoutCollectives={without} />
         </>
     );
 }
 
-interface AnsweredProps {
+interface MatrixQueryProps {
     number: number;
-    recorded: Recorded;
+    recording: RecordingSummary;
     by: string;
-    /** Whether collectives are left out. */
-    without: boolean;
+    withoutCollectives: boolean;
 }
 
-function Answered({ number, recorded, by, without }: AnsweredProps) {
-    const asked = useAnswer<Communication>(number, 'communication', { by: by === 'rank' ? undefined : by, collectives: without ? 0 : undefined });
-    return <State asked={asked}>{(answer) => <Shown answer={answer} recorded={recorded} by={by} />}</State>;
+function MatrixQuery({ number, recording, by, withoutCollectives }: MatrixQueryProps) {
+    const query = useQuery<CommunicationMatrix>(number, 'communication', {
+        by: by === 'rank' ? undefined : by,
+        collectives: withoutCollectives ? 0 : undefined,
+    });
+    return <QueryStatus query={query}>{(answer) => <MatrixChart answer={answer} recording={recording} by={by} />}</QueryStatus>;
 }

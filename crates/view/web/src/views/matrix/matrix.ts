@@ -1,14 +1,13 @@
-// The communication as a matrix of one unit: who (row) sent how much of it to whom (column).
+// The communication matrix in one unit: rows send, columns receive.
 
-import type { Communication } from '../../answers/communication';
+import type { CommunicationMatrix } from '../../answers/communication';
 import { bytes, count, seconds } from '../../units';
 
 export type Unit = 'bytes' | 'messages' | 'seconds';
 
 export const UNITS: Unit[] = ['bytes', 'messages', 'seconds'];
 
-/** An amount of a unit for people. */
-export function amount(unit: Unit, value: number): string {
+export function formatAmount(unit: Unit, value: number): string {
     if (value === 0) return '0';
     if (unit === 'bytes') return bytes(value);
     return unit === 'seconds' ? seconds(value) : count(value);
@@ -18,26 +17,26 @@ export interface Pair {
     from: number;
     to: number;
     value: number;
-    /** Where it is in the lists of the answer. */
+    /** Index into the lists of the answer. */
     entry: number;
 }
 
 export interface Matrix {
     unit: Unit;
-    answer: Communication;
+    answer: CommunicationMatrix;
     size: number;
     pairs: Pair[];
-    /** What each label sent and received. */
+    /** Sums per label. */
     sent: number[];
     received: number[];
-    /** The least and the most that any pair has, of those that have something. */
-    least: number;
-    most: number;
+    /** Smallest and largest nonzero value. */
+    min: number;
+    max: number;
     total: number;
-    at: (from: number, to: number) => Pair | undefined;
+    pairAt: (from: number, to: number) => Pair | undefined;
 }
 
-export function matrixOf(answer: Communication, wanted: Unit): Matrix {
+export function buildMatrix(answer: CommunicationMatrix, wanted: Unit): Matrix {
     const unit = wanted === 'seconds' && !answer.seconds ? 'bytes' : wanted;
     const values = (unit === 'seconds' ? answer.seconds : answer[unit]) ?? [];
     const size = answer.labels.length;
@@ -45,7 +44,7 @@ export function matrixOf(answer: Communication, wanted: Unit): Matrix {
     const places = new Map<number, Pair>();
     const sent = new Array<number>(size).fill(0);
     const received = new Array<number>(size).fill(0);
-    let [least, most, total] = [Infinity, 0, 0];
+    let [min, max, total] = [Infinity, 0, 0];
     answer.from.forEach((from, entry) => {
         const [to, value] = [answer.to[entry], values[entry]];
         if (to === undefined || value === undefined) return;
@@ -54,8 +53,8 @@ export function matrixOf(answer: Communication, wanted: Unit): Matrix {
         places.set(from * size + to, pair);
         sent[from] = (sent[from] ?? 0) + value;
         received[to] = (received[to] ?? 0) + value;
-        if (value > 0) [least, most] = [Math.min(least, value), Math.max(most, value)];
+        if (value > 0) [min, max] = [Math.min(min, value), Math.max(max, value)];
         total += value;
     });
-    return { unit, answer, size, pairs, sent, received, least: Math.min(least, most), most, total, at: (from, to) => places.get(from * size + to) };
+    return { unit, answer, size, pairs, sent, received, min: Math.min(min, max), max, total, pairAt: (from, to) => places.get(from * size + to) };
 }

@@ -1,25 +1,25 @@
-// What to do, most worthwhile first; each piece leads to the place that it is about.
+// Advice, largest saving first, with links to the locations concerned.
 
-import type { Recorded } from '../../answers/about';
+import type { RecordingSummary } from '../../answers/about';
 import type { Advice, Efficiency, Report, WaitState } from '../../answers/report';
-import { GOOD } from '../../charts/goodness';
-import { Go } from '../../links/go';
-import { placeName, siteAt } from '../../links/place';
-import { placesIn, Sentence } from '../../links/sentence';
+import { GOOD } from '../../charts/rating';
+import { LinkedSentence, locationsIn } from '../../links/linked-sentence';
+import { locationName, siteIndexAt } from '../../links/source-location';
+import { ViewLink } from '../../links/view-link';
 import { percent, seconds } from '../../units';
-import { Jump } from './jump';
-import type { Part } from './part';
+import { LongestWaitLink } from './longest-wait-link';
+import type { OverviewProps } from './overview-props';
 
-export function AdviceList(part: Part) {
+export function AdviceList(part: OverviewProps) {
     const { report } = part;
     return (
         <section class="advice">
-            <h2>What to do</h2>
+            <h2>Advice</h2>
             {report.advice.length === 0 && <p>{noAdvice(report.profile, report.efficiency)}</p>}
             {report.advice.length > 0 && (
                 <ol>
                     {report.advice.map((advice) => (
-                        <Item key={`${advice.kind} ${advice.what}`} advice={advice} {...part} />
+                        <AdviceItem key={`${advice.kind} ${advice.what}`} advice={advice} {...part} />
                     ))}
                 </ol>
             )}
@@ -27,11 +27,11 @@ export function AdviceList(part: Part) {
     );
 }
 
-function Item({ advice, ...part }: Part & { advice: Advice }) {
-    const { report, recorded } = part;
+function AdviceItem({ advice, ...part }: OverviewProps & { advice: Advice }) {
+    const { report, recording } = part;
     const share = advice.saves_s / Math.max(report.work_s, Number.MIN_VALUE);
-    const site = siteAt(recorded, advice);
-    const wait = waitOf(advice, report, recorded);
+    const site = siteIndexAt(recording, advice);
+    const wait = waitStateOf(advice, report, recording);
     return (
         <li>
             <p class="saves">
@@ -41,31 +41,31 @@ function Item({ advice, ...part }: Part & { advice: Advice }) {
                 Saves up to <strong>{seconds(advice.saves_s)}</strong> ({percent(share)} of the run)
             </p>
             <p>
-                <Sentence text={advice.what} recording={recorded} />
+                <LinkedSentence text={advice.what} recording={recording} />
             </p>
             <p>
-                <span class="quiet">Try: </span>
+                <span class="muted">Try: </span>
                 {advice.try_this}
             </p>
             <details>
                 <summary>Why</summary>
                 <p>
-                    <Sentence text={advice.evidence} recording={recorded} />
+                    <LinkedSentence text={advice.evidence} recording={recording} />
                 </p>
-                <p>Estimate: {advice.basis}. It is what the change saves at best, if it can be made in full and costs nothing.</p>
+                <p>Estimate: {advice.basis}. It is an upper bound, for a complete change without cost of its own.</p>
             </details>
             {site !== undefined && (
                 <p class="jump">
-                    <Go view="sites" change={{ site, operation: undefined }}>
-                        Source at {placeName(advice)}
-                    </Go>
-                    <Go view="timeline" change={{ site, operation: undefined }}>
+                    <ViewLink view="sites" change={{ site, operation: undefined }}>
+                        Source at {locationName(advice)}
+                    </ViewLink>
+                    <ViewLink view="timeline" change={{ site, operation: undefined }}>
                         On the timeline
-                    </Go>
+                    </ViewLink>
                     {wait && (
-                        <Jump {...part} wait={wait}>
+                        <LongestWaitLink {...part} wait={wait}>
                             Longest {wait.name} on the timeline
-                        </Jump>
+                        </LongestWaitLink>
                     )}
                 </p>
             )}
@@ -73,24 +73,24 @@ function Item({ advice, ...part }: Part & { advice: Advice }) {
     );
 }
 
-/** The wait that a piece of advice is about: the longest at the first place it names that has any. */
-function waitOf({ what }: Advice, { wait_states }: Report, recorded: Recorded): WaitState | undefined {
-    for (const place of placesIn(what, recorded)) {
-        const [longest] = wait_states.filter((state) => siteAt(recorded, state) === siteAt(recorded, place));
+/** The wait state an advice refers to: the longest one at the first location it names. */
+function waitStateOf({ what }: Advice, { wait_states }: Report, recording: RecordingSummary): WaitState | undefined {
+    for (const location of locationsIn(what, recording)) {
+        const [longest] = wait_states.filter((state) => siteIndexAt(recording, state) === siteIndexAt(recording, location));
         if (longest) return longest;
     }
     return undefined;
 }
 
-/** What is said where nothing was found: all is well, or what most is lost to. */
+/** Text if there is no advice: either all is well, or the largest loss. */
 function noAdvice(profile: boolean, efficiency: Efficiency | null): string {
-    if (profile) return 'Only sums were recorded: to be advised, record without --profile.';
-    if (!efficiency || efficiency.parallel >= GOOD) return 'Nothing was found that is worth changing.';
+    if (profile) return 'This recording is a profile: record without --profile to get advice.';
+    if (!efficiency || efficiency.parallel >= GOOD) return 'Nothing worth changing was found.';
     const lost: [number, string][] = [
-        [efficiency.load_balance, 'an uneven share of the computation'],
-        [efficiency.serialisation ?? 1, 'waiting for each other'],
-        [efficiency.transfer ?? 1, 'moving data, and MPI itself: try larger problems or fewer ranks'],
+        [efficiency.load_balance, 'load imbalance'],
+        [efficiency.serialisation ?? 1, 'serialisation (ranks waiting for each other)'],
+        [efficiency.transfer ?? 1, 'data transfer and MPI overhead: try larger problems or fewer ranks'],
     ];
     const [, worst] = lost.reduce((one, other) => (other[0] < one[0] ? other : one));
-    return `No single change stands out. Most is lost to ${worst}.`;
+    return `No single change stands out. The largest loss is due to ${worst}.`;
 }

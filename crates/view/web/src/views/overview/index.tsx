@@ -1,68 +1,68 @@
-// The overview: how well the time of a run was used, why, and what to do about it.
+// Overview: how well the run used its time, why, and what to do about it.
 
-import type { About, Recorded } from '../../answers/about';
+import type { About, RecordingSummary } from '../../answers/about';
 import type { Report } from '../../answers/report';
-import { State } from '../../charts/state';
-import { WholeRun } from '../../links/whole-run';
-import { useAnswer } from '../../state/asked';
-import { present } from '../../state/present';
-import type { View } from '../view';
+import { QueryStatus } from '../../charts/query-status';
+import { WholeRunNote } from '../../links/whole-run-note';
+import { currentRecording } from '../../state/current-recording';
+import { useQuery } from '../../state/use-query';
+import type { PageView } from '../view';
 import { AdviceList } from './advice';
-import { Causes, Path, Waits } from './causes';
-import { Tree } from './efficiency';
-import { Facts } from './facts';
-import { Operations, Sizes } from './operations';
+import { EfficiencyTree } from './efficiency-tree';
+import { MessageSizes, Operations } from './operations';
+import { RunFacts } from './run-facts';
+import { CriticalPathTable, RootCauses, WaitStates } from './wait-causes';
 import './overview.css';
-import type { Part } from './part';
+import type { OverviewProps } from './overview-props';
 import { Phases } from './phases';
+import { RankTimes } from './rank-times';
 import { Remarks } from './remarks';
-import { RankTimes } from './times';
 
-export const overview: View = {
+export const overview: PageView = {
     name: 'overview',
     title: 'Overview',
     key: 'o',
-    says: 'How well the time was used, and what to do about it.',
-    has: () => true,
-    Show,
+    description: 'How efficiently the run used its time, and what to improve.',
+    isAvailable: () => true,
+    Component: Show,
 };
 
 function Show({ about }: { about: About }) {
-    const shown = present(about);
-    return shown ? <Overview number={shown.number} recorded={shown.recorded} /> : <p>Nothing is recorded.</p>;
+    const shown = currentRecording(about);
+    return shown ? <Overview number={shown.index} recording={shown.recording} /> : <p>There is no recording.</p>;
 }
 
-function Overview({ number, recorded }: { number: number; recorded: Recorded }) {
-    const asked = useAnswer<Report>(number, 'report');
-    return <State asked={asked}>{(report) => <Shown report={report} recorded={recorded} number={number} />}</State>;
+function Overview({ number, recording }: { number: number; recording: RecordingSummary }) {
+    const query = useQuery<Report>(number, 'report');
+    return <QueryStatus query={query}>{(report) => <OverviewSections report={report} recording={recording} recordingIndex={number} />}</QueryStatus>;
 }
 
-function Shown(part: Part) {
+function OverviewSections(part: OverviewProps) {
     if (part.report.calls === 0) {
         return (
             <div class="overview">
-                <Facts {...part} />
-                <p>No MPI call was seen.</p>
+                <RunFacts {...part} />
+                <p>No MPI call was recorded.</p>
                 <Remarks {...part} />
             </div>
         );
     }
     return (
         <div class="overview">
-            <WholeRun />
-            <Facts {...part} />
+            <WholeRunNote />
+            <RunFacts {...part} />
             <div class="beside">
                 <AdviceList {...part} />
-                <Tree {...part} />
+                <EfficiencyTree {...part} />
             </div>
             <RankTimes {...part} />
-            <Waits {...part} />
-            <Causes {...part} />
-            <Path {...part} />
+            <WaitStates {...part} />
+            <RootCauses {...part} />
+            <CriticalPathTable {...part} />
             <Phases {...part} />
             <div class="beside">
                 <Operations {...part} />
-                <Sizes {...part} />
+                <MessageSizes {...part} />
             </div>
             <Remarks {...part} />
         </div>

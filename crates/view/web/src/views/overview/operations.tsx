@@ -1,65 +1,70 @@
 // MPI functions by time, and messages by size.
 
-import { allSeconds, type OperationTime, type Report } from '../../answers/report';
-import { ListFigure } from '../../charts/list-figure';
-import type { Column } from '../../charts/rows';
-import { Operation } from '../../links/operation';
+import { type OperationTime, type Report, totalRankSeconds } from '../../answers/report';
+import type { TableColumn } from '../../charts/data-table';
+import { TableFigure } from '../../charts/table-figure';
+import { OperationLink } from '../../links/operation-link';
 import { selection } from '../../state/address';
-import { binary, bytes, count, percent, seconds } from '../../units';
-import type { Part } from './part';
+import { binaryBytes, bytes, count, percent, seconds } from '../../units';
+import type { OverviewProps } from './overview-props';
 
-const MOST = 8;
+const INITIAL_ROWS = 8;
 
-export function Operations({ report }: Part) {
+export function Operations({ report }: OverviewProps) {
     const { operations } = report;
-    const all = allSeconds(report);
-    const most = Math.max(...operations.map(({ seconds }) => seconds), Number.MIN_VALUE);
-    const columns: Column<OperationTime>[] = [
+    const all = totalRankSeconds(report);
+    const max = Math.max(...operations.map(({ seconds }) => seconds), Number.MIN_VALUE);
+    const columns: TableColumn<OperationTime>[] = [
         {
             name: 'operation',
             value: ({ operation }) => operation,
-            show: ({ operation }) => <Operation name={operation} />,
+            render: ({ operation }) => <OperationLink name={operation} />,
         },
-        { name: 'calls', value: ({ calls }) => calls, show: ({ calls }) => count(calls) },
+        { name: 'calls', value: ({ calls }) => calls, render: ({ calls }) => count(calls) },
         {
             name: 'time',
             unit: 's',
             value: (row) => row.seconds,
-            show: (row) => seconds(row.seconds),
-            bar: (row) => row.seconds / most,
-            variable: '--collective',
+            render: (row) => seconds(row.seconds),
+            bar: (row) => row.seconds / max,
+            barColour: '--collective',
         },
-        { name: 'of run', says: 'Share of all ranks’ time', value: (row) => row.seconds / all, show: (row) => percent(row.seconds / all) },
-        { name: 'bytes', value: (row) => row.bytes, show: (row) => (row.bytes > 0 ? bytes(row.bytes) : '–') },
+        {
+            name: 'of run',
+            description: 'Share of the time of all ranks',
+            value: (row) => row.seconds / all,
+            render: (row) => percent(row.seconds / all),
+        },
+        { name: 'bytes', value: (row) => row.bytes, render: (row) => (row.bytes > 0 ? bytes(row.bytes) : '–') },
     ];
     return (
-        <ListFigure
+        <TableFigure
             title="MPI functions by time"
             columns={columns}
             rows={operations}
-            name={({ operation }) => operation}
-            most={MOST}
+            rowKey={({ operation }) => operation}
+            initialRows={INITIAL_ROWS}
             isMarked={({ operation }) => operation === selection.value.operation}
         />
     );
 }
 
-type Size = Report['sizes'][number];
+type SizeClass = Report['sizes'][number];
 
-export function Sizes({ report }: Part) {
+export function MessageSizes({ report }: OverviewProps) {
     const { sizes } = report;
     if (sizes.length === 0) return null;
-    const most = Math.max(...sizes.map(({ messages }) => messages), 1);
-    const columns: Column<Size>[] = [
-        { name: 'up to', unit: 'bytes', value: ({ up_to }) => up_to, show: ({ up_to }) => binary(up_to) },
+    const max = Math.max(...sizes.map(({ messages }) => messages), 1);
+    const columns: TableColumn<SizeClass>[] = [
+        { name: 'up to', unit: 'bytes', value: ({ up_to }) => up_to, render: ({ up_to }) => binaryBytes(up_to) },
         {
             name: 'messages',
             value: ({ messages }) => messages,
-            show: ({ messages }) => count(messages),
-            bar: ({ messages }) => messages / most,
-            variable: '--sending',
+            render: ({ messages }) => count(messages),
+            bar: ({ messages }) => messages / max,
+            barColour: '--sending',
         },
-        { name: 'bytes', value: (row) => row.bytes, show: (row) => bytes(row.bytes) },
+        { name: 'bytes', value: (row) => row.bytes, render: (row) => bytes(row.bytes) },
     ];
-    return <ListFigure title="Messages between ranks, by size" columns={columns} rows={sizes} name={({ up_to }) => String(up_to)} />;
+    return <TableFigure title="Messages between ranks, by size" columns={columns} rows={sizes} rowKey={({ up_to }) => String(up_to)} />;
 }

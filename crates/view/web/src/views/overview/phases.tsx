@@ -1,59 +1,59 @@
-// The efficiencies of each phase of the program.
+// Efficiencies of each phase of the program.
 
 import type { Efficiency, PhaseEfficiency } from '../../answers/report';
-import { ListFigure } from '../../charts/list-figure';
-import type { Column } from '../../charts/rows';
+import type { TableColumn } from '../../charts/data-table';
+import { TableFigure } from '../../charts/table-figure';
 import { depthOf } from '../../depth';
-import { Go } from '../../links/go';
+import { ViewLink } from '../../links/view-link';
 import { percent, seconds } from '../../units';
-import type { Part } from './part';
+import type { OverviewProps } from './overview-props';
 
-interface Row {
+interface PhaseRow {
     phase: PhaseEfficiency;
-    number: number;
+    index: number;
     depth: number;
 }
 
-export function Phases({ report }: Part) {
+export function Phases({ report }: OverviewProps) {
     const { phases } = report;
-    // A program of one phase has the efficiencies of the run.
+    // With a single phase, the efficiencies are those of the run.
     if (phases.length < 2) return null;
-    const most = Math.max(...phases.map(({ seconds }) => seconds), Number.MIN_VALUE);
-    const rows = phases.map((phase, number) => ({ phase, number, depth: depthOf(phases, phase, (one) => one.part_of) }));
-    const share = (name: string, key: keyof Efficiency): Column<Row> => ({
+    const max = Math.max(...phases.map(({ seconds }) => seconds), Number.MIN_VALUE);
+    const rows = phases.map((phase, index) => ({ phase, index, depth: depthOf(phases, phase, (one) => one.part_of) }));
+    const share = (name: string, key: keyof Efficiency): TableColumn<PhaseRow> => ({
         name,
         value: ({ phase }) => phase.efficiency?.[key],
-        show: ({ phase }) => {
+        render: ({ phase }) => {
             const value = phase.efficiency?.[key];
             return value === null || value === undefined ? '–' : percent(value);
         },
     });
-    const columns: Column<Row>[] = [
+    const columns: TableColumn<PhaseRow>[] = [
         {
             name: 'phase',
             value: ({ phase }) => phase.name,
-            show: ({ phase, number, depth }) => (
+            render: ({ phase, index, depth }) => (
                 <span style={{ display: 'block', paddingLeft: `${depth}rem` }}>
-                    <Go view="program" change={{ own: { phase: String(number) } }} title="Show it in the program">
+                    <ViewLink view="program" change={{ viewParams: { phase: String(index) } }} title="Show it in the program">
                         {phase.name}
-                    </Go>
-                    {phase.repeats && <span class="quiet"> loop</span>}
+                    </ViewLink>
+                    {phase.repeats && <span class="muted"> loop</span>}
                 </span>
             ),
         },
         {
             name: 'time',
             unit: 's',
-            says: 'The longest that any rank stayed in it, MPI_Init and MPI_Finalize left out',
+            description: 'Longest time of any rank, without MPI_Init and MPI_Finalize',
             value: ({ phase }) => phase.seconds,
-            show: ({ phase }) => seconds(phase.seconds),
-            bar: ({ phase }) => phase.seconds / most,
+            render: ({ phase }) => seconds(phase.seconds),
+            bar: ({ phase }) => phase.seconds / max,
         },
-        share('parallel', 'parallel'),
+        share('parallel efficiency', 'parallel'),
         share('load balance', 'load_balance'),
         share('communication', 'communication'),
         share('serialisation', 'serialisation'),
         share('transfer', 'transfer'),
     ];
-    return <ListFigure title="Phases of the program" columns={columns} rows={rows} name={({ number }) => String(number)} />;
+    return <TableFigure title="Phases of the program" columns={columns} rows={rows} rowKey={({ index }) => String(index)} />;
 }

@@ -1,58 +1,58 @@
-// The placement: which rank is where, where it should be, and what that saves.
+// Placement view: the current and the proposed placement, and the saving.
 
 import type { About } from '../../answers/about';
-import type { Candidate, Placement } from '../../answers/placement';
-import { ListFigure } from '../../charts/list-figure';
-import type { Column } from '../../charts/rows';
-import { save } from '../../charts/save';
-import { State } from '../../charts/state';
-import { Copy } from '../../links/copy';
+import type { Placement, PlacementCandidate } from '../../answers/placement';
+import type { TableColumn } from '../../charts/data-table';
+import { downloadFile } from '../../charts/download';
+import { QueryStatus } from '../../charts/query-status';
+import { TableFigure } from '../../charts/table-figure';
+import { CopyButton } from '../../links/copy-button';
 import { SelectRanks } from '../../links/ranks-field';
-import { WholeRun } from '../../links/whole-run';
-import { useAnswer } from '../../state/asked';
-import { present } from '../../state/present';
+import { WholeRunNote } from '../../links/whole-run-note';
+import { currentRecording } from '../../state/current-recording';
+import { useQuery } from '../../state/use-query';
 import { bytes, percent, seconds } from '../../units';
-import type { View } from '../view';
-import { Links } from './links';
-import { Ranked } from './picture';
+import type { PageView } from '../view';
+import { LinkLoads } from './link-loads';
+import { PlacementChart } from './placement-chart';
 import './placement.css';
 
-export const placement: View = {
+export const placement: PageView = {
     name: 'placement',
     title: 'Placement',
     key: 'l',
-    says: 'Which rank is on which core of which host, and where it should be.',
-    has: ({ subjects }) => subjects.includes('placement'),
-    Show,
+    description: 'Current and proposed placement of ranks on hosts and cores.',
+    isAvailable: ({ subjects }) => subjects.includes('placement'),
+    Component: Show,
 };
 
 function Show({ about }: { about: About }) {
-    const found = present(about);
-    return found ? <Asked key={found.number} recording={found.number} /> : null;
+    const found = currentRecording(about);
+    return found ? <PlacementQuery key={found.index} recording={found.index} /> : null;
 }
 
-function Asked({ recording }: { recording: number }) {
-    return <State asked={useAnswer<Placement>(recording, 'placement')}>{(answer) => <Shown placement={answer} />}</State>;
+function PlacementQuery({ recording }: { recording: number }) {
+    return <QueryStatus query={useQuery<Placement>(recording, 'placement')}>{(answer) => <PlacementSections placement={answer} />}</QueryStatus>;
 }
 
-function Shown({ placement }: { placement: Placement }) {
+function PlacementSections({ placement }: { placement: Placement }) {
     const { hosts, slots, candidates, notes, useless } = placement;
     const isSame = slots.now.every((slot, rank) => slot === slots.placed[rank]);
     return (
         <>
             <p class={useless === null ? 'placement-verdict' : 'placement-verdict no'}>{placement.verdict}</p>
-            <WholeRun marksRanks />
+            <WholeRunNote marksRanks />
             <div class="controls">
                 <SelectRanks most={slots.now.length} />
-                <span class="quiet">A rank has the colour of the host that it is on now.</span>
+                <span class="muted">Ranks are coloured by their current host.</span>
             </div>
-            <div class="placement-both">
-                <Ranked title="Now" hosts={hosts} slots={slots.now} before={slots.now} />
-                {!isSame && <Ranked title="Placed" hosts={hosts} slots={slots.placed} before={slots.now} />}
+            <div class="placement-comparison">
+                <PlacementChart title="Now" hosts={hosts} slots={slots.now} before={slots.now} />
+                {!isSame && <PlacementChart title="Placed" hosts={hosts} slots={slots.placed} before={slots.now} />}
             </div>
-            <Sheet placement={placement} />
-            <Links links={placement.links} />
-            <ListFigure title="Placements that were looked at" columns={columns(candidates)} rows={candidates} name={(one) => one.name} />
+            <LauncherFile placement={placement} />
+            <LinkLoads links={placement.links} />
+            <TableFigure title="Placements considered" columns={candidateColumns(candidates)} rows={candidates} rowKey={(one) => one.name} />
             {notes.length > 0 && (
                 <ul>
                     {notes.map((note) => (
@@ -64,54 +64,59 @@ function Shown({ placement }: { placement: Placement }) {
     );
 }
 
-/** The file for the launcher and the command that uses it, to copy. */
-function Sheet({ placement: { sheet, command, environment } }: { placement: Placement }) {
-    if (sheet.refused !== null) return <p class="says">{sheet.refused}</p>;
+/** The launcher's input file and command line, to copy. */
+function LauncherFile({ placement: { sheet, command, environment } }: { placement: Placement }) {
+    if (sheet.refused !== null) return <p class="description">{sheet.refused}</p>;
     if (sheet.text === '') return null;
-    const line = command && [...environment.map(([name, value]) => `${name}=${quoted(value)}`), ...command.map(quoted)].join(' ');
+    const line = command && [...environment.map(([name, value]) => `${name}=${shellQuoted(value)}`), ...command.map(shellQuoted)].join(' ');
     return (
-        <section class="placement-sheet" aria-label="How to use it">
+        <section class="placement-launcher-file" aria-label="How to use it">
             {line && (
                 <p>
-                    <code>{line}</code> <Copy text={() => line} what="the command" />
+                    <code>{line}</code> <CopyButton text={() => line} what="the command" />
                 </p>
             )}
             <details>
                 <summary>{sheet.name}</summary>
+                {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable region must be focusable */}
                 <pre tabIndex={0}>{sheet.text}</pre>
             </details>
             <p>
-                <button type="button" onClick={() => save(sheet.text, sheet.name, 'text/plain')}>
+                <button type="button" onClick={() => downloadFile(sheet.text, sheet.name, 'text/plain')}>
                     Save {sheet.name}
                 </button>{' '}
-                <Copy text={() => sheet.text} what={sheet.name} />
+                <CopyButton text={() => sheet.text} what={sheet.name} />
             </p>
         </section>
     );
 }
 
-/** A word as a shell takes it. */
-const quoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
+const shellQuoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 
-function columns(candidates: Candidate[]): Column<Candidate>[] {
-    const replayed: Column<Candidate>[] = [
+function candidateColumns(candidates: PlacementCandidate[]): TableColumn<PlacementCandidate>[] {
+    const replayed: TableColumn<PlacementCandidate>[] = [
         {
             name: 'replayed (s)',
-            says: 'The replayed time of the run',
+            description: 'Replayed time of the run',
             value: ({ seconds }) => seconds?.[1],
-            show: (one) => (one.seconds ? `${seconds(one.seconds[1])} [${seconds(one.seconds[0])}, ${seconds(one.seconds[2])}]` : '–'),
+            render: (one) => (one.seconds ? `${seconds(one.seconds[1])} [${seconds(one.seconds[0])}, ${seconds(one.seconds[2])}]` : '–'),
         },
     ];
     return [
         { name: 'placement', value: ({ name }) => (name === 'Sintonia' ? 'placed' : name) },
-        { name: 'busiest link (s)', says: 'How long it is busy', value: (one) => one.busiest_link_s, show: (one) => seconds(one.busiest_link_s) },
-        { name: 'between hosts (bytes)', value: (one) => one.across_bytes, show: (one) => bytes(one.across_bytes) },
-        { name: 'bytes × distance', value: (one) => one.byte_distance, show: (one) => relative(one.byte_distance, candidates[0]?.byte_distance) },
+        {
+            name: 'busiest link (s)',
+            description: 'Busy time',
+            value: (one) => one.busiest_link_s,
+            render: (one) => seconds(one.busiest_link_s),
+        },
+        { name: 'between hosts (bytes)', value: (one) => one.across_bytes, render: (one) => bytes(one.across_bytes) },
+        { name: 'bytes × distance', value: (one) => one.byte_distance, render: (one) => relative(one.byte_distance, candidates[0]?.byte_distance) },
         {
             name: 'imbalance',
-            says: 'How much longer than the mean the slowest host computes',
+            description: 'Computation time of the slowest host, relative to the mean',
             value: (one) => one.imbalance,
-            show: (one) => percent(one.imbalance),
+            render: (one) => percent(one.imbalance),
         },
         ...(candidates.some((one) => one.seconds !== null) ? replayed : []),
     ];

@@ -1,38 +1,38 @@
-// The phases that all ranks go through: selecting one selects its window of time.
+// Phases of the program; a click selects the time window of one.
 
-import type { Phase, Program } from '../../answers/program';
-import { ListFigure } from '../../charts/list-figure';
-import type { Column } from '../../charts/rows';
+import type { ProgramGraph, ProgramPhase } from '../../answers/program';
+import type { TableColumn } from '../../charts/data-table';
+import { TableFigure } from '../../charts/table-figure';
 import { depthOf } from '../../depth';
-import { Go } from '../../links/go';
+import { ViewLink } from '../../links/view-link';
 import { selection } from '../../state/address';
 import { percent, seconds } from '../../units';
 
-interface Row {
-    phase: Phase;
-    number: number;
+interface PhaseRow {
+    phase: ProgramPhase;
+    index: number;
     depth: number;
     /** Means over the ranks. */
     elapsed: number;
-    outside: number;
+    computationShare: number;
     from: number;
     to: number;
 }
 
-export function Phases({ program }: { program: Program }) {
-    const rows = program.phases.map((phase, number) => rowOf(program.phases, phase, number));
-    const { from, to, own } = selection.value;
-    const most = Math.max(...rows.map(({ elapsed }) => elapsed), Number.MIN_VALUE);
-    const columns: Column<Row>[] = [
+export function Phases({ program }: { program: ProgramGraph }) {
+    const rows = program.phases.map((phase, number) => phaseRow(program.phases, phase, number));
+    const { from, to, viewParams } = selection.value;
+    const max = Math.max(...rows.map(({ elapsed }) => elapsed), Number.MIN_VALUE);
+    const columns: TableColumn<PhaseRow>[] = [
         {
             name: 'phase',
             value: ({ phase }) => phase.name,
-            show: (row) => (
-                <span class={own.phase === String(row.number) ? 'marked' : ''} style={{ display: 'block', paddingLeft: `${row.depth}rem` }}>
-                    <Go change={{ from: row.from, to: row.to }} title="Select its window of time">
+            render: (row) => (
+                <span class={viewParams.phase === String(row.index) ? 'marked' : ''} style={{ display: 'block', paddingLeft: `${row.depth}rem` }}>
+                    <ViewLink change={{ from: row.from, to: row.to }} title="Select its time window">
                         {row.phase.name}
-                    </Go>
-                    {row.phase.repeats && <span class="quiet"> loop</span>}
+                    </ViewLink>
+                    {row.phase.repeats && <span class="muted"> loop</span>}
                     {row.from === from && row.to === to && ' ✓'}
                 </span>
             ),
@@ -40,38 +40,38 @@ export function Phases({ program }: { program: Program }) {
         {
             name: 'time',
             unit: 's',
-            says: 'Of a rank, on average',
+            description: 'Mean per rank',
             value: ({ elapsed }) => elapsed,
-            show: ({ elapsed }) => seconds(elapsed),
-            bar: ({ elapsed }) => elapsed / most,
+            render: ({ elapsed }) => seconds(elapsed),
+            bar: ({ elapsed }) => elapsed / max,
         },
-        { name: 'outside MPI', value: ({ outside }) => outside, show: ({ outside }) => percent(outside) },
+        { name: 'computation', value: ({ computationShare }) => computationShare, render: ({ computationShare }) => percent(computationShare) },
         {
             name: 'see',
             value: ({ from, to }) => `${from} to ${to}`,
-            show: ({ phase, from, to }) => (
-                <Go view="timeline" change={{ from, to }} label={`Show ${phase.name} on the timeline`}>
+            render: ({ phase, from, to }) => (
+                <ViewLink view="timeline" change={{ from, to }} label={`Show ${phase.name} on the timeline`}>
                     timeline
-                </Go>
+                </ViewLink>
             ),
         },
     ];
     if (rows.length === 0) return null;
-    return <ListFigure title="Phases" columns={columns} rows={rows} name={({ number }) => String(number)} />;
+    return <TableFigure title="Phases" columns={columns} rows={rows} rowKey={({ index }) => String(index)} />;
 }
 
-function rowOf(phases: Phase[], phase: Phase, number: number): Row {
-    const many = Math.max(phase.ranks.length, 1);
+function phaseRow(phases: ProgramPhase[], phase: ProgramPhase, number: number): PhaseRow {
+    const count = Math.max(phase.ranks.length, 1);
     const elapsed = phase.ranks.reduce((sum, { elapsed_s }) => sum + elapsed_s, 0);
     const outside = phase.ranks.reduce((sum, { outside_s }) => sum + outside_s, 0);
     const nanoseconds = (value: number) => Math.round(1e9 * value);
     return {
         phase,
-        number,
+        index: number,
         depth: depthOf(phases, phase, (one) => one.parent),
-        elapsed: elapsed / many,
-        outside: outside / Math.max(elapsed, Number.MIN_VALUE),
-        from: nanoseconds(phase.ranks.reduce((least, { begin_s }) => Math.min(least, begin_s), Infinity)),
-        to: nanoseconds(phase.ranks.reduce((most, { end_s }) => Math.max(most, end_s), 0)),
+        elapsed: elapsed / count,
+        computationShare: outside / Math.max(elapsed, Number.MIN_VALUE),
+        from: nanoseconds(phase.ranks.reduce((min, { begin_s }) => Math.min(min, begin_s), Infinity)),
+        to: nanoseconds(phase.ranks.reduce((max, { end_s }) => Math.max(max, end_s), 0)),
     };
 }

@@ -1,28 +1,28 @@
-// The roles of the program, and the ranks of each.
+// Roles of the program and their ranks.
 
-import type { Program, Role } from '../../answers/program';
+import type { ProgramGraph, ProgramRole } from '../../answers/program';
+import { DataTable, type TableColumn, toCsvTable } from '../../charts/data-table';
 import { Figure } from '../../charts/figure';
-import { type Column, Rows, tableOf } from '../../charts/rows';
-import { Go } from '../../links/go';
-import { parse, write } from '../../ranks';
+import { ViewLink } from '../../links/view-link';
+import { formatRanks, parseRanks } from '../../ranks';
 import { selection } from '../../state/address';
 import { count, percent, seconds } from '../../units';
 
-export function Roles({ program, size }: { program: Program; size: number }) {
+export function Roles({ program, size }: { program: ProgramGraph; size: number }) {
     const { ranks } = selection.value;
-    const selected = ranks === undefined ? undefined : write(parse(ranks, size));
-    const inMpi = (role: Role) => role.nodes.reduce((sum, { total_s }) => sum + total_s, 0) / Math.max(role.elapsed_s, Number.MIN_VALUE);
-    const columns: Column<Role>[] = [
+    const selected = ranks === undefined ? undefined : formatRanks(parseRanks(ranks, size));
+    const inMpi = (role: ProgramRole) => role.nodes.reduce((sum, { total_s }) => sum + total_s, 0) / Math.max(role.elapsed_s, Number.MIN_VALUE);
+    const columns: TableColumn<ProgramRole>[] = [
         {
             name: 'role',
             value: ({ name }) => name,
-            show: (role) => {
-                const text = write(role.ranks);
+            render: (role) => {
+                const text = formatRanks(role.ranks);
                 return (
                     <>
-                        <Go change={{ ranks: text }} title={`Select ranks ${text}`}>
+                        <ViewLink change={{ ranks: text }} title={`Select ranks ${text}`}>
                             {role.name}
-                        </Go>
+                        </ViewLink>
                         {selected === text && ' ✓'}
                     </>
                 );
@@ -30,22 +30,23 @@ export function Roles({ program, size }: { program: Program; size: number }) {
         },
         {
             name: 'ranks',
-            value: (role) => write(role.ranks),
-            show: (role) => (role.ranks.length === 1 ? write(role.ranks) : <span title={write(role.ranks)}>{short(role.ranks)}</span>),
+            value: (role) => formatRanks(role.ranks),
+            render: (role) =>
+                role.ranks.length === 1 ? formatRanks(role.ranks) : <span title={formatRanks(role.ranks)}>{shortRanks(role.ranks)}</span>,
         },
-        { name: 'time of a rank', unit: 's', says: 'On average', value: meanTime, show: (role) => seconds(meanTime(role)) },
-        { name: 'in MPI', value: inMpi, show: (role) => percent(inMpi(role)), bar: inMpi, variable: '--collective' },
+        { name: 'time per rank', unit: 's', description: 'Mean over its ranks', value: meanTime, render: (role) => seconds(meanTime(role)) },
+        { name: 'in MPI', value: inMpi, render: (role) => percent(inMpi(role)), bar: inMpi, barColour: '--collective' },
     ];
     return (
-        <Figure title="Roles" svg={null} table={() => tableOf(columns, program.roles)}>
-            <Rows label="Roles" columns={columns} rows={program.roles} name={({ name }) => name} />
+        <Figure title="Roles" svg={null} table={() => toCsvTable(columns, program.roles)}>
+            <DataTable label="Roles" columns={columns} rows={program.roles} rowKey={({ name }) => name} />
         </Figure>
     );
 }
 
-const meanTime = ({ elapsed_s, ranks }: Role): number => elapsed_s / Math.max(ranks.length, 1);
+const meanTime = ({ elapsed_s, ranks }: ProgramRole): number => elapsed_s / Math.max(ranks.length, 1);
 
-function short(ranks: number[]): string {
-    const text = write(ranks);
+function shortRanks(ranks: number[]): string {
+    const text = formatRanks(ranks);
     return text.length > 14 ? `${count(ranks.length)} ranks` : text;
 }

@@ -1,86 +1,89 @@
-// The replay: what was measured against what would be, with something changed.
+// Replay view: measured times against those of a what-if replay.
 
 import { useMemo } from 'preact/hooks';
 import type { About } from '../../answers/about';
+import { answerSource, type QueryParams } from '../../answers/answer-source';
 import type { Machine } from '../../answers/machine';
-import type { Replayed } from '../../answers/replay';
-import { type Query, source } from '../../answers/source';
-import { State } from '../../charts/state';
-import { WholeRun } from '../../links/whole-run';
+import type { ReplayResult } from '../../answers/replay';
+import { QueryStatus } from '../../charts/query-status';
+import { WholeRunNote } from '../../links/whole-run-note';
 import { selection } from '../../state/address';
-import { latest, useAnswer } from '../../state/asked';
-import { type Present, present } from '../../state/present';
-import { useResting } from '../../state/resting';
-import type { View } from '../view';
-import { onMachine, told } from './changes';
-import { Panel } from './panel';
+import { type CurrentRecording, currentRecording } from '../../state/current-recording';
+import { useDebounced } from '../../state/debounce';
+import { latestAnswer, useQuery } from '../../state/use-query';
+import type { PageView } from '../view';
+import { usesMachine, whatIfText } from './what-if';
+import { WhatIfPanel } from './what-if-panel';
 import './replay.css';
-import { Result } from './result';
-import { Timelines } from './timelines';
+import { ResultSections } from './replay-result';
+import { ReplayTimelines } from './replay-timelines';
 
-export const replay: View = {
+export const replay: PageView = {
     name: 'replay',
     title: 'Replay',
     key: 'r',
-    says: 'The same run with something changed: turn a dial, and it is replayed.',
-    has: ({ subjects }) => subjects.includes('replay'),
-    Show,
+    description: 'What-if replay: the same run with changed parameters.',
+    isAvailable: ({ subjects }) => subjects.includes('replay'),
+    Component: Show,
 };
 
-/** How long a dial must rest before the run is replayed. */
-const REST_MS = 120;
-/** Pictures are made for runs of at most so many calls: for more, every turn of a dial would take long. */
-const MOST_CALLS = 5_000_000;
+/** Debounce for dials. */
+const DEBOUNCE_MS = 120;
+/** Maximum number of calls for drawing timelines; with more, every change would take long. */
+const MAX_CALLS = 5_000_000;
 
 function Show({ about }: { about: About }) {
-    const found = present(about);
+    const found = currentRecording(about);
     if (!found) return null;
-    if (found.recorded.profile) {
-        return <p class="state refused">Only sums were kept of this run (record --profile): record it again without, to replay it.</p>;
+    if (found.recording.profile) {
+        return <p class="query-status failed">This recording is a profile: record again without --profile to replay it.</p>;
     }
-    return <Live key={found.number} found={found} about={about} />;
+    return <ReplaySections key={found.index} found={found} about={about} />;
 }
 
-function Live({ found, about }: { found: Present; about: About }) {
-    // An address may come from where a machine was given.
-    const chosen = about.subjects.includes('machine') ? selection.value.own : { ...selection.value.own, machine: '' };
-    const wanted = JSON.stringify({ 'what-if': told(chosen) || undefined, machine: onMachine(chosen) ? 'given' : undefined });
-    const rested = useResting(wanted, REST_MS);
-    const query = useMemo(() => (source.live ? (JSON.parse(rested) as Query) : {}), [rested]);
-    const asked = useAnswer<Replayed>(found.number, 'replay', query);
-    const last = asked.state === 'refused' ? undefined : latest(asked);
-    const plain = useAnswer<Replayed>(found.number, 'replay');
-    const isBusy = source.live && (rested !== wanted || asked.state === 'waiting' || asked.state === 'working');
-    const hasPictures = source.live && about.subjects.includes('replayed') && found.recorded.calls <= MOST_CALLS;
+function ReplaySections({ found, about }: { found: CurrentRecording; about: About }) {
+    // The address may come from a session with a machine file.
+    const chosen = about.subjects.includes('machine') ? selection.value.viewParams : { ...selection.value.viewParams, machine: '' };
+    const wanted = JSON.stringify({ 'what-if': whatIfText(chosen) || undefined, machine: usesMachine(chosen) ? 'given' : undefined });
+    const debounced = useDebounced(wanted, DEBOUNCE_MS);
+    const query = useMemo(() => (answerSource.isLive ? (JSON.parse(debounced) as QueryParams) : {}), [debounced]);
+    const replay = useQuery<ReplayResult>(found.index, 'replay', query);
+    const last = replay.state === 'failed' ? undefined : latestAnswer(replay);
+    const plain = useQuery<ReplayResult>(found.index, 'replay');
+    const isBusy = answerSource.isLive && (debounced !== wanted || replay.state === 'loading' || replay.state === 'pending');
+    const hasPictures = answerSource.isLive && about.subjects.includes('replayed') && found.recording.calls <= MAX_CALLS;
     const network = plain.state === 'answered' ? plain.answer.recorded_network : undefined;
     return (
         <div class="replay">
-            {source.live ? (
+            {answerSource.isLive ? (
                 <WithMachine about={about}>
                     {(machine) => (
-                        <Panel chosen={chosen} machine={machine} network={onMachine(chosen) ? undefined : network} name={found.recorded.name} />
+                        <WhatIfPanel
+                            chosen={chosen}
+                            machine={machine}
+                            network={usesMachine(chosen) ? undefined : network}
+                            name={found.recording.name}
+                        />
                     )}
                 </WithMachine>
             ) : (
-                <p class="replay-panel">
-                    This file holds the replay with nothing changed. Open the recording with `sintonia view` to change something.
-                </p>
+                <p class="replay-panel">This file has the replay without changes. Open the recording with `sintonia view` to change parameters.</p>
             )}
             <div aria-busy={isBusy}>
-                <WholeRun marksRanks />
-                {last ? <Result replayed={last} recorded={found.recorded} /> : <State asked={asked}>{() => null}</State>}
-                {last && hasPictures && <Timelines recording={found.number} ranks={found.recorded.ranks} query={query} />}
+                <WholeRunNote marksRanks />
+                {last ? <ResultSections replay={last} recording={found.recording} /> : <QueryStatus query={replay}>{() => null}</QueryStatus>}
+                {last && hasPictures && <ReplayTimelines recording={found.index} ranks={found.recording.ranks} query={query} />}
             </div>
         </div>
     );
 }
 
-/** The machine that was given is only asked for where there is one. */
+/** Queries the machine only if one was given. */
 function WithMachine({ about, children }: { about: About; children: (machine: Machine | undefined) => preact.ComponentChildren }) {
-    return about.subjects.includes('machine') ? <Asking>{children}</Asking> : <>{children(undefined)}</>;
+    return about.subjects.includes('machine') ? <MachineQuery>{children}</MachineQuery> : children(undefined);
 }
 
-function Asking({ children }: { children: (machine: Machine | undefined) => preact.ComponentChildren }) {
-    const asked = useAnswer<Machine>(0, 'machine');
-    return <>{children(asked.state === 'answered' ? asked.answer : undefined)}</>;
+function MachineQuery({ children }: { children: (machine: Machine | undefined) => preact.ComponentChildren }) {
+    const query = useQuery<Machine>(0, 'machine');
+    return children(query.state === 'answered' ? query.answer : undefined);
 }

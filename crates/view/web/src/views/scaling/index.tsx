@@ -1,103 +1,113 @@
-// The scaling: a model of the time over its parameters, with bands, points, predictions and the numbers of processes to choose.
+// Scaling view: the time model over its parameters, with bands, measurements, predictions and recommended numbers of processes.
 
 import type { About } from '../../answers/about';
-import type { Curve, Prediction, Scaling } from '../../answers/scaling';
-import { type Query, source } from '../../answers/source';
-import { Choice } from '../../charts/choice';
-import { ListFigure } from '../../charts/list-figure';
-import type { Column } from '../../charts/rows';
-import { State } from '../../charts/state';
-import { select, selection, setOwn } from '../../state/address';
-import { useAnswer } from '../../state/asked';
-import { count, figures, percent } from '../../units';
-import type { View } from '../view';
-import { type Scales, TimeCurve } from './curve';
-import { Parts } from './parts';
+import { answerSource, type QueryParams } from '../../answers/answer-source';
+import type { Prediction, ScalingCurve, ScalingModel } from '../../answers/scaling';
+import { ChoiceButtons } from '../../charts/choice-buttons';
+import type { TableColumn } from '../../charts/data-table';
+import { QueryStatus } from '../../charts/query-status';
+import { TableFigure } from '../../charts/table-figure';
+import { select, selection, setViewParam } from '../../state/address';
+import { useQuery } from '../../state/use-query';
+import { count, percent, threeDigits } from '../../units';
+import type { PageView } from '../view';
+import { PartShares } from './part-shares';
+import { type AxisScales, TimeCurve } from './time-curve';
 import './scaling.css';
-import { value } from './words';
+import { formatValue } from './format';
 
-export const scaling: View = {
+export const scaling: PageView = {
     name: 'scaling',
     title: 'Scaling',
     key: 'g',
-    says: 'A model of the time: what was measured, and what larger runs would take.',
-    has: ({ subjects }) => subjects.includes('scaling'),
-    Show,
+    description: 'Time model: measurements and predictions for larger runs.',
+    isAvailable: ({ subjects }) => subjects.includes('scaling'),
+    Component: Show,
 };
 
-const TIMES = ['1', '2', '4', '8', '16', '64', '256'];
+const RANGE_FACTORS = ['1', '2', '4', '8', '16', '64', '256'];
 
 function Show(_: { about: About }) {
-    const { own } = selection.value;
-    const query: Query = { times: own.times, efficiency: own.efficiency };
-    for (const [name, text] of Object.entries(own)) if (name.startsWith('at.')) query[name] = text;
-    const asked = useAnswer<Scaling>(0, 'scaling', source.live ? query : {});
+    const { viewParams } = selection.value;
+    const query: QueryParams = { times: viewParams.times, efficiency: viewParams.efficiency };
+    for (const [name, text] of Object.entries(viewParams)) if (name.startsWith('at.')) query[name] = text;
+    const model = useQuery<ScalingModel>(0, 'scaling', answerSource.isLive ? query : {});
     return (
         <>
-            {asked.state === 'refused' && Object.keys(own).length > 0 && (
-                <button type="button" onClick={() => select({ own: {} }, true)}>
-                    Usual values
+            {model.state === 'failed' && Object.keys(viewParams).length > 0 && (
+                <button type="button" onClick={() => select({ viewParams: {} }, true)}>
+                    Default values
                 </button>
             )}
-            <State asked={asked} keeps>
-                {(answer) => <Shown scaling={answer} own={own} />}
-            </State>
+            <QueryStatus query={model} keepsPrevious>
+                {(answer) => <ScalingSections scaling={answer} own={viewParams} />}
+            </QueryStatus>
         </>
     );
 }
 
-function Shown({ scaling, own }: { scaling: Scaling; own: Record<string, string> }) {
-    const curve = scaling.lines.find(({ parameter }) => parameter === own.over) ?? scaling.lines[scaling.first];
-    if (!curve) return <p class="says">The time does not depend on anything: {scaling.formula}</p>;
-    const scales: Scales = { x: own.x === 'linear' ? 'linear' : 'log', y: own.y === 'linear' ? 'linear' : 'log' };
+function ScalingSections({ scaling, own: viewParams }: { scaling: ScalingModel; own: Record<string, string> }) {
+    const curve = scaling.lines.find(({ parameter }) => parameter === viewParams.over) ?? scaling.lines[scaling.first];
+    if (!curve) return <p class="description">The time is constant: {scaling.formula}</p>;
+    const scales: AxisScales = { x: viewParams.x === 'linear' ? 'linear' : 'log', y: viewParams.y === 'linear' ? 'linear' : 'log' };
     return (
         <>
-            <Facts scaling={scaling} />
+            <ModelFacts scaling={scaling} />
             <div class="scaling-controls">
                 {scaling.lines.length > 1 && (
-                    <Choice
+                    <ChoiceButtons
                         label="Over"
                         values={scaling.lines.map(({ parameter }) => parameter)}
                         value={curve.parameter}
-                        choose={(name) => setOwn('over', name)}
+                        choose={(name) => setViewParam('over', name)}
                     />
                 )}
-                <Choice label="Across" values={['log', 'linear']} value={scales.x} choose={(scale) => setOwn('x', scale === 'log' ? '' : scale)} />
-                <Choice label="Up" values={['log', 'linear']} value={scales.y} choose={(scale) => setOwn('y', scale === 'log' ? '' : scale)} />
-                {source.live && <Asking scaling={scaling} curve={curve} own={own} />}
+                <ChoiceButtons
+                    label="x axis"
+                    values={['log', 'linear']}
+                    value={scales.x}
+                    choose={(scale) => setViewParam('x', scale === 'log' ? '' : scale)}
+                />
+                <ChoiceButtons
+                    label="y axis"
+                    values={['log', 'linear']}
+                    value={scales.y}
+                    choose={(scale) => setViewParam('y', scale === 'log' ? '' : scale)}
+                />
+                {answerSource.isLive && <ScalingControls scaling={scaling} curve={curve} own={viewParams} />}
             </div>
-            <Best scaling={scaling} curve={curve} />
+            <BestProcesses scaling={scaling} curve={curve} />
             <TimeCurve scaling={scaling} curve={curve} scales={scales} />
-            <Parts scaling={scaling} curve={curve} />
+            <PartShares scaling={scaling} curve={curve} />
             {curve.forecast && (
-                <ListFigure
+                <TableFigure
                     title="Predictions"
-                    columns={columns(scaling, curve)}
+                    columns={predictionColumns(scaling, curve)}
                     rows={curve.forecast.predictions}
-                    name={(one) => JSON.stringify(one.params)}
+                    rowKey={(one) => JSON.stringify(one.params)}
                 />
             )}
         </>
     );
 }
 
-interface AskingProps {
-    scaling: Scaling;
-    curve: Curve;
-    /** What is asked for, which may not be answered yet or be refused. */
+interface ScalingControlsProps {
+    scaling: ScalingModel;
+    curve: ScalingCurve;
+    /** The requested parameters; the query may be pending or have failed. */
     own: Record<string, string>;
 }
 
-/** How far to look, with which values of the other parameters, and how much efficiency is enough. */
-function Asking({ scaling, curve, own }: AskingProps) {
+/** Range, values of the other parameters, and minimum efficiency. */
+function ScalingControls({ scaling, curve, own: viewParams }: ScalingControlsProps) {
     return (
         <>
             <label>
                 Up to{' '}
-                <select value={own.times ?? String(scaling.times)} onChange={(event) => setOwn('times', event.currentTarget.value)}>
-                    {TIMES.map((times) => (
+                <select value={viewParams.times ?? String(scaling.times)} onChange={(event) => setViewParam('times', event.currentTarget.value)}>
+                    {RANGE_FACTORS.map((times) => (
                         <option key={times} value={times}>
-                            {times === '1' ? 'what was measured' : `${times} times that`}
+                            {times === '1' ? 'the measured range' : `${times} times that`}
                         </option>
                     ))}
                 </select>
@@ -110,17 +120,17 @@ function Asking({ scaling, curve, own }: AskingProps) {
                         class="scaling-number"
                         min={0}
                         step="any"
-                        value={own[`at.${name}`] ?? number}
-                        onChange={(event) => setOwn(`at.${name}`, event.currentTarget.value)}
+                        value={viewParams[`at.${name}`] ?? number}
+                        onChange={(event) => setViewParam(`at.${name}`, event.currentTarget.value)}
                     />
                 </label>
             ))}
             {curve.parameter === 'p' && (
                 <label>
-                    Efficiency at least{' '}
+                    Minimum efficiency{' '}
                     <select
-                        value={own.efficiency ?? String(scaling.efficiency)}
-                        onChange={(event) => setOwn('efficiency', event.currentTarget.value)}
+                        value={viewParams.efficiency ?? String(scaling.efficiency)}
+                        onChange={(event) => setViewParam('efficiency', event.currentTarget.value)}
                     >
                         {[0.3, 0.5, 0.7, 0.8, 0.9].map((share) => (
                             <option key={share} value={String(share)}>
@@ -134,7 +144,7 @@ function Asking({ scaling, curve, own }: AskingProps) {
     );
 }
 
-function Facts({ scaling }: { scaling: Scaling }) {
+function ModelFacts({ scaling }: { scaling: ScalingModel }) {
     const fixed = Object.entries(scaling.fixed).map(([name, number]) => `${name} = ${number}`);
     return (
         <dl class="scaling-facts">
@@ -149,16 +159,16 @@ function Facts({ scaling }: { scaling: Scaling }) {
             <dt>Measured</dt>
             <dd>
                 {scaling.parameters.map(({ name, from, to }) => `${name} from ${from} to ${to}`).join(', ')}
-                {fixed.length > 0 && `; always ${fixed.join(', ')}`}
+                {fixed.length > 0 && `; constant: ${fixed.join(', ')}`}
             </dd>
-            <dt>Missed by</dt>
+            <dt>Model error</dt>
             <dd>
-                {scaling.error_percent === null ? 'not known' : `${figures(scaling.error_percent)} %`}; runs differ by{' '}
-                {figures(scaling.noise_percent)} %
+                {scaling.error_percent === null ? 'unknown' : `${threeDigits(scaling.error_percent)} %`}; run-to-run variation{' '}
+                {threeDigits(scaling.noise_percent)} %
             </dd>
             {scaling.next && (
                 <>
-                    <dt>The next run</dt>
+                    <dt>Next run to record</dt>
                     <dd>
                         <code>{scaling.next}</code>
                     </dd>
@@ -174,12 +184,14 @@ function Facts({ scaling }: { scaling: Scaling }) {
     );
 }
 
-/** The numbers of processes to choose, in sentences. */
-function Best({ scaling, curve }: { scaling: Scaling; curve: Curve }) {
+/** The recommended numbers of processes, as sentences. */
+function BestProcesses({ scaling, curve }: { scaling: ScalingModel; curve: ScalingCurve }) {
     const best = curve.forecast?.best;
     if (!best) return null;
     const between = ([low, high]: [number, number]) => (low < high ? ` (between ${count(low)} and ${count(high)})` : '');
-    const time = best.still_falls ? `more than ${count(best.time)}: the time still falls there` : `${count(best.time)}${between(best.time_between)}`;
+    const time = best.still_falls
+        ? `more than ${count(best.time)} (the time is still decreasing)`
+        : `${count(best.time)}${between(best.time_between)}`;
     const enough =
         best.efficiency === null
             ? 'none'
@@ -188,37 +200,37 @@ function Best({ scaling, curve }: { scaling: Scaling; curve: Curve }) {
               : `${count(best.efficiency)}${best.efficiency_between ? between(best.efficiency_between) : ''}`;
     return (
         <p class="scaling-best">
-            Fastest number of processes: <strong>{time}</strong>. The most with an efficiency of at least {percent(scaling.efficiency)}:{' '}
+            Fastest number of processes: <strong>{time}</strong>. Largest with an efficiency of at least {percent(scaling.efficiency)}:{' '}
             <strong>{enough}</strong>.
         </p>
     );
 }
 
-function columns({ unit, parameters }: Scaling, curve: Curve): Column<Prediction>[] {
+function predictionColumns({ unit, parameters }: ScalingModel, curve: ScalingCurve): TableColumn<Prediction>[] {
     const spread = (number: number | null, between: [number, number] | null, show: (number: number) => string) =>
         number === null ? '–' : `${show(number)}${between ? ` [${show(between[0])}, ${show(between[1])}]` : ''}`;
-    const speedups: Column<Prediction>[] = [
-        { name: 'speed-up', value: (one) => one.speedup, show: (one) => spread(one.speedup, one.speedup_between, figures) },
-        { name: 'efficiency', value: (one) => one.efficiency, show: (one) => spread(one.efficiency, one.efficiency_between, percent) },
+    const speedups: TableColumn<Prediction>[] = [
+        { name: 'speed-up', value: (one) => one.speedup, render: (one) => spread(one.speedup, one.speedup_between, threeDigits) },
+        { name: 'efficiency', value: (one) => one.efficiency, render: (one) => spread(one.efficiency, one.efficiency_between, percent) },
     ];
     return [
-        ...parameters.map(({ name }): Column<Prediction> => ({ name: name === 'p' ? 'processes' : name, value: ({ params }) => params[name] })),
+        ...parameters.map(({ name }): TableColumn<Prediction> => ({ name: name === 'p' ? 'processes' : name, value: ({ params }) => params[name] })),
         {
             name: `time (${unit})`,
             value: ({ seconds }) => seconds[1],
-            show: ({ seconds: [low, middle, high] }) => `${value(middle, unit)} [${value(low, unit)}, ${value(high, unit)}]`,
+            render: ({ seconds: [low, middle, high] }) => `${formatValue(middle, unit)} [${formatValue(low, unit)}, ${formatValue(high, unit)}]`,
         },
         ...(curve.parameter === 'p' ? speedups : []),
         {
-            name: 'most of it',
+            name: 'dominant part',
             value: (one) => one.limited_by,
-            show: (one) => (one.limited_by === null ? '–' : `${one.limited_by} (${percent(one.limited_by_share ?? 0)})`),
+            render: (one) => (one.limited_by === null ? '–' : `${one.limited_by} (${percent(one.limited_by_share ?? 0)})`),
         },
         {
-            name: 'beyond',
-            says: 'How many times beyond what was measured',
+            name: 'extrapolation',
+            description: 'Multiple of the measured range',
             value: (one) => one.times_beyond,
-            show: (one) => (one.times_beyond > 1 ? `× ${figures(one.times_beyond)}` : 'within'),
+            render: (one) => (one.times_beyond > 1 ? `× ${threeDigits(one.times_beyond)}` : 'within'),
         },
     ];
 }

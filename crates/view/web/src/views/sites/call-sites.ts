@@ -1,41 +1,40 @@
-// The call sites of a report, with the waits that happened at each.
+// Rows of the call site table: call sites of the report with their waiting times.
 
-import type { Recorded, Site } from '../../answers/about';
-import { allSeconds, type Report } from '../../answers/report';
-import { placeKey, placeName, siteAt } from '../../links/place';
+import type { RecordingSummary, SourceLocation } from '../../answers/about';
+import { type Report, totalRankSeconds } from '../../answers/report';
+import { locationKey, locationName, siteIndexAt } from '../../links/source-location';
 
 export interface CallSiteRow {
-    /** The number of the call site, if the recording names it. */
-    site: number | undefined;
-    place: Site;
-    /** The place in a few letters. */
-    where: string;
+    /** Index of the call site, if the recording has it. */
+    siteIndex: number | undefined;
+    location: SourceLocation;
+    locationName: string;
     operation: string;
     calls: number;
     seconds: number;
-    /** Share of all ranks' time. */
+    /** Share of the time of all ranks. */
     share: number;
     bytes: number;
-    /** Seconds of waiting for others, and the kinds of wait, longest first. */
+    /** Seconds of waiting, and the kinds of wait states, longest first. */
     waits_s: number;
     waits: string[];
 }
 
-export function callSites(report: Report, recorded: Recorded): CallSiteRow[] {
-    const key = (place: Site & { operation: string }) => `${place.operation} ${placeKey(place)}`;
+export function callSiteRows(report: Report, recording: RecordingSummary): CallSiteRow[] {
+    const key = (location: SourceLocation & { operation: string }) => `${location.operation} ${locationKey(location)}`;
     const waits = new Map<string, { seconds: number; names: string[] }>();
     for (const state of report.wait_states) {
         const sum = waits.get(key(state)) ?? { seconds: 0, names: [] };
         waits.set(key(state), { seconds: sum.seconds + state.seconds, names: [...sum.names, state.name] });
     }
-    const all = allSeconds(report);
+    const all = totalRankSeconds(report);
     return report.call_sites.map((call) => {
-        const { operation, calls, seconds, bytes, ...place } = call;
+        const { operation, calls, seconds, bytes, ...location } = call;
         const waited = waits.get(key(call));
         return {
-            site: siteAt(recorded, place),
-            place,
-            where: placeName(place),
+            siteIndex: siteIndexAt(recording, location),
+            location,
+            locationName: locationName(location),
             operation,
             calls,
             seconds,

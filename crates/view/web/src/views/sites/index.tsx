@@ -1,53 +1,53 @@
-// Call sites: which lines of the program call MPI, what that costs, and the source beside it.
+// Call site view: where the program calls MPI, at what cost, with the source beside it.
 
 import { useMemo } from 'preact/hooks';
-import type { About, Recorded } from '../../answers/about';
+import type { About, RecordingSummary } from '../../answers/about';
 import type { Report } from '../../answers/report';
-import { State } from '../../charts/state';
-import { WholeRun } from '../../links/whole-run';
+import { QueryStatus } from '../../charts/query-status';
+import { WholeRunNote } from '../../links/whole-run-note';
 import { selection } from '../../state/address';
-import { useAnswer } from '../../state/asked';
-import { present } from '../../state/present';
-import type { View } from '../view';
-import { callSites } from './call-sites';
-import { SourceBeside } from './source-beside';
-import { SiteTable } from './table';
+import { currentRecording } from '../../state/current-recording';
+import { useQuery } from '../../state/use-query';
+import type { PageView } from '../view';
+import { callSiteRows } from './call-sites';
+import { SiteTable } from './site-table';
+import { SourcePanel } from './source-panel';
 import './sites.css';
 
-export const sites: View = {
+export const sites: PageView = {
     name: 'sites',
     title: 'Call sites',
     key: 'c',
-    says: 'Which lines of the program call MPI, and what that costs.',
-    has: (about) => about.subjects.includes('report'),
-    Show,
-    keys: [
-        ['↑ ↓', 'in the table: select the call site before or after'],
-        ['Home End', 'select the first, the last'],
+    description: 'Where the program calls MPI, and at what cost.',
+    isAvailable: (about) => about.subjects.includes('report'),
+    Component: Show,
+    shortcuts: [
+        ['↑ ↓', 'in the table: select the previous or next call site'],
+        ['Home End', 'select the first or last one'],
         ['Enter', 'show the selected one on the timeline'],
         ['/', 'filter'],
     ],
 };
 
 function Show({ about }: { about: About }) {
-    const shown = present(about);
-    return shown ? <Sites number={shown.number} recorded={shown.recorded} /> : <p>Nothing is recorded.</p>;
+    const shown = currentRecording(about);
+    return shown ? <Sites number={shown.index} recording={shown.recording} /> : <p>There is no recording.</p>;
 }
 
-function Sites({ number, recorded }: { number: number; recorded: Recorded }) {
-    const asked = useAnswer<Report>(number, 'report');
-    return <State asked={asked}>{(report) => <Shown number={number} recorded={recorded} report={report} />}</State>;
+function Sites({ number, recording }: { number: number; recording: RecordingSummary }) {
+    const query = useQuery<Report>(number, 'report');
+    return <QueryStatus query={query}>{(report) => <CallSiteSections number={number} recording={recording} report={report} />}</QueryStatus>;
 }
 
-function Shown({ number, recorded, report }: { number: number; recorded: Recorded; report: Report }) {
-    const all = useMemo(() => callSites(report, recorded), [report, recorded]);
+function CallSiteSections({ number, recording, report }: { number: number; recording: RecordingSummary; report: Report }) {
+    const all = useMemo(() => callSiteRows(report, recording), [report, recording]);
     const { site } = selection.value;
     return (
         <>
-            <WholeRun />
+            <WholeRunNote />
             <div class="sites">
-                <SiteTable all={all} recorded={recorded} hasWaits={!report.profile} />
-                <SourceBeside number={number} recorded={recorded} site={site} />
+                <SiteTable all={all} recording={recording} hasWaits={!report.profile} />
+                <SourcePanel number={number} recording={recording} site={site} />
             </div>
         </>
     );

@@ -1,126 +1,136 @@
-// The timeline: what each rank did when, from the whole run to single calls.
+// Timeline view: what each rank did when, from the whole run to single calls.
 
 import { useEffect, useMemo } from 'preact/hooks';
 import type { About } from '../../answers/about';
-import { source } from '../../answers/source';
-import { Choice } from '../../charts/choice';
+import { answerSource } from '../../answers/answer-source';
+import { ChoiceButtons } from '../../charts/choice-buttons';
 import { Figure } from '../../charts/figure';
-import { Said } from '../../charts/said';
+import { LiveText } from '../../charts/live-text';
 import { RanksField, SelectRanks } from '../../links/ranks-field';
-import { selection, setOwn } from '../../state/address';
-import { type Present, present } from '../../state/present';
-import { count, nanoseconds, stretch } from '../../units';
-import type { View } from '../view';
-import { cellOf } from './answers';
-import { Canvas } from './canvas';
-import { BY, Control } from './control';
-import { Details } from './details';
-import { KEYS, listen } from './keys';
-import { Kinds } from './kinds';
-import { svg, table } from './saved';
-import { Search } from './search';
-import { best, lanesOf } from './scene';
-import { lengthOf, same } from './span';
-import { Strip } from './strip';
+import { selection, setViewParam } from '../../state/address';
+import { type CurrentRecording, currentRecording } from '../../state/current-recording';
+import { count, nanoseconds, timeRange } from '../../units';
+import type { PageView } from '../view';
+import { ActivityTable } from './activity-table';
+import { CallDetails } from './call-details';
+import { CallSearch } from './call-search';
+import { timelineSvg, timelineTable } from './export';
+import { OverviewStrip } from './overview-strip';
+import { bestRaster, laneCounts } from './scene';
+import { durationOf, isSameSpan } from './time-span';
+import { TimelineCanvas } from './timeline-canvas';
+import { GROUPINGS, TimelineController } from './timeline-controller';
+import { cellDuration } from './timeline-data';
+import { listenForShortcuts, TIMELINE_SHORTCUTS } from './timeline-shortcuts';
 import './timeline.css';
 
-export const timeline: View = {
+export const timeline: PageView = {
     name: 'timeline',
     title: 'Timeline',
     key: 't',
-    says: 'What each rank did when.',
-    has: (about) => about.subjects.includes('timeline'),
-    Show,
-    keys: KEYS,
+    description: 'What each rank did when.',
+    isAvailable: (about) => about.subjects.includes('timeline'),
+    Component: Show,
+    shortcuts: TIMELINE_SHORTCUTS,
 };
 
 function Show({ about }: { about: About }) {
-    const shown = present(about);
-    return shown ? <Timeline key={shown.number} shown={shown} hasRoles={about.subjects.includes('program')} /> : <p>Nothing is recorded.</p>;
+    const shown = currentRecording(about);
+    return shown ? <Timeline key={shown.index} shown={shown} hasRoles={about.subjects.includes('program')} /> : <p>There is no recording.</p>;
 }
 
-function Timeline({ shown, hasRoles }: { shown: Present; hasRoles: boolean }) {
-    const control = useMemo(() => new Control(shown), [shown.recorded]);
+function Timeline({ shown, hasRoles }: { shown: CurrentRecording; hasRoles: boolean }) {
+    const controller = useMemo(() => new TimelineController(shown), [shown.recording]);
     useEffect(() => {
-        const end = listen(control);
+        const end = listenForShortcuts(controller);
         return () => {
             end();
-            control.end();
+            controller.dispose();
         };
-    }, [control]);
+    }, [controller]);
     return (
         <Figure
             title="Ranks over time"
-            svg={() => svg(control.scene.value)}
-            table={() => table(control.scene.value)}
-            controls={<Tools control={control} hasRoles={hasRoles} />}
+            svg={() => timelineSvg(controller.scene.value)}
+            table={() => timelineTable(controller.scene.value)}
+            controls={<TimelineTools controller={controller} hasRoles={hasRoles} />}
         >
-            {source.live && <Search control={control} />}
-            <Said class="timeline-said" text={inWords(control)} />
+            {answerSource.isLive && <CallSearch controller={controller} />}
+            <LiveText class="timeline-status" text={statusText(controller)} />
             <div class="timeline-columns">
                 <div>
-                    <Strip control={control} />
-                    <Canvas control={control} />
+                    <OverviewStrip controller={controller} />
+                    <TimelineCanvas controller={controller} />
                     <p id="timeline-keys" class="timeline-hint">
-                        {KEYS.map(([key, does]) => `${key}: ${does}`).join(' · ')}
+                        {TIMELINE_SHORTCUTS.map(([key, action]) => `${key}: ${action}`).join(' · ')}
                     </p>
                 </div>
-                <aside aria-label="What the timeline shows">
-                    <Kinds control={control} />
-                    {source.live && <Details control={control} />}
+                <aside aria-label="Contents of the timeline">
+                    <ActivityTable controller={controller} />
+                    {answerSource.isLive && <CallDetails controller={controller} />}
                 </aside>
             </div>
         </Figure>
     );
 }
 
-/** Buttons for those who know no keys, and which ranks are shown. */
-function Tools({ control, hasRoles }: { control: Control; hasRoles: boolean }) {
+/** Buttons for the shortcuts, and the choice of ranks. */
+function TimelineTools({ controller, hasRoles }: { controller: TimelineController; hasRoles: boolean }) {
     const { ranks } = selection.value;
-    const groups = BY.filter((one) => (one === 'host' ? control.recorded.hosts.length > 1 : one === 'rank' || hasRoles));
+    const groups = GROUPINGS.filter((one) => (one === 'host' ? controller.summary.hosts.length > 1 : one === 'rank' || hasRoles));
     return (
         <span class="timeline-tools">
-            {source.live && groups.length > 1 && (
-                <Choice label="By" values={groups} value={control.by.value} choose={(next) => setOwn('by', next === 'rank' ? '' : next)} />
+            {answerSource.isLive && groups.length > 1 && (
+                <ChoiceButtons
+                    label="By"
+                    values={groups}
+                    value={controller.grouping.value}
+                    choose={(next) => setViewParam('by', next === 'rank' ? '' : next)}
+                />
             )}
-            {source.live && (
-                <RanksField label="Show ranks" value={control.show.value ?? ''} most={control.ranks} choose={(next) => setOwn('show', next)} />
+            {answerSource.isLive && (
+                <RanksField
+                    label="Show ranks"
+                    value={controller.shownRanks.value ?? ''}
+                    rankCount={controller.ranks}
+                    choose={(next) => setViewParam('show', next)}
+                />
             )}
-            <SelectRanks most={control.ranks} />
-            {ranks !== undefined && source.live && (
-                <button type="button" onClick={() => setOwn('show', ranks)} title="Show only the selected ranks">
+            <SelectRanks most={controller.ranks} />
+            {ranks !== undefined && answerSource.isLive && (
+                <button type="button" onClick={() => setViewParam('show', ranks)} title="Show only the selected ranks">
                     Only {ranks.length < 12 ? ranks : 'selected'}
                 </button>
             )}
-            <button type="button" onClick={() => control.zoom(0.5)} aria-label="Zoom in" title="Zoom in (+)">
+            <button type="button" onClick={() => controller.zoom(0.5)} aria-label="Zoom in" title="Zoom in (+)">
                 +
             </button>
-            <button type="button" onClick={() => control.zoom(2)} aria-label="Zoom out" title="Zoom out (−)">
+            <button type="button" onClick={() => controller.zoom(2)} aria-label="Zoom out" title="Zoom out (−)">
                 −
             </button>
-            <button type="button" onClick={() => control.goWork()} title="From the first MPI_Init to the last MPI_Finalize">
-                Work
+            <button type="button" onClick={() => controller.showActiveSpan()} title="From the first MPI_Init to the last MPI_Finalize">
+                Active span
             </button>
-            <button type="button" onClick={() => control.goWhole()} title="The whole run (0)">
+            <button type="button" onClick={() => controller.showWholeRun()} title="The whole run (0)">
                 Whole run
             </button>
         </span>
     );
 }
 
-/** One line: which window, how much is in it, and what cannot be seen. */
-function inWords(control: Control): string {
-    const says = control.asking.says.value;
-    if (says) return says;
-    const { span, pictures, calls, sites, operation } = control.scene.value;
-    const picture = best(pictures, span);
-    const parts = [`${stretch(span.from, span.to)}: ${nanoseconds(lengthOf(span))}`];
-    if (picture && same(picture.asked, span)) parts.push(`${calls ? '' : 'about '}${count(picture.calls)} calls`);
-    if (calls && [...lanesOf(calls).values()].some((lanes) => lanes > 1)) parts.push('each thread has a lane');
+/** Status line: the window, its content, and what cannot be shown. */
+function statusText(controller: TimelineController): string {
+    const status = controller.queries.status.value;
+    if (status) return status;
+    const { span, rasters, calls, sites, operation } = controller.scene.value;
+    const raster = bestRaster(rasters, span);
+    const parts = [`${timeRange(span.from, span.to)}: ${nanoseconds(durationOf(span))}`];
+    if (raster && isSameSpan(raster.requestedSpan, span)) parts.push(`${calls ? '' : 'about '}${count(raster.calls)} calls`);
+    if (calls && [...laneCounts(calls).values()].some((lanes) => lanes > 1)) parts.push('each thread has a lane');
     const isLifted = sites !== undefined || operation !== undefined;
-    if (picture && !source.live && isLifted) parts.push('this file holds no single calls: `sintonia view` shows which are selected');
-    else if (picture && !source.live && lengthOf(span) <= 1.01 * control.least())
-        parts.push(`this file tells no more: a cell is ${nanoseconds(cellOf(picture))}; \`sintonia view\` shows single calls`);
-    if (picture && !calls && source.live && isLifted) parts.push('zoom in to see which calls are selected');
+    if (raster && !answerSource.isLive && isLifted) parts.push('this file has no single calls; use `sintonia view` to see the selected ones');
+    else if (raster && !answerSource.isLive && durationOf(span) <= 1.01 * controller.minDuration())
+        parts.push(`maximum zoom of this file: a cell is ${nanoseconds(cellDuration(raster))}; use \`sintonia view\` to see single calls`);
+    if (raster && !calls && answerSource.isLive && isLifted) parts.push('zoom in to see which calls are selected');
     return parts.join(' · ');
 }

@@ -1,101 +1,104 @@
-// The tuning: what was changed while the program ran, when and why; live while it still runs.
+// Tuning view: what was changed while the program ran, when and why. Updated while it runs.
 
 import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import type { About, Recorded } from '../../answers/about';
-import type { Entry, Tuning } from '../../answers/tuning';
-import { ListFigure } from '../../charts/list-figure';
-import type { Column } from '../../charts/rows';
-import { State } from '../../charts/state';
-import { Ranks } from '../../links/ranks';
-import { type Present, present } from '../../state/present';
+import type { About, RecordingSummary } from '../../answers/about';
+import type { TuningEntry, TuningLog } from '../../answers/tuning';
+import type { TableColumn } from '../../charts/data-table';
+import { QueryStatus } from '../../charts/query-status';
+import { TableFigure } from '../../charts/table-figure';
+import { RanksLink } from '../../links/ranks-link';
+import { type CurrentRecording, currentRecording } from '../../state/current-recording';
 import { count, seconds } from '../../units';
-import type { View } from '../view';
-import { Changed, Known } from './charts';
-import { useLog } from './growing';
-import { Moment } from './moment';
-import { changes, decisions, endOf, measured } from './series';
+import type { PageView } from '../view';
+import { ChangeChart, MetricChart } from './charts';
+import { changeSeries, decisions, endTime, metricSeries } from './series';
+import { TimeLink } from './time-link';
+import { useTuningLog } from './use-tuning-log';
 import './tuning.css';
 
-export const tuning: View = {
+export const tuning: PageView = {
     name: 'tuning',
     title: 'Tuning',
     key: 'u',
-    says: 'What was changed while the program ran, and why.',
-    has: ({ subjects }) => subjects.includes('tuning'),
-    Show,
+    description: 'Changes made while the program ran, and the reasons.',
+    isAvailable: ({ subjects }) => subjects.includes('tuning'),
+    Component: Show,
 };
 
 function Show({ about }: { about: About }) {
-    const found = present(about);
-    return found ? <Log key={found.number} present={found} /> : null;
+    const found = currentRecording(about);
+    return found ? <TuningQuery key={found.index} present={found} /> : null;
 }
 
-function Log({ present: { number, recorded } }: { present: Present }) {
-    return <State asked={useLog(number)}>{(answer) => <Shown tuning={answer} recorded={recorded} />}</State>;
+function TuningQuery({ present: { index, recording } }: { present: CurrentRecording }) {
+    return <QueryStatus query={useTuningLog(index)}>{(answer) => <TuningSections tuning={answer} recording={recording} />}</QueryStatus>;
 }
 
-function Shown({ tuning: { entries, live, began_ns }, recorded }: { tuning: Tuning; recorded: Recorded }) {
-    const when: When = (time_s) => (
-        <Moment recording={recorded} ns={began_ns === null ? undefined : began_ns + 1e9 * time_s}>
+function TuningSections({ tuning: { entries, live, began_ns }, recording }: { tuning: TuningLog; recording: RecordingSummary }) {
+    const when: TimeRenderer = (time_s) => (
+        <TimeLink recording={recording} ns={began_ns === null ? undefined : began_ns + 1e9 * time_s}>
             {seconds(time_s)}
-        </Moment>
+        </TimeLink>
     );
-    const end = endOf(entries);
-    const changed = useMemo(() => changes(entries, end), [entries]);
-    const known = useMemo(() => byUnit(entries), [entries]);
+    const end = endTime(entries);
+    const changed = useMemo(() => changeSeries(entries, end), [entries]);
+    const known = useMemo(() => metricsByUnit(entries), [entries]);
     const made = useMemo(() => decisions(entries), [entries]);
     const refused = made.filter((one) => one.refused !== undefined).length;
     return (
         <>
-            <p class="tuning-says" role="status">
+            <p class="tuning-status" role="status">
                 {live && <span class="tuning-live">live</span>}
                 {made.length - refused === 1 ? '1 change' : `${made.length - refused} changes`}
                 {refused > 0 && `, and ${refused} not carried out`}, {seconds(end)} long
-                {live && '; the program still runs'}
+                {live && '; the program is still running'}
             </p>
-            <Told entries={entries} when={when} />
+            <FindingList entries={entries} when={when} />
             {changed.map((series) => (
-                <Changed key={`${series.tunlet} ${series.name}`} series={series} end={end} />
+                <ChangeChart key={`${series.tunlet} ${series.name}`} series={series} end={end} />
             ))}
             {known.map((all) => (
-                <Known key={`${all[0]?.tunlet} ${all[0]?.unit}`} all={all} end={end} />
+                <MetricChart key={`${all[0]?.tunlet} ${all[0]?.unit}`} all={all} end={end} />
             ))}
-            {made.length > 0 && <ListFigure title="Decisions" columns={columns(when)} rows={made} name={(one) => `${made.indexOf(one)}`} most={100} />}
+            {made.length > 0 && (
+                <TableFigure title="Decisions" columns={columns(when)} rows={made} rowKey={(one) => `${made.indexOf(one)}`} initialRows={100} />
+            )}
         </>
     );
 }
 
-/** What was measured, in one chart for each unit. */
-function byUnit(entries: Entry[]): ReturnType<typeof measured>[] {
-    const groups = new Map<string, ReturnType<typeof measured>>();
-    for (const one of measured(entries)) {
+/** One chart per unit. */
+function metricsByUnit(entries: TuningEntry[]): ReturnType<typeof metricSeries>[] {
+    const groups = new Map<string, ReturnType<typeof metricSeries>>();
+    for (const one of metricSeries(entries)) {
         const key = `${one.tunlet} ${one.unit}`;
         groups.set(key, [...(groups.get(key) ?? []), one]);
     }
     return [...groups.values()];
 }
 
-/** A long tuning finds out much: the latest of it is shown. */
-const MOST_TOLD = 200;
+/** Only the latest findings are shown at first. */
+const MAX_FINDINGS = 200;
 
-/** What tunlets found out, and what is not as it was asked for. */
-function Told({ entries, when }: { entries: Entry[]; when: When }) {
-    const told = entries.flatMap((entry) => (entry.kind === 'finding' || entry.kind === 'problem' ? [entry] : []));
+/** Findings of tunlets, and problems. */
+function FindingList({ entries, when }: { entries: TuningEntry[]; when: TimeRenderer }) {
+    const findings = entries.flatMap((entry) => (entry.kind === 'finding' || entry.kind === 'problem' ? [entry] : []));
     const [all, setAll] = useState(false);
-    if (told.length === 0) return null;
-    const first = all ? 0 : Math.max(0, told.length - MOST_TOLD);
+    if (findings.length === 0) return null;
+    const first = all ? 0 : Math.max(0, findings.length - MAX_FINDINGS);
     return (
         <>
-            {told.length > MOST_TOLD && (
+            {findings.length > MAX_FINDINGS && (
                 <button type="button" onClick={() => setAll(!all)}>
-                    {all ? `Show the last ${MOST_TOLD}` : `Show all ${count(told.length)} that were found`}
+                    {all ? `Show the last ${MAX_FINDINGS}` : `Show all ${count(findings.length)} findings`}
                 </button>
             )}
-            <ul class="tuning-told" aria-label="What was found" tabIndex={0}>
-                {told.slice(first).map((entry, at) => (
-                    <li key={first + at} class={entry.kind}>
-                        <span class="quiet">{when(entry.time_s)}</span> {entry.kind === 'finding' && <strong>{entry.tunlet}:</strong>} {entry.what}
+            {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable region must be focusable */}
+            <ul class="tuning-findings" aria-label="Findings" tabIndex={0}>
+                {findings.slice(first).map((entry, index) => (
+                    <li key={first + index} class={entry.kind}>
+                        <span class="muted">{when(entry.time_s)}</span> {entry.kind === 'finding' && <strong>{entry.tunlet}:</strong>} {entry.what}
                     </li>
                 ))}
             </ul>
@@ -103,21 +106,21 @@ function Told({ entries, when }: { entries: Entry[]; when: When }) {
     );
 }
 
-type Made = ReturnType<typeof decisions>[number];
+type CountedDecision = ReturnType<typeof decisions>[number];
 
-/** Shows when something was, which leads to the timeline. */
-type When = (time_s: number) => ComponentChildren;
+/** Renders a time, as a link to the timeline. */
+type TimeRenderer = (time_s: number) => ComponentChildren;
 
-const columns = (when: When): Column<Made>[] => [
-    { name: 'time (s)', value: ({ time_s }) => time_s, show: ({ time_s }) => when(time_s) },
+const columns = (when: TimeRenderer): TableColumn<CountedDecision>[] => [
+    { name: 'time (s)', value: ({ time_s }) => time_s, render: ({ time_s }) => when(time_s) },
     { name: 'tunlet', value: ({ tunlet }) => tunlet },
     { name: 'what', value: ({ action }) => action },
-    { name: 'from', value: ({ old }) => old, show: ({ old }) => old ?? '?' },
+    { name: 'from', value: ({ old }) => old, render: ({ old }) => old ?? '?' },
     { name: 'to', value: (one) => one.new },
     {
         name: 'processes',
         value: ({ processes }) => processes,
-        show: ({ processes, rank }) => (processes > 1 ? count(processes) : rank === null ? 'all' : <Ranks ranks={[rank]} />),
+        render: ({ processes, rank }) => (processes > 1 ? count(processes) : rank === null ? 'all' : <RanksLink ranks={[rank]} />),
     },
     { name: 'why', value: ({ why }) => why },
     { name: 'not carried out because', value: ({ refused }) => refused ?? '' },

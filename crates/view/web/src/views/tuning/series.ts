@@ -1,37 +1,37 @@
-// What a log says over time: the values of what was changed, and of what tunlets knew.
+// Time series from a tuning log: changed values and metrics.
 
-import type { Decision, Entry } from '../../answers/tuning';
+import type { TuningDecision, TuningEntry } from '../../answers/tuning';
 
-/** A value that was changed, step by step. */
-export interface Steps {
+/** A changed value, as steps. */
+export interface ValueSteps {
     name: string;
     tunlet: string;
-    /** From this moment on the value was this. */
+    /** The value from this time on. */
     steps: { time_s: number; value: number }[];
-    /** Moments of decisions, also of those that were not carried out. */
-    marks: Mark[];
+    /** Decisions, including those not carried out. */
+    marks: DecisionMark[];
 }
 
-export interface Mark {
+export interface DecisionMark {
     time_s: number;
     value: number;
     why: string;
     refused: string | undefined;
-    /** In how many processes. */
+    /** Number of processes. */
     processes: number;
 }
 
-/** Something that a tunlet measured. */
-export interface Measured {
+/** A metric measured by a tunlet. */
+export interface MetricSeries {
     name: string;
     tunlet: string;
     unit: string;
     points: { time_s: number; value: number }[];
 }
 
-/** The same change in several processes is one decision. */
-export function decisions(entries: Entry[]): (Decision & { processes: number })[] {
-    const found: (Decision & { processes: number })[] = [];
+/** Merges the same change in several processes into one decision. */
+export function decisions(entries: TuningEntry[]): (TuningDecision & { processes: number })[] {
+    const found: (TuningDecision & { processes: number })[] = [];
     for (const entry of entries) {
         if (entry.kind !== 'change') continue;
         const last = found.at(-1);
@@ -49,8 +49,8 @@ export function decisions(entries: Entry[]): (Decision & { processes: number })[
     return found;
 }
 
-export function changes(entries: Entry[], end: number): Steps[] {
-    const found = new Map<string, Steps>();
+export function changeSeries(entries: TuningEntry[], end: number): ValueSteps[] {
+    const found = new Map<string, ValueSteps>();
     for (const one of decisions(entries)) {
         const key = `${one.tunlet} ${one.action}`;
         const series = found.get(key) ?? { name: one.action, tunlet: one.tunlet, steps: [], marks: [] };
@@ -66,8 +66,8 @@ export function changes(entries: Entry[], end: number): Steps[] {
     return [...found.values()];
 }
 
-export function measured(entries: Entry[]): Measured[] {
-    const found = new Map<string, Measured>();
+export function metricSeries(entries: TuningEntry[]): MetricSeries[] {
+    const found = new Map<string, MetricSeries>();
     for (const entry of entries) {
         if (entry.kind !== 'figures') continue;
         for (const { name, value, unit } of entry.figures) {
@@ -80,25 +80,25 @@ export function measured(entries: Entry[]): Measured[] {
     return [...found.values()];
 }
 
-export const endOf = (entries: Entry[]): number => entries.reduce((end, { time_s }) => Math.max(end, time_s), 0);
+export const endTime = (entries: TuningEntry[]): number => entries.reduce((end, { time_s }) => Math.max(end, time_s), 0);
 
-/** Many points thinned to about `most`, which look the same: of each stretch of time the first, the least, the greatest and the last. */
-export function thinned<Point extends { time_s: number; value: number }>(points: Point[], most: number): Point[] {
+/** Reduces points to about `max` while keeping their appearance: first, minimum, maximum and last of each interval. */
+export function thinOut<Point extends { time_s: number; value: number }>(points: Point[], max: number): Point[] {
     const [first, last] = [points[0], points.at(-1)];
-    if (points.length <= most || !first || !last) return points;
-    const stretches = Math.max(1, Math.floor(most / 4));
+    if (points.length <= max || !first || !last) return points;
+    const stretches = Math.max(1, Math.floor(max / 4));
     const length = (last.time_s - first.time_s) / stretches || 1;
-    const kept = new Set<Point>();
-    for (let at = 0; at < points.length; ) {
-        const begin = points[at] ?? last;
+    const retained = new Set<Point>();
+    for (let index = 0; index < points.length; ) {
+        const begin = points[index] ?? last;
         const end = Math.floor((begin.time_s - first.time_s) / length + 1) * length + first.time_s;
         let [least, greatest, final] = [begin, begin, begin];
-        for (let point = points[at]; point && (point === begin || point.time_s < end); point = points[++at]) {
+        for (let point = points[index]; point && (point === begin || point.time_s < end); point = points[++index]) {
             if (point.value < least.value) least = point;
             if (point.value > greatest.value) greatest = point;
             final = point;
         }
-        for (const point of [begin, least, greatest, final]) kept.add(point);
+        for (const point of [begin, least, greatest, final]) retained.add(point);
     }
-    return points.filter((point) => kept.has(point));
+    return points.filter((point) => retained.has(point));
 }

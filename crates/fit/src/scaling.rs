@@ -1,0 +1,163 @@
+//! Scaling models: how a measured quantity grows with the parameters of a run.
+//!
+//! A model is a sum of products of powers and logarithms, `c0 + c1 * n^(3/2) * log2(p) + ...`. Exponents are real numbers found by least
+//! squares; simple fractions are preferred when they explain the measurements as well. Several hypotheses usually explain the same
+//! measurements, so a [`ScalingModel`] keeps all of them with weights and predicts with all (Bayesian model averaging); the most probable one is
+//! displayed. `docs/fit-theory.md` has the method and its evaluation.
+
+mod bounded_vec;
+mod correction;
+mod data_check;
+mod design;
+mod display;
+mod ensemble_member;
+mod hypothesis;
+mod inference;
+mod least_squares;
+mod model;
+mod noise;
+mod parallel_fit;
+mod posterior;
+mod prior;
+mod refine;
+mod scoring;
+mod search;
+#[cfg(test)]
+mod tests;
+mod validate;
+
+use crate::measurements::Measurements;
+use crate::sample::DEFAULT_CONFIDENCE;
+pub use correction::{ErrorCorrelation, KrigingCorrection};
+pub use data_check::{InsufficientData, NamedSetting, next_value};
+use design::ExperimentDesign;
+pub use display::{FactorEstimate, TermEstimate};
+pub use ensemble_member::{EnsembleMember, TermFactor};
+pub use hypothesis::LogFactor;
+use inference::{FittedEnsemble, HypothesisSet, PointWeighting};
+pub use model::{ErrorPercent, ExtrapolationModel, ModelDiscrepancy, NoiseEstimate, PosteriorCurve, ScalingModel};
+use noise::SummarisedPoints;
+pub use parallel_fit::fit_many;
+use posterior::ScoredMember;
+pub use prior::ParameterKind;
+use validate::ValidatedFit;
+
+/// The maximum number of parameters of a model.
+pub const MAX_PARAMETERS: usize = 8;
+
+/// How much lower the log posterior of a formula with simple exponents may be for it to be displayed instead of the most probable one.
+const SIMPLE_FORM_TOLERANCE: f64 = 2.0;
+
+/// The mean absolute value of normal errors, as a share of their standard deviation.
+const MEAN_ABS_OF_NORMAL: f64 = 0.8;
+
+/// Fits a scaling model.
+pub fn fit(measurements: &Measurements) -> Result<ScalingModel, InsufficientData> {
+    data_check::check(measurements)?;
+    let design = ExperimentDesign::from_measurements(measurements);
+    let summary = SummarisedPoints::from_measurements(measurements);
+    let settled = validate::fit_validated(&design, &summary);
+    let changed = validate::find_regime_change(&design, &summary, &settled);
+    let model = build_model(measurements, &design, &summary, settled);
+    Ok(ScalingModel { beyond: changed.map(|first| fit_extrapolation(measurements, first)), ..model })
+}
+
+/// Fits the points from the given level of the single parameter upwards, for extrapolation.
+fn fit_extrapolation(measurements: &Measurements, first: usize) -> ExtrapolationModel {
+    let measurements = measurements.restrict_from(0, measurements.distinct_values(0)[first]);
+    let design = ExperimentDesign::from_measurements(&measurements);
+    let summary = SummarisedPoints::from_measurements(&measurements);
+    let settled = validate::fit_validated(&design, &summary);
+    // Where the growth has changed once it may change again, so the prediction errors of held-out points count in full.
+    let ahead: Vec<f64> = settled.errors.iter().map(|(_, error)| error / MEAN_ABS_OF_NORMAL).collect();
+    let model = build_model(&measurements, &design, &summary, settled);
+    let steps = design.axes.iter().map(correction::log_step).collect();
+    ExtrapolationModel {
+        parameter: 0,
+        model: Box::new(ScalingModel { unexplained: Some(ModelDiscrepancy { within: 0.0, ahead, steps }), ..model }),
+    }
+}
+
+/// Fits a known form: the exponents of the terms are given, and coefficients may be negative.
+///
+/// `growth` says how errors grow with the value: 1 proportionally, 0 not at all (ordinary least squares).
+pub fn fit_form(measurements: &Measurements, terms: &[Vec<TermFactor>], growth: f64) -> Result<ScalingModel, InsufficientData> {
+    data_check::check_hypothesis(measurements, terms)?;
+    let design = ExperimentDesign::from_measurements(measurements);
+    let summary = SummarisedPoints::from_measurements(measurements);
+    let explained = FittedEnsemble::from_terms(&design, &summary, growth, terms).ok_or(InsufficientData::DependentTerms)?;
+    Ok(build_model(
+        measurements,
+        &design,
+        &summary,
+        ValidatedFit { ensemble: explained, errors: Vec::new(), pattern: None, correlation: None },
+    ))
+}
+
+fn build_model(measurements: &Measurements, design: &ExperimentDesign, summary: &SummarisedPoints, settled: ValidatedFit) -> ScalingModel {
+    let unexplained = estimate_discrepancy(design, &settled);
+    let error = settled.mean_error();
+    let ValidatedFit { ensemble: explained, correlation: likeness, .. } = settled;
+    let errors = &explained.errors;
+    let spread = explained.spread();
+    let HypothesisSet { weighting: PointWeighting { growth, design_effect: alike }, target, .. } = &explained.hypotheses;
+    // Weights treat correlated points as one; the spread is that of each point.
+    let root_weight = target.root_weights[0] * alike.sqrt();
+    let settings = || measurements.points().iter().map(|p| p.at.clone()).collect();
+    ScalingModel {
+        parameters: measurements.parameters().to_vec(),
+        reference: design.axes.iter().map(|a| a.reference).collect(),
+        smallest: design.axes.iter().map(|a| a.smallest).collect(),
+        shown: displayed_member(&explained).member.clone(),
+        spread: spread / (root_weight * target.values[0].powf(*growth)),
+        noise: NoiseEstimate {
+            percent: 100.0 * spread,
+            growth: *growth,
+            repetitions_percent: summary.repetition_spread.map(|r| 100.0 * r),
+            outliers: summary.outliers,
+        },
+        error_percent: ErrorPercent { in_sample: 100.0 * mean_abs(errors), validated: error.map(|e| 100.0 * e) },
+        correction: likeness.map(|likeness| KrigingCorrection::new(design, settings(), &validate::log_ratios(errors), likeness)),
+        unexplained,
+        confidence: DEFAULT_CONFIDENCE,
+        beyond: None,
+        members: explained.members.into_iter().map(|p| p.member).collect(),
+    }
+}
+
+/// The discrepancy between model and measurements beyond noise: a pattern in the errors, or surprising errors at held-out points.
+fn estimate_discrepancy(design: &ExperimentDesign, settled: &ValidatedFit) -> Option<ModelDiscrepancy> {
+    /// Errors at held-out points are surprising above this multiple of the points' spread.
+    const SURPRISING: f64 = 2.0;
+    let errors = &settled.ensemble.errors;
+    let within = match (settled.pattern, &settled.correlation) {
+        (None, _) => 0.0,
+        (Some(_), None) => mean_abs(errors),
+        (Some(_), Some(likeness)) => correction::leave_one_out_error(design, &validate::log_ratios(errors), likeness),
+    };
+    let several = design.axes.len() > 1;
+    let surprising = if settled.pattern.is_some() { 0.0 } else { SURPRISING * MEAN_ABS_OF_NORMAL * settled.ensemble.spread() };
+    let mut ahead = vec![0.0; design.axes.len()];
+    for &(axis, error) in settled.errors.iter().filter(|(_, error)| (several || settled.pattern.is_some()) && *error > surprising) {
+        ahead[axis] = error / MEAN_ABS_OF_NORMAL;
+    }
+    let any = within > 0.0 || ahead.iter().any(|a| *a > 0.0);
+    any.then(|| ModelDiscrepancy {
+        within: within / MEAN_ABS_OF_NORMAL,
+        ahead,
+        steps: design.axes.iter().map(correction::log_step).collect(),
+    })
+}
+
+fn mean_abs(errors: &[f64]) -> f64 {
+    errors.iter().map(|e| e.abs()).sum::<f64>() / errors.len() as f64
+}
+
+/// The member to display: the most probable, or the most probable with simple exponents if that one is nearly as good.
+fn displayed_member(explained: &FittedEnsemble) -> &ScoredMember {
+    let best = &explained.members[0];
+    let scorer = &explained.hypotheses.scorer;
+    let likelihood = |p: &ScoredMember| scorer.residual_log_evidence(p.residual, p.hypothesis.n_columns());
+    let limit = likelihood(best) - SIMPLE_FORM_TOLERANCE;
+    explained.members.iter().find(|p| p.is_simple && likelihood(p) >= limit).unwrap_or(best)
+}

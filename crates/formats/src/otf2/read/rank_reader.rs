@@ -1,0 +1,362 @@
+//! Reads the calls of one process from the events of its threads.
+//!
+//! A thread may complete what another one started, so the threads of a process are read together, in time order.
+
+use std::path::Path;
+
+use sintonia_mpi::{FunctionId, FunctionRole};
+use sintonia_recording::call_table::CallDescriptor;
+use sintonia_recording::header::{ProcessExit, RecordedRank};
+use sintonia_recording::raw::part;
+
+use crate::error::Error;
+use crate::otf2::attributes::{AttributeList, CallAttribute};
+use crate::otf2::buffer::UNDEFINED_UINT32;
+use crate::otf2::decoded_call::{DecodeContext, DecodedCall, RequestHandle};
+use crate::otf2::event::{EventRecord, MpiMessage};
+use crate::otf2::properties;
+use crate::otf2::read::OpenArchive;
+use crate::otf2::read::archive_layout::MpiProcess;
+use crate::otf2::read::call_writer::CallWriter;
+use crate::otf2::read::location_reader::LocationReader;
+
+/// Limit of nested regions.
+const MAX_REGION_DEPTH: usize = 1 << 16;
+
+/// An imported process.
+pub(super) struct ImportedRank {
+    /// Its header entry.
+    pub rank: RecordedRank,
+    /// Program and arguments, if an event has them.
+    pub command: Vec<String>,
+    /// Largest clock deviation in ticks.
+    pub deviation: f64,
+    /// What was left out.
+    pub omissions: OmissionCounts,
+}
+
+/// Counts of what the recording lacks or shows differently.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct OmissionCounts {
+    /// Calls of local functions.
+    pub local_calls: u64,
+    /// Events outside MPI calls.
+    pub stray_events: u64,
+    /// Interruptions of the measurement.
+    pub interruptions: u64,
+    /// Nonblocking operations with unknown communicator.
+    pub unresolved: u64,
+    /// Requests that were completed but never created.
+    pub unknown_requests: u64,
+    /// Operations shown where they were started.
+    pub started_requests: u64,
+}
+
+impl OmissionCounts {
+    pub(super) fn sum(self, other: OmissionCounts) -> OmissionCounts {
+        OmissionCounts {
+            local_calls: self.local_calls + other.local_calls,
+            stray_events: self.stray_events + other.stray_events,
+            interruptions: self.interruptions + other.interruptions,
+            unresolved: self.unresolved + other.unresolved,
+            unknown_requests: self.unknown_requests + other.unknown_requests,
+            started_requests: self.started_requests + other.started_requests,
+        }
+    }
+}
+
+/// Reads the events of a process and writes its calls.
+pub(super) fn read(trace: &OpenArchive, process: &MpiProcess, folder: &Path) -> Result<ImportedRank, Error> {
+    let mut streams = Vec::new();
+    for (thread, id) in &process.threads {
+        let location = LocationReader::open(&trace.folder, *id, trace.anchor.definition_chunk_size, trace.anchor.event_chunk_size)?;
+        streams.push(ThreadStream { thread: *thread, location, next: None, regions: Vec::new(), call: None });
+    }
+    let mut reader = RankImporter {
+        trace,
+        rank: process.rank as i32,
+        calls: CallWriter::create(folder, process.rank, !trace.definitions.is_from_sintonia())?,
+        span: None,
+        mpi_span: [None; 2],
+        end: ProcessExit::CutShort,
+        command: Vec::new(),
+        pid: 0,
+        omissions: OmissionCounts::default(),
+    };
+    for stream in &mut streams {
+        stream.advance(trace)?;
+    }
+    while let Some(stream) =
+        streams.iter_mut().filter(|stream| stream.next.is_some()).min_by_key(|stream| stream.next.as_ref().map(|(time, _)| *time))
+    {
+        reader.process_event(stream)?;
+        stream.advance(trace)?;
+    }
+    reader.finish(process, streams)
+}
+
+/// The event stream of a thread.
+struct ThreadStream {
+    thread: u16,
+    location: LocationReader,
+    /// The next event; the location holds its attributes.
+    next: Option<(u64, EventRecord)>,
+    /// Open regions of the program.
+    regions: Vec<u32>,
+    call: Option<OpenCall>,
+}
+
+impl ThreadStream {
+    fn advance(&mut self, trace: &OpenArchive) -> Result<(), Error> {
+        self.next = self.location.next_event(&trace.definitions.attributes)?;
+        Ok(())
+    }
+}
+
+/// An MPI call that was entered but not left.
+struct OpenCall {
+    decoded: DecodedCall,
+    enter: u64,
+    /// Attributes of its enter event.
+    attributes: AttributeList,
+    site: u32,
+    /// Number of open regions inside it.
+    nested_regions: usize,
+    /// The requests in its events.
+    named_requests: Vec<RequestHandle>,
+}
+
+struct RankImporter<'a> {
+    trace: &'a OpenArchive,
+    rank: i32,
+    calls: CallWriter,
+    /// Times of the first and last event.
+    span: Option<(u64, u64)>,
+    /// Times of `MPI_Init` and `MPI_Finalize`.
+    mpi_span: [Option<u64>; 2],
+    end: ProcessExit,
+    command: Vec<String>,
+    pid: u32,
+    omissions: OmissionCounts,
+}
+
+impl RankImporter<'_> {
+    fn process_event(&mut self, stream: &mut ThreadStream) -> Result<(), Error> {
+        let Some((time, event)) = stream.next.take() else { return Ok(()) };
+        let time = self.trace.to_ticks(time);
+        self.span = Some((self.span.map_or(time, |(first, _)| first), time));
+        match event {
+            EventRecord::Enter(region) => self.enter(stream, time, region, None),
+            EventRecord::CallingContextEnter(context) => {
+                let (region, around) = self.trace.sites.context(context).unzip();
+                self.enter(stream, time, region.unwrap_or(UNDEFINED_UINT32), around)
+            }
+            EventRecord::Leave(_) | EventRecord::CallingContextLeave(_) => self.leave(stream, time),
+            EventRecord::ProgramBegin(name, arguments) => {
+                let word = |number: &u32| self.trace.definitions.string(*number).unwrap_or_default().to_owned();
+                self.command = std::iter::once(&name).chain(&arguments).map(word).collect();
+                self.pid = stream.location.attributes.get(CallAttribute::ProcessId).unwrap_or(0) as u32;
+                Ok(())
+            }
+            EventRecord::ProgramEnd(_) => {
+                self.end = ProcessExit::Exited;
+                Ok(())
+            }
+            EventRecord::MeasurementInterrupted => {
+                self.omissions.interruptions += 1;
+                Ok(())
+            }
+            event => {
+                self.apply_to_call(stream, &event);
+                Ok(())
+            }
+        }
+    }
+
+    fn enter(&mut self, stream: &mut ThreadStream, time: u64, region: u32, context: Option<u32>) -> Result<(), Error> {
+        if let Some(call) = &mut stream.call {
+            call.nested_regions += 1;
+            return Ok(());
+        }
+        let Some(operation) = self.trace.sites.mpi_function(region) else {
+            if stream.regions.len() >= MAX_REGION_DEPTH {
+                return Err(stream.location.nesting_error());
+            }
+            stream.regions.push(region);
+            return Ok(());
+        };
+        let attributes = stream.location.attributes.clone();
+        let site = self.trace.sites.find(&attributes, context, stream.regions.last().copied());
+        stream.call = Some(OpenCall {
+            decoded: DecodedCall::new(operation),
+            enter: time,
+            attributes,
+            site,
+            nested_regions: 0,
+            named_requests: Vec::new(),
+        });
+        Ok(())
+    }
+
+    fn leave(&mut self, stream: &mut ThreadStream, time: u64) -> Result<(), Error> {
+        match &mut stream.call {
+            None => {
+                stream.regions.pop();
+                Ok(())
+            }
+            Some(call) if call.nested_regions > 0 => {
+                call.nested_regions -= 1;
+                Ok(())
+            }
+            Some(_) => {
+                let call = stream.call.take();
+                call.map_or(Ok(()), |call| self.end_call(stream.thread, call, time))
+            }
+        }
+    }
+
+    fn apply_to_call(&mut self, stream: &mut ThreadStream, event: &EventRecord) {
+        if self.is_unrelated(event) {
+            return;
+        }
+        let Some(call) = &mut stream.call else {
+            self.omissions.stray_events += 1;
+            return;
+        };
+        let context = DecodeContext { ids: &self.trace.layout.ids, rank: self.rank };
+        let (calls, named_requests, thread) = (&self.calls, &mut call.named_requests, stream.thread);
+        let mut unknown = 0;
+        let starts = matches!(call.decoded.descriptor.function.role(), FunctionRole::Start | FunctionRole::StartAll);
+        let mut resolve = |handle: RequestHandle| {
+            named_requests.push(handle);
+            let found = calls.request_ref(handle, thread);
+            unknown += u64::from(found.is_none() && !starts && matches!(handle, RequestHandle::Request(_)));
+            found
+        };
+        call.decoded.apply_event(event, &stream.location.attributes, context, &mut resolve);
+        self.omissions.unknown_requests += unknown;
+    }
+
+    /// Whether an event is unrelated to MPI: a parameter of another tool, or POSIX I/O.
+    fn is_unrelated(&self, event: &EventRecord) -> bool {
+        match event {
+            EventRecord::ParameterUnsignedInt(..) => !self.trace.definitions.is_from_sintonia(),
+            EventRecord::IoCreateHandle(file)
+            | EventRecord::IoDestroyHandle(file)
+            | EventRecord::IoOperationBegin(file, ..)
+            | EventRecord::IoOperationIssued(file, _)
+            | EventRecord::IoOperationComplete(file, ..) => self.trace.layout.ids.files.get(*file).is_none(),
+            _ => false,
+        }
+    }
+
+    fn end_call(&mut self, thread: u16, call: OpenCall, leave: u64) -> Result<(), Error> {
+        let OpenCall {
+            decoded: DecodedCall { mut descriptor, created_request: created, outcomes, unmatched_starts: starts },
+            enter,
+            attributes,
+            site,
+            named_requests,
+            ..
+        } = call;
+        let role = descriptor.function.role();
+        if role == FunctionRole::Local {
+            self.omissions.local_calls += 1;
+            return Ok(());
+        }
+        self.track_lifetime(role, enter, leave);
+        attributes.apply_to(&mut descriptor);
+        descriptor.site = site;
+        let context = DecodeContext { ids: &self.trace.layout.ids, rank: self.rank };
+        for (handle, outcome) in outcomes {
+            self.calls.resolve(handle, outcome, context);
+        }
+        if matches!(
+            role,
+            FunctionRole::CompleteOne
+                | FunctionRole::CompleteAll
+                | FunctionRole::CompleteAny
+                | FunctionRole::CompleteSome
+                | FunctionRole::RequestFree
+        ) {
+            named_requests.into_iter().for_each(|handle| self.calls.forget_request(handle));
+        }
+        if !starts.is_empty() && descriptor.requests.is_empty() {
+            return self.add_started_requests(thread, [enter, leave], &descriptor, starts);
+        }
+        let created = created.or_else(|| attributes.get(CallAttribute::Request).map(RequestHandle::Request));
+        let overfull = self.calls.add_call(thread, [enter, leave], descriptor, created)?;
+        self.omissions.unresolved += u64::from(overfull);
+        Ok(())
+    }
+
+    /// Shows started requests that no earlier call created as the equivalent nonblocking calls.
+    fn add_started_requests(
+        &mut self,
+        thread: u16,
+        [enter, leave]: [u64; 2],
+        start: &CallDescriptor,
+        starts: Vec<(u64, Option<MpiMessage>)>,
+    ) -> Result<(), Error> {
+        let context = DecodeContext { ids: &self.trace.layout.ids, rank: self.rank };
+        for (index, (request, message)) in starts.into_iter().enumerate() {
+            let name = if message.is_some() { "MPI_Isend" } else { "MPI_Irecv" };
+            let mut decoded = DecodedCall::new(FunctionId::from_name(name).expect("a function of MPI"));
+            let event = message.map_or(EventRecord::MpiIrecvRequest(request), |message| EventRecord::MpiSend(message, Some(request)));
+            decoded.apply_event(&event, &AttributeList::default(), context, &mut |_| None);
+            let descriptor = CallDescriptor { site: start.site, ..decoded.descriptor };
+            let overfull =
+                self.calls.add_call(thread, [if index == 0 { enter } else { leave }, leave], descriptor, decoded.created_request)?;
+            self.omissions.unresolved += u64::from(overfull);
+            self.omissions.started_requests += 1;
+        }
+        Ok(())
+    }
+
+    fn track_lifetime(&mut self, role: FunctionRole, enter: u64, leave: u64) {
+        match role {
+            FunctionRole::Init => _ = self.mpi_span[0].get_or_insert(enter),
+            FunctionRole::Finalize => self.mpi_span[1] = Some(leave),
+            FunctionRole::Abort => self.end = ProcessExit::Aborted,
+            _ => {}
+        }
+    }
+
+    fn finish(mut self, process: &MpiProcess, streams: Vec<ThreadStream>) -> Result<ImportedRank, Error> {
+        let (first, last) = self.span.unwrap_or((0, 0));
+        let deviation = streams.iter().map(|stream| stream.location.clock_deviation()).fold(0.0, f64::max);
+        let mut cut = false;
+        for mut stream in streams {
+            if let Some(mut call) = stream.call.take() {
+                call.decoded.descriptor.parts |= part::UNFINISHED;
+                cut = true;
+                self.end_call(stream.thread, call, last)?;
+            }
+        }
+        let ends = [
+            (cut, ProcessExit::CutShort),
+            (self.mpi_span[1].is_some(), ProcessExit::Finalized),
+            (self.end == ProcessExit::Aborted, ProcessExit::Aborted),
+        ];
+        let end = ends.into_iter().find(|(holds, _)| *holds).map_or(ProcessExit::Exited, |(_, end)| end);
+        let (written, threads, unsettled) = self.calls.finish()?;
+        self.omissions.unresolved += unsettled;
+        let clock = self.trace.clock();
+        let mut rank = RecordedRank {
+            rank: process.rank,
+            host: process.host,
+            pid: self.pid,
+            calls: written.calls,
+            threads,
+            begin_ns: clock.ticks_to_ns(self.mpi_span[0].unwrap_or(first)),
+            end_ns: clock.ticks_to_ns(self.mpi_span[1].unwrap_or(last)),
+            end,
+            clock,
+            ..RecordedRank::default()
+        };
+        for (name, value) in self.trace.definitions.rank_properties.get(&process.location_group).into_iter().flatten() {
+            properties::apply_rank_property(&mut rank, name, value);
+        }
+        Ok(ImportedRank { rank, command: self.command, deviation, omissions: self.omissions })
+    }
+}

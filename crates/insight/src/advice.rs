@@ -1,0 +1,216 @@
+//! Advice: changes that would make the program faster, ordered by estimated saving.
+//!
+//! Each rule has one file: detection, proposed change, and text. The saving is estimated by replaying the run with the change
+//! ([`what_if`]). Candidates are evaluated in the order of [`RULES`], each on top of the accepted ones: if two explain the same wait, the
+//! first one gets it, and nothing is counted twice.
+
+mod all_to_all_growth;
+mod blocking_exchange;
+mod collective_as_barrier;
+pub mod inputs;
+mod io_by_one_rank;
+mod late_sender_compute;
+mod load_imbalance;
+mod message_order;
+mod moving_imbalance;
+mod phrases;
+pub(crate) mod rule_context;
+mod serialised_master;
+mod slow_rank;
+mod small_messages;
+mod unbalanced_placement;
+pub mod what_if;
+
+use std::cmp::Reverse;
+
+use serde::Serialize;
+use sintonia_recording::Recording;
+use sintonia_replay::Error;
+
+use crate::findings::RunFindings;
+use crate::segment::Segment;
+use crate::{RunSummary, SourceLocation};
+use rule_context::RuleContext;
+use what_if::{WhatIfChange, WhatIfReplay};
+
+/// A recommended change.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Advice {
+    /// Identifier of the rule.
+    pub kind: &'static str,
+    /// The problem, in one sentence.
+    pub what: String,
+    /// The source location.
+    #[serde(flatten)]
+    pub source: SourceLocation,
+    /// The times, ranks and shares it is based on.
+    pub evidence: String,
+    /// What to try.
+    pub try_this: String,
+    /// Upper bound of the saving in seconds.
+    pub saves_s: f64,
+    /// How the saving was estimated.
+    pub basis: String,
+}
+
+/// A rule of advice.
+pub struct AdviceRule {
+    /// Identifier.
+    pub kind: &'static str,
+    /// Name.
+    pub name: &'static str,
+    /// Explanation, in a few sentences.
+    pub help: &'static str,
+    /// How the replay was changed to estimate the saving.
+    pub basis: &'static str,
+    /// Finds candidates.
+    find: fn(&RuleContext) -> Vec<AdviceCandidate>,
+    /// Writes the text of the advice.
+    describe: fn(&RuleContext, &AdviceCandidate) -> AdviceText,
+}
+
+/// All rules. More specific rules come before those that would also explain the same wait: a rank that writes a file seems to compute more
+/// than the others, and a rank that receives from it waits for a late sender.
+pub static RULES: &[AdviceRule] = &[
+    io_by_one_rank::RULE,
+    unbalanced_placement::RULE,
+    slow_rank::RULE,
+    serialised_master::RULE,
+    message_order::RULE,
+    small_messages::RULE,
+    blocking_exchange::RULE,
+    collective_as_barrier::RULE,
+    load_imbalance::RULE,
+    all_to_all_growth::RULE,
+    moving_imbalance::RULE,
+    late_sender_compute::RULE,
+];
+
+/// Minimum saving: one part in this many of the run.
+const MIN_SAVING_SHARE: i64 = 100;
+
+/// Waits below one part in this many of the run may be system noise; rules that cannot distinguish them skip them.
+const NOISE_SHARE: i64 = 30;
+
+/// Maximum number of candidates that are replayed.
+const MAX_CANDIDATES: usize = 8;
+
+/// A candidate for advice.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AdviceCandidate {
+    /// Index in [`RULES`].
+    rule: usize,
+    /// The segment it is about; for a call, its site twice. The end of the segment is reported.
+    segment: Segment,
+    /// The call site at which it was detected.
+    noticed_at: u32,
+    /// The affected ranks.
+    ranks: Vec<u32>,
+    /// The proposed change.
+    change: WhatIfChange,
+    /// Upper bound of the saving in nanoseconds.
+    max_saving_ns: i64,
+    /// Estimated saving in nanoseconds.
+    saving_ns: i64,
+}
+
+impl AdviceCandidate {
+    /// A candidate about computation.
+    fn in_segment(segment: Segment, ranks: Vec<u32>, change: WhatIfChange, max_saving_ns: i64) -> AdviceCandidate {
+        AdviceCandidate { rule: 0, segment, noticed_at: segment.to, ranks, change, max_saving_ns, saving_ns: 0 }
+    }
+
+    /// A candidate about a call.
+    fn at_call(site: u32, ranks: Vec<u32>, change: WhatIfChange, at_most_ns: i64) -> AdviceCandidate {
+        AdviceCandidate::in_segment(Segment { from: site, to: site }, ranks, change, at_most_ns)
+    }
+
+    /// The reported call site.
+    fn site(&self) -> u32 {
+        self.segment.to
+    }
+
+    /// The call sites whose calls would be changed.
+    fn sites(&self) -> &[u32] {
+        match &self.change {
+            WhatIfChange::Calls(sites, _) => sites,
+            _ => &[],
+        }
+    }
+
+    /// Sets the call site at which it was detected.
+    fn noticed_at(self, site: u32) -> AdviceCandidate {
+        AdviceCandidate { noticed_at: site, ..self }
+    }
+}
+
+/// The text of a piece of advice.
+struct AdviceText {
+    what: String,
+    evidence: String,
+    try_this: String,
+}
+
+/// Finds candidates for advice and estimates their savings.
+pub fn evaluate_rules(recording: &Recording, findings: &RunFindings, replay: &WhatIfReplay) -> Result<Vec<AdviceCandidate>, Error> {
+    let context = RuleContext::new(recording, findings);
+    let run_ns = findings.advice_inputs.run_ns;
+    let mut candidates: Vec<AdviceCandidate> = Vec::new();
+    for (rule, find) in RULES.iter().map(|rule| rule.find).enumerate() {
+        let found = find(&context).into_iter().filter(|candidate| candidate.max_saving_ns > run_ns / MIN_SAVING_SHARE);
+        candidates.extend(found.map(|candidate| AdviceCandidate { rule, ..candidate }));
+    }
+    candidates.sort_by_key(|candidate| Reverse(candidate.max_saving_ns));
+    candidates.truncate(MAX_CANDIDATES);
+    candidates.sort_by_key(|candidate| (candidate.rule, Reverse(candidate.max_saving_ns)));
+    let mut worthwhile = replay_in_order(candidates, replay, run_ns / MIN_SAVING_SHARE)?;
+    worthwhile.sort_by_key(|candidate| (Reverse(candidate.saving_ns), candidate.rule));
+    Ok(worthwhile)
+}
+
+/// Replays the run with one change after another, each on top of the accepted ones; returns the accepted candidates.
+fn replay_in_order(candidates: Vec<AdviceCandidate>, replay: &WhatIfReplay, worth_ns: i64) -> Result<Vec<AdviceCandidate>, Error> {
+    if candidates.is_empty() {
+        return Ok(candidates);
+    }
+    let (mut changes, mut length_ns): (Vec<WhatIfChange>, i64) = (Vec::new(), replay.changed_ns(&[])?);
+    let mut worthwhile: Vec<AdviceCandidate> = Vec::new();
+    for mut candidate in candidates {
+        // At one site, the first rule is the most specific: another one must save even more to be reported.
+        let told = worthwhile.iter().filter(|other| other.site() == candidate.site());
+        let worth_ns = told.map(|other| other.saving_ns).fold(worth_ns, i64::max);
+        changes.push(candidate.change.clone());
+        let changed_ns = replay.changed_ns(&changes)?;
+        candidate.saving_ns = (length_ns - changed_ns).min(candidate.max_saving_ns);
+        if candidate.saving_ns > worth_ns {
+            length_ns = changed_ns;
+            worthwhile.push(candidate);
+        } else {
+            changes.pop();
+        }
+    }
+    Ok(worthwhile)
+}
+
+impl Advice {
+    /// The advice for a run, largest saving first.
+    pub fn from_findings(recording: &Recording, summary: &RunSummary, findings: &RunFindings) -> Vec<Advice> {
+        let context = RuleContext::new(recording, findings);
+        let advice = findings.candidates.iter().map(|candidate| Advice::new(&context, candidate));
+        advice.filter(|advice| advice.saves_s < summary.elapsed_s).collect()
+    }
+
+    fn new(context: &RuleContext, candidate: &AdviceCandidate) -> Advice {
+        let rule = &RULES[candidate.rule];
+        let AdviceText { what, evidence: rests_on, try_this } = (rule.describe)(context, candidate);
+        Advice {
+            kind: rule.kind,
+            what: phrases::capitalise(&what),
+            source: context.source_location(candidate.site()),
+            evidence: phrases::capitalise(&rests_on),
+            try_this,
+            saves_s: candidate.saving_ns as f64 / 1e9,
+            basis: rule.basis.into(),
+        }
+    }
+}

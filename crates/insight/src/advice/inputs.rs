@@ -1,0 +1,318 @@
+//! Input of the rules besides the waits: computation by segment, rank and time, and the time of calls without waiting.
+//!
+//! Everything is summed by call site and rank, so memory does not grow with the run.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use bytemuck::{Pod, Zeroable};
+use rayon::prelude::*;
+use sintonia_mpi::{BlockingMode, FunctionId};
+use sintonia_program::history::{CallId, History, Location};
+use sintonia_program::process_group::ProcessGroup;
+use sintonia_recording::Recording;
+
+use super::what_if::{WhatIfReplay, call_descriptor, is_blocking_transfer, is_consecutive_message};
+use crate::SourceLocation;
+use crate::segment::{self, Segment};
+use crate::wait_states::is_polling;
+
+/// Number of time windows in which computation is summed separately.
+pub const WINDOWS: usize = 4;
+
+/// Messages of at least this size are worth overlapping with computation.
+const LARGE_BYTES: u64 = 64 * 1024;
+
+/// Shorter computation between two polling calls is waiting, not work.
+const POLL_GAP_NS: i64 = 10_000;
+
+/// Groups the call sites of one source line; the first represents all of them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SiteGroups {
+    /// The representative of each site.
+    representatives: Vec<u32>,
+    /// The sites of each representative.
+    members: HashMap<u32, Vec<u32>>,
+}
+
+impl SiteGroups {
+    /// The call sites of a recording.
+    pub fn from_recording(recording: &Recording) -> SiteGroups {
+        let mut first: HashMap<SourceLocation, u32> = HashMap::new();
+        let site = |(number, site)| *first.entry(SourceLocation::from_site(site)).or_insert(number as u32);
+        let representatives: Vec<u32> = recording.header.sites.iter().enumerate().map(site).collect();
+        let mut members: HashMap<u32, Vec<u32>> = HashMap::new();
+        representatives.iter().zip(0..).for_each(|(first, site)| members.entry(*first).or_default().push(site));
+        SiteGroups { representatives, members }
+    }
+
+    /// The representative of a site.
+    pub fn representative(&self, site: u32) -> u32 {
+        self.representatives.get(site as usize).copied().unwrap_or(site)
+    }
+
+    /// The sites that a site represents.
+    pub fn members(&self, site: u32) -> &[u32] {
+        self.members.get(&site).map_or(&[], Vec::as_slice)
+    }
+
+    /// The segment between the representatives of a segment's sites.
+    pub fn representative_segment(&self, segment: Segment) -> Segment {
+        Segment { from: self.representative(segment.from), to: self.representative(segment.to) }
+    }
+}
+
+/// Computation of a rank in a segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct SegmentLoad {
+    /// Nanoseconds in each time window.
+    pub windows: [i64; WINDOWS],
+    /// Number of executions.
+    pub visits: u64,
+}
+
+impl SegmentLoad {
+    /// Nanoseconds in the whole run.
+    pub fn ns(&self) -> i64 {
+        self.windows.iter().sum()
+    }
+}
+
+/// Sums over the calls of a rank at a site.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct RankCallTotals {
+    /// Number of calls.
+    pub calls: u64,
+    /// Nanoseconds after all dependencies were satisfied.
+    pub own_ns: i64,
+    /// Bytes they sent and received.
+    pub bytes: u64,
+    /// Number of calls that transfer a small message directly after another one of the same pair.
+    pub consecutive: u64,
+    /// Nanoseconds in those.
+    pub consecutive_ns: i64,
+    /// Nanoseconds of large transfers that could overlap with the computation that follows.
+    pub overlappable_ns: i64,
+}
+
+impl RankCallTotals {
+    fn add(&mut self, other: &RankCallTotals) {
+        self.calls += other.calls;
+        self.own_ns += other.own_ns;
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.consecutive += other.consecutive;
+        self.consecutive_ns += other.consecutive_ns;
+        self.overlappable_ns += other.overlappable_ns;
+    }
+}
+
+/// The calls at a site.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SiteCalls {
+    /// The function.
+    pub operation: FunctionId,
+    /// Sums for each rank.
+    pub ranks: BTreeMap<u32, RankCallTotals>,
+}
+
+impl SiteCalls {
+    /// Sum of a quantity over all ranks.
+    pub fn sum<T: std::iter::Sum>(&self, pick: impl Fn(&RankCallTotals) -> T) -> T {
+        self.ranks.values().map(pick).sum()
+    }
+}
+
+/// Messages from one rank to another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct PairTraffic {
+    /// Bytes.
+    pub bytes: u64,
+    /// Number of received messages.
+    pub messages: u64,
+    /// Nanoseconds in the receiver's calls after the messages were sent.
+    pub ns: i64,
+}
+
+/// The input of the rules; every process of the group has all of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AdviceInputs {
+    /// The call sites, grouped by source line.
+    pub sites: SiteGroups,
+    /// Nanoseconds from the end of MPI_Init to the begin of MPI_Finalize, over all ranks.
+    pub run_ns: i64,
+    /// Computation by segment and rank.
+    pub loads: BTreeMap<Segment, BTreeMap<u32, SegmentLoad>>,
+    /// Calls by site.
+    pub calls: BTreeMap<u32, SiteCalls>,
+    /// Number of ranks to which each rank sent messages.
+    pub partner_counts: BTreeMap<u32, u32>,
+    /// Messages by (sender, receiver); empty on a single host.
+    pub pairs: BTreeMap<(u32, u32), PairTraffic>,
+}
+
+impl AdviceInputs {
+    /// Collects the input from a history.
+    pub fn from_history(
+        recording: &Recording,
+        history: &History,
+        replay: &WhatIfReplay,
+        sites: SiteGroups,
+        comm: &dyn ProcessGroup,
+    ) -> AdviceInputs {
+        let run_ns = replay.recorded_ns();
+        let several_hosts = recording.header.hosts.len() > 1;
+        let look = |(index, location): (usize, &Location)| {
+            let begin = history.locations[history.locations_of_rank(location.rank).start].calls.leave.first().copied().unwrap_or(0);
+            LocationInputs {
+                loads: segment_loads(location, &sites, begin, run_ns),
+                calls: call_totals(location, index, &sites, replay),
+                partner_count: count_partners(location),
+                pairs: if several_hosts { pair_traffic(location, index, replay) } else { HashMap::new() },
+            }
+        };
+        let looked: Vec<LocationInputs> = history.locations.par_iter().enumerate().map(look).collect();
+        let mut inputs = AdviceInputs { run_ns, ..AdviceInputs::default() };
+        inputs.add(history, looked, comm);
+        inputs.sites = sites;
+        inputs
+    }
+
+    fn add(&mut self, history: &History, looked: Vec<LocationInputs>, comm: &dyn ProcessGroup) {
+        let (mut loads, mut calls, mut partners, mut pairs) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for (location, looked) in history.locations.iter().zip(looked) {
+            let rank = location.rank;
+            loads.extend(looked.loads.into_iter().map(|(segment, load)| SegmentLoadRow { load, segment, rank, padding: 0 }));
+            let row = |((site, operation), totals)| CallTotalsRow { totals, site, operation, rank, padding: 0 };
+            calls.extend(looked.calls.into_iter().map(row));
+            partners.push([rank, looked.partner_count]);
+            pairs.extend(looked.pairs.into_iter().map(|((from, to), traffic)| PairTrafficRow { traffic, from, to }));
+        }
+        for row in all_gather_rows(comm, loads) {
+            let load = self.loads.entry(row.segment).or_default().entry(row.rank).or_default();
+            (0..WINDOWS).for_each(|window| load.windows[window] += row.load.windows[window]);
+            load.visits += row.load.visits;
+        }
+        for row in all_gather_rows(comm, calls) {
+            let operation = FunctionId(row.operation as u16);
+            let calls = self.calls.entry(row.site).or_insert_with(|| SiteCalls { operation, ranks: BTreeMap::new() });
+            // Two functions on one source line: the one with the smaller id gives the name.
+            calls.operation = FunctionId(calls.operation.0.min(operation.0));
+            calls.ranks.entry(row.rank).or_default().add(&row.totals);
+        }
+        for [rank, partners] in all_gather_rows(comm, partners) {
+            let most = self.partner_counts.entry(rank).or_default();
+            *most = partners.max(*most);
+        }
+        for row in all_gather_rows(comm, pairs) {
+            let traffic = self.pairs.entry((row.from, row.to)).or_default();
+            traffic.bytes = traffic.bytes.saturating_add(row.traffic.bytes);
+            traffic.messages += row.traffic.messages;
+            traffic.ns += row.traffic.ns;
+        }
+    }
+}
+
+/// The rows of all processes.
+fn all_gather_rows<T: Pod>(comm: &dyn ProcessGroup, mine: Vec<T>) -> impl Iterator<Item = T> {
+    comm.all_to_all(vec![mine; comm.size()]).into_iter().flatten()
+}
+
+/// The input from one location.
+struct LocationInputs {
+    loads: HashMap<Segment, SegmentLoad>,
+    calls: HashMap<(u32, u32), RankCallTotals>,
+    partner_count: u32,
+    pairs: HashMap<(u32, u32), PairTraffic>,
+}
+
+fn segment_loads(location: &Location, sites: &SiteGroups, begin: i64, run_ns: i64) -> HashMap<Segment, SegmentLoad> {
+    let mut loads: HashMap<Segment, SegmentLoad> = HashMap::new();
+    for row in 1..location.len() {
+        let Some(segment) = segment::segment_before(location, row) else { continue };
+        let ns = segment::segment_ns(location, row);
+        let looks = |row: usize| is_polling(call_descriptor(location, row).function.definition());
+        if ns < POLL_GAP_NS && looks(row) && looks(row - 1) {
+            continue;
+        }
+        let load = loads.entry(sites.representative_segment(segment)).or_default();
+        let time = i128::from(location.calls.enter[row] - begin).max(0);
+        let window = (time * WINDOWS as i128 / i128::from(run_ns.max(1))) as usize;
+        load.windows[window.min(WINDOWS - 1)] += ns;
+        load.visits += 1;
+    }
+    loads
+}
+
+fn call_totals(location: &Location, index: usize, sites: &SiteGroups, replay: &WhatIfReplay) -> HashMap<(u32, u32), RankCallTotals> {
+    let mut calls: HashMap<(u32, u32), RankCallTotals> = HashMap::new();
+    for row in 0..location.len() {
+        let descriptor = call_descriptor(location, row);
+        let own_ns = replay.own_ns(index, row);
+        let bytes = match descriptor.function.definition().mode {
+            BlockingMode::Persistent => 0,
+            BlockingMode::Blocking | BlockingMode::Nonblocking => descriptor.bytes_sent().saturating_add(descriptor.bytes_received()),
+        };
+        let follower = is_consecutive_message(location, row);
+        let hides = is_blocking_transfer(descriptor) && bytes >= LARGE_BYTES && row + 1 < location.len();
+        let totals = calls.entry((sites.representative(descriptor.site), descriptor.function.0.into())).or_default();
+        totals.add(&RankCallTotals {
+            calls: 1,
+            own_ns,
+            bytes,
+            consecutive: follower.into(),
+            consecutive_ns: if follower { own_ns } else { 0 },
+            overlappable_ns: if hides { own_ns.min(segment::segment_ns(location, row + 1)) } else { 0 },
+        });
+    }
+    calls
+}
+
+fn count_partners(location: &Location) -> u32 {
+    let known = location.sent.iter().filter(|sent| sent.receiver != CallId::NONE && sent.receiver.rank != location.rank);
+    known.map(|sent| sent.receiver.rank).collect::<HashSet<u32>>().len() as u32
+}
+
+fn pair_traffic(location: &Location, index: usize, replay: &WhatIfReplay) -> HashMap<(u32, u32), PairTraffic> {
+    let mut pairs: HashMap<(u32, u32), PairTraffic> = HashMap::new();
+    for sent in location.sent.iter().filter(|sent| sent.receiver != CallId::NONE) {
+        let traffic = pairs.entry((location.rank, sent.receiver.rank)).or_default();
+        traffic.bytes = traffic.bytes.saturating_add(call_descriptor(location, sent.row as usize).bytes_sent());
+    }
+    for same in location.received.chunk_by(|a, b| a.row == b.row) {
+        for received in same.iter().filter(|received| received.consumed && received.sender != CallId::NONE) {
+            let traffic = pairs.entry((received.sender.rank, location.rank)).or_default();
+            traffic.messages += 1;
+            traffic.ns += replay.own_ns(index, received.row as usize) / same.len() as i64;
+        }
+    }
+    pairs
+}
+
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+struct SegmentLoadRow {
+    load: SegmentLoad,
+    segment: Segment,
+    rank: u32,
+    padding: u32,
+}
+
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+struct CallTotalsRow {
+    totals: RankCallTotals,
+    site: u32,
+    operation: u32,
+    rank: u32,
+    padding: u32,
+}
+
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+struct PairTrafficRow {
+    traffic: PairTraffic,
+    from: u32,
+    to: u32,
+}

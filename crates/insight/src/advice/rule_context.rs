@@ -1,0 +1,184 @@
+//! The context in which rules are evaluated, with queries shared by several rules.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sintonia_mpi::FunctionRole;
+use sintonia_recording::Recording;
+
+use super::inputs::{AdviceInputs, SegmentLoad, SiteCalls};
+use super::what_if::{DurationChange, WhatIfChange};
+use crate::SourceLocation;
+use crate::findings::RunFindings;
+use crate::segment::Segment;
+
+/// Everything a rule can query.
+pub(crate) struct RuleContext<'a> {
+    pub recording: &'a Recording,
+    pub findings: &'a RunFindings,
+}
+
+/// The waits of some patterns at a site.
+#[derive(Default)]
+pub(crate) struct CombinedWaits {
+    /// Wait time of each rank in nanoseconds.
+    pub ranks: BTreeMap<u32, i64>,
+    /// Time each rank was waited for, in nanoseconds.
+    pub causes: BTreeMap<u32, i64>,
+}
+
+impl CombinedWaits {
+    pub(crate) fn ns(&self) -> i64 {
+        self.ranks.values().sum()
+    }
+
+    /// The longest wait time of any rank.
+    pub(crate) fn max_ns(&self) -> i64 {
+        self.ranks.values().copied().max().unwrap_or(0)
+    }
+
+    /// The rank that was waited for most.
+    pub(crate) fn main_cause(&self) -> Option<u32> {
+        key_of_max(&self.causes)
+    }
+}
+
+/// The key with the largest value; the first on a tie.
+pub(crate) fn key_of_max(ranks: &BTreeMap<u32, i64>) -> Option<u32> {
+    ranks.iter().max_by_key(|(rank, ns)| (**ns, std::cmp::Reverse(**rank))).map(|(rank, _)| *rank)
+}
+
+/// The ranks with more than a tenth of the mean.
+pub(crate) fn significant_ranks(ranks: &BTreeMap<u32, i64>) -> Vec<u32> {
+    let worth = ranks.values().sum::<i64>() / (10 * ranks.len().max(1) as i64);
+    ranks.iter().filter(|(_, ns)| **ns > worth).map(|(rank, _)| *rank).collect()
+}
+
+impl<'a> RuleContext<'a> {
+    pub(crate) fn new(recording: &'a Recording, findings: &'a RunFindings) -> RuleContext<'a> {
+        RuleContext { recording, findings }
+    }
+
+    pub(crate) fn inputs(&self) -> &'a AdviceInputs {
+        &self.findings.advice_inputs
+    }
+
+    pub(crate) fn run_ns(&self) -> i64 {
+        self.inputs().run_ns
+    }
+
+    /// Number of ranks.
+    pub(crate) fn size(&self) -> usize {
+        self.recording.header.size
+    }
+
+    pub(crate) fn source_location(&self, site: u32) -> SourceLocation {
+        SourceLocation::from_site(self.recording.site(site))
+    }
+
+    /// Describes the source range of a segment.
+    pub(crate) fn describe_segment(&self, segment: Segment) -> String {
+        let (from, to) = (self.source_location(segment.from), self.source_location(segment.to));
+        if from == to { format!("between one call at {to} and the next") } else { format!("between {from} and {to}") }
+    }
+
+    /// Computation of each rank in a segment, without ranks with missing calls.
+    pub(crate) fn loads(&self, segment: Segment) -> BTreeMap<u32, SegmentLoad> {
+        let all = self.inputs().loads.get(&segment).into_iter().flatten();
+        all.filter(|(rank, _)| !self.findings.gaps.missing_calls.contains(rank)).map(|(rank, load)| (*rank, *load)).collect()
+    }
+
+    /// The segments in which any rank computed.
+    pub(crate) fn segments(&self) -> impl Iterator<Item = Segment> {
+        self.inputs().loads.keys().copied()
+    }
+
+    /// Nanoseconds of a segment on the critical path.
+    pub(crate) fn critical_path_ns(&self, segment: Segment) -> i64 {
+        let path = self.findings.critical_path.segments.iter();
+        path.filter(|(part, _)| self.inputs().sites.representative_segment(**part) == segment).map(|(_, ns)| *ns).sum()
+    }
+
+    /// Delay costs of the segments of a rank, in nanoseconds.
+    pub(crate) fn delay_costs(&self, rank: u32) -> BTreeMap<Segment, i64> {
+        let mut costs = BTreeMap::new();
+        for ((segment, _), cost) in self.findings.delay_costs.iter().filter(|((_, late), _)| *late == rank) {
+            *costs.entry(self.inputs().sites.representative_segment(*segment)).or_default() += cost.direct_ns + cost.indirect_ns;
+        }
+        costs
+    }
+
+    /// Waits of some patterns by site.
+    pub(crate) fn waits(&self, kinds: &[&str]) -> BTreeMap<u32, CombinedWaits> {
+        let mut all: BTreeMap<u32, CombinedWaits> = BTreeMap::new();
+        for waits in self.findings.waits.iter().filter(|waits| kinds.contains(&waits.pattern.kind)) {
+            let waiting = all.entry(self.inputs().sites.representative(waits.site)).or_default();
+            waits.ranks.iter().for_each(|(rank, waited)| *waiting.ranks.entry(*rank).or_default() += waited.ns);
+            waits.causes.iter().for_each(|(rank, ns)| *waiting.causes.entry(*rank).or_default() += ns);
+        }
+        all
+    }
+
+    /// The host of each rank; `u32::MAX` for a rank without data.
+    pub(crate) fn host_by_rank(&self) -> Vec<u32> {
+        host_by_rank(self.recording)
+    }
+
+    /// The ranks on each host.
+    pub(crate) fn ranks_by_host(&self) -> BTreeMap<u32, Vec<u32>> {
+        let mut hosts: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        self.recording.header.ranks.iter().for_each(|rank| hosts.entry(rank.host).or_default().push(rank.rank));
+        hosts
+    }
+
+    pub(crate) fn host_name(&self, host: u32) -> String {
+        self.recording.header.hosts.get(host as usize).cloned().unwrap_or_else(|| "an unknown host".into())
+    }
+
+    /// The hosts of some ranks.
+    pub(crate) fn host_names(&self, ranks: &[u32]) -> Vec<String> {
+        let hosts: BTreeSet<u32> = ranks.iter().filter_map(|rank| Some(self.recording.header.rank(*rank)?.host)).collect();
+        hosts.into_iter().map(|host| self.host_name(host)).collect()
+    }
+
+    /// The calls by site whose function has a matching role.
+    pub(crate) fn calls(&self, role: impl Fn(FunctionRole) -> bool) -> impl Iterator<Item = (u32, &'a SiteCalls)> {
+        self.inputs().calls.iter().filter(move |(_, calls)| role(calls.operation.role())).map(|(site, calls)| (*site, calls))
+    }
+
+    /// A change that sets these segments to their mean on matching ranks.
+    pub(crate) fn balanced(&self, segments: impl Iterator<Item = Segment>, on: impl Fn(u32) -> bool) -> WhatIfChange {
+        let mut changed = BTreeMap::new();
+        for segment in segments {
+            let loads = self.loads(segment);
+            let mean = mean_load(&loads);
+            let takes = |load: &SegmentLoad| match load.ns() {
+                0 => DurationChange::Fixed(mean as f64 * 1e-9 / load.visits.max(1) as f64),
+                own => DurationChange::Scale(mean as f64 / own as f64),
+            };
+            changed.extend(loads.iter().filter(|(rank, _)| on(**rank)).map(|(rank, load)| ((segment, *rank), takes(load))));
+        }
+        WhatIfChange::Computation(changed)
+    }
+}
+
+/// The mean over the ranks that executed it, in nanoseconds.
+pub(crate) fn mean_load(loads: &BTreeMap<u32, SegmentLoad>) -> i64 {
+    loads.values().map(SegmentLoad::ns).sum::<i64>() / loads.len().max(1) as i64
+}
+
+/// The rank that computed longest, and its time.
+pub(crate) fn busiest_rank(loads: &BTreeMap<u32, SegmentLoad>) -> Option<(u32, i64)> {
+    let sums: BTreeMap<u32, i64> = loads.iter().map(|(rank, load)| (*rank, load.ns())).collect();
+    key_of_max(&sums).map(|rank| (rank, sums[&rank]))
+}
+
+/// The host of each rank of a recording; `u32::MAX` for a rank without data.
+pub(crate) fn host_by_rank(recording: &Recording) -> Vec<u32> {
+    let mut hosts = vec![u32::MAX; recording.header.size];
+    for rank in &recording.header.ranks {
+        if let Some(host) = hosts.get_mut(rank.rank as usize) {
+            *host = rank.host;
+        }
+    }
+    hosts
+}

@@ -1,0 +1,272 @@
+//! What-if replays that estimate the saving of a change.
+//!
+//! A shorter wait does not shorten the run if something else takes as long in parallel. Therefore the recording is replayed on its own
+//! network, with recorded times except for the change. Without a change the replay ends when the run did.
+
+use std::collections::{BTreeMap, HashMap};
+
+use bytemuck::{Pod, Zeroable};
+use sintonia_mpi::{BlockingMode, FunctionRole};
+use sintonia_program::history::{CallId, CausalVisitor, History, Location, causal_walk};
+use sintonia_program::process_group::ProcessGroup;
+use sintonia_recording::Recording;
+use sintonia_recording::call_table::CallDescriptor;
+use sintonia_replay::Error;
+pub use sintonia_replay::call_overrides::CallOverride;
+use sintonia_replay::call_overrides::{CallOverrides, MAX_PREPARATION_S, RankRelocation, small_message};
+pub use sintonia_replay::changes::DurationChange;
+use sintonia_replay::changes::ReplayChanges;
+use sintonia_replay::engine::{self, RecordedNetwork, ReplayCosts};
+use sintonia_replay::schedule::LocationId;
+
+use super::inputs::SiteGroups;
+use crate::mpi_bounds;
+use crate::segment::{self, Segment};
+use crate::wait_states::WaitInstance;
+
+/// Maximum number of later messages considered for receiving out of order.
+const MAX_LOOKAHEAD: usize = 100;
+
+/// Shorter waits of sends for their receives are ignored.
+const MIN_WAIT_NS: i64 = 1000;
+
+/// A change to the run. Segments and sites are representatives of [`SiteGroups`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum WhatIfChange {
+    /// Different compute times of segments on these ranks.
+    Computation(BTreeMap<(Segment, u32), DurationChange>),
+    /// Calls at these sites are executed differently.
+    Calls(Vec<u32>, CallOverride),
+    /// Ranks moved to these hosts; messages that become intra-host take this multiple of their time.
+    Placement(Vec<u32>, f64),
+}
+
+/// A recording prepared for what-if replays.
+pub struct WhatIfReplay<'a> {
+    recording: &'a Recording,
+    sites: &'a SiteGroups,
+    /// The host of each rank.
+    hosts: &'a [u32],
+    /// Observations about individual calls that hold in every replay.
+    observed: CallOverrides,
+    /// Time of each call after its dependencies were satisfied; negative if it turned out not to depend on them.
+    own_ns_by_location: Vec<Vec<i64>>,
+    /// Nanoseconds from the first exit from MPI_Init to the last entry into MPI_Finalize.
+    recorded_ns: i64,
+}
+
+impl<'a> WhatIfReplay<'a> {
+    /// Prepares a recording, given its history and waits.
+    pub fn new(
+        recording: &'a Recording,
+        history: &History,
+        waits: &[Vec<WaitInstance>],
+        sites: &'a SiteGroups,
+        hosts: &'a [u32],
+        comm: &dyn ProcessGroup,
+    ) -> WhatIfReplay<'a> {
+        let mut measure =
+            OwnTimeVisitor { history, own: history.locations.iter().map(|location| Vec::with_capacity(location.len())).collect() };
+        causal_walk(history, comm, &mut measure);
+        WhatIfReplay {
+            recording,
+            sites,
+            hosts,
+            observed: observe_calls(history, waits, comm),
+            own_ns_by_location: measure.own,
+            recorded_ns: recorded_ns(history, comm),
+        }
+    }
+
+    /// Time of a call after its dependencies were satisfied.
+    pub fn own_ns(&self, location: usize, row: usize) -> i64 {
+        self.own_ns_by_location[location][row].max(0)
+    }
+
+    /// Recorded nanoseconds from the first exit from MPI_Init to the last entry into MPI_Finalize.
+    pub fn recorded_ns(&self) -> i64 {
+        self.recorded_ns
+    }
+
+    /// The same with these changes. Every process computes it independently, with the same result.
+    pub fn changed_ns(&self, changes: &[WhatIfChange]) -> Result<i64, Error> {
+        let costs = ReplayCosts::Recorded(RecordedNetwork::default());
+        let outcome = engine::replay(self.recording, &costs, &self.to_changes(changes), None)?;
+        Ok((outcome.replayed_s * 1e9) as i64)
+    }
+
+    fn to_changes(&self, all: &[WhatIfChange]) -> ReplayChanges {
+        let mut changes = ReplayChanges { force_progress: true, ..ReplayChanges::default() };
+        let mut overrides = self.observed.clone();
+        for change in all {
+            match change {
+                WhatIfChange::Computation(segments) => {
+                    for ((segment, rank), takes) in segments {
+                        let (from, to) = (self.sites.members(segment.from), self.sites.members(segment.to));
+                        let pairs = from.iter().flat_map(|from| to.iter().map(|to| (*from, *to)));
+                        pairs.for_each(|pair| changes.loads.change(pair, *rank, *takes));
+                    }
+                }
+                WhatIfChange::Calls(sites, call_override) => {
+                    sites.iter().flat_map(|site| self.sites.members(*site)).for_each(|site| overrides.add(*site, *call_override));
+                }
+                WhatIfChange::Placement(hosts, times) => {
+                    overrides.relocation =
+                        Some(RankRelocation { old_hosts: self.hosts.to_vec(), new_hosts: hosts.clone(), factor: *times });
+                }
+            }
+        }
+        changes.call_overrides = Some(overrides);
+        changes
+    }
+}
+
+/// The recorded time from the first exit from MPI_Init to the end.
+fn recorded_ns(history: &History, comm: &dyn ProcessGroup) -> i64 {
+    let started = |location: &Location| mpi_bounds::init_row(location).map(|row| location.calls.leave[row]);
+    let ended = |location: &Location| {
+        mpi_bounds::finalize_row(location).map_or_else(|| location.calls.leave.last().copied(), |row| Some(location.calls.enter[row]))
+    };
+    let begin = history.locations.iter().filter_map(started).min().unwrap_or(i64::MAX);
+    let end = history.locations.iter().filter_map(ended).max().unwrap_or(i64::MIN);
+    let all: Vec<[i64; 2]> = comm.all_to_all(vec![vec![[begin, end]]; comm.size()]).into_iter().flatten().collect();
+    let (begin, end) = (all.iter().map(|[begin, _]| *begin).min(), all.iter().map(|[_, end]| *end).max());
+    let begin = begin.filter(|begin| *begin < i64::MAX).unwrap_or(0);
+    end.unwrap_or(i64::MIN).saturating_sub(begin).max(0)
+}
+
+/// A call and a related call, exchanged between processes.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+struct ObservedCall {
+    rank: u32,
+    thread: u32,
+    call: u32,
+    other: u32,
+}
+
+/// Finds calls of a location, each with a related call.
+type CallFinder = fn(&Location, &[WaitInstance]) -> Vec<(u32, u32)>;
+
+/// Collects the observations about calls of all ranks; every process gets all of them.
+fn observe_calls(history: &History, waits: &[Vec<WaitInstance>], comm: &dyn ProcessGroup) -> CallOverrides {
+    let gather = |find: CallFinder| {
+        let locations = history.locations.iter().zip(waits).flat_map(|(location, waits)| {
+            let found = find(location, waits).into_iter();
+            found.map(|(call, other)| ObservedCall { rank: location.rank, thread: location.calls.thread.into(), call, other })
+        });
+        let mine: Vec<ObservedCall> = locations.collect();
+        let mut all: HashMap<LocationId, Vec<(u64, u64)>> = HashMap::new();
+        for observed in comm.all_to_all(vec![mine; comm.size()]).into_iter().flatten() {
+            let location = LocationId { rank: observed.rank, thread: observed.thread as u16 };
+            all.entry(location).or_default().push((observed.call.into(), observed.other.into()));
+        }
+        all
+    };
+    let waiting = gather(waiting_sends).into_iter();
+    let mut observed = CallOverrides::default();
+    observed.waiting_sends = waiting.map(|(location, calls)| (location, calls.into_iter().map(|(call, _)| call).collect())).collect();
+    observed.deferrable_receives = gather(receivable_earlier);
+    observed
+}
+
+/// Sends that waited for their receives, each with the call that completed it.
+fn waiting_sends(location: &Location, _: &[WaitInstance]) -> Vec<(u32, u32)> {
+    let waited = location.sent.iter().filter(|sent| sent.synchronous && sent.receiver != CallId::NONE);
+    waited.map(|sent| (sent.row, sent.completion)).collect()
+}
+
+/// Receives that waited although a later message was available, with the receive that took that message. The location must not send or join
+/// a collective in between: that could depend on the awaited message.
+fn receivable_earlier(location: &Location, waits: &[WaitInstance]) -> Vec<(u32, u32)> {
+    let mut found = Vec::new();
+    for wait in waits.iter().filter(|wait| wait.pattern.kind == "late_sender_wrong_order") {
+        let after = location.received.partition_point(|received| received.row <= wait.row);
+        let sends = location.sent.get(location.sent.partition_point(|sent| sent.row <= wait.row)).map_or(u32::MAX, |sent| sent.row);
+        let joins = location
+            .collectives
+            .get(location.collectives.partition_point(|collective| collective.row <= wait.row))
+            .map_or(u32::MAX, |collective| collective.row);
+        let ahead = location.received[after..].iter().take(MAX_LOOKAHEAD).take_while(|received| received.row < sends.min(joins));
+        let there =
+            ahead.filter(|received| received.consumed && received.sender != CallId::NONE).min_by_key(|received| received.send_enter);
+        found.extend(there.map(|received| (wait.row, received.row)));
+    }
+    found
+}
+
+/// Measures the time of each recorded call after its dependencies were satisfied.
+struct OwnTimeVisitor<'a> {
+    history: &'a History,
+    own: Vec<Vec<i64>>,
+}
+
+impl CausalVisitor for OwnTimeVisitor<'_> {
+    fn enter(&mut self, location: usize, row: usize) -> i64 {
+        self.history.locations[location].calls.enter[row]
+    }
+
+    fn leave(&mut self, location: usize, row: usize, needed: Option<i64>) {
+        let calls = &self.history.locations[location].calls;
+        let from = calls.enter[row].max(needed.unwrap_or(i64::MIN));
+        self.own[location].push(calls.leave[row] - from);
+    }
+}
+
+/// Marks sends that waited for their receives as synchronous, so that they wait again in a replay.
+pub fn mark_waiting_sends(history: &mut History, waits: &[Vec<WaitInstance>], comm: &dyn ProcessGroup) {
+    let mut waiting_sends: Vec<WaitingSend> = Vec::new();
+    for (location, waits) in history.locations.iter_mut().zip(waits) {
+        let late = waits.iter().filter(|wait| wait.pattern.kind == "late_receiver" && wait.ns >= MIN_WAIT_NS);
+        let late: Vec<u32> = late.map(|wait| wait.row).collect();
+        let thread = u32::from(location.calls.thread);
+        for (index, sent) in location.sent.iter_mut().enumerate() {
+            if sent.receiver != CallId::NONE && late.binary_search(&sent.completion).is_ok() {
+                sent.synchronous = true;
+                let sender = CallId { rank: location.rank, thread, row: sent.row };
+                waiting_sends.push(WaitingSend { receiver: sent.receiver, sender, index: index as u32 });
+            }
+        }
+    }
+    for waiting_sends in comm
+        .all_to_all(history.distribution.group_by_owner(waiting_sends, |waiting_sends| waiting_sends.receiver.rank))
+        .into_iter()
+        .flatten()
+    {
+        let Some(location) = history.location_index(waiting_sends.receiver) else { continue };
+        let received = &mut history.locations[location].received;
+        let first = received.partition_point(|received| received.row < waiting_sends.receiver.row);
+        let own = received[first..].iter_mut().take_while(|received| received.row == waiting_sends.receiver.row);
+        own.filter(|received| (received.sender, received.sender_index) == (waiting_sends.sender, waiting_sends.index))
+            .for_each(|received| received.synchronous = true);
+    }
+}
+
+/// A send that waited, reported to the owner of its receiver.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+struct WaitingSend {
+    receiver: CallId,
+    sender: CallId,
+    index: u32,
+}
+
+/// Whether a call transfers a small message directly after a similar one of the same pair: both could be merged.
+pub fn is_consecutive_message(location: &Location, row: usize) -> bool {
+    let Some(before) = row.checked_sub(1) else { return false };
+    let [this, last] = [row, before].map(|row| small_message(call_descriptor(location, row)));
+    let call = location.calls.leave[before] - location.calls.enter[before];
+    this.is_some() && this == last && segment::segment_ns(location, row) <= call.max((MAX_PREPARATION_S * 1e9) as i64)
+}
+
+/// The descriptor of a call.
+pub fn call_descriptor(location: &Location, row: usize) -> &CallDescriptor {
+    &location.calls.descriptors[location.calls.descriptor_ids[row] as usize]
+}
+
+/// Whether a call blocks until its message is sent or received.
+pub fn is_blocking_transfer(descriptor: &CallDescriptor) -> bool {
+    let function = descriptor.function.definition();
+    function.mode == BlockingMode::Blocking
+        && matches!(function.role, FunctionRole::Send | FunctionRole::Receive | FunctionRole::SendReceive)
+}

@@ -1,0 +1,278 @@
+//! Messages between the collector and a process of the program.
+
+use serde::{Deserialize, Serialize};
+
+/// A function in the process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HookTarget {
+    /// Its start address.
+    pub address: u64,
+    /// Its size in bytes.
+    pub size: usize,
+    /// Number of unused padding bytes after it.
+    pub padding: usize,
+}
+
+/// What a hook does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum HookKind {
+    /// Records entry and exit.
+    Wrap {
+        /// Whether arguments may be on the stack.
+        stack: bool,
+    },
+    /// Records the entry only.
+    Pass,
+    /// Calls another function, at this address, instead. Recording is not affected.
+    Replace(u64),
+}
+
+/// Size of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[repr(u8)]
+pub enum ValueWidth {
+    /// One byte.
+    One = 1,
+    /// Two bytes.
+    Two = 2,
+    /// Four bytes.
+    Four = 4,
+    /// Eight bytes.
+    Eight = 8,
+}
+
+impl ValueWidth {
+    /// The width of that many bytes, if there is one.
+    pub fn from_bytes(bytes: u64) -> Option<ValueWidth> {
+        [ValueWidth::One, ValueWidth::Two, ValueWidth::Four, ValueWidth::Eight].into_iter().find(|width| *width as u64 == bytes)
+    }
+}
+
+/// Where a value is read from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ReadSource {
+    /// At an address.
+    At(u64),
+    /// At an offset from the target of the pointer stored at an address. Not read if the pointer is null.
+    Behind {
+        /// The address of the pointer.
+        pointer: u64,
+        /// The offset.
+        offset: i64,
+    },
+    /// At an offset from the target of a pointer argument; index among the integer and pointer arguments; entry only.
+    BehindArgument {
+        /// Argument index, below 6.
+        argument: u8,
+        /// The offset.
+        offset: i64,
+    },
+    /// A floating-point argument by index, below 8; entry only.
+    FloatArgument(u8),
+    /// A word of the caller's stack arguments, by index; entry only.
+    StackArgument(u8),
+}
+
+/// A value to be read by a hook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HookRead {
+    /// Its location.
+    pub source: ReadSource,
+    /// Its size.
+    pub width: ValueWidth,
+}
+
+/// An action to be done in the program.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum ProbeAction {
+    /// Writes a value.
+    Set {
+        /// Address of the value, or of the first pointer on the path to it.
+        address: u64,
+        /// Offset added to each pointer on the path, in order.
+        behind: Vec<u64>,
+        /// Size of the value.
+        width: ValueWidth,
+        /// The bits of the value.
+        bits: u64,
+    },
+    /// Calls a function.
+    Call {
+        /// Its start address.
+        address: u64,
+        /// Arguments in integer registers.
+        words: [u64; 6],
+        /// Arguments in floating-point registers.
+        floats: [f64; 4],
+    },
+    /// Loads a library; returns 1.
+    Load {
+        /// Its file.
+        path: String,
+    },
+    /// Sets an environment variable; returns 0.
+    Environment {
+        /// Its name.
+        name: String,
+        /// Its value.
+        value: String,
+    },
+    /// Sets a control variable of the MPI library; returns its old value as the bits of a double.
+    Control {
+        /// Its name in MPI_T.
+        name: String,
+        /// The new value.
+        bits: f64,
+    },
+}
+
+/// Entry or exit of a function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum HookSide {
+    /// Before the function.
+    Entry,
+    /// After the function.
+    Exit,
+}
+
+/// How often an action is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ActionRepeat {
+    /// At the next such point only.
+    Once,
+    /// At every such point.
+    Always,
+}
+
+/// A command to a process.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum ProbeCommand {
+    /// Hooks a function, or changes its hook.
+    Hook {
+        /// The function.
+        function: HookTarget,
+        /// What the hook does.
+        shape: HookKind,
+        /// Values read at entry, besides the arguments.
+        at_entry: Vec<HookRead>,
+        /// Values read at exit, besides the result.
+        at_exit: Vec<HookRead>,
+        /// Whether the hook may be removed automatically if the function is called very often and is very short.
+        may_throttle: bool,
+    },
+    /// Removes a hook: the function is neither observed nor replaced any more.
+    Unhook(u32),
+    /// Ends the replacement of a function; recording is not affected.
+    Restore(u32),
+    /// Records calls of an MPI function, given by its function index, without a hook.
+    Watch(u16),
+    /// Stops recording them.
+    Unwatch(u16),
+    /// Runs an action at once.
+    Do(ProbeAction),
+    /// Schedules actions at a hook.
+    Arrange {
+        /// The hook.
+        hook: u32,
+        /// At its entry or exit.
+        side: HookSide,
+        /// The actions.
+        acts: Vec<ProbeAction>,
+        /// How often.
+        when: ActionRepeat,
+    },
+    /// Before `MPI_Init`: all processes shall agree on changes before every N-th collective call.
+    Agree(u32),
+    /// Runs an action before the same call in each process, once all processes have been asked for it.
+    Together {
+        /// The id of the change, the same in all processes.
+        change: u64,
+        /// The action.
+        act: ProbeAction,
+    },
+    /// Cancels the actions scheduled by the command with this number.
+    Cancel(u64),
+    /// Queries the clock.
+    Clock,
+    /// Lets the program initialise MPI: everything needed before is in place.
+    Begin,
+    /// Resumes a program that waits for its initial hooks.
+    GoOn,
+}
+
+/// Result of a command.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum CommandOutcome {
+    /// The function has this hook.
+    Hooked(u32),
+    /// Done; the old value, or the return value of the function.
+    Done(u64),
+    /// Scheduled.
+    Arranged,
+    /// Scheduled actions have run (for repeated ones: for the first time).
+    Performed {
+        /// Result of each action, or why it failed.
+        given: Vec<Result<u64, String>>,
+    },
+    /// Failed, for this reason.
+    Refused(String),
+}
+
+/// A command with its number.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CommandEnvelope {
+    /// The number that identifies the answer.
+    pub number: u64,
+    /// The command.
+    pub order: ProbeCommand,
+}
+
+/// A message from a process to the collector.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum ProbeMessage {
+    /// The first message, sent together with the memory of its rings.
+    Here {
+        /// Process id.
+        process: u32,
+        /// Bytes of each ring.
+        ring_bytes: u64,
+        /// Chunks of each ring.
+        ring_chunks: u64,
+        /// Current time in ticks, and in nanoseconds of the monotonic clock.
+        clock: (u64, u64),
+        /// Rank and number of processes, if the launcher's environment has them.
+        place: Option<(u32, u32)>,
+    },
+    /// MPI has been initialised.
+    Rank {
+        /// Its rank.
+        rank: u32,
+        /// Number of processes.
+        size: u32,
+        /// Current time again, to calibrate the ticks.
+        clock: (u64, u64),
+    },
+    /// The result of a command.
+    Answer {
+        /// The command's number.
+        number: u64,
+        /// The result.
+        outcome: CommandOutcome,
+    },
+    /// A hook was removed automatically: the function is called very often and is very short.
+    Throttled {
+        /// The hook.
+        hook: u32,
+        /// Calls of the function since the hook was installed.
+        calls: u64,
+        /// Mean duration of a call.
+        seconds_per_call: f64,
+    },
+    /// Answer to a clock query.
+    Clock {
+        /// Current time in ticks, and in nanoseconds of the monotonic clock.
+        clock: (u64, u64),
+    },
+    /// MPI is about to be finalised.
+    Leaving,
+}

@@ -1,0 +1,322 @@
+//! Reads the keys of SMPI from a platform or from `key:value` lines; both are in circulation.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::Path;
+
+use super::{ENVELOPE, ExactLine, SizeSections, detached_limit, sum_sections, truncated};
+use crate::interop::exact_cost;
+use crate::{
+    Error, Machine, MachineFileProblem, MachineMetadata, MessageMetric, NetworkCosts, NodeLayout, NodeType, OperationTiming, PairClass,
+    PiecewiseCost, SourcePos, UncertainValue,
+};
+
+/// Parses a platform of SimGrid, or lines of keys; `path` is for messages.
+pub fn parse(text: &str, path: &Path) -> Result<Machine, Error> {
+    let file = SimgridPlatform { text, path };
+    let [send, start, receive] =
+        [file.line_sections("os", 2)?, file.line_sections("ois", 2)?, file.line_sections("or", 2)?].map(Option::unwrap_or_default);
+    let mut messages = BTreeMap::new();
+    for (what, sections) in [(MessageMetric::Send, &send), (MessageMetric::StartSend, &start), (MessageMetric::Receive, &receive)] {
+        if !sections.is_empty() {
+            messages.insert(what, file.timing(&without_leading_zero(sections))?);
+        }
+    }
+    let thresholds = NetworkCosts {
+        eager_bytes: file.threshold("async-small-thresh")?,
+        detached_bytes: file.threshold("send-is-detached-thresh")?,
+        ..NetworkCosts::default()
+    };
+    if let Some(wire) = file.network_sections()? {
+        let [send, receive] = [send, receive].map(|end| truncated(end, detached_limit(&thresholds)));
+        messages.insert(MessageMetric::Transfer, file.timing(&sum_sections(&[wire, send, receive]))?);
+    }
+    if messages.is_empty() {
+        let lacks = "it has no key of SMPI (smpi/os, smpi/or, …) and no cluster or link with bw and lat";
+        return Err(file.error(0..0, MachineFileProblem::MissingData(lacks.into())));
+    }
+    let name = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    Ok(Machine {
+        metadata: MachineMetadata { name, source: Some("a platform of SimGrid".into()), ..MachineMetadata::default() },
+        nodes: file.nodes()?,
+        networks: BTreeMap::from([(PairClass::OtherNode, NetworkCosts { messages, ..thresholds })]),
+        ..Machine::default()
+    })
+}
+
+/// Removes the leading zero that [`super::with_free_empty_message`] adds.
+fn without_leading_zero(sections: &SizeSections) -> SizeSections {
+    match sections.as_slice() {
+        [(0, ExactLine { intercept: 0.0, slope: 0.0 }), (1, line), rest @ ..] => {
+            [(0, *line)].into_iter().chain(rest.iter().copied()).collect()
+        }
+        _ => sections.clone(),
+    }
+}
+
+struct SimgridPlatform<'a> {
+    text: &'a str,
+    path: &'a Path,
+}
+
+/// Values that apply above a size.
+type SizedValues = Vec<(u64, Vec<f64>)>;
+
+/// A part of the text, with its position.
+#[derive(Clone)]
+struct SourceSlice<'a> {
+    text: &'a str,
+    span: Range<usize>,
+}
+
+impl<'a> SimgridPlatform<'a> {
+    fn error(&self, at: Range<usize>, problem: MachineFileProblem) -> Error {
+        Error::Invalid { place: SourcePos::from_span(self.path, self.text, at), problem: Box::new(problem) }
+    }
+
+    fn slice(&self, text: &'a str) -> SourceSlice<'a> {
+        let begins = text.as_ptr() as usize - self.text.as_ptr() as usize;
+        SourceSlice { text, span: begins..begins + text.len() }
+    }
+
+    /// The value of a key, under its SMPI name or the newer network name.
+    fn key(&self, name: &str) -> Option<SourceSlice<'a>> {
+        let network = match name {
+            "lat-factor" => "network/latency-factor",
+            "bw-factor" => "network/bandwidth-factor",
+            _ => "",
+        };
+        let names = [format!("smpi/{name}"), network.to_owned()];
+        let of_prop = self.tags("prop").find(|tag| attribute(tag, "id").is_some_and(|id| names.iter().any(|name| name == id)));
+        let of_line = || {
+            let lines = self.text.lines().map(str::trim);
+            let mut values = lines.flat_map(|line| names.iter().filter_map(move |name| value_of_line(line, name)));
+            values.next()
+        };
+        of_prop.and_then(|tag| attribute(tag, "value")).or_else(of_line).map(|value| self.slice(value))
+    }
+
+    /// Everything between `<name` and `>`.
+    fn tags(&self, name: &str) -> impl Iterator<Item = &'a str> {
+        let opens = format!("<{name}");
+        let text = self.text;
+        text.match_indices(&opens.clone()).map(|(at, _)| at).collect::<Vec<_>>().into_iter().filter_map(move |at| {
+            let rest = &text[at + opens.len()..];
+            let tag = rest.split('>').next()?;
+            tag.starts_with(char::is_whitespace).then_some(tag)
+        })
+    }
+
+    /// Parses a list of sections with `count` values each.
+    fn value_lists(&self, key: &str, count: usize) -> Result<Option<SizedValues>, Error> {
+        let Some(value) = self.key(key) else { return Ok(None) };
+        let mut lists = Vec::new();
+        for section in value.text.split(';').map(str::trim).filter(|section| !section.is_empty()) {
+            let wrong = || {
+                let problem = format!("`{section}` of smpi/{key} is not `size{}`", ":number".repeat(count));
+                self.error(self.slice(section).span, MachineFileProblem::Syntax(problem))
+            };
+            let (size, values) = section.split_once(':').ok_or_else(wrong)?;
+            let values: Vec<f64> = values
+                .split(':')
+                .map(|value| value.trim().parse().ok().filter(|value: &f64| value.is_finite()))
+                .collect::<Option<_>>()
+                .ok_or_else(wrong)?;
+            let size = size.trim().parse().map_err(|_| wrong())?;
+            if values.len() != count {
+                return Err(wrong());
+            }
+            lists.push((size, values));
+        }
+        lists.sort_by_key(|(size, _)| *size);
+        Ok((!lists.is_empty()).then_some(lists))
+    }
+
+    fn line_sections(&self, key: &str, count: usize) -> Result<Option<SizeSections>, Error> {
+        let lists = self.value_lists(key, count)?;
+        Ok(lists
+            .map(|lists| lists.into_iter().map(|(above, values)| (above, ExactLine { intercept: values[0], slope: values[1] })).collect()))
+    }
+
+    /// Network time: latency and bandwidth of a cluster or link, times the factors.
+    fn network_sections(&self) -> Result<Option<SizeSections>, Error> {
+        let factors = |key: &str| -> Result<Vec<(u64, f64)>, Error> {
+            let lists = self.value_lists(key, 1)?.unwrap_or_default();
+            Ok([(0, 1.0)]
+                .into_iter()
+                .filter(|_| lists.first().is_none_or(|(size, _)| *size > 0))
+                .chain(lists.iter().map(|(size, values)| (*size, values[0])))
+                .collect())
+        };
+        // A route between two nodes of a cluster has two links.
+        let found = self.tags("cluster").map(|tag| (tag, 2.0)).chain(self.tags("link").map(|tag| (tag, 1.0)));
+        let mut found = found.filter_map(|(tag, links)| {
+            Some((attribute(tag, "bw").or(attribute(tag, "bandwidth"))?, attribute(tag, "lat").or(attribute(tag, "latency"))?, links))
+        });
+        let Some((rate, latency, links)) = found.next() else { return Ok(None) };
+        let rate = self.parse_quantity(
+            rate,
+            &[("Bps", 1.0), ("kBps", 1e3), ("MBps", 1e6), ("GBps", 1e9), ("bps", 0.125), ("kbps", 125.0), ("Mbps", 125e3), ("Gbps", 125e6)],
+        )?;
+        let latency = links * self.parse_quantity(latency, &[("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)])?;
+        let (latencies, rates) = (factors("lat-factor")?, factors("bw-factor")?);
+        let at =
+            |factors: &[(u64, f64)], above: u64| factors.iter().rev().find(|(size, _)| *size <= above).map_or(1.0, |(_, factor)| *factor);
+        let mut bounds: Vec<u64> = latencies.iter().chain(&rates).map(|(above, _)| *above).collect();
+        bounds.sort_unstable();
+        bounds.dedup();
+        let line = |above: u64| {
+            let slope = 1.0 / (rate * at(&rates, above));
+            ExactLine { intercept: latency * at(&latencies, above) + ENVELOPE as f64 * slope, slope }
+        };
+        // Factors below the size of an envelope apply to empty messages only.
+        let last_small = bounds.iter().rposition(|above| *above <= ENVELOPE).unwrap_or(0);
+        Ok(Some(bounds[last_small..].iter().map(|above| (above.saturating_sub(ENVELOPE), line(*above))).collect()))
+    }
+
+    /// Parses a number with its unit.
+    fn parse_quantity(&self, text: &'a str, units: &[(&str, f64)]) -> Result<f64, Error> {
+        let digits = text.trim().trim_end_matches(|c: char| c.is_ascii_alphabetic());
+        let unit = &text.trim()[digits.len()..];
+        let factor = units.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor);
+        let number = digits.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
+        match (number, factor) {
+            (Some(number), Some(factor)) => Ok(number * factor),
+            _ => {
+                let known: Vec<&str> = units.iter().map(|(name, _)| *name).collect();
+                let problem = format!("`{text}` is not a number with a known unit: {}", known.join(", "));
+                Err(self.error(self.slice(text).span, MachineFileProblem::Syntax(problem)))
+            }
+        }
+    }
+
+    /// The largest size below a threshold.
+    fn threshold(&self, key: &str) -> Result<Option<u64>, Error> {
+        let Some(value) = self.key(key) else { return Ok(None) };
+        let bytes: u64 = value.text.trim().parse().map_err(|_| {
+            self.error(value.span.clone(), MachineFileProblem::Syntax(format!("`{}` of smpi/{key} is not a number of bytes", value.text)))
+        })?;
+        Ok(bytes.checked_sub(1))
+    }
+
+    fn nodes(&self) -> Result<Vec<NodeType>, Error> {
+        let Some(tag) = self.tags("cluster").next() else { return Ok(Vec::new()) };
+        let ranges = attribute(tag, "radical").unwrap_or("0").split(',');
+        let count = |range: &str| {
+            let (first, last) = range.split_once('-').unwrap_or((range, range));
+            Some(last.trim().parse::<u64>().ok()?.checked_sub(first.trim().parse().ok()?)?.saturating_add(1))
+        };
+        let cores = attribute(tag, "core").and_then(|cores| cores.trim().parse().ok()).unwrap_or(1);
+        let kind = attribute(tag, "id").unwrap_or("cluster").to_owned();
+        let count = ranges.filter_map(count).fold(0, u64::saturating_add).max(1);
+        Ok(vec![NodeType {
+            kind,
+            count,
+            cores,
+            speed: UncertainValue::ONE,
+            layout: NodeLayout::default(),
+            compute: BTreeMap::new(),
+            java: BTreeMap::new(),
+            memory: Vec::new(),
+        }])
+    }
+
+    fn timing(&self, sections: &SizeSections) -> Result<OperationTiming, Error> {
+        let wrong = |problem: &dyn std::fmt::Display| {
+            self.error(0..0, MachineFileProblem::Syntax(format!("the keys of SMPI do not form a cost: {problem}")))
+        };
+        let lines: Vec<_> = sections
+            .iter()
+            .map(|(_, line)| exact_cost(line.intercept, line.slope))
+            .collect::<Option<_>>()
+            .ok_or_else(|| wrong(&"a number is too large"))?;
+        let bounds = sections.iter().skip(1).filter_map(|(above, _)| UncertainValue::exact(*above as f64).ok());
+        let Some((last, lines)) = lines.split_last() else { return Err(wrong(&"there is no section")) };
+        let from = sections.first().map_or(0.0, |(above, _)| *above as f64);
+        let pieces =
+            PiecewiseCost::new(from, bounds.zip(lines.iter().copied()).collect(), *last).map_err(|(_, problem)| wrong(&problem))?;
+        Ok(OperationTiming { pieces, measured: None, medians: Vec::new() })
+    }
+}
+
+/// The value of a key at the beginning of a line, or after `--cfg=`.
+fn value_of_line<'a>(line: &'a str, name: &str) -> Option<&'a str> {
+    let line = line.strip_prefix("--cfg=").unwrap_or(line);
+    if name.is_empty() { None } else { line.strip_prefix(name)?.strip_prefix(':') }
+}
+
+/// The value of an attribute, in single or double quotes.
+fn attribute<'a>(tag: &'a str, name: &str) -> Option<&'a str> {
+    let places = tag.match_indices(name).filter(|(at, _)| tag[..*at].ends_with(|c: char| c.is_whitespace()));
+    for (at, _) in places {
+        let rest = tag[at + name.len()..].trim_start();
+        let Some(value) = rest.strip_prefix('=').map(str::trim_start) else { continue };
+        let quote = value.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
+        return value[1..].split(quote).next();
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLATFORM: &str = r#"<?xml version='1.0'?>
+<platform version="4.1">
+  <config>
+    <prop id="smpi/os" value="0:1e-6:1e-10;1000:0:0"/>
+    <prop id="smpi/or" value="0:2e-6:2e-10;1000:0:0"/>
+    <prop id="smpi/async-small-thresh" value="1001"/>
+    <prop id="smpi/bw-factor" value="0:0.5;1000:1"/>
+  </config>
+  <cluster id="c" prefix="n" suffix="" radical="0-3" speed="1Gf" core="2" bw="1GBps" lat="5us"/>
+</platform>
+"#;
+
+    fn at(machine: &Machine, what: MessageMetric, bytes: f64) -> f64 {
+        machine.networks[&PairClass::OtherNode].messages[&what].pieces.at(bytes)[1]
+    }
+
+    #[test]
+    fn a_platform_becomes_a_machine() {
+        let machine = parse(PLATFORM, Path::new("c.xml")).unwrap();
+        let close = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-9;
+        assert!(close(at(&machine, MessageMetric::Send, 1000.0), 1.1e-6));
+        // Two links of 5 us, 984 bytes and an envelope at half of 1 GB/s, and both ends.
+        assert!(close(at(&machine, MessageMetric::Transfer, 984.0), 10e-6 + 2e-6 + 1.0984e-6 + 2.1968e-6));
+        assert!(close(at(&machine, MessageMetric::Transfer, 985.0), 10e-6 + 1.001e-6 + 1.0985e-6 + 2.197e-6));
+        assert!(close(at(&machine, MessageMetric::Transfer, 1e6), 10e-6 + 1.000016e-3));
+        assert_eq!(machine.networks[&PairClass::OtherNode].eager_bytes, Some(1000));
+        assert_eq!((machine.nodes[0].count, machine.nodes[0].cores), (4, 2));
+    }
+
+    #[test]
+    fn lines_of_keys_are_read_too() {
+        let machine = parse("smpi/os:0:1e-6:1e-10\n--cfg=smpi/or:0:2e-6:0;100:3e-6:5e-9\n", Path::new("keys.xml")).unwrap();
+        assert_eq!((at(&machine, MessageMetric::Receive, 100.0), at(&machine, MessageMetric::Receive, 200.0)), (2e-6, 4e-6));
+    }
+
+    #[test]
+    fn export_and_import_round_trip() {
+        let machine = parse(PLATFORM, Path::new("c.xml")).unwrap();
+        let again = parse(&super::super::to_platform(&machine).unwrap(), Path::new("c.xml")).unwrap();
+        for what in [MessageMetric::Send, MessageMetric::Receive, MessageMetric::Transfer] {
+            for bytes in [1.0, 500.0, 1000.0, 1001.0, 1e6] {
+                let [before, after] = [&machine, &again].map(|machine| at(machine, what, bytes));
+                assert!((before - after).abs() <= 1e-4 * before, "{what:?} {bytes}: {before} {after}");
+            }
+        }
+        assert_eq!(again.networks[&PairClass::OtherNode].eager_bytes, Some(1000));
+    }
+
+    #[test]
+    fn errors_have_a_position() {
+        let said = |text: &str| parse(text, Path::new("c.xml")).unwrap_err().to_string();
+        assert!(said("<platform/>").contains("c.xml:1:1: it has no key of SMPI"));
+        let wrong = said(&PLATFORM.replace("0:2e-6:2e-10", "0:2e-6"));
+        assert!(wrong.starts_with("c.xml:5:31: `0:2e-6` of smpi/or is not `size:number:number`"), "{wrong}");
+        let wrong = said(&PLATFORM.replace("5us", "5 parsec"));
+        assert!(wrong.starts_with("c.xml:9:") && wrong.contains("not a number with a known unit"), "{wrong}");
+        assert!(said("smpi/os:0:-1:0").contains("negative"));
+    }
+}

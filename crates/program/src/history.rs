@@ -1,0 +1,294 @@
+//! The history of a run: the calls of every thread, and their dependencies on calls of other ranks.
+//!
+//! A recording contains the calls of each process by itself. Here sends are matched with receives ([`message_matching`]), the participants
+//! of collectives with each other ([`collectives`]), and epochs of one-sided communication ([`rma_epochs`]). Timestamps that contradict
+//! each other are corrected ([`clock_correction`]). All wait state analysis is based on a [`History`].
+
+mod causal_walk;
+mod clock_correction;
+mod collectives;
+mod message_matching;
+mod neighbour_topology;
+mod progress_updates;
+mod rank_scan;
+mod rma_epochs;
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use rayon::prelude::*;
+use sintonia_mpi::FunctionRole;
+use sintonia_recording::call_table::CallTable;
+use sintonia_recording::{Error, Recording};
+
+use crate::process_group::{ProcessGroup, RankDistribution};
+pub use causal_walk::{CausalVisitor, MemberDependency, causal_walk, member_dependency};
+pub use clock_correction::ClockViolations;
+pub use collectives::CollectiveInstance;
+use neighbour_topology::NeighbourTopology;
+pub use neighbour_topology::is_neighbourhood_op;
+use rank_scan::OrderedCalls;
+pub use rma_epochs::{AccessEpoch, ExposureEpoch, LockEpoch};
+
+/// Identifies a call: rank, thread, and row in the thread's table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct CallId {
+    /// The rank.
+    pub rank: u32,
+    /// The thread of the rank.
+    pub thread: u32,
+    /// Row in the thread's call table.
+    pub row: u32,
+}
+
+/// No row: the call is unknown or does not exist.
+pub const NO_ROW: u32 = u32::MAX;
+
+impl CallId {
+    /// No call.
+    pub const NONE: CallId = CallId { rank: NO_ROW, thread: NO_ROW, row: NO_ROW };
+
+    /// The call, or `None`.
+    pub fn into_option(self) -> Option<CallId> {
+        (self != CallId::NONE).then_some(self)
+    }
+}
+
+/// A message received by a call, or seen by a probe.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ReceivedMessage {
+    /// The call that completed the receive.
+    pub row: u32,
+    /// The call that posted it.
+    pub posted: CallId,
+    /// The sending call; [`CallId::NONE`] if it was not recorded.
+    pub sender: CallId,
+    /// Index among the messages sent by that thread.
+    pub sender_index: u32,
+    /// Whether the message was received, not only probed.
+    pub consumed: bool,
+    /// Whether it was a synchronous send.
+    pub synchronous: bool,
+    /// Whether it was a partitioned send; the sending call is then the last `MPI_Pready`.
+    pub partitioned: bool,
+    /// When the sending call was entered.
+    pub send_enter: i64,
+}
+
+/// A message sent by a call.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SentMessage {
+    /// The call that started the send.
+    pub row: u32,
+    /// The call of the same thread that completed it; [`NO_ROW`] if none did.
+    pub completion: u32,
+    /// Whether it was a synchronous send.
+    pub synchronous: bool,
+    /// The receiving call; [`CallId::NONE`] if it was not recorded.
+    pub receiver: CallId,
+    /// The call that posted the receive.
+    pub posted: CallId,
+    /// When that call was entered.
+    pub posted_enter: i64,
+}
+
+/// A call's participation in a collective.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CollectiveCall {
+    /// The call that entered it.
+    pub row: u32,
+    /// The call of the same thread that completed it; [`NO_ROW`] if none did.
+    pub completion: u32,
+    /// Index in [`History::collectives`].
+    pub instance: u32,
+    /// For a scan: the lower ranks. For a neighbourhood collective: the sources.
+    pub dependency: Option<SubsetDependency>,
+}
+
+/// The subset of members that a member depends on: lower ranks or neighbours.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SubsetDependency {
+    /// Number of members.
+    pub members: u32,
+    /// The last of them to enter, and when.
+    pub last: (CallId, i64),
+}
+
+/// The calls of one thread and their dependencies (a location in terms of OTF2).
+#[derive(Clone, Debug, Default)]
+pub struct Location {
+    /// The rank.
+    pub rank: u32,
+    /// The calls.
+    pub calls: CallTable,
+    /// Messages received, ordered by completing call.
+    pub received: Vec<ReceivedMessage>,
+    /// Messages sent, ordered by sending call.
+    pub sent: Vec<SentMessage>,
+    /// The collectives they participated in, in order.
+    pub collectives: Vec<CollectiveCall>,
+    /// Access epochs (`MPI_Win_start` to `MPI_Win_complete`), in order.
+    pub accesses: Vec<AccessEpoch>,
+    /// Exposure epochs (`MPI_Win_post` to `MPI_Win_wait`), in order.
+    pub exposures: Vec<ExposureEpoch>,
+    /// Lock epochs.
+    pub locks: Vec<LockEpoch>,
+    /// The calls that ended epochs, with the calls of other ranks they depended on.
+    epoch_ends: Vec<(u32, CallId)>,
+}
+
+impl Location {
+    /// Number of calls.
+    pub fn len(&self) -> usize {
+        self.calls.len()
+    }
+
+    /// Whether it has no calls.
+    pub fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+
+    /// The id of one of its calls.
+    pub fn call_id(&self, row: u32) -> CallId {
+        CallId { rank: self.rank, thread: self.calls.thread.into(), row }
+    }
+
+    /// The calls of other ranks on which the epochs ended by this call depended: the post of an accessed window, the end of an access epoch
+    /// on the own window, the release of a lock.
+    pub fn epoch_partners(&self, row: u32) -> impl Iterator<Item = CallId> {
+        let first = self.epoch_ends.partition_point(|(end, _)| *end < row);
+        self.epoch_ends[first..].iter().take_while(move |(end, _)| *end == row).map(|(_, at)| *at)
+    }
+
+    /// The role of a call.
+    pub fn role(&self, row: usize) -> FunctionRole {
+        self.calls.descriptors[self.calls.descriptor_ids[row] as usize].function.role()
+    }
+
+    /// Start of the computation before a call: when the previous call returned; for the first call, when it was entered.
+    pub fn compute_begin(&self, row: usize) -> i64 {
+        let enter = self.calls.enter[row];
+        if row == 0 { enter } else { self.calls.leave[row - 1].min(enter) }
+    }
+}
+
+/// Messages of which only one end was recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UnmatchedMessages {
+    /// Sent, but not received by a recorded call.
+    pub sends: u64,
+    /// Received, but not sent by a recorded call.
+    pub receives: u64,
+}
+
+/// The history of a run, as far as this process owns it.
+pub struct History {
+    /// The distribution of ranks over processes.
+    pub distribution: RankDistribution,
+    /// The locations of this process's ranks, by rank and thread.
+    pub locations: Vec<Location>,
+    /// The collectives in which they participated.
+    pub collectives: Vec<CollectiveInstance>,
+    /// Messages of its ranks whose other end is missing.
+    pub unmatched: UnmatchedMessages,
+    /// Clock condition violations that were corrected, over all ranks.
+    pub clock_violations: ClockViolations,
+    /// The locations of each of its ranks.
+    location_ranges: Vec<Range<u32>>,
+    /// Neighbour topologies, by communicator.
+    topologies: HashMap<u32, NeighbourTopology>,
+}
+
+impl History {
+    /// Reads the ranks of this process; `progress` is called after each.
+    pub fn read(recording: &Recording, comm: &dyn ProcessGroup, progress: &(dyn Fn() + Sync)) -> Result<History, Error> {
+        let distribution = RankDistribution::new(recording, comm);
+        let ranks: Vec<u32> = distribution.own_ranks().collect();
+        let processes = ranks.par_iter().map(|rank| {
+            let process = OrderedCalls::new(*rank, recording.tables(*rank)?);
+            progress();
+            Ok(process)
+        });
+        let processes: Vec<OrderedCalls> = processes.collect::<Result<_, Error>>()?;
+        let mut history = History::from_processes(recording, comm, distribution, processes);
+        if history.clock_violations.violations > 0 {
+            // Threads are corrected independently; the order of the calls of a rank must stay as recorded.
+            let orders = history.call_orders();
+            let repair = clock_correction::correct_clocks(&mut history, comm);
+            let (distribution, processes) = history.into_processes(orders);
+            history = History::from_processes(recording, comm, distribution, processes);
+            history.clock_violations = repair;
+        }
+        Ok(history)
+    }
+
+    fn from_processes(
+        recording: &Recording,
+        comm: &dyn ProcessGroup,
+        distribution: RankDistribution,
+        processes: Vec<OrderedCalls>,
+    ) -> History {
+        let scanned: Vec<rank_scan::RankScan> = processes.into_par_iter().map(|process| rank_scan::scan_rank(recording, process)).collect();
+        let mut locations = Vec::new();
+        let mut ranges = Vec::new();
+        let (mut envelopes, mut receives, mut joins, mut epochs) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for scan in scanned {
+            let first = locations.len() as u32;
+            locations.extend(scan.locations);
+            ranges.push(first..locations.len() as u32);
+            envelopes.push(scan.envelopes);
+            receives.push(scan.receives);
+            joins.push(scan.joins);
+            epochs.push(scan.epochs);
+        }
+        let instances = collectives::match_collectives(recording, comm, &distribution, &mut locations, &ranges, joins);
+        let (unmatched, repair) = (UnmatchedMessages::default(), ClockViolations::default());
+        let topologies = collectives::neighbour_topologies(recording, &instances);
+        let mut history = History {
+            distribution,
+            locations,
+            collectives: instances,
+            unmatched,
+            clock_violations: repair,
+            location_ranges: ranges,
+            topologies,
+        };
+        message_matching::match_messages(&mut history, comm, envelopes, receives);
+        rma_epochs::match_epochs(&mut history, comm, epochs);
+        history.clock_violations = clock_correction::count_violations(&history, comm);
+        history
+    }
+
+    /// The completion order of the calls of each rank.
+    fn call_orders(&self) -> Vec<Vec<(u32, u32)>> {
+        let tables = |ranges: &Range<u32>| -> Vec<&CallTable> {
+            self.locations[ranges.start as usize..ranges.end as usize].iter().map(|location| &location.calls).collect()
+        };
+        self.location_ranges.iter().map(|ranges| rank_scan::completion_order(&tables(ranges))).collect()
+    }
+
+    fn into_processes(self, orders: Vec<Vec<(u32, u32)>>) -> (RankDistribution, Vec<OrderedCalls>) {
+        let History { distribution, locations, location_ranges: ranges, .. } = self;
+        let mut locations = locations.into_iter();
+        let mut processes = Vec::with_capacity(ranges.len());
+        for ((rank, ranges), order) in distribution.own_ranks().zip(ranges).zip(orders) {
+            let tables = locations.by_ref().take(ranges.len()).map(|location| location.calls).collect();
+            processes.push(OrderedCalls { rank, tables, order });
+        }
+        (distribution, processes)
+    }
+
+    /// Index of a call's location in [`History::locations`]; `None` if another process owns it.
+    pub fn location_index(&self, at: CallId) -> Option<usize> {
+        let own = self.distribution.own_ranks();
+        let ranges = self.location_ranges.get(at.rank.checked_sub(own.start)? as usize)?.clone();
+        ranges.map(|index| index as usize).find(|index| u32::from(self.locations[*index].calls.thread) == at.thread)
+    }
+
+    /// The locations of one rank of this process.
+    pub fn locations_of_rank(&self, rank: u32) -> Range<usize> {
+        let index = rank.checked_sub(self.distribution.own_ranks().start).and_then(|index| self.location_ranges.get(index as usize));
+        index.map_or(0..0, |ranges| ranges.start as usize..ranges.end as usize)
+    }
+}

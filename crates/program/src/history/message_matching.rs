@@ -1,0 +1,155 @@
+//! Matches sends and receives.
+//!
+//! MPI messages do not overtake: of the messages between two processes with the same communicator and tag, the n-th one sent is received by
+//! the n-th receive posted, whatever wildcards it used.
+
+use std::collections::HashMap;
+
+use rayon::prelude::*;
+
+use super::rank_scan::{ReceiveEnvelope, SendEnvelope};
+use super::{CallId, History, Location, UnmatchedMessages};
+use crate::process_group::ProcessGroup;
+
+/// The reply to the sender of a message.
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+struct ReceiveReply {
+    sender: CallId,
+    index: u32,
+    receiver: CallId,
+    posted: CallId,
+    posted_enter: i64,
+}
+
+/// Matches sends and receives; both are given by rank of the history.
+pub(super) fn match_messages(
+    history: &mut History,
+    comm: &dyn ProcessGroup,
+    envelopes: Vec<Vec<SendEnvelope>>,
+    receives: Vec<Vec<ReceiveEnvelope>>,
+) {
+    let arrived = distribute(history, comm, envelopes);
+    let first = history.distribution.own_ranks().start;
+    let per_rank: Vec<&mut [Location]> = split_by_rank(&mut history.locations, &history.location_ranges);
+    let opened: Vec<(Vec<ReceiveReply>, UnmatchedMessages)> = per_rank
+        .into_par_iter()
+        .zip(receives)
+        .enumerate()
+        .map(|(index, (locations, receives))| match_receives(first + index as u32, locations, &arrived, &receives))
+        .collect();
+    let mut replies = Vec::new();
+    for (reply, unmatched) in opened {
+        replies.extend(reply);
+        history.unmatched.sends += unmatched.sends;
+        history.unmatched.receives += unmatched.receives;
+    }
+    let buffers = history.distribution.group_by_owner(replies, |reply| reply.sender.rank);
+    for reply in comm.all_to_all(buffers).into_iter().flatten() {
+        if let Some(location) = history.location_index(reply.sender) {
+            let sent = &mut history.locations[location].sent[reply.index as usize];
+            (sent.receiver, sent.posted, sent.posted_enter) = (reply.receiver, reply.posted, reply.posted_enter);
+        }
+    }
+}
+
+/// Sends envelopes to the owners of their receivers; each batch is sorted by receiver.
+fn distribute(history: &History, comm: &dyn ProcessGroup, envelopes: Vec<Vec<SendEnvelope>>) -> Vec<Vec<SendEnvelope>> {
+    let mut batches = match comm.size() {
+        1 => envelopes,
+        _ => comm.all_to_all(history.distribution.group_by_owner(envelopes.into_iter().flatten(), |envelope| envelope.receiver)),
+    };
+    batches.par_iter_mut().for_each(|batch| batch.sort_by_key(|envelope| envelope.receiver));
+    batches
+}
+
+/// The locations of each rank.
+fn split_by_rank<'a>(mut locations: &'a mut [Location], ranges: &[std::ops::Range<u32>]) -> Vec<&'a mut [Location]> {
+    let mut ranks = Vec::new();
+    for index in ranges {
+        let (own, rest) = locations.split_at_mut(index.len());
+        ranks.push(own);
+        locations = rest;
+    }
+    ranks
+}
+
+/// The envelopes for one process, queued by source, communicator and tag.
+struct MessageQueues<'a> {
+    envelopes: Vec<&'a SendEnvelope>,
+    /// The next envelope in the same queue.
+    next: Vec<u32>,
+    /// The first and the last envelope of each queue.
+    ends: HashMap<(u32, u32, i32), (u32, u32)>,
+}
+
+const END: u32 = u32::MAX;
+
+impl<'a> MessageQueues<'a> {
+    fn new(rank: u32, batches: &'a [Vec<SendEnvelope>]) -> MessageQueues<'a> {
+        let mut queues = MessageQueues { envelopes: Vec::new(), next: Vec::new(), ends: HashMap::new() };
+        for batch in batches {
+            let from = batch.partition_point(|envelope| envelope.receiver < rank);
+            batch[from..].iter().take_while(|envelope| envelope.receiver == rank).for_each(|envelope| queues.push(envelope));
+        }
+        queues
+    }
+
+    fn push(&mut self, envelope: &'a SendEnvelope) {
+        let index = self.envelopes.len() as u32;
+        self.envelopes.push(envelope);
+        self.next.push(END);
+        let ends = self.ends.entry((envelope.sender.rank, envelope.communicator, envelope.tag)).or_insert((index, END));
+        match ends {
+            (first, END) if *first == index => ends.1 = index,
+            (_, last) => {
+                self.next[*last as usize] = index;
+                *last = index;
+            }
+        }
+    }
+
+    fn pop(&mut self, receive: &ReceiveEnvelope) -> Option<&'a SendEnvelope> {
+        let (first, _) = self.ends.get_mut(&(receive.source, receive.communicator, receive.tag))?;
+        let index = *first as usize;
+        let envelope = self.envelopes.get(index)?;
+        *first = self.next[index];
+        Some(envelope)
+    }
+}
+
+/// Matches the receives of one process.
+fn match_receives(
+    rank: u32,
+    locations: &mut [Location],
+    batches: &[Vec<SendEnvelope>],
+    receives: &[ReceiveEnvelope],
+) -> (Vec<ReceiveReply>, UnmatchedMessages) {
+    let mut queues = MessageQueues::new(rank, batches);
+    let mut replies = Vec::with_capacity(receives.len());
+    let mut unmatched = UnmatchedMessages::default();
+    for receive in receives {
+        let Some(envelope) = queues.pop(receive) else {
+            unmatched.receives += 1;
+            continue;
+        };
+        for (location, index) in receive.probe.into_iter().chain([(receive.location, receive.index)]) {
+            let received = &mut locations[location as usize].received[index as usize];
+            (received.sender, received.sender_index, received.send_enter) = (envelope.sender, envelope.index, envelope.enter);
+            received.synchronous = envelope.flags & SendEnvelope::SYNCHRONOUS != 0;
+            received.partitioned = envelope.flags & SendEnvelope::PARTITIONED != 0;
+        }
+        let (location, posted) = (&locations[receive.location as usize], &locations[receive.posted.0 as usize]);
+        let receiver = location.call_id(location.received[receive.index as usize].row);
+        let posted_enter = posted.calls.enter[receive.posted.1 as usize];
+        replies.push(ReceiveReply {
+            sender: envelope.sender,
+            index: envelope.index,
+            receiver,
+            posted: posted.call_id(receive.posted.1),
+            posted_enter,
+        });
+    }
+    unmatched.sends = (queues.envelopes.len() - replies.len()) as u64;
+    (replies, unmatched)
+}

@@ -1,0 +1,324 @@
+//! First pass over the calls of one process: its messages, collectives and epochs, before they are matched.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use sintonia_mpi::FunctionRole;
+use sintonia_recording::Recording;
+use sintonia_recording::call_table::{CallDescriptor, CallTable, RecordedCall, RequestId};
+use sintonia_recording::comm_event::{CollectiveGroup, CommEvent, GroupOp, PointToPointMessage, RequestTracker};
+use sintonia_recording::raw::{PROC_NULL, part};
+
+use super::rma_epochs::{LocalCall, RankEpochs};
+use super::{CallId, CollectiveCall, Location, NO_ROW, ReceivedMessage, SentMessage};
+
+/// The communication of one process, before it is matched.
+pub(super) struct RankScan {
+    /// Its threads; their messages and collectives are not matched yet.
+    pub locations: Vec<Location>,
+    /// Sent messages, in order.
+    pub envelopes: Vec<SendEnvelope>,
+    /// Received messages, in the order in which the receives were posted.
+    pub receives: Vec<ReceiveEnvelope>,
+    /// Collectives it participated in, by group and in order.
+    pub joins: HashMap<CollectiveGroup, Vec<CollectiveJoin>>,
+    /// Its epochs of one-sided communication.
+    pub epochs: RankEpochs,
+}
+
+/// The envelope of a sent message.
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub(super) struct SendEnvelope {
+    /// The sending call.
+    pub sender: CallId,
+    /// Index among the messages sent by that thread.
+    pub index: u32,
+    pub receiver: u32,
+    pub communicator: u32,
+    pub tag: i32,
+    /// [`SendEnvelope::SYNCHRONOUS`] and [`SendEnvelope::PARTITIONED`].
+    pub flags: u32,
+    /// When the sending call was entered.
+    pub enter: i64,
+}
+
+impl SendEnvelope {
+    /// A synchronous send.
+    pub(super) const SYNCHRONOUS: u32 = 1;
+    /// A partitioned send.
+    pub(super) const PARTITIONED: u32 = 2;
+}
+
+/// The envelope of a received message.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ReceiveEnvelope {
+    pub source: u32,
+    pub communicator: u32,
+    pub tag: i32,
+    /// Position of the matching call among all calls of the process: the one that posted the receive, or a matched probe.
+    pub match_order: u64,
+    /// The call that posted it.
+    pub posted: (u32, u32),
+    /// The location that completed it, and the index among its received messages.
+    pub location: u32,
+    pub index: u32,
+    /// An earlier probe of the message, in the same form.
+    pub probe: Option<(u32, u32)>,
+}
+
+/// A participation in a collective.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CollectiveJoin {
+    pub location: u32,
+    /// Index among the collectives of that location; [`NO_ROW`] if the process does not participate (it is in the root's group of an
+    /// intercommunicator).
+    pub index: u32,
+    pub op: GroupOp,
+    pub root: i32,
+}
+
+/// The calls of one process, in order of completion.
+pub(super) struct OrderedCalls {
+    /// Its rank.
+    pub rank: u32,
+    /// The call tables of its threads.
+    pub tables: Vec<CallTable>,
+    /// See [`completion_order`].
+    pub order: Vec<(u32, u32)>,
+}
+
+impl OrderedCalls {
+    /// Sorts the calls of a rank's threads.
+    pub(super) fn new(rank: u32, tables: Vec<CallTable>) -> OrderedCalls {
+        let order = completion_order(&tables.iter().collect::<Vec<_>>());
+        OrderedCalls { rank, tables, order }
+    }
+}
+
+/// Scans the calls of one process.
+pub(super) fn scan_rank(recording: &Recording, process: OrderedCalls) -> RankScan {
+    let OrderedCalls { rank, tables, order } = process;
+    let mut scanner = RankScanner { rank, order, ..RankScanner::default() };
+    scanner.locations = tables
+        .iter()
+        .map(|table| Location { rank, calls: CallTable { thread: table.thread, ..CallTable::default() }, ..Location::default() })
+        .collect();
+    let mut tracker = RequestTracker::for_world(recording.world(rank));
+    let mut calls: Vec<_> = tables.iter().map(|table| table.calls().enumerate()).collect();
+    let rows: usize = tables.iter().map(CallTable::len).sum();
+    for call in 0..rows as u64 {
+        let (location, _) = scanner.locate(call);
+        let Some((row, next)) = calls[location as usize].next() else { continue };
+        match next.descriptor.function.role() {
+            FunctionRole::Probe | FunctionRole::MatchedProbe => scanner.probe(location, row as u32, call, next.descriptor),
+            FunctionRole::PartitionReady => {
+                next.requests().for_each(|(request, _)| scanner.partition_ready(location, row as u32, next.enter, request))
+            }
+            FunctionRole::WindowSync | FunctionRole::Put | FunctionRole::Get | FunctionRole::Exchange => {
+                scanner.epochs.record_call(recording, &mut scanner.locations, LocalCall { location, row: row as u32 }, &next);
+            }
+            _ => {}
+        }
+        for event in tracker.track(&next) {
+            scanner.record(location, row as u32, &next, event);
+        }
+    }
+    drop(calls);
+    for (location, table) in scanner.locations.iter_mut().zip(tables) {
+        location.calls = table;
+    }
+    scanner.receives.sort_by_key(|receive| receive.match_order);
+    if scanner.partitioned {
+        scanner.sort_sends();
+    }
+    let RankScanner { locations, envelopes, receives, joins, epochs, .. } = scanner;
+    RankScan { locations, envelopes, receives, joins, epochs }
+}
+
+/// Locations and rows in order of completion; empty for a single thread, whose calls are sorted.
+pub(super) fn completion_order(tables: &[&CallTable]) -> Vec<(u32, u32)> {
+    if tables.len() < 2 {
+        return Vec::new();
+    }
+    let rows = |(location, table): (usize, &&CallTable)| (0..table.len() as u32).map(move |row| (location as u32, row)).collect::<Vec<_>>();
+    let mut order: Vec<(u32, u32)> = tables.iter().enumerate().flat_map(rows).collect();
+    order.sort_by_key(|(location, row)| (tables[*location as usize].leave[*row as usize], *location, *row));
+    order
+}
+
+/// The send or collective of an open request.
+#[derive(Clone, Copy)]
+struct OpenRequest {
+    location: u32,
+    index: u32,
+    /// Index of the envelope, for a send.
+    envelope: usize,
+}
+
+/// Messages with the same source, communicator and tag are received in send order.
+type MatchKey = (i32, u32, i32);
+
+/// A message taken by a matched probe: position of the call in the process, location and index of the probe.
+type MatchedProbe = (u64, (u32, u32));
+
+#[derive(Default)]
+struct RankScanner {
+    rank: u32,
+    order: Vec<(u32, u32)>,
+    locations: Vec<Location>,
+    envelopes: Vec<SendEnvelope>,
+    receives: Vec<ReceiveEnvelope>,
+    joins: HashMap<CollectiveGroup, Vec<CollectiveJoin>>,
+    epochs: RankEpochs,
+    /// Open requests.
+    open: HashMap<RequestId, OpenRequest>,
+    /// Whether there were partitioned sends.
+    partitioned: bool,
+    /// Probes whose message has not been received yet: location and index.
+    probes: HashMap<MatchKey, (u32, u32)>,
+    /// Messages taken by matched probes, which no other call can receive.
+    matched: HashMap<MatchKey, VecDeque<MatchedProbe>>,
+    /// Open receives of such messages.
+    matched_requests: HashSet<RequestId>,
+}
+
+impl RankScanner {
+    /// Location and row of a call, by its position among all calls of the process.
+    fn locate(&self, call: u64) -> (u32, u32) {
+        if self.order.is_empty() { (0, call as u32) } else { self.order[call as usize] }
+    }
+
+    fn record(&mut self, location: u32, row: u32, call: &RecordedCall, event: &CommEvent) {
+        match *event {
+            CommEvent::Send { message, request, synchronous } => self.send(location, row, call.enter, message, request, synchronous),
+            CommEvent::SendComplete { request, .. } => {
+                if let Some(open) = self.open.remove(&request).filter(|open| open.location == location) {
+                    self.locations[location as usize].sent[open.index as usize].completion = row;
+                }
+            }
+            CommEvent::Receive { message, request, begin_call: since } => {
+                let matched = request.map_or_else(|| is_matched_receive(call), |request| self.matched_requests.remove(&request));
+                self.receive(location, row, message, since, matched);
+            }
+            CommEvent::CollectiveBegin { collective: instance, op, root: PROC_NULL, .. } => {
+                let join = CollectiveJoin { location, index: NO_ROW, op, root: PROC_NULL };
+                self.joins.entry(instance.group).or_default().push(join);
+            }
+            CommEvent::CollectiveBegin { collective: instance, op, root, request } => {
+                let collective = &mut self.locations[location as usize].collectives;
+                let index = collective.len() as u32;
+                let done = if request.is_none() { row } else { NO_ROW };
+                collective.push(CollectiveCall { row, completion: done, instance: NO_ROW, dependency: None });
+                self.joins.entry(instance.group).or_default().push(CollectiveJoin { location, index, op, root });
+                if let Some(request) = request {
+                    self.open.insert(request, OpenRequest { location, index, envelope: usize::MAX });
+                }
+            }
+            CommEvent::CollectiveEnd { request, .. } => {
+                if let Some(open) = self.open.remove(&request).filter(|open| open.location == location) {
+                    self.locations[location as usize].collectives[open.index as usize].completion = row;
+                }
+            }
+            CommEvent::ReceivePost { request } if is_matched_receive(call) => _ = self.matched_requests.insert(request),
+            CommEvent::ReceivePost { .. } | CommEvent::ReceiveCancel { .. } => {}
+        }
+    }
+
+    fn send(&mut self, location: u32, row: u32, enter: i64, message: PointToPointMessage, request: Option<RequestId>, synchronous: bool) {
+        let Ok(receiver) = u32::try_from(message.peer) else { return };
+        let sent = &mut self.locations[location as usize].sent;
+        let index = sent.len() as u32;
+        let done = if request.is_none() { row } else { NO_ROW };
+        sent.push(SentMessage { row, completion: done, synchronous, receiver: CallId::NONE, posted: CallId::NONE, posted_enter: 0 });
+        if let Some(request) = request {
+            self.open.insert(request, OpenRequest { location, index, envelope: self.envelopes.len() });
+        }
+        let thread = self.locations[location as usize].calls.thread.into();
+        let (communicator, tag) = (message.communicator, message.tag);
+        let sender = CallId { rank: self.rank, thread, row };
+        self.envelopes.push(SendEnvelope {
+            sender,
+            index,
+            receiver,
+            communicator,
+            tag,
+            flags: if synchronous { SendEnvelope::SYNCHRONOUS } else { 0 },
+            enter,
+        });
+    }
+
+    /// Records a received message; one taken by a matched probe was matched at that time.
+    fn receive(&mut self, location: u32, row: u32, message: PointToPointMessage, since: u64, matched: bool) {
+        let Ok(source) = u32::try_from(message.peer) else { return };
+        let posted = self.locate(since);
+        let posted_at = CallId { rank: self.rank, thread: self.locations[posted.0 as usize].calls.thread.into(), row: posted.1 };
+        let index = self.locations[location as usize].received.len() as u32;
+        self.locations[location as usize].received.push(unmatched_receive(row, posted_at, true));
+        let (communicator, tag) = (message.communicator, message.tag);
+        let key = (message.peer, communicator, tag);
+        let taken = if matched { self.matched.get_mut(&key).and_then(VecDeque::pop_front) } else { None };
+        let (since, probe) = match taken {
+            Some((since, probe)) => (since, Some(probe)),
+            None => (since, self.probes.remove(&key)),
+        };
+        self.receives.push(ReceiveEnvelope { source, communicator, tag, match_order: since, posted, location, index, probe });
+    }
+
+    /// A partition is ready: the message leaves with the last one.
+    fn partition_ready(&mut self, location: u32, row: u32, enter: i64, request: RequestId) {
+        let Some(open) = self.open.get(&request).filter(|open| open.location == location) else { return };
+        let Some(envelope) = self.envelopes.get_mut(open.envelope) else { return };
+        (envelope.sender.row, envelope.enter) = (row, enter);
+        envelope.flags |= SendEnvelope::PARTITIONED;
+        self.locations[location as usize].sent[open.index as usize].row = row;
+        self.partitioned = true;
+    }
+
+    /// Sorts the messages of the locations by row again: partitioned messages leave later than they are started.
+    fn sort_sends(&mut self) {
+        for location in &mut self.locations {
+            let mut order: Vec<usize> = (0..location.sent.len()).collect();
+            order.sort_by_key(|index| location.sent[*index].row);
+            let mut new_indices = vec![0; order.len()];
+            order.iter().enumerate().for_each(|(new, old)| new_indices[*old] = new as u32);
+            location.sent = order.iter().map(|old| location.sent[*old]).collect();
+            let thread = u32::from(location.calls.thread);
+            let own = self.envelopes.iter_mut().filter(|envelope| envelope.sender.thread == thread);
+            own.for_each(|envelope| envelope.index = new_indices[envelope.index as usize]);
+        }
+    }
+
+    /// Records a successful probe. A repeated probe of the same message adds nothing, unless it is a matched probe.
+    fn probe(&mut self, location: u32, row: u32, call: u64, descriptor: &CallDescriptor) {
+        if descriptor.parts & (part::FLAG_FALSE | part::ERROR | part::UNFINISHED) != 0 || descriptor.peer < 0 {
+            return;
+        }
+        let index = self.locations[location as usize].received.len() as u32;
+        let key = (descriptor.peer, descriptor.object, descriptor.tag);
+        if descriptor.function.role() == FunctionRole::MatchedProbe {
+            self.matched.entry(key).or_default().push_back((call, (location, index)));
+        } else if *self.probes.entry(key).or_insert((location, index)) != (location, index) {
+            return;
+        }
+        let at = self.locations[location as usize].call_id(row);
+        self.locations[location as usize].received.push(unmatched_receive(row, at, false));
+    }
+}
+
+/// Whether a call receives a message taken by a matched probe.
+fn is_matched_receive(call: &RecordedCall) -> bool {
+    call.descriptor.function.role() == FunctionRole::MatchedReceive
+}
+
+fn unmatched_receive(row: u32, posted: CallId, taken: bool) -> ReceivedMessage {
+    ReceivedMessage {
+        row,
+        posted,
+        sender: CallId::NONE,
+        sender_index: NO_ROW,
+        consumed: taken,
+        synchronous: false,
+        partitioned: false,
+        send_enter: 0,
+    }
+}

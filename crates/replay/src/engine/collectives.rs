@@ -1,0 +1,352 @@
+//! Collectives in progress: who has arrived, and what each rank still waits for.
+//!
+//! A rank's part in a collective is a [`CollectivePart`]. It either has a fixed cost once the ranks it depends on have arrived, or executes
+//! rounds of messages.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use sintonia_program::history::{MemberDependency, member_dependency};
+use sintonia_recording::QuickMap;
+use sintonia_recording::comm_event::{CollectiveGroup, GroupOp};
+
+use super::messages::{MessageId, NONE, TimePair, UNKNOWN_TIME, Waiter};
+use crate::collective::{CollectiveAlgorithm, Participant, has_root};
+use crate::schedule::CollectiveAction;
+
+/// Index of a group member.
+pub(super) type MemberId = u32;
+
+/// Index of a collective part.
+pub(super) type CollectivePartId = u32;
+
+/// A location as a member of a group.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct GroupMember {
+    /// Index of the group.
+    pub group: u32,
+    /// Rank in the group.
+    pub index: u32,
+    /// Sequence number of the next collective it joins.
+    pub next_sequence: u64,
+}
+
+/// A group and its collectives in progress.
+pub struct GroupState {
+    /// The group.
+    pub group: CollectiveGroup,
+    /// Its communicator.
+    pub communicator: u32,
+    /// Whether it is an intercommunicator.
+    pub is_intercommunicator: bool,
+    /// World ranks of the members, in order.
+    pub ranks: Arc<[u32]>,
+    pending: VecDeque<PendingCollective>,
+    base: u64,
+}
+
+/// One collective in progress.
+#[derive(Default)]
+struct PendingCollective {
+    n_arrived: u32,
+    n_departed: u32,
+    last_arrival: Option<TimePair>,
+    root_arrival: Option<TimePair>,
+    /// Arrival of each member, where a dependency needs it.
+    arrivals: Vec<Option<TimePair>>,
+    waiting: Vec<CollectivePartId>,
+}
+
+/// A rank's part in a collective.
+pub(super) struct CollectivePart {
+    /// The location.
+    pub location: u32,
+    /// Index of the group.
+    pub group: u32,
+    /// Sequence number of the collective.
+    pub sequence: u64,
+    /// When the call was entered.
+    pub entered: TimePair,
+    /// Latest arrival it depends on; known when it completes.
+    pub dependency: TimePair,
+    /// When it completes.
+    pub end_time: f64,
+    /// The location that waits for it.
+    pub waiter: Waiter,
+    /// Whether no call will wait for it.
+    pub is_detached: bool,
+    /// How it proceeds.
+    pub work: CollectiveWork,
+}
+
+/// How a collective part proceeds.
+pub(super) enum CollectiveWork {
+    /// Waits for others, then takes a fixed time.
+    FixedCost {
+        /// Which ranks it depends on.
+        need: MemberDependency,
+        /// Ranks in the group it depends on, if not all.
+        required_members: Arc<[u32]>,
+        /// Duration after their arrival.
+        seconds: f64,
+    },
+    /// Executes rounds of messages.
+    Rounds(Box<RoundProgress>),
+}
+
+/// Progress through the rounds of an algorithm.
+pub(super) struct RoundProgress {
+    /// The algorithm.
+    pub algorithm: CollectiveAlgorithm,
+    /// The collective.
+    pub op: sintonia_mpi::CollectiveOp,
+    /// This rank's view.
+    pub participant: Participant,
+    /// Next round.
+    pub round: u32,
+    /// Simulated time.
+    pub now: f64,
+    /// Tag that separates concurrent collectives.
+    pub tag: i32,
+    /// Messages of the current round, and whether each is a receive.
+    pub messages: Vec<(MessageId, bool)>,
+    /// Operand bytes reduced at the end of the round.
+    pub reduced_bytes: u64,
+}
+
+/// All groups and their collectives in progress.
+#[derive(Default)]
+pub(super) struct PendingCollectives {
+    groups: Vec<GroupState>,
+    group_ids: QuickMap<CollectiveGroup, u32>,
+    parts: Vec<CollectivePart>,
+    free: Vec<CollectivePartId>,
+    /// All group members.
+    pub members: Vec<GroupMember>,
+}
+
+/// Arrival of a rank at a collective.
+pub(super) struct CollectiveArrival {
+    /// The location.
+    pub location: u32,
+    /// Its member id.
+    pub member: MemberId,
+    /// The operation.
+    pub op: GroupOp,
+    /// World rank of the root.
+    pub root: Option<u32>,
+    /// Arrival time.
+    pub time: TimePair,
+    /// Duration after the required arrivals.
+    pub seconds: f64,
+}
+
+impl GroupState {
+    /// Rank in the group of a world rank.
+    pub fn index_of(&self, rank: u32) -> Option<u32> {
+        // Members are mostly in rank order, often all of them.
+        let guess = self.ranks.get(rank as usize).filter(|at| **at == rank).map(|_| rank as usize);
+        let found = guess.or_else(|| self.ranks.binary_search(&rank).ok()).or_else(|| self.ranks.iter().position(|at| *at == rank));
+        found.map(|index| index as u32)
+    }
+}
+
+impl PendingCollectives {
+    /// Index of a group, created on first use.
+    pub(super) fn group_id(
+        &mut self,
+        group: CollectiveGroup,
+        (communicator, is_intercommunicator): (u32, bool),
+        members: impl FnOnce() -> Vec<u32>,
+    ) -> u32 {
+        let next = self.groups.len() as u32;
+        let id = *self.group_ids.entry(group).or_insert(next);
+        if id == next {
+            self.groups.push(GroupState {
+                group,
+                communicator,
+                is_intercommunicator,
+                ranks: members().into(),
+                pending: VecDeque::new(),
+                base: 0,
+            });
+        }
+        id
+    }
+
+    /// Rank in the group of a world rank.
+    pub(super) fn index_in_group(&self, group: u32, rank: u32) -> Option<u32> {
+        self.groups[group as usize].index_of(rank)
+    }
+
+    pub(super) fn group(&self, group: u32) -> &GroupState {
+        &self.groups[group as usize]
+    }
+
+    pub(super) fn part(&self, id: CollectivePartId) -> &CollectivePart {
+        &self.parts[id as usize]
+    }
+
+    pub(super) fn part_mut(&mut self, id: CollectivePartId) -> &mut CollectivePart {
+        &mut self.parts[id as usize]
+    }
+
+    /// A location joins the next collective of its group; parts that complete now are added to `over`.
+    pub(super) fn join(
+        &mut self,
+        arrival: &CollectiveArrival,
+        neighbours: impl FnOnce(&GroupState) -> Arc<[u32]>,
+        over: &mut Vec<CollectivePartId>,
+    ) -> CollectivePartId {
+        let member = &mut self.members[arrival.member as usize];
+        let (group, index, sequence) = (member.group, member.index, member.next_sequence);
+        member.next_sequence += 1;
+        let members = &self.groups[group as usize];
+        let is_root =
+            arrival.root.is_some_and(|root| root == CollectiveAction::SELF_ROOT || members.ranks.get(index as usize) == Some(&root));
+        let need = match members.is_intercommunicator && arrival.root.is_none() && has_root(arrival.op) {
+            true => MemberDependency::None,
+            false => member_dependency(arrival.op, is_root),
+        };
+        let some: Arc<[u32]> = match arrival.op {
+            _ if need != MemberDependency::Subset => Arc::from([]),
+            op if sintonia_program::history::is_neighbourhood_op(op) => neighbours(members),
+            _ => (0..index).collect(),
+        };
+        let work = CollectiveWork::FixedCost { need, required_members: some, seconds: arrival.seconds };
+        let id = self.add_part(arrival.location, group, sequence, arrival.time, work);
+        let keeps_each = need == MemberDependency::Subset;
+        self.record_arrival(group, sequence, index, arrival.time, is_root, keeps_each);
+        let size = self.groups[group as usize].ranks.len() as u32;
+        let instance = self.instance(group, sequence);
+        instance.waiting.push(id);
+        // Most collectives need all ranks: they are checked once, at the last arrival.
+        if instance.n_arrived >= size || is_root || need == MemberDependency::Subset {
+            self.complete_ready(group, sequence, over);
+        } else if need != MemberDependency::All {
+            self.complete_last(group, sequence, over);
+        }
+        id
+    }
+
+    /// Adds a part.
+    pub(super) fn add_part(
+        &mut self,
+        location: u32,
+        group: u32,
+        sequence: u64,
+        entered: TimePair,
+        work: CollectiveWork,
+    ) -> CollectivePartId {
+        let part = CollectivePart {
+            location,
+            group,
+            sequence,
+            entered,
+            dependency: entered,
+            end_time: UNKNOWN_TIME,
+            waiter: NONE,
+            is_detached: false,
+            work,
+        };
+        match self.free.pop() {
+            Some(index) => {
+                self.parts[index as usize] = part;
+                index
+            }
+            None => {
+                self.parts.push(part);
+                (self.parts.len() - 1) as CollectivePartId
+            }
+        }
+    }
+
+    /// Frees a completed part.
+    pub(super) fn release_part(&mut self, id: CollectivePartId) {
+        let part = &mut self.parts[id as usize];
+        let (group, sequence) = (part.group, part.sequence);
+        part.work = CollectiveWork::FixedCost { need: MemberDependency::None, required_members: Arc::from([]), seconds: 0.0 };
+        self.free.push(id);
+        self.record_departure(group, sequence);
+    }
+
+    fn instance(&mut self, group: u32, sequence: u64) -> &mut PendingCollective {
+        let members = &mut self.groups[group as usize];
+        let index = sequence.saturating_sub(members.base) as usize;
+        while members.pending.len() <= index {
+            members.pending.push_back(PendingCollective::default());
+        }
+        &mut members.pending[index]
+    }
+
+    fn record_arrival(&mut self, group: u32, sequence: u64, index: u32, time: TimePair, is_root: bool, keeps_each: bool) {
+        let size = self.groups[group as usize].ranks.len();
+        let instance = self.instance(group, sequence);
+        instance.n_arrived += 1;
+        let last = instance.last_arrival.get_or_insert(time);
+        last.simulated = last.simulated.max(time.simulated);
+        last.recorded = last.recorded.max(time.recorded);
+        if is_root {
+            instance.root_arrival = Some(time);
+        }
+        if keeps_each {
+            instance.arrivals.resize(size, None);
+            if let Some(slot) = instance.arrivals.get_mut(index as usize) {
+                *slot = Some(time);
+            }
+        }
+    }
+
+    fn record_departure(&mut self, group: u32, sequence: u64) {
+        let size = self.groups[group as usize].ranks.len() as u32;
+        self.instance(group, sequence).n_departed += 1;
+        let members = &mut self.groups[group as usize];
+        while members.pending.front().is_some_and(|instance| instance.n_departed >= size) {
+            members.pending.pop_front();
+            members.base += 1;
+        }
+    }
+
+    /// Completes the parts whose dependencies have arrived.
+    fn complete_ready(&mut self, group: u32, sequence: u64, over: &mut Vec<CollectivePartId>) {
+        let waiting = std::mem::take(&mut self.instance(group, sequence).waiting);
+        let still = waiting.into_iter().filter(|id| !self.try_complete(group, sequence, *id, over)).collect();
+        self.instance(group, sequence).waiting = still;
+    }
+
+    /// The same for the latest arrival only.
+    fn complete_last(&mut self, group: u32, sequence: u64, over: &mut Vec<CollectivePartId>) {
+        if let Some(id) = self.instance(group, sequence).waiting.pop()
+            && !self.try_complete(group, sequence, id, over)
+        {
+            self.instance(group, sequence).waiting.push(id);
+        }
+    }
+
+    fn try_complete(&mut self, group: u32, sequence: u64, id: CollectivePartId, over: &mut Vec<CollectivePartId>) -> bool {
+        let members = &self.groups[group as usize];
+        let size = members.ranks.len() as u32;
+        let Some(instance) = sequence.checked_sub(members.base).and_then(|index| members.pending.get(index as usize)) else { return true };
+        let part = &mut self.parts[id as usize];
+        let CollectiveWork::FixedCost { need, required_members: some, seconds } = &part.work else { return true };
+        let needed = match need {
+            MemberDependency::All => instance.last_arrival.filter(|_| instance.n_arrived >= size),
+            MemberDependency::Root => instance.root_arrival,
+            MemberDependency::Subset => latest_arrival(&instance.arrivals, some, part.entered),
+            MemberDependency::None => Some(part.entered),
+        };
+        let Some(needed) = needed else { return false };
+        part.dependency = needed;
+        part.end_time = part.entered.simulated.max(needed.simulated) + seconds;
+        over.push(id);
+        true
+    }
+}
+
+/// Latest arrival of these ranks; `None` if one is missing.
+fn latest_arrival(arrivals: &[Option<TimePair>], required: &[u32], own: TimePair) -> Option<TimePair> {
+    required.iter().try_fold(own, |latest, index| {
+        let time = (*arrivals.get(*index as usize)?)?;
+        Some(TimePair { simulated: latest.simulated.max(time.simulated), recorded: latest.recorded.max(time.recorded) })
+    })
+}

@@ -1,0 +1,30 @@
+//! Simulation of GOAL schedules on a LogGOPS machine, as LogGOPSim does.
+//!
+//! T. Hoefler, T. Schneider and A. Lumsdaine, *LogGOPSim: simulating large-scale applications in the LogGOPS model* (HPDC 2010): a send
+//! occupies its CPU for `o + (n-1)O` and its NIC for `g + (n-1)G`; the first byte arrives `o + L` after the start, and receiving occupies
+//! the CPU of the receiver for `o + (n-1)max(O, G)`, whether a receive is posted or not. A message of more than `S` bytes completes at its
+//! sender when it is matched; the acknowledgement is free.
+//!
+//! Simultaneous events are processed in the order in which they became ready, as in LogGOPSim, so results agree to the last digit.
+//! Differences: an empty message costs as much as one byte (there: less); a dependency on another CPU of the same rank waits for its end
+//! (there: its start); the protocol depends on the size of the message itself (there: sometimes on that of its receive); and more than 16
+//! operations of a rank that become ready at once keep their file order (there: the order of an unstable sort).
+
+mod cpu_nic_pairs;
+mod diagnosis;
+mod error;
+mod event;
+mod loggps;
+mod matching;
+mod occupancy;
+mod op_queue;
+mod radix_heap;
+mod resources;
+mod simulator;
+
+pub use error::{Error, GoalOperationRef};
+pub use loggps::LogGopsParameters;
+pub use simulator::{GoalResult, simulate};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,236 @@
+//! One call as a line of text or JSON.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+use sintonia_insight::SourceLocation;
+use sintonia_mpi::FunctionRole;
+use sintonia_recording::call_table::{ListedRequest, RecordedCall, RequestId};
+use sintonia_recording::raw::{self, part};
+
+use crate::text;
+
+/// A call with the fields that apply to it.
+#[derive(Serialize)]
+pub(super) struct PrintedCall<'a> {
+    rank: u32,
+    thread: u16,
+    enter_s: f64,
+    leave_s: f64,
+    operation: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    communicator: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    window: Option<u32>,
+    #[serde(rename = "file_handle", skip_serializing_if = "Option::is_none")]
+    handle: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    made: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    peer: Option<RankOrTag>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    root: Option<RankOrTag>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tag: Option<RankOrTag>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<RankOrTag>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recv_tag: Option<RankOrTag>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sent: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    received: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request: Option<RequestLabel>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    completed: Vec<CompletedRequest>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    started: Vec<CompletedRequest>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    function: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    level: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<i32>,
+    #[serde(skip_serializing_if = "is_false")]
+    found_nothing: bool,
+    #[serde(skip_serializing_if = "is_false")]
+    unfinished: bool,
+    #[serde(skip)]
+    location: Option<&'a SourceLocation>,
+}
+
+/// A request completed or started by a call.
+#[derive(Serialize)]
+struct CompletedRequest {
+    request: RequestLabel,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    peer: Option<RankOrTag>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tag: Option<RankOrTag>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    received: Option<u64>,
+}
+
+/// A rank or tag, or one of MPI's special values.
+struct RankOrTag(i32);
+
+/// A request, as `thread:number`.
+struct RequestLabel(RequestId);
+
+fn is_false(mark: &bool) -> bool {
+    !mark
+}
+
+impl<'a> PrintedCall<'a> {
+    /// The column titles of the text format.
+    pub(super) const HEADER: &'static str = "rank thread          enter       time  call";
+
+    /// A call of a rank, and its call site.
+    pub(super) fn new(rank: u32, call: &RecordedCall, location: Option<&'a SourceLocation>) -> PrintedCall<'a> {
+        let shape = call.descriptor;
+        let has = |wanted: u16| shape.parts & wanted != 0;
+        let role = shape.function.role();
+        let rooted = matches!(role, FunctionRole::Collective(_));
+        let number = |part: u16, number: i32| (has(part) && number != raw::NONE).then_some(RankOrTag(number));
+        let bytes = |part: u16, bytes: u64| (has(part) && bytes != raw::UNKNOWN_BYTES).then_some(bytes);
+        let (started, completed) = (has(part::STARTED), !has(part::STARTED));
+        PrintedCall {
+            rank,
+            thread: call.thread,
+            enter_s: seconds(call.enter),
+            leave_s: seconds(call.leave),
+            operation: shape.function.name(),
+            communicator: shape.communicator(),
+            window: shape.window(),
+            handle: shape.file(),
+            made: Some(shape.created).filter(|made| has(part::CREATED) && *made != raw::NO_OBJECT),
+            peer: number(part::OBJECT, shape.peer).filter(|_| !rooted),
+            root: number(part::OBJECT, shape.peer).filter(|_| rooted),
+            tag: number(part::TAG, shape.tag),
+            source: number(part::SOURCE, shape.source),
+            recv_tag: number(part::TAG, shape.recv_tag).filter(|_| has(part::SOURCE)),
+            sent: bytes(part::SENT, shape.sent),
+            received: bytes(part::RECEIVED, shape.received),
+            request: call.request.map(RequestLabel),
+            completed: call.requests().filter(|_| completed).map(CompletedRequest::new).collect(),
+            started: call.requests().filter(|_| started).map(CompletedRequest::new).collect(),
+            file: location.and_then(|location| location.file.as_deref()),
+            line: location.and_then(|location| location.line),
+            function: location.and_then(|location| location.function.as_deref()),
+            level: Some(shape.value).filter(|_| role == FunctionRole::Switch && has(part::VALUE)),
+            error: Some(shape.value).filter(|_| has(part::ERROR)),
+            found_nothing: has(part::FLAG_FALSE),
+            unfinished: has(part::UNFINISHED),
+            location,
+        }
+    }
+
+    /// The arguments and results of the call, as text.
+    fn details(&self) -> Vec<String> {
+        let labelled = |name: &str, value: Option<String>| value.map(|value| format!("{name} {value}"));
+        let object = |object: Option<u32>| object.map(|object| object.to_string());
+        let bytes = |bytes: Option<u64>, what: &str| bytes.map(|bytes| format!("{} {what}", text::format_bytes(bytes)));
+        let list = |name: &str, list: &[CompletedRequest]| {
+            let list: Vec<String> = list.iter().map(CompletedRequest::to_string).collect();
+            (!list.is_empty()).then(|| format!("{name} {}", list.join(", ")))
+        };
+        [
+            labelled("peer", self.peer.as_ref().map(RankOrTag::to_string)),
+            labelled("root", self.root.as_ref().map(RankOrTag::to_string)),
+            labelled("tag", self.tag.as_ref().map(RankOrTag::to_string)),
+            labelled("source", self.source.as_ref().map(RankOrTag::to_string)),
+            labelled("receive tag", self.recv_tag.as_ref().map(RankOrTag::to_string)),
+            bytes(self.sent, "sent"),
+            bytes(self.received, "received"),
+            labelled("communicator", object(self.communicator)),
+            labelled("window", object(self.window)),
+            labelled("file", object(self.handle)),
+            labelled("made or freed", object(self.made)),
+            labelled("request", self.request.as_ref().map(RequestLabel::to_string)),
+            list("completed", &self.completed),
+            list("started", &self.started),
+            labelled("level", self.level.map(|level| level.to_string())),
+            labelled("error", self.error.map(|error| error.to_string())),
+            self.found_nothing.then(|| "found nothing".into()),
+            self.unfinished.then(|| "unfinished".into()),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+}
+
+impl CompletedRequest {
+    fn new((request, listed): (RequestId, &ListedRequest)) -> CompletedRequest {
+        let number = |number: i32| (listed.is_receive && number != raw::NONE).then_some(RankOrTag(number));
+        CompletedRequest {
+            request: RequestLabel(request),
+            peer: number(listed.peer),
+            tag: number(listed.tag),
+            received: Some(listed.received).filter(|bytes| listed.is_receive && *bytes != raw::UNKNOWN_BYTES),
+        }
+    }
+}
+
+fn seconds(nanoseconds: i64) -> f64 {
+    nanoseconds as f64 / 1e9
+}
+
+impl fmt::Display for RankOrTag {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self.0 {
+            raw::ANY => f.write_str("any"),
+            raw::PROC_NULL => f.write_str("null"),
+            raw::ROOT => f.write_str("here"),
+            raw::EXTERNAL => f.write_str("outside"),
+            number => number.fmt(f),
+        }
+    }
+}
+
+impl Serialize for RankOrTag {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            raw::ANY | raw::PROC_NULL | raw::ROOT | raw::EXTERNAL => serializer.collect_str(self),
+            number => serializer.serialize_i32(number),
+        }
+    }
+}
+
+impl fmt::Display for RequestLabel {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{}:{}", self.0.thread, self.0.number)
+    }
+}
+
+impl Serialize for RequestLabel {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl fmt::Display for CompletedRequest {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        self.request.fmt(f)?;
+        match (&self.peer, &self.tag, self.received) {
+            (Some(peer), Some(tag), Some(received)) => write!(f, " (from {peer}, tag {tag}, {})", text::format_bytes(received)),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for PrintedCall<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let time = text::format_seconds(self.leave_s - self.enter_s);
+        write!(f, "{:>4} {:>6} {:>14.9} {time:>10}  {}", self.rank, self.thread, self.enter_s, self.operation)?;
+        for detail in self.details() {
+            write!(f, ", {detail}")?;
+        }
+        self.location.map_or(Ok(()), |location| write!(f, " at {location}"))
+    }
+}

@@ -1,0 +1,479 @@
+//! The report as text: one screen of 40 lines and 100 columns, or everything.
+
+use sintonia_insight::advice::Advice;
+use sintonia_insight::phase_efficiency::PhaseEfficiency;
+use sintonia_insight::report_rows::{ClockRepair, CriticalPath, PathCall, PathSegment, RootCause, WaitState};
+use sintonia_insight::{CallSiteTotals, MessageSizeClass, RankPair, RankSpread, RankTimes, RunSummary, text_format};
+
+use crate::text::{
+    binary_bytes, format_bytes, format_count, format_percent, format_plural, format_seconds, share_bar, shell_command, truncate_end,
+    truncate_start, wrap,
+};
+
+/// The width of a screen.
+pub(super) const SCREEN_COLUMNS: usize = 100;
+const SCREEN_LINES: usize = 40;
+const MAX_CALL_SITES: usize = 5;
+const MAX_SIZES: usize = 5;
+const MAX_PAIRS: usize = 3;
+const MAX_REMARKS: usize = 3;
+const MAX_ADVICE_LINES: usize = 9;
+const MAX_WAITS: usize = 4;
+const MAX_PATH_ROWS: usize = 2;
+/// Efficiencies from here on are usually considered good.
+const GOOD_EFFICIENCY: f64 = 0.8;
+/// The minimum share of the ranks' time for a wait to be shown on one screen.
+const MIN_WAIT_SHARE: f64 = 0.01;
+const BAR_WIDTH: usize = 30;
+
+/// The report of a recording with its tuning log; `all` shows every row.
+pub(super) fn render(name: &str, summary: &RunSummary, tuning: Vec<String>, all: bool) -> String {
+    let screen = ReportText { summary, tuning, show_all: all };
+    let sections = if all { screen.all_sections(name) } else { screen.fitting_sections(name) };
+    let sections: Vec<String> = sections.into_iter().filter(|lines| !lines.is_empty()).map(|lines| screen.join_lines(lines)).collect();
+    sections.join("\n")
+}
+
+struct ReportText<'a> {
+    summary: &'a RunSummary,
+    tuning: Vec<String>,
+    show_all: bool,
+}
+
+impl ReportText<'_> {
+    fn all_sections(&self, name: &str) -> Vec<Vec<String>> {
+        if self.summary.calls == 0 {
+            return self.no_calls_sections(name);
+        }
+        let why =
+            [self.title(name), self.efficiency(), self.phases(), self.advice(), self.waits(), self.root_causes(), self.critical_path()];
+        let why = why.into_iter().chain([self.tuning.clone()]);
+        let calls =
+            [self.call_sites(MAX_CALL_SITES), self.operations(), self.time(), self.per_rank(), self.sizes(), self.pairs(), self.remarks()];
+        why.chain(calls).collect()
+    }
+
+    /// What fits on a screen: causes first, then call sites, and other sections if there is space.
+    fn fitting_sections(&self, name: &str) -> Vec<Vec<String>> {
+        if self.summary.calls == 0 {
+            return self.no_calls_sections(name);
+        }
+        let mut sections =
+            vec![self.title(name), self.tuning.clone(), self.efficiency(), self.advice(), self.waits(), self.critical_path()];
+        let remarks = self.remarks();
+        let lines = |section: &Vec<String>| if section.is_empty() { 0 } else { section.len() + 1 };
+        let mut used = sections.iter().map(lines).sum::<usize>() + lines(&remarks);
+        // Besides its rows, a table has a title and an empty line before it.
+        let calls = self.call_sites(MAX_CALL_SITES.min(SCREEN_LINES.saturating_sub(used + 2)).max(1));
+        used += lines(&calls);
+        sections.push(calls);
+        for section in [self.sizes(), self.pairs(), self.time()] {
+            if used + lines(&section) <= SCREEN_LINES {
+                used += lines(&section);
+                sections.push(section);
+            }
+        }
+        sections.push(remarks);
+        sections
+    }
+
+    fn no_calls_sections(&self, name: &str) -> Vec<Vec<String>> {
+        vec![self.title(name), vec!["No MPI calls were recorded.".into()], self.remarks()]
+    }
+
+    fn join_lines(&self, lines: Vec<String>) -> String {
+        let width = if self.show_all { usize::MAX } else { SCREEN_COLUMNS };
+        lines.iter().map(|line| truncate_end(line.trim_end(), width) + "\n").collect()
+    }
+
+    /// The number of rows to show of a section.
+    fn shown_rows(&self, most: usize, rows: usize) -> usize {
+        if self.show_all { rows } else { rows.min(most) }
+    }
+
+    /// The heading of a section, with how much of it is shown.
+    fn heading(&self, title: &str, shown: usize, rows: usize) -> String {
+        if shown < rows { format!("{title} ({shown} of {}; --all shows the rest)", format_count(rows as u64)) } else { title.into() }
+    }
+
+    fn title(&self, name: &str) -> Vec<String> {
+        let s = self.summary;
+        let hosts = match &s.hosts[..] {
+            [] => String::new(),
+            [host] => format!(" on {host}"),
+            hosts => format!(" on {} (clocks within {})", format_plural(hosts.len() as u64, "host"), format_seconds(s.clock_error_s)),
+        };
+        let library = if s.mpi.library.is_empty() { "unknown MPI".into() } else { s.mpi.library.clone() };
+        let parameters: String = s.parameters.iter().map(|(name, value)| format!(", {name} = {value}")).collect();
+        let [ranks, calls] = [(s.ranks as u64, "rank"), (s.calls, "MPI call")].map(|(number, what)| format_plural(number, what));
+        let status = s.exit_status.filter(|status| *status != 0).map(|status| format!(", exit status {status}")).unwrap_or_default();
+        vec![
+            format!("{name}: {}{parameters}", shell_command(&s.command)),
+            format!("{ranks}{hosts}, {library}: {}, {calls}{status}", format_seconds(s.elapsed_s)),
+        ]
+    }
+
+    fn efficiency(&self) -> Vec<String> {
+        let Some(e) = self.summary.efficiency else { return Vec::new() };
+        let line = |name: &str, share: f64, meaning: &str| format!("  {name:<20}{:>5}   {meaning}", format_percent(share));
+        let heading = format!("Efficiency, over the {} from MPI_Init to MPI_Finalize", format_seconds(self.summary.work_s));
+        let parts = [
+            Some(line("parallel efficiency", e.parallel, "share of computation in the ranks' time; product of the two below")),
+            Some(line("  load balance", e.load_balance, "how evenly computation is distributed; low if some ranks compute more")),
+            Some(line("  communication", e.communication, "computation share of the busiest rank; low if waiting or much data")),
+            e.serialisation
+                .map(|share| line("    serialisation", share, "of that, the loss to waiting for each other, on an ideal network")),
+            e.transfer.map(|share| line("    transfer", share, "and the loss to data transfer")),
+        ];
+        std::iter::once(heading).chain(parts.into_iter().flatten()).collect()
+    }
+
+    fn advice(&self) -> Vec<String> {
+        let s = self.summary;
+        if s.profile {
+            return Vec::new();
+        }
+        if s.advice.is_empty() {
+            return wrap(&self.no_advice(), SCREEN_COLUMNS);
+        }
+        let items: Vec<Vec<String>> = s.advice.iter().enumerate().map(|(index, advice)| self.advice_item(index + 1, advice)).collect();
+        let room = if self.show_all { usize::MAX } else { MAX_ADVICE_LINES };
+        let fits = |lines: &mut usize, item: &Vec<String>| {
+            *lines += item.len();
+            Some(*lines <= room)
+        };
+        let shown = items.iter().scan(0, fits).take_while(|fits| *fits).count().max(1);
+        let heading = self.heading("What to do, most worthwhile first", shown, items.len());
+        std::iter::once(heading).chain(items.into_iter().take(shown).flatten()).collect()
+    }
+
+    /// The text if no rule matched: all is well, or where most time is lost.
+    fn no_advice(&self) -> String {
+        let efficiency = self.summary.efficiency.filter(|efficiency| efficiency.parallel < GOOD_EFFICIENCY);
+        let Some(e) = efficiency else { return "What to do: nothing worth changing was found.".into() };
+        let parts = [
+            (e.load_balance, "uneven distribution of computation"),
+            (e.serialisation.unwrap_or(1.0), "waiting for each other"),
+            (e.transfer.unwrap_or(1.0), "data transfer and MPI overhead: try larger problems or fewer ranks"),
+        ];
+        let worst = parts.into_iter().min_by(|a, b| a.0.total_cmp(&b.0)).map_or("", |(_, what)| what);
+        format!("What to do: no single change stands out. Most is lost to {worst}.")
+    }
+
+    fn advice_item(&self, number: usize, advice: &Advice) -> Vec<String> {
+        let saves = format!(
+            "{} ({} of the run)",
+            format_seconds(advice.saves_s),
+            format_percent(advice.saves_s / self.summary.work_s.max(f64::MIN_POSITIVE))
+        );
+        let mut paragraphs = vec![format!("{} Saves up to {saves}.", advice.what)];
+        if self.show_all {
+            paragraphs.extend([advice.evidence.clone(), format!("Estimate: {}", advice.basis)]);
+        }
+        paragraphs.push(format!("Try: {}", advice.try_this));
+        let lines = paragraphs.iter().flat_map(|paragraph| wrap(paragraph, SCREEN_COLUMNS - 5));
+        let lead = |index: usize| if index == 0 { format!("{number:>2}. ") } else { "    ".into() };
+        lines.enumerate().map(|(index, line)| lead(index) + line.as_str()).collect()
+    }
+
+    fn waits(&self) -> Vec<String> {
+        let states = &self.summary.wait_states;
+        let worth = states.iter().filter(|state| self.show_all || state.seconds / self.rank_seconds() >= MIN_WAIT_SHARE).count();
+        if worth == 0 {
+            return Vec::new();
+        }
+        let shown = self.shown_rows(MAX_WAITS, worth);
+        let heading = self.heading("Waiting for others", shown, states.len());
+        let title = format!("{heading:<60}{:>12}{:>10}{:>8}{:>10}", "waits", "time", "of run", "longest");
+        let row = |state: &WaitState| {
+            let (name, location) = (truncate_end(state.name, 24), self.call_and_site(state.operation, &state.source.to_string()));
+            let (times, time, longest) = (format_count(state.waits), format_seconds(state.seconds), format_seconds(state.longest_s));
+            format!(
+                "  {name:<25}{location:<33}{times:>12}{time:>10}{:>8}{longest:>10}",
+                format_percent(state.seconds / self.rank_seconds())
+            )
+        };
+        std::iter::once(title).chain(states[..shown].iter().map(row)).collect()
+    }
+
+    /// The phases with their efficiencies; a program with one phase has those of the run.
+    fn phases(&self) -> Vec<String> {
+        let phases = &self.summary.phases;
+        if phases.len() < 2 {
+            return Vec::new();
+        }
+        let heads = ["time", "parallel", "balance", "serial.", "transfer"].map(|head| format!("{head:>10}")).concat();
+        let title = format!("{:<50}{heads}", "Phases of the program");
+        let row = |phase: &PhaseEfficiency| {
+            let depth = std::iter::successors(phase.part_of, |whole| phases[*whole].part_of).count();
+            let goes_round = if phase.repeats { " (loop)" } else { "" };
+            let name = format!("{}{}{goes_round}", "  ".repeat(depth + 1), phase.name);
+            let share = |value: Option<f64>| format!("{:>10}", value.map_or("-".into(), format_percent));
+            let e = phase.efficiency;
+            let shares = [e.map(|e| e.parallel), e.map(|e| e.load_balance), e.and_then(|e| e.serialisation), e.and_then(|e| e.transfer)];
+            format!("{:<50}{:>10}{}", truncate_end(&name, 49), format_seconds(phase.seconds), shares.map(share).concat())
+        };
+        std::iter::once(title).chain(phases.iter().map(row)).collect()
+    }
+
+    fn root_causes(&self) -> Vec<String> {
+        let causes = &self.summary.root_causes;
+        if causes.is_empty() {
+            return Vec::new();
+        }
+        let title = format!("{:<60}{:>12}{:>10}  late ranks", "Computation that made others wait", "waits", "indirect");
+        let row = |cause: &RootCause| {
+            let (from, to) = (&cause.from, &cause.to);
+            let ranks = cause.ranks.iter().take(8).map(u32::to_string).collect::<Vec<_>>().join(", ");
+            format!(
+                "  {:<58}{:>12}{:>10}  {ranks}",
+                format!("{from} -> {to}"),
+                format_seconds(cause.seconds),
+                format_seconds(cause.passed_on_s)
+            )
+        };
+        std::iter::once(title).chain(causes.iter().map(row)).collect()
+    }
+
+    fn critical_path(&self) -> Vec<String> {
+        let Some(path) = self.summary.critical_path.as_ref().filter(|path| path.seconds > 0.0) else { return Vec::new() };
+        let share = |part: f64| format_percent(part / path.seconds);
+        let computes: f64 = path.segments.iter().map(|segment| segment.seconds).sum();
+        let title = format!("Critical path: {}, {} of it computation", format_seconds(path.seconds), share(computes));
+        let segment = |s: &PathSegment| {
+            let uneven = if s.imbalance_s > 0.01 * path.seconds {
+                format!(", critical-path imbalance {}", format_seconds(s.imbalance_s))
+            } else {
+                String::new()
+            };
+            format!("  {:>5}  {} -> {}{uneven}", share(s.seconds), s.from, s.to)
+        };
+        let call = |c: &PathCall| format!("  {:>5}  in MPI, called at {}", share(c.seconds), c.source);
+        let mut rows: Vec<(f64, String)> = path.segments.iter().map(|s| (s.seconds, segment(s))).collect();
+        rows.extend(path.calls.iter().map(|c| (c.seconds, call(c))));
+        rows.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let shown = self.shown_rows(MAX_PATH_ROWS, rows.len());
+        let ranks = self.show_all.then(|| path_ranks_line(path, share));
+        std::iter::once(title).chain(rows.into_iter().take(shown).map(|(_, row)| row)).chain(ranks).collect()
+    }
+
+    fn time(&self) -> Vec<String> {
+        let line = |name: &str, s: RankSpread| {
+            let [min, mean, max] = [s.min, s.mean, s.max].map(format_seconds);
+            format!("  {name:<16}{min:>10}{mean:>10}{max:>10}{:>11}", format_percent(s.imbalance))
+        };
+        vec![
+            format!("{:<18}{:>10}{:>10}{:>10}{:>11}", "Time of a rank", "least", "mean", "most", "imbalance"),
+            line("in MPI", self.summary.mpi_s),
+            line("computation", self.summary.outside_s),
+        ]
+    }
+
+    /// The call sites with the most time, as many as fit.
+    fn call_sites(&self, most: usize) -> Vec<String> {
+        let sites = &self.summary.call_sites;
+        let shown = self.shown_rows(most, sites.len());
+        let heading = self.heading("Calls by time", shown, sites.len());
+        let title = format!("{heading:<60}{:>12}{:>10}{:>8}{:>10}", "calls", "time", "of run", "bytes");
+        let row = |site: &CallSiteTotals| {
+            let (operation, location) = (truncate_end(site.operation, 24), self.site_text(&site.source.to_string()));
+            format!("  {operation:<25}{location:<33}{}", self.totals_columns(site.calls, site.seconds, site.bytes))
+        };
+        std::iter::once(title).chain(sites[..shown].iter().map(row)).collect()
+    }
+
+    /// A function and its call site.
+    fn call_and_site(&self, operation: &str, location: &str) -> String {
+        const WIDTH: usize = 32;
+        let operation = operation.trim_start_matches("MPI_");
+        let room = WIDTH.saturating_sub(operation.len() + 4);
+        if self.show_all { format!("{operation} at {location}") } else { format!("{operation} at {}", truncate_start(location, room)) }
+    }
+
+    fn site_text(&self, location: &str) -> String {
+        const WIDTH: usize = 32;
+        // The end of a path is most telling, but the beginning of a function name.
+        if self.show_all {
+            location.into()
+        } else if location.contains(" in ") {
+            truncate_end(location, WIDTH)
+        } else {
+            truncate_start(location, WIDTH)
+        }
+    }
+
+    fn operations(&self) -> Vec<String> {
+        let title = format!("{:<60}{:>12}{:>10}{:>8}{:>10}", "MPI functions by time", "calls", "time", "of run", "bytes");
+        let rows =
+            self.summary.operations.iter().map(|o| format!("  {:<58}{}", o.operation, self.totals_columns(o.calls, o.seconds, o.bytes)));
+        std::iter::once(title).chain(rows).collect()
+    }
+
+    fn totals_columns(&self, calls: u64, time: f64, moved: u64) -> String {
+        let moved = if moved == 0 { "-".into() } else { format_bytes(moved) };
+        format!("{:>12}{:>10}{:>8}{moved:>10}", format_count(calls), format_seconds(time), format_percent(time / self.rank_seconds()))
+    }
+
+    /// The total time of all ranks, which shares of MPI calls refer to.
+    fn rank_seconds(&self) -> f64 {
+        let all: f64 = self.summary.per_rank.iter().map(|r| r.mpi_s + r.outside_s).sum();
+        all.max(f64::MIN_POSITIVE)
+    }
+
+    fn per_rank(&self) -> Vec<String> {
+        let title = format!("{:<6}{:>14}{:>14}{:>14}   host", "Rank", "in MPI", "computation", "calls");
+        let row = |r: &RankTimes| {
+            let (inside, outside) = (format_seconds(r.mpi_s), format_seconds(r.outside_s));
+            format!("{:>4}  {inside:>14}{outside:>14}{:>14}   {}", r.rank, format_count(r.calls), r.host)
+        };
+        std::iter::once(title).chain(self.summary.per_rank.iter().map(row)).collect()
+    }
+
+    fn sizes(&self) -> Vec<String> {
+        let classes = if self.show_all { self.summary.sizes.clone() } else { merge_size_classes(&self.summary.sizes, MAX_SIZES) };
+        let Some(most) = classes.iter().map(|c| c.messages).max() else { return Vec::new() };
+        let title = format!("{:<46}{:>14}{:>12}", "Messages between ranks, by size", "messages", "bytes");
+        let row = |c: &MessageSizeClass| {
+            let size = if c.up_to == 0 { "empty".into() } else { format!("to {}", binary_bytes(c.up_to)) };
+            let bar = share_bar(c.messages as f64 / most as f64, BAR_WIDTH);
+            format!("  {size:<13}{bar:<31}{:>14}{:>12}", format_count(c.messages), format_bytes(c.bytes))
+        };
+        std::iter::once(title).chain(classes.iter().map(row)).collect()
+    }
+
+    fn pairs(&self) -> Vec<String> {
+        let pairs = &self.summary.pairs;
+        if pairs.is_empty() {
+            return Vec::new();
+        }
+        let shown = self.shown_rows(MAX_PAIRS, pairs.len());
+        let row = |p: &RankPair| {
+            format!("  {:<44}{:>14}{:>12}", format!("{} -> {}", p.from, p.to), format_count(p.messages), format_bytes(p.bytes))
+        };
+        std::iter::once(self.heading("Heaviest pairs", shown, pairs.len())).chain(pairs[..shown].iter().map(row)).collect()
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let mut remarks = remarks(self.summary);
+        if remarks.is_empty() {
+            return Vec::new();
+        }
+        let shown = self.shown_rows(MAX_REMARKS, remarks.len());
+        let heading = self.heading("Keep in mind", shown, remarks.len());
+        remarks.truncate(shown);
+        std::iter::once(heading).chain(remarks.into_iter().map(|remark| format!("  {remark}"))).collect()
+    }
+}
+
+/// The ranks on the critical path.
+fn path_ranks_line(path: &CriticalPath, share: impl Fn(f64) -> String) -> String {
+    let ranks: Vec<String> = path.ranks.iter().take(10).map(|(rank, seconds)| format!("rank {rank} {}", share(*seconds))).collect();
+    format!("  on {}; {}", ranks.join(", "), format_plural(path.jumps, "change"))
+}
+
+/// Limitations of the results, most important first.
+fn remarks(s: &RunSummary) -> Vec<String> {
+    let incomplete = group_ranks(s.incomplete.iter().map(|i| (i.why.clone(), i.rank)));
+    let incomplete: Vec<String> = incomplete.iter().map(|(why, ranks)| format!("{} ({why})", text_format::format_ranks(ranks))).collect();
+    let unfinished = group_ranks(s.unfinished.iter().map(|u| (format!("{} at {}", u.operation, u.source), u.rank)));
+    let unfinished = unfinished.iter().map(|(call, ranks)| match ranks[..] {
+        [rank] => format!("rank {rank} was in {call} when it ended"),
+        _ => format!("{} were in {call} when they ended", text_format::format_ranks(ranks)),
+    });
+    let unmatched = match s.unmatched {
+        0 => None,
+        number => Some(format!("sends without a receive, or receives without a recorded send: {}", format_plural(number, "message"))),
+    };
+    let clocks = (s.clock_repair.violations > 0).then(|| clock_remark(s.clock_repair));
+    let not_recorded = s.not_recorded.iter().map(|note| format!("not recorded: {note}"));
+    let profile = s.profile.then(|| "this is a profile (--profile): waits are unknown, and sizes are averages of similar calls".to_owned());
+    (!incomplete.is_empty())
+        .then(|| format!("incomplete: {}", incomplete.join(", ")))
+        .into_iter()
+        .chain(unfinished)
+        .chain(unmatched)
+        .chain(clocks)
+        .chain(not_recorded)
+        .chain(profile)
+        .collect()
+}
+
+/// Causality violations between ranks, of messages, barriers or windows.
+fn clock_remark(repair: ClockRepair) -> String {
+    let times = format_plural(repair.violations, "time");
+    format!("clocks disagree: {times} a call ended before what it waits for, corrected by up to {}", format_seconds(repair.largest_s))
+}
+
+/// Groups ranks with the same remark, in order of first occurrence.
+fn group_ranks(remarks_by_rank: impl Iterator<Item = (String, u32)>) -> Vec<(String, Vec<u32>)> {
+    let mut groups: Vec<(String, Vec<u32>)> = Vec::new();
+    for (what, rank) in remarks_by_rank {
+        match groups.iter_mut().find(|(known, _)| *known == what) {
+            Some((_, ranks)) => ranks.push(rank),
+            None => groups.push((what, vec![rank])),
+        }
+    }
+    groups
+}
+
+/// Merges neighbouring size classes until there are few enough.
+fn merge_size_classes(sizes: &[MessageSizeClass], most: usize) -> Vec<MessageSizeClass> {
+    let mut step = 1;
+    loop {
+        let mut merged: Vec<MessageSizeClass> = Vec::new();
+        // Empty messages are a class of their own.
+        let group = |class: &MessageSizeClass| class.up_to.checked_ilog2().map(|power| power / step);
+        for class in sizes {
+            match merged.last_mut().filter(|last| group(last) == group(class)) {
+                Some(last) => {
+                    *last =
+                        MessageSizeClass { up_to: class.up_to, messages: last.messages + class.messages, bytes: last.bytes + class.bytes };
+                }
+                None => merged.push(class.clone()),
+            }
+        }
+        if merged.len() <= most {
+            return merged;
+        }
+        step += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn class(up_to: u64) -> MessageSizeClass {
+        MessageSizeClass { up_to, messages: 1, bytes: up_to }
+    }
+
+    #[test]
+    fn sizes_are_put_together_until_they_fit() {
+        let few = [class(0), class(8), class(64)];
+        assert_eq!(merge_size_classes(&few, 5), few);
+        let many: Vec<MessageSizeClass> = std::iter::once(0).chain((0..40).map(|power| 1 << power)).map(class).collect();
+        let merged = merge_size_classes(&many, 5);
+        assert_eq!(
+            merged.iter().map(|c| (c.up_to, c.messages)).collect::<Vec<_>>(),
+            [(0, 1), (1 << 9, 10), (1 << 19, 10), (1 << 29, 10), (1 << 39, 10)]
+        );
+        assert_eq!(merged.iter().map(|c| c.bytes).sum::<u64>(), many.iter().map(|c| c.bytes).sum::<u64>());
+    }
+
+    #[test]
+    fn clocks_that_disagree_need_not_be_of_hosts_nor_of_messages() {
+        let remarks_by_rank = clock_remark(ClockRepair { violations: 2000, largest_s: 1.5e-6 });
+        assert_eq!(remarks_by_rank, "clocks disagree: 2,000 times a call ended before what it waits for, corrected by up to 1.50 us");
+        assert!(remarks_by_rank.len() + 2 <= SCREEN_COLUMNS);
+    }
+
+    #[test]
+    fn what_is_said_of_many_ranks_is_said_once() {
+        let remarks_by_rank = [("a", 0), ("b", 1), ("a", 2), ("a", 4)].map(|(what, rank)| (what.to_owned(), rank));
+        let groups = group_ranks(remarks_by_rank.into_iter());
+        assert_eq!(
+            groups.iter().map(|(what, ranks)| format!("{what}: {}", text_format::format_ranks(ranks))).collect::<Vec<_>>(),
+            ["a: ranks 0-4:2", "b: rank 1"]
+        );
+    }
+}

@@ -1,0 +1,92 @@
+//! Why a name cannot be resolved.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why a function or variable cannot be resolved.
+#[derive(Debug, thiserror::Error)]
+pub enum SymbolError {
+    /// A file cannot be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
+    /// A file is not an executable file.
+    #[error("{} is not an executable file: {what}", path.display())]
+    NotAnObjectFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        what: String,
+    },
+    /// Unknown name.
+    #[error("there is no {what} `{name}`{}", hint(near))]
+    Unknown {
+        /// "function" or "variable".
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// A similar name.
+        near: Option<String>,
+    },
+    /// The function was inlined everywhere.
+    #[error(
+        "the function `{name}` was inlined into its callers ({places} places): there is nothing left to hook; build it with __attribute__((noinline)), or hook a caller"
+    )]
+    Inlined {
+        /// The name.
+        name: String,
+        /// Number of inlined copies.
+        places: usize,
+    },
+    /// Only a part of the function is left.
+    #[error("of the function `{name}` only a part is left, `{part}`: the rest was inlined into its callers")]
+    OnlyPartialClone {
+        /// The name.
+        name: String,
+        /// The remaining symbol.
+        part: String,
+    },
+    /// The function depends on its caller.
+    #[error("the function `{0}` returns twice or looks at its caller, and cannot be hooked")]
+    DependsOnCaller(String),
+    /// No debug information.
+    #[error("{} was built without debug information, so the type of `{name}` is not known; build it with -g, or declare the type", path.display())]
+    NoDebugInfo {
+        /// The file.
+        path: PathBuf,
+        /// The requested name.
+        name: String,
+    },
+    /// Several variables have the name.
+    #[error("`{name}` is the name of {} variables: {}; write the file before it, as in `{}:{name}`", files.len(), files.join(", "), files.first().map_or("file.c", String::as_str))]
+    Ambiguous {
+        /// The name.
+        name: String,
+        /// Their source files.
+        files: Vec<String>,
+    },
+    /// The variable has no address.
+    #[error("the variable `{0}` was optimised away: it has no place in memory")]
+    OptimisedAway(String),
+    /// The variable is thread-local.
+    #[error("every thread has a variable `{0}` of its own; only those that threads share can be read or set")]
+    ThreadLocal(String),
+    /// The path does not fit the type.
+    #[error("`{part}` of `{path}`: {what}")]
+    InvalidPath {
+        /// The whole path.
+        path: String,
+        /// The offending part.
+        part: String,
+        /// What is wrong with it.
+        what: String,
+    },
+}
+
+fn hint(near: &Option<String>) -> String {
+    near.as_ref().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
+}

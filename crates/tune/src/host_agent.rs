@@ -1,0 +1,275 @@
+//! The agent of a host: binds its processes to the requirements of the tunlets, and decodes their events.
+//!
+//! Addresses and bits stay here: symbols are resolved where the program's files are, and events decoded where the memory is
+//! shared, so that messages to the analyzer are small and mean the same on every host.
+
+mod event_aggregator;
+mod instrumented_process;
+mod open_calls;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use sintonia_link::probe_protocol::{CommandOutcome, ProbeCommand, ProbeMessage};
+use sintonia_symbols::ModuleCache;
+
+use crate::collector::{CollectorEvent, ProcessCollector};
+use crate::protocol::{AgentReport, AgentRequest, ChangeRequest};
+use crate::tuning_points::{MeasurePoint, TuningMoment, TunletRequirements};
+
+pub use event_aggregator::EventAggregator;
+use instrumented_process::{InstrumentedProcess, SentOrder};
+pub use open_calls::CallDuration;
+
+/// Processes that must change together agree before every Nth of their collective calls.
+const AGREEMENT_INTERVAL: u32 = 16;
+/// Interval between reads of the counters of dropped events.
+const COUNT_INTERVAL: Duration = Duration::from_millis(200);
+
+/// The agent of a host.
+pub struct HostAgent {
+    collector: ProcessCollector,
+    /// Start of the tuning, in nanoseconds of this host's clock.
+    begin: f64,
+    needs: Option<Vec<TunletRequirements>>,
+    /// Changes to make in every process before MPI starts there.
+    changes_before_mpi: Vec<ChangeRequest>,
+    /// Current changes, the latest of each point: made in processes that connect later, too.
+    standing_changes: Vec<ChangeRequest>,
+    /// Whether all changes before the start of MPI are known.
+    may_begin: bool,
+    /// Additional measure points: tunlet, number, point.
+    extra_points: Vec<(usize, usize, MeasurePoint)>,
+    /// Connected processes.
+    processes: HashMap<u32, InstrumentedProcess>,
+    /// Whether a process has ever connected.
+    had_processes: bool,
+    aggregator: EventAggregator,
+    /// Symbols of files, shared by all processes.
+    files: Arc<Mutex<ModuleCache>>,
+    last_count: Instant,
+    /// Dropped events of connected processes that were reported.
+    reported_drops: u64,
+    /// Dropped events of disconnected processes, not reported yet.
+    dropped_by_gone: u64,
+}
+
+impl HostAgent {
+    /// The agent for a collector's processes; `begin` is the start of the tuning, in nanoseconds of this host's clock.
+    pub fn new(collector: ProcessCollector, begin: f64) -> HostAgent {
+        HostAgent {
+            collector,
+            begin,
+            needs: None,
+            changes_before_mpi: Vec::new(),
+            standing_changes: Vec::new(),
+            may_begin: false,
+            extra_points: Vec::new(),
+            processes: HashMap::new(),
+            had_processes: false,
+            aggregator: EventAggregator::default(),
+            files: Arc::default(),
+            last_count: Instant::now(),
+            reported_drops: 0,
+            dropped_by_gone: 0,
+        }
+    }
+
+    /// Sets the start of the tuning in nanoseconds of this host's clock, which becomes more precise with time.
+    pub fn set_begin(&mut self, begin: f64) {
+        self.begin = begin;
+    }
+
+    /// Whether processes have connected and all are gone.
+    pub fn all_processes_gone(&self) -> bool {
+        self.had_processes && self.is_empty()
+    }
+
+    /// Whether no process is connected.
+    pub fn is_empty(&self) -> bool {
+        self.processes.is_empty()
+    }
+
+    /// Handles a request of the analyzer.
+    pub fn handle_request(&mut self, request: AgentRequest) -> Vec<AgentReport> {
+        let mut reports = Vec::new();
+        match request {
+            AgentRequest::Needs(needs) => {
+                self.needs = Some(needs);
+                self.bind_all(&mut reports);
+            }
+            AgentRequest::Begin => {
+                self.may_begin = true;
+                self.release_waiting(&mut reports);
+            }
+            AgentRequest::Change(change) => self.change(change, &mut reports),
+            AgentRequest::Look { tunlet, number, point } => {
+                self.extra_points.push((tunlet, number, point.clone()));
+                for process in self.processes.values_mut() {
+                    process.add_point(tunlet, number, &point, &mut reports);
+                }
+            }
+            AgentRequest::Callees { tunlet, function } => {
+                // All processes run the same program: the first one that can answers. An empty answer tells the tunlet that none can.
+                if !self.is_empty() {
+                    let callees = self.processes.values_mut().find_map(|process| process.callees(&function)).unwrap_or_default();
+                    reports.push(AgentReport::Callees { tunlet, function, callees });
+                }
+            }
+            AgentRequest::LookAway { tunlet, number } => {
+                self.extra_points.retain(|(other, place, _)| (*other, *place) != (tunlet, number));
+                for process in self.processes.values_mut() {
+                    process.remove_point(tunlet, number, &mut reports);
+                }
+            }
+        }
+        reports
+    }
+
+    /// Reports since the last call.
+    pub fn collect_reports(&mut self) -> Vec<AgentReport> {
+        let mut reports = Vec::new();
+        let events: Vec<CollectorEvent> = self.collector.events().collect();
+        events.into_iter().for_each(|event| self.handle_event(event, &mut reports));
+        self.processes.values_mut().for_each(|process| process.query_clock(&mut reports));
+        self.read_events(&mut reports);
+        // Without processes, no more events will come for open intervals.
+        let now = if self.all_processes_gone() { f64::INFINITY } else { self.now() };
+        reports.extend(self.aggregator.take_finished(now).into_iter().map(|(tunlet, joined)| AgentReport::Joined { tunlet, joined }));
+        reports
+    }
+
+    fn now(&self) -> f64 {
+        (now_ns() - self.begin) / 1e9
+    }
+
+    fn handle_event(&mut self, event: CollectorEvent, reports: &mut Vec<AgentReport>) {
+        match event {
+            CollectorEvent::Connected(process) => {
+                let number = process.id;
+                let process = InstrumentedProcess::new(*process, self.files.clone());
+                reports.extend(process.size().map(|size| AgentReport::Came { size }));
+                self.processes.insert(number, process);
+                self.had_processes = true;
+                self.release_waiting(reports);
+            }
+            CollectorEvent::Message(process, ProbeMessage::Rank { rank, size, clock }) => {
+                let Some(process) = self.processes.get_mut(&process) else { return };
+                process.set_rank(rank, clock);
+                reports.push(AgentReport::Came { size });
+                self.bind_all(reports);
+            }
+            CollectorEvent::Message(process, ProbeMessage::Answer { number, outcome }) => {
+                self.handle_answer(process, number, outcome, reports)
+            }
+            CollectorEvent::Message(process, ProbeMessage::Throttled { hook, calls, seconds_per_call }) => {
+                if let Some(process) = self.processes.get_mut(&process) {
+                    reports.push(process.handle_throttled(hook, calls, seconds_per_call));
+                }
+            }
+            CollectorEvent::Message(process, ProbeMessage::Clock { clock }) => {
+                self.processes.get_mut(&process).into_iter().for_each(|process| process.update_clock(clock));
+            }
+            CollectorEvent::Message(process, ProbeMessage::Leaving) => {
+                self.processes.get_mut(&process).into_iter().for_each(InstrumentedProcess::mark_finished);
+            }
+            CollectorEvent::Message(_, ProbeMessage::Here { .. }) => {}
+            CollectorEvent::Disconnected(process) => {
+                // Its last events are still in the ring.
+                self.read_events(reports);
+                let Some(mut process) = self.processes.remove(&process) else { return };
+                self.dropped_by_gone += process.dropped();
+                reports.extend(process.disconnect());
+            }
+            CollectorEvent::Rejected(what) => {
+                reports.push(AgentReport::Problem(format!("a connection that does not belong to this run was refused: {what}")))
+            }
+        }
+    }
+
+    /// Lets processes into `MPI_Init` once all changes before it are made.
+    fn release_waiting(&mut self, reports: &mut Vec<AgentReport>) {
+        for process in self.processes.values_mut().filter(|process| !process.has_begun()) {
+            // A process that does not know the program's size before MPI starts cannot be prepared.
+            if self.may_begin || process.size().is_none() {
+                if let Some(needs) = &self.needs {
+                    if needs.iter().flat_map(|needs| &needs.tunes).any(|point| point.moment == TuningMoment::Together) {
+                        process.send(ProbeCommand::Agree(AGREEMENT_INTERVAL), SentOrder::Other, reports);
+                    }
+                    self.changes_before_mpi.iter().for_each(|change| process.change(needs, change, true, reports));
+                }
+                process.send(ProbeCommand::Begin, SentOrder::Begin, reports);
+            }
+        }
+    }
+
+    /// Binds processes whose rank is known and that are not bound yet.
+    fn bind_all(&mut self, reports: &mut Vec<AgentReport>) {
+        let Some(needs) = &self.needs else { return };
+        for process in self.processes.values_mut().filter(|process| process.needs_binding()) {
+            process.bind(needs, &self.standing_changes, reports);
+            self.extra_points.iter().for_each(|(tunlet, number, point)| process.add_point(*tunlet, *number, point, reports));
+        }
+    }
+
+    fn change(&mut self, change: ChangeRequest, reports: &mut Vec<AgentReport>) {
+        let Some(needs) = &self.needs else { return };
+        let before =
+            needs.get(change.tunlet).and_then(|needs| needs.tunes.get(change.point)).is_some_and(instrumented_process::is_before_mpi);
+        let kept = if before { &mut self.changes_before_mpi } else { &mut self.standing_changes };
+        kept.retain(|other| !other.is_same_point(&change));
+        kept.push(change);
+        for process in self.processes.values_mut().filter(|process| !before || process.has_begun()) {
+            process.change(needs, &change, false, reports);
+        }
+    }
+
+    fn handle_answer(&mut self, id: u32, number: u64, outcome: CommandOutcome, reports: &mut Vec<AgentReport>) {
+        if let Some(process) = self.processes.get_mut(&id) {
+            process.handle_answer(number, outcome, self.needs.as_deref().unwrap_or_default(), reports);
+        }
+    }
+
+    /// Reads the events of all processes, in order of time.
+    fn read_events(&mut self, reports: &mut Vec<AgentReport>) {
+        let mut events = Vec::new();
+        for (id, process) in &mut self.processes {
+            process.drain(|ring, time, event| events.push((time, *id, ring, event)));
+        }
+        let count = events.len() as u64;
+        events.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let now = self.now();
+        for (time, id, ring, event) in events {
+            let Some(process) = self.processes.get_mut(&id) else { continue };
+            // Clock error must not put an event into the future.
+            let seconds = ((time - self.begin) / 1e9).min(now);
+            let mut deliver = |tunlet, join, event| self.aggregator.add(tunlet, join, event, reports);
+            if process.handle_event(ring, seconds, &event, &mut deliver)
+                && let Some(needs) = &self.needs
+            {
+                process.bind_new_actor(needs, &self.standing_changes, reports);
+            }
+        }
+        let dropped = self.take_new_drops();
+        if count + dropped > 0 {
+            reports.push(AgentReport::Count { events: count, dropped });
+        }
+    }
+
+    fn take_new_drops(&mut self) -> u64 {
+        if self.last_count.elapsed() < COUNT_INTERVAL && !self.all_processes_gone() {
+            return 0;
+        }
+        self.last_count = Instant::now();
+        let there: u64 = self.processes.values().map(InstrumentedProcess::dropped).sum();
+        let all = there + std::mem::take(&mut self.dropped_by_gone);
+        all.saturating_sub(std::mem::replace(&mut self.reported_drops, there))
+    }
+}
+
+/// Now, in nanoseconds of this host's clock.
+pub fn now_ns() -> f64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec as f64 * 1e9 + now.tv_nsec as f64
+}

@@ -1,0 +1,644 @@
+//! One process of the program: its hooks and targets, pending orders, and decoding of its events.
+
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use sintonia_link::probe_protocol::{CommandOutcome, HookKind, HookSide, ProbeCommand};
+use sintonia_link::ring::{HookEvent, HookPoint as EventMoment, MPI_FUNCTION};
+use sintonia_mpi::{FUNCTIONS, FunctionId};
+use sintonia_symbols::{ModuleCache, ProgramImage};
+
+use super::open_calls::{CallDuration, OpenCalls};
+use crate::bind::{BindError, CallTimeKind, FunctionHook, HookListener, ResolvedTarget, mpi_listener};
+use crate::collector::ProcessConnection;
+use crate::mpi_time::takes_time;
+use crate::protocol::{AgentReport, ChangeRequest};
+use crate::tuning_points::{Actor, EventJoin, MeasurePoint, ProcessIdentity, TuningMoment, TuningPoint, TuningTarget, TunletRequirements};
+use crate::tunlet::PointEvent;
+
+/// Whether a change must be made before MPI starts.
+pub(super) fn is_before_mpi(point: &TuningPoint) -> bool {
+    point.moment == TuningMoment::BeforeMpi
+}
+
+/// Time of the first clock query after connecting; later ones follow at doubled intervals.
+const FIRST_CLOCK_QUERY: Duration = Duration::from_secs(1);
+
+/// An order that is not answered yet.
+pub(super) enum SentOrder {
+    /// Permission to start MPI.
+    Begin,
+    /// Permission to continue.
+    Continue,
+    /// Hook of the function at this index.
+    Hook(usize),
+    /// Watch an MPI function.
+    Watch(FunctionId),
+    /// Cancel the change that this order scheduled.
+    Cancel(u64),
+    /// Anything whose answer is ignored.
+    Other,
+    Change {
+        /// Its number.
+        number: u64,
+        /// Its tuning point.
+        key: PointKey,
+        /// Decodes the previous value from the answer.
+        target: Arc<ResolvedTarget>,
+    },
+}
+
+/// Orders to cancel, by number; orders that make a change; and its target.
+type ChangeOrders = (Vec<u64>, Vec<ProbeCommand>, Arc<ResolvedTarget>);
+
+/// Index of a tunlet and of one of its points.
+type PointKey = (usize, usize);
+
+struct InstalledHook {
+    hook: FunctionHook,
+    /// IDs of its hooks, one for each copy of the function.
+    hook_ids: Vec<u32>,
+    /// Whether the hook must be requested again, with changed reads.
+    is_new: bool,
+    /// Whether an actor is identified by calling it.
+    identifies_actor: bool,
+    /// Whether changes are made there.
+    is_change_point: bool,
+}
+
+pub(super) struct InstrumentedProcess {
+    process: ProcessConnection,
+    identity: Option<ProcessIdentity>,
+    is_connected: bool,
+    has_begun: bool,
+    is_bound: bool,
+    is_running: bool,
+    finished: bool,
+    /// Symbols of files, shared by all processes.
+    files: Arc<Mutex<ModuleCache>>,
+    program: Option<Arc<ProgramImage>>,
+    hooks: Vec<InstalledHook>,
+    hooks_by_id: HashMap<u32, usize>,
+    watched: HashMap<u16, Vec<HookListener>>,
+    targets: HashMap<PointKey, Arc<ResolvedTarget>>,
+    /// Points that were looked up, found or not.
+    looked_up: HashSet<(PointKey, bool)>,
+    pending: HashMap<u64, SentOrder>,
+    last_order: u64,
+    /// Hooks requested but not answered yet.
+    pending_hooks: usize,
+    /// Orders that make changes at a later moment, or repeatedly.
+    scheduled: HashMap<PointKey, Vec<u64>>,
+    /// Hooks of replaced functions.
+    replaced: HashMap<PointKey, u32>,
+    open_calls: OpenCalls,
+    /// Changes that wait for hooks, or for the answer to an earlier change of the same point.
+    waiting_changes: Vec<ChangeRequest>,
+    /// Time of connection, and time after it of the next clock query.
+    connected_at: Instant,
+    next_clock_query: Duration,
+}
+
+impl InstrumentedProcess {
+    /// A process that has connected.
+    pub(super) fn new(process: ProcessConnection, files: Arc<Mutex<ModuleCache>>) -> InstrumentedProcess {
+        InstrumentedProcess {
+            process,
+            files,
+            identity: None,
+            is_connected: true,
+            has_begun: false,
+            is_bound: false,
+            is_running: false,
+            finished: false,
+            program: None,
+            hooks: Vec::new(),
+            hooks_by_id: HashMap::new(),
+            watched: HashMap::new(),
+            targets: HashMap::new(),
+            looked_up: HashSet::new(),
+            pending: HashMap::new(),
+            last_order: 0,
+            pending_hooks: 0,
+            scheduled: HashMap::new(),
+            replaced: HashMap::new(),
+            open_calls: OpenCalls::default(),
+            waiting_changes: Vec::new(),
+            connected_at: Instant::now(),
+            next_clock_query: FIRST_CLOCK_QUERY,
+        }
+    }
+
+    /// Size of the program, according to the launcher.
+    pub(super) fn size(&self) -> Option<u32> {
+        self.process.rank_and_size.map(|(_, size)| size)
+    }
+
+    /// Whether it was let into `MPI_Init`.
+    pub(super) fn has_begun(&self) -> bool {
+        self.has_begun
+    }
+
+    /// Whether its rank is known and it is not bound yet.
+    pub(super) fn needs_binding(&self) -> bool {
+        self.identity.is_some() && !self.is_bound
+    }
+
+    /// MPI has started, and the rank is known.
+    pub(super) fn set_rank(&mut self, rank: u32, clock: (u64, u64)) {
+        self.process.set_clock(clock);
+        self.identity = Some(ProcessIdentity { rank, called: Vec::new() });
+    }
+
+    /// Adds a clock sample: the longer the distance to the first, the more precise the rate.
+    pub(super) fn update_clock(&mut self, clock: (u64, u64)) {
+        self.process.set_clock(clock);
+    }
+
+    /// Queries the clock a few times, at doubled intervals.
+    pub(super) fn query_clock(&mut self, reports: &mut Vec<AgentReport>) {
+        if self.is_running && self.is_connected && self.connected_at.elapsed() > self.next_clock_query {
+            self.next_clock_query *= 2;
+            self.send(ProbeCommand::Clock, SentOrder::Other, reports);
+        }
+    }
+
+    /// It has announced its end.
+    pub(super) fn mark_finished(&mut self) {
+        self.finished = true;
+    }
+
+    /// The connection has ended.
+    pub(super) fn disconnect(&mut self) -> Option<AgentReport> {
+        self.is_connected = false;
+        let rank = self.identity.as_ref()?.rank;
+        Some(AgentReport::Gone { rank, finished: self.finished })
+    }
+
+    /// Number of dropped events.
+    pub(super) fn dropped(&self) -> u64 {
+        self.process.dropped()
+    }
+
+    /// Passes every new event to `each`, with the index of its ring and its time in nanoseconds of the host's clock.
+    pub(super) fn drain(&mut self, each: impl FnMut(usize, f64, HookEvent)) {
+        if self.identity.is_some() {
+            // An unreadable ring has no more events.
+            let _ = self.process.drain(each);
+        }
+    }
+
+    fn rank(&self) -> Option<u32> {
+        self.identity.as_ref().map(|identity| identity.rank).or(self.process.rank_and_size.map(|(rank, _)| rank))
+    }
+
+    fn problem(&self, what: impl std::fmt::Display) -> AgentReport {
+        match self.rank() {
+            Some(rank) => AgentReport::Problem(format!("rank {rank}: {what}")),
+            None => AgentReport::Problem(format!("process {}: {what}", self.process.pid)),
+        }
+    }
+
+    /// Sends an order.
+    pub(super) fn send(&mut self, order: ProbeCommand, sent: SentOrder, reports: &mut Vec<AgentReport>) {
+        if !self.is_connected {
+            return;
+        }
+        self.last_order += 1;
+        match sent {
+            SentOrder::Begin => self.has_begun = true,
+            SentOrder::Continue => self.is_running = true,
+            SentOrder::Hook(_) | SentOrder::Watch(_) => self.pending_hooks += 1,
+            SentOrder::Other | SentOrder::Cancel(_) | SentOrder::Change { .. } => {}
+        }
+        match self.process.send_order(self.last_order, order) {
+            Ok(()) => drop(self.pending.insert(self.last_order, sent)),
+            Err(problem) => {
+                self.is_connected = false;
+                reports.push(self.problem(format!("cannot be reached any more: {problem}")));
+            }
+        }
+    }
+
+    /// Resolves requirements that are not resolved yet and requests their hooks.
+    /// Changes requested earlier follow.
+    pub(super) fn bind(&mut self, needs: &[TunletRequirements], changes: &[ChangeRequest], reports: &mut Vec<AgentReport>) {
+        self.is_bound = true;
+        self.waiting_changes.extend(changes);
+        for (tunlet, needs) in needs.iter().enumerate() {
+            for (index, point) in needs.measures.iter().enumerate() {
+                self.add_listener(tunlet, index, point, reports);
+            }
+            for (index, point) in needs.tunes.iter().enumerate() {
+                self.prepare_target(tunlet, index, point, reports);
+            }
+        }
+        self.request_hooks(reports);
+        self.resume_if_ready(needs, reports);
+    }
+
+    /// It has called a function that identifies an actor: binds the points of that actor, and makes its current changes.
+    pub(super) fn bind_new_actor(&mut self, needs: &[TunletRequirements], standing: &[ChangeRequest], reports: &mut Vec<AgentReport>) {
+        let Some(function) = self.identity.as_ref().and_then(|identity| identity.called.last().cloned()) else { return };
+        let is_meant = |change: &&ChangeRequest| {
+            let point = needs.get(change.tunlet).and_then(|needs| needs.tunes.get(change.point));
+            point.is_some_and(|point| matches!(&point.actor, Actor::Callers(caller) if *caller == function))
+        };
+        let changes: Vec<ChangeRequest> = standing.iter().filter(is_meant).copied().collect();
+        self.bind(needs, &changes, reports);
+    }
+
+    /// Adds a measure point.
+    pub(super) fn add_point(&mut self, tunlet: usize, number: usize, point: &MeasurePoint, reports: &mut Vec<AgentReport>) {
+        if self.is_bound {
+            self.add_listener(tunlet, number, point, reports);
+            self.request_hooks(reports);
+        }
+    }
+
+    /// Removes a measure point.
+    pub(super) fn remove_point(&mut self, tunlet: usize, number: usize, reports: &mut Vec<AgentReport>) {
+        let others = |listener: &HookListener| (listener.tunlet, listener.point) != (tunlet, number);
+        let mut cancelled = Vec::new();
+        self.looked_up.remove(&((tunlet, number), true));
+        // A hook that replaces a function stays.
+        let is_free = |hook: &mut u32| !self.replaced.values().any(|replaced| replaced == hook);
+        for installed in &mut self.hooks {
+            let before = installed.hook.listeners.len();
+            installed.hook.listeners.retain(others);
+            if before > 0 && installed.hook.listeners.is_empty() && !installed.identifies_actor && !installed.is_change_point {
+                cancelled.extend(installed.hook_ids.extract_if(.., is_free).map(ProbeCommand::Unhook));
+            }
+        }
+        let needs_mpi_time = self.hooks.iter().any(|installed| installed.hook.needs_timing(CallTimeKind::InMpi));
+        self.watched.retain(|operation, listeners| {
+            listeners.retain(others);
+            let stays = !listeners.is_empty() || needs_mpi_time;
+            if !stays {
+                cancelled.push(ProbeCommand::Unwatch(*operation));
+            }
+            stays
+        });
+        cancelled.into_iter().for_each(|order| self.send(order, SentOrder::Other, reports));
+    }
+
+    /// The functions that a function calls.
+    pub(super) fn callees(&mut self, function: &str) -> Option<Vec<String>> {
+        self.program().ok()?.callees(function).ok()
+    }
+
+    /// Whether a point applies to this process and was not looked up before; hooks functions that identify an actor.
+    fn needs_lookup(&mut self, key: PointKey, actor: &Actor, measures: bool, reports: &mut Vec<AgentReport>) -> bool {
+        let Some(identity) = &self.identity else { return false };
+        if self.looked_up.contains(&(key, measures)) {
+            return false;
+        }
+        if actor.matches(identity) {
+            self.looked_up.insert((key, measures));
+            return true;
+        }
+        if let Actor::Callers(function) = actor
+            && self.hook_index(function, |installed| installed.identifies_actor = true).is_err_and(|problem| {
+                reports.push(self.problem(problem));
+                true
+            })
+        {
+            self.looked_up.insert((key, measures));
+        }
+        false
+    }
+
+    fn add_listener(&mut self, tunlet: usize, index: usize, point: &MeasurePoint, reports: &mut Vec<AgentReport>) {
+        if !self.needs_lookup((tunlet, index), &point.actor, true, reports) {
+            return;
+        }
+        let listening = match FunctionId::from_name(&point.function) {
+            Some(operation) => mpi_listener(tunlet, index, point).map(|listener| {
+                let is_new = !self.watched.contains_key(&operation.0);
+                self.watched.entry(operation.0).or_default().push(listener);
+                if is_new {
+                    self.send(ProbeCommand::Watch(operation.0), SentOrder::Watch(operation), reports);
+                }
+            }),
+            None => self.hook_function(tunlet, index, point).map(|in_mpi| {
+                if in_mpi {
+                    self.watch_mpi(reports);
+                }
+            }),
+        };
+        if let Err(problem) = listening {
+            reports.push(self.problem(problem));
+        }
+    }
+
+    /// Hooks a function; returns whether the MPI part of its time is needed.
+    fn hook_function(&mut self, tunlet: usize, index: usize, point: &MeasurePoint) -> Result<bool, BindError> {
+        let program = self.program()?;
+        let at = self.hook_index(&point.function, |_| ())?;
+        self.hooks[at].is_new = true;
+        self.hooks[at].hook.add_listener(&program, tunlet, index, point)?;
+        Ok(self.hooks[at].hook.needs_timing(CallTimeKind::InMpi))
+    }
+
+    /// Watches every MPI function that takes time.
+    fn watch_mpi(&mut self, reports: &mut Vec<AgentReport>) {
+        let operations = (0..FUNCTIONS.len() as u16).filter_map(FunctionId::from_index);
+        for operation in operations.filter(|operation| takes_time(operation.role())) {
+            if let Entry::Vacant(entry) = self.watched.entry(operation.0) {
+                entry.insert(Vec::new());
+                self.send(ProbeCommand::Watch(operation.0), SentOrder::Watch(operation), reports);
+            }
+        }
+    }
+
+    /// The index of a function's hook, created if there is none.
+    fn hook_index(&mut self, function: &str, change: impl FnOnce(&mut InstalledHook)) -> Result<usize, BindError> {
+        let at = match self.hooks.iter().position(|installed| installed.hook.name == function) {
+            Some(at) => at,
+            None => {
+                let hook = FunctionHook::new(&*self.program()?, function)?;
+                self.hooks.push(InstalledHook {
+                    hook,
+                    hook_ids: Vec::new(),
+                    is_new: true,
+                    identifies_actor: false,
+                    is_change_point: false,
+                });
+                self.hooks.len() - 1
+            }
+        };
+        change(&mut self.hooks[at]);
+        Ok(at)
+    }
+
+    /// Symbols of the process; read on first use, because not every tunlet needs them.
+    fn program(&mut self) -> Result<Arc<ProgramImage>, BindError> {
+        if self.program.is_none() {
+            let mut files = self.files.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            self.program = Some(Arc::new(ProgramImage::from_process(self.process.pid, &mut files)?));
+        }
+        Ok(self.program.clone().expect("just set"))
+    }
+
+    fn prepare_target(&mut self, tunlet: usize, index: usize, point: &TuningPoint, reports: &mut Vec<AgentReport>) {
+        if !self.needs_lookup((tunlet, index), &point.actor, false, reports) {
+            return;
+        }
+        if let Err(problem) = self.try_prepare_target((tunlet, index), point) {
+            reports.push(self.problem(problem));
+        }
+    }
+
+    fn try_prepare_target(&mut self, key: PointKey, point: &TuningPoint) -> Result<(), BindError> {
+        if let TuningMoment::At(function, _) = &point.moment {
+            self.hook_index(function, |installed| installed.is_change_point = true)?;
+        }
+        let target = self.resolve_target(&point.target)?;
+        self.targets.insert(key, Arc::new(target));
+        Ok(())
+    }
+
+    fn resolve_target(&mut self, target: &TuningTarget) -> Result<ResolvedTarget, BindError> {
+        match ResolvedTarget::without_symbols(target) {
+            Some(target) => Ok(target),
+            None => ResolvedTarget::resolve(&*self.program()?, target),
+        }
+    }
+
+    fn request_hooks(&mut self, reports: &mut Vec<AgentReport>) {
+        for at in 0..self.hooks.len() {
+            if std::mem::take(&mut self.hooks[at].is_new) {
+                for order in self.hooks[at].hook.orders() {
+                    self.send(order, SentOrder::Hook(at), reports);
+                }
+            }
+        }
+    }
+
+    /// Once all hooks are installed: makes waiting changes and lets the process continue.
+    fn resume_if_ready(&mut self, needs: &[TunletRequirements], reports: &mut Vec<AgentReport>) {
+        if !self.is_bound || self.pending_hooks > 0 {
+            return;
+        }
+        std::mem::take(&mut self.waiting_changes).iter().for_each(|change| self.apply_change(needs, change, false, reports));
+        if !self.is_running {
+            self.send(ProbeCommand::GoOn, SentOrder::Continue, reports);
+            reports.extend(self.identity.as_ref().map(|identity| AgentReport::Ready { rank: identity.rank }));
+        }
+    }
+
+    /// Handles an answer of the process.
+    pub(super) fn handle_answer(
+        &mut self,
+        number: u64,
+        outcome: CommandOutcome,
+        needs: &[TunletRequirements],
+        reports: &mut Vec<AgentReport>,
+    ) {
+        let Some(sent) = self.pending.remove(&number) else { return };
+        match sent {
+            SentOrder::Hook(at) => self.handle_hooked(at, outcome, reports),
+            SentOrder::Watch(operation) => {
+                self.pending_hooks = self.pending_hooks.saturating_sub(1);
+                if let CommandOutcome::Refused(why) = outcome {
+                    // A reason common to all of them is reported once.
+                    let what = if why.contains(operation.name()) { why } else { format!("MPI functions cannot be measured: {why}") };
+                    reports.push(self.problem(what));
+                }
+            }
+            SentOrder::Change { number: change, key, target } => {
+                let Some(rank) = self.rank() else { return };
+                let outcome = match outcome {
+                    CommandOutcome::Done(before) => Ok(target.previous_value(before)),
+                    CommandOutcome::Performed { given } => {
+                        given.into_iter().next().transpose().map(|before| target.previous_value(before.unwrap_or(0)))
+                    }
+                    CommandOutcome::Refused(why) => Err(why),
+                    CommandOutcome::Hooked(hook) => {
+                        self.replaced.insert(key, hook);
+                        Ok(None)
+                    }
+                    // A scheduled change is answered again when it is made.
+                    CommandOutcome::Arranged => {
+                        return drop(self.pending.insert(number, SentOrder::Change { number: change, key, target }));
+                    }
+                };
+                reports.push(AgentReport::Changed { number: change, rank, outcome });
+            }
+            SentOrder::Cancel(order) => {
+                // Otherwise it was made already, which is or will be reported.
+                if let CommandOutcome::Done(_) = outcome {
+                    self.pending.remove(&order);
+                }
+            }
+            SentOrder::Begin | SentOrder::Continue | SentOrder::Other => {}
+        }
+        self.resume_if_ready(needs, reports);
+    }
+
+    fn handle_hooked(&mut self, at: usize, outcome: CommandOutcome, reports: &mut Vec<AgentReport>) {
+        self.pending_hooks = self.pending_hooks.saturating_sub(1);
+        match outcome {
+            CommandOutcome::Hooked(number) => {
+                self.hooks_by_id.insert(number, at);
+                let numbers = &mut self.hooks[at].hook_ids;
+                if !numbers.contains(&number) {
+                    numbers.push(number);
+                }
+            }
+            CommandOutcome::Refused(why) => reports.push(self.problem(format!("`{}` cannot be hooked: {why}", self.hooks[at].hook.name))),
+            _ => {}
+        }
+    }
+
+    /// A hook has removed itself.
+    pub(super) fn handle_throttled(&mut self, hook: u32, calls: u64, seconds_per_call: f64) -> AgentReport {
+        let name = self.hooks_by_id.get(&hook).map_or("a function", |at| &self.hooks[*at].hook.name);
+        let often = format!(
+            "`{name}` was called {calls} times, {:.2} us each: too often to be measured; its hook was removed",
+            1e6 * seconds_per_call
+        );
+        if let Some(at) = self.hooks_by_id.remove(&hook) {
+            self.hooks[at].hook_ids.retain(|number| *number != hook);
+        }
+        self.problem(often)
+    }
+
+    /// Delivers an event to its listeners; returns whether the process has become an actor.
+    pub(super) fn handle_event(
+        &mut self,
+        ring: usize,
+        time: f64,
+        event: &HookEvent,
+        deliver: &mut impl FnMut(usize, EventJoin, PointEvent),
+    ) -> bool {
+        let Some(rank) = self.identity.as_ref().map(|identity| identity.rank) else { return false };
+        let side = match event.point {
+            EventMoment::Entry => HookSide::Entry,
+            EventMoment::Exit => HookSide::Exit,
+        };
+        if event.hook & MPI_FUNCTION != 0 {
+            let listeners = self.watched.get(&((event.hook & !MPI_FUNCTION) as u16));
+            let seconds = self.process.seconds_between(event.words[5], event.ticks);
+            if side == HookSide::Exit {
+                self.open_calls.add_mpi_time(ring, seconds);
+            }
+            listeners.into_iter().flatten().filter(|listener| listener.side == side).for_each(|listener| {
+                deliver(
+                    listener.tunlet,
+                    listener.join,
+                    listener.decode_event(event, rank, time, CallDuration { seconds, mpi_seconds: seconds }),
+                );
+            });
+            return false;
+        }
+        let Some(at) = self.hooks_by_id.get(&event.hook) else { return false };
+        let installed = &self.hooks[*at];
+        let mut duration = CallDuration::UNKNOWN;
+        if installed.hook.needs_timing(CallTimeKind::Seconds) || installed.hook.needs_timing(CallTimeKind::InMpi) {
+            match side {
+                HookSide::Entry => self.open_calls.enter(ring, event.hook, event.stack, time),
+                HookSide::Exit => duration = self.open_calls.leave(ring, event.hook, event.stack, time).unwrap_or(duration),
+            }
+        }
+        for listener in installed.hook.listeners.iter().filter(|listener| listener.side == side) {
+            deliver(listener.tunlet, listener.join, listener.decode_event(event, rank, time, duration));
+        }
+        match &mut self.identity {
+            Some(identity) if installed.identifies_actor && !identity.called.contains(&installed.hook.name) => {
+                identity.called.push(installed.hook.name.clone());
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Makes a change if it applies to this process; before all hooks are installed it waits.
+    pub(super) fn change(&mut self, needs: &[TunletRequirements], change: &ChangeRequest, before: bool, reports: &mut Vec<AgentReport>) {
+        if before || self.is_running {
+            self.apply_change(needs, change, before, reports);
+        } else if self.is_bound {
+            self.waiting_changes.push(*change);
+        }
+    }
+
+    /// Makes a change; `before` says that MPI has not started.
+    fn apply_change(&mut self, needs: &[TunletRequirements], change: &ChangeRequest, before: bool, reports: &mut Vec<AgentReport>) {
+        let Some(point) = needs.get(change.tunlet).and_then(|needs| needs.tunes.get(change.point)) else { return };
+        let Some(rank) = self.rank().filter(|rank| change.rank.is_none_or(|only| only == *rank)) else { return };
+        let identity = self.identity.clone().unwrap_or(ProcessIdentity { rank, called: Vec::new() });
+        if !self.is_connected || !point.actor.matches(&identity) {
+            return;
+        }
+        let refused = |why: String| AgentReport::Changed { number: change.number, rank, outcome: Err(why) };
+        if is_before_mpi(point) && !before {
+            reports.push(refused("MPI has started there, and this must be done before".into()));
+            return;
+        }
+        let key = (change.tunlet, change.point);
+        if matches!(point.target, TuningTarget::Replace { .. }) && self.is_change_pending(key) {
+            // Only the answer tells how to restore a function that is being replaced.
+            return self.waiting_changes.push(*change);
+        }
+        match self.change_orders(point, change, before) {
+            Ok((cancelled, orders, target)) => {
+                cancelled.into_iter().for_each(|order| self.send(ProbeCommand::Cancel(order), SentOrder::Cancel(order), reports));
+                for order in orders {
+                    if matches!(order, ProbeCommand::Arrange { .. }) {
+                        self.scheduled.entry(key).or_default().push(self.last_order + 1);
+                    }
+                    self.send(order, SentOrder::Change { number: change.number, key, target: target.clone() }, reports);
+                }
+            }
+            Err(why) => reports.push(refused(why)),
+        }
+    }
+
+    /// Whether a change of this point is not answered yet.
+    fn is_change_pending(&self, key: PointKey) -> bool {
+        self.pending.values().any(|sent| matches!(sent, SentOrder::Change { key: other, .. } if *other == key))
+    }
+
+    /// The scheduled orders of an earlier change of the same point, and those that make this one.
+    fn change_orders(&mut self, point: &TuningPoint, change: &ChangeRequest, before: bool) -> Result<ChangeOrders, String> {
+        let key = (change.tunlet, change.point);
+        let target = match self.targets.get(&key) {
+            Some(target) => target.clone(),
+            None if before => Arc::new(self.resolve_target(&point.target).map_err(|problem| problem.to_string())?),
+            None => return Err(format!("{} was not found there", point.target)),
+        };
+        if let ResolvedTarget::Replace { function, by } = &*target {
+            if point.moment != TuningMoment::AtOnce {
+                return Err("a function can only be replaced at once".into());
+            }
+            let replace = |function| ProbeCommand::Hook {
+                function,
+                shape: HookKind::Replace(*by),
+                at_entry: Vec::new(),
+                at_exit: Vec::new(),
+                may_throttle: false,
+            };
+            let order = match change.value {
+                0.0 => {
+                    self.replaced.remove(&key).map(ProbeCommand::Restore).ok_or_else(|| format!("{} is not done there", point.target))?
+                }
+                _ => replace(*function),
+            };
+            return Ok((Vec::new(), vec![order], target));
+        }
+        let act = target.action(change.value).ok_or_else(|| format!("{} cannot be {}", point.target, change.value))?;
+        let orders = match &point.moment {
+            TuningMoment::AtOnce | TuningMoment::BeforeMpi => vec![ProbeCommand::Do(act)],
+            TuningMoment::Together => vec![ProbeCommand::Together { change: change.number, act }],
+            TuningMoment::At(function, side) => {
+                let hooks = self.hooks.iter().find(|installed| installed.hook.name == *function).map(|installed| &installed.hook_ids[..]);
+                let hooks = hooks.filter(|hooks| !hooks.is_empty()).ok_or_else(|| format!("`{function}` has no hook there"))?;
+                let arrange = |hook: &u32| ProbeCommand::Arrange { hook: *hook, side: *side, acts: vec![act.clone()], when: point.when };
+                hooks.iter().map(arrange).collect()
+            }
+        };
+        Ok((self.scheduled.remove(&key).unwrap_or_default(), orders, target))
+    }
+}

@@ -1,0 +1,127 @@
+//! Messages between analyzer and host agents: names and numbers, never addresses, so that they mean the same everywhere.
+
+use serde::{Deserialize, Serialize};
+
+use crate::tuning_points::{MeasurePoint, TunletRequirements};
+use crate::tunlet::{EventSummary, PointEvent};
+
+/// A request of the analyzer; every host receives the same.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum AgentRequest {
+    /// Bind the tunlets' requirements in every process.
+    Needs(Vec<TunletRequirements>),
+    /// All changes before the start of MPI have been requested.
+    Begin,
+    /// Make a change.
+    Change(ChangeRequest),
+    /// Add a measure point of a tunlet.
+    Look {
+        /// The tunlet.
+        tunlet: usize,
+        /// The number that its events carry.
+        number: usize,
+        /// The point.
+        point: MeasurePoint,
+    },
+    /// Remove an added measure point.
+    LookAway {
+        /// The tunlet.
+        tunlet: usize,
+        /// The number of the point.
+        number: usize,
+    },
+    /// List the functions that a function of the program calls.
+    Callees {
+        /// The tunlet.
+        tunlet: usize,
+        /// The function.
+        function: String,
+    },
+}
+
+/// A requested change.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ChangeRequest {
+    /// Number that identifies it in reports.
+    pub number: u64,
+    /// The tunlet.
+    pub tunlet: usize,
+    /// Index of its tuning point.
+    pub point: usize,
+    /// The new value.
+    pub value: f64,
+    /// In this rank only.
+    pub rank: Option<u32>,
+}
+
+impl ChangeRequest {
+    /// Whether the other is about the same point in the same processes, so that the later one replaces it.
+    pub fn is_same_point(&self, other: &ChangeRequest) -> bool {
+        (self.tunlet, self.point, self.rank) == (other.tunlet, other.point, other.rank)
+    }
+}
+
+/// A report of a host agent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum AgentReport {
+    /// Another host has joined, by name.
+    Host(String),
+    /// A process of a program of this size has connected.
+    Came {
+        /// Number of processes of the program.
+        size: u32,
+    },
+    /// A process can be tuned.
+    Ready {
+        /// Its rank.
+        rank: u32,
+    },
+    /// A process has disconnected.
+    Gone {
+        /// Its rank.
+        rank: u32,
+        /// Whether it had finalized MPI.
+        finished: bool,
+    },
+    /// An event for a tunlet.
+    Happened {
+        /// The tunlet.
+        tunlet: usize,
+        /// The event.
+        happening: PointEvent,
+    },
+    /// An interval of aggregated events for a tunlet.
+    Joined {
+        /// The tunlet.
+        tunlet: usize,
+        /// The aggregate.
+        joined: EventSummary,
+    },
+    /// Result of a change in a process.
+    Changed {
+        /// Number of the change.
+        number: u64,
+        /// The rank.
+        rank: u32,
+        /// The previous value, if there is one, or why the change was refused.
+        outcome: Result<Option<f64>, String>,
+    },
+    /// The functions that a function calls.
+    Callees {
+        /// The tunlet.
+        tunlet: usize,
+        /// The function.
+        function: String,
+        /// Its callees.
+        callees: Vec<String>,
+    },
+    /// A problem.
+    Problem(String),
+    /// Numbers of events since the last report.
+    Count {
+        /// Events read.
+        events: u64,
+        /// Events dropped.
+        dropped: u64,
+    },
+}

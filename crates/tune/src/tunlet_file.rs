@@ -1,0 +1,412 @@
+//! Tunlets from files: measure points, performance functions and tuning actions, declared in TOML.
+//!
+//! Measurements go to a [`MetricStore`](metric_store::MetricStore), which keeps the latest periods and evaluates formulas. Four kinds of deciders
+//! use it: rules (`value = FORMULA`), a search, fuzzy rules (whose outputs are names in formulas) and a script. `docs/tunlets.md` is the reference.
+
+pub mod error;
+pub(crate) mod expression;
+mod fuzzy;
+mod history;
+mod measure;
+mod metric_store;
+mod script;
+mod table;
+mod tuning_rule;
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use toml::de::DeTable;
+
+use crate::tuning_points::{TuningPoint, TunletRequirements};
+use crate::tunlet::{EventSummary, PointEvent, TuningAction, Tunlet, TunletMetric};
+use crate::tunlets::search::{ParameterSearch, SampleStatistic, SearchAxis, SearchOptions, SearchSpace};
+use error::{Error, TunletFileProblem};
+use expression::{FormulaInput, LocatedProblem, MetricFormula, NameScope, ReasonTemplate, TuningCondition};
+use measure::{MeasureDeclaration, MeasuredEvent, find_duplicate, parse_name};
+use metric_store::{MetricStore, PerformanceFunction, TunletNames};
+use script::TunletScript;
+use table::{CheckedTable, CheckedValue, TunletSource};
+use tuning_rule::TuneDeclaration;
+
+/// Most periods of a window.
+pub(crate) const MAX_PERIODS: usize = 1000;
+
+/// A tunlet from a file.
+#[derive(Debug)]
+pub struct FileTunlet {
+    name: String,
+    metrics: MetricStore,
+    /// The measure of each measure point.
+    point_measures: Vec<usize>,
+    tunes: Vec<TuneDeclaration>,
+    /// Distinct tuning points, and the index of each tune's point among them.
+    targets: Vec<TuningPoint>,
+    target_indices: Vec<usize>,
+    search: Option<FileSearch>,
+    script: Option<TunletScript>,
+    /// The value requested last for each target, in all processes or in one.
+    requested: HashMap<(usize, Option<u32>), f64>,
+    /// Whether its script has failed.
+    disabled: bool,
+}
+
+#[derive(Debug)]
+struct FileSearch {
+    search: ParameterSearch,
+    objective: MetricFormula,
+    when: usize,
+    /// The tunes whose values it searches.
+    tunes: Vec<usize>,
+}
+
+/// Reads a tunlet file.
+pub fn read(path: &Path) -> Result<FileTunlet, Error> {
+    let text = std::fs::read_to_string(path).map_err(|source| Error::Unreadable { path: path.into(), source })?;
+    parse(&text, path)
+}
+
+/// Parses the text of a tunlet file.
+pub fn parse(text: &str, path: &Path) -> Result<FileTunlet, Error> {
+    let source = TunletSource { text, path };
+    let document = DeTable::parse(text).map_err(|error| source.syntax(&error))?;
+    let mut file = CheckedTable::new(source, "at the top", 0..0, document.get_ref());
+    let used = file.take("use").map(|value| Ok((value, value.text()?))).transpose()?;
+    let stem = path.file_stem().map_or_else(|| "file".into(), |stem| stem.to_string_lossy().into_owned());
+    let own_name = file.take("name").map_or(Ok(stem), |value| value.text())?;
+    let mut board = parse_metrics(&mut file)?;
+    let outputs = parse_fuzzy(&mut file, &mut board)?;
+    let names = board.performance.iter().map(|performance| performance.name.clone()).collect::<Vec<_>>();
+    if let Some(name) = find_duplicate(names.iter().chain(&outputs).map(String::as_str)) {
+        return Err(file.error(TunletFileProblem::Duplicate(name.into())));
+    }
+    let scope = TunletNames { measures: &board.measures, performance: &names, fuzzy: &outputs };
+    let tunes = parse_list(file.take("tune"), |value| Ok((value, TuneDeclaration::parse(&value, &scope, &board)?)))?;
+    let searching = file.take("search").map(|value| parse_search(&value, &scope, &board, &tunes)).transpose()?;
+    let script = file.take("script").map(|value| TunletScript::parse(&value, path)).transpose()?;
+    if let Some((value, used)) = used {
+        check_use(&value, &used, searching.is_some(), !outputs.is_empty())?;
+    }
+    file.finish()?;
+    for (value, tune) in &tunes {
+        let searched = searching.as_ref().is_some_and(|one| one.tunes.iter().any(|index| std::ptr::eq(&tunes[*index].1, tune)));
+        if tune.rule.is_none() && !searched && script.is_none() {
+            return Err(value.error(TunletFileProblem::Missing {
+                key: "value".into(),
+                table: "in [[tune]], and no search or script changes it".into(),
+            }));
+        }
+        if let Some(problem) = tune.rule.as_ref().and_then(|rule| board.unsupported_input(&rule.inputs())) {
+            return Err(value.error(problem));
+        }
+    }
+    let tunes = tunes.into_iter().map(|(_, tune)| tune).collect();
+    Ok(FileTunlet::new(own_name, board, tunes, searching, script))
+}
+
+/// Parses measures and performance functions.
+fn parse_metrics(file: &mut CheckedTable) -> Result<MetricStore, Error> {
+    let measures = parse_list(file.take("measure"), |value| Ok((value, MeasureDeclaration::parse(&value)?)))?;
+    if let Some(name) = find_duplicate(measures.iter().map(|(_, measure)| measure.name.as_str())) {
+        let second = measures.iter().rev().find(|(_, measure)| measure.name == name);
+        return Err(second.map_or_else(
+            || file.error(TunletFileProblem::Duplicate(name.into())),
+            |(value, _)| value.error(TunletFileProblem::Duplicate(name.into())),
+        ));
+    }
+    if measures.is_empty() {
+        let _ = file.require("measure")?;
+    }
+    let history = file.take("history").map_or(Ok(3), |value| value.count(1, MAX_PERIODS))?;
+    let mut board = MetricStore::new(measures.into_iter().map(|(_, measure)| measure).collect(), None, history);
+    board.period = file.take("period").map(|value| measure_index(&value, &board)).transpose()?;
+    let mut known: Vec<String> = Vec::new();
+    for (name, unit, value) in parse_performance(file)? {
+        let scope = TunletNames { measures: &board.measures, performance: &known, fuzzy: &[] };
+        let formula = parse_formula(&value, &scope)?;
+        if let Some(problem) = board.unsupported_input(formula.inputs()) {
+            return Err(value.error(problem));
+        }
+        known.push(name.clone());
+        board.performance.push(PerformanceFunction { name, unit, formula });
+    }
+    Ok(board)
+}
+
+/// Names, units and formulas: `[performance]` with a formula for each name, or one `[[performance]]` for each.
+fn parse_performance<'a>(file: &mut CheckedTable<'a>) -> Result<Vec<(String, String, CheckedValue<'a>)>, Error> {
+    let Some(value) = file.take("performance") else { return Ok(Vec::new()) };
+    if value.is_table() {
+        return value
+            .table("in [performance]")?
+            .take_all()
+            .into_iter()
+            .map(|value| Ok((parse_name(&value)?, String::new(), value)))
+            .collect();
+    }
+    let one = |value: CheckedValue<'a>| {
+        let mut table = value.table("in [[performance]]")?;
+        let name = parse_name(&table.require("name")?)?;
+        let unit = table.take("unit").map_or(Ok(String::new()), |value| value.text())?;
+        let formula = table.require("value")?;
+        table.finish().map(|()| (name, unit, formula))
+    };
+    value.list()?.into_iter().map(one).collect()
+}
+
+/// Parses the fuzzy rules into the store; returns the names of their outputs.
+fn parse_fuzzy(file: &mut CheckedTable, board: &mut MetricStore) -> Result<Vec<String>, Error> {
+    let Some(value) = file.take("fuzzy") else { return Ok(Vec::new()) };
+    let names = board.performance.iter().map(|performance| performance.name.clone()).collect::<Vec<_>>();
+    let scope = TunletNames { measures: &board.measures, performance: &names, fuzzy: &[] };
+    let (fuzzy, outputs) = fuzzy::parse(&value, &scope)?;
+    board.fuzzy = Some(fuzzy);
+    Ok(outputs)
+}
+
+fn parse_search(
+    value: &CheckedValue,
+    scope: &dyn NameScope,
+    board: &MetricStore,
+    tunes: &[(CheckedValue, TuneDeclaration)],
+) -> Result<FileSearch, Error> {
+    let mut table = value.table("in [search]")?;
+    let objective = table.require("objective")?;
+    let objective = parse_formula(&objective, scope)?;
+    let when = match (table.take("when"), board.period, board.measures.len()) {
+        (Some(when), ..) => measure_index(&when, board)?,
+        (None, Some(period), _) => period,
+        (None, None, 1) => 0,
+        _ => return Err(table.error(TunletFileProblem::Missing { key: "when".into(), table: table.name.clone() })),
+    };
+    let default = SearchOptions::default();
+    let options = SearchOptions {
+        samples: table.take("samples").map_or(Ok(default.samples), |value| value.count(1, 99))?,
+        statistic: table.take("counts").map_or(Ok(default.statistic), |value| parse_statistic(&value))?,
+        settle_iterations: table.take("settle").map_or(Ok(default.settle_iterations), |value| value.count(0, 99))?,
+        drift: table.take("drift").map_or(Ok(default.drift), |value| value.positive())?,
+        max_points: table.take("most").map_or(Ok(default.max_points), |value| value.count(1, 100_000))?,
+    };
+    let indices: Vec<usize> = (0..tunes.len()).filter(|index| tunes[*index].1.rule.is_none()).collect();
+    if indices.is_empty() {
+        return Err(table.error(TunletFileProblem::Incompatible("a search needs a [[tune]] without `value`".into())));
+    }
+    table.finish()?;
+    let chosen = || indices.iter().map(|index| &tunes[*index].1);
+    let space = SearchSpace { axes: chosen().map(|tune| SearchAxis::new(tune.spread)).collect() };
+    let start = chosen().map(|tune| tune.start).collect::<Option<Vec<f64>>>();
+    let search = ParameterSearch::new(chosen().map(|tune| tune.name.clone()).collect(), space, start, options);
+    Ok(FileSearch { search, objective, when, tunes: indices })
+}
+
+fn parse_statistic(value: &CheckedValue) -> Result<SampleStatistic, Error> {
+    match value.text()?.as_str() {
+        "median" => Ok(SampleStatistic::Median),
+        "least" => Ok(SampleStatistic::Minimum),
+        _ => Err(value.unexpected("\"median\" or \"least\"")),
+    }
+}
+
+/// Checks that the file contains what its `use` says.
+fn check_use(value: &CheckedValue, used: &str, searches: bool, fuzzy: bool) -> Result<(), Error> {
+    match used {
+        "search" if searches => Ok(()),
+        "fuzzy" if fuzzy => Ok(()),
+        "search" | "fuzzy" => Err(value.error(TunletFileProblem::Missing { key: format!("[{used}]"), table: "in this file".into() })),
+        _ => Err(value.error(TunletFileProblem::unknown("the tunlet", used, "here", crate::tunlets::LIST.iter().map(|(name, _)| *name)))),
+    }
+}
+
+fn parse_list<'a, T>(list: Option<CheckedValue<'a>>, read: impl Fn(CheckedValue<'a>) -> Result<T, Error>) -> Result<Vec<T>, Error> {
+    list.map_or(Ok(Vec::new()), |list| list.list()?.into_iter().map(read).collect())
+}
+
+/// The index of a measure, by name.
+fn measure_index(value: &CheckedValue, board: &MetricStore) -> Result<usize, Error> {
+    let text = value.text()?;
+    let index = board.measures.iter().position(|measure| measure.name == text);
+    index.ok_or_else(|| {
+        value.error(TunletFileProblem::unknown("the measure", &text, "here", board.measures.iter().map(|measure| measure.name.as_str())))
+    })
+}
+
+fn parse_formula(value: &CheckedValue, scope: &dyn NameScope) -> Result<MetricFormula, Error> {
+    MetricFormula::parse(&value.formula()?, value.key, scope).map_err(|fault| locate(value, fault))
+}
+
+fn parse_condition(value: &CheckedValue, scope: &dyn NameScope) -> Result<TuningCondition, Error> {
+    TuningCondition::parse(&value.text()?, value.key, scope).map_err(|fault| locate(value, fault))
+}
+
+fn parse_template(value: &CheckedValue, scope: &dyn NameScope) -> Result<ReasonTemplate, Error> {
+    ReasonTemplate::parse(&value.text()?, value.key, scope).map_err(|fault| locate(value, fault))
+}
+
+fn locate(value: &CheckedValue, fault: LocatedProblem) -> Error {
+    value.error_within(fault.bytes, *fault.problem)
+}
+
+impl FileTunlet {
+    fn new(
+        name: String,
+        mut metrics: MetricStore,
+        tunes: Vec<TuneDeclaration>,
+        search: Option<FileSearch>,
+        script: Option<TunletScript>,
+    ) -> FileTunlet {
+        let point_measures = metrics.measures.iter().enumerate().flat_map(|(index, measure)| vec![index; measure.points().len()]).collect();
+        let mut inputs: Vec<FormulaInput> = metrics.performance.iter().flat_map(|one| one.formula.inputs().to_vec()).collect();
+        inputs.extend(metrics.fuzzy.iter().flat_map(|fuzzy| fuzzy.sensor_formulas().flat_map(MetricFormula::inputs)));
+        inputs.extend(tunes.iter().filter_map(|tune| tune.rule.as_ref()).flat_map(tuning_rule::TuningRule::inputs));
+        inputs.extend(search.iter().flat_map(|searching| searching.objective.inputs()));
+        metrics.keep_history(inputs.iter());
+        let (mut targets, mut target_indices): (Vec<TuningPoint>, Vec<usize>) = Default::default();
+        for tune in &tunes {
+            let index = targets.iter().position(|known| *known == tune.point).unwrap_or_else(|| {
+                targets.push(tune.point.clone());
+                targets.len() - 1
+            });
+            target_indices.push(index);
+        }
+        let requested = HashMap::new();
+        FileTunlet { name, metrics, point_measures, tunes, targets, target_indices, search, script, requested, disabled: false }
+    }
+
+    /// Evaluates the deciders after an event, or an interval of aggregated events.
+    fn decide(&mut self, measure: usize, event: Option<&MeasuredEvent>) -> Vec<TuningAction> {
+        let mut actions = Vec::new();
+        let rank = event.map(|event| event.rank);
+        for index in 0..self.tunes.len() {
+            let rule = self.tunes[index].rule.as_ref().filter(|rule| rule.when.contains(&measure));
+            if let Some((value, why)) = rule.and_then(|rule| rule.evaluate(&self.metrics)) {
+                actions.extend(self.change_action(index, value, rank, why));
+            }
+        }
+        actions.extend(self.advance_search(measure));
+        if let (Some(script), Some(event)) = (&mut self.script, event) {
+            let outcome = script.handle_event(&self.metrics, measure, event);
+            actions.extend(self.apply_script(outcome));
+        }
+        self.metrics.end_event(measure);
+        actions
+    }
+
+    fn advance_search(&mut self, measure: usize) -> Vec<TuningAction> {
+        let Some(searching) = self.search.as_mut().filter(|searching| searching.when == measure) else { return Vec::new() };
+        let Some(time) = self.metrics.value(&searching.objective) else { return Vec::new() };
+        let step = searching.search.sample(time);
+        let indices = searching.tunes.clone();
+        let tell = step.report.map(TuningAction::Report);
+        let changes = indices.into_iter().zip(step.values.unwrap_or_default());
+        tell.into_iter()
+            .chain(changes.filter_map(|(index, value)| self.change_action(index, value, None, step.why.clone())).collect::<Vec<_>>())
+            .collect()
+    }
+
+    /// Executes the requests of a script; a script that fails is disabled.
+    fn apply_script(&mut self, outcome: Result<Vec<script::ScriptRequest>, String>) -> Vec<TuningAction> {
+        let wants = match outcome {
+            Ok(wants) => wants,
+            Err(reason) => {
+                self.disabled = true;
+                return vec![TuningAction::Report(format!("the script is disabled: {reason}"))];
+            }
+        };
+        let mut actions = Vec::new();
+        for want in wants {
+            match want {
+                script::ScriptRequest::Report(text) => actions.push(TuningAction::Report(text)),
+                script::ScriptRequest::Change { name, value, rank, why } => match self.tunes.iter().position(|tune| tune.name == name) {
+                    Some(index) => actions.extend(self.change_action_in(index, value, rank, why)),
+                    None => {
+                        self.disabled = true;
+                        let known = self.tunes.iter().map(|tune| tune.name.as_str());
+                        let problem = TunletFileProblem::unknown("the [[tune]]", &name, "in `change`", known);
+                        actions.push(TuningAction::Report(format!("the script is disabled: {problem}")));
+                    }
+                },
+            }
+        }
+        actions
+    }
+
+    fn change_action(&mut self, index: usize, value: f64, rank: Option<u32>, why: String) -> Option<TuningAction> {
+        self.change_action_in(index, value, rank.filter(|_| self.tunes[index].local_only), why)
+    }
+
+    /// The action that changes a value, if it differs enough.
+    fn change_action_in(&mut self, index: usize, value: f64, rank: Option<u32>, why: String) -> Option<TuningAction> {
+        let point = self.target_indices[index];
+        let value = self.tunes[index].worthwhile_value(value, self.requested.get(&(point, rank)).copied())?;
+        if !value.is_finite() {
+            return None;
+        }
+        self.requested.insert((point, rank), value);
+        Some(TuningAction::Change { point, value, rank, why })
+    }
+}
+
+impl Tunlet for FileTunlet {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn requirements(&mut self, processes: u32) -> TunletRequirements {
+        self.metrics.processes = processes;
+        TunletRequirements {
+            measures: self.metrics.measures.iter().flat_map(MeasureDeclaration::points).collect(),
+            tunes: self.targets.clone(),
+        }
+    }
+
+    fn on_start(&mut self, _processes: u32) -> Vec<TuningAction> {
+        let searched = self.search.as_ref().map_or(Vec::new(), |searching| searching.tunes.clone());
+        let starts: Vec<(usize, f64)> = (0..self.tunes.len()).filter_map(|index| Some((index, self.tunes[index].start?))).collect();
+        let reason = "initial value";
+        starts
+            .into_iter()
+            .filter(|(index, _)| !searched.contains(index))
+            .filter_map(|(index, value)| self.change_action(index, value, None, reason.into()))
+            .collect()
+    }
+
+    fn on_event(&mut self, event: &PointEvent) -> Vec<TuningAction> {
+        let Some(measure) = self.point_measures.get(event.point).copied().filter(|_| !self.disabled) else { return Vec::new() };
+        match self.metrics.handle_event(measure, event) {
+            Some(event) => self.decide(measure, Some(&event)),
+            None => Vec::new(),
+        }
+    }
+
+    fn on_summary(&mut self, joined: &EventSummary) -> Vec<TuningAction> {
+        let Some(measure) = self.point_measures.get(joined.point).copied().filter(|_| !self.disabled) else { return Vec::new() };
+        self.metrics.handle_summary(measure, joined);
+        self.decide(measure, None)
+    }
+
+    fn on_tick(&mut self, time: f64) -> Vec<TuningAction> {
+        let Some(script) = self.script.as_mut().filter(|_| !self.disabled) else { return Vec::new() };
+        let outcome = script.handle_tick(&self.metrics, time);
+        self.apply_script(outcome)
+    }
+
+    fn on_changed(&mut self, point: usize, _rank: u32, before: Option<f64>) {
+        let (Some(searching), Some(before)) = (&mut self.search, before) else { return };
+        if let Some(variable) = searching.tunes.iter().position(|index| self.target_indices[*index] == point) {
+            searching.search.note_original(variable, before);
+        }
+    }
+
+    fn metrics(&self) -> Vec<TunletMetric> {
+        let figure = |one: &PerformanceFunction| Some(TunletMetric::new(&one.name, self.metrics.value(&one.formula)?, &one.unit));
+        let mut figures: Vec<TunletMetric> = self.metrics.performance.iter().filter_map(figure).collect();
+        if let Some(FileSearch { search, .. }) = &self.search {
+            figures.extend(search.best().map(|time| TunletMetric::new("best time", time, "s")));
+            figures.push(TunletMetric::new("points tried", search.measured_points() as f64, ""));
+        }
+        figures
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,3 @@
+// An estimate with its bounds.
+
+export type Estimate = [low: number, middle: number, high: number];

@@ -1,3 +1,0 @@
-// An estimate: the lowest, the middle and the highest it may be.
-
-export type Figures = [low: number, middle: number, high: number];

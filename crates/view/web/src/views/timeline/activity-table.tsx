@@ -1,0 +1,111 @@
+// Shares of the activities in the window; each can be shown or hidden.
+
+import { answerSource } from '../../answers/answer-source';
+import { percent, plural } from '../../units';
+import { activityShares, bestRaster, laneCounts } from './scene';
+import type { TimelineController } from './timeline-controller';
+
+const KIND_DESCRIPTIONS: Record<string, string> = {
+    absent: 'before MPI_Init and after MPI_Finalize',
+    computing: 'computation, of the first thread of each rank',
+    sending: 'point-to-point',
+    receiving: 'point-to-point',
+    completing: 'Wait, Test, Probe',
+    collective: 'collectives and communicators',
+    'one-sided': 'RMA windows',
+    files: 'MPI-IO',
+    other: 'everything else in MPI',
+};
+
+export function ActivityTable({ controller }: { controller: TimelineController }) {
+    const { rasters, span, rows, calls } = controller.scene.value;
+    const hasThreads = calls !== undefined && [...laneCounts(calls).values()].some((lanes) => lanes > 1);
+    const raster = bestRaster(rasters, span);
+    if (!raster) return null;
+    const found = activityShares(raster, span);
+    const part = (share: number | undefined) => (share === undefined ? '' : percent(share));
+    const lacking = controller.queries.isAnalysisPending.value ? '…' : '–';
+    return (
+        <table class="timeline-kinds">
+            <caption>
+                In the window, of {hasThreads ? 'the first threads of ' : ''}
+                {plural(rows.length, 'row')}
+            </caption>
+            <thead class="visually-hidden">
+                <tr>
+                    <th scope="col">activity</th>
+                    <th scope="col">share of time</th>
+                </tr>
+            </thead>
+            <tbody>
+                {raster.kinds.map((kind, index) => (
+                    <ActivityRow
+                        key={kind}
+                        name={kind}
+                        description={KIND_DESCRIPTIONS[kind]}
+                        share={part(found.kinds[index])}
+                        on={!controller.hiddenKinds.value.has(kind)}
+                        onToggle={() => controller.toggle('off', kind)}
+                    />
+                ))}
+                {found.mixed > 0.0005 && (
+                    <tr title="Activities that are not dominant in their cell">
+                        <th scope="row" class="plain">
+                            finer than a cell
+                        </th>
+                        <td>{part(found.mixed)}</td>
+                    </tr>
+                )}
+            </tbody>
+            <tbody>
+                <ActivityRow
+                    name="waiting"
+                    description={raster.waiting ? 'for other ranks' : controller.queries.unavailableReason.value}
+                    share={found.waiting === undefined ? lacking : part(found.waiting)}
+                    on={!controller.hiddenLayers.value.has('waiting')}
+                    onToggle={() => controller.toggle('hide', 'waiting')}
+                />
+                <ActivityRow
+                    name="path"
+                    title="critical path"
+                    description={raster.path ? 'determines the duration of the run' : controller.queries.unavailableReason.value}
+                    share={found.path === undefined ? lacking : part(found.path)}
+                    on={!controller.hiddenLayers.value.has('path')}
+                    onToggle={() => controller.toggle('hide', 'path')}
+                />
+                {answerSource.isLive && (
+                    <ActivityRow
+                        name="messages"
+                        description="arrows, if there are few"
+                        share={typeof raster.messages === 'number' ? String(raster.messages) : (raster.messages ?? '')}
+                        on={!controller.hiddenLayers.value.has('messages')}
+                        onToggle={() => controller.toggle('hide', 'messages')}
+                    />
+                )}
+            </tbody>
+        </table>
+    );
+}
+
+interface ActivityRowProps {
+    name: string;
+    title?: string;
+    description: string | undefined;
+    share: string;
+    on: boolean;
+    onToggle: () => void;
+}
+
+function ActivityRow({ name, title = name, description, share, on, onToggle }: ActivityRowProps) {
+    return (
+        <tr>
+            <th scope="row">
+                <button type="button" aria-pressed={on} title={description} onClick={onToggle}>
+                    <span class={`mark ${name}`} style={{ background: name === 'messages' || name === 'absent' ? undefined : `var(--${name})` }} />
+                    {title}
+                </button>
+            </th>
+            <td>{share}</td>
+        </tr>
+    );
+}

@@ -1,0 +1,63 @@
+// Images of rasters with one pixel per cell, scaled by the canvas. Cached per raster and theme.
+
+import { cssColour } from '../../charts/colours';
+import type { Raster } from './timeline-data';
+
+const imageCache = new WeakMap<Raster, Map<string, HTMLCanvasElement>>();
+
+function cachedImage(raster: Raster, key: string, fill: (points: Uint32Array) => void): HTMLCanvasElement {
+    const cached = imageCache.get(raster) ?? new Map<string, HTMLCanvasElement>();
+    imageCache.set(raster, cached);
+    const found = cached.get(key);
+    if (found) return found;
+    const image = document.createElement('canvas');
+    image.width = Math.max(1, raster.columns);
+    image.height = Math.max(1, raster.rows.length);
+    const context = image.getContext('2d');
+    const data = context?.createImageData(image.width, image.height);
+    if (data) {
+        fill(new Uint32Array(data.data.buffer));
+        context?.putImageData(data, 0, 0);
+    }
+    // Themes change rarely, and images of other themes are no longer needed.
+    if (cached.size > 6) cached.clear();
+    cached.set(key, image);
+    return image;
+}
+
+/** Opacity for a share from 0 to 255. */
+export const opacityOf = (share: number): number => 0.25 + 0.75 * (share / 255);
+
+/** Image of the dominant kind of each cell; its share is the opacity. Behind single calls only computation is drawn. */
+export function activityImage(raster: Raster, hiddenKinds: Set<string>, behindCalls: boolean): HTMLCanvasElement {
+    const colours = raster.kinds.map((kind) => {
+        if (hiddenKinds.has(behindCalls && kind !== 'absent' ? 'computing' : kind) || kind === 'absent') return undefined;
+        return parseRgb(cssColour(behindCalls ? '--computing' : `--${kind}`));
+    });
+    const key = `ground ${behindCalls} ${JSON.stringify(colours)}`;
+    return cachedImage(raster, key, (points) => {
+        const shades = colours.map((found) => found && shadeTable(found, behindCalls ? () => 255 : (share) => 255 * opacityOf(share)));
+        for (let cell = 0; cell < points.length; cell++) points[cell] = shades[raster.kind[cell] ?? 0]?.[raster.share[cell] ?? 0] ?? 0;
+    });
+}
+
+/** Image of a plane in one colour, with the values as opacity. */
+export function planeImage(raster: Raster, plane: Uint8Array, variable: string): HTMLCanvasElement {
+    const value = parseRgb(cssColour(variable));
+    return cachedImage(raster, `${variable} ${value.join()}`, (points) => {
+        const shades = shadeTable(value, (much) => much);
+        for (let cell = 0; cell < points.length; cell++) points[cell] = shades[plane[cell] ?? 0] ?? 0;
+    });
+}
+
+/** A colour with each of 256 opacities, as pixel values. */
+function shadeTable([red, green, blue]: [number, number, number], opacity: (value: number) => number): Uint32Array {
+    const points = new Uint8ClampedArray(4 * 256);
+    for (let value = 0; value < 256; value++) points.set([red, green, blue, opacity(value)], 4 * value);
+    return new Uint32Array(points.buffer);
+}
+
+function parseRgb(text: string): [number, number, number] {
+    const [red = 0, green = 0, blue = 0] = (text.match(/[\d.]+/g) ?? []).map(Number);
+    return [red, green, blue];
+}
