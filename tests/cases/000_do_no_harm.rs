@@ -1,6 +1,6 @@
 //! Do no harm: every program prints the same, says the same and ends the same with and without Sintonia, on every MPI.
 
-use sintonia_tests::{Mpi, Normal, Program, Recording, for_every_mpi_by_twos, fresh_dir, not_applicable};
+use sintonia_tests::{Mpi, NormalizedRun, Program, Recording, for_every_mpi_in_pairs, fresh_dir, not_applicable};
 
 macro_rules! unchanged {
     ($($test:ident => $program:literal;)*) => {
@@ -144,8 +144,8 @@ fn every_program_is_listed_here() {
 }
 
 fn unchanged(name: &str) {
-    let program = Program::named(name);
-    for_every_mpi_by_twos(|mpi| match program.build(mpi) {
+    let program = Program::find(name);
+    for_every_mpi_in_pairs(|mpi| match program.build(mpi) {
         Err(reason) => not_applicable(format!("{}: {reason}", mpi.name)),
         Ok(_) => unchanged_with(mpi, &program),
     });
@@ -165,7 +165,7 @@ fn unchanged_with(mpi: &Mpi, program: &Program) {
     let mut difference = String::new();
     for _ in 0..5 {
         let (recorded, said) = run_recorded(mpi, program);
-        match bare.news(&recorded) {
+        match bare.new_differences(&recorded) {
             None => return,
             Some(news) => difference = news + &said,
         }
@@ -176,17 +176,17 @@ fn unchanged_with(mpi: &Mpi, program: &Program) {
     panic!("{}, {}: {difference}", program.name, mpi.name);
 }
 
-fn run_recorded(mpi: &Mpi, program: &Program) -> (Normal, String) {
-    let recording = Recording::of(mpi, program, &[]);
-    (Normal::of(&recording.run, recording.folder()), recording.run.text())
+fn run_recorded(mpi: &Mpi, program: &Program) -> (NormalizedRun, String) {
+    let recording = Recording::record(mpi, program, &[]);
+    (NormalizedRun::new(&recording.run, recording.folder()), recording.run.text())
 }
 
 /// Runs it without Sintonia, and makes sure that the program itself is right.
-fn run_bare(mpi: &Mpi, program: &Program) -> Normal {
+fn run_bare(mpi: &Mpi, program: &Program) -> NormalizedRun {
     let folder = fresh_dir();
     let outcome = program.run_bare(mpi, folder.path());
     assert!(!outcome.timed_out, "{} does not end, even without Sintonia\n{}", program.name, outcome.text());
     let fails = outcome.status != 0;
     assert_eq!(fails, program.status != Some(0), "{} without Sintonia\n{}", program.name, outcome.text());
-    Normal::of(&outcome, folder.path())
+    NormalizedRun::new(&outcome, folder.path())
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use sintonia_tests::{Mpi, Process, Program, Recording, for_every_mpi, fresh_dir, on_every_mpi, record};
+use sintonia_tests::{Mpi, Process, Program, Recording, for_every_mpi, fresh_dir, on_every_mpi, record_command};
 
 #[test]
 fn the_graph_does_not_grow_with_the_run() {
@@ -146,7 +146,7 @@ fn what_cannot_be_written_is_refused() {
     on_every_mpi("c/192_farm", |mpi, program, recording| {
         recording.sintonia("graph", &["--program", "--format", "metis"]).expect_no_crash().expect_status(2);
         recording.sintonia("graph", &["-o", "run.svg"]).expect_no_crash().expect_status(2);
-        let sums = Recording::of(mpi, program, &["--profile"]);
+        let sums = Recording::record(mpi, program, &["--profile"]);
         let refused = sums.sintonia("graph", &["--program"]);
         refused.expect_no_crash().expect_status(1);
         assert!(refused.stderr.contains("is a profile"), "{}", refused.stderr);
@@ -155,12 +155,12 @@ fn what_cannot_be_written_is_refused() {
 
 /// Records `190_nested_loops` with so many rounds.
 fn nested_loops(mpi: &Mpi, rounds: &str) -> Recording {
-    let program = Program::named("c/190_nested_loops");
+    let program = Program::find("c/190_nested_loops");
     let folder = fresh_dir();
     let path = folder.path().join("run.sin");
     let mut command = program.build(mpi).expect("every library runs it");
     *command.last_mut().expect("the program has an argument") = rounds.into();
-    let run = program.process(mpi, record(&path, &[], mpi.launch(program.ranks, &command))).run_in(folder.path());
+    let run = program.process(mpi, record_command(&path, &[], mpi.launch(program.ranks, &command))).run_in(folder.path());
     run.expect_status(0);
     Recording::at(run, path, folder)
 }

@@ -2,7 +2,7 @@
 //! the program does not need.
 
 use serde_json::Value;
-use sintonia_tests::{Hosts, Injected, Mpi, Program, Recording, check_with_retries, fresh_dir, is_at, record, retry_until_ok};
+use sintonia_tests::{Hosts, Injected, Mpi, Program, Recording, check_with_retries, fresh_dir, is_at, record_command, retry_until_ok};
 
 /// What following an advice is expected to save.
 enum Saves {
@@ -71,7 +71,7 @@ fn c248_a_barrier_orders_what_needs_no_order() {
 /// The hosts are network namespaces; where none may be made, this says so and passes.
 #[test]
 fn c249_ranks_are_spread_unevenly_over_hosts() {
-    let program = Program::named("c/249_unbalanced_placement");
+    let program = Program::find("c/249_unbalanced_placement");
     retry_until_ok(|| {
         let Some(recording) = on_two_hosts(&program, 3) else { return Ok(()) };
         let given = given(&recording);
@@ -150,12 +150,12 @@ fn saves(item: &Value) -> f64 {
 
 /// Records a program on two hosts, so many of its ranks on the first.
 fn on_two_hosts(program: &Program, first: usize) -> Option<Recording> {
-    let hosts = Hosts::up()?;
+    let hosts = Hosts::create()?;
     let mpi = Mpi::named("openmpi");
     let folder = fresh_dir();
     let output = folder.path().join("run.sin");
     let launch = hosts.launch(&mpi, program.ranks, first, &program.build(&mpi).expect("builds"));
-    let run = program.process(&mpi, record(&output, &[], launch)).run_in(folder.path());
+    let run = program.process(&mpi, record_command(&output, &[], launch)).run_in(folder.path());
     run.expect_status(0);
     Some(Recording::at(run, output, folder))
 }

@@ -82,7 +82,7 @@ fn more_sizes_come_with_more_processes() {
 
 #[test]
 fn processes_on_other_hosts_have_a_class_of_their_own() {
-    let Some(hosts) = Hosts::up() else { return };
+    let Some(hosts) = Hosts::create() else { return };
     let mpi = Mpi::named("openmpi");
     let folder = fresh_dir();
     bench(&mpi, folder.path(), &SHORT, hosts.launch(&mpi, 2, 1, &[])).expect_status(0);

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use sintonia_tests::{Mpi, Outcome, Process, Program, for_every_mpi, fresh_dir, record, retry_until_ok, sintonia};
+use sintonia_tests::{Mpi, Outcome, Process, Program, for_every_mpi, fresh_dir, record_command, retry_until_ok, sintonia};
 
 #[test]
 fn a_larger_run_takes_as_long_as_predicted_from_smaller_ones() {
@@ -94,9 +94,12 @@ fn recordings_that_do_not_fit_together_are_refused_with_the_reason() {
         assert!(mixed.contains(" are different programs: ") && mixed.contains(&tasks) && mixed.contains(&sizes[0]), "{mixed}");
         assert!(mixed.contains("281_tasks.c:") && mixed.contains("280_sizes.c:") && mixed.contains("record it again"), "{mixed}");
         let untold = format!("{tasks}-untold.sin");
-        let program = Program::named("c/281_tasks");
+        let program = Program::find("c/281_tasks");
         let command = program.build(mpi).expect("every library runs it");
-        program.process(mpi, record(&folder.path().join(&untold), &[], mpi.launch(3, &command))).run_in(folder.path()).expect_status(0);
+        program
+            .process(mpi, record_command(&folder.path().join(&untold), &[], mpi.launch(3, &command)))
+            .run_in(folder.path())
+            .expect_status(0);
         let untold_n = refused(&[&tasks, &untold]);
         let again = format!("sintonia: {untold} has no value of n, but {tasks} has: record it again with --param n=VALUE\n");
         assert_eq!(untold_n, again);
@@ -392,12 +395,12 @@ fn tables_2_to_4_of_the_paper_are_predicted_no_worse_than_printed() {
 
 /// Records a program of a size on so many ranks, and says where.
 fn run(mpi: &Mpi, name: &str, folder: &Path, n: u64, ranks: usize) -> String {
-    let program = Program::named(name);
+    let program = Program::find(name);
     let file = format!("{}-{n}-{ranks}.sin", name.replace('/', "-"));
     let path: PathBuf = folder.join(&file);
     let mut command = program.build(mpi).expect("every library runs it");
     *command.last_mut().expect("the program has an argument") = n.to_string();
-    let words = record(&path, &["--param", &format!("n={n}")], mpi.launch(ranks, &command));
+    let words = record_command(&path, &["--param", &format!("n={n}")], mpi.launch(ranks, &command));
     program.process(mpi, words).run_in(folder).expect_status(0);
     file
 }

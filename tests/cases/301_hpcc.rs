@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use sintonia_tests::{Family, Mpi, Normal, Outcome, Process, for_every_mpi, fresh_dir, not_applicable, record, sintonia};
+use sintonia_tests::{Family, Mpi, NormalizedRun, Outcome, Process, for_every_mpi, fresh_dir, not_applicable, record_command, sintonia};
 
 /// A problem small enough for a second on four ranks.
 const INPUT: &str = "\
@@ -55,8 +55,8 @@ fn hpcc_gives_the_same_results_and_a_graph_that_metis_takes() {
         let recorded = fresh_dir();
         let run = run_hpcc(mpi, bare.path(), |launch| launch);
         let output = recorded.path().join("hpcc.sin");
-        let run_recorded = run_hpcc(mpi, recorded.path(), |launch| record(&output, &[], launch));
-        let (normal, normal_recorded) = (Normal::of(&run, bare.path()), Normal::of(&run_recorded, recorded.path()));
+        let run_recorded = run_hpcc(mpi, recorded.path(), |launch| record_command(&output, &[], launch));
+        let (normal, normal_recorded) = (NormalizedRun::new(&run, bare.path()), NormalizedRun::new(&run_recorded, recorded.path()));
         assert_eq!(normal.difference(&normal_recorded), None, "{}", run_recorded.text());
         let results = results(bare.path());
         assert!(results.iter().any(|line| line.ends_with("...... PASSED")), "{results:?}");

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
-use sintonia_tests::{Mpi, Outcome, Process, Program, Recording, fresh_dir, on_every_mpi, own_lines, record, sintonia, skipped};
+use sintonia_tests::{Mpi, Outcome, Process, Program, Recording, fresh_dir, on_every_mpi, own_lines, record_command, sintonia, skipped};
 
 /// One library is enough for what does not depend on it.
 fn any_mpi() -> &'static Mpi {
@@ -21,8 +21,8 @@ fn run(folder: &Path, arguments: &[&str]) -> Outcome {
 
 #[test]
 fn json_on_the_last_line_of_stderr() {
-    let program = Program::named("c/001_send_modes");
-    let recording = Recording::of(any_mpi(), &program, &["--json"]);
+    let program = Program::find("c/001_send_modes");
+    let recording = Recording::record(any_mpi(), &program, &["--json"]);
     let last = recording.run.stderr.lines().last().expect("something on stderr");
     let told: Value = serde_json::from_str(last).unwrap_or_else(|error| panic!("{error}: {last}"));
     assert_eq!((&told["ranks"], &told["exit_status"]), (&3.into(), &0.into()));
@@ -43,14 +43,14 @@ fn a_long_run_with_little_memory_loses_nothing() {
 
 #[test]
 fn a_profile_has_the_same_sums_and_does_not_grow() {
-    let program = Program::named("c/049_many_calls");
-    let full = Recording::of(any_mpi(), &program, &[]);
-    let profile = Recording::of(any_mpi(), &program, &["--profile"]);
+    let program = Program::find("c/049_many_calls");
+    let full = Recording::record(any_mpi(), &program, &[]);
+    let profile = Recording::record(any_mpi(), &program, &["--profile"]);
     profile.run.expect_status(0);
     assert_eq!(profile.count("MPI_Send"), 500_000);
     assert_eq!(profile.calls_at(&program, "send", "MPI_Send"), 500_000);
     assert!(profile.bytes_on_disk() * 10 < full.bytes_on_disk(), "{} bytes", profile.bytes_on_disk());
-    let short = Recording::of(any_mpi(), &Program::named("c/005_self"), &["--profile"]);
+    let short = Recording::record(any_mpi(), &Program::find("c/005_self"), &["--profile"]);
     assert!(profile.bytes_on_disk() < 4 * short.bytes_on_disk().max(4096), "a profile grows with the run");
 }
 
@@ -66,8 +66,8 @@ fn a_profile_knows_pairs_and_call_sites() {
 #[test]
 fn scratch_folders_are_gathered() {
     let scratch = fresh_dir();
-    let program = Program::named("c/001_send_modes");
-    let recording = Recording::of(any_mpi(), &program, &["--scratch", &scratch.path().display().to_string()]);
+    let program = Program::find("c/001_send_modes");
+    let recording = Recording::record(any_mpi(), &program, &["--scratch", &scratch.path().display().to_string()]);
     recording.run.expect_status(0);
     assert_eq!(recording.count("MPI_Send"), 3);
     assert_eq!(recording.report()["incomplete_ranks"], Value::Array(vec![]));
@@ -75,8 +75,8 @@ fn scratch_folders_are_gathered() {
 
 #[test]
 fn parameters_of_the_run_are_kept() {
-    let program = Program::named("c/001_send_modes");
-    let recording = Recording::of(any_mpi(), &program, &["--param", "n=4096", "--param", "steps=77"]);
+    let program = Program::find("c/001_send_modes");
+    let recording = Recording::record(any_mpi(), &program, &["--param", "n=4096", "--param", "steps=77"]);
     recording.run.expect_status(0);
     let description = std::fs::read_to_string(recording.path.join("recording.json")).expect("recording.json");
     assert!(description.contains("4096") && description.contains("77"), "{description}");
@@ -85,12 +85,12 @@ fn parameters_of_the_run_are_kept() {
 #[test]
 fn a_script_may_call_the_launcher() {
     let mpi = any_mpi();
-    let program = Program::named("c/008_sendrecv");
+    let program = Program::find("c/008_sendrecv");
     let launch = mpi.launch(3, &program.build(mpi).expect("builds")).join(" ");
     let folder = fresh_dir();
     let output = folder.path().join("run.sin");
     let script = format!("echo before; {launch}; echo after; exit 9");
-    let command = record(&output, &[], vec!["sh".into(), "-c".into(), script]);
+    let command = record_command(&output, &[], vec!["sh".into(), "-c".into(), script]);
     let outcome = Process::new(command).env(&mpi.env).run_in(folder.path());
     outcome.expect_status(9);
     assert_eq!(outcome.stdout, "before\nsendrecv: done\nafter\n");
@@ -101,13 +101,13 @@ fn a_script_may_call_the_launcher() {
 #[test]
 fn a_script_that_runs_two_programs_still_runs_both() {
     let mpi = any_mpi();
-    let first = mpi.launch(3, &Program::named("c/008_sendrecv").build(mpi).expect("builds")).join(" ");
-    let second = mpi.launch(2, &Program::named("c/003_waits").build(mpi).expect("builds")).join(" ");
+    let first = mpi.launch(3, &Program::find("c/008_sendrecv").build(mpi).expect("builds")).join(" ");
+    let second = mpi.launch(2, &Program::find("c/003_waits").build(mpi).expect("builds")).join(" ");
     let folder = fresh_dir();
     let script = format!("{first} && {second}");
     let bare = Process::new(["sh", "-c", &script]).env(&mpi.env).run_in(folder.path());
     let output = folder.path().join("run.sin");
-    let command = record(&output, &[], vec!["sh".into(), "-c".into(), script]);
+    let command = record_command(&output, &[], vec!["sh".into(), "-c".into(), script]);
     let recorded = Process::new(command).env(&mpi.env).run_in(folder.path());
     assert_eq!((recorded.status, &recorded.stdout), (bare.status, &bare.stdout), "{}", recorded.text());
     run(folder.path(), &["report", "run.sin"]).expect_no_crash();
@@ -118,7 +118,7 @@ fn a_program_without_a_launcher_is_one_rank() {
     let mpi = any_mpi();
     let folder = fresh_dir();
     let output = folder.path().join("run.sin");
-    let command = record(&output, &[], Program::named("c/005_self").build(mpi).expect("builds"));
+    let command = record_command(&output, &[], Program::find("c/005_self").build(mpi).expect("builds"));
     let outcome = Process::new(command).env(&mpi.env).run_in(folder.path());
     outcome.expect_status(0);
     assert_eq!(outcome.stdout, "sum 4950\n");
@@ -179,12 +179,12 @@ fn a_setuid_program() {
 #[test]
 fn an_output_folder_that_exists() {
     let mpi = any_mpi();
-    let program = Program::named("c/005_self");
-    let recording = Recording::of(mpi, &program, &[]);
+    let program = Program::find("c/005_self");
+    let recording = Recording::record(mpi, &program, &[]);
     let before = recording.report();
     let again = |options: &[&str]| {
         let launch = mpi.launch(1, &program.build(mpi).expect("builds"));
-        program.process(mpi, record(&recording.path, options, launch)).run_in(recording.folder())
+        program.process(mpi, record_command(&recording.path, options, launch)).run_in(recording.folder())
     };
     let refused = again(&[]);
     refused.expect_no_crash().expect_status(1);
@@ -235,13 +235,13 @@ fn a_disk_that_fills_up_does_not_disturb_the_program() {
         Err(reason) => return skipped(reason),
     };
     let mpi = any_mpi();
-    let program = Program::named("c/049_many_calls");
+    let program = Program::find("c/049_many_calls");
     let launch = mpi.launch(1, &program.build(mpi).expect("builds")).join(" ");
     let folder = disk.folder.path().display();
     let output = disk.folder.path().join("run.sin");
     let script = format!("head -c 50000000 /dev/zero 2>/dev/null >{folder}/filler; exec {launch}");
     let work = fresh_dir();
-    let command = record(&output, &[], vec!["sh".into(), "-c".into(), script]);
+    let command = record_command(&output, &[], vec!["sh".into(), "-c".into(), script]);
     let outcome = program.process(mpi, command).run_in(work.path());
     outcome.expect_no_crash().expect_status(0);
     assert_eq!(outcome.stdout, "many calls: done\n");
@@ -284,7 +284,7 @@ fn doctor_tells_what_is_here() {
 
 #[test]
 fn a_report_is_one_screen() {
-    let recording = Recording::of(any_mpi(), &Program::named("c/015_communicators"), &[]);
+    let recording = Recording::record(any_mpi(), &Program::find("c/015_communicators"), &[]);
     let text = recording.sintonia("report", &[]);
     text.expect_no_crash().expect_status(0);
     let lines = text.stdout.lines().count();
@@ -296,8 +296,8 @@ fn a_report_is_one_screen() {
 
 fn on_every_mpi_with(name: &str, options: &[&str], check: impl Fn(&Program, &Recording)) {
     sintonia_tests::for_every_mpi(|mpi| {
-        let program = Program::named(name);
-        let recording = Recording::of(mpi, &program, options);
+        let program = Program::find(name);
+        let recording = Recording::record(mpi, &program, options);
         recording.run.expect_status(0);
         check(&program, &recording);
     });

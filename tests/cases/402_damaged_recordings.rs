@@ -125,7 +125,7 @@ fn a_rank_that_was_not_there() {
 }
 
 fn small() -> Recording {
-    let recording = Recording::of(&Mpi::available()[0], &Program::named("c/002_wildcards"), &[]);
+    let recording = Recording::record(&Mpi::available()[0], &Program::find("c/002_wildcards"), &[]);
     recording.run.expect_status(0);
     recording
 }

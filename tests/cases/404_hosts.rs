@@ -2,13 +2,13 @@
 //!
 //! The hosts are network namespaces that the test makes and removes; where it may not make them, it says so and passes.
 
-use sintonia_tests::{Hosts, Mpi, Process, Program, Recording, fresh_dir, record, sintonia};
+use sintonia_tests::{Hosts, Mpi, Process, Program, Recording, fresh_dir, record_command, sintonia};
 
 /// Records a program on two hosts, two ranks on the first; the second host may be one that does not see the recording's folder.
 fn recorded(hidden: bool) -> Option<Recording> {
-    let hosts = Hosts::up()?;
+    let hosts = Hosts::create()?;
     let mpi = Mpi::named("openmpi");
-    let program = Program::named("c/010_collectives");
+    let program = Program::find("c/010_collectives");
     let (work, shared, scratch) = (fresh_dir(), fresh_dir(), fresh_dir());
     let output = shared.path().join("run.sin");
     let launch = hosts.launch(&mpi, program.ranks, 2, &program.build(&mpi).expect("builds"));
@@ -22,7 +22,7 @@ fn recorded(hidden: bool) -> Option<Recording> {
         environment.push(("HIDE_ON".into(), hosts.second()));
         environment.push(("HIDE".into(), shared.path().display().to_string()));
     }
-    let outcome = Process::new(record(&output, &options, launch)).env(&environment).run_in(work.path());
+    let outcome = Process::new(record_command(&output, &options, launch)).env(&environment).run_in(work.path());
     outcome.expect_status(0);
     let left = std::fs::read_dir(scratch.path()).expect("the scratch folder").count();
     assert_eq!(left, 0, "nothing stays in the scratch folder");
@@ -57,15 +57,15 @@ fn ranks_that_do_not_see_the_folder_are_gathered() {
 /// A rank without the probe must not make the others wait for ever.
 #[test]
 fn a_rank_that_is_not_recorded_holds_up_nobody() {
-    let Some(hosts) = Hosts::up() else { return };
+    let Some(hosts) = Hosts::create() else { return };
     let mpi = Mpi::named("openmpi");
-    let program = Program::named("c/010_collectives");
+    let program = Program::find("c/010_collectives");
     let work = fresh_dir();
     let output = work.path().join("run.sin");
     // The launcher is called by a script, so nobody tells it to hand the probe on to the second host.
     let launch = hosts.launch(&mpi, program.ranks, 2, &program.build(&mpi).expect("builds"));
     let script = format!("exec {}", launch.join(" "));
-    let command = record(&output, &[], vec!["sh".into(), "-c".into(), script]);
+    let command = record_command(&output, &[], vec!["sh".into(), "-c".into(), script]);
     let outcome = Process::new(command).env(&mpi.env).run_in(work.path());
     outcome.expect_status(0);
 }

@@ -366,7 +366,7 @@ fn a_worker_runs_nothing_for_one_who_does_not_hold_its_token() {
 
 #[test]
 fn workers_on_other_hosts_do_their_part() {
-    let Some(_hosts) = Hosts::up() else { return };
+    let Some(_hosts) = Hosts::create() else { return };
     let folder = fresh_dir();
     let words =
         ["--workers", "2", "--hosts", "snth1,snth2", "--launch", "ip netns exec {host}", "--listen", "10.78.0.254", "-p", "tasks=30"];
@@ -377,7 +377,7 @@ fn workers_on_other_hosts_do_their_part() {
 
 #[test]
 fn a_host_that_is_cut_off_in_the_middle_is_survived() {
-    let Some(hosts) = Hosts::up() else { return };
+    let Some(hosts) = Hosts::create() else { return };
     let (_folder, path) = written("Slow", SLOW);
     let words = ["--workers", "2", "--hosts", "snth1,snth2", "--launch", "ip netns exec {host}", "--listen", "10.78.0.254", "--json"];
     let running = Running::start(&[&[path.display().to_string().as_str()][..], &words].concat());

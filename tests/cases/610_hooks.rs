@@ -12,7 +12,7 @@ use sintonia_link::ring::{HookEvent, HookPoint, MPI_FUNCTION};
 use sintonia_link::session::SharedSecret;
 use sintonia_mpi::FunctionId;
 use sintonia_symbols::{ModuleCache, ProgramImage};
-use sintonia_tests::{Family, Mpi, Outcome, Process, for_every_mpi, fresh_dir, record};
+use sintonia_tests::{Family, Mpi, Outcome, Process, for_every_mpi, fresh_dir, record_command};
 use sintonia_tune::collector::{CollectorEvent, ProcessCollector};
 
 /// A program that goes on from stage to stage as it is let, and says what it sees.
@@ -218,7 +218,7 @@ fn drive(mpi: &Mpi, ranks: usize, arguments: &[&str], phases: &[Phase]) -> (Outc
     program.extend(arguments.iter().map(ToString::to_string));
     let (secret, doors) = (SharedSecret::new().expect("randomness"), folder.path().join("doors"));
     let collector = ProcessCollector::open(&doors, &secret).expect("a door");
-    let command = record(&folder.path().join("run.sin"), &[], mpi.launch(ranks, &program));
+    let command = record_command(&folder.path().join("run.sin"), &[], mpi.launch(ranks, &program));
     let mut env = mpi.env.clone();
     env.extend([("SINTONIA_TUNE".into(), doors.display().to_string()), ("SINTONIA_SECRET".into(), secret.to_hex())]);
     let mut processes: HashMap<u32, UnderWay> = HashMap::new();

@@ -110,7 +110,7 @@ fn signal(process: u32, name: &str) {
 
 #[test]
 fn c650_processes_on_several_hosts_are_tuned_and_the_secret_is_on_no_command_line() {
-    let Some(hosts) = Hosts::up() else { return };
+    let Some(hosts) = Hosts::create() else { return };
     let mpi = Mpi::named("openmpi");
     // With one host to collect from, the second host comes to the first.
     for fan_out in ["16", "1"] {
@@ -136,7 +136,7 @@ fn c650_processes_on_several_hosts_are_tuned_and_the_secret_is_on_no_command_lin
 
 #[test]
 fn c651_a_collector_that_is_killed_or_hangs_takes_nothing_with_it() {
-    let Some(hosts) = Hosts::up() else { return };
+    let Some(hosts) = Hosts::create() else { return };
     let mpi = Mpi::named("openmpi");
     let expected = bare(&mpi);
     for how in ["-KILL", "-STOP"] {

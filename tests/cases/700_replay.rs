@@ -1,7 +1,7 @@
 //! Recorded runs replayed: on the network as it was, on an ideal one, on a machine, with something changed.
 
 use serde_json::Value;
-use sintonia_tests::{Process, Recording, for_every_mpi, fresh_dir, on_every_mpi, record, sintonia, workspace};
+use sintonia_tests::{Process, Recording, for_every_mpi, fresh_dir, on_every_mpi, record_command, sintonia, workspace};
 
 /// Two nodes with a slow network between them.
 const MACHINE: &str = r#"
@@ -199,7 +199,7 @@ fn c706_the_pattern_of_three_runs_goes_on_to_more_ranks() {
         let command = [program.display().to_string(), "240".into(), "12".into()];
         let run = |ranks: usize| {
             let path = folder.path().join(format!("s{ranks}.sin"));
-            let outcome = Process::new(record(&path, &[], mpi.launch(ranks, &command))).env(&mpi.env).run_in(folder.path());
+            let outcome = Process::new(record_command(&path, &[], mpi.launch(ranks, &command))).env(&mpi.env).run_in(folder.path());
             outcome.expect_status(0);
             path.display().to_string()
         };

@@ -160,7 +160,7 @@ fn c800_what_cannot_be_placed_is_refused_with_a_reason() {
         assert!(refused(recording, &["--hosts", "a:4,b:8"]).contains("16 ranks do not fit: a:4,b:8 have 12 slots"));
         assert!(refused(recording, &["--hosts", "a:4,a:12"]).contains("--hosts"));
         let machine = machine(recording);
-        assert!(refused(recording, &["--machine", &machine, "--hosts", "a:4,b:4,c:4,e:4"]).contains("does not know `e`"));
+        assert!(refused(recording, &["--machine", &machine, "--hosts", "a:4,b:4,c:4,e:4"]).contains("has no host `e`"));
         assert!(refused(recording, &[&FOUR_HOSTS[..], &["--objective", "time"]].concat()).contains("--machine"));
         let nameless = recording.folder().join("nameless.machine.toml");
         std::fs::write(&nameless, MACHINE.replace("hosts = [\"a\", \"b\", \"c\", \"d\"]", "")).expect("written");
@@ -239,10 +239,10 @@ fn c800_a_graph_of_metis_is_placed_and_a_malformed_one_refused_with_its_line() {
 
 #[test]
 fn c800_applied_the_ranks_are_where_they_should_be_and_the_gain_is_measured() {
-    let Some(up) = Hosts::up_many(4) else { return };
+    let Some(up) = Hosts::create_count(4) else { return };
     let mpi = Mpi::named("openmpi");
     let folder = fresh_dir();
-    let program = Program::named("c/800_halo").build(&mpi).expect("builds");
+    let program = Program::find("c/800_halo").build(&mpi).expect("builds");
     let launch = up.launch_on(&mpi, &[4, 4, 4, 4], &program);
     let run = |options: &[&str]| {
         let sintonia = sintonia();

@@ -109,7 +109,7 @@ fn has_two_cores() -> bool {
 
 /// Places four ranks on two hosts in each of these ways.
 fn on_two_hosts(cores: CoreBinding, placements: &[[u32; 4]]) {
-    let Some(two) = Hosts::up() else { return };
+    let Some(two) = Hosts::create() else { return };
     for_every_mpi(|mpi| {
         let (original, cluster) = (original(mpi, &two), cluster(&two.names()));
         let told = available_hosts(&original, &|_| None).expect("hosts").expect("some");
@@ -137,7 +137,7 @@ fn ranks_are_on_the_cores_of_the_placement() {
 
 #[test]
 fn fewer_ranks_than_slots_leave_the_others_empty() {
-    let Some(two) = Hosts::up() else { return };
+    let Some(two) = Hosts::create() else { return };
     for_every_mpi(|mpi| {
         let (original, cluster) = (original(mpi, &two), cluster(&two.names()));
         let placement = Placement(vec![3, 0, 2]);

@@ -4,14 +4,14 @@ use std::net::TcpStream;
 
 use serde_json::{Value, json};
 use sintonia_tests::view::{Html, Served, status};
-use sintonia_tests::{Mpi, Process, Program, Recording, fresh_dir, record, sintonia};
+use sintonia_tests::{Mpi, Process, Program, Recording, fresh_dir, record_command, sintonia};
 
 fn mpi() -> &'static Mpi {
     &Mpi::available()[0]
 }
 
 fn recorded(name: &str, options: &[&str]) -> Recording {
-    Recording::of(mpi(), &Program::named(name), options)
+    Recording::record(mpi(), &Program::find(name), options)
 }
 
 // ---- who gets an answer
@@ -19,7 +19,7 @@ fn recorded(name: &str, options: &[&str]) -> Recording {
 #[test]
 fn whoever_has_the_token_gets_the_page_and_answers() {
     let recording = recorded("c/001_send_modes", &[]);
-    let served = Served::of(&[&recording.path]);
+    let served = Served::start(&[&recording.path]);
     assert_eq!(served.address, format!("http://127.0.0.1:{}/?token={}", served.port, served.token));
     let (status, page) = served.get(&format!("/?token={}", served.token), "");
     assert_eq!(status, 200);
@@ -33,7 +33,7 @@ fn whoever_has_the_token_gets_the_page_and_answers() {
 #[test]
 fn everybody_else_is_refused() {
     let recording = recorded("c/001_send_modes", &[]);
-    let served = Served::of(&[&recording.path]);
+    let served = Served::start(&[&recording.path]);
     let (port, token, own) = (served.port, &served.token, served.own());
     let wrong = if token.starts_with('0') { token.replacen('0', "1", 1) } else { format!("0{}", &token[1..]) };
     let no_token = [("/", ""), ("/api/0/about", ""), (&format!("/?token={wrong}"), ""), (&format!("/api/0/about?token={token}"), "")];
@@ -60,7 +60,7 @@ fn everybody_else_is_refused() {
 #[test]
 fn only_this_machine_can_reach_it_unless_it_is_told_otherwise() {
     let recording = recorded("c/001_send_modes", &[]);
-    let served = Served::of(&[&recording.path]);
+    let served = Served::start(&[&recording.path]);
     let lines = std::fs::read_to_string("/proc/net/tcp").expect("what listens here");
     let port = format!(":{:04X} ", served.port);
     let bound: Vec<&str> =
@@ -72,9 +72,9 @@ fn only_this_machine_can_reach_it_unless_it_is_told_otherwise() {
 #[test]
 fn another_address_of_loopback_is_no_reason_to_warn() {
     let recording = recorded("c/001_send_modes", &[]);
-    let served = Served::with(&[&recording.path], &["--bind", "127.0.0.2"]);
+    let served = Served::start_with(&[&recording.path], &["--bind", "127.0.0.2"]);
     assert_eq!(served.address, format!("http://127.0.0.2:{}/?token={}", served.port, served.token));
-    assert_eq!(served.said(), "");
+    assert_eq!(served.messages(), "");
     assert_eq!(served.json("0/about")["recordings"][0]["ranks"], 3, "the address that it printed leads to it");
     assert_eq!(served.get_as("192.0.2.1", "/api/0/about", &served.own()).0, 403);
     assert!(TcpStream::connect(("127.0.0.1", served.port)).is_err(), "it listens nowhere else");
@@ -83,8 +83,8 @@ fn another_address_of_loopback_is_no_reason_to_warn() {
 #[test]
 fn whoever_lets_others_in_is_warned_and_they_need_the_token() {
     let recording = recorded("c/001_send_modes", &[]);
-    let served = Served::with(&[&recording.path], &["--bind", "0.0.0.0"]);
-    let warned = served.said();
+    let served = Served::start_with(&[&recording.path], &["--bind", "0.0.0.0"]);
+    let warned = served.messages();
     assert!(warned.contains("0.0.0.0 is reachable from other machines") && warned.contains("not encrypted"), "{warned}");
     assert_eq!(served.address, format!("http://127.0.0.1:{}/?token={}", served.port, served.token));
     assert_eq!(served.json("0/about")["recordings"][0]["ranks"], 3);
@@ -102,7 +102,7 @@ fn whoever_lets_others_in_is_warned_and_they_need_the_token() {
 #[test]
 fn ctrl_c_ends_it() {
     let recording = recorded("c/001_send_modes", &[]);
-    let served = Served::of(&[&recording.path]);
+    let served = Served::start(&[&recording.path]);
     assert_eq!(served.json("0/about")["recordings"][0]["ranks"], 3);
     // A connection that stays open is no reason to wait.
     let _silent = TcpStream::connect(("127.0.0.1", served.port)).expect("it listens");
@@ -129,7 +129,7 @@ fn what_is_no_recording_is_said() {
 #[test]
 fn answers_are_what_the_verbs_show() {
     let (grid, farm) = (recorded("c/191_grid", &[]), recorded("c/192_farm", &[]));
-    let served = Served::of(&[&grid.path, &farm.path]);
+    let served = Served::start(&[&grid.path, &farm.path]);
     for (number, recording) in [&grid, &farm].into_iter().enumerate() {
         assert_eq!(served.json(&format!("{number}/report")), recording.report());
         let graph = recording.sintonia("graph", &["--program", "--json"]);
@@ -149,7 +149,7 @@ fn the_matrix_has_the_sums_of_the_communication_graph() {
     let graph: Value = serde_json::from_str(&graph.stdout).expect("the communication graph");
     let sum = |list: &Value, key: &str| list.as_array().expect("a list").iter().map(|one| one[key].as_u64().unwrap_or(0)).sum::<u64>();
     let expected = (sum(&graph["edges"], "bytes"), sum(&graph["edges"], "messages"));
-    let served = Served::of(&[&recording.path]);
+    let served = Served::start(&[&recording.path]);
     let total =
         |answer: &Value, key: &str| answer[key].as_array().expect("a column").iter().map(|one| one.as_u64().unwrap_or(0)).sum::<u64>();
     for by in ["rank", "host", "role"] {
@@ -166,9 +166,9 @@ fn the_matrix_has_the_sums_of_the_communication_graph() {
 
 #[test]
 fn source_is_shown_of_call_sites_only() {
-    let program = Program::named("c/001_send_modes");
-    let recording = Recording::of(mpi(), &program, &[]);
-    let served = Served::of(&[&recording.path]);
+    let program = Program::find("c/001_send_modes");
+    let recording = Recording::record(mpi(), &program, &[]);
+    let served = Served::start(&[&recording.path]);
     let about = served.json("0/about");
     let sites = about["recordings"][0]["sites"].as_array().expect("sites");
     let is_own = |site: &&Value| site["file"].as_str().is_some_and(|file| file.ends_with("001_send_modes.c"));
@@ -187,19 +187,19 @@ fn source_is_shown_of_call_sites_only() {
 fn names_with_html_in_them_are_data() {
     let folder = fresh_dir();
     let name = "<script>alert(1)<!-- & \"quoted\"";
-    let built = Program::named("c/005_self").build(mpi()).expect("a program");
+    let built = Program::find("c/005_self").build(mpi()).expect("a program");
     std::fs::copy(&built[0], folder.path().join(name)).expect("a copy with another name");
     let path = folder.path().join("run.sin");
     let launch = mpi().launch(1, &[format!("./{name}")]);
-    Process::new(record(&path, &[], launch)).env(&mpi().env).run_in(folder.path()).expect_status(0);
-    let served = Served::of(&[&path]);
+    Process::new(record_command(&path, &[], launch)).env(&mpi().env).run_in(folder.path()).expect_status(0);
+    let served = Served::start(&[&path]);
     for subject in ["about", "report"] {
         let text = served.json(&format!("0/{subject}")).to_string();
         assert!(text.contains("<script>alert(1)<!-- & \\\"quoted\\\""), "{subject}: {text}");
     }
     let drawing = served.json("0/drawing")["svg"].as_str().expect("a drawing").to_owned();
     assert!(drawing.contains("&lt;script") && !drawing.contains("<script"), "{drawing}");
-    let html = Html::of(folder.path(), &[&path], &[]);
+    let html = Html::write(folder.path(), &[&path], &[]);
     assert_eq!(html.text.matches("<script").count(), 2, "that of the page, and the answers");
     assert!(html.json("0/about").to_string().contains("<script>alert(1)"));
 }
@@ -207,7 +207,7 @@ fn names_with_html_in_them_are_data() {
 #[test]
 fn a_run_that_was_cut_short_has_answers() {
     let recording = recorded("c/037_sigkill", &[]);
-    let served = Served::of(&[&recording.path]);
+    let served = Served::start(&[&recording.path]);
     let incomplete = served.json("0/about")["recordings"][0]["incomplete"].clone();
     assert!(incomplete.as_array().is_some_and(|ranks| !ranks.is_empty()), "{incomplete}");
     assert_eq!(served.json("0/report"), recording.report());
@@ -225,7 +225,7 @@ fn files_that_were_cut_or_damaged_have_answers_or_say_why_not() {
     damaged[whole.len() / 2] ^= 0x55;
     for bytes in [&whole[..whole.len() / 2], &[], &damaged] {
         std::fs::write(&calls, bytes).expect("a damaged file");
-        let served = Served::of(&[&recording.path]);
+        let served = Served::start(&[&recording.path]);
         for subject in ["report", "program", "drawing", "communication", "timeline", "calls", "replay"] {
             let (status, body) = served.asked(&format!("0/{subject}"));
             let must = !["drawing", "program", "replay"].contains(&subject);
@@ -237,9 +237,9 @@ fn files_that_were_cut_or_damaged_have_answers_or_say_why_not() {
 
 #[test]
 fn a_run_without_mpi_and_one_of_a_single_rank_are_shown() {
-    let nothing = Recording::of(mpi(), &Program::named("c/027_no_mpi"), &[]);
+    let nothing = Recording::record(mpi(), &Program::find("c/027_no_mpi"), &[]);
     let alone = recorded("c/005_self", &[]);
-    let served = Served::of(&[&nothing.path, &alone.path]);
+    let served = Served::start(&[&nothing.path, &alone.path]);
     let about = served.json("0/about");
     assert_eq!((&about["recordings"][0]["calls"], &about["recordings"][1]["ranks"]), (&json!(0), &json!(1)));
     for number in 0..2 {
@@ -254,7 +254,7 @@ fn a_run_without_mpi_and_one_of_a_single_rank_are_shown() {
 #[test]
 fn a_profile_says_what_it_cannot_tell() {
     let recording = recorded("c/001_send_modes", &["--profile"]);
-    let served = Served::of(&[&recording.path]);
+    let served = Served::start(&[&recording.path]);
     assert_eq!(served.json("0/report")["profile"], true);
     assert_eq!(served.json("0/communication")["seconds"], Value::Null);
     for subject in ["timeline", "calls", "program", "drawing"] {
@@ -264,7 +264,7 @@ fn a_profile_says_what_it_cannot_tell() {
     }
     let subjects = served.json("0/about")["subjects"].to_string();
     assert!(subjects.contains("report") && !subjects.contains("timeline"), "{subjects}");
-    assert_eq!(Html::of(recording.folder(), &[&recording.path], &[]).json("0/report")["profile"], true);
+    assert_eq!(Html::write(recording.folder(), &[&recording.path], &[]).json("0/report")["profile"], true);
 }
 
 // ---- the file
@@ -272,7 +272,7 @@ fn a_profile_says_what_it_cannot_tell() {
 #[test]
 fn the_file_holds_everything_and_needs_no_network() {
     let (grid, farm) = (recorded("c/191_grid", &[]), recorded("c/192_farm", &[]));
-    let html = Html::of(grid.folder(), &[&grid.path, &farm.path], &[]);
+    let html = Html::write(grid.folder(), &[&grid.path, &farm.path], &[]);
     for (number, recording) in [&grid, &farm].into_iter().enumerate() {
         assert_eq!(html.json(&format!("{number}/report")), recording.report());
         for subject in ["timeline", "communication", "program", "drawing", "drawing?overview=1", "communication?by=host"] {
@@ -307,7 +307,7 @@ fn subjects(html: &Html) -> Vec<&str> {
 #[test]
 fn what_is_not_in_the_file_is_said_by_it_and_by_the_command() {
     let (whole, sums) = (recorded("c/001_send_modes", &[]), recorded("c/001_send_modes", &["--profile"]));
-    let html = Html::of(whole.folder(), &[&whole.path, &sums.path], &[]);
+    let html = Html::write(whole.folder(), &[&whole.path, &sums.path], &[]);
     let about = html.json("0/about");
     assert_eq!(about["subjects"], json!(subjects(&html)), "it names exactly what is in it");
     let scaling = about["recordings"][0]["left_out"]["scaling"].as_str().unwrap_or_else(|| panic!("no model fits both: {about}"));
@@ -327,10 +327,10 @@ fn what_is_not_in_the_file_is_said_by_it_and_by_the_command() {
 fn source_goes_into_the_file_only_if_that_is_wanted() {
     let recording = recorded("c/001_send_modes", &[]);
     let holds_source = |html: &Html| html.answers.values().any(|answer| String::from_utf8_lossy(answer).contains("start(&argc, &argv);"));
-    let plain = Html::of(recording.folder(), &[&recording.path], &[]);
+    let plain = Html::write(recording.folder(), &[&recording.path], &[]);
     assert!(!holds_source(&plain), "no line of the program is in it");
     assert!(!subjects(&plain).contains(&"source"));
-    let html = Html::of(recording.folder(), &[&recording.path], &["--source"]);
+    let html = Html::write(recording.folder(), &[&recording.path], &["--source"]);
     assert!(holds_source(&html));
     assert_eq!(html.json("0/about")["subjects"], json!(subjects(&html)));
     let sources = html.answers.keys().filter(|name| name.starts_with("0/source?site=")).map(|name| html.json(name));
@@ -344,7 +344,7 @@ fn source_goes_into_the_file_only_if_that_is_wanted() {
 #[test]
 fn processes_together_write_the_file_that_one_writes() {
     let recording = recorded("c/191_grid", &[]);
-    let alone = Html::of(recording.folder(), &[&recording.path], &[]);
+    let alone = Html::write(recording.folder(), &[&recording.path], &[]);
     let words = ["report", "--html", "together.html", "run.sin"].map(String::from);
     let command = mpi().launch(2, &[&[sintonia()][..], &words[..]].concat());
     let run = Process::new(command).env(&mpi().env).run_in(recording.folder());
@@ -359,7 +359,7 @@ fn processes_together_write_the_file_that_one_writes() {
 #[test]
 fn the_file_does_not_grow_with_the_run() {
     let (long, short) = (recorded("c/049_many_calls", &[]), recorded("c/001_send_modes", &[]));
-    let (long, short) = (Html::of(long.folder(), &[&long.path], &[]), Html::of(short.folder(), &[&short.path], &[]));
+    let (long, short) = (Html::write(long.folder(), &[&long.path], &[]), Html::write(short.folder(), &[&short.path], &[]));
     let calls = |html: &Html| html.json("0/about")["recordings"][0]["calls"].as_u64();
     assert!(calls(&long) > calls(&short).map(|calls| 1000 * calls));
     assert!(long.text.len() < 2 * short.text.len(), "{} bytes, and {} for a short run", long.text.len(), short.text.len());

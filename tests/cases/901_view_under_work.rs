@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use sintonia_tests::view::{Served, view};
-use sintonia_tests::{Mpi, Process, Program, Recording, fresh_dir, record, wait_until};
+use sintonia_tests::{Mpi, Process, Program, Recording, fresh_dir, record_command, wait_until};
 
 fn mpi() -> &'static Mpi {
     &Mpi::available()[0]
@@ -19,7 +19,7 @@ fn long(folder: &Path) -> PathBuf {
 
 /// A recording of so many ranks, which share the half million calls of one.
 fn of_ranks(ranks: usize, folder: &Path) -> PathBuf {
-    let recorded = Recording::of(mpi(), &Program::named("c/049_many_calls"), &[]);
+    let recorded = Recording::record(mpi(), &Program::find("c/049_many_calls"), &[]);
     let path = folder.join("long.sin");
     fs::create_dir(&path).expect("a folder");
     let text = fs::read_to_string(recorded.path.join("recording.json")).expect("a header");
@@ -43,7 +43,7 @@ fn of_ranks(ranks: usize, folder: &Path) -> PathBuf {
 /// Serves a recording with other places for what is temporary, and for what is kept.
 fn served(recording: &Path, temporary: &Path) -> Served {
     let place = temporary.to_str().expect("a path that is text");
-    Served::run(&view(&[recording], &[]), &[("TMPDIR", place), ("XDG_CACHE_HOME", place)])
+    Served::start_command(&view(&[recording], &[]), &[("TMPDIR", place), ("XDG_CACHE_HOME", place)])
 }
 
 fn names(folder: &Path) -> Vec<String> {
@@ -103,7 +103,7 @@ fn what_a_kill_leaves_the_next_one_clears_away() {
 
 #[test]
 fn without_a_place_for_temporary_things_all_else_is_shown() {
-    let (folder, recorded) = (fresh_dir(), Recording::of(mpi(), &Program::named("c/005_self"), &[]));
+    let (folder, recorded) = (fresh_dir(), Recording::record(mpi(), &Program::find("c/005_self"), &[]));
     let served = served(&recorded.path, &folder.path().join("missing"));
     assert_eq!((served.asked("0/timeline").0, served.asked("0/report").0, served.asked("0/replay").0), (200, 200, 200));
     let (status, body) = served.asked("0/replayed");
@@ -133,7 +133,7 @@ fn at_work(process: u32) -> usize {
 fn turning_a_dial_does_not_set_off_one_replay_beside_the_other() {
     let folder = fresh_dir();
     let path = long(folder.path());
-    let served = Served::of(&[&path]);
+    let served = Served::start(&[&path]);
     let ask = |dial: u32| served.once(&format!("0/replay?what-if=latency=x{dial}"));
     let mut most = 0;
     for dial in 2..12 {
@@ -155,13 +155,13 @@ fn a_recording_that_is_replaced_is_not_mixed_with_the_old_one() {
     let folder = fresh_dir();
     let path = folder.path().join("run.sin");
     let recorded = |name: &str| {
-        let program = Program::named(name);
+        let program = Program::find(name);
         let built = program.build(mpi()).expect("a program");
         let launch = mpi().launch(program.ranks, &built);
-        Process::new(record(&path, &["--force"], launch)).env(&mpi().env).run_in(folder.path()).expect_status(0);
+        Process::new(record_command(&path, &["--force"], launch)).env(&mpi().env).run_in(folder.path()).expect_status(0);
     };
     recorded("c/001_send_modes");
-    let served = Served::of(&[&path]);
+    let served = Served::start(&[&path]);
     assert_eq!(served.asked("0/calls").0, 200);
     recorded("c/005_self");
     for subject in ["about", "calls", "timeline", "report", "replay"] {
@@ -169,13 +169,13 @@ fn a_recording_that_is_replaced_is_not_mixed_with_the_old_one() {
         assert_eq!(status, 404, "{subject}");
         assert!(body.contains("the recording has changed since it was opened: start view again"), "{subject}: {body}");
     }
-    assert_eq!(Served::of(&[&path]).asked("0/calls").0, 200);
+    assert_eq!(Served::start(&[&path]).asked("0/calls").0, 200);
 }
 
 #[test]
 fn a_replay_is_drawn_with_the_roles_of_the_recording() {
-    let recorded = Recording::of(mpi(), &Program::named("c/192_farm"), &[]);
-    let served = Served::of(&[&recorded.path]);
+    let recorded = Recording::record(mpi(), &Program::find("c/192_farm"), &[]);
+    let served = Served::start(&[&recorded.path]);
     let (_, body) = served.asked("0/communication?by=role");
     let roles: Value = serde_json::from_str(&body).expect("the matrix");
     let (status, picture) = served.asked("0/replayed?by=role&what-if=latency=x2");

@@ -9,14 +9,14 @@ use std::process::{Child, Command, Stdio};
 use serde_json::{Value, json};
 use sintonia_tests::fire::{SHORT_FIRE, xfire};
 use sintonia_tests::view::{Served, view};
-use sintonia_tests::{Mpi, Process, Program, Recording, fresh_dir, record, sintonia, wait_until, workspace};
+use sintonia_tests::{Mpi, Process, Program, Recording, fresh_dir, record_command, sintonia, wait_until, workspace};
 
 fn mpi() -> &'static Mpi {
     &Mpi::available()[0]
 }
 
 fn recorded(name: &str) -> Recording {
-    Recording::of(mpi(), &Program::named(name), &[])
+    Recording::record(mpi(), &Program::find(name), &[])
 }
 
 /// What a verb shows as JSON, told in a folder.
@@ -41,7 +41,7 @@ fn list(value: &Value) -> &[Value] {
 fn replays_are_those_of_the_verb() {
     let recording = recorded("c/243_late_sender_compute");
     let machine = machine();
-    let served = Served::with(&[&recording.path], &["--machine", &machine]);
+    let served = Served::start_with(&[&recording.path], &["--machine", &machine]);
     let pairs: [(&str, &[&str]); 4] = [
         ("", &[]),
         ("?what-if=latency%3Dx2", &["--what-if", "latency=x2"]),
@@ -61,9 +61,9 @@ fn replays_are_those_of_the_verb() {
 fn a_machine_is_shown_as_the_verb_shows_it() {
     let recording = recorded("c/005_self");
     let machine = machine();
-    let served = Served::with(&[&recording.path], &["--machine", &machine]);
+    let served = Served::start_with(&[&recording.path], &["--machine", &machine]);
     assert_eq!(served.json("0/machine"), shown(recording.folder(), &["bench", "--from", &machine, "--json"]));
-    let without = Served::of(&[&recording.path]);
+    let without = Served::start(&[&recording.path]);
     let (status, why) = without.refused("0/machine");
     assert!(status == 404 && why.contains("--machine"), "{status}: {why}");
 }
@@ -72,20 +72,20 @@ fn a_machine_is_shown_as_the_verb_shows_it() {
 fn recordings_are_compared_as_by_the_verb() {
     let folder = fresh_dir();
     let paths = [2, 4].map(|ranks| tasks(folder.path(), ranks));
-    let served = Served::of(&[&paths[0], &paths[1]]);
+    let served = Served::start(&[&paths[0], &paths[1]]);
     for (query, options) in [("", &[][..]), ("?weak=1", &["--weak"][..])] {
         let expected = shown(folder.path(), &[&["report", "tasks-2.sin", "tasks-4.sin", "--json"], options].concat());
         assert_eq!(served.json(&format!("0/comparison{query}")), expected, "{query}");
     }
     assert_eq!(served.refused("0/comparison?weak=perhaps").0, 400);
-    assert_eq!(Served::of(&[&paths[0]]).refused("0/comparison").0, 404);
+    assert_eq!(Served::start(&[&paths[0]]).refused("0/comparison").0, 404);
 }
 
 #[test]
 fn ranks_are_placed_as_by_the_verb() {
     let recording = recorded("c/191_grid");
     let hosts = ["--hosts", "one:3,two:3,three:3"];
-    let served = Served::with(&[&recording.path], &hosts);
+    let served = Served::start_with(&[&recording.path], &hosts);
     let told = served.json("0/placement");
     let expected = shown(recording.folder(), &[&["place", "run.sin", "--compare", "--json"][..], &hosts].concat());
     for (name, value) in expected.as_object().expect("an object") {
@@ -106,7 +106,7 @@ fn ranks_are_placed_as_by_the_verb() {
 #[test]
 fn the_matrix_has_the_pairs_of_the_report_and_of_the_graph() {
     let recording = recorded("c/191_grid");
-    let served = Served::of(&[&recording.path]);
+    let served = Served::start(&[&recording.path]);
     let told = |query: &str| -> Vec<[u64; 4]> {
         let matrix = served.json(&format!("0/communication{query}"));
         let column = |name: &str| list(&matrix[name]).iter().filter_map(Value::as_u64).collect::<Vec<u64>>();
@@ -137,11 +137,11 @@ fn the_matrix_has_the_pairs_of_the_report_and_of_the_graph() {
 
 /// Records twenty-four tasks on so many ranks; where.
 fn tasks(folder: &Path, ranks: usize) -> PathBuf {
-    let program = Program::named("c/281_tasks");
+    let program = Program::find("c/281_tasks");
     let mut command = program.build(mpi()).expect("every library runs it");
     *command.last_mut().expect("the program has an argument") = "24".into();
     let path = folder.join(format!("tasks-{ranks}.sin"));
-    program.process(mpi(), record(&path, &[], mpi().launch(ranks, &command))).run_in(folder).expect_status(0);
+    program.process(mpi(), record_command(&path, &[], mpi().launch(ranks, &command))).run_in(folder).expect_status(0);
     path
 }
 
@@ -153,7 +153,7 @@ fn a_model_is_predicted_with_as_by_the_verb() {
                 [[parameter]]\nname = \"n\"\nfrom = 1\nto = 20\n[[parameter]]\nname = \"p\"\nfrom = 1\nto = 16\n";
     let model = folder.path().join("lu.model.toml");
     fs::write(&model, text).expect("a model");
-    let served = Served::with(&[&recording.path], &["--model", model.to_str().expect("paths of tests are text")]);
+    let served = Served::start_with(&[&recording.path], &["--model", model.to_str().expect("paths of tests are text")]);
     let told = served.json("0/scaling?times=2&at.n=10&efficiency=0.7");
     let words = ["predict", "lu.model.toml", "-p", "n=10", "--procs", "1..32", "--efficiency", "0.7", "--json"];
     let expected = shown(folder.path(), &words);
@@ -169,7 +169,7 @@ fn a_model_is_predicted_with_as_by_the_verb() {
 fn recordings_are_fitted_as_by_the_verb() {
     let folder = fresh_dir();
     let paths = [2, 3, 4].map(|ranks| tasks(folder.path(), ranks));
-    let served = Served::of(&[&paths[0], &paths[1], &paths[2]]);
+    let served = Served::start(&[&paths[0], &paths[1], &paths[2]]);
     let told = served.json("0/scaling");
     let files = ["tasks-2.sin", "tasks-3.sin", "tasks-4.sin"];
     let fitted = shown(folder.path(), &[&["fit", "--json", "-o", "tasks.toml"], &files[..]].concat());
@@ -223,7 +223,7 @@ fn answers(served: &Served) -> Vec<String> {
 #[test]
 fn what_is_damaged_of_the_index_is_made_anew() {
     let recording = recorded("c/191_grid");
-    let expected = answers(&Served::of(&[&recording.path]));
+    let expected = answers(&Served::start(&[&recording.path]));
     assert!(expected.iter().all(|answer| answer.starts_with("200 ")), "{expected:?}");
     for name in FILES {
         let file = recording.path.join(name);
@@ -232,7 +232,7 @@ fn what_is_damaged_of_the_index_is_made_anew() {
         flipped[whole.len() / 3] ^= 0x10;
         for bytes in [&[][..], &whole[..whole.len() / 2], &whole[..whole.len() - 1], &flipped] {
             fs::write(&file, bytes).expect("damaged");
-            assert!(answers(&Served::of(&[&recording.path])) == expected, "{name}, {} of {} bytes", bytes.len(), whole.len());
+            assert!(answers(&Served::start(&[&recording.path])) == expected, "{name}, {} of {} bytes", bytes.len(), whole.len());
             wait_until(&format!("{name} is made anew"), || fs::read(&file).is_ok_and(|now| now.len() == whole.len() && now != bytes));
         }
     }
@@ -250,7 +250,7 @@ fn read_only(folder: &Path, command: Vec<String>) -> Option<Vec<String>> {
 #[test]
 fn a_recording_that_cannot_be_written_keeps_its_index_in_the_cache() {
     let recording = recorded("c/191_grid");
-    let expected = answers(&Served::of(&[&recording.path]));
+    let expected = answers(&Served::start(&[&recording.path]));
     let command = view(&[&recording.path], &[]);
     for name in FILES {
         fs::remove_file(recording.path.join(name)).expect("it was there");
@@ -263,7 +263,8 @@ fn a_recording_that_cannot_be_written_keeps_its_index_in_the_cache() {
     let before = names(&recording.path);
     let folder = fresh_dir();
     let cache = folder.path().join("cache");
-    let cached = |cache: &Path| answers(&Served::run(&command, &[("XDG_CACHE_HOME", cache.to_str().expect("paths of tests are text"))]));
+    let cached =
+        |cache: &Path| answers(&Served::start_command(&command, &[("XDG_CACHE_HOME", cache.to_str().expect("paths of tests are text"))]));
     assert!(cached(&cache) == expected);
     let made = names(&cache.join("sintonia"));
     assert!(made.len() == 2 && FILES.iter().all(|name| made.iter().any(|file| file.ends_with(&format!("-{name}")))), "{made:?}");
@@ -314,7 +315,7 @@ fn a_tuning_is_told_while_it_goes_on_and_to_its_end() {
     let path = folder.path().join("tuned.sin");
     let log = || fs::read_to_string(path.join("tuning.jsonl")).unwrap_or_default();
     wait_until("something is decided", || log().lines().count() > 3);
-    let served = Served::of(&[&path]);
+    let served = Served::start(&[&path]);
     assert!(list(&served.json("0/about")["subjects"]).contains(&json!("tuning")));
     let first = served.json("0/tuning");
     let seen = list(&first["entries"]).len();
@@ -329,7 +330,7 @@ fn a_tuning_is_told_while_it_goes_on_and_to_its_end() {
     assert_eq!(served.refused("0/tuning?after=all").0, 400);
     assert!(all[..seen] == *list(&first["entries"]), "what was told stays so");
     drop(served);
-    let served = Served::of(&[&path]);
+    let served = Served::start(&[&path]);
     let began_ns = served.json("0/tuning")["began_ns"].as_f64().expect("it is known when the tuning began");
     assert!(began_ns < 0.0, "before the first call: {began_ns}");
     let end_ns = served.json("0/about")["recordings"][0]["end_ns"].as_f64().expect("the end of the run");

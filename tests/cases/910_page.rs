@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use sintonia_tests::{Mpi, Process, Program, Recording, fresh_dir, record, sintonia, tests_dir, wait_until, workspace};
+use sintonia_tests::{Mpi, Process, Program, Recording, fresh_dir, record_command, sintonia, tests_dir, wait_until, workspace};
 use tempfile::TempDir;
 
 #[test]
@@ -30,7 +30,7 @@ fn the_timeline_goes_from_the_run_to_single_calls() {
 
 #[test]
 fn threads_of_a_rank_are_not_drawn_over_each_other() {
-    run_served("threads", &[&Recording::of(mpi(), &Program::named("c/226_late_sender_threads"), &[]).path]);
+    run_served("threads", &[&Recording::record(mpi(), &Program::find("c/226_late_sender_threads"), &[]).path]);
 }
 
 #[test]
@@ -55,8 +55,8 @@ fn call_sites_show_their_source() {
 
 #[test]
 fn a_run_of_one_rank_is_shown() {
-    let alone = Program::named("c/005_self");
-    run_served("unusual", &[&Recording::of(mpi(), &alone, &[]).path]);
+    let alone = Program::find("c/005_self");
+    run_served("unusual", &[&Recording::record(mpi(), &alone, &[]).path]);
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn two_recordings_are_compared() {
 
 #[test]
 fn ranks_are_shown_where_they_are_and_where_they_should_be() {
-    let halo = Recording::of(mpi(), &Program::named("c/800_halo"), &[]);
+    let halo = Recording::record(mpi(), &Program::find("c/800_halo"), &[]);
     run_served_with("placement", &[&halo.path], &["--hosts", "one:4,two:4,three:4,four:4"]);
 }
 
@@ -145,7 +145,7 @@ fn a_tuning_is_shown_while_it_goes_on() {
     let recording = grid();
     let folder = recording.path.to_str().expect("paths of tests are text");
     std::fs::write(recording.path.join("tuning.jsonl"), "").expect("a log");
-    let served = Served::of(&[&recording.path], &[]);
+    let served = Served::start(&[&recording.path], &[]);
     // A recording is not sealed while the program runs; the scenario writes the log, and seals it.
     std::fs::create_dir(recording.path.join("live")).expect("a folder");
     std::fs::rename(recording.path.join("recording.json"), recording.path.join("later.json")).expect("not sealed");
@@ -159,7 +159,7 @@ fn run_served(name: &str, recordings: &[&Path]) {
 
 /// The same with more options on the command line.
 fn run_served_with(name: &str, recordings: &[&Path], options: &[&str]) {
-    let served = Served::of(recordings, options);
+    let served = Served::start(recordings, options);
     run_scenario(name, &served.address);
 }
 
@@ -206,12 +206,12 @@ fn mpi() -> &'static Mpi {
 
 /// Nine ranks in a grid, with two roles.
 fn grid() -> Recording {
-    Recording::of(mpi(), &Program::named("c/191_grid"), &[])
+    Recording::record(mpi(), &Program::find("c/191_grid"), &[])
 }
 
 /// Two ranks with a wait state whose cause the report names.
 fn problem() -> Recording {
-    Recording::of(mpi(), &Program::named("c/243_late_sender_compute"), &[])
+    Recording::record(mpi(), &Program::find("c/243_late_sender_compute"), &[])
 }
 
 /// A program of a name, recorded.
@@ -223,7 +223,7 @@ fn recorded(name: &str, source: &str, ranks: usize) -> Recording {
     mpi().compile(&[file], &program);
     let path = folder.path().join("run.sin");
     let launch = mpi().launch(ranks, &[program.to_str().expect("paths of tests are text").to_owned()]);
-    let run = Program::named("c/008_sendrecv").process(mpi(), record(&path, &[], launch)).run_in(folder.path());
+    let run = Program::find("c/008_sendrecv").process(mpi(), record_command(&path, &[], launch)).run_in(folder.path());
     run.expect_status(0);
     Recording::at(run, path, folder)
 }
@@ -236,16 +236,22 @@ struct Served {
 }
 
 impl Served {
-    fn of(recordings: &[&Path], options: &[&str]) -> Served {
+    fn start(recordings: &[&Path], options: &[&str]) -> Served {
         let folder = fresh_dir();
-        let said = folder.path().join("said");
+        let output = folder.path().join("stdout");
         let mut command = Command::new(sintonia());
-        command.arg("view").args(recordings).args(options).arg("--json").stdin(Stdio::null()).stdout(File::create(&said).expect("a file"));
+        command
+            .arg("view")
+            .args(recordings)
+            .args(options)
+            .arg("--json")
+            .stdin(Stdio::null())
+            .stdout(File::create(&output).expect("a file"));
         let mut served = Served { child: command.spawn().expect("sintonia starts"), address: String::new(), _folder: folder };
-        let line = || std::fs::read_to_string(&said).ok().filter(|text| text.ends_with('\n'));
+        let line = || std::fs::read_to_string(&output).ok().filter(|text| text.ends_with('\n'));
         wait_until("sintonia view says where the page is", || line().is_some());
-        let told: serde_json::Value = serde_json::from_str(&line().unwrap_or_default()).expect("one JSON object");
-        served.address = told["address"].as_str().expect("an address").to_owned();
+        let started: serde_json::Value = serde_json::from_str(&line().unwrap_or_default()).expect("one JSON object");
+        served.address = started["address"].as_str().expect("an address").to_owned();
         served
     }
 }

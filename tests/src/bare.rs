@@ -1,10 +1,10 @@
-//! Runs test programs without Sintonia, twice, and shows what they print: for whoever writes a new one.
+//! Runs test programs without Sintonia, twice, and shows what they print: a check for a new test program.
 //!
 //!     cargo run -p sintonia-tests --bin bare -- [part of a name]
 //!
 //! A program whose two runs differ, or whose status is not the one it declares, cannot be compared with anything.
 
-use sintonia_tests::{Mpi, Normal, Program, fresh_dir};
+use sintonia_tests::{Mpi, NormalizedRun, Program, fresh_dir};
 
 fn main() {
     let part = std::env::args().nth(1).unwrap_or_default();
@@ -19,7 +19,7 @@ fn main() {
             let folders = [fresh_dir(), fresh_dir()];
             let [first, second] = folders.each_ref().map(|folder| {
                 let outcome = program.run_bare(mpi, folder.path());
-                (Normal::of(&outcome, folder.path()), outcome)
+                (NormalizedRun::new(&outcome, folder.path()), outcome)
             });
             let declared = program.status.map_or(first.1.status != 0, |status| first.1.status == status);
             let verdict = if first.1.timed_out {

@@ -5,13 +5,13 @@ use std::path::Path;
 
 use crate::{Outcome, own_lines};
 
-/// What of a run must not change: its status, its output, and what was said on stderr.
+/// What of a run must not change: its status, its output, and its lines on stderr.
 ///
 /// Launchers put process ids, ports and addresses into their messages, and ranks write theirs in any order: numbers
 /// become `#` and lines a set. Standard output is compared as it is; the notice that MPICH's launcher writes there
-/// when a rank fails counts as said on stderr.
+/// when a rank fails counts as stderr.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Normal {
+pub struct NormalizedRun {
     /// Exit status, as a shell reports it.
     pub status: i32,
     /// What the program printed.
@@ -20,21 +20,21 @@ pub struct Normal {
     pub stderr: BTreeSet<String>,
 }
 
-impl Normal {
-    /// Of a run that took place in `folder`. What Sintonia itself said is left out.
-    pub fn of(outcome: &Outcome, folder: &Path) -> Normal {
-        let (_, mut said) = own_lines(&outcome.stderr);
+impl NormalizedRun {
+    /// Of a run in `folder`, without the messages of Sintonia.
+    pub fn new(outcome: &Outcome, folder: &Path) -> NormalizedRun {
+        let (_, mut stderr) = own_lines(&outcome.stderr);
         let (printed, notice) = without_notice(&outcome.stdout);
-        said.extend(notice);
+        stderr.extend(notice);
         let folder = folder.display().to_string();
         // Open MPI's launchers complain of themselves when a rank ends in the middle of a message to them
-        said.retain(|line| !line.contains("ORTE_ERROR_LOG") && !line.contains("PMIX ERROR"));
-        let stderr = said.iter().map(|line| without_numbers(&line.replace(&folder, "FOLDER"))).collect();
-        Normal { status: outcome.status, stdout: printed, stderr }
+        stderr.retain(|line| !line.contains("ORTE_ERROR_LOG") && !line.contains("PMIX ERROR"));
+        let stderr = stderr.iter().map(|line| without_numbers(&line.replace(&folder, "FOLDER"))).collect();
+        NormalizedRun { status: outcome.status, stdout: printed, stderr }
     }
 
     /// What is different in `other`, or nothing.
-    pub fn difference(&self, other: &Normal) -> Option<String> {
+    pub fn difference(&self, other: &NormalizedRun) -> Option<String> {
         let mut text = String::new();
         if self.status != other.status {
             text += &format!("status {} became {}\n", self.status, other.status);
@@ -53,7 +53,7 @@ impl Normal {
 
     /// Like `difference`, for runs that fail: a launcher that ends a run prints some of its lines, some times, so a line
     /// that is missing tells nothing; a line that is new does.
-    pub fn news(&self, other: &Normal) -> Option<String> {
+    pub fn new_differences(&self, other: &NormalizedRun) -> Option<String> {
         let mut without_gone = self.clone();
         without_gone.stderr.retain(|line| other.stderr.contains(line));
         without_gone.difference(other)

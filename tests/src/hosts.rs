@@ -18,13 +18,13 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// Makes two; where that may not be done, says so and gives none.
-    pub fn up() -> Option<Hosts> {
-        Hosts::up_many(2)
+    /// Creates two hosts, or reports the case as skipped where network namespaces are not permitted.
+    pub fn create() -> Option<Hosts> {
+        Hosts::create_count(2)
     }
 
-    /// Makes so many.
-    pub fn up_many(count: usize) -> Option<Hosts> {
+    /// Creates `count` hosts.
+    pub fn create_count(count: usize) -> Option<Hosts> {
         static ONLY: Mutex<()> = Mutex::new(());
         let only = ONLY.lock().unwrap_or_else(PoisonError::into_inner);
         script("down", count);
@@ -47,12 +47,12 @@ impl Hosts {
         format!("{NAME}2")
     }
 
-    /// The command by which Open MPI 4 runs `program` on so many ranks, `first` of them on the first host.
+    /// The command by which Open MPI 4 runs `program` on `ranks` ranks, `first` of them on the first host.
     pub fn launch(&self, mpi: &Mpi, ranks: usize, first: usize, program: &[String]) -> Vec<String> {
         self.launch_on(mpi, &[first, ranks - first], program)
     }
 
-    /// The command by which Open MPI 4 runs `program` on so many ranks of each host.
+    /// The command by which Open MPI 4 runs `program` with `ranks[i]` ranks on host `i`.
     pub fn launch_on(&self, mpi: &Mpi, ranks: &[usize], program: &[String]) -> Vec<String> {
         let hosts = (1..).zip(ranks).map(|(host, ranks)| format!("{NAME}{host}:{ranks}")).collect::<Vec<_>>().join(",");
         let mut command = mpi.launch(ranks.iter().sum(), program);

@@ -14,13 +14,13 @@ mod program;
 mod recording;
 pub mod view;
 
-pub use compare::Normal;
+pub use compare::NormalizedRun;
 pub use hosts::Hosts;
 pub use mpi::{Family, Mpi, readers_python};
 pub use problem::{Injected, check_with_retries, is_at, retry_until_ok};
 pub use process::{Outcome, Process};
 pub use program::{Language, Program};
-pub use recording::{Call, Completion, Recording, own_lines, record, sintonia};
+pub use recording::{Call, Completion, Recording, own_lines, record_command, sintonia};
 
 pub use sintonia_test_report::{not_applicable, skipped};
 
@@ -62,11 +62,11 @@ pub fn wait_until(what: &str, is_so: impl Fn() -> bool) {
 ///
 /// All libraries are tried before the test fails, so that one run shows which of them are affected.
 pub fn on_every_mpi(name: &str, check: impl Fn(&Mpi, &Program, &Recording)) {
-    let program = Program::named(name);
+    let program = Program::find(name);
     for_every_mpi(|mpi| match program.build(mpi) {
         Err(reason) => not_applicable(format!("{}: {name}: {reason}", mpi.name)),
         Ok(_) => {
-            let recording = Recording::of(mpi, &program, &[]);
+            let recording = Recording::record(mpi, &program, &[]);
             check(mpi, &program, &recording);
         }
     });
@@ -78,7 +78,7 @@ pub fn for_every_mpi(check: impl Fn(&Mpi)) {
 }
 
 /// The same for two libraries at a time: where nothing is measured, programs of one run while those of the other wait.
-pub fn for_every_mpi_by_twos(check: impl Fn(&Mpi) + Sync) {
+pub fn for_every_mpi_in_pairs(check: impl Fn(&Mpi) + Sync) {
     let case = std::thread::current().name().unwrap_or_default().to_string();
     let (case, check) = (&case, &check);
     let both = |two: &'static [Mpi]| -> Vec<&str> {

@@ -1,5 +1,6 @@
 //! The MPI libraries the tests run on: how each compiles, launches and is found.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -83,7 +84,7 @@ impl Mpi {
         assert!(command.status().expect("the compiler runs").success());
     }
 
-    /// The command that runs `program` on so many ranks.
+    /// The command that runs `program` on `ranks` ranks.
     pub fn launch(&self, ranks: usize, program: &[String]) -> Vec<String> {
         let mut command = vec![text(&self.launcher), "-n".to_string(), ranks.to_string()];
         command.extend_from_slice(program);
@@ -121,6 +122,7 @@ pub fn readers_python() -> PathBuf {
 }
 
 fn debian_openmpi() -> Mpi {
+    keep_session_dir();
     Mpi {
         name: "openmpi",
         family: Family::OpenMpi,
@@ -136,6 +138,15 @@ fn debian_openmpi() -> Mpi {
         soname: "libmpi.so.40",
         env: open_mpi_env(),
     }
+}
+
+/// Open MPI 4 removes its session directory with the last job, and fails when another job creates it at that moment. A folder in it
+/// keeps it, so that tests can run side by side.
+fn keep_session_dir() {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").expect("the name of this host");
+    let user = std::fs::metadata("/proc/self").expect("this process").uid();
+    let dir = std::env::temp_dir().join(format!("ompi.{}.{user}", host.trim()));
+    std::fs::create_dir_all(dir.join("tests")).expect("a folder in Open MPI's session directory");
 }
 
 fn debian_mpich() -> Mpi {

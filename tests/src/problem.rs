@@ -35,9 +35,10 @@ impl Injected {
 
 /// `check` holds in one of three runs of the program of that name, on the libraries of [`libraries_for`].
 pub fn check_with_retries(name: &str, check: impl Fn(&Program, &Recording) -> Result<(), String>) {
-    let program = Program::named(name);
+    let program = Program::find(name);
     let check_on = |mpi: &Mpi| {
-        let run = || check(&program, &Recording::of(mpi, &program, &[])).map_err(|complaint| format!("{}: {name}: {complaint}", mpi.name));
+        let run =
+            || check(&program, &Recording::record(mpi, &program, &[])).map_err(|complaint| format!("{}: {name}: {complaint}", mpi.name));
         retry_until_ok(run);
     };
     expect_none(libraries_for(&program).iter().filter_map(|mpi| failing(mpi, check_on)).collect());

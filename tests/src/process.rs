@@ -47,13 +47,13 @@ impl Process {
         self
     }
 
-    /// What it reads from standard input; nothing unless told.
+    /// Its standard input; empty by default.
     pub fn stdin(mut self, text: &str) -> Process {
         self.stdin = text.to_string();
         self
     }
 
-    /// Its time limit in seconds, a minute unless told.
+    /// Its time limit in seconds; 60 by default.
     pub fn limit(mut self, seconds: u64) -> Process {
         self.limit = Duration::from_secs(seconds);
         self

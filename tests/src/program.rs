@@ -1,8 +1,8 @@
 //! A test program: what its first comment says of it, and how it is built.
 //!
 //! The first comment tells what the program exercises and what its record must show, then, one per line:
-//! - `ranks: 3` (2 unless told), `args: ...` (`{soname}` is the library's), `stdin: ...`;
-//! - `status: 7` or `status: failure`, of the run (0 unless told);
+//! - `ranks: 3` (default 2), `args: ...` (`{soname}` is the library's), `stdin: ...`;
+//! - `status: 7` or `status: failure`, of the run (default 0);
 //! - `needs: MPI_Psend_init`, skipped where the library has no such function; `except: mpich (reason)`, skipped where even
 //!   the bare program fails;
 //! - `compile: flags`; `link: none`, not linked with MPI; `plugin: file`, built with MPI, its path is the macro PLUGIN;
@@ -61,7 +61,7 @@ impl Program {
                 let file = entry.path();
                 let name = entry.file_name().to_string_lossy().into_owned();
                 if name.starts_with(|first: char| first.is_ascii_digit()) && !name.contains(".lib.") {
-                    programs.push(Program::at(folder, &file));
+                    programs.push(Program::from_file(folder, &file));
                 }
             }
         }
@@ -70,7 +70,7 @@ impl Program {
     }
 
     /// The program of that name.
-    pub fn named(name: &str) -> Program {
+    pub fn find(name: &str) -> Program {
         let found = Program::all().into_iter().find(|program| program.name == name);
         found.unwrap_or_else(|| panic!("no test program is called {name}"))
     }
@@ -81,7 +81,7 @@ impl Program {
         file.split('_').next().and_then(|number| number.parse().ok()).expect("a program's file name begins with a number")
     }
 
-    fn at(folder: &str, source: &Path) -> Program {
+    fn from_file(folder: &str, source: &Path) -> Program {
         let ending = source.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
         let language = match ending {
             "c" => Language::C,

@@ -8,8 +8,8 @@ use crate::{Mpi, Outcome, Process, Program, target_dir};
 
 /// The command under test: `SINTONIA_BIN`, or the one in the target folder.
 pub fn sintonia() -> String {
-    if let Some(told) = std::env::var_os("SINTONIA_BIN") {
-        return told.to_str().expect("SINTONIA_BIN is text").to_string();
+    if let Some(path) = std::env::var_os("SINTONIA_BIN") {
+        return path.to_str().expect("SINTONIA_BIN is text").to_string();
     }
     let built = ["release", "debug"].map(|profile| target_dir().join(profile).join("sintonia"));
     let found = built.iter().find(|path| path.is_file());
@@ -18,7 +18,7 @@ pub fn sintonia() -> String {
 }
 
 /// The command line that records `command` into `output`.
-pub fn record(output: &Path, options: &[&str], command: Vec<String>) -> Vec<String> {
+pub fn record_command(output: &Path, options: &[&str], command: Vec<String>) -> Vec<String> {
     let mut words = vec![sintonia(), "record".to_string()];
     words.extend(options.iter().map(ToString::to_string));
     words.extend(["-o".to_string(), output.to_str().expect("a path that is text").to_string(), "--".to_string()]);
@@ -26,7 +26,7 @@ pub fn record(output: &Path, options: &[&str], command: Vec<String>) -> Vec<Stri
     words
 }
 
-/// Splits what Sintonia itself said (after its name, or as JSON) from what the program and its launcher said.
+/// Splits standard error into messages of Sintonia (after its name, or as JSON) and those of the program and its launcher.
 pub fn own_lines(stderr: &str) -> (Vec<String>, Vec<String>) {
     let (mut own, mut other) = (Vec::new(), Vec::new());
     for line in stderr.lines() {
@@ -107,12 +107,12 @@ pub struct Completion {
 
 impl Recording {
     /// Records one run of `program` with these options of `sintonia record`.
-    pub fn of(mpi: &Mpi, program: &Program, options: &[&str]) -> Recording {
+    pub fn record(mpi: &Mpi, program: &Program, options: &[&str]) -> Recording {
         let folder = crate::fresh_dir();
         let path = folder.path().join("run.sin");
         let command = program.build(mpi).expect("the caller asked whether it can be built");
         let launch = mpi.launch(program.ranks, &command);
-        let run = program.process(mpi, record(&path, options, launch)).run_in(folder.path());
+        let run = program.process(mpi, record_command(&path, options, launch)).run_in(folder.path());
         assert!(!run.timed_out, "{} under sintonia did not end in time\n{}", program.name, run.text());
         Recording { run, path, _folder: folder }
     }
@@ -127,8 +127,8 @@ impl Recording {
         self.path.parent().expect("a recording lies in a folder")
     }
 
-    /// What Sintonia itself said while recording.
-    pub fn said(&self) -> String {
+    /// Messages of Sintonia while recording.
+    pub fn messages(&self) -> String {
         own_lines(&self.run.stderr).0.join("\n")
     }
 

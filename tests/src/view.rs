@@ -26,34 +26,34 @@ pub struct Served {
 
 impl Served {
     /// Serves recordings.
-    pub fn of(recordings: &[&Path]) -> Served {
-        Served::with(recordings, &[])
+    pub fn start(recordings: &[&Path]) -> Served {
+        Served::start_with(recordings, &[])
     }
 
     /// Serves recordings, with more on the command line.
-    pub fn with(recordings: &[&Path], options: &[&str]) -> Served {
-        Served::run(&view(recordings, options), &[])
+    pub fn start_with(recordings: &[&Path], options: &[&str]) -> Served {
+        Served::start_command(&view(recordings, options), &[])
     }
 
     /// Runs a command that serves, with more variables.
-    pub fn run(words: &[String], env: &[(&str, &str)]) -> Served {
+    pub fn start_command(words: &[String], env: &[(&str, &str)]) -> Served {
         let folder = fresh_dir();
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).envs(env.iter().copied()).stdin(Stdio::null()).stdout(Stdio::piped());
-        command.stderr(File::create(folder.path().join("said")).expect("a file"));
+        command.stderr(File::create(folder.path().join("stderr")).expect("a file"));
         let mut child = command.spawn().expect("sintonia view");
         let mut line = String::new();
         BufReader::new(child.stdout.as_mut().expect("its output")).read_line(&mut line).expect("where it is");
-        let said = std::fs::read_to_string(folder.path().join("said")).unwrap_or_default();
-        let told: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}{said}"));
-        let port = told["port"].as_u64().and_then(|port| u16::try_from(port).ok()).expect("a port");
-        let text = |name: &str| told[name].as_str().unwrap_or_else(|| panic!("no {name}: {line}")).to_owned();
+        let stderr = std::fs::read_to_string(folder.path().join("stderr")).unwrap_or_default();
+        let started: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}{stderr}"));
+        let port = started["port"].as_u64().and_then(|port| u16::try_from(port).ok()).expect("a port");
+        let text = |name: &str| started[name].as_str().unwrap_or_else(|| panic!("no {name}: {line}")).to_owned();
         Served { child, address: text("address"), port, token: text("token"), folder }
     }
 
-    /// What it said on standard error.
-    pub fn said(&self) -> String {
-        std::fs::read_to_string(self.folder.path().join("said")).expect("what it said")
+    /// What it wrote to standard error.
+    pub fn messages(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("stderr")).expect("its standard error")
     }
 
     /// The host of its address, and the port.
@@ -115,8 +115,8 @@ impl Served {
     /// The status and the reason where a question is refused.
     pub fn refused(&self, question: &str) -> (u16, String) {
         let (status, body) = self.asked(question);
-        let told: Value = serde_json::from_str(&body).unwrap_or_else(|error| panic!("{question}: {error}: {body}"));
-        (status, told["error"].as_str().unwrap_or_else(|| panic!("{question}: {body}")).to_owned())
+        let refusal: Value = serde_json::from_str(&body).unwrap_or_else(|error| panic!("{question}: {error}: {body}"));
+        (status, refusal["error"].as_str().unwrap_or_else(|| panic!("{question}: {body}")).to_owned())
     }
 
     /// The number of its process.
@@ -155,7 +155,7 @@ impl Drop for Served {
             let _ = self.child.wait();
         }
         if std::thread::panicking() {
-            println!("sintonia view said: {}", self.said());
+            println!("sintonia view said: {}", self.messages());
         }
     }
 }
@@ -184,7 +184,7 @@ pub struct Html {
 
 impl Html {
     /// The file about recordings, written in a folder.
-    pub fn of(folder: &Path, recordings: &[&Path], options: &[&str]) -> Html {
+    pub fn write(folder: &Path, recordings: &[&Path], options: &[&str]) -> Html {
         let paths = recordings.iter().map(|path| path.display().to_string());
         let options = options.iter().map(ToString::to_string);
         let command = [sintonia(), "report".into(), "--html".into(), "report.html".into()].into_iter().chain(paths).chain(options);

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 export default async function placement(driver) {
     const { page } = driver;
     await driver.go('placement');
-    assert.match(await page.locator('.placement-verdict').innerText(), /^Placed to spare the busiest link, the run takes .* % less time/);
+    assert.match(await page.locator('.placement-verdict').innerText(), /^With less load on the busiest link, the run takes .* % less time/);
     const now = page.getByRole('img', { name: /^Now: ranks by host/ });
     const placed = page.getByRole('img', { name: /^Placed: ranks by host/ });
     const ranks = async (picture) => (await picture.locator('text.rank').allTextContents()).map(Number).sort((one, other) => one - other);
