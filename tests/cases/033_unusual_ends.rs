@@ -44,7 +44,7 @@ fn c037_sigkill() {
         assert_eq!((at("send"), at("recv")), (500, 500));
         let text = recording.sintonia("report", &[]);
         text.expect_no_crash().expect_status(0);
-        assert!(text.stdout.contains("incomplete"), "a person is told too:\n{}", text.text());
+        assert!(text.stdout.contains("incomplete"), "the text report says it, too:\n{}", text.text());
     });
 }
 

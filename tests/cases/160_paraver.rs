@@ -18,7 +18,7 @@ const PROGRAMS: [&str; 9] = [
     "c/022_threads",
 ];
 
-/// Reads a trace line by line and complains about whatever a reader of traces may rely on; then tells what it saw.
+/// Reads a trace line by line and complains about whatever a reader of traces may rely on; then returns what it contains.
 const CHECK: &str = r#"
 function wrong(what) { print "line " NR ": " what ": " $0; bad = 1 }
 function inside(time) { if (time < 0 || time > total) wrong("not within the trace") }
@@ -156,7 +156,7 @@ fn memory_does_not_grow_with_the_run() {
     }
 }
 
-/// A trace of two ranks that send each other so many messages.
+/// A trace of two ranks that send each other `messages` messages.
 fn exchange(messages: usize) -> String {
     let mut trace = format!("#Paraver (15/11/2026 at 05:56):{}_ns:1(2):1:2(1:1,1:1),1\nc:1:1:2:1:2\n", messages * 100);
     for number in 0..messages {
@@ -240,13 +240,13 @@ fn compare(program: &Program, recording: &Recording, returned: &Recording) {
     let (before, after) = (recording.report(), returned.report());
     assert_eq!(before["pairs"], after["pairs"], "{}", program.name);
     for rank in 0..program.ranks {
-        let told = |call: &Call| {
+        let fields = |call: &Call| {
             let operation = call.operation.replace("MPI_Init_thread", "MPI_Init");
             let mut received = call.received_messages();
             received.retain(|(source, ..)| *source >= 0);
             (operation, call.thread, call.enter, call.leave, call.file.clone(), call.line, call.root, call.sent, received)
         };
-        let [one, other] = [recording, returned].map(|recording| recording.calls(rank).iter().map(told).collect::<Vec<_>>());
+        let [one, other] = [recording, returned].map(|recording| recording.calls(rank).iter().map(fields).collect::<Vec<_>>());
         assert_eq!(one.len(), other.len());
         for (one, other) in one.iter().zip(&other) {
             // Of a call without a message, such as a send to MPI_PROC_NULL, a trace does not know the size.

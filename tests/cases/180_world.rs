@@ -105,8 +105,8 @@ fn the_library_is_that_of_the_launcher() {
 fn a_library_that_does_not_belong_to_the_launcher_is_refused() {
     for_every_mpi(|mpi| {
         let stranger = if mpi.family == Family::OpenMpi { "libmpich.so.12" } else { "libmpi.so.40" };
-        let told = [variables(mpi), vec![("SINTONIA_MPI".to_string(), stranger.to_string())]].concat();
-        let outcome = run(mpi, mpi.launch(2, &[example(), "join".to_string()]), &told);
+        let env = [variables(mpi), vec![("SINTONIA_MPI".to_string(), stranger.to_string())]].concat();
+        let outcome = run(mpi, mpi.launch(2, &[example(), "join".to_string()]), &env);
         outcome.expect_status(3);
         assert!(outcome.stderr.contains("does not belong to the launcher: 2 processes were started"), "{}", outcome.text());
     });

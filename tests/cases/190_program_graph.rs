@@ -64,7 +64,7 @@ fn ranks_without_a_neighbour_are_the_border() {
 }
 
 #[test]
-fn a_master_and_its_workers_are_told_apart_and_their_messages_found() {
+fn a_master_and_its_workers_are_separate_roles_and_their_messages_match() {
     on_every_mpi("c/192_farm", |_, program, recording| {
         let graph = graph(recording);
         assert_eq!(roles(&graph), [("master", vec![0]), ("workers", vec![1, 2, 3])]);
@@ -153,7 +153,7 @@ fn what_cannot_be_written_is_refused() {
     });
 }
 
-/// Records `190_nested_loops` with so many rounds.
+/// Records `190_nested_loops` with this many rounds.
 fn nested_loops(mpi: &Mpi, rounds: &str) -> Recording {
     let program = Program::find("c/190_nested_loops");
     let folder = fresh_dir();
@@ -166,9 +166,9 @@ fn nested_loops(mpi: &Mpi, rounds: &str) -> Recording {
 }
 
 fn graph(recording: &Recording) -> Value {
-    let told = recording.sintonia("graph", &["--program", "--json"]);
-    told.expect_no_crash().expect_status(0);
-    serde_json::from_str(&told.stdout).expect("one object")
+    let outcome = recording.sintonia("graph", &["--program", "--json"]);
+    outcome.expect_no_crash().expect_status(0);
+    serde_json::from_str(&outcome.stdout).expect("one object")
 }
 
 /// The graph without counts and times.

@@ -196,7 +196,7 @@ fn finds(program: &Program, recording: &Recording, kind: &str, places: &[Place],
     let mut found = wait_states(recording);
     for wait in &injected {
         assert_eq!(wait.kind, kind, "{} has one problem", program.name);
-        assert!(wait.seconds > 0.3, "{} waits long enough to be told from noise: {wait:?}", program.name);
+        assert!(wait.seconds > 0.3, "{} waits long enough to be distinguished from noise: {wait:?}", program.name);
         let place = places.iter().find(|(site, _)| *site == wait.site);
         let &(site, operation) = place.unwrap_or_else(|| panic!("{} waits at a place of its own: {wait:?}", program.name));
         let at = found.iter().position(|entry| entry["kind"] == kind && is_at(entry, program, site));

@@ -76,8 +76,8 @@ fn c249_ranks_are_spread_unevenly_over_hosts() {
         let Some(recording) = on_two_hosts(&program, 3) else { return Ok(()) };
         let given = given(&recording);
         let of = |kind: &str| given.iter().find(|item| item["kind"] == kind);
-        let told = of("unbalanced_placement").is_some() && of("slow_rank").is_none();
-        if told { Ok(()) } else { Err(format!("three ranks are slow because they share a host: {given:#?}")) }
+        let found = of("unbalanced_placement").is_some() && of("slow_rank").is_none();
+        if found { Ok(()) } else { Err(format!("three ranks are slow because they share a host: {given:#?}")) }
     });
 }
 
@@ -148,7 +148,7 @@ fn saves(item: &Value) -> f64 {
     item["saves_s"].as_f64().unwrap_or_else(|| panic!("saves_s is not a number: {item}"))
 }
 
-/// Records a program on two hosts, so many of its ranks on the first.
+/// Records a program on two hosts, `first` of its ranks on the first.
 fn on_two_hosts(program: &Program, first: usize) -> Option<Recording> {
     let hosts = Hosts::create()?;
     let mpi = Mpi::named("openmpi");

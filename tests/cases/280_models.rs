@@ -20,7 +20,7 @@ fn a_larger_run_takes_as_long_as_predicted_from_smaller_ones() {
             let [low, middle, high] = [0, 1, 2].map(|place| number(&predicted["predictions"][0]["seconds"][place]));
             assert!(low <= middle && middle <= high);
             let path = run(mpi, "c/280_sizes", folder.path(), 120, 2);
-            let report = told(command(folder.path(), &["report", &path, "--json"]));
+            let report = json_output(command(folder.path(), &["report", &path, "--json"]));
             let took = number(&report["work_s"]);
             if (0.5..2.0).contains(&(middle / took)) { Ok(()) } else { Err(format!("predicted {middle} s, it took {took} s")) }
         });
@@ -63,12 +63,12 @@ fn the_granularity_of_a_master_with_workers_is_found_in_a_recording() {
     for_every_mpi(|mpi| {
         let folder = fresh_dir();
         let path = run(mpi, "c/281_tasks", folder.path(), 20, 3);
-        let told = predict(folder.path(), &["--granularity", &path, "--procs", "1..64"]);
-        let found = &told["estimated"];
-        assert_eq!([&found["master"], &found["workers"], &found["tasks"]], [&json!(0), &json!(2), &json!(20)], "{told}");
+        let answer = predict(folder.path(), &["--granularity", &path, "--procs", "1..64"]);
+        let found = &answer["estimated"];
+        assert_eq!([&found["master"], &found["workers"], &found["tasks"]], [&json!(0), &json!(2), &json!(20)], "{answer}");
         let [computing, overhead] = ["R", "C"].map(|name| number(&found[name][1]));
-        assert!(computing >= 0.004 && overhead > 0.0, "a task sleeps at least as long as it is told: {found}");
-        assert_eq!(list(&told["predictions"]).len(), 64);
+        assert!(computing >= 0.004 && overhead > 0.0, "a task sleeps at least as long as requested: {found}");
+        assert_eq!(list(&answer["predictions"]).len(), 64);
     });
 }
 
@@ -93,25 +93,25 @@ fn recordings_that_do_not_fit_together_are_refused_with_the_reason() {
         let mixed = refused(&[&sizes[0], &sizes[1], &tasks]);
         assert!(mixed.contains(" are different programs: ") && mixed.contains(&tasks) && mixed.contains(&sizes[0]), "{mixed}");
         assert!(mixed.contains("281_tasks.c:") && mixed.contains("280_sizes.c:") && mixed.contains("record it again"), "{mixed}");
-        let untold = format!("{tasks}-untold.sin");
+        let without_n = format!("{tasks}-without_n.sin");
         let program = Program::find("c/281_tasks");
         let command = program.build(mpi).expect("every library runs it");
         program
-            .process(mpi, record_command(&folder.path().join(&untold), &[], mpi.launch(3, &command)))
+            .process(mpi, record_command(&folder.path().join(&without_n), &[], mpi.launch(3, &command)))
             .run_in(folder.path())
             .expect_status(0);
-        let untold_n = refused(&[&tasks, &untold]);
-        let again = format!("sintonia: {untold} has no value of n, but {tasks} has: record it again with --param n=VALUE\n");
-        assert_eq!(untold_n, again);
+        let without_n_refusal = refused(&[&tasks, &without_n]);
+        let again = format!("sintonia: {without_n} has no value of n, but {tasks} has: record it again with --param n=VALUE\n");
+        assert_eq!(without_n_refusal, again);
     });
 }
 
 #[test]
 fn the_laws_give_the_figures_of_the_paper() {
     let folder = fresh_dir();
-    let told = predict(folder.path(), &["--granularity", "R=0.8,C=0.02,M=64", "--procs", "1..64"]);
-    assert_eq!([&told["law"], &told["laws"][1]["law"]], ["all-to-one-simple", "all-to-one-composite"]);
-    let row = |law: usize, nodes: usize| &told["laws"][law]["predictions"][nodes - 1];
+    let answer = predict(folder.path(), &["--granularity", "R=0.8,C=0.02,M=64", "--procs", "1..64"]);
+    assert_eq!([&answer["law"], &answer["laws"][1]["law"]], ["all-to-one-simple", "all-to-one-composite"]);
+    let row = |law: usize, nodes: usize| &answer["laws"][law]["predictions"][nodes - 1];
     assert_eq!(number(&row(0, 64)["seconds"][1]), 2.08);
     assert_eq!(number(&row(1, 40)["speedup"]), 40.0);
     assert_eq!(number(&row(1, 64)["speedup"]), 40.0, "more nodes than the granularity gain nothing");
@@ -128,10 +128,10 @@ fn a_table_of_message_times_has_its_pieces() {
     let folder = fresh_dir();
     let rows: String = (1..=16).map(|k| 4096 * k).map(|n| format!("{n},{}\n", if n <= 32768 { n + 500 } else { 2 * n + 900 })).collect();
     write(folder.path(), "t.csv", format!("n,send [us]\n{rows}"));
-    let told = told(command(folder.path(), &["fit", "t.csv", "--x", "n", "--y", "send", "--pieces", "--plot", "t.svg", "--json"]));
-    let pieces = list(&told["models"][0]["pieces"]);
+    let answer = json_output(command(folder.path(), &["fit", "t.csv", "--x", "n", "--y", "send", "--pieces", "--plot", "t.svg", "--json"]));
+    let pieces = list(&answer["models"][0]["pieces"]);
     assert_eq!((pieces.len(), number(&pieces[0]["to"])), (2, 32768.0));
-    assert!((number(&pieces[1]["slope"][1]) / 2e-6 - 1.0).abs() < 1e-9, "{told}");
+    assert!((number(&pieces[1]["slope"][1]) / 2e-6 - 1.0).abs() < 1e-9, "{answer}");
     let picture = std::fs::read_to_string(folder.path().join("t.svg")).expect("the picture was written");
     assert!(picture.starts_with("<svg ") && picture.contains("32768"));
 }
@@ -147,17 +147,17 @@ fn write(folder: &Path, name: &str, text: impl AsRef<[u8]>) {
 fn a_model_can_be_written_by_hand() {
     let folder = fresh_dir();
     write(folder.path(), "m.toml", MODEL);
-    let told = predict(folder.path(), &["m.toml", "-p", "n=1000", "--procs", "1,2,4,8..1024", "--explain"]);
-    let second = &told["predictions"][1];
+    let answer = predict(folder.path(), &["m.toml", "-p", "n=1000", "--procs", "1,2,4,8..1024", "--explain"]);
+    let second = &answer["predictions"][1];
     assert_eq!([number(&second["seconds"][1]), number(&second["cost"][1])], [1.0002, 2.0004]);
     assert!((number(&second["speedup"]) - 2.0001 / 1.0002).abs() < 1e-12);
     let terms: Vec<&str> = list(&second["terms"]).iter().filter_map(|term| term["formula"].as_str()).collect();
     assert_eq!(terms, ["2e-9*n^3/p", "0.0001*p"], "the sum term by term");
-    let crossing = &told["sets"][0]["crossings"][0];
+    let crossing = &answer["sets"][0]["crossings"][0];
     assert!((number(&crossing["at"]) - 141.42).abs() < 0.01, "both terms are equal at the root of 2e-9*n^3/1e-4: {crossing}");
     assert_eq!([&crossing["below"], &crossing["above"]], ["2e-9*n^3/p", "0.0001*p"]);
-    assert!((number(&told["best"]["time"]) - 141.0).abs() < 8.0, "the time is least there, too: {told}");
-    assert_eq!(number(&told["best"]["efficiency"]), 141.0, "half of the time is spent on the first term there");
+    assert!((number(&answer["best"]["time"]) - 141.0).abs() < 8.0, "the time is least there, too: {answer}");
+    assert_eq!(number(&answer["best"]["efficiency"]), 141.0, "half of the time is spent on the first term there");
 }
 
 #[test]
@@ -167,9 +167,9 @@ fn speed_ups_are_counted_from_the_base_that_is_chosen() {
     let at = |base: &[&str]| predict(folder.path(), &[&["m.toml", "-p", "n=1000", "--procs", "4,8"], base].concat());
     let time = |p: f64| 2.0 / p + 1e-4 * p;
     for (words, base) in [(&[][..], 4.0), (&["--base", "1"], 1.0), (&["--base", "8"], 8.0)] {
-        let told = at(words);
-        assert_eq!(number(&told["speedup_base"]), base);
-        let found = number(&told["predictions"][1]["speedup"]);
+        let answer = at(words);
+        assert_eq!(number(&answer["speedup_base"]), base);
+        let found = number(&answer["predictions"][1]["speedup"]);
         assert!((found - base * time(base) / time(8.0)).abs() < 1e-12, "{words:?}: {found}");
     }
 }
@@ -225,8 +225,8 @@ fn questions_that_a_model_cannot_answer_are_refused_with_the_reason() {
         ("--law amdal serial=1", 2, wrong_usage("no law `amdal`; available: amdahl, gustafson, all-to-one-simple, all-to-one-composite, adjacent, store-and-forward, wormhole, virtual-cut-through, ray-tracing")),
     ] {
         let words: Vec<&str> = ["predict"].into_iter().chain(words.split(' ')).collect();
-        let told = refused(folder.path(), &words, status);
-        assert!(if status == 2 { told.starts_with(&said) } else { told == said }, "{words:?}: {told}");
+        let answer = refused(folder.path(), &words, status);
+        assert!(if status == 2 { answer.starts_with(&said) } else { answer == said }, "{words:?}: {answer}");
     }
 }
 
@@ -274,8 +274,8 @@ fn a_model_or_machine_file_that_is_wrong_is_refused_with_the_line() {
         ("intercept_s = 2e-3", "intercept_us = 2000", "9:27: `intercept_us` has no known unit: write `intercept_s`, in seconds"),
     ] {
         write(folder.path(), "two.machine.toml", machine.replacen(from, to, 1));
-        let told = refused(folder.path(), &words, 1);
-        assert!(told.starts_with(&format!("sintonia: two.machine.toml:{said}\n")), "{told}");
+        let answer = refused(folder.path(), &words, 1);
+        assert!(answer.starts_with(&format!("sintonia: two.machine.toml:{said}\n")), "{answer}");
     }
 }
 
@@ -327,7 +327,7 @@ fn a_file_that_cannot_be_written_is_told_before_anything_is_done() {
     assert_eq!(to(&["-o", "m.toml", "--plot", "none/m.svg"]), "sintonia: cannot write none/m.svg: no directory none\n");
     assert_eq!(to(&["-o", "old.toml"]), "sintonia: old.toml already exists: choose another name with -o, or replace it with --force\n");
     assert_eq!(to(&["-o", "/dev/full"]), "sintonia: cannot write /dev/full: No space left on device (os error 28)\n");
-    // Whoever may do everything may write here, too: then there is nothing to see.
+    // Root may write here, too: then nothing is refused.
     let locked = folder.path().join("locked");
     std::fs::create_dir(&locked).expect("a new folder");
     std::fs::set_permissions(&locked, std::os::unix::fs::PermissionsExt::from_mode(0o555)).expect("one's own folder");
@@ -350,9 +350,9 @@ fn table_1_of_the_paper_has_its_break_and_its_coefficients_to_five_digits() {
     // Of the first slope of receiving, the paper prints three digits; these are of the least squares of its rows.
     let printed = [("send", [(0.0879182, -82.0523), (0.0849931, 2065.49)]), ("receive", [(0.0852255, 9.70620), (0.0849968, 2146.19)])];
     for (column, lines) in printed {
-        let told = told(command(folder.path(), &["fit", "t.csv", "--x", "n", "--y", column, "--pieces", "--json"]));
-        let pieces = list(&told["models"][0]["pieces"]);
-        assert_eq!((pieces.len(), number(&pieces[0]["to"])), (2, 65536.0), "{told}");
+        let answer = json_output(command(folder.path(), &["fit", "t.csv", "--x", "n", "--y", column, "--pieces", "--json"]));
+        let pieces = list(&answer["models"][0]["pieces"]);
+        assert_eq!((pieces.len(), number(&pieces[0]["to"])), (2, 65536.0), "{answer}");
         for (piece, (slope, intercept)) in pieces.iter().zip(lines) {
             let [found_slope, found_intercept] = ["slope", "intercept"].map(|key| 1e6 * number(&piece[key][1]));
             assert!((found_slope / slope - 1.0).abs() < 1e-5 && (found_intercept / intercept - 1.0).abs() < 1e-5, "{column}: {piece}");
@@ -382,7 +382,7 @@ fn tables_2_to_4_of_the_paper_are_predicted_no_worse_than_printed() {
         let folder = fresh_dir();
         let rows = orders.iter().zip(seconds).filter(|(n, _)| fitted.contains(n)).map(|(n, s)| format!("{n},{s}\n")).collect::<String>();
         write(folder.path(), "t.csv", format!("n,time [s]\n{rows}"));
-        told(command(folder.path(), &["fit", "t.csv", "--x", "n", "--y", "time", "-o", "m.toml", "--json"]));
+        json_output(command(folder.path(), &["fit", "t.csv", "--x", "n", "--y", "time", "-o", "m.toml", "--json"]));
         let asked = orders.iter().map(|n| n.to_string()).collect::<Vec<_>>().join(",");
         let predicted = predict(folder.path(), &["m.toml", "-p", &format!("n={asked}")]);
         let largest = |errors: &mut dyn Iterator<Item = f64>| errors.map(f64::abs).fold(0.0, f64::max);
@@ -393,7 +393,7 @@ fn tables_2_to_4_of_the_paper_are_predicted_no_worse_than_printed() {
     }
 }
 
-/// Records a program of a size on so many ranks, and says where.
+/// Records a program of a size on `ranks` ranks; returns the path.
 fn run(mpi: &Mpi, name: &str, folder: &Path, n: u64, ranks: usize) -> String {
     let program = Program::find(name);
     let file = format!("{}-{n}-{ranks}.sin", name.replace('/', "-"));
@@ -421,18 +421,18 @@ fn refused(folder: &Path, words: &[&str], status: i32) -> String {
     outcome.stderr
 }
 
-fn told(outcome: Outcome) -> Value {
+fn json_output(outcome: Outcome) -> Value {
     outcome.expect_no_crash().expect_status(0);
     serde_json::from_str(&outcome.stdout).expect("one object")
 }
 
 fn fit(folder: &Path, runs: &[String], options: &[&str]) -> Value {
     let words = ["fit", "--json"].into_iter().chain(runs.iter().map(String::as_str)).chain(options.iter().copied());
-    told(command(folder, &words.collect::<Vec<_>>()))
+    json_output(command(folder, &words.collect::<Vec<_>>()))
 }
 
 fn predict(folder: &Path, options: &[&str]) -> Value {
-    told(command(folder, &["predict", "--json"].into_iter().chain(options.iter().copied()).collect::<Vec<_>>()))
+    json_output(command(folder, &["predict", "--json"].into_iter().chain(options.iter().copied()).collect::<Vec<_>>()))
 }
 
 fn list(value: &Value) -> &[Value] {

@@ -24,11 +24,11 @@ fn json_on_the_last_line_of_stderr() {
     let program = Program::find("c/001_send_modes");
     let recording = Recording::record(any_mpi(), &program, &["--json"]);
     let last = recording.run.stderr.lines().last().expect("something on stderr");
-    let told: Value = serde_json::from_str(last).unwrap_or_else(|error| panic!("{error}: {last}"));
-    assert_eq!((&told["ranks"], &told["exit_status"]), (&3.into(), &0.into()));
-    assert_eq!(told["calls"], recording.report()["calls"]);
-    assert_eq!(told["bytes_on_disk"], recording.bytes_on_disk());
-    let name = told["recording"].as_str().expect("the path of the recording");
+    let summary: Value = serde_json::from_str(last).unwrap_or_else(|error| panic!("{error}: {last}"));
+    assert_eq!((&summary["ranks"], &summary["exit_status"]), (&3.into(), &0.into()));
+    assert_eq!(summary["calls"], recording.report()["calls"]);
+    assert_eq!(summary["bytes_on_disk"], recording.bytes_on_disk());
+    let name = summary["recording"].as_str().expect("the path of the recording");
     assert!(name.ends_with("run.sin"), "{name}");
 }
 
@@ -278,8 +278,8 @@ fn doctor_tells_what_is_here() {
     run(folder.path(), &["doctor"]).expect_no_crash().expect_status(0);
     let outcome = run(folder.path(), &["doctor", "--json"]);
     outcome.expect_no_crash().expect_status(0);
-    let told: Value = serde_json::from_str(&outcome.stdout).unwrap_or_else(|error| panic!("{error}: {}", outcome.text()));
-    assert!(told.is_object() && told.to_string().contains("MPI"), "{told}");
+    let summary: Value = serde_json::from_str(&outcome.stdout).unwrap_or_else(|error| panic!("{error}: {}", outcome.text()));
+    assert!(summary.is_object() && summary.to_string().contains("MPI"), "{summary}");
 }
 
 #[test]

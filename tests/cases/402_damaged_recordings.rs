@@ -48,8 +48,8 @@ fn a_missing_file_is_named_or_its_rank_is() {
         std::fs::remove_file(copy.path.join(&file)).expect("a file can be removed");
         let outcome = report(&copy.path);
         readable_or_refused(&outcome, &file);
-        let told: Option<Value> = serde_json::from_str(&outcome.stdout).ok();
-        named |= told.is_some_and(|report| report["incomplete_ranks"] == serde_json::json!([1]));
+        let parsed: Option<Value> = serde_json::from_str(&outcome.stdout).ok();
+        named |= parsed.is_some_and(|report| report["incomplete_ranks"] == serde_json::json!([1]));
     }
     assert!(named, "without the file of rank 1, rank 1 is incomplete and the others are not");
 }

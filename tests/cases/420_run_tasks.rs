@@ -318,7 +318,7 @@ fn errors_of(worker: Child) -> (Option<i32>, String) {
 }
 
 #[test]
-fn a_worker_may_be_started_by_hand_by_whoever_holds_the_token() {
+fn a_worker_can_be_started_by_hand_with_the_token() {
     let (_folder, running, token, address) = listening();
     for rubbish in [&b"GET / HTTP/1.1\r\n\r\n"[..], &[0xFF; 5000], &[0, 0, 0, 1]] {
         TcpStream::connect(&address).and_then(|mut stream| stream.write_all(rubbish)).expect("a stranger may knock");

@@ -26,16 +26,16 @@ fn c600_factoring_changes_the_shares_and_not_the_result() {
         let tuned = launch(mpi, folder.path(), &["--tunlet", "factoring", "-o", "tuned.sin", "--json"]);
         tuned.expect_status(0);
         assert_eq!(tuned.stdout, bare.stdout, "{}", mpi.name);
-        let told = tuning(&tuned);
-        let decisions = told["decisions"].as_array().expect("decisions");
+        let report = tuning(&tuned);
+        let decisions = report["decisions"].as_array().expect("decisions");
         let first: Vec<(&str, f64)> =
             decisions.iter().take(3).map(|one| (one["action"].as_str().expect("a name"), one["new"].as_f64().expect("a number"))).collect();
-        assert_eq!(first, [("F0", 0.5), ("F1", 0.5), ("F2", 0.5)], "{told}");
-        assert!(decisions.iter().all(|one| one["why"].is_string() && was_made(one)), "{told}");
+        assert_eq!(first, [("F0", 0.5), ("F1", 0.5), ("F2", 0.5)], "{report}");
+        assert!(decisions.iter().all(|one| one["why"].is_string() && was_made(one)), "{report}");
         // The heavy half makes tasks unequal, so that the first batch must not be everything.
         let mut later = decisions.iter().skip(3).filter(|one| one["action"] == "F0").map(|one| one["new"].as_f64().expect("a number"));
-        assert!(later.any(|share| (0.3..0.98).contains(&share)), "{told}");
-        assert!(told["events"].as_u64().expect("a number") > 100, "{told}");
+        assert!(later.any(|share| (0.3..0.98).contains(&share)), "{report}");
+        assert!(report["events"].as_u64().expect("a number") > 100, "{report}");
         let log = std::fs::read_to_string(folder.path().join("tuned.sin/tuning.jsonl")).expect("a log");
         assert_eq!(log.lines().filter(|line| line.starts_with("{\"kind\":\"change\"")).count(), decisions.len());
     });
@@ -47,9 +47,9 @@ fn c601_what_is_only_watched_is_not_changed() {
         let folder = fresh_dir();
         let watched = launch(mpi, folder.path(), &["--watch", "--tunlet", "factoring", "-o", "watched.sin", "--json"]);
         watched.expect_status(0);
-        let told = tuning(&watched);
-        let decisions = told["decisions"].as_array().expect("decisions");
-        assert!(!decisions.is_empty() && decisions.iter().all(|one| one["refused"] == "only watched" && one["old"].is_null()), "{told}");
+        let report = tuning(&watched);
+        let decisions = report["decisions"].as_array().expect("decisions");
+        assert!(!decisions.is_empty() && decisions.iter().all(|one| one["refused"] == "only watched" && one["old"].is_null()), "{report}");
     });
 }
 
@@ -77,7 +77,7 @@ fn c603_a_tunlet_that_does_not_exist_is_an_error_before_anything_runs() {
     assert!(outcome.stderr.contains("there is no tunlet `facturing`"), "{}", outcome.stderr);
 }
 
-/// Everything that leaves a function other than by returning, through a hooked one; told on one line each.
+/// Everything that leaves a function other than by returning, through a hooked one; one line of output each.
 const TORTURE: &str = r#"
 #include <mpi.h>
 #include <csetjmp>

@@ -108,14 +108,14 @@ fn compile(mpi: &Mpi, folder: &Path) -> String {
 
 /// A process as the analyzer knows it: what it was asked in turn, and what came of it.
 #[derive(Default)]
-struct Told {
+struct ProcessReport {
     rank: Option<u32>,
     answers: HashMap<u64, Vec<Answer>>,
     throttled: Vec<(u32, u64, f64)>,
     events: Vec<(usize, HookEvent)>,
 }
 
-impl Told {
+impl ProcessReport {
     /// The latest answer to an order, by its place among all.
     fn answer(&self, order: u64) -> &Answer {
         self.answers.get(&order).and_then(|answers| answers.last()).unwrap_or_else(|| panic!("order {order} was not answered"))
@@ -171,7 +171,7 @@ const WAITING: u32 = 0;
 /// A process under way: its orders are numbered through from 1, phase after phase.
 struct UnderWay {
     process: sintonia_tune::collector::ProcessConnection,
-    told: Told,
+    report: ProcessReport,
     phase: usize,
     sent: u64,
     has_rank: bool,
@@ -179,11 +179,12 @@ struct UnderWay {
 
 impl UnderWay {
     fn may_go_on(&self) -> bool {
-        let waits_for = |stage: usize| self.told.events.iter().any(|(_, event)| event.hook == WAITING && event.words[0] as usize == stage);
+        let waits_for =
+            |stage: usize| self.report.events.iter().any(|(_, event)| event.hook == WAITING && event.words[0] as usize == stage);
         match self.phase {
             0 => true,
             1 => self.has_rank,
-            phase => waits_for(phase - 1) || !self.told.throttled.is_empty(),
+            phase => waits_for(phase - 1) || !self.report.throttled.is_empty(),
         }
     }
 
@@ -206,13 +207,13 @@ impl UnderWay {
     }
 
     fn read(&mut self) {
-        let events = &mut self.told.events;
+        let events = &mut self.report.events;
         let _ = self.process.drain(|ring, _, event| events.push((ring, event)));
     }
 }
 
-/// Runs the program and gives its processes orders; what it printed, and what each process told, by rank.
-fn drive(mpi: &Mpi, ranks: usize, arguments: &[&str], phases: &[Phase]) -> (Outcome, Vec<Told>) {
+/// Runs the program and gives its processes orders; what it printed, and what each process reported, by rank.
+fn drive(mpi: &Mpi, ranks: usize, arguments: &[&str], phases: &[Phase]) -> (Outcome, Vec<ProcessReport>) {
     let folder = fresh_dir();
     let mut program = vec![compile(mpi, folder.path())];
     program.extend(arguments.iter().map(ToString::to_string));
@@ -239,30 +240,30 @@ fn drive(mpi: &Mpi, ranks: usize, arguments: &[&str], phases: &[Phase]) -> (Outc
             std::thread::sleep(Duration::from_micros(500));
         }
     });
-    let mut told: Vec<Told> = processes.into_values().map(|process| process.told).collect();
-    told.sort_by_key(|told| told.rank);
-    (outcome, told)
+    let mut reports: Vec<ProcessReport> = processes.into_values().map(|process| process.report).collect();
+    reports.sort_by_key(|report| report.rank);
+    (outcome, reports)
 }
 
 fn heard(processes: &mut HashMap<u32, UnderWay>, news: CollectorEvent) {
     match news {
         CollectorEvent::Connected(process) => {
             let rank = process.rank_and_size.map(|(rank, _)| rank);
-            let told = Told { rank, ..Told::default() };
+            let report = ProcessReport { rank, ..ProcessReport::default() };
             let number = process.id;
-            processes.insert(number, UnderWay { process: *process, told, phase: 0, sent: 0, has_rank: false });
+            processes.insert(number, UnderWay { process: *process, report, phase: 0, sent: 0, has_rank: false });
         }
         CollectorEvent::Message(number, word) => {
             let process = processes.get_mut(&number).expect("who speaks has come");
             match word {
                 ProbeMessage::Rank { rank, .. } => {
-                    assert_eq!(*process.told.rank.get_or_insert(rank), rank, "the launcher says the same as MPI");
+                    assert_eq!(*process.report.rank.get_or_insert(rank), rank, "the launcher says the same as MPI");
                     process.has_rank = true;
                 }
                 ProbeMessage::Answer { number, outcome } => {
-                    process.told.answers.entry(number).or_default().push(outcome);
+                    process.report.answers.entry(number).or_default().push(outcome);
                 }
-                ProbeMessage::Throttled { hook, calls, seconds_per_call } => process.told.throttled.push((hook, calls, seconds_per_call)),
+                ProbeMessage::Throttled { hook, calls, seconds_per_call } => process.report.throttled.push((hook, calls, seconds_per_call)),
                 ProbeMessage::Here { .. } | ProbeMessage::Clock { .. } | ProbeMessage::Leaving => {}
             }
         }
@@ -292,10 +293,10 @@ fn c610_functions_of_mpi_are_measure_points_without_hooks() {
                 ProbeCommand::Watch(9999),
             ]
         };
-        let (outcome, told) = drive(mpi, 2, &["messages"], &[&before, &|_| vec![]]);
+        let (outcome, reports) = drive(mpi, 2, &["messages"], &[&before, &|_| vec![]]);
         outcome.expect_status(0);
-        let [sender, receiver] = &told[..] else { panic!("two processes, not {}", told.len()) };
-        for process in &told {
+        let [sender, receiver] = &reports[..] else { panic!("two processes, not {}", reports.len()) };
+        for process in &reports {
             assert!((1..=7).all(|order| *process.answer(order) == Answer::Done(0)));
             assert!(process.refused(8).contains("MPI_Comm_rank") && process.refused(9).contains("no such MPI function"));
             assert_eq!(process.calls("MPI_Init_thread").len(), 2, "what is asked for before MPI begins is there when it does");
@@ -345,12 +346,12 @@ fn c611_a_function_is_replaced_and_restored_and_measured_all_the_while() {
         &|symbols| vec![symbols.hook("work", HookKind::Replace(symbols.function("other").address)), symbols.stage(2)],
         &|symbols| vec![ProbeCommand::Unhook(FIRST), symbols.stage(4)],
     ];
-    let (outcome, told) = drive(&Mpi::named("openmpi"), 1, &["work"], &phases);
+    let (outcome, reports) = drive(&Mpi::named("openmpi"), 1, &["work"], &phases);
     outcome.expect_status(0);
     let lines: Vec<&str> = outcome.stdout.lines().collect();
     assert_eq!(lines, ["-2 nothing", "13 nothing", "-2 nothing", "13 nothing", "chunk 7"]);
-    assert_eq!((told[0].answer(1), told[0].answer(2)), (&Answer::Hooked(FIRST), &Answer::Hooked(FIRST)));
-    let exits = told[0].events.iter().filter(|(_, event)| event.hook == FIRST && event.point == HookPoint::Exit);
+    assert_eq!((reports[0].answer(1), reports[0].answer(2)), (&Answer::Hooked(FIRST), &Answer::Hooked(FIRST)));
+    let exits = reports[0].events.iter().filter(|(_, event)| event.hook == FIRST && event.point == HookPoint::Exit);
     let results: Vec<i32> = exits.map(|(_, event)| event.words[0] as i32).collect();
     assert_eq!(results, [-2, 13, -2], "both are measured, until the hook is taken out");
 }
@@ -385,12 +386,12 @@ fn c612_a_library_is_loaded_at_once_or_when_a_function_is_entered() {
         let phases: [Phase; 3] = [&|_| vec![ProbeCommand::Do(load("/nowhere/x.so"))], &at_entry, &|symbols| {
             vec![ProbeCommand::Do(load(&path)), symbols.stage(4)]
         }];
-        let (outcome, told) = drive(mpi, 1, &["work"], &phases);
+        let (outcome, reports) = drive(mpi, 1, &["work"], &phases);
         outcome.expect_status(0);
-        assert!(told[0].refused(1).contains("/nowhere/x.so: cannot open shared object file"), "{}", told[0].refused(1));
-        let Answer::Performed { given } = told[0].answer(3) else { panic!("{:?}", told[0].answer(3)) };
+        assert!(reports[0].refused(1).contains("/nowhere/x.so: cannot open shared object file"), "{}", reports[0].refused(1));
+        let Answer::Performed { given } = reports[0].answer(3) else { panic!("{:?}", reports[0].answer(3)) };
         assert!(given[0] == Ok(1) && given[1].as_ref().is_err_and(|why| why.contains("/nowhere/x.so")), "{given:?}");
-        assert_eq!(told[0].answer(4), &Answer::Done(1), "to load it again does no harm");
+        assert_eq!(reports[0].answer(4), &Answer::Done(1), "to load it again does no harm");
         let lines: Vec<&str> = outcome.stdout.lines().collect();
         assert_eq!(lines[..2], ["loaded", "13 nothing"]);
     });
@@ -404,12 +405,12 @@ fn c613_the_environment_is_set_before_mpi_begins_and_while_it_runs() {
         &|_| vec![],
         &|symbols| vec![ProbeCommand::Do(word("late")), symbols.stage(4)],
     ];
-    let (outcome, told) = drive(&Mpi::named("mpich"), 1, &["work"], &phases);
+    let (outcome, reports) = drive(&Mpi::named("mpich"), 1, &["work"], &phases);
     outcome.expect_status(0);
     let lines: Vec<&str> = outcome.stdout.lines().collect();
     assert_eq!(lines, ["13 early", "13 late", "13 late", "13 late", "chunk 7"]);
-    assert_eq!((told[0].answer(1), told[0].answer(3)), (&Answer::Done(0), &Answer::Done(0)));
-    assert!(told[0].refused(2).contains("a=b"));
+    assert_eq!((reports[0].answer(1), reports[0].answer(3)), (&Answer::Done(0), &Answer::Done(0)));
+    assert!(reports[0].refused(2).contains("a=b"));
 }
 
 fn control(name: &str, bits: f64) -> ProbeCommand {
@@ -433,10 +434,10 @@ fn c614_control_variables_of_mpich_are_set_while_it_runs() {
                 [control("MPIR_CVAR_ALLREDUCE_SHORT_MSG_SIZ", 1.0), control(NAME, 0.5), control("MPIR_CVAR_DEFAULT_THREAD_LEVEL", 1.0)];
             [control(NAME, 512.0), control(NAME, 1024.0)].into_iter().chain(wrong).chain([symbols.stage(1)]).collect()
         };
-        let (outcome, told) = drive(mpi, 2, &["control", NAME], &[&|_| vec![], &|_| vec![], &set]);
+        let (outcome, reports) = drive(mpi, 2, &["control", NAME], &[&|_| vec![], &|_| vec![], &set]);
         outcome.expect_status(0);
         assert_eq!(outcome.stdout.matches(&format!("{NAME} 1024\n")).count(), 2, "{}", outcome.stdout);
-        for process in &told {
+        for process in &reports {
             assert_eq!((number(process.answer(1)), number(process.answer(2))), (2048.0, 512.0));
             assert!(process.refused(3).contains("no control variable MPIR_CVAR_ALLREDUCE_SHORT_MSG_SIZ"));
             assert!(process.refused(4).contains("an integer, and cannot be 0.5"));
@@ -463,10 +464,10 @@ fn c615_control_variables_of_open_mpi_are_set_before_it_begins() {
             ]
         };
         let after = |symbols: &Symbols| vec![control("btl_self_eager_limit", 0.0), symbols.stage(1)];
-        let (outcome, told) = drive(mpi, 2, &["control", NAME], &[&before, &|_| vec![], &after]);
+        let (outcome, reports) = drive(mpi, 2, &["control", NAME], &[&before, &|_| vec![], &after]);
         outcome.expect_status(0);
         assert_eq!(outcome.stdout.matches(&format!("{NAME} 3\n")).count(), 2, "{}", outcome.stdout);
-        for process in &told {
+        for process in &reports {
             assert_eq!((number(process.answer(1)), number(process.answer(2))), (0.0, 0.0));
             assert!(process.refused(3).contains("no control variable coll_tuned_allreduce_algoritm"));
             assert!(process.refused(4).contains("0 or 1, and cannot be 2"));
@@ -480,9 +481,9 @@ fn c615_control_variables_of_open_mpi_are_set_before_it_begins() {
 #[test]
 fn c616_a_hook_that_fires_too_often_takes_itself_out_and_says_so() {
     let phases: [Phase; 3] = [&|_| vec![], &|symbols| vec![symbols.hook("work", WRAP)], &|symbols| vec![symbols.stage(1)]];
-    let (outcome, told) = drive(&Mpi::named("openmpi"), 1, &["often"], &phases);
+    let (outcome, reports) = drive(&Mpi::named("openmpi"), 1, &["often"], &phases);
     outcome.expect_status(0);
-    let [(hook, calls, seconds)] = told[0].throttled[..] else { panic!("{:?}", told[0].throttled) };
+    let [(hook, calls, seconds)] = reports[0].throttled[..] else { panic!("{:?}", reports[0].throttled) };
     assert!(hook == FIRST && calls > 100_000 && seconds < 10e-6, "{calls} calls of {seconds} s");
 }
 
@@ -501,13 +502,13 @@ fn c617_what_was_arranged_can_be_taken_back() {
         ]
     };
     let cancel = |symbols: &Symbols| vec![ProbeCommand::Cancel(4), ProbeCommand::Do(symbols.set("chunk", 7)), symbols.stage(4)];
-    let (outcome, told) = drive(&Mpi::named("openmpi"), 1, &["work"], &[&|_| vec![], &arrange, &cancel]);
+    let (outcome, reports) = drive(&Mpi::named("openmpi"), 1, &["work"], &[&|_| vec![], &arrange, &cancel]);
     outcome.expect_status(0);
     let lines: Vec<&str> = outcome.stdout.lines().collect();
     assert_eq!(lines, ["206 nothing", "13 nothing", "13 nothing", "13 nothing", "chunk 7"]);
-    assert_eq!((told[0].answer(3), told[0].answer(7)), (&Answer::Done(0), &Answer::Done(0)));
-    assert_eq!(told[0].answer(4), &Answer::Performed { given: vec![Ok(7)] });
-    assert!(told[0].refused(5).contains("never scheduled") && told[0].refused(6).contains("does not observe"));
+    assert_eq!((reports[0].answer(3), reports[0].answer(7)), (&Answer::Done(0), &Answer::Done(0)));
+    assert_eq!(reports[0].answer(4), &Answer::Performed { given: vec![Ok(7)] });
+    assert!(reports[0].refused(5).contains("never scheduled") && reports[0].refused(6).contains("does not observe"));
 }
 
 #[test]
@@ -521,10 +522,10 @@ fn c618_a_program_that_blocks_all_signals_and_takes_traps_itself_is_hooked_all_t
         orders
     };
     for_every_mpi(|mpi| {
-        let (outcome, told) = drive(mpi, 1, &["signals"], &[&|_| vec![], &|_| vec![], &hot]);
+        let (outcome, reports) = drive(mpi, 1, &["signals"], &[&|_| vec![], &|_| vec![], &hot]);
         outcome.expect_status(0);
         for order in 1..=20 {
-            assert_eq!((told[0].answer(2 * order), told[0].answer(2 * order + 1)), (&Answer::Hooked(FIRST), &Answer::Done(0)));
+            assert_eq!((reports[0].answer(2 * order), reports[0].answer(2 * order + 1)), (&Answer::Hooked(FIRST), &Answer::Done(0)));
         }
         assert_eq!(outcome.stdout, "chunk 1000\n", "its own handler is called for its own trap");
     });
@@ -541,10 +542,10 @@ fn c619_a_function_of_a_library_that_is_loaded_takes_the_place_of_one_of_the_pro
             &|symbols| vec![symbols.hook("work", HookKind::Replace(symbols.function("better").address)), symbols.stage(1)],
             &|symbols| vec![ProbeCommand::Restore(FIRST), symbols.stage(4)],
         ];
-        let (outcome, told) = drive(mpi, 1, &["work"], &phases);
+        let (outcome, reports) = drive(mpi, 1, &["work"], &phases);
         outcome.expect_status(0);
         let lines: Vec<&str> = outcome.stdout.lines().collect();
         assert_eq!(lines, ["loaded", "13 nothing", "2000 nothing", "13 nothing", "13 nothing", "chunk 7"]);
-        assert_eq!(told[0].calls("MPI_Barrier").len(), 2, "calls of MPI in the library are seen");
+        assert_eq!(reports[0].calls("MPI_Barrier").len(), 2, "calls of MPI in the library are seen");
     });
 }

@@ -60,7 +60,7 @@ impl Drop for Running {
 }
 
 /// The line of JSON that the verb ends with.
-fn told(outcome: &Outcome) -> Value {
+fn attach_report(outcome: &Outcome) -> Value {
     let line = outcome.stderr.lines().rev().find(|line| line.starts_with("{\"attached\"")).unwrap_or_else(|| panic!("{}", outcome.text()));
     serde_json::from_str(line).expect("JSON")
 }
@@ -81,18 +81,18 @@ fn c620_a_program_that_runs_is_tuned_and_its_result_stays() {
         let running = Running::xfire(mpi, folder.path(), "tuned");
         let outcome = running.attach(folder.path(), &["--json", "-o", "log.jsonl"]);
         outcome.expect_status(0);
-        let told = told(&outcome);
-        assert_eq!(running.end(), alone, "{}: {told}", mpi.name);
-        let attached = told["attached"].as_array().expect("processes");
+        let report = attach_report(&outcome);
+        assert_eq!(running.end(), alone, "{}: {report}", mpi.name);
+        let attached = report["attached"].as_array().expect("processes");
         let mut ranks: Vec<u64> = attached.iter().map(|one| one["rank"].as_u64().expect("a rank")).collect();
         ranks.sort_unstable();
-        assert_eq!(ranks, [0, 1, 2, 3], "{told}");
+        assert_eq!(ranks, [0, 1, 2, 3], "{report}");
         for one in attached {
             println!("{}: rank {} stopped {} ms, loading {} ms", mpi.name, one["rank"], one["stopped_ms"], one["loading_ms"]);
         }
-        let decisions = told["decisions"].as_array().expect("decisions");
-        assert!(decisions.iter().any(|one| one["action"] == "F0" && one["old"].is_number() && one["refused"].is_null()), "{told}");
-        assert!(told["events"].as_u64().expect("a number") > 100, "{told}");
+        let decisions = report["decisions"].as_array().expect("decisions");
+        assert!(decisions.iter().any(|one| one["action"] == "F0" && one["old"].is_number() && one["refused"].is_null()), "{report}");
+        assert!(report["events"].as_u64().expect("a number") > 100, "{report}");
         let log = std::fs::read_to_string(folder.path().join("log.jsonl")).expect("a log");
         assert!(log.lines().count() >= decisions.len());
     });
@@ -108,10 +108,10 @@ fn c621_a_command_that_is_told_to_end_leaves_the_program_and_may_come_again() {
     let first = attach_for(&running, folder.path(), "2", &["--json", "-o", "first.jsonl"]);
     let second = attach_for(&running, folder.path(), "2", &["--json", "-o", "second.jsonl"]);
     for outcome in [&first, &second] {
-        let told = told(outcome);
-        assert_eq!(told["attached"].as_array().map(Vec::len), Some(4), "{told}");
-        assert!(told["events"].as_u64().expect("a number") > 20, "{told}");
-        assert!(!told["decisions"].as_array().expect("decisions").is_empty(), "{told}");
+        let report = attach_report(outcome);
+        assert_eq!(report["attached"].as_array().map(Vec::len), Some(4), "{report}");
+        assert!(report["events"].as_u64().expect("a number") > 20, "{report}");
+        assert!(!report["decisions"].as_array().expect("decisions").is_empty(), "{report}");
     }
     assert_eq!(running.end(), alone);
 }

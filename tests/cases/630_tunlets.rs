@@ -24,12 +24,12 @@ fn run(mpi: &Mpi, folder: &Path, own: &[&str], words: &[&str]) -> Outcome {
 
 /// What was decided: what was set, and to what.
 fn decisions(outcome: &Outcome) -> Vec<(String, f64, String)> {
-    let told = tuning(outcome);
+    let report = tuning(outcome);
     let decision = |one: &Value| {
         let text = |key: &str| one[key].as_str().expect("a text").to_owned();
         (text("action"), one["new"].as_f64().expect("a number"), text("why"))
     };
-    told["decisions"].as_array().expect("decisions").iter().map(decision).collect()
+    report["decisions"].as_array().expect("decisions").iter().map(decision).collect()
 }
 
 #[test]

@@ -10,7 +10,7 @@ fn documented(name: &str) -> PathBuf {
     workspace().join("docs/tunlets").join(name)
 }
 
-/// Runs the program of the tutorial for so many steps, under tunlets if there are any.
+/// Runs the program of the tutorial for `steps` steps, under tunlets if there are any.
 fn relax(mpi: &Mpi, folder: &Path, steps: usize, words: &[&str]) -> Outcome {
     let program = folder.join("relax");
     if !program.is_file() {
@@ -30,8 +30,8 @@ fn relax(mpi: &Mpi, folder: &Path, steps: usize, words: &[&str]) -> Outcome {
 
 /// The changes that were made.
 fn decisions(outcome: &Outcome) -> Vec<Value> {
-    let told = tuning(outcome);
-    told["decisions"].as_array().expect("a list").clone()
+    let report = tuning(outcome);
+    report["decisions"].as_array().expect("a list").clone()
 }
 
 /// The values that a variable was given, in order.

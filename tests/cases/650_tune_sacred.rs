@@ -58,7 +58,7 @@ impl Run {
         own.is_some_and(|secret| contains(environment, secret.as_bytes()))
     }
 
-    /// What the program's processes are told by a variable of their environment.
+    /// A variable in the environment of the program's processes.
     fn setting(&self, name: &str) -> Option<String> {
         let folder = self.folder.path().display().to_string();
         let all = std::fs::read_dir("/proc").ok()?.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
@@ -124,11 +124,11 @@ fn c650_processes_on_several_hosts_are_tuned_and_the_secret_is_on_no_command_lin
         let folder = PathBuf::from(run.setting("SINTONIA_TUNE").expect("it is there"));
         assert_eq!(folder.metadata().expect("a folder").mode() & 0o077, 0, "others may not enter");
         let collectors = run.processes("collect");
-        let (status, result, told) = run.end();
-        assert_eq!((status, told["processes"].as_u64(), told["dropped"].as_u64()), (0, Some(4), Some(0)), "{told}");
+        let (status, result, report) = run.end();
+        assert_eq!((status, report["processes"].as_u64(), report["dropped"].as_u64()), (0, Some(4), Some(0)), "{report}");
         assert_eq!(result, bare(&mpi));
-        assert!(told["decisions"].as_array().is_some_and(|decisions| decisions.len() > 5), "{told}");
-        assert_eq!(told["told"], serde_json::json!([]), "{told}");
+        assert!(report["decisions"].as_array().is_some_and(|decisions| decisions.len() > 5), "{report}");
+        assert_eq!(report["told"], serde_json::json!([]), "{report}");
         wait_until("collectors end", || collectors.iter().all(|process| !Path::new(&format!("/proc/{process}")).exists()));
         assert!(!folder.exists(), "the folder goes with the last of them");
     }
@@ -145,11 +145,11 @@ fn c651_a_collector_that_is_killed_or_hangs_takes_nothing_with_it() {
         std::thread::sleep(Duration::from_millis(500));
         let collector = run.processes("collect")[0];
         signal(collector, how);
-        let (status, result, told) = run.end();
+        let (status, result, report) = run.end();
         if how == "-STOP" {
             signal(collector, "-KILL");
         }
-        assert_eq!((status, result.as_str()), (0, expected.as_str()), "{how}: {told}");
+        assert_eq!((status, result.as_str()), (0, expected.as_str()), "{how}: {report}");
     }
 }
 
@@ -164,9 +164,9 @@ fn c652_a_rank_that_is_killed_does_not_hang_the_tool() {
         wait_until("ranks run", || ranks().len() == 4);
         std::thread::sleep(Duration::from_millis(700));
         signal(ranks()[3], "-KILL");
-        let (status, _, told) = run.end();
-        assert_ne!(status, 0, "{}: {told}", mpi.name);
-        assert!(told["exit_status"].as_i64().is_some_and(|status| status != 0), "{}: {told}", mpi.name);
+        let (status, _, report) = run.end();
+        assert_ne!(status, 0, "{}: {report}", mpi.name);
+        assert!(report["exit_status"].as_i64().is_some_and(|status| status != 0), "{}: {report}", mpi.name);
     }
 }
 
@@ -188,11 +188,11 @@ fn c653_strangers_at_the_doors_are_refused_and_told_of() {
         let _ = stream.read_to_end(&mut answer);
         assert_eq!(answer.len(), 32, "nothing is said but a random number");
     }
-    let (status, result, told) = run.end();
+    let (status, result, report) = run.end();
     assert_eq!((status, result), (0, bare(&mpi)));
     let refused =
-        told["told"].as_array().expect("a list").iter().any(|one| one["what"].as_str().is_some_and(|what| what.contains("was refused")));
-    assert!(refused, "{told}");
+        report["told"].as_array().expect("a list").iter().any(|one| one["what"].as_str().is_some_and(|what| what.contains("was refused")));
+    assert!(refused, "{report}");
 }
 
 /// A way to a door.

@@ -167,10 +167,10 @@ fn c704_what_is_asked_for_wrongly_is_told_and_what_to_do() {
             (&["--machine", "apart.machine.toml"], 1, "not connected"),
             (&["--sweep", "latency=0..1us"], 2, "range"),
         ];
-        for (options, status, told) in cases {
+        for (options, status, reason) in cases {
             let outcome = recording.sintonia("replay", options);
             outcome.expect_no_crash().expect_status(status);
-            assert!(outcome.stderr.contains(told), "{options:?}: {}", outcome.stderr);
+            assert!(outcome.stderr.contains(reason), "{options:?}: {}", outcome.stderr);
         }
     });
 }
@@ -213,9 +213,9 @@ fn c706_the_pattern_of_three_runs_goes_on_to_more_ranks() {
             serde_json::from_str::<Value>(&outcome.stdout).expect("one JSON object")
         };
         let real = replay(&[run(24)], &[]);
-        let told = replay(&known, &["--ranks", "24"]);
+        let predicted = replay(&known, &["--ranks", "24"]);
         for operation in ["MPI_Isend", "MPI_Irecv", "MPI_Waitall", "MPI_Allreduce", "MPI_Cart_create"] {
-            assert_eq!(calls(&told, operation), calls(&real, operation), "as many of {operation} as a real run makes: {told}");
+            assert_eq!(calls(&predicted, operation), calls(&real, operation), "as many of {operation} as a real run makes: {predicted}");
         }
         let large = replay(&known, &["--ranks", "1024"]);
         assert_eq!(large["ranks"], 1024);

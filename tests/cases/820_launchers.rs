@@ -1,4 +1,4 @@
-//! A placement written for a launcher is where its ranks really are: on their hosts, and on their cores where those are told.
+//! A placement written for a launcher is where its ranks really are: on their hosts, and on their cores where those are given.
 //!
 //! The hosts are network namespaces that the test makes and removes; where it may not make them, it says so and passes.
 
@@ -60,7 +60,7 @@ fn program(mpi: &Mpi) -> Vec<String> {
     vec![path.display().to_string()]
 }
 
-/// Ranks are on their hosts; and if they are told their cores, they share them with exactly those that have the same slot.
+/// Ranks are on their hosts; and if cores are given, they share them with exactly those that have the same slot.
 fn check(launch: &PlacementLaunch, seats: &[Seat]) {
     let slots = launch.placement.host_slots(launch.cluster);
     let wanted: Vec<&str> = slots.iter().map(|slot| launch.cluster.hosts[slot.host as usize].name.as_str()).collect();
@@ -91,11 +91,11 @@ fn plain(mpi: &Mpi, ranks: usize) -> Vec<String> {
 fn original(mpi: &Mpi, hosts: &Hosts) -> Vec<String> {
     let mut command = plain(mpi, 4);
     let [first, second] = hosts.names();
-    let told = match launcher(mpi) {
+    let options = match launcher(mpi) {
         MpiLauncher::OpenMpi4 | MpiLauncher::OpenMpi5 => format!("--host {first}:2,{second}:2 --map-by node --bind-to none"),
         _ => format!("-hosts {first}:2,{second}:2 -ppn 1"),
     };
-    command.splice(1..1, hosts.options(mpi).into_iter().chain(told.split(' ').map(String::from)));
+    command.splice(1..1, hosts.options(mpi).into_iter().chain(options.split(' ').map(String::from)));
     command
 }
 
@@ -112,9 +112,9 @@ fn on_two_hosts(cores: CoreBinding, placements: &[[u32; 4]]) {
     let Some(two) = Hosts::create() else { return };
     for_every_mpi(|mpi| {
         let (original, cluster) = (original(mpi, &two), cluster(&two.names()));
-        let told = available_hosts(&original, &|_| None).expect("hosts").expect("some");
-        assert_eq!(told, cluster.hosts);
-        assert_eq!(missing_hosts(&cluster.hosts, &told), Vec::<String>::new());
+        let listed = available_hosts(&original, &|_| None).expect("hosts").expect("some");
+        assert_eq!(listed, cluster.hosts);
+        assert_eq!(missing_hosts(&cluster.hosts, &listed), Vec::<String>::new());
         for placement in placements {
             let placement = Placement(placement.to_vec());
             let launch = PlacementLaunch { launcher: launcher(mpi), binding: cores, placement: &placement, cluster: &cluster };

@@ -17,7 +17,7 @@ fn recorded(name: &str, options: &[&str]) -> Recording {
 // ---- who gets an answer
 
 #[test]
-fn whoever_has_the_token_gets_the_page_and_answers() {
+fn a_client_with_the_token_gets_the_page_and_answers() {
     let recording = recorded("c/001_send_modes", &[]);
     let served = Served::start(&[&recording.path]);
     assert_eq!(served.address, format!("http://127.0.0.1:{}/?token={}", served.port, served.token));
@@ -81,7 +81,7 @@ fn another_address_of_loopback_is_no_reason_to_warn() {
 }
 
 #[test]
-fn whoever_lets_others_in_is_warned_and_they_need_the_token() {
+fn serving_other_hosts_prints_a_warning_and_requires_the_token() {
     let recording = recorded("c/001_send_modes", &[]);
     let served = Served::start_with(&[&recording.path], &["--bind", "0.0.0.0"]);
     let warned = served.messages();
@@ -114,11 +114,11 @@ fn what_is_no_recording_is_said() {
     let folder = fresh_dir();
     std::fs::write(folder.path().join("notes.txt"), "nothing").expect("a file");
     std::fs::create_dir(folder.path().join("empty")).expect("a folder");
-    for (name, told) in [("missing.sin", "missing.sin"), ("notes.txt", "it is a file"), ("empty", "recording.json")] {
+    for (name, reason) in [("missing.sin", "missing.sin"), ("notes.txt", "it is a file"), ("empty", "recording.json")] {
         for arguments in [vec!["view", name], vec!["report", name, "--html", "out.html"]] {
             let outcome = Process::new(std::iter::once(sintonia()).chain(arguments.iter().map(ToString::to_string))).run_in(folder.path());
             outcome.expect_no_crash().expect_status(1);
-            assert!(outcome.stderr.contains(told), "{}", outcome.text());
+            assert!(outcome.stderr.contains(reason), "{}", outcome.text());
         }
     }
     assert!(!folder.path().join("out.html").exists());

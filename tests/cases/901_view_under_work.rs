@@ -17,7 +17,7 @@ fn long(folder: &Path) -> PathBuf {
     of_ranks(400, folder)
 }
 
-/// A recording of so many ranks, which share the half million calls of one.
+/// A recording of `ranks` ranks, which share the half million calls of one.
 fn of_ranks(ranks: usize, folder: &Path) -> PathBuf {
     let recorded = Recording::record(mpi(), &Program::find("c/049_many_calls"), &[]);
     let path = folder.join("long.sin");
@@ -32,7 +32,7 @@ fn of_ranks(ranks: usize, folder: &Path) -> PathBuf {
     };
     header["ranks"] = (0..ranks).map(rank).collect();
     header["size"] = json!(ranks);
-    fs::write(path.join("recording.json"), header.to_string()).expect("a header that tells of them");
+    fs::write(path.join("recording.json"), header.to_string()).expect("a header with these ranks");
     fs::copy(recorded.path.join("rank-00000.calls"), path.join("rank-00000.calls")).expect("the calls");
     for rank in 1..ranks {
         fs::hard_link(path.join("rank-00000.calls"), path.join(format!("rank-{rank:05}.calls"))).expect("the same calls");

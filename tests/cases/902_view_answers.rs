@@ -19,7 +19,7 @@ fn recorded(name: &str) -> Recording {
     Recording::record(mpi(), &Program::find(name), &[])
 }
 
-/// What a verb shows as JSON, told in a folder.
+/// What a verb prints as JSON, run in a folder.
 fn shown(folder: &Path, words: &[&str]) -> Value {
     let run = Process::new([sintonia()].into_iter().chain(words.iter().map(ToString::to_string))).run_in(folder);
     run.expect_no_crash().expect_status(0);
@@ -86,17 +86,17 @@ fn ranks_are_placed_as_by_the_verb() {
     let recording = recorded("c/191_grid");
     let hosts = ["--hosts", "one:3,two:3,three:3"];
     let served = Served::start_with(&[&recording.path], &hosts);
-    let told = served.json("0/placement");
+    let answer = served.json("0/placement");
     let expected = shown(recording.folder(), &[&["place", "run.sin", "--compare", "--json"][..], &hosts].concat());
     for (name, value) in expected.as_object().expect("an object") {
-        // The page offers the file that the verb writes where it is told to, and with it the command.
+        // The page offers the file that the verb writes with `-o`, and with it the command.
         if !["command", "environment", "written"].contains(&name.as_str()) {
-            assert_eq!(told[name], *value, "{name}");
+            assert_eq!(answer[name], *value, "{name}");
         }
     }
-    let slots: u64 = list(&told["hosts"]).iter().filter_map(|host| host["slots"].as_u64()).sum();
+    let slots: u64 = list(&answer["hosts"]).iter().filter_map(|host| host["slots"].as_u64()).sum();
     for when in ["now", "placed"] {
-        let mut taken: Vec<u64> = list(&told["slots"][when]).iter().filter_map(Value::as_u64).collect();
+        let mut taken: Vec<u64> = list(&answer["slots"][when]).iter().filter_map(Value::as_u64).collect();
         taken.sort_unstable();
         taken.dedup();
         assert!(taken.len() == 9 && taken.iter().all(|slot| *slot < slots), "{when}: each rank has a slot of its own: {taken:?}");
@@ -107,7 +107,7 @@ fn ranks_are_placed_as_by_the_verb() {
 fn the_matrix_has_the_pairs_of_the_report_and_of_the_graph() {
     let recording = recorded("c/191_grid");
     let served = Served::start(&[&recording.path]);
-    let told = |query: &str| -> Vec<[u64; 4]> {
+    let matrix = |query: &str| -> Vec<[u64; 4]> {
         let matrix = served.json(&format!("0/communication{query}"));
         let column = |name: &str| list(&matrix[name]).iter().filter_map(Value::as_u64).collect::<Vec<u64>>();
         let [from, to, bytes, messages] = ["from", "to", "bytes", "messages"].map(column);
@@ -121,10 +121,10 @@ fn the_matrix_has_the_pairs_of_the_report_and_of_the_graph() {
     let row = |pair: &Value| ["from", "to", "bytes", "messages"].map(|name| pair[name].as_u64().unwrap_or_else(|| panic!("{pair}")));
     let mut expected: Vec<[u64; 4]> = list(&pairs).iter().map(row).collect();
     expected.sort_unstable();
-    assert_eq!(told("?collectives=0"), expected);
+    assert_eq!(matrix("?collectives=0"), expected);
     // The edges of the graph have no direction.
     let mut edges: BTreeMap<[u64; 2], [u64; 2]> = BTreeMap::new();
-    for [from, to, bytes, messages] in told("") {
+    for [from, to, bytes, messages] in matrix("") {
         let sums = edges.entry([from.min(to), from.max(to)]).or_default();
         *sums = [sums[0] + bytes, sums[1] + messages];
     }
@@ -135,7 +135,7 @@ fn the_matrix_has_the_pairs_of_the_report_and_of_the_graph() {
 
 // ---- scaling
 
-/// Records twenty-four tasks on so many ranks; where.
+/// Records twenty-four tasks on `ranks` ranks; returns the path.
 fn tasks(folder: &Path, ranks: usize) -> PathBuf {
     let program = Program::find("c/281_tasks");
     let mut command = program.build(mpi()).expect("every library runs it");
@@ -154,10 +154,10 @@ fn a_model_is_predicted_with_as_by_the_verb() {
     let model = folder.path().join("lu.model.toml");
     fs::write(&model, text).expect("a model");
     let served = Served::start_with(&[&recording.path], &["--model", model.to_str().expect("paths of tests are text")]);
-    let told = served.json("0/scaling?times=2&at.n=10&efficiency=0.7");
+    let answer = served.json("0/scaling?times=2&at.n=10&efficiency=0.7");
     let words = ["predict", "lu.model.toml", "-p", "n=10", "--procs", "1..32", "--efficiency", "0.7", "--json"];
     let expected = shown(folder.path(), &words);
-    let forecast = &told["lines"][1]["forecast"];
+    let forecast = &answer["lines"][1]["forecast"];
     for (name, value) in forecast.as_object().expect("an object") {
         assert_eq!(*value, expected[name], "{name}");
     }
@@ -170,7 +170,7 @@ fn recordings_are_fitted_as_by_the_verb() {
     let folder = fresh_dir();
     let paths = [2, 3, 4].map(|ranks| tasks(folder.path(), ranks));
     let served = Served::start(&[&paths[0], &paths[1], &paths[2]]);
-    let told = served.json("0/scaling");
+    let answer = served.json("0/scaling");
     let files = ["tasks-2.sin", "tasks-3.sin", "tasks-4.sin"];
     let fitted = shown(folder.path(), &[&["fit", "--json", "-o", "tasks.toml"], &files[..]].concat());
     for (name, value) in [
@@ -182,10 +182,13 @@ fn recordings_are_fitted_as_by_the_verb() {
         ("notes", &fitted["notes"]),
         ("next", &fitted["next"]["command"]),
     ] {
-        assert_eq!(told[name], *value, "{name}: {told}");
+        assert_eq!(answer[name], *value, "{name}: {answer}");
     }
-    let line = &told["lines"][0];
-    assert_eq!((&line["parameter"], &told["parameters"][0]["from"], &told["parameters"][0]["to"]), (&json!("p"), &json!(2.0), &json!(4.0)));
+    let line = &answer["lines"][0];
+    assert_eq!(
+        (&line["parameter"], &answer["parameters"][0]["from"], &answer["parameters"][0]["to"]),
+        (&json!("p"), &json!(2.0), &json!(4.0))
+    );
     let measured: Vec<(f64, f64)> = list(&line["measured"]).iter().map(|point| (number(&point["x"]), number(&point["seconds"]))).collect();
     let took = files.map(|file| number(&shown(folder.path(), &["report", file, "--json"])["work_s"]));
     assert_eq!(measured.len(), 3);
@@ -328,7 +331,7 @@ fn a_tuning_is_told_while_it_goes_on_and_to_its_end() {
     assert_eq!(served.json(&format!("0/tuning?after={seen}"))["entries"], json!(all[seen..]));
     assert_eq!(served.json("0/tuning?after=1000000")["entries"], json!([]));
     assert_eq!(served.refused("0/tuning?after=all").0, 400);
-    assert!(all[..seen] == *list(&first["entries"]), "what was told stays so");
+    assert!(all[..seen] == *list(&first["entries"]), "entries already sent do not change");
     drop(served);
     let served = Served::start(&[&path]);
     let began_ns = served.json("0/tuning")["began_ns"].as_f64().expect("it is known when the tuning began");
