@@ -2,20 +2,20 @@
 //! recording is read (`read`), how long it takes to understand one (`understand`) and to look at it (`view`), and how well runs are predicted
 //! that were not made yet (`predict`), or from their source alone (`source`). Figures go to standard output and, as JSON and Markdown, to `target/bench`.
 
-mod ask;
 mod error;
 mod example;
 mod machine;
 mod mpi;
 mod overhead;
-mod place;
+mod paths;
 mod predict;
+mod prediction_row;
+mod quartiles;
 mod random;
 mod read;
-mod row;
 mod search;
+mod sintonia_command;
 mod source;
-mod spread;
 mod table;
 mod understand;
 mod view;

@@ -13,14 +13,14 @@ mod tool;
 
 use clap::{Args, value_parser};
 
-use self::figures::{Figures, Side};
-use self::programs::Programs;
-use self::rounds::Rounds;
+use self::figures::{LibraryFigures, OverheadFigures};
+use self::programs::BenchPrograms;
+use self::rounds::MeasuredRounds;
 use self::tool::Tool;
 use crate::error::Error;
 use crate::machine::Machine;
 use crate::mpi::Mpi;
-use crate::place;
+use crate::paths;
 use crate::search::Search;
 
 const ROUNDS: u32 = 15;
@@ -47,7 +47,7 @@ impl Default for Options {
 
 /// A tool that was not measured.
 #[derive(serde::Serialize)]
-pub(crate) struct Absent {
+pub(crate) struct AbsentTool {
     pub name: String,
     pub why: String,
 }
@@ -57,27 +57,27 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
     let machine = Machine::before();
     let libraries = Mpi::found(options.mpi.as_deref())?;
     let sides = libraries.iter().map(|mpi| side(mpi, options)).collect::<Result<_, _>>()?;
-    let figures = Figures { machine: machine.after(), rounds: options.rounds, sides };
-    place::publish("overhead", &figures, &page::text(&figures))
+    let figures = OverheadFigures { machine: machine.after(), rounds: options.rounds, sides };
+    paths::publish("overhead", &figures, &page::text(&figures))
 }
 
-fn side(mpi: &Mpi, options: &Options) -> Result<Side, Error> {
-    let folder = place::folder()?;
-    let programs = Programs::build(mpi, &folder.join(mpi.name))?;
+fn side(mpi: &Mpi, options: &Options) -> Result<LibraryFigures, Error> {
+    let folder = paths::folder()?;
+    let programs = BenchPrograms::build(mpi, &folder.join(mpi.name))?;
     let (tools, mut absent) = tools(mpi, options)?;
-    let measured = Rounds::measure(mpi, &programs, tools, options.rounds, &folder.join("run"), &mut absent)?;
-    Ok(Side::of(measured, absent))
+    let measured = MeasuredRounds::measure(mpi, &programs, tools, options.rounds, &folder.join("run"), &mut absent)?;
+    Ok(LibraryFigures::new(measured, absent))
 }
 
 /// The bare program first, then Sintonia, then the peers that are here.
-fn tools(mpi: &Mpi, options: &Options) -> Result<(Vec<Tool>, Vec<Absent>), Error> {
-    let mut tools = tool::sintonia(&place::sintonia()?);
+fn tools(mpi: &Mpi, options: &Options) -> Result<(Vec<Tool>, Vec<AbsentTool>), Error> {
+    let mut tools = tool::sintonia(&paths::sintonia()?);
     let mut absent = Vec::new();
     let search = Search::from_environment();
     for (name, find) in peers::PEERS {
         match find(&search, mpi) {
             Ok(found) => tools.extend(found),
-            Err(why) => absent.push(Absent { name: (*name).into(), why }),
+            Err(why) => absent.push(AbsentTool { name: (*name).into(), why }),
         }
     }
     let wanted = |name: &str| options.only.is_empty() || options.only.iter().any(|text| name.to_lowercase().contains(&text.to_lowercase()));

@@ -11,14 +11,14 @@ mod study;
 use clap::Args;
 use serde::Serialize;
 
-use self::run::Workshop;
-use self::study::{STUDIES, Setting, Study};
+use self::run::StudyRunner;
+use self::study::{PredictionStudy, RunSetting, STUDIES};
 use crate::error::Error;
 use crate::machine::Machine;
 use crate::mpi::Mpi;
-use crate::place;
+use crate::paths;
+use crate::prediction_row::PredictionRow;
 use crate::random::Random;
-use crate::row::Row;
 
 /// How to measure.
 #[derive(Args)]
@@ -35,29 +35,29 @@ pub(crate) struct Options {
 }
 
 #[derive(Serialize)]
-struct Figures {
+struct PredictFigures {
     machine: Machine,
     rounds: usize,
-    studies: Vec<Outcome>,
+    studies: Vec<StudyOutcome>,
 }
 
 /// What came of one study with one MPI library.
 #[derive(Serialize)]
-struct Outcome {
+struct StudyOutcome {
     mpi: &'static str,
     study: &'static str,
-    known: Vec<Setting>,
+    known: Vec<RunSetting>,
     formula: String,
     /// The error at the largest runs that were known, when they were held out: what the model says of itself.
     own_error_percent: Option<f64>,
-    rows: Vec<Row>,
+    rows: Vec<PredictionRow>,
 }
 
 /// Measures, and publishes the figures.
 pub(crate) fn run(options: &Options) -> Result<(), Error> {
     let machine = Machine::before();
     let libraries = Mpi::found(options.mpi.as_deref())?;
-    let wanted = |study: &&Study| options.only.is_empty() || options.only.iter().any(|text| study.name.contains(text.as_str()));
+    let wanted = |study: &&PredictionStudy| options.only.is_empty() || options.only.iter().any(|text| study.name.contains(text.as_str()));
     let mut studies = Vec::new();
     for mpi in &libraries {
         for study in STUDIES.iter().filter(wanted) {
@@ -65,13 +65,13 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
             studies.push(outcome(mpi, study, options.rounds)?);
         }
     }
-    let figures = Figures { machine: machine.after(), rounds: options.rounds, studies };
-    place::publish("predict", &figures, &page::text(&figures))
+    let figures = PredictFigures { machine: machine.after(), rounds: options.rounds, studies };
+    paths::publish("predict", &figures, &page::text(&figures))
 }
 
-fn outcome(mpi: &Mpi, study: &Study, rounds: usize) -> Result<Outcome, Error> {
-    let workshop = Workshop::new(mpi, study)?;
-    let settings: Vec<Setting> = study.known.iter().chain(study.asked).copied().collect();
+fn outcome(mpi: &Mpi, study: &PredictionStudy, rounds: usize) -> Result<StudyOutcome, Error> {
+    let workshop = StudyRunner::new(mpi, study)?;
+    let settings: Vec<RunSetting> = study.known.iter().chain(study.asked).copied().collect();
     let mut random = Random::new();
     let mut seconds = vec![Vec::new(); settings.len()];
     for job in random.order(settings.len() * rounds) {
@@ -81,9 +81,9 @@ fn outcome(mpi: &Mpi, study: &Study, rounds: usize) -> Result<Outcome, Error> {
     let fitted = workshop.fit(rounds)?;
     let asked = study.asked.iter().zip(&seconds[study.known.len()..]);
     let rows = asked
-        .map(|(setting, runs)| Row::of(setting.to_string(), workshop.predict(*setting)?, runs.clone()))
+        .map(|(setting, runs)| PredictionRow::new(setting.to_string(), workshop.predict(*setting)?, runs.clone()))
         .collect::<Result<_, Error>>()?;
     workshop.clear()?;
     let (formula, own_error_percent) = (fitted.formula, fitted.error_percent);
-    Ok(Outcome { mpi: mpi.name, study: study.name, known: study.known.to_vec(), formula, own_error_percent, rows })
+    Ok(StudyOutcome { mpi: mpi.name, study: study.name, known: study.known.to_vec(), formula, own_error_percent, rows })
 }

@@ -11,9 +11,9 @@ use sintonia_recording::Recording;
 use crate::error::Error;
 use crate::example;
 use crate::machine::Machine;
-use crate::place;
+use crate::paths;
+use crate::quartiles::Quartiles;
 use crate::random::Random;
-use crate::spread::Spread;
 use crate::table;
 
 /// How to measure.
@@ -37,25 +37,25 @@ pub(crate) struct Options {
 const KINDS: [(&str, &str); 2] = [("loop", "the same step over and over"), ("changing", "tag and size of every message differ")];
 
 #[derive(Serialize)]
-struct Figures {
+struct ReadFigures {
     machine: Machine,
     rounds: usize,
-    recordings: Vec<Figure>,
+    recordings: Vec<ReadFigure>,
 }
 
 #[derive(Serialize)]
-struct Figure {
+struct ReadFigure {
     program: &'static str,
     calls: u64,
     bytes_per_call: f64,
     /// Calls read per second of processor time.
-    calls_per_core_second: Spread,
+    calls_per_core_second: Quartiles,
 }
 
 /// Measures, and publishes the figures.
 pub(crate) fn run(options: &Options) -> Result<(), Error> {
     let machine = Machine::before();
-    let folder = place::folder()?;
+    let folder = paths::folder()?;
     let paths = KINDS.map(|(kind, _)| folder.join(format!("{kind}.sin")));
     for (path, (kind, _)) in paths.iter().zip(KINDS) {
         if !(options.keep && path.is_dir()) {
@@ -76,8 +76,8 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
     if !options.keep {
         paths.iter().try_for_each(|path| std::fs::remove_dir_all(path).map_err(Error::at(path)))?;
     }
-    let figures = Figures { machine: machine.after(), rounds: options.rounds, recordings };
-    place::publish("read", &figures, &text(&figures))
+    let figures = ReadFigures { machine: machine.after(), rounds: options.rounds, recordings };
+    paths::publish("read", &figures, &text(&figures))
 }
 
 /// Reads every call; gives calls per second of processor time, so that reading with several threads gains nothing.
@@ -96,21 +96,21 @@ fn processor_seconds() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-fn figure(path: &Path, program: &'static str, rates: Vec<f64>) -> Result<Option<Figure>, Error> {
+fn figure(path: &Path, program: &'static str, rates: Vec<f64>) -> Result<Option<ReadFigure>, Error> {
     let calls: u64 = Recording::open(path)?.header.ranks.iter().map(|rank| rank.calls).sum();
-    let bytes_per_call = place::bytes_in(path) as f64 / calls as f64;
-    Ok(Spread::of(rates).map(|calls_per_core_second| Figure { program, calls, bytes_per_call, calls_per_core_second }))
+    let bytes_per_call = paths::bytes_in(path) as f64 / calls as f64;
+    Ok(Quartiles::from_values(rates).map(|calls_per_core_second| ReadFigure { program, calls, bytes_per_call, calls_per_core_second }))
 }
 
-fn text(figures: &Figures) -> String {
+fn text(figures: &ReadFigures) -> String {
     let heading = ["program", "million calls", "bytes per call", "million calls read per second and core"].map(String::from);
     let rows: Vec<Vec<String>> = figures.recordings.iter().map(row).collect();
     let intro = "The median of the rounds, the middle half of them in brackets.";
     format!("{} rounds; {}. {intro}\n\n{}", figures.rounds, figures.machine.line(), table::markdown(&heading, &rows))
 }
 
-fn row(figure: &Figure) -> Vec<String> {
-    let Spread { low, median, high } = figure.calls_per_core_second;
+fn row(figure: &ReadFigure) -> Vec<String> {
+    let Quartiles { low, median, high } = figure.calls_per_core_second;
     vec![
         figure.program.into(),
         format!("{:.0}", figure.calls as f64 / 1e6),

@@ -11,13 +11,13 @@ use std::path::Path;
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
-use self::version::{Case, PROGRAMS, Program};
-use crate::ask::Sintonia;
+use self::version::{JavaProgram, PROGRAMS, VersionCase};
 use crate::error::Error;
 use crate::machine::Machine;
-use crate::place;
+use crate::paths;
+use crate::prediction_row::{PredictOutput, PredictionRow};
 use crate::random::Random;
-use crate::row::{Predicted, Row};
+use crate::sintonia_command::SintoniaCommand;
 
 /// How to measure.
 #[derive(Args)]
@@ -34,17 +34,17 @@ pub(crate) struct Options {
 }
 
 #[derive(Serialize)]
-struct Figures {
+struct SourceFigures {
     machine: Machine,
     rounds: usize,
-    programs: Vec<Outcome>,
+    programs: Vec<SourceOutcome>,
 }
 
 /// What came of one program.
 #[derive(Serialize)]
-struct Outcome {
+struct SourceOutcome {
     program: &'static str,
-    rows: Vec<Row>,
+    rows: Vec<PredictionRow>,
 }
 
 #[derive(Deserialize)]
@@ -57,19 +57,19 @@ const HERE: &str = "here.machine.toml";
 /// Measures, and publishes the figures.
 pub(crate) fn run(options: &Options) -> Result<(), Error> {
     let machine = Machine::before();
-    let sintonia = Sintonia::in_folder("source")?;
+    let sintonia = SintoniaCommand::in_folder("source")?;
     match &options.machine {
         Some(file) => drop(std::fs::copy(file, sintonia.folder.join(HERE)).map_err(Error::at(file))?),
         None => drop(sintonia.run(&words("bench --java -o here.machine.toml"))?),
     }
-    let wanted = |program: &&Program| options.only.as_ref().is_none_or(|name| name == program.name);
+    let wanted = |program: &&JavaProgram| options.only.as_ref().is_none_or(|name| name == program.name);
     let programs = PROGRAMS.iter().filter(wanted).map(|program| outcome(&sintonia, program, options.rounds)).collect::<Result<_, _>>()?;
     sintonia.clear()?;
-    let figures = Figures { machine: machine.after(), rounds: options.rounds, programs };
-    place::publish("source", &figures, &page::text(&figures))
+    let figures = SourceFigures { machine: machine.after(), rounds: options.rounds, programs };
+    paths::publish("source", &figures, &page::text(&figures))
 }
 
-fn outcome(sintonia: &Sintonia, program: &Program, rounds: usize) -> Result<Outcome, Error> {
+fn outcome(sintonia: &SintoniaCommand, program: &JavaProgram, rounds: usize) -> Result<SourceOutcome, Error> {
     eprintln!("{}", program.name);
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../apps").join(program.name);
     let sources = program.sources.iter().map(|file| folder.join(file).display().to_string());
@@ -83,15 +83,15 @@ fn outcome(sintonia: &Sintonia, program: &Program, rounds: usize) -> Result<Outc
         seconds[place].push(sintonia.ask::<Ended>(&words(&command))?.seconds);
     }
     let rows = cases.iter().zip(seconds).map(|(case, runs)| row(sintonia, program, &model, case, runs));
-    Ok(Outcome { program: program.name, rows: rows.collect::<Result<_, _>>()? })
+    Ok(SourceOutcome { program: program.name, rows: rows.collect::<Result<_, _>>()? })
 }
 
-fn row(sintonia: &Sintonia, program: &Program, model: &str, case: &Case, runs: Vec<f64>) -> Result<Row, Error> {
+fn row(sintonia: &SintoniaCommand, program: &JavaProgram, model: &str, case: &VersionCase, runs: Vec<f64>) -> Result<PredictionRow, Error> {
     let mut command = words(&format!("predict {model} --machine {HERE} {}", case.prediction()));
     command.extend(program.taken(case).into_iter().flat_map(|share| ["--taken".to_owned(), share]));
     let run = case.to_string();
-    let predicted: Predicted = sintonia.ask(&command)?;
-    Row::of(run.clone(), predicted.seconds(&run)?, runs)
+    let predicted: PredictOutput = sintonia.ask(&command)?;
+    PredictionRow::new(run.clone(), predicted.seconds(&run)?, runs)
 }
 
 fn words(command: &str) -> Vec<String> {

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::machine::Machine;
+use crate::quartiles::Quartiles;
 use crate::random::Random;
-use crate::spread::Spread;
-use crate::{example, place, table};
+use crate::{example, paths, table};
 
 /// How to measure.
 #[derive(Args)]
@@ -35,18 +35,18 @@ struct Run {
 }
 
 #[derive(Serialize)]
-struct Figures {
+struct AnalysisFigures {
     machine: Machine,
     ranks: u32,
     rounds: usize,
-    recordings: Vec<Figure>,
+    recordings: Vec<AnalysisFigure>,
 }
 
 #[derive(Serialize)]
-struct Figure {
+struct AnalysisFigure {
     calls: u64,
-    seconds: Spread,
-    processor_seconds: Spread,
+    seconds: Quartiles,
+    processor_seconds: Quartiles,
     /// Nanoseconds of processor time per call: where it stays the same, the growth is linear.
     processor_ns_per_call: f64,
     peak_bytes: u64,
@@ -55,7 +55,7 @@ struct Figure {
 /// Measures, and publishes the figures.
 pub(crate) fn run(options: &Options) -> Result<(), Error> {
     let machine = Machine::before();
-    let folder = place::folder()?;
+    let folder = paths::folder()?;
     let paths: Vec<PathBuf> = options.millions.iter().map(|millions| folder.join(format!("understand-{millions}.sin"))).collect();
     for (path, millions) in paths.iter().zip(&options.millions) {
         example::generate(path, millions * 1_000_000, options.ranks, "loop")?;
@@ -71,23 +71,23 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
     }
     paths.iter().try_for_each(|path| std::fs::remove_dir_all(path).map_err(Error::at(path)))?;
     let recordings = runs.iter().filter_map(|runs| figure(runs)).collect();
-    let figures = Figures { machine: machine.after(), ranks: options.ranks, rounds: options.rounds, recordings };
-    place::publish("understand", &figures, &text(&figures))
+    let figures = AnalysisFigures { machine: machine.after(), ranks: options.ranks, rounds: options.rounds, recordings };
+    paths::publish("understand", &figures, &text(&figures))
 }
 
-fn figure(runs: &[Run]) -> Option<Figure> {
+fn figure(runs: &[Run]) -> Option<AnalysisFigure> {
     let calls = runs.first()?.calls;
-    let processor_seconds = Spread::of(runs.iter().map(|run| run.processor_seconds))?;
-    Some(Figure {
+    let processor_seconds = Quartiles::from_values(runs.iter().map(|run| run.processor_seconds))?;
+    Some(AnalysisFigure {
         calls,
-        seconds: Spread::of(runs.iter().map(|run| run.seconds))?,
+        seconds: Quartiles::from_values(runs.iter().map(|run| run.seconds))?,
         processor_seconds,
         processor_ns_per_call: processor_seconds.median * 1e9 / calls as f64,
         peak_bytes: runs.iter().map(|run| run.peak_bytes).max()?,
     })
 }
 
-fn text(figures: &Figures) -> String {
+fn text(figures: &AnalysisFigures) -> String {
     let heading = ["million calls", "seconds", "processor seconds", "processor ns per call", "memory (MB)"].map(String::from);
     let rows: Vec<Vec<String>> = figures.recordings.iter().map(row).collect();
     let intro = "All analyses of `report`; the median of the rounds, the middle half of them in brackets.";
@@ -95,8 +95,8 @@ fn text(figures: &Figures) -> String {
     format!("{ranks} ranks, {rounds} rounds; {}. {intro}\n\n{}", figures.machine.line(), table::markdown(&heading, &rows))
 }
 
-fn row(figure: &Figure) -> Vec<String> {
-    let spread = |spread: Spread| format!("{:.1} ({:.1}–{:.1})", spread.median, spread.low, spread.high);
+fn row(figure: &AnalysisFigure) -> Vec<String> {
+    let spread = |spread: Quartiles| format!("{:.1} ({:.1}–{:.1})", spread.median, spread.low, spread.high);
     vec![
         format!("{:.0}", figure.calls as f64 / 1e6),
         spread(figure.seconds),

@@ -1,7 +1,7 @@
 //! How long people wait who look at a long recording: for the index, which is made once, for any picture through the server's socket, and for the page in a
 //! browser, whose memory is looked at as well.
 
-mod served;
+mod view_server;
 
 use std::path::Path;
 use std::process::Command;
@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::machine::Machine;
+use crate::quartiles::Quartiles;
 use crate::random::Random;
-use crate::spread::Spread;
-use crate::{example, place, table};
-use served::{Served, failed};
+use crate::{example, paths, table};
+use view_server::{ViewServer, failed};
 
 /// How to measure.
 #[derive(Args)]
@@ -34,7 +34,7 @@ pub(crate) struct Options {
 }
 
 #[derive(Serialize)]
-struct Figures {
+struct ViewFigures {
     machine: Machine,
     calls_millions: u64,
     ranks: u32,
@@ -48,47 +48,47 @@ struct Figures {
     /// Until waits, messages and the critical path are known, too; none where there is too little memory for that.
     analysis_s: Option<f64>,
     peak_bytes: u64,
-    picture_s: Spread,
+    picture_s: Quartiles,
     longest_picture_s: f64,
-    zooms: Vec<Figure>,
+    zooms: Vec<ZoomFigure>,
     /// None where there is no browser.
-    page: Option<Page>,
+    page: Option<PageFigures>,
 }
 
 /// What `page.mjs` says.
 #[derive(Serialize, Deserialize)]
-struct Page {
+struct PageFigures {
     first_picture_s: f64,
-    steps: Vec<Step>,
-    after_timeline: Memory,
-    after_all: Memory,
+    steps: Vec<WheelStep>,
+    after_timeline: PageMemory,
+    after_all: PageMemory,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Step {
+struct WheelStep {
     first_s: f64,
     all_s: f64,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Memory {
+struct PageMemory {
     heap_bytes: u64,
     private_bytes: u64,
 }
 
 /// Pictures of one width.
 #[derive(Serialize)]
-struct Figure {
+struct ZoomFigure {
     window_s: f64,
     calls: u64,
     packed_bytes: usize,
-    seconds: Spread,
+    seconds: Quartiles,
     longest_s: f64,
 }
 
 /// Measures, and publishes the figures.
 pub(crate) fn run(options: &Options) -> Result<(), Error> {
-    let path = place::folder()?.join("view.sin");
+    let path = paths::folder()?.join("view.sin");
     if !(options.keep && path.is_dir()) {
         example::generate(&path, options.millions * 1_000_000, options.ranks, "loop")?;
     }
@@ -96,23 +96,23 @@ pub(crate) fn run(options: &Options) -> Result<(), Error> {
     if !options.keep {
         std::fs::remove_dir_all(&path).map_err(Error::at(&path))?;
     }
-    place::publish("view", &figures, &text(&figures))
+    paths::publish("view", &figures, &text(&figures))
 }
 
-fn measure(options: &Options, path: &Path) -> Result<Figures, Error> {
+fn measure(options: &Options, path: &Path) -> Result<ViewFigures, Error> {
     let machine = Machine::before();
     let [index, analysis] = ["view.index", "view.analysis"].map(|name| path.join(name));
     for made in [&index, &analysis] {
         let _ = std::fs::remove_file(made);
     }
-    let recording_bytes = place::bytes_in(path);
+    let recording_bytes = paths::bytes_in(path);
     let (without, index_s) = first_picture(path)?;
     let index_processor_s = without.processor_s()?;
     drop(without);
     let (mut served, first_picture_s) = first_picture(path)?;
     let (analysed, analysis_s) = timed(|| served.ask("messages?from=0&to=1"))?;
     let zooms = zooms(&mut served, options.places)?;
-    Ok(Figures {
+    Ok(ViewFigures {
         calls_millions: options.millions,
         ranks: options.ranks,
         recording_bytes,
@@ -121,7 +121,8 @@ fn measure(options: &Options, path: &Path) -> Result<Figures, Error> {
         index_processor_s,
         first_picture_s,
         analysis_s: analysed.is_some().then_some(analysis_s),
-        picture_s: Spread::of(zooms.iter().flat_map(|(_, seconds)| seconds.iter().copied())).ok_or_else(|| failed("it drew nothing"))?,
+        picture_s: Quartiles::from_values(zooms.iter().flat_map(|(_, seconds)| seconds.iter().copied()))
+            .ok_or_else(|| failed("it drew nothing"))?,
         longest_picture_s: zooms.iter().map(|(figure, _)| figure.longest_s).fold(0.0, f64::max),
         zooms: zooms.into_iter().map(|(figure, _)| figure).collect(),
         page: page(served.address())?,
@@ -131,16 +132,16 @@ fn measure(options: &Options, path: &Path) -> Result<Figures, Error> {
 }
 
 /// Starts the command and waits for a picture of the whole run.
-fn first_picture(path: &Path) -> Result<(Served, f64), Error> {
+fn first_picture(path: &Path) -> Result<(ViewServer, f64), Error> {
     timed(|| {
-        let mut served = Served::start(path)?;
+        let mut served = ViewServer::start(path)?;
         served.ask("timeline")?.ok_or_else(|| failed("there is no timeline"))?;
         Ok(served)
     })
 }
 
 /// Pictures of the whole run, of a half of it, of a quarter and so on down to a microsecond, each at several places.
-fn zooms(served: &mut Served, places: usize) -> Result<Vec<(Figure, Vec<f64>)>, Error> {
+fn zooms(served: &mut ViewServer, places: usize) -> Result<Vec<(ZoomFigure, Vec<f64>)>, Error> {
     let whole = served.ask("timeline")?.ok_or_else(|| failed("there is no timeline"))?.header()?;
     let [from, to] = ["from", "to"].map(|name| whole[name].as_i64().unwrap_or(0));
     let (mut width, mut random, mut zooms) = (to - from, Random::new(), Vec::new());
@@ -151,7 +152,7 @@ fn zooms(served: &mut Served, places: usize) -> Result<Vec<(Figure, Vec<f64>)>, 
     Ok(zooms)
 }
 
-fn pictures(served: &mut Served, width: i64, begins: impl Iterator<Item = i64>) -> Result<(Figure, Vec<f64>), Error> {
+fn pictures(served: &mut ViewServer, width: i64, begins: impl Iterator<Item = i64>) -> Result<(ZoomFigure, Vec<f64>), Error> {
     let (mut seconds, mut calls, mut packed_bytes) = (Vec::new(), 0, 0);
     for begin in begins {
         let question = format!("timeline?from={begin}&to={}&columns=1000&rows=400", begin + width);
@@ -160,13 +161,13 @@ fn pictures(served: &mut Served, width: i64, begins: impl Iterator<Item = i64>) 
         packed_bytes = packed_bytes.max(said.packed_bytes());
         seconds.push(said.seconds);
     }
-    let spread = Spread::of(seconds.iter().copied()).ok_or_else(|| failed("no places to look at"))?;
+    let spread = Quartiles::from_values(seconds.iter().copied()).ok_or_else(|| failed("no places to look at"))?;
     let longest_s = seconds.iter().copied().fold(0.0, f64::max);
-    Ok((Figure { window_s: width as f64 / 1e9, calls, packed_bytes, seconds: spread, longest_s }, seconds))
+    Ok((ZoomFigure { window_s: width as f64 / 1e9, calls, packed_bytes, seconds: spread, longest_s }, seconds))
 }
 
 /// The page in a browser, where there is one.
-fn page(address: &str) -> Result<Option<Page>, Error> {
+fn page(address: &str) -> Result<Option<PageFigures>, Error> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/view/page.mjs");
     let ended = match Command::new("node").arg(script).arg(address).output() {
         Ok(ended) if ended.status.success() => ended,
@@ -187,7 +188,7 @@ fn timed<T>(what: impl FnOnce() -> Result<T, Error>) -> Result<(T, f64), Error> 
     Ok((what()?, since.elapsed().as_secs_f64()))
 }
 
-fn text(figures: &Figures) -> String {
+fn text(figures: &ViewFigures) -> String {
     let analysis = match figures.analysis_s {
         Some(seconds) => format!("Waits, messages and the critical path were known after {seconds:.0} s, and are in the pictures."),
         None => "Waits, messages and the critical path were not looked for: there is too little memory.".into(),
@@ -216,13 +217,13 @@ fn text(figures: &Figures) -> String {
     format!("{}\n\n{}{page}", said.join(" "), table::markdown(&heading, &rows))
 }
 
-fn row(figure: &Figure) -> Vec<String> {
+fn row(figure: &ZoomFigure) -> Vec<String> {
     let (window, calls) = (format!("{:.6}", figure.window_s), figure.calls.to_string());
     vec![window, calls, milliseconds(figure.seconds), format!("{:.0} ms", 1e3 * figure.longest_s), (figure.packed_bytes / 1000).to_string()]
 }
 
-fn of_page(page: &Page) -> Option<String> {
-    let of = |which: fn(&Step) -> f64| Spread::of(page.steps.iter().map(which)).map(milliseconds);
+fn of_page(page: &PageFigures) -> Option<String> {
+    let of = |which: fn(&WheelStep) -> f64| Quartiles::from_values(page.steps.iter().map(which)).map(milliseconds);
     Some(format!(
         "In Chromium the page has its first picture after {:.1} s. Of {} turns of the wheel, each is drawn after {}, with all detail after {}. The page's \
          process then has {} to itself ({} of objects); when all views were looked at, {} ({}).",
@@ -241,6 +242,6 @@ fn megabytes(bytes: u64) -> String {
     format!("{:.0} MB", bytes as f64 / 1e6)
 }
 
-fn milliseconds(spread: Spread) -> String {
+fn milliseconds(spread: Quartiles) -> String {
     format!("{:.0} ms ({:.0}–{:.0})", 1e3 * spread.median, 1e3 * spread.low, 1e3 * spread.high)
 }

@@ -1,17 +1,17 @@
 //! The figures for people.
 
-use super::figures::{Added, CASES, Figures, Measured, Side};
-use crate::spread::Spread;
+use super::figures::{AddedCost, CASES, LibraryFigures, OverheadFigures, ToolFigures};
+use crate::quartiles::Quartiles;
 use crate::table;
 
 /// All of it, in Markdown.
-pub(super) fn text(figures: &Figures) -> String {
+pub(super) fn text(figures: &OverheadFigures) -> String {
     let mut text = format!("{} rounds; {}.\n", figures.rounds, figures.machine.line());
     text.extend(figures.sides.iter().map(side));
     text
 }
 
-fn side(side: &Side) -> String {
+fn side(side: &LibraryFigures) -> String {
     let heading: Vec<String> = ["tool (what it keeps)"]
         .into_iter()
         .chain(CASES.iter().map(|case| case.title))
@@ -31,28 +31,28 @@ fn side(side: &Side) -> String {
     ) + &absent(side)
 }
 
-fn absent(side: &Side) -> String {
+fn absent(side: &LibraryFigures) -> String {
     let absent: Vec<String> = side.absent.iter().map(|absent| format!("{}: {}", absent.name, absent.why)).collect();
     if absent.is_empty() { String::new() } else { format!("\nNot measured: {}.\n", absent.join("; ")) }
 }
 
 /// The bare program: what its calls cost, not what is added.
-fn bare(side: &Side) -> Vec<String> {
+fn bare(side: &LibraryFigures) -> Vec<String> {
     let costs = CASES.iter().map(|case| side.bare.get(case.name).map_or("".into(), |cost| format!("costs {}", ns(cost))));
     ["nothing".into()].into_iter().chain(costs).collect()
 }
 
-fn tool(tool: &Measured) -> Vec<String> {
+fn tool(tool: &ToolFigures) -> Vec<String> {
     let added = CASES.iter().map(|case| tool.added.get(case.name).map_or("".into(), cell));
     let bytes = tool.bytes_per_call.map_or("".into(), |bytes| format!("{bytes:.1}"));
     [format!("{} ({})", tool.name, tool.keeps)].into_iter().chain(added).chain([bytes]).collect()
 }
 
-fn cell(added: &Added) -> String {
+fn cell(added: &AddedCost) -> String {
     format!("{} {:.1}×", ns(&added.ns), added.ratio.median)
 }
 
-fn ns(spread: &Spread) -> String {
-    let Spread { low, median, high } = spread;
+fn ns(spread: &Quartiles) -> String {
+    let Quartiles { low, median, high } = spread;
     format!("{median:.0} ({low:.0}–{high:.0})")
 }

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use super::tool::Tool;
 use crate::mpi::Mpi;
-use crate::place;
+use crate::paths;
 use crate::search::{self, Search};
 
 /// The ways a peer is measured, or why it is not.
@@ -49,7 +49,7 @@ fn extrae(search: &Search, mpi: &Mpi) -> Found {
 
 fn scorep(search: &Search, mpi: &Mpi) -> Found {
     let program = search.program("scorep", "scorep-preload-init")?;
-    let folder = place::folder().map_err(|error| error.to_string())?;
+    let folder = paths::folder().map_err(|error| error.to_string())?;
     // It builds a library for the program to load, and says which.
     let answer = Command::new(&program).args(["--value-only", "--mpp=mpi", "calls"]).arg(folder.join(mpi.name)).output();
     let answer = answer.map_err(|error| error.to_string())?;

@@ -4,82 +4,82 @@ use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::process::Command;
 
-use super::Absent;
-use super::output::Output;
-use super::programs::Programs;
+use super::AbsentTool;
+use super::output::ProgramOutput;
+use super::programs::BenchPrograms;
 use super::tool::Tool;
 use crate::error::Error;
 use crate::mpi::{AS_ROOT, Mpi};
-use crate::place;
+use crate::paths;
 use crate::random::Random;
 
 /// Seconds after which a run has failed.
 const LIMIT: &str = "300";
 
 /// What was measured with one MPI library.
-pub(super) struct Rounds {
+pub(super) struct MeasuredRounds {
     pub tools: Vec<Tool>,
     /// By round and tool; none where the run failed.
-    pub samples: Vec<Vec<Option<Sample>>>,
+    pub samples: Vec<Vec<Option<ToolSample>>>,
 }
 
 /// One tool in one round.
-pub(super) struct Sample {
-    pub calls: Output,
-    pub pingpong: Output,
+pub(super) struct ToolSample {
+    pub calls: ProgramOutput,
+    pub pingpong: ProgramOutput,
     /// What the run of `calls` left on disk.
     pub bytes_on_disk: u64,
 }
 
-impl Rounds {
+impl MeasuredRounds {
     /// Measures in so many rounds. A tool that does not work is moved to the absent ones when first tried.
     pub(super) fn measure(
         mpi: &Mpi,
-        programs: &Programs,
+        programs: &BenchPrograms,
         tools: Vec<Tool>,
         rounds: u32,
         folder: &Path,
-        absent: &mut Vec<Absent>,
-    ) -> Result<Rounds, Error> {
-        let bench = Bench { mpi, programs, folder };
+        absent: &mut Vec<AbsentTool>,
+    ) -> Result<MeasuredRounds, Error> {
+        let bench = RoundRunner { mpi, programs, folder };
         let tools = bench.working(tools, absent)?;
         let mut random = Random::new();
         let mut samples = Vec::new();
         for round in 1..=rounds {
-            tell(&format!("{}: round {round} of {rounds}", mpi.name));
+            show_progress(&format!("{}: round {round} of {rounds}", mpi.name));
             samples.push(bench.round(&tools, &random.order(tools.len()))?);
         }
-        tell("");
-        Ok(Rounds { tools, samples })
+        show_progress("");
+        Ok(MeasuredRounds { tools, samples })
     }
 }
 
 /// What stays the same from run to run.
-struct Bench<'a> {
+struct RoundRunner<'a> {
     mpi: &'a Mpi,
-    programs: &'a Programs,
+    programs: &'a BenchPrograms,
     /// Where programs run: made for each run, removed after it.
     folder: &'a Path,
 }
 
-impl Bench<'_> {
-    fn working(&self, tools: Vec<Tool>, absent: &mut Vec<Absent>) -> Result<Vec<Tool>, Error> {
+impl RoundRunner<'_> {
+    fn working(&self, tools: Vec<Tool>, absent: &mut Vec<AbsentTool>) -> Result<Vec<Tool>, Error> {
         let mut working = Vec::new();
         for tool in tools {
-            tell(&format!("{}: trying {}", self.mpi.name, tool.name));
+            show_progress(&format!("{}: trying {}", self.mpi.name, tool.name));
             match self.sample(&tool) {
                 Ok(_) => working.push(tool),
                 // Without the bare program there is nothing to compare with, and without Sintonia nothing to tell.
                 Err(error) if working.is_empty() || tool.counts => return Err(error),
-                Err(Error::Failed { why, .. }) => absent.push(Absent { name: tool.name, why }),
+                Err(Error::Failed { why, .. }) => absent.push(AbsentTool { name: tool.name, why }),
                 Err(error) => return Err(error),
             }
         }
         Ok(working)
     }
 
-    fn round(&self, tools: &[Tool], order: &[usize]) -> Result<Vec<Option<Sample>>, Error> {
-        let mut samples: Vec<Option<Sample>> = tools.iter().map(|_| None).collect();
+    fn round(&self, tools: &[Tool], order: &[usize]) -> Result<Vec<Option<ToolSample>>, Error> {
+        let mut samples: Vec<Option<ToolSample>> = tools.iter().map(|_| None).collect();
         for &number in order {
             match self.sample(&tools[number]) {
                 Ok(sample) => samples[number] = Some(sample),
@@ -91,13 +91,13 @@ impl Bench<'_> {
         Ok(samples)
     }
 
-    fn sample(&self, tool: &Tool) -> Result<Sample, Error> {
+    fn sample(&self, tool: &Tool) -> Result<ToolSample, Error> {
         let (calls, bytes_on_disk) = self.run(tool, 1, &self.programs.calls)?;
         let (pingpong, _) = self.run(tool, 2, &self.programs.pingpong)?;
-        Ok(Sample { calls, pingpong, bytes_on_disk })
+        Ok(ToolSample { calls, pingpong, bytes_on_disk })
     }
 
-    fn run(&self, tool: &Tool, ranks: u32, program: &Path) -> Result<(Output, u64), Error> {
+    fn run(&self, tool: &Tool, ranks: u32, program: &Path) -> Result<(ProgramOutput, u64), Error> {
         empty(self.folder)?;
         let command = tool.command(self.mpi.launch_bound(ranks), program);
         let failed = |why: String| Error::Failed { command: command.join(" "), why };
@@ -108,8 +108,8 @@ impl Bench<'_> {
             .envs(AS_ROOT)
             .output()
             .map_err(|error| failed(error.to_string()))?;
-        let (output, errors) = (Output::read(&String::from_utf8_lossy(&ended.stdout)), String::from_utf8_lossy(&ended.stderr));
-        let bytes = place::bytes_in(self.folder);
+        let (output, errors) = (ProgramOutput::read(&String::from_utf8_lossy(&ended.stdout)), String::from_utf8_lossy(&ended.stderr));
+        let bytes = paths::bytes_in(self.folder);
         if !ended.status.success() {
             return Err(failed(format!("{}, {}", ended.status, reason(&errors))));
         }
@@ -120,7 +120,7 @@ impl Bench<'_> {
 }
 
 /// A tool that recorded nothing would look cheap.
-fn check(tool: &Tool, output: &Output, errors: &str, bytes: u64) -> Result<(), String> {
+fn check(tool: &Tool, output: &ProgramOutput, errors: &str, bytes: u64) -> Result<(), String> {
     if output.calls == 0 || output.cases.is_empty() {
         return Err("the program gave no figures".into());
     }
@@ -155,7 +155,7 @@ fn empty(folder: &Path) -> Result<(), Error> {
 }
 
 /// Shows how far it is, on a terminal.
-fn tell(text: &str) {
+fn show_progress(text: &str) {
     let mut errors = std::io::stderr();
     if errors.is_terminal() {
         let _ = write!(errors, "\r\x1b[K{text}");

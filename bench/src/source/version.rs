@@ -6,7 +6,7 @@
 use std::fmt::{self, Display, Formatter};
 
 /// A program of the paper.
-pub(super) struct Program {
+pub(super) struct JavaProgram {
     /// Its folder in `apps`.
     pub name: &'static str,
     /// Its files there, the application first.
@@ -20,22 +20,22 @@ pub(super) struct Program {
 }
 
 /// A version on so many workers.
-pub(super) struct Case {
+pub(super) struct VersionCase {
     size: &'static str,
     version: (char, u64, u64),
     workers: u64,
 }
 
 /// Those of the paper, scaled.
-pub(super) const PROGRAMS: &[Program] = &[
-    Program {
+pub(super) const PROGRAMS: &[JavaProgram] = &[
+    JavaProgram {
         name: "pi",
         sources: &["pi.pasl", "Pi.java"],
         size: "points",
         versions: [('A', 100, 100_000_000), ('B', 100, 200_000_000), ('C', 200, 100_000_000), ('D', 200, 200_000_000)],
         rare: None,
     },
-    Program {
+    JavaProgram {
         name: "primes",
         sources: &["primes.pasl", "Primes.java"],
         size: "upto",
@@ -46,21 +46,21 @@ pub(super) const PROGRAMS: &[Program] = &[
 
 const WORKERS: [u64; 3] = [1, 2, 4];
 
-impl Program {
+impl JavaProgram {
     /// All versions on all numbers of workers.
-    pub(super) fn cases(&self) -> Vec<Case> {
-        let of = |version| WORKERS.map(|workers| Case { size: self.size, version, workers });
+    pub(super) fn cases(&self) -> Vec<VersionCase> {
+        let of = |version| WORKERS.map(|workers| VersionCase { size: self.size, version, workers });
         self.versions.iter().flat_map(|version| of(*version)).collect()
     }
 
     /// What is known of its condition: the share of primes, as the paper has it.
-    pub(super) fn taken(&self, case: &Case) -> Option<String> {
+    pub(super) fn taken(&self, case: &VersionCase) -> Option<String> {
         let size = case.version.2 as f64;
         self.rare.map(|place| format!("{place}={}", 1.0 / (size.ln() - 1.0)))
     }
 }
 
-impl Case {
+impl VersionCase {
     /// The options of `run-tasks`.
     pub(super) fn run(&self) -> String {
         format!("--workers {} {}", self.workers, self.parameters())
@@ -76,7 +76,7 @@ impl Case {
     }
 }
 
-impl Display for Case {
+impl Display for VersionCase {
     fn fmt(&self, f: &mut Formatter) -> fmt::Result {
         let (name, tasks, size) = self.version;
         let workers = self.workers;

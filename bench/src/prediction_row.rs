@@ -3,15 +3,15 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use crate::spread::Spread;
+use crate::quartiles::Quartiles;
 
 /// What was predicted of a run, and what came of it.
 #[derive(Serialize)]
-pub(crate) struct Row {
+pub(crate) struct PredictionRow {
     pub run: String,
     /// Seconds: the least, the likeliest, the most.
     pub predicted: [f64; 3],
-    pub measured: Spread,
+    pub measured: Quartiles,
     pub runs: Vec<f64>,
     pub error_percent: f64,
     /// How many of the runs took as long as the interval says.
@@ -20,7 +20,7 @@ pub(crate) struct Row {
 
 /// What `sintonia predict --json` says, as far as it matters here.
 #[derive(Deserialize)]
-pub(crate) struct Predicted {
+pub(crate) struct PredictOutput {
     pub formula: String,
     pub error_percent: Option<f64>,
     predictions: Vec<Prediction>,
@@ -31,7 +31,7 @@ struct Prediction {
     seconds: [f64; 3],
 }
 
-impl Predicted {
+impl PredictOutput {
     /// The seconds of the first prediction.
     pub(crate) fn seconds(&self, run: &str) -> Result<[f64; 3], Error> {
         let nothing = || Error::Failed { command: format!("sintonia predict, {run}"), why: "it predicts nothing".into() };
@@ -39,15 +39,15 @@ impl Predicted {
     }
 }
 
-impl Row {
+impl PredictionRow {
     /// A prediction beside the runs.
-    pub(crate) fn of(run: String, predicted: [f64; 3], runs: Vec<f64>) -> Result<Row, Error> {
+    pub(crate) fn new(run: String, predicted: [f64; 3], runs: Vec<f64>) -> Result<PredictionRow, Error> {
         let nothing = || Error::Failed { command: "predict".into(), why: "at least one round is needed".into() };
-        let measured = Spread::of(runs.iter().copied()).ok_or_else(nothing)?;
+        let measured = Quartiles::from_values(runs.iter().copied()).ok_or_else(nothing)?;
         let [low, middle, high] = predicted;
         let error_percent = 100.0 * (middle / measured.median - 1.0);
         let inside = runs.iter().filter(|seconds| (low..=high).contains(*seconds)).count();
-        Ok(Row { run, predicted, measured, runs, error_percent, inside })
+        Ok(PredictionRow { run, predicted, measured, runs, error_percent, inside })
     }
 
     /// By how many percent the median of the runs lies outside of the interval; 0 inside.
@@ -65,7 +65,7 @@ impl Row {
     /// The row of a table: the run, what was predicted, between what, what was measured, the error.
     pub(crate) fn cells(&self) -> Vec<String> {
         let [low, middle, high] = self.predicted;
-        let Spread { low: first, median, high: third } = self.measured;
+        let Quartiles { low: first, median, high: third } = self.measured;
         vec![
             self.run.clone(),
             format!("{middle:.3}"),
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn a_median_outside_is_so_many_percent_away_from_the_nearer_end() {
-        let row = |runs: &[f64]| Row::of(String::new(), [1.0, 2.0, 4.0], runs.to_vec()).expect("there are runs");
+        let row = |runs: &[f64]| PredictionRow::new(String::new(), [1.0, 2.0, 4.0], runs.to_vec()).expect("there are runs");
         assert_eq!(row(&[1.0, 3.0]).outside_percent(), 0.0);
         assert_eq!(row(&[0.75]).outside_percent(), 25.0);
         assert_eq!(row(&[5.0]).outside_percent(), 25.0);

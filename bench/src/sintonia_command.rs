@@ -7,21 +7,21 @@ use serde::Deserialize;
 
 use crate::error::Error;
 use crate::mpi::{AS_ROOT, CROWDED};
-use crate::place;
+use crate::paths;
 
 /// Sintonia in a folder of its own, which is removed in the end.
-pub(crate) struct Sintonia {
+pub(crate) struct SintoniaCommand {
     program: PathBuf,
     pub folder: PathBuf,
 }
 
-impl Sintonia {
+impl SintoniaCommand {
     /// Makes the folder, empty.
-    pub(crate) fn in_folder(name: &str) -> Result<Sintonia, Error> {
-        let folder = place::folder()?.join(name);
+    pub(crate) fn in_folder(name: &str) -> Result<SintoniaCommand, Error> {
+        let folder = paths::folder()?.join(name);
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder).map_err(Error::at(&folder))?;
-        Ok(Sintonia { program: place::sintonia()?, folder })
+        Ok(SintoniaCommand { program: paths::sintonia()?, folder })
     }
 
     /// Runs a command, and gives what it writes to standard output.

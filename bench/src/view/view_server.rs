@@ -11,42 +11,42 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::error::Error;
-use crate::place;
+use crate::paths;
 
 /// While something is worked on, the page asks again after as long.
 const AGAIN: Duration = Duration::from_millis(20);
 
 /// The command, and a connection to it.
-pub(super) struct Served {
+pub(super) struct ViewServer {
     command: Child,
     stream: BufReader<TcpStream>,
-    home: Home,
+    address: ServerAddress,
 }
 
 /// Where it says it is.
 #[derive(Deserialize)]
-struct Home {
+struct ServerAddress {
     address: String,
     port: u16,
     token: String,
 }
 
 /// What came back.
-pub(super) struct Said {
+pub(super) struct TimedAnswer {
     status: u16,
     packed: Vec<u8>,
     /// From the question to the last byte of the answer.
     pub seconds: f64,
 }
 
-impl Served {
+impl ViewServer {
     /// Starts it on a recording.
-    pub(super) fn start(recording: &Path) -> Result<Served, Error> {
-        let mut command = Command::new(place::sintonia()?);
+    pub(super) fn start(recording: &Path) -> Result<ViewServer, Error> {
+        let mut command = Command::new(paths::sintonia()?);
         command.arg("view").arg(recording).arg("--json").stdin(Stdio::null()).stdout(Stdio::piped());
         let mut command = command.spawn().map_err(failed)?;
         match connect(&mut command) {
-            Ok((home, stream)) => Ok(Served { command, stream, home }),
+            Ok((address, stream)) => Ok(ViewServer { command, stream, address }),
             Err(error) => {
                 let _ = command.kill();
                 Err(failed(error))
@@ -56,11 +56,11 @@ impl Served {
 
     /// The page's address.
     pub(super) fn address(&self) -> &str {
-        &self.home.address
+        &self.address.address
     }
 
     /// Asks until there is an answer; `None` if there will be none.
-    pub(super) fn ask(&mut self, question: &str) -> Result<Option<Said>, Error> {
+    pub(super) fn ask(&mut self, question: &str) -> Result<Option<TimedAnswer>, Error> {
         loop {
             let said = self.once(question).map_err(failed)?;
             match said.status {
@@ -72,9 +72,9 @@ impl Served {
         }
     }
 
-    fn once(&mut self, question: &str) -> io::Result<Said> {
+    fn once(&mut self, question: &str) -> io::Result<TimedAnswer> {
         let since = Instant::now();
-        let Home { port, token, .. } = &self.home;
+        let ServerAddress { port, token, .. } = &self.address;
         let headers = format!("Host: 127.0.0.1:{port}\r\nX-Sintonia-Token: {token}\r\nAccept-Encoding: gzip\r\n");
         self.stream.get_mut().write_all(format!("GET /api/0/{question} HTTP/1.1\r\n{headers}\r\n").as_bytes())?;
         let status = line(&mut self.stream)?.split(' ').nth(1).and_then(|status| status.parse().ok());
@@ -90,7 +90,7 @@ impl Served {
         let (Some(status), Some(length)) = (status, length) else { return Err(io::Error::other("no status or no length")) };
         let mut packed = vec![0; length];
         self.stream.read_exact(&mut packed)?;
-        Ok(Said { status, packed, seconds: since.elapsed().as_secs_f64() })
+        Ok(TimedAnswer { status, packed, seconds: since.elapsed().as_secs_f64() })
     }
 
     /// Processor time of the command so far, also of threads that have ended.
@@ -111,14 +111,14 @@ impl Served {
     }
 }
 
-impl Drop for Served {
+impl Drop for ViewServer {
     fn drop(&mut self) {
         let _ = self.command.kill();
         let _ = self.command.wait();
     }
 }
 
-impl Said {
+impl TimedAnswer {
     /// The header of a binary answer.
     pub(super) fn header(&self) -> Result<Value, Error> {
         let mut bytes = Vec::new();
@@ -134,12 +134,12 @@ impl Said {
     }
 }
 
-fn connect(command: &mut Child) -> io::Result<(Home, BufReader<TcpStream>)> {
+fn connect(command: &mut Child) -> io::Result<(ServerAddress, BufReader<TcpStream>)> {
     let output = command.stdout.as_mut().ok_or_else(|| io::Error::other("no output"))?;
-    let home: Home = serde_json::from_str(&line(&mut BufReader::new(output))?)?;
-    let stream = TcpStream::connect(("127.0.0.1", home.port))?;
+    let address: ServerAddress = serde_json::from_str(&line(&mut BufReader::new(output))?)?;
+    let stream = TcpStream::connect(("127.0.0.1", address.port))?;
     stream.set_nodelay(true)?;
-    Ok((home, BufReader::new(stream)))
+    Ok((address, BufReader::new(stream)))
 }
 
 fn line(from: &mut impl io::BufRead) -> io::Result<String> {
