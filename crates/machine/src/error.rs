@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use sintonia_text::source_pos::SourcePos;
+use sintonia_toml_file::{TomlProblem, TomlReadError};
 
 use crate::PiecewiseCostError;
 use crate::topology::TopologyError;
@@ -30,50 +31,23 @@ pub enum Error {
     },
 }
 
+impl TomlReadError for Error {
+    type Problem = MachineFileProblem;
+
+    fn at(place: SourcePos, problem: MachineFileProblem) -> Error {
+        Error::Invalid { place, problem: Box::new(problem) }
+    }
+}
+
 /// What is wrong in a file.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum MachineFileProblem {
+    /// Keys, types or syntax of the TOML file.
+    #[error(transparent)]
+    Toml(#[from] TomlProblem),
     /// The file format's own syntax is violated.
     #[error("{0}")]
     Syntax(String),
-    /// An unknown key.
-    #[error("`{key}` is unknown {table}; allowed: {known}")]
-    UnknownKey {
-        /// The key.
-        key: String,
-        /// The table it is in.
-        table: String,
-        /// The keys that are allowed there.
-        known: String,
-    },
-    /// A key without its unit, or with another.
-    #[error("`{key}` has no known unit: write `{known}`, in {unit}")]
-    Unit {
-        /// The key.
-        key: String,
-        /// The key with its unit.
-        known: String,
-        /// Name of the unit.
-        unit: &'static str,
-    },
-    /// A required key is missing.
-    #[error("`{key}` is missing {table}")]
-    Missing {
-        /// The key.
-        key: String,
-        /// The table it belongs to.
-        table: String,
-    },
-    /// A value of the wrong type.
-    #[error("`{key}` must be {expected}, not {found}")]
-    WrongType {
-        /// The key.
-        key: String,
-        /// The expected type.
-        expected: &'static str,
-        /// The actual type.
-        found: &'static str,
-    },
     /// Numbers that do not form a value with an interval.
     #[error("`{key}`: {problem}")]
     Figure {
@@ -97,16 +71,6 @@ pub enum MachineFileProblem {
         key: String,
         /// The value.
         value: f64,
-    },
-    /// A word that is not one of the allowed ones.
-    #[error("`{key}` cannot be \"{word}\"; allowed: {known}")]
-    UnknownWord {
-        /// The key.
-        key: String,
-        /// The word.
-        word: String,
-        /// The allowed words.
-        known: String,
     },
     /// A fraction above 1.
     #[error("`{key}` must be from 0 to 1, not {value}")]

@@ -1,29 +1,30 @@
 //! Reads a machine file; errors have a position and a reason.
 
-mod table;
+mod figures;
 mod topology;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use sintonia_formula::{Formula, Interval, SymbolValues};
-use toml::de::DeTable;
+use sintonia_toml_file::{TomlDocument, TomlProblem};
 
 use crate::{
     ArithmeticCosts, CollectiveAlgorithms, CollectiveCost, CollectiveKind, CollectiveTiming, Error, LinearCost, Machine,
     MachineFileProblem, MachineMetadata, MeasurementSummary, MemoryAccess, MemoryLevel, MessageMetric, Named, NetworkCosts, NodeLayout,
     NodeType, OperationCost, OperationTiming, OverlapPoint, PiecewiseCost, UncertainValue,
 };
-use table::{TomlSource, TomlTable, TomlValue};
+use figures::{MachineFigures, take_variants};
+
+type TomlTable<'a> = sintonia_toml_file::TomlTable<'a, Error>;
+type TomlValue<'a> = sintonia_toml_file::TomlValue<'a, Error>;
 
 /// The supported version of the format.
 pub(crate) const FORMAT: u64 = 1;
 
 pub(crate) fn parse_machine(text: &str, path: &Path) -> Result<Machine, Error> {
-    let source = TomlSource { text, path };
-    let syntax = |error: toml::de::Error| source.error(error.span().unwrap_or(0..0), MachineFileProblem::Syntax(error.message().into()));
-    let document = DeTable::parse(text).map_err(syntax)?;
-    let mut file = TomlTable::new(source, "at the top".into(), 0..0, document.get_ref());
+    let document = TomlDocument::<Error>::parse(text, path)?;
+    let mut file = document.root();
     let format = file.require("format")?;
     if format.count()? != FORMAT {
         return Err(format.error(MachineFileProblem::Format(format.count()?)));
@@ -45,7 +46,7 @@ pub(crate) fn parse_machine(text: &str, path: &Path) -> Result<Machine, Error> {
 }
 
 fn parse_metadata(value: TomlValue) -> Result<MachineMetadata, Error> {
-    let mut table = value.table("in [machine]".into())?;
+    let mut table = value.table("in [machine]")?;
     let texts = |value: Option<TomlValue>| value.map_or(Ok(Vec::new()), |list| list.list()?.iter().map(TomlValue::text).collect());
     let metadata = MachineMetadata {
         name: table.require("name")?.text()?,
@@ -64,7 +65,7 @@ fn parse_metadata(value: TomlValue) -> Result<MachineMetadata, Error> {
 }
 
 fn parse_node(value: TomlValue) -> Result<NodeType, Error> {
-    let mut table = value.table("in [[node]]".into())?;
+    let mut table = value.table("in [[node]]")?;
     let (count, cores) = (table.require("count")?.nonzero_count()?, table.require("cores")?.nonzero_count()?);
     let node = NodeType {
         kind: table.require("kind")?.text()?,
@@ -127,7 +128,7 @@ fn parse_cost(value: TomlValue, name: &str) -> Result<OperationCost, Error> {
 }
 
 fn parse_memory_level(value: TomlValue) -> Result<MemoryLevel, Error> {
-    let mut table = value.table("in [[node.memory]]".into())?;
+    let mut table = value.table("in [[node.memory]]")?;
     let name = table.require("level")?.text()?;
     let size_bytes = table.take("size_bytes").map(|value| value.count()).transpose()?;
     let mut access = BTreeMap::new();
@@ -146,14 +147,14 @@ fn parse_network(value: TomlValue, name: &str) -> Result<NetworkCosts, Error> {
     let detached_bytes = table.take("detached_bytes").map(|value| value.count()).transpose()?;
     let overlap = parse_list(table.take("overlap"), parse_overlap)?;
     let mut messages = BTreeMap::new();
-    for (what, value) in table.take_variants::<MessageMetric>() {
+    for (what, value) in take_variants::<MessageMetric>(&mut table) {
         messages.insert(what, parse_timing(value, &format!("in [{name}.{}]", what.name()))?);
     }
     table.finish().map(|()| NetworkCosts { eager_bytes, unattended_bytes, detached_bytes, messages, overlap })
 }
 
 fn parse_overlap(value: TomlValue) -> Result<OverlapPoint, Error> {
-    let mut table = value.table("in `overlap`".into())?;
+    let mut table = value.table("in `overlap`")?;
     let overlap = OverlapPoint { bytes: table.require("bytes")?.count()?, share: table.require("share")?.share()? };
     table.finish().map(|()| overlap)
 }
@@ -165,7 +166,7 @@ fn parse_collective(value: TomlValue, name: &str) -> Result<CollectiveCost, Erro
     let list = table.require("at")?;
     let at = parse_list(Some(list), |value| parse_collective_timing(value, name))?;
     if at.is_empty() {
-        return Err(list.error(MachineFileProblem::Missing { key: "processes".into(), table: format!("in [{name}]") }));
+        return Err(list.error(TomlProblem::Missing { key: "processes".into(), table: format!("in [{name}]") }));
     }
     let numbers = || at.iter().map(|at| at.processes);
     if let Some((before, processes)) = [1].into_iter().chain(numbers()).zip(numbers()).find(|(before, next)| next <= before) {
@@ -177,9 +178,9 @@ fn parse_collective(value: TomlValue, name: &str) -> Result<CollectiveCost, Erro
 }
 
 fn parse_algorithms(value: TomlValue) -> Result<CollectiveAlgorithms, Error> {
-    let mut table = value.table("in [collectives]".into())?;
+    let mut table = value.table("in [collectives]")?;
     let library = table.take("library").map(|value| value.text()).transpose()?;
-    let named = table.take_variants::<CollectiveKind>().into_iter();
+    let named = take_variants::<CollectiveKind>(&mut table).into_iter();
     let algorithms = named.map(|(what, value)| Ok((what, value.text()?))).collect::<Result<_, Error>>()?;
     table.finish().map(|()| CollectiveAlgorithms { library, algorithms })
 }
@@ -213,7 +214,7 @@ fn parse_collective_timing(value: TomlValue, name: &str) -> Result<CollectiveTim
 }
 
 fn parse_timing(value: TomlValue, name: &str) -> Result<OperationTiming, Error> {
-    let mut table = value.table(name.into())?;
+    let mut table = value.table(name)?;
     let timing = parse_timing_keys(&mut table)?;
     table.finish().map(|()| timing)
 }
@@ -225,28 +226,18 @@ fn parse_timing_keys(table: &mut TomlTable) -> Result<OperationTiming, Error> {
 }
 
 fn parse_median(value: TomlValue) -> Result<(u64, f64), Error> {
-    let kind = || MachineFileProblem::WrongType {
-        key: "medians".into(),
-        expected: "a size and its time: [bytes, seconds]",
-        found: "something else",
-    };
     match value.list()?.as_slice() {
         [bytes, seconds] => Ok((bytes.count()?, seconds.non_negative_number()?)),
-        _ => Err(value.error(kind())),
+        _ => Err(value.unexpected("a size and its time: [bytes, seconds]")),
     }
 }
 
 fn parse_summary(value: TomlValue) -> Result<MeasurementSummary, Error> {
-    let mut table = value.table("in `measured`".into())?;
+    let mut table = value.table("in `measured`")?;
     let bytes = table.require("bytes")?;
     let range = bytes.list()?.iter().map(TomlValue::count).collect::<Result<Vec<_>, _>>()?;
-    let kind = || MachineFileProblem::WrongType {
-        key: "bytes".into(),
-        expected: "the smallest and the largest size: [smallest, largest]",
-        found: "a list",
-    };
     let measured = MeasurementSummary {
-        bytes: range.try_into().map_err(|_| bytes.error(kind()))?,
+        bytes: range.try_into().map_err(|_| bytes.unexpected("the smallest and the largest size: [smallest, largest]"))?,
         sizes: table.require("sizes")?.count()?,
         samples: table.require("samples")?.count()?,
         outliers: table.require("outliers")?.count()?,
@@ -265,7 +256,7 @@ struct ParsedPiece<'a> {
 }
 
 fn parse_piece(value: TomlValue) -> Result<ParsedPiece, Error> {
-    let mut table = value.table("in this piece".into())?;
+    let mut table = value.table("in this piece")?;
     let given = ParsedPiece {
         value,
         from: table.take("from_bytes").map(|value| value.non_negative_number()).transpose()?,
@@ -315,7 +306,7 @@ fn parse_by_name<'a, N: Named + Ord, T>(
 ) -> Result<BTreeMap<N, T>, Error> {
     let Some(value) = table else { return Ok(BTreeMap::new()) };
     let mut table = value.table(format!("in [{name}]"))?;
-    let found = table.take_variants::<N>().into_iter();
+    let found = take_variants::<N>(&mut table).into_iter();
     let read = found.map(|(one, value)| Ok((one, read(value, &format!("{name}.{}", one.name()))?))).collect::<Result<_, Error>>()?;
     table.finish().map(|()| read)
 }

@@ -109,7 +109,7 @@ fn errors_have_a_position() {
         ),
         ("eager_bytes", "eagre_bytes", "m.toml:15:1: `eagre_bytes` is unknown in [network.other_node]"),
         ("[network.other_node.send]", "[network.other_node.sent]", "m.toml:17:21: `sent` is unknown in [network.other_node]"),
-        ("pieces = [\n", "piece = [\n", "m.toml:17:1: `pieces` is missing in [network.other_node.send]"),
+        ("pieces = [\n", "piece = [\n", "m.toml:18:1: `piece` is unknown in [network.other_node.send] (did you mean `pieces`?)"),
         ("from_bytes = 65536, ", "from_bytes = 70000, ", "m.toml:20:5: gap: no piece covers sizes above 65536 and up to 70000 bytes"),
         (
             "from_bytes = 65536, ",

@@ -27,7 +27,7 @@ impl PerformanceModel {
 
     /// Parses a model; `path` is used in errors.
     pub fn parse(text: &str, path: &Path) -> Result<PerformanceModel, ModelFileError> {
-        read::parse_model(text).map_err(|problem| ModelFileError::at_position(path, text, problem))
+        read::parse_model(text, path)
     }
 
     /// The model as text.

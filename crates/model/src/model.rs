@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use sintonia_formula::Formula;
 
 use crate::fitted_term::FittedTerm;
@@ -41,7 +41,7 @@ pub struct PerformanceModel {
 }
 
 /// The quantity that a model describes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ModelledQuantity {
     /// Its name.
     pub name: String,
@@ -50,8 +50,7 @@ pub struct ModelledQuantity {
 }
 
 /// A parameter of a model and its measured range.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MeasuredParameter {
     /// Its name.
     pub name: String,
@@ -99,7 +98,7 @@ pub struct RoleLimit {
 }
 
 /// Which formula predictions use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PredictionBasis {
     /// The sum of the parts.
@@ -109,8 +108,7 @@ pub enum PredictionBasis {
 }
 
 /// Mean errors in percent when the largest runs are predicted from the others.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct HoldOutValidation {
     /// With the sum of the parts; `None` if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -122,8 +120,7 @@ pub struct HoldOutValidation {
 }
 
 /// One measured run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MeasuredSetting {
     /// The parameter values.
     pub at: Vec<f64>,

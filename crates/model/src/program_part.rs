@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use sintonia_insight::SourceLocation;
 use sintonia_mpi::FunctionId;
 use sintonia_recording::Recording;
@@ -54,7 +54,7 @@ pub enum ProgramPart {
 }
 
 /// What a part depends on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PartKind {
     /// The processors.

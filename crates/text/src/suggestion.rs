@@ -5,15 +5,21 @@ pub fn nearest_name<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) ->
     /// Maximum number of names compared; a hint is not worth more time.
     const MOST_NAMES: usize = 2_000;
     const LONGEST: usize = 64;
-    let letters: Vec<char> = name.chars().take(LONGEST).flat_map(char::to_lowercase).collect();
-    let farthest = (letters.len() / 2).clamp(1, 3);
+    let letters: String = name.chars().take(LONGEST).collect();
+    let farthest = (letters.chars().count() / 2).clamp(1, 3);
     let near = names.into_iter().take(MOST_NAMES).filter(|other| other.len().abs_diff(name.len()) <= 4 * farthest);
     let distances = near.map(|other| (edit_distance(&letters, other), other));
     distances.filter(|(distance, _)| *distance <= farthest).min_by_key(|(distance, _)| *distance).map(|(_, other)| other)
 }
 
-/// Edit distance: changed, added, removed letters, and swaps of neighbours (optimal string alignment).
-fn edit_distance(a: &[char], b: &str) -> usize {
+/// The end of a sentence that suggests the most similar name, if any is similar enough.
+pub fn did_you_mean<'a>(name: &str, names: impl IntoIterator<Item = &'a &'a str>) -> String {
+    nearest_name(name, names.into_iter().copied()).map_or(String::new(), |near| format!(" (did you mean `{near}`?)"))
+}
+
+/// Edit distance: changed, added, removed letters, and swaps of neighbours (optimal string alignment). Case does not count.
+pub fn edit_distance(a: &str, b: &str) -> usize {
+    let a: Vec<char> = a.chars().flat_map(char::to_lowercase).collect();
     let (mut before, mut last) = (Vec::new(), (0..=a.len()).collect::<Vec<usize>>());
     let mut previous = None;
     for (row, b) in b.chars().flat_map(char::to_lowercase).enumerate() {

@@ -10,13 +10,12 @@ mod history;
 mod measure;
 mod metric_store;
 mod script;
-mod table;
 mod tuning_rule;
 
 use std::collections::HashMap;
 use std::path::Path;
 
-use toml::de::DeTable;
+use sintonia_toml_file::{TomlDocument, TomlProblem};
 
 use crate::tuning_points::{TuningPoint, TunletRequirements};
 use crate::tunlet::{EventSummary, PointEvent, TuningAction, Tunlet, TunletMetric};
@@ -26,8 +25,10 @@ use expression::{FormulaInput, LocatedProblem, MetricFormula, NameScope, ReasonT
 use measure::{MeasureDeclaration, MeasuredEvent, find_duplicate, parse_name};
 use metric_store::{MetricStore, PerformanceFunction, TunletNames};
 use script::TunletScript;
-use table::{CheckedTable, CheckedValue, TunletSource};
 use tuning_rule::TuneDeclaration;
+
+type TunletTable<'a> = sintonia_toml_file::TomlTable<'a, Error>;
+type TunletValue<'a> = sintonia_toml_file::TomlValue<'a, Error>;
 
 /// Most periods of a window.
 pub(crate) const MAX_PERIODS: usize = 1000;
@@ -68,12 +69,11 @@ pub fn read(path: &Path) -> Result<FileTunlet, Error> {
 
 /// Parses the text of a tunlet file.
 pub fn parse(text: &str, path: &Path) -> Result<FileTunlet, Error> {
-    let source = TunletSource { text, path };
-    let document = DeTable::parse(text).map_err(|error| source.syntax(&error))?;
-    let mut file = CheckedTable::new(source, "at the top", 0..0, document.get_ref());
-    let used = file.take("use").map(|value| Ok((value, value.text()?))).transpose()?;
+    let document = TomlDocument::<Error>::parse(text, path)?;
+    let mut file = document.root();
+    let used = file.take("use").map(|value| Ok((value, value.nonblank_text()?))).transpose()?;
     let stem = path.file_stem().map_or_else(|| "file".into(), |stem| stem.to_string_lossy().into_owned());
-    let own_name = file.take("name").map_or(Ok(stem), |value| value.text())?;
+    let own_name = file.take("name").map_or(Ok(stem), |value| value.nonblank_text())?;
     let mut board = parse_metrics(&mut file)?;
     let outputs = parse_fuzzy(&mut file, &mut board)?;
     let names = board.performance.iter().map(|performance| performance.name.clone()).collect::<Vec<_>>();
@@ -91,7 +91,7 @@ pub fn parse(text: &str, path: &Path) -> Result<FileTunlet, Error> {
     for (value, tune) in &tunes {
         let searched = searching.as_ref().is_some_and(|one| one.tunes.iter().any(|index| std::ptr::eq(&tunes[*index].1, tune)));
         if tune.rule.is_none() && !searched && script.is_none() {
-            return Err(value.error(TunletFileProblem::Missing {
+            return Err(value.error(TomlProblem::Missing {
                 key: "value".into(),
                 table: "in [[tune]], and no search or script changes it".into(),
             }));
@@ -105,7 +105,7 @@ pub fn parse(text: &str, path: &Path) -> Result<FileTunlet, Error> {
 }
 
 /// Parses measures and performance functions.
-fn parse_metrics(file: &mut CheckedTable) -> Result<MetricStore, Error> {
+fn parse_metrics(file: &mut TunletTable) -> Result<MetricStore, Error> {
     let measures = parse_list(file.take("measure"), |value| Ok((value, MeasureDeclaration::parse(&value)?)))?;
     if let Some(name) = find_duplicate(measures.iter().map(|(_, measure)| measure.name.as_str())) {
         let second = measures.iter().rev().find(|(_, measure)| measure.name == name);
@@ -117,7 +117,7 @@ fn parse_metrics(file: &mut CheckedTable) -> Result<MetricStore, Error> {
     if measures.is_empty() {
         let _ = file.require("measure")?;
     }
-    let history = file.take("history").map_or(Ok(3), |value| value.count(1, MAX_PERIODS))?;
+    let history = file.take("history").map_or(Ok(3), |value| value.count_within(1, MAX_PERIODS))?;
     let mut board = MetricStore::new(measures.into_iter().map(|(_, measure)| measure).collect(), None, history);
     board.period = file.take("period").map(|value| measure_index(&value, &board)).transpose()?;
     let mut known: Vec<String> = Vec::new();
@@ -134,7 +134,7 @@ fn parse_metrics(file: &mut CheckedTable) -> Result<MetricStore, Error> {
 }
 
 /// Names, units and formulas: `[performance]` with a formula for each name, or one `[[performance]]` for each.
-fn parse_performance<'a>(file: &mut CheckedTable<'a>) -> Result<Vec<(String, String, CheckedValue<'a>)>, Error> {
+fn parse_performance<'a>(file: &mut TunletTable<'a>) -> Result<Vec<(String, String, TunletValue<'a>)>, Error> {
     let Some(value) = file.take("performance") else { return Ok(Vec::new()) };
     if value.is_table() {
         return value
@@ -144,10 +144,10 @@ fn parse_performance<'a>(file: &mut CheckedTable<'a>) -> Result<Vec<(String, Str
             .map(|value| Ok((parse_name(&value)?, String::new(), value)))
             .collect();
     }
-    let one = |value: CheckedValue<'a>| {
+    let one = |value: TunletValue<'a>| {
         let mut table = value.table("in [[performance]]")?;
         let name = parse_name(&table.require("name")?)?;
-        let unit = table.take("unit").map_or(Ok(String::new()), |value| value.text())?;
+        let unit = table.take("unit").map_or(Ok(String::new()), |value| value.nonblank_text())?;
         let formula = table.require("value")?;
         table.finish().map(|()| (name, unit, formula))
     };
@@ -155,7 +155,7 @@ fn parse_performance<'a>(file: &mut CheckedTable<'a>) -> Result<Vec<(String, Str
 }
 
 /// Parses the fuzzy rules into the store; returns the names of their outputs.
-fn parse_fuzzy(file: &mut CheckedTable, board: &mut MetricStore) -> Result<Vec<String>, Error> {
+fn parse_fuzzy(file: &mut TunletTable, board: &mut MetricStore) -> Result<Vec<String>, Error> {
     let Some(value) = file.take("fuzzy") else { return Ok(Vec::new()) };
     let names = board.performance.iter().map(|performance| performance.name.clone()).collect::<Vec<_>>();
     let scope = TunletNames { measures: &board.measures, performance: &names, fuzzy: &[] };
@@ -165,10 +165,10 @@ fn parse_fuzzy(file: &mut CheckedTable, board: &mut MetricStore) -> Result<Vec<S
 }
 
 fn parse_search(
-    value: &CheckedValue,
+    value: &TunletValue,
     scope: &dyn NameScope,
     board: &MetricStore,
-    tunes: &[(CheckedValue, TuneDeclaration)],
+    tunes: &[(TunletValue, TuneDeclaration)],
 ) -> Result<FileSearch, Error> {
     let mut table = value.table("in [search]")?;
     let objective = table.require("objective")?;
@@ -177,15 +177,15 @@ fn parse_search(
         (Some(when), ..) => measure_index(&when, board)?,
         (None, Some(period), _) => period,
         (None, None, 1) => 0,
-        _ => return Err(table.error(TunletFileProblem::Missing { key: "when".into(), table: table.name.clone() })),
+        _ => return Err(table.missing("when")),
     };
     let default = SearchOptions::default();
     let options = SearchOptions {
-        samples: table.take("samples").map_or(Ok(default.samples), |value| value.count(1, 99))?,
+        samples: table.take("samples").map_or(Ok(default.samples), |value| value.count_within(1, 99))?,
         statistic: table.take("counts").map_or(Ok(default.statistic), |value| parse_statistic(&value))?,
-        settle_iterations: table.take("settle").map_or(Ok(default.settle_iterations), |value| value.count(0, 99))?,
-        drift: table.take("drift").map_or(Ok(default.drift), |value| value.positive())?,
-        max_points: table.take("most").map_or(Ok(default.max_points), |value| value.count(1, 100_000))?,
+        settle_iterations: table.take("settle").map_or(Ok(default.settle_iterations), |value| value.count_within(0, 99))?,
+        drift: table.take("drift").map_or(Ok(default.drift), |value| value.positive_number())?,
+        max_points: table.take("most").map_or(Ok(default.max_points), |value| value.count_within(1, 100_000))?,
     };
     let indices: Vec<usize> = (0..tunes.len()).filter(|index| tunes[*index].1.rule.is_none()).collect();
     if indices.is_empty() {
@@ -199,8 +199,8 @@ fn parse_search(
     Ok(FileSearch { search, objective, when, tunes: indices })
 }
 
-fn parse_statistic(value: &CheckedValue) -> Result<SampleStatistic, Error> {
-    match value.text()?.as_str() {
+fn parse_statistic(value: &TunletValue) -> Result<SampleStatistic, Error> {
+    match value.nonblank_text()?.as_str() {
         "median" => Ok(SampleStatistic::Median),
         "least" => Ok(SampleStatistic::Minimum),
         _ => Err(value.unexpected("\"median\" or \"least\"")),
@@ -208,41 +208,43 @@ fn parse_statistic(value: &CheckedValue) -> Result<SampleStatistic, Error> {
 }
 
 /// Checks that the file contains what its `use` says.
-fn check_use(value: &CheckedValue, used: &str, searches: bool, fuzzy: bool) -> Result<(), Error> {
+fn check_use(value: &TunletValue, used: &str, searches: bool, fuzzy: bool) -> Result<(), Error> {
     match used {
         "search" if searches => Ok(()),
         "fuzzy" if fuzzy => Ok(()),
-        "search" | "fuzzy" => Err(value.error(TunletFileProblem::Missing { key: format!("[{used}]"), table: "in this file".into() })),
+        "search" | "fuzzy" => Err(value.error(TomlProblem::Missing { key: format!("[{used}]"), table: "in this file".into() })),
         _ => Err(value.error(TunletFileProblem::unknown("the tunlet", used, "here", crate::tunlets::LIST.iter().map(|(name, _)| *name)))),
     }
 }
 
-fn parse_list<'a, T>(list: Option<CheckedValue<'a>>, read: impl Fn(CheckedValue<'a>) -> Result<T, Error>) -> Result<Vec<T>, Error> {
+fn parse_list<'a, T>(list: Option<TunletValue<'a>>, read: impl Fn(TunletValue<'a>) -> Result<T, Error>) -> Result<Vec<T>, Error> {
     list.map_or(Ok(Vec::new()), |list| list.list()?.into_iter().map(read).collect())
 }
 
 /// The index of a measure, by name.
-fn measure_index(value: &CheckedValue, board: &MetricStore) -> Result<usize, Error> {
-    let text = value.text()?;
+fn measure_index(value: &TunletValue, board: &MetricStore) -> Result<usize, Error> {
+    let text = value.nonblank_text()?;
     let index = board.measures.iter().position(|measure| measure.name == text);
     index.ok_or_else(|| {
         value.error(TunletFileProblem::unknown("the measure", &text, "here", board.measures.iter().map(|measure| measure.name.as_str())))
     })
 }
 
-fn parse_formula(value: &CheckedValue, scope: &dyn NameScope) -> Result<MetricFormula, Error> {
-    MetricFormula::parse(&value.formula()?, value.key, scope).map_err(|fault| locate(value, fault))
+fn parse_formula(value: &TunletValue, scope: &dyn NameScope) -> Result<MetricFormula, Error> {
+    // A formula may be a plain number.
+    let text = if value.is_number() { value.finite_number()?.to_string() } else { value.nonblank_text()? };
+    MetricFormula::parse(&text, value.key(), scope).map_err(|fault| locate(value, fault))
 }
 
-fn parse_condition(value: &CheckedValue, scope: &dyn NameScope) -> Result<TuningCondition, Error> {
-    TuningCondition::parse(&value.text()?, value.key, scope).map_err(|fault| locate(value, fault))
+fn parse_condition(value: &TunletValue, scope: &dyn NameScope) -> Result<TuningCondition, Error> {
+    TuningCondition::parse(&value.nonblank_text()?, value.key(), scope).map_err(|fault| locate(value, fault))
 }
 
-fn parse_template(value: &CheckedValue, scope: &dyn NameScope) -> Result<ReasonTemplate, Error> {
-    ReasonTemplate::parse(&value.text()?, value.key, scope).map_err(|fault| locate(value, fault))
+fn parse_template(value: &TunletValue, scope: &dyn NameScope) -> Result<ReasonTemplate, Error> {
+    ReasonTemplate::parse(&value.nonblank_text()?, value.key(), scope).map_err(|fault| locate(value, fault))
 }
 
-fn locate(value: &CheckedValue, fault: LocatedProblem) -> Error {
+fn locate(value: &TunletValue, fault: LocatedProblem) -> Error {
     value.error_within(fault.bytes, *fault.problem)
 }
 

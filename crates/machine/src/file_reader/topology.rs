@@ -1,19 +1,19 @@
 //! Reads the topology of a machine.
 
-use super::parse_list;
-use super::table::{TomlTable, TomlValue};
+use super::figures::MachineFigures;
+use super::{TomlTable, TomlValue, parse_list};
 use crate::topology::{
     ConcurrencyLimits, DragonflyParameters, FatTreeLevelParameters, FlowControl, ForwardingMode, LinkGraph, LinkParameters, TopologyError,
     TopologyKind,
 };
-use crate::{BandwidthSharing, Duplex, Error, MachineFileProblem, NodeType, Topology, UncertainValue};
+use crate::{BandwidthSharing, Duplex, Error, NodeType, Topology, UncertainValue};
 
 const KINDS: &str = "bus, crossbar, star, mesh, torus, hypercube, fat_tree, dragonfly, graph";
 const FLOW_CONTROLS: &str = "none, store_and_forward, wormhole, cut_through";
 
 /// The topology of a machine with these nodes.
 pub(super) fn parse_topology(value: TomlValue, nodes: &[NodeType]) -> Result<Topology, Error> {
-    let mut table = value.table("in [topology]".into())?;
+    let mut table = value.table("in [topology]")?;
     let machine_nodes = nodes.iter().fold(0u64, |all, node| all.saturating_add(node.count));
     let bandwidth = table.require("bandwidth_bytes_per_s")?.above_zero()?;
     let link =
@@ -63,7 +63,7 @@ fn parse_kind(table: &mut TomlTable, link: LinkParameters, machine_nodes: u64) -
             let file = table.require("file")?;
             TopologyKind::Graph(LinkGraph::read(&file.text()?, file.file_beside()?)?)
         }
-        _ => return Err(kind.error(MachineFileProblem::UnknownWord { key: "kind".into(), word, known: KINDS.into() })),
+        _ => return Err(kind.unknown_word(word, KINDS)),
     })
 }
 
@@ -87,7 +87,7 @@ fn parse_dimensions(table: &mut TomlTable) -> Result<Vec<u32>, Error> {
 }
 
 fn parse_level(value: TomlValue, link: LinkParameters) -> Result<FatTreeLevelParameters, Error> {
-    let mut table = value.table("in this level".into())?;
+    let mut table = value.table("in this level")?;
     let level = FatTreeLevelParameters {
         down: required_u32(&mut table, "down")?,
         up: table.take("up").map_or(Ok(1), |value| value.nonzero_u32())?,
@@ -98,7 +98,7 @@ fn parse_level(value: TomlValue, link: LinkParameters) -> Result<FatTreeLevelPar
 }
 
 fn parse_link(value: TomlValue, name: &str, link: LinkParameters) -> Result<Option<LinkParameters>, Error> {
-    let mut table = value.table(name.into())?;
+    let mut table = value.table(name)?;
     let other = link_override(&mut table, link)?;
     table.finish().map(|()| other)
 }
@@ -119,7 +119,7 @@ fn parse_flow_control(table: &mut TomlTable) -> Result<Option<FlowControl>, Erro
         "store_and_forward" => ForwardingMode::StoreAndForward,
         "wormhole" => ForwardingMode::Wormhole { flit_bytes: table.require("flit_bytes")?.nonzero_count()? },
         "cut_through" => ForwardingMode::CutThrough,
-        _ => return Err(value.error(MachineFileProblem::UnknownWord { key: "flow_control".into(), word, known: FLOW_CONTROLS.into() })),
+        _ => return Err(value.unknown_word(word, FLOW_CONTROLS)),
     };
     let packet = table.take("packet_bytes");
     let control = FlowControl {

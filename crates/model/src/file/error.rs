@@ -1,10 +1,10 @@
 //! Errors in model files, with their position.
 
 use std::io;
-use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use sintonia_text::line_col::{LineCol, LineTable};
+use sintonia_text::source_pos::SourcePos;
+use sintonia_toml_file::TomlReadError;
 
 /// Why a model file cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -26,38 +26,19 @@ pub enum ModelFileError {
         at: usize,
     },
     /// The file has an error.
-    #[error("{}:{line}:{column}: {what}{excerpt}", path.display())]
+    #[error("{place}: {what}{}", place.excerpt)]
     Invalid {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: usize,
-        /// The column in characters, from 1.
-        column: usize,
+        /// Position in the file.
+        place: SourcePos,
         /// What is wrong.
         what: String,
-        /// The line with a marker below, ready to print.
-        excerpt: String,
     },
 }
 
-/// An error and its byte range.
-#[derive(Debug)]
-pub(super) struct ModelFileProblem {
-    pub what: String,
-    pub span: Range<usize>,
-}
+impl TomlReadError for ModelFileError {
+    type Problem = String;
 
-impl ModelFileProblem {
-    pub(super) fn new(span: Range<usize>, what: impl Into<String>) -> ModelFileProblem {
-        ModelFileProblem { what: what.into(), span }
-    }
-}
-
-impl ModelFileError {
-    /// The error at its position in the text.
-    pub(super) fn at_position(path: &Path, text: &str, problem: ModelFileProblem) -> ModelFileError {
-        let LineCol { line, column, excerpt, .. } = LineTable::new(text).line_col(&problem.span);
-        ModelFileError::Invalid { path: path.to_owned(), line, column, what: problem.what, excerpt }
+    fn at(place: SourcePos, what: String) -> ModelFileError {
+        ModelFileError::Invalid { place, what }
     }
 }

@@ -1,13 +1,13 @@
 //! Reads model files: any text gives a model, or an error with its position.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
-use serde::Deserialize;
 use sintonia_formula::{Formula, ParseError};
-use toml::Spanned;
+use sintonia_toml_file::TomlDocument;
 
 use super::FORMAT;
-use super::error::ModelFileProblem;
+use super::error::ModelFileError;
 use crate::curve::FittedCurve;
 use crate::fitted_term::FittedTerm;
 use crate::machine_change::ReferenceMachine;
@@ -17,164 +17,66 @@ use crate::model::{
 };
 use crate::program_part::PartKind;
 
-/// Read first, because other formats have other tables.
-#[derive(Deserialize)]
-struct FormatHeader {
-    format: Option<Spanned<u64>>,
-}
+type TomlTable<'a> = sintonia_toml_file::TomlTable<'a, ModelFileError>;
+type TomlValue<'a> = sintonia_toml_file::TomlValue<'a, ModelFileError>;
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawModelFile {
-    #[serde(rename = "format")]
-    _format: u64,
-    model: Spanned<RawModelHeader>,
-    #[serde(default)]
-    parameter: Vec<Spanned<MeasuredParameter>>,
-    #[serde(default)]
-    fixed: BTreeMap<String, Spanned<f64>>,
-    machine: Option<RawReferenceMachine>,
-    whole: Option<RawTerm>,
-    validation: Option<Spanned<HoldOutValidation>>,
-    #[serde(default)]
-    part: Vec<RawPart>,
-    #[serde(default)]
-    limit: Vec<RawLimit>,
-    measured: Option<RawPoints>,
-    #[serde(default)]
-    possible: RawAlternatives,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawModelHeader {
-    name: String,
-    #[serde(default = "default_quantity")]
-    quantity: String,
-    #[serde(default = "default_unit")]
-    unit: String,
-    formula: Option<Spanned<String>>,
-    error_percent: Option<Spanned<f64>>,
-    uses: Option<Spanned<PredictionBasis>>,
-    noise_percent: Option<Spanned<f64>>,
-    #[serde(default)]
-    notes: Vec<String>,
-}
-
-fn default_quantity() -> String {
-    "time".into()
-}
-
-fn default_unit() -> String {
-    "s".into()
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawReferenceMachine {
-    name: String,
-    #[serde(default)]
-    costs: BTreeMap<String, Spanned<f64>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawTerm {
-    formula: Spanned<String>,
-    error_percent: Option<Spanned<f64>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawPart {
-    name: String,
-    kind: PartKind,
-    share: Option<Spanned<f64>>,
-    formula: Spanned<String>,
-    error_percent: Option<Spanned<f64>>,
-    calls: Option<RawCalls>,
-    machine_seconds: Option<Spanned<String>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawLimit {
-    role: String,
-    formula: Spanned<String>,
-    error_percent: Option<Spanned<f64>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawCalls {
-    operation: String,
-    count: Spanned<String>,
-    bytes: Spanned<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawPoints {
-    points: Vec<Spanned<Vec<f64>>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct RawAlternatives {
-    whole: Option<Spanned<String>>,
-    parts: Vec<Spanned<String>>,
-    limits: Vec<Spanned<String>>,
-}
+const BASES: [(&str, PredictionBasis); 2] = [("parts", PredictionBasis::Parts), ("whole", PredictionBasis::Whole)];
+const KINDS: [(&str, PartKind); 3] =
+    [("computation", PartKind::Computation), ("communication", PartKind::Communication), ("other", PartKind::Other)];
 
 /// Parses a model.
-pub(super) fn parse_model(text: &str) -> Result<PerformanceModel, ModelFileProblem> {
-    let wrong = |error: toml::de::Error| ModelFileProblem::new(error.span().unwrap_or(0..0), error.message());
-    let FormatHeader { format } = toml::from_str(text).map_err(wrong)?;
-    let Some(format) = format else {
-        return Err(ModelFileProblem::new(0..0, format!("this is not a model file: it must begin with `format = {FORMAT}`")));
-    };
-    if *format.get_ref() != FORMAT {
-        let what = format!("model file format {} is not supported, only format {FORMAT} is", format.get_ref());
-        return Err(ModelFileProblem::new(format.span(), what));
-    }
-    let file: RawModelFile = toml::from_str(text).map_err(wrong)?;
-    let parameters = check_parameters(file.parameter)?;
-    let fixed = check_numbers(file.fixed, "a fixed parameter", FINITE)?;
+pub(super) fn parse_model(text: &str, path: &Path) -> Result<PerformanceModel, ModelFileError> {
+    let document = TomlDocument::parse(text, path)?;
+    let mut file = document.root();
+    check_format(&mut file)?;
+    let parameters = parse_parameters(file.take("parameter"))?;
+    let fixed = parse_numbers(file.take("fixed"), "in [fixed]", "a fixed parameter", FINITE)?;
     let reader = FormulaReader { parameter_names: parameters.iter().map(|parameter| parameter.name.clone()).collect(), fixed: &fixed };
-    let parts: Vec<ModelPart> = with_alternatives(file.part, &file.possible.parts, |part, possible| reader.part(part, possible))?;
-    let limits: Vec<RoleLimit> = with_alternatives(file.limit, &file.possible.limits, |limit, possible| {
-        Ok(RoleLimit { role: limit.role, term: reader.term(limit.formula, limit.error_percent, possible)? })
-    })?;
-    let head_span = file.model.span();
-    let head = file.model.into_inner();
-    if let (None, Some(error)) = (&head.formula, &head.error_percent) {
-        return Err(ModelFileProblem::new(error.span(), "error_percent needs a formula: put it next to one"));
-    }
-    let short = head.formula.zip(Some(head.error_percent));
-    let whole = reader.whole(file.whole, short, !parts.is_empty(), file.possible.whole.as_ref())?;
-    let uses =
-        head.uses.as_ref().map_or(if parts.is_empty() { PredictionBasis::Whole } else { PredictionBasis::Parts }, |uses| *uses.get_ref());
-    let is_there = if uses == PredictionBasis::Parts { !parts.is_empty() } else { whole.is_some() };
+    let possible = Alternatives::parse(file.take("possible"))?;
+    let parts = with_alternatives(file.take("part"), &possible.parts, |part, possible| reader.part(part, possible))?;
+    let limits = with_alternatives(file.take("limit"), &possible.limits, |limit, possible| reader.limit(limit, possible))?;
+    let head_value = file.require("model")?;
+    let mut head = head_value.table("in [model]")?;
+    let whole = reader.whole(file.take("whole"), &mut head, !parts.is_empty(), possible.whole)?;
+    let uses = head.take("uses");
+    let default_basis = if parts.is_empty() { PredictionBasis::Whole } else { PredictionBasis::Parts };
+    let basis = uses.map_or(Ok(default_basis), |uses| uses.word(&BASES))?;
+    let is_there = if basis == PredictionBasis::Parts { !parts.is_empty() } else { whole.is_some() };
     if !is_there {
         let what = "a model needs a formula: `formula` in [model] or [whole], or at least one [[part]] if it uses parts";
-        return Err(ModelFileProblem::new(head.uses.map_or(head_span, |uses| uses.span()), what));
+        return Err(uses.unwrap_or(head_value).error(what.to_owned()));
     }
-    let home = file.machine.map(|home| Ok(ReferenceMachine { name: home.name, costs: check_numbers(home.costs, "a cost", POSITIVE)? }));
-    Ok(PerformanceModel {
-        name: head.name,
-        quantity: ModelledQuantity { name: head.quantity, unit: head.unit },
-        points: check_points(file.measured, parameters.len())?,
+    let model = PerformanceModel {
+        name: head.require("name")?.text()?,
+        quantity: ModelledQuantity {
+            name: head.take("quantity").map_or(Ok("time".into()), |value| value.text())?,
+            unit: head.take("unit").map_or(Ok("s".into()), |value| value.text())?,
+        },
+        points: parse_points(file.take("measured"), parameters.len())?,
         parameters,
         parts,
         limits,
         whole,
-        uses,
-        reference_machine: home.transpose()?,
-        noise_percent: check_number(head.noise_percent, "the noise of runs", FROM_ZERO)?.unwrap_or_default(),
-        validation: file.validation.map(check_validation).transpose()?,
-        notes: head.notes,
+        uses: basis,
+        reference_machine: file.take("machine").map(parse_machine).transpose()?,
+        noise_percent: head.take("noise_percent").map_or(Ok(0.0), |value| checked_number(&value, "the noise of runs", FROM_ZERO))?,
+        validation: file.take("validation").map(parse_validation).transpose()?,
+        notes: head.take("notes").map_or(Ok(Vec::new()), |notes| notes.list()?.iter().map(TomlValue::text).collect())?,
         fixed,
-    })
+    };
+    head.finish()?;
+    file.finish().map(|()| model)
+}
+
+/// Checked first, because other formats have other tables.
+fn check_format(file: &mut TomlTable) -> Result<(), ModelFileError> {
+    let Some(format) = file.take("format") else {
+        return Err(file.error(format!("this is not a model file: it must begin with `format = {FORMAT}`")));
+    };
+    match format.count()? {
+        FORMAT => Ok(()),
+        other => Err(format.error(format!("model file format {other} is not supported, only format {FORMAT} is"))),
+    }
 }
 
 /// A constraint on a number: its description and its check.
@@ -184,73 +86,106 @@ const FINITE: NumberRule = ("a finite number", f64::is_finite);
 const FROM_ZERO: NumberRule = ("a finite number, from 0 on", |value| value.is_finite() && value >= 0.0);
 const POSITIVE: NumberRule = ("a finite number above 0", |value| value.is_finite() && value > 0.0);
 
-/// Checks a number, if it is there.
-fn check_number(raw: Option<Spanned<f64>>, what: &str, (must, is): NumberRule) -> Result<Option<f64>, ModelFileProblem> {
-    match raw {
-        Some(value) if !is(*value.get_ref()) => {
-            Err(ModelFileProblem::new(value.span(), format!("{what} must be {must}, not {}", value.get_ref())))
-        }
-        value => Ok(value.map(Spanned::into_inner)),
+fn checked_number(value: &TomlValue, what: &str, (must, is): NumberRule) -> Result<f64, ModelFileError> {
+    match value.number()? {
+        number if is(number) => Ok(number),
+        number => Err(value.error(format!("{what} must be {must}, not {number}"))),
     }
 }
 
-fn check_numbers(raw: BTreeMap<String, Spanned<f64>>, what: &str, must: NumberRule) -> Result<BTreeMap<String, f64>, ModelFileProblem> {
-    let checked = |(name, value)| Ok((name, check_number(Some(value), what, must)?.unwrap_or_default()));
-    raw.into_iter().map(checked).collect()
+/// Numbers by name.
+fn parse_numbers(value: Option<TomlValue>, table: &str, what: &str, must: NumberRule) -> Result<BTreeMap<String, f64>, ModelFileError> {
+    let Some(value) = value else { return Ok(BTreeMap::new()) };
+    let all = value.table(table)?.take_all();
+    all.iter().map(|value| Ok((value.key().to_owned(), checked_number(value, what, must)?))).collect()
 }
 
-fn check_validation(raw: Spanned<HoldOutValidation>) -> Result<HoldOutValidation, ModelFileProblem> {
-    let (must, is) = FROM_ZERO;
-    let own = raw.get_ref();
-    match own.parts_error_percent.into_iter().chain([own.whole_error_percent]).find(|error| !is(*error)) {
-        Some(error) => Err(ModelFileProblem::new(raw.span(), format!("an error in percent must be {must}, not {error}"))),
-        None => Ok(raw.into_inner()),
-    }
+fn parse_list<'a, T>(
+    list: Option<TomlValue<'a>>,
+    read: impl FnMut(TomlValue<'a>) -> Result<T, ModelFileError>,
+) -> Result<Vec<T>, ModelFileError> {
+    list.map_or(Ok(Vec::new()), |list| list.list()?.into_iter().map(read).collect())
 }
 
-/// Reads terms with their alternative formulas, if there are any.
-fn with_alternatives<Raw, Out>(
-    raw: Vec<Raw>,
-    possible: &[Spanned<String>],
-    mut read: impl FnMut(Raw, Option<&Spanned<String>>) -> Result<Out, ModelFileProblem>,
-) -> Result<Vec<Out>, ModelFileProblem> {
-    // If terms were added or removed by hand, the alternatives can no longer be assigned.
-    let possible = if possible.len() == raw.len() { possible } else { &[] };
-    raw.into_iter().enumerate().map(|(place, raw)| read(raw, possible.get(place))).collect()
+fn parse_machine(value: TomlValue) -> Result<ReferenceMachine, ModelFileError> {
+    let mut table = value.table("in [machine]")?;
+    let costs = parse_numbers(table.take("costs"), "in [machine.costs]", "a cost", POSITIVE)?;
+    let machine = ReferenceMachine { name: table.require("name")?.text()?, costs };
+    table.finish().map(|()| machine)
 }
 
-fn check_parameters(raw: Vec<Spanned<MeasuredParameter>>) -> Result<Vec<MeasuredParameter>, ModelFileProblem> {
+fn parse_validation(value: TomlValue) -> Result<HoldOutValidation, ModelFileError> {
+    let mut table = value.table("in [validation]")?;
+    let error = |value: &TomlValue| checked_number(value, "an error in percent", FROM_ZERO);
+    let validation = HoldOutValidation {
+        parts_error_percent: table.take("parts_error_percent").as_ref().map(error).transpose()?,
+        whole_error_percent: error(&table.require("whole_error_percent")?)?,
+        runs: table.require("runs")?.count()? as usize,
+    };
+    table.finish().map(|()| validation)
+}
+
+fn parse_parameters(list: Option<TomlValue>) -> Result<Vec<MeasuredParameter>, ModelFileError> {
     let mut parameters: Vec<MeasuredParameter> = Vec::new();
-    for parameter in raw {
-        let span = parameter.span();
-        let parameter = parameter.into_inner();
-        if parameters.iter().any(|other| other.name == parameter.name) {
-            return Err(ModelFileProblem::new(span, format!("duplicate parameter {}", parameter.name)));
+    for value in parse_list(list, Ok)? {
+        let mut table = value.table("in [[parameter]]")?;
+        let name = table.require("name")?.text()?;
+        let (from, to) = (table.require("from")?.number()?, table.require("to")?.number()?);
+        table.finish()?;
+        if parameters.iter().any(|other| other.name == name) {
+            return Err(value.error(format!("duplicate parameter {name}")));
         }
-        if !(parameter.from > 0.0 && parameter.from <= parameter.to && parameter.to.is_finite()) {
-            let (from, to) = (parameter.from, parameter.to);
-            return Err(ModelFileProblem::new(
-                span,
-                format!("{} cannot range from {from} to {to}: both must be positive, and `from` must not exceed `to`", parameter.name),
-            ));
+        if !(from > 0.0 && from <= to && to.is_finite()) {
+            let what = format!("{name} cannot range from {from} to {to}: both must be positive, and `from` must not exceed `to`");
+            return Err(value.error(what));
         }
-        parameters.push(parameter);
+        parameters.push(MeasuredParameter { name, from, to });
     }
     Ok(parameters)
 }
 
-fn check_points(raw: Option<RawPoints>, parameters: usize) -> Result<Vec<MeasuredSetting>, ModelFileProblem> {
-    let point = |point: Spanned<Vec<f64>>| {
-        let span = point.span();
-        let mut at = point.into_inner();
+fn parse_points(value: Option<TomlValue>, parameters: usize) -> Result<Vec<MeasuredSetting>, ModelFileError> {
+    let Some(value) = value else { return Ok(Vec::new()) };
+    let mut table = value.table("in [measured]")?;
+    let points = parse_list(Some(table.require("points")?), |point| {
+        let mut at = point.list()?.iter().map(TomlValue::number).collect::<Result<Vec<_>, _>>()?;
         if at.len() != parameters + 1 || at.iter().any(|number| !number.is_finite()) {
-            let what = format!("a point needs {parameters} parameter values and one measured value, all finite");
-            return Err(ModelFileProblem::new(span, what));
+            return Err(point.error(format!("a point needs {parameters} parameter values and one measured value, all finite")));
         }
         let value = at.pop().unwrap_or_default();
         Ok(MeasuredSetting { at, value })
-    };
-    raw.map_or(Ok(Vec::new()), |raw| raw.points.into_iter().map(point).collect())
+    })?;
+    table.finish().map(|()| points)
+}
+
+/// The alternative formulas behind the intervals, as texts.
+#[derive(Default)]
+struct Alternatives<'a> {
+    whole: Option<TomlValue<'a>>,
+    parts: Vec<TomlValue<'a>>,
+    limits: Vec<TomlValue<'a>>,
+}
+
+impl<'a> Alternatives<'a> {
+    fn parse(value: Option<TomlValue<'a>>) -> Result<Alternatives<'a>, ModelFileError> {
+        let Some(value) = value else { return Ok(Alternatives::default()) };
+        let mut table = value.table("in [possible]")?;
+        let whole = table.take("whole");
+        let (parts, limits) = (parse_list(table.take("parts"), Ok)?, parse_list(table.take("limits"), Ok)?);
+        table.finish().map(|()| Alternatives { whole, parts, limits })
+    }
+}
+
+/// Reads terms with their alternative formulas, if there are any.
+fn with_alternatives<'a, T>(
+    list: Option<TomlValue<'a>>,
+    possible: &[TomlValue<'a>],
+    read: impl Fn(TomlValue<'a>, Option<TomlValue<'a>>) -> Result<T, ModelFileError>,
+) -> Result<Vec<T>, ModelFileError> {
+    let terms = parse_list(list, Ok)?;
+    // If terms were added or removed by hand, the alternatives can no longer be assigned.
+    let possible = if possible.len() == terms.len() { possible } else { &[] };
+    terms.into_iter().enumerate().map(|(index, term)| read(term, possible.get(index).copied())).collect()
 }
 
 /// The parameters that formulas may depend on.
@@ -260,78 +195,106 @@ struct FormulaReader<'a> {
 }
 
 impl FormulaReader<'_> {
-    fn part(&self, raw: RawPart, possible: Option<&Spanned<String>>) -> Result<ModelPart, ModelFileProblem> {
-        let calls = raw.calls.map(|calls| {
-            Ok(CallFormulas { operation: calls.operation, count: self.formula(&calls.count)?, bytes: self.formula(&calls.bytes)? })
-        });
-        Ok(ModelPart {
-            name: raw.name,
-            kind: raw.kind,
-            share: check_number(raw.share, "a share", FROM_ZERO)?.unwrap_or_default(),
-            term: self.term(raw.formula, raw.error_percent, possible)?,
-            calls: calls.transpose()?,
-            reference_cost: raw.machine_seconds.map(|cost| self.formula(&cost)).transpose()?,
-        })
+    fn part(&self, value: TomlValue, possible: Option<TomlValue>) -> Result<ModelPart, ModelFileError> {
+        let mut table = value.table("in [[part]]")?;
+        let part = ModelPart {
+            name: table.require("name")?.text()?,
+            kind: table.require("kind")?.word(&KINDS)?,
+            share: table.take("share").map_or(Ok(0.0), |share| checked_number(&share, "a share", FROM_ZERO))?,
+            term: self.term(&mut table, possible)?,
+            calls: table.take("calls").map(|calls| self.calls(calls)).transpose()?,
+            reference_cost: table.take("machine_seconds").map(|cost| self.formula(&cost)).transpose()?,
+        };
+        table.finish().map(|()| part)
+    }
+
+    fn calls(&self, value: TomlValue) -> Result<CallFormulas, ModelFileError> {
+        let mut table = value.table("in `calls`")?;
+        let calls = CallFormulas {
+            operation: table.require("operation")?.text()?,
+            count: self.formula(&table.require("count")?)?,
+            bytes: self.formula(&table.require("bytes")?)?,
+        };
+        table.finish().map(|()| calls)
+    }
+
+    fn limit(&self, value: TomlValue, possible: Option<TomlValue>) -> Result<RoleLimit, ModelFileError> {
+        let mut table = value.table("in [[limit]]")?;
+        let limit = RoleLimit { role: table.require("role")?.text()?, term: self.term(&mut table, possible)? };
+        table.finish().map(|()| limit)
     }
 
     /// The formula of the total: in a table of its own, or in [model] if there is nothing else.
     fn whole(
         &self,
-        whole: Option<RawTerm>,
-        short: Option<(Spanned<String>, Option<Spanned<f64>>)>,
+        whole: Option<TomlValue>,
+        head: &mut TomlTable,
         has_parts: bool,
-        possible: Option<&Spanned<String>>,
-    ) -> Result<Option<FittedTerm>, ModelFileProblem> {
-        match (whole, short) {
-            (Some(_), Some((second, _))) => {
-                Err(ModelFileProblem::new(second.span(), "there are two formulas of the total: remove one, here or in [whole]"))
+        possible: Option<TomlValue>,
+    ) -> Result<Option<FittedTerm>, ModelFileError> {
+        let (formula, error) = (head.take("formula"), head.take("error_percent"));
+        if let (None, Some(error)) = (&formula, &error) {
+            return Err(error.error("error_percent needs a formula: put it next to one".to_owned()));
+        }
+        match (whole, formula) {
+            (Some(_), Some(second)) => {
+                Err(second.error("there are two formulas of the total: remove one, here or in [whole]".to_owned()))
             }
-            (None, Some((second, _))) if has_parts => Err(ModelFileProblem::new(
-                second.span(),
-                "the parts define the formula: remove this one, or move it to [whole] and set `uses`",
-            )),
-            (Some(whole), None) => self.term(whole.formula, whole.error_percent, possible).map(Some),
-            (None, Some((formula, error))) => self.term(formula, error, None).map(Some),
+            (None, Some(second)) if has_parts => {
+                Err(second.error("the parts define the formula: remove this one, or move it to [whole] and set `uses`".to_owned()))
+            }
+            (None, Some(formula)) => self.fitted_term(&formula, error, None).map(Some),
+            (Some(whole), None) => {
+                let mut table = whole.table("in [whole]")?;
+                let term = self.term(&mut table, possible)?;
+                table.finish().map(|()| Some(term))
+            }
             (None, None) => Ok(None),
         }
     }
 
-    fn term(
+    /// The formula of a table, with its error.
+    fn term(&self, table: &mut TomlTable, possible: Option<TomlValue>) -> Result<FittedTerm, ModelFileError> {
+        let (formula, error) = (table.require("formula")?, table.take("error_percent"));
+        self.fitted_term(&formula, error, possible)
+    }
+
+    fn fitted_term(
         &self,
-        formula: Spanned<String>,
-        error_percent: Option<Spanned<f64>>,
-        possible: Option<&Spanned<String>>,
-    ) -> Result<FittedTerm, ModelFileProblem> {
-        let formula = self.formula(&formula)?;
-        let error_percent = check_number(error_percent, "an error in percent", FROM_ZERO)?;
-        let curve = possible.filter(|text| !text.get_ref().is_empty()).map(|text| self.curve(text)).transpose()?;
+        formula: &TomlValue,
+        error_percent: Option<TomlValue>,
+        possible: Option<TomlValue>,
+    ) -> Result<FittedTerm, ModelFileError> {
+        let formula = self.formula(formula)?;
+        let error_percent = error_percent.map(|error| checked_number(&error, "an error in percent", FROM_ZERO)).transpose()?;
+        let curve = possible.map(|text| self.curve(&text)).transpose()?.flatten();
         Ok(FittedTerm { curve: curve.filter(|curve| curve.formula() == formula), formula, error_percent, scale: None })
     }
 
-    fn curve(&self, text: &Spanned<String>) -> Result<FittedCurve, ModelFileProblem> {
+    /// The alternatives of a formula; none in an empty text.
+    fn curve(&self, value: &TomlValue) -> Result<Option<FittedCurve>, ModelFileError> {
+        let text = value.text()?;
+        if text.is_empty() {
+            return Ok(None);
+        }
         let wrong = |why: String| {
-            let what = format!("these alternative formulas are invalid ({why}); without [possible], error_percent gives the intervals");
-            ModelFileProblem::new(text.span(), what)
+            value.error(format!("these alternative formulas are invalid ({why}); without [possible], error_percent gives the intervals"))
         };
-        let curve: FittedCurve = serde_json::from_str(text.get_ref()).map_err(|error| wrong(error.to_string()))?;
+        let curve: FittedCurve = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
         if curve.is_valid(&self.parameter_names) {
-            Ok(curve)
+            Ok(Some(curve))
         } else {
             Err(wrong("they are inconsistent with themselves or with the parameters".into()))
         }
     }
 
-    fn formula(&self, text: &Spanned<String>) -> Result<Formula, ModelFileProblem> {
-        let span = text.span();
-        let formula: Formula = text.get_ref().parse().map_err(|error: ParseError| {
-            // In a plain string without escapes, the position inside is known.
-            let is_plain = span.len() == text.get_ref().len() + 2;
-            let place = if is_plain { span.start + 1 + error.offset..span.start + 2 + error.offset } else { span.clone() };
-            ModelFileProblem::new(place, format!("invalid formula: {}", error.kind))
+    fn formula(&self, value: &TomlValue) -> Result<Formula, ModelFileError> {
+        let formula: Formula = value.text()?.parse().map_err(|error: ParseError| {
+            value.error_within(error.offset..error.offset + 1, format!("invalid formula: {}", error.kind))
         })?;
         match formula.symbols().into_iter().find(|symbol| !self.parameter_names.contains(symbol)) {
             None => Ok(formula),
-            Some(symbol) => Err(ModelFileProblem::new(span, self.unknown_symbol(&symbol))),
+            Some(symbol) => Err(value.error(self.unknown_symbol(&symbol))),
         }
     }
 

@@ -129,15 +129,15 @@ fn every_error_says_the_line_and_what_is_wrong() {
     let wrong = |from: &str, to: &str| parse(&BY_HAND.replacen(from, to, 1)).unwrap_err();
     for (from, to, line, what) in [
         ("format = 1", "format = 7", 1, "format 7"),
-        ("name = \"lu\"", "nome = \"lu\"", 3, "unknown field `nome`"),
-        ("name = \"lu\"\n", "", 2, "missing field `name`"),
+        ("name = \"lu\"", "nome = \"lu\"", 3, "`nome` is unknown in [model] (did you mean `name`?)"),
+        ("name = \"lu\"\n", "", 2, "`name` is missing in [model]"),
         ("n^3/p", "n^^3", 4, "invalid formula"),
         ("from = 1\nto = 16", "from = 1\nto = nan", 9, "p cannot range from 1 to NaN"),
         ("name = \"lu\"", "name = \"lu\"\nnoise_percent = nan", 4, "the noise of runs must be a finite number, from 0 on, not NaN"),
         ("name = \"lu\"", "name = \"lu\"\nnoise_percent = -5", 4, "the noise of runs must be"),
         ("name = \"lu\"", "name = \"lu\"\nerror_percent = -5", 4, "an error in percent must be a finite number, from 0 on, not -5"),
         ("format = 1", "format = 1\n[fixed]\nk = inf", 3, "a fixed parameter must be a finite number, not inf"),
-        ("format = 1", "format = 1\n[validation]\nwhole_error_percent = nan\nruns = 1", 2, "an error in percent must be"),
+        ("format = 1", "format = 1\n[validation]\nwhole_error_percent = nan\nruns = 1", 3, "an error in percent must be"),
         ("format = 1", "format = 1\n[machine]\nname = \"m\"\ncosts = { \"add\" = 0 }", 4, "a cost must be a finite number above 0, not 0"),
         ("formula = \"1e-9*n^3/p + 1e-5*p\"", "error_percent = 5\n[whole]\nformula = \"n\"", 4, "put it next to one"),
         ("format = 1", "format = 1\n[whole]\nformula = \"n\"", 6, "two formulas of the total"),

@@ -4,7 +4,8 @@ use std::io;
 use std::path::PathBuf;
 
 use sintonia_text::source_pos::SourcePos;
-use sintonia_text::suggestion::nearest_name;
+use sintonia_text::suggestion::did_you_mean;
+use sintonia_toml_file::{TomlProblem, TomlReadError};
 
 /// Why a tunlet file cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -27,14 +28,25 @@ pub enum Error {
     },
 }
 
+impl TomlReadError for Error {
+    type Problem = TunletFileProblem;
+
+    fn at(place: SourcePos, problem: TunletFileProblem) -> Error {
+        Error::Invalid { place, problem: Box::new(problem) }
+    }
+}
+
 /// What is wrong in a file.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum TunletFileProblem {
+    /// A key is missing, or has no unit.
+    #[error(transparent)]
+    Toml(TomlProblem),
     /// A syntax error.
     #[error("{0}")]
     Syntax(String),
     /// An unknown name.
-    #[error("{what} `{name}` is unknown {place}{}; known: {known}", meant(near))]
+    #[error("{what} `{name}` is unknown {place}{near}; known: {known}")]
     Unknown {
         /// Kind of name.
         what: &'static str,
@@ -42,18 +54,10 @@ pub enum TunletFileProblem {
         name: String,
         /// Where it was used.
         place: String,
-        /// A similar known name.
-        near: Option<String>,
+        /// The suggestion of a similar known name.
+        near: String,
         /// The known names.
         known: String,
-    },
-    /// A required key is missing.
-    #[error("`{key}` is missing {table}")]
-    Missing {
-        /// The key, or several of which one is needed.
-        key: String,
-        /// The table it belongs to.
-        table: String,
     },
     /// A value of the wrong type.
     #[error("`{key}` must be {expected}, not {found}")]
@@ -83,16 +87,22 @@ pub enum TunletFileProblem {
     Incompatible(String),
 }
 
-fn meant(near: &Option<String>) -> String {
-    near.as_ref().map_or(String::new(), |near| format!(" (did you mean `{near}`?)"))
-}
-
 impl TunletFileProblem {
     /// An unknown name, with the nearest known one.
     pub fn unknown<'a>(what: &'static str, name: &str, place: &str, known: impl IntoIterator<Item = &'a str>) -> TunletFileProblem {
         let known: Vec<&str> = known.into_iter().collect();
-        let near = nearest_name(name, known.iter().copied()).map(str::to_owned);
+        let near = did_you_mean(name, &known);
         let known = if known.is_empty() { "nothing".into() } else { known.join(", ") };
         TunletFileProblem::Unknown { what, name: name.into(), place: place.into(), near, known }
+    }
+}
+
+impl From<TomlProblem> for TunletFileProblem {
+    fn from(problem: TomlProblem) -> TunletFileProblem {
+        match problem {
+            TomlProblem::UnknownKey { key, table, known } => TunletFileProblem::unknown("the key", &key, &table, known),
+            TomlProblem::WrongType { key, expected, value, .. } => TunletFileProblem::WrongType { key, expected, found: value },
+            other => TunletFileProblem::Toml(other),
+        }
     }
 }

@@ -8,7 +8,7 @@ use sintonia_link::probe_protocol::HookSide;
 use super::error::{Error, TunletFileProblem};
 use super::expression::{FormulaInput, MetricFormula, NameScope};
 use super::parse_formula;
-use super::table::{CheckedTable, CheckedValue};
+use super::{TunletTable, TunletValue};
 use crate::process_roles::ProcessRoles;
 use crate::tuning_points::{Actor, EventJoin, MeasurePoint};
 use crate::tunlet::PointEvent;
@@ -78,12 +78,12 @@ impl NameScope for EventNames<'_> {
 
 impl MeasureDeclaration {
     /// Parses a table `[[measure]]`.
-    pub(super) fn parse(value: &CheckedValue) -> Result<MeasureDeclaration, Error> {
+    pub(super) fn parse(value: &TunletValue) -> Result<MeasureDeclaration, Error> {
         let mut table = value.table("in [[measure]]")?;
         let name = parse_name(&table.require("name")?)?;
-        let function = table.require("function")?.text()?;
+        let function = table.require("function")?.nonblank_text()?;
         let actor = parse_actor(&mut table)?;
-        let part = match table.take("side").map(|side| Ok((side, side.text()?))).transpose()? {
+        let part = match table.take("side").map(|side| Ok((side, side.nonblank_text()?))).transpose()? {
             None => MeasureSide::Entry,
             Some((side, text)) => match text.as_str() {
                 "entry" => MeasureSide::Entry,
@@ -93,7 +93,7 @@ impl MeasureDeclaration {
             },
         };
         let asked = table.take("values").map(|values| parse_values(&values)).transpose()?.unwrap_or_default();
-        let joined = table.take("join").map(|seconds| seconds.positive()).transpose()?;
+        let joined = table.take("join").map(|seconds| seconds.positive_number()).transpose()?;
         let (reads, mut values) = split_by_side(part, asked);
         values.extend(IMPLICIT_VALUES.map(String::from));
         let mut measure = MeasureDeclaration {
@@ -123,7 +123,7 @@ impl MeasureDeclaration {
         table.finish().map(|()| measure)
     }
 
-    fn parse_formulas(&mut self, table: &mut CheckedTable) -> Result<(), Error> {
+    fn parse_formulas(&mut self, table: &mut TunletTable) -> Result<(), Error> {
         if let Some(compute) = table.take("compute") {
             for value in compute.table("in `compute`")?.take_all() {
                 self.computed.push(parse_formula(&value, &EventNames(&self.values))?);
@@ -205,11 +205,11 @@ fn evaluate_own(formula: &MetricFormula, values: &[f64]) -> Option<f64> {
 }
 
 /// Requested values: a list of names of the program, or a table of aliases for them.
-fn parse_values(values: &CheckedValue) -> Result<Vec<(String, String)>, Error> {
+fn parse_values(values: &TunletValue) -> Result<Vec<(String, String)>, Error> {
     if values.is_table() {
-        return values.table("in `values`")?.take_all().iter().map(|value| Ok((parse_name(value)?, value.text()?))).collect();
+        return values.table("in `values`")?.take_all().iter().map(|value| Ok((parse_name(value)?, value.nonblank_text()?))).collect();
     }
-    values.list()?.iter().map(|value| value.text().map(|text| (text.clone(), text))).collect()
+    values.list()?.iter().map(|value| value.nonblank_text().map(|text| (text.clone(), text))).collect()
 }
 
 /// Values read at entry and at exit, and the names of all in this order.
@@ -225,10 +225,10 @@ fn split_by_side(part: MeasureSide, asked: Vec<(String, String)>) -> ([Vec<Strin
 }
 
 /// Parses `actor`.
-pub(super) fn parse_actor(table: &mut CheckedTable) -> Result<Actor, Error> {
+pub(super) fn parse_actor(table: &mut TunletTable) -> Result<Actor, Error> {
     let Some(value) = table.take("actor") else { return Ok(Actor::All) };
     let expected = "\"all\", \"master\", \"workers\", ranks as in \"3\" or \"0,4-7\", \"calls FUNCTION\", or \"masters of NAME.sin\"";
-    let text = value.text()?;
+    let text = value.nonblank_text()?;
     match text.split_once(" of ") {
         Some((role @ ("masters" | "workers"), recording)) => {
             let roles = ProcessRoles::from_recording(Path::new(recording.trim()))
@@ -243,8 +243,8 @@ pub(super) fn parse_actor(table: &mut CheckedTable) -> Result<Actor, Error> {
 }
 
 /// A name usable in formulas: the value of `name`, or the key of anything else.
-pub(super) fn parse_name(value: &CheckedValue) -> Result<String, Error> {
-    let name = if value.key == "name" { value.text()? } else { value.key.to_owned() };
+pub(super) fn parse_name(value: &TunletValue) -> Result<String, Error> {
+    let name = if value.key() == "name" { value.nonblank_text()? } else { value.key().to_owned() };
     let is_plain = name.starts_with(|character: char| character.is_alphabetic() || character == '_')
         && name.chars().all(|character| character.is_alphanumeric() || character == '_');
     if is_plain {

@@ -16,7 +16,7 @@ use sintonia_text::source_pos::SourcePos;
 
 use super::error::{Error, TunletFileProblem};
 use super::measure::MeasuredEvent;
-use super::table::CheckedValue;
+use super::TunletValue;
 
 /// Most steps of a call.
 const MAX_STEPS: u64 = 1_000_000;
@@ -77,8 +77,8 @@ impl std::fmt::Debug for TunletScript {
 
 impl TunletScript {
     /// Parses a script: inline text, or the name of a file next to the tunlet's.
-    pub(super) fn parse(value: &CheckedValue, tunlet_path: &Path) -> Result<TunletScript, Error> {
-        let text = value.text()?;
+    pub(super) fn parse(value: &TunletValue, tunlet_path: &Path) -> Result<TunletScript, Error> {
+        let text = value.nonblank_text()?;
         if text.contains('\n') {
             let lines_before = value.first_line().saturating_sub(1);
             return TunletScript::new(&text, tunlet_path.display().to_string(), lines_before).map_err(|(position, reason)| {

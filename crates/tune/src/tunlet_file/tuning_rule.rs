@@ -6,7 +6,7 @@ use super::error::{Error, TunletFileProblem};
 use super::expression::{FormulaInput, MetricFormula, NameScope, ReasonTemplate, TuningCondition};
 use super::measure::{parse_actor, parse_name};
 use super::metric_store::MetricStore;
-use super::table::{CheckedTable, CheckedValue};
+use super::{TunletTable, TunletValue};
 use super::{measure_index, parse_condition, parse_formula, parse_template};
 use crate::tuning_points::{CallArgument, DeclaredType, TuningMoment, TuningPoint, TuningTarget};
 use crate::tunlets::search::SearchAxisSpec;
@@ -55,7 +55,7 @@ const TARGET_KEYS: [&str; 6] = ["variable", "call", "replace", "library", "contr
 
 impl TuneDeclaration {
     /// Parses a table `[[tune]]`; without `when` it is triggered where periods begin.
-    pub(super) fn parse(value: &CheckedValue, scope: &dyn NameScope, board: &MetricStore) -> Result<TuneDeclaration, Error> {
+    pub(super) fn parse(value: &TunletValue, scope: &dyn NameScope, board: &MetricStore) -> Result<TuneDeclaration, Error> {
         let mut table = value.table("in [[tune]]")?;
         let target = match (parse_target(&mut table)?, table.take("type")) {
             (TuningTarget::Variable(variable), Some(value)) => TuningTarget::Typed { variable, kind: parse_type(&value)? },
@@ -66,16 +66,16 @@ impl TuneDeclaration {
         let point = TuningPoint {
             actor: parse_actor(&mut table)?,
             range: match table.take("range") {
-                Some(range) => range.range()?,
+                Some(range) => parse_range(&range)?,
                 None if is_switch => (0.0, 1.0),
-                None => table.require("range")?.range()?,
+                None => parse_range(&table.require("range")?)?,
             },
             moment: table.take("at").map_or(Ok(TuningMoment::AtOnce), |value| parse_moment(&value))?,
             when: table.take("often").map_or(Ok(ActionRepeat::Once), |value| parse_repetition(&value))?,
             target,
         };
         let whole = table.take("whole").map_or(Ok(false), |value| value.boolean())?;
-        let step = table.take("step").map(|value| value.positive()).transpose()?;
+        let step = table.take("step").map(|value| value.positive_number()).transpose()?;
         let spread = SearchAxisSpec { range: point.range, step, integer_only: whole, log: parse_scale(&mut table, point.range)? };
         let tune = TuneDeclaration {
             name: table.take("name").map_or_else(|| Ok(point.target.to_string()), |value| parse_name(&value))?,
@@ -103,7 +103,7 @@ impl TuneDeclaration {
 }
 
 impl TuningRule {
-    fn parse(table: &mut CheckedTable, is_switch: bool, scope: &dyn NameScope, board: &MetricStore) -> Result<Option<TuningRule>, Error> {
+    fn parse(table: &mut TunletTable, is_switch: bool, scope: &dyn NameScope, board: &MetricStore) -> Result<Option<TuningRule>, Error> {
         let (value, when) = (table.take("value"), table.take("when"));
         let condition = table.take("if").map(|value| parse_condition(&value, scope)).transpose()?;
         let otherwise = table.take("else").map(|value| parse_formula(&value, scope)).transpose()?;
@@ -112,7 +112,7 @@ impl TuningRule {
             Some(value) => parse_formula(&value, scope)?,
             None if is_switch && condition.is_some() => always_one(scope).map_err(|problem| table.error(problem))?,
             None if condition.is_some() || otherwise.is_some() || when.is_some() => {
-                return Err(table.error(TunletFileProblem::Missing { key: "value".into(), table: table.name.clone() }));
+                return Err(table.missing("value"));
             }
             None => return Ok(None),
         };
@@ -123,7 +123,7 @@ impl TuningRule {
             (Some(when), ..) => when.one_or_more()?.iter().map(|when| measure_index(when, board)).collect::<Result<Vec<_>, _>>()?,
             (None, Some(period), _) => vec![period],
             (None, None, 1) => vec![0],
-            _ => return Err(table.error(TunletFileProblem::Missing { key: "when".into(), table: table.name.clone() })),
+            _ => return Err(table.missing("when")),
         };
         Ok(Some(TuningRule { when, condition, value, otherwise, why: why.unwrap_or_default() }))
     }
@@ -149,40 +149,40 @@ fn always_one(scope: &dyn NameScope) -> Result<MetricFormula, TunletFileProblem>
     MetricFormula::parse("1", "value", scope).map_err(|fault| *fault.problem)
 }
 
-fn parse_target(table: &mut CheckedTable) -> Result<TuningTarget, Error> {
-    let found: Vec<(&str, CheckedValue)> = TARGET_KEYS.into_iter().filter_map(|kind| Some((kind, table.take(kind)?))).collect();
+fn parse_target(table: &mut TunletTable) -> Result<TuningTarget, Error> {
+    let found: Vec<(&str, TunletValue)> = TARGET_KEYS.into_iter().filter_map(|kind| Some((kind, table.take(kind)?))).collect();
     let [(kind, value)] = found[..] else {
         let key = TARGET_KEYS.join("`, `");
-        let problem = if found.is_empty() {
-            TunletFileProblem::Missing { key: format!("{key}` or another of these; one of `{key}"), table: table.name.clone() }
-        } else {
-            TunletFileProblem::Incompatible(format!("only one of `{key}` can be in a [[tune]]"))
-        };
+        return Err(match found[..] {
+            [] => table.missing(format!("{key}` or another of these; one of `{key}")),
+            _ => table.error(TunletFileProblem::Incompatible(format!("only one of `{key}` can be in a [[tune]]"))),
+        });
+    };
         return Err(table.error(problem));
     };
-    let text = value.text()?;
+    let text = value.nonblank_text()?;
     Ok(match kind {
         "variable" => TuningTarget::Variable(text),
         "call" => TuningTarget::Call { function: text, arguments: parse_arguments(table)? },
-        "replace" => TuningTarget::Replace { function: text, by: table.require("by")?.text()? },
+        "replace" => TuningTarget::Replace { function: text, by: table.require("by")?.nonblank_text()? },
         "library" => TuningTarget::Library(text),
         "control" => TuningTarget::Control(text),
         _ => TuningTarget::Environment(text),
     })
 }
 
-fn parse_arguments(table: &mut CheckedTable) -> Result<Vec<CallArgument>, Error> {
+fn parse_arguments(table: &mut TunletTable) -> Result<Vec<CallArgument>, Error> {
     let Some(list) = table.take("arguments") else { return Ok(vec![CallArgument::Wished]) };
-    let argument = |value: &CheckedValue| match value.text() {
+    let argument = |value: &TunletValue| match value.nonblank_text() {
         Ok(text) if text == "value" => Ok(CallArgument::Wished),
         Ok(_) => Err(value.unexpected("a number, or \"value\" for the requested value")),
-        Err(_) => value.number().map(CallArgument::Number),
+        Err(_) => value.finite_number().map(CallArgument::Number),
     };
     list.list()?.iter().map(argument).collect()
 }
 
-fn parse_moment(value: &CheckedValue) -> Result<TuningMoment, Error> {
-    let text = value.text()?;
+fn parse_moment(value: &TunletValue) -> Result<TuningMoment, Error> {
+    let text = value.nonblank_text()?;
     let function = |prefix: &str| text.strip_prefix(prefix).map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned);
     match text.as_str() {
         "at once" => Ok(TuningMoment::AtOnce),
@@ -196,37 +196,47 @@ fn parse_moment(value: &CheckedValue) -> Result<TuningMoment, Error> {
     }
 }
 
-fn parse_type(value: &CheckedValue) -> Result<DeclaredType, Error> {
+fn parse_type(value: &TunletValue) -> Result<DeclaredType, Error> {
     let expected = "a C type: \"char\", \"short\", \"int\", \"long\", each also \"unsigned\", \"float\", \"double\" or \"bool\"";
-    DeclaredType::from_name(&value.text()?).ok_or_else(|| value.unexpected(expected))
+    DeclaredType::from_name(&value.nonblank_text()?).ok_or_else(|| value.unexpected(expected))
 }
 
-fn parse_repetition(value: &CheckedValue) -> Result<ActionRepeat, Error> {
-    match value.text()?.as_str() {
+fn parse_repetition(value: &TunletValue) -> Result<ActionRepeat, Error> {
+    match value.nonblank_text()?.as_str() {
         "once" => Ok(ActionRepeat::Once),
         "always" => Ok(ActionRepeat::Always),
         _ => Err(value.unexpected("\"once\" or \"always\"")),
     }
 }
 
-fn parse_min_change(value: &CheckedValue) -> Result<MinimumChange, Error> {
-    let share = value.text().ok().and_then(|text| text.strip_suffix('%')?.trim().parse::<f64>().ok());
-    let least = share.map_or_else(|| value.number().map(MinimumChange::Absolute), |percent| Ok(MinimumChange::Relative(percent / 100.0)));
+fn parse_min_change(value: &TunletValue) -> Result<MinimumChange, Error> {
+    let share = value.nonblank_text().ok().and_then(|text| text.strip_suffix('%')?.trim().parse::<f64>().ok());
+    let least = share.map_or_else(|| value.finite_number().map(MinimumChange::Absolute), |percent| Ok(MinimumChange::Relative(percent / 100.0)));
     let is_some = |least: &MinimumChange| matches!(least, MinimumChange::Absolute(amount) | MinimumChange::Relative(amount) if *amount >= 0.0 && amount.is_finite());
     least.ok().filter(is_some).ok_or_else(|| value.unexpected("a non-negative number, or a share as in \"10 %\""))
 }
 
-fn parse_where(value: &CheckedValue) -> Result<bool, Error> {
-    match value.text()?.as_str() {
+fn parse_where(value: &TunletValue) -> Result<bool, Error> {
+    match value.nonblank_text()?.as_str() {
         "there" => Ok(true),
         "everywhere" => Ok(false),
         _ => Err(value.unexpected("\"everywhere\", or \"there\": only in the process of the event")),
     }
 }
 
-fn parse_scale(table: &mut CheckedTable, range: (f64, f64)) -> Result<bool, Error> {
+/// A lower and an upper bound.
+fn parse_range(value: &TunletValue) -> Result<(f64, f64), Error> {
+    let wrong = || value.unexpected("the least and the greatest value: [least, greatest]");
+    let numbers = value.list().map_err(|_| wrong())?.iter().map(TunletValue::finite_number).collect::<Result<Vec<_>, _>>()?;
+    match numbers[..] {
+        [low, high] if low <= high => Ok((low, high)),
+        _ => Err(wrong()),
+    }
+}
+
+fn parse_scale(table: &mut TunletTable, range: (f64, f64)) -> Result<bool, Error> {
     let Some(value) = table.take("scale") else { return Ok(false) };
-    match value.text()?.as_str() {
+    match value.nonblank_text()?.as_str() {
         "linear" => Ok(false),
         "log" if range.0 > 0.0 => Ok(true),
         "log" => Err(value.error(TunletFileProblem::Incompatible("a range on a logarithmic scale must be positive".into()))),
@@ -234,8 +244,8 @@ fn parse_scale(table: &mut CheckedTable, range: (f64, f64)) -> Result<bool, Erro
     }
 }
 
-fn parse_within(value: &CheckedValue, range: (f64, f64)) -> Result<f64, Error> {
-    match value.number()? {
+fn parse_within(value: &TunletValue, range: (f64, f64)) -> Result<f64, Error> {
+    match value.finite_number()? {
         number if number >= range.0 && number <= range.1 => Ok(number),
         _ => Err(value.unexpected("a number within `range`")),
     }
