@@ -41,7 +41,10 @@ fn a_key_that_nobody_takes_is_an_error_with_the_one_that_was_meant() {
 #[test]
 fn a_missing_key_is_misspelt_or_has_another_unit_or_is_not_there() {
     let missing = |text: &str, key: &'static str| error(text, |table| table.require(key).map(|_| ()));
-    assert_eq!(missing("functon = 1", "function"), "a.toml:1:1: `functon` is unknown at the top (did you mean `function`?); allowed: function");
+    assert_eq!(
+        missing("functon = 1", "function"),
+        "a.toml:1:1: `functon` is unknown at the top (did you mean `function`?); allowed: function"
+    );
     assert_eq!(missing("latency_us = 1", "latency_s"), "a.toml:1:1: `latency_us` has no known unit: write `latency_s`, in seconds");
     assert_eq!(missing("date = 1", "name"), "a.toml:1:1: `name` is missing at the top");
 }
@@ -49,7 +52,10 @@ fn a_missing_key_is_misspelt_or_has_another_unit_or_is_not_there() {
 #[test]
 fn a_value_of_another_type_is_an_error_at_the_value() {
     assert_eq!(error("a = true", |table| table.require("a")?.count().map(|_| ())), "a.toml:1:5: `a` must be an integer, not true or false");
-    assert_eq!(error("a = ' '", |table| table.require("a")?.nonblank_text().map(|_| ())), "a.toml:1:5: `a` must be a text in quotes, not a text");
+    assert_eq!(
+        error("a = ' '", |table| table.require("a")?.nonblank_text().map(|_| ())),
+        "a.toml:1:5: `a` must be a text in quotes, not a text"
+    );
     let word = |text| error(text, |table| table.require("a")?.word(&[("one", 1), ("two", 2)]).map(|_| ()));
     assert_eq!(word("a = 'three'"), "a.toml:1:5: `a` cannot be \"three\"; allowed: one, two");
     assert!(error("a = [", |_| Ok(())).starts_with("a.toml:1:"));

@@ -91,10 +91,9 @@ pub fn parse(text: &str, path: &Path) -> Result<FileTunlet, Error> {
     for (value, tune) in &tunes {
         let searched = searching.as_ref().is_some_and(|one| one.tunes.iter().any(|index| std::ptr::eq(&tunes[*index].1, tune)));
         if tune.rule.is_none() && !searched && script.is_none() {
-            return Err(value.error(TomlProblem::Missing {
-                key: "value".into(),
-                table: "in [[tune]], and no search or script changes it".into(),
-            }));
+            return Err(
+                value.error(TomlProblem::Missing { key: "value".into(), table: "in [[tune]], and no search or script changes it".into() })
+            );
         }
         if let Some(problem) = tune.rule.as_ref().and_then(|rule| board.unsupported_input(&rule.inputs())) {
             return Err(value.error(problem));

@@ -237,9 +237,7 @@ impl FormulaReader<'_> {
             return Err(error.error("error_percent needs a formula: put it next to one".to_owned()));
         }
         match (whole, formula) {
-            (Some(_), Some(second)) => {
-                Err(second.error("there are two formulas of the total: remove one, here or in [whole]".to_owned()))
-            }
+            (Some(_), Some(second)) => Err(second.error("there are two formulas of the total: remove one, here or in [whole]".to_owned())),
             (None, Some(second)) if has_parts => {
                 Err(second.error("the parts define the formula: remove this one, or move it to [whole] and set `uses`".to_owned()))
             }
@@ -289,9 +287,10 @@ impl FormulaReader<'_> {
     }
 
     fn formula(&self, value: &TomlValue) -> Result<Formula, ModelFileError> {
-        let formula: Formula = value.text()?.parse().map_err(|error: ParseError| {
-            value.error_within(error.offset..error.offset + 1, format!("invalid formula: {}", error.kind))
-        })?;
+        let formula: Formula = value
+            .text()?
+            .parse()
+            .map_err(|error: ParseError| value.error_within(error.offset..error.offset + 1, format!("invalid formula: {}", error.kind)))?;
         match formula.symbols().into_iter().find(|symbol| !self.parameter_names.contains(symbol)) {
             None => Ok(formula),
             Some(symbol) => Err(value.error(self.unknown_symbol(&symbol))),

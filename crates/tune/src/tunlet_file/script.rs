@@ -14,9 +14,9 @@ use rustix::time::{ClockId, clock_gettime};
 use super::metric_store::MetricStore;
 use sintonia_text::source_pos::SourcePos;
 
+use super::TunletValue;
 use super::error::{Error, TunletFileProblem};
 use super::measure::MeasuredEvent;
-use super::TunletValue;
 
 /// Most steps of a call.
 const MAX_STEPS: u64 = 1_000_000;

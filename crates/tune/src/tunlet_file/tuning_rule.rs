@@ -158,8 +158,6 @@ fn parse_target(table: &mut TunletTable) -> Result<TuningTarget, Error> {
             _ => table.error(TunletFileProblem::Incompatible(format!("only one of `{key}` can be in a [[tune]]"))),
         });
     };
-        return Err(table.error(problem));
-    };
     let text = value.nonblank_text()?;
     Ok(match kind {
         "variable" => TuningTarget::Variable(text),
@@ -211,7 +209,8 @@ fn parse_repetition(value: &TunletValue) -> Result<ActionRepeat, Error> {
 
 fn parse_min_change(value: &TunletValue) -> Result<MinimumChange, Error> {
     let share = value.nonblank_text().ok().and_then(|text| text.strip_suffix('%')?.trim().parse::<f64>().ok());
-    let least = share.map_or_else(|| value.finite_number().map(MinimumChange::Absolute), |percent| Ok(MinimumChange::Relative(percent / 100.0)));
+    let least =
+        share.map_or_else(|| value.finite_number().map(MinimumChange::Absolute), |percent| Ok(MinimumChange::Relative(percent / 100.0)));
     let is_some = |least: &MinimumChange| matches!(least, MinimumChange::Absolute(amount) | MinimumChange::Relative(amount) if *amount >= 0.0 && amount.is_finite());
     least.ok().filter(is_some).ok_or_else(|| value.unexpected("a non-negative number, or a share as in \"10 %\""))
 }

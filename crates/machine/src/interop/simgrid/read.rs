@@ -1,4 +1,6 @@
-//! Reads the keys of SMPI from a platform or from `key:value` lines; both are in circulation.
+//! Reads the keys of SMPI and the network from a platform, or the keys alone from `key:value` lines; both are in circulation.
+
+mod platform;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,38 +12,17 @@ use crate::{
     Error, Machine, MachineFileProblem, MachineMetadata, MessageMetric, NetworkCosts, NodeLayout, NodeType, OperationTiming, PairClass,
     PiecewiseCost, SourcePos, UncertainValue,
 };
+use platform::Platform;
 
 /// Parses a platform of SimGrid, or lines of keys; `path` is for messages.
 pub fn parse(text: &str, path: &Path) -> Result<Machine, Error> {
-    let file = SimgridPlatform { text, path };
-    let [send, start, receive] =
-        [file.line_sections("os", 2)?, file.line_sections("ois", 2)?, file.line_sections("or", 2)?].map(Option::unwrap_or_default);
-    let mut messages = BTreeMap::new();
-    for (what, sections) in [(MessageMetric::Send, &send), (MessageMetric::StartSend, &start), (MessageMetric::Receive, &receive)] {
-        if !sections.is_empty() {
-            messages.insert(what, file.timing(&without_leading_zero(sections))?);
-        }
-    }
-    let thresholds = NetworkCosts {
-        eager_bytes: file.threshold("async-small-thresh")?,
-        detached_bytes: file.threshold("send-is-detached-thresh")?,
-        ..NetworkCosts::default()
+    let source = SimgridSource { text, path };
+    let platform = if text.trim_start_matches('\u{feff}').trim_start().starts_with('<') {
+        platform::from_xml(text).map_err(|(at, problem)| source.error(at, MachineFileProblem::Syntax(problem)))?
+    } else {
+        platform::from_lines(text)
     };
-    if let Some(wire) = file.network_sections()? {
-        let [send, receive] = [send, receive].map(|end| truncated(end, detached_limit(&thresholds)));
-        messages.insert(MessageMetric::Transfer, file.timing(&sum_sections(&[wire, send, receive]))?);
-    }
-    if messages.is_empty() {
-        let lacks = "it has no key of SMPI (smpi/os, smpi/or, …) and no cluster or link with bw and lat";
-        return Err(file.error(0..0, MachineFileProblem::MissingData(lacks.into())));
-    }
-    let name = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    Ok(Machine {
-        metadata: MachineMetadata { name, source: Some("a platform of SimGrid".into()), ..MachineMetadata::default() },
-        nodes: file.nodes()?,
-        networks: BTreeMap::from([(PairClass::OtherNode, NetworkCosts { messages, ..thresholds })]),
-        ..Machine::default()
-    })
+    SimgridFile { source, platform }.to_machine()
 }
 
 /// Removes the leading zero that [`super::with_free_empty_message`] adds.
@@ -54,57 +35,84 @@ fn without_leading_zero(sections: &SizeSections) -> SizeSections {
     }
 }
 
-struct SimgridPlatform<'a> {
+/// The file that is read.
+#[derive(Clone, Copy)]
+struct SimgridSource<'a> {
     text: &'a str,
     path: &'a Path,
+}
+
+impl SimgridSource<'_> {
+    fn error(&self, at: Range<usize>, problem: MachineFileProblem) -> Error {
+        Error::Invalid { place: SourcePos::from_span(self.path, self.text, at), problem: Box::new(problem) }
+    }
+}
+
+/// A value and where it is written.
+#[derive(Clone, Debug, PartialEq)]
+struct SourceValue {
+    text: String,
+    span: Range<usize>,
+}
+
+impl SourceValue {
+    /// Where a part of the text is written; all of it if the text has entities.
+    fn span_of(&self, part: &str) -> Range<usize> {
+        let offset = part.as_ptr() as usize - self.text.as_ptr() as usize;
+        if self.span.len() == self.text.len() { self.span.start + offset..self.span.start + offset + part.len() } else { self.span.clone() }
+    }
+}
+
+struct SimgridFile<'a> {
+    source: SimgridSource<'a>,
+    platform: Platform,
 }
 
 /// Values that apply above a size.
 type SizedValues = Vec<(u64, Vec<f64>)>;
 
-/// A part of the text, with its position.
-#[derive(Clone)]
-struct SourceSlice<'a> {
-    text: &'a str,
-    span: Range<usize>,
-}
-
-impl<'a> SimgridPlatform<'a> {
-    fn error(&self, at: Range<usize>, problem: MachineFileProblem) -> Error {
-        Error::Invalid { place: SourcePos::from_span(self.path, self.text, at), problem: Box::new(problem) }
-    }
-
-    fn slice(&self, text: &'a str) -> SourceSlice<'a> {
-        let begins = text.as_ptr() as usize - self.text.as_ptr() as usize;
-        SourceSlice { text, span: begins..begins + text.len() }
+impl SimgridFile<'_> {
+    fn to_machine(&self) -> Result<Machine, Error> {
+        let [send, start, receive] =
+            [self.line_sections("os", 2)?, self.line_sections("ois", 2)?, self.line_sections("or", 2)?].map(Option::unwrap_or_default);
+        let mut messages = BTreeMap::new();
+        for (what, sections) in [(MessageMetric::Send, &send), (MessageMetric::StartSend, &start), (MessageMetric::Receive, &receive)] {
+            if !sections.is_empty() {
+                messages.insert(what, self.timing(&without_leading_zero(sections))?);
+            }
+        }
+        let thresholds = NetworkCosts {
+            eager_bytes: self.threshold("async-small-thresh")?,
+            detached_bytes: self.threshold("send-is-detached-thresh")?,
+            ..NetworkCosts::default()
+        };
+        if let Some(wire) = self.network_sections()? {
+            let [send, receive] = [send, receive].map(|end| truncated(end, detached_limit(&thresholds)));
+            messages.insert(MessageMetric::Transfer, self.timing(&sum_sections(&[wire, send, receive]))?);
+        }
+        if messages.is_empty() {
+            let lacks = "it has no key of SMPI (smpi/os, smpi/or, …) and no cluster or link with bw and lat";
+            return Err(self.source.error(0..0, MachineFileProblem::MissingData(lacks.into())));
+        }
+        let name = self.source.path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let notes = self.platform.unused.iter().map(|unused| format!("not used of the platform: {unused}")).collect();
+        Ok(Machine {
+            metadata: MachineMetadata { name, source: Some("a platform of SimGrid".into()), notes, ..MachineMetadata::default() },
+            nodes: self.nodes(),
+            networks: BTreeMap::from([(PairClass::OtherNode, NetworkCosts { messages, ..thresholds })]),
+            ..Machine::default()
+        })
     }
 
     /// The value of a key, under its SMPI name or the newer network name.
-    fn key(&self, name: &str) -> Option<SourceSlice<'a>> {
+    fn key(&self, name: &str) -> Option<&SourceValue> {
         let network = match name {
-            "lat-factor" => "network/latency-factor",
-            "bw-factor" => "network/bandwidth-factor",
-            _ => "",
+            "lat-factor" => Some("network/latency-factor"),
+            "bw-factor" => Some("network/bandwidth-factor"),
+            _ => None,
         };
-        let names = [format!("smpi/{name}"), network.to_owned()];
-        let of_prop = self.tags("prop").find(|tag| attribute(tag, "id").is_some_and(|id| names.iter().any(|name| name == id)));
-        let of_line = || {
-            let lines = self.text.lines().map(str::trim);
-            let mut values = lines.flat_map(|line| names.iter().filter_map(move |name| value_of_line(line, name)));
-            values.next()
-        };
-        of_prop.and_then(|tag| attribute(tag, "value")).or_else(of_line).map(|value| self.slice(value))
-    }
-
-    /// Everything between `<name` and `>`.
-    fn tags(&self, name: &str) -> impl Iterator<Item = &'a str> {
-        let opens = format!("<{name}");
-        let text = self.text;
-        text.match_indices(&opens.clone()).map(|(at, _)| at).collect::<Vec<_>>().into_iter().filter_map(move |at| {
-            let rest = &text[at + opens.len()..];
-            let tag = rest.split('>').next()?;
-            tag.starts_with(char::is_whitespace).then_some(tag)
-        })
+        let is_named = |key: &str| key.strip_prefix("smpi/") == Some(name) || network == Some(key);
+        self.platform.keys.iter().find(|(key, _)| is_named(key)).map(|(_, value)| value)
     }
 
     /// Parses a list of sections with `count` values each.
@@ -114,7 +122,7 @@ impl<'a> SimgridPlatform<'a> {
         for section in value.text.split(';').map(str::trim).filter(|section| !section.is_empty()) {
             let wrong = || {
                 let problem = format!("`{section}` of smpi/{key} is not `size{}`", ":number".repeat(count));
-                self.error(self.slice(section).span, MachineFileProblem::Syntax(problem))
+                self.source.error(value.span_of(section), MachineFileProblem::Syntax(problem))
             };
             let (size, values) = section.split_once(':').ok_or_else(wrong)?;
             let values: Vec<f64> = values
@@ -148,17 +156,12 @@ impl<'a> SimgridPlatform<'a> {
                 .chain(lists.iter().map(|(size, values)| (*size, values[0])))
                 .collect())
         };
-        // A route between two nodes of a cluster has two links.
-        let found = self.tags("cluster").map(|tag| (tag, 2.0)).chain(self.tags("link").map(|tag| (tag, 1.0)));
-        let mut found = found.filter_map(|(tag, links)| {
-            Some((attribute(tag, "bw").or(attribute(tag, "bandwidth"))?, attribute(tag, "lat").or(attribute(tag, "latency"))?, links))
-        });
-        let Some((rate, latency, links)) = found.next() else { return Ok(None) };
+        let Some(network) = &self.platform.network else { return Ok(None) };
         let rate = self.parse_quantity(
-            rate,
+            &network.bandwidth,
             &[("Bps", 1.0), ("kBps", 1e3), ("MBps", 1e6), ("GBps", 1e9), ("bps", 0.125), ("kbps", 125.0), ("Mbps", 125e3), ("Gbps", 125e6)],
         )?;
-        let latency = links * self.parse_quantity(latency, &[("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)])?;
+        let latency = network.links * self.parse_quantity(&network.latency, &[("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)])?;
         let (latencies, rates) = (factors("lat-factor")?, factors("bw-factor")?);
         let at =
             |factors: &[(u64, f64)], above: u64| factors.iter().rev().find(|(size, _)| *size <= above).map_or(1.0, |(_, factor)| *factor);
@@ -175,7 +178,8 @@ impl<'a> SimgridPlatform<'a> {
     }
 
     /// Parses a number with its unit.
-    fn parse_quantity(&self, text: &'a str, units: &[(&str, f64)]) -> Result<f64, Error> {
+    fn parse_quantity(&self, value: &SourceValue, units: &[(&str, f64)]) -> Result<f64, Error> {
+        let text = value.text.as_str();
         let digits = text.trim().trim_end_matches(|c: char| c.is_ascii_alphabetic());
         let unit = &text.trim()[digits.len()..];
         let factor = units.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor);
@@ -185,7 +189,7 @@ impl<'a> SimgridPlatform<'a> {
             _ => {
                 let known: Vec<&str> = units.iter().map(|(name, _)| *name).collect();
                 let problem = format!("`{text}` is not a number with a known unit: {}", known.join(", "));
-                Err(self.error(self.slice(text).span, MachineFileProblem::Syntax(problem)))
+                Err(self.source.error(value.span.clone(), MachineFileProblem::Syntax(problem)))
             }
         }
     }
@@ -194,36 +198,35 @@ impl<'a> SimgridPlatform<'a> {
     fn threshold(&self, key: &str) -> Result<Option<u64>, Error> {
         let Some(value) = self.key(key) else { return Ok(None) };
         let bytes: u64 = value.text.trim().parse().map_err(|_| {
-            self.error(value.span.clone(), MachineFileProblem::Syntax(format!("`{}` of smpi/{key} is not a number of bytes", value.text)))
+            let problem = format!("`{}` of smpi/{key} is not a number of bytes", value.text);
+            self.source.error(value.span.clone(), MachineFileProblem::Syntax(problem))
         })?;
         Ok(bytes.checked_sub(1))
     }
 
-    fn nodes(&self) -> Result<Vec<NodeType>, Error> {
-        let Some(tag) = self.tags("cluster").next() else { return Ok(Vec::new()) };
-        let ranges = attribute(tag, "radical").unwrap_or("0").split(',');
+    fn nodes(&self) -> Vec<NodeType> {
+        let Some(cluster) = &self.platform.cluster else { return Vec::new() };
+        let ranges = cluster.radical.split(',');
         let count = |range: &str| {
             let (first, last) = range.split_once('-').unwrap_or((range, range));
             Some(last.trim().parse::<u64>().ok()?.checked_sub(first.trim().parse().ok()?)?.saturating_add(1))
         };
-        let cores = attribute(tag, "core").and_then(|cores| cores.trim().parse().ok()).unwrap_or(1);
-        let kind = attribute(tag, "id").unwrap_or("cluster").to_owned();
         let count = ranges.filter_map(count).fold(0, u64::saturating_add).max(1);
-        Ok(vec![NodeType {
-            kind,
+        vec![NodeType {
+            kind: cluster.id.clone(),
             count,
-            cores,
+            cores: cluster.cores,
             speed: UncertainValue::ONE,
             layout: NodeLayout::default(),
             compute: BTreeMap::new(),
             java: BTreeMap::new(),
             memory: Vec::new(),
-        }])
+        }]
     }
 
     fn timing(&self, sections: &SizeSections) -> Result<OperationTiming, Error> {
         let wrong = |problem: &dyn std::fmt::Display| {
-            self.error(0..0, MachineFileProblem::Syntax(format!("the keys of SMPI do not form a cost: {problem}")))
+            self.source.error(0..0, MachineFileProblem::Syntax(format!("the keys of SMPI do not form a cost: {problem}")))
         };
         let lines: Vec<_> = sections
             .iter()
@@ -237,24 +240,6 @@ impl<'a> SimgridPlatform<'a> {
             PiecewiseCost::new(from, bounds.zip(lines.iter().copied()).collect(), *last).map_err(|(_, problem)| wrong(&problem))?;
         Ok(OperationTiming { pieces, measured: None, medians: Vec::new() })
     }
-}
-
-/// The value of a key at the beginning of a line, or after `--cfg=`.
-fn value_of_line<'a>(line: &'a str, name: &str) -> Option<&'a str> {
-    let line = line.strip_prefix("--cfg=").unwrap_or(line);
-    if name.is_empty() { None } else { line.strip_prefix(name)?.strip_prefix(':') }
-}
-
-/// The value of an attribute, in single or double quotes.
-fn attribute<'a>(tag: &'a str, name: &str) -> Option<&'a str> {
-    let places = tag.match_indices(name).filter(|(at, _)| tag[..*at].ends_with(|c: char| c.is_whitespace()));
-    for (at, _) in places {
-        let rest = tag[at + name.len()..].trim_start();
-        let Some(value) = rest.strip_prefix('=').map(str::trim_start) else { continue };
-        let quote = value.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
-        return value[1..].split(quote).next();
-    }
-    None
 }
 
 #[cfg(test)]
@@ -318,5 +303,65 @@ mod tests {
         let wrong = said(&PLATFORM.replace("5us", "5 parsec"));
         assert!(wrong.starts_with("c.xml:9:") && wrong.contains("not a number with a known unit"), "{wrong}");
         assert!(said("smpi/os:0:-1:0").contains("negative"));
+    }
+
+    fn transfer_of_a_byte(text: &str) -> f64 {
+        at(&parse(text, Path::new("c.xml")).unwrap(), MessageMetric::Transfer, 1.0)
+    }
+
+    #[test]
+    fn what_is_commented_out_or_text_is_not_the_machine() {
+        let old = r#"<cluster id="old" radical="0-7" bw="1MBps" lat="1ms"/>"#;
+        for hidden in [format!("<!-- replaced:\n  {old}\n-->"), format!("<config><![CDATA[{old}]]></config>")] {
+            let text = PLATFORM.replace("<config>", &format!("{hidden}\n  <config>"));
+            let machine = parse(&text, Path::new("c.xml")).unwrap();
+            assert_eq!((machine.nodes[0].kind.as_str(), machine.nodes[0].count), ("c", 4), "{text}");
+            assert_eq!(machine.metadata.notes, <[String; 0]>::default());
+            assert_eq!(transfer_of_a_byte(&text), transfer_of_a_byte(PLATFORM));
+        }
+    }
+
+    #[test]
+    fn a_platform_is_read_as_xml() {
+        let expected = transfer_of_a_byte(PLATFORM);
+        let doctype = "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">";
+        assert_eq!(transfer_of_a_byte(&PLATFORM.replace("<?xml version='1.0'?>", doctype)), expected);
+        assert_eq!(transfer_of_a_byte(&PLATFORM.replace('"', "'")), expected);
+        assert_eq!(transfer_of_a_byte(&PLATFORM.replace("\"5us\"", " = \"5&#117;s\"").replace("lat= =", "lat =")), expected);
+        let named = PLATFORM.replace("id=\"c\"", "id=\"a&amp;b > &quot;c&quot;\"");
+        assert_eq!(parse(&named, Path::new("c.xml")).unwrap().nodes[0].kind, "a&b > \"c\"");
+    }
+
+    #[test]
+    fn what_is_not_used_is_noted() {
+        let text = r#"<platform version="4.1">
+  <zone id="world" routing="Full">
+    <host id="a" speed="1Gf"/><host id="b" speed="1Gf"/>
+    <link id="up&gt;down" bandwidth="12.5GBps" latency="1us"/>
+    <link id="x>y" bandwidth="125MBps" latency="50us"/>
+  </zone>
+</platform>"#;
+        let machine = parse(text, Path::new("q.xml")).unwrap();
+        assert!((at(&machine, MessageMetric::Transfer, 1e9) - 0.08 - 1e-6).abs() < 1e-8, "that of the first link");
+        let notes = ["not used of the platform: 2 elements `host`", "not used of the platform: the link `x>y`, only the link `up>down`"];
+        assert_eq!(machine.metadata.notes, notes);
+        let two = PLATFORM.replace("</platform>", "<cluster id=\"d\" radical=\"0-1\" bw=\"1GBps\" lat=\"1us\"/></platform>");
+        assert_eq!(
+            parse(&two, Path::new("c.xml")).unwrap().metadata.notes,
+            ["not used of the platform: the cluster `d`, only the cluster `c`"]
+        );
+        let torus = PLATFORM.replace("lat=", "topology=\"TORUS\" lat=");
+        assert_eq!(parse(&torus, Path::new("c.xml")).unwrap().metadata.notes, ["not used of the platform: `topology` of the cluster `c`"]);
+    }
+
+    #[test]
+    fn what_is_not_xml_is_an_error_with_its_line() {
+        let said = |text: &str| parse(text, Path::new("c.xml")).unwrap_err().to_string();
+        let wrong = said(&PLATFORM.replace("</config>", "</confg>"));
+        assert!(wrong.starts_with("c.xml:8:3: expected 'config' tag, not 'confg'\n      </confg>"), "{wrong}");
+        let wrong = said("<platform>\n");
+        assert!(wrong.starts_with("c.xml:1:1: the root node was opened but never closed"), "{wrong}");
+        let wrong = said(&PLATFORM.replace("0:2e-6:2e-10", "0:&#50;e-6"));
+        assert!(wrong.starts_with("c.xml:5:31: `0:2e-6` of smpi/or is not `size:number:number`"), "{wrong}");
     }
 }
