@@ -4,13 +4,14 @@
 //!   every process is recorded: one without the probe would never answer, and the others would hang. So each asks `sintonia record`
 //!   first, which gives all the same answer.
 //! - Tuning: events are passed through shared memory ([`ring`]); commands ([`probe_protocol`]) are sent in an authenticated session that
-//!   only holders of the run's shared secret can join ([`session`], [`mac`]).
+//!   only holders of the run's shared secret can join ([`session`], [`mac`], [`random`]).
 
 #![forbid(unsafe_code)]
 
 mod addresses;
 pub mod mac;
 pub mod probe_protocol;
+pub mod random;
 mod rendezvous;
 pub mod ring;
 pub mod session;

@@ -7,6 +7,7 @@
 use std::io::{self, Read, Write};
 
 use crate::mac::{self, MessageMac};
+use crate::random::{random_bytes, to_hex};
 
 /// Length of a secret and of a nonce, in bytes.
 const SECRET_BYTES: usize = 32;
@@ -25,7 +26,7 @@ impl SharedSecret {
 
     /// As hexadecimal text, for the program's environment.
     pub fn to_hex(&self) -> String {
-        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+        to_hex(&self.0)
     }
 
     /// Inverse of [`SharedSecret::to_hex`].
@@ -45,12 +46,6 @@ impl std::fmt::Debug for SharedSecret {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str("Secret")
     }
-}
-
-fn random_bytes() -> io::Result<[u8; SECRET_BYTES]> {
-    let mut bytes = [0; SECRET_BYTES];
-    std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-    Ok(bytes)
 }
 
 /// Why a session has ended.

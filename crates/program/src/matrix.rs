@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 use sintonia_recording::comm_event::{CommEvent, RequestTracker};
 use sintonia_recording::header::RecordedRank;
-use sintonia_recording::{Error, QuickMap, Recording};
+use sintonia_recording::{Error, Recording};
 
 use crate::communication::{OmittedTraffic, rank_flows};
 use crate::{MessageFlow, RankActivity};
@@ -50,7 +51,7 @@ fn pair_times(recording: &Recording, rank: u32) -> Result<BTreeMap<(i32, i32), u
     let mut tracker = RequestTracker::for_world(recording.world(rank));
     let mut calls = recording.calls(rank)?;
     let own_index = rank as i32;
-    let (mut sends, mut pairs, mut times) = (QuickMap::default(), Vec::new(), QuickMap::<(i32, i32), u64>::default());
+    let (mut sends, mut pairs, mut times) = (FxHashMap::default(), Vec::new(), FxHashMap::<(i32, i32), u64>::default());
     while let Some(call) = calls.next_call() {
         pairs.clear();
         for event in tracker.track(&call) {

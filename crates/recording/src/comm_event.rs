@@ -4,11 +4,11 @@
 //! `_init` described. A [`RequestTracker`] processes the calls of one process in order, keeps track of its requests and returns the events
 //! of every call.
 
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use sintonia_mpi::{BlockingMode, CollectiveOp, FunctionRole};
 
 use crate::call_table::{CallDescriptor, ListedRequest, RecordedCall, RequestId};
-use crate::fast_hash::QuickMap;
 use crate::header::RecordingHeader;
 use crate::raw::{self, part};
 
@@ -199,10 +199,10 @@ enum RequestOp {
 /// Tracks the requests of one process through its calls.
 #[derive(Default)]
 pub struct RequestTracker {
-    pending: QuickMap<RequestId, RequestState>,
-    next_collective: QuickMap<CollectiveGroup, u64>,
+    pending: FxHashMap<RequestId, RequestState>,
+    next_collective: FxHashMap<CollectiveGroup, u64>,
     /// Number of persistent collectives created on each communicator.
-    persistent_count: QuickMap<u32, u32>,
+    persistent_count: FxHashMap<u32, u32>,
     /// Index of the process's `MPI_COMM_WORLD`.
     world: u32,
     call_count: u64,

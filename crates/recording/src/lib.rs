@@ -11,9 +11,9 @@ pub mod call_table;
 #[cfg(feature = "reader")]
 pub mod comm_event;
 #[cfg(feature = "reader")]
-mod error;
+mod descriptor_index;
 #[cfg(feature = "reader")]
-mod fast_hash;
+mod error;
 #[cfg(feature = "reader")]
 pub mod header;
 #[cfg(feature = "reader")]
@@ -42,7 +42,6 @@ mod totals;
 #[cfg(feature = "reader")]
 pub use self::{
     error::Error,
-    fast_hash::QuickMap,
     process_calls::ProcessCalls,
     recording::{IncompleteReason, Recording},
     run_description::RunDescription,

@@ -2,8 +2,9 @@
 
 use std::collections::hash_map::Entry;
 
+use rustc_hash::FxHashMap;
+
 use crate::call_table::{CallDescriptor, CallTable, DescriptorTotals};
-use crate::fast_hash::QuickMap;
 use crate::raw::{self, RequestRef, profile};
 use crate::sealed::TickTotals;
 
@@ -13,7 +14,7 @@ const MAX_EXACT: usize = 1 << 16;
 /// Accumulates totals.
 #[derive(Default)]
 pub(crate) struct TotalsBuilder {
-    indices: QuickMap<CallDescriptor, usize>,
+    indices: FxHashMap<CallDescriptor, usize>,
     totals: Vec<DescriptorTotals>,
 }
 

@@ -9,7 +9,6 @@ mod forwarding;
 mod limited;
 mod packets;
 mod slot_arena;
-mod small_vec;
 #[cfg(test)]
 mod tests;
 pub mod topology;

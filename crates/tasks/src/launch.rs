@@ -1,7 +1,6 @@
 //! Starts workers: locally, on other hosts through a command such as `ssh`, or by hand.
 
-use std::fs::File;
-use std::io::{BufRead, Read, Write};
+use std::io::{BufRead, Write};
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -9,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use sintonia_link::random::{random_bytes, to_hex};
 use tempfile::TempDir;
 
 use crate::coordinator::workers::ChildProcesses;
@@ -103,13 +103,6 @@ fn read_token() -> std::io::Result<String> {
 
 /// A random token, as hexadecimal text.
 pub(crate) fn new_token() -> Result<String, Error> {
-    Ok(random_bytes()?.iter().map(|byte| format!("{byte:02x}")).collect())
-}
-
-/// Cryptographically secure random bytes.
-pub(crate) fn random_bytes() -> Result<[u8; 16], Error> {
-    let mut bytes = [0u8; 16];
-    let read = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
-    read.map_err(Error::io("/dev/urandom"))?;
-    Ok(bytes)
+    let bytes = random_bytes::<16>().map_err(Error::io("a random token"))?;
+    Ok(to_hex(&bytes))
 }

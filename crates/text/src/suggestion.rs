@@ -19,22 +19,7 @@ pub fn did_you_mean<'a>(name: &str, names: impl IntoIterator<Item = &'a &'a str>
 
 /// Edit distance: changed, added, removed letters, and swaps of neighbours (optimal string alignment). Case does not count.
 pub fn edit_distance(a: &str, b: &str) -> usize {
-    let a: Vec<char> = a.chars().flat_map(char::to_lowercase).collect();
-    let (mut before, mut last) = (Vec::new(), (0..=a.len()).collect::<Vec<usize>>());
-    let mut previous = None;
-    for (row, b) in b.chars().flat_map(char::to_lowercase).enumerate() {
-        let mut this = vec![row + 1];
-        for (column, a_here) in a.iter().enumerate() {
-            let changed = last[column] + usize::from(*a_here != b);
-            let mut least = changed.min(last[column + 1] + 1).min(this[column] + 1);
-            if column > 0 && previous == Some(*a_here) && a[column - 1] == b {
-                least = least.min(before[column - 1] + 1);
-            }
-            this.push(least);
-        }
-        (before, last, previous) = (last, this, Some(b));
-    }
-    last[a.len()]
+    strsim::osa_distance(&a.to_lowercase(), &b.to_lowercase())
 }
 
 #[cfg(test)]

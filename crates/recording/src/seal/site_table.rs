@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::fast_hash::QuickMap;
+use rustc_hash::FxHashMap;
+
 use crate::header::CallSiteDefinition;
 use crate::seal::process::ProcessDefinitions;
 use crate::seal::symbols;
@@ -16,7 +17,7 @@ pub(super) struct SiteTable {
 
 impl SiteTable {
     /// Adds the call sites of a process and returns their indices by address.
-    pub(super) fn add(&mut self, process: &ProcessDefinitions, addresses: &[u64]) -> QuickMap<u64, u32> {
+    pub(super) fn add(&mut self, process: &ProcessDefinitions, addresses: &[u64]) -> FxHashMap<u64, u32> {
         addresses.iter().map(|address| (*address, self.site_id(module_offset(process, *address)))).collect()
     }
 

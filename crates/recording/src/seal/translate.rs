@@ -1,9 +1,9 @@
 //! Translates process-local data to that of the recording: addresses to call sites, local ids to indices.
 
+use rustc_hash::FxHashMap;
 use sintonia_mpi::{BlockingMode, FunctionId, FunctionRole};
 
 use crate::call_table::{CallDescriptor, ListedRequest};
-use crate::fast_hash::QuickMap;
 use crate::raw::{self, CallPayload, RequestRef, part, profile};
 use crate::seal::communicators::{MappedObject, ObjectMap, PeerRanks};
 use crate::seal::group_ids::GroupIds;
@@ -12,7 +12,7 @@ use crate::sealed::TickTotals;
 /// Translation tables of one process.
 pub(super) struct IdTranslator<'a> {
     /// Call sites by address.
-    pub sites: QuickMap<u64, u32>,
+    pub sites: FxHashMap<u64, u32>,
     /// Communicators, windows and files.
     pub objects: &'a ObjectMap,
     /// Groups named by calls.
@@ -107,7 +107,7 @@ impl IdTranslator<'_> {
 /// Pending receives on communicators whose ranks differ from those of the recording. Their actual source is reported at completion, by a
 /// call that does not name the communicator.
 #[derive(Default)]
-pub(super) struct PendingReceives(QuickMap<(u16, u64), PendingReceive>);
+pub(super) struct PendingReceives(FxHashMap<(u16, u64), PendingReceive>);
 
 struct PendingReceive {
     peers: PeerRanks,

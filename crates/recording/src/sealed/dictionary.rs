@@ -9,10 +9,11 @@
 //!
 //! All numbers are varints. Listed requests are encoded as differences from those of the earlier descriptor with the same index.
 
+use rustc_hash::FxHashMap;
 use sintonia_mpi::FunctionId;
 
 use crate::call_table::{CallDescriptor, ListedRequest};
-use crate::fast_hash::{DescriptorIndex, QuickMap};
+use crate::descriptor_index::DescriptorIndex;
 use crate::raw::RequestRef;
 use crate::sealed::varint;
 
@@ -51,7 +52,7 @@ const NO_REQUEST: [i64; 4] = [0; 4];
 pub(super) struct DictionaryEncoder {
     descriptors: Vec<CallDescriptor>,
     index: DescriptorIndex,
-    contexts: QuickMap<(u16, u16, u32), u32>,
+    contexts: FxHashMap<(u16, u16, u32), u32>,
     /// Index of the latest descriptor of each context.
     latest: Vec<usize>,
     request_count: usize,

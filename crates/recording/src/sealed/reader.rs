@@ -7,8 +7,8 @@ use std::path::Path;
 
 use crate::call_table::CallTable;
 use crate::definitions::FORMAT_VERSION;
+use crate::descriptor_index::DescriptorIndex;
 use crate::error::{Error, WithPath};
-use crate::fast_hash::DescriptorIndex;
 use crate::header::LinearClock;
 use crate::sealed::block::{BlockHeader, HEADER_BYTES, SLACK, SealedBlock};
 use crate::sealed::dictionary::FunctionTable;

@@ -6,8 +6,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
 use sintonia_program::history::{MemberDependency, member_dependency};
-use sintonia_recording::QuickMap;
 use sintonia_recording::comm_event::{CollectiveGroup, GroupOp};
 
 use super::messages::{MessageId, NONE, TimePair, UNKNOWN_TIME, Waiter};
@@ -118,7 +118,7 @@ pub(super) struct RoundProgress {
 #[derive(Default)]
 pub(super) struct PendingCollectives {
     groups: Vec<GroupState>,
-    group_ids: QuickMap<CollectiveGroup, u32>,
+    group_ids: FxHashMap<CollectiveGroup, u32>,
     parts: Vec<CollectivePart>,
     free: Vec<CollectivePartId>,
     /// All group members.

@@ -4,7 +4,7 @@
 use std::hash::BuildHasher;
 use std::rc::Rc;
 
-use sintonia_recording::QuickMap;
+use rustc_hash::FxHashMap;
 
 use super::location::{CallAttribution, CallOp, RequestOperand};
 use crate::schedule::ReplayAction;
@@ -50,7 +50,7 @@ const MIN_SWEEP: usize = 1024;
 /// All shareable chunks.
 #[derive(Default)]
 pub(super) struct ChunkCache {
-    by_hash: QuickMap<u64, Vec<Rc<CompiledChunk>>>,
+    by_hash: FxHashMap<u64, Vec<Rc<CompiledChunk>>>,
     count: usize,
     /// Number of entries that triggers the next sweep.
     sweep_threshold: usize,

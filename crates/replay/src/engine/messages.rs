@@ -3,7 +3,7 @@
 //! MPI matches in order: the first receive posted for a source, communicator and tag gets the first message sent there. A channel is
 //! therefore a queue of unmatched sends or receives, and a [`PendingMessage`] holds what its two ends know so far.
 
-use sintonia_recording::QuickMap;
+use rustc_hash::FxHashMap;
 
 /// Index of a message.
 pub(super) type MessageId = u32;
@@ -100,9 +100,9 @@ pub(super) struct MatchingQueues {
     channels: Vec<MatchingQueue>,
     /// Source rank of each channel.
     senders: Vec<u32>,
-    channel_ids: QuickMap<MatchKey, u32>,
+    channel_ids: FxHashMap<MatchKey, u32>,
     /// Channels that exist only while non-empty: those of collectives, which can be very many.
-    transient: QuickMap<MatchKey, MatchingQueue>,
+    transient: FxHashMap<MatchKey, MatchingQueue>,
 }
 
 /// The channel in which a message is matched.
@@ -279,13 +279,14 @@ impl MatchingQueues {
         let (mut sent, mut posted, mut keys) = (0, 0, Vec::new());
         for (key, channel_id) in &self.channel_ids {
             for (index, message) in self.queue(*channel_id).enumerate() {
-                if index == 0 && keys.len() < 8 {
+                if index == 0 {
                     keys.push(*key);
                 }
                 if self.messages[message as usize].sent.is_known() { sent += 1 } else { posted += 1 }
             }
         }
         keys.sort_unstable();
+        keys.truncate(8);
         (sent, posted, keys)
     }
 }

@@ -1,6 +1,6 @@
 //! Read-ahead for wildcard matching, which reorders future calls.
 
-use sintonia_recording::QuickMap;
+use rustc_hash::FxHashMap;
 
 use super::ReplayEngine;
 use super::location::CallRecord;
@@ -12,7 +12,7 @@ const MIN_LOOKAHEAD: usize = 512;
 
 /// Chunks read ahead, by location.
 #[derive(Default)]
-pub(super) struct ReadAhead(QuickMap<usize, ReadAheadChunk>);
+pub(super) struct ReadAhead(FxHashMap<usize, ReadAheadChunk>);
 
 /// What follows the records of a location.
 enum ReadAheadChunk {

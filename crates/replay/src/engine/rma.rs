@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use sintonia_recording::QuickMap;
+use rustc_hash::FxHashMap;
 
 use super::call_step::CallProgress;
 use super::deferred_events::DeferredEvent;
@@ -33,9 +33,9 @@ struct WindowLock {
 /// All locks, by window and rank.
 #[derive(Default)]
 pub(super) struct WindowLocks {
-    locks: QuickMap<(u32, u32), WindowLock>,
+    locks: FxHashMap<(u32, u32), WindowLock>,
     /// Pending and granted requests by location.
-    requests: QuickMap<u32, LockRequest>,
+    requests: FxHashMap<u32, LockRequest>,
 }
 
 #[derive(Clone, Copy)]

@@ -1,6 +1,6 @@
 //! State shared by all locations: messages, collectives, costs, and the run queue.
 
-use sintonia_recording::QuickMap;
+use rustc_hash::FxHashMap;
 
 use super::collectives::{CollectivePartId, PendingCollectives};
 use super::compiled::{ChunkCache, CompiledChunk};
@@ -31,18 +31,18 @@ pub(super) struct ReplayState<'a> {
     /// The chunk being compiled.
     pub draft_chunk: CompiledChunk,
     /// Member ids by location and group.
-    pub member_ids: QuickMap<(u32, sintonia_recording::comm_event::CollectiveGroup), u32>,
+    pub member_ids: FxHashMap<(u32, sintonia_recording::comm_event::CollectiveGroup), u32>,
     /// Number of persistent collectives by location and communicator.
-    pub persistent_counts: QuickMap<(u32, u32), u32>,
+    pub persistent_counts: FxHashMap<(u32, u32), u32>,
     pub requests: Vec<RequestSlots>,
     pub message_costs: Vec<MessageCost>,
     /// Whether some messages only progress while both ends are in MPI.
     pub any_needs_progress: bool,
-    pub cost_ids: QuickMap<(bool, u64, u8), u32>,
+    pub cost_ids: FxHashMap<(bool, u64, u8), u32>,
     /// Run queue.
     pub runnable: Vec<Waiter>,
     /// Locations waiting for a request that another thread will create, by that thread.
-    pub request_waiters: QuickMap<u32, Vec<u32>>,
+    pub request_waiters: FxHashMap<u32, Vec<u32>>,
     pub deferred_events: DeferredEventQueue,
     pub network: Option<Box<dyn NetworkModel>>,
     /// When the injection port of each location is free.
@@ -52,7 +52,7 @@ pub(super) struct ReplayState<'a> {
     pub locks: WindowLocks,
     pub samples: TransferSamples,
     pub tallies: Vec<SiteTally>,
-    pub tally_ids: QuickMap<(u32, u16), u32>,
+    pub tally_ids: FxHashMap<(u32, u16), u32>,
     /// Sends that may have waited for their receive.
     pub possible_waits: Vec<(u32, MessageId)>,
     /// Recorded time of `MPI_Init`.
@@ -63,7 +63,7 @@ pub(super) struct ReplayState<'a> {
     /// First location of each rank.
     pub first_locations: Vec<u32>,
     /// Locations by rank and thread.
-    pub location_ids: QuickMap<(u32, u16), u32>,
+    pub location_ids: FxHashMap<(u32, u16), u32>,
     pub scratch_round: CollectiveRound,
     pub completed_parts: Vec<CollectivePartId>,
     pub scratch_arrivals: Vec<(f64, MessageId)>,
@@ -92,14 +92,14 @@ impl<'a> ReplayState<'a> {
             collectives: PendingCollectives::default(),
             chunk_cache: ChunkCache::default(),
             draft_chunk: CompiledChunk::default(),
-            member_ids: QuickMap::default(),
-            persistent_counts: QuickMap::default(),
+            member_ids: FxHashMap::default(),
+            persistent_counts: FxHashMap::default(),
             requests: locations.iter().map(|_| RequestSlots::default()).collect(),
             message_costs: Vec::new(),
             any_needs_progress: false,
-            cost_ids: QuickMap::default(),
+            cost_ids: FxHashMap::default(),
             runnable: Vec::new(),
-            request_waiters: QuickMap::default(),
+            request_waiters: FxHashMap::default(),
             deferred_events: DeferredEventQueue::default(),
             network,
             send_free_time: vec![0.0; locations.len()],
@@ -107,7 +107,7 @@ impl<'a> ReplayState<'a> {
             locks: WindowLocks::default(),
             samples: TransferSamples::default(),
             tallies: Vec::new(),
-            tally_ids: QuickMap::default(),
+            tally_ids: FxHashMap::default(),
             possible_waits: Vec::new(),
             recorded_start: 0.0,
             n_calls: 0,

@@ -9,9 +9,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use sintonia_link::mac::MessageMac;
+use sintonia_link::random::random_bytes;
 
 use crate::Error;
-use crate::launch::random_bytes;
 use crate::protocol::{self, MAX_FRAME, MAX_UNAUTHENTICATED_FRAME, ProtocolRole, VERSION, WorkerMessage};
 
 pub(crate) enum WorkerEvent {

@@ -1,8 +1,10 @@
 //! The access token in the URL.
 
 use std::fmt;
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
+
+use sintonia_link::random::{random_bytes, to_hex};
+use subtle::ConstantTimeEq;
 
 const TOKEN_BYTES: usize = 16;
 
@@ -13,17 +15,12 @@ pub struct AccessToken(String);
 impl AccessToken {
     /// A new token from the system's random number generator.
     pub fn new() -> io::Result<AccessToken> {
-        let mut bytes = [0; TOKEN_BYTES];
-        File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-        Ok(AccessToken(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
+        random_bytes::<TOKEN_BYTES>().map(|bytes| AccessToken(to_hex(&bytes)))
     }
 
     /// Compares a text with the token in constant time.
     pub fn matches(&self, text: &str) -> bool {
-        let (own, text) = (self.0.as_bytes(), text.as_bytes());
-        let differs = |(index, byte): (usize, &u8)| byte ^ text.get(index).copied().unwrap_or(0);
-        let difference = own.iter().enumerate().map(differs).fold(0, |all, one| all | std::hint::black_box(one));
-        difference == 0 && text.len() == own.len()
+        self.0.as_bytes().ct_eq(text.as_bytes()).into()
     }
 }
 

@@ -1,10 +1,11 @@
 //! Links of the fluid model, their streams, and which of them can limit rates.
 
+use smallvec::SmallVec;
+
 use super::LinkId;
 use super::max_min::RATE_TOLERANCE;
 use super::stream::{FluidStream, RouteHop};
 use crate::network::slot_arena::SlotArena;
-use crate::network::small_vec::SmallVec;
 
 /// The streams do not all start, or end, on one link.
 const MULTIPLE_LINKS: LinkId = LinkId::MAX;
@@ -22,7 +23,7 @@ pub(super) struct FluidLinks {
 #[derive(Debug)]
 pub(super) struct FluidLink {
     pub capacity: f64,
-    pub streams: SmallVec<u32, 6>,
+    pub streams: SmallVec<[u32; 6]>,
     /// Index among the links being solved, or [`NOT_CONTENDED`](super::max_min::NOT_CONTENDED).
     pub contended_id: u32,
     /// Sum of the maximum rates of its streams.

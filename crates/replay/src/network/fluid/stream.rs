@@ -1,9 +1,10 @@
 //! A message in flight.
 
+use smallvec::SmallVec;
+
 use super::LinkId;
 use super::link::RouteEnds;
 use crate::network::TransferId;
-use crate::network::small_vec::SmallVec;
 
 /// A message in flight.
 #[derive(Debug, Default)]
@@ -12,7 +13,7 @@ pub(super) struct FluidStream {
     /// Maximum rate without contention.
     pub max_rate: f64,
     pub ends: RouteEnds,
-    pub hops: SmallVec<RouteHop, 6>,
+    pub hops: SmallVec<[RouteHop; 6]>,
 }
 
 /// A link of a route, and the index of the stream on it.
