@@ -17,11 +17,13 @@ impl SplitMix64 {
 
     /// A uniform 64-bit number.
     pub fn next_u64(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        self.state = self.state.wrapping_add(GOLDEN_GAMMA);
+        mix(self.state)
+    }
+
+    /// The uniform number between 0 and 1 (excluded) that belongs to a key and a counter, whatever was asked for before.
+    pub fn uniform_at(key: u64, counter: u64) -> f64 {
+        (mix(key ^ counter.wrapping_mul(GOLDEN_GAMMA)) >> 11) as f64 / (1u64 << 53) as f64
     }
 
     /// A uniform number between 0 and 1, both excluded.
@@ -44,6 +46,16 @@ impl SplitMix64 {
         let shrink = 2.0 / (9.0 * freedom);
         (1.0 - shrink + self.standard_normal() * shrink.sqrt()).max(0.05).powi(3)
     }
+}
+
+/// The step of the state: 2^64 divided by the golden ratio.
+const GOLDEN_GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// The finaliser of SplitMix64 (Sebastiano Vigna).
+fn mix(mut z: u64) -> u64 {
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
 }
 
 #[cfg(test)]

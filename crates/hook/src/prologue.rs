@@ -349,15 +349,11 @@ mod tests {
 
     #[test]
     fn any_bytes_give_a_beginning_or_a_refusal() {
-        let mut state = 1u64;
+        let mut random = fastrand::Rng::with_seed(1);
         for _ in 0..20_000 {
-            let body: Vec<u8> = (0..24)
-                .map(|_| {
-                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                    (state >> 56) as u8
-                })
-                .collect();
-            if let Ok(beginning) = FunctionPrologue::decode(AT, &body[..(state % 25) as usize], &body) {
+            let mut body = [0; 24];
+            random.fill(&mut body);
+            if let Ok(beginning) = FunctionPrologue::decode(AT, &body[..random.usize(..=24)], &body) {
                 let _ = beginning.relocate(AT + 0x7000_0000);
             }
         }

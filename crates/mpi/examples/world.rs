@@ -53,16 +53,16 @@ fn exchange(world: &CommWorld, parcel: impl Fn(usize, usize) -> Vec<u8>) -> Resu
 
 /// A buffer of random length and contents; one in four is empty.
 fn random_parcel(round: u64, from: usize, to: usize) -> Vec<u8> {
-    let mut random = ExampleRng::of(round, from, to);
-    let length = if random.next().is_multiple_of(4) { 0 } else { random.next() % 100_000 };
-    random.bytes(length as usize)
+    let mut random = generator(round, from, to);
+    let length = if random.u8(..4) == 0 { 0 } else { random.usize(..100_000) };
+    random_bytes(&mut random, length)
 }
 
 /// A buffer for the next process, longer than one message; 300 MiB together with all others, and no two of the same length.
 fn large_parcel(from: usize, to: usize, size: usize) -> Vec<u8> {
     const TOTAL: usize = 300 << 20;
     let length = if to == (from + 1) % size { TOTAL * 2 * (from + 1) / (size * (size + 1)) } else { 0 };
-    ExampleRng::of(0, from, to).bytes(length)
+    random_bytes(&mut generator(0, from, to), length)
 }
 
 /// Every process sends three messages to every process including itself, one process at a time; those of one sender arrive in order.
@@ -115,24 +115,13 @@ fn mpi_is_loaded() -> bool {
     files.lines().any(|line| line.rsplit('/').next().is_some_and(|file| file.starts_with("libmpi")))
 }
 
-/// A reproducible random number generator (SplitMix64).
-struct ExampleRng(u64);
+/// A generator that both ends of a message start alike.
+fn generator(round: u64, from: usize, to: usize) -> fastrand::Rng {
+    fastrand::Rng::with_seed(round << 32 ^ (from as u64) << 16 ^ to as u64)
+}
 
-impl ExampleRng {
-    fn of(round: u64, from: usize, to: usize) -> ExampleRng {
-        ExampleRng(round << 32 ^ (from as u64) << 16 ^ to as u64)
-    }
-
-    fn bytes(&mut self, length: usize) -> Vec<u8> {
-        let mut bytes = vec![0; length];
-        bytes.chunks_mut(8).for_each(|chunk| chunk.copy_from_slice(&self.next().to_le_bytes()[..chunk.len()]));
-        bytes
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
-    }
+fn random_bytes(random: &mut fastrand::Rng, length: usize) -> Vec<u8> {
+    let mut bytes = vec![0; length];
+    random.fill(&mut bytes);
+    bytes
 }

@@ -238,18 +238,17 @@ mod tests {
             locked: AtomicBool::new(false),
             table: UnsafeCell::new(RequestHashTable::new()),
         };
-        let mut state = 7u64;
+        let mut random = fastrand::Rng::with_seed(7);
         let mut live: Vec<(Handle, u64)> = Vec::new();
         for number in 0..20_000 {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            if state >> 63 == 0 || live.is_empty() {
-                let handle = 8 + (state >> 20) as usize % 50_000 * 8;
+            if random.bool() || live.is_empty() {
+                let handle = 8 + random.usize(..50_000) * 8;
                 if live.iter().all(|(h, _)| *h != handle) {
                     requests.insert(TrackedRequest::new(handle, 0, number, false), false);
                     live.push((handle, number));
                 }
             } else {
-                let (handle, number) = live.swap_remove((state >> 33) as usize % live.len());
+                let (handle, number) = live.swap_remove(random.usize(..live.len()));
                 assert_eq!(requests.complete(handle, false).map(|r| r.number), Some(number));
                 assert!(requests.complete(handle, false).is_none());
             }

@@ -22,8 +22,6 @@ mod json;
 pub mod neighbours;
 #[cfg(feature = "reader")]
 mod process_calls;
-#[cfg(all(test, feature = "reader"))]
-mod random;
 #[cfg(feature = "reader")]
 pub mod random_access;
 #[cfg(feature = "reader")]

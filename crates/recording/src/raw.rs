@@ -550,14 +550,12 @@ mod tests {
 
     #[test]
     fn any_words_can_be_read_without_panic() {
-        let mut state = 1u64;
+        let mut random = fastrand::Rng::with_seed(1);
         let mut words = block_of(&[(10, 1, &send(8)), (20, 1, &send(9))], false);
         for _ in 0..20_000 {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            let offset = (state >> 33) as usize % 40;
+            let offset = random.usize(..40);
             let kept = words[offset];
-            let shift = state >> 58;
-            words[offset] = (state ^ state << 13) >> shift;
+            words[offset] = random.u64(..) >> random.u32(..64);
             if let Ok(block) = RawBlock::decode(&mut words.clone()) {
                 block.records().take(1000).for_each(|r| {
                     let _ = r.payload.requests().count();

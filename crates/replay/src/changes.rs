@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use sintonia_fit::SplitMix64;
 use sintonia_machine::CollectiveKind;
 
 use crate::Error;
@@ -104,7 +105,7 @@ impl ReplayChanges {
         }
         match &self.noise {
             // Exponential distribution with mean 1: mostly small, sometimes large, like OS noise.
-            Some(noise) => seconds * (1.0 + noise.share * -(1.0 - random(noise.seed, rank, turn)).ln()),
+            Some(noise) => seconds * (1.0 + noise.share * -(1.0 - SplitMix64::uniform_at(noise.seed ^ (u64::from(rank) << 32), turn)).ln()),
             None => seconds,
         }
     }
@@ -115,15 +116,6 @@ impl SegmentChange {
     fn applies_before(&self, site: u32) -> bool {
         self.to.as_ref().is_none_or(|sites| sites.contains(&site))
     }
-}
-
-/// A reproducible random number in [0, 1) for a rank and turn.
-fn random(seed: u64, rank: u32, turn: u64) -> f64 {
-    // The finaliser of SplitMix64 (Sebastiano Vigna).
-    let mut word = seed ^ (u64::from(rank) << 32) ^ turn.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    ((word ^ word >> 31) >> 11) as f64 / (1u64 << 53) as f64
 }
 
 impl DurationChange {

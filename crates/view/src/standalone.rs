@@ -150,8 +150,8 @@ mod tests {
 
     /// An incompressible answer, different for each seed.
     fn noise(number: u64, length: usize) -> QueryAnswer {
-        let next = |state: &u64| Some(state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407));
-        let bytes = std::iter::successors(Some(number), next).skip(1).map(|state| (state >> 40) as u8).take(length).collect();
+        let mut bytes = vec![0; length];
+        fastrand::Rng::with_seed(number).fill(&mut bytes);
         QueryAnswer::Binary { header: "{}".into(), bytes }
     }
 

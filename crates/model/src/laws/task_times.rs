@@ -207,11 +207,8 @@ mod tests {
 
     #[test]
     fn the_interval_holds_the_true_granularity_in_95_of_100_runs() {
-        let mut state = 11u64;
-        let mut uniform = move || {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (state >> 11) as f64 / (1u64 << 53) as f64
-        };
+        let mut random = sintonia_fit::SplitMix64::new(11);
+        let mut uniform = move || random.uniform();
         let runs = 4000;
         let mut held = 0;
         for _ in 0..runs {

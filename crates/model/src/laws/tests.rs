@@ -1,5 +1,6 @@
 //! The published equations, and exact checks of the derived ones.
 
+use sintonia_fit::SplitMix64;
 use sintonia_formula::{Formula, Interval, Rational, SymbolValues};
 
 use super::*;
@@ -22,12 +23,8 @@ fn in_terms_of_measured(law: &PerformanceLaw, formula: Formula) -> Formula {
 
 /// Reproducible pseudo-random fractions.
 fn fractions() -> impl FnMut() -> Rational {
-    let mut state = 5u64;
-    let mut next = move || {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (state >> 40) as i64
-    };
-    move || fraction(next() % 997 + 1, next() % 89 + 1)
+    let mut random = SplitMix64::new(5);
+    move || fraction(random.index_below(997) as i64 + 1, random.index_below(89) as i64 + 1)
 }
 
 /// Whether two formulas are equal at many exact fractions.

@@ -238,8 +238,8 @@ fn read_requests(bytes: &mut &[u8], earlier: &[ListedRequest]) -> Option<Vec<Lis
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Lcg;
     use crate::raw;
+    use fastrand::Rng;
     use sintonia_mpi::FUNCTIONS;
 
     fn operations() -> FunctionTable {
@@ -251,29 +251,28 @@ mod tests {
         decode(bytes, count, &operations(), &mut descriptors).map(|()| descriptors)
     }
 
-    fn any_request(random: &mut Lcg) -> ListedRequest {
-        let request =
-            if random.below(2) == 0 { RequestRef::Relative(random.below(9)) } else { RequestRef::Absolute(3, random.next() >> 16) };
-        ListedRequest { request, is_receive: random.below(2) == 0, peer: random.next() as i32, tag: raw::ANY, received: random.next() }
+    fn any_request(random: &mut Rng) -> ListedRequest {
+        let request = if random.bool() { RequestRef::Relative(random.u64(..9)) } else { RequestRef::Absolute(3, random.u64(..1 << 48)) };
+        ListedRequest { request, is_receive: random.bool(), peer: random.i32(..), tag: raw::ANY, received: random.u64(..) }
     }
 
-    fn any_shape(random: &mut Lcg) -> CallDescriptor {
+    fn any_shape(random: &mut Rng) -> CallDescriptor {
         CallDescriptor {
-            parts: random.below(4) as u16,
-            site: random.below(3) as u32,
-            peer: random.next() as i32,
-            tag: [raw::NONE, raw::ANY, 7][random.below(3) as usize],
-            sent: [raw::UNKNOWN_BYTES, random.next(), 8][random.below(3) as usize],
-            created: random.next() as u32,
-            value: random.next() as i32,
-            requests: (0..random.below(4)).map(|_| any_request(random)).collect(),
-            ..CallDescriptor::new(FunctionId(random.below(5) as u16))
+            parts: random.u16(..4),
+            site: random.u32(..3),
+            peer: random.i32(..),
+            tag: [raw::NONE, raw::ANY, 7][random.usize(..3)],
+            sent: [raw::UNKNOWN_BYTES, random.u64(..), 8][random.usize(..3)],
+            created: random.u32(..),
+            value: random.i32(..),
+            requests: (0..random.usize(..4)).map(|_| any_request(random)).collect(),
+            ..CallDescriptor::new(FunctionId(random.u16(..5)))
         }
     }
 
     #[test]
     fn any_shapes_survive() {
-        let mut random = Lcg::new(1);
+        let mut random = Rng::with_seed(1);
         let mut encoder = DictionaryEncoder::default();
         let mut descriptors = Vec::new();
         for _ in 0..2000 {
@@ -303,7 +302,7 @@ mod tests {
 
     #[test]
     fn any_bytes_are_refused_or_read_but_never_panic() {
-        let mut random = Lcg::new(2);
+        let mut random = Rng::with_seed(2);
         let mut encoder = DictionaryEncoder::default();
         (0..50).for_each(|_| encoder.write(&any_shape(&mut random)));
         for _ in 0..2000 {
@@ -320,7 +319,7 @@ mod tests {
 
     #[test]
     fn repeating_a_long_list_without_end_is_refused() {
-        let mut random = Lcg::new(3);
+        let mut random = Rng::with_seed(3);
         let mut encoder = DictionaryEncoder::default();
         let requests = (0..10_000).map(|_| any_request(&mut random)).collect();
         let mut descriptor = CallDescriptor { requests, ..CallDescriptor::new(FunctionId(0)) };

@@ -155,8 +155,8 @@ mod tests {
 
     /// An answer that cannot be packed.
     fn noise(length: usize) -> Result<QueryAnswer, String> {
-        let next = |state: &u64| Some(state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407));
-        let bytes = std::iter::successors(Some(1), next).map(|state| (state >> 40) as u8).take(length).collect();
+        let mut bytes = vec![0; length];
+        fastrand::Rng::with_seed(1).fill(&mut bytes);
         Ok(QueryAnswer::Binary { header: "{}".into(), bytes })
     }
 
