@@ -132,6 +132,7 @@ fn syntax_errors_name_file_line_column_and_what_was_expected() {
     let message = refused("int main(void) {\n    int i = 1\n    return i;\n}");
     assert!(message.starts_with("folder/test.c:2:14: expected `;`"), "{message}");
     assert!(message.contains("    int i = 1\n"), "{message}");
+    assert!(message.ends_with("hint: `mpicc -fsyntax-only folder/test.c` explains it"), "{message}");
     let message = refused("int main(void) {\n    int i = (1 + ;\n    return i;\n}");
     assert!(message.starts_with("folder/test.c:2:"), "{message}");
     assert!(refused("int main(void) { return 0;").contains("`}`"));

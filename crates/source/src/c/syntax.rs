@@ -96,6 +96,6 @@ pub(super) fn first_error(tree: &Tree, text: &str, file: &Arc<str>) -> Option<So
         Some(word) => {
             wrong.with_hint(format!("`{word}` looks like a macro of a header that was not read: only quoted headers next to the file are"))
         }
-        None => wrong,
+        None => wrong.with_hint(format!("`mpicc -fsyntax-only {file}` explains it")),
     })
 }

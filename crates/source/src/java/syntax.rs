@@ -13,8 +13,9 @@ pub(super) fn parse_tree(text: &SourceFile) -> Result<Tree, SourceDiagnostic> {
     let mut parser = Parser::new();
     parser.set_language(&language).map_err(|_| whole("the Java grammar does not match the parser version"))?;
     let tree = parser.parse(&text.text, None).ok_or_else(|| whole("the file could not be parsed"))?;
-    match syntax_error::first_error_node(tree.root_node()) {
-        Some(node) => Err(syntax_error::describe_error(node, &language, text)),
-        None => syntax_error::misplaced_keyword(tree.root_node(), &language, text).map_or(Ok(tree), Err),
-    }
+    let wrong = match syntax_error::first_error_node(tree.root_node()) {
+        Some(node) => Some(syntax_error::describe_error(node, &language, text)),
+        None => syntax_error::misplaced_keyword(tree.root_node(), text),
+    };
+    wrong.map_or(Ok(tree), |wrong| Err(wrong.with_hint(format!("`javac {}` explains it", text.name))))
 }

@@ -16,7 +16,7 @@ const MAX_EXPECTED: usize = 4;
 const NUMBERS: [&str; 2] = ["decimal_integer_literal", "number_literal"];
 
 /// Describes the error and what is expected there.
-pub(super) fn describe(node: Node<'_>, language: &Language, text: &SourceFile) -> SourceDiagnostic {
+pub(crate) fn describe(node: Node<'_>, language: &Language, text: &SourceFile) -> SourceDiagnostic {
     if node.is_missing() {
         let at = end_of_previous_token(&text.text, node.start_byte());
         return SourceDiagnostic::new(text.pos_at(at), format!("expected {}", symbol_text(node.kind()))).with_source_line(&text.text);
@@ -77,7 +77,7 @@ fn unexpected_token(text: &SourceFile, at: usize, state: u16, language: &Languag
     if names.is_empty() || fits {
         return None;
     }
-    let problem = format!("expected {}, found {}", expected_symbols(&names), found(text, at));
+    let problem = format!("expected {}, found {}", expected_symbols(&names)?, found(text, at));
     Some(SourceDiagnostic::new(text.pos_at(at), problem).with_source_line(&text.text))
 }
 
@@ -145,8 +145,8 @@ pub(super) fn leaves_of(node: Node<'_>) -> impl Iterator<Item = Node<'_>> {
     })
 }
 
-/// The valid continuations, as text.
-fn expected_symbols(names: &BTreeSet<&str>) -> String {
+/// The valid continuations, as text; `None` if they have names only in the grammar.
+fn expected_symbols(names: &BTreeSet<&str>) -> Option<String> {
     let has = |name: &str| names.contains(name);
     let mut list = Vec::new();
     if has("while") {
@@ -160,10 +160,10 @@ fn expected_symbols(names: &BTreeSet<&str>) -> String {
     let signs = [";", ")", ",", "{", "}", "]", ":", "=", "->"].into_iter().filter(|sign| has(sign));
     list.extend(signs.map(symbol_text));
     if list.is_empty() {
-        list.extend(names.iter().filter(|name| !name.starts_with('_') && !name.contains("_repeat")).map(|name| symbol_text(name)));
+        list.extend(names.iter().filter(|name| !name.contains('_')).map(|name| symbol_text(name)));
     }
     list.truncate(MAX_EXPECTED);
-    list.join(" or ")
+    (!list.is_empty()).then(|| list.join(" or "))
 }
 
 fn symbol_text(name: &str) -> String {
