@@ -7,7 +7,6 @@
 //! Schedules of other tools are read into a [`GoalSchedule`] for replay.
 
 mod builder;
-mod collective;
 pub(crate) mod collective_messages;
 pub mod graph;
 mod read;
@@ -17,6 +16,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
 use std::path::Path;
 
+use sintonia_collective::describe_selection;
 use sintonia_mpi::FunctionRole;
 use sintonia_recording::Recording;
 use sintonia_recording::call_table::RequestId;
@@ -27,10 +27,13 @@ use crate::error::PathContext;
 use crate::exported_calls::{self, ExportedCall};
 use crate::request_map::BoundedRequestMap;
 use crate::{Error, ExportSummary, single_file};
-use collective::ALGORITHMS;
-use collective_messages::{CollectiveExpander, ExpansionError, MessageDirection, RankCollective};
+use collective_messages::{CollectiveExpander, ExpansionError, MessageDirection, RankCollective, mpi_library};
 pub use graph::GoalSchedule;
 pub use read::{SourceLine, read};
+
+/// What else synchronises ranks, in words, for the schedule's comment.
+const SYNCHRONISATION: &str =
+    "creating and freeing communicators and windows, fences, collective file access and MPI_Finalize as a barrier";
 
 /// Writes the schedule of a recording; `progress` is called after each rank.
 pub fn write(recording: &Recording, path: &Path, progress: &(dyn Fn() + Sync)) -> Result<ExportSummary, Error> {
@@ -67,8 +70,8 @@ fn write_header(out: &mut impl Write, recording: &Recording) -> io::Result<()> {
         out,
         "// calc is the time outside MPI in nanoseconds; empty messages have one byte; bits 23 and up of a tag hold the communicator"
     )?;
-    for algorithm in ALGORITHMS {
-        writeln!(out, "// {algorithm}")?;
+    for line in describe_selection(mpi_library(recording)).iter().chain([&SYNCHRONISATION]) {
+        writeln!(out, "// {line}")?;
     }
     writeln!(out)
 }
@@ -280,6 +283,13 @@ impl<'a, W: Write> RankScheduleWriter<'a, W> {
         let Some(communicator) = self.expander.communicator(collective) else { return Ok(last) };
         let tag = tag::collective_tag(communicator, collective.instance);
         for round in self.expand_collective(communicator, collective) {
+            // Many operations that require many others are joined, so that dependencies grow with their sum, not their product.
+            if last.len().min(round.len()) > 2 {
+                let join = self.write_calc(thread, 0)?;
+                for before in std::mem::replace(&mut last, vec![join]) {
+                    self.write_requires(join, Some(Prerequisite::Finish(before)))?;
+                }
+            }
             let mut operations = Vec::new();
             for (direction, bytes) in round {
                 let operation = self.write_message(thread, direction, bytes, tag)?;

@@ -5,7 +5,6 @@
 //! [`AbiLayout`]). [`CommWorld`] lets Sintonia's own processes communicate with the MPI library of the launcher that started them.
 
 mod abi;
-pub mod binomial;
 mod function;
 mod library_version;
 mod symbol;

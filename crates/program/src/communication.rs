@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 
 use rayon::prelude::*;
-use sintonia_mpi::{CollectiveOp, FunctionId, FunctionRole};
+use sintonia_collective::{LibraryRules, describe_selection};
+use sintonia_mpi::{CollectiveOp, FunctionRole};
 use sintonia_recording::call_table::{CallDescriptor, DescriptorTotals};
 use sintonia_recording::header::RecordedRank;
 use sintonia_recording::raw;
 use sintonia_recording::{Error, Recording};
 
-use crate::collective::MemberTraffic;
+use crate::collective::MemberCalls;
 use crate::{MessageFlow, RankActivity, collective, intercomm_collective};
 
 /// Ranks as vertices, bytes and messages between them as edges.
@@ -80,10 +81,15 @@ impl CommunicationGraph {
         };
         let contributions: Vec<RankContribution> = recording.header.ranks.par_iter().map(contribution).collect::<Result<_, Error>>()?;
         let size = contributions.iter().map(|c| c.rank as usize + 1).max().unwrap_or(0).max(recording.header.size);
-        Ok(CommunicationGraph::from_contributions(size, contributions, collectives))
+        let algorithms = collectives.then(|| describe_selection(mpi_library(recording)));
+        Ok(CommunicationGraph::from_contributions(size, contributions, algorithms))
     }
 
-    fn from_contributions(size: usize, contributions: Vec<RankContribution>, collectives: bool) -> CommunicationGraph {
+    fn from_contributions(
+        size: usize,
+        contributions: Vec<RankContribution>,
+        collectives: Option<&'static [&'static str]>,
+    ) -> CommunicationGraph {
         let mut compute_us = vec![1; size];
         let mut edges = Vec::new();
         let mut omitted = OmittedTraffic::default();
@@ -93,7 +99,7 @@ impl CommunicationGraph {
             omitted = omitted.union(contribution.omitted);
         }
         edges.retain(|edge: &CommEdge| (edge.ranks[1] as usize) < size);
-        CommunicationGraph { compute_us, edges: merge_edges(edges), collectives: collectives.then_some(collective::ALGORITHMS), omitted }
+        CommunicationGraph { compute_us, edges: merge_edges(edges), collectives, omitted }
     }
 }
 
@@ -105,16 +111,23 @@ impl RankContribution {
     }
 }
 
+/// The MPI library of the run, if the recording has it.
+fn mpi_library(recording: &Recording) -> Option<LibraryRules> {
+    LibraryRules::from_version_string(&recording.header.mpi.library)
+}
+
 /// The messages a rank counts, with or without those of collectives, and what it has to omit.
 pub(crate) fn rank_flows(recording: &Recording, activity: &RankActivity, collectives: bool) -> (Vec<MessageFlow>, OmittedTraffic) {
     let mut flows: Vec<MessageFlow> = activity.sent_flows().collect();
     let mut omitted =
         OmittedTraffic { persistent: recording.header.profile && activity.data_calls().any(is_start), ..OmittedTraffic::default() };
     if collectives {
-        for calls in CollectiveCalls::sum_by_operation(activity) {
-            match calls.pattern.is_neighborhood() {
+        let library = mpi_library(recording);
+        for calls in CollectiveCalls::sum_by_size(activity) {
+            match calls.op.is_neighborhood() {
                 false => {
-                    flows.extend(calls.messages(activity.rank, recording.members(calls.communicator), recording.remote(calls.communicator)))
+                    let (members, others) = (recording.members(calls.communicator), recording.remote(calls.communicator));
+                    flows.extend(calls.messages(library, activity.rank, members, others));
                 }
                 true => match recording.neighbours(calls.communicator, activity.rank) {
                     Some(neighbours) => flows.extend(calls.neighbour_messages(activity.rank, &neighbours.destinations)),
@@ -153,10 +166,10 @@ fn is_start((descriptor, _): &(CallDescriptor, DescriptorTotals)) -> bool {
     matches!(descriptor.function.role(), FunctionRole::Start | FunctionRole::StartAll)
 }
 
-/// Collective calls of one rank that differ only in size, summed.
+/// Collective calls of one rank with buffers of the same size, summed. A profile distinguishes classes of sizes only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct CollectiveCalls {
-    pattern: CollectiveOp,
+    op: CollectiveOp,
     communicator: u32,
     root: i32,
     calls: u64,
@@ -165,13 +178,14 @@ struct CollectiveCalls {
 }
 
 impl CollectiveCalls {
-    fn sum_by_operation(activity: &RankActivity) -> impl Iterator<Item = CollectiveCalls> {
-        let mut sums: HashMap<(FunctionId, u32, i32), CollectiveCalls> = HashMap::new();
+    /// The algorithm depends on the size, so calls are summed by size.
+    fn sum_by_size(activity: &RankActivity) -> impl Iterator<Item = CollectiveCalls> {
+        let mut sums: HashMap<(CollectiveOp, u32, i32, u64, u64), CollectiveCalls> = HashMap::new();
         for (descriptor, totals) in activity.data_calls() {
             let FunctionRole::Collective(op) = descriptor.function.role() else { continue };
             let (communicator, root) = (descriptor.object, descriptor.peer);
-            let none = CollectiveCalls { pattern: op, communicator, root, calls: 0, sent: 0, received: 0 };
-            let sum = sums.entry((descriptor.function, communicator, root)).or_insert(none);
+            let none = CollectiveCalls { op, communicator, root, calls: 0, sent: 0, received: 0 };
+            let sum = sums.entry((op, communicator, root, descriptor.sent, descriptor.received)).or_insert(none);
             sum.calls += totals.calls;
             sum.sent = sum.sent.saturating_add(totals.sent);
             sum.received = sum.received.saturating_add(totals.received);
@@ -180,14 +194,15 @@ impl CollectiveCalls {
     }
 
     /// The messages of these calls that the rank counts.
-    fn messages(&self, rank: u32, members: &[i32], others: &[i32]) -> Vec<MessageFlow> {
-        let index = |rank: i32| members.iter().position(|member| *member == rank);
+    fn messages(&self, library: Option<LibraryRules>, rank: u32, members: &[i32], others: &[i32]) -> Vec<MessageFlow> {
+        let index = |rank: i32| members.iter().position(|member| *member == rank).map(|index| index as u32);
         let Some(own_index) = index(rank as i32) else { return Vec::new() };
-        let traffic = MemberTraffic { members, own_index, root_index: 0, calls: self.calls, sent: self.sent, received: self.received };
+        let (sent, received) = (self.sent / self.calls.max(1), self.received / self.calls.max(1));
+        let calls = MemberCalls { library, members, own_index, root_index: 0, calls: self.calls, sent, received };
         if others.is_empty() {
-            collective::message_flows(self.pattern, &MemberTraffic { root_index: index(self.root).unwrap_or(0), ..traffic })
+            collective::message_flows(self.op, &MemberCalls { root_index: index(self.root).unwrap_or(0), ..calls })
         } else {
-            intercomm_collective::message_flows(self.pattern, &traffic, others, self.root)
+            intercomm_collective::message_flows(self.op, &calls, others, self.root)
         }
     }
 
@@ -225,20 +240,23 @@ mod tests {
             edges: vec![edge(0, 2, [4, 0], 1), edge(2, 9, [1, 0], 1)],
             omitted: OmittedTraffic { neighbourhood: rank == 2, persistent: false },
         };
-        let graph = CommunicationGraph::from_contributions(3, vec![part(0, 50), part(2, 0)], false);
+        let graph = CommunicationGraph::from_contributions(3, vec![part(0, 50), part(2, 0)], None);
         assert_eq!((graph.compute_us, graph.edges), (vec![50, 1, 1], vec![edge(0, 2, [8, 0], 2)]));
         assert!(graph.omitted.neighbourhood && graph.collectives.is_none());
     }
 
     #[test]
-    fn calls_that_differ_in_size_are_counted_together() {
+    fn calls_that_differ_in_size_are_counted_apart() {
         let bcast = |bytes, count, mark| calls(descriptor("MPI_Bcast").on(0).peer(1).sent(bytes).mark(mark), count);
-        let totals = vec![bcast(8, 3, 0), bcast(100, 2, 0), bcast(7, 9, part::ERROR), calls(descriptor("MPI_Send").peer(0).sent(1), 1)];
+        let ibcast = calls(descriptor("MPI_Ibcast").on(0).peer(1).sent(8), 1);
+        let send = calls(descriptor("MPI_Send").peer(0).sent(1), 1);
+        let totals = vec![bcast(8, 3, 0), bcast(100, 2, 0), bcast(7, 9, part::ERROR), ibcast, send];
         let activity = RankActivity { rank: 1, totals, started_persistent: vec![], time: TimeSplit::default() };
-        let sums: Vec<CollectiveCalls> = CollectiveCalls::sum_by_operation(&activity).collect();
-        let expected = CollectiveCalls { pattern: CollectiveOp::Broadcast, communicator: 0, root: 1, calls: 5, sent: 224, received: 0 };
-        assert_eq!(sums, [expected]);
-        assert_eq!(expected.messages(1, &[1, 0], &[]), [MessageFlow { from: 1, to: 0, messages: 5, bytes: 224 }]);
-        assert_eq!(expected.messages(7, &[1, 0], &[]), []);
+        let mut sums: Vec<CollectiveCalls> = CollectiveCalls::sum_by_size(&activity).collect();
+        sums.sort_by_key(|sum| sum.sent);
+        let expected = |calls, sent| CollectiveCalls { op: CollectiveOp::Broadcast, communicator: 0, root: 1, calls, sent, received: 0 };
+        assert_eq!(sums, [expected(4, 32), expected(2, 200)]);
+        assert_eq!(sums[0].messages(None, 1, &[1, 0], &[]), [MessageFlow { from: 1, to: 0, messages: 4, bytes: 32 }]);
+        assert_eq!(sums[0].messages(None, 7, &[1, 0], &[]), []);
     }
 }

@@ -7,44 +7,39 @@ use sintonia_mpi::CollectiveOp;
 use sintonia_recording::raw;
 
 use crate::MessageFlow;
-use crate::collective::{MemberTraffic, broadcast, gather, reduce, scatter};
+use crate::collective::MemberCalls;
 
 /// The messages of an intercommunicator collective; `root` is the value the call passed. The local root is the first member.
-pub(crate) fn message_flows(op: CollectiveOp, traffic: &MemberTraffic, others: &[i32], root: i32) -> Vec<MessageFlow> {
+pub(crate) fn message_flows(op: CollectiveOp, calls: &MemberCalls, others: &[i32], root: i32) -> Vec<MessageFlow> {
+    use CollectiveOp::*;
     let Some(first) = others.first().copied() else { return Vec::new() };
+    let (vector, local) = (calls.sent.max(calls.received), |op, bytes| calls.flows_of(op, bytes));
     match op {
-        CollectiveOp::Broadcast | CollectiveOp::Scatter if root == raw::ROOT => vec![send_across(traffic, first, traffic.sent)],
-        CollectiveOp::Broadcast if root >= 0 => broadcast(traffic, traffic.message_bytes()),
-        CollectiveOp::Scatter if root >= 0 => scatter(traffic, traffic.received),
-        CollectiveOp::Scatterv if root >= 0 => vec![reversed(send_across(traffic, root, traffic.received))],
-        CollectiveOp::Gatherv if root >= 0 => vec![send_across(traffic, root, traffic.sent)],
-        CollectiveOp::Reduce if root >= 0 => gather_and_send(traffic, reduce(traffic, traffic.message_bytes()), root, traffic.sent),
-        CollectiveOp::Gather if root >= 0 => gather_and_send(traffic, gather(traffic), root, group_bytes(traffic)),
-        CollectiveOp::Alltoall | CollectiveOp::Alltoallv | CollectiveOp::Alltoallw => {
-            let part = traffic.sent / others.len() as u64;
-            others.iter().map(|to| send_across(traffic, *to, part)).collect()
+        Broadcast | Scatter if root == raw::ROOT => vec![send_across(calls, first, calls.sent)],
+        Broadcast if root >= 0 => local(Broadcast, vector),
+        Scatter if root >= 0 => local(Scatter, calls.received),
+        Scatterv if root >= 0 => vec![reversed(send_across(calls, root, calls.received))],
+        Gatherv if root >= 0 => vec![send_across(calls, root, calls.sent)],
+        Reduce if root >= 0 => gather_and_send(calls, local(Reduce, vector), root, calls.sent),
+        Gather if root >= 0 => gather_and_send(calls, local(Gather, calls.sent), root, group_bytes(calls)),
+        Alltoall | Alltoallv | Alltoallw => {
+            let part = calls.sent / others.len() as u64;
+            others.iter().map(|to| send_across(calls, *to, part)).collect()
         }
-        CollectiveOp::Barrier => exchange_leaders(traffic, first, reduce(traffic, 0), 0, broadcast(traffic, 0)),
-        CollectiveOp::Allreduce => exchange_leaders(
-            traffic,
-            first,
-            reduce(traffic, traffic.message_bytes()),
-            traffic.sent,
-            broadcast(traffic, traffic.message_bytes()),
-        ),
-        CollectiveOp::Allgather | CollectiveOp::Allgatherv => {
-            exchange_leaders(traffic, first, gather(traffic), group_bytes(traffic), broadcast(traffic, traffic.received))
-        }
-        CollectiveOp::ReduceScatter | CollectiveOp::ReduceScatterBlock => {
-            exchange_leaders(traffic, first, reduce(traffic, traffic.sent), traffic.sent, scatter(traffic, traffic.received))
-        }
+        Barrier => exchange_leaders(calls, first, local(Reduce, 0), 0, local(Broadcast, 0)),
+        Allreduce => exchange_leaders(calls, first, local(Reduce, vector), calls.sent, local(Broadcast, vector)),
+        // Blocks may differ, so the local parts are those whose messages do not depend on the blocks of others.
+        Allgatherv => exchange_leaders(calls, first, local(Gatherv, calls.sent), group_bytes(calls), local(Broadcast, calls.received)),
+        Allgather => exchange_leaders(calls, first, local(Gather, calls.sent), group_bytes(calls), local(Broadcast, calls.received)),
+        ReduceScatter => exchange_leaders(calls, first, local(Reduce, calls.sent), calls.sent, local(Scatterv, calls.received)),
+        ReduceScatterBlock => exchange_leaders(calls, first, local(Reduce, calls.sent), calls.sent, local(Scatter, calls.received)),
         _ => Vec::new(),
     }
 }
 
 /// One message per call to a member of the remote group.
-fn send_across(traffic: &MemberTraffic, to: i32, bytes: u64) -> MessageFlow {
-    MessageFlow { from: traffic.members[traffic.own_index], to, messages: traffic.calls, bytes }
+fn send_across(calls: &MemberCalls, to: i32, bytes: u64) -> MessageFlow {
+    MessageFlow { from: calls.members[calls.own_index as usize], to, messages: calls.calls, bytes: bytes.saturating_mul(calls.calls) }
 }
 
 fn reversed(flow: MessageFlow) -> MessageFlow {
@@ -52,19 +47,19 @@ fn reversed(flow: MessageFlow) -> MessageFlow {
 }
 
 /// The blocks of the whole local group.
-fn group_bytes(traffic: &MemberTraffic) -> u64 {
-    traffic.sent.saturating_mul(traffic.members.len() as u64)
+fn group_bytes(calls: &MemberCalls) -> u64 {
+    calls.sent.saturating_mul(calls.members.len() as u64)
 }
 
 /// Up to the first member, which sends the result across.
-fn gather_and_send(traffic: &MemberTraffic, up: Vec<MessageFlow>, to: i32, bytes: u64) -> Vec<MessageFlow> {
-    let leads = traffic.own_index == traffic.root_index;
-    up.into_iter().chain(leads.then(|| send_across(traffic, to, bytes))).collect()
+fn gather_and_send(calls: &MemberCalls, up: Vec<MessageFlow>, to: i32, bytes: u64) -> Vec<MessageFlow> {
+    let leads = calls.own_index == calls.root_index;
+    up.into_iter().chain(leads.then(|| send_across(calls, to, bytes))).collect()
 }
 
 /// Up to the first member, across between the first members, and down again.
-fn exchange_leaders(traffic: &MemberTraffic, first: i32, up: Vec<MessageFlow>, bytes: u64, down: Vec<MessageFlow>) -> Vec<MessageFlow> {
-    gather_and_send(traffic, up, first, bytes).into_iter().chain(down).collect()
+fn exchange_leaders(calls: &MemberCalls, first: i32, up: Vec<MessageFlow>, bytes: u64, down: Vec<MessageFlow>) -> Vec<MessageFlow> {
+    gather_and_send(calls, up, first, bytes).into_iter().chain(down).collect()
 }
 
 #[cfg(test)]
@@ -74,9 +69,9 @@ mod tests {
     const HERE: [i32; 3] = [0, 2, 4];
     const THERE: [i32; 2] = [1, 3];
 
-    fn count(op: CollectiveOp, members: &[i32], own_index: usize, others: &[i32], root: i32) -> Vec<(i32, i32, u64)> {
-        let traffic = MemberTraffic { members, own_index, root_index: 0, calls: 1, sent: 12, received: 6 };
-        message_flows(op, &traffic, others, root).into_iter().map(|f| (f.from, f.to, f.bytes)).collect()
+    fn count(op: CollectiveOp, members: &[i32], own_index: u32, others: &[i32], root: i32) -> Vec<(i32, i32, u64)> {
+        let calls = MemberCalls { library: None, members, own_index, root_index: 0, calls: 1, sent: 12, received: 6 };
+        message_flows(op, &calls, others, root).into_iter().map(|f| (f.from, f.to, f.bytes)).collect()
     }
 
     #[test]

@@ -19,8 +19,9 @@ fn every_message_is_counted_once_and_collectives_as_their_algorithm_sends_them()
     let folder = sample::recording();
     let graph = CommunicationGraph::from_recording(&Recording::open(folder.path()).unwrap(), true, || ()).unwrap();
     assert_eq!(graph.compute_us, [5_000_000, 4_500_000, 7_000_000, 5_000_000, 1]);
-    assert_eq!(edges(&graph), [(0, 1, 2100, 3), (0, 2, 100, 1), (0, 4, 100, 1), (1, 2, 192, 3), (2, 3, 100, 1)]);
-    assert!(graph.collectives.is_some());
+    // Open MPI broadcasts 100 bytes to 5 ranks down a tree with the edges 0-1, 0-2, 0-4 and 1-3.
+    assert_eq!(edges(&graph), [(0, 1, 2100, 3), (0, 2, 100, 1), (0, 4, 100, 1), (1, 2, 192, 3), (1, 3, 100, 1)]);
+    assert!(graph.collectives.is_some_and(|lines| lines[0].contains("Open MPI")));
     assert_eq!(graph.omitted.notes().count(), 0);
 }
 
@@ -67,7 +68,7 @@ fn a_profile_gives_the_same_but_for_persistent_operations() {
     let folder = sample::profile();
     let graph = CommunicationGraph::from_recording(&Recording::open(folder.path()).unwrap(), true, || ()).unwrap();
     assert_eq!(graph.compute_us, [5_000_000, 4_500_000, 7_000_000, 5_000_000, 1]);
-    assert_eq!(edges(&graph), [(0, 1, 2100, 3), (0, 2, 100, 1), (0, 4, 100, 1), (2, 3, 100, 1)]);
+    assert_eq!(edges(&graph), [(0, 1, 2100, 3), (0, 2, 100, 1), (0, 4, 100, 1), (1, 3, 100, 1)]);
     assert_eq!(graph.omitted.notes().count(), 1);
 }
 

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use sintonia_fit::SplitMix64;
+use sintonia_collective::{CollectiveAlgorithm, LibraryRules};
 use sintonia_machine::CollectiveKind;
 
 use crate::Error;
 use crate::call_overrides::CallOverrides;
-use crate::collective::CollectiveAlgorithm;
 use crate::schedule::{CallChunk, ChunkStatus, LocationId, Schedule};
 
 /// No computation is changed at this site.
@@ -44,7 +44,7 @@ pub enum CollectiveModel {
     /// Messages of an algorithm.
     Algorithm(CollectiveAlgorithm),
     /// The algorithm this MPI library selects.
-    Library(crate::collective::LibraryRules),
+    Library(LibraryRules),
 }
 
 /// A change of the computation between certain calls.

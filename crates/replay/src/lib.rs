@@ -4,7 +4,7 @@
 
 pub mod call_overrides;
 pub mod changes;
-pub mod collective;
+mod collective_plan;
 pub mod engine;
 mod error;
 pub mod extrapolation;

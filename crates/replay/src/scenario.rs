@@ -7,7 +7,7 @@ use sintonia_machine::{Machine, MessageMetric, Named, OperationTiming, PairClass
 
 use crate::Error;
 use crate::changes::{ComputeNoise, DurationChange, RankLoads, ReplayChanges, SegmentChange};
-use crate::collective::{op_of_collective, parse_global_model, parse_model};
+use crate::collective_plan::{op_of_collective, parse_global_model, parse_model};
 use crate::engine::{RecordedNetwork, ReplayCosts, ReplayResult, ReplaySink, replay};
 use crate::platform::{IntervalBound, Platform, RankPlacement};
 use crate::schedule::Schedule;

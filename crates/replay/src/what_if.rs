@@ -10,7 +10,7 @@ pub use quantity::ChangedValue;
 use quantity::{parse_bandwidth, parse_bytes, parse_factor, parse_seconds, parse_share};
 
 use crate::changes::{CollectiveModel, DurationChange};
-use crate::collective;
+use crate::collective_plan;
 use crate::platform::RankPlacement;
 
 /// A what-if change.
@@ -157,10 +157,10 @@ fn parse_algorithm(collective: Option<CollectiveKind>, value: &str) -> Result<Wh
     let (name, model) = match collective {
         None => {
             let expected = |_| "Use closed, openmpi or mpich, or name the collective: algorithm.allreduce=ring".to_owned();
-            ("algorithm".to_owned(), collective::parse_global_model(value).map_err(expected))
+            ("algorithm".to_owned(), collective_plan::parse_global_model(value).map_err(expected))
         }
         Some(collective) => {
-            let model = collective::parse_model(value, collective::op_of_collective(collective));
+            let model = collective_plan::parse_model(value, collective_plan::op_of_collective(collective));
             (format!("algorithm.{}", collective.name()), model.map_err(|error| error.to_string()))
         }
     };

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use sintonia_collective::{CollectiveRound, Participant, RoundMessage, fill_round};
 use sintonia_mpi::CollectiveOp;
 use sintonia_recording::comm_event::GroupOp;
 
@@ -10,7 +11,7 @@ use super::collectives::{CollectiveArrival, CollectivePartId, CollectiveWork, Me
 use super::location::LocationState;
 use super::messages::{ChannelKey, NONE, TimePair, UNKNOWN_TIME};
 use super::state::ReplayState;
-use crate::collective::{self, CollectivePlan, CollectiveRound, Participant};
+use crate::collective_plan::{CollectivePlan, plan_collective};
 use crate::schedule::{CallCompletion, CollectiveAction, SendMode};
 
 /// Default cost of reducing one byte of operands.
@@ -80,7 +81,7 @@ impl ReplayState<'_> {
     fn plan(&self, member: MemberId, rank: u32, call: &CollectiveAction) -> CollectivePlan {
         let Some(platform) = self.platform() else { return CollectivePlan::FixedCost(0.0) };
         let members = self.collectives.group(self.collectives.members[member as usize].group);
-        collective::plan_collective(platform, self.changes, call, members, rank)
+        plan_collective(platform, self.changes, call, members, rank)
     }
 
     fn participant(&self, member: MemberId, call: &CollectiveAction, op: CollectiveOp) -> Participant {
@@ -191,7 +192,7 @@ impl ReplayState<'_> {
         round.reduced_bytes = 0;
         let has_round = match rounds.op.is_neighborhood() {
             true => rounds.round == 0 && self.neighbour_round(location, group, rounds.participant.bytes, &mut round),
-            false => collective::fill_round(rounds.algorithm, rounds.op, &rounds.participant, rounds.round, &mut round),
+            false => fill_round(rounds.algorithm, rounds.op, &rounds.participant, rounds.round, &mut round),
         };
         if has_round {
             rounds.round += 1;
@@ -206,7 +207,7 @@ impl ReplayState<'_> {
     fn neighbour_round(&self, location: u32, group: u32, bytes: u64, round: &mut CollectiveRound) -> bool {
         let members = self.collectives.group(group);
         let neighbours = self.schedule.neighbours(members.communicator, self.location_ranks[location as usize]);
-        let planned = |rank: &u32| self.collectives.index_in_group(group, *rank).map(|peer| collective::RoundMessage { peer, bytes });
+        let planned = |rank: &u32| self.collectives.index_in_group(group, *rank).map(|peer| RoundMessage { peer, bytes });
         round.sends.extend(neighbours.destinations.iter().filter_map(planned));
         round.receives.extend(neighbours.sources.iter().filter_map(planned));
         true

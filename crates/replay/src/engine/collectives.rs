@@ -7,11 +7,12 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
+use sintonia_collective::{CollectiveAlgorithm, Participant};
 use sintonia_program::history::{MemberDependency, member_dependency};
 use sintonia_recording::comm_event::{CollectiveGroup, GroupOp};
 
 use super::messages::{MessageId, NONE, TimePair, UNKNOWN_TIME, Waiter};
-use crate::collective::{CollectiveAlgorithm, Participant, has_root};
+use crate::collective_plan::has_root;
 use crate::schedule::CollectiveAction;
 
 /// Index of a group member.
@@ -32,7 +33,7 @@ pub(super) struct GroupMember {
 }
 
 /// A group and its collectives in progress.
-pub struct GroupState {
+pub(crate) struct GroupState {
     /// The group.
     pub group: CollectiveGroup,
     /// Its communicator.
@@ -143,7 +144,7 @@ pub(super) struct CollectiveArrival {
 
 impl GroupState {
     /// Rank in the group of a world rank.
-    pub fn index_of(&self, rank: u32) -> Option<u32> {
+    pub(crate) fn index_of(&self, rank: u32) -> Option<u32> {
         // Members are mostly in rank order, often all of them.
         let guess = self.ranks.get(rank as usize).filter(|at| **at == rank).map(|_| rank as usize);
         let found = guess.or_else(|| self.ranks.binary_search(&rank).ok()).or_else(|| self.ranks.iter().position(|at| *at == rank));

@@ -1,6 +1,7 @@
 //! State shared by all locations: messages, collectives, costs, and the run queue.
 
 use rustc_hash::FxHashMap;
+use sintonia_collective::CollectiveRound;
 
 use super::collectives::{CollectivePartId, PendingCollectives};
 use super::compiled::{ChunkCache, CompiledChunk};
@@ -14,7 +15,6 @@ use super::samples::TransferSamples;
 use super::{RecordedNetwork, ReplayCosts};
 use crate::Error;
 use crate::changes::ReplayChanges;
-use crate::collective::CollectiveRound;
 use crate::network::{self, NetworkModel};
 use crate::platform::{MessageCost, Platform};
 use crate::schedule::{LocationId, Schedule, SendMode};

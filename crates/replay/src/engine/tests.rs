@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use sintonia_collective::{CollectiveAlgorithm, TreeShape as Tree};
 use sintonia_machine::Machine;
 use sintonia_mpi::{CollectiveOp, FunctionId};
 use sintonia_recording::call_table::{CallDescriptor, ListedRequest};
@@ -10,7 +11,6 @@ use sintonia_recording::comm_event::{CollectiveGroup, GroupOp};
 use super::{RecordedNetwork, ReplayCosts, ReplayResult, replay};
 use crate::Error;
 use crate::changes::{CollectiveModel, DurationChange, ReplayChanges, SegmentChange};
-use crate::collective::{CollectiveAlgorithm, TreeShape as Tree};
 use crate::platform::{IntervalBound, Platform, RankPlacement};
 use crate::schedule::{
     CallChunk, CallCompletion, CallReader, ChunkStatus, CollectiveAction, DescribedAction, LocationId, PeerEnvelope, ReceiveAction,

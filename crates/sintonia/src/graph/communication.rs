@@ -16,7 +16,7 @@ pub(super) fn weighted_graph(graph: &CommunicationGraph, title: &str, weight: Ed
         EdgeWeight::Messages => "messages",
     };
     let counted = match graph.collectives {
-        Some(_) => "messages: point-to-point, one-sided, and those of common algorithms for collectives:",
+        Some(_) => "messages: point-to-point, one-sided, and those of collectives:",
         None => "messages: point-to-point and one-sided; collectives are left out",
     };
     let mut comments = vec![

@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use super::Participant;
-use super::byte_range::{ByteRange, DataPartition, RoundBuilder};
-use super::power_of_two::{PairSurvivor, PowerOfTwoGroup};
-use super::tree_shape::ceil_log2;
+use crate::Participant;
+use crate::byte_range::{ByteRange, DataPartition, RoundBuilder};
+use crate::power_of_two::{PairSurvivor, PowerOfTwoGroup};
+use crate::tree_shape::ceil_log2;
 
 /// Barrier: in round k, notify rank + 2^k.
-pub(super) fn dissemination(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+pub(crate) fn dissemination(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
     if index >= ceil_log2(participant.size) {
         return false;
     }
@@ -19,7 +19,7 @@ pub(super) fn dissemination(participant: &Participant, index: u32, builder: &mut
 
 /// Barrier: in round k, exchange with the rank that differs in bit k. Ranks beyond the power of two first notify a partner inside it and
 /// are notified at the end.
-pub(super) fn barrier(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+pub(crate) fn barrier(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
     let steps = participant.size.max(1).ilog2();
     let (inside, fold) = (1 << steps, u32::from(!participant.size.is_power_of_two()));
     let (above, below) =
@@ -43,7 +43,7 @@ pub(super) fn barrier(participant: &Participant, index: u32, builder: &mut impl 
 }
 
 /// Allreduce: in round k, exchange the vector with the new rank that differs in bit k.
-pub(super) fn allreduce(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+pub(crate) fn allreduce(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
     let (group, vector) = (PowerOfTwoGroup::new(participant.size, PairSurvivor::Odd), ByteRange::whole(participant.bytes));
     let fold = u32::from(group.has_pairs());
     match index.checked_sub(fold) {
@@ -63,7 +63,7 @@ pub(super) fn allreduce(participant: &Participant, index: u32, builder: &mut imp
 
 /// Scan: in round k, exchange the partial result with the rank that differs in bit k, if there is one. What comes from lower ranks also
 /// enters the result.
-pub(super) fn scan(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+pub(crate) fn scan(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
     if index >= ceil_log2(participant.size) {
         return false;
     }
@@ -79,7 +79,7 @@ pub(super) fn scan(participant: &Participant, index: u32, builder: &mut impl Rou
 }
 
 /// Allgather: in round k, exchange all blocks with the rank that differs in bit k. Other than powers of two use [`bruck`].
-pub(super) fn allgather(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+pub(crate) fn allgather(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
     if !participant.size.is_power_of_two() {
         return bruck(participant, index, builder);
     }
@@ -94,7 +94,7 @@ pub(super) fn allgather(participant: &Participant, index: u32, builder: &mut imp
 }
 
 /// Allgather: in round k, send all blocks to rank - 2^k; in the last round, only the missing ones.
-pub(super) fn bruck(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+pub(crate) fn bruck(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
     if index >= ceil_log2(participant.size) {
         return false;
     }
@@ -107,7 +107,7 @@ pub(super) fn bruck(participant: &Participant, index: u32, builder: &mut impl Ro
 }
 
 /// Reduce-scatter: at each level, exchange all blocks that the other half still needs. Operands stay in order.
-pub(super) fn reduce_scatter(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+pub(crate) fn reduce_scatter(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
     let Some(level) = DoublingRound::new(participant.rank, participant.size, index) else { return false };
     let blocks = DataPartition::blocks(participant.bytes, participant.size);
     let without = |half: Range<u32>| blocks.wrapping_range(half.end % participant.size, participant.size - (half.end - half.start));
@@ -125,7 +125,7 @@ pub(super) fn reduce_scatter(participant: &Participant, index: u32, builder: &mu
 
 /// One round of recursive doubling for any group size: at each level, halves of twice the size exchange. Without a power of two the upper
 /// half may be incomplete; ranks of the lower half without a partner get its data from others, in extra rounds.
-pub(super) struct DoublingRound {
+pub(crate) struct DoublingRound {
     /// Ranks of this half.
     pub own_half: Range<u32>,
     /// Ranks of the other half.
@@ -134,7 +134,7 @@ pub(super) struct DoublingRound {
 }
 
 /// Action of a rank in such a round.
-pub(super) enum DoublingStep {
+pub(crate) enum DoublingStep {
     /// Exchange the data of both halves with this rank.
     Exchange(u32),
     /// Send the data of the other half to this rank.
@@ -146,7 +146,7 @@ pub(super) enum DoublingStep {
 
 impl DoublingRound {
     /// The given round for rank `at`; `None` after the last round.
-    pub(super) fn new(at: u32, size: u32, index: u32) -> Option<DoublingRound> {
+    pub(crate) fn new(at: u32, size: u32, index: u32) -> Option<DoublingRound> {
         let (level, fixup) = level_and_fixup(size, index)?;
         let width = 1 << level;
         let half = |member: u32| {

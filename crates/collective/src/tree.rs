@@ -2,9 +2,9 @@
 
 use std::num::NonZeroU64;
 
-use super::Participant;
-use super::byte_range::{ByteRange, DataPartition, RoundBuilder};
-use super::tree_shape::TreeShape;
+use crate::Participant;
+use crate::byte_range::{ByteRange, DataPartition, RoundBuilder};
+use crate::tree_shape::TreeShape;
 
 /// A vector divided into segments.
 struct PipelineSegments {
@@ -31,7 +31,7 @@ impl PipelineSegments {
 }
 
 /// The vector goes from the root to all ranks.
-pub(super) fn broadcast(
+pub(crate) fn broadcast(
     shape: TreeShape,
     segment: Option<NonZeroU64>,
     participant: &Participant,
@@ -52,7 +52,7 @@ pub(super) fn broadcast(
 }
 
 /// Vectors are reduced on their way to the root.
-pub(super) fn reduce(
+pub(crate) fn reduce(
     shape: TreeShape,
     segment: Option<NonZeroU64>,
     participant: &Participant,
@@ -79,7 +79,7 @@ pub(super) fn reduce(
 }
 
 /// Number of rounds of [`reduce`].
-pub(super) fn reduce_rounds(shape: TreeShape, segment: Option<NonZeroU64>, participant: &Participant) -> u32 {
+pub(crate) fn reduce_rounds(shape: TreeShape, segment: Option<NonZeroU64>, participant: &Participant) -> u32 {
     let hops = u64::from(shape.root_rank(participant.root, participant.size) != participant.root);
     u32::try_from(PipelineSegments::new(participant.bytes, segment).count + 1 + hops).unwrap_or(u32::MAX)
 }
@@ -94,10 +94,10 @@ fn send_piece(rank: u32, from: u32, to: u32, range: ByteRange, builder: &mut imp
 }
 
 /// Number of rounds of [`gather`] and [`scatter`].
-pub(super) const BLOCK_ROUNDS: u32 = 2;
+pub(crate) const BLOCK_ROUNDS: u32 = 2;
 
 /// The blocks of all ranks go to the root.
-pub(super) fn gather(shape: TreeShape, participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+pub(crate) fn gather(shape: TreeShape, participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
     let (at, blocks) = (participant.relative_rank(), DataPartition::blocks(participant.bytes, participant.size));
     let branch = |at| blocks.wrapping_range(participant.absolute_rank(at), shape.subtree_size(at, participant.size));
     match (index, shape.parent(at, participant.size)) {
@@ -109,7 +109,7 @@ pub(super) fn gather(shape: TreeShape, participant: &Participant, index: u32, bu
 }
 
 /// One block goes from the root to each rank.
-pub(super) fn scatter(shape: TreeShape, participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+pub(crate) fn scatter(shape: TreeShape, participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
     let (at, blocks) = (participant.relative_rank(), DataPartition::blocks(participant.bytes, participant.size));
     let branch = |at| blocks.wrapping_range(participant.absolute_rank(at), shape.subtree_size(at, participant.size));
     match (index, shape.parent(at, participant.size)) {
@@ -122,7 +122,7 @@ pub(super) fn scatter(shape: TreeShape, participant: &Participant, index: u32, b
 
 /// The root requests one block after the other, to avoid congestion. Blocks come in two messages; the second is empty without a limit on
 /// the first.
-pub(super) fn gather_sync(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+pub(crate) fn gather_sync(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
     let (at, blocks) = (participant.relative_rank(), DataPartition::blocks(participant.bytes, participant.size));
     match (at, index) {
         (0, _) if index < participant.size - 1 => {
@@ -143,7 +143,7 @@ pub(super) fn gather_sync(participant: &Participant, index: u32, builder: &mut i
 }
 
 /// Each rank forwards the reduced vector to the next one.
-pub(super) fn scan(keeps_own: bool, participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+pub(crate) fn scan(keeps_own: bool, participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
     let (vector, is_last) = (ByteRange::whole(participant.bytes), participant.rank + 1 == participant.size);
     match index {
         0 if participant.rank > 0 && is_last && !keeps_own => builder.receive(participant.rank - 1, vector),

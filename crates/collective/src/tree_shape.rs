@@ -48,12 +48,12 @@ impl TreeShape {
     }
 
     /// Root of the tree for a collective with root `root`.
-    pub(super) const fn root_rank(self, root: u32, size: u32) -> u32 {
+    pub(crate) const fn root_rank(self, root: u32, size: u32) -> u32 {
         if matches!(self, TreeShape::InOrderBinary) { size - 1 } else { root }
     }
 
     /// Parent of a rank.
-    pub(super) fn parent(self, at: u32, size: u32) -> Option<u32> {
+    pub(crate) fn parent(self, at: u32, size: u32) -> Option<u32> {
         if at == 0 {
             return None;
         }
@@ -73,7 +73,7 @@ impl TreeShape {
     }
 
     /// Visits the children in send order.
-    pub(super) fn children(self, at: u32, size: u32, mut visit: impl FnMut(u32)) {
+    pub(crate) fn children(self, at: u32, size: u32, mut visit: impl FnMut(u32)) {
         match self {
             TreeShape::Linear if at == 0 => (1..size).for_each(visit),
             TreeShape::Linear => {}
@@ -101,7 +101,7 @@ impl TreeShape {
     }
 
     /// Size of a subtree with consecutive ranks: linear and binomial trees.
-    pub(super) fn subtree_size(self, at: u32, size: u32) -> u32 {
+    pub(crate) fn subtree_size(self, at: u32, size: u32) -> u32 {
         match self {
             _ if at == 0 => size,
             TreeShape::Linear => 1,
@@ -110,13 +110,13 @@ impl TreeShape {
     }
 
     /// Whether subtrees have consecutive ranks, as gather and scatter require.
-    pub(super) const fn has_contiguous_subtrees(self) -> bool {
+    pub(crate) const fn has_contiguous_subtrees(self) -> bool {
         matches!(self, TreeShape::Linear | TreeShape::Binomial)
     }
 }
 
 /// Number of bits for numbering the ranks.
-pub(super) const fn ceil_log2(size: u32) -> u32 {
+pub(crate) const fn ceil_log2(size: u32) -> u32 {
     if size < 2 { 0 } else { (size - 1).ilog2() + 1 }
 }
 

@@ -8,7 +8,7 @@
 use sintonia_mpi::CollectiveOp;
 
 use super::elements;
-use crate::collective::algorithm::{CollectiveAlgorithm, FoldMode, TreeShape};
+use crate::algorithm::{CollectiveAlgorithm, FoldMode, TreeShape};
 
 /// Rows by group size (exclusive limit): algorithms by message size (exclusive limits), and the one for larger messages.
 type DecisionTable = &'static [(u32, &'static [(u64, CollectiveAlgorithm)], CollectiveAlgorithm)];

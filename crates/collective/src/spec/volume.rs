@@ -2,8 +2,8 @@
 
 use sintonia_mpi::CollectiveOp;
 
-use super::super::algorithm::{CollectiveAlgorithm, FoldMode, TreeShape};
 use super::{CollectiveTrace, group_sizes};
+use crate::algorithm::{CollectiveAlgorithm, FoldMode, TreeShape};
 
 const ROOT: u32 = 0;
 

@@ -1,10 +1,10 @@
 //! How a collective is simulated on a machine: as the machine file or the user says, else as its MPI library would.
 
+use sintonia_collective::{AlgorithmNameError, CollectiveAlgorithm, LibraryRules, UnknownLibrary, choose_algorithm, unit_bytes};
 use sintonia_machine::CollectiveKind;
 use sintonia_mpi::CollectiveOp;
 use sintonia_recording::comm_event::GroupOp;
 
-use super::{AlgorithmNameError, CollectiveAlgorithm, LibraryRules, Participant, UnknownLibrary, choose_algorithm};
 use crate::changes::{CollectiveModel, ReplayChanges};
 use crate::engine::GroupState;
 use crate::platform::{self, Platform};
@@ -12,7 +12,7 @@ use crate::schedule::{CollectiveAction, SendMode};
 
 /// Simulation plan of a collective.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum CollectivePlan {
+pub(crate) enum CollectivePlan {
     /// A fixed number of seconds after the ranks it depends on have arrived.
     FixedCost(f64),
     /// Rounds of messages.
@@ -20,7 +20,7 @@ pub enum CollectivePlan {
 }
 
 /// Plans a collective on these ranks.
-pub fn plan_collective(
+pub(crate) fn plan_collective(
     platform: &Platform,
     changes: &ReplayChanges,
     call: &CollectiveAction,
@@ -50,12 +50,13 @@ pub fn plan_collective(
 }
 
 fn library_plan(library: LibraryRules, op: CollectiveOp, members: u32, bytes: u64) -> CollectivePlan {
-    choose_algorithm(library, op, members, bytes).map_or(CollectivePlan::FixedCost(0.0), |algorithm| CollectivePlan::Rounds(algorithm, op))
+    choose_algorithm(Some(library), op, members, bytes)
+        .map_or(CollectivePlan::FixedCost(0.0), |algorithm| CollectivePlan::Rounds(algorithm, op))
 }
 
-/// The MPI library the machine was measured with.
+/// The MPI library the machine was measured with; Open MPI if unknown.
 fn machine_library(platform: &Platform) -> LibraryRules {
-    platform.machine().metadata.mpi.as_deref().map_or(LibraryRules::OpenMpi, LibraryRules::from_version_string)
+    platform.machine().metadata.mpi.as_deref().and_then(LibraryRules::from_version_string).unwrap_or(LibraryRules::OpenMpi)
 }
 
 /// Model from the machine file; by default measured times, else the library's selection.
@@ -76,17 +77,17 @@ fn configured_model(platform: &Platform, collective: Option<CollectiveKind>, op:
 }
 
 /// Parses `closed`, a library, or an algorithm that implements the collective.
-pub fn parse_model(name: &str, op: CollectiveOp) -> Result<CollectiveModel, AlgorithmNameError> {
+pub(crate) fn parse_model(name: &str, op: CollectiveOp) -> Result<CollectiveModel, AlgorithmNameError> {
     parse_global_model(name).or_else(|_| CollectiveAlgorithm::from_name(name, op).map(CollectiveModel::Algorithm))
 }
 
 /// Parses what applies to all collectives: `closed`, or a library.
-pub fn parse_global_model(name: &str) -> Result<CollectiveModel, UnknownLibrary> {
+pub(crate) fn parse_global_model(name: &str) -> Result<CollectiveModel, UnknownLibrary> {
     if name == "closed" { Ok(CollectiveModel::ClosedForm) } else { LibraryRules::from_name(name).map(CollectiveModel::Library) }
 }
 
 /// The MPI collective of a machine-file entry.
-pub fn op_of_collective(collective: CollectiveKind) -> CollectiveOp {
+pub(crate) fn op_of_collective(collective: CollectiveKind) -> CollectiveOp {
     match collective {
         CollectiveKind::Barrier => CollectiveOp::Barrier,
         CollectiveKind::Bcast => CollectiveOp::Broadcast,
@@ -134,30 +135,7 @@ fn sync_cost(platform: &Platform, group_op: GroupOp, ranks: &[u32], rank: u32) -
 }
 
 /// Whether the collective has a root.
-pub fn has_root(group_op: GroupOp) -> bool {
+pub(crate) fn has_root(group_op: GroupOp) -> bool {
     use CollectiveOp::*;
     matches!(group_op, GroupOp::Collective(Broadcast | Reduce | Gather | Gatherv | Scatter | Scatterv))
-}
-
-/// Unit size, from the bytes a rank sends and receives.
-fn unit_bytes(op: CollectiveOp, members: u32, sent: u64, received: u64) -> u64 {
-    use CollectiveOp::*;
-    let members = u64::from(members.max(1));
-    let block_of = |own: u64, all: u64| if own > 0 { own } else { all / members };
-    match op {
-        Barrier => 0,
-        Broadcast | Reduce | Allreduce | Scan | Exscan => sent.max(received),
-        Gather | Gatherv | Allgather => block_of(sent, received),
-        Scatter | Scatterv | ReduceScatterBlock => block_of(received, sent),
-        Allgatherv => received / members,
-        Alltoall | Alltoallv | Alltoallw | ReduceScatter => sent.max(received) / members,
-        NeighborAllgather | NeighborAllgatherv | NeighborAlltoall | NeighborAlltoallv | NeighborAlltoallw => sent,
-    }
-}
-
-impl Participant {
-    /// The participant, from its call.
-    pub fn new(op: CollectiveOp, size: u32, rank: u32, root: u32, sent: u64, received: u64) -> Participant {
-        Participant { size, rank, root, bytes: unit_bytes(op, size, sent, received) }
-    }
 }

@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use super::Participant;
-use super::byte_range::{ByteRange, DataPartition, RoundBuilder};
-use super::doubling::{DoublingRound, DoublingStep};
-use super::ring;
-use super::tree::BLOCK_ROUNDS;
-use super::tree_shape::TreeShape;
+use crate::Participant;
+use crate::byte_range::{ByteRange, DataPartition, RoundBuilder};
+use crate::doubling::{DoublingRound, DoublingStep};
+use crate::ring;
+use crate::tree::BLOCK_ROUNDS;
+use crate::tree_shape::TreeShape;
 
 /// The vector in equal parts, one per rank relative to the root; if it is short, the last ones are empty.
 fn equal_parts(participant: &Participant) -> DataPartition {
@@ -28,7 +28,7 @@ fn scatter(participant: &Participant, index: u32, builder: &mut impl RoundBuilde
 }
 
 /// Scatter, then ring allgather.
-pub(super) fn scatter_ring(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+pub(crate) fn scatter_ring(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
     let Some(index) = index.checked_sub(BLOCK_ROUNDS) else {
         scatter(participant, index, builder);
         return true;
@@ -67,7 +67,7 @@ impl<S: RoundBuilder> RoundBuilder for RootRelativeBuilder<'_, S> {
 }
 
 /// Scatter, then allgather by recursive doubling.
-pub(super) fn scatter_allgather(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+pub(crate) fn scatter_allgather(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
     let Some(index) = index.checked_sub(BLOCK_ROUNDS) else {
         scatter(participant, index, builder);
         return true;
@@ -88,7 +88,7 @@ pub(super) fn scatter_allgather(participant: &Participant, index: u32, builder: 
 }
 
 /// Each half of the vector goes down one side of a binary tree; then ranks exchange halves with their partner on the other side.
-pub(super) fn split_binary(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+pub(crate) fn split_binary(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
     let (at, halves) = (participant.relative_rank(), DataPartition::with_part_bytes(participant.bytes, participant.bytes.div_ceil(2)));
     // Odd relative ranks are on the first side.
     let half = |at: u32| halves.part((at + 1) % 2);

@@ -4,8 +4,8 @@ use std::error::Error;
 use std::hint::black_box;
 use std::time::Instant;
 
+use sintonia_collective::{CollectiveAlgorithm, CollectiveRound, Participant, fill_round, op_names};
 use sintonia_mpi::CollectiveOp;
-use sintonia_replay::collective::{CollectiveAlgorithm, CollectiveRound, Participant, fill_round, op_names};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let size = std::env::args().nth(1).map_or(Ok(1024), |text| text.parse())?;

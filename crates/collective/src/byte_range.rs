@@ -1,33 +1,33 @@
 //! Which bytes a message of a collective carries. A replay only needs the size, but the correctness tests need to know which bytes; so
 //! algorithms state both, and each [`RoundBuilder`] keeps what it needs.
 
-use super::{CollectiveRound, RoundMessage};
+use crate::{CollectiveRound, RoundMessage};
 
 /// Consecutive bytes of the data of a collective; wraps around.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ByteRange {
+pub(crate) struct ByteRange {
     pub start: u64,
     pub bytes: u64,
 }
 
 impl ByteRange {
     /// A message without data, for synchronisation only.
-    pub(super) const EMPTY: ByteRange = ByteRange { start: 0, bytes: 0 };
+    pub(crate) const EMPTY: ByteRange = ByteRange { start: 0, bytes: 0 };
 
     /// All data.
-    pub(super) const fn whole(bytes: u64) -> ByteRange {
+    pub(crate) const fn whole(bytes: u64) -> ByteRange {
         ByteRange { start: 0, bytes }
     }
 
     /// A range inside this one, relative to its start.
-    pub(super) const fn subrange(self, range: ByteRange) -> ByteRange {
+    pub(crate) const fn subrange(self, range: ByteRange) -> ByteRange {
         ByteRange { start: self.start.saturating_add(range.start), bytes: range.bytes }
     }
 }
 
 /// Data divided into consecutive numbered parts.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct DataPartition {
+pub(crate) struct DataPartition {
     part_bytes: u64,
     /// How many of the first parts have one byte more.
     longer_parts: u64,
@@ -36,22 +36,22 @@ pub(super) struct DataPartition {
 
 impl DataPartition {
     /// Parts as equal as possible.
-    pub(super) fn even(bytes: u64, count: u32) -> DataPartition {
+    pub(crate) fn even(bytes: u64, count: u32) -> DataPartition {
         let count = u64::from(count.max(1));
         DataPartition { part_bytes: bytes / count, longer_parts: bytes % count, total: bytes }
     }
 
     /// Parts of this size; the last ones are shorter or empty.
-    pub(super) const fn with_part_bytes(bytes: u64, part_bytes: u64) -> DataPartition {
+    pub(crate) const fn with_part_bytes(bytes: u64, part_bytes: u64) -> DataPartition {
         DataPartition { part_bytes, longer_parts: 0, total: bytes }
     }
 
     /// One block per rank.
-    pub(super) fn blocks(block: u64, members: u32) -> DataPartition {
+    pub(crate) fn blocks(block: u64, members: u32) -> DataPartition {
         DataPartition::with_part_bytes(block.saturating_mul(u64::from(members)), block)
     }
 
-    pub(super) const fn total(self) -> u64 {
+    pub(crate) const fn total(self) -> u64 {
         self.total
     }
 
@@ -60,26 +60,26 @@ impl DataPartition {
     }
 
     /// One part.
-    pub(super) fn part(self, part: impl Into<u64>) -> ByteRange {
+    pub(crate) fn part(self, part: impl Into<u64>) -> ByteRange {
         let part = part.into();
         let start = self.start(part);
         ByteRange { start, bytes: self.start(part + 1) - start }
     }
 
     /// Parts `first..end`.
-    pub(super) fn range(self, first: u32, end: u32) -> ByteRange {
+    pub(crate) fn range(self, first: u32, end: u32) -> ByteRange {
         let start = self.start(first.into());
         ByteRange { start, bytes: self.start(end.into()).saturating_sub(start) }
     }
 
     /// `count` equal parts from `first` on; wraps around.
-    pub(super) fn wrapping_range(self, first: u32, count: u32) -> ByteRange {
+    pub(crate) fn wrapping_range(self, first: u32, count: u32) -> ByteRange {
         ByteRange { start: self.start(first.into()), bytes: self.part_bytes.saturating_mul(count.into()) }
     }
 }
 
 /// Receives the operations of one rank in a round.
-pub(super) trait RoundBuilder {
+pub(crate) trait RoundBuilder {
     /// Sends data it holds.
     fn send(&mut self, to: u32, range: ByteRange);
 

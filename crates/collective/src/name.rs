@@ -6,8 +6,8 @@ use std::num::NonZeroU64;
 use sintonia_mpi::CollectiveOp;
 use sintonia_text::suggestion;
 
-use super::algorithm::{CollectiveAlgorithm, FoldMode, TreeShape};
-use super::op_names;
+use crate::algorithm::{CollectiveAlgorithm, FoldMode, TreeShape};
+use crate::op_names;
 
 /// Why an algorithm name is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

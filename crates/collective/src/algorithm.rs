@@ -4,10 +4,10 @@ use std::num::NonZeroU64;
 
 use sintonia_mpi::CollectiveOp;
 
-use super::byte_range::{DataPartition, RoundBuilder};
-pub use super::halving::FoldMode;
-pub use super::tree_shape::TreeShape;
-use super::{CollectiveRound, Participant, broadcast, doubling, exchange, halving, ring, tree};
+use crate::byte_range::{DataPartition, RoundBuilder};
+pub use crate::halving::FoldMode;
+pub use crate::tree_shape::TreeShape;
+use crate::{CollectiveRound, Participant, broadcast, doubling, exchange, halving, ring, tree};
 
 /// Algorithm of a collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -153,7 +153,16 @@ pub fn fill_round(
     build_round(algorithm, op, participant, index, round)
 }
 
-pub(super) fn build_round(
+/// All rounds of a participant in which it does something.
+pub fn rounds(algorithm: CollectiveAlgorithm, op: CollectiveOp, participant: Participant) -> impl Iterator<Item = CollectiveRound> {
+    let round = move |index| {
+        let mut round = CollectiveRound::default();
+        fill_round(algorithm, op, &participant, index, &mut round).then_some(round)
+    };
+    (0..).map_while(round).filter(|round| !round.sends.is_empty() || !round.receives.is_empty())
+}
+
+pub(crate) fn build_round(
     algorithm: CollectiveAlgorithm,
     op: CollectiveOp,
     participant: &Participant,

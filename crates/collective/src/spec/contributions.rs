@@ -4,19 +4,19 @@ use std::collections::HashMap;
 
 use sintonia_mpi::CollectiveOp;
 
-use super::super::algorithm::CollectiveAlgorithm;
-use super::super::byte_range::DataPartition;
 use super::trace::{CollectiveTrace, RoundEvent, RoundOp, TracedMessage};
+use crate::algorithm::CollectiveAlgorithm;
+use crate::byte_range::DataPartition;
 
 /// Set of ranks, one bit each.
 type MemberSet = u64;
 
-pub(super) fn all_members(size: u32) -> MemberSet {
+fn all_members(size: u32) -> MemberSet {
     (1 << size) - 1
 }
 
 /// The data of all ranks during a collective.
-pub(super) struct ContributionTracker<'a> {
+struct ContributionTracker<'a> {
     trace: &'a CollectiveTrace,
     /// By rank and byte.
     has: Vec<Vec<MemberSet>>,
@@ -26,7 +26,7 @@ pub(super) struct ContributionTracker<'a> {
 }
 
 impl<'a> ContributionTracker<'a> {
-    pub(super) fn new(trace: &'a CollectiveTrace) -> ContributionTracker<'a> {
+    fn new(trace: &'a CollectiveTrace) -> ContributionTracker<'a> {
         use CollectiveOp::*;
         let (size, bytes) = (trace.size, trace.bytes as usize);
         let blocks = bytes * size as usize;
@@ -47,7 +47,7 @@ impl<'a> ContributionTracker<'a> {
         ContributionTracker { trace, last_received: has.clone(), has, in_flight: HashMap::new() }
     }
 
-    pub(super) fn apply(&mut self, member: u32, event: RoundEvent, case: &str) {
+    fn apply(&mut self, member: u32, event: RoundEvent, case: &str) {
         match event {
             RoundEvent::Begin { sends } => sends.iter().for_each(|message| self.send(member, message, case)),
             RoundEvent::End { receives } => receives.iter().for_each(|message| self.receive(member, message, case)),
@@ -78,7 +78,7 @@ impl<'a> ContributionTracker<'a> {
     }
 
     /// Compares the final data with what MPI specifies.
-    pub(super) fn assert_result(&self, case: &str) {
+    fn assert_result(&self, case: &str) {
         use CollectiveOp::*;
         let (size, root, all) = (self.trace.size, self.trace.root, all_members(self.trace.size));
         let blocks = DataPartition::blocks(self.trace.bytes, size);
@@ -120,8 +120,21 @@ fn positions(message: &TracedMessage, length: usize) -> impl Iterator<Item = usi
     (start..start + bytes).map(move |at| at % length)
 }
 
+/// Every rank ends with the data that MPI specifies.
+pub(super) fn check_result(trace: &CollectiveTrace, case: &str) {
+    let mut tracker = ContributionTracker::new(trace);
+    trace.run(case, |member, event| tracker.apply(member, event, case));
+    tracker.assert_result(case);
+}
+
+/// Every rank has heard from all.
+pub(super) fn check_barrier(trace: &CollectiveTrace, case: &str) {
+    let (heard, all) = (transitive_senders(trace, case), all_members(trace.size));
+    assert!(heard.iter().all(|heard| *heard == all), "{case}: {heard:x?}");
+}
+
 /// From which ranks each rank has heard, directly or indirectly.
-pub(super) fn transitive_senders(trace: &CollectiveTrace, case: &str) -> Vec<MemberSet> {
+fn transitive_senders(trace: &CollectiveTrace, case: &str) -> Vec<MemberSet> {
     let mut heard: Vec<MemberSet> = (0..trace.size).map(|rank| 1 << rank).collect();
     let mut sent = HashMap::new();
     trace.run(case, |member, event| match event {

@@ -2,9 +2,9 @@
 
 use sintonia_mpi::CollectiveOp;
 
-use super::super::algorithm::{CollectiveAlgorithm, build_round};
-use super::super::byte_range::{ByteRange, RoundBuilder};
-use crate::collective::Participant;
+use crate::Participant;
+use crate::algorithm::{CollectiveAlgorithm, build_round};
+use crate::byte_range::{ByteRange, RoundBuilder};
 
 /// An operation of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

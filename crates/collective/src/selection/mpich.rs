@@ -6,7 +6,7 @@ use std::num::NonZeroU64;
 use sintonia_mpi::CollectiveOp;
 
 use super::elements;
-use crate::collective::algorithm::{CollectiveAlgorithm, FoldMode, TreeShape};
+use crate::algorithm::{CollectiveAlgorithm, FoldMode, TreeShape};
 
 /// Largest broadcast sent unsplit along a tree.
 const SHORT_BROADCAST: u64 = 12_288;

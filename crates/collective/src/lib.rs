@@ -1,6 +1,9 @@
 //! Collectives as point-to-point messages: who sends how much to whom in each round.
 //!
-//! MPI libraries have several algorithms per collective and select by group size and message size; the replay does the same.
+//! MPI libraries have several algorithms per collective and select by group size and message size. Everything that needs the messages of a
+//! collective (replay, communication graph, exports) asks here, so that all of them see the same ones.
+
+#![forbid(unsafe_code)]
 
 mod algorithm;
 mod broadcast;
@@ -10,9 +13,8 @@ mod exchange;
 mod halving;
 mod name;
 pub mod op_names;
-mod plan;
+mod participant;
 mod power_of_two;
-mod rank_arithmetic;
 mod ring;
 mod selection;
 #[cfg(test)]
@@ -20,24 +22,10 @@ mod spec;
 mod tree;
 mod tree_shape;
 
-pub use algorithm::{CollectiveAlgorithm, FoldMode, TreeShape, fill_round};
+pub use algorithm::{CollectiveAlgorithm, FoldMode, TreeShape, fill_round, rounds};
 pub use name::AlgorithmNameError;
-pub use plan::{CollectivePlan, has_root, op_of_collective, parse_global_model, parse_model, plan_collective};
-pub use selection::{LibraryRules, UnknownLibrary, choose_algorithm};
-
-/// A collective from the point of view of one rank.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Participant {
-    /// Group size.
-    pub size: u32,
-    /// Rank in the group.
-    pub rank: u32,
-    /// Rank of the root; 0 if there is none.
-    pub root: u32,
-    /// Size of one unit: the whole vector (broadcast, reduce, allreduce, scan) or the block of one rank (gather, scatter, allgather,
-    /// alltoall, reduce-scatter). Mean size if blocks differ.
-    pub bytes: u64,
-}
+pub use participant::{Participant, unit_bytes};
+pub use selection::{LibraryRules, UnknownLibrary, choose_algorithm, describe_selection};
 
 /// A message of a round, to or from another rank of the group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

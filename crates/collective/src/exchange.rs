@@ -1,24 +1,24 @@
 //! Alltoall and pairwise reduce-scatter: every rank has a block for every other.
 
-use super::Participant;
-use super::byte_range::{ByteRange, DataPartition, RoundBuilder};
-use super::tree_shape::ceil_log2;
+use crate::Participant;
+use crate::byte_range::{ByteRange, DataPartition, RoundBuilder};
+use crate::tree_shape::ceil_log2;
 
 /// Concurrent blocks in [`alltoall_scattered`]: default of `MPIR_CVAR_ALLTOALL_THROTTLE` in MPICH.
 const THROTTLE: u32 = 32;
 
 /// All blocks at once.
-pub(super) fn alltoall_linear(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+pub(crate) fn alltoall_linear(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
     alltoall_in_batches(participant.size - 1, participant, index, builder)
 }
 
 /// Blocks in batches.
-pub(super) fn alltoall_scattered(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+pub(crate) fn alltoall_scattered(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
     alltoall_in_batches(THROTTLE, participant, index, builder)
 }
 
 /// One block at a time: in round k, to rank + k.
-pub(super) fn alltoall_pairwise(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+pub(crate) fn alltoall_pairwise(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
     alltoall_in_batches(1, participant, index, builder)
 }
 
@@ -35,7 +35,7 @@ fn alltoall_in_batches(batch: u32, participant: &Participant, index: u32, builde
 }
 
 /// Fewer messages over more hops: in round k, send all blocks that still have to move by 2^k ranks as one message.
-pub(super) fn alltoall_bruck(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+pub(crate) fn alltoall_bruck(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
     if index >= ceil_log2(participant.size) {
         return false;
     }
@@ -53,7 +53,7 @@ const fn count_with_bit(bit: u32, limit: u32) -> u64 {
 }
 
 /// Reduce-scatter: in round k, send the block of rank + k to it and reduce the received one.
-pub(super) fn reduce_scatter(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+pub(crate) fn reduce_scatter(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
     if index >= participant.size - 1 {
         return false;
     }

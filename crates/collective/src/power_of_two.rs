@@ -1,19 +1,19 @@
 //! Folding to a power of two, for algorithms that pair ranks by bits. The first ranks form pairs; one of each pair hands its data to the
 //! other, which takes part for both. Remaining ranks get new ranks, as in MPICH.
 
-use super::Participant;
-use super::byte_range::{ByteRange, DataPartition, RoundBuilder};
+use crate::Participant;
+use crate::byte_range::{ByteRange, DataPartition, RoundBuilder};
 
 /// Which rank of a pair takes part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum PairSurvivor {
+pub(crate) enum PairSurvivor {
     Even,
     Odd,
 }
 
 /// The ranks that take part, with new ranks from 0.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct PowerOfTwoGroup {
+pub(crate) struct PowerOfTwoGroup {
     /// log2 of their number.
     pub log2_size: u32,
     n_pairs: u32,
@@ -21,28 +21,28 @@ pub(super) struct PowerOfTwoGroup {
 }
 
 impl PowerOfTwoGroup {
-    pub(super) fn new(size: u32, survivor: PairSurvivor) -> PowerOfTwoGroup {
+    pub(crate) fn new(size: u32, survivor: PairSurvivor) -> PowerOfTwoGroup {
         let log2_size = size.max(1).ilog2();
         PowerOfTwoGroup { log2_size, n_pairs: size - (1 << log2_size), survivor }
     }
 
     /// Number of new ranks.
-    pub(super) const fn size(self) -> u32 {
+    pub(crate) const fn size(self) -> u32 {
         1 << self.log2_size
     }
 
     /// Whether there are pairs, so that folding and unfolding are needed.
-    pub(super) const fn has_pairs(self) -> bool {
+    pub(crate) const fn has_pairs(self) -> bool {
         self.n_pairs > 0
     }
 
     /// The other rank of a pair.
-    pub(super) const fn partner(self, rank: u32) -> Option<u32> {
+    pub(crate) const fn partner(self, rank: u32) -> Option<u32> {
         if rank < 2 * self.n_pairs { Some(rank ^ 1) } else { None }
     }
 
     /// New rank, if the rank takes part.
-    pub(super) fn new_rank(self, rank: u32) -> Option<u32> {
+    pub(crate) fn new_rank(self, rank: u32) -> Option<u32> {
         if rank >= 2 * self.n_pairs {
             return Some(rank - self.n_pairs);
         }
@@ -50,17 +50,17 @@ impl PowerOfTwoGroup {
     }
 
     /// Rank in the group.
-    pub(super) fn old_rank(self, new_rank: u32) -> u32 {
+    pub(crate) fn old_rank(self, new_rank: u32) -> u32 {
         if new_rank < self.n_pairs { 2 * new_rank + u32::from(self.survivor == PairSurvivor::Odd) } else { new_rank + self.n_pairs }
     }
 
     /// First block that a new rank is responsible for.
-    pub(super) const fn first_block(self, new_rank: u32) -> u32 {
+    pub(crate) const fn first_block(self, new_rank: u32) -> u32 {
         if new_rank < self.n_pairs { 2 * new_rank } else { new_rank + self.n_pairs }
     }
 
     /// Ranks that drop out send their vector to their partner.
-    pub(super) fn fold(self, participant: &Participant, vector: ByteRange, builder: &mut impl RoundBuilder) {
+    pub(crate) fn fold(self, participant: &Participant, vector: ByteRange, builder: &mut impl RoundBuilder) {
         match (self.partner(participant.rank), self.new_rank(participant.rank)) {
             (Some(partner), Some(_)) => builder.combine(partner, vector),
             (Some(partner), None) => builder.send(partner, vector),
@@ -69,7 +69,7 @@ impl PowerOfTwoGroup {
     }
 
     /// As [`PowerOfTwoGroup::fold`], in two rounds with both ranks reducing one half; then the remaining rank gets the other half.
-    pub(super) fn fold_halves(self, participant: &Participant, round: u32, builder: &mut impl RoundBuilder) {
+    pub(crate) fn fold_halves(self, participant: &Participant, round: u32, builder: &mut impl RoundBuilder) {
         let Some(partner) = self.partner(participant.rank) else { return };
         let halves = DataPartition::even(participant.bytes, 2);
         let (kept, given) = (halves.part(0_u32), halves.part(1_u32));
@@ -88,7 +88,7 @@ impl PowerOfTwoGroup {
     }
 
     /// Ranks that dropped out get the result from their partner.
-    pub(super) fn unfold(self, participant: &Participant, result: impl Fn(u32) -> ByteRange, builder: &mut impl RoundBuilder) {
+    pub(crate) fn unfold(self, participant: &Participant, result: impl Fn(u32) -> ByteRange, builder: &mut impl RoundBuilder) {
         match (self.partner(participant.rank), self.new_rank(participant.rank)) {
             (Some(partner), Some(_)) => builder.send(partner, result(partner)),
             (Some(partner), None) => builder.receive(partner, result(participant.rank)),

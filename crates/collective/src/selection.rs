@@ -1,17 +1,19 @@
-//! Algorithm selection of MPI libraries by group size and message size: their built-in default rules.
+//! Algorithm selection of MPI libraries by group size and message size: their built-in default rules, and textbook algorithms where the
+//! library is unknown.
 //!
 //! Operators are assumed to be commutative and predefined. Shared-memory algorithms are not modelled: the rules are those for messages
 //! between processes.
 
 mod mpich;
 mod open_mpi;
+mod textbook;
 
 use std::fmt;
 
 use sintonia_mpi::CollectiveOp;
 use sintonia_text::suggestion;
 
-use super::algorithm::CollectiveAlgorithm;
+use crate::algorithm::CollectiveAlgorithm;
 
 /// The selection rules of an MPI library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -62,10 +64,10 @@ impl LibraryRules {
         found.map(|(_, library)| *library).ok_or_else(unknown)
     }
 
-    /// The rules for a version string such as `MPICH 4.0.2`; Open MPI if it is unknown.
-    pub fn from_version_string(text: &str) -> LibraryRules {
-        let text = text.to_lowercase();
-        LIBRARY_NAMES.iter().find(|(name, _)| text.contains(name)).map_or(LibraryRules::OpenMpi, |(_, library)| *library)
+    /// The rules for a version string such as `MPICH 4.0.2`; `None` if no library is recognised.
+    pub fn from_version_string(text: &str) -> Option<LibraryRules> {
+        let text = text.to_lowercase().replace(' ', "");
+        LIBRARY_NAMES.iter().find(|(name, _)| text.contains(name)).map(|(_, library)| *library)
     }
 }
 
@@ -78,13 +80,33 @@ impl fmt::Display for LibraryRules {
     }
 }
 
-/// The algorithm that a library selects; bytes as in [`super::Participant`]. `None` for neighbourhood collectives, which have no rules.
-pub fn choose_algorithm(library: LibraryRules, op: CollectiveOp, members: u32, bytes: u64) -> Option<CollectiveAlgorithm> {
+/// The algorithm that a library selects, or a textbook algorithm if the library is unknown; bytes as in [`crate::Participant`]. `None` for
+/// neighbourhood collectives, whose messages the topology defines.
+pub fn choose_algorithm(library: Option<LibraryRules>, op: CollectiveOp, members: u32, bytes: u64) -> Option<CollectiveAlgorithm> {
     match library {
-        LibraryRules::OpenMpi => open_mpi::choose_algorithm(op, members, bytes),
-        LibraryRules::Mpich => mpich::choose_algorithm(op, members, bytes),
+        Some(LibraryRules::OpenMpi) => open_mpi::choose_algorithm(op, members, bytes),
+        Some(LibraryRules::Mpich) => mpich::choose_algorithm(op, members, bytes),
+        None => textbook::choose_algorithm(op),
     }
 }
+
+/// What [`choose_algorithm`] selects, in words, for the comments of output files.
+pub const fn describe_selection(library: Option<LibraryRules>) -> &'static [&'static str] {
+    match library {
+        Some(LibraryRules::OpenMpi) => {
+            &["collectives by the algorithms that Open MPI 4.1 and 5.0 select by group size and message size", NEIGHBOURHOOD]
+        }
+        Some(LibraryRules::Mpich) => &["collectives by the algorithms that MPICH 4 selects by group size and message size", NEIGHBOURHOOD],
+        None => &[
+            "broadcast, reduce, gather and scatter by a binomial tree; gatherv and scatterv straight to and from the root",
+            "allgather and allgatherv by a ring; allreduce by recursive doubling; barrier by dissemination; scan and exscan by a chain",
+            "alltoall and reduce_scatter, with their variants, by pairwise exchange of equal parts",
+            NEIGHBOURHOOD,
+        ],
+    }
+}
+
+const NEIGHBOURHOOD: &str = "neighbourhood collectives straight to all neighbours, in equal parts";
 
 /// Number of elements: libraries count elements, recordings only bytes. Assumes 8 bytes (`double`).
 const fn elements(bytes: u64) -> u64 {
@@ -94,17 +116,20 @@ const fn elements(bytes: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collective::op_names;
+    use crate::op_names;
+
+    /// Every set of rules, and none.
+    const RULES: [Option<LibraryRules>; 3] = [Some(LibraryRules::OpenMpi), Some(LibraryRules::Mpich), None];
 
     #[test]
     fn every_operation_gets_an_algorithm_that_can_build_it() {
-        for library in LibraryRules::ALL {
+        for library in RULES {
             for op in op_names::selectable_ops() {
                 for members in (2..70).chain([127, 128, 255, 256, 511, 512, 1023, 1024, 2048, 4096, 65_536, 1 << 20]) {
                     for bytes in (0..26).flat_map(|power| [(1 << power) - 1, 1 << power]).chain([u64::MAX]) {
                         let algorithm = choose_algorithm(library, op, members, bytes);
                         let fits = algorithm.is_some_and(|algorithm| algorithm.supports(op));
-                        assert!(fits, "{library}: {op:?} of {bytes} bytes by {members}: {algorithm:?}");
+                        assert!(fits, "{library:?}: {op:?} of {bytes} bytes by {members}: {algorithm:?}");
                     }
                 }
             }
@@ -114,7 +139,7 @@ mod tests {
     #[test]
     fn operations_among_neighbours_are_not_chosen_here() {
         let neighbours = CollectiveOp::ALL.into_iter().filter(|op| op.is_neighborhood());
-        assert!(neighbours.flat_map(|op| LibraryRules::ALL.map(|library| choose_algorithm(library, op, 8, 8))).all(|none| none.is_none()));
+        assert!(neighbours.flat_map(|op| RULES.map(|library| choose_algorithm(library, op, 8, 8))).all(|none| none.is_none()));
     }
 
     #[test]
@@ -122,8 +147,9 @@ mod tests {
         assert_eq!(LibraryRules::from_name("OpenMPI"), Ok(LibraryRules::OpenMpi));
         assert_eq!(LibraryRules::from_name("intel"), Ok(LibraryRules::Mpich));
         let versions = ["MPICH 4.0.2", "Intel(R) MPI Library 2021.9", "MVAPICH2 2.3", "HPE Cray MPI 8.1", "Open MPI 4.1.4", "?"];
-        let mpich = versions.map(|version| LibraryRules::from_version_string(version) == LibraryRules::Mpich);
-        assert_eq!(mpich, [true, true, true, true, false, false]);
+        let (open_mpi, mpich) = (Some(LibraryRules::OpenMpi), Some(LibraryRules::Mpich));
+        assert_eq!(versions.map(LibraryRules::from_version_string), [mpich, mpich, mpich, mpich, open_mpi, None]);
+        assert_eq!(LibraryRules::from_version_string(""), None);
         assert!(LibraryRules::ALL.iter().all(|library| LibraryRules::from_name(&library.to_string()) == Ok(*library)));
         let unknown = LibraryRules::from_name("mpichh").unwrap_err().to_string();
         assert!(unknown.contains("did you mean `mpich`?") && unknown.contains("openmpi"), "{unknown}");

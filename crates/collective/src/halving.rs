@@ -1,9 +1,9 @@
 //! Algorithms in which the part of the vector that a rank reduces halves with every round, until each rank holds its own part of the
 //! result. Rabenseifner's algorithms then gather the parts at all ranks or at the root.
 
-use super::Participant;
-use super::byte_range::{ByteRange, DataPartition, RoundBuilder};
-use super::power_of_two::{PairSurvivor, PowerOfTwoGroup};
+use crate::Participant;
+use crate::byte_range::{ByteRange, DataPartition, RoundBuilder};
+use crate::power_of_two::{PairSurvivor, PowerOfTwoGroup};
 
 /// Order of the partners.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +79,7 @@ fn fold(group: PowerOfTwoGroup, folding: FoldMode, participant: &Participant, ro
 }
 
 /// Allreduce: reduce-scatter by halving, then allgather in the reverse order.
-pub(super) fn allreduce(folding: FoldMode, participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+pub(crate) fn allreduce(folding: FoldMode, participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
     let stays = if folding == FoldMode::Whole { PairSurvivor::Odd } else { PairSurvivor::Even };
     let group = PowerOfTwoGroup::new(participant.size, stays);
     let (halving, parts) = (HalvingPlan { group, order: HalvingOrder::NearestFirst }, DataPartition::even(participant.bytes, group.size()));
@@ -105,7 +105,7 @@ pub(super) fn allreduce(folding: FoldMode, participant: &Participant, index: u32
 }
 
 /// Reduce: reduce-scatter by halving, then gather along a binomial tree. A root that was folded away takes the place of new rank 0.
-pub(super) fn reduce(folding: FoldMode, participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+pub(crate) fn reduce(folding: FoldMode, participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
     let group = PowerOfTwoGroup::new(participant.size, PairSurvivor::Even);
     let (halving, parts) = (HalvingPlan { group, order: HalvingOrder::NearestFirst }, DataPartition::even(participant.bytes, group.size()));
     let range = |(first, end)| parts.range(first, end);
@@ -148,7 +148,7 @@ fn new_rank_with_root(group: PowerOfTwoGroup, participant: &Participant) -> Opti
 }
 
 /// Reduce-scatter: farthest partner first, so that every rank ends with its own block.
-pub(super) fn reduce_scatter(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+pub(crate) fn reduce_scatter(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
     let group = PowerOfTwoGroup::new(participant.size, PairSurvivor::Odd);
     let (halving, blocks) =
         (HalvingPlan { group, order: HalvingOrder::FarthestFirst }, DataPartition::blocks(participant.bytes, participant.size));
@@ -163,7 +163,7 @@ pub(super) fn reduce_scatter(participant: &Participant, index: u32, builder: &mu
 }
 
 /// Reduce-scatter: nearest partner first; blocks end in bit-reversed order, and one more round restores it.
-pub(super) fn butterfly(starts_reversed: bool, participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+pub(crate) fn butterfly(starts_reversed: bool, participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
     let group = PowerOfTwoGroup::new(participant.size, PairSurvivor::Odd);
     let (halving, blocks) =
         (HalvingPlan { group, order: HalvingOrder::NearestFirst }, DataPartition::blocks(participant.bytes, participant.size));

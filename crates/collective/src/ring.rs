@@ -2,8 +2,8 @@
 
 use std::num::NonZeroU64;
 
-use super::Participant;
-use super::byte_range::{ByteRange, DataPartition, RoundBuilder};
+use crate::Participant;
+use crate::byte_range::{ByteRange, DataPartition, RoundBuilder};
 
 /// Sends a range of one block to the next rank and receives the same range of the block before it.
 fn ring_step(participant: &Participant, sent: u32, range: impl Fn(u32) -> ByteRange, builder: &mut impl RoundBuilder) {
@@ -12,7 +12,7 @@ fn ring_step(participant: &Participant, sent: u32, range: impl Fn(u32) -> ByteRa
 }
 
 /// Allgather: each block passes the ring once; segmented, in one piece per round.
-pub(super) fn allgather(segment: Option<NonZeroU64>, participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+pub(crate) fn allgather(segment: Option<NonZeroU64>, participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
     let blocks = DataPartition::blocks(participant.bytes, participant.size);
     let Some(segment) = segment.filter(|segment| segment.get() < participant.bytes) else {
         return allgather_parts(participant, blocks, index, builder);
@@ -31,7 +31,7 @@ pub(super) fn allgather(segment: Option<NonZeroU64>, participant: &Participant, 
 }
 
 /// Each part passes the ring once, starting at the rank with its number.
-pub(super) fn allgather_parts(participant: &Participant, parts: DataPartition, index: u32, builder: &mut impl RoundBuilder) -> bool {
+pub(crate) fn allgather_parts(participant: &Participant, parts: DataPartition, index: u32, builder: &mut impl RoundBuilder) -> bool {
     if index >= participant.size - 1 {
         return false;
     }
@@ -41,7 +41,7 @@ pub(super) fn allgather_parts(participant: &Participant, parts: DataPartition, i
 
 /// Allreduce: each part passes the ring once while it is reduced, and once more as the result. Segmented, parts are divided into pieces
 /// that pass one after the other.
-pub(super) fn allreduce(segment: Option<NonZeroU64>, participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+pub(crate) fn allreduce(segment: Option<NonZeroU64>, participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
     let (steps, parts) = (participant.size - 1, DataPartition::even(participant.bytes, participant.size));
     let phases = phase_count(segment, participant);
     let combining = phases.saturating_mul(steps);
@@ -71,7 +71,7 @@ fn phase_count(segment: Option<NonZeroU64>, participant: &Participant) -> u32 {
 }
 
 /// Reduce-scatter: each block passes the ring once towards its rank while it is reduced.
-pub(super) fn reduce_scatter(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+pub(crate) fn reduce_scatter(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
     if index >= participant.size - 1 {
         return false;
     }
@@ -83,7 +83,7 @@ pub(super) fn reduce_scatter(participant: &Participant, index: u32, builder: &mu
 }
 
 /// Barrier: a token passes the ring twice.
-pub(super) fn barrier(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+pub(crate) fn barrier(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
     if index >= 4 {
         return false;
     }
@@ -99,7 +99,7 @@ pub(super) fn barrier(participant: &Participant, index: u32, builder: &mut impl 
 
 /// Allgather: pairs exchange their blocks, then each rank exchanges with both neighbours in turn and forwards the two blocks received last.
 /// Odd group sizes use the ring.
-pub(super) fn neighbor_exchange(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
+pub(crate) fn neighbor_exchange(participant: &Participant, index: u32, builder: &mut impl RoundBuilder) -> bool {
     if participant.size % 2 == 1 {
         return allgather(None, participant, index, builder);
     }
