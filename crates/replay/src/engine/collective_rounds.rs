@@ -207,6 +207,8 @@ impl ReplayState<'_> {
     fn neighbour_round(&self, location: u32, group: u32, bytes: u64, round: &mut CollectiveRound) -> bool {
         let members = self.collectives.group(group);
         let neighbours = self.schedule.neighbours(members.communicator, self.location_ranks[location as usize]);
+        // The recorded bytes are those for all neighbours.
+        let bytes = bytes / neighbours.destinations.len().max(1) as u64;
         let planned = |rank: &u32| self.collectives.index_in_group(group, *rank).map(|peer| RoundMessage { peer, bytes });
         round.sends.extend(neighbours.destinations.iter().filter_map(planned));
         round.receives.extend(neighbours.sources.iter().filter_map(planned));

@@ -13,8 +13,8 @@ use crate::Error;
 use crate::changes::{CollectiveModel, DurationChange, ReplayChanges, SegmentChange};
 use crate::platform::{IntervalBound, Platform, RankPlacement};
 use crate::schedule::{
-    CallChunk, CallCompletion, CallReader, ChunkStatus, CollectiveAction, DescribedAction, LocationId, PeerEnvelope, ReceiveAction,
-    ReplayAction, Request, Schedule, ScheduledCall, SendAction, SendMode, WildcardMatch as Got, WindowSync,
+    CallChunk, CallCompletion, CallReader, ChunkStatus, CollectiveAction, DescribedAction, LocationId, NeighbourRanks, PeerEnvelope,
+    ReceiveAction, ReplayAction, Request, Schedule, ScheduledCall, SendAction, SendMode, WildcardMatch as Got, WindowSync,
 };
 
 /// Actions per rank, each with the nanoseconds of computation before it.
@@ -44,6 +44,14 @@ impl Schedule for Program {
 
     fn object_communicator(&self, _: u32) -> Option<u32> {
         Some(0)
+    }
+
+    /// A star around rank 0, which sends to the others.
+    fn neighbours(&self, _: u32, rank: u32) -> NeighbourRanks {
+        match rank {
+            0 => NeighbourRanks { sources: Vec::new(), destinations: (1..self.ranks()).collect() },
+            _ => NeighbourRanks { sources: vec![0], destinations: Vec::new() },
+        }
     }
 
     fn site_count(&self) -> u32 {
@@ -363,6 +371,13 @@ fn a_broadcast_down_a_binomial_tree_takes_a_message_for_each_level() {
     assert!(found[0] < 4.0, "the root hands over three messages: {found:?}");
     let last = found.iter().copied().fold(0.0, f64::max);
     assert!((3.0 * 10.1..3.0 * 11.2).contains(&last), "{found:?}");
+}
+
+#[test]
+fn neighbours_share_the_bytes_of_a_neighbourhood_collective() {
+    let gather = |bytes| vec![(0, collective(CollectiveOp::NeighborAllgather, None, bytes, CallCompletion::Blocking))];
+    // Two messages of 200 bytes, the second posted 1 us later.
+    assert_eq!(ends(vec![gather(400), gather(0), gather(0)]), [2.0, 10.2, 11.2]);
 }
 
 #[test]
