@@ -18,8 +18,8 @@ use sintonia_mpi::{FunctionRole, LanguageBinding, MpiSymbol};
 use self::elf::{LoadedObject, SymbolReference};
 use crate::library;
 use crate::process;
+use crate::settings;
 use crate::stub;
-use crate::tuning;
 
 /// Address of the system's `dlsym`, for the stub to jump to.
 pub(crate) static REAL_DLSYM: AtomicUsize = AtomicUsize::new(0);
@@ -87,7 +87,7 @@ impl SymbolBinder {
             self.bound.insert(object.base, object.path.clone());
         }
         let is_mpi_library = mpi && is_mpi_library(object);
-        let is_tuned = tuning::is_enabled();
+        let is_tuned = settings::is_tuned();
         for reference in object.references() {
             let stub = match reference.name {
                 name if is_tuned && sintonia_hook::signal_wrapper(name).is_some() => sintonia_hook::signal_wrapper(name),

@@ -12,7 +12,7 @@ use std::path::Path;
 use sintonia_recording::definitions::is_mmap_safe;
 use sintonia_recording::raw::BLOCK_BYTES;
 
-use crate::process;
+use crate::process::{self, fits_file_limit};
 use crate::settings::settings;
 
 /// The memory of a thread: blocks that are filled in order.
@@ -114,13 +114,6 @@ pub(crate) fn map(bytes: usize, flags: libc::c_int, file: libc::c_int) -> Option
     // SAFETY: a new mapping that nothing else refers to.
     let memory = unsafe { libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_READ | libc::PROT_WRITE, flags, file, 0) };
     (memory != libc::MAP_FAILED).then_some(memory.cast())
-}
-
-/// Whether a file of this size is within RLIMIT_FSIZE; exceeding it would raise a signal in the program.
-pub(crate) fn fits_file_limit(bytes: usize) -> bool {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: `limit` is valid for writes.
-    unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) != 0 || bytes as u64 <= limit.rlim_cur }
 }
 
 fn open_new(path: &Path) -> std::io::Result<File> {

@@ -1,27 +1,19 @@
 //! A recorded call from entry to return. This code must be fast and must never harm the program.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use sintonia_mpi::FunctionRole;
 use sintonia_recording::raw::part;
 
+use crate::call_frame::CallFrame;
 use crate::clock::ticks;
 use crate::library::library;
+use crate::lifecycle;
 use crate::observe::{self, CallObserver};
 use crate::process::{self, ProcessState};
-use crate::stub::{self, CallFrame, StubEntry};
+use crate::stub::{self, StubEntry};
 use crate::thread::{self, CurrentCall, ThreadState};
 use crate::tuning::{agreement, watch};
-
-/// Set by `MPI_Pcontrol(0)`: calls are tracked, but not recorded.
-static RECORDING_OFF: AtomicBool = AtomicBool::new(false);
-
-/// Whether the program has switched recording off.
-#[inline(always)]
-pub(crate) fn is_recording_off() -> bool {
-    RECORDING_OFF.load(Ordering::Relaxed)
-}
 
 /// Runs before the real function.
 pub(crate) unsafe extern "C" fn enter(frame: *mut CallFrame) {
@@ -37,12 +29,11 @@ pub(crate) unsafe extern "C" fn enter(frame: *mut CallFrame) {
 #[inline(always)]
 fn try_enter(frame: &mut CallFrame) {
     let function = frame.entry().function();
-    if process::state() != ProcessState::Recording && !process::begin(function.role) {
+    if process::state() != ProcessState::Recording && !lifecycle::begin(function.role) {
         return;
     }
     let (Some(library), Some(thread)) = (library(), thread::current()) else { return };
-    let address = &raw const *frame as usize;
-    if thread.current_call.is_some_and(|inside| inside.is_enclosing(address)) {
+    if thread.current_call.is_some_and(|outer| frame.is_nested_in(outer)) {
         return;
     }
     frame.thread = &raw mut *thread;
@@ -50,7 +41,7 @@ fn try_enter(frame: &mut CallFrame) {
     agreement::before_call(function, &thread.recorder, library);
     let now = ticks();
     frame.enter = now;
-    thread.current_call = Some(CurrentCall { frame: address, enter: now });
+    thread.current_call = Some(CurrentCall { frame: frame.address(), enter: now });
     thread.recorder.publish(now);
     watch::enter(function, frame, &thread.recorder, now);
 }
@@ -72,19 +63,19 @@ fn try_leave(frame: &mut CallFrame, thread: &mut ThreadState, now: u64) {
     let function = frame.entry().function();
     let Some(library) = library() else { return };
     // Differs if a nested call was taken for a later one.
-    if thread.current_call.is_none_or(|inside| inside.frame != &raw const *frame as usize) {
+    if thread.current_call.is_none_or(|inside| inside.frame != frame.address()) {
         return;
     }
     observe::leave(&mut CallObserver { function, thread, library, frame });
     watch::leave(function, frame, &thread.recorder, now);
-    if is_recording_off() {
+    if process::is_recording_off() {
         thread.recorder.discard();
     } else {
         thread.recorder.commit(now);
     }
     thread.current_call = None;
     if function.role == FunctionRole::Finalize {
-        process::end("finalized");
+        lifecycle::end("finalized");
     }
 }
 
@@ -104,7 +95,7 @@ pub(crate) unsafe extern "C" fn switch(argument: usize, entry: *const StubEntry,
         thread.recorder.put(part::VALUE, part::VALUE, level as u32 as u64);
         thread.recorder.publish(now);
         thread.recorder.commit(now);
-        RECORDING_OFF.store(level == 0, Ordering::Relaxed);
+        process::set_recording_off(level == 0);
     }));
     if done.is_err() {
         disable_probe();

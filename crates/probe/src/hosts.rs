@@ -111,11 +111,12 @@ fn all_on_this_host(size: i32) -> bool {
     size == 1 || local == Some(size) || (local.is_none() && nodes == Some(1))
 }
 
-/// Before `MPI_Finalize`: measures clock offsets again, and sends files to a process that sees the recording.
-pub(crate) fn disconnect(library: &ProgramMpi) {
+/// Before `MPI_Finalize`: measures clock offsets again, and sends files to a process that sees the recording. `end_recording` is called
+/// where files are about to be sent: they must be complete.
+pub(crate) fn disconnect(library: &ProgramMpi, end_recording: impl Fn()) {
     let Some(exchange) = HOST_EXCHANGE.lock().ok().and_then(|mut exchange| exchange.take()) else { return };
     exchange.compare_clocks(library);
-    exchange.gather_files(library);
+    exchange.gather_files(library, end_recording);
     library.free(exchange.communicator);
 }
 
@@ -177,14 +178,14 @@ impl HostExchange {
 
     /// Processes that do not see the recording's directory send their files to the first one that does. Their recording ends here: what
     /// they do inside `MPI_Finalize` is not recorded.
-    fn gather_files(&self, library: &ProgramMpi) {
+    fn gather_files(&self, library: &ProgramMpi, end_recording: impl Fn()) {
         let Some(keeper) = self.hosts.iter().position(|host| host.sees_recording == 1) else {
             return process::note("the recording's folder is not visible from any host; the files are in the scratch folders of the hosts");
         };
         for other in (0..self.hosts.len()).filter(|rank| self.hosts[*rank].sees_recording == 0) {
             if self.rank == other as i32 {
                 // As if MPI_Finalize had returned.
-                process::end("finalized");
+                end_recording();
                 send_files(library, keeper as i32, self.communicator);
             } else if self.rank == keeper as i32 {
                 receive_files(library, other as i32, self.communicator);

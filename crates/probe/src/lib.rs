@@ -1,17 +1,19 @@
 //! The library inside the running program.
 //!
 //! It is preloaded into every process of the recorded command, and does nothing in processes that never call MPI. [`binding`] redirects MPI
-//! calls through [`stub`]s to [`call`], which records their times; [`observe`] reads their arguments, and [`recorder`] writes them. The
+//! calls through [`stub`]s to [`call`], which records their times; [`lifecycle`] has the order of start-up and shut-down; [`observe`] reads their arguments, and [`recorder`] writes them. The
 //! program comes first: in case of doubt a call is passed through.
 
 mod binding;
 mod block_region;
 mod call;
+mod call_frame;
 mod clock;
 mod communicators;
 mod datatypes;
 mod hosts;
 mod library;
+mod lifecycle;
 mod observe;
 mod process;
 mod profile;
@@ -20,6 +22,7 @@ mod requests;
 mod settings;
 mod stub;
 mod thread;
+mod trampoline;
 mod tuning;
 
 /// Runs when the probe is loaded, before the program's own code.

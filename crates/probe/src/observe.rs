@@ -12,11 +12,11 @@ use sintonia_mpi::{ArgumentSlots, BlockingMode, FunctionRole};
 use sintonia_recording::raw::{self, NO_OBJECT, NONE, pair, part, unpair};
 
 pub(crate) use self::arguments::CallObserver;
-use crate::call::is_recording_off;
 use crate::communicators;
 use crate::datatypes;
 use crate::library::{Handle, HandleKind};
-use crate::process;
+use crate::lifecycle;
+use crate::process::is_recording_off;
 use crate::requests::{REQUESTS, TrackedRequest};
 
 /// Payload parts by role.
@@ -154,8 +154,8 @@ fn enter_rare(call: &mut CallObserver) {
         role => {
             call.stage(parts::NOTHING, 0);
             match role {
-                FunctionRole::Finalize => process::before_finalize(),
-                FunctionRole::Abort => process::end("aborted"),
+                FunctionRole::Finalize => lifecycle::before_finalize(),
+                FunctionRole::Abort => lifecycle::end("aborted"),
                 _ => {}
             }
         }
@@ -230,9 +230,9 @@ fn leave_rare(call: &mut CallObserver) {
         FunctionRole::FileOpen => record_object(call, "file", HandleKind::File),
         FunctionRole::CommunicatorFree | FunctionRole::WindowFree | FunctionRole::FileClose => forget_object(call),
         FunctionRole::DatatypeFree => datatypes::datatype_freed(),
-        FunctionRole::Init => process::on_initialized(call.library),
+        FunctionRole::Init => lifecycle::on_initialized(call.library),
         FunctionRole::SessionInit => {
-            process::on_session_initialized(call.library, call.handle_at_address(HandleKind::Communicator, slots.object))
+            lifecycle::on_session_initialized(call.library, call.handle_at_address(HandleKind::Communicator, slots.object))
         }
         _ => {}
     }

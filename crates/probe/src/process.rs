@@ -1,28 +1,15 @@
-//! Life cycle of a recorded process: from `MPI_Init` to its end.
+//! State and files of this process: what every other module of the probe reads and writes.
+//!
+//! It knows none of them. When recording starts and ends, and in which order, is decided in [`crate::lifecycle`].
 
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU8, AtomicU16, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
-use sintonia_mpi::{FUNCTIONS, FunctionRole};
-use sintonia_recording::definitions::{
-    DefinitionRecord, EndDefinition, FORMAT_VERSION, LibraryDefinition, ModuleDefinition, NoteDefinition, ProcessDefinition,
-    WorldDefinition,
-};
-
-use crate::block_region::fits_file_limit;
-use crate::clock;
-use crate::communicators;
-use crate::hosts;
-use crate::library::{self, Handle, ProgramMpi};
-use crate::requests::REQUESTS;
-use crate::settings::settings;
-use crate::stub;
-use crate::thread;
-use crate::tuning;
+use sintonia_recording::definitions::{DefinitionRecord, ModuleDefinition, NoteDefinition};
 
 /// Recording state of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +24,8 @@ pub(crate) enum ProcessState {
 }
 
 static STATE: AtomicU8 = AtomicU8::new(ProcessState::Waiting as u8);
+/// Set by `MPI_Pcontrol(0)`: calls are tracked, but not recorded.
+static RECORDING_OFF: AtomicBool = AtomicBool::new(false);
 static THREADS: AtomicU16 = AtomicU16::new(0);
 static FOLDER: OnceLock<PathBuf> = OnceLock::new();
 static NAME: OnceLock<String> = OnceLock::new();
@@ -52,8 +41,20 @@ pub(crate) fn state() -> ProcessState {
     }
 }
 
-fn set_state(state: ProcessState) {
+/// Sets the recording state of this process.
+pub(crate) fn set_state(state: ProcessState) {
     STATE.store(state as u8, Ordering::Release);
+}
+
+/// Whether the program has switched recording off.
+#[inline(always)]
+pub(crate) fn is_recording_off() -> bool {
+    RECORDING_OFF.load(Ordering::Relaxed)
+}
+
+/// Switches recording off or on again.
+pub(crate) fn set_recording_off(off: bool) {
+    RECORDING_OFF.store(off, Ordering::Relaxed);
 }
 
 /// The file of definitions.
@@ -69,50 +70,8 @@ fn definitions() -> MutexGuard<'static, Option<DefinitionFile>> {
     DEFINITIONS.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// Starts recording if this call can start it; `false` if the call is not recorded.
-#[cold]
-pub(crate) fn begin(role: FunctionRole) -> bool {
-    // If MPI was initialised unseen, several threads may get here concurrently.
-    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    match state() {
-        ProcessState::Waiting => {}
-        ProcessState::Recording => return true,
-        ProcessState::Ended => return false,
-    }
-    let Some(library) = library::open() else {
-        set_state(ProcessState::Ended);
-        return false;
-    };
-    let starts = matches!(role, FunctionRole::Init | FunctionRole::SessionInit);
-    if !starts && !library.initialized() {
-        return false;
-    }
-    if !open_files(library) {
-        set_state(ProcessState::Ended);
-        stub::disable_all();
-        return false;
-    }
-    set_state(ProcessState::Recording);
-    tuning::start();
-    if !starts {
-        // MPI was initialised unseen; other processes may be at another point, so no messages can be exchanged.
-        note("MPI was initialised before the probe could see it; earlier calls are not recorded");
-        REQUESTS.set_multithreaded();
-        communicators::register_predefined(library);
-        define_world(library, hosts::WorldSummary::local(library));
-    }
-    true
-}
-
-fn open_files(library: &ProgramMpi) -> bool {
-    clock::select_source();
-    let host = host_name();
-    let pid = std::process::id();
-    let folder = hosts::local_dir(settings());
-    if std::fs::create_dir_all(&folder).is_err() {
-        return false;
-    }
+/// Creates the file of definitions in a folder; it names all files of this process. `false` if it cannot be created.
+pub(crate) fn create_definitions(folder: PathBuf, host: &str, pid: u32) -> bool {
     // A process keeps its id over `exec`.
     let Some((name, file)) = (0..100).find_map(|again: u32| {
         let name = if again == 0 { format!("{host}-{pid}") } else { format!("{host}-{pid}.{again}") };
@@ -123,27 +82,6 @@ fn open_files(library: &ProgramMpi) -> bool {
     };
     let _ = (FOLDER.set(folder), NAME.set(name));
     *definitions() = Some(DefinitionFile { file, bytes: 0, modules: HashSet::new(), written_at_end: Vec::new() });
-    define(&DefinitionRecord::Process(ProcessDefinition {
-        format: FORMAT_VERSION,
-        functions: FUNCTIONS.len(),
-        host,
-        pid,
-        arguments: std::env::args_os().map(|a| a.to_string_lossy().into_owned()).collect(),
-        time_stamp_counter: clock::uses_tsc(),
-        profile: settings().profile,
-    }));
-    define(&DefinitionRecord::Library(LibraryDefinition {
-        version: library.version.clone(),
-        abi: library.abi.name().into(),
-        path: library.path.clone(),
-    }));
-    define(&DefinitionRecord::Clock(clock::reading()));
-    define_modules();
-    // SAFETY: both functions stay loaded for the life of the process.
-    unsafe {
-        libc::atexit(at_exit);
-        libc::pthread_atfork(None, None, Some(in_child));
-    }
     true
 }
 
@@ -235,66 +173,6 @@ pub(crate) fn next_thread_number() -> Option<u16> {
     THREADS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| (n < MOST).then_some(n + 1)).ok()
 }
 
-/// `MPI_Init` has succeeded.
-pub(crate) fn on_initialized(library: &ProgramMpi) {
-    if library.allows_threads() {
-        REQUESTS.set_multithreaded();
-    }
-    communicators::register_predefined(library);
-    let world = hosts::connect(library);
-    if let Some(world) = &world {
-        tuning::initialized(world.rank as u32, world.size as u32);
-    }
-    define_world(library, world);
-    define(&DefinitionRecord::Clock(clock::reading()));
-    define_modules();
-}
-
-fn define_world(library: &ProgramMpi, world: Option<hosts::WorldSummary>) {
-    let Some(world) = world else { return };
-    define(&DefinitionRecord::World(WorldDefinition {
-        id: world.id,
-        rank: world.rank,
-        size: world.size,
-        spawned: library.spawned(),
-        hosts: world.hosts,
-    }));
-}
-
-/// `MPI_Session_init` has succeeded.
-pub(crate) fn on_session_initialized(library: &ProgramMpi, session: Handle) {
-    REQUESTS.set_multithreaded();
-    communicators::register_session(library, session);
-    if let Some((size, rank)) = communicators::world_from_group(library) {
-        let id = hosts::job_id();
-        define(&DefinitionRecord::World(WorldDefinition { id, rank, size, spawned: false, hosts: 1 }));
-    }
-    define_modules();
-}
-
-/// `MPI_Finalize` is about to be called: the last opportunity to exchange messages.
-pub(crate) fn before_finalize() {
-    tuning::before_finalize();
-    if let Some(library) = library::library() {
-        hosts::disconnect(library);
-    }
-}
-
-/// Ends recording.
-pub(crate) fn end(how: &str) {
-    if state() != ProcessState::Recording {
-        return;
-    }
-    define(&DefinitionRecord::Clock(clock::reading()));
-    define_modules();
-    define(&DefinitionRecord::End(EndDefinition { how: how.into(), ticks: clock::ticks() }));
-    if how != "aborted" {
-        set_state(ProcessState::Ended);
-    }
-    thread::finish_all();
-    write_memory();
-}
-
 /// All files of this process.
 pub(crate) fn list_files() -> Vec<PathBuf> {
     let (Some(folder), Some(name)) = (FOLDER.get(), NAME.get()) else { return Vec::new() };
@@ -303,7 +181,8 @@ pub(crate) fn list_files() -> Vec<PathBuf> {
     entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(&own)).map(|entry| entry.path()).collect()
 }
 
-fn write_memory() {
+/// Writes the memory registered with [`write_at_end`].
+pub(crate) fn write_memory() {
     let kept = definitions().as_mut().map(|d| std::mem::take(&mut d.written_at_end)).unwrap_or_default();
     for (address, bytes, extension) in kept {
         // SAFETY: memory of the probe that is never freed.
@@ -314,14 +193,9 @@ fn write_memory() {
     }
 }
 
-extern "C" fn at_exit() {
-    let _ = std::panic::catch_unwind(|| end("exited"));
-}
-
-/// In a forked child: the parent goes on recording; the child must not touch shared memory.
-extern "C" fn in_child() {
-    set_state(ProcessState::Ended);
-    stub::disable_all();
-    thread::forget();
-    tuning::after_fork_in_child();
+/// Whether a file of this size is within RLIMIT_FSIZE; exceeding it would raise a signal in the program.
+pub(crate) fn fits_file_limit(bytes: usize) -> bool {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is valid for writes.
+    unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) != 0 || bytes as u64 <= limit.rlim_cur }
 }

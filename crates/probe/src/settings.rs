@@ -44,6 +44,11 @@ pub(crate) fn is_read() -> bool {
     SETTINGS.get().is_some()
 }
 
+/// Whether this program is tuned.
+pub(crate) fn is_tuned() -> bool {
+    std::env::var_os("SINTONIA_TUNE").is_some()
+}
+
 /// The settings; valid only after [`read`] returned `true`.
 pub(crate) fn settings() -> &'static ProbeSettings {
     SETTINGS.get().expect("read() comes first")

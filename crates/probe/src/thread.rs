@@ -11,6 +11,7 @@ use crate::communicators::CommunicatorCache;
 use crate::datatypes::DatatypeSizeCache;
 use crate::process;
 use crate::recorder::CallRecorder;
+use crate::stub;
 
 /// The state of one thread.
 pub(crate) struct ThreadState {
@@ -37,16 +38,6 @@ pub(crate) struct CurrentCall {
     pub frame: usize,
     /// Enter time.
     pub enter: u64,
-}
-
-impl CurrentCall {
-    /// Whether a call with a frame at this address is nested in this one. A program can leave a call without returning from it (by a jump
-    /// or exception in an error handler); then the frame is above the new one, or has been overwritten.
-    #[inline(always)]
-    pub(crate) fn is_enclosing(&self, frame: usize) -> bool {
-        // SAFETY: an address of this thread's stack above the new frame.
-        frame < self.frame && unsafe { (*(self.frame as *const crate::stub::CallFrame)).enter } == self.enter
-    }
 }
 
 core::arch::global_asm!(
@@ -113,7 +104,7 @@ fn attach() -> Option<&'static mut ThreadState> {
     let attached = try_attach();
     if attached.is_none() {
         // Retrying at every call would be expensive for the program.
-        crate::stub::disable_all();
+        stub::disable_all();
         process::note("a thread could not be recorded for lack of memory or files; nothing is recorded from then on");
     }
     attached

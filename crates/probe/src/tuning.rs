@@ -9,6 +9,7 @@ mod collector;
 mod collector_socket;
 mod commands;
 mod control;
+mod environment;
 mod launcher;
 mod process_copy;
 pub(crate) mod watch;
@@ -72,11 +73,6 @@ fn wait_for(stage: TuningStage) {
         }
         seen = orders;
     }
-}
-
-/// Whether this program is tuned.
-pub(crate) fn is_enabled() -> bool {
-    std::env::var_os("SINTONIA_TUNE").is_some()
 }
 
 /// At the first MPI call: connects to the collector, if this program is tuned.

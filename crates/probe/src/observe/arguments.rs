@@ -3,9 +3,10 @@
 use sintonia_mpi::ArgumentSlots;
 use sintonia_recording::raw::{self, NO_OBJECT, NONE, pair, part, unpair};
 
+use crate::call_frame::CallFrame;
 use crate::communicators::KnownCommunicator;
 use crate::library::{Handle, HandleKind, MpiStatus, ProgramMpi};
-use crate::stub::{BoundFunction, CallFrame};
+use crate::stub::BoundFunction;
 use crate::thread::ThreadState;
 
 /// A call in progress.

@@ -1,10 +1,11 @@
 //! Actions other than writing memory and calling functions.
 
-use std::ffi::{CStr, CString};
+use std::ffi::CStr;
 
 use sintonia_link::probe_protocol::ProbeAction;
 
 use super::control;
+use super::environment::{set_environment, to_c_string};
 use crate::binding;
 
 /// Executes an action; returns its result, or why it failed.
@@ -15,10 +16,6 @@ pub(super) fn execute(action: &ProbeAction) -> Result<u64, String> {
         ProbeAction::Control { name, bits } => control::set(name, *bits).map(f64::to_bits),
         ProbeAction::Set { .. } | ProbeAction::Call { .. } => Err("not an action of this handler".into()),
     }
-}
-
-fn to_c_string(text: &str) -> Result<CString, String> {
-    CString::new(text).map_err(|_| format!("`{}` contains a null character", text.escape_default()))
 }
 
 /// Loads a library. RTLD_NOW, so that it fails here and not later in the program; RTLD_LOCAL, so that its symbols do not shadow those of
@@ -43,15 +40,5 @@ fn loader_error() -> String {
             text if text.is_null() => "unknown error of the dynamic linker".into(),
             text => CStr::from_ptr(text).to_string_lossy().into_owned(),
         }
-    }
-}
-
-/// Sets an environment variable; returns 0.
-pub(super) fn set_environment(name: &str, value: &str) -> Result<u64, String> {
-    let (name, value) = (to_c_string(name)?, to_c_string(value)?);
-    // SAFETY: setenv locks the environment; strings returned before stay valid.
-    match unsafe { libc::setenv(name.as_ptr(), value.as_ptr(), 1) } {
-        0 => Ok(0),
-        _ => Err(format!("`{}` is not a valid name of an environment variable", name.to_string_lossy())),
     }
 }

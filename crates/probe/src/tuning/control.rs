@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 
 use sintonia_mpi::Abi;
 
-use super::actions::set_environment;
+use super::environment::set_environment;
 use super::process_copy::run_in_copy;
 use crate::library::{ProgramMpi, as_function, library};
 

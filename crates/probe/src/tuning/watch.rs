@@ -6,9 +6,10 @@ use sintonia_hook::record_event;
 use sintonia_link::ring::{HookPoint, MPI_FUNCTION, UNKNOWN};
 use sintonia_mpi::{FUNCTIONS, FunctionId, FunctionRole};
 
+use crate::call_frame::CallFrame;
 use crate::clock;
 use crate::recorder::{CallRecorder, StagedCall};
-use crate::stub::{BoundFunction, CallFrame};
+use crate::stub::BoundFunction;
 use crate::tuning::attach;
 
 static WATCHED: [AtomicBool; FUNCTIONS.len()] = [const { AtomicBool::new(false) }; FUNCTIONS.len()];

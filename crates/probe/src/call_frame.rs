@@ -1,0 +1,65 @@
+//! The stack frame in which a call in progress keeps its arguments, from entry to return.
+
+use crate::stub::{STACK_WORDS, StubEntry};
+use crate::thread::{CurrentCall, ThreadState};
+
+/// Stack frame of a call in progress.
+#[repr(C)]
+pub(crate) struct CallFrame {
+    /// The state of the calling thread if the call is recorded, else null; passed from `enter` to `leave`.
+    pub thread: *mut ThreadState,
+    /// The probe's status array in place of an ignored one, or 0.
+    pub status_buffer: usize,
+    /// When its entry was recorded for tuning, or 0.
+    pub watch_enter: u64,
+    /// Ticks at entry.
+    pub enter: u64,
+    /// Return value of the function.
+    pub result: usize,
+    /// The entry.
+    entry: *const StubEntry,
+    /// Six argument registers, the caller's frame pointer, the return address, and stack arguments: see [`crate::stub::BoundFunction::slots`].
+    words: [usize; 8 + STACK_WORDS],
+}
+
+impl CallFrame {
+    /// The stub entry that was called.
+    #[inline(always)]
+    pub(crate) fn entry(&self) -> &'static StubEntry {
+        // SAFETY: the stub stored the address of one of the static entries.
+        unsafe { &*self.entry }
+    }
+
+    /// Its address on the stack.
+    #[inline(always)]
+    pub(crate) fn address(&self) -> usize {
+        &raw const *self as usize
+    }
+
+    /// Whether this call is made inside another one of the same thread. A program can leave a call without returning from it (by a jump or
+    /// exception in an error handler); then its frame is below this one, or has been overwritten.
+    #[inline(always)]
+    pub(crate) fn is_nested_in(&self, outer: CurrentCall) -> bool {
+        // SAFETY: an address of this thread's stack above this frame.
+        self.address() < outer.frame && unsafe { (*(outer.frame as *const CallFrame)).enter } == outer.enter
+    }
+
+    /// The call site.
+    #[inline(always)]
+    pub(crate) fn return_address(&self) -> usize {
+        self.words[7]
+    }
+
+    /// An argument as the caller passed it.
+    #[inline(always)]
+    pub(crate) fn argument(&self, slot: u8) -> usize {
+        debug_assert!(usize::from(slot) < self.words.len());
+        // SAFETY: slots of a bound entry lie inside the frame: `bind` rejects functions with more stack arguments.
+        unsafe { *self.words.get_unchecked(usize::from(slot)) }
+    }
+
+    /// Replaces an argument for the real function.
+    pub(crate) fn replace_argument(&mut self, slot: u8, value: usize) {
+        self.words[usize::from(slot)] = value;
+    }
+}

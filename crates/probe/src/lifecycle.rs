@@ -1,0 +1,185 @@
+//! When recording starts and ends: the order in which the parts of the probe come up and go down.
+//!
+//! This module alone knows all of them; what they share is below them, in [`crate::process`]. The order, and why:
+//!
+//! 1. When the probe is loaded, `on_load` reads the settings and binds MPI calls to stubs. Nothing else: most processes never call MPI.
+//! 2. The first MPI call gets to [`begin`], one thread at a time. The MPI library is opened first: it tells whether MPI is initialised. If it
+//!    is not, and this call does not initialise it, the call is passed through and the next one tries again.
+//! 3. The time source is selected before any time is read.
+//! 4. The file of definitions is created, because every later step may write to it. Process, library, clock and modules are defined.
+//! 5. The handlers for exit and fork are registered: from here on there is something to finish.
+//! 6. The state becomes `Recording` before tuning starts: a function that a tuning command calls may call MPI, and must not wait for
+//!    [`begin`], which is waiting for that command.
+//! 7. Tuning connects, and holds the program until its first commands are executed: some must come before `MPI_Init`.
+//! 8. When `MPI_Init` has succeeded ([`on_initialized`]), requests are prepared for threads and the predefined communicators registered, so
+//!    that they have their ids before any other communicator is created.
+//! 9. Hosts are compared: the first messages, and only if all ranks are recorded.
+//! 10. Tuning is given the rank, and holds the program until its hooks are in place. It needs the ids of step 8.
+//! 11. World, clock and modules are defined, with what `MPI_Init` has loaded.
+//! 12. Before `MPI_Finalize` ([`before_finalize`]) tuning ends, then hosts are compared again and files sent: the last messages. A process
+//!     that sends its files ends its recording first (step 13).
+//! 13. After `MPI_Finalize`, at exit, or before `MPI_Abort` ([`end`]), the last clock reading, the modules and the end are defined. Then the
+//!     state becomes `Ended`, so that no thread begins another call (not before `MPI_Abort`, which may return). Then threads write their
+//!     blocks, and last the memory that is not mapped is written.
+//!
+//! A process in which MPI was initialised unseen skips steps 8 to 11 and registers its communicators and its world in [`begin`], without
+//! messages. With sessions, [`on_session_initialized`] takes the place of steps 8 to 11, also without messages.
+
+use std::sync::Mutex;
+
+use sintonia_mpi::{FUNCTIONS, FunctionRole};
+use sintonia_recording::definitions::{
+    DefinitionRecord, EndDefinition, FORMAT_VERSION, LibraryDefinition, ProcessDefinition, WorldDefinition,
+};
+
+use crate::clock;
+use crate::communicators;
+use crate::hosts;
+use crate::library::{self, Handle, ProgramMpi};
+use crate::process::{self, ProcessState};
+use crate::requests::REQUESTS;
+use crate::settings::settings;
+use crate::stub;
+use crate::thread;
+use crate::tuning;
+
+/// Steps 2 to 7: starts recording if this call can start it; `false` if the call is not recorded.
+#[cold]
+pub(crate) fn begin(role: FunctionRole) -> bool {
+    // If MPI was initialised unseen, several threads may get here concurrently.
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    match process::state() {
+        ProcessState::Waiting => {}
+        ProcessState::Recording => return true,
+        ProcessState::Ended => return false,
+    }
+    let Some(library) = library::open() else {
+        process::set_state(ProcessState::Ended);
+        return false;
+    };
+    let starts = matches!(role, FunctionRole::Init | FunctionRole::SessionInit);
+    if !starts && !library.initialized() {
+        return false;
+    }
+    if !open_files(library) {
+        process::set_state(ProcessState::Ended);
+        stub::disable_all();
+        return false;
+    }
+    process::set_state(ProcessState::Recording);
+    tuning::start();
+    if !starts {
+        // MPI was initialised unseen; other processes may be at another point, so no messages can be exchanged.
+        process::note("MPI was initialised before the probe could see it; earlier calls are not recorded");
+        REQUESTS.set_multithreaded();
+        communicators::register_predefined(library);
+        define_world(library, hosts::WorldSummary::local(library));
+    }
+    true
+}
+
+/// Steps 3 to 5.
+fn open_files(library: &ProgramMpi) -> bool {
+    clock::select_source();
+    let host = process::host_name();
+    let pid = std::process::id();
+    let folder = hosts::local_dir(settings());
+    if std::fs::create_dir_all(&folder).is_err() || !process::create_definitions(folder, &host, pid) {
+        return false;
+    }
+    process::define(&DefinitionRecord::Process(ProcessDefinition {
+        format: FORMAT_VERSION,
+        functions: FUNCTIONS.len(),
+        host,
+        pid,
+        arguments: std::env::args_os().map(|a| a.to_string_lossy().into_owned()).collect(),
+        time_stamp_counter: clock::uses_tsc(),
+        profile: settings().profile,
+    }));
+    process::define(&DefinitionRecord::Library(LibraryDefinition {
+        version: library.version.clone(),
+        abi: library.abi.name().into(),
+        path: library.path.clone(),
+    }));
+    process::define(&DefinitionRecord::Clock(clock::reading()));
+    process::define_modules();
+    // SAFETY: both functions stay loaded for the life of the process.
+    unsafe {
+        libc::atexit(at_exit);
+        libc::pthread_atfork(None, None, Some(in_child));
+    }
+    true
+}
+
+/// Steps 8 to 11: `MPI_Init` has succeeded.
+pub(crate) fn on_initialized(library: &ProgramMpi) {
+    if library.allows_threads() {
+        REQUESTS.set_multithreaded();
+    }
+    communicators::register_predefined(library);
+    let world = hosts::connect(library);
+    if let Some(world) = &world {
+        tuning::initialized(world.rank as u32, world.size as u32);
+    }
+    define_world(library, world);
+    process::define(&DefinitionRecord::Clock(clock::reading()));
+    process::define_modules();
+}
+
+fn define_world(library: &ProgramMpi, world: Option<hosts::WorldSummary>) {
+    let Some(world) = world else { return };
+    process::define(&DefinitionRecord::World(WorldDefinition {
+        id: world.id,
+        rank: world.rank,
+        size: world.size,
+        spawned: library.spawned(),
+        hosts: world.hosts,
+    }));
+}
+
+/// `MPI_Session_init` has succeeded.
+pub(crate) fn on_session_initialized(library: &ProgramMpi, session: Handle) {
+    REQUESTS.set_multithreaded();
+    communicators::register_session(library, session);
+    if let Some((size, rank)) = communicators::world_from_group(library) {
+        let id = hosts::job_id();
+        process::define(&DefinitionRecord::World(WorldDefinition { id, rank, size, spawned: false, hosts: 1 }));
+    }
+    process::define_modules();
+}
+
+/// Step 12: `MPI_Finalize` is about to be called: the last opportunity to exchange messages.
+pub(crate) fn before_finalize() {
+    tuning::before_finalize();
+    if let Some(library) = library::library() {
+        hosts::disconnect(library, || end("finalized"));
+    }
+}
+
+/// Step 13: ends recording.
+pub(crate) fn end(how: &str) {
+    if process::state() != ProcessState::Recording {
+        return;
+    }
+    process::define(&DefinitionRecord::Clock(clock::reading()));
+    process::define_modules();
+    process::define(&DefinitionRecord::End(EndDefinition { how: how.into(), ticks: clock::ticks() }));
+    if how != "aborted" {
+        process::set_state(ProcessState::Ended);
+    }
+    thread::finish_all();
+    process::write_memory();
+}
+
+extern "C" fn at_exit() {
+    let _ = std::panic::catch_unwind(|| end("exited"));
+}
+
+/// In a forked child: the parent goes on recording; the child must not touch shared memory.
+extern "C" fn in_child() {
+    process::set_state(ProcessState::Ended);
+    stub::disable_all();
+    thread::forget();
+    tuning::after_fork_in_child();
+}
