@@ -34,16 +34,13 @@ pub use iteration_space::IterationSpace;
 pub use scope::VariableScope;
 pub use value::AbstractValue;
 
-use crate::compile::CompileNote;
+use crate::compiled_model::CompileNote;
 use crate::error::{Error, SourceDiagnostic};
 use crate::file_pos::FilePos;
-use crate::ir::{DataType, IrProgram, IrRoutine, ScalarType, Statement, TypedExpr};
+use crate::ir::{DataType, IrProgram, IrRoutine, MAX_DEPTH, ScalarType, Statement, TypedExpr};
 use crate::model_names::to_model_name;
 use calls::RoutineSummary;
 use term_builder::TermBuilder;
-
-/// Maximum nesting depth of statements and expressions.
-pub(crate) const MAX_DEPTH: usize = 400;
 
 /// The analyzer of a program.
 pub struct StaticAnalyzer<'a> {

@@ -17,7 +17,7 @@ mod types;
 
 use std::path::Path;
 
-use crate::compile::CompiledModel;
+use crate::compiled_model::CompiledModel;
 use crate::error::Error;
 use crate::ir::IrProgram;
 use lowering::CLowering;

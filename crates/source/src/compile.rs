@@ -1,41 +1,14 @@
 //! The entry points of the compiler.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
-use sintonia_pamela::model::PamelaModel;
-
+use crate::compiled_model::CompiledModel;
 use crate::error::Error;
-use crate::file_pos::FilePos;
 use crate::source_file::SourceFile;
 use crate::{c, generate, java, pasl};
 
 /// The stack size of the compiler thread.
 const STACK_BYTES: usize = 64 << 20;
-
-/// A model and the notes of its compilation.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CompiledModel {
-    /// The model.
-    pub model: PamelaModel,
-    /// What could not be derived, and what was assumed.
-    pub notes: Vec<CompileNote>,
-}
-
-/// A note for the user.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct CompileNote {
-    /// Its position.
-    pub pos: FilePos,
-    /// Its text.
-    pub text: String,
-}
-
-impl fmt::Display for CompileNote {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{}: {}", self.pos, self.text)
-    }
-}
 
 /// Compiler options.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

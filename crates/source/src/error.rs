@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use sintonia_text::line_col::excerpt;
 
 use crate::file_pos::FilePos;
-use crate::source_file::SourceFile;
 
 /// Why there is no model.
 #[derive(Debug, thiserror::Error)]
@@ -65,19 +64,6 @@ impl SourceDiagnostic {
     pub fn with_hint(mut self, hint: impl Into<String>) -> SourceDiagnostic {
         self.hint = Some(hint.into());
         self
-    }
-}
-
-impl Error {
-    /// Adds the source line from one of these files.
-    pub(crate) fn with_source_line(self, texts: &[SourceFile]) -> Error {
-        match self {
-            Error::Invalid(wrong) if wrong.line.is_none() => match texts.iter().find(|text| text.name == wrong.place.file) {
-                Some(text) => wrong.with_source_line(&text.text).into(),
-                None => Error::Invalid(wrong),
-            },
-            other => other,
-        }
     }
 }
 

@@ -6,7 +6,7 @@ use sintonia_formula::Formula;
 use sintonia_pamela::model::{Computer, ModelParameter, ModelTerm, PamelaModel, ProcedureDecl, ResourceDecl, SourceLanguage};
 
 use crate::analysis::{AbstractValue, AnalysisOutput, StaticAnalyzer, propagate_constants, size_of_type};
-use crate::compile::{CompileNote, CompiledModel};
+use crate::compiled_model::{CompileNote, CompiledModel};
 use crate::error::{Error, SourceDiagnostic};
 use crate::ir::{DataType, IrProgram, IrRoutine, ScalarType};
 use crate::model_names::to_model_name;

@@ -4,6 +4,9 @@
 
 use crate::file_pos::FilePos;
 
+/// Maximum nesting depth of statements and expressions.
+pub(crate) const MAX_DEPTH: usize = 400;
+
 /// The routines of a program from all files.
 #[derive(Debug, Clone, Default)]
 pub struct IrProgram {

@@ -14,10 +14,9 @@ use std::collections::HashMap;
 use sintonia_text::suggestion::nearest_name;
 use tree_sitter::Node;
 
-use crate::analysis::MAX_DEPTH;
 use crate::error::{Error, SourceDiagnostic};
 use crate::file_pos::FilePos;
-use crate::ir::{DataType, ExprKind, IrProgram, IrRoutine, IrVariable, ScalarType, Statement, StatementKind, TypedExpr};
+use crate::ir::{DataType, ExprKind, IrProgram, IrRoutine, IrVariable, MAX_DEPTH, ScalarType, Statement, StatementKind, TypedExpr};
 use crate::source_file::SourceFile;
 use classes::{ClassMember, ClassTable};
 use types::NumericPromotion;

@@ -8,6 +8,7 @@
 pub mod analysis;
 pub mod c;
 mod compile;
+mod compiled_model;
 mod error;
 pub mod file_pos;
 mod generate;
@@ -20,6 +21,7 @@ pub mod recorded_shares;
 mod source_file;
 mod syntax_error;
 
-pub use compile::{CompileNote, CompileOptions, CompiledModel, compile, compile_texts, compile_with};
+pub use compile::{CompileOptions, compile, compile_texts, compile_with};
+pub use compiled_model::{CompileNote, CompiledModel};
 pub use error::{Error, SourceDiagnostic};
 pub use source_file::SourceFile;

@@ -24,6 +24,7 @@ mod process_step;
 mod request;
 mod role;
 mod role_join;
+mod role_trace;
 mod value;
 mod window;
 
@@ -33,13 +34,14 @@ use sintonia_formula::Formula;
 use sintonia_pamela::model::{ModelParameter, PamelaModel, ProcedureDecl, SourceLanguage};
 
 use crate::analysis::{Assumptions, StaticAnalyzer};
-use crate::compile::CompiledModel;
+use crate::compiled_model::CompiledModel;
 use crate::error::{Error, SourceDiagnostic};
 use crate::ir::{IrProgram, IrRoutine, Statement, StatementKind};
 use executor::{ExecutionAbort, ExecutionShared, execute_role};
 use process_step::ProcessStep;
 use role::ProcessRole;
-use role_join::{RoleTrace, join_roles};
+use role_join::join_roles;
+use role_trace::RoleTrace;
 
 /// The maximum number of roles.
 const MAX_ROLES: usize = 16;

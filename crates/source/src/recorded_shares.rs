@@ -9,7 +9,7 @@ use sintonia_formula::Formula;
 use sintonia_pamela::model::{ModelTerm, PamelaModel};
 
 use crate::analysis::side_effects::EarlyExits;
-use crate::compile::CompileNote;
+use crate::compiled_model::CompileNote;
 use crate::file_pos::FilePos;
 use crate::ir::{ExprKind, IrProgram, Statement, StatementKind, TypedExpr};
 

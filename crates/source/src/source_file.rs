@@ -44,6 +44,19 @@ impl SourceFile {
     }
 }
 
+impl Error {
+    /// Adds the source line from one of these files.
+    pub(crate) fn with_source_line(self, texts: &[SourceFile]) -> Error {
+        match self {
+            Error::Invalid(wrong) if wrong.line.is_none() => match texts.iter().find(|text| text.name == wrong.place.file) {
+                Some(text) => wrong.with_source_line(&text.text).into(),
+                None => Error::Invalid(wrong),
+            },
+            other => other,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -12,7 +12,7 @@ use super::process_step::{LocalWork, ProcessStep};
 use super::role::ProcessRole;
 use super::value::{StoreAddress, SymbolicStore, SymbolicValue};
 use crate::analysis::Assumptions;
-use crate::compile::CompileNote;
+use crate::compiled_model::CompileNote;
 use crate::error::{Error, SourceDiagnostic};
 use crate::file_pos::FilePos;
 use crate::ir::{IrProgram, IrRoutine, IrVariable, Statement, StatementKind, TypedExpr};

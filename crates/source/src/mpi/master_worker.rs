@@ -10,7 +10,7 @@ use super::indicator;
 use super::model_terms::{for_role, parallel, sequence};
 use super::process_step::{MessageEnd, ProcessStep};
 use super::role::ProcessRole;
-use super::role_join::{RoleTrace, single_process_term};
+use super::role_trace::{RoleTrace, single_process_term};
 use crate::analysis::AffineForm;
 use crate::analysis::term_builder::is_empty_term;
 

@@ -3,18 +3,10 @@
 use super::calls::MpiCall;
 use super::executor::SymbolicExecutor;
 use super::process_step::{MessageEnd, ProcessStep};
-use super::value::{StoreAddress, SymbolicValue};
+use super::value::{PersistentRequest, SymbolicValue};
 
 /// The maximum number of requests of one `MPI_Startall`.
 const MAX_STARTED: i64 = 256;
-
-/// A persistent request.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct PersistentRequest {
-    message: Option<MessageEnd>,
-    /// The receive buffer.
-    buffer: Option<StoreAddress>,
-}
 
 impl SymbolicExecutor<'_, '_> {
     /// A call that creates or starts a request.

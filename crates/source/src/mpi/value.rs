@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sintonia_formula::Formula;
 
-use super::request::PersistentRequest;
+use super::process_step::MessageEnd;
 
 /// Larger formulas are not joined.
 const MAX_SIZE: u64 = 400;
@@ -44,6 +44,15 @@ pub(super) struct CommunicatorValue {
     pub rank: Option<Formula>,
     /// Its grid: length and periodicity of each dimension.
     pub grid: Vec<(Formula, bool)>,
+}
+
+/// A persistent request.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct PersistentRequest {
+    /// Its message, if known.
+    pub message: Option<MessageEnd>,
+    /// The receive buffer.
+    pub buffer: Option<StoreAddress>,
 }
 
 /// An address in the store.

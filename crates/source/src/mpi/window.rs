@@ -5,7 +5,7 @@ use sintonia_formula::Formula;
 use super::calls::MpiCall;
 use super::executor::SymbolicExecutor;
 use super::process_step::ProcessStep;
-use super::role_join::message_term;
+use super::role_trace::message_term;
 use super::value::SymbolicValue;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
