@@ -2,12 +2,33 @@
 //!
 //! A request may be created by one thread and completed by another; in this order, creation always comes before completion.
 
-use crate::call_table::{RecordedCall, TableCursor};
-use crate::recording::ThreadBlocks;
+use crate::call_table::{CallTable, RecordedCall, TableCursor};
+use crate::error::Error;
+use crate::header::RecordedRank;
+use crate::recording::Recording;
+use crate::sealed::{BlockReader, TableBuilder};
 
 /// The calls of a process. Only one block per thread is in memory.
 pub struct ProcessCalls<'a> {
-    pub(crate) cursors: Vec<ThreadCursor<'a>>,
+    cursors: Vec<ThreadCursor<'a>>,
+}
+
+impl Recording {
+    /// The calls of a rank in order of their return, in constant memory. Empty for a rank without data and for a profile.
+    pub fn calls(&self, rank: u32) -> Result<ProcessCalls<'_>, Error> {
+        let mut cursors = Vec::new();
+        for thread in self.threads(rank)? {
+            if let Some((rank, blocks)) = self.open_blocks(rank)? {
+                cursors.push(ThreadCursor::new(ThreadBlocks {
+                    recording: self,
+                    rank,
+                    blocks: blocks.for_thread(thread),
+                    builder: TableBuilder::new(thread, 0),
+                }));
+            }
+        }
+        Ok(ProcessCalls { cursors })
+    }
 }
 
 impl ProcessCalls<'_> {
@@ -20,13 +41,13 @@ impl ProcessCalls<'_> {
 }
 
 /// The calls of one thread.
-pub(crate) struct ThreadCursor<'a> {
+struct ThreadCursor<'a> {
     blocks: ThreadBlocks<'a>,
     cursor: TableCursor,
 }
 
 impl<'a> ThreadCursor<'a> {
-    pub(crate) fn new(blocks: ThreadBlocks<'a>) -> ThreadCursor<'a> {
+    fn new(blocks: ThreadBlocks<'a>) -> ThreadCursor<'a> {
         ThreadCursor { blocks, cursor: TableCursor::default() }
     }
 
@@ -44,5 +65,27 @@ impl<'a> ThreadCursor<'a> {
 
     fn next(&mut self) -> Option<RecordedCall<'_>> {
         self.cursor.next(self.blocks.table())
+    }
+}
+
+/// The calls of one thread, one block at a time.
+struct ThreadBlocks<'a> {
+    recording: &'a Recording,
+    rank: &'a RecordedRank,
+    blocks: BlockReader,
+    builder: TableBuilder,
+}
+
+impl ThreadBlocks<'_> {
+    /// Loads the next block; `false` at the end.
+    fn advance(&mut self) -> bool {
+        let ThreadBlocks { recording, rank, blocks, builder: part } = self;
+        part.clear();
+        recording.next_block(rank, blocks, |block| part.add(block, recording.functions(), &rank.clock))
+    }
+
+    /// The current block.
+    fn table(&self) -> &CallTable {
+        &self.builder.table
     }
 }

@@ -101,8 +101,23 @@ pub struct ScannedBlock<'a> {
     clock: FixedPointClock,
 }
 
+impl Recording {
+    /// Iterates over the blocks of a rank, to build an index for [`Recording::row_reader`]; `None` for a rank without data and for a
+    /// profile.
+    pub fn scan_blocks(&self, rank: u32) -> Result<Option<BlockScan<'_>>, Error> {
+        let found = self.open_blocks(rank)?.filter(|_| !self.header.profile);
+        Ok(found.map(|(rank, blocks)| BlockScan::new(self, rank, blocks)))
+    }
+
+    /// Random access to the calls of a rank; `None` for a rank without data.
+    pub fn row_reader(&self, rank: u32) -> Result<Option<RowReader>, Error> {
+        let path = self.rank_path(rank);
+        self.header.rank(rank).map(|rank| RowReader::open(rank, path)).transpose()
+    }
+}
+
 impl<'a> BlockScan<'a> {
-    pub(crate) fn new(recording: &'a Recording, rank: &'a RecordedRank, blocks: BlockReader) -> BlockScan<'a> {
+    fn new(recording: &'a Recording, rank: &'a RecordedRank, blocks: BlockReader) -> BlockScan<'a> {
         BlockScan { recording, rank, blocks, descriptors: Vec::new() }
     }
 
@@ -164,7 +179,7 @@ pub struct RowReader {
 }
 
 impl RowReader {
-    pub(crate) fn open(rank: &RecordedRank, path: PathBuf) -> Result<RowReader, Error> {
+    fn open(rank: &RecordedRank, path: PathBuf) -> Result<RowReader, Error> {
         let file = File::open(&path).with_path(&path)?;
         Ok(RowReader { metadata: file.metadata().with_path(&path)?, file, clock: rank.clock.to_fixed_point(), path })
     }

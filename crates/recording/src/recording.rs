@@ -1,4 +1,4 @@
-//! Read access to a recording, sealed or not.
+//! Read access to a recording, sealed or not. The readers of its calls have files of their own, each with the method that opens it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -13,11 +13,8 @@ use crate::definitions::{LIVE_DIR, MAX_RANKS, parse_ranks};
 use crate::error::Error;
 use crate::header::{self, CallSiteDefinition, ProcessExit, RecordedRank, RecordingHeader};
 use crate::neighbours::{self, TopologyNeighbours};
-use crate::process_calls::{ProcessCalls, ThreadCursor};
-use crate::random_access::{BlockScan, RowReader};
 use crate::seal;
 use crate::sealed::{self, BlockReader, FileFault, FunctionTable, TableBuilder};
-use crate::thread_calls::ThreadCallReader;
 use crate::totals::TotalsBuilder;
 
 /// Name of `MPI_COMM_WORLD` in the header.
@@ -128,45 +125,10 @@ impl Recording {
         Ok(builders.into_values().map(|builder| builder.table).filter(|table| !table.is_empty()).collect())
     }
 
-    /// The calls of a rank in order of their return, in constant memory. Empty for a rank without data and for a profile.
-    pub fn calls(&self, rank: u32) -> Result<ProcessCalls<'_>, Error> {
-        let mut cursors = Vec::new();
-        for thread in self.threads(rank)? {
-            if let Some((rank, blocks)) = self.open_blocks(rank)? {
-                cursors.push(ThreadCursor::new(ThreadBlocks {
-                    recording: self,
-                    rank,
-                    blocks: blocks.for_thread(thread),
-                    builder: TableBuilder::new(thread, 0),
-                }));
-            }
-        }
-        Ok(ProcessCalls { cursors })
-    }
-
     /// The threads of a rank that called MPI. Empty for a rank without data and for a profile.
     pub fn threads(&self, rank: u32) -> Result<Vec<u16>, Error> {
         let threads = self.header.rank(rank).filter(|_| !self.header.profile).map(|rank| self.count_calls(rank)).transpose()?;
         Ok(threads.unwrap_or_default().into_keys().collect())
-    }
-
-    /// The calls of one thread; `None` for a rank without data.
-    pub fn thread(&self, rank: u32, thread: u16) -> Option<ThreadCallReader<'_>> {
-        let path = self.folder.join(sealed::file_name(rank));
-        self.header.rank(rank).map(|rank| ThreadCallReader::new(self, rank, thread, path))
-    }
-
-    /// Iterates over the blocks of a rank, to build an index for [`Recording::row_reader`]; `None` for a rank without data and for a
-    /// profile.
-    pub fn scan_blocks(&self, rank: u32) -> Result<Option<BlockScan<'_>>, Error> {
-        let found = self.open_blocks(rank)?.filter(|_| !self.header.profile);
-        Ok(found.map(|(rank, blocks)| BlockScan::new(self, rank, blocks)))
-    }
-
-    /// Random access to the calls of a rank; `None` for a rank without data.
-    pub fn row_reader(&self, rank: u32) -> Result<Option<RowReader>, Error> {
-        let path = self.folder.join(sealed::file_name(rank));
-        self.header.rank(rank).map(|rank| RowReader::open(rank, path)).transpose()
     }
 
     /// The directory with its files; temporary for an unsealed recording.
@@ -268,10 +230,15 @@ impl Recording {
         self.header.sites.get(site as usize).unwrap_or(&self.unknown_site)
     }
 
+    /// The file of a rank.
+    pub(crate) fn rank_path(&self, rank: u32) -> PathBuf {
+        self.folder.join(sealed::file_name(rank))
+    }
+
     /// The entry and the file of a rank; `None` if it has no data.
-    fn open_blocks(&self, rank: u32) -> Result<Option<(&RecordedRank, BlockReader)>, Error> {
+    pub(crate) fn open_blocks(&self, rank: u32) -> Result<Option<(&RecordedRank, BlockReader)>, Error> {
         let Some(rank) = self.header.rank(rank) else { return Ok(None) };
-        match BlockReader::open(&self.folder.join(sealed::file_name(rank.rank))) {
+        match BlockReader::open(&self.rank_path(rank.rank)) {
             Ok(blocks) => Ok(Some((rank, blocks))),
             Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
                 self.note_incomplete(rank.rank, IncompleteReason::FileMissing);
@@ -335,27 +302,5 @@ impl Recording {
 
     fn note_incomplete(&self, rank: u32, reason: IncompleteReason) {
         self.faults.lock().unwrap_or_else(PoisonError::into_inner).entry(rank).or_insert(reason);
-    }
-}
-
-/// The calls of one thread, one block at a time.
-pub(crate) struct ThreadBlocks<'a> {
-    recording: &'a Recording,
-    rank: &'a RecordedRank,
-    blocks: BlockReader,
-    builder: TableBuilder,
-}
-
-impl ThreadBlocks<'_> {
-    /// Loads the next block; `false` at the end.
-    pub(crate) fn advance(&mut self) -> bool {
-        let ThreadBlocks { recording, rank, blocks, builder: part } = self;
-        part.clear();
-        recording.next_block(rank, blocks, |block| part.add(block, &recording.functions, &rank.clock))
-    }
-
-    /// The current block.
-    pub(crate) fn table(&self) -> &CallTable {
-        &self.builder.table
     }
 }

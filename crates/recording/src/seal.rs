@@ -11,6 +11,7 @@ mod header;
 mod process;
 mod profile;
 mod rank_file;
+mod ranked_process;
 mod raw_process;
 mod site_table;
 mod spawns;
@@ -30,10 +31,11 @@ use crate::header::RecordingHeader;
 use crate::run_description::RunDescription;
 use crate::seal::clocks::HostClocks;
 use crate::seal::communicators::UnifiedDefinitions;
+use crate::seal::ranked_process::RankedProcess;
 use crate::seal::raw_process::RawProcess;
 use crate::seal::site_table::SiteTable;
 use crate::seal::translate::IdTranslator;
-use crate::seal::worlds::{RankedProcess, WorldGroup};
+use crate::seal::worlds::WorldGroup;
 use crate::sealed::WriteStats;
 
 /// Options for sealing.
@@ -197,7 +199,7 @@ impl LiveRun {
         let ranks: Vec<(&RankedProcess, IdTranslator)> = members.iter().zip(translators).collect();
         let written: Vec<WriteStats> = ranks
             .par_iter()
-            .map(|(member, translator)| member.raw.write(staging, member.rank, translator))
+            .map(|(member, translator)| rank_file::write(staging, member.rank, member.raw, translator))
             .collect::<Result<_, Error>>()?;
         Ok(header::build(&self.run, &members, &written, clocks, definitions, sites.into_resolved(), outcome))
     }

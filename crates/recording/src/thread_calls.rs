@@ -41,8 +41,16 @@ pub struct ThreadCallReader<'a> {
     gap_ns: i64,
 }
 
+impl Recording {
+    /// The calls of one thread; `None` for a rank without data.
+    pub fn thread(&self, rank: u32, thread: u16) -> Option<ThreadCallReader<'_>> {
+        let path = self.rank_path(rank);
+        self.header.rank(rank).map(|rank| ThreadCallReader::new(self, rank, thread, path))
+    }
+}
+
 impl<'a> ThreadCallReader<'a> {
-    pub(crate) fn new(recording: &'a Recording, rank: &'a RecordedRank, thread: u16, path: PathBuf) -> ThreadCallReader<'a> {
+    fn new(recording: &'a Recording, rank: &'a RecordedRank, thread: u16, path: PathBuf) -> ThreadCallReader<'a> {
         ThreadCallReader {
             recording,
             rank,

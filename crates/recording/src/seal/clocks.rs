@@ -7,8 +7,8 @@ use std::collections::HashMap;
 
 use crate::header::LinearClock;
 use crate::seal::process::ProcessDefinitions;
+use crate::seal::ranked_process::RankedProcess;
 use crate::seal::stream::StreamSummary;
-use crate::seal::worlds::RankedProcess;
 
 /// Assumed clock error between hosts that were never compared: clusters mostly use NTP.
 const UNCOMPARED_ERROR_S: f64 = 1.0;

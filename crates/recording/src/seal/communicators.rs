@@ -10,8 +10,8 @@ use crate::definitions::{LocalCommunicator, LocalNeighbours, LocalObject, format
 use crate::header::{CommunicatorDefinition, ObjectDefinition};
 use crate::neighbours::{self, TopologyNeighbours};
 use crate::raw::{EXTERNAL, PROC_NULL};
+use crate::seal::ranked_process::RankedProcess;
 use crate::seal::spawns::{self, SpawnCall, to_recording_ranks};
-use crate::seal::worlds::RankedProcess;
 
 /// The global definitions of a recording.
 #[derive(Default)]

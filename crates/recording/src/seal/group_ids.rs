@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use crate::definitions::{format_ranks, parse_ranks};
+use crate::seal::ranked_process::RankedProcess;
 use crate::seal::spawns::to_recording_ranks;
-use crate::seal::worlds::RankedProcess;
 
 /// Group indices in the recording by a process's local ids.
 pub(super) type GroupIds = HashMap<u32, i32>;

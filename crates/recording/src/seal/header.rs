@@ -10,7 +10,7 @@ use crate::run_description::RunDescription;
 use crate::seal::RunMetadata;
 use crate::seal::clocks::{self, HostClocks};
 use crate::seal::communicators::UnifiedDefinitions;
-use crate::seal::worlds::RankedProcess;
+use crate::seal::ranked_process::RankedProcess;
 use crate::sealed::WriteStats;
 
 /// Puts a header together.

@@ -3,17 +3,16 @@
 use std::fs;
 use std::path::Path;
 
-use crate::call_table::CallDescriptor;
 use crate::error::{Error, WithPath};
 use crate::raw::{PROFILE_MAGIC, profile};
 use crate::seal::stream::StreamSummary;
-use crate::seal::translate::IdTranslator;
-use crate::sealed::{RankFileWriter, TickTotals, WriteStats};
 
 /// The totals of one thread.
 pub(super) struct RawProfile {
-    thread: u16,
-    entries: Vec<[u64; profile::ENTRY_WORDS]>,
+    /// The thread.
+    pub thread: u16,
+    /// The entries in use.
+    pub entries: Vec<[u64; profile::ENTRY_WORDS]>,
     /// Summary of the entries.
     pub summary: StreamSummary,
 }
@@ -44,14 +43,4 @@ impl RawProfile {
 
 fn is_used(entry: &[u64; profile::ENTRY_WORDS]) -> bool {
     entry[profile::CALLS] > 0
-}
-
-/// Writes the totals of one rank.
-pub(super) fn write(folder: &Path, rank: u32, profiles: &[RawProfile], translator: &IdTranslator) -> Result<WriteStats, Error> {
-    let mut writer = RankFileWriter::create(folder, rank)?;
-    for profile in profiles {
-        let totals: Vec<(CallDescriptor, TickTotals)> = profile.entries.iter().filter_map(|entry| translator.totals(entry)).collect();
-        writer.write_totals(profile.thread, &totals)?;
-    }
-    writer.finish()
 }

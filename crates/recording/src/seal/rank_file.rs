@@ -4,14 +4,36 @@
 
 use std::path::Path;
 
+use crate::call_table::CallDescriptor;
 use crate::error::Error;
 use crate::raw::{BLOCK_WORDS, CallPayload, HeaderWord, RawBlock, RawRecord, part};
+use crate::seal::profile::RawProfile;
+use crate::seal::raw_process::RawProcess;
 use crate::seal::stream::{RawBlockReader, RawStream};
 use crate::seal::translate::{IdTranslator, PendingReceives};
-use crate::sealed::{RankFileWriter, WriteStats};
+use crate::sealed::{RankFileWriter, TickTotals, WriteStats};
+
+/// Writes the calls or totals of one rank.
+pub(super) fn write(folder: &Path, rank: u32, raw: &RawProcess, translator: &IdTranslator) -> Result<WriteStats, Error> {
+    if raw.is_profile() {
+        write_profiles(folder, rank, &raw.profiles, translator)
+    } else {
+        write_streams(folder, rank, &raw.streams, translator, raw.span().1)
+    }
+}
+
+/// Writes the totals of one rank.
+fn write_profiles(folder: &Path, rank: u32, profiles: &[RawProfile], translator: &IdTranslator) -> Result<WriteStats, Error> {
+    let mut writer = RankFileWriter::create(folder, rank)?;
+    for profile in profiles {
+        let totals: Vec<(CallDescriptor, TickTotals)> = profile.entries.iter().filter_map(|entry| translator.totals(entry)).collect();
+        writer.write_totals(profile.thread, &totals)?;
+    }
+    writer.finish()
+}
 
 /// Writes the calls of one rank. Calls in progress last until `end`, the last known time.
-pub(super) fn write(folder: &Path, rank: u32, streams: &[RawStream], translator: &IdTranslator, end: u64) -> Result<WriteStats, Error> {
+fn write_streams(folder: &Path, rank: u32, streams: &[RawStream], translator: &IdTranslator, end: u64) -> Result<WriteStats, Error> {
     let mut writer = RankFileWriter::create(folder, rank)?;
     let mut cursors = Vec::new();
     for stream in streams {

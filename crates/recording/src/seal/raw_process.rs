@@ -1,14 +1,9 @@
 //! Raw data of one process, scanned before anything is written because the output depends on all processes.
 
-use std::path::Path;
-
 use crate::error::Error;
 use crate::seal::process::{ProcessDefinitions, ThreadFiles};
-use crate::seal::profile::{self, RawProfile};
-use crate::seal::rank_file;
+use crate::seal::profile::RawProfile;
 use crate::seal::stream::{RawStream, StreamSummary};
-use crate::seal::translate::IdTranslator;
-use crate::sealed::WriteStats;
 
 /// The raw data of a process.
 #[derive(Default)]
@@ -19,8 +14,10 @@ pub(super) struct RawProcess {
     pub summary: StreamSummary,
     /// Number of threads that called MPI.
     pub threads: u32,
-    streams: Vec<RawStream>,
-    profiles: Vec<RawProfile>,
+    /// The calls of its threads.
+    pub streams: Vec<RawStream>,
+    /// The totals of its threads, if it recorded no single calls.
+    pub profiles: Vec<RawProfile>,
 }
 
 impl RawProcess {
@@ -59,14 +56,5 @@ impl RawProcess {
         let readings = self.process.readings.iter().map(|reading| reading.ticks);
         let begin = self.summary.first.or(readings.min()).unwrap_or(0);
         (begin, self.summary.last.max(begin))
-    }
-
-    /// Writes its calls to the sealed file of a rank.
-    pub(super) fn write(&self, folder: &Path, rank: u32, translator: &IdTranslator) -> Result<WriteStats, Error> {
-        if self.is_profile() {
-            profile::write(folder, rank, &self.profiles, translator)
-        } else {
-            rank_file::write(folder, rank, &self.streams, translator, self.span().1)
-        }
     }
 }

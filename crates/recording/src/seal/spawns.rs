@@ -5,7 +5,7 @@
 
 use crate::definitions::parse_ranks;
 use crate::raw::EXTERNAL;
-use crate::seal::worlds::RankedProcess;
+use crate::seal::ranked_process::RankedProcess;
 
 /// A spawn call.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use crate::definitions;
 use crate::seal::clocks::HostClocks;
-use crate::seal::process::ProcessDefinitions;
+use crate::seal::ranked_process::RankedProcess;
 use crate::seal::raw_process::RawProcess;
 
 /// Processes started together.
@@ -21,28 +21,6 @@ pub(super) struct ProcessWorld {
 
 /// The worlds of one recording, first started first.
 pub(super) type WorldGroup = Vec<ProcessWorld>;
-
-/// A process with its rank in the recording.
-#[derive(Clone, Copy)]
-pub(super) struct RankedProcess<'a> {
-    /// Its rank in the recording.
-    pub rank: u32,
-    /// Index of its world in the group.
-    pub world: usize,
-    /// Rank in the recording of the first process of its world.
-    pub first: u32,
-    /// Size of its world.
-    pub size: u32,
-    /// Its raw data.
-    pub raw: &'a RawProcess,
-}
-
-impl<'a> RankedProcess<'a> {
-    /// Its definitions.
-    pub(super) fn process(&self) -> &'a ProcessDefinitions {
-        &self.raw.process
-    }
-}
 
 /// The processes of a recording by rank; worlds follow each other.
 pub(super) fn ranked_processes<'a>(group: &WorldGroup, processes: &'a [RawProcess]) -> Vec<RankedProcess<'a>> {
