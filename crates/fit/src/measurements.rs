@@ -1,8 +1,22 @@
 //! Measurements of one quantity at several parameter settings, validated once so that later code can rely on them.
 
 use crate::sample::median;
-use crate::scaling::{MAX_PARAMETERS, ParameterKind};
 use serde::{Deserialize, Serialize};
+
+/// The maximum number of parameters of a model.
+pub const MAX_PARAMETERS: usize = 8;
+
+/// What a parameter is; costs grow differently with each kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ParameterKind {
+    /// Unknown: any growth is as probable as it is simple.
+    #[default]
+    Unknown,
+    /// The problem size. Work grows with integer powers; logarithms come from sorting and divide-and-conquer.
+    Size,
+    /// The number of processes. Work is divided among them; communication grows with them or with the depth of a tree, rarely with their square.
+    Processes,
+}
 
 /// The repetitions measured at one parameter setting.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

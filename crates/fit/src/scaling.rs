@@ -27,6 +27,7 @@ mod tests;
 mod validate;
 
 use crate::measurements::Measurements;
+pub use crate::measurements::{MAX_PARAMETERS, ParameterKind};
 use crate::sample::DEFAULT_CONFIDENCE;
 pub use correction::{ErrorCorrelation, KrigingCorrection};
 pub use data_check::{InsufficientData, NamedSetting, next_value};
@@ -39,11 +40,7 @@ pub use model::{ErrorPercent, ExtrapolationModel, ModelDiscrepancy, NoiseEstimat
 use noise::SummarisedPoints;
 pub use parallel_fit::fit_many;
 use posterior::ScoredMember;
-pub use prior::ParameterKind;
 use validate::ValidatedFit;
-
-/// The maximum number of parameters of a model.
-pub const MAX_PARAMETERS: usize = 8;
 
 /// How much lower the log posterior of a formula with simple exponents may be for it to be displayed instead of the most probable one.
 const SIMPLE_FORM_TOLERANCE: f64 = 2.0;

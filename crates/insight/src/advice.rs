@@ -16,6 +16,7 @@ mod moving_imbalance;
 mod phrases;
 pub(crate) mod rule_context;
 mod serialised_master;
+pub mod site_groups;
 mod slow_rank;
 mod small_messages;
 mod unbalanced_placement;
@@ -24,13 +25,18 @@ pub mod what_if;
 use std::cmp::Reverse;
 
 use serde::Serialize;
+use sintonia_program::history::History;
+use sintonia_program::process_group::ProcessGroup;
 use sintonia_recording::Recording;
 use sintonia_replay::Error;
 
+use crate::SourceLocation;
 use crate::findings::RunFindings;
 use crate::segment::Segment;
-use crate::{RunSummary, SourceLocation};
+use crate::wait_states::WaitInstance;
+use inputs::AdviceInputs;
 use rule_context::RuleContext;
+use site_groups::SiteGroups;
 use what_if::{WhatIfChange, WhatIfReplay};
 
 /// A recommended change.
@@ -151,13 +157,43 @@ struct AdviceText {
     try_this: String,
 }
 
+/// The candidates for advice, and what they rest on; every process of the group has all of it.
+#[derive(Debug, Default, PartialEq)]
+pub struct AdviceCandidates {
+    /// The input of the rules.
+    pub inputs: AdviceInputs,
+    /// The candidates, largest saving first.
+    pub list: Vec<AdviceCandidate>,
+}
+
+impl AdviceCandidates {
+    /// Finds candidates in a run, given its findings, history and waits. Sends that waited are marked in the history. A single process never
+    /// waits, and gets no advice.
+    pub(crate) fn find(
+        recording: &Recording,
+        findings: &RunFindings,
+        history: &mut History,
+        waits: &[Vec<WaitInstance>],
+        comm: &dyn ProcessGroup,
+    ) -> Result<AdviceCandidates, Error> {
+        if recording.header.size <= 1 {
+            return Ok(AdviceCandidates::default());
+        }
+        what_if::mark_waiting_sends(history, waits, comm);
+        let (sites, hosts) = (SiteGroups::from_recording(recording), rule_context::host_by_rank(recording));
+        let replay = WhatIfReplay::new(recording, history, waits, &sites, &hosts, comm);
+        let inputs = AdviceInputs::from_history(recording, history, &replay, sites.clone(), comm);
+        let list = evaluate_rules(&RuleContext { recording, findings, inputs: &inputs }, &replay)?;
+        Ok(AdviceCandidates { inputs, list })
+    }
+}
+
 /// Finds candidates for advice and estimates their savings.
-pub fn evaluate_rules(recording: &Recording, findings: &RunFindings, replay: &WhatIfReplay) -> Result<Vec<AdviceCandidate>, Error> {
-    let context = RuleContext::new(recording, findings);
-    let run_ns = findings.advice_inputs.run_ns;
+fn evaluate_rules(context: &RuleContext, replay: &WhatIfReplay) -> Result<Vec<AdviceCandidate>, Error> {
+    let run_ns = context.run_ns();
     let mut candidates: Vec<AdviceCandidate> = Vec::new();
     for (rule, find) in RULES.iter().map(|rule| rule.find).enumerate() {
-        let found = find(&context).into_iter().filter(|candidate| candidate.max_saving_ns > run_ns / MIN_SAVING_SHARE);
+        let found = find(context).into_iter().filter(|candidate| candidate.max_saving_ns > run_ns / MIN_SAVING_SHARE);
         candidates.extend(found.map(|candidate| AdviceCandidate { rule, ..candidate }));
     }
     candidates.sort_by_key(|candidate| Reverse(candidate.max_saving_ns));
@@ -193,11 +229,16 @@ fn replay_in_order(candidates: Vec<AdviceCandidate>, replay: &WhatIfReplay, wort
 }
 
 impl Advice {
-    /// The advice for a run, largest saving first.
-    pub fn from_findings(recording: &Recording, summary: &RunSummary, findings: &RunFindings) -> Vec<Advice> {
-        let context = RuleContext::new(recording, findings);
-        let advice = findings.candidates.iter().map(|candidate| Advice::new(&context, candidate));
-        advice.filter(|advice| advice.saves_s < summary.elapsed_s).collect()
+    /// The advice for a run of this many seconds, largest saving first.
+    pub(crate) fn from_candidates(
+        recording: &Recording,
+        findings: &RunFindings,
+        candidates: &AdviceCandidates,
+        elapsed_s: f64,
+    ) -> Vec<Advice> {
+        let context = RuleContext { recording, findings, inputs: &candidates.inputs };
+        let advice = candidates.list.iter().map(|candidate| Advice::new(&context, candidate));
+        advice.filter(|advice| advice.saves_s < elapsed_s).collect()
     }
 
     fn new(context: &RuleContext, candidate: &AdviceCandidate) -> Advice {

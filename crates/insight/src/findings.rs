@@ -10,16 +10,13 @@ use sintonia_program::process_group::ProcessGroup;
 use sintonia_recording::Recording;
 use sintonia_replay::Error;
 
-use crate::advice::inputs::{AdviceInputs, SiteGroups};
-use crate::advice::what_if::{self, WhatIfReplay};
-use crate::advice::{self, AdviceCandidate, rule_context};
 use crate::critical_path::CriticalPathProfile;
 use crate::delay::{self, DelayCosts};
 use crate::gaps::RecordingGaps;
 use crate::ideal_network::IdealRun;
 use crate::phase_efficiency::{self, PhaseEfficiency};
 use crate::segment::{self, SegmentTimes};
-use crate::wait_states::{self, WAIT_PATTERNS, WaitInstance, WaitPattern};
+use crate::wait_states::{WAIT_PATTERNS, WaitInstance, WaitPattern};
 
 /// The analysis results; every process of the group has all of them.
 pub struct RunFindings {
@@ -41,10 +38,6 @@ pub struct RunFindings {
     pub clock_violations: ClockViolations,
     /// The phases of the program and their efficiencies.
     pub phases: Vec<PhaseEfficiency>,
-    /// The input of the advice rules.
-    pub advice_inputs: AdviceInputs,
-    /// Candidates for advice, largest saving first.
-    pub candidates: Vec<AdviceCandidate>,
 }
 
 /// The waits of one pattern at one call site.
@@ -77,45 +70,27 @@ pub struct WaitTotals {
 }
 
 impl RunFindings {
-    /// Reads the history of a recording and runs all analyses; `progress` is called after each rank that was read.
-    pub fn from_recording(recording: &Recording, comm: &dyn ProcessGroup, progress: &(dyn Fn() + Sync)) -> Result<RunFindings, Error> {
-        let mut history = History::read(recording, comm, progress)?;
-        let waits = wait_states::find_waits(&history);
-        let ideal = IdealRun::replay(recording, Some(&history))?;
-        let graph = ProgramGraph::from_recording_in_group(recording, comm, progress)?;
-        let mut findings = RunFindings {
-            ideal_ns: ideal.elapsed_ns,
-            phases: phase_efficiency::phase_efficiencies(&graph, &history, &ideal, comm),
-            critical_path: CriticalPathProfile::from_history(&history, &waits, comm),
-            delay_costs: delay::delay_costs(recording, &history, &waits, comm),
-            segments: segment::segment_times(&history, comm),
-            waits: sum_by_site(&history, &waits, comm),
-            gaps: RecordingGaps::from_recording(recording, comm),
-            unmatched: unmatched(&history, comm),
-            clock_violations: history.clock_violations,
-            advice_inputs: AdviceInputs::default(),
-            candidates: Vec::new(),
-        };
-        if recording.header.size > 1 {
-            findings.find_candidates(recording, &mut history, &waits, comm)?;
-        }
-        Ok(findings)
-    }
-
-    /// Finds candidates for advice. (A single process never waits.)
-    fn find_candidates(
-        &mut self,
+    /// Runs all analyses of a history, given its waits; `progress` is called after each rank that was read.
+    pub(crate) fn from_history(
         recording: &Recording,
-        history: &mut History,
+        history: &History,
         waits: &[Vec<WaitInstance>],
         comm: &dyn ProcessGroup,
-    ) -> Result<(), Error> {
-        what_if::mark_waiting_sends(history, waits, comm);
-        let (sites, hosts) = (SiteGroups::from_recording(recording), rule_context::host_by_rank(recording));
-        let replay = WhatIfReplay::new(recording, history, waits, &sites, &hosts, comm);
-        self.advice_inputs = AdviceInputs::from_history(recording, history, &replay, sites.clone(), comm);
-        self.candidates = advice::evaluate_rules(recording, self, &replay)?;
-        Ok(())
+        progress: &(dyn Fn() + Sync),
+    ) -> Result<RunFindings, Error> {
+        let ideal = IdealRun::replay(recording, Some(history))?;
+        let graph = ProgramGraph::from_recording_in_group(recording, comm, progress)?;
+        Ok(RunFindings {
+            ideal_ns: ideal.elapsed_ns,
+            phases: phase_efficiency::phase_efficiencies(&graph, history, &ideal, comm),
+            critical_path: CriticalPathProfile::from_history(history, waits, comm),
+            delay_costs: delay::delay_costs(recording, history, waits, comm),
+            segments: segment::segment_times(history, comm),
+            waits: sum_by_site(history, waits, comm),
+            gaps: RecordingGaps::from_recording(recording, comm),
+            unmatched: unmatched(history, comm),
+            clock_violations: history.clock_violations,
+        })
     }
 }
 
@@ -137,8 +112,14 @@ impl SiteWaits {
 
     /// The ranks that waited more than a tenth of the mean.
     pub fn significant_ranks(&self) -> Vec<u32> {
-        rule_context::significant_ranks(&self.ranks.iter().map(|(rank, waited)| (*rank, waited.ns)).collect())
+        significant_ranks(&self.ranks.iter().map(|(rank, waited)| (*rank, waited.ns)).collect())
     }
+}
+
+/// The ranks with more than a tenth of the mean.
+pub(crate) fn significant_ranks(ranks: &BTreeMap<u32, i64>) -> Vec<u32> {
+    let worth = ranks.values().sum::<i64>() / (10 * ranks.len().max(1) as i64);
+    ranks.iter().filter(|(_, ns)| **ns > worth).map(|(rank, _)| *rank).collect()
 }
 
 fn unmatched(history: &History, comm: &dyn ProcessGroup) -> UnmatchedMessages {

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod advice;
+pub mod analysis;
 pub mod critical_path;
 pub mod delay;
 mod efficiency;

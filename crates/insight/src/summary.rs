@@ -12,7 +12,7 @@ use sintonia_recording::header::{MpiVersion, RecordedRank, RecordingHeader};
 use sintonia_replay::Error;
 
 use crate::advice::Advice;
-use crate::findings::RunFindings;
+use crate::analysis::RunAnalysis;
 use crate::gaps::RecordingGaps;
 use crate::phase_efficiency::PhaseEfficiency;
 use crate::rank_times::{self, FocusOfAnalysis, RankTimes, elapsed_s, seconds};
@@ -186,9 +186,9 @@ impl RunSummary {
             return RunSummary::without_history(recording, comm, progress);
         }
         let (per_rank, tally) = rank_times::read_rank_times(recording, comm, progress)?;
-        let findings = RunFindings::from_recording(recording, comm, progress)?;
-        let mut summary = RunSummary::new(recording, &findings.gaps, per_rank, tally);
-        summary.add_findings(recording, &findings);
+        let analysis = RunAnalysis::from_recording(recording, comm, progress)?;
+        let mut summary = RunSummary::new(recording, &analysis.findings.gaps, per_rank, tally);
+        summary.add_analysis(recording, &analysis);
         Ok(summary)
     }
 
@@ -206,7 +206,7 @@ impl RunSummary {
     }
 
     /// Adds the results of the wait state analysis.
-    fn add_findings(&mut self, recording: &Recording, findings: &RunFindings) {
+    fn add_analysis(&mut self, recording: &Recording, RunAnalysis { findings, candidates }: &RunAnalysis) {
         let ideal_s = findings.ideal_ns as f64 / 1e9;
         self.ideal_s = Some(ideal_s);
         self.efficiency = self.efficiency.map(|efficiency| efficiency.with_ideal_network(ideal_s, self.work_s));
@@ -216,7 +216,7 @@ impl RunSummary {
         self.wait_states = WaitState::from_findings(recording, findings);
         self.root_causes = RootCause::from_findings(recording, findings);
         self.critical_path = Some(CriticalPath::from_findings(recording, findings));
-        self.advice = Advice::from_findings(recording, self, findings);
+        self.advice = Advice::from_candidates(recording, findings, candidates, self.elapsed_s);
     }
 
     fn new(recording: &Recording, gaps: &RecordingGaps, per_rank: Vec<RankTimes>, tally: CallTally) -> RunSummary {

@@ -5,7 +5,7 @@ mod story;
 
 use sintonia_insight::RunSummary;
 use sintonia_insight::advice::{Advice, RULES};
-use sintonia_insight::findings::RunFindings;
+use sintonia_insight::analysis::RunAnalysis;
 use sintonia_program::process_group::SingleProcess;
 use sintonia_recording::Recording;
 use sintonia_recording::call_table::CallDescriptor;
@@ -473,13 +473,14 @@ fn any_company_gives_the_same_advice() {
         play.meet(7, &collective("MPI_Barrier"), 1);
     }
     let (_folder, recording) = play.told();
-    let find = |comm: &dyn sintonia_program::process_group::ProcessGroup| RunFindings::from_recording(&recording, comm, &|| ()).unwrap();
+    let find = |comm: &dyn sintonia_program::process_group::ProcessGroup| {
+        RunAnalysis::from_recording(&recording, comm, &|| ()).unwrap().candidates
+    };
     let alone = find(&SingleProcess);
-    assert!(alone.candidates.len() > 1, "{:#?}", alone.candidates);
+    assert!(alone.list.len() > 1, "{:#?}", alone.list);
     for size in [2, 3, 5] {
         for found in together(size, find) {
-            assert_eq!(found.candidates, alone.candidates, "{size} processes");
-            assert_eq!(found.advice_inputs, alone.advice_inputs, "{size} processes");
+            assert_eq!(found, alone, "{size} processes");
         }
     }
 }

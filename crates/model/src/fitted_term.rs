@@ -4,7 +4,9 @@ use sintonia_fit::SplitMix64;
 use sintonia_formula::{Formula, Interval, SymbolValues};
 
 use crate::curve::{CurveSample, FitError, FittedCurve};
-use crate::predict::EstimateRange;
+
+/// Low, middle (point estimate) and high.
+pub type EstimateRange = [f64; 3];
 
 /// A formula of the model's parameters.
 #[derive(Clone, Debug, PartialEq)]

@@ -12,22 +12,13 @@ use sintonia_machine::{ArithmeticOp, CollectiveKind, Machine, MemoryAccess, Mess
 
 use crate::experiment::Experiment;
 use crate::fitted_term::MachineScale;
-use crate::model::{CallFormulas, PerformanceModel};
+use crate::model::{CallFormulas, PerformanceModel, ReferenceMachine};
 use crate::program_part::PartKind;
 use crate::run::RANKS_PARAMETER;
 
 /// The symbols of a machine's formulas.
 const BYTES: &str = "n";
 const PROCESSES: &str = "p";
-
-/// The machine of the runs.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ReferenceMachine {
-    /// Its name.
-    pub name: String,
-    /// Arithmetic and memory costs in seconds, by name.
-    pub costs: BTreeMap<String, f64>,
-}
 
 /// Why a model cannot be transferred to another machine.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

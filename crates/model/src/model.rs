@@ -6,7 +6,6 @@ use serde::Serialize;
 use sintonia_formula::Formula;
 
 use crate::fitted_term::FittedTerm;
-use crate::machine_change::ReferenceMachine;
 use crate::program_part::PartKind;
 
 /// A performance model.
@@ -38,6 +37,15 @@ pub struct PerformanceModel {
     pub points: Vec<MeasuredSetting>,
     /// Notes for the reader, one sentence each.
     pub notes: Vec<String>,
+}
+
+/// The machine of the runs.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReferenceMachine {
+    /// Its name.
+    pub name: String,
+    /// Arithmetic and memory costs in seconds, by name.
+    pub costs: BTreeMap<String, f64>,
 }
 
 /// The quantity that a model describes.

@@ -6,6 +6,7 @@
 
 use sintonia_fit::SplitMix64;
 
+pub use crate::fitted_term::EstimateRange;
 use crate::fitted_term::{FittedTerm, TermSample};
 use crate::model::{PerformanceModel, PredictionBasis};
 
@@ -17,9 +18,6 @@ const CONFIDENCE: f64 = 0.95;
 const PRIOR_DOF: f64 = 3.0;
 /// The seed of the samples.
 const SEED: u64 = 2003;
-
-/// Low, middle (point estimate) and high.
-pub type EstimateRange = [f64; 3];
 
 /// A model with posterior samples.
 pub struct Predictor<'a> {

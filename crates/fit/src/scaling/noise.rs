@@ -3,8 +3,7 @@
 //! The mean is the most efficient summary of well-behaved repetitions, but not robust to outliers. A point's value is its mean unless one of
 //! its repetitions is an outlier relative to the spread at all points; then it is the median, and the outlier is reported.
 
-use super::MAX_PARAMETERS;
-use super::prior::ParameterKind;
+use super::{MAX_PARAMETERS, ParameterKind};
 use crate::measurements::Measurements;
 use crate::sample::{mean, quantile};
 use crate::stats::f_survival;

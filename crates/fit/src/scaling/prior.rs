@@ -4,6 +4,7 @@
 //! exponents, the rest is spread over all real ones, so a simple law is chosen when the measurements support it and only then.
 
 use super::hypothesis::LogFactor;
+use crate::measurements::ParameterKind;
 
 /// The allowed exponents: between these, and at least [`MIN_ABS_EXPONENT`] in size unless a logarithm gives the term a shape.
 pub(super) const MIN_EXPONENT: f64 = -3.5;
@@ -45,18 +46,6 @@ pub(super) const POLYNOMIAL_LOG_PRIOR: f64 = -6.0;
 /// Added to the log prior of each simple exponent where repetitions measure the noise: only then can the measurements refute a simple
 /// exponent that is slightly wrong.
 pub(super) const KNOWN_NOISE_BONUS: f64 = std::f64::consts::LN_2;
-
-/// What a parameter is; costs grow differently with each kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ParameterKind {
-    /// Unknown: any growth is as probable as it is simple.
-    #[default]
-    Unknown,
-    /// The problem size. Work grows with integer powers; logarithms come from sorting and divide-and-conquer.
-    Size,
-    /// The number of processes. Work is divided among them; communication grows with them or with the depth of a tree, rarely with their square.
-    Processes,
-}
 
 impl ParameterKind {
     /// The prior probability of a logarithm.

@@ -4,13 +4,12 @@
 //! negative. The noise is not assumed known: repetitions count as a few further points, so they dominate while points are few and yield
 //! when the residuals contradict them (runs differ by more than repetitions within a run).
 
-use super::MAX_PARAMETERS;
 use super::bounded_vec::BoundedVec;
 use super::ensemble_member::{EnsembleMember, TermFactor, truncate_negative};
 use super::hypothesis::{FreeFactor, Hypothesis};
 use super::least_squares::{LeastSquaresSolver, MAX_COLUMNS};
-use super::prior::ParameterKind;
 use super::refine::FittedHypothesis;
+use super::{MAX_PARAMETERS, ParameterKind};
 
 /// What is known of the noise, and the number of points.
 #[derive(Debug, Clone, Copy)]

@@ -36,7 +36,7 @@ fn find(context: &RuleContext) -> Vec<AdviceCandidate> {
 
 /// The same with point-to-point messages.
 fn point_to_point(context: &RuleContext) -> Option<AdviceCandidate> {
-    let partners = &context.inputs().partner_counts;
+    let partners = &context.inputs.partner_counts;
     let size = context.size();
     if size < MIN_RANKS || partners.len() < size || partners.values().any(|partners| *partners as usize + 1 < size) {
         return None;
@@ -61,10 +61,10 @@ fn candidate(site: u32, calls: &[(u32, &SiteCalls)]) -> AdviceCandidate {
 }
 
 fn describe(context: &RuleContext, candidate: &AdviceCandidate) -> AdviceText {
-    let calls: Vec<&SiteCalls> = candidate.sites().iter().filter_map(|site| context.inputs().calls.get(site)).collect();
+    let calls: Vec<&SiteCalls> = candidate.sites().iter().filter_map(|site| context.inputs.calls.get(site)).collect();
     let (own, moved): (i64, u64) =
         calls.iter().fold((0, 0), |(ns, moved), calls| (ns + calls.sum(|totals| totals.own_ns), moved + calls.sum(|totals| totals.bytes)));
-    let name = context.inputs().calls.get(&candidate.site()).map_or("messages", |calls| calls.operation.name());
+    let name = context.inputs.calls.get(&candidate.site()).map_or("messages", |calls| calls.operation.name());
     let per_rank = own / candidate.ranks.len().max(1) as i64;
     AdviceText {
         what: format!(

@@ -6,9 +6,10 @@ use sintonia_mpi::{BlockingMode, FunctionRole};
 
 use super::inputs::SiteCalls;
 use super::phrases::{choose_verb, format_ns, format_ranks, format_share};
-use super::rule_context::{RuleContext, significant_ranks};
+use super::rule_context::RuleContext;
 use super::what_if::{CallOverride, WhatIfChange};
 use super::{AdviceCandidate, AdviceRule, AdviceText};
+use crate::findings::significant_ranks;
 
 pub(super) const RULE: AdviceRule = AdviceRule {
     kind: "blocking_exchange",
@@ -35,7 +36,7 @@ fn find(context: &RuleContext) -> Vec<AdviceCandidate> {
 }
 
 fn describe(context: &RuleContext, candidate: &AdviceCandidate) -> AdviceText {
-    let calls = &context.inputs().calls[&candidate.site()];
+    let calls = &context.inputs.calls[&candidate.site()];
     let waited = context.waits(&["late_receiver"]).get(&candidate.site()).map_or(0, |waiting| waiting.ns());
     let moved = calls.sum(|totals| totals.own_ns);
     let name = calls.operation.name();

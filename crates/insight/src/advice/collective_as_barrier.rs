@@ -53,7 +53,7 @@ fn is_pure_synchronisation(calls: &SiteCalls) -> bool {
 
 fn describe(context: &RuleContext, candidate: &AdviceCandidate) -> AdviceText {
     let costs = costs_by_site(context);
-    let calls = context.inputs().calls.get(&candidate.site());
+    let calls = context.inputs.calls.get(&candidate.site());
     let name = calls.map_or("a collective", |calls| calls.operation.name());
     let times = calls.map_or(0, |calls| calls.ranks.values().map(|totals| totals.calls).max().unwrap_or(0));
     let all: i64 = costs.values().flatten().map(|(_, ns)| ns).sum();

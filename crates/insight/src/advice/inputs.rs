@@ -11,8 +11,8 @@ use sintonia_program::history::{CallId, History, Location};
 use sintonia_program::process_group::ProcessGroup;
 use sintonia_recording::Recording;
 
+use super::site_groups::SiteGroups;
 use super::what_if::{WhatIfReplay, call_descriptor, is_blocking_transfer, is_consecutive_message};
-use crate::SourceLocation;
 use crate::segment::{self, Segment};
 use crate::wait_states::is_polling;
 
@@ -24,42 +24,6 @@ const LARGE_BYTES: u64 = 64 * 1024;
 
 /// Shorter computation between two polling calls is waiting, not work.
 const POLL_GAP_NS: i64 = 10_000;
-
-/// Groups the call sites of one source line; the first represents all of them.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct SiteGroups {
-    /// The representative of each site.
-    representatives: Vec<u32>,
-    /// The sites of each representative.
-    members: HashMap<u32, Vec<u32>>,
-}
-
-impl SiteGroups {
-    /// The call sites of a recording.
-    pub fn from_recording(recording: &Recording) -> SiteGroups {
-        let mut first: HashMap<SourceLocation, u32> = HashMap::new();
-        let site = |(number, site)| *first.entry(SourceLocation::from_site(site)).or_insert(number as u32);
-        let representatives: Vec<u32> = recording.header.sites.iter().enumerate().map(site).collect();
-        let mut members: HashMap<u32, Vec<u32>> = HashMap::new();
-        representatives.iter().zip(0..).for_each(|(first, site)| members.entry(*first).or_default().push(site));
-        SiteGroups { representatives, members }
-    }
-
-    /// The representative of a site.
-    pub fn representative(&self, site: u32) -> u32 {
-        self.representatives.get(site as usize).copied().unwrap_or(site)
-    }
-
-    /// The sites that a site represents.
-    pub fn members(&self, site: u32) -> &[u32] {
-        self.members.get(&site).map_or(&[], Vec::as_slice)
-    }
-
-    /// The segment between the representatives of a segment's sites.
-    pub fn representative_segment(&self, segment: Segment) -> Segment {
-        Segment { from: self.representative(segment.from), to: self.representative(segment.to) }
-    }
-}
 
 /// Computation of a rank in a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]

@@ -57,7 +57,7 @@ fn describe(context: &RuleContext, candidate: &AdviceCandidate) -> AdviceText {
         .iter()
         .fold((0, 0), |(ns, moved), (_, calls)| (ns + calls.sum(|totals| totals.own_ns), moved + calls.sum(|totals| totals.bytes)));
     let waited: i64 = context.findings.waits.iter().filter_map(|waits| waits.causes.get(&rank)).sum();
-    let name = context.inputs().calls.get(&candidate.site()).map_or("its files", |calls| calls.operation.name());
+    let name = context.inputs.calls.get(&candidate.site()).map_or("its files", |calls| calls.operation.name());
     AdviceText {
         what: format!(
             "Only {} accesses the file ({name} at {}), and the others wait for it.",

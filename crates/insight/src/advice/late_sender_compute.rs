@@ -1,9 +1,10 @@
 //! Late senders that compute before they send.
 
 use super::phrases::{choose_verb, format_ns, format_ranks, format_share};
-use super::rule_context::{RuleContext, significant_ranks};
+use super::rule_context::RuleContext;
 use super::what_if::{CallOverride, WhatIfChange};
 use super::{AdviceCandidate, AdviceRule, AdviceText, NOISE_SHARE};
+use crate::findings::significant_ranks;
 
 pub(super) const RULE: AdviceRule = AdviceRule {
     kind: "late_sender_compute",

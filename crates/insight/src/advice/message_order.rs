@@ -1,9 +1,10 @@
 //! Receives that wait for one message while another one has already arrived.
 
 use super::phrases::{choose_verb, format_ns, format_ranks, format_share};
-use super::rule_context::{RuleContext, significant_ranks};
+use super::rule_context::RuleContext;
 use super::what_if::{CallOverride, WhatIfChange};
 use super::{AdviceCandidate, AdviceRule, AdviceText};
+use crate::findings::significant_ranks;
 
 pub(super) const RULE: AdviceRule = AdviceRule {
     kind: "message_order",

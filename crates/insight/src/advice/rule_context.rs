@@ -15,6 +15,7 @@ use crate::segment::Segment;
 pub(crate) struct RuleContext<'a> {
     pub recording: &'a Recording,
     pub findings: &'a RunFindings,
+    pub inputs: &'a AdviceInputs,
 }
 
 /// The waits of some patterns at a site.
@@ -47,23 +48,9 @@ pub(crate) fn key_of_max(ranks: &BTreeMap<u32, i64>) -> Option<u32> {
     ranks.iter().max_by_key(|(rank, ns)| (**ns, std::cmp::Reverse(**rank))).map(|(rank, _)| *rank)
 }
 
-/// The ranks with more than a tenth of the mean.
-pub(crate) fn significant_ranks(ranks: &BTreeMap<u32, i64>) -> Vec<u32> {
-    let worth = ranks.values().sum::<i64>() / (10 * ranks.len().max(1) as i64);
-    ranks.iter().filter(|(_, ns)| **ns > worth).map(|(rank, _)| *rank).collect()
-}
-
 impl<'a> RuleContext<'a> {
-    pub(crate) fn new(recording: &'a Recording, findings: &'a RunFindings) -> RuleContext<'a> {
-        RuleContext { recording, findings }
-    }
-
-    pub(crate) fn inputs(&self) -> &'a AdviceInputs {
-        &self.findings.advice_inputs
-    }
-
     pub(crate) fn run_ns(&self) -> i64 {
-        self.inputs().run_ns
+        self.inputs.run_ns
     }
 
     /// Number of ranks.
@@ -83,26 +70,26 @@ impl<'a> RuleContext<'a> {
 
     /// Computation of each rank in a segment, without ranks with missing calls.
     pub(crate) fn loads(&self, segment: Segment) -> BTreeMap<u32, SegmentLoad> {
-        let all = self.inputs().loads.get(&segment).into_iter().flatten();
+        let all = self.inputs.loads.get(&segment).into_iter().flatten();
         all.filter(|(rank, _)| !self.findings.gaps.missing_calls.contains(rank)).map(|(rank, load)| (*rank, *load)).collect()
     }
 
     /// The segments in which any rank computed.
     pub(crate) fn segments(&self) -> impl Iterator<Item = Segment> {
-        self.inputs().loads.keys().copied()
+        self.inputs.loads.keys().copied()
     }
 
     /// Nanoseconds of a segment on the critical path.
     pub(crate) fn critical_path_ns(&self, segment: Segment) -> i64 {
         let path = self.findings.critical_path.segments.iter();
-        path.filter(|(part, _)| self.inputs().sites.representative_segment(**part) == segment).map(|(_, ns)| *ns).sum()
+        path.filter(|(part, _)| self.inputs.sites.representative_segment(**part) == segment).map(|(_, ns)| *ns).sum()
     }
 
     /// Delay costs of the segments of a rank, in nanoseconds.
     pub(crate) fn delay_costs(&self, rank: u32) -> BTreeMap<Segment, i64> {
         let mut costs = BTreeMap::new();
         for ((segment, _), cost) in self.findings.delay_costs.iter().filter(|((_, late), _)| *late == rank) {
-            *costs.entry(self.inputs().sites.representative_segment(*segment)).or_default() += cost.direct_ns + cost.indirect_ns;
+            *costs.entry(self.inputs.sites.representative_segment(*segment)).or_default() += cost.direct_ns + cost.indirect_ns;
         }
         costs
     }
@@ -111,7 +98,7 @@ impl<'a> RuleContext<'a> {
     pub(crate) fn waits(&self, kinds: &[&str]) -> BTreeMap<u32, CombinedWaits> {
         let mut all: BTreeMap<u32, CombinedWaits> = BTreeMap::new();
         for waits in self.findings.waits.iter().filter(|waits| kinds.contains(&waits.pattern.kind)) {
-            let waiting = all.entry(self.inputs().sites.representative(waits.site)).or_default();
+            let waiting = all.entry(self.inputs.sites.representative(waits.site)).or_default();
             waits.ranks.iter().for_each(|(rank, waited)| *waiting.ranks.entry(*rank).or_default() += waited.ns);
             waits.causes.iter().for_each(|(rank, ns)| *waiting.causes.entry(*rank).or_default() += ns);
         }
@@ -142,7 +129,7 @@ impl<'a> RuleContext<'a> {
 
     /// The calls by site whose function has a matching role.
     pub(crate) fn calls(&self, role: impl Fn(FunctionRole) -> bool) -> impl Iterator<Item = (u32, &'a SiteCalls)> {
-        self.inputs().calls.iter().filter(move |(_, calls)| role(calls.operation.role())).map(|(site, calls)| (*site, calls))
+        self.inputs.calls.iter().filter(move |(_, calls)| role(calls.operation.role())).map(|(site, calls)| (*site, calls))
     }
 
     /// A change that sets these segments to their mean on matching ranks.

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::phrases::{format_ns, format_ranks, format_share};
-use super::rule_context::{RuleContext, key_of_max, significant_ranks};
+use super::rule_context::{RuleContext, key_of_max};
 use super::what_if::{DurationChange, WhatIfChange};
 use super::{AdviceCandidate, AdviceRule, AdviceText};
+use crate::findings::significant_ranks;
 use crate::segment::Segment;
 
 pub(super) const RULE: AdviceRule = AdviceRule {

@@ -36,12 +36,12 @@ fn find(context: &RuleContext) -> Vec<AdviceCandidate> {
     }
     let most = per_rank.values().copied().max().unwrap_or(0);
     let change = WhatIfChange::Calls(in_a_row.iter().map(|(site, _)| *site).collect(), CallOverride::Merged);
-    let senders = context.inputs().calls[&site].ranks.keys().copied().collect();
+    let senders = context.inputs.calls[&site].ranks.keys().copied().collect();
     vec![AdviceCandidate::at_call(site, senders, change, most)]
 }
 
 fn describe(context: &RuleContext, candidate: &AdviceCandidate) -> AdviceText {
-    let calls = &context.inputs().calls[&candidate.site()];
+    let calls = &context.inputs.calls[&candidate.site()];
     let sum = |pick: fn(&RankCallTotals) -> u64| calls.sum(pick);
     let (messages, first) = (sum(|totals| totals.calls), sum(|totals| totals.calls - totals.consecutive));
     let own = calls.sum(|totals| totals.own_ns);

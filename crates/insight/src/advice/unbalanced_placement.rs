@@ -67,7 +67,7 @@ fn compute_by_rank(context: &RuleContext) -> BTreeMap<u32, i64> {
 fn find_misplaced(context: &RuleContext) -> Option<AdviceCandidate> {
     let now = context.host_by_rank();
     let better = better_hosts(context, &now);
-    let pairs = &context.inputs().pairs;
+    let pairs = &context.inputs.pairs;
     // A placement that reduces inter-host traffic by less than a quarter is not considered better.
     if 4 * u128::from(inter_host_bytes(pairs, &better)) > 3 * u128::from(inter_host_bytes(pairs, &now)) {
         return None;
@@ -107,7 +107,7 @@ fn intra_host_ratio(pairs: &BTreeMap<(u32, u32), PairTraffic>, hosts: &[u32]) ->
 fn better_hosts(context: &RuleContext, now: &[u32]) -> Vec<u32> {
     let flow =
         |((from, to), traffic): (&(u32, u32), &PairTraffic)| ExchangeEdge { ranks: [*from, *to], forward: traffic.bytes, backward: 0 };
-    let graph = RankGraph::new(vec![1; now.len()], &context.inputs().pairs.iter().map(flow).collect::<Vec<_>>());
+    let graph = RankGraph::new(vec![1; now.len()], &context.inputs.pairs.iter().map(flow).collect::<Vec<_>>());
     let ranks_by_host = context.ranks_by_host();
     let hosts = ranks_by_host.iter().map(|(host, ranks)| Host::new(host.to_string(), ranks.len() as u32)).collect();
     let cluster = Cluster::new(hosts);
@@ -164,7 +164,7 @@ fn describe_crowded(context: &RuleContext, candidate: &AdviceCandidate) -> Advic
 
 fn describe_misplaced(context: &RuleContext, candidate: &AdviceCandidate, better: &[u32]) -> AdviceText {
     let now = context.host_by_rank();
-    let pairs = &context.inputs().pairs;
+    let pairs = &context.inputs.pairs;
     let moved: Vec<u32> = (0..now.len()).filter(|rank| now[*rank] != better[*rank]).map(|rank| rank as u32).collect();
     let list: Vec<String> = better.iter().map(|host| context.host_name(*host)).collect();
     AdviceText {

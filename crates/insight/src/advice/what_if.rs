@@ -19,7 +19,7 @@ use sintonia_replay::changes::ReplayChanges;
 use sintonia_replay::engine::{self, RecordedNetwork, ReplayCosts};
 use sintonia_replay::schedule::LocationId;
 
-use super::inputs::SiteGroups;
+use super::site_groups::SiteGroups;
 use crate::mpi_bounds;
 use crate::segment::{self, Segment};
 use crate::wait_states::WaitInstance;

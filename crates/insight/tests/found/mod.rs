@@ -1,6 +1,7 @@
 //! The findings of handmade runs, in a form that tests can compare.
 #![allow(dead_code, reason = "not every test that uses this file needs everything")]
 
+use sintonia_insight::analysis::RunAnalysis;
 use sintonia_insight::findings::RunFindings;
 use sintonia_program::process_group::{ProcessGroup, SingleProcess};
 use sintonia_recording::Recording;
@@ -9,7 +10,7 @@ use crate::story::*;
 
 /// The findings of a recording.
 pub(crate) fn find(recording: &Recording, comm: &dyn ProcessGroup) -> RunFindings {
-    RunFindings::from_recording(recording, comm, &|| ()).unwrap()
+    RunAnalysis::from_recording(recording, comm, &|| ()).unwrap().findings
 }
 
 /// The waits as kind, line, rank, milliseconds.

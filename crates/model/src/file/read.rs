@@ -10,10 +10,9 @@ use super::FORMAT;
 use super::error::ModelFileError;
 use crate::curve::FittedCurve;
 use crate::fitted_term::FittedTerm;
-use crate::machine_change::ReferenceMachine;
 use crate::model::{
     CallFormulas, HoldOutValidation, MeasuredParameter, MeasuredSetting, ModelPart, ModelledQuantity, PerformanceModel, PredictionBasis,
-    RoleLimit,
+    ReferenceMachine, RoleLimit,
 };
 use crate::program_part::PartKind;
 

@@ -5,10 +5,9 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use crate::fitted_term::FittedTerm;
-use crate::machine_change::ReferenceMachine;
 use crate::model::{
     CallFormulas, HoldOutValidation, MeasuredParameter, MeasuredSetting, ModelPart, ModelledQuantity, PerformanceModel, PredictionBasis,
-    RoleLimit,
+    ReferenceMachine, RoleLimit,
 };
 use crate::program_part::PartKind;
 
