@@ -6,7 +6,6 @@ use sintonia_mpi::CollectiveOp;
 use sintonia_recording::comm_event::GroupOp;
 
 use crate::changes::{CollectiveModel, ReplayChanges};
-use crate::engine::GroupState;
 use crate::platform::{self, Platform};
 use crate::schedule::{CollectiveAction, SendMode};
 
@@ -24,10 +23,10 @@ pub(crate) fn plan_collective(
     platform: &Platform,
     changes: &ReplayChanges,
     call: &CollectiveAction,
-    group: &GroupState,
+    ranks: &[u32],
+    is_intercommunicator: bool,
     rank: u32,
 ) -> CollectivePlan {
-    let ranks = &group.ranks;
     let members = ranks.len() as u32;
     let GroupOp::Collective(op) = call.op else { return CollectivePlan::FixedCost(sync_cost(platform, call.op, ranks, rank)) };
     if members < 2 {
@@ -40,7 +39,7 @@ pub(crate) fn plan_collective(
     let collective = platform::machine_collective(call.op);
     let model = collective.and_then(|collective| changes.algorithms.get(&collective)).or(changes.default_algorithm.as_ref());
     match model.copied().unwrap_or_else(|| configured_model(platform, collective, op, members)) {
-        _ if group.is_intercommunicator => CollectivePlan::FixedCost(closed_form_cost(platform, call.op, ranks, rank, bytes)),
+        _ if is_intercommunicator => CollectivePlan::FixedCost(closed_form_cost(platform, call.op, ranks, rank, bytes)),
         CollectiveModel::ClosedForm => CollectivePlan::FixedCost(closed_form_cost(platform, call.op, ranks, rank, bytes)),
         CollectiveModel::Algorithm(algorithm) if algorithm.supports(op) => CollectivePlan::Rounds(algorithm, op),
         // Given for a similar collective, but does not support this one.

@@ -4,7 +4,8 @@
 //! locations are advanced. What does depend on time order (shared links, locks, wildcard matching) is a deferred event: when every location
 //! is blocked, the earliest one is processed, and all its consequences are later.
 //!
-//! [`ReplayState`] is shared by all modules here; each adds the methods for its topic.
+//! [`ReplayState`] is the state of the simulation, shared by all modules here; each adds the data and the methods of its topic, so these
+//! modules know each other through it. That circle is accepted: what the simulation does next depends on all of it.
 
 mod call_step;
 mod collective_rounds;
@@ -28,8 +29,7 @@ mod state;
 pub(crate) mod tests;
 mod wildcard;
 
-pub(crate) use collectives::GroupState;
-pub use deadlock::{BlockedRank, Deadlock};
+pub use crate::deadlock::{BlockedRank, Deadlock};
 pub use result::{RankReplayTime, ReplayResult, ReplaySink, SiteReplayTime, UnmatchedSummary};
 
 use crate::Error;
@@ -252,7 +252,7 @@ impl LocationState<'_> {
         let mut at = self.recorded_now;
         for record in self.records.iter().take(16) {
             at += record.gap_time() + record.duration();
-            if self.compiled.ops[record.action as usize] == location::CallOp::Init {
+            if self.compiled.ops[record.action as usize] == compiled::CallOp::Init {
                 return Some(at);
             }
         }

@@ -25,7 +25,7 @@ pub enum Error {
     Cancelled,
     /// All locations are blocked.
     #[error("{0}")]
-    Deadlock(Box<crate::engine::Deadlock>),
+    Deadlock(Box<crate::deadlock::Deadlock>),
     /// The machine has too few cores.
     #[error(
         "the machine is too small: {ranks} ranks do not fit on its {cores} cores; add nodes (`count` or `cores` in [[node]], or --what-if nodes=N), or give a placement (--what-if placement=...)"

@@ -10,6 +10,7 @@ mod communicators;
 mod describe;
 mod error;
 mod extrapolated;
+mod extrapolated_schedule;
 mod filters;
 mod folded_trace;
 mod group_rule;
@@ -30,6 +31,7 @@ mod recognise;
 mod recording_family;
 mod scaling_law;
 mod segment_times;
+mod value_observation;
 mod value_rule;
 mod verification;
 

@@ -5,10 +5,12 @@
 pub mod call_overrides;
 pub mod changes;
 mod collective_plan;
+mod deadlock;
 pub mod engine;
 mod error;
 pub mod extrapolation;
 pub mod goal;
+mod interval_bound;
 pub mod network;
 pub mod platform;
 mod replay_recording;

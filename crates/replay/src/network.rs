@@ -24,7 +24,7 @@ use packets::PacketNetwork;
 use topology::{LinkSpeed, NetworkRoutes};
 use uncontended::UncontendedNetwork;
 
-use crate::platform::IntervalBound;
+use crate::interval_bound::IntervalBound;
 
 /// A message in flight, by an id chosen by the replay.
 pub type TransferId = u32;

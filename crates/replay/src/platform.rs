@@ -6,19 +6,9 @@ use sintonia_mpi::CollectiveOp;
 use sintonia_recording::comm_event::GroupOp;
 
 use crate::Error;
+pub use crate::interval_bound::IntervalBound;
 use crate::network::FigureSelection;
 use crate::schedule::SendMode;
-
-/// Which bound of the machine's intervals is used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IntervalBound {
-    /// Everything as fast as possible.
-    Low = 0,
-    /// Most likely values.
-    Middle = 1,
-    /// Everything as slow as possible.
-    High = 2,
-}
 
 /// Cost of a message in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]

@@ -2,8 +2,8 @@
 
 use sintonia_recording::comm_event::GroupOp;
 
-use super::compiled::LocalOperand;
-use super::location::{CallOp, CallRecord, CallStage, LocationState, RequestSlot};
+use super::compiled::{CallOp, LocalOperand};
+use super::location::{CallRecord, CallStage, LocationState, RequestSlot};
 use super::messages::{ChannelKey, MessageId, NONE, TimePair, UNKNOWN_TIME};
 use super::state::ReplayState;
 use crate::Error;

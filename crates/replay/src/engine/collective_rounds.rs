@@ -81,7 +81,7 @@ impl ReplayState<'_> {
     fn plan(&self, member: MemberId, rank: u32, call: &CollectiveAction) -> CollectivePlan {
         let Some(platform) = self.platform() else { return CollectivePlan::FixedCost(0.0) };
         let members = self.collectives.group(self.collectives.members[member as usize].group);
-        plan_collective(platform, self.changes, call, members, rank)
+        plan_collective(platform, self.changes, call, &members.ranks, members.is_intercommunicator, rank)
     }
 
     fn participant(&self, member: MemberId, call: &CollectiveAction, op: CollectiveOp) -> Participant {

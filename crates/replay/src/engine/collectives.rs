@@ -33,7 +33,7 @@ pub(super) struct GroupMember {
 }
 
 /// A group and its collectives in progress.
-pub(crate) struct GroupState {
+pub(super) struct GroupState {
     /// The group.
     pub group: CollectiveGroup,
     /// Its communicator.
@@ -144,7 +144,7 @@ pub(super) struct CollectiveArrival {
 
 impl GroupState {
     /// Rank in the group of a world rank.
-    pub(crate) fn index_of(&self, rank: u32) -> Option<u32> {
+    pub(super) fn index_of(&self, rank: u32) -> Option<u32> {
         // Members are mostly in rank order, often all of them.
         let guess = self.ranks.get(rank as usize).filter(|at| **at == rank).map(|_| rank as usize);
         let found = guess.or_else(|| self.ranks.binary_search(&rank).ok()).or_else(|| self.ranks.iter().position(|at| *at == rank));

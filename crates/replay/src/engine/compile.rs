@@ -4,8 +4,8 @@ use sintonia_mpi::FunctionRole;
 use sintonia_recording::comm_event::CollectiveGroup;
 
 use super::collectives::{GroupMember, MemberId};
-use super::compiled::{CompiledChunk, LocalOperand};
-use super::location::{CallAttribution, CallOp, LocationState, RequestOperand};
+use super::compiled::{CallAttribution, CallOp, CompiledChunk, LocalOperand, RequestOperand};
+use super::location::LocationState;
 use super::messages::NONE;
 use super::state::ReplayState;
 use crate::schedule::{CallCompletion, CollectiveAction, DescribedAction, PeerEnvelope, ReplayAction, Request, Schedule, SendAction};

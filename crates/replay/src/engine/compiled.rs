@@ -6,8 +6,62 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
-use super::location::{CallAttribution, CallOp, RequestOperand};
-use crate::schedule::ReplayAction;
+use crate::schedule::{ReplayAction, Request};
+
+/// A compiled call; `operand` indexes the operands of a location.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum CallOp {
+    /// Takes its recorded duration.
+    Local,
+    /// Takes no time.
+    Poll,
+    /// `MPI_Init`.
+    Init,
+    /// `MPI_Finalize`.
+    Finalize,
+    /// A blocking or nonblocking send.
+    Send { operand: u32, request: bool },
+    /// A blocking or nonblocking receive. Without a channel, the matched message is looked up later.
+    Receive { operand: u32, request: bool, any_source: bool },
+    /// A blocking send-receive; both are operand indices.
+    SendReceive { send: u32, receive: u32 },
+    /// A blocking probe.
+    Probe { operand: u32 },
+    /// Completes requests; a range of request operands.
+    Complete { first: u32, count: u32 },
+    /// Starts persistent requests.
+    Start { first: u32, count: u32 },
+    /// Frees requests.
+    FreeRequests { first: u32, count: u32 },
+    /// Initialises a persistent request; index of the action.
+    InitPersistent { action: u32 },
+    /// Creates a request without communication (`MPI_PROC_NULL`).
+    EmptyRequest,
+    /// Takes part in a collective.
+    Collective { operand: u32, action: u32 },
+    /// Any other action, by index.
+    Other { action: u32 },
+}
+
+/// A request named by a call.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct RequestOperand {
+    /// The request.
+    pub request: Request,
+    /// For a receive: whether it received something; otherwise it was cancelled.
+    pub received: bool,
+}
+
+/// Attribution of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct CallAttribution {
+    /// Index of its tally.
+    pub tally: u32,
+    /// The call site.
+    pub site: u32,
+    /// Index of the first change of the computation before it, or [`NONE`](super::messages::NONE).
+    pub segment: u32,
+}
 
 /// The compiled actions of a chunk; records refer to them by index.
 #[derive(Clone, Debug, Default, PartialEq)]

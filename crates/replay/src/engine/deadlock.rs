@@ -4,73 +4,16 @@
 //! incomplete.
 
 use std::collections::HashMap;
-use std::fmt;
 
-use super::location::{CallOp, LocationState, RequestSlot};
+use super::compiled::CallOp;
+use super::location::{LocationState, RequestSlot};
 use super::messages::NONE;
 use super::state::ReplayState;
+use crate::deadlock::{BlockedRank, Deadlock};
 use crate::schedule::{Request, Schedule};
 
-/// A blocked rank.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BlockedRank {
-    /// The rank.
-    pub rank: u32,
-    /// The MPI function it is in.
-    pub function: &'static str,
-    /// Call site as text.
-    pub site_name: String,
-    /// Ranks it waits for.
-    pub waits_for: Vec<u32>,
-}
-
-/// No location can advance.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Deadlock {
-    /// The blocked ranks.
-    pub blocked: Vec<BlockedRank>,
-    /// A cycle of waiting ranks, in order; empty if there is none.
-    pub cycle: Vec<u32>,
-    /// Number of ranks that have ended.
-    pub ended: usize,
-}
-
-/// Maximum number of ranks in a message.
-const MAX_LISTED: usize = 6;
 /// Maximum number of missing members: all waiting members would list the same ones.
 const MAX_MISSING: usize = 64;
-
-impl fmt::Display for Deadlock {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let shown: Vec<&BlockedRank> = match self.cycle.is_empty() {
-            true => self.blocked.iter().take(MAX_LISTED).collect(),
-            false => {
-                self.cycle.iter().take(MAX_LISTED).filter_map(|rank| self.blocked.iter().find(|blocked| blocked.rank == *rank)).collect()
-            }
-        };
-        match self.cycle.len() {
-            0 => write!(
-                f,
-                "the replay is blocked: {} ranks wait for something that never happens, {} have ended",
-                self.blocked.len(),
-                self.ended
-            )?,
-            count => write!(f, "deadlock: on this machine {count} ranks wait for each other")?,
-        }
-        for blocked in shown {
-            write!(f, "\n  rank {} in {} at {}", blocked.rank, blocked.function, blocked.site_name)?;
-            match &blocked.waits_for[..] {
-                [] => write!(f, " waits")?,
-                ranks => {
-                    let names: Vec<String> = ranks.iter().take(MAX_LISTED).map(u32::to_string).collect();
-                    let more = if ranks.len() > MAX_LISTED { ", …" } else { "" };
-                    write!(f, " waits for rank {}{more}", names.join(", "))?;
-                }
-            }
-        }
-        Ok(())
-    }
-}
 
 /// Finds out who waits for whom.
 pub(super) fn analyze(schedule: &dyn Schedule, locations: &[LocationState], state: &ReplayState, blocked: &[u32]) -> Deadlock {

@@ -1,6 +1,7 @@
 //! Forced progress: calls that complete without their dependency because it never comes, as in truncated recordings.
 
-use super::location::{CallOp, CallStage, LocationState, RequestSlot};
+use super::compiled::CallOp;
+use super::location::{CallStage, LocationState, RequestSlot};
 use super::messages::{ChannelKey, MessageId, NONE, UNKNOWN_TIME};
 use super::state::ReplayState;
 

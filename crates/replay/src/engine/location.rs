@@ -7,42 +7,7 @@ use super::collectives::MemberId;
 use super::compiled::{CompiledChunk, LocalOperand};
 use super::lazy_box::LazyBox;
 use super::messages::{MessageId, NONE};
-use crate::schedule::{CallReader, LocationId, ReplayAction, Request, ScheduledCall};
-
-/// A compiled call; `operand` indexes [`LocationState::operands`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum CallOp {
-    /// Takes its recorded duration.
-    Local,
-    /// Takes no time.
-    Poll,
-    /// `MPI_Init`.
-    Init,
-    /// `MPI_Finalize`.
-    Finalize,
-    /// A blocking or nonblocking send.
-    Send { operand: u32, request: bool },
-    /// A blocking or nonblocking receive. Without a channel, the matched message is looked up later.
-    Receive { operand: u32, request: bool, any_source: bool },
-    /// A blocking send-receive; both are operand indices.
-    SendReceive { send: u32, receive: u32 },
-    /// A blocking probe.
-    Probe { operand: u32 },
-    /// Completes requests; a range of request operands.
-    Complete { first: u32, count: u32 },
-    /// Starts persistent requests.
-    Start { first: u32, count: u32 },
-    /// Frees requests.
-    FreeRequests { first: u32, count: u32 },
-    /// Initialises a persistent request; index of the action.
-    InitPersistent { action: u32 },
-    /// Creates a request without communication (`MPI_PROC_NULL`).
-    EmptyRequest,
-    /// Takes part in a collective.
-    Collective { operand: u32, action: u32 },
-    /// Any other action, by index.
-    Other { action: u32 },
-}
+use crate::schedule::{CallReader, LocationId, ReplayAction, ScheduledCall};
 
 /// A recorded call in compact form, since thousands of locations are replayed at once.
 #[derive(Clone, Copy, Debug)]
@@ -93,26 +58,6 @@ impl From<&ScheduledCall> for CallRecord {
         let before_ns = if idle { -(call.idle_ns as f32) } else { call.compute_ns as f32 };
         CallRecord { gap_ns: before_ns, duration_ns: call.duration_ns as f32, action: call.action }
     }
-}
-
-/// A request named by a call.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct RequestOperand {
-    /// The request.
-    pub request: Request,
-    /// For a receive: whether it received something; otherwise it was cancelled.
-    pub received: bool,
-}
-
-/// Attribution of an operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct CallAttribution {
-    /// Index of its tally.
-    pub tally: u32,
-    /// The call site.
-    pub site: u32,
-    /// Index of the first change of the computation before it, or [`NONE`].
-    pub segment: u32,
 }
 
 /// State of a request.

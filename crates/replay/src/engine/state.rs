@@ -4,9 +4,9 @@ use rustc_hash::FxHashMap;
 use sintonia_collective::CollectiveRound;
 
 use super::collectives::{CollectivePartId, PendingCollectives};
-use super::compiled::{ChunkCache, CompiledChunk};
+use super::compiled::{CallAttribution, ChunkCache, CompiledChunk};
 use super::deferred_events::DeferredEventQueue;
-use super::location::{CallAttribution, CallRecord, CallStage, LocationState, RequestSlots};
+use super::location::{CallRecord, CallStage, LocationState, RequestSlots};
 use super::messages::{ChannelKey, MatchingQueues, MessageId, NONE, TimePair, UNKNOWN_TIME, Waiter};
 use super::overrides::OverrideState;
 use super::result::SiteTally;

@@ -4,8 +4,9 @@
 //! next are therefore a *block*, and blocks are replayed in arrival order of their messages. Blocks of one source keep their order, and no
 //! block moves across a call that does more than reply.
 
+use super::compiled::CallOp;
 use super::deferred_events::DeferredEvent;
-use super::location::{CallOp, LocationState};
+use super::location::LocationState;
 use super::messages::UNKNOWN_TIME;
 use super::state::ReplayState;
 use crate::schedule::Request;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::process_grid::RankPosition;
-use super::value_rule::ValueObservation;
+use super::value_observation::ValueObservation;
 
 /// Share of a block distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

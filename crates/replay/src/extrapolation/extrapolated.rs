@@ -1,17 +1,13 @@
-//! An extrapolated run as a schedule; only the rules are in memory.
+//! A run with more ranks than were recorded; only the rules are in memory.
 
 use sintonia_mpi::FunctionRole;
 
 use super::ProblemScaling;
-use super::communicators::COMM_WORLD;
+use super::error::ExtrapolationError;
 use super::pattern::ProgramPattern;
-use super::peer_rule::PeerRule;
 use super::process_grid::{ProcessGrid, RankPosition};
-use super::reader::ExtrapolatedReader;
 use super::segment_times::{PredictedSegmentTime, SegmentId, TimeLaws};
-use crate::Error;
-use crate::platform::IntervalBound;
-use crate::schedule::{CallReader, LocationId, NeighbourRanks, Schedule};
+use crate::interval_bound::IntervalBound;
 
 /// A run with more ranks than were recorded.
 #[derive(Debug)]
@@ -25,8 +21,36 @@ pub struct ExtrapolatedRun<'a> {
     message_scale: f64,
 }
 
+impl ProgramPattern {
+    /// The run with this number of ranks as a schedule.
+    pub fn schedule(&self, ranks: u32, which: IntervalBound) -> Result<ExtrapolatedRun<'_>, ExtrapolationError> {
+        if ranks == 0 {
+            return Err(ExtrapolationError::NoRanks);
+        }
+        let most = (1 << 30) / self.program.communicator_groups.len() as u32;
+        if ranks > most {
+            return Err(ExtrapolationError::TooMany { ranks, most });
+        }
+        let grid = self.grid(ranks)?;
+        let position = RankPosition { rank: 0, rank_count: ranks, grid: &grid };
+        for step in &self.program.calls {
+            let ends = [&step.peer, &step.source];
+            if let Some((end, why)) = ends.into_iter().find_map(|end| Some((end, end.inapplicable_reason(position)?))) {
+                let site = self.program.site_name(step).to_owned();
+                return Err(ExtrapolationError::Rule { site, operation: step.template.function.name(), rule: end.to_string(), why });
+            }
+        }
+        Ok(ExtrapolatedRun::new(self, ranks, grid, which))
+    }
+
+    /// A run with a recorded number of ranks, in its recorded grid.
+    pub(super) fn recorded_run(&self, ranks: u32, which: IntervalBound) -> Option<ExtrapolatedRun<'_>> {
+        Some(ExtrapolatedRun::new(self, ranks, self.program.grid.grid(ranks)?, which))
+    }
+}
+
 impl<'a> ExtrapolatedRun<'a> {
-    pub(super) fn new(pattern: &'a ProgramPattern, ranks: u32, grid: ProcessGrid, which: IntervalBound) -> ExtrapolatedRun<'a> {
+    fn new(pattern: &'a ProgramPattern, ranks: u32, grid: ProcessGrid, which: IntervalBound) -> ExtrapolatedRun<'a> {
         let nodes = pattern.program.calls.len();
         let of_class = |class| {
             (0..nodes).map(|node| [false, true].map(|again| pattern.time_laws.segment_time(class, (node, again), ranks, which))).collect()
@@ -76,50 +100,3 @@ fn message_scale(pattern: &ProgramPattern, ranks: u32, grid: &ProcessGrid) -> f6
         _ => 1.0,
     }
 }
-
-impl Schedule for ExtrapolatedRun<'_> {
-    fn ranks(&self) -> u32 {
-        self.ranks
-    }
-
-    fn locations(&self) -> Result<Vec<LocationId>, Error> {
-        Ok((0..self.ranks).map(|rank| LocationId { rank, thread: 0 }).collect())
-    }
-
-    fn open(&self, location: LocationId) -> Result<Box<dyn CallReader + '_>, Error> {
-        if location.rank >= self.ranks || location.thread != 0 {
-            return Err(Error::NoSuchLocation { rank: location.rank });
-        }
-        Ok(Box::new(ExtrapolatedReader::new(self, location.rank)))
-    }
-
-    fn members(&self, communicator: u32) -> Vec<u32> {
-        let Some(group) = self.pattern.program.communicator_groups.get((communicator / self.ranks) as usize) else { return Vec::new() };
-        let position = self.position(communicator % self.ranks);
-        // A group is identified by its first member.
-        if group.first(position) != position.rank {
-            return Vec::new();
-        }
-        (0..group.size(position)).filter_map(|index| group.member(position, index)).collect()
-    }
-
-    fn neighbours(&self, communicator: u32, rank: u32) -> NeighbourRanks {
-        let position = self.position(rank);
-        let existing = |peers: &[PeerRule]| peers.iter().filter_map(|peer| peer.evaluate(position)).collect();
-        let known = self.pattern.program.neighbours.get((communicator / self.ranks) as usize);
-        known.map_or_else(NeighbourRanks::default, |[sources, destinations]| NeighbourRanks {
-            sources: existing(sources),
-            destinations: existing(destinations),
-        })
-    }
-
-    fn site_count(&self) -> u32 {
-        self.pattern.program.sites.len() as u32
-    }
-
-    fn site_name(&self, site: u32) -> String {
-        self.pattern.program.sites.get(site as usize).map_or_else(|| "?".into(), |site| site.name.clone())
-    }
-}
-
-const _: () = assert!(COMM_WORLD == 0, "the world must be communicator 0");

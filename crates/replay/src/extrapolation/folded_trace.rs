@@ -11,7 +11,7 @@ use sintonia_recording::raw;
 
 use super::error::RecognitionError;
 use super::loop_nest::{LoopNest, LoopVisitor};
-use super::outstanding_requests::OutstandingRequests;
+use super::outstanding_requests::{OutstandingRequests, RequestUse};
 use super::recording_family::{RecordedRun, RecordingFamily};
 use super::segment_times::SegmentTimer;
 
@@ -22,15 +22,6 @@ pub(super) struct CallDetails {
     pub call: CallDescriptor,
     /// The requests it used.
     pub request_use: RequestUse,
-}
-
-/// Requests used by a call.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct RequestUse {
-    /// Creating nodes of all eligible requests, oldest first.
-    pub candidates: Vec<u32>,
-    /// Indices of the requests it named.
-    pub selected: Vec<u32>,
 }
 
 /// Element of a folded trace.

@@ -8,7 +8,8 @@ use super::observations::CallObservation;
 use super::pattern::IterationCount;
 use super::peer_sequence::PeerSequence;
 use super::recognise::RuleSearch;
-use super::value_rule::{ValueObservation, ValueRule};
+use super::value_observation::ValueObservation;
+use super::value_rule::ValueRule;
 
 impl RuleSearch<'_> {
     /// Iteration count of a loop.

@@ -6,8 +6,6 @@ use sintonia_mpi::{BlockingMode, FunctionRole};
 use sintonia_recording::call_table::RecordedCall;
 use sintonia_recording::raw::part;
 
-use super::folded_trace::RequestUse;
-
 /// An outstanding request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct OutstandingRequest {
@@ -32,6 +30,15 @@ pub(super) struct ExpectedMessage {
     pub tag: i32,
     /// Size.
     pub bytes: u64,
+}
+
+/// Requests used by a call.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct RequestUse {
+    /// Creating nodes of all eligible requests, oldest first.
+    pub candidates: Vec<u32>,
+    /// Indices of the requests it named.
+    pub selected: Vec<u32>,
 }
 
 /// The requests of a rank, oldest first.

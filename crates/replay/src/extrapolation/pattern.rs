@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use super::ExtrapolationOptions;
 use super::call_rule::{CallRule, PeerTarget, RequestSelection};
 use super::error::ExtrapolationError;
-use super::extrapolated::ExtrapolatedRun;
 use super::filters::{LoopIteration, RankFilter};
 use super::group_rule::GroupRule;
 use super::outstanding_requests::OutstandingRequests;
@@ -16,7 +15,6 @@ use super::program_sites::ProgramSite;
 use super::recording_family::{BodyElement as Piece, PatternLoop};
 use super::segment_times::TimeLaws;
 use super::value_rule::ValueRule;
-use crate::platform::IntervalBound;
 
 /// A program as rules for any number of ranks.
 #[derive(Clone, Debug)]
@@ -138,32 +136,6 @@ pub struct ProgramPattern {
 }
 
 impl ProgramPattern {
-    /// The run with this number of ranks as a schedule.
-    pub fn schedule(&self, ranks: u32, which: IntervalBound) -> Result<ExtrapolatedRun<'_>, ExtrapolationError> {
-        if ranks == 0 {
-            return Err(ExtrapolationError::NoRanks);
-        }
-        let most = (1 << 30) / self.program.communicator_groups.len() as u32;
-        if ranks > most {
-            return Err(ExtrapolationError::TooMany { ranks, most });
-        }
-        let grid = self.grid(ranks)?;
-        let position = RankPosition { rank: 0, rank_count: ranks, grid: &grid };
-        for step in &self.program.calls {
-            let ends = [&step.peer, &step.source];
-            if let Some((end, why)) = ends.into_iter().find_map(|end| Some((end, end.inapplicable_reason(position)?))) {
-                let site = self.program.site_name(step).to_owned();
-                return Err(ExtrapolationError::Rule { site, operation: step.template.function.name(), rule: end.to_string(), why });
-            }
-        }
-        Ok(ExtrapolatedRun::new(self, ranks, grid, which))
-    }
-
-    /// A run with a recorded number of ranks, in its recorded grid.
-    pub(super) fn recorded_run(&self, ranks: u32, which: IntervalBound) -> Option<ExtrapolatedRun<'_>> {
-        Some(ExtrapolatedRun::new(self, ranks, self.program.grid.grid(ranks)?, which))
-    }
-
     /// Rules with alternatives that fit the recordings equally well but differ for this number of ranks.
     pub fn ambiguities(&self, ranks: u32) -> Vec<String> {
         let Ok(grid) = self.grid(ranks) else { return Vec::new() };
@@ -187,7 +159,7 @@ impl ProgramPattern {
         self.program.calls.iter().enumerate().filter_map(doubt).collect()
     }
 
-    fn grid(&self, ranks: u32) -> Result<ProcessGrid, ExtrapolationError> {
+    pub(super) fn grid(&self, ranks: u32) -> Result<ProcessGrid, ExtrapolationError> {
         let impossible = |why| ExtrapolationError::Grid { ranks, why };
         match &self.options.grid {
             Some(sides) if sides.len() != self.program.grid.dimensions() => {

@@ -20,7 +20,8 @@ use super::process_grid::{GridRule, ProcessGrid, RankPosition};
 use super::program_sites::SiteGranularity;
 use super::recording_family::RecordingFamily;
 use super::segment_times::RunSizes;
-use super::value_rule::{ValueObservation, ValueRule};
+use super::value_observation::ValueObservation;
+use super::value_rule::ValueRule;
 use super::{ExtrapolationOptions, outstanding_requests::RequestAction, verification};
 
 /// The rules tried for peers, for error messages.

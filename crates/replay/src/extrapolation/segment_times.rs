@@ -12,7 +12,7 @@ use sintonia_recording::call_table::RecordedCall;
 use sintonia_recording::raw::part;
 
 use super::ProblemScaling;
-use crate::platform::IntervalBound;
+use crate::interval_bound::IntervalBound;
 
 /// A longer gap between polls is computation, not waiting.
 const MAX_POLL_GAP_NS: i64 = 2000;

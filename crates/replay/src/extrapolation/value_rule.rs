@@ -7,6 +7,7 @@ use super::block_share::BlockShare;
 use super::filters::{IterationFilter, LoopIteration, RankFilter, find_cycle};
 use super::process_grid::RankPosition;
 use super::scaling_law::ScalingLaw;
+use super::value_observation::ValueObservation;
 
 /// A number as a function of rank, number of ranks, and loop iterations.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,19 +64,6 @@ pub(super) enum ValueRule {
     PeerRank(i64),
     /// Approximation: `factor * p^exponent`.
     PowerLaw { factor: f64, exponent: f64 },
-}
-
-/// A recorded number.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ValueObservation<'a> {
-    /// The rank and its run.
-    pub position: RankPosition<'a>,
-    /// Iterations of the enclosing loops, outermost first.
-    pub iterations: &'a [LoopIteration],
-    /// The peer of the call, if it has one.
-    pub peer: Option<u32>,
-    /// The value.
-    pub value: i64,
 }
 
 /// Longest cycle of iterations with rules of their own.

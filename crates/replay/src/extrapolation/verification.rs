@@ -8,7 +8,7 @@ use super::folded_trace::is_wildcard_receive;
 use super::pattern::ProgramPattern;
 use super::reader::ExtrapolatedReader;
 use super::recording_family::RecordingFamily;
-use crate::platform::IntervalBound;
+use crate::interval_bound::IntervalBound;
 use crate::schedule::{CallChunk, CallReader, ChunkStatus};
 
 /// Compares a pattern with all its recordings, call by call.

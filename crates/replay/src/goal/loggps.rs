@@ -3,7 +3,7 @@
 use sintonia_machine::{Machine, MessageMetric, Named, NetworkCosts, PairClass};
 
 use super::Error;
-use crate::platform::IntervalBound;
+use crate::interval_bound::IntervalBound;
 
 /// Parameters of the LogGOPS model.
 #[derive(Clone, Copy, Debug, PartialEq)]

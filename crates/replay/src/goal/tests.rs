@@ -9,7 +9,7 @@ use sintonia_formats::goal::{GoalSchedule, read};
 use sintonia_machine::Machine;
 
 use super::*;
-use crate::platform::IntervalBound;
+use crate::interval_bound::IntervalBound;
 
 const MACHINE: LogGopsParameters = LogGopsParameters {
     latency_s: 2500e-9,

@@ -13,9 +13,9 @@ use super::event_heap::EventHeap;
 use super::slot_arena::SlotArena;
 use super::topology::{LinkId, NetworkRoutes};
 use super::{NetworkModel, NetworkTransfer, TransferId, latest_simultaneous};
-use link::{FluidLinks, RouteEnds};
+use link::{FluidLinks, RATE_TOLERANCE};
 use max_min::MaxMinSolver;
-use stream::{FluidStream, RouteHop, StreamRate};
+use stream::{FluidStream, RouteEnds, RouteHop, StreamRate};
 
 /// Streams in flight and the links they share.
 #[derive(Debug)]
@@ -80,7 +80,7 @@ impl FluidNetwork {
             let stream_rate = &mut self.rates[slot as usize];
             stream_rate.end_membership();
             // Ignores changes by rounding errors.
-            if (stream_rate.rate - stream_rate.previous_rate).abs() <= stream_rate.previous_rate * max_min::RATE_TOLERANCE * 1e-3 {
+            if (stream_rate.rate - stream_rate.previous_rate).abs() <= stream_rate.previous_rate * RATE_TOLERANCE * 1e-3 {
                 stream_rate.rate = stream_rate.previous_rate;
                 continue;
             }

@@ -3,9 +3,14 @@
 use smallvec::SmallVec;
 
 use super::LinkId;
-use super::max_min::RATE_TOLERANCE;
-use super::stream::{FluidStream, RouteHop};
+use super::stream::{FluidStream, RouteEnds, RouteHop};
 use crate::network::slot_arena::SlotArena;
+
+/// Relative tolerance of rates.
+pub(super) const RATE_TOLERANCE: f64 = 1e-9;
+
+/// Index of a link that is not being solved.
+pub(super) const NOT_CONTENDED: u32 = u32::MAX;
 
 /// The streams do not all start, or end, on one link.
 const MULTIPLE_LINKS: LinkId = LinkId::MAX;
@@ -24,7 +29,7 @@ pub(super) struct FluidLinks {
 pub(super) struct FluidLink {
     pub capacity: f64,
     pub streams: SmallVec<[u32; 6]>,
-    /// Index among the links being solved, or [`NOT_CONTENDED`](super::max_min::NOT_CONTENDED).
+    /// Index among the links being solved, or [`NOT_CONTENDED`].
     pub contended_id: u32,
     /// Sum of the maximum rates of its streams.
     demand: f64,
@@ -34,20 +39,12 @@ pub(super) struct FluidLink {
     is_last_of_some: bool,
 }
 
-/// First and last link of a route.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct RouteEnds {
-    pub first: LinkId,
-    pub last: LinkId,
-}
-
 impl FluidLinks {
     pub(super) fn new(capacities: impl Iterator<Item = f64>) -> FluidLinks {
-        let number = super::max_min::NOT_CONTENDED;
         let new = |capacity| FluidLink {
             capacity,
             streams: SmallVec::default(),
-            contended_id: number,
+            contended_id: NOT_CONTENDED,
             demand: 0.0,
             common_ends: RouteEnds::default(),
             is_last_of_some: false,

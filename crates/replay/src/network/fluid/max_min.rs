@@ -6,16 +6,10 @@
 //! added, the solution is exact.
 
 use super::LinkId;
-use super::link::{FluidLink, FluidLinks};
+use super::link::{FluidLink, FluidLinks, NOT_CONTENDED, RATE_TOLERANCE};
 use super::stream::{FluidStream, RateBottleneck, StreamRate};
 use crate::network::event_heap::EventHeap;
 use crate::network::slot_arena::SlotArena;
-
-/// Relative tolerance of rates.
-pub(super) const RATE_TOLERANCE: f64 = 1e-9;
-
-/// Index of a link that is not being solved.
-pub(super) const NOT_CONTENDED: u32 = u32::MAX;
 
 /// After this many iterations, all streams reachable from the members are added.
 const MAX_ITERATIONS: u32 = 8;

@@ -3,7 +3,6 @@
 use smallvec::SmallVec;
 
 use super::LinkId;
-use super::link::RouteEnds;
 use crate::network::TransferId;
 
 /// A message in flight.
@@ -14,6 +13,13 @@ pub(super) struct FluidStream {
     pub max_rate: f64,
     pub ends: RouteEnds,
     pub hops: SmallVec<[RouteHop; 6]>,
+}
+
+/// First and last link of a route.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct RouteEnds {
+    pub first: LinkId,
+    pub last: LinkId,
 }
 
 /// A link of a route, and the index of the stream on it.

@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use sintonia_machine::Machine;
 
 use super::*;
+use crate::interval_bound::IntervalBound;
 use crate::network::FigureSelection;
-use crate::platform::IntervalBound;
 
 const TOPOLOGIES: [&str; 9] = [
     "kind = \"bus\"\nnodes = 16",

@@ -6,7 +6,7 @@ use std::path::Path;
 use sintonia_machine::Machine;
 
 use super::*;
-use crate::platform::IntervalBound;
+use crate::interval_bound::IntervalBound;
 
 fn routes(topology: &str) -> (NetworkRoutes, u32) {
     let text = format!("format = 1\nmachine = {{ name = \"t\" }}\n[topology]\nbandwidth_bytes_per_s = 100\n{topology}\n");
