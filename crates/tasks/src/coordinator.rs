@@ -1,7 +1,7 @@
 //! The coordinator: accepts workers, assigns tasks and collects results.
 
 pub(crate) mod listener;
-pub(crate) mod workers;
+mod workers;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,12 +13,13 @@ use sintonia_formula::Rational;
 use sintonia_source::pasl;
 
 use crate::allocation::{DistributionPolicy, TaskAllocator, TaskAssignment, TaskId};
+use crate::child_processes::{ChildProcesses, ExitedProcess};
 use crate::launch::{WorkerLauncher, new_token, start_remote};
 use crate::plan::ExecutionPlan;
 use crate::protocol::{self, WorkerMessage};
 use crate::{BatchOutcome, Error, Jdk, TaskRunOutcome, TaskValue, jdk};
 use listener::{AuthenticatedPeer, WorkerEvent, WorkerListener};
-use workers::{ChildProcesses, ConnectedWorker, ExitedProcess, WorkerState};
+use workers::{ConnectedWorker, WorkerState};
 
 /// Options of a run.
 #[derive(Debug, Clone)]

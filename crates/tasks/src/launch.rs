@@ -11,7 +11,7 @@ use std::time::Duration;
 use sintonia_link::random::{random_bytes, to_hex};
 use tempfile::TempDir;
 
-use crate::coordinator::workers::ChildProcesses;
+use crate::child_processes::ChildProcesses;
 use crate::{Error, Jdk};
 
 /// Environment variable with the token that authenticates a worker.

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod allocation;
+mod child_processes;
 mod coordinator;
 mod error;
 mod jdk;

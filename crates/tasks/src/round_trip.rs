@@ -3,8 +3,8 @@
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
+use crate::child_processes::ChildProcesses;
 use crate::coordinator::listener::{AuthenticatedPeer, WorkerEvent, WorkerListener};
-use crate::coordinator::workers::ChildProcesses;
 use crate::launch::{WorkerLauncher, new_token};
 use crate::protocol::{self, MAX_FRAME, WorkerMessage};
 use crate::{Error, Jdk, TaskValue, jdk};
