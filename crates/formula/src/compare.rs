@@ -30,11 +30,6 @@ impl Formula {
         }
         compare_by_signs(&difference, domain).or_else(|| compare_by_bisection(&difference, domain))
     }
-
-    /// Drops entries of maxima and minima that are dominated everywhere in the domain.
-    pub fn refine(&self, domain: &Domain) -> Formula {
-        crate::prune::prune_extrema(self, domain)
-    }
 }
 
 /// A formula multiplied by its denominators; zero if the formula is zero wherever they are not.

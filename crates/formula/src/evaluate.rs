@@ -11,6 +11,7 @@ mod jet;
 mod series;
 mod slope;
 mod specialize;
+mod steps;
 
 use std::collections::HashMap;
 

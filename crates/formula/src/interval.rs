@@ -372,3 +372,11 @@ fn corner_hull(a: Interval, b: Interval, down: fn(f64, f64) -> f64) -> Interval 
     }
     Interval::from_bounds(low, high)
 }
+
+impl Rational {
+    /// The narrowest pair of floats around it.
+    pub fn to_interval(&self) -> Interval {
+        let (down, exact, _) = self.to_f64_bounds();
+        if exact { Interval::point(down) } else { Interval::from_bounds(down, down.next_up()) }
+    }
+}

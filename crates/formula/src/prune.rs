@@ -12,9 +12,11 @@ use crate::domain::Domain;
 use crate::formula::Formula;
 use crate::substitute::{AtomRewriter, map_operands, rewrite};
 
-/// The formula with only those entries of maxima and minima that can be the extremum somewhere in the domain.
-pub(crate) fn prune_extrema(formula: &Formula, domain: &Domain) -> Formula {
-    rewrite(formula, &mut ExtremumPruner { domain, cache: HashMap::new() })
+impl Formula {
+    /// Drops entries of maxima and minima that are dominated everywhere in the domain.
+    pub fn refine(&self, domain: &Domain) -> Formula {
+        rewrite(self, &mut ExtremumPruner { domain, cache: HashMap::new() })
+    }
 }
 
 struct ExtremumPruner<'a> {

@@ -12,8 +12,6 @@ use num_integer::Integer;
 use num_rational::Ratio;
 use num_traits::{One, Pow, Signed, ToPrimitive, Zero};
 
-use crate::interval::Interval;
-
 /// The maximum size, in bits of numerator and denominator together, of a product of exact numbers.
 ///
 /// Larger products stay unevaluated: no float needs them, and they would exhaust memory.
@@ -323,19 +321,13 @@ impl Rational {
         }
     }
 
-    /// The narrowest pair of floats around it.
-    pub fn to_interval(&self) -> Interval {
-        let (down, exact, _) = self.to_f64_bounds();
-        if exact { Interval::point(down) } else { Interval::from_bounds(down, down.next_up()) }
-    }
-
     /// The nearest float; infinite if it overflows.
     pub fn to_f64(&self) -> f64 {
         self.to_f64_bounds().2
     }
 
     /// The float at or below it, whether that is exact, and the nearest float.
-    fn to_f64_bounds(&self) -> (f64, bool, f64) {
+    pub(crate) fn to_f64_bounds(&self) -> (f64, bool, f64) {
         const PLAIN: i64 = 1 << 53;
         if let Small { numerator, denominator } = self.0
             && numerator.abs() <= PLAIN

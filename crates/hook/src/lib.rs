@@ -11,6 +11,7 @@
 
 mod action;
 mod code_arena;
+mod counting_start;
 mod memory;
 mod patch;
 mod prologue;
@@ -21,6 +22,7 @@ mod site;
 mod stub;
 mod threads;
 mod throttle;
+mod trampoline;
 
 pub use action::{ActionHandler, ScheduledActions, cancel, execute, schedule, set_action_handler};
 pub use patch::{PatchError, has_throttling, hook, observes, restore, set_throttling, unhook, unhook_all};

@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 
 use sintonia_link::probe_protocol::{HookKind, HookRead, HookSide, HookTarget};
 
+use crate::counting_start::CountingStart;
 use crate::memory;
 use crate::prologue::{FunctionPrologue, HookRefusal, ResultRegisters};
 use crate::signals::{self, MAX_QUERIED, ThreadQuery};
 use crate::site::{self, HookSite};
 use crate::stub::{self, StubKind};
 use crate::threads;
-use crate::throttle::CountingStart;
 
 const TRAP: [u8; 1] = [0xcc];
 /// Timeout for a thread to answer; it may have to wait for a processor. Meanwhile calls of the function are slow, because they trap.

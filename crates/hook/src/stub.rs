@@ -1,24 +1,12 @@
-//! The stubs in `stub.s`, and the table of hooks that they use.
+//! The table of hooks, and the addresses of their stubs in `stub.s`.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use sintonia_link::probe_protocol::HookRead;
 use sintonia_link::ring::{HookPoint, tag};
 
-use crate::action::act;
 use crate::prologue::ResultRegisters;
 use crate::read_steps;
-use crate::ring::next_chunk;
-
-core::arch::global_asm!(
-    include_str!("stub.s"),
-    hooks = sym HOOKS,
-    state_bytes = sym STATE_BYTES,
-    state_parts = sym STATE_PARTS,
-    next_chunk = sym next_chunk,
-    act = sym act,
-    options(att_syntax)
-);
 
 /// Maximum number of hooks in one process.
 pub(crate) const MOST_HOOKS: usize = 2048;
@@ -111,11 +99,12 @@ impl HookEntry {
     }
 }
 
-static HOOKS: [HookEntry; MOST_HOOKS] = [const { HookEntry::empty() }; MOST_HOOKS];
+pub(crate) static HOOKS: [HookEntry; MOST_HOOKS] = [const { HookEntry::empty() }; MOST_HOOKS];
 
 /// Size of the vector state, and the mask of its components (for XSAVE).
-static STATE_BYTES: AtomicU64 = AtomicU64::new(0);
-static STATE_PARTS: AtomicU32 = AtomicU32::new(0);
+pub(crate) static STATE_BYTES: AtomicU64 = AtomicU64::new(0);
+/// See [`STATE_BYTES`].
+pub(crate) static STATE_PARTS: AtomicU32 = AtomicU32::new(0);
 
 /// The entry of a hook.
 pub(crate) fn entry(hook: usize) -> &'static HookEntry {

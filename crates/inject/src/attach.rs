@@ -10,8 +10,9 @@ use std::time::{Duration, Instant};
 use crate::error::InjectError;
 use crate::frame::SignalFrame;
 use crate::libc_symbols::TargetLibc;
-use crate::payload::{self, PayloadParameters, PayloadState, RemoteMemory, RemotePayload};
+use crate::payload::{self, PayloadParameters, PayloadState, RemotePayload};
 use crate::process::{field, is_alive, name, permission_error, status};
+use crate::remote_memory::RemoteMemory;
 use crate::safe_point;
 use crate::tracee::{ProcessMemory, StopReason, ThreadRegisters, Tracee, raise_priority, send_signal};
 

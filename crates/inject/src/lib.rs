@@ -22,6 +22,7 @@ mod frame;
 mod libc_symbols;
 mod payload;
 mod process;
+mod remote_memory;
 mod safe_point;
 mod tracee;
 

@@ -3,6 +3,7 @@
 use std::arch::global_asm;
 
 use crate::libc_symbols::LibcFunctions;
+use crate::remote_memory::RemoteMemory;
 use crate::tracee::ThreadRegisters;
 
 global_asm!(include_str!("payload.s"));
@@ -109,14 +110,6 @@ pub(crate) fn build_page(parameters: &PayloadParameters, registers: &ThreadRegis
     put(SOCKET_DIR_OFFSET, parameters.socket_dir);
     put(SECRET_OFFSET, parameters.secret.as_bytes());
     Some(page)
-}
-
-/// Memory of another process.
-pub(crate) trait RemoteMemory {
-    /// Reads bytes.
-    fn read(&self, address: u64, bytes: &mut [u8]) -> std::io::Result<()>;
-    /// Writes bytes.
-    fn write(&self, address: u64, bytes: &[u8]) -> std::io::Result<()>;
 }
 
 /// The payload in the memory of a process.

@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
-use crate::payload::RemoteMemory;
+use crate::remote_memory::RemoteMemory;
 
 /// Kernel return values in `rax` of a thread whose system call was interrupted and is to be restarted.
 const RESTARTS: [i64; 4] = [-512, -513, -514, -516];

@@ -7,7 +7,7 @@ use sintonia_text::source_pos::SourcePos;
 use sintonia_toml_file::{TomlProblem, TomlReadError};
 
 use crate::PiecewiseCostError;
-use crate::topology::TopologyError;
+use crate::topology_error::TopologyError;
 use crate::uncertain_value::UncertainValueError;
 
 /// Why a machine cannot be read.

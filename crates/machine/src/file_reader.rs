@@ -22,7 +22,20 @@ type TomlValue<'a> = sintonia_toml_file::TomlValue<'a, Error>;
 /// The supported version of the format.
 pub(crate) const FORMAT: u64 = 1;
 
-pub(crate) fn parse_machine(text: &str, path: &Path) -> Result<Machine, Error> {
+impl Machine {
+    /// Reads a machine file.
+    pub fn read(path: &Path) -> Result<Machine, Error> {
+        let text = std::fs::read_to_string(path).map_err(|source| Error::Unreadable { path: path.to_owned(), source })?;
+        Machine::parse(&text, path)
+    }
+
+    /// Parses the text of a machine file; `path` is for messages, and a graph file is looked up next to it.
+    pub fn parse(text: &str, path: &Path) -> Result<Machine, Error> {
+        parse_machine(text, path)
+    }
+}
+
+fn parse_machine(text: &str, path: &Path) -> Result<Machine, Error> {
     let document = TomlDocument::<Error>::parse(text, path)?;
     let mut file = document.root();
     let format = file.require("format")?;

@@ -16,11 +16,14 @@ const HEAD: &str = "\
 # Edit it as you like; `sintonia bench --from FILE` checks it.
 ";
 
-pub(crate) fn to_toml(machine: &Machine) -> String {
-    let mut out = String::from(HEAD);
-    // Writing to a String cannot fail.
-    let _ = write_all(&mut out, machine);
-    out
+impl Machine {
+    /// The text of its file, with comments.
+    pub fn to_text(&self) -> String {
+        let mut out = String::from(HEAD);
+        // Writing to a String cannot fail.
+        let _ = write_all(&mut out, self);
+        out
+    }
 }
 
 fn write_all(out: &mut String, machine: &Machine) -> std::fmt::Result {

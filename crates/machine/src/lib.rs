@@ -18,6 +18,7 @@ mod names;
 mod node;
 mod piecewise_cost;
 pub mod topology;
+mod topology_error;
 mod uncertain_value;
 
 pub use error::{Error, MachineFileProblem};

@@ -1,11 +1,10 @@
 //! A machine: the contents of its file.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use sintonia_formula::Formula;
 
-use crate::{CollectiveKind, Error, MessageMetric, NodeType, PairClass, PiecewiseCost, Topology, UncertainValue, file_reader, file_writer};
+use crate::{CollectiveKind, MessageMetric, NodeType, PairClass, PiecewiseCost, Topology, UncertainValue};
 
 /// Costs of computation and communication on a machine.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -131,22 +130,6 @@ pub struct CollectiveCost {
 }
 
 impl Machine {
-    /// Reads a machine file.
-    pub fn read(path: &Path) -> Result<Machine, Error> {
-        let text = std::fs::read_to_string(path).map_err(|source| Error::Unreadable { path: path.to_owned(), source })?;
-        Machine::parse(&text, path)
-    }
-
-    /// Parses the text of a machine file; `path` is for messages, and a graph file is looked up next to it.
-    pub fn parse(text: &str, path: &Path) -> Result<Machine, Error> {
-        file_reader::parse_machine(text, path)
-    }
-
-    /// The text of its file, with comments.
-    pub fn to_text(&self) -> String {
-        file_writer::to_toml(self)
-    }
-
     /// The network of a class; where unknown, the next farther class, else the next nearer one.
     pub fn network(&self, class: PairClass) -> Option<&NetworkCosts> {
         let farther = self.networks.range(class..).next();

@@ -16,7 +16,6 @@ use std::collections::BTreeMap;
 use sintonia_formula::Formula;
 
 pub use resource::ContendedResource;
-pub(crate) use scope::WORKERS;
 pub use shares::{BranchShare, BranchShares, ShareError};
 
 use crate::expression::CostExpr;

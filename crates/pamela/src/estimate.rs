@@ -27,7 +27,8 @@ pub use closed::ClosedForms;
 pub use error::EstimateError;
 pub use workers::{WorkerGroup, WorkerGroups};
 
-use crate::compile::{BranchShares, CompileError, ContendedResource, CostAnalysis, WORKERS, compile};
+use crate::compile::{BranchShares, CompileError, ContendedResource, CostAnalysis, compile};
+use crate::expression::WORKERS;
 use crate::model::PamelaModel;
 use context::{EstimateCache, EstimateContext};
 use plan::CostPlan;

@@ -15,8 +15,10 @@ use sintonia_formula::Formula;
 use sintonia_machine::CollectiveKind;
 
 use crate::bindings::{Bindings, CURRENT_COMPUTER};
-use crate::compile::WORKERS;
 use crate::model::{ComputeOp, Computer};
+
+/// The symbol for the number of workers.
+pub(crate) const WORKERS: &str = "p";
 
 /// The cost of a model or of a block. Cloning is cheap.
 #[derive(Debug, Clone)]

@@ -4,8 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use gimli::{AttributeValue, DebuggingInformationEntry, DwTag, EndianArcSlice, LittleEndian, UnitOffset};
-
-use crate::module::section;
+use object::{Object, ObjectSection};
 
 pub(crate) type Bytes = EndianArcSlice<LittleEndian>;
 pub(crate) type Unit = gimli::Unit<Bytes>;
@@ -211,4 +210,9 @@ impl DebugInfo {
             _ => None,
         }
     }
+}
+
+/// The contents of a section; empty if it does not exist.
+fn section(file: &object::File<'_>, name: &str) -> Vec<u8> {
+    file.section_by_name(name).and_then(|section| section.uncompressed_data().ok()).map(|data| data.into_owned()).unwrap_or_default()
 }

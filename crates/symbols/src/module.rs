@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use object::{Object, ObjectKind, ObjectSection, ObjectSymbol, SymbolKind};
+use object::{Object, ObjectKind, ObjectSymbol, SymbolKind};
 
 use crate::debug::DebugInfo;
 use crate::error::SymbolError;
@@ -189,11 +189,6 @@ fn relevant_symbol<'data>(symbol: &impl ObjectSymbol<'data>) -> Option<LinkerSym
     // A dynamic symbol may have a version suffix.
     let name = symbol.name().ok()?.split('@').next()?.to_owned();
     Some(LinkerSymbol { name, address: symbol.address(), size: symbol.size(), is_function }).filter(|symbol| !symbol.name.is_empty())
-}
-
-/// The contents of a section; empty if it does not exist.
-pub(crate) fn section(file: &object::File<'_>, name: &str) -> Vec<u8> {
-    file.section_by_name(name).and_then(|section| section.uncompressed_data().ok()).map(|data| data.into_owned()).unwrap_or_default()
 }
 
 #[cfg(test)]

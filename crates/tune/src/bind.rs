@@ -4,7 +4,7 @@ use sintonia_link::probe_protocol::{HookKind, HookRead, HookSide, HookTarget, Pr
 use sintonia_link::ring::HookEvent;
 use sintonia_symbols::{ArgumentLocation, FunctionParameter, ProgramImage, ResolvedVariable, ValueType};
 
-use crate::host_agent::CallDuration;
+use crate::call_duration::CallDuration;
 use crate::tuning_points::{CallArgument, DeclaredType, EventJoin, MeasurePoint, TuningTarget};
 use crate::tunlet::PointEvent;
 

@@ -20,7 +20,6 @@ use crate::tuning_points::{MeasurePoint, TuningMoment, TunletRequirements};
 
 pub use event_aggregator::EventAggregator;
 use instrumented_process::{InstrumentedProcess, SentOrder};
-pub use open_calls::CallDuration;
 
 /// Processes that must change together agree before every Nth of their collective calls.
 const AGREEMENT_INTERVAL: u32 = 16;

@@ -9,6 +9,7 @@
 
 pub mod analyzer;
 mod bind;
+mod call_duration;
 pub mod collector;
 pub mod decision;
 pub mod host_agent;

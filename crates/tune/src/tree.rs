@@ -6,6 +6,7 @@
 
 mod child;
 mod clock_offset;
+mod encoding;
 mod listener;
 mod parent;
 mod standing_requests;

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::AxisSpec;
 use super::ticks::{self, MAX_TICKS, TickBase};
-use super::unit::AxisUnit;
+use super::unit::{AxisUnit, drawable};
 
 /// The scale type of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,15 +43,6 @@ pub(super) struct AxisValues {
     pub scale_values: Vec<f64>,
     /// Ends of error bars and bands: they extend the axis, but only to a limit.
     pub bounds: Vec<f64>,
-}
-
-/// A value that can be drawn: sums and differences stay finite, and tiny values become zero.
-pub(super) fn drawable(value: f64) -> Option<f64> {
-    match value.abs() {
-        size if size < 1e-290 => Some(0.0),
-        size if size < 1e290 => Some(value),
-        _ => None,
-    }
 }
 
 impl AxisScale {

@@ -1,7 +1,5 @@
 //! Units of axis values, and how values are formatted.
 
-use super::axis_scale::drawable;
-
 /// The unit of an axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AxisUnit {
@@ -38,6 +36,15 @@ const BYTES: [(f64, &str); 7] = [
     (1024.0, "KiB"),
     (1.0, "B"),
 ];
+
+/// A value that can be drawn: sums and differences stay finite, and tiny values become zero.
+pub(super) fn drawable(value: f64) -> Option<f64> {
+    match value.abs() {
+        size if size < 1e-290 => Some(0.0),
+        size if size < 1e290 => Some(value),
+        _ => None,
+    }
+}
 
 impl AxisUnit {
     /// The unit in which values of this size have few digits.

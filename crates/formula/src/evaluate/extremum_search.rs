@@ -5,7 +5,8 @@
 
 use std::collections::BinaryHeap;
 
-use super::series::{BlockEstimate, StepExtent, StepRange, is_short};
+use super::series::{BlockEstimate, is_short};
+use super::steps::{StepExtent, StepRange};
 use super::{EvaluationError, Evaluator};
 use crate::atom::{Extremum, IndexedFold};
 use crate::interval::Interval;

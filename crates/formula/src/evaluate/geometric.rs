@@ -4,7 +4,7 @@
 //! twice as many indexes follows from the sum over the first half.
 
 use super::Evaluator;
-use super::series::{StepExtent, StepRange, integer_interval};
+use super::steps::{StepExtent, StepRange, integer_interval};
 use crate::atom::IndexedFold;
 use crate::build::exp2;
 use crate::interval::Interval;

@@ -4,20 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sintonia_formula::Formula;
 
-use super::resource::ResourceKey;
+use super::resource::{ResourceDemand, ResourceKey};
 use crate::bindings::{Bindings, CURRENT_COMPUTER};
 use crate::bounds;
 use crate::expression::{AllocationMetric, CostExpr, LoopRange, LoopReduction, PrimitiveCost};
 use crate::model::{Computer, LoopOrder};
-
-/// How long a block needs a resource, not counting waiting.
-#[derive(Debug, Clone)]
-pub(super) struct ResourceDemand {
-    /// Lower bound: the holder takes its contention-free time.
-    pub(super) lower: CostExpr,
-    /// Upper bound: the holder takes its serial time.
-    pub(super) upper: CostExpr,
-}
 
 /// The cost of a block.
 #[derive(Debug, Clone)]

@@ -6,7 +6,6 @@ use std::fmt;
 use sintonia_formula::Formula;
 
 use super::EACH_COMPUTER;
-use super::block_cost::ResourceDemand;
 use crate::bindings::{Bindings, CURRENT_COMPUTER, display_name, substitute_all};
 use crate::expression::{CostExpr, LoopRange, LoopReduction};
 
@@ -29,6 +28,15 @@ impl fmt::Display for ContendedResource {
             ContendedResource::Workers => out.write_str("workers"),
         }
     }
+}
+
+/// How long a block needs a resource, not counting waiting.
+#[derive(Debug, Clone)]
+pub(super) struct ResourceDemand {
+    /// Lower bound: the holder takes its contention-free time.
+    pub(super) lower: CostExpr,
+    /// Upper bound: the holder takes its serial time.
+    pub(super) upper: CostExpr,
 }
 
 /// A resource as known inside a procedure.

@@ -8,10 +8,8 @@ use std::collections::BTreeSet;
 use sintonia_formula::Formula;
 
 use crate::bindings::{Bindings, bind_computer, substitute_all, unused_name};
+use crate::expression::WORKERS;
 use crate::model::{Computer, PamelaModel};
-
-/// The symbol for the number of workers.
-pub(crate) const WORKERS: &str = "p";
 
 /// The local names in scope.
 pub(super) struct ProcedureScope {

@@ -6,7 +6,7 @@
 
 use sintonia_formula::{Formula, Interval};
 
-use super::context::{EstimateContext, LEVELS};
+use super::context::{EstimateContext, GroupTaskTimes, LEVELS, TaskTimesKey};
 use super::plan::{TaskSetPlan, TaskVariation};
 use super::workers::WorkerGroup;
 use super::{AllocationPolicy, EstimateError, Seconds, to_formula};
@@ -42,23 +42,6 @@ pub(super) fn allocate(tasks: f64, crews: &[(f64, f64)]) -> Vec<TaskShare> {
     hands.retain(|hand| hand.workers > 0.0 && hand.tasks > 0.0);
     hands
 }
-
-/// The times of a task set on the workers of one group.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct GroupTaskTimes {
-    total: Seconds,
-    least: Seconds,
-    greatest: Seconds,
-    /// The sum of the differences between consecutive tasks.
-    total_variation: Seconds,
-    /// The difference between the first and the last task.
-    drift: Seconds,
-    /// Whether these figures come from samples.
-    is_sampled: bool,
-}
-
-/// The key of cached task times: the address of the plan, the kind of node, and the number of workers per core.
-pub(super) type TaskTimesKey = (usize, usize, u64);
 
 /// Up to this many tasks are all evaluated; of more, some are sampled.
 const MAX_EXAMINED_TASKS: f64 = 24.0;

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use sintonia_formula::Formula;
 
 use super::EstimateError;
-use super::context::EstimateContext;
+use super::context::{CostBreakdown, EstimateContext};
 use super::plan::{CostPlan, TaskSetPlan};
 use crate::expression::{LoopRange, LoopReduction};
 
@@ -21,8 +21,6 @@ pub(super) fn cost_breakdown(case: &EstimateContext<'_>, plan: &CostPlan) -> Res
     shares.sort_by(|(_, a), (_, b)| b.total_cmp(a));
     Ok(shares)
 }
-
-pub(super) type CostBreakdown = BTreeMap<String, f64>;
 
 fn add_breakdown(case: &EstimateContext<'_>, plan: &CostPlan, factor: f64, parts: &mut CostBreakdown) -> Result<(), EstimateError> {
     let ranked = |list: &[CostPlan]| -> Result<Vec<f64>, EstimateError> { list.iter().map(|part| Ok(case.value(part)?[1])).collect() };

@@ -8,8 +8,8 @@ use super::EstimateError;
 use super::plan::{CostPlan, TaskSetPlan, TaskVariation};
 use super::planner::CostPlanner;
 use super::symbolic_costs::{self, SymbolicCosts};
-use crate::compile::{ContendedResource, CostAnalysis, WORKERS};
-use crate::expression::{AllocationMetric, CostExpr, LoopRange, LoopReduction};
+use crate::compile::{ContendedResource, CostAnalysis};
+use crate::expression::{AllocationMetric, CostExpr, LoopRange, LoopReduction, WORKERS};
 
 /// The times of a model as formulas. The computers of a range and the workers of tasks are assumed identical; a message has a cost for its
 /// start-up and one per byte, and so has a collective.

@@ -1,28 +1,45 @@
 //! Evaluation of a plan for one request.
 
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use sintonia_formula::{CompiledFormula, Formula, Interval, SymbolValues};
 use sintonia_machine::PairClass;
 
-use super::allocate::{GroupTaskTimes, TaskTimesKey};
-use super::breakdown::CostBreakdown;
 use super::cost_vector::{CostItem, CostVector};
 use super::plan::CostPlan;
 use super::repeat_count::RepeatCount;
 use super::unit_costs::UnitCosts;
 use super::workers::WorkerGroups;
 use super::{AllocationPolicy, EstimateError, Seconds, error};
-use crate::compile::WORKERS;
-use crate::expression::LoopRange;
+use crate::expression::{LoopRange, WORKERS};
 
 /// Sums without a closed form are summed step by step up to this many steps.
 const MAX_SUMMED_STEPS: f64 = 20_000.0;
 
 /// Lower bound, midpoint, upper bound of every figure.
 pub(super) const LEVELS: [usize; 3] = [0, 1, 2];
+
+/// The times of a task set on the workers of one group.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct GroupTaskTimes {
+    pub(super) total: Seconds,
+    pub(super) least: Seconds,
+    pub(super) greatest: Seconds,
+    /// The sum of the differences between consecutive tasks.
+    pub(super) total_variation: Seconds,
+    /// The difference between the first and the last task.
+    pub(super) drift: Seconds,
+    /// Whether these figures come from samples.
+    pub(super) is_sampled: bool,
+}
+
+/// The key of cached task times: the address of the plan, the kind of node, and the number of workers per core.
+pub(super) type TaskTimesKey = (usize, usize, u64);
+
+/// The seconds of each operation.
+pub(super) type CostBreakdown = BTreeMap<String, f64>;
 
 /// Cached values of formulas that do not depend on the number of workers: they stay the same in a sweep, and some are expensive.
 #[derive(Default)]

@@ -10,8 +10,7 @@ use sintonia_formula::{Domain, Formula};
 use super::cost_vector::CostVector;
 use super::repeat_count::RepeatCount;
 use crate::bindings::{Bindings, substitute_all, unused_name};
-use crate::compile::WORKERS;
-use crate::expression::{AllocationMetric, LoopRange, LoopReduction};
+use crate::expression::{AllocationMetric, LoopRange, LoopReduction, WORKERS};
 
 /// The cost of a block.
 #[derive(Debug, Clone, PartialEq)]

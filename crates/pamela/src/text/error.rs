@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use sintonia_formula::ParseErrorKind;
 use sintonia_text::line_col::{LineCol, LineTable};
 
-use super::term::MAX_DEPTH;
+/// Maximum nesting depth of terms.
+pub(super) const MAX_DEPTH: usize = 256;
 
 /// Parsing stops after this many diagnostics.
 pub(super) const MAX_DIAGNOSTICS: usize = 100;

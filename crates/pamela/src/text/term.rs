@@ -3,15 +3,12 @@
 use sintonia_formula::Formula;
 use sintonia_machine::CollectiveKind;
 
-use super::error::ModelProblem;
+use super::error::{MAX_DEPTH, ModelProblem};
 use super::formula::ValueConstraint;
 use super::lexer::{ModelToken, TokenKind};
 use super::name::{TermName, resolve_name};
 use super::parser::{ErrorReported, LocalName, ModelParser};
 use crate::model::{ComputeOp, Computer, LoopOrder, ModelTerm};
-
-/// Maximum nesting depth of terms.
-pub(super) const MAX_DEPTH: usize = 256;
 
 const NOTHING: ModelTerm = ModelTerm::Sequence(Vec::new());
 

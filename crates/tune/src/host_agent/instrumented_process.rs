@@ -10,8 +10,9 @@ use sintonia_link::ring::{HookEvent, HookPoint as EventMoment, MPI_FUNCTION};
 use sintonia_mpi::{FUNCTIONS, FunctionId};
 use sintonia_symbols::{ModuleCache, ProgramImage};
 
-use super::open_calls::{CallDuration, OpenCalls};
+use super::open_calls::OpenCalls;
 use crate::bind::{BindError, CallTimeKind, FunctionHook, HookListener, ResolvedTarget, mpi_listener};
+use crate::call_duration::CallDuration;
 use crate::collector::ProcessConnection;
 use crate::mpi_time::takes_time;
 use crate::protocol::{AgentReport, ChangeRequest};

@@ -2,19 +2,7 @@
 
 use std::collections::HashMap;
 
-/// Duration of a call in seconds.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct CallDuration {
-    /// The whole call.
-    pub seconds: f64,
-    /// The part in MPI functions.
-    pub mpi_seconds: f64,
-}
-
-impl CallDuration {
-    /// Of a call whose entry was not seen.
-    pub const UNKNOWN: CallDuration = CallDuration { seconds: f64::NAN, mpi_seconds: f64::NAN };
-}
+use crate::call_duration::CallDuration;
 
 /// Open calls by thread and hook: stack pointer, entry time, and the thread's MPI time then.
 #[derive(Debug, Default)]

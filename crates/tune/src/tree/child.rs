@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use sintonia_link::session::{SessionError, SessionReceiver, SessionSender};
 
 use super::clock_offset::HostClockOffset;
-use super::listener::{decode, encode};
+use super::encoding::{decode, encode};
 use crate::host_agent::now_ns;
 use crate::protocol::{AgentReport, AgentRequest};
 

@@ -11,6 +11,7 @@ use sintonia_link::session::{SessionError, SessionReceiver, SessionSender, Sessi
 
 use super::child::{ChildHost, ParentMessage};
 use super::clock_offset::HostClockOffset;
+use super::encoding::{decode, encode};
 use crate::host_agent::now_ns;
 
 /// Time for the handshake.
@@ -183,16 +184,6 @@ impl ChildRegistry {
         let addresses = socket_addresses(&hello.addresses, hello.port);
         self.children.retain(|(host, others)| *host != hello.host || *others != addresses);
     }
-}
-
-/// Encodes a message.
-pub(super) fn encode(message: &impl Serialize) -> io::Result<Vec<u8>> {
-    postcard::to_allocvec(message).map_err(|_| io::ErrorKind::InvalidData.into())
-}
-
-/// Decodes a message.
-pub(super) fn decode<'bytes, T: Deserialize<'bytes>>(bytes: &'bytes [u8]) -> io::Result<T> {
-    postcard::from_bytes(bytes).map_err(|_| io::ErrorKind::InvalidData.into())
 }
 
 #[cfg(test)]

@@ -8,7 +8,8 @@ use std::time::Duration;
 use sintonia_link::session::{SessionError, SessionReceiver, SessionSender, SessionSide, SharedSecret, handshake};
 
 use super::child::{ChildMessage, ParentMessage};
-use super::listener::{HostHello, JoinReply, decode, encode};
+use super::encoding::{decode, encode};
+use super::listener::{HostHello, JoinReply};
 use crate::host_agent::now_ns;
 use crate::protocol::{AgentReport, AgentRequest};
 

@@ -1,0 +1,15 @@
+//! The assembly of the stubs: it reads the table of hooks, and calls into the ring and the actions.
+
+use crate::action::act;
+use crate::ring::next_chunk;
+use crate::stub::{HOOKS, STATE_BYTES, STATE_PARTS};
+
+core::arch::global_asm!(
+    include_str!("stub.s"),
+    hooks = sym HOOKS,
+    state_bytes = sym STATE_BYTES,
+    state_parts = sym STATE_PARTS,
+    next_chunk = sym next_chunk,
+    act = sym act,
+    options(att_syntax)
+);
