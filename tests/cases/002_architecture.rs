@@ -5,13 +5,40 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
-use sintonia_tests::workspace;
+use sintonia_tests::{import_circles, workspace};
 
 /// The crates that need `unsafe`: they are inside other people's programs, call the user's MPI, or view words as bytes.
 const UNSAFE_CRATES: [&str; 5] = ["hook", "inject", "mpi", "probe", "recording"];
 
 /// What the probe brings into other people's programs, besides Sintonia's own crates.
 const PROBE_DEPENDENCIES: [&str; 10] = ["crc32fast", "getrandom", "hmac", "iced-x86", "libc", "postcard", "serde", "serde_json", "sha2", "thiserror"];
+
+/// Modules that may import each other in a circle: the crate, the modules, and why.
+const ACCEPTED_CIRCLES: [(&str, &str, &str); 14] = [
+    ("formats", "goal/builder goal/graph goal/read", "a schedule reads itself"),
+    ("formats", "import otf2 paraver", "an import calls the readers, which build its recording"),
+    ("formats", "otf2/write/definitions otf2/write/event_builder otf2/write/rank_writer", "definitions number what ranks wrote"),
+    ("formula", "atom formula monomial sign", "one recursive data type"),
+    ("formula", "build derivative fold_extremum substitute sum", "simplifying a fold builds formulas"),
+    ("formula", "build/power build/product", "a power is a product, and a product collects powers"),
+    ("machine", "bench/leader bench/messages", "the leader measures pairs with its own means"),
+    ("replay", "changes collective", "how a collective is planned depends on the changes, which name its algorithms"),
+    (
+        "replay",
+        "engine/call_step engine/deferred_events engine/overrides engine/result engine/rma engine/state",
+        "the state of the simulation, with the data and methods of each topic in its module",
+    ),
+    ("replay", "extrapolation/loop_nest extrapolation/recording_family", "a family finds its loops by walking them"),
+    ("sintonia", "report view", "the page shows reports, and a report can be a page"),
+    (
+        "sintonia",
+        "view/about view/communication view/comparison view/drawing view/machine view/placement view/program view/replay view/replayed \
+         view/report view/scaling view/source view/subjects view/timeline view/tuning",
+        "the list of subjects names them all, and each is one of its entries",
+    ),
+    ("sintonia", "view/jobs view/permit", "a job waits for a permit, which asks for its progress"),
+    ("tune", "tunlet_file tunlets", "a file is a tunlet, and configures those that are built in"),
+];
 
 /// Crate name to floor, from the drawing in ARCHITECTURE.md: its lines begin with the number of a floor.
 fn floors() -> BTreeMap<String, usize> {
@@ -91,4 +118,21 @@ fn the_probe_has_ten_dependencies() {
         }
     }
     assert_eq!(foreign, PROBE_DEPENDENCIES.map(String::from).into());
+}
+
+#[test]
+fn modules_import_each_other_in_one_direction_only() {
+    let mut seen = BTreeSet::new();
+    for name in packages().keys() {
+        for circle in import_circles(&workspace().join("crates").join(name).join("src")) {
+            let is_accepted =
+                |(of, modules, _): &(&str, &str, &str)| of == name && circle.iter().all(|one| modules.split(' ').any(|known| known == one));
+            let accepted = ACCEPTED_CIRCLES.iter().position(is_accepted);
+            assert!(accepted.is_some(), "{name}: {circle:?} import each other; what they share belongs into a module below them");
+            seen.extend(accepted);
+        }
+    }
+    for (index, (name, modules, _)) in ACCEPTED_CIRCLES.iter().enumerate() {
+        assert!(seen.contains(&index), "{name}: {modules} is no circle any more, and need not be accepted");
+    }
 }

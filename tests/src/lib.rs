@@ -7,6 +7,7 @@
 mod compare;
 pub mod fire;
 mod hosts;
+mod imports;
 mod mpi;
 mod problem;
 mod process;
@@ -16,6 +17,7 @@ pub mod view;
 
 pub use compare::NormalizedRun;
 pub use hosts::Hosts;
+pub use imports::import_circles;
 pub use mpi::{Family, Mpi, readers_python};
 pub use problem::{Injected, check_with_retries, is_at, retry_until_ok};
 pub use process::{Outcome, Process};
