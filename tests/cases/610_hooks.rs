@@ -1,4 +1,4 @@
-//! What `sintonia tune` does inside a program, order by order: the test is the analyzer, and sees every answer.
+//! What `sintonia tune` does inside a program, command by command: the test is the analyzer, and sees every answer.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -116,13 +116,13 @@ struct ProcessReport {
 }
 
 impl ProcessReport {
-    /// The latest answer to an order, by its place among all.
-    fn answer(&self, order: u64) -> &Answer {
-        self.answers.get(&order).and_then(|answers| answers.last()).unwrap_or_else(|| panic!("order {order} was not answered"))
+    /// The latest answer to a command, by its place among all.
+    fn answer(&self, command: u64) -> &Answer {
+        self.answers.get(&command).and_then(|answers| answers.last()).unwrap_or_else(|| panic!("command {command} was not answered"))
     }
 
-    fn refused(&self, order: u64) -> &str {
-        let Answer::Refused(why) = self.answer(order) else { panic!("{:?}", self.answer(order)) };
+    fn refused(&self, command: u64) -> &str {
+        let Answer::Refused(why) = self.answer(command) else { panic!("{:?}", self.answer(command)) };
         why
     }
 
@@ -133,7 +133,7 @@ impl ProcessReport {
     }
 }
 
-/// Orders of one phase, made when their process is known. The first is before `MPI_Init`, the second behind it; the others follow when the
+/// Commands of one phase, made when their process is known. The first is before `MPI_Init`, the second behind it; the others follow when the
 /// program waits to go on to the first stage, to the second and so on, or when a hook took itself out.
 type Phase<'test> = &'test dyn Fn(&Symbols) -> Vec<ProbeCommand>;
 
@@ -146,8 +146,8 @@ impl Symbols {
         HookTarget { address: found[0].address, size: found[0].size as usize, padding: found[0].padding as usize }
     }
 
-    fn hook(&self, name: &str, shape: HookKind) -> ProbeCommand {
-        ProbeCommand::Hook { function: self.function(name), shape, at_entry: vec![], at_exit: vec![], may_throttle: true }
+    fn hook(&self, name: &str, kind: HookKind) -> ProbeCommand {
+        ProbeCommand::Hook { function: self.function(name), kind, at_entry: vec![], at_exit: vec![], may_throttle: true }
     }
 
     fn set(&self, name: &str, bits: u64) -> ProbeAction {
@@ -157,18 +157,18 @@ impl Symbols {
 
     /// Lets the program go on to a stage.
     fn stage(&self, stage: u64) -> ProbeCommand {
-        ProbeCommand::Do(self.set("stage", stage))
+        ProbeCommand::Execute(self.set("stage", stage))
     }
 }
 
 const WRAP: HookKind = HookKind::Wrap { stack: false };
 
-/// The number of the orders that the test does not ask for itself.
+/// The number of the commands that the test does not ask for itself.
 const OWN: u64 = 0;
 /// The hook of the function by which the program waits; those that a test asks for follow.
 const WAITING: u32 = 0;
 
-/// A process under way: its orders are numbered through from 1, phase after phase.
+/// A process under way: its commands are numbered through from 1, phase after phase.
 struct UnderWay {
     process: sintonia_tune::collector::ProcessConnection,
     report: ProcessReport,
@@ -179,8 +179,7 @@ struct UnderWay {
 
 impl UnderWay {
     fn may_go_on(&self) -> bool {
-        let waits_for =
-            |stage: usize| self.report.events.iter().any(|(_, event)| event.hook == WAITING && event.words[0] as usize == stage);
+        let waits_for = |stage: usize| self.report.events.iter().any(|(_, event)| event.hook == WAITING && event.words[0] as usize == stage);
         match self.phase {
             0 => true,
             1 => self.has_rank,
@@ -192,15 +191,15 @@ impl UnderWay {
         let Some(phase) = phases.get(self.phase).filter(|_| self.may_go_on()) else { return };
         let symbols = Symbols(ProgramImage::from_process(self.process.id, &mut ModuleCache::default()).expect("its files can be read"));
         if self.phase == 1 {
-            self.process.send_order(OWN, symbols.hook("wait_for", HookKind::Pass)).expect("sent");
+            self.process.send_command(OWN, symbols.hook("wait_for", HookKind::Pass)).expect("sent");
         }
-        for order in phase(&symbols) {
+        for command in phase(&symbols) {
             self.sent += 1;
-            self.process.send_order(self.sent, order).expect("sent");
+            self.process.send_command(self.sent, command).expect("sent");
         }
         match self.phase {
-            0 => self.process.send_order(OWN, ProbeCommand::Begin).expect("sent"),
-            1 => self.process.send_order(OWN, ProbeCommand::GoOn).expect("sent"),
+            0 => self.process.send_command(OWN, ProbeCommand::Begin).expect("sent"),
+            1 => self.process.send_command(OWN, ProbeCommand::Resume).expect("sent"),
             _ => {}
         }
         self.phase += 1;
@@ -212,7 +211,7 @@ impl UnderWay {
     }
 }
 
-/// Runs the program and gives its processes orders; what it printed, and what each process reported, by rank.
+/// Runs the program and gives its processes commands; what it printed, and what each process reported, by rank.
 fn drive(mpi: &Mpi, ranks: usize, arguments: &[&str], phases: &[Phase]) -> (Outcome, Vec<ProcessReport>) {
     let folder = fresh_dir();
     let mut program = vec![compile(mpi, folder.path())];
@@ -264,7 +263,7 @@ fn heard(processes: &mut HashMap<u32, UnderWay>, news: CollectorEvent) {
                     process.report.answers.entry(number).or_default().push(outcome);
                 }
                 ProbeMessage::Throttled { hook, calls, seconds_per_call } => process.report.throttled.push((hook, calls, seconds_per_call)),
-                ProbeMessage::Here { .. } | ProbeMessage::Clock { .. } | ProbeMessage::Leaving => {}
+                ProbeMessage::Hello { .. } | ProbeMessage::Clock { .. } | ProbeMessage::Finalizing => {}
             }
         }
         CollectorEvent::Disconnected(_) => {}
@@ -380,17 +379,20 @@ fn c612_a_library_is_loaded_at_once_or_when_a_function_is_entered() {
         let path = library(mpi, folder.path());
         let load = |path: &str| ProbeAction::Load { path: path.to_string() };
         let at_entry = |symbols: &Symbols| {
-            let acts = vec![load(&path), load("/nowhere/x.so")];
-            vec![symbols.hook("work", WRAP), ProbeCommand::Arrange { hook: FIRST, side: HookSide::Entry, acts, when: ActionRepeat::Once }]
+            let actions = vec![load(&path), load("/nowhere/x.so")];
+            vec![
+                symbols.hook("work", WRAP),
+                ProbeCommand::Schedule { hook: FIRST, side: HookSide::Entry, actions, repeat: ActionRepeat::Once },
+            ]
         };
-        let phases: [Phase; 3] = [&|_| vec![ProbeCommand::Do(load("/nowhere/x.so"))], &at_entry, &|symbols| {
-            vec![ProbeCommand::Do(load(&path)), symbols.stage(4)]
+        let phases: [Phase; 3] = [&|_| vec![ProbeCommand::Execute(load("/nowhere/x.so"))], &at_entry, &|symbols| {
+            vec![ProbeCommand::Execute(load(&path)), symbols.stage(4)]
         }];
         let (outcome, reports) = drive(mpi, 1, &["work"], &phases);
         outcome.expect_status(0);
         assert!(reports[0].refused(1).contains("/nowhere/x.so: cannot open shared object file"), "{}", reports[0].refused(1));
-        let Answer::Performed { given } = reports[0].answer(3) else { panic!("{:?}", reports[0].answer(3)) };
-        assert!(given[0] == Ok(1) && given[1].as_ref().is_err_and(|why| why.contains("/nowhere/x.so")), "{given:?}");
+        let Answer::Executed { results } = reports[0].answer(3) else { panic!("{:?}", reports[0].answer(3)) };
+        assert!(results[0] == Ok(1) && results[1].as_ref().is_err_and(|why| why.contains("/nowhere/x.so")), "{results:?}");
         assert_eq!(reports[0].answer(4), &Answer::Done(1), "to load it again does no harm");
         let lines: Vec<&str> = outcome.stdout.lines().collect();
         assert_eq!(lines[..2], ["loaded", "13 nothing"]);
@@ -401,9 +403,14 @@ fn c612_a_library_is_loaded_at_once_or_when_a_function_is_entered() {
 fn c613_the_environment_is_set_before_mpi_begins_and_while_it_runs() {
     let word = |value: &str| ProbeAction::Environment { name: "SINTONIA_TEST_WORD".into(), value: value.into() };
     let phases: [Phase; 3] = [
-        &|_| vec![ProbeCommand::Do(word("early")), ProbeCommand::Do(ProbeAction::Environment { name: "a=b".into(), value: "x".into() })],
+        &|_| {
+            vec![
+                ProbeCommand::Execute(word("early")),
+                ProbeCommand::Execute(ProbeAction::Environment { name: "a=b".into(), value: "x".into() }),
+            ]
+        },
         &|_| vec![],
-        &|symbols| vec![ProbeCommand::Do(word("late")), symbols.stage(4)],
+        &|symbols| vec![ProbeCommand::Execute(word("late")), symbols.stage(4)],
     ];
     let (outcome, reports) = drive(&Mpi::named("mpich"), 1, &["work"], &phases);
     outcome.expect_status(0);
@@ -414,7 +421,7 @@ fn c613_the_environment_is_set_before_mpi_begins_and_while_it_runs() {
 }
 
 fn control(name: &str, bits: f64) -> ProbeCommand {
-    ProbeCommand::Do(ProbeAction::Control { name: name.into(), bits })
+    ProbeCommand::Execute(ProbeAction::Control { name: name.into(), bits })
 }
 
 fn number(answer: &Answer) -> f64 {
@@ -491,23 +498,23 @@ fn c616_a_hook_that_fires_too_often_takes_itself_out_and_says_so() {
 fn c617_what_was_arranged_can_be_taken_back() {
     let arrange = |symbols: &Symbols| {
         let arrange =
-            |bits, when| ProbeCommand::Arrange { hook: FIRST, side: HookSide::Entry, acts: vec![symbols.set("chunk", bits)], when };
+            |bits, repeat| ProbeCommand::Schedule { hook: FIRST, side: HookSide::Entry, actions: vec![symbols.set("chunk", bits)], repeat };
         vec![
             symbols.hook("work", WRAP),
             arrange(100, ActionRepeat::Once),
             ProbeCommand::Cancel(2),
             arrange(200, ActionRepeat::Always),
             ProbeCommand::Cancel(2),
-            ProbeCommand::Arrange { hook: 7, side: HookSide::Exit, acts: vec![], when: ActionRepeat::Once },
+            ProbeCommand::Schedule { hook: 7, side: HookSide::Exit, actions: vec![], repeat: ActionRepeat::Once },
         ]
     };
-    let cancel = |symbols: &Symbols| vec![ProbeCommand::Cancel(4), ProbeCommand::Do(symbols.set("chunk", 7)), symbols.stage(4)];
+    let cancel = |symbols: &Symbols| vec![ProbeCommand::Cancel(4), ProbeCommand::Execute(symbols.set("chunk", 7)), symbols.stage(4)];
     let (outcome, reports) = drive(&Mpi::named("openmpi"), 1, &["work"], &[&|_| vec![], &arrange, &cancel]);
     outcome.expect_status(0);
     let lines: Vec<&str> = outcome.stdout.lines().collect();
     assert_eq!(lines, ["206 nothing", "13 nothing", "13 nothing", "13 nothing", "chunk 7"]);
     assert_eq!((reports[0].answer(3), reports[0].answer(7)), (&Answer::Done(0), &Answer::Done(0)));
-    assert_eq!(reports[0].answer(4), &Answer::Performed { given: vec![Ok(7)] });
+    assert_eq!(reports[0].answer(4), &Answer::Executed { results: vec![Ok(7)] });
     assert!(reports[0].refused(5).contains("never scheduled") && reports[0].refused(6).contains("does not observe"));
 }
 
@@ -538,7 +545,7 @@ fn c619_a_function_of_a_library_that_is_loaded_takes_the_place_of_one_of_the_pro
         let path = library(mpi, folder.path());
         let phases: [Phase; 4] = [
             &|_| vec![watch("MPI_Barrier")],
-            &|_| vec![ProbeCommand::Do(ProbeAction::Load { path: path.clone() })],
+            &|_| vec![ProbeCommand::Execute(ProbeAction::Load { path: path.clone() })],
             &|symbols| vec![symbols.hook("work", HookKind::Replace(symbols.function("better").address)), symbols.stage(1)],
             &|symbols| vec![ProbeCommand::Restore(FIRST), symbols.stage(4)],
         ];

@@ -152,7 +152,7 @@ pub enum ProbeCommand {
         /// The function.
         function: HookTarget,
         /// What the hook does.
-        shape: HookKind,
+        kind: HookKind,
         /// Values read at entry, besides the arguments.
         at_entry: Vec<HookRead>,
         /// Values read at exit, besides the result.
@@ -169,26 +169,26 @@ pub enum ProbeCommand {
     /// Stops recording them.
     Unwatch(u16),
     /// Runs an action at once.
-    Do(ProbeAction),
+    Execute(ProbeAction),
     /// Schedules actions at a hook.
-    Arrange {
+    Schedule {
         /// The hook.
         hook: u32,
         /// At its entry or exit.
         side: HookSide,
         /// The actions.
-        acts: Vec<ProbeAction>,
+        actions: Vec<ProbeAction>,
         /// How often.
-        when: ActionRepeat,
+        repeat: ActionRepeat,
     },
-    /// Before `MPI_Init`: all processes shall agree on changes before every N-th collective call.
-    Agree(u32),
-    /// Runs an action before the same call in each process, once all processes have been asked for it.
-    Together {
+    /// Before `MPI_Init`: all processes agree on proposed changes before every N-th collective call.
+    EnableAgreement(u32),
+    /// Proposes an action: it runs before the same call in each process, once it has been proposed to all.
+    Propose {
         /// The id of the change, the same in all processes.
         change: u64,
         /// The action.
-        act: ProbeAction,
+        action: ProbeAction,
     },
     /// Cancels the actions scheduled by the command with this number.
     Cancel(u64),
@@ -197,7 +197,7 @@ pub enum ProbeCommand {
     /// Lets the program initialise MPI: everything needed before is in place.
     Begin,
     /// Resumes a program that waits for its initial hooks.
-    GoOn,
+    Resume,
 }
 
 /// Result of a command.
@@ -208,11 +208,11 @@ pub enum CommandOutcome {
     /// Done; the old value, or the return value of the function.
     Done(u64),
     /// Scheduled.
-    Arranged,
+    Scheduled,
     /// Scheduled actions have run (for repeated ones: for the first time).
-    Performed {
+    Executed {
         /// Result of each action, or why it failed.
-        given: Vec<Result<u64, String>>,
+        results: Vec<Result<u64, String>>,
     },
     /// Failed, for this reason.
     Refused(String),
@@ -224,14 +224,14 @@ pub struct CommandEnvelope {
     /// The number that identifies the answer.
     pub number: u64,
     /// The command.
-    pub order: ProbeCommand,
+    pub command: ProbeCommand,
 }
 
 /// A message from a process to the collector.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum ProbeMessage {
     /// The first message, sent together with the memory of its rings.
-    Here {
+    Hello {
         /// Process id.
         process: u32,
         /// Bytes of each ring.
@@ -241,7 +241,7 @@ pub enum ProbeMessage {
         /// Current time in ticks, and in nanoseconds of the monotonic clock.
         clock: (u64, u64),
         /// Rank and number of processes, if the launcher's environment has them.
-        place: Option<(u32, u32)>,
+        rank_and_size: Option<(u32, u32)>,
     },
     /// MPI has been initialised.
     Rank {
@@ -274,5 +274,5 @@ pub enum ProbeMessage {
         clock: (u64, u64),
     },
     /// MPI is about to be finalised.
-    Leaving,
+    Finalizing,
 }

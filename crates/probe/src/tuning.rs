@@ -66,12 +66,12 @@ fn wait_for(stage: TuningStage) {
         let (guard, timeout) =
             STAGE_CHANGED.wait_timeout_while(now, STAGE_TIMEOUT, behind).unwrap_or_else(|poisoned| poisoned.into_inner());
         now = guard;
-        let orders = COMMAND_COUNT.load(Ordering::Relaxed);
-        let is_alive = orders != seen || orders % 2 == 1;
+        let commands = COMMAND_COUNT.load(Ordering::Relaxed);
+        let is_alive = commands != seen || commands % 2 == 1;
         if !timeout.timed_out() || !is_alive || begin.elapsed() > MAX_STAGE_WAIT {
             return;
         }
-        seen = orders;
+        seen = commands;
     }
 }
 
@@ -102,7 +102,7 @@ pub(crate) fn initialized(rank: u32, size: u32) {
 /// Before `MPI_Finalize`.
 pub(crate) fn before_finalize() {
     agreement::end();
-    send_message(&ProbeMessage::Leaving);
+    send_message(&ProbeMessage::Finalizing);
 }
 
 /// In a forked child: rings and session belong to the parent.
@@ -152,7 +152,7 @@ fn end_session() {
 fn connect(
     socket_dir: &std::ffi::OsStr,
     secret: &SharedSecret,
-    place: Option<(u32, u32)>,
+    rank_and_size: Option<(u32, u32)>,
 ) -> Result<SessionReceiver<collector_socket::CollectorStream>, SessionError> {
     sintonia_hook::set_action_handler(actions::execute);
     let rings = RingMemory::create(RING_CHUNKS)?;
@@ -160,35 +160,35 @@ fn connect(
     let (receiver, sender) = session::handshake(from, to, secret, SessionSide::Client)?;
     collector_socket::send_file_descriptor(&rings.file)?;
     *lock_sender() = Some(sender);
-    send_message(&ProbeMessage::Here {
+    send_message(&ProbeMessage::Hello {
         process: std::process::id(),
         ring_bytes: rings.bytes as u64,
         ring_chunks: rings.chunks as u64,
         clock: clock_pair(),
-        place,
+        rank_and_size,
     });
     Ok(receiver)
 }
 
 fn serve_commands(mut receiver: SessionReceiver<collector_socket::CollectorStream>) {
-    let mut arranged = commands::CommandExecutor::default();
+    let mut executor = commands::CommandExecutor::default();
     loop {
-        if collector_socket::wait_readable(poll_timeout(&arranged)) {
+        if collector_socket::wait_readable(poll_timeout(&executor)) {
             let Ok(message) = receiver.receive() else { return };
-            let Ok(CommandEnvelope { number, order }) = postcard::from_bytes(&message) else { return };
-            match order {
+            let Ok(CommandEnvelope { number, command }) = postcard::from_bytes(&message) else { return };
+            match command {
                 ProbeCommand::Begin => set_stage(TuningStage::Begun),
-                ProbeCommand::GoOn => set_stage(TuningStage::Ready),
+                ProbeCommand::Resume => set_stage(TuningStage::Ready),
                 ProbeCommand::Clock => drop(send_message(&ProbeMessage::Clock { clock: clock_pair() })),
                 _ => {}
             }
             COMMAND_COUNT.fetch_add(1, Ordering::Relaxed);
-            let outcome = arranged.execute(number, order);
+            let outcome = executor.execute(number, command);
             COMMAND_COUNT.fetch_add(1, Ordering::Relaxed);
             send_message(&ProbeMessage::Answer { number, outcome });
         }
-        for (number, given) in arranged.take_performed() {
-            send_message(&ProbeMessage::Answer { number, outcome: CommandOutcome::Performed { given } });
+        for (number, results) in executor.take_results() {
+            send_message(&ProbeMessage::Answer { number, outcome: CommandOutcome::Executed { results } });
         }
         for ThrottledHook { hook, calls, seconds_per_call } in sintonia_hook::throttle_hooks() {
             send_message(&ProbeMessage::Throttled { hook, calls, seconds_per_call });
@@ -197,12 +197,12 @@ fn serve_commands(mut receiver: SessionReceiver<collector_socket::CollectorStrea
 }
 
 /// How long the thread may wait for commands.
-fn poll_timeout(arranged: &commands::CommandExecutor) -> Option<Duration> {
+fn poll_timeout(executor: &commands::CommandExecutor) -> Option<Duration> {
     /// Results of scheduled actions are reported soon.
     const SOON: Duration = Duration::from_millis(1);
     /// A hook that fires all the time costs the program a few percent during this time before it is removed.
     const NOW_AND_THEN: Duration = Duration::from_millis(100);
-    match arranged.has_unreported() {
+    match executor.has_unreported() {
         true => Some(SOON),
         false => sintonia_hook::has_throttling().then_some(NOW_AND_THEN),
     }

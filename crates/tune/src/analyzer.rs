@@ -152,22 +152,22 @@ impl Analyzer {
     fn handle_reports(&mut self, reports: Vec<AgentReport>) {
         for report in reports {
             match report {
-                AgentReport::Host(_) => self.summary.hosts += 1,
-                AgentReport::Came { size } => self.start_tunlets(size),
+                AgentReport::HostJoined(_) => self.summary.hosts += 1,
+                AgentReport::ProcessJoined { size } => self.start_tunlets(size),
                 AgentReport::Ready { rank } => {
                     self.summary.processes += 1;
                     if !self.active_ranks.insert(rank) {
                         self.report_problem(format!("rank {rank}: {DUPLICATE_RANK}"));
                     }
                 }
-                AgentReport::Gone { rank, finished } => {
+                AgentReport::ProcessLeft { rank, finished } => {
                     self.active_ranks.remove(&rank);
                     if !finished {
                         self.report_problem(format!("rank {rank} has ended early; the others are still tuned"));
                     }
                 }
-                AgentReport::Happened { tunlet, happening: event } => self.handle_event(tunlet, &event),
-                AgentReport::Joined { tunlet, joined } => self.handle_summary(tunlet, &joined),
+                AgentReport::Event { tunlet, event } => self.handle_event(tunlet, &event),
+                AgentReport::Summary { tunlet, summary } => self.handle_summary(tunlet, &summary),
                 AgentReport::Changed { number, rank, outcome } => self.handle_change_result(number, rank, outcome),
                 AgentReport::Callees { tunlet, function, callees } => self.handle_callees(tunlet, &function, &callees),
                 AgentReport::Problem(what) => self.report_problem(what),
@@ -195,7 +195,7 @@ impl Analyzer {
         }
         self.summary.size = Some(size);
         self.needs = self.tunlets.iter_mut().map(|tunlet| tunlet.requirements(size)).collect();
-        self.tree.broadcast(AgentRequest::Needs(self.needs.clone()));
+        self.tree.broadcast(AgentRequest::Bind(self.needs.clone()));
         for tunlet in 0..self.tunlets.len() {
             let actions = self.tunlets[tunlet].on_start(size);
             self.execute_all(tunlet, actions, 0.0);
@@ -209,10 +209,10 @@ impl Analyzer {
         self.execute_all(tunlet, actions, event.time);
     }
 
-    fn handle_summary(&mut self, tunlet: usize, joined: &EventSummary) {
+    fn handle_summary(&mut self, tunlet: usize, summary: &EventSummary) {
         let Some(one) = self.tunlets.get_mut(tunlet) else { return };
-        let actions = one.on_summary(joined);
-        self.execute_all(tunlet, actions, joined.from);
+        let actions = one.on_summary(summary);
+        self.execute_all(tunlet, actions, summary.from);
     }
 
     fn handle_callees(&mut self, tunlet: usize, function: &str, callees: &[String]) {
@@ -261,8 +261,8 @@ impl Analyzer {
                 TuningAction::Change { point, value, rank, why } => {
                     self.request_change(ChangeRequest { number: 0, tunlet, point, value, rank }, why, time)
                 }
-                TuningAction::AddPoint { number, point } => self.tree.broadcast(AgentRequest::Look { tunlet, number, point }),
-                TuningAction::RemovePoint(number) => self.tree.broadcast(AgentRequest::LookAway { tunlet, number }),
+                TuningAction::AddPoint { number, point } => self.tree.broadcast(AgentRequest::AddPoint { tunlet, number, point }),
+                TuningAction::RemovePoint(number) => self.tree.broadcast(AgentRequest::RemovePoint { tunlet, number }),
                 TuningAction::QueryCallees(function) => self.tree.broadcast(AgentRequest::Callees { tunlet, function }),
                 TuningAction::Report(what) => {
                     self.new_entries.push(TuningLogEntry::Finding { time_s: time, tunlet: self.tunlets[tunlet].name().to_owned(), what });
@@ -352,7 +352,7 @@ mod tests {
     fn a_change_without_an_answer_is_logged_as_refused() {
         let folder = tempfile::tempdir().expect("a folder");
         let mut analyzer = analyzer(&folder);
-        analyzer.handle_reports(vec![AgentReport::Came { size: 2 }]);
+        analyzer.handle_reports(vec![AgentReport::ProcessJoined { size: 2 }]);
         let summary = analyzer.run(|| true, |_| ());
         let decisions: Vec<_> = summary.decisions().map(|decision| (decision.new, decision.refused.is_some())).collect();
         assert_eq!(decisions, [(3.0, true)]);
@@ -366,7 +366,7 @@ mod tests {
             analyzer.handle_reports(report.to_vec());
             analyzer.run(|| true, |_| ()).log.iter().filter(|entry| matches!(entry, TuningLogEntry::Problem { .. })).count()
         };
-        let (ready, gone) = (|rank| AgentReport::Ready { rank }, AgentReport::Gone { rank: 0, finished: true });
+        let (ready, gone) = (|rank| AgentReport::Ready { rank }, AgentReport::ProcessLeft { rank: 0, finished: true });
         assert_eq!(problems(&[ready(0), ready(1), ready(0), ready(1)]), 1);
         assert_eq!(problems(&[ready(0), ready(1), gone, ready(0)]), 0);
     }

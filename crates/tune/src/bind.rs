@@ -238,16 +238,16 @@ impl FunctionHook {
         })
     }
 
-    /// The orders that install it: one for each copy of the function.
-    pub(crate) fn orders(&self) -> Vec<ProbeCommand> {
-        let order = |function: &sintonia_symbols::ResolvedFunction| ProbeCommand::Hook {
+    /// The commands that install it: one for each copy of the function.
+    pub(crate) fn commands(&self) -> Vec<ProbeCommand> {
+        let command = |function: &sintonia_symbols::ResolvedFunction| ProbeCommand::Hook {
             function: function_range(function),
-            shape: HookKind::Wrap { stack: function.uses_stack },
+            kind: HookKind::Wrap { stack: function.uses_stack },
             at_entry: self.at_entry.clone(),
             at_exit: self.at_exit.clone(),
             may_throttle: true,
         };
-        self.functions.iter().map(order).collect()
+        self.functions.iter().map(command).collect()
     }
 
     /// Whether a listener needs this duration.

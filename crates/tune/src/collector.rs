@@ -19,7 +19,7 @@ use sintonia_link::session::{SessionError, SessionReceiver, SessionSender, Sessi
 /// Time for the handshake.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A process that does not accept an order within this time is given up; other processes wait meanwhile.
+/// A process that does not accept a command within this time is given up; other processes wait meanwhile.
 const ORDER_TIMEOUT: Duration = Duration::from_secs(1);
 /// Delay after a failed accept.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
@@ -173,7 +173,8 @@ fn accept_process<'stream>(
     let (mut receiver, sender) = handshake(stream, OrderWriter(stream.try_clone()?), secret, SessionSide::Server)?;
     let memory = receive_ring_file(stream)?;
     let unexpected = || SessionError::Connection(io::ErrorKind::InvalidData.into());
-    let Ok(ProbeMessage::Here { process, ring_bytes, ring_chunks, clock, place }) = postcard::from_bytes(&receiver.receive()?) else {
+    let Ok(ProbeMessage::Hello { process, ring_bytes, ring_chunks, clock, rank_and_size }) = postcard::from_bytes(&receiver.receive()?)
+    else {
         return Err(unexpected());
     };
     let is_room = |chunks: u64| HEADER_BYTES as u64 + chunks * CHUNK_BYTES as u64 <= ring_bytes;
@@ -186,7 +187,7 @@ fn accept_process<'stream>(
         ProcessConnection {
             id: process,
             pid: process,
-            rank_and_size: place,
+            rank_and_size,
             sender,
             memory,
             ring_bytes,
@@ -199,7 +200,7 @@ fn accept_process<'stream>(
     ))
 }
 
-/// Writes orders. A partial write would desynchronise the stream, so the connection is shut down on any error.
+/// Writes commands. A partial write would desynchronise the stream, so the connection is shut down on any error.
 #[derive(Debug)]
 struct OrderWriter(UnixStream);
 
@@ -266,9 +267,10 @@ pub struct ProcessConnection {
 }
 
 impl ProcessConnection {
-    /// Sends an order.
-    pub fn send_order(&mut self, number: u64, order: ProbeCommand) -> Result<(), SessionError> {
-        let message = postcard::to_allocvec(&CommandEnvelope { number, order }).map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?;
+    /// Sends a command.
+    pub fn send_command(&mut self, number: u64, command: ProbeCommand) -> Result<(), SessionError> {
+        let message =
+            postcard::to_allocvec(&CommandEnvelope { number, command }).map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?;
         self.sender.send(&message)
     }
 

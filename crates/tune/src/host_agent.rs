@@ -19,7 +19,7 @@ use crate::protocol::{AgentReport, AgentRequest, ChangeRequest};
 use crate::tuning_points::{MeasurePoint, TuningMoment, TunletRequirements};
 
 pub use event_aggregator::EventAggregator;
-use instrumented_process::{InstrumentedProcess, SentOrder};
+use instrumented_process::{InstrumentedProcess, PendingCommand};
 
 /// Processes that must change together agree before every Nth of their collective calls.
 const AGREEMENT_INTERVAL: u32 = 16;
@@ -94,7 +94,7 @@ impl HostAgent {
     pub fn handle_request(&mut self, request: AgentRequest) -> Vec<AgentReport> {
         let mut reports = Vec::new();
         match request {
-            AgentRequest::Needs(needs) => {
+            AgentRequest::Bind(needs) => {
                 self.needs = Some(needs);
                 self.bind_all(&mut reports);
             }
@@ -103,7 +103,7 @@ impl HostAgent {
                 self.release_waiting(&mut reports);
             }
             AgentRequest::Change(change) => self.change(change, &mut reports),
-            AgentRequest::Look { tunlet, number, point } => {
+            AgentRequest::AddPoint { tunlet, number, point } => {
                 self.extra_points.push((tunlet, number, point.clone()));
                 for process in self.processes.values_mut() {
                     process.add_point(tunlet, number, &point, &mut reports);
@@ -116,7 +116,7 @@ impl HostAgent {
                     reports.push(AgentReport::Callees { tunlet, function, callees });
                 }
             }
-            AgentRequest::LookAway { tunlet, number } => {
+            AgentRequest::RemovePoint { tunlet, number } => {
                 self.extra_points.retain(|(other, place, _)| (*other, *place) != (tunlet, number));
                 for process in self.processes.values_mut() {
                     process.remove_point(tunlet, number, &mut reports);
@@ -135,7 +135,7 @@ impl HostAgent {
         self.read_events(&mut reports);
         // Without processes, no more events will come for open intervals.
         let now = if self.all_processes_gone() { f64::INFINITY } else { self.now() };
-        reports.extend(self.aggregator.take_finished(now).into_iter().map(|(tunlet, joined)| AgentReport::Joined { tunlet, joined }));
+        reports.extend(self.aggregator.take_finished(now).into_iter().map(|(tunlet, summary)| AgentReport::Summary { tunlet, summary }));
         reports
     }
 
@@ -148,7 +148,7 @@ impl HostAgent {
             CollectorEvent::Connected(process) => {
                 let number = process.id;
                 let process = InstrumentedProcess::new(*process, self.files.clone());
-                reports.extend(process.size().map(|size| AgentReport::Came { size }));
+                reports.extend(process.size().map(|size| AgentReport::ProcessJoined { size }));
                 self.processes.insert(number, process);
                 self.had_processes = true;
                 self.release_waiting(reports);
@@ -156,7 +156,7 @@ impl HostAgent {
             CollectorEvent::Message(process, ProbeMessage::Rank { rank, size, clock }) => {
                 let Some(process) = self.processes.get_mut(&process) else { return };
                 process.set_rank(rank, clock);
-                reports.push(AgentReport::Came { size });
+                reports.push(AgentReport::ProcessJoined { size });
                 self.bind_all(reports);
             }
             CollectorEvent::Message(process, ProbeMessage::Answer { number, outcome }) => {
@@ -170,10 +170,10 @@ impl HostAgent {
             CollectorEvent::Message(process, ProbeMessage::Clock { clock }) => {
                 self.processes.get_mut(&process).into_iter().for_each(|process| process.update_clock(clock));
             }
-            CollectorEvent::Message(process, ProbeMessage::Leaving) => {
+            CollectorEvent::Message(process, ProbeMessage::Finalizing) => {
                 self.processes.get_mut(&process).into_iter().for_each(InstrumentedProcess::mark_finished);
             }
-            CollectorEvent::Message(_, ProbeMessage::Here { .. }) => {}
+            CollectorEvent::Message(_, ProbeMessage::Hello { .. }) => {}
             CollectorEvent::Disconnected(process) => {
                 // Its last events are still in the ring.
                 self.read_events(reports);
@@ -194,11 +194,11 @@ impl HostAgent {
             if self.may_begin || process.size().is_none() {
                 if let Some(needs) = &self.needs {
                     if needs.iter().flat_map(|needs| &needs.tunes).any(|point| point.moment == TuningMoment::Together) {
-                        process.send(ProbeCommand::Agree(AGREEMENT_INTERVAL), SentOrder::Other, reports);
+                        process.send(ProbeCommand::EnableAgreement(AGREEMENT_INTERVAL), PendingCommand::Other, reports);
                     }
                     self.changes_before_mpi.iter().for_each(|change| process.change(needs, change, true, reports));
                 }
-                process.send(ProbeCommand::Begin, SentOrder::Begin, reports);
+                process.send(ProbeCommand::Begin, PendingCommand::Begin, reports);
             }
         }
     }

@@ -9,13 +9,13 @@ use crate::tunlet::{EventSummary, PointEvent};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum AgentRequest {
     /// Bind the tunlets' requirements in every process.
-    Needs(Vec<TunletRequirements>),
+    Bind(Vec<TunletRequirements>),
     /// All changes before the start of MPI have been requested.
     Begin,
     /// Make a change.
     Change(ChangeRequest),
     /// Add a measure point of a tunlet.
-    Look {
+    AddPoint {
         /// The tunlet.
         tunlet: usize,
         /// The number that its events carry.
@@ -24,7 +24,7 @@ pub enum AgentRequest {
         point: MeasurePoint,
     },
     /// Remove an added measure point.
-    LookAway {
+    RemovePoint {
         /// The tunlet.
         tunlet: usize,
         /// The number of the point.
@@ -65,9 +65,9 @@ impl ChangeRequest {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum AgentReport {
     /// Another host has joined, by name.
-    Host(String),
+    HostJoined(String),
     /// A process of a program of this size has connected.
-    Came {
+    ProcessJoined {
         /// Number of processes of the program.
         size: u32,
     },
@@ -77,25 +77,25 @@ pub enum AgentReport {
         rank: u32,
     },
     /// A process has disconnected.
-    Gone {
+    ProcessLeft {
         /// Its rank.
         rank: u32,
         /// Whether it had finalized MPI.
         finished: bool,
     },
     /// An event for a tunlet.
-    Happened {
+    Event {
         /// The tunlet.
         tunlet: usize,
         /// The event.
-        happening: PointEvent,
+        event: PointEvent,
     },
     /// An interval of aggregated events for a tunlet.
-    Joined {
+    Summary {
         /// The tunlet.
         tunlet: usize,
         /// The aggregate.
-        joined: EventSummary,
+        summary: EventSummary,
     },
     /// Result of a change in a process.
     Changed {

@@ -84,7 +84,7 @@ impl HostTree {
     pub fn collect_final_reports(&mut self) -> Vec<AgentReport> {
         let mut reports = self.collect_reports();
         reports.extend(
-            self.aggregator.take_finished(f64::INFINITY).into_iter().map(|(tunlet, joined)| AgentReport::Joined { tunlet, joined }),
+            self.aggregator.take_finished(f64::INFINITY).into_iter().map(|(tunlet, summary)| AgentReport::Summary { tunlet, summary }),
         );
         reports
     }
@@ -115,7 +115,7 @@ impl HostTree {
         for incoming in listener.incoming() {
             match incoming {
                 listener::IncomingHost::Host(mut child) => {
-                    reports.push(AgentReport::Host(child.host().to_owned()));
+                    reports.push(AgentReport::HostJoined(child.host().to_owned()));
                     // First of all it receives the start of the tuning.
                     reports.extend(child.receive_reports(self.begin));
                     self.standing_requests.requests().iter().for_each(|request| child.send_request(request));
@@ -141,16 +141,16 @@ impl HostTree {
             child.is_connected()
         });
         // Merges local aggregates with those of the children.
-        let (joined, others): (Vec<AgentReport>, Vec<AgentReport>) =
-            std::mem::take(reports).into_iter().chain(received).partition(|one| matches!(one, AgentReport::Joined { .. }));
-        for one in joined {
-            let AgentReport::Joined { tunlet, joined } = one else { continue };
-            if let Some(EventJoin::Over(length)) = self.standing_requests.event_join(tunlet, joined.point) {
-                self.aggregator.merge(tunlet, length, &joined);
+        let (summaries, others): (Vec<AgentReport>, Vec<AgentReport>) =
+            std::mem::take(reports).into_iter().chain(received).partition(|one| matches!(one, AgentReport::Summary { .. }));
+        for one in summaries {
+            let AgentReport::Summary { tunlet, summary } = one else { continue };
+            if let Some(EventJoin::Over(length)) = self.standing_requests.event_join(tunlet, summary.point) {
+                self.aggregator.merge(tunlet, length, &summary);
             }
         }
         let over = self.aggregator.take_finished_after(self.now(), GRACE_S);
         reports.extend(others);
-        reports.extend(over.into_iter().map(|(tunlet, joined)| AgentReport::Joined { tunlet, joined }));
+        reports.extend(over.into_iter().map(|(tunlet, summary)| AgentReport::Summary { tunlet, summary }));
     }
 }

@@ -38,12 +38,12 @@ fn hosts_beyond_the_fan_out_are_redirected() {
             })
         })
         .collect();
-    root.broadcast(AgentRequest::Needs(vec![TunletRequirements::default()]));
+    root.broadcast(AgentRequest::Bind(vec![TunletRequirements::default()]));
     root.broadcast(AgentRequest::Begin);
     let (since, mut hosts) = (Instant::now(), 0);
     while hosts < 3 {
         assert!(since.elapsed() < Duration::from_secs(20), "{hosts} of 3 hosts have come");
-        hosts += root.collect_reports().iter().filter(|report| matches!(report, AgentReport::Host(_))).count();
+        hosts += root.collect_reports().iter().filter(|report| matches!(report, AgentReport::HostJoined(_))).count();
         std::thread::sleep(Duration::from_millis(1));
     }
     drop(root);

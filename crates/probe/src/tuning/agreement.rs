@@ -32,8 +32,8 @@ struct ProposedChange {
     /// Its id, the same on all ranks.
     change: u64,
     /// The number of the command.
-    order: u64,
-    act: ProbeAction,
+    number: u64,
+    action: ProbeAction,
 }
 
 /// Number of calls between agreements; 0 if disabled.
@@ -41,7 +41,7 @@ static INTERVAL: AtomicU32 = AtomicU32::new(0);
 static CALLS: AtomicU64 = AtomicU64::new(0);
 static GROUP: OnceLock<AgreementGroup> = OnceLock::new();
 static PENDING_CHANGE: Mutex<Option<ProposedChange>> = Mutex::new(None);
-static PERFORMED: Mutex<Vec<(u64, Result<u64, String>)>> = Mutex::new(Vec::new());
+static RESULTS: Mutex<Vec<(u64, Result<u64, String>)>> = Mutex::new(Vec::new());
 
 fn lock<T>(what: &'static Mutex<T>) -> MutexGuard<'static, T> {
     what.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
@@ -77,25 +77,25 @@ pub(crate) fn end() {
 }
 
 /// Proposes a change, to be made once all processes propose it; replaces an earlier proposal.
-pub(crate) fn propose(order: u64, change: u64, action: ProbeAction) -> Result<(), String> {
+pub(crate) fn propose(number: u64, change: u64, action: ProbeAction) -> Result<(), String> {
     if GROUP.get().is_none() || INTERVAL.load(Ordering::Relaxed) == 0 {
         return Err("the processes cannot synchronise a change: not all of them are tuned, or `sintonia tune` could not be reached".into());
     }
-    let earlier = lock(&PENDING_CHANGE).replace(ProposedChange { change, order, act: action });
+    let earlier = lock(&PENDING_CHANGE).replace(ProposedChange { change, number, action });
     if let Some(earlier) = earlier {
-        lock(&PERFORMED).push((earlier.order, Err("replaced by a later change".into())));
+        lock(&RESULTS).push((earlier.number, Err("replaced by a later change".into())));
     }
     Ok(())
 }
 
 /// Whether there may be results to report.
 pub(crate) fn has_unreported() -> bool {
-    lock(&PENDING_CHANGE).is_some() || !lock(&PERFORMED).is_empty()
+    lock(&PENDING_CHANGE).is_some() || !lock(&RESULTS).is_empty()
 }
 
 /// Results since the last call, by command number.
-pub(crate) fn take_performed() -> Vec<(u64, Result<u64, String>)> {
-    std::mem::take(&mut *lock(&PERFORMED))
+pub(crate) fn take_results() -> Vec<(u64, Result<u64, String>)> {
+    std::mem::take(&mut *lock(&RESULTS))
 }
 
 /// Before a call: counts it, and runs the agreement if it is due.
@@ -128,10 +128,10 @@ impl AgreementGroup {
         // Only the change that all have proposed is made: a later one may have arrived meanwhile.
         let agreed = lock(&PENDING_CHANGE).take_if(|wanted| wanted.change == mine);
         // No lock is held while it is made: a called function of the program may get here itself.
-        if let Some(ProposedChange { order, act: action, .. }) = agreed {
+        if let Some(ProposedChange { number, action, .. }) = agreed {
             // SAFETY: the holder of the run's secret knows what the action does in this process.
             let result = unsafe { sintonia_hook::execute(&action) };
-            lock(&PERFORMED).push((order, result));
+            lock(&RESULTS).push((number, result));
         }
     }
 }

@@ -11,7 +11,7 @@ struct ScheduledAction {
     number: u64,
     hook: u32,
     side: HookSide,
-    when: ActionRepeat,
+    repeat: ActionRepeat,
     pending: &'static ScheduledActions,
     /// Whether their first run has been reported.
     is_reported: bool,
@@ -26,30 +26,30 @@ pub(super) struct CommandExecutor {
 impl CommandExecutor {
     /// Whether there may be results to report.
     pub(super) fn has_unreported(&self) -> bool {
-        self.scheduled.iter().any(|arrangement| !arrangement.is_reported) || agreement::has_unreported()
+        self.scheduled.iter().any(|scheduled| !scheduled.is_reported) || agreement::has_unreported()
     }
 
     /// Results since the last call, by command number.
-    pub(super) fn take_performed(&mut self) -> Vec<(u64, Vec<Result<u64, String>>)> {
-        let mut performed = Vec::new();
-        for arrangement in self.scheduled.iter_mut().filter(|arrangement| !arrangement.is_reported) {
-            if let Some(results) = arrangement.pending.results() {
-                arrangement.is_reported = true;
-                performed.push((arrangement.number, results.to_vec()));
+    pub(super) fn take_results(&mut self) -> Vec<(u64, Vec<Result<u64, String>>)> {
+        let mut results = Vec::new();
+        for scheduled in self.scheduled.iter_mut().filter(|scheduled| !scheduled.is_reported) {
+            if let Some(done) = scheduled.pending.results() {
+                scheduled.is_reported = true;
+                results.push((scheduled.number, done.to_vec()));
             }
         }
-        self.scheduled.retain(|arrangement| !arrangement.is_reported || arrangement.when == ActionRepeat::Always);
-        performed.extend(agreement::take_performed().into_iter().map(|(number, results)| (number, vec![results])));
-        performed
+        self.scheduled.retain(|scheduled| !scheduled.is_reported || scheduled.repeat == ActionRepeat::Always);
+        results.extend(agreement::take_results().into_iter().map(|(number, result)| (number, vec![result])));
+        results
     }
 
     /// Executes a command and returns its result.
-    pub(super) fn execute(&mut self, number: u64, order: ProbeCommand) -> CommandOutcome {
-        match order {
-            ProbeCommand::Hook { function, shape, at_entry, at_exit, may_throttle } => {
-                match sintonia_hook::hook(function, shape, &at_entry, &at_exit) {
+    pub(super) fn execute(&mut self, number: u64, command: ProbeCommand) -> CommandOutcome {
+        match command {
+            ProbeCommand::Hook { function, kind, at_entry, at_exit, may_throttle } => {
+                match sintonia_hook::hook(function, kind, &at_entry, &at_exit) {
                     Ok(hook) => {
-                        if !matches!(shape, HookKind::Replace(_)) {
+                        if !matches!(kind, HookKind::Replace(_)) {
                             sintonia_hook::set_throttling(hook, may_throttle);
                         }
                         CommandOutcome::Hooked(hook)
@@ -61,31 +61,33 @@ impl CommandExecutor {
             ProbeCommand::Restore(hook) => done(sintonia_hook::restore(hook)),
             ProbeCommand::Watch(operation) => watched(operation, true),
             ProbeCommand::Unwatch(operation) => watched(operation, false),
-            // SAFETY: the holder of the run's secret took the address and type from the files of this process.
-            ProbeCommand::Do(act) => unsafe { sintonia_hook::execute(&act) }.map_or_else(CommandOutcome::Refused, CommandOutcome::Done),
-            ProbeCommand::Arrange { hook, side, acts, when } => {
+            ProbeCommand::Execute(action) => {
+                // SAFETY: the holder of the run's secret took the address and type from the files of this process.
+                unsafe { sintonia_hook::execute(&action) }.map_or_else(CommandOutcome::Refused, CommandOutcome::Done)
+            }
+            ProbeCommand::Schedule { hook, side, actions, repeat } => {
                 if !sintonia_hook::observes(hook, side) {
                     return CommandOutcome::Refused(format!("hook {hook} does not observe that side of the function"));
                 }
                 // SAFETY: as above.
-                let pending = unsafe { sintonia_hook::schedule(hook, side, acts, when) };
-                self.scheduled.push(ScheduledAction { number, hook, side, when, pending, is_reported: false });
-                CommandOutcome::Arranged
+                let pending = unsafe { sintonia_hook::schedule(hook, side, actions, repeat) };
+                self.scheduled.push(ScheduledAction { number, hook, side, repeat, pending, is_reported: false });
+                CommandOutcome::Scheduled
             }
-            ProbeCommand::Agree(every) => {
+            ProbeCommand::EnableAgreement(every) => {
                 agreement::enable(every);
                 CommandOutcome::Done(0)
             }
-            ProbeCommand::Together { change, act } => {
-                agreement::propose(number, change, act).map_or_else(CommandOutcome::Refused, |()| CommandOutcome::Arranged)
+            ProbeCommand::Propose { change, action } => {
+                agreement::propose(number, change, action).map_or_else(CommandOutcome::Refused, |()| CommandOutcome::Scheduled)
             }
             ProbeCommand::Cancel(number) => self.cancel(number),
-            ProbeCommand::Begin | ProbeCommand::GoOn | ProbeCommand::Clock => CommandOutcome::Done(0),
+            ProbeCommand::Begin | ProbeCommand::Resume | ProbeCommand::Clock => CommandOutcome::Done(0),
         }
     }
 
     fn cancel(&mut self, number: u64) -> CommandOutcome {
-        let Some(index) = self.scheduled.iter().position(|arrangement| arrangement.number == number) else {
+        let Some(index) = self.scheduled.iter().position(|scheduled| scheduled.number == number) else {
             return CommandOutcome::Refused("it was already done, or never scheduled".into());
         };
         let ScheduledAction { hook, side, pending, .. } = self.scheduled[index];

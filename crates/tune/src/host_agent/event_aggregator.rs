@@ -33,14 +33,14 @@ impl EventAggregator {
     /// Delivers an event at once, or aggregates it.
     pub fn add(&mut self, tunlet: usize, join: EventJoin, event: PointEvent, reports: &mut Vec<AgentReport>) {
         match join {
-            EventJoin::Each => reports.push(AgentReport::Happened { tunlet, happening: event }),
+            EventJoin::Each => reports.push(AgentReport::Event { tunlet, event }),
             EventJoin::Over(length) => {
                 let length = clamp_interval(length);
                 let from = (event.time.max(0.0) / length).floor() * length;
                 let values = event.values.len();
-                let joined = self.interval_mut(tunlet, event.point, from, length, values);
-                joined.count += 1;
-                joined.values.iter_mut().zip(&event.values).for_each(|(sums, value)| sums.add(*value, 1));
+                let summary = self.interval_mut(tunlet, event.point, from, length, values);
+                summary.count += 1;
+                summary.values.iter_mut().zip(&event.values).for_each(|(sums, value)| sums.add(*value, 1));
             }
         }
     }
@@ -50,9 +50,9 @@ impl EventAggregator {
         if !other.from.is_finite() {
             return;
         }
-        let joined = self.interval_mut(tunlet, other.point, other.from, clamp_interval(length), other.values.len());
-        joined.count += other.count;
-        joined.values.iter_mut().zip(&other.values).for_each(|(sums, more)| sums.merge(more));
+        let summary = self.interval_mut(tunlet, other.point, other.from, clamp_interval(length), other.values.len());
+        summary.count += other.count;
+        summary.values.iter_mut().zip(&other.values).for_each(|(sums, more)| sums.merge(more));
     }
 
     fn interval_mut(&mut self, tunlet: usize, point: usize, from: f64, length: f64, values: usize) -> &mut EventSummary {
@@ -76,7 +76,7 @@ impl EventAggregator {
             return Vec::new();
         }
         let over: Vec<IntervalKey> = self.intervals.iter().filter(|(_, (end, _))| end + grace <= now).map(|(key, _)| *key).collect();
-        over.into_iter().filter_map(|key| self.intervals.remove(&key).map(|(_, joined)| (key.0, joined))).collect()
+        over.into_iter().filter_map(|key| self.intervals.remove(&key).map(|(_, summary)| (key.0, summary))).collect()
     }
 }
 
@@ -94,7 +94,7 @@ mod tests {
     fn single_events_are_delivered_at_once() {
         let (mut aggregator, mut reports) = (EventAggregator::default(), Vec::new());
         aggregator.add(1, EventJoin::Each, event(0, 0.5, 7.0), &mut reports);
-        assert_eq!(reports, [AgentReport::Happened { tunlet: 1, happening: event(0, 0.5, 7.0) }]);
+        assert_eq!(reports, [AgentReport::Event { tunlet: 1, event: event(0, 0.5, 7.0) }]);
         assert!(aggregator.take_finished(100.0).is_empty());
     }
 
@@ -107,9 +107,9 @@ mod tests {
         assert!(reports.is_empty() && aggregator.take_finished(0.2).is_empty(), "something may still come");
         let over = aggregator.take_finished(0.21);
         assert_eq!(over.len(), 1);
-        let (tunlet, joined) = &over[0];
-        assert_eq!((*tunlet, joined.point, joined.from, joined.count), (0, 3, 0.0, 2));
-        assert_eq!((joined.values[0].mean(), joined.values[0].deviation(), joined.values[0].maximum()), (2.0, 1.0, 3.0));
+        let (tunlet, summary) = &over[0];
+        assert_eq!((*tunlet, summary.point, summary.from, summary.count), (0, 3, 0.0, 2));
+        assert_eq!((summary.values[0].mean(), summary.values[0].deviation(), summary.values[0].maximum()), (2.0, 1.0, 3.0));
         assert_eq!(aggregator.take_finished(0.5).len(), 1);
     }
 
@@ -133,7 +133,7 @@ mod tests {
         for value in [1.0, 3.0] {
             let (mut host, mut reports) = (EventAggregator::default(), Vec::new());
             host.add(0, EventJoin::Over(1.0), event(0, 0.5, value), &mut reports);
-            host.take_finished(2.0).iter().for_each(|(tunlet, joined)| all.merge(*tunlet, 1.0, joined));
+            host.take_finished(2.0).iter().for_each(|(tunlet, summary)| all.merge(*tunlet, 1.0, summary));
         }
         let over = all.take_finished(2.0);
         assert_eq!((over[0].1.count, over[0].1.values[0].sum()), (2, 4.0));

@@ -1,4 +1,4 @@
-//! One process of the program: its hooks and targets, pending orders, and decoding of its events.
+//! One process of the program: its hooks and targets, pending commands, and decoding of its events.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -27,8 +27,8 @@ pub(super) fn is_before_mpi(point: &TuningPoint) -> bool {
 /// Time of the first clock query after connecting; later ones follow at doubled intervals.
 const FIRST_CLOCK_QUERY: Duration = Duration::from_secs(1);
 
-/// An order that is not answered yet.
-pub(super) enum SentOrder {
+/// A command that is not answered yet.
+pub(super) enum PendingCommand {
     /// Permission to start MPI.
     Begin,
     /// Permission to continue.
@@ -37,7 +37,7 @@ pub(super) enum SentOrder {
     Hook(usize),
     /// Watch an MPI function.
     Watch(FunctionId),
-    /// Cancel the change that this order scheduled.
+    /// Cancel the change that this command scheduled.
     Cancel(u64),
     /// Anything whose answer is ignored.
     Other,
@@ -51,8 +51,8 @@ pub(super) enum SentOrder {
     },
 }
 
-/// Orders to cancel, by number; orders that make a change; and its target.
-type ChangeOrders = (Vec<u64>, Vec<ProbeCommand>, Arc<ResolvedTarget>);
+/// Commands to cancel, by number; commands that make a change; and its target.
+type ChangeCommands = (Vec<u64>, Vec<ProbeCommand>, Arc<ResolvedTarget>);
 
 /// Index of a tunlet and of one of its points.
 type PointKey = (usize, usize);
@@ -86,8 +86,8 @@ pub(super) struct InstrumentedProcess {
     targets: HashMap<PointKey, Arc<ResolvedTarget>>,
     /// Points that were looked up, found or not.
     looked_up: HashSet<(PointKey, bool)>,
-    pending: HashMap<u64, SentOrder>,
-    last_order: u64,
+    pending: HashMap<u64, PendingCommand>,
+    last_command: u64,
     /// Hooks requested but not answered yet.
     pending_hooks: usize,
     /// Orders that make changes at a later moment, or repeatedly.
@@ -121,7 +121,7 @@ impl InstrumentedProcess {
             targets: HashMap::new(),
             looked_up: HashSet::new(),
             pending: HashMap::new(),
-            last_order: 0,
+            last_command: 0,
             pending_hooks: 0,
             scheduled: HashMap::new(),
             replaced: HashMap::new(),
@@ -162,7 +162,7 @@ impl InstrumentedProcess {
     pub(super) fn query_clock(&mut self, reports: &mut Vec<AgentReport>) {
         if self.is_running && self.is_connected && self.connected_at.elapsed() > self.next_clock_query {
             self.next_clock_query *= 2;
-            self.send(ProbeCommand::Clock, SentOrder::Other, reports);
+            self.send(ProbeCommand::Clock, PendingCommand::Other, reports);
         }
     }
 
@@ -175,7 +175,7 @@ impl InstrumentedProcess {
     pub(super) fn disconnect(&mut self) -> Option<AgentReport> {
         self.is_connected = false;
         let rank = self.identity.as_ref()?.rank;
-        Some(AgentReport::Gone { rank, finished: self.finished })
+        Some(AgentReport::ProcessLeft { rank, finished: self.finished })
     }
 
     /// Number of dropped events.
@@ -202,20 +202,20 @@ impl InstrumentedProcess {
         }
     }
 
-    /// Sends an order.
-    pub(super) fn send(&mut self, order: ProbeCommand, sent: SentOrder, reports: &mut Vec<AgentReport>) {
+    /// Sends a command.
+    pub(super) fn send(&mut self, command: ProbeCommand, sent: PendingCommand, reports: &mut Vec<AgentReport>) {
         if !self.is_connected {
             return;
         }
-        self.last_order += 1;
+        self.last_command += 1;
         match sent {
-            SentOrder::Begin => self.has_begun = true,
-            SentOrder::Continue => self.is_running = true,
-            SentOrder::Hook(_) | SentOrder::Watch(_) => self.pending_hooks += 1,
-            SentOrder::Other | SentOrder::Cancel(_) | SentOrder::Change { .. } => {}
+            PendingCommand::Begin => self.has_begun = true,
+            PendingCommand::Continue => self.is_running = true,
+            PendingCommand::Hook(_) | PendingCommand::Watch(_) => self.pending_hooks += 1,
+            PendingCommand::Other | PendingCommand::Cancel(_) | PendingCommand::Change { .. } => {}
         }
-        match self.process.send_order(self.last_order, order) {
-            Ok(()) => drop(self.pending.insert(self.last_order, sent)),
+        match self.process.send_command(self.last_command, command) {
+            Ok(()) => drop(self.pending.insert(self.last_command, sent)),
             Err(problem) => {
                 self.is_connected = false;
                 reports.push(self.problem(format!("cannot be reached any more: {problem}")));
@@ -282,7 +282,7 @@ impl InstrumentedProcess {
             }
             stays
         });
-        cancelled.into_iter().for_each(|order| self.send(order, SentOrder::Other, reports));
+        cancelled.into_iter().for_each(|command| self.send(command, PendingCommand::Other, reports));
     }
 
     /// The functions that a function calls.
@@ -320,7 +320,7 @@ impl InstrumentedProcess {
                 let is_new = !self.watched.contains_key(&operation.0);
                 self.watched.entry(operation.0).or_default().push(listener);
                 if is_new {
-                    self.send(ProbeCommand::Watch(operation.0), SentOrder::Watch(operation), reports);
+                    self.send(ProbeCommand::Watch(operation.0), PendingCommand::Watch(operation), reports);
                 }
             }),
             None => self.hook_function(tunlet, index, point).map(|in_mpi| {
@@ -349,7 +349,7 @@ impl InstrumentedProcess {
         for operation in operations.filter(|operation| takes_time(operation.role())) {
             if let Entry::Vacant(entry) = self.watched.entry(operation.0) {
                 entry.insert(Vec::new());
-                self.send(ProbeCommand::Watch(operation.0), SentOrder::Watch(operation), reports);
+                self.send(ProbeCommand::Watch(operation.0), PendingCommand::Watch(operation), reports);
             }
         }
     }
@@ -411,8 +411,8 @@ impl InstrumentedProcess {
     fn request_hooks(&mut self, reports: &mut Vec<AgentReport>) {
         for at in 0..self.hooks.len() {
             if std::mem::take(&mut self.hooks[at].is_new) {
-                for order in self.hooks[at].hook.orders() {
-                    self.send(order, SentOrder::Hook(at), reports);
+                for command in self.hooks[at].hook.commands() {
+                    self.send(command, PendingCommand::Hook(at), reports);
                 }
             }
         }
@@ -425,7 +425,7 @@ impl InstrumentedProcess {
         }
         std::mem::take(&mut self.waiting_changes).iter().for_each(|change| self.apply_change(needs, change, false, reports));
         if !self.is_running {
-            self.send(ProbeCommand::GoOn, SentOrder::Continue, reports);
+            self.send(ProbeCommand::Resume, PendingCommand::Continue, reports);
             reports.extend(self.identity.as_ref().map(|identity| AgentReport::Ready { rank: identity.rank }));
         }
     }
@@ -440,8 +440,8 @@ impl InstrumentedProcess {
     ) {
         let Some(sent) = self.pending.remove(&number) else { return };
         match sent {
-            SentOrder::Hook(at) => self.handle_hooked(at, outcome, reports),
-            SentOrder::Watch(operation) => {
+            PendingCommand::Hook(at) => self.handle_hooked(at, outcome, reports),
+            PendingCommand::Watch(operation) => {
                 self.pending_hooks = self.pending_hooks.saturating_sub(1);
                 if let CommandOutcome::Refused(why) = outcome {
                     // A reason common to all of them is reported once.
@@ -449,12 +449,12 @@ impl InstrumentedProcess {
                     reports.push(self.problem(what));
                 }
             }
-            SentOrder::Change { number: change, key, target } => {
+            PendingCommand::Change { number: change, key, target } => {
                 let Some(rank) = self.rank() else { return };
                 let outcome = match outcome {
                     CommandOutcome::Done(before) => Ok(target.previous_value(before)),
-                    CommandOutcome::Performed { given } => {
-                        given.into_iter().next().transpose().map(|before| target.previous_value(before.unwrap_or(0)))
+                    CommandOutcome::Executed { results } => {
+                        results.into_iter().next().transpose().map(|before| target.previous_value(before.unwrap_or(0)))
                     }
                     CommandOutcome::Refused(why) => Err(why),
                     CommandOutcome::Hooked(hook) => {
@@ -462,19 +462,19 @@ impl InstrumentedProcess {
                         Ok(None)
                     }
                     // A scheduled change is answered again when it is made.
-                    CommandOutcome::Arranged => {
-                        return drop(self.pending.insert(number, SentOrder::Change { number: change, key, target }));
+                    CommandOutcome::Scheduled => {
+                        return drop(self.pending.insert(number, PendingCommand::Change { number: change, key, target }));
                     }
                 };
                 reports.push(AgentReport::Changed { number: change, rank, outcome });
             }
-            SentOrder::Cancel(order) => {
+            PendingCommand::Cancel(command) => {
                 // Otherwise it was made already, which is or will be reported.
                 if let CommandOutcome::Done(_) = outcome {
-                    self.pending.remove(&order);
+                    self.pending.remove(&command);
                 }
             }
-            SentOrder::Begin | SentOrder::Continue | SentOrder::Other => {}
+            PendingCommand::Begin | PendingCommand::Continue | PendingCommand::Other => {}
         }
         self.resume_if_ready(needs, reports);
     }
@@ -583,14 +583,16 @@ impl InstrumentedProcess {
             // Only the answer tells how to restore a function that is being replaced.
             return self.waiting_changes.push(*change);
         }
-        match self.change_orders(point, change, before) {
-            Ok((cancelled, orders, target)) => {
-                cancelled.into_iter().for_each(|order| self.send(ProbeCommand::Cancel(order), SentOrder::Cancel(order), reports));
-                for order in orders {
-                    if matches!(order, ProbeCommand::Arrange { .. }) {
-                        self.scheduled.entry(key).or_default().push(self.last_order + 1);
+        match self.change_commands(point, change, before) {
+            Ok((cancelled, commands, target)) => {
+                cancelled
+                    .into_iter()
+                    .for_each(|command| self.send(ProbeCommand::Cancel(command), PendingCommand::Cancel(command), reports));
+                for command in commands {
+                    if matches!(command, ProbeCommand::Schedule { .. }) {
+                        self.scheduled.entry(key).or_default().push(self.last_command + 1);
                     }
-                    self.send(order, SentOrder::Change { number: change.number, key, target: target.clone() }, reports);
+                    self.send(command, PendingCommand::Change { number: change.number, key, target: target.clone() }, reports);
                 }
             }
             Err(why) => reports.push(refused(why)),
@@ -599,11 +601,11 @@ impl InstrumentedProcess {
 
     /// Whether a change of this point is not answered yet.
     fn is_change_pending(&self, key: PointKey) -> bool {
-        self.pending.values().any(|sent| matches!(sent, SentOrder::Change { key: other, .. } if *other == key))
+        self.pending.values().any(|sent| matches!(sent, PendingCommand::Change { key: other, .. } if *other == key))
     }
 
-    /// The scheduled orders of an earlier change of the same point, and those that make this one.
-    fn change_orders(&mut self, point: &TuningPoint, change: &ChangeRequest, before: bool) -> Result<ChangeOrders, String> {
+    /// The scheduled commands of an earlier change of the same point, and those that make this one.
+    fn change_commands(&mut self, point: &TuningPoint, change: &ChangeRequest, before: bool) -> Result<ChangeCommands, String> {
         let key = (change.tunlet, change.point);
         let target = match self.targets.get(&key) {
             Some(target) => target.clone(),
@@ -616,30 +618,31 @@ impl InstrumentedProcess {
             }
             let replace = |function| ProbeCommand::Hook {
                 function,
-                shape: HookKind::Replace(*by),
+                kind: HookKind::Replace(*by),
                 at_entry: Vec::new(),
                 at_exit: Vec::new(),
                 may_throttle: false,
             };
-            let order = match change.value {
+            let command = match change.value {
                 0.0 => {
                     self.replaced.remove(&key).map(ProbeCommand::Restore).ok_or_else(|| format!("{} is not done there", point.target))?
                 }
                 _ => replace(*function),
             };
-            return Ok((Vec::new(), vec![order], target));
+            return Ok((Vec::new(), vec![command], target));
         }
-        let act = target.action(change.value).ok_or_else(|| format!("{} cannot be {}", point.target, change.value))?;
-        let orders = match &point.moment {
-            TuningMoment::AtOnce | TuningMoment::BeforeMpi => vec![ProbeCommand::Do(act)],
-            TuningMoment::Together => vec![ProbeCommand::Together { change: change.number, act }],
+        let action = target.action(change.value).ok_or_else(|| format!("{} cannot be {}", point.target, change.value))?;
+        let commands = match &point.moment {
+            TuningMoment::AtOnce | TuningMoment::BeforeMpi => vec![ProbeCommand::Execute(action)],
+            TuningMoment::Together => vec![ProbeCommand::Propose { change: change.number, action }],
             TuningMoment::At(function, side) => {
                 let hooks = self.hooks.iter().find(|installed| installed.hook.name == *function).map(|installed| &installed.hook_ids[..]);
                 let hooks = hooks.filter(|hooks| !hooks.is_empty()).ok_or_else(|| format!("`{function}` has no hook there"))?;
-                let arrange = |hook: &u32| ProbeCommand::Arrange { hook: *hook, side: *side, acts: vec![act.clone()], when: point.when };
-                hooks.iter().map(arrange).collect()
+                let schedule =
+                    |hook: &u32| ProbeCommand::Schedule { hook: *hook, side: *side, actions: vec![action.clone()], repeat: point.when };
+                hooks.iter().map(schedule).collect()
             }
         };
-        Ok((self.scheduled.remove(&key).unwrap_or_default(), orders, target))
+        Ok((self.scheduled.remove(&key).unwrap_or_default(), commands, target))
     }
 }

@@ -15,11 +15,11 @@ use crate::protocol::{AgentReport, AgentRequest};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) enum ParentMessage {
     /// Query of its clock.
-    Time,
+    QueryClock,
     /// Start of the tuning, in nanoseconds of its clock.
-    Began(f64),
+    Start(f64),
     /// A request of the analyzer.
-    Ask(AgentRequest),
+    Request(AgentRequest),
     /// The tuning is over.
     End,
 }
@@ -28,9 +28,9 @@ pub(super) enum ParentMessage {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) enum ChildMessage {
     /// Its clock in nanoseconds.
-    Time(f64),
+    Clock(f64),
     /// Reports.
-    Told(Vec<AgentReport>),
+    Reports(Vec<AgentReport>),
 }
 
 /// An event of a child's connection.
@@ -123,7 +123,7 @@ impl ChildHost {
 
     /// Sends a request.
     pub fn send_request(&mut self, request: &AgentRequest) {
-        self.send(&ParentMessage::Ask(request.clone()));
+        self.send(&ParentMessage::Request(request.clone()));
     }
 
     /// Queries its clock.
@@ -133,7 +133,7 @@ impl ChildHost {
             return;
         }
         self.clock_query_time = Some(now_ns());
-        self.send(&ParentMessage::Time);
+        self.send(&ParentMessage::QueryClock);
     }
 
     /// Reports since the last call; `begin` is the start of the tuning in nanoseconds of our clock.
@@ -141,13 +141,13 @@ impl ChildHost {
         let mut reports = Vec::new();
         for event in self.events.try_iter() {
             match event {
-                ChildEvent::Message(ChildMessage::Told(more), _) => {
+                ChildEvent::Message(ChildMessage::Reports(more), _) => {
                     let count = |is_meant: fn(&AgentReport) -> bool| more.iter().filter(|one| is_meant(one)).count() as u64;
                     self.tuned_processes += count(|one| matches!(one, AgentReport::Ready { .. }));
-                    self.tuned_processes = self.tuned_processes.saturating_sub(count(|one| matches!(one, AgentReport::Gone { .. })));
+                    self.tuned_processes = self.tuned_processes.saturating_sub(count(|one| matches!(one, AgentReport::ProcessLeft { .. })));
                     reports.extend(more);
                 }
-                ChildEvent::Message(ChildMessage::Time(child_time), received) => {
+                ChildEvent::Message(ChildMessage::Clock(child_time), received) => {
                     if let Some(sent) = self.clock_query_time.take() {
                         self.clock_offset.add_round_trip(sent, child_time, received);
                     }
@@ -158,7 +158,7 @@ impl ChildHost {
         let began = self.clock_offset.offset_ns().map(|ahead| begin + ahead);
         if began != self.sent_begin {
             self.sent_begin = began;
-            began.into_iter().for_each(|began| self.send(&ParentMessage::Began(began)));
+            began.into_iter().for_each(|began| self.send(&ParentMessage::Start(began)));
         }
         reports
     }

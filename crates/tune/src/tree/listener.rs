@@ -38,9 +38,9 @@ pub struct HostHello {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum JoinReply {
     /// Accepted as a child.
-    Stay,
+    Accepted,
     /// Redirected to another host, with these addresses.
-    GoTo(Vec<String>),
+    Redirect(Vec<String>),
 }
 
 /// A new connection.
@@ -113,10 +113,10 @@ fn serve_host(stream: &TcpStream, secret: &SharedSecret, incoming: &mpsc::Sender
     let ended = accept_child(stream, secret).and_then(|(hello, receiver, mut sender)| {
         let reply = lock().admit(&hello);
         let ended = match sender.send(&encode(&reply)?) {
-            Ok(()) if reply == JoinReply::Stay => run_session(stream, hello.host.clone(), receiver, sender, incoming),
+            Ok(()) if reply == JoinReply::Accepted => run_session(stream, hello.host.clone(), receiver, sender, incoming),
             sent => sent,
         };
-        if reply == JoinReply::Stay {
+        if reply == JoinReply::Accepted {
             lock().remove(&hello);
         }
         ended
@@ -157,7 +157,7 @@ fn run_session(
     let mut clock_offset = HostClockOffset::default();
     for _ in 0..INITIAL_CLOCK_QUERIES {
         let sent = now_ns();
-        sender.send(&encode(&ParentMessage::Time)?)?;
+        sender.send(&encode(&ParentMessage::QueryClock)?)?;
         let child_time: f64 = decode(&receiver.receive()?)?;
         clock_offset.add_round_trip(sent, child_time, now_ns());
     }
@@ -173,10 +173,10 @@ impl ChildRegistry {
     fn admit(&mut self, hello: &HostHello) -> JoinReply {
         if self.children.len() < self.capacity {
             self.children.push((hello.host.clone(), socket_addresses(&hello.addresses, hello.port)));
-            return JoinReply::Stay;
+            return JoinReply::Accepted;
         }
         self.redirects += 1;
-        JoinReply::GoTo(self.children[self.redirects % self.children.len()].1.clone())
+        JoinReply::Redirect(self.children[self.redirects % self.children.len()].1.clone())
     }
 
     /// Removes a child: frees its place and ends redirects to it. Names may be ambiguous, addresses are not.
@@ -203,8 +203,8 @@ mod tests {
         };
         // Each disconnects before its clock was queried.
         let since = std::time::Instant::now();
-        assert_eq!(connect(), JoinReply::Stay);
-        while connect() != JoinReply::Stay {
+        assert_eq!(connect(), JoinReply::Accepted);
+        while connect() != JoinReply::Accepted {
             assert!(since.elapsed() < Duration::from_secs(20), "the place stays taken");
             std::thread::sleep(Duration::from_millis(10));
         }
@@ -215,12 +215,12 @@ mod tests {
         let mut children = ChildRegistry { capacity: 2, children: Vec::new(), redirects: 0 };
         let hello = |number: u8| HostHello { host: format!("host{number}"), addresses: vec![Ipv4Addr::new(10, 0, 0, number)], port: 7 };
         let received: Vec<JoinReply> = (1..=4).map(|number| children.admit(&hello(number))).collect();
-        let to = |number: u8| JoinReply::GoTo(vec![format!("10.0.0.{number}:7")]);
-        assert_eq!(received[..2], [JoinReply::Stay, JoinReply::Stay]);
+        let to = |number: u8| JoinReply::Redirect(vec![format!("10.0.0.{number}:7")]);
+        assert_eq!(received[..2], [JoinReply::Accepted, JoinReply::Accepted]);
         assert!(received[2..].contains(&to(1)) && received[2..].contains(&to(2)), "{received:?}");
         children.remove(&HostHello { port: 8, ..hello(1) });
         children.remove(&hello(2));
-        assert_eq!(children.admit(&hello(5)), JoinReply::Stay);
+        assert_eq!(children.admit(&hello(5)), JoinReply::Accepted);
         assert_eq!([children.admit(&hello(6)), children.admit(&hello(7))].into_iter().filter(|one| *one == to(1)).count(), 1);
     }
 }

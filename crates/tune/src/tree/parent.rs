@@ -53,8 +53,8 @@ impl ParentHost {
             let (stream, mut receiver, mut sender) = connect_any(&addresses, secret)?;
             send(&mut sender, hello)?;
             match receive(&mut receiver)? {
-                JoinReply::Stay => return Ok(ParentHost::start_session(&stream, receiver, sender)?),
-                JoinReply::GoTo(others) => addresses = others,
+                JoinReply::Accepted => return Ok(ParentHost::start_session(&stream, receiver, sender)?),
+                JoinReply::Redirect(others) => addresses = others,
             }
         }
         Err(ParentError::RedirectLoop)
@@ -69,9 +69,9 @@ impl ParentHost {
         let begin_ns = loop {
             match receive(&mut receiver)? {
                 // These answers are plain numbers: nothing else is sent yet.
-                ParentMessage::Time => send(&mut sender, &now_ns())?,
-                ParentMessage::Began(begin_ns) => break begin_ns,
-                ParentMessage::Ask(_) | ParentMessage::End => return Err(io::Error::from(io::ErrorKind::InvalidData).into()),
+                ParentMessage::QueryClock => send(&mut sender, &now_ns())?,
+                ParentMessage::Start(begin_ns) => break begin_ns,
+                ParentMessage::Request(_) | ParentMessage::End => return Err(io::Error::from(io::ErrorKind::InvalidData).into()),
             }
         };
         stream.set_read_timeout(None)?;
@@ -81,8 +81,8 @@ impl ParentHost {
         std::thread::spawn(move || {
             while let Ok(message) = receive(&mut receiver) {
                 // Answered at once by this thread, so that the delay stays small.
-                let answered = message != ParentMessage::Time || send_message(&answers, &ChildMessage::Time(now_ns())).is_ok();
-                if !answered || (message != ParentMessage::Time && message_sender.send(message).is_err()) {
+                let answered = message != ParentMessage::QueryClock || send_message(&answers, &ChildMessage::Clock(now_ns())).is_ok();
+                if !answered || (message != ParentMessage::QueryClock && message_sender.send(message).is_err()) {
                     return;
                 }
             }
@@ -100,9 +100,9 @@ impl ParentHost {
         let mut requests = Vec::new();
         loop {
             match self.messages.try_recv() {
-                Ok(ParentMessage::Ask(request)) => requests.push(request),
-                Ok(ParentMessage::Began(begin_ns)) => self.begin_ns = begin_ns,
-                Ok(ParentMessage::Time) => {}
+                Ok(ParentMessage::Request(request)) => requests.push(request),
+                Ok(ParentMessage::Start(begin_ns)) => self.begin_ns = begin_ns,
+                Ok(ParentMessage::QueryClock) => {}
                 Ok(ParentMessage::End) | Err(mpsc::TryRecvError::Disconnected) => return None,
                 Err(mpsc::TryRecvError::Empty) => return Some(requests),
             }
@@ -113,7 +113,7 @@ impl ParentHost {
     pub fn send_reports(&self, mut reports: Vec<AgentReport>) -> Result<(), SessionError> {
         while !reports.is_empty() {
             let rest = reports.split_off(reports.len().min(MAX_REPORTS_PER_MESSAGE));
-            send_message(&self.sender, &ChildMessage::Told(reports))?;
+            send_message(&self.sender, &ChildMessage::Reports(reports))?;
             reports = rest;
         }
         Ok(())

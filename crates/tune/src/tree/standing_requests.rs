@@ -16,23 +16,25 @@ impl StandingRequests {
     /// Records a request.
     pub(super) fn record(&mut self, request: &AgentRequest) {
         match request {
-            AgentRequest::Needs(needs) => self.needs = Some(needs.clone()),
+            AgentRequest::Bind(needs) => self.needs = Some(needs.clone()),
             AgentRequest::Begin => self.may_begin = true,
             AgentRequest::Change(change) => {
                 self.changes.retain(|other| !other.is_same_point(change));
                 self.changes.push(*change);
             }
-            AgentRequest::Look { tunlet, number, point } => self.extra_points.push((*tunlet, *number, point.clone())),
+            AgentRequest::AddPoint { tunlet, number, point } => self.extra_points.push((*tunlet, *number, point.clone())),
             AgentRequest::Callees { .. } => {}
-            AgentRequest::LookAway { tunlet, number } => self.extra_points.retain(|(other, place, _)| (other, place) != (tunlet, number)),
+            AgentRequest::RemovePoint { tunlet, number } => {
+                self.extra_points.retain(|(other, place, _)| (other, place) != (tunlet, number))
+            }
         }
     }
 
     /// All of them, in an order in which they can be made.
     pub(super) fn requests(&self) -> Vec<AgentRequest> {
-        let needs = self.needs.iter().cloned().map(AgentRequest::Needs);
+        let needs = self.needs.iter().cloned().map(AgentRequest::Bind);
         let changes = self.changes.iter().copied().map(AgentRequest::Change);
-        let looks = self.extra_points.iter().cloned().map(|(tunlet, number, point)| AgentRequest::Look { tunlet, number, point });
+        let looks = self.extra_points.iter().cloned().map(|(tunlet, number, point)| AgentRequest::AddPoint { tunlet, number, point });
         needs.chain(changes).chain(looks).chain(self.may_begin.then_some(AgentRequest::Begin)).collect()
     }
 
@@ -63,13 +65,13 @@ mod tests {
         };
         let change = |number, value| ChangeRequest { number, tunlet: 0, point: 1, value, rank: None };
         let requests = [
-            AgentRequest::Needs(vec![TunletRequirements::default()]),
+            AgentRequest::Bind(vec![TunletRequirements::default()]),
             AgentRequest::Begin,
             AgentRequest::Change(change(1, 3.0)),
-            AgentRequest::Look { tunlet: 0, number: 7, point: point() },
-            AgentRequest::Look { tunlet: 0, number: 8, point: point() },
+            AgentRequest::AddPoint { tunlet: 0, number: 7, point: point() },
+            AgentRequest::AddPoint { tunlet: 0, number: 8, point: point() },
             AgentRequest::Change(change(2, 4.0)),
-            AgentRequest::LookAway { tunlet: 0, number: 7 },
+            AgentRequest::RemovePoint { tunlet: 0, number: 7 },
         ];
         requests.iter().for_each(|request| standing.record(request));
         assert_eq!(standing.requests(), [requests[0].clone(), requests[5].clone(), requests[4].clone(), AgentRequest::Begin]);

@@ -1,4 +1,4 @@
-//! A simulated process: connects as a real one does, hands over memory with a ring, writes events at a given rate, and obeys orders. It has
+//! A simulated process: connects as a real one does, hands over memory with a ring, writes events at a given rate, and executes commands. It has
 //! neither hooks nor MPI, so that only the path behind them is measured.
 
 use std::fs::File;
@@ -66,24 +66,21 @@ pub(crate) fn live(
     let clock = || (now_ns() as u64, now_ns() as u64);
     let rank_and_size = Some((behaviour.rank, behaviour.size));
     // All report the same PID, as processes in different containers may: the ID must not depend on it.
-    say(
-        &mut sender,
-        &ProbeMessage::Here { process: 1_000_000, ring_bytes: bytes, ring_chunks: CHUNKS, clock: clock(), place: rank_and_size },
-    )?;
+    say(&mut sender, &ProbeMessage::Hello { process: 1_000_000, ring_bytes: bytes, ring_chunks: CHUNKS, clock: clock(), rank_and_size })?;
     let sender = Arc::new(Mutex::new(sender));
     let (go, may_go) = mpsc::channel();
     let asked_at = Arc::new(Mutex::new(None::<Instant>));
     let (speaks, waits, counts) = (sender.clone(), asked_at.clone(), done.clone());
     std::thread::spawn(move || {
         while let Ok(message) = receiver.receive() {
-            let Ok(CommandEnvelope { number, order }) = postcard::from_bytes(&message) else { return };
+            let Ok(CommandEnvelope { number, command }) = postcard::from_bytes(&message) else { return };
             let mut speaks = speaks.lock().expect("not poisoned");
-            match &order {
+            match &command {
                 ProbeCommand::Begin => {
                     drop(say(&mut speaks, &ProbeMessage::Rank { rank: behaviour.rank, size: behaviour.size, clock: clock() }))
                 }
-                ProbeCommand::GoOn => drop(go.send(())),
-                ProbeCommand::Do(ProbeAction::Environment { .. }) => {
+                ProbeCommand::Resume => drop(go.send(())),
+                ProbeCommand::Execute(ProbeAction::Environment { .. }) => {
                     if let Some(asked) = waits.lock().expect("not poisoned").take() {
                         counts.delays.lock().expect("not poisoned").push(asked.elapsed().as_secs_f64());
                     }
@@ -97,7 +94,7 @@ pub(crate) fn live(
     });
     let _ = may_go.recv_timeout(Duration::from_secs(20));
     write(&memory, behaviour, over, done, &asked_at)?;
-    say(&mut sender.lock().expect("not poisoned"), &ProbeMessage::Leaving)?;
+    say(&mut sender.lock().expect("not poisoned"), &ProbeMessage::Finalizing)?;
     stream.shutdown(std::net::Shutdown::Both)
 }
 
