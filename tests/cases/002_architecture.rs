@@ -11,7 +11,8 @@ use sintonia_tests::{import_circles, workspace};
 const UNSAFE_CRATES: [&str; 5] = ["hook", "inject", "mpi", "probe", "recording"];
 
 /// What the probe brings into other people's programs, besides Sintonia's own crates.
-const PROBE_DEPENDENCIES: [&str; 10] = ["crc32fast", "getrandom", "hmac", "iced-x86", "libc", "postcard", "serde", "serde_json", "sha2", "thiserror"];
+const PROBE_DEPENDENCIES: [&str; 10] =
+    ["crc32fast", "getrandom", "hmac", "iced-x86", "libc", "postcard", "serde", "serde_json", "sha2", "thiserror"];
 
 /// Modules that may import each other in a circle: the crate, the modules, and why.
 const ACCEPTED_CIRCLES: [(&str, &str, &str); 14] = [

@@ -179,7 +179,8 @@ struct UnderWay {
 
 impl UnderWay {
     fn may_go_on(&self) -> bool {
-        let waits_for = |stage: usize| self.report.events.iter().any(|(_, event)| event.hook == WAITING && event.words[0] as usize == stage);
+        let waits_for =
+            |stage: usize| self.report.events.iter().any(|(_, event)| event.hook == WAITING && event.words[0] as usize == stage);
         match self.phase {
             0 => true,
             1 => self.has_rank,

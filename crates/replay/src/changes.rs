@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use sintonia_fit::SplitMix64;
 use sintonia_collective::{CollectiveAlgorithm, LibraryRules};
+use sintonia_fit::SplitMix64;
 use sintonia_machine::CollectiveKind;
 
 use crate::Error;

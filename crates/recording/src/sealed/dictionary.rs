@@ -307,12 +307,12 @@ mod tests {
         (0..50).for_each(|_| encoder.write(&any_shape(&mut random)));
         for _ in 0..2000 {
             let mut bytes = encoder.bytes().to_vec();
-            for _ in 0..=random.below(3) {
-                let index = random.below(bytes.len() as u64) as usize;
-                bytes[index] = random.next() as u8;
+            for _ in 0..=random.u64(..3) {
+                let index = random.usize(..bytes.len());
+                bytes[index] = random.u8(..);
             }
-            bytes.truncate(random.below(2 * bytes.len() as u64) as usize);
-            let _ = decoded(&bytes, random.below(60) as usize);
+            bytes.truncate(random.usize(..2 * bytes.len()));
+            let _ = decoded(&bytes, random.usize(..60));
         }
         assert_eq!(decoded(encoder.bytes(), usize::MAX), None);
     }
