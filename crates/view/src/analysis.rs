@@ -13,7 +13,7 @@ use sintonia_insight::RunSummary;
 use sintonia_machine::free_memory;
 use sintonia_recording::Recording;
 
-use crate::cache_file::{self, CacheFile, Error, FileSection, SectionWriter, TableOfContents, is_in_bounds};
+use crate::cache_file::{self, CacheContents, CacheFile, Error, SectionWriter, is_in_bounds};
 use crate::index::levels::{self, ActivityDensity, BinLevel};
 use crate::index::{ActivityCanvas, TimelineIndex};
 use delta::{DeltaBlock, DeltaEncoded, decode_block, encode_blocks};
@@ -32,11 +32,9 @@ pub struct RankRole {
     pub ranks: Vec<u32>,
 }
 
-/// Table of contents of the analysis file.
+/// Contents of the analysis file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct AnalysisDirectory {
-    identity: u64,
-    sections: Vec<FileSection>,
     /// Kinds of wait states that occur.
     kinds: Vec<String>,
     roles: Vec<RankRole>,
@@ -56,18 +54,10 @@ struct ThreadDirectory {
     messages: Vec<DeltaBlock>,
 }
 
-impl TableOfContents for AnalysisDirectory {
+impl CacheContents for AnalysisDirectory {
     const FILE_NAME: &'static str = "view.analysis";
     const MAGIC: &'static [u8; 8] = b"SINFOUND";
     const FORMAT_VERSION: u32 = 2;
-
-    fn identity(&self) -> u64 {
-        self.identity
-    }
-
-    fn sections(&self) -> &[FileSection] {
-        &self.sections
-    }
 
     fn is_valid(&self, length: u64) -> bool {
         let fits = |blocks: &[DeltaBlock]| blocks.iter().all(|block| is_in_bounds(block.at, block.bytes.into(), length));
@@ -213,22 +203,17 @@ impl TimelineAnalysis {
 
 fn write_findings(findings: &AnalysisFindings, index: &TimelineIndex, file: &SectionWriter) -> Result<AnalysisDirectory, Error> {
     let (kinds, roles) = (findings.kinds.clone(), findings.roles.clone());
-    let mut directory = AnalysisDirectory { identity: index.identity(), kinds, roles, ..AnalysisDirectory::default() };
     let threads = findings.threads.par_iter().map(|thread| write_thread(thread, index, file));
-    for (section, thread) in threads.collect::<Result<Vec<(FileSection, ThreadDirectory)>, Error>>()? {
-        directory.sections.push(section);
-        directory.threads.push(thread);
-    }
-    directory.threads.sort_by_key(|thread| (thread.rank, thread.thread));
+    let mut threads = threads.collect::<Result<Vec<ThreadDirectory>, Error>>()?;
+    threads.sort_by_key(|thread| (thread.rank, thread.thread));
     let mut bytes = Vec::new();
-    directory.path = encode_blocks(&findings.path, &mut bytes);
-    let section = file.append(&bytes)?;
-    directory.path.iter_mut().for_each(|block| block.at += section.at);
-    directory.sections.push(section);
-    Ok(directory)
+    let mut path = encode_blocks(&findings.path, &mut bytes);
+    let at = file.append(&bytes)?;
+    path.iter_mut().for_each(|block| block.at += at);
+    Ok(AnalysisDirectory { kinds, roles, threads, path })
 }
 
-fn write_thread(thread: &ThreadFindings, index: &TimelineIndex, file: &SectionWriter) -> Result<(FileSection, ThreadDirectory), Error> {
+fn write_thread(thread: &ThreadFindings, index: &TimelineIndex, file: &SectionWriter) -> Result<ThreadDirectory, Error> {
     let mut bytes = Vec::new();
     // A bin takes one byte here, and reading a wait state costs more than reading a call.
     let density = ActivityDensity { count: thread.waits.len() as u64, min_per_bin: 1 };
@@ -240,8 +225,8 @@ fn write_thread(thread: &ThreadFindings, index: &TimelineIndex, file: &SectionWr
     }
     let mut levels = levels::write_levels(&canvas, density, &[0], &mut bytes);
     let (mut waits, mut messages) = (encode_blocks(&thread.waits, &mut bytes), encode_blocks(&thread.messages, &mut bytes));
-    let section = file.append(&bytes)?;
-    levels.iter_mut().for_each(|level| level.at += section.at);
-    waits.iter_mut().chain(&mut messages).for_each(|block| block.at += section.at);
-    Ok((section, ThreadDirectory { rank: thread.rank, thread: thread.thread, levels, waits, messages }))
+    let at = file.append(&bytes)?;
+    levels.iter_mut().for_each(|level| level.at += at);
+    waits.iter_mut().chain(&mut messages).for_each(|block| block.at += at);
+    Ok(ThreadDirectory { rank: thread.rank, thread: thread.thread, levels, waits, messages })
 }

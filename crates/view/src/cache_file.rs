@@ -45,8 +45,8 @@ pub enum Error {
     Changed,
 }
 
-/// The table of contents of such a file.
-pub(crate) trait TableOfContents: Serialize + DeserializeOwned {
+/// What a type of file says about its sections.
+pub(crate) trait CacheContents: Serialize + DeserializeOwned {
     /// Name of the file inside a recording.
     const FILE_NAME: &'static str;
     /// Identifies the type of file.
@@ -54,25 +54,29 @@ pub(crate) trait TableOfContents: Serialize + DeserializeOwned {
     /// Version of the format.
     const FORMAT_VERSION: u32;
 
-    /// Identifies the state of the recording it was created from.
-    fn identity(&self) -> u64;
-
-    /// All sections.
-    fn sections(&self) -> &[FileSection];
-
     /// Whether everything it refers to lies within a file of this length.
     fn is_valid(&self, length: u64) -> bool;
 }
 
+/// The table of contents of a file.
+#[derive(Serialize, Deserialize)]
+struct TableOfContents<C> {
+    /// Identifies the state of the recording it was created from.
+    identity: u64,
+    /// All sections, in order.
+    sections: Vec<FileSection>,
+    contents: C,
+}
+
 /// A section of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct FileSection {
+struct FileSection {
     /// Offset in the file.
-    pub at: u64,
+    at: u64,
     /// Length in bytes.
-    pub bytes: u64,
+    bytes: u64,
     /// CRC-32 of the bytes.
-    pub checksum: u32,
+    checksum: u32,
 }
 
 /// Whether a range of bytes lies within a file of this length.
@@ -84,7 +88,9 @@ pub(crate) fn is_in_bounds(at: u64, bytes: u64, length: u64) -> bool {
 pub(crate) struct CacheFile<C> {
     file: File,
     path: PathBuf,
-    /// Its table of contents.
+    /// Identifies the state of the recording it was created from.
+    pub identity: u64,
+    /// What it says about its sections.
     pub contents: C,
 }
 
@@ -153,7 +159,7 @@ fn is_cache_file_name(name: &str) -> bool {
 }
 
 /// Paths where the file of a recording may be, preferred first.
-fn candidate_paths<C: TableOfContents>(recording: &Recording, identity: u64) -> Vec<PathBuf> {
+fn candidate_paths<C: CacheContents>(recording: &Recording, identity: u64) -> Vec<PathBuf> {
     let cached = cache_dir().map(|folder| folder.join(cache_file_name(identity, C::FILE_NAME)));
     [Some(recording.folder().join(C::FILE_NAME)), cached].into_iter().flatten().collect()
 }
@@ -176,8 +182,8 @@ fn evict_unused(cache: &Path, since: SystemTime) {
 }
 
 /// The file for this state of a recording, if it exists and is valid.
-pub(crate) fn find<C: TableOfContents>(recording: &Recording, identity: u64) -> Option<CacheFile<C>> {
-    let is_current = |store: &CacheFile<C>| store.contents.identity() == identity;
+pub(crate) fn find<C: CacheContents>(recording: &Recording, identity: u64) -> Option<CacheFile<C>> {
+    let is_current = |store: &CacheFile<C>| store.identity == identity;
     let found = candidate_paths::<C>(recording, identity).iter().find_map(|path| open_valid(path).filter(is_current))?;
     if !found.path.starts_with(recording.folder()) {
         // Marks the cached file as used; fails without write permission.
@@ -187,7 +193,7 @@ pub(crate) fn find<C: TableOfContents>(recording: &Recording, identity: u64) -> 
 }
 
 /// Opens a file; `None` if it is of another type or damaged.
-fn open_valid<C: TableOfContents>(path: &Path) -> Option<CacheFile<C>> {
+fn open_valid<C: CacheContents>(path: &Path) -> Option<CacheFile<C>> {
     let file = File::open(path).ok()?;
     let length = file.metadata().ok()?.len();
     let footer_at = length.checked_sub(FOOTER_BYTES as u64)?;
@@ -204,11 +210,10 @@ fn open_valid<C: TableOfContents>(path: &Path) -> Option<CacheFile<C>> {
     if crc32fast::hash(&contents) != number(8) {
         return None;
     }
-    let contents: C = postcard::from_bytes(&contents).ok()?;
-    let sections = contents.sections();
+    let TableOfContents { identity, sections, contents }: TableOfContents<C> = postcard::from_bytes(&contents).ok()?;
     let inside = sections.iter().all(|section| is_in_bounds(section.at, section.bytes, at)) && contents.is_valid(at);
     (inside && sections.par_iter().all(|section| checksum_matches(&file, section))).then_some(())?;
-    Some(CacheFile { file, path: path.to_owned(), contents })
+    Some(CacheFile { file, path: path.to_owned(), identity, contents })
 }
 
 fn checksum_matches(file: &File, section: &FileSection) -> bool {
@@ -229,33 +234,40 @@ fn checksum_matches(file: &File, section: &FileSection) -> bool {
 pub(crate) struct SectionWriter<'a> {
     file: &'a File,
     path: &'a Path,
-    end: Mutex<u64>,
+    sections: Mutex<Vec<FileSection>>,
 }
 
 impl SectionWriter<'_> {
-    /// Writes a section and returns its location.
-    pub(crate) fn append(&self, bytes: &[u8]) -> Result<FileSection, Error> {
-        let length = bytes.len() as u64;
-        let at = {
-            let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
-            *end += length;
-            *end - length
-        };
+    /// Writes a section and returns its offset in the file.
+    pub(crate) fn append(&self, bytes: &[u8]) -> Result<u64, Error> {
+        let at = self.reserve(bytes.len() as u64, crc32fast::hash(bytes));
         let written = self.file.write_all_at(bytes, at);
         written.map_err(|source| Error::Io { path: self.path.to_owned(), source })?;
-        Ok(FileSection { at, bytes: length, checksum: crc32fast::hash(bytes) })
+        Ok(at)
+    }
+
+    fn reserve(&self, bytes: u64, checksum: u32) -> u64 {
+        let mut sections = self.sections.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = end(&sections);
+        sections.push(FileSection { at, bytes, checksum });
+        at
     }
 }
 
+/// Where the last section ends.
+fn end(sections: &[FileSection]) -> u64 {
+    sections.last().map_or(0, |last| last.at + last.bytes)
+}
+
 /// Creates a file at the first writable path: as a temporary file that is renamed when complete.
-pub(crate) fn create<C: TableOfContents>(
+pub(crate) fn create<C: CacheContents>(
     recording: &Recording,
     identity: u64,
     fill: impl Fn(&SectionWriter) -> Result<C, Error>,
 ) -> Result<CacheFile<C>, Error> {
     for path in candidate_paths::<C>(recording, identity) {
         let Ok(temp_file) = create_temp_file(recording, &path) else { continue };
-        match write_contents(temp_file.file(), &path, &fill) {
+        match write_contents(temp_file.file(), &path, identity, &fill) {
             // A full disk must not prevent showing the recording.
             Err(Error::Io { .. }) => continue,
             Err(error) => return Err(error),
@@ -263,15 +275,15 @@ pub(crate) fn create<C: TableOfContents>(
             Ok(_) if RecordingStamps::from_recording(recording).identity(recording) != identity => return Err(Error::Changed),
             Ok(contents) => {
                 if let Ok(file) = temp_file.persist(&path) {
-                    return Ok(CacheFile { file, path, contents });
+                    return Ok(CacheFile { file, path, identity, contents });
                 }
             }
         }
     }
     let path = std::env::temp_dir();
     let file = tempfile::tempfile().map_err(|source| Error::Io { path: path.clone(), source })?;
-    let contents = write_contents(&file, &path, &fill)?;
-    Ok(CacheFile { file, path, contents })
+    let contents = write_contents(&file, &path, identity, &fill)?;
+    Ok(CacheFile { file, path, identity, contents })
 }
 
 /// A temporary file to be renamed to this path, with the read permissions of the recording.
@@ -285,19 +297,26 @@ fn create_temp_file(recording: &Recording, path: &Path) -> std::io::Result<Locke
     LockedTempFile::new(folder, &format!("{TEMP_PREFIX}{name}."), mode)
 }
 
-fn write_contents<C: TableOfContents>(file: &File, path: &Path, fill: impl Fn(&SectionWriter) -> Result<C, Error>) -> Result<C, Error> {
-    let appender = SectionWriter { file, path, end: Mutex::new(0) };
-    let contents = fill(&appender)?;
+fn write_contents<C: CacheContents>(
+    file: &File,
+    path: &Path,
+    identity: u64,
+    fill: impl Fn(&SectionWriter) -> Result<C, Error>,
+) -> Result<C, Error> {
+    let writer = SectionWriter { file, path, sections: Mutex::default() };
+    let contents = fill(&writer)?;
+    let sections = writer.sections.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let end = end(&sections);
+    let table = TableOfContents { identity, sections, contents };
     let failed = |source: std::io::Error| Error::Io { path: path.to_owned(), source };
-    let mut bytes = postcard::to_allocvec(&contents).map_err(|error| failed(std::io::Error::other(error)))?;
+    let mut bytes = postcard::to_allocvec(&table).map_err(|error| failed(std::io::Error::other(error)))?;
     let (length, checksum) = (bytes.len() as u64, crc32fast::hash(&bytes));
     bytes.extend(length.to_le_bytes());
     bytes.extend(checksum.to_le_bytes());
     bytes.extend(C::FORMAT_VERSION.to_le_bytes());
     bytes.extend(C::MAGIC);
-    let end = *appender.end.lock().unwrap_or_else(PoisonError::into_inner);
     file.write_all_at(&bytes, end).map_err(failed)?;
-    Ok(contents)
+    Ok(table.contents)
 }
 
 impl<C> CacheFile<C> {

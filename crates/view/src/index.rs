@@ -24,7 +24,7 @@ pub(crate) use canvas::{ActivityCanvas, TimeWindow};
 pub(crate) use directory::{BlockIndex, CALLS_PER_CHUNK, ThreadIndex};
 pub(crate) use draw::ThreadPainter;
 
-use crate::cache_file::{self, CacheFile, Error, FileSection, FileStamp, RecordingStamps, SectionWriter};
+use crate::cache_file::{self, CacheFile, Error, FileStamp, RecordingStamps, SectionWriter};
 use directory::IndexDirectory;
 
 /// The index of a recording.
@@ -41,8 +41,7 @@ impl TimelineIndex {
         let stamps = RecordingStamps::from_recording(recording);
         let identity = stamps.identity(recording);
         let found = cache_file::find(recording, identity).map(Ok);
-        let store =
-            found.unwrap_or_else(|| cache_file::create(recording, identity, |file| build_index(recording, identity, file, progress)))?;
+        let store = found.unwrap_or_else(|| cache_file::create(recording, identity, |file| build_index(recording, file, progress)))?;
         let stamps = recording.header.ranks.iter().zip(stamps.ranks).filter_map(|(rank, stamp)| Some((rank.rank, stamp?))).collect();
         Ok(TimelineIndex { store, stamps })
     }
@@ -59,42 +58,32 @@ impl TimelineIndex {
 
     /// Identifies the recording and its state.
     pub(crate) fn identity(&self) -> u64 {
-        self.store.contents.identity
+        self.store.identity
     }
 }
 
 /// Indexes all ranks in parallel and writes their sections.
-fn build_index(
-    recording: &Recording,
-    identity: u64,
-    file: &SectionWriter,
-    progress: &(dyn Fn(f64) + Sync),
-) -> Result<IndexDirectory, Error> {
+fn build_index(recording: &Recording, file: &SectionWriter, progress: &(dyn Fn(f64) + Sync)) -> Result<IndexDirectory, Error> {
     let span = header_span(recording);
     let all: u64 = recording.header.ranks.iter().map(|rank| rank.calls.min(1 << 40) + 1).sum();
     let done = std::sync::atomic::AtomicU64::new(0);
     let ranks = recording.header.ranks.par_iter().map(|rank| {
         let mut part = builder::index_rank(recording, rank, span)?;
-        let (section, threads) = (file.append(&part.bytes)?, &mut part.threads);
-        threads.iter_mut().for_each(|thread| shift_offsets(thread, section.at));
+        let at = file.append(&part.bytes)?;
+        part.threads.iter_mut().for_each(|thread| shift_offsets(thread, at));
         let calls = rank.calls.min(1 << 40) + 1;
         progress((done.fetch_add(calls, std::sync::atomic::Ordering::Relaxed) + calls) as f64 / all as f64);
-        Ok((section, part.threads))
+        Ok(part.threads)
     });
-    let ranks: Vec<(FileSection, Vec<ThreadIndex>)> = ranks.collect::<Result<_, Error>>()?;
-    let mut directory = IndexDirectory { identity, span, ..IndexDirectory::default() };
-    for (section, threads) in ranks {
-        directory.sections.push(section);
-        directory.threads.extend(threads);
-    }
-    directory.threads.sort_by_key(|thread| (thread.rank, thread.thread));
-    directory.threads.dedup_by_key(|thread| (thread.rank, thread.thread));
+    let mut threads = ranks.collect::<Result<Vec<Vec<ThreadIndex>>, Error>>()?.concat();
+    threads.sort_by_key(|thread| (thread.rank, thread.thread));
+    threads.dedup_by_key(|thread| (thread.rank, thread.thread));
     let (mut from, mut to) = span;
-    for block in directory.threads.iter().flat_map(|thread| &thread.blocks) {
+    for block in threads.iter().flat_map(|thread| &thread.blocks) {
         (from, to) = (from.min(block.begin), to.max(block.end));
     }
-    directory.span = (from.max(*canvas::TIME_RANGE.start()), to.min(*canvas::TIME_RANGE.end()));
-    Ok(directory)
+    let span = (from.max(*canvas::TIME_RANGE.start()), to.min(*canvas::TIME_RANGE.end()));
+    Ok(IndexDirectory { span, threads })
 }
 
 /// Start and end time of a run according to its header.

@@ -6,7 +6,7 @@ use sintonia_recording::random_access::BlockLocation;
 use super::activity::KIND_COUNT;
 use super::canvas::TIME_RANGE;
 use super::levels::BinLevel;
-use crate::cache_file::{FileSection, TableOfContents, is_in_bounds};
+use crate::cache_file::{CacheContents, is_in_bounds};
 
 /// Upper bound for the calls of a thread, to reject corrupt files.
 const MAX_ROWS: u64 = 1 << 48;
@@ -14,15 +14,11 @@ const MAX_ROWS: u64 = 1 << 48;
 /// Calls per chunk. The index has the offset of each chunk, and the time per kind of activity in it.
 pub(crate) const CALLS_PER_CHUNK: usize = 128;
 
-/// Table of contents of the index file.
+/// Contents of the index file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct IndexDirectory {
-    /// Identifies the recording and its state.
-    pub identity: u64,
     /// Start and end time of the run.
     pub span: (i64, i64),
-    /// Sections of the file, one per rank.
-    pub sections: Vec<FileSection>,
     /// Threads that called MPI, sorted by rank and thread.
     pub threads: Vec<ThreadIndex>,
 }
@@ -95,18 +91,10 @@ impl BlockIndex {
     }
 }
 
-impl TableOfContents for IndexDirectory {
+impl CacheContents for IndexDirectory {
     const FILE_NAME: &'static str = "view.index";
     const MAGIC: &'static [u8; 8] = b"SININDEX";
-    const FORMAT_VERSION: u32 = 2;
-
-    fn identity(&self) -> u64 {
-        self.identity
-    }
-
-    fn sections(&self) -> &[FileSection] {
-        &self.sections
-    }
+    const FORMAT_VERSION: u32 = 3;
 
     fn is_valid(&self, length: u64) -> bool {
         let is_thread_valid = |thread: &ThreadIndex| {
@@ -138,7 +126,7 @@ mod tests {
 
     #[test]
     fn invalid_spans_are_rejected() {
-        let sound = IndexDirectory { span: (0, 10), threads: vec![ThreadIndex::default()], ..IndexDirectory::default() };
+        let sound = IndexDirectory { span: (0, 10), threads: vec![ThreadIndex::default()] };
         assert!(sound.is_valid(0));
         for span in [(10, 0), (5, 5), (i64::MIN, 0), (0, i64::MAX)] {
             assert!(!IndexDirectory { span, ..sound.clone() }.is_valid(0), "{span:?}");
