@@ -1,4 +1,6 @@
 //! The effort grows with the text of a model, not with its expansion.
+//!
+//! Times are compared here, so these tests have a process of their own: all others of the crate would run beside them.
 
 mod large;
 
@@ -91,4 +93,25 @@ fn a_chain_that_is_too_deep_is_refused() {
     procedures.push(procedure("f100000".to_owned(), &["x"], ModelTerm::Delay(Formula::symbol("x"))));
     let error = compile(&PamelaModel { procedures, ..PamelaModel::default() }, &BranchShares::new()).unwrap_err();
     assert!(matches!(error, CompileError::TooDeep(_)), "{error}");
+}
+
+#[test]
+fn reading_and_printing_take_as_long_as_the_text_is() {
+    let taken = |terms: usize| {
+        let term = |at: usize| match at % 8 {
+            0 => format!("seq(i=1,{at}*n) {{ sum_double_w(i) }}"),
+            1 => "// a remark".to_owned(),
+            2 => format!("\nuse(network, send_0_w({}*n))", at % 64),
+            3 => "if \"A.java:3\" (0.5) compare else { work(n, w) }".to_owned(),
+            _ => "mpy_double_w; access_int".to_owned(),
+        };
+        let terms: Vec<String> = (0..terms / 2).map(|at| term(at) + if at % 8 == 1 { "\n" } else { ";" }).collect();
+        let text = format!("parameter n; resource network; main {{ {} }} work(i, w) {{ sum_int_w(i) }}", terms.join(" "));
+        least(|| {
+            let model = PamelaModel::parse(&text, "a.pam").unwrap();
+            assert!(model.to_text().len() > text.len() / 2);
+        })
+    };
+    let (small, large) = (taken(5_000), taken(50_000));
+    assert!(large < 40 * small, "ten times the terms took {large:?} instead of {small:?}");
 }

@@ -2,9 +2,9 @@
 //!
 //!     cargo run --release -p sintonia-tune --example events
 
-#[path = "../tests/leaf/mod.rs"]
+#[path = "../tests/it/leaf.rs"]
 mod leaf;
-#[path = "../tests/leaf/run.rs"]
+#[path = "../tests/it/run.rs"]
 mod run;
 
 use std::sync::atomic::Ordering;

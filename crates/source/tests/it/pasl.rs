@@ -1,10 +1,9 @@
 //! PASL: applications and errors.
 
-mod support;
-
 use sintonia_source::SourceFile;
 use sintonia_source::pasl::{self, BatchArgument, PaslApplication};
-use support::{application, error, lines};
+
+use crate::support::{application, error, lines};
 
 fn read(text: &str) -> PaslApplication {
     pasl::parse(&SourceFile::new("a.pasl", text)).unwrap_or_else(|error| panic!("{error}"))
@@ -51,7 +50,7 @@ fn batches_come_after_those_whose_results_they_need() {
 
 #[test]
 fn the_example_of_the_documentation_is_an_application() {
-    let page = include_str!("../../../docs/pasl.md");
+    let page = include_str!("../../../../docs/pasl.md");
     let example =
         page.lines().skip_while(|line| !line.starts_with("    //")).take_while(|line| line.is_empty() || line.starts_with("    "));
     let application = read(&example.collect::<Vec<_>>().join("\n"));

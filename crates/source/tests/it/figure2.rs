@@ -1,8 +1,6 @@
 //! Figure 2 of the APET paper: a condition that calls a method with a loop, and its model.
 
-mod support;
-
-use support::{java, lines, lines_with_notes};
+use crate::support::{java, lines, lines_with_notes};
 
 const FIGURE: &str = "
 class Figure {

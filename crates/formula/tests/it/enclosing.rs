@@ -1,10 +1,9 @@
 //! Enclosures contain the exact values and are narrow.
 
-mod support;
-
 use proptest::prelude::*;
 use sintonia_formula::{EvaluationError, Formula, Interval, Rational, SymbolValues};
-use support::*;
+
+use crate::support::*;
 
 fn parsed(text: &str) -> Formula {
     Formula::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"))

@@ -2,7 +2,7 @@
 
 use sintonia_pamela::model::PamelaModel;
 
-const PAGE: &str = include_str!("../../../docs/pamela.md");
+const PAGE: &str = include_str!("../../../../docs/pamela.md");
 
 /// The models of the page, with the lines they start on.
 fn models() -> Vec<(usize, String)> {

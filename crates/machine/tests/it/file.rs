@@ -1,13 +1,13 @@
 //! Machine files: round trips, and errors with their position.
 
-mod random;
-
 use std::path::Path;
 
 use proptest::prelude::*;
 use sintonia_machine::{ArithmeticOp, CollectiveKind, Error, Machine, MessageMetric, NumberType, PairClass};
 
-const LAINE: &str = include_str!("../data/laine2003.machine.toml");
+use crate::random;
+
+const LAINE: &str = include_str!("../../data/laine2003.machine.toml");
 
 fn read(text: &str) -> Result<Machine, Error> {
     Machine::parse(text, Path::new("m.toml"))

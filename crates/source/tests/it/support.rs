@@ -1,7 +1,5 @@
 //! Shared by tests of compiled programs: models as short text, and counting by executing the model.
 
-#![allow(dead_code)]
-
 use std::collections::BTreeMap;
 
 use sintonia_formula::{Formula, SymbolValues};

@@ -1,8 +1,6 @@
 //! Java: operations by type, calls, conditions, and what cannot be derived.
 
-mod support;
-
-use support::{counted, error, java, lines};
+use crate::support::{counted, error, java, lines};
 
 /// The lines of `A.run` with this body; parameters are `n`, `x` and the arrays `a` and `b`.
 fn body(text: &str) -> Vec<String> {

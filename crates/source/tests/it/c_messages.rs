@@ -83,7 +83,7 @@ fn in_main(statements: &str) -> String {
 /// Messages and bytes between pairs of processes, as reported by `sintonia report --json` for runs with Open MPI.
 #[test]
 fn the_papers_matrix_product_sends_what_its_runs_sent() {
-    let model = model(include_str!("../../../apps/matmul.c"));
+    let model = model(include_str!("../../../../apps/matmul.c"));
     for (processes, n, messages, bytes) in
         [(2, 50.0, 2.0, 40_000.0), (3, 50.0, 4.0, 40_000.0), (4, 101.0, 6.0, 163_216.0), (7, 40.0, 12.0, 25_600.0)]
     {
@@ -95,7 +95,7 @@ fn the_papers_matrix_product_sends_what_its_runs_sent() {
 
 #[test]
 fn the_stencil_sends_what_its_runs_sent() {
-    let model = model(include_str!("../../../apps/stencil.c"));
+    let model = model(include_str!("../../../../apps/stencil.c"));
     let runs =
         [(1, 16.0, 20.0, 0.0, 0.0), (2, 16.0, 20.0, 40.0, 5_120.0), (4, 17.0, 30.0, 240.0, 16_320.0), (6, 18.0, 9.0, 126.0, 7_776.0)];
     for (processes, n, steps, messages, bytes) in runs {

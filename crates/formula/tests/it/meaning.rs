@@ -1,12 +1,11 @@
 //! Simplification while building preserves the value.
 
-mod support;
-
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use sintonia_formula::{Formula, Rational};
-use support::*;
+
+use crate::support::*;
 
 proptest! {
     #![proptest_config(cases(400))]

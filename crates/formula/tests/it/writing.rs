@@ -1,10 +1,9 @@
 //! What is printed parses back as the same formula, and errors have positions.
 
-mod support;
-
 use proptest::prelude::*;
 use sintonia_formula::{Formula, ParseError, ParseErrorKind, PiecewiseCase};
-use support::*;
+
+use crate::support::*;
 
 proptest! {
     #![proptest_config(cases(400))]

@@ -1,7 +1,5 @@
 //! What is printed parses as the same model, and every text is handled.
 
-use std::time::{Duration, Instant};
-
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -181,26 +179,4 @@ proptest! {
     fn any_text_gets_an_answer(text in "\\PC{0,200}|[ -~\n]{0,200}|(seq|par|\\(|\\)|\\{|\\}|i|=|1|,|;|\\|\\||if|else|use|main|sum_int|//x\n|\"a\"| ){0,80}") {
         answered(&text);
     }
-}
-
-#[test]
-fn reading_and_printing_take_as_long_as_the_text_is() {
-    let taken = |terms: usize| {
-        let term = |at: usize| match at % 8 {
-            0 => format!("seq(i=1,{at}*n) {{ sum_double_w(i) }}"),
-            1 => "// a remark".to_owned(),
-            2 => format!("\nuse(network, send_0_w({}*n))", at % 64),
-            3 => "if \"A.java:3\" (0.5) compare else { work(n, w) }".to_owned(),
-            _ => "mpy_double_w; access_int".to_owned(),
-        };
-        let terms: Vec<String> = (0..terms / 2).map(|at| term(at) + if at % 8 == 1 { "\n" } else { ";" }).collect();
-        let text = format!("parameter n; resource network; main {{ {} }} work(i, w) {{ sum_int_w(i) }}", terms.join(" "));
-        let begin = Instant::now();
-        let model = PamelaModel::parse(&text, "a.pam").unwrap();
-        assert!(model.to_text().len() > text.len() / 2);
-        begin.elapsed()
-    };
-    let least = |terms: usize| (0..3).map(|_| taken(terms)).min().unwrap_or(Duration::MAX);
-    let (small, large) = (least(5_000), least(50_000));
-    assert!(large < 40 * small, "ten times the terms took {large:?} instead of {small:?}");
 }

@@ -1,14 +1,12 @@
 //! From simulated processes through hosts to the analyzer, and back.
 
-mod leaf;
-#[path = "leaf/run.rs"]
-mod run;
-
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use sintonia_link::local_addresses;
 use sintonia_tune::tuning_points::EventJoin;
+
+use crate::run;
 
 #[test]
 fn every_event_is_counted_once() {

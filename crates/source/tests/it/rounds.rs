@@ -1,8 +1,6 @@
 //! Trip counts, compared with actual loops.
 
-mod support;
-
-use support::{counted, java};
+use crate::support::{counted, java};
 
 /// Compares the trip count in the model of a loop around an assignment with that of `by_hand`.
 fn compare(loop_text: &str, by_hand: impl Fn(i64, i64) -> i64) {

@@ -1,12 +1,11 @@
 //! Derivatives, comparisons, pruning, compiled evaluation, and many formulas at once.
 
-mod support;
-
 use std::cmp::Ordering;
 
 use proptest::prelude::*;
 use sintonia_formula::{Domain, Formula, Interval, Rational, SymbolValues};
-use support::*;
+
+use crate::support::*;
 
 fn parsed(text: &str) -> Formula {
     Formula::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"))

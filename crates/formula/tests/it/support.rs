@@ -2,7 +2,6 @@
 //!
 //! The crate simplifies while it builds. To check that it preserves the value, each test expression exists twice: as a formula, and as a
 //! tree that is evaluated step by step in exact fractions, loops included.
-#![allow(dead_code)]
 
 use std::cell::Cell;
 
@@ -41,7 +40,6 @@ pub(crate) fn cases(count: u32) -> ProptestConfig {
 }
 
 pub(crate) const SYMBOLS: [&str; 3] = ["n", "p", "t"];
-pub(crate) const INDEXES: [&str; 3] = ["i", "j", "k"];
 
 pub(crate) fn rational(over: i64, under: i64) -> Rational {
     Rational::new(over, under).expect("a denominator that is not zero")

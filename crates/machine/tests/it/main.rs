@@ -1,0 +1,6 @@
+//! Machine files: what is read and written, and what their figures mean.
+
+mod file;
+mod formulas;
+mod random;
+mod topology;
