@@ -1,7 +1,7 @@
 //! The invariants of ARCHITECTURE.md, held against the workspace itself.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
@@ -101,6 +101,46 @@ fn unsafe_code_is_forbidden_outside_five_crates() {
             assert_eq!(forbids, !UNSAFE_CRATES.contains(&name.as_str()), "{}: forbid(unsafe_code)", source.display());
         }
     }
+}
+
+#[test]
+fn no_crate_includes_source_files_of_another() {
+    for (name, package) in packages() {
+        let manifest = Path::new(package["manifest_path"].as_str().expect("a path"));
+        let folder = manifest.parent().expect("the folder of a package").canonicalize().expect("a folder");
+        for source in sources(&folder) {
+            let text = std::fs::read_to_string(&source).expect("a source file");
+            for included in text.lines().filter_map(|line| line.trim().strip_prefix("#[path = \"")?.strip_suffix("\"]")) {
+                let path = source.parent().expect("its folder").join(included).canonicalize();
+                assert!(path.is_ok_and(|path| path.starts_with(&folder)), "{name}: {} includes {included}", source.display());
+            }
+        }
+    }
+}
+
+/// The Rust files of a folder and its subfolders.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+        let path = entry.path();
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            found.extend(sources(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// The command that is installed has nothing in it that only tests need.
+#[test]
+fn features_for_tests_are_not_in_the_command() {
+    let mut cargo = Command::new(env!("CARGO"));
+    let arguments = ["tree", "--edges", "normal,features", "--package", "sintonia", "--locked", "--offline"];
+    let output = cargo.args(arguments).current_dir(workspace()).output().expect("cargo tree runs");
+    let tree = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && tree.contains("sintonia-recording"), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(!tree.contains("feature \"testing\""), "{tree}");
 }
 
 #[test]

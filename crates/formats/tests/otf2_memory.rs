@@ -6,49 +6,19 @@ use std::fs;
 use std::path::Path;
 
 use sintonia_formats::otf2;
-use sintonia_mpi::{FUNCTIONS, FunctionId};
 use sintonia_recording::Recording;
-use sintonia_recording::call_table::{CallDescriptor, ListedRequest};
-use sintonia_recording::definitions::FORMAT_VERSION;
-use sintonia_recording::header::{CallSiteDefinition, CommunicatorDefinition, LinearClock, ProcessExit, RecordedRank, RecordingHeader};
-use sintonia_recording::raw::{RequestRef, part};
-use sintonia_recording::sealed::RankFileWriter;
+use sintonia_recording::testing::{RecordingBuilder, irecv, isend, wait};
 
 /// A rank that sends to itself, with calls that all differ.
 fn record(folder: &Path, rounds: u64) {
-    fs::create_dir(folder).unwrap();
-    let descriptor =
-        |name: &str, parts| CallDescriptor { object: 0, peer: 0, parts, ..CallDescriptor::new(FunctionId::from_name(name).unwrap()) };
-    let send = descriptor("MPI_Isend", part::OBJECT | part::TAG | part::SENT | part::REQUEST);
-    let receive = descriptor("MPI_Irecv", part::OBJECT | part::TAG | part::RECEIVED | part::REQUEST);
-    let wait = descriptor("MPI_Waitall", 0);
-    let mut writer = RankFileWriter::create(folder, 0).unwrap();
-    for round in 0..rounds {
+    let round = |round: u64| {
         let (tag, bytes, now) = ((round % 30_000) as i32, round * 8, round * 100);
-        let request =
-            |ago, receive| ListedRequest { request: RequestRef::Relative(ago), is_receive: receive, peer: 0, tag, received: bytes };
-        writer.write_call(0, now, now + 10, &CallDescriptor { tag, sent: bytes, ..send.clone() }).unwrap();
-        writer.write_call(0, now + 20, now + 30, &CallDescriptor { tag, received: bytes, ..receive.clone() }).unwrap();
-        writer
-            .write_call(0, now + 40, now + 50, &CallDescriptor { requests: vec![request(1, false), request(0, true)], ..wait.clone() })
-            .unwrap();
-    }
-    let clock = LinearClock { origin_ticks: 0, origin_ns: 0.0, ns_per_tick: 1.0 };
-    let calls = writer.finish().unwrap().calls;
-    let header = RecordingHeader {
-        format: FORMAT_VERSION,
-        size: 1,
-        ranks: vec![RecordedRank { calls, threads: 1, end: ProcessExit::Finalized, clock, ..RecordedRank::default() }],
-        communicators: vec![CommunicatorDefinition {
-            made_by: "MPI_COMM_WORLD".into(),
-            members: "0".into(),
-            ..CommunicatorDefinition::default()
-        }],
-        sites: vec![CallSiteDefinition::default()],
-        operations: FUNCTIONS.iter().map(|function| function.name.to_owned()).collect(),
-        ..RecordingHeader::default()
+        let mut wait = wait("MPI_Waitall", &[(1, None), (0, Some(0))]);
+        (wait.requests[1].tag, wait.requests[1].received) = (tag, bytes);
+        let (send, receive) = (isend(0).tag(tag).sent(bytes), irecv(0).tag(tag).received(bytes));
+        [send.at(now, now + 10), receive.at(now + 20, now + 30), wait.at(now + 40, now + 50)]
     };
-    header.write(folder).unwrap();
+    RecordingBuilder::in_folder(folder).rank((0..rounds).flat_map(round)).write();
 }
 
 /// The most memory the process had while it did this, in KiB.

@@ -1,8 +1,5 @@
 //! From hand-made runs to parts, models, predictions and tasks.
 
-#[path = "../../program/tests/story/mod.rs"]
-mod story;
-
 use std::collections::BTreeMap;
 
 use sintonia_machine::Machine;
@@ -12,28 +9,27 @@ use sintonia_model::model::{PerformanceModel, PredictionBasis};
 use sintonia_model::predict::Predictor;
 use sintonia_model::program_part::{OperationSite, ProgramPart};
 use sintonia_model::run::{MeasuredRun, RunError, SiteTraffic};
-use sintonia_recording::call_table::CallDescriptor;
 use sintonia_recording::header::ProcessExit;
-use story::*;
+use sintonia_recording::testing::*;
 
 /// A rank between MPI_Init and MPI_Finalize.
-fn rank(start: u64, calls: Vec<Told>, end: u64) -> Vec<Told> {
-    [vec![call(0, start, 1, init())], calls, vec![call(end, end + 1, 9, finalize())]].concat()
+fn rank(start: u64, calls: Vec<TestCall>, end: u64) -> Vec<TestCall> {
+    [vec![init().line(1).at_ms(0, start)], calls, vec![finalize().line(9).at_ms(end, end + 1)]].concat()
 }
 
-fn run(ranks: &[Vec<Told>], parameters: &[(&str, f64)]) -> MeasuredRun {
+fn run(ranks: &[Vec<TestCall>], parameters: &[(&str, f64)]) -> MeasuredRun {
     let parameters: BTreeMap<String, f64> = parameters.iter().map(|(name, value)| (name.to_string(), *value)).collect();
-    let (_folder, recording) = story_with(ranks, |header| header.parameters = parameters);
+    let recording = RecordingBuilder::new().ranks(ranks).header(|header| header.parameters = parameters).write();
     MeasuredRun::from_recording("run.sin", &recording, &|| {}).unwrap()
 }
 
 fn spot(operation: &str, line: u32) -> OperationSite {
-    OperationSite { operation: operation.into(), place: format!("me/story.c:{line}") }
+    OperationSite { operation: operation.into(), place: format!("me/program.c:{line}") }
 }
 
 /// Rank 1 waits for rank 0, which computes 50 ms longer.
-fn late() -> [Vec<Told>; 2] {
-    [rank(10, vec![call(70, 75, 2, send(1))], 80), rank(12, vec![call(20, 78, 3, receive(0))], 100)]
+fn late() -> [Vec<TestCall>; 2] {
+    [rank(10, vec![send(1).line(2).at_ms(70, 75)], 80), rank(12, vec![receive(0).line(3).at_ms(20, 78)], 100)]
 }
 
 #[test]
@@ -63,24 +59,25 @@ fn what_a_rank_spends_without_waiting_is_known_wherever_the_path_went() {
 
 #[test]
 fn a_run_that_is_not_there_completely_is_refused() {
-    let (_folder, recording) = story(&late());
+    let recording = record_calls(&late());
     let mut header = recording.header.clone();
     header.ranks[1].end = ProcessExit::CutShort;
-    header.write(_folder.path()).unwrap();
-    let cut = sintonia_recording::Recording::open(_folder.path()).unwrap();
+    header.write(recording.path()).unwrap();
+    let cut = sintonia_recording::Recording::open(recording.path()).unwrap();
     assert!(matches!(MeasuredRun::from_recording("cut.sin", &cut, &|| {}), Err(RunError::Incomplete { rank: 1, .. })));
     header.ranks[1].end = ProcessExit::Finalized;
     header.parameters = [("p".to_owned(), 7.0)].into();
-    header.write(_folder.path()).unwrap();
-    let other = sintonia_recording::Recording::open(_folder.path()).unwrap();
+    header.write(recording.path()).unwrap();
+    let other = sintonia_recording::Recording::open(recording.path()).unwrap();
     assert!(matches!(MeasuredRun::from_recording("other.sin", &other, &|| {}), Err(RunError::RanksMismatch { ranks: 2, .. })));
 }
 
 /// A program that computes for n²/p ms and reduces 8n bytes in n ms.
 fn sized(n: u64, p: u64) -> MeasuredRun {
     let computed = 10 + n * n / p;
-    let agree = CallDescriptor { sent: 8 * n, received: 8 * n, ..collective("MPI_Allreduce") };
-    let ranks: Vec<Vec<Told>> = (0..p).map(|_| rank(10, vec![call(computed, computed + n, 2, agree.clone())], computed + n + 1)).collect();
+    let agree = collective("MPI_Allreduce").sent(8 * n).received(8 * n);
+    let ranks: Vec<Vec<TestCall>> =
+        (0..p).map(|_| rank(10, vec![agree.clone().line(2).at_ms(computed, computed + n)], computed + n + 1)).collect();
     run(&ranks, &[("n", n as f64)])
 }
 
@@ -150,19 +147,19 @@ fn another_machine_changes_computation_and_communication_each_by_its_own_ratio()
 }
 
 /// A master that hands out a 40 ms task to each of two workers, twice; sending takes 2 ms and receiving 3 ms.
-fn farm() -> [Vec<Told>; 3] {
+fn farm() -> [Vec<TestCall>; 3] {
     let master = vec![
-        call(10, 12, 2, send(1)),
-        call(12, 14, 2, send(2)),
-        call(14, 58, 3, receive(1)),
-        call(58, 61, 3, receive(2)),
-        call(61, 63, 4, send(1)),
-        call(63, 65, 4, send(2)),
-        call(65, 109, 5, receive(1)),
-        call(109, 112, 5, receive(2)),
+        send(1).line(2).at_ms(10, 12),
+        send(2).line(2).at_ms(12, 14),
+        receive(1).line(3).at_ms(14, 58),
+        receive(2).line(3).at_ms(58, 61),
+        send(1).line(4).at_ms(61, 63),
+        send(2).line(4).at_ms(63, 65),
+        receive(1).line(5).at_ms(65, 109),
+        receive(2).line(5).at_ms(109, 112),
     ];
     let worker = |first: u64, second: u64| {
-        let task = |begin: u64| [call(begin, begin + 1, 6, receive(0)), call(begin + 41, begin + 42, 7, send(0))];
+        let task = |begin: u64| [receive(0).line(6).at_ms(begin, begin + 1), send(0).line(7).at_ms(begin + 41, begin + 42)];
         [task(first), task(second)].concat()
     };
     [rank(10, master, 120), rank(10, worker(13, 64), 120), rank(10, worker(15, 66), 120)]
@@ -170,7 +167,7 @@ fn farm() -> [Vec<Told>; 3] {
 
 #[test]
 fn the_tasks_of_a_master_are_found_with_what_they_cost() {
-    let (_folder, recording) = story(&farm());
+    let recording = record_calls(&farm());
     let farm = MasterWorkerRun::from_recording(&recording, &|| {}).unwrap();
     assert_eq!((farm.master, farm.workers, farm.tasks.computing.count()), (0, 2, 4));
     let found = farm.tasks.granularity().unwrap();
@@ -180,13 +177,13 @@ fn the_tasks_of_a_master_are_found_with_what_they_cost() {
 
 #[test]
 fn ranks_that_serve_each_other_have_no_master() {
-    let pass = |from: u64, to: i32| call(from, from + 1, 2, send(to));
-    let ranks: Vec<Vec<Told>> = (0..4)
+    let pass = |from: u64, to: i32| send(to).line(2).at_ms(from, from + 1);
+    let ranks: Vec<Vec<TestCall>> = (0..4)
         .map(|me: i32| {
             let before = (me + 3) % 4;
-            rank(10, vec![pass(20, (me + 1) % 4), call(30, 31, 3, receive(before))], 40)
+            rank(10, vec![pass(20, (me + 1) % 4), receive(before).line(3).at_ms(30, 31)], 40)
         })
         .collect();
-    let (_folder, recording) = story(&ranks);
+    let recording = record_calls(&ranks);
     assert!(matches!(MasterWorkerRun::from_recording(&recording, &|| {}), Err(MasterWorkerError::NoMaster { messages: 4, .. })));
 }

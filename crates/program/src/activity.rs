@@ -121,44 +121,43 @@ fn repeat_calls(descriptor: &CallDescriptor, calls: u64) -> (CallDescriptor, Des
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_calls::{DescriptorBuilder, calls, completed, descriptor, table};
     use sintonia_recording::raw::{self, RequestRef};
+    use sintonia_recording::testing::{call, call_table, completed_receive, descriptor_totals};
 
     fn activity(totals: Vec<(CallDescriptor, DescriptorTotals)>, started: Vec<(CallDescriptor, DescriptorTotals)>) -> RankActivity {
         RankActivity { rank: 1, totals, started_persistent: started, time: TimeSplit::default() }
     }
 
-    fn start(requests: &[RequestRef]) -> DescriptorBuilder {
-        let requests = requests.iter().map(|r| completed(*r, raw::NONE, 0)).collect();
-        descriptor("MPI_Startall").mark(part::STARTED).requests(requests)
+    fn start(requests: &[RequestRef]) -> CallDescriptor {
+        call("MPI_Startall").mark(part::STARTED).requests(requests.iter().map(|r| completed_receive(*r, raw::NONE, 0)))
     }
 
     #[test]
     fn persistent_operations_count_as_often_as_they_are_started() {
-        let first = table(
+        let first = call_table(
             0,
             vec![
-                descriptor("MPI_Send_init").peer(2).sent(100).mark(part::REQUEST),
-                descriptor("MPI_Isend").peer(0).sent(5).mark(part::REQUEST),
-                descriptor("MPI_Recv_init").peer(3).received(7).mark(part::REQUEST),
+                call("MPI_Send_init").peer(2).sent(100),
+                call("MPI_Isend").peer(0).sent(5),
+                call("MPI_Recv_init").peer(3).received(7),
                 start(&[RequestRef::Relative(0), RequestRef::Relative(2)]),
                 start(&[RequestRef::Relative(2)]),
-                descriptor("MPI_Irecv").peer(0).received(5).mark(part::REQUEST),
+                call("MPI_Irecv").peer(0).received(5),
                 start(&[RequestRef::Relative(3)]),
             ],
         );
-        let second = table(1, vec![start(&[RequestRef::Absolute(0, 0), RequestRef::Absolute(7, 0)])]);
+        let second = call_table(1, vec![start(&[RequestRef::Absolute(0, 0), RequestRef::Absolute(7, 0)])]);
         let started = started_persistent(&[first, second]);
         let counts: Vec<(&str, u64, u64)> = started.iter().map(|(s, t)| (s.function.name(), t.calls, t.sent)).collect();
         assert_eq!(counts, [("MPI_Send_init", 4, 400), ("MPI_Recv_init", 1, 0)]);
         let sent: Vec<MessageFlow> =
-            activity(vec![calls(descriptor("MPI_Send_init").peer(2).sent(100), 1)], started).sent_flows().collect();
+            activity(vec![descriptor_totals(call("MPI_Send_init").peer(2).sent(100), 1)], started).sent_flows().collect();
         assert_eq!(sent, [MessageFlow { from: 1, to: 2, messages: 4, bytes: 400 }]);
     }
 
     #[test]
     fn calls_that_moved_nothing_send_nothing() {
-        let send = |peer, mark| calls(descriptor("MPI_Send").peer(peer).sent(8).mark(mark), 1);
+        let send = |peer, mark| descriptor_totals(call("MPI_Send").peer(peer).sent(8).mark(mark), 1);
         let marked = [part::ERROR, part::UNFINISHED].map(|mark| send(2, mark));
         let elsewhere = [raw::PROC_NULL, raw::EXTERNAL, 1].map(|peer| send(peer, 0));
         let activity = activity(marked.into_iter().chain(elsewhere).collect(), vec![]);

@@ -218,8 +218,8 @@ impl CollectiveCalls {
 mod tests {
     use super::*;
     use crate::TimeSplit;
-    use crate::test_calls::{calls, descriptor};
     use sintonia_recording::raw::part;
+    use sintonia_recording::testing::{call, descriptor_totals};
 
     /// An edge with these bytes in each direction, and this many messages.
     fn edge(a: u32, b: u32, [there, back]: [u64; 2], messages: u64) -> CommEdge {
@@ -247,9 +247,9 @@ mod tests {
 
     #[test]
     fn calls_that_differ_in_size_are_counted_apart() {
-        let bcast = |bytes, count, mark| calls(descriptor("MPI_Bcast").on(0).peer(1).sent(bytes).mark(mark), count);
-        let ibcast = calls(descriptor("MPI_Ibcast").on(0).peer(1).sent(8), 1);
-        let send = calls(descriptor("MPI_Send").peer(0).sent(1), 1);
+        let bcast = |bytes, count, mark| descriptor_totals(call("MPI_Bcast").on(0).peer(1).sent(bytes).mark(mark), count);
+        let ibcast = descriptor_totals(call("MPI_Ibcast").on(0).peer(1).sent(8), 1);
+        let send = descriptor_totals(call("MPI_Send").peer(0).sent(1), 1);
         let totals = vec![bcast(8, 3, 0), bcast(100, 2, 0), bcast(7, 9, part::ERROR), ibcast, send];
         let activity = RankActivity { rank: 1, totals, started_persistent: vec![], time: TimeSplit::default() };
         let mut sums: Vec<CollectiveCalls> = CollectiveCalls::sum_by_size(&activity).collect();

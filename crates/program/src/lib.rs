@@ -15,8 +15,8 @@ mod intercomm_collective;
 mod matrix;
 mod message_flow;
 pub mod process_group;
-#[cfg(test)]
-mod test_calls;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 pub use activity::{RankActivity, TimeSplit};
 pub use communication::{CommEdge, CommunicationGraph, OmittedTraffic};

@@ -39,7 +39,7 @@ pub(crate) fn sent_flows(rank: u32, descriptor: &CallDescriptor, totals: &Descri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_calls::{calls, descriptor};
+    use sintonia_recording::testing::{call, descriptor_totals};
 
     fn flow(from: i32, to: i32, messages: u64, bytes: u64) -> MessageFlow {
         MessageFlow { from, to, messages, bytes }
@@ -48,7 +48,7 @@ mod tests {
     #[test]
     fn sends_are_counted_at_the_sender_and_one_sided_transfers_at_the_origin() {
         let count = |name| {
-            let (shape, totals) = calls(descriptor(name).peer(3).sent(10).received(20), 5);
+            let (shape, totals) = descriptor_totals(call(name).peer(3).sent(10).received(20), 5);
             sent_flows(1, &shape, &totals)
         };
         for name in ["MPI_Send", "MPI_Issend", "MPI_Sendrecv", "MPI_Rput", "MPI_Accumulate"] {

@@ -6,12 +6,11 @@ use std::error::Error;
 use std::path::Path;
 
 use rayon::prelude::*;
-use sintonia_mpi::{FUNCTIONS, FunctionId};
-use sintonia_recording::call_table::{CallDescriptor, ListedRequest};
-use sintonia_recording::definitions::{FORMAT_VERSION, format_ranks};
-use sintonia_recording::header::{CallSiteDefinition, CommunicatorDefinition, LinearClock, ProcessExit, RecordedRank, RecordingHeader};
-use sintonia_recording::raw::{RequestRef, part};
+use sintonia_recording::call_table::CallDescriptor;
+use sintonia_recording::header::{CallSiteDefinition, LinearClock, RecordingHeader};
+use sintonia_recording::raw::part;
 use sintonia_recording::sealed::{RankFileWriter, WriteStats};
+use sintonia_recording::testing::{RecordingBuilder, collective, irecv, isend, receive, send, wait};
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -27,36 +26,26 @@ fn main() -> Result<()> {
         }
         false => write_loop(folder, ranks, calls)?,
     };
-    let written: Vec<(RecordedRank, WriteStats)> = written;
-    let (all, bytes) = written.iter().fold((0, 0), |(calls, bytes), (_, w)| (calls + w.calls, bytes + w.bytes));
-    header(ranks, written.into_iter().map(|(rank, _)| rank).collect()).write(folder)?;
+    let written: Vec<(WriteStats, i64)> = written;
+    let (all, bytes) = written.iter().fold((0, 0), |(calls, bytes), (stats, _)| (calls + stats.calls, bytes + stats.bytes));
+    let add = |builder: RecordingBuilder, (stats, end_ns)| builder.written_rank(stats, end_ns);
+    written.into_iter().fold(RecordingBuilder::in_folder(folder), add).header(describe).write();
     println!("{all} calls in {bytes} bytes: {:.2} bytes per call", bytes as f64 / all as f64);
     Ok(())
 }
 
-fn header(size: u32, ranks: Vec<RecordedRank>) -> RecordingHeader {
-    let everyone: Vec<i32> = (0..size as i32).collect();
-    RecordingHeader {
-        format: FORMAT_VERSION,
-        command: vec!["generated".into()],
-        hosts: vec!["here".into()],
-        size: size as usize,
-        ranks,
-        communicators: vec![CommunicatorDefinition {
-            made_by: "MPI_COMM_WORLD".into(),
-            members: format_ranks(&everyone),
-            ..CommunicatorDefinition::default()
-        }],
-        sites: (0..8).map(|n| CallSiteDefinition { module: "generated".into(), offset: 16 * n, frames: Vec::new() }).collect(),
-        operations: FUNCTIONS.iter().map(|f| f.name.to_owned()).collect(),
-        ..RecordingHeader::default()
-    }
+const CLOCK: LinearClock = LinearClock { origin_ticks: 1_000_000, origin_ns: 0.0, ns_per_tick: 0.4 };
+
+fn describe(header: &mut RecordingHeader) {
+    header.command = vec!["generated".into()];
+    header.sites = (0..8).map(|n| CallSiteDefinition { module: "generated".into(), offset: 16 * n, frames: Vec::new() }).collect();
+    header.ranks.iter_mut().for_each(|rank| rank.clock = CLOCK);
 }
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 /// Simulates the ranks of a loop step by step and in lockstep, so that every rank waits for what it needs.
-fn write_loop(folder: &Path, ranks: u32, calls: u64) -> Result<Vec<(RecordedRank, WriteStats)>> {
+fn write_loop(folder: &Path, ranks: u32, calls: u64) -> Result<Vec<(WriteStats, i64)>> {
     let descriptors: Vec<Vec<CallDescriptor>> = (0..ranks).map(|rank| step(rank, ranks)).collect();
     let mut writers: Vec<RankFileWriter> =
         (0..ranks).map(|rank| RankFileWriter::create(folder, rank)).collect::<std::result::Result<_, _>>()?;
@@ -89,11 +78,10 @@ fn write_loop(folder: &Path, ranks: u32, calls: u64) -> Result<Vec<(RecordedRank
             now[rank] = leave;
         }
     }
-    let ended = writers.into_iter().zip(now).enumerate();
-    ended.map(|(rank, (writer, now))| Ok(end(rank as u32, writer.finish()?, now))).collect()
+    writers.into_iter().zip(now).map(|(writer, now)| Ok((writer.finish()?, CLOCK.ticks_to_ns(now)))).collect()
 }
 
-fn write_changing(folder: &Path, rank: u32, ranks: u32, calls: u64) -> Result<(RecordedRank, WriteStats)> {
+fn write_changing(folder: &Path, rank: u32, ranks: u32, calls: u64) -> Result<(WriteStats, i64)> {
     let mut writer = RankFileWriter::create(folder, rank)?;
     let mut random = GeneratorRng(u64::from(rank) + 1);
     let mut descriptors = exchange(rank, ranks);
@@ -114,58 +102,35 @@ fn write_changing(folder: &Path, rank: u32, ranks: u32, calls: u64) -> Result<(R
         writer.write_call(0, enter, leave, &descriptors[index])?;
         now = leave;
     }
-    Ok(end(rank, writer.finish()?, now))
-}
-
-fn end(rank: u32, written: WriteStats, now: u64) -> (RecordedRank, WriteStats) {
-    let clock = LinearClock { origin_ticks: 1_000_000, origin_ns: 0.0, ns_per_tick: 0.4 };
-    let end_ns = clock.ticks_to_ns(now);
-    (
-        RecordedRank { rank, calls: written.calls, threads: 1, end_ns, end: ProcessExit::Finalized, clock, ..RecordedRank::default() },
-        written,
-    )
+    Ok((writer.finish()?, CLOCK.ticks_to_ns(now)))
 }
 
 /// Calls per step.
 const STEP_CALLS: u64 = 6;
 
+/// Bytes of a message.
+const BYTES: u64 = 8192;
+
 /// One step of a program whose ranks form a ring.
 fn step(rank: u32, ranks: u32) -> Vec<CallDescriptor> {
     let neighbour = |by: u32| ((rank + by) % ranks) as i32;
-    let request =
-        |ago, receive, peer| ListedRequest { request: RequestRef::Relative(ago), is_receive: receive, peer, tag: 7, received: 8192 };
     let (left, right) = (neighbour(ranks - 1), neighbour(1));
-    let mut wait = shape("MPI_Waitall", 4);
-    wait.requests = vec![request(3, true, left), request(2, true, right), request(1, false, left), request(0, false, right)];
-    let mut reduce = shape("MPI_Allreduce", 5);
-    (reduce.object, reduce.sent, reduce.received, reduce.parts) = (0, 8, 8, part::OBJECT | part::SENT | part::RECEIVED);
-    let begun = |descriptor: CallDescriptor| CallDescriptor { parts: descriptor.parts | part::REQUEST, ..descriptor };
+    let mut wait = wait("MPI_Waitall", &[(3, Some(left)), (2, Some(right)), (1, None), (0, None)]);
+    wait.requests.iter_mut().filter(|request| request.is_receive).for_each(|request| request.received = BYTES);
     vec![
-        begun(receive("MPI_Irecv", 0, left)),
-        begun(receive("MPI_Irecv", 1, right)),
-        begun(send("MPI_Isend", 2, left)),
-        begun(send("MPI_Isend", 3, right)),
-        wait,
-        reduce,
+        irecv(left).received(BYTES).line(0),
+        irecv(right).received(BYTES).line(1),
+        isend(left).sent(BYTES).line(2),
+        isend(right).sent(BYTES).line(3),
+        wait.line(4),
+        collective("MPI_Allreduce").sent(8).received(8).line(5),
     ]
 }
 
 /// Ping-pong between two ranks.
 fn exchange(rank: u32, ranks: u32) -> Vec<CallDescriptor> {
     let peer = ((rank + 1) % ranks) as i32;
-    vec![send("MPI_Send", 0, peer), receive("MPI_Recv", 1, peer)]
-}
-
-fn send(name: &str, site: u32, peer: i32) -> CallDescriptor {
-    CallDescriptor { object: 0, peer, tag: 7, sent: 8192, parts: part::OBJECT | part::TAG | part::SENT, ..shape(name, site) }
-}
-
-fn receive(name: &str, site: u32, peer: i32) -> CallDescriptor {
-    CallDescriptor { object: 0, peer, tag: 7, received: 8192, parts: part::OBJECT | part::TAG | part::RECEIVED, ..shape(name, site) }
-}
-
-fn shape(name: &str, site: u32) -> CallDescriptor {
-    CallDescriptor { site, ..CallDescriptor::new(FunctionId::from_name(name).expect("the name of an MPI function")) }
+    vec![send(peer).sent(BYTES).line(0), receive(peer).received(BYTES).line(1)]
 }
 
 struct GeneratorRng(u64);

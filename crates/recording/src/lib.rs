@@ -32,6 +32,8 @@ mod run_description;
 pub mod seal;
 #[cfg(feature = "reader")]
 pub mod sealed;
+#[cfg(feature = "testing")]
+pub mod testing;
 #[cfg(feature = "reader")]
 mod thread_calls;
 #[cfg(feature = "reader")]

@@ -249,24 +249,17 @@ impl RowReader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::header::{LinearClock, RecordingHeader};
-    use crate::sealed::RankFileWriter;
-    use sintonia_mpi::{FUNCTIONS, FunctionId};
+    use crate::testing::{RecordingBuilder, TestRecording, call};
 
     /// A recording of one rank with two threads, with the given number of different descriptors.
-    fn recording(folder: &std::path::Path, calls: u32, descriptors: u32) -> Recording {
-        let mut writer = RankFileWriter::create(folder, 0).unwrap();
-        for call in 0..calls {
-            let descriptor =
-                CallDescriptor { tag: (call % descriptors) as i32, ..CallDescriptor::new(FunctionId::from_name("MPI_Send").unwrap()) };
-            let enter = u64::from(call) * 1000 + u64::from(call % 7);
-            writer.write_call((call % 2) as u16, enter, enter + u64::from(call % 300), &descriptor).unwrap();
-        }
-        let clock = LinearClock { origin_ticks: 0, origin_ns: 0.0, ns_per_tick: 0.4 };
-        let rank = RecordedRank { calls: writer.finish().unwrap().calls, threads: 2, clock, ..RecordedRank::default() };
-        let operations = FUNCTIONS.iter().map(|function| function.name.to_owned()).collect();
-        RecordingHeader { format: 1, size: 1, ranks: vec![rank], operations, ..RecordingHeader::default() }.write(folder).unwrap();
-        Recording::open(folder).unwrap()
+    fn recording(calls: u32, descriptors: u32) -> TestRecording {
+        let timed = |number: u32| {
+            let enter = u64::from(number) * 1000 + u64::from(number % 7);
+            let send = call("MPI_Send").tag((number % descriptors) as i32);
+            send.at(enter, enter + u64::from(number % 300)).thread((number % 2) as u16)
+        };
+        let builder = RecordingBuilder::new().rank((0..calls).map(timed));
+        builder.header(|header| header.ranks[0].clock.ns_per_tick = 0.4).write()
     }
 
     /// A block, and its rows in parts of a hundred.
@@ -293,8 +286,7 @@ mod tests {
     #[test]
     fn rows_read_from_the_middle_are_those_that_a_survey_found() {
         for descriptors in [1, 300, 1 << 20] {
-            let folder = tempfile::tempdir().unwrap();
-            let recording = recording(folder.path(), 150_000, descriptors);
+            let recording = recording(150_000, descriptors);
             let (reader, mut buffer) = (recording.row_reader(0).unwrap().unwrap(), Vec::new());
             let tables = recording.tables(0).unwrap();
             let mut seen = [0, 0];
@@ -320,8 +312,7 @@ mod tests {
 
     #[test]
     fn a_spot_that_cannot_be_gives_no_rows() {
-        let folder = tempfile::tempdir().unwrap();
-        let recording = recording(folder.path(), 1000, 10);
+        let recording = recording(1000, 10);
         let reader = recording.row_reader(0).unwrap().unwrap();
         let location = blocks(&recording)[0].0;
         for (row, times) in [(2, 0), (0, 1), (u32::MAX, 0), (0, u32::MAX), (499, 3)] {
@@ -333,8 +324,7 @@ mod tests {
 
     #[test]
     fn a_block_that_is_not_in_the_file_gives_nothing() {
-        let folder = tempfile::tempdir().unwrap();
-        let recording = recording(folder.path(), 1000, 10);
+        let recording = recording(1000, 10);
         let reader = recording.row_reader(0).unwrap().unwrap();
         let location = blocks(&recording)[0].0;
         assert!(!reader.read_descriptors(&recording, &location).unwrap().is_empty());

@@ -6,15 +6,10 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use sintonia_machine::Machine;
-use sintonia_mpi::{FUNCTIONS, FunctionId};
 use sintonia_recording::Recording;
 use sintonia_recording::call_table::{CallDescriptor, ListedRequest};
-use sintonia_recording::definitions::FORMAT_VERSION;
-use sintonia_recording::header::{
-    CallSiteDefinition, CommunicatorDefinition, LinearClock, ProcessExit as Ended, RecordedRank, RecordingHeader, SourceFrame,
-};
-use sintonia_recording::raw::{self, RequestRef, part};
-use sintonia_recording::sealed::RankFileWriter;
+use sintonia_recording::raw::{self, RequestRef};
+use sintonia_recording::testing::{RecordingBuilder, TestCall, call, collective, finalize, init, irecv, isend};
 use sintonia_replay::changes::ReplayChanges;
 use sintonia_replay::engine::{RecordedNetwork, ReplayCosts, replay};
 use sintonia_replay::platform::{IntervalBound, Platform, RankPlacement};
@@ -25,7 +20,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (ranks, iterations) = (number(1, 1024), number(2, 400));
     let folder = arguments.get(3).map_or_else(|| std::env::temp_dir().join(format!("stencil-{ranks}-{iterations}.sin")), PathBuf::from);
     if !folder.exists() {
-        write(&folder, ranks, iterations)?;
+        let stencil = RecordingBuilder::in_folder(&folder).source("stencil.c");
+        stencil.ranks((0..ranks).map(|rank| stencil_calls(rank, ranks, iterations))).write();
     }
     let machine = Machine::parse(MACHINE, Path::new("stencil.machine.toml"))?;
     let tree = Machine::parse(&format!("{MACHINE}{}", fat_tree(ranks)), Path::new("tree.machine.toml"))?;
@@ -63,88 +59,45 @@ fn fat_tree(ranks: u32) -> String {
     format!("[topology]\nkind = \"fat_tree\"\nlevels = {levels}\nbandwidth_bytes_per_s = 2e8\nlatency_s = 1e-7\n")
 }
 
-/// A halo exchange with four neighbours on a torus, and an allreduce every ten steps.
-fn write(folder: &Path, ranks: u32, iterations: u32) -> Result<(), Box<dyn std::error::Error>> {
-    std::fs::create_dir_all(folder)?;
+/// The calls of a rank: a halo exchange with four neighbours on a torus, and an allreduce every ten steps.
+fn stencil_calls(rank: u32, ranks: u32, iterations: u32) -> Vec<TestCall> {
     let side = (f64::from(ranks)).sqrt() as u32;
-    let mut known = Vec::new();
-    for rank in 0..ranks {
-        let mut writer = RankFileWriter::create(folder, rank)?;
-        let (x, y) = (rank % side, rank / side);
-        let neighbours =
-            [(x + 1) % side + y * side, (x + side - 1) % side + y * side, x + ((y + 1) % side) * side, x + ((y + side - 1) % side) * side];
-        let mut now = 1000;
-        let mut call = |shape: &CallDescriptor, after: u64, takes: u64| {
-            let enter = now + after;
-            now = enter + takes;
-            writer.write_call(0, enter, now, shape)
-        };
-        call(&shape("MPI_Init", 0, 0), 0, 1000)?;
-        for iteration in 0..iterations {
-            for (direction, peer) in neighbours.iter().enumerate() {
-                let work = if direction == 0 { 1_000_000 + u64::from(rank % 7) * 1000 } else { 50 };
-                let receive = CallDescriptor {
-                    object: 0,
-                    peer: *peer as i32,
-                    tag: (direction ^ 1) as i32,
-                    received: 8192,
-                    ..shape("MPI_Irecv", 1, part::REQUEST)
-                };
-                call(&receive, work, 200)?;
-            }
-            for (direction, peer) in neighbours.iter().enumerate() {
-                let send = CallDescriptor {
-                    object: 0,
-                    peer: *peer as i32,
-                    tag: direction as i32,
-                    sent: 8192,
-                    ..shape("MPI_Isend", 2, part::REQUEST)
-                };
-                call(&send, 50, 1000)?;
-            }
-            call(&wait(&neighbours), 30, 60_000)?;
-            if iteration % 10 == 9 {
-                call(&CallDescriptor { object: 0, sent: 8, received: 8, ..shape("MPI_Allreduce", 4, 0) }, 100, 30_000)?;
-            }
-        }
-        call(&shape("MPI_Finalize", 5, 0), 100, 1000)?;
-        let calls = writer.finish()?.calls;
-        let clock = LinearClock { origin_ticks: 0, origin_ns: 0.0, ns_per_tick: 1.0 };
-        known.push(RecordedRank { rank, calls, threads: 1, end: Ended::Finalized, clock, ..RecordedRank::default() });
-    }
-    let header = RecordingHeader {
-        format: FORMAT_VERSION,
-        command: vec!["./stencil".into()],
-        size: ranks as usize,
-        ranks: known,
-        hosts: vec!["here".into()],
-        communicators: vec![CommunicatorDefinition {
-            made_by: "MPI_COMM_WORLD".into(),
-            members: format!("0-{}", ranks - 1),
-            ..CommunicatorDefinition::default()
-        }],
-        sites: (0..6).map(site).collect(),
-        operations: FUNCTIONS.iter().map(|function| function.name.into()).collect(),
-        ..RecordingHeader::default()
+    let (x, y) = (rank % side, rank / side);
+    let neighbours =
+        [(x + 1) % side + y * side, (x + side - 1) % side + y * side, x + ((y + 1) % side) * side, x + ((y + side - 1) % side) * side]
+            .map(|peer| peer as i32);
+    let (mut now, mut calls) = (1000, Vec::new());
+    let mut add = |descriptor: CallDescriptor, after: u64, takes: u64| {
+        let enter = now + after;
+        now = enter + takes;
+        calls.push(descriptor.at(enter, now));
     };
-    header.write(folder)?;
-    Ok(())
+    add(init().line(10), 0, 1000);
+    for iteration in 0..iterations {
+        for (direction, peer) in neighbours.into_iter().enumerate() {
+            let work = if direction == 0 { 1_000_000 + u64::from(rank % 7) * 1000 } else { 50 };
+            add(irecv(peer).tag((direction ^ 1) as i32).received(BYTES).line(11), work, 200);
+        }
+        for (direction, peer) in neighbours.into_iter().enumerate() {
+            add(isend(peer).tag(direction as i32).sent(BYTES).line(12), 50, 1000);
+        }
+        add(wait(&neighbours).line(13), 30, 60_000);
+        if iteration % 10 == 9 {
+            add(collective("MPI_Allreduce").sent(8).received(8).line(14), 100, 30_000);
+        }
+    }
+    add(finalize().line(15), 100, 1000);
+    calls
 }
 
-fn shape(name: &str, site: u32, parts: u16) -> CallDescriptor {
-    CallDescriptor { site, parts: parts | part::OBJECT, ..CallDescriptor::new(FunctionId::from_name(name).expect("a function of MPI")) }
-}
+/// Bytes of a message.
+const BYTES: u64 = 8192;
 
-fn wait(neighbours: &[u32; 4]) -> CallDescriptor {
+fn wait(neighbours: &[i32; 4]) -> CallDescriptor {
     let listed = |ago: u64| {
         let receive = ago >= 4;
-        let peer = if receive { neighbours[7 - ago as usize] as i32 } else { raw::NONE };
-        ListedRequest { request: RequestRef::Relative(ago), is_receive: receive, peer, tag: ((7 - ago) ^ 1) as i32, received: 8192 }
+        let peer = if receive { neighbours[7 - ago as usize] } else { raw::NONE };
+        ListedRequest { request: RequestRef::Relative(ago), is_receive: receive, peer, tag: ((7 - ago) ^ 1) as i32, received: BYTES }
     };
-    CallDescriptor { requests: (0..8).rev().map(listed).collect(), ..shape("MPI_Waitall", 3, 0) }
-}
-
-fn site(line: u32) -> CallSiteDefinition {
-    let frame = SourceFrame { function: Some("main".into()), file: Some("stencil.c".into()), line: Some(line + 10) };
-    CallSiteDefinition { module: "stencil".into(), offset: u64::from(line), frames: vec![frame] }
+    call("MPI_Waitall").requests((0..8).rev().map(listed))
 }

@@ -412,14 +412,14 @@ mod tests {
     use super::super::call_points::SiteAliases;
     use super::super::transitions::RankTransitions;
     use super::*;
-    use crate::test_calls::{DescriptorBuilder, completed, descriptor, table};
     use sintonia_recording::call_table::CallTable;
     use sintonia_recording::header::RecordingHeader;
     use sintonia_recording::raw::RequestRef;
+    use sintonia_recording::testing::{call, call_table, completed_receive};
 
     /// The path through the calls of a table, each at the call site of its operation.
-    fn walk(calls: Vec<DescriptorBuilder>) -> (RankPath, Vec<LocalNode>) {
-        let mut table: CallTable = table(0, calls);
+    fn walk(calls: Vec<CallDescriptor>) -> (RankPath, Vec<LocalNode>) {
+        let mut table: CallTable = call_table(0, calls);
         table.descriptors.iter_mut().for_each(|descriptor| descriptor.site = u32::from(descriptor.function.0));
         let transitions = TransitionTable::from_ranks(
             &RecordingHeader::default(),
@@ -432,13 +432,8 @@ mod tests {
 
     #[test]
     fn what_lies_between_two_calls_is_a_segment() {
-        let (walk, nodes) = walk(vec![
-            descriptor("MPI_Init"),
-            descriptor("MPI_Barrier"),
-            descriptor("MPI_Barrier"),
-            descriptor("MPI_Barrier"),
-            descriptor("MPI_Finalize"),
-        ]);
+        let (walk, nodes) =
+            walk(vec![call("MPI_Init"), call("MPI_Barrier"), call("MPI_Barrier"), call("MPI_Barrier"), call("MPI_Finalize")]);
         let thread = &walk.threads[0];
         assert_eq!(thread.visited().map(|(_, visit)| visit.calls.count).collect::<Vec<_>>(), [1, 3, 1]);
         let mut counts: Vec<_> = thread.segments.iter().map(|(ends, times)| (*ends, times.count)).collect();
@@ -450,9 +445,9 @@ mod tests {
     #[test]
     fn a_receive_is_counted_where_it_completes_and_remembers_where_it_began() {
         let (walk, _) = walk(vec![
-            descriptor("MPI_Irecv").on(0).peer(1).mark(part::REQUEST),
-            descriptor("MPI_Waitall").requests(vec![completed(RequestRef::Relative(0), 1, 64)]),
-            descriptor("MPI_Send").on(0).peer(2).sent(5),
+            call("MPI_Irecv").on(0).peer(1),
+            call("MPI_Waitall").requests(vec![completed_receive(RequestRef::Relative(0), 1, 64)]),
+            call("MPI_Send").on(0).peer(2).sent(5),
         ]);
         let streams = |streams: &[MessageStream]| streams.iter().map(|s| (s.peer, s.node, s.messages, s.bytes)).collect::<Vec<_>>();
         assert_eq!((streams(&walk.received), streams(&walk.sent)), (vec![(1, 1, 1, 64)], vec![(2, 2, 1, 5)]));
@@ -472,8 +467,7 @@ mod tests {
 
     #[test]
     fn partners_that_are_nobody_are_counted() {
-        let (walk, _) =
-            walk(vec![descriptor("MPI_Sendrecv").on(0).peer(1).source(raw::PROC_NULL), descriptor("MPI_Sendrecv").on(0).peer(1).source(2)]);
+        let (walk, _) = walk(vec![call("MPI_Sendrecv").on(0).peer(1).source(raw::PROC_NULL), call("MPI_Sendrecv").on(0).peer(1).source(2)]);
         assert_eq!(walk.threads[0].visits[0].proc_null, 1);
     }
 }

@@ -1,15 +1,6 @@
 //! The graphs of handmade programs.
 
-use sintonia_mpi::{FUNCTIONS, FunctionId};
-use sintonia_recording::Recording;
-use sintonia_recording::call_table::CallDescriptor;
-use sintonia_recording::definitions::{FORMAT_VERSION, format_ranks};
-use sintonia_recording::header::{
-    CallSiteDefinition, CommunicatorDefinition, LinearClock, ProcessExit, RecordedRank, RecordingHeader, SourceFrame,
-};
-use sintonia_recording::raw::part;
-use sintonia_recording::sealed::RankFileWriter;
-use tempfile::TempDir;
+use sintonia_recording::testing::{RecordingBuilder, TestCall, TestRecording, message};
 
 use super::ProgramGraph;
 
@@ -17,49 +8,15 @@ use super::ProgramGraph;
 type Call = (&'static str, u32, i32);
 
 /// A recording of ranks that made these calls; ranks without calls leave nothing.
-fn recording(ranks: &[Vec<Call>]) -> (TempDir, Recording) {
-    let folder = tempfile::tempdir().unwrap();
-    let clock = LinearClock { origin_ticks: 0, origin_ns: 0.0, ns_per_tick: 1.0 };
-    let mut known = Vec::new();
-    for (rank, calls) in (0..).zip(ranks).filter(|(_, calls)| !calls.is_empty()) {
-        let mut writer = RankFileWriter::create(folder.path(), rank).unwrap();
-        for (place, (name, line, peer)) in (0..).zip(calls) {
-            let parts = part::OBJECT | part::TAG | part::SENT | part::RECEIVED;
-            let operation = FunctionId::from_name(name).unwrap();
-            let descriptor = CallDescriptor {
-                parts,
-                site: *line,
-                object: 0,
-                peer: *peer,
-                tag: 1,
-                sent: 4,
-                received: 4,
-                ..CallDescriptor::new(operation)
-            };
-            writer.write_call(0, 10 * place, 10 * place + 2, &descriptor).unwrap();
-        }
-        let end_ns = 10 * calls.len() as i64 - 8;
-        let calls = writer.finish().unwrap().calls;
-        known.push(RecordedRank { rank, calls, threads: 1, end_ns, end: ProcessExit::Finalized, clock, ..RecordedRank::default() });
-    }
-    let frame = |line| SourceFrame { function: Some("main".into()), file: Some("/src/a.c".into()), line: Some(line) };
-    let everyone: Vec<i32> = (0..ranks.len() as i32).collect();
-    let header = RecordingHeader {
-        format: FORMAT_VERSION,
-        size: ranks.len(),
-        ranks: known,
-        communicators: vec![CommunicatorDefinition {
-            made_by: "MPI_COMM_WORLD".into(),
-            members: format_ranks(&everyone),
-            ..CommunicatorDefinition::default()
-        }],
-        sites: (0..50).map(|line| CallSiteDefinition { module: "a.out".into(), offset: line.into(), frames: vec![frame(line)] }).collect(),
-        operations: FUNCTIONS.iter().map(|f| f.name.to_owned()).collect(),
-        ..RecordingHeader::default()
+fn recording(ranks: &[Vec<Call>]) -> TestRecording {
+    let timed = |(index, (name, line, peer)): (u64, &Call)| -> TestCall {
+        message(name, *peer).sent(4).received(4).line(*line).at(10 * index, 10 * index + 2)
     };
-    header.write(folder.path()).unwrap();
-    let recording = Recording::open(folder.path()).unwrap();
-    (folder, recording)
+    let add = |builder: RecordingBuilder, calls: &Vec<Call>| match calls.is_empty() {
+        true => builder.missing_rank(),
+        false => builder.rank((0..).zip(calls).map(timed)),
+    };
+    ranks.iter().fold(RecordingBuilder::new().source("/src/a.c"), add).write()
 }
 
 /// A master that repeatedly sends to two workers and receives from them, between barriers of its own and of theirs.
@@ -74,7 +31,7 @@ fn farm(rounds: usize) -> Vec<Vec<Call>> {
 }
 
 fn graph(ranks: &[Vec<Call>]) -> ProgramGraph {
-    ProgramGraph::from_recording(&recording(ranks).1, || ()).unwrap()
+    ProgramGraph::from_recording(&recording(ranks), || ()).unwrap()
 }
 
 /// The line of each node.
@@ -120,7 +77,7 @@ fn the_length_of_the_run_shows_in_counts_only() {
 #[test]
 fn whoever_goes_along_is_told_the_same_nodes() {
     let ranks = farm(5);
-    let (_folder, recording) = recording(&ranks);
+    let recording = recording(&ranks);
     let graph = ProgramGraph::from_recording(&recording, || ()).unwrap();
     for role in &graph.roles {
         let mut counts = vec![0; graph.nodes.len()];

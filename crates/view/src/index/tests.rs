@@ -237,7 +237,7 @@ fn lost_calls_are_shown_as_absent() {
 fn lost_calls_are_attributed_to_their_thread() {
     let folder = tempfile::tempdir().unwrap();
     let mut calls = sample::arbitrary(1, 400_000);
-    calls.iter_mut().skip(1).step_by(2).for_each(|call| call.0 = 1);
+    calls.iter_mut().skip(1).step_by(2).for_each(|call| call.thread = 1);
     sample::recording(folder.path(), std::slice::from_ref(&calls));
     let whole = open(&Recording::open(folder.path()).unwrap());
     let blocks = |index: &TimelineIndex, thread: usize| index.threads_of(0)[thread].blocks.len();

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::Value;
-use sintonia_recording::sealed::RankFileWriter;
+use sintonia_recording::raw::part;
+use sintonia_recording::testing::{RecordingBuilder, TestCall, call, finalize, init, receive, send};
 
 use super::*;
-use crate::sample::{self, SampleCall, SampleRng, descriptor, receive, send};
+use crate::sample::{self, SampleRng};
 
-fn timeline(folder: &Path, ranks: &[Vec<SampleCall>]) -> RecordingTimeline {
+fn timeline(folder: &Path, ranks: &[Vec<TestCall>]) -> RecordingTimeline {
     RecordingTimeline::open(sample::recording(folder, ranks), &|_| ()).unwrap()
 }
 
@@ -36,9 +37,9 @@ fn picture(timeline: &RecordingTimeline, query: &[(&str, &str)]) -> (Value, BTre
 }
 
 /// A rank that sends late, and one that waits for it from the start.
-fn late_sender() -> Vec<Vec<SampleCall>> {
-    let around = |inside: SampleCall| vec![(0, 0, 1000, descriptor("MPI_Init")), inside, (0, 10_000, 11_000, descriptor("MPI_Finalize"))];
-    vec![around((0, 8000, 8100, send(1))), around((0, 2000, 8200, receive(0)))]
+fn late_sender() -> Vec<Vec<TestCall>> {
+    let around = |inside: TestCall| vec![init().at(0, 1000), inside, finalize().at(10_000, 11_000)];
+    vec![around(send(1).sent(100).line(1).at(8000, 8100)), around(receive(0).received(100).line(2).at(2000, 8200))]
 }
 
 #[test]
@@ -86,14 +87,12 @@ fn the_analysis_adds_waits_messages_and_the_critical_path() {
 #[test]
 fn ranks_can_be_selected_and_grouped() {
     let folder = tempfile::tempdir().unwrap();
-    let ranks: Vec<Vec<SampleCall>> =
-        (0..8).map(|_| vec![(0, 0, 500, descriptor("MPI_Send")), (0, 900, 1000, descriptor("MPI_Barrier"))]).collect();
-    sample::write(folder.path(), &ranks, |header| {
+    let rank = |_| [call("MPI_Send").at(0, 500), call("MPI_Barrier").at(900, 1000)];
+    let builder = RecordingBuilder::in_folder(folder.path()).ranks((0..8).map(rank)).missing_rank().header(|header| {
         header.hosts = vec!["a".into(), "b".into()];
         header.ranks.iter_mut().for_each(|rank| rank.host = rank.rank % 2);
-        header.size = 9;
     });
-    let timeline = RecordingTimeline::open(Arc::new(Recording::open(folder.path()).unwrap()), &|_| ()).unwrap();
+    let timeline = RecordingTimeline::open(Arc::new(builder.write().recording), &|_| ()).unwrap();
     let labels = |query: &[(&str, &str)]| {
         let (header, _) = picture(&timeline, query);
         header["rows"]
@@ -169,8 +168,8 @@ fn any_time_range_can_be_queried() {
 #[test]
 fn calls_are_those_of_the_table() {
     let folder = tempfile::tempdir().unwrap();
-    let mut ranks: Vec<Vec<SampleCall>> = (0..3).map(|rank| sample::arbitrary(rank + 1, 3000)).collect();
-    ranks[1].iter_mut().skip(1).step_by(3).for_each(|call| call.0 = 1);
+    let mut ranks: Vec<Vec<TestCall>> = (0..3).map(|rank| sample::arbitrary(rank + 1, 3000)).collect();
+    ranks[1].iter_mut().skip(1).step_by(3).for_each(|call| call.thread = 1);
     let timeline = timeline(folder.path(), &ranks);
     let (begin, end) = timeline.index.as_ref().unwrap().span();
     let mut random = SampleRng(9);
@@ -181,10 +180,11 @@ fn calls_are_those_of_the_table() {
         let column = |name: &str| answer[name].as_array().unwrap().iter().map(|value| value.as_i64().unwrap()).collect::<Vec<i64>>();
         let mut expected = Vec::new();
         for (rank, calls) in ranks.iter().enumerate() {
-            let touching = calls.iter().filter(|call| (call.1 as i64) < to && (call.2 as i64 > from || call.1 as i64 >= from));
-            let listed =
-                touching.map(|call| (rank as i64, call.1 as i64 - from, call.2 as i64 - from, i64::from(call.3.site), i64::from(call.0)));
-            expected.extend(listed);
+            let touching = calls.iter().filter(|call| (call.enter as i64) < to && (call.leave as i64 > from || call.enter as i64 >= from));
+            expected.extend(touching.map(|call| {
+                let [enter, leave] = [call.enter, call.leave].map(|time| time as i64 - from);
+                (rank as i64, enter, leave, i64::from(call.descriptor.site), i64::from(call.thread))
+            }));
         }
         let found: Vec<_> = (0..column("rank").len())
             .map(|n| (column("rank")[n], column("enter")[n], column("leave")[n], column("site")[n], column("thread")[n]))
@@ -199,16 +199,17 @@ fn calls_are_those_of_the_table() {
 #[test]
 fn the_next_call_is_found_and_the_one_before() {
     let folder = tempfile::tempdir().unwrap();
-    let ranks: Vec<Vec<SampleCall>> = (0..2).map(|rank| sample::arbitrary(rank + 1, 2000)).collect();
+    let ranks: Vec<Vec<TestCall>> = (0..2).map(|rank| sample::arbitrary(rank + 1, 2000)).collect();
     let timeline = timeline(folder.path(), &ranks);
     let (begin, end) = timeline.index.as_ref().unwrap().span();
     let mut random = SampleRng(10);
     for _ in 0..50 {
         let (from, longer) = (begin + random.below((end - begin) as u64) as i64, random.below(3000) as i64);
-        let all = || ranks.iter().flatten().filter(|call| call.3.site == 2 && call.3.function.name().starts_with("MPI_Wait"));
-        let fits = |call: &&SampleCall| (call.2 - call.1) as i64 >= longer;
-        let next = all().filter(fits).map(|call| call.1 as i64).filter(|enter| *enter >= from).min();
-        let before = all().filter(fits).map(|call| call.1 as i64).filter(|enter| *enter < from).max();
+        let all =
+            || ranks.iter().flatten().filter(|call| call.descriptor.site == 2 && call.descriptor.function.name().starts_with("MPI_Wait"));
+        let fits = |call: &&TestCall| (call.leave - call.enter) as i64 >= longer;
+        let next = all().filter(fits).map(|call| call.enter as i64).filter(|enter| *enter >= from).min();
+        let before = all().filter(fits).map(|call| call.enter as i64).filter(|enter| *enter < from).max();
         for (back, expected) in [("0", next), ("1", before)] {
             let (from, longer) = (from.to_string(), longer.to_string());
             let query = [("from", from.as_str()), ("back", back), ("operation", "mpi_W"), ("site", "2"), ("longer", &longer)];
@@ -240,8 +241,8 @@ fn calls_are_found_by_what_they_waited_for() {
 #[test]
 fn a_profile_has_no_timeline() {
     let folder = tempfile::tempdir().unwrap();
-    sample::write(folder.path(), &late_sender(), |header| header.profile = true);
-    let timeline = RecordingTimeline::open(Arc::new(Recording::open(folder.path()).unwrap()), &|_| ()).unwrap();
+    let builder = RecordingBuilder::in_folder(folder.path()).ranks(late_sender()).header(|header| header.profile = true);
+    let timeline = RecordingTimeline::open(Arc::new(builder.write().recording), &|_| ()).unwrap();
     timeline.run_analysis();
     let error = timeline.answer(&page_query("timeline", &[])).unwrap_err();
     assert!(error.to_string().contains("without --profile"), "{error}");
@@ -250,9 +251,9 @@ fn a_profile_has_no_timeline() {
 #[test]
 fn empty_recordings_have_a_raster() {
     let folder = tempfile::tempdir().unwrap();
-    sample::write(folder.path(), &[vec![], vec![]], |header| header.ranks.truncate(1));
-    RankFileWriter::create(folder.path(), 1).unwrap().finish().unwrap();
-    let timeline = RecordingTimeline::open(Arc::new(Recording::open(folder.path()).unwrap()), &|_| ()).unwrap();
+    let empty: [Vec<TestCall>; 2] = [vec![], vec![]];
+    let builder = RecordingBuilder::in_folder(folder.path()).ranks(empty).header(|header| header.ranks.truncate(1));
+    let timeline = RecordingTimeline::open(Arc::new(builder.write().recording), &|_| ()).unwrap();
     timeline.run_analysis();
     let (header, planes) = picture(&timeline, &[]);
     assert_eq!((header["rows"].as_array().unwrap().len(), &header["calls"]), (2, &0.into()));
@@ -264,12 +265,8 @@ fn empty_recordings_have_a_raster() {
 #[test]
 fn a_recording_that_was_cut_ends_with_what_is_known() {
     let folder = tempfile::tempdir().unwrap();
-    let unfinished = |descriptor: sintonia_recording::call_table::CallDescriptor| sintonia_recording::call_table::CallDescriptor {
-        parts: descriptor.parts | sintonia_recording::raw::part::UNFINISHED,
-        ..descriptor
-    };
-    let stuck = vec![(0, 0, 100, descriptor("MPI_Init")), (0, 300, 1000, unfinished(receive(1)))];
-    let timeline = timeline(folder.path(), &[stuck, vec![(0, 0, 100, descriptor("MPI_Init")), (0, 200, 500, descriptor("MPI_Barrier"))]]);
+    let stuck = vec![init().at(0, 100), receive(1).mark(part::UNFINISHED).at(300, 1000)];
+    let timeline = timeline(folder.path(), &[stuck, vec![init().at(0, 100), call("MPI_Barrier").at(200, 500)]]);
     timeline.run_analysis();
     let (_, planes) = picture(&timeline, &[("columns", "10")]);
     assert_eq!(planes["kind"], [0, 1, 1, 3, 3, 3, 3, 3, 3, 3, 0, 1, 5, 5, 5, 0, 0, 0, 0, 0]);

@@ -1,0 +1,8 @@
+//! Findings, advice and summaries of small recordings.
+
+mod advice;
+mod findings;
+mod found;
+mod one_sided;
+mod scaling;
+mod summary;

@@ -1,0 +1,5 @@
+//! What small recordings say about their programs.
+
+mod communication;
+mod graph;
+mod history;

@@ -1,0 +1,5 @@
+//! Recordings from raw files: sealed, read, and damaged.
+
+mod damage;
+mod sealing;
+mod support;

@@ -1,0 +1,6 @@
+//! Replays of small recordings.
+
+mod case;
+mod more_ranks;
+mod own_network;
+mod traces;
