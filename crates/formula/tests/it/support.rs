@@ -300,11 +300,6 @@ pub(crate) fn whole_point() -> impl Strategy<Value = SymbolValues<Rational>> {
     prop::collection::vec(0i64..=9, SYMBOLS.len()).prop_map(|list| SYMBOLS.into_iter().zip(list.into_iter().map(Rational::from)).collect())
 }
 
-/// The same values as floats.
-pub(crate) fn floats(values: &SymbolValues<Rational>) -> SymbolValues<f64> {
-    values.iter().map(|(name, value)| (name, value.to_f64())).collect()
-}
-
 /// Formulas with everything in them: roots, logarithms, interval coefficients, folds without closed form.
 pub(crate) fn wild() -> impl Strategy<Value = Formula> + Clone {
     let leaf = prop_oneof![
