@@ -8,11 +8,12 @@ use std::collections::BTreeMap;
 use bytemuck::{Pod, Zeroable};
 use sintonia_mpi::FunctionRole;
 use sintonia_program::history::{CallId, History, Location};
-use sintonia_program::process_group::ProcessGroup;
+use sintonia_program::process_group::{ProcessGroup, SingleProcess};
+use sintonia_recording::{Error, Recording};
 
 use crate::mpi_bounds;
 use crate::segment::{self, Segment};
-use crate::wait_states::WaitInstance;
+use crate::wait_states::{self, WaitInstance};
 
 /// The critical-path profile; every process of the group gets all of it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -46,6 +47,12 @@ impl CriticalPathProfile {
     /// Length of the path in nanoseconds.
     pub fn length_ns(&self) -> i64 {
         self.ranks.values().sum()
+    }
+
+    /// The number of messages on the critical path of a recording, by sender and receiver; `progress` is called for each rank.
+    pub fn messages(recording: &Recording, progress: &(dyn Fn() + Sync)) -> Result<BTreeMap<(u32, u32), u64>, Error> {
+        let history = History::read(recording, &SingleProcess, progress)?;
+        Ok(CriticalPathProfile::from_history(&history, &wait_states::find_waits(&history), &SingleProcess).pairs)
     }
 
     /// Follows the critical path of a history, given its waits by location.

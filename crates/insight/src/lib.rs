@@ -25,7 +25,7 @@ pub mod wait_states;
 
 pub use efficiency::Efficiency;
 pub use rank_times::RankTimes;
-pub use scaling::{RunEfficiency, ScaledRun, ScalingMode};
+pub use scaling::{RunComparison, RunEfficiency, ScaledRun, ScalingMode};
 pub use sintonia_replay::Error;
 pub use source_location::SourceLocation;
 pub use summary::{CallSiteTotals, IncompleteRank, MessageSizeClass, OperationTotals, RankPair, RankSpread, RunSummary, UnfinishedCall};

@@ -40,6 +40,22 @@ pub struct ScaledRun {
     pub global: Option<f64>,
 }
 
+/// Several runs compared with the first.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunComparison {
+    /// How the work grows with the ranks.
+    pub growth: ScalingMode,
+    /// The runs.
+    pub runs: Vec<ScaledRun>,
+}
+
+impl RunComparison {
+    /// Compares runs.
+    pub fn new(runs: &[RunEfficiency], growth: ScalingMode) -> RunComparison {
+        RunComparison { growth, runs: ScaledRun::compare(runs, growth) }
+    }
+}
+
 /// The figures of a run needed for the comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunEfficiency {

@@ -1,58 +1,6 @@
-//! Formats quantities and ranks for users, the same in advice, tables and drawings.
+//! Formats ranks for users, the same in advice and tables.
 
 use sintonia_recording::definitions;
-
-/// A time with its unit.
-pub fn format_seconds(seconds: f64) -> String {
-    match seconds.abs() {
-        s if s >= 1.0 => format!("{} s", format_three_digits(seconds)),
-        s if s >= 1e-3 => format!("{} ms", format_three_digits(seconds * 1e3)),
-        s if s >= 1e-6 => format!("{} us", format_three_digits(seconds * 1e6)),
-        0.0 => "0 s".into(),
-        _ => format!("{} ns", format_three_digits(seconds * 1e9)),
-    }
-}
-
-/// An amount of data with its unit.
-pub fn format_bytes(bytes: u64) -> String {
-    const UNITS: [&str; 6] = ["kB", "MB", "GB", "TB", "PB", "EB"];
-    let mut amount = bytes as f64;
-    let mut unit = "B";
-    for larger in UNITS {
-        // 999.5 and more would be written with four digits.
-        if amount < 999.5 {
-            break;
-        }
-        (amount, unit) = (amount / 1000.0, larger);
-    }
-    if unit == "B" { format!("{bytes} B") } else { format!("{} {unit}", format_three_digits(amount)) }
-}
-
-/// A count with thousands separators.
-pub fn format_count(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// A count with its noun.
-pub fn format_plural(number: u64, one: &str) -> String {
-    format!("{} {one}{}", format_count(number), if number == 1 { "" } else { "s" })
-}
-
-/// A percentage; small values are not rounded to zero.
-pub fn format_percent(share: f64) -> String {
-    match share * 100.0 {
-        percent if percent > 0.0 && percent < 0.5 => "<1 %".into(),
-        percent => format!("{percent:.0} %"),
-    }
-}
 
 /// A list of ranks: `rank 3`, `ranks 0-6:2, 9`.
 pub fn format_ranks(ranks: &[u32]) -> String {
@@ -60,54 +8,9 @@ pub fn format_ranks(ranks: &[u32]) -> String {
     format!("rank{} {}", if ranks.len() == 1 { "" } else { "s" }, definitions::format_ranks(&plain).replace(',', ", "))
 }
 
-fn format_three_digits(number: f64) -> String {
-    match number.abs() {
-        n if n >= 99.95 => format!("{number:.0}"),
-        n if n >= 9.995 => format!("{number:.1}"),
-        _ => format!("{number:.2}"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times_have_three_digits_and_a_unit() {
-        for (value, text) in [
-            (0.0, "0 s"),
-            (2e-9, "2.00 ns"),
-            (1.234e-6, "1.23 us"),
-            (0.0456, "45.6 ms"),
-            (1.0, "1.00 s"),
-            (99.96, "100 s"),
-            (1234.5, "1234 s"),
-        ] {
-            assert_eq!(format_seconds(value), text);
-        }
-    }
-
-    #[test]
-    fn bytes_have_a_unit_that_suits_them() {
-        for (value, text) in
-            [(0, "0 B"), (999, "999 B"), (1000, "1.00 kB"), (123_456, "123 kB"), (999_900, "1.00 MB"), (u64::MAX, "18.4 EB")]
-        {
-            assert_eq!(format_bytes(value), text);
-        }
-    }
-
-    #[test]
-    fn thousands_are_apart() {
-        for (value, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")] {
-            assert_eq!(format_count(value), text);
-        }
-        assert_eq!((format_plural(1, "host"), format_plural(2000, "rank")), ("1 host".into(), "2,000 ranks".into()));
-    }
-
-    #[test]
-    fn something_is_never_shown_as_nothing() {
-        assert_eq!((format_percent(0.0), format_percent(0.001), format_percent(0.994)), ("0 %".into(), "<1 %".into(), "99 %".into()));
-    }
 
     #[test]
     fn one_rank_is_a_rank_and_several_are_ranks() {

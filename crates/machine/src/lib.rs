@@ -12,6 +12,7 @@ mod file_reader;
 mod file_writer;
 mod formulas;
 mod interop;
+mod json;
 mod machine;
 mod memory;
 mod names;

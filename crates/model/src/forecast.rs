@@ -1,5 +1,7 @@
 //! Answers a query: predicted times at the requested settings, and which number of processes to choose.
 
+pub mod json;
+
 use std::collections::BTreeMap;
 
 use crate::breakdown::{DominantRange, breakdown, dominant_component, dominant_ranges};

@@ -18,5 +18,7 @@ pub mod next_run;
 pub mod predict;
 pub mod program_part;
 pub mod run;
+pub mod scaling_curves;
 pub mod series;
+pub mod study;
 pub mod sweep;

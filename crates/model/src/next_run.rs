@@ -1,6 +1,7 @@
 //! Suggests the most informative next run, and how to record it.
 
 use sintonia_fit::scaling::{InsufficientData, next_value};
+use sintonia_text::shell::shell_command;
 
 use crate::curve::FitError;
 use crate::experiment::Experiment;
@@ -53,8 +54,14 @@ impl NextRun {
         NextRun { parameters, command }
     }
 
+    /// The command to record it.
+    pub fn record_command(&self) -> String {
+        let parameters: String = self.explicit_parameters().map(|(name, value)| format!(" --param {name}={value}")).collect();
+        format!("sintonia record{parameters} -- {}", shell_command(&self.command))
+    }
+
     /// Its parameters without the number of ranks, which is implied by the command.
-    pub fn explicit_parameters(&self) -> impl Iterator<Item = &(String, f64)> {
+    fn explicit_parameters(&self) -> impl Iterator<Item = &(String, f64)> {
         self.parameters.iter().filter(|(name, _)| name != RANKS_PARAMETER)
     }
 }

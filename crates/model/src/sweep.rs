@@ -36,6 +36,26 @@ pub struct BestProcessCount {
     pub still_enough: bool,
 }
 
+/// Repeated measurements with one value of the parameter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SweepMeasurement {
+    /// The value of the parameter.
+    pub at: f64,
+    /// The median.
+    pub median: f64,
+    /// Minimum and maximum, if they differ.
+    pub range: Option<(f64, f64)>,
+}
+
+impl SweepMeasurement {
+    /// Of measurements with the same value of the parameter, in ascending order.
+    fn from_repetitions(group: &[(f64, f64)]) -> SweepMeasurement {
+        let (least, most) = (group[0].1, group[group.len() - 1].1);
+        let median = f64::midpoint(group[(group.len() - 1) / 2].1, group[group.len() / 2].1);
+        SweepMeasurement { at: group[0].0, median, range: (least < most).then_some((least, most)) }
+    }
+}
+
 /// The same from point estimates only.
 struct PointBest {
     time: f64,
@@ -51,6 +71,15 @@ impl ParameterSweep {
             *own = value;
         }
         setting
+    }
+
+    /// The measurements on the sweep, by value of the parameter. None on another machine.
+    pub fn measurements(&self, model: &PerformanceModel) -> Vec<SweepMeasurement> {
+        let is_on = |setting: &[f64]| setting.iter().zip(&self.base).enumerate().all(|(index, (a, b))| index == self.parameter || a == b);
+        let here = model.points.iter().filter(|point| !model.is_on_other_machine() && is_on(&point.at));
+        let mut points: Vec<(f64, f64)> = here.map(|point| (point.at[self.parameter], point.value)).collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        points.chunk_by(|a, b| a.0 == b.0).map(SweepMeasurement::from_repetitions).collect()
     }
 
     /// Geometrically spaced values.

@@ -90,6 +90,15 @@ impl Cluster {
         total_slots(&self.hosts)
     }
 
+    /// The switch or group of a host; none where all hosts are equal or on a grid.
+    pub fn host_group(&self, host: u32) -> Option<String> {
+        match &self.topology.as_ref()?.kind {
+            TopologyKind::FatTree { levels } => Some(format!("switch {}", host / levels.first()?.down.max(1))),
+            TopologyKind::Dragonfly(dragonfly) => Some(format!("group {}", host / (dragonfly.nodes * dragonfly.routers).max(1))),
+            _ => None,
+        }
+    }
+
     /// The topology assumed for an unknown network: every host has a link of this bandwidth to and from an ideal switch.
     pub fn single_switch(&self, bytes_per_s: UncertainValue) -> Topology {
         Topology {

@@ -3,9 +3,9 @@
 //! Without a topology in the machine file, messages would not contend and placement would hardly matter. As all ranks of a host share its
 //! link, every host then gets a link in each direction with the bandwidth of large messages.
 
-mod climb;
+mod hill_climb;
 
-pub use climb::{TimedPlacement, hill_climb};
+pub use hill_climb::{TimedPlacement, hill_climb};
 
 use sintonia_machine::{Machine, PairClass, UncertainValue};
 use sintonia_replay::Error;

@@ -23,6 +23,8 @@ pub mod neighbours;
 #[cfg(feature = "reader")]
 mod process_calls;
 #[cfg(feature = "reader")]
+pub mod program_name;
+#[cfg(feature = "reader")]
 pub mod random_access;
 #[cfg(feature = "reader")]
 mod recording;

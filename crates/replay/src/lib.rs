@@ -14,10 +14,10 @@ mod interval_bound;
 pub mod network;
 pub mod platform;
 mod replay_recording;
+pub mod report;
 pub mod scenario;
 pub mod schedule;
 pub mod sweep;
 pub mod what_if;
 
 pub use error::Error;
-pub use replay_recording::ReplayRecorder;

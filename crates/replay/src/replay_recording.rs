@@ -9,10 +9,11 @@ use sintonia_recording::sealed::RankFileWriter;
 
 use crate::Error;
 use crate::engine::ReplaySink;
+use crate::scenario::ReplayScenario;
 use crate::schedule::{DescribedAction, LocationId};
 
 /// Records a replay.
-pub struct ReplayRecorder {
+pub(crate) struct ReplayRecorder {
     recording: StagedRecording,
     locations: Vec<LocationId>,
     calls: Vec<Vec<CallDescriptor>>,
@@ -22,7 +23,7 @@ pub struct ReplayRecorder {
 
 impl ReplayRecorder {
     /// Creates a recording of these locations.
-    pub fn create(into: &Path, locations: Vec<LocationId>) -> Result<ReplayRecorder, Error> {
+    pub(crate) fn create(into: &Path, locations: Vec<LocationId>) -> Result<ReplayRecorder, Error> {
         let new = StagedRecording::create(into)?;
         let ranks = locations.iter().map(|location| location.rank as usize + 1).max().unwrap_or(0);
         let calls = locations.iter().map(|_| Vec::new()).collect();
@@ -30,7 +31,7 @@ impl ReplayRecorder {
     }
 
     /// Completes the recording; the header is copied from the original where the replay does not change it.
-    pub fn finish(self, original: RecordingHeader) -> Result<u64, Error> {
+    pub(crate) fn finish(self, original: RecordingHeader) -> Result<u64, Error> {
         let mut header = original;
         let (mut calls, mut ranks) = (0, Vec::new());
         for (rank, (writer, end)) in self.writers.into_iter().zip(&self.ends).enumerate() {
@@ -83,6 +84,27 @@ impl ReplaySink for ReplayRecorder {
         }
         Ok(())
     }
+}
+
+impl ReplayScenario<'_> {
+    /// Replays the scenario once more, and writes it as a recording; the header is that of the original.
+    pub fn write_recording(&self, original: RecordingHeader, into: &Path) -> Result<(), Error> {
+        raise_file_limit();
+        let mut written = ReplayRecorder::create(into, self.schedule.locations()?)?;
+        self.run_with_sink(&mut written)?;
+        let mut header = original;
+        header.notes.push("this run was replayed, not recorded".into());
+        written.finish(header)?;
+        Ok(())
+    }
+}
+
+/// Every rank has a file, so raise the limit of open files.
+fn raise_file_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    // If this fails, opening a file too many reports it.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
 }
 
 fn to_nanoseconds(seconds: f64) -> u64 {

@@ -5,7 +5,6 @@ mod convert;
 mod date;
 mod display;
 mod java;
-pub(crate) mod json;
 mod launch;
 mod measured_process;
 
@@ -95,9 +94,11 @@ pub(crate) fn run(args: BenchArgs) -> Result<ExitCode, Error> {
 }
 
 fn print_machine(machine: &Machine, path: &Path, as_json: bool) -> Result<ExitCode, Error> {
-    output::write_stdout(|out| {
-        if as_json { output::write_json_line(out, &json::machine(machine)) } else { display::render(out, machine, path) }
-    })?;
+    output::write_stdout(
+        |out| {
+            if as_json { output::write_json_line(out, &machine.to_json()) } else { display::render(out, machine, path) }
+        },
+    )?;
     Ok(ExitCode::SUCCESS)
 }
 

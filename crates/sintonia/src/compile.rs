@@ -14,7 +14,6 @@ use sintonia_source::CompileOptions;
 use sintonia_source::c::MacroDefinition;
 
 use crate::error::usage_error;
-use crate::fit::check_writable;
 use crate::{Error, output};
 use formulas::CostFormula;
 use input::CompileInput;
@@ -65,7 +64,7 @@ pub(crate) fn run(args: CompileArgs) -> Result<ExitCode, Error> {
         usage_error("only one model can be compiled at a time; --check accepts several");
     };
     if let Some(path) = &args.output {
-        check_writable(path)?;
+        output::check_writable(path)?;
         check_not_input(path, &args.files)?;
     }
     let mut compiled = input.compile()?;

@@ -13,12 +13,18 @@ pub(crate) enum Error {
     /// The recording cannot be used.
     #[error(transparent)]
     Recording(#[from] sintonia_recording::Error),
+    /// The command cannot be started.
+    #[error(transparent)]
+    Program(#[from] sintonia_recording::program_name::ProgramError),
     /// A file of another tool cannot be written or read.
     #[error(transparent)]
     Format(#[from] sintonia_formats::Error),
     /// A replay failed.
     #[error(transparent)]
     Replay(#[from] sintonia_replay::Error),
+    /// No placement can be proposed.
+    #[error(transparent)]
+    Placement(#[from] sintonia_placement::Error),
     /// A file cannot be written.
     #[error("cannot write {}: {source}", path.display())]
     Write {

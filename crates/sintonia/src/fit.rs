@@ -1,13 +1,12 @@
 //! `sintonia fit`: fits formulas to recordings of a program, or to a table of measurements.
 
 mod display;
-pub(crate) mod json;
+mod json;
 pub(crate) mod plot;
-pub(crate) mod recordings;
+mod recordings;
 mod table;
-pub(crate) mod text_layout;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use sintonia_formats::plot::render_svg;
@@ -65,7 +64,7 @@ pub(crate) struct FitArgs {
 }
 
 /// The result of a fit.
-pub(crate) struct FitResult {
+struct FitResult {
     /// The model.
     pub model: PerformanceModel,
     /// What was fitted, in a few words.
@@ -84,13 +83,13 @@ pub(crate) fn quantity_symbol(model: &PerformanceModel) -> &str {
 /// Runs `sintonia fit`.
 pub(crate) fn run(args: FitArgs) -> Result<ExitCode, Error> {
     if let Some(path) = &args.output {
-        check_writable(path)?;
+        output::check_writable(path)?;
         if path.is_file() && !args.force {
             let path = path.display();
             return Err(Error::Other(format!("{path} already exists: choose another name with -o, or replace it with --force")));
         }
     }
-    args.plot.iter().try_for_each(|path| check_writable(path))?;
+    args.plot.iter().try_for_each(|path| output::check_writable(path))?;
     let found = if args.fits_table() { table::fit_table(&args)? } else { vec![recordings::fit_recordings(&args)?] };
     if args.output.is_some() || args.plot.is_some() {
         write_files(&args, &found)?;
@@ -100,16 +99,6 @@ pub(crate) fn run(args: FitArgs) -> Result<ExitCode, Error> {
         false => out.write_all(display::render(&found, args.output.as_deref()).as_bytes()),
     })?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// Checks that a file can be written, before any work is done.
-pub(crate) fn check_writable(path: &Path) -> Result<(), Error> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    match folder.filter(|folder| !folder.is_dir()) {
-        _ if path.is_dir() => Err(Error::Other(format!("{} is a directory: give a file name", path.display()))),
-        Some(folder) => Err(Error::Other(format!("cannot write {}: no directory {}", path.display(), folder.display()))),
-        None => Ok(()),
-    }
 }
 
 /// Writes the model and the plot: only one model fits into a file.

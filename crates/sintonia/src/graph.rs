@@ -2,22 +2,21 @@
 
 mod communication;
 mod display;
-mod drawing;
-pub(crate) mod json;
-mod overview;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use sintonia_formats::{dot, metis, program_graph};
+use sintonia_formats::program_graph::dot as program_dot;
+use sintonia_formats::{dot, metis};
 use sintonia_program::CommunicationGraph;
 use sintonia_program::graph::ProgramGraph;
 use sintonia_recording::Recording;
+use sintonia_view::program_graph;
 
 use crate::error::usage_error;
 use crate::progress::ProgressBar;
-use crate::{Error, help, output, text};
+use crate::{Error, help, output};
 
 /// Arguments of `sintonia graph`.
 #[derive(clap::Args)]
@@ -88,13 +87,13 @@ pub(crate) fn run(args: GraphArgs) -> Result<ExitCode, Error> {
 /// Writes the communication graph with collectives for METIS, weighted by bytes; `name` is that of the recording.
 pub(crate) fn write_metis(name: &Path, recording: &Recording, file: &Path) -> Result<(), Error> {
     let graph = communication_graph(recording, true)?;
-    let weighted = communication::weighted_graph(&graph, &graph_title(name, recording), EdgeWeight::Bytes);
+    let weighted = communication::weighted_graph(&graph, &program_graph::title(name, recording), EdgeWeight::Bytes);
     output::write_file(file, |out| metis::write(&weighted, out))
 }
 
 fn write_communication(args: &GraphArgs, format: GraphFormat, recording: &Recording) -> Result<(), Error> {
     let graph = communication_graph(recording, !args.point_to_point)?;
-    let weighted = || communication::weighted_graph(&graph, &graph_title(&args.recording, recording), args.weight);
+    let weighted = || communication::weighted_graph(&graph, &program_graph::title(&args.recording, recording), args.weight);
     args.write(|out| match format {
         GraphFormat::Json => communication::write_json(&graph, out),
         GraphFormat::Dot => dot::write(&weighted(), out),
@@ -115,27 +114,13 @@ fn write_program(args: &GraphArgs, format: GraphFormat, recording: &Recording) -
     let progress = ProgressBar::new("reading ranks", ProgramGraph::PASSES * recording.header.ranks.len());
     let graph = ProgramGraph::from_recording(recording, || progress.step())?;
     drop(progress);
-    let title = graph_title(&args.recording, recording);
+    let title = program_graph::title(&args.recording, recording);
     args.write(|out| match format {
-        GraphFormat::Json => output::write_json_line(out, &json::graph_json(&graph, recording)),
-        GraphFormat::Svg => write_drawing(&graph, recording, title, args.overview, out),
-        GraphFormat::Dot => program_graph::dot::write(&drawing::build_drawing(&graph, recording, title), out),
+        GraphFormat::Json => output::write_json_line(out, &program_graph::graph_json(&graph, recording)),
+        GraphFormat::Svg => program_graph::write_drawing(&graph, recording, title, args.overview, out),
+        GraphFormat::Dot => program_dot::write(&program_graph::build_drawing(&graph, recording, title), out),
         _ => display::render(&graph, recording, &title, args.overview, out),
     })
-}
-
-/// Draws the program graph, or the overview of its phases.
-pub(crate) fn write_drawing(
-    graph: &ProgramGraph,
-    recording: &Recording,
-    title: String,
-    overview: bool,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    match overview {
-        true => program_graph::overview::write(&overview::build_overview(graph, title), out),
-        false => program_graph::svg::write(&drawing::build_drawing(graph, recording, title), out),
-    }
 }
 
 impl GraphArgs {
@@ -178,9 +163,4 @@ impl GraphArgs {
     fn extension(&self) -> Option<&str> {
         self.output.as_deref().and_then(Path::extension).and_then(|ending| ending.to_str())
     }
-}
-
-/// The title of a graph: name of the recording, and recorded command.
-pub(crate) fn graph_title(name: &Path, recording: &Recording) -> String {
-    format!("{}: {}", name.display(), text::shell_command(&recording.header.command))
 }

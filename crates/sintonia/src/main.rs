@@ -23,6 +23,7 @@ mod replay;
 mod report;
 mod run_tasks;
 mod text;
+mod text_layout;
 mod tune;
 mod view;
 

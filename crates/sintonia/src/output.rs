@@ -33,6 +33,16 @@ pub(crate) fn write_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::
     written.map_err(|source| Error::Write { path: path.to_owned(), source })
 }
 
+/// Checks that a file can be written, before any work is done.
+pub(crate) fn check_writable(path: &Path) -> Result<(), Error> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    match folder.filter(|folder| !folder.is_dir()) {
+        _ if path.is_dir() => Err(Error::Other(format!("{} is a directory: give a file name", path.display()))),
+        Some(folder) => Err(Error::Other(format!("cannot write {}: no directory {}", path.display(), folder.display()))),
+        None => Ok(()),
+    }
+}
+
 /// Checks that a new recording may be written to this path. An empty directory is fine; only recordings, sealed or not, are replaced, and only
 /// with --force.
 pub(crate) fn check_replaceable(recording: &Path, force: bool) -> Result<(), Error> {

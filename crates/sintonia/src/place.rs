@@ -1,30 +1,27 @@
 //! `sintonia place`: finds a placement of ranks on hosts and cores.
 
 mod apply;
-mod available_hosts;
 mod display;
-mod json;
 mod launcher_file;
-mod placement_input;
-mod search;
-pub(crate) mod view_data;
 
-use std::path::PathBuf;
+use std::cell::OnceCell;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use sintonia_insight::critical_path::CriticalPathProfile;
 use sintonia_machine::Machine;
 use sintonia_placement::Host;
-use sintonia_placement::launcher::{PlacementFormat, parse_hosts};
-use sintonia_placement::objective::{self, PlacementCost};
-use sintonia_placement::paired_runs::PairedRuns;
-use sintonia_placement::partition;
+use sintonia_placement::available_hosts::AvailableHosts;
+use sintonia_placement::input::{CriticalMessages, PlacementInput};
+use sintonia_placement::launcher::{CoreBinding, PlacementFormat, parse_hosts};
+use sintonia_placement::partition::SearchEffort;
+use sintonia_placement::proposal::{PlacementGoal, PlacementProposal, PlacementRequest, ProposalSearch};
+use sintonia_placement::report::PlacementReport;
+use sintonia_recording::Recording;
 
 use crate::error::usage_error;
+use crate::progress::ProgressBar;
 use crate::{Error, help, output};
-use available_hosts::AvailableHosts;
-use launcher_file::WrittenPlacement;
-use placement_input::PlacementInput;
-use search::PlacementResult;
 
 /// Arguments of `sintonia place`.
 #[derive(clap::Args)]
@@ -111,30 +108,31 @@ pub enum EffortArg {
     Thorough,
 }
 
-impl ObjectiveArg {
-    /// The objective of the search before any replay.
-    fn search_objective(self) -> objective::PlacementObjective {
-        match self {
-            ObjectiveArg::Congestion | ObjectiveArg::Time => objective::PlacementObjective::Congestion,
-            ObjectiveArg::Bytes => objective::PlacementObjective::ByteDistance,
-        }
-    }
-
-    /// The objective's value of a placement.
-    fn cost_value(self, cost: &PlacementCost) -> f64 {
-        match self {
-            ObjectiveArg::Congestion | ObjectiveArg::Time => cost.busiest_link_s,
-            ObjectiveArg::Bytes => cost.byte_distance,
+impl From<ObjectiveArg> for PlacementGoal {
+    fn from(objective: ObjectiveArg) -> PlacementGoal {
+        match objective {
+            ObjectiveArg::Congestion => PlacementGoal::Congestion,
+            ObjectiveArg::Bytes => PlacementGoal::Bytes,
+            ObjectiveArg::Time => PlacementGoal::Time,
         }
     }
 }
 
-impl From<EffortArg> for partition::SearchEffort {
-    fn from(effort: EffortArg) -> partition::SearchEffort {
+impl From<EffortArg> for SearchEffort {
+    fn from(effort: EffortArg) -> SearchEffort {
         match effort {
-            EffortArg::Quick => partition::SearchEffort::Quick,
-            EffortArg::Usual => partition::SearchEffort::Usual,
-            EffortArg::Thorough => partition::SearchEffort::Thorough,
+            EffortArg::Quick => SearchEffort::Quick,
+            EffortArg::Usual => SearchEffort::Usual,
+            EffortArg::Thorough => SearchEffort::Thorough,
+        }
+    }
+}
+
+impl From<BindArg> for CoreBinding {
+    fn from(bind: BindArg) -> CoreBinding {
+        match bind {
+            BindArg::Cores => CoreBinding::Bound,
+            BindArg::Hosts => CoreBinding::Free,
         }
     }
 }
@@ -149,23 +147,15 @@ impl PlaceArgs {
     fn parse_hosts_option(&self) -> Result<Option<Vec<Host>>, Error> {
         self.hosts.as_deref().map(parse_hosts).transpose().map_err(|error| Error::Other(error.to_string()))
     }
-}
 
-/// Everything that is printed.
-struct PlaceOutput<'a> {
-    args: &'a PlaceArgs,
-    subject: &'a PlacementInput,
-    hosts: &'a AvailableHosts,
-    found: &'a PlacementResult,
-    written: &'a WrittenPlacement,
-    measured: Option<PairedRuns>,
-}
+    fn request(&self) -> PlacementRequest {
+        PlacementRequest { goal: self.objective.into(), effort: self.effort.into(), compare: self.compare, built_in: self.built_in }
+    }
 
-impl PlaceOutput<'_> {
-    fn print(&self) -> Result<ExitCode, Error> {
-        output::write_stdout(|out| match self.args.json {
-            true => output::write_json_line(out, &json::placement_json(self)),
-            false => out.write_all(display::render(self).as_bytes()),
+    fn print(&self, report: &PlacementReport) -> Result<ExitCode, Error> {
+        output::write_stdout(|out| match self.json {
+            true => output::write_json_line(out, &report.to_json()),
+            false => out.write_all(display::render(report, self.force).as_bytes()),
         })?;
         Ok(ExitCode::SUCCESS)
     }
@@ -176,17 +166,38 @@ pub(crate) fn run(args: PlaceArgs) -> Result<ExitCode, Error> {
     if args.apply {
         return apply::run(&args);
     }
-    let subject = match (&args.recording, &args.graph) {
-        (Some(recording), _) => PlacementInput::from_recording(recording)?,
+    let input = match (&args.recording, &args.graph) {
+        (Some(recording), _) => read_ranks(recording)?,
         (None, Some(graph)) => PlacementInput::from_metis(graph)?,
         (None, None) => {
             usage_error("nothing to place: give a recording (NAME.sin), a graph (--graph FILE), or a command (--apply -- mpirun ...)")
         }
     };
-    subject.check_connected()?;
-    let room = AvailableHosts::find(args.read_machine()?, args.parse_hosts_option()?, &subject)?;
-    let found = search::find_placement(&args, &subject, &room)?;
-    let written = launcher_file::write_if_useful(&args, &subject, &room, &found)?;
-    let shown = PlaceOutput { args: &args, subject: &subject, hosts: &room, found: &found, written: &written, measured: None };
-    shown.print()
+    input.check_connected()?;
+    let hosts = AvailableHosts::find(args.read_machine()?, args.parse_hosts_option()?, &input)?;
+    let proposal = find_placement(&args, &input, &hosts)?;
+    let written = launcher_file::write_if_useful(&args, &input, &hosts, &proposal)?;
+    let goal = args.objective.into();
+    args.print(&PlacementReport { goal, input: &input, hosts: &hosts, proposal: &proposal, written: &written, measured: None })
+}
+
+fn read_ranks(path: &Path) -> Result<PlacementInput, Error> {
+    let recording = Recording::open(path)?;
+    let progress = ProgressBar::new("reading ranks", recording.header.ranks.len());
+    Ok(PlacementInput::from_recording(path, recording, || progress.step())?)
+}
+
+fn find_placement(args: &PlaceArgs, input: &PlacementInput, hosts: &AvailableHosts) -> Result<PlacementProposal, Error> {
+    let request = args.request();
+    let search = ProposalSearch::new(&request, input, hosts)?;
+    let critical = critical_messages(input)?;
+    let bar = OnceCell::new();
+    Ok(search.run(critical, &|total| bar.get_or_init(|| ProgressBar::new("replaying placements", total)).step())?)
+}
+
+/// The messages on the critical path; none without single calls.
+fn critical_messages(input: &PlacementInput) -> Result<CriticalMessages, Error> {
+    let Some(recording) = input.recorded_calls() else { return Ok(CriticalMessages::new()) };
+    let progress = ProgressBar::new("following the critical path", recording.header.ranks.len());
+    Ok(CriticalPathProfile::messages(recording, &|| progress.step())?)
 }

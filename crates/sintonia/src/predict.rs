@@ -1,7 +1,6 @@
 //! `sintonia predict`: predicts the time of a program for any size and number of processes, from a model, from source or from a law.
 
 mod display;
-pub(crate) mod json;
 mod law;
 mod number_list;
 mod plot;
@@ -12,13 +11,13 @@ use std::process::ExitCode;
 
 use sintonia_formats::plot::render_svg;
 use sintonia_machine::Machine;
+use sintonia_model::forecast::json::ForecastJson;
 use sintonia_model::forecast::{Forecast, PredictionQuery};
 use sintonia_model::model::PerformanceModel;
 use sintonia_model::predict::Predictor;
 use sintonia_model::run::RANKS_PARAMETER;
 
 use crate::error::usage_error;
-use crate::fit::check_writable;
 use crate::{Error, output};
 
 /// Arguments of `sintonia predict`.
@@ -82,7 +81,7 @@ pub(crate) fn run(args: PredictArgs) -> Result<ExitCode, Error> {
     if !(args.efficiency > 0.0 && args.efficiency <= 1.0) {
         usage_error(format!("--efficiency must be between 0 and 1, not {}", args.efficiency));
     }
-    args.plot.iter().try_for_each(|path| check_writable(path))?;
+    args.plot.iter().try_for_each(|path| output::check_writable(path))?;
     match &args.model {
         Some(path) if path.extension().is_some_and(|ending| ending == "pam") => source::run(path, &args)?,
         Some(path) => predict_from_model(path, &args)?,
@@ -118,7 +117,7 @@ fn predict_from_model(path: &Path, args: &PredictArgs) -> Result<(), Error> {
         output::write_file(file, |out| out.write_all(render_svg(&drawing).as_bytes()))?;
     }
     output::write_stdout(|out| match args.json {
-        true => output::write_json_line(out, &json::ForecastJson::new(&forecast, args.explain)),
+        true => output::write_json_line(out, &ForecastJson::new(&forecast, args.explain)),
         false => out.write_all(display::render(&forecast, args.efficiency, args.explain).as_bytes()),
     })
 }

@@ -1,9 +1,9 @@
 //! `sintonia record`: runs an MPI program and records its MPI calls.
 
 mod launcher;
+mod no_calls;
 mod output_folder;
 pub(crate) mod probe;
-pub(crate) mod program_lookup;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -19,6 +19,7 @@ use signal_hook::iterator::Signals;
 use sintonia_link::{RendezvousServer, local_addresses};
 use sintonia_recording::RunDescription;
 use sintonia_recording::definitions::LIVE_DIR;
+use sintonia_recording::program_name::find_executable;
 use sintonia_recording::seal::{SealOptions, SealReport, seal};
 
 use crate::{Error, help, text};
@@ -68,7 +69,7 @@ pub(crate) fn record_command(
 ) -> Result<(ExitStatus, PathBuf), Error> {
     // Makes writes beyond a file size limit fail with an error. Handlers, unlike ignored signals, are not inherited by the program.
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
-    let executable = program_lookup::find_executable(&args.command[0])?;
+    let executable = find_executable(&args.command[0])?;
     let folder = output_folder::prepare_folder(args.output.as_deref(), &args.command, args.force)?;
     began(&folder);
     let (status, sealed) = run_and_seal(args, &executable, &folder, more).inspect_err(|_| output_folder::remove_prepared(&folder))?;
@@ -200,7 +201,7 @@ pub(crate) fn exit_code(status: ExitStatus) -> i32 {
 fn print_summary(args: &RecordArgs, folder: &Path, status: ExitStatus, sealed: SealReport) {
     let SealReport { ranks, calls, bytes, recordings } = sealed;
     if ranks == 0 {
-        eprintln!("sintonia: no MPI calls were recorded; {}", program_lookup::no_calls_reason(&args.command));
+        eprintln!("sintonia: no MPI calls were recorded; {}", no_calls::no_calls_reason(&args.command));
     } else if !args.json {
         let plural = if ranks == 1 { "" } else { "s" };
         eprintln!(

@@ -2,18 +2,17 @@
 
 mod display;
 mod foreign_trace;
-pub(crate) mod json;
 mod scaled_ranks;
 mod sweeps;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use sintonia_machine::Machine;
 use sintonia_recording::Recording;
 use sintonia_recording::header::RecordingHeader;
-use sintonia_replay::ReplayRecorder;
-use sintonia_replay::scenario::{NetworkSensitivity, ReplayScenario, ScenarioResult};
+use sintonia_replay::report::ReplayReport;
+use sintonia_replay::scenario::ReplayScenario;
 use sintonia_replay::sweep::Sweep;
 use sintonia_replay::what_if::WhatIf;
 
@@ -80,28 +79,6 @@ struct ReplaySubject<'a> {
     header: &'a dyn Fn() -> RecordingHeader,
 }
 
-/// The result of a replay.
-pub(crate) struct ReplayReport<'a> {
-    /// The recording or file.
-    pub name: String,
-    /// Whether it was actually executed, and has recorded times.
-    pub was_executed: bool,
-    /// The number of ranks.
-    pub ranks: u32,
-    /// The machine; none for the network as recorded.
-    pub machine: Option<&'a Machine>,
-    /// The changes, as given.
-    pub changes: &'a [String],
-    /// The findings of the replay.
-    pub findings: ScenarioResult,
-    /// The sensitivity to latency and bandwidth, if requested.
-    pub sensitivity: Option<NetworkSensitivity>,
-    /// The recording that was written, if any.
-    pub written: Option<&'a Path>,
-    /// Notes for the reader.
-    pub notes: Vec<String>,
-}
-
 /// Runs `sintonia replay`.
 pub(crate) fn run(args: ReplayArgs) -> Result<ExitCode, Error> {
     let what_ifs: Vec<WhatIf> =
@@ -153,7 +130,7 @@ fn replay_and_print(args: &ReplayArgs, case: &ReplayScenario, sweeps: &[Sweep], 
     let findings = case.run()?;
     let sensitivity = args.sensitivity.then(|| case.sensitivity()).transpose()?;
     if let Some(into) = &args.output {
-        write_replayed(case, header(), into)?;
+        case.write_recording(header(), into)?;
     }
     let shown = ReplayReport {
         name,
@@ -167,27 +144,8 @@ fn replay_and_print(args: &ReplayArgs, case: &ReplayScenario, sweeps: &[Sweep], 
         notes,
     };
     output::write_stdout(|out| match args.json {
-        true => output::write_json_line(out, &json::replay_json(&shown)),
+        true => output::write_json_line(out, &shown.to_json()),
         false => write!(out, "{}", display::render(&shown)),
     })?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// Writes the replayed run as a recording.
-pub(crate) fn write_replayed(case: &ReplayScenario, header: RecordingHeader, into: &Path) -> Result<(), Error> {
-    raise_file_limit();
-    let mut written = ReplayRecorder::create(into, case.schedule.locations()?)?;
-    case.run_with_sink(&mut written)?;
-    let mut header = header;
-    header.notes.push("this run was replayed, not recorded".into());
-    written.finish(header)?;
-    Ok(())
-}
-
-/// Every rank has a file, so raise the limit of open files.
-fn raise_file_limit() {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let limit = getrlimit(Resource::Nofile);
-    // If this fails, opening a file too many reports it.
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
 }

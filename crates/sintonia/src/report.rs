@@ -1,18 +1,19 @@
 //! `sintonia report`: where the time of a recorded run goes, why, and what to do about it.
 
-pub(crate) mod compare;
+mod compare;
 mod display;
 mod explain;
 mod html;
-pub(crate) mod tuning;
+mod tuning;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use sintonia_insight::{RunEfficiency, RunSummary, ScaledRun, ScalingMode};
+use sintonia_insight::{RunComparison, RunEfficiency, RunSummary, ScalingMode};
 use sintonia_program::process_group::ProcessGroup;
 use sintonia_recording::Recording;
-use sintonia_tune::decision::TuningLogEntry;
+use sintonia_tune::decision;
+use sintonia_view::ReportJson;
 
 use crate::error::usage_error;
 use crate::progress::ProgressBar;
@@ -74,7 +75,7 @@ fn show_one(path: &Path, args: &ReportArgs, group: &dyn ProcessGroup) -> Result<
     if group.own_index() > 0 {
         return Ok(());
     }
-    let log = tuning::read_log(path)?;
+    let log = decision::read_run_log(path).map_err(|error| Error::Other(error.to_string()))?;
     output::write_stdout(|out| match args.json {
         true => output::write_json_line(out, &ReportJson { summary: &summary, tuning: log.as_deref() }),
         false => {
@@ -82,17 +83,6 @@ fn show_one(path: &Path, args: &ReportArgs, group: &dyn ProcessGroup) -> Result<
             out.write_all(display::render(&path.display().to_string(), &summary, lines, args.all).as_bytes())
         }
     })
-}
-
-/// The report of a recording as JSON.
-#[derive(serde::Serialize)]
-pub(crate) struct ReportJson<'a> {
-    /// The findings.
-    #[serde(flatten)]
-    pub summary: &'a RunSummary,
-    /// The tuning log, if the run was tuned.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tuning: Option<&'a [TuningLogEntry]>,
 }
 
 fn compare_runs(paths: &[PathBuf], args: &ReportArgs, group: &dyn ProcessGroup) -> Result<(), Error> {
@@ -106,9 +96,9 @@ fn compare_runs(paths: &[PathBuf], args: &ReportArgs, group: &dyn ProcessGroup) 
         return Ok(());
     }
     let growth = if args.weak { ScalingMode::Weak } else { ScalingMode::Strong };
-    let runs = ScaledRun::compare(&runs, growth);
+    let comparison = RunComparison::new(&runs, growth);
     output::write_stdout(|out| match args.json {
-        true => output::write_json_line(out, &compare::RunComparison { growth, runs }),
-        false => out.write_all(compare::render(&runs, growth).as_bytes()),
+        true => output::write_json_line(out, &comparison),
+        false => out.write_all(compare::render(&comparison).as_bytes()),
     })
 }

@@ -1,25 +1,5 @@
 //! `sintonia view`: shows a recording in a browser.
 
-pub(crate) mod about;
-mod communication;
-mod comparison;
-mod drawing;
-mod jobs;
-mod machine;
-mod monitored_schedule;
-mod permit;
-mod placement;
-mod program;
-mod replay;
-mod replayed;
-mod report;
-mod scaling;
-pub(crate) mod session;
-mod source;
-pub(crate) mod subjects;
-mod timeline;
-mod tuning;
-
 use std::io::Write as _;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -33,12 +13,11 @@ use sintonia_machine::Machine;
 use sintonia_model::model::PerformanceModel;
 use sintonia_placement::launcher::parse_hosts;
 use sintonia_view::server::{AccessToken, PageServer};
-use sintonia_view::temp_files;
+use sintonia_view::session::ViewSession;
+use sintonia_view::{QuestionHandler, temp_files};
 use tempfile::NamedTempFile;
 
 use crate::{Error, help, output, text};
-use session::ViewSession;
-use subjects::QuestionHandler;
 
 /// Arguments of `sintonia view`.
 #[derive(clap::Args)]
@@ -118,7 +97,7 @@ pub(crate) fn page() -> Result<&'static str, Error> {
 
 fn open_session(args: &ViewArgs) -> Result<ViewSession, Error> {
     let other = |error: &dyn std::fmt::Display| Error::Other(error.to_string());
-    let mut open = ViewSession::recordings(&args.recordings)?;
+    let mut open = ViewSession::open(&args.recordings)?;
     open.machine = args.machine.as_deref().map(Machine::read).transpose().map_err(|error| other(&error))?;
     open.model = args.model.as_deref().map(PerformanceModel::read).transpose().map_err(|error| other(&error))?;
     open.hosts = args.hosts.as_deref().map(parse_hosts).transpose().map_err(|error| other(&error))?;

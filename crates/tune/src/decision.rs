@@ -33,6 +33,11 @@ pub enum LogError {
     },
 }
 
+/// Reads the log of a recorded run; none if it was not tuned.
+pub fn read_run_log(recording: &Path) -> Result<Option<Vec<TuningLogEntry>>, LogError> {
+    read_log(&recording.join(LOG_FILE))
+}
+
 /// Reads a log, which may still be growing; none if there is no such file.
 pub fn read_log(path: &Path) -> Result<Option<Vec<TuningLogEntry>>, LogError> {
     let text = match std::fs::read_to_string(path) {

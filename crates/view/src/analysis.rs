@@ -25,7 +25,7 @@ pub(crate) type ProgressFn<'a> = &'a (dyn Fn(&str, f64) + Sync);
 
 /// A group of ranks with the same behaviour.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RankRole {
+pub(crate) struct RankRole {
     /// Display name.
     pub name: String,
     /// The ranks of the group.

@@ -96,7 +96,7 @@ pub(crate) struct CacheFile<C> {
 
 /// Distinguishes versions of a file with the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FileStamp {
+pub(crate) struct FileStamp {
     length: u64,
     /// Modification time in nanoseconds.
     modified_ns: u128,
@@ -104,7 +104,7 @@ pub struct FileStamp {
 
 impl FileStamp {
     /// The stamp of a file with these metadata.
-    pub fn from_metadata(file: &Metadata) -> FileStamp {
+    pub(crate) fn from_metadata(file: &Metadata) -> FileStamp {
         let written = file.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         FileStamp { length: file.len(), modified_ns: written.map_or(0, |time| time.as_nanos()) }
     }

@@ -7,17 +7,26 @@
 #![forbid(unsafe_code)]
 
 mod analysis;
-pub mod answer;
+mod answer;
 mod cache_file;
 mod gzip;
 mod index;
-pub mod rank_groups;
+mod jobs;
+pub mod page_contents;
+pub mod program_graph;
+mod rank_groups;
 #[cfg(test)]
 mod sample;
 pub mod server;
+pub mod session;
 pub mod standalone;
+mod subject;
+mod subjects;
 pub mod temp_files;
-pub mod timeline;
+mod timeline;
+
+pub use subjects::QuestionHandler;
+pub use subjects::report::ReportJson;
 
 /// The page as HTML text; `None` if the command was built without it.
 pub fn page() -> Option<&'static str> {

@@ -7,7 +7,7 @@ use sintonia_recording::Recording;
 
 /// A group of ranks that is shown as one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct RankGroup {
+pub(crate) struct RankGroup {
     /// Display name.
     pub label: String,
     /// Its ranks as ranges, `0-3,7`.
@@ -20,13 +20,13 @@ pub struct RankGroup {
 
 impl RankGroup {
     /// A group of sorted ranks.
-    pub fn new(label: String, ranks: Vec<u32>) -> RankGroup {
+    pub(crate) fn new(label: String, ranks: Vec<u32>) -> RankGroup {
         RankGroup { label, rank_ranges: format_rank_ranges(&ranks), ranks }
     }
 }
 
 /// Groups ranks by host. Ranks without data come last.
-pub fn group_by_host(recording: &Recording, ranks: &[u32]) -> Vec<RankGroup> {
+pub(crate) fn group_by_host(recording: &Recording, ranks: &[u32]) -> Vec<RankGroup> {
     let header = &recording.header;
     let mut hosts: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for rank in ranks {
@@ -37,7 +37,7 @@ pub fn group_by_host(recording: &Recording, ranks: &[u32]) -> Vec<RankGroup> {
 }
 
 /// Groups sorted ranks by role, given as names and ranks. Ranks without a role come last.
-pub fn group_by_role<'a>(roles: impl Iterator<Item = (&'a str, &'a [u32])>, ranks: &[u32]) -> Vec<RankGroup> {
+pub(crate) fn group_by_role<'a>(roles: impl Iterator<Item = (&'a str, &'a [u32])>, ranks: &[u32]) -> Vec<RankGroup> {
     let mut others: BTreeSet<u32> = ranks.iter().copied().collect();
     let mut rows = Vec::new();
     for (name, all) in roles {
@@ -49,13 +49,13 @@ pub fn group_by_role<'a>(roles: impl Iterator<Item = (&'a str, &'a [u32])>, rank
 }
 
 /// Splits a slice into at most `max` parts of about equal length.
-pub fn partition_evenly<T>(items: &[T], max: usize) -> impl Iterator<Item = &[T]> {
+pub(crate) fn partition_evenly<T>(items: &[T], max: usize) -> impl Iterator<Item = &[T]> {
     let groups = items.len().min(max);
     (0..groups).map(move |group| &items[group * items.len() / groups..(group + 1) * items.len() / groups])
 }
 
 /// Merges adjacent groups so that at most `max` remain.
-pub fn merge_neighbours(rows: Vec<RankGroup>, max: usize) -> Vec<RankGroup> {
+pub(crate) fn merge_neighbours(rows: Vec<RankGroup>, max: usize) -> Vec<RankGroup> {
     let merge = |rows: &[RankGroup]| match rows {
         [row] => row.clone(),
         [first, .., last] => {
@@ -69,7 +69,7 @@ pub fn merge_neighbours(rows: Vec<RankGroup>, max: usize) -> Vec<RankGroup> {
 }
 
 /// Formats sorted ranks as ranges: `0-3,7`.
-pub fn format_rank_ranges(ranks: &[u32]) -> String {
+pub(crate) fn format_rank_ranges(ranks: &[u32]) -> String {
     let ranges = ranks.chunk_by(|a, b| a + 1 == *b).map(|range| match range {
         [rank] => rank.to_string(),
         [first, .., last] => format!("{first}-{last}"),

@@ -18,14 +18,14 @@ use std::time::{Duration, Instant};
 
 use sintonia_recording::Recording;
 
-pub use crate::analysis::RankRole;
+pub(crate) use crate::analysis::RankRole;
 use crate::analysis::TimelineAnalysis;
 use crate::answer::{PageQuery, QueryAnswer, QueryError};
-pub use crate::cache_file::{Error, FileStamp};
+pub(crate) use crate::cache_file::{Error, FileStamp};
 use crate::index::{ThreadPainter, TimelineIndex};
 
 /// The timeline of one recording.
-pub struct RecordingTimeline {
+pub(crate) struct RecordingTimeline {
     recording: Arc<Recording>,
     /// `None` for a profile, which has no calls.
     index: Option<TimelineIndex>,
@@ -53,12 +53,9 @@ enum AnalysisState {
 }
 
 impl RecordingTimeline {
-    /// Subjects it can answer.
-    pub const SUBJECTS: [&'static str; 4] = ["timeline", "calls", "messages", "find"];
-
     /// Opens the timeline of a recording, and reads the whole recording if it is not indexed yet. `progress` is called with values from 0
     /// to 1.
-    pub fn open(recording: Arc<Recording>, progress: &(dyn Fn(f64) + Sync)) -> Result<RecordingTimeline, Error> {
+    pub(crate) fn open(recording: Arc<Recording>, progress: &(dyn Fn(f64) + Sync)) -> Result<RecordingTimeline, Error> {
         let index = if recording.header.profile { None } else { Some(TimelineIndex::open(&recording, progress)?) };
         let made = index.as_ref().and_then(|index| TimelineAnalysis::find(&recording, index));
         let analysis = Mutex::new(made.map_or(AnalysisState::NotRequested, |analysis| AnalysisState::Ready(Arc::new(analysis))));
@@ -66,12 +63,12 @@ impl RecordingTimeline {
     }
 
     /// Sets the roles, so that they do not depend on the analysis.
-    pub fn with_roles(self, roles: Vec<RankRole>) -> RecordingTimeline {
+    pub(crate) fn with_roles(self, roles: Vec<RankRole>) -> RecordingTimeline {
         RecordingTimeline { roles: Some(roles), ..self }
     }
 
     /// Whether the caller should now call [`RecordingTimeline::run_analysis`]. If so, answers that need it are pending from now on.
-    pub fn schedule_analysis(&self) -> bool {
+    pub(crate) fn schedule_analysis(&self) -> bool {
         let mut state = self.analysis.lock().unwrap_or_else(PoisonError::into_inner);
         let is_due = match &*state {
             AnalysisState::NotRequested => self.index.is_some(),
@@ -86,7 +83,7 @@ impl RecordingTimeline {
 
     /// Computes wait states, messages, the critical path and roles, unless already done. Slow and memory-intensive, so it is run in the
     /// background; answers use the results as soon as they are available. If it fails, answers that need it return the reason.
-    pub fn run_analysis(&self) {
+    pub(crate) fn run_analysis(&self) {
         let is_due =
             matches!(self.analysis_state(), AnalysisState::NotRequested | AnalysisState::Scheduled | AnalysisState::OutOfMemory(..));
         let Some(index) = self.index.as_ref().filter(|_| is_due) else { return };
@@ -106,8 +103,8 @@ impl RecordingTimeline {
         self.set_analysis_state(state);
     }
 
-    /// Answers a query about one of [`RecordingTimeline::SUBJECTS`].
-    pub fn answer(&self, query: &PageQuery) -> Result<QueryAnswer, QueryError> {
+    /// Answers a query about `timeline`, `calls`, `messages` or `find`.
+    pub(crate) fn answer(&self, query: &PageQuery) -> Result<QueryAnswer, QueryError> {
         let Some(index) = &self.index else {
             let reason = "the recording is a profile and has no single calls: record again without --profile to get a timeline";
             return Err(QueryError::Unavailable(reason.to_owned()));

@@ -6,12 +6,11 @@ use sintonia_fit::piecewise::{IntervalEstimate, LinearPiece};
 use sintonia_model::curve::{FittedCurve, PiecewiseCurve};
 use sintonia_model::model::{CallFormulas, PerformanceModel, PredictionBasis};
 
-use super::recordings::record_command;
-use super::text_layout::{
-    TextColumn, estimate_text, hanging_indent, join_sections, remarks, render_plot, render_table, short_number, with_unit,
-};
 use super::{FitResult, quantity_symbol};
 use crate::text::{format_percent, format_plural, truncate_end, truncate_start};
+use crate::text_layout::{
+    TextColumn, estimate_text, hanging_indent, join_sections, remarks, render_plot, render_table, short_number, with_unit,
+};
 
 const MAX_PARTS: usize = 12;
 const NAME_WIDTH: usize = 46;
@@ -150,7 +149,7 @@ fn error_meaning(curve: Option<&FittedCurve>) -> &'static str {
 }
 
 fn next_steps(found: &FitResult, written: Option<&Path>) -> Vec<String> {
-    let next = found.next.iter().map(|next| format!("Most informative next run: {}", record_command(next)));
+    let next = found.next.iter().map(|next| format!("Most informative next run: {}", next.record_command()));
     let point = found
         .model
         .parameters

@@ -10,11 +10,10 @@ use sintonia_model::model::{HoldOutValidation, MeasuredParameter, PerformanceMod
 use sintonia_model::program_part::PartKind;
 
 use super::FitResult;
-use super::recordings::record_command;
 
 /// All results.
 #[derive(Serialize)]
-pub(crate) struct FitJson<'a> {
+pub(super) struct FitJson<'a> {
     models: Vec<FormulaJson<'a>>,
     parameters: &'a [MeasuredParameter],
     fixed: &'a BTreeMap<String, f64>,
@@ -79,10 +78,10 @@ struct NextRunJson {
 
 impl<'a> FitJson<'a> {
     /// All formulas, and the metadata of the first model.
-    pub(crate) fn new(found: &'a [FitResult]) -> FitJson<'a> {
+    pub(super) fn new(found: &'a [FitResult]) -> FitJson<'a> {
         let FitResult { model, next, .. } = &found[0];
         let next =
-            next.as_ref().map(|next| NextRunJson { parameters: next.parameters.iter().cloned().collect(), command: record_command(next) });
+            next.as_ref().map(|next| NextRunJson { parameters: next.parameters.iter().cloned().collect(), command: next.record_command() });
         FitJson {
             models: found.iter().flat_map(|found| model_formulas(&found.model)).collect(),
             parameters: &model.parameters,

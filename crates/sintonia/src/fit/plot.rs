@@ -9,9 +9,9 @@ use sintonia_model::curve::FittedCurve;
 use sintonia_model::model::PerformanceModel;
 use sintonia_model::predict::Predictor;
 use sintonia_model::run::RANKS_PARAMETER;
-use sintonia_model::sweep::ParameterSweep;
+use sintonia_model::sweep::{ParameterSweep, SweepMeasurement};
 
-use super::text_layout::short_number;
+use crate::text_layout::short_number;
 
 /// Points at which a band is computed; it is linear between them.
 const BAND_POINTS: usize = 60;
@@ -104,18 +104,10 @@ pub(crate) fn fixed_parameters(model: &PerformanceModel, sweep: &ParameterSweep)
     fixed.map(|(_, (parameter, value))| format!("{} = {}", parameter.name, short_number(*value))).collect::<Vec<_>>().join(", ")
 }
 
-/// The measurements on a sweep: medians of repetitions, with a bar from minimum to maximum. None on another machine.
-pub(crate) fn measured_points(model: &PerformanceModel, sweep: &ParameterSweep) -> Vec<MeasuredPoint> {
-    let is_on = |setting: &[f64]| setting.iter().zip(&sweep.base).enumerate().all(|(index, (a, b))| index == sweep.parameter || a == b);
-    let here = model.points.iter().filter(|point| !model.is_on_other_machine() && is_on(&point.at));
-    let mut points: Vec<(f64, f64)> = here.map(|point| (point.at[sweep.parameter], point.value)).collect();
-    points.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
-    let group = |group: &[(f64, f64)]| {
-        let (least, most) = (group[0].1, group[group.len() - 1].1);
-        let middle = f64::midpoint(group[(group.len() - 1) / 2].1, group[group.len() / 2].1);
-        MeasuredPoint { x: group[0].0, y: middle, error_bar: (least < most).then_some((least, most)) }
-    };
-    points.chunk_by(|a, b| a.0 == b.0).map(group).collect()
+/// The measurements on a sweep: medians of repetitions, with a bar from minimum to maximum.
+fn measured_points(model: &PerformanceModel, sweep: &ParameterSweep) -> Vec<MeasuredPoint> {
+    let point = |one: SweepMeasurement| MeasuredPoint { x: one.at, y: one.median, error_bar: one.range };
+    sweep.measurements(model).into_iter().map(point).collect()
 }
 
 /// The breakpoints, if the model is piecewise linear.

@@ -4,9 +4,8 @@ use std::io::{self, Write};
 
 use sintonia_program::graph::{ProgramGraph, ProgramRole, RoleSegment};
 use sintonia_recording::Recording;
+use sintonia_view::program_graph::{graph_notes, iterations_note, node_location, per_rank, phase_groups, precise_percent, role_ranks};
 
-use super::drawing::{graph_notes, iterations_note, node_location, per_rank, precise_percent, role_ranks};
-use super::overview;
 use crate::text::{format_bytes, format_plural, format_seconds, truncate_end};
 
 const COLUMNS: usize = 100;
@@ -29,7 +28,7 @@ pub(super) fn render(graph: &ProgramGraph, recording: &Recording, title: &str, o
 
 fn phase_lines(graph: &ProgramGraph) -> Vec<String> {
     let mut lines = vec!["Phases, with the share of each role's time (and the share of computation in it)".to_owned()];
-    for row in overview::phase_groups(graph) {
+    for row in phase_groups(graph) {
         let name = format!("{}{}", if row.repeats(graph) { "loop " } else { "" }, row.name(graph));
         let cells = graph.roles.iter().map(|role| {
             let spent = row.role_time(graph, role);

@@ -5,18 +5,20 @@ use std::process::{Command, ExitCode, Stdio};
 
 use sintonia_insight::RunEfficiency;
 use sintonia_placement::Host;
+use sintonia_placement::available_hosts::{AvailableHosts, check_placed};
 use sintonia_placement::cluster::total_slots;
+use sintonia_placement::input::PlacementInput;
 use sintonia_placement::launcher::{self, MpiLauncher, PlacementFormat};
+use sintonia_placement::launcher_file::{self, WrittenPlacement};
 use sintonia_placement::paired_runs::{ComparisonVerdict, PairedRuns};
+use sintonia_placement::proposal::PlacementProposal;
+use sintonia_placement::report::PlacementReport;
 use sintonia_program::process_group::SingleProcess;
 use sintonia_recording::Recording;
 use tempfile::TempDir;
 
-use super::available_hosts::AvailableHosts;
-use super::launcher_file::{self, WrittenPlacement, to_error};
-use super::placement_input::PlacementInput;
-use super::search::{self, PlacementResult};
-use super::{BindArg, PlaceArgs, PlaceOutput};
+use super::launcher_file::not_written;
+use super::{BindArg, PlaceArgs, find_placement, read_ranks};
 use crate::record::SignalForwarder;
 use crate::text::{format_plural, format_seconds};
 use crate::{Error, output};
@@ -45,25 +47,25 @@ pub(super) fn run(args: &PlaceArgs) -> Result<ExitCode, Error> {
         eprintln!("sintonia: the command failed while being recorded, so nothing is placed");
         return Ok(ExitCode::from(code as u8));
     }
-    let mut subject = PlacementInput::from_recording(&recording)?;
-    (subject.name, subject.path) = (program_label(&args.command), None);
-    subject.check_connected()?;
-    let room = AvailableHosts::find(args.read_machine()?, choose_hosts(hosts, args, subject.rank_count()), &subject)?;
-    let found = search::find_placement(args, &subject, &room)?;
-    let is_wanted = found.no_gain_reason.is_none() || args.force;
+    let mut input = read_ranks(&recording)?;
+    (input.name, input.path) = (program_label(&args.command), None);
+    input.check_connected()?;
+    let hosts = AvailableHosts::find(args.read_machine()?, choose_hosts(hosts, args, input.rank_count()), &input)?;
+    let proposal = find_placement(args, &input, &hosts)?;
+    let is_wanted = proposal.no_gain_reason.is_none() || args.force;
     let (written, measured) = match is_wanted {
         true => {
-            let (written, both) = write_placement(args, &subject, &room, &found, &folder)?;
+            let (written, both) = write_placement(args, &input, &hosts, &proposal, &folder)?;
             (written, Some(measure_rounds(args, &both, &folder)))
         }
-        false => (WrittenPlacement::not_written(args), None),
+        false => (not_written(args), None),
     };
     let (measured, failure) = match measured.transpose() {
         Ok(measured) => (measured, None),
         Err(failure) => (None, Some(failure)),
     };
-    let shown = PlaceOutput { args, subject: &subject, hosts: &room, found: &found, written: &written, measured };
-    let status = shown.print()?;
+    let goal = args.objective.into();
+    let status = args.print(&PlacementReport { goal, input: &input, hosts: &hosts, proposal: &proposal, written: &written, measured })?;
     // The placement is printed even if measuring it failed.
     failure.map_or(Ok(status), Err)
 }
@@ -79,7 +81,7 @@ fn program_label(command: &[String]) -> String {
 
 /// The hosts that the launcher knows, and the requested ones; an error if it does not know them all.
 fn check_hosts(args: &PlaceArgs) -> Result<[Option<Vec<Host>>; 2], Error> {
-    let known = launcher::available_hosts(&args.command, &|name| std::env::var(name).ok()).map_err(to_error)?;
+    let known = launcher::available_hosts(&args.command, &|name| std::env::var(name).ok()).map_err(sintonia_placement::Error::from)?;
     let given = args.parse_hosts_option()?;
     let unknown = match (&given, &known) {
         (Some(given), Some(known)) => launcher::missing_hosts(given, known),
@@ -105,12 +107,12 @@ fn choose_hosts([known, given]: [Option<Vec<Host>>; 2], args: &PlaceArgs, ranks:
 /// Writes the file, and builds the command that uses it.
 fn write_placement(
     args: &PlaceArgs,
-    subject: &PlacementInput,
-    room: &AvailableHosts,
-    found: &PlacementResult,
+    input: &PlacementInput,
+    hosts: &AvailableHosts,
+    proposal: &PlacementProposal,
     folder: &TempDir,
 ) -> Result<(WrittenPlacement, CommandPair), Error> {
-    let library = subject.recording.as_ref().map_or("", |recording| &recording.header.mpi.library);
+    let library = input.recording.as_ref().map_or("", |recording| &recording.header.mpi.library);
     let launcher = match args.launcher {
         Some(PlacementFormat::Launcher(launcher)) => Some(launcher),
         _ => MpiLauncher::detect(&args.command, library),
@@ -118,20 +120,20 @@ fn write_placement(
     let launcher = launcher.ok_or_else(|| {
         Error::Other("unknown launcher in the command: name it with --launcher, or place a recording and run it by hand".into())
     })?;
-    let bind = args.bind.unwrap_or(if room.is_flat() { BindArg::Hosts } else { BindArg::Cores });
-    let launch = launcher_file::launcher_output(PlacementFormat::Launcher(launcher), bind, room, found)?;
+    let bind = args.bind.unwrap_or(if hosts.is_flat() { BindArg::Hosts } else { BindArg::Cores });
+    let launch = launcher_file::launcher_output(PlacementFormat::Launcher(launcher), bind.into(), hosts, proposal)?;
     let path = args.output.clone().unwrap_or_else(|| folder.path().join("placement"));
-    let text = launch.render().map_err(to_error)?;
+    let text = launch.render().map_err(sintonia_placement::Error::from)?;
     output::write_file(&path, |out| out.write_all(text.as_bytes()))?;
-    let placed = launch.command(&args.command, &path).map_err(to_error)?;
-    let cluster = &room.cluster;
+    let placed = launch.command(&args.command, &path).map_err(sintonia_placement::Error::from)?;
+    let cluster = &hosts.cluster;
     let host = |slot: sintonia_placement::HostSlot| cluster.hosts[slot.host as usize].name.clone();
-    let hosts = found.proposed.placement.host_slots(cluster).into_iter().map(host).collect();
+    let planned_hosts = proposal.proposed.placement.host_slots(cluster).into_iter().map(host).collect();
     let written = match &args.output {
-        Some(path) => launcher_file::describe_written(path, PlacementFormat::Launcher(launcher), &launch, subject),
+        Some(path) => launcher_file::describe_written(path, PlacementFormat::Launcher(launcher), &launch, input),
         None => WrittenPlacement::default(),
     };
-    Ok((written, CommandPair { original: args.command.clone(), placed, planned_hosts: hosts }))
+    Ok((written, CommandPair { original: args.command.clone(), placed, planned_hosts }))
 }
 
 /// Runs the command both ways in turn, alternating which is first.
@@ -179,25 +181,10 @@ fn run_timed(command: &[String], environment: &[(String, String)], hosts: Option
     }
     let recording = Recording::open(&recording)?;
     if let Some(hosts) = hosts {
-        check_placed(&recording, hosts)?;
+        check_placed(&recording.header, hosts)?;
     }
     let run = RunEfficiency::from_recording("round", &recording, &SingleProcess, &|| ())?;
     Ok(run.work_s)
-}
-
-/// Fails if the launcher has put a rank elsewhere.
-fn check_placed(recording: &Recording, hosts: &[String]) -> Result<(), Error> {
-    for (rank, planned) in (0..).zip(hosts) {
-        let found = recording.header.rank(rank).and_then(|rank| recording.header.hosts.get(rank.host as usize));
-        let found = found.ok_or_else(|| Error::Other(format!("rank {rank} of the placed run was not recorded, so its host is unknown")))?;
-        if !launcher::is_same_host(found, planned) {
-            return Err(Error::Other(format!(
-                "the launcher put rank {rank} on {found} instead of {planned}, so the placement has no effect: check that the name is the host's \
-                 own (hostname), and that no other option or variable places ranks"
-            )));
-        }
-    }
-    Ok(())
 }
 
 /// The measurements as text.

@@ -8,10 +8,10 @@ use sintonia_model::run::RANKS_PARAMETER;
 
 use crate::fit::plot::fixed_parameters;
 use crate::fit::quantity_symbol;
-use crate::fit::text_layout::{
+use crate::text::{format_percent, format_plural, truncate_end, truncate_start};
+use crate::text_layout::{
     TextColumn, estimate_text, hanging_indent, join_sections, remarks, render_plot, render_table, short_number, with_unit,
 };
-use crate::text::{format_percent, format_plural, truncate_end, truncate_start};
 
 /// With more settings than this, only the first and the last are explained.
 const MAX_EXPLAINED: usize = 3;

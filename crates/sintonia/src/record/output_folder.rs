@@ -4,9 +4,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use sintonia_recording::definitions::LIVE_DIR;
+use sintonia_recording::program_name::program_name;
 use sintonia_view::temp_files;
 
-use super::program_lookup;
 use crate::{Error, output};
 
 /// The minimum free space to start recording.
@@ -16,7 +16,7 @@ const MIN_FREE_BYTES: u64 = 8 << 20;
 pub(super) fn prepare_folder(requested: Option<&Path>, command: &[OsString], force: bool) -> Result<PathBuf, Error> {
     let folder = match requested {
         Some(folder) => folder.to_owned(),
-        None => unused_name(&program_lookup::recording_name(command)),
+        None => unused_name(&program_name(command)),
     };
     output::check_replaceable(&folder, force)?;
     let failed = |source| Error::Write { path: folder.clone(), source };

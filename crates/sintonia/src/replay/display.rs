@@ -1,10 +1,10 @@
 //! Prints a replay as text.
 
 use sintonia_replay::engine::{RankReplayTime, SiteReplayTime};
+use sintonia_replay::report::ReplayReport;
 
-use super::ReplayReport;
-use crate::fit::text_layout::{TextColumn, join_sections, render_table};
 use crate::text::{format_count, format_percent, format_plural, format_seconds, truncate_end, truncate_start};
+use crate::text_layout::{TextColumn, join_sections, render_table};
 
 /// The maximum number of listed call sites and ranks.
 const MAX_SITES: usize = 10;

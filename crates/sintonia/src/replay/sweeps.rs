@@ -8,8 +8,8 @@ use sintonia_replay::scenario::ReplayScenario;
 use sintonia_replay::sweep::{self, Sweep};
 
 use super::ReplayArgs;
-use crate::fit::text_layout::{TextColumn, join_sections, render_table};
 use crate::text::format_seconds;
+use crate::text_layout::{TextColumn, join_sections, render_table};
 use crate::{Error, output};
 
 /// Replays every value, or every pair of values.

@@ -1,24 +1,14 @@
 //! Compares several runs as text, one column each.
 
-use serde::Serialize;
-use sintonia_insight::{Efficiency, ScaledRun, ScalingMode};
+use sintonia_insight::{Efficiency, RunComparison, ScaledRun, ScalingMode};
 
 use crate::text::{format_percent, format_seconds, truncate_start};
-
-/// The comparison as JSON.
-#[derive(Serialize)]
-pub(crate) struct RunComparison {
-    /// How the work grows with the ranks.
-    pub growth: ScalingMode,
-    /// The runs, compared with the first.
-    pub runs: Vec<ScaledRun>,
-}
 
 const NAME_WIDTH: usize = 28;
 const COLUMN_WIDTH: usize = 12;
 
 /// The runs compared with the first of them.
-pub(crate) fn render(runs: &[ScaledRun], growth: ScalingMode) -> String {
+pub(super) fn render(RunComparison { growth, runs }: &RunComparison) -> String {
     let row = |name: &str, value: &dyn Fn(&ScaledRun) -> String| {
         let columns: String = runs.iter().map(|run| format!("{:>COLUMN_WIDTH$}", value(run))).collect();
         format!("{name:<NAME_WIDTH$}{columns}\n")

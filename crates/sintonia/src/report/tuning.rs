@@ -1,22 +1,14 @@
 //! The tuning log of a recorded run, as text.
 
-use std::path::Path;
-
-use sintonia_tune::decision::{self, TuningDecision, TuningLogEntry};
+use sintonia_tune::decision::{TuningDecision, TuningLogEntry};
 use sintonia_tune::tunlet::TunletMetric;
 
 use super::display::SCREEN_COLUMNS;
-use crate::Error;
 use crate::text::{format_plural, wrap};
 use crate::tune::live_display::{change_line, short_number};
 
-/// Reads the tuning log of a recorded run, if it was tuned.
-pub(crate) fn read_log(recording: &Path) -> Result<Option<Vec<TuningLogEntry>>, Error> {
-    decision::read_log(&recording.join(decision::LOG_FILE)).map_err(|error| Error::Other(error.to_string()))
-}
-
 /// The log as lines; `all` shows every change.
-pub(crate) fn log_lines(log: &[TuningLogEntry], all: bool) -> Vec<String> {
+pub(super) fn log_lines(log: &[TuningLogEntry], all: bool) -> Vec<String> {
     let changes: Vec<&TuningDecision> = log.iter().filter_map(TuningLogEntry::decision).collect();
     let made = changes.iter().filter(|one| one.refused.is_none()).count();
     let mut lines = vec![match changes.len() - made {

@@ -156,7 +156,7 @@ fn any_time_range_can_be_queried() {
     let extremes = [i64::MIN.to_string(), "-5".into(), "0".into(), "8050".into(), i64::MAX.to_string()];
     for from in &extremes {
         for to in extremes.iter().chain(&["8051".to_owned()]) {
-            for subject in RecordingTimeline::SUBJECTS {
+            for subject in ["timeline", "calls", "messages", "find"] {
                 let _ = timeline.answer(&page_query(subject, &[("from", from), ("to", to)]));
             }
         }

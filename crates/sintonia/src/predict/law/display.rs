@@ -5,8 +5,8 @@ use sintonia_model::laws::{self, LawQuantity};
 use sintonia_model::predict::EstimateRange;
 
 use super::{LawAnswer, LawRow, ValueOrigin};
-use crate::fit::text_layout::{TextColumn, estimate_text, hanging_indent, join_sections, render_plot, render_table, short_number};
 use crate::text::{format_percent, format_plural, format_seconds};
+use crate::text_layout::{TextColumn, estimate_text, hanging_indent, join_sections, render_plot, render_table, short_number};
 
 /// More rows than this are thinned to doubling positions.
 const MAX_ROWS: usize = 16;

@@ -5,8 +5,8 @@ use sintonia_pamela::compile::BranchShare;
 use sintonia_pamela::estimate::AllocationPolicy;
 
 use super::{SourcePredictionRow, SourcePredictions};
-use crate::fit::text_layout::{TextColumn, estimate_text, hanging_indent, join_sections, remarks, render_plot, render_table, short_number};
 use crate::text::{format_percent, format_plural, format_seconds, truncate_end};
+use crate::text_layout::{TextColumn, estimate_text, hanging_indent, join_sections, remarks, render_plot, render_table, short_number};
 
 /// With more settings than this, only the first and the last are explained.
 const MAX_EXPLAINED: usize = 3;

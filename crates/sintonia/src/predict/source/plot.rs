@@ -3,7 +3,7 @@
 use sintonia_formats::plot::{AxisSpec, AxisUnit, BandPoint, Plot, PlotSeries, Point, SeriesMark, SeriesStyle};
 
 use super::{SourcePredictionRow, SourcePredictions};
-use crate::fit::text_layout::short_number;
+use crate::text_layout::short_number;
 
 /// More curves than this cannot be distinguished.
 const MAX_CURVES: usize = 6;

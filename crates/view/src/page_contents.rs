@@ -1,0 +1,160 @@
+//! What a standalone file holds: the answers to the first queries of the page, as far as they fit.
+
+mod embedded_query;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use crate::answer::{PageQuery, QueryAnswer, QueryError, QueryHandler};
+use crate::session::{OpenRecording, ViewSession};
+use crate::standalone::StandalonePage;
+use crate::subjects::about;
+pub use crate::subjects::about::OmittedAnswers;
+use crate::subjects::{QuestionHandler, available_subjects};
+use embedded_query::EmbeddedQuery;
+
+/// The interval between polls for an answer.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// The reason given where an answer would make the file too large.
+const FILE_FULL: &str = "This is too large for the file; `sintonia view` shows it.";
+
+/// Why a file cannot be written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ContentsError {
+    /// There is no report, without which there is nothing to see.
+    #[error("{0}")]
+    NoReport(String),
+    /// The report does not fit.
+    #[error("the report is too large for one file: use `sintonia view`, or fewer recordings")]
+    TooLarge,
+}
+
+/// The queries that a file answers; with the source around call sites, if wanted.
+pub struct PageContents(Vec<EmbeddedQuery>);
+
+impl PageContents {
+    /// Everything that can be asked about what is open.
+    pub fn new(open: &ViewSession, source: bool) -> PageContents {
+        PageContents(embedded_query::all_queries(open, source))
+    }
+
+    /// The number of `progress` calls.
+    pub fn progress_steps(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Answers the queries and fills the file; returns what was omitted.
+    pub fn fill(self, page: &mut StandalonePage, open: &Arc<ViewSession>, progress: &dyn Fn()) -> Result<OmittedAnswers, ContentsError> {
+        fill_file(page, open, collect_answers(open, self.0, progress)?)
+    }
+}
+
+/// Runs the timeline's analysis of waits and messages; recordings without a timeline have nothing to analyse.
+pub fn wait_for_analysis(opened: &Arc<OpenRecording>) {
+    let analysed = || {
+        opened.with_timeline(|timeline| {
+            timeline.run_analysis();
+            Ok(QueryAnswer::Json(String::new()))
+        })
+    };
+    while let Ok(QueryAnswer::Pending { .. }) = analysed() {
+        thread::sleep(POLL_INTERVAL);
+    }
+}
+
+/// A query with its answer, or why there is none.
+type QueryResult = (EmbeddedQuery, Result<QueryAnswer, String>);
+
+/// Collects the answers for the file.
+fn collect_answers(open: &Arc<ViewSession>, queries: Vec<EmbeddedQuery>, progress: &dyn Fn()) -> Result<Vec<QueryResult>, ContentsError> {
+    let handler = QuestionHandler(Arc::clone(open));
+    let mut results = Vec::new();
+    for query in queries {
+        let answer = match query.too_expensive(open) {
+            Some(why) => Err(why),
+            None => wait_for_answer(&handler, &query.to_question()).map_err(|refusal| refusal.to_string()),
+        };
+        match answer {
+            // Without a report there is nothing to see; other subjects are optional.
+            Err(why) if query.subject == "report" => return Err(ContentsError::NoReport(why)),
+            answer => results.push((query, answer)),
+        }
+        progress();
+    }
+    Ok(results)
+}
+
+/// Repeats a query until there is an answer.
+fn wait_for_answer(handler: &QuestionHandler, question: &PageQuery) -> Result<QueryAnswer, QueryError> {
+    loop {
+        match handler.handle(question)? {
+            QueryAnswer::Pending { .. } => thread::sleep(POLL_INTERVAL),
+            answer => return Ok(answer),
+        }
+    }
+}
+
+/// Adds answers to the file as far as they fit, and then the table of contents; returns what was omitted.
+fn fill_file(file: &mut StandalonePage, open: &ViewSession, results: Vec<QueryResult>) -> Result<OmittedAnswers, ContentsError> {
+    // The table of contents is known last but must fit: it is longest if everything is omitted.
+    let why = |answer: &Result<QueryAnswer, String>| answer.as_ref().err().map_or_else(|| FILE_FULL.to_owned(), String::clone);
+    let everything = results.iter().map(|(query, answer)| (query.key(), why(answer))).collect();
+    file.reserve(about::answer(open, &available_subjects(open), &everything));
+    let (mut subjects, mut left_out) = (BTreeSet::from(["about"]), OmittedAnswers::new());
+    for (query, answer) in results {
+        let fits = |answer| file.add_answer(query.recording, &query.name(), answer);
+        match answer.map(fits) {
+            Ok(true) => drop(subjects.insert(query.subject)),
+            Ok(false) => drop(left_out.insert(query.key(), FILE_FULL.to_owned())),
+            Err(why) => drop(left_out.insert(query.key(), why)),
+        }
+    }
+    let names: Vec<&str> = subjects.iter().copied().collect();
+    if !subjects.contains("report") || !file.add_reserved(0, "about", about::answer(open, &names, &left_out)) {
+        return Err(ContentsError::TooLarge);
+    }
+    Ok(left_out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plain(recording: usize, subject: &'static str) -> EmbeddedQuery {
+        EmbeddedQuery { recording, subject, options: String::new() }
+    }
+
+    fn report() -> QueryResult {
+        (plain(0, "report"), Ok(QueryAnswer::Json("{}".into())))
+    }
+
+    /// An answer that cannot be packed.
+    fn noise(length: usize) -> Result<QueryAnswer, String> {
+        let next = |state: &u64| Some(state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407));
+        let bytes = std::iter::successors(Some(1), next).map(|state| (state >> 40) as u8).take(length).collect();
+        Ok(QueryAnswer::Binary { header: "{}".into(), bytes })
+    }
+
+    #[test]
+    fn what_does_not_fit_or_was_refused_is_left_out_with_the_reason() {
+        let results = vec![
+            report(),
+            (plain(0, "timeline"), noise(4_000_000)),
+            (plain(1, "timeline"), noise(1000)),
+            (plain(0, "placement"), Err("one rank".into())),
+        ];
+        let mut file = StandalonePage::new("<!--ANSWERS-->").unwrap();
+        let left_out = fill_file(&mut file, &ViewSession::default(), results).unwrap();
+        let expected = [((0, "timeline".to_owned()), FILE_FULL.to_owned()), ((0, "placement".to_owned()), "one rank".to_owned())];
+        assert_eq!(left_out, OmittedAnswers::from(expected));
+    }
+
+    #[test]
+    fn without_a_report_there_is_no_file() {
+        let mut file = StandalonePage::new("<!--ANSWERS-->").unwrap();
+        assert!(fill_file(&mut file, &ViewSession::default(), vec![(plain(0, "timeline"), noise(1000))]).is_err());
+        assert!(fill_file(&mut file, &ViewSession::default(), vec![(plain(0, "report"), noise(4_000_000))]).is_err());
+    }
+}

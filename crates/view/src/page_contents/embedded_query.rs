@@ -1,0 +1,91 @@
+//! The queries of the file: what the page asks first, so that it works without the command.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use sintonia_text::quantity::format_count;
+
+use crate::answer::PageQuery;
+use crate::session::{OpenRecording, ViewSession};
+use crate::subjects::SUBJECTS;
+
+/// Further queries: what the page shows at the press of a button.
+const EXTRA_QUERIES: &[(&str, &str)] = &[
+    ("drawing", "overview=1"),
+    ("communication", "collectives=0"),
+    ("communication", "by=host"),
+    ("communication", "by=host&collectives=0"),
+    ("communication", "by=role"),
+    ("communication", "by=role&collectives=0"),
+];
+/// Query options that keep answers in a file small.
+const SIZE_LIMITS: &[(&str, &str)] =
+    &[("timeline", "columns=1200"), ("timeline", "rows=256"), ("communication", "most=128"), ("source", "lines=60")];
+/// Subjects that are asked once for all recordings.
+const GLOBAL_SUBJECTS: &[&str] = &["comparison", "scaling", "machine"];
+/// Subjects that are left out of files.
+const EXCLUDED_SUBJECTS: &[&str] = &["about", "calls", "messages", "find", "source", "replayed"];
+/// Subjects that take too long for runs with many calls.
+const EXPENSIVE_SUBJECTS: &[&str] = &["replay", "placement"];
+const MAX_CALLS: u64 = 5_000_000;
+
+/// A query whose answer is embedded in the file.
+pub(super) struct EmbeddedQuery {
+    /// Index of the recording.
+    pub recording: usize,
+    /// The subject.
+    pub subject: &'static str,
+    /// Its options: `overview=1`; empty for the plain query.
+    pub options: String,
+}
+
+impl EmbeddedQuery {
+    /// The key of the answer: `drawing?overview=1`.
+    pub(super) fn name(&self) -> String {
+        if self.options.is_empty() { self.subject.to_owned() } else { format!("{}?{}", self.subject, self.options) }
+    }
+
+    /// The key with the recording.
+    pub(super) fn key(&self) -> (usize, String) {
+        (self.recording, self.name())
+    }
+
+    /// The question, with options that keep its answer small.
+    pub(super) fn to_question(&self) -> PageQuery {
+        let small = SIZE_LIMITS.iter().filter(|(name, _)| *name == self.subject).map(|(_, part)| *part);
+        let parts = small.chain(self.options.split('&')).filter_map(|part| part.split_once('='));
+        let query: BTreeMap<String, String> = parts.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        PageQuery { recording: self.recording, subject: self.subject.to_owned(), params: query }
+    }
+
+    /// The reason if answering would take too long.
+    pub(super) fn too_expensive(&self, open: &ViewSession) -> Option<String> {
+        let calls = open.recordings.iter().map(|opened| opened.calls()).fold(0, u64::saturating_add);
+        let why = || format!("analysing {} calls takes too long for a file; `sintonia view` shows it.", format_count(calls));
+        (calls > MAX_CALLS && EXPENSIVE_SUBJECTS.contains(&self.subject)).then(why)
+    }
+}
+
+/// All queries, the plain ones first because they matter most.
+pub(super) fn all_queries(open: &ViewSession, source: bool) -> Vec<EmbeddedQuery> {
+    let is_asked = |name: &str| !EXCLUDED_SUBJECTS.contains(&name);
+    let plain = SUBJECTS.iter().filter(|subject| is_asked(subject.name) && (subject.is_available)(open)).map(|subject| (subject.name, ""));
+    let recordings = |subject: &str| if GLOBAL_SUBJECTS.contains(&subject) { 0..1 } else { 0..open.recordings.len() };
+    let asking = |(subject, particular): (&'static str, &str)| {
+        recordings(subject).map(move |recording| EmbeddedQuery { recording, subject, options: particular.to_owned() }).collect::<Vec<_>>()
+    };
+    let mut all: Vec<EmbeddedQuery> = plain.chain(EXTRA_QUERIES.iter().copied()).flat_map(asking).collect();
+    if source {
+        all.extend(source_queries(open));
+    }
+    all
+}
+
+/// The source around every call site.
+fn source_queries(open: &ViewSession) -> Vec<EmbeddedQuery> {
+    let of = |(recording, opened): (usize, &Arc<OpenRecording>)| {
+        let site = move |site: usize| EmbeddedQuery { recording, subject: "source", options: format!("site={site}") };
+        (0..opened.recording.header.sites.len()).map(site).collect::<Vec<_>>()
+    };
+    open.recordings.iter().enumerate().flat_map(of).collect()
+}

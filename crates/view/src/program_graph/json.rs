@@ -1,0 +1,108 @@
+//! The program graph as JSON.
+
+use serde_json::{Value, json};
+use sintonia_formats::program_graph::{NodeStage, NodeSymbol};
+use sintonia_insight::SourceLocation;
+use sintonia_program::graph::{DurationStats, NodeVisits, PhaseTree, ProgramGraph, ProgramNode, ProgramRole};
+use sintonia_recording::Recording;
+
+use super::drawing;
+
+/// The graph.
+pub fn graph_json(graph: &ProgramGraph, recording: &Recording) -> Value {
+    let messages = graph.messages.iter().map(|edge| {
+        let [from, to] = [edge.from, edge.to].map(|(role, node)| json!({"role": role, "node": node}));
+        json!({"from": from, "to": to, "messages": edge.messages, "bytes": edge.bytes})
+    });
+    let loops = graph.loops.iter().map(|one| json!({"header": one.header, "parent": one.parent, "nodes": one.nodes}));
+    let completions = graph.completions.iter().map(|one| json!({"begin": one.begin_node, "end": one.end_node, "count": one.count}));
+    json!({
+        "command": recording.header.command,
+        "ranks": recording.header.size,
+        "nodes": graph.nodes.iter().map(|node| node_json(node, recording)).collect::<Vec<_>>(),
+        "loops": loops.collect::<Vec<_>>(),
+        "roles": graph.roles.iter().map(role_json).collect::<Vec<_>>(),
+        "messages": messages.collect::<Vec<_>>(),
+        "not_received": graph.unmatched_sends,
+        "not_sent": graph.unmatched_receives,
+        "one_operation": graph.collective_sets,
+        "completions": completions.collect::<Vec<_>>(),
+        "phases": phases_json(&graph.phases),
+    })
+}
+
+fn node_json(node: &ProgramNode, recording: &Recording) -> Value {
+    let (symbol, stage) = drawing::symbol_and_stage(node);
+    let symbol = match symbol {
+        NodeSymbol::Send => "send",
+        NodeSymbol::Receive => "receive",
+        NodeSymbol::Exchange => "exchange",
+        NodeSymbol::Collective => "group",
+        NodeSymbol::Other => "other",
+    };
+    let stage = match stage {
+        NodeStage::Whole => "whole",
+        NodeStage::Begin => "begin",
+        NodeStage::End => "end",
+    };
+    let location = SourceLocation::from_site(recording.site(node.site));
+    json!({
+        "operation": node.operation.name(), "does": symbol, "stage": stage,
+        "file": location.file, "line": location.line, "function": location.function, "module": location.module,
+    })
+}
+
+fn role_json(role: &ProgramRole) -> Value {
+    let node = |(node, visit): &(usize, NodeVisits)| {
+        let mut object = times_json(&visit.calls);
+        object["node"] = json!(node);
+        object["bytes_sent"] = json!(visit.sent);
+        object["bytes_received"] = json!(visit.received);
+        object["found_nothing"] = json!(visit.unsuccessful);
+        object["proc_null"] = json!(visit.proc_null);
+        object
+    };
+    let segments = role.segments.iter().map(|segment| {
+        let mut object = times_json(&segment.times);
+        object["from"] = json!(segment.from);
+        object["to"] = json!(segment.to);
+        object
+    });
+    let loops = role.trip_counts.iter().map(|(number, rounds)| {
+        json!({
+            "loop": number, "entries": rounds.entries, "iterations": rounds.total,
+            "least": rounds.min, "mean": rounds.mean(), "most": rounds.max,
+        })
+    });
+    json!({
+        "name": role.name, "ranks": role.ranks, "elapsed_s": role.elapsed_ns as f64 * 1e-9,
+        "nodes": role.visits.iter().map(node).collect::<Vec<_>>(),
+        "segments": segments.collect::<Vec<_>>(),
+        "loops": loops.collect::<Vec<_>>(),
+    })
+}
+
+fn times_json(times: &DurationStats) -> Value {
+    json!({
+        "count": times.count, "total_s": times.total_s(), "least_s": times.min_s(), "most_s": times.max_s(),
+        "mean_s": times.mean_s(), "deviation_s": times.std_dev_s(),
+    })
+}
+
+fn phases_json(phases: &PhaseTree) -> Vec<Value> {
+    let seconds = |ns: i64| ns as f64 * 1e-9;
+    let phase = |(number, phase): (usize, &sintonia_program::graph::ProgramPhase)| {
+        let ranks = phases.ranks.iter().map(|(rank, times)| (rank, &times[number])).filter(|(_, time)| time.calls > 0);
+        let ranks = ranks.map(|(rank, time)| {
+            json!({
+                "rank": rank, "begin_s": seconds(time.begin_ns), "end_s": seconds(time.end_ns),
+                "elapsed_s": seconds(time.elapsed_ns as i64), "outside_s": seconds(time.compute_ns as i64), "calls": time.calls,
+            })
+        });
+        json!({
+            "name": phase.name, "parent": phase.parent, "repeats": phase.repeats, "nodes": phase.nodes,
+            "ranks": ranks.collect::<Vec<_>>(),
+        })
+    };
+    phases.list.iter().enumerate().map(phase).collect()
+}

@@ -1,0 +1,71 @@
+//! `communication`: the traffic between ranks, hosts or roles.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use serde_json::json;
+use sintonia_program::{CommunicationMatrix, MatrixCell, RankTraffic};
+use sintonia_recording::Recording;
+
+use crate::answer::{PageQuery, QueryAnswer, QueryError};
+use crate::rank_groups::{RankGroup, group_by_host, group_by_role, merge_neighbours};
+use crate::session::{OpenRecording, ViewSession};
+use crate::subject::PageSubject;
+
+pub(super) const SUBJECT: PageSubject = PageSubject { name: "communication", is_available: |_| true, answer };
+
+/// The maximum number of labels; beyond it, neighbours are merged.
+const MAX_LABELS: usize = 512;
+
+fn answer(open: &Arc<ViewSession>, question: &PageQuery) -> Result<QueryAnswer, QueryError> {
+    let opened = open.recording_of(question)?;
+    let wrong = |parameter: &str, reason: String| QueryError::InvalidParameter { parameter: parameter.into(), reason };
+    let collectives = match question.param("collectives") {
+        None | Some("1") => true,
+        Some("0") => false,
+        Some(other) => return Err(wrong("collectives", format!("0 or 1, not `{other}`"))),
+    };
+    let most = question.parse_param("most")?.unwrap_or(MAX_LABELS).clamp(1, MAX_LABELS);
+    let answer = |labels: Vec<RankGroup>| {
+        opened.with_traffic(|traffic| Ok(matrix_answer(opened, traffic, collectives, &merge_neighbours(labels, most))))
+    };
+    match question.param("by").unwrap_or("rank") {
+        "rank" => answer(by_rank(&opened.recording)),
+        "host" => answer(group_by_host(&opened.recording, &all_ranks(&opened.recording))),
+        "role" => opened.with_program(|program| {
+            let roles = program.roles.iter().map(|role| (role.name.as_str(), role.ranks.as_slice()));
+            answer(group_by_role(roles, &all_ranks(&opened.recording)))
+        }),
+        other => Err(wrong("by", format!("rank, host or role, not `{other}`"))),
+    }
+}
+
+fn matrix_answer(opened: &OpenRecording, traffic: &[RankTraffic], collectives: bool, labels: &[RankGroup]) -> QueryAnswer {
+    let mut label_of = vec![0; opened.recording.header.rank_count() as usize];
+    for (number, label) in labels.iter().enumerate() {
+        label.ranks.iter().for_each(|rank| label_of[*rank as usize] = number as u32);
+    }
+    let matrix = CommunicationMatrix::from_traffic(&opened.recording, traffic, collectives, &label_of);
+    let mut heaviest_first: Vec<((u32, u32), MatrixCell)> = matrix.cells.into_iter().collect();
+    heaviest_first.sort_by_key(|(_, cell)| Reverse(cell.bytes));
+    let (pairs, cells): (Vec<(u32, u32)>, Vec<MatrixCell>) = heaviest_first.into_iter().unzip();
+    let seconds = || cells.iter().map(|cell| cell.call_ns as f64 * 1e-9).collect::<Vec<f64>>();
+    QueryAnswer::json(&json!({
+        "labels": labels.iter().map(|label| &label.label).collect::<Vec<_>>(),
+        "ranks": labels.iter().map(|label| &label.rank_ranges).collect::<Vec<_>>(),
+        "from": pairs.iter().map(|(from, _)| from).collect::<Vec<_>>(),
+        "to": pairs.iter().map(|(_, to)| to).collect::<Vec<_>>(),
+        "bytes": cells.iter().map(|cell| cell.bytes).collect::<Vec<_>>(),
+        "messages": cells.iter().map(|cell| cell.messages).collect::<Vec<_>>(),
+        "seconds": (!opened.recording.header.profile).then(seconds),
+        "left_out": matrix.omitted.notes().collect::<Vec<_>>(),
+    }))
+}
+
+fn all_ranks(recording: &Recording) -> Vec<u32> {
+    (0..recording.header.rank_count()).collect()
+}
+
+fn by_rank(recording: &Recording) -> Vec<RankGroup> {
+    all_ranks(recording).into_iter().map(|rank| RankGroup::new(rank.to_string(), vec![rank])).collect()
+}
