@@ -6,6 +6,7 @@ mod csv;
 mod error;
 mod extrap;
 mod json;
+mod select;
 #[cfg(test)]
 mod tests;
 mod unit;
@@ -13,6 +14,7 @@ mod unit;
 use crate::measurements::Measurements;
 use error::TableSource;
 pub use error::{TableError, TableProblem};
+pub use select::{UnknownColumn, column_names, filter_rows, is_csv};
 pub use unit::MeasurementUnit;
 
 /// Measurements of one metric in one region of a program.

@@ -1,6 +1,7 @@
 //! Columns of the tables with one row per call, shared by all tabular formats; timeline formats show them as details.
 
 use sintonia_mpi::FunctionRole;
+use sintonia_recording::call_details::special_name;
 use sintonia_recording::call_table::{ListedRequest, RequestId};
 use sintonia_recording::raw::{self, part};
 
@@ -64,21 +65,21 @@ const IDENTITY_COLUMNS: &[TableColumn<CallCellFn>] = &[
 
 /// Arguments and result of the call.
 pub(crate) const DETAIL_COLUMNS: &[TableColumn<CallCellFn>] = &[
-    call_column("communicator", ColumnType::Int32, |row| u32_cell(row.communicator)),
-    call_column("window", ColumnType::Int32, |row| u32_cell(row.window)),
-    call_column("file_handle", ColumnType::Int32, |row| u32_cell(row.file_handle)),
-    call_column("made", ColumnType::Int32, |row| u32_cell(row.created)),
-    call_column("peer", ColumnType::Int32, |row| rank_or_tag_cell(row.peer)),
-    call_column("root", ColumnType::Int32, |row| rank_or_tag_cell(row.root)),
-    call_column("tag", ColumnType::Int32, |row| rank_or_tag_cell(row.tag)),
-    call_column("source", ColumnType::Int32, |row| rank_or_tag_cell(row.source)),
-    call_column("recv_tag", ColumnType::Int32, |row| rank_or_tag_cell(row.recv_tag)),
+    call_column("communicator", ColumnType::Int32, |row| u32_cell(row.details.communicator)),
+    call_column("window", ColumnType::Int32, |row| u32_cell(row.details.window)),
+    call_column("file_handle", ColumnType::Int32, |row| u32_cell(row.details.file)),
+    call_column("made", ColumnType::Int32, |row| u32_cell(row.details.created)),
+    call_column("peer", ColumnType::Int32, |row| rank_or_tag_cell(row.details.peer)),
+    call_column("root", ColumnType::Int32, |row| rank_or_tag_cell(row.details.root)),
+    call_column("tag", ColumnType::Int32, |row| rank_or_tag_cell(row.details.tag)),
+    call_column("source", ColumnType::Int32, |row| rank_or_tag_cell(row.details.source)),
+    call_column("recv_tag", ColumnType::Int32, |row| rank_or_tag_cell(row.details.recv_tag)),
     call_column("bytes_sent", ColumnType::Int64, |row| u64_cell(row.bytes_sent)),
     call_column("bytes_received", ColumnType::Int64, |row| u64_cell(row.bytes_received)),
     call_column("request", ColumnType::IncreasingInt64, |row| u64_cell(row.request)),
     call_column("started", ColumnType::Bool, |row| CellValue::Bool(row.has_part(part::STARTED))),
-    call_column("level", ColumnType::Int32, |row| i32_cell(row.level)),
-    call_column("error", ColumnType::Int32, |row| i32_cell(row.error)),
+    call_column("level", ColumnType::Int32, |row| i32_cell(row.details.level)),
+    call_column("error", ColumnType::Int32, |row| i32_cell(row.details.error)),
     call_column("found_nothing", ColumnType::Bool, |row| CellValue::Bool(row.has_part(part::FLAG_FALSE))),
     call_column("unfinished", ColumnType::Bool, |row| CellValue::Bool(row.has_part(part::UNFINISHED))),
 ];
@@ -136,14 +137,14 @@ fn if_received<T>(listed: &ListedRequest, value: T) -> Option<T> {
 
 /// A rank or tag, or a special value of MPI.
 pub(crate) fn rank_or_tag_cell(number: Option<i32>) -> CellValue<'static> {
-    match number {
-        None | Some(raw::NONE) => CellValue::Absent,
-        Some(raw::ANY) => CellValue::Special(-1, "any"),
-        Some(raw::PROC_NULL) => CellValue::Special(-2, "null"),
-        Some(raw::ROOT) => CellValue::Special(-3, "here"),
-        Some(raw::EXTERNAL) => CellValue::Special(-4, "outside"),
-        Some(number) => CellValue::Number(number.into()),
-    }
+    let Some(number) = number.filter(|number| *number != raw::NONE) else { return CellValue::Absent };
+    let code = match number {
+        raw::ANY => -1,
+        raw::PROC_NULL => -2,
+        raw::ROOT => -3,
+        _ => -4,
+    };
+    special_name(number).map_or(CellValue::Number(number.into()), |name| CellValue::Special(code, name))
 }
 
 fn i32_cell(number: Option<i32>) -> CellValue<'static> {

@@ -1,7 +1,8 @@
 //! The calls of a rank as the exporters need them: with resolved names and communication events, one in memory at a time.
 
-use sintonia_mpi::{FunctionId, FunctionRole};
+use sintonia_mpi::FunctionId;
 use sintonia_recording::Recording;
+use sintonia_recording::call_details::CallDetails;
 use sintonia_recording::call_table::{CallDescriptor, ListedRequest, RecordedCall, RequestId};
 use sintonia_recording::comm_event::{CommEvent, RequestTracker};
 use sintonia_recording::header::{CallSiteDefinition, RecordingHeader, SourceFrame};
@@ -22,22 +23,12 @@ pub(crate) struct ExportedCall<'a> {
     pub site: &'a CallSiteDefinition,
     /// Index of the call site.
     pub site_id: u32,
-    pub communicator: Option<u32>,
-    pub window: Option<u32>,
-    pub file_handle: Option<u32>,
-    pub created: Option<u32>,
-    pub peer: Option<i32>,
-    pub root: Option<i32>,
-    pub tag: Option<i32>,
-    pub source: Option<i32>,
-    pub recv_tag: Option<i32>,
+    pub details: CallDetails,
     pub bytes_sent: Option<u64>,
     /// Bytes received when the call returns: by the call itself and by the receives it completed.
     pub bytes_received: Option<u64>,
     /// Number of the request it created, per thread.
     pub request: Option<u64>,
-    pub error: Option<i32>,
-    pub level: Option<i32>,
     /// The requests it completed or, with [`part::STARTED`], started.
     pub listed_requests: Vec<(RequestId, ListedRequest)>,
     pub events: Vec<CommEvent>,
@@ -46,10 +37,7 @@ pub(crate) struct ExportedCall<'a> {
 impl<'a> ExportedCall<'a> {
     fn new(recording: &'a Recording, rank: u32, call: &RecordedCall, events: &[CommEvent]) -> ExportedCall<'a> {
         let descriptor = call.descriptor;
-        let has = |wanted: u16| descriptor.parts & wanted != 0;
-        let role = descriptor.function.role();
-        let number = |wanted: u16, number: i32| Some(number).filter(|number| has(wanted) && *number != raw::NONE);
-        let rooted = matches!(role, FunctionRole::Collective(_));
+        let details = descriptor.details();
         ExportedCall {
             rank,
             thread: call.thread,
@@ -59,20 +47,10 @@ impl<'a> ExportedCall<'a> {
             parts: descriptor.parts,
             site: recording.site(descriptor.site),
             site_id: descriptor.site,
-            communicator: descriptor.communicator(),
-            window: descriptor.window(),
-            file_handle: descriptor.file(),
-            created: Some(descriptor.created).filter(|made| has(part::CREATED) && *made != raw::NO_OBJECT),
-            peer: number(part::OBJECT, descriptor.peer).filter(|_| !rooted),
-            root: number(part::OBJECT, descriptor.peer).filter(|_| rooted),
-            tag: number(part::TAG, descriptor.tag),
-            source: number(part::SOURCE, descriptor.source),
-            recv_tag: number(part::TAG, descriptor.recv_tag).filter(|_| has(part::SOURCE)),
-            bytes_sent: Some(descriptor.sent).filter(|bytes| has(part::SENT) && *bytes != raw::UNKNOWN_BYTES),
+            bytes_sent: details.sent,
+            details,
             bytes_received: received_bytes(descriptor),
             request: call.request.map(|request| request.number),
-            error: Some(descriptor.value).filter(|_| has(part::ERROR)),
-            level: Some(descriptor.value).filter(|_| role == FunctionRole::Switch && has(part::VALUE)),
             listed_requests: call.requests().map(|(id, listed)| (id, *listed)).collect(),
             events: events.to_vec(),
         }
@@ -143,7 +121,7 @@ mod tests {
         let example = example::write_recording(&[vec![on("MPI_Win_create"), on("MPI_Put"), on("MPI_File_sync")]]);
         let mut rows = Vec::new();
         for_each_call(&example.recording, 0, |row| {
-            rows.push([row.communicator, row.window, row.file_handle]);
+            rows.push([row.details.communicator, row.details.window, row.details.file]);
             Ok(())
         })
         .unwrap();

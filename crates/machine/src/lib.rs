@@ -21,6 +21,7 @@ mod piecewise_cost;
 pub mod topology;
 mod topology_error;
 mod uncertain_value;
+mod worker_speeds;
 
 pub use error::{Error, MachineFileProblem};
 pub use interop::{dimemas, simgrid};

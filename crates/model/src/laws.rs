@@ -9,12 +9,14 @@ mod communication;
 mod granularity;
 mod gustafson;
 mod law_instance;
+mod law_query;
 mod ray_tracing;
 pub mod task_times;
 #[cfg(test)]
 mod tests;
 
 pub use law_instance::{LawEvaluationError, LawInstance, LawValueError};
+pub use law_query::{EFFECTIVELY_INFINITE, LawAnswer, LawQuery, LawQueryError, LawRow};
 
 use sintonia_formula::Formula;
 

@@ -9,5 +9,6 @@ pub mod compile;
 pub mod estimate;
 pub mod expression;
 pub mod model;
+pub mod sweep;
 pub mod text;
 mod vocabulary;

@@ -7,6 +7,8 @@ pub mod definitions;
 pub mod raw;
 
 #[cfg(feature = "reader")]
+pub mod call_details;
+#[cfg(feature = "reader")]
 pub mod call_table;
 #[cfg(feature = "reader")]
 pub mod comm_event;

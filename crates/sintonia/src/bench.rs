@@ -2,7 +2,6 @@
 //! files.
 
 mod convert;
-mod date;
 mod display;
 mod java;
 mod launch;
@@ -13,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use sintonia_machine::bench::{BenchSettings, LaunchMeasurements, assemble};
+use sintonia_machine::bench::{BenchSettings, LaunchMeasurements, assemble, today};
 use sintonia_machine::{Machine, MachineMetadata};
 use sintonia_mpi::BenchmarkCalls;
 
@@ -128,11 +127,10 @@ fn measure(args: &BenchArgs, path: &Path) -> Result<Machine, Error> {
     let settings: Vec<BenchSettings> = (0..count).map(settings).collect();
     let mut notes = Vec::new();
     let (launcher, launches) = run_launches(&args.launcher, &settings, &mut notes)?;
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     notes.push(format!("measured in {}", text::format_seconds(began.elapsed().as_secs_f64())));
     let about = MachineMetadata {
-        name: name.trim_end_matches(".toml").trim_end_matches(".machine").to_owned(),
-        date: Some(date::today()),
+        name: machine_name(path),
+        date: Some(today()),
         launcher,
         seed: Some(args.seed),
         notes,
@@ -169,4 +167,10 @@ fn host_file_name() -> String {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let name: String = name.trim().chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' }).collect();
     if name.is_empty() { "here".into() } else { name }
+}
+
+/// The name of a machine, from that of its file.
+fn machine_name(path: &Path) -> String {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    name.trim_end_matches(".toml").trim_end_matches(".machine").to_owned()
 }

@@ -2,8 +2,6 @@
 
 mod display;
 mod json;
-mod prediction;
-mod worker_speeds;
 
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZero;
@@ -103,7 +101,7 @@ pub(crate) fn run(args: RunTasksArgs) -> Result<ExitCode, Error> {
         Err(sintonia_tasks::Error::Interrupted) => return Ok(INTERRUPTED_STATUS.into()),
         outcome => outcome.map_err(other)?,
     };
-    let prediction = machine.map(|machine| prediction::predict_run(application, &machine, &shares, &options, outcome.workers.len()));
+    let prediction = machine.map(|machine| sintonia_tasks::predict_run(application, &machine, &shares, &options, outcome.workers.len()));
     output::write_stdout(|out| match args.json {
         true => output::write_json_line(out, &json::outcome_json(&outcome, prediction.as_ref())),
         false => display::render(out, &outcome, prediction.as_ref()),
@@ -135,7 +133,7 @@ fn run_options(args: &RunTasksArgs, machine: Option<&Machine>, stop: Arc<AtomicB
         factors: machine.map_or(Ok(Vec::new()), |machine| {
             let problem =
                 || format!("{} lacks Java costs for some of its nodes: measure them with `sintonia bench --java`", machine.metadata.name);
-            worker_speeds::worker_speeds(machine).ok_or_else(|| Error::Other(problem()))
+            machine.java_worker_speeds().ok_or_else(|| Error::Other(problem()))
         })?,
         parameters: args.param.iter().map(|text| parse_parameter(text)).collect(),
         stop,

@@ -2,7 +2,6 @@
 
 mod attach;
 pub(crate) mod live_display;
-mod log_writer;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -14,13 +13,13 @@ use sintonia_tune::analyzer::{Analyzer, TuningSummary};
 use sintonia_tune::collector::ProcessCollector;
 use sintonia_tune::decision::{self, TuningLogEntry};
 use sintonia_tune::host_agent::now_ns;
+use sintonia_tune::log_writer::TuningLogWriter;
 use sintonia_tune::tree::{HostListener, HostTree};
 use sintonia_tune::tunlet::Tunlet;
 use sintonia_tune::tunlets;
 
 use crate::{Error, help, output, record};
 use live_display::LiveDisplay;
-use log_writer::TuningLogWriter;
 
 /// Arguments of `sintonia tune`.
 #[derive(clap::Args)]

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use sintonia_formula::Formula;
 use sintonia_pamela::model::{ModelTerm, PamelaModel};
+use sintonia_recording::Recording;
 
 use crate::analysis::side_effects::EarlyExits;
 use crate::compiled_model::CompileNote;
@@ -15,6 +16,21 @@ use crate::ir::{ExprKind, IrProgram, Statement, StatementKind, TypedExpr};
 
 /// The number of MPI calls on each source line, per rank: file name without directories, and line.
 pub type LineCallCounts = BTreeMap<(String, usize), Vec<u64>>;
+
+/// The number of MPI calls of each rank on each line.
+pub fn calls_by_line(recording: &Recording) -> Result<LineCallCounts, sintonia_recording::Error> {
+    let ranks: Vec<u32> = recording.header.ranks.iter().map(|rank| rank.rank).collect();
+    let mut calls = LineCallCounts::new();
+    for (place, rank) in ranks.iter().enumerate() {
+        for (shape, totals) in recording.totals(*rank)? {
+            let Some(frame) = recording.site(shape.site).frames.first() else { continue };
+            let (Some(file), Some(line)) = (&frame.file, frame.line) else { continue };
+            let file = file.rsplit('/').next().unwrap_or(file).to_owned();
+            calls.entry((file, line as usize)).or_insert_with(|| vec![0; ranks.len()])[place] += totals.calls;
+        }
+    }
+    Ok(calls)
+}
 
 /// Sets the recorded shares of conditions that have none; returns notes about them.
 pub fn apply_recorded_shares(model: &mut PamelaModel, program: &IrProgram, calls: &LineCallCounts) -> Vec<CompileNote> {

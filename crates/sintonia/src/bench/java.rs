@@ -4,11 +4,11 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
 
-use sintonia_machine::bench::{BenchSample, ProcessBinding, implausible, java};
-use sintonia_machine::{ArithmeticCosts, Machine, MachineMetadata, MessageMetric, NodeLayout, NodeType, PairClass, UncertainValue};
+use sintonia_machine::bench::{BenchSample, implausible, java, local_machine, local_node_index};
+use sintonia_machine::{MessageMetric, PairClass};
 use sintonia_tasks::{Jdk, measure_round_trips};
 
-use super::{BenchArgs, check_output, convert, date, host_file_name, print_machine};
+use super::{BenchArgs, check_output, convert, host_file_name, machine_name, print_machine};
 use crate::progress::ProgressBar;
 use crate::{Error, output};
 
@@ -24,8 +24,8 @@ pub(super) fn run(args: &BenchArgs) -> Result<ExitCode, Error> {
     let own = args.from.clone().filter(|from| from.extension().is_some_and(|ending| ending == "toml"));
     let path = args.output.clone().or(own).unwrap_or_else(name);
     check_output(&path, args.force || args.from.as_ref() == Some(&path))?;
-    let mut machine = args.from.as_deref().map_or_else(|| Ok(local_machine(&path)), convert::read_machine)?;
-    let place = local_node_index(&machine)?;
+    let mut machine = args.from.as_deref().map_or_else(|| Ok(local_machine(&machine_name(&path))), convert::read_machine)?;
+    let place = local_node_index(&machine).map_err(|error| Error::Other(error.to_string()))?;
     let launches = measure_launches(args)?;
     machine.nodes[place].java = java::costs(&launches);
     machine.metadata.notes.extend(implausible("Java", &machine.nodes[place].java));
@@ -34,42 +34,6 @@ pub(super) fn run(args: &BenchArgs) -> Result<ExitCode, Error> {
     }
     output::write_file(&path, |out| out.write_all(machine.to_text().as_bytes()))?;
     print_machine(&machine, &path, args.json)
-}
-
-/// A machine with nothing but its name and cores.
-fn local_machine(path: &Path) -> Machine {
-    let place = ProcessBinding::current();
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let about = MachineMetadata {
-        name: name.trim_end_matches(".toml").trim_end_matches(".machine").to_owned(),
-        date: Some(date::today()),
-        ..MachineMetadata::default()
-    };
-    let (compute, java) = (ArithmeticCosts::new(), ArithmeticCosts::new());
-    let node = NodeType {
-        kind: place.processor,
-        count: 1,
-        cores: place.cores as u64,
-        speed: UncertainValue::ONE,
-        layout: NodeLayout::default(),
-        compute,
-        java,
-        memory: Vec::new(),
-    };
-    Machine { metadata: about, nodes: vec![node], ..Machine::default() }
-}
-
-/// Index of the node of this host: the one with its processor, or the only one.
-fn local_node_index(machine: &Machine) -> Result<usize, Error> {
-    let here = ProcessBinding::current().processor;
-    match (machine.nodes.iter().position(|node| node.kind == here), machine.nodes.len()) {
-        (Some(at), _) => Ok(at),
-        (None, 1) => Ok(0),
-        _ => {
-            let kinds: Vec<&str> = machine.nodes.iter().map(|node| node.kind.as_str()).collect();
-            Err(Error::Other(format!("this host (\"{here}\") is none of the machine's nodes: {}", kinds.join(", "))))
-        }
-    }
 }
 
 fn measure_launches(args: &BenchArgs) -> Result<Vec<Vec<BenchSample>>, Error> {

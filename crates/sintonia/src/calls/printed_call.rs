@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 use sintonia_insight::SourceLocation;
-use sintonia_mpi::FunctionRole;
+use sintonia_recording::call_details::special_name;
 use sintonia_recording::call_table::{ListedRequest, RecordedCall, RequestId};
 use sintonia_recording::raw::{self, part};
 
@@ -94,10 +94,7 @@ impl<'a> PrintedCall<'a> {
     pub(super) fn new(rank: u32, call: &RecordedCall, location: Option<&'a SourceLocation>) -> PrintedCall<'a> {
         let shape = call.descriptor;
         let has = |wanted: u16| shape.parts & wanted != 0;
-        let role = shape.function.role();
-        let rooted = matches!(role, FunctionRole::Collective(_));
-        let number = |part: u16, number: i32| (has(part) && number != raw::NONE).then_some(RankOrTag(number));
-        let bytes = |part: u16, bytes: u64| (has(part) && bytes != raw::UNKNOWN_BYTES).then_some(bytes);
+        let details = shape.details();
         let (started, completed) = (has(part::STARTED), !has(part::STARTED));
         PrintedCall {
             rank,
@@ -105,25 +102,25 @@ impl<'a> PrintedCall<'a> {
             enter_s: seconds(call.enter),
             leave_s: seconds(call.leave),
             operation: shape.function.name(),
-            communicator: shape.communicator(),
-            window: shape.window(),
-            handle: shape.file(),
-            made: Some(shape.created).filter(|made| has(part::CREATED) && *made != raw::NO_OBJECT),
-            peer: number(part::OBJECT, shape.peer).filter(|_| !rooted),
-            root: number(part::OBJECT, shape.peer).filter(|_| rooted),
-            tag: number(part::TAG, shape.tag),
-            source: number(part::SOURCE, shape.source),
-            recv_tag: number(part::TAG, shape.recv_tag).filter(|_| has(part::SOURCE)),
-            sent: bytes(part::SENT, shape.sent),
-            received: bytes(part::RECEIVED, shape.received),
+            communicator: details.communicator,
+            window: details.window,
+            handle: details.file,
+            made: details.created,
+            peer: details.peer.map(RankOrTag),
+            root: details.root.map(RankOrTag),
+            tag: details.tag.map(RankOrTag),
+            source: details.source.map(RankOrTag),
+            recv_tag: details.recv_tag.map(RankOrTag),
+            sent: details.sent,
+            received: details.received,
             request: call.request.map(RequestLabel),
             completed: call.requests().filter(|_| completed).map(CompletedRequest::new).collect(),
             started: call.requests().filter(|_| started).map(CompletedRequest::new).collect(),
             file: location.and_then(|location| location.file.as_deref()),
             line: location.and_then(|location| location.line),
             function: location.and_then(|location| location.function.as_deref()),
-            level: Some(shape.value).filter(|_| role == FunctionRole::Switch && has(part::VALUE)),
-            error: Some(shape.value).filter(|_| has(part::ERROR)),
+            level: details.level,
+            error: details.error,
             found_nothing: has(part::FLAG_FALSE),
             unfinished: has(part::UNFINISHED),
             location,
@@ -183,21 +180,18 @@ fn seconds(nanoseconds: i64) -> f64 {
 
 impl fmt::Display for RankOrTag {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        match self.0 {
-            raw::ANY => f.write_str("any"),
-            raw::PROC_NULL => f.write_str("null"),
-            raw::ROOT => f.write_str("here"),
-            raw::EXTERNAL => f.write_str("outside"),
-            number => number.fmt(f),
+        match special_name(self.0) {
+            Some(name) => f.write_str(name),
+            None => self.0.fmt(f),
         }
     }
 }
 
 impl Serialize for RankOrTag {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0 {
-            raw::ANY | raw::PROC_NULL | raw::ROOT | raw::EXTERNAL => serializer.collect_str(self),
-            number => serializer.serialize_i32(number),
+        match special_name(self.0) {
+            Some(name) => serializer.serialize_str(name),
+            None => serializer.serialize_i32(self.0),
         }
     }
 }

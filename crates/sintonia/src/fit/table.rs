@@ -1,9 +1,8 @@
 //! Fits formulas to a table.
 
 use std::fs;
-use std::path::Path;
 
-use sintonia_fit::table::{MeasurementSeries, TableColumns, read_csv, read_extrap_series};
+use sintonia_fit::table::{MeasurementSeries, TableColumns, column_names, filter_rows, is_csv, read_csv, read_extrap_series};
 use sintonia_model::model::PerformanceModel;
 use sintonia_model::series::CurveForm;
 
@@ -57,67 +56,20 @@ fn fit_series(args: &FitArgs, table: &str, series: &MeasurementSeries, form: Cur
     })
 }
 
-/// Whether it is a table with a header, by its extension or else by its first line.
-fn is_csv(path: &Path, text: &str) -> bool {
-    match path.extension().and_then(|ending| ending.to_str()) {
-        Some("csv" | "tsv") => true,
-        Some("json" | "jsonl") => false,
-        _ => {
-            let first = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#')).unwrap_or_default();
-            !first.starts_with('{')
-                && !["PARAMETER", "POINTS", "METRIC", "REGION", "DATA", "EXPERIMENT"].iter().any(|word| first.starts_with(word))
-        }
-    }
-}
-
 fn read_csv_series(args: &FitArgs, name: &str, text: &str) -> Result<MeasurementSeries, Error> {
     let (Some(x), Some(y)) = (&args.x, &args.y) else {
-        let (_, columns) = split_header(text);
-        usage_error(format!("{name} has the columns {}: choose with --x and --y, for example --x n,p --y send", columns.join(", ")));
+        let columns = column_names(text).join(", ");
+        usage_error(format!("{name} has the columns {columns}: choose with --x and --y, for example --x n,p --y send"));
     };
     let columns = TableColumns { parameters: x.clone(), value: y.clone(), unit: args.unit.clone() };
-    let text = args.only.iter().try_fold(text.to_owned(), |text, condition| filter_rows(name, &text, condition))?;
+    let text = args.only.iter().try_fold(text.to_owned(), |text, condition| only_rows(name, &text, condition))?;
     read_csv(name, &text, &columns).map_err(|error| Error::Other(error.to_string()))
 }
 
-/// Keeps only rows where a column has a value; others become empty, so that line numbers stay the same.
-fn filter_rows(name: &str, text: &str, condition: &str) -> Result<String, Error> {
+/// The rows that fulfil a condition.
+fn only_rows(name: &str, text: &str, condition: &str) -> Result<String, Error> {
     let (column, value) = condition.split_once('=').unwrap_or_else(|| usage_error(format!("--where {condition}: expected COLUMN=VALUE")));
-    let (header, columns) = split_header(text);
-    let named = |cell: &String| cell == column || cell.split(['[', '(']).next().map(str::trim) == Some(column);
-    let Some(index) = columns.iter().position(named) else {
-        return Err(Error::Other(format!("{name}: no column `{column}`; the columns are {}", columns.join(", "))));
-    };
-    let same = |cell: &str| cell == value || cell.parse::<f64>().ok().zip(value.parse::<f64>().ok()).is_some_and(|(a, b)| a == b);
-    let has_value = |line: &str| split_cells(line, find_separator(header)).get(index).is_some_and(|cell| same(cell));
-    let is_kept = |line: &str| line == header || !is_data(line) || has_value(line);
-    Ok(text.lines().map(|line| if is_kept(line) { format!("{line}\n") } else { "\n".into() }).collect())
-}
-
-/// Whether a line is neither empty nor a comment.
-fn is_data(line: &str) -> bool {
-    !line.trim().is_empty() && !line.trim_start().starts_with('#')
-}
-
-/// The header of a table, and its columns.
-fn split_header(text: &str) -> (&str, Vec<String>) {
-    let header = text.lines().find(|line| is_data(line)).unwrap_or_default();
-    (header, split_cells(header, find_separator(header)))
-}
-
-/// The cell separator of a table with this header.
-fn find_separator(header: &str) -> char {
-    [';', '\t', ','].into_iter().find(|separator| header.contains(*separator)).unwrap_or(',')
-}
-
-/// Splits a line into cells; quotes protect separators.
-fn split_cells(line: &str, separator: char) -> Vec<String> {
-    let mut quoted = false;
-    let is_end = |c: char| {
-        quoted ^= c == '"';
-        c == separator && !quoted
-    };
-    line.split(is_end).map(|cell| cell.trim().trim_matches('"').to_owned()).collect()
+    filter_rows(name, text, column, value).map_err(|error| Error::Other(error.to_string()))
 }
 
 /// The requested metrics and regions of an Extra-P file.
@@ -155,28 +107,4 @@ fn check_selection(name: &str, what: &str, requested: &str, known: &[String], le
     known.sort();
     known.dedup();
     Err(Error::Other(format!("{name}: no {what} `{requested}`; available: {}", known.join(", "))))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_with_other_values_are_left_out_and_keep_their_numbers() {
-        let text = "# units\nop, n [B], t\nsend,1,5\nrecv,1,6\nsend, 2.0,7\n";
-        assert_eq!(filter_rows("t", text, "op=send").unwrap(), "# units\nop, n [B], t\nsend,1,5\n\nsend, 2.0,7\n");
-        assert_eq!(filter_rows("t", text, "n=2").unwrap(), "# units\nop, n [B], t\n\n\nsend, 2.0,7\n");
-        let quoted = "where,n,t\n\"Oslo, north\",1,5\n\"Oslo, south\",2,6\n";
-        assert_eq!(filter_rows("t", quoted, "n=2").unwrap(), "where,n,t\n\n\"Oslo, south\",2,6\n");
-        assert_eq!(filter_rows("t", quoted, "where=Oslo, north").unwrap(), "where,n,t\n\"Oslo, north\",1,5\n\n");
-        let error = filter_rows("t", text, "size=2").unwrap_err().to_string();
-        assert!(error.contains("no column `size`"), "{error}");
-    }
-
-    #[test]
-    fn a_table_is_known_by_its_name_or_its_first_words() {
-        let is = |name: &str, text: &str| is_csv(Path::new(name), text);
-        assert!(is("a.csv", "PARAMETER") && is("a.txt", "# note\nn,t\n") && !is("a.txt", "\nPARAMETER n\n"));
-        assert!(!is("a.jsonl", "") && !is("a", "{\"params\": 1}"));
-    }
 }

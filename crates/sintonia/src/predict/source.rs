@@ -4,26 +4,21 @@ mod display;
 mod json;
 mod plot;
 
-use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::Path;
 
 use sintonia_formats::plot::render_svg;
-use sintonia_formula::{Interval, SymbolValues};
 use sintonia_machine::Machine;
 use sintonia_model::forecast::PredictionQuery;
-use sintonia_model::predict::EstimateRange;
 use sintonia_model::run::RANKS_PARAMETER;
 use sintonia_pamela::compile::BranchShares;
-use sintonia_pamela::estimate::{AllocationPolicy, ClosedForms, EstimateRequest, ModelEstimator, TimeEstimate};
+use sintonia_pamela::estimate::{AllocationPolicy, ClosedForms, ModelEstimator};
 use sintonia_pamela::model::PamelaModel;
+use sintonia_pamela::sweep::{BestOfSweep, SourcePredictionRow, SweepRequest, predict_rows};
 
 use super::{PredictArgs, build_query};
 use crate::error::usage_error;
 use crate::{Error, output};
-
-/// More predictions than this are refused.
-const MAX_PREDICTIONS: usize = 100_000;
 
 /// All predictions.
 pub(super) struct SourcePredictions<'a> {
@@ -45,33 +40,6 @@ pub(super) struct SourcePredictions<'a> {
     pub allocation: AllocationPolicy,
 }
 
-/// One prediction.
-pub(super) struct SourcePredictionRow {
-    /// The number of processes or workers.
-    pub processes: u64,
-    /// The given parameter values.
-    pub parameters: BTreeMap<String, f64>,
-    /// The estimate.
-    pub estimate: TimeEstimate,
-    /// The speed-up over the base.
-    pub speedup: EstimateRange,
-}
-
-impl SourcePredictionRow {
-    /// The parallel efficiency.
-    pub(super) fn efficiency(&self) -> EstimateRange {
-        self.speedup.map(|speedup| speedup / self.processes as f64)
-    }
-}
-
-/// Numbers of processes to choose among the requested ones.
-pub(super) struct BestOfSweep {
-    /// The fastest.
-    pub time: u64,
-    /// The largest that is efficient enough.
-    pub efficiency: Option<u64>,
-}
-
 impl SourcePredictions<'_> {
     /// The rows of each combination of the other parameters.
     pub(super) fn sweeps(&self) -> Vec<&[SourcePredictionRow]> {
@@ -80,9 +48,7 @@ impl SourcePredictions<'_> {
 
     /// Numbers of processes to choose in a sweep.
     pub(super) fn best(&self, sweep: &[SourcePredictionRow]) -> Option<BestOfSweep> {
-        let fastest = sweep.iter().min_by(|a, b| a.estimate.seconds[1].total_cmp(&b.estimate.seconds[1]))?;
-        let enough = sweep.iter().filter(|row| row.efficiency()[1] >= self.efficiency * (1.0 - 1e-12)).map(|row| row.processes).max();
-        Some(BestOfSweep { time: fastest.processes, efficiency: enough })
+        BestOfSweep::choose(sweep, self.efficiency)
     }
 }
 
@@ -98,21 +64,14 @@ pub(super) fn run(path: &Path, args: &PredictArgs) -> Result<(), Error> {
     let machine = Machine::read(file).map_err(|error| Error::Other(error.to_string()))?;
     let mut estimator = ModelEstimator::new(&model, &machine, &shares).map_err(|error| about(&error))?;
     let question = build_query(args);
+    let efficiency = question.efficiency;
     let allocation = if args.mixed { AllocationPolicy::Mixed } else { AllocationPolicy::Static };
-    let (rows, base) = predict_rows(&mut estimator, &question, &machine, allocation).map_err(|error| about(&error))?;
+    let (rows, base) = predict_rows(&mut estimator, &sweep_request(question, allocation), &machine).map_err(|error| about(&error))?;
     let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     let closed = ClosedForms::from_analysis(estimator.analysis());
     let machine = &machine.metadata.name;
-    let predictions = SourcePredictions {
-        name,
-        machine,
-        estimator: &estimator,
-        closed_forms: closed,
-        rows,
-        speedup_base: base,
-        efficiency: question.efficiency,
-        allocation,
-    };
+    let predictions =
+        SourcePredictions { name, machine, estimator: &estimator, closed_forms: closed, rows, speedup_base: base, efficiency, allocation };
     if let Some(file) = &args.plot {
         output::write_file(file, |out| out.write_all(render_svg(&plot::plot_predictions(&predictions)).as_bytes()))?;
     }
@@ -122,66 +81,16 @@ pub(super) fn run(path: &Path, args: &PredictArgs) -> Result<(), Error> {
     })
 }
 
-/// All predictions, and the number of processes that their speed-ups are relative to.
-fn predict_rows(
-    estimator: &mut ModelEstimator,
-    question: &PredictionQuery,
-    machine: &Machine,
-    allocation: AllocationPolicy,
-) -> Result<(Vec<SourcePredictionRow>, u64), String> {
-    let mut given = question.parameters.clone();
-    let processes = given.remove(RANKS_PARAMETER).unwrap_or_else(|| doubling_workers(machine));
-    let processes: Vec<u64> = processes.into_iter().map(|processes| processes as u64).collect();
-    let mut settings: Vec<BTreeMap<String, f64>> = vec![BTreeMap::new()];
-    for (name, values) in &given {
-        settings = settings.iter().flat_map(|setting| values.iter().map(|value| with_value(setting, name, *value))).collect();
-        if settings.len().saturating_mul(processes.len()) > MAX_PREDICTIONS {
-            return Err(format!("more than {MAX_PREDICTIONS} combinations of values"));
-        }
+/// The request of a query, in whole numbers of processes.
+fn sweep_request(question: PredictionQuery, allocation: AllocationPolicy) -> SweepRequest {
+    let mut parameters = question.parameters;
+    let processes = parameters.remove(RANKS_PARAMETER);
+    SweepRequest {
+        parameters,
+        processes: processes.map(|values| values.into_iter().map(|processes| processes as u64).collect()),
+        speedup_base: question.speedup_base.map(|base| base as u64),
+        allocation,
     }
-    let mut at = |workers: u64, parameters: &BTreeMap<String, f64>| {
-        let parameters: SymbolValues<Interval> = parameters.iter().map(|(name, value)| (name.as_str(), Interval::point(*value))).collect();
-        estimator.estimate(&EstimateRequest { workers, parameters, allocation }).map_err(|error| error.to_string())
-    };
-    let fewest = processes.iter().copied().min().unwrap_or(1);
-    let base = match question.speedup_base {
-        Some(base) => base as u64,
-        None if is_complete_alone(at(1, &settings[0]), at(fewest, &settings[0])?) => 1,
-        None => fewest,
-    };
-    let mut rows = Vec::new();
-    for parameters in settings {
-        let alone = at(base, &parameters)?.seconds;
-        for processes in &processes {
-            let estimate = at(*processes, &parameters)?;
-            let speedup = speedup(alone, base, estimate.seconds);
-            rows.push(SourcePredictionRow { processes: *processes, parameters: parameters.clone(), estimate, speedup });
-        }
-    }
-    Ok((rows, base))
-}
-
-/// Whether one process does the work of several. A master without workers has an estimate too, but its work is not done.
-fn is_complete_alone(alone: Result<TimeEstimate, String>, together: TimeEstimate) -> bool {
-    alone.is_ok_and(|alone| alone.work >= together.work / 2.0)
-}
-
-fn with_value(setting: &BTreeMap<String, f64>, name: &str, value: f64) -> BTreeMap<String, f64> {
-    let mut setting = setting.clone();
-    setting.insert(name.to_owned(), value);
-    setting
-}
-
-/// The speed-up at low, middle and high costs, which are the same for both times.
-fn speedup(alone: EstimateRange, base: u64, seconds: EstimateRange) -> EstimateRange {
-    let ratios = [0, 1, 2].map(|level: usize| if seconds[level] > 0.0 { base as f64 * alone[level] / seconds[level] } else { 1.0 });
-    [ratios.into_iter().fold(f64::INFINITY, f64::min), ratios[1], ratios.into_iter().fold(0.0, f64::max)]
-}
-
-/// One worker, two, four, up to all cores of a machine.
-fn doubling_workers(machine: &Machine) -> Vec<f64> {
-    let cores = machine.nodes.iter().map(|node| node.count as f64 * node.cores as f64).sum::<f64>().max(1.0);
-    std::iter::successors(Some(1.0), |workers| Some(workers * 2.0)).take_while(|workers| *workers < cores).chain([cores]).collect()
 }
 
 #[cfg(test)]
@@ -202,7 +111,7 @@ mod tests {
         let mut estimator = ModelEstimator::new(&model, &machine, &BranchShares::new()).unwrap();
         let parameters = values.iter().map(|(name, values)| (name.to_string(), values.to_vec())).collect();
         let question = PredictionQuery { parameters, efficiency: 0.5, speedup_base: None };
-        let (rows, base) = predict_rows(&mut estimator, &question, &machine, AllocationPolicy::Static).unwrap();
+        let (rows, base) = predict_rows(&mut estimator, &sweep_request(question, AllocationPolicy::Static), &machine).unwrap();
         let closed = ClosedForms::from_analysis(estimator.analysis());
         let (name, allocation) = ("pi".to_owned(), AllocationPolicy::Static);
         show(&SourcePredictions {
@@ -230,9 +139,8 @@ mod tests {
             let question = PredictionQuery { parameters, efficiency: 0.5, speedup_base: None };
             predict_rows(
                 &mut ModelEstimator::new(&model, &machine, &BranchShares::new()).unwrap(),
-                &question,
+                &sweep_request(question, AllocationPolicy::Static),
                 &machine,
-                AllocationPolicy::Static,
             )
             .unwrap()
             .1

@@ -2,15 +2,14 @@
 
 use std::io::{self, Write};
 
-use sintonia_tasks::{BatchOutcome, TaskRunOutcome, WorkerOutcome};
+use sintonia_tasks::{BatchOutcome, RunPrediction, TaskRunOutcome, WorkerOutcome};
 
-use super::prediction::Prediction;
 use crate::text;
 
 /// The maximum number of printed results; JSON has all.
 const MAX_RESULTS: usize = 10;
 
-pub(super) fn render(out: &mut dyn Write, outcome: &TaskRunOutcome, prediction: Option<&Prediction>) -> io::Result<()> {
+pub(super) fn render(out: &mut dyn Write, outcome: &TaskRunOutcome, prediction: Option<&RunPrediction>) -> io::Result<()> {
     let parameters: Vec<String> = outcome.parameters.iter().map(|(name, value)| format!("{name} = {value}")).collect();
     let parameters = if parameters.is_empty() { String::new() } else { format!(" ({})", parameters.join(", ")) };
     writeln!(out, "{}{parameters}: {}", outcome.application, text::format_seconds(outcome.seconds))?;

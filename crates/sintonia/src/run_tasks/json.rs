@@ -1,11 +1,9 @@
 //! The outcome of a run as JSON.
 
 use serde_json::{Value as Json, json};
-use sintonia_tasks::{BatchOutcome, TaskRunOutcome, TaskValue, WorkerOutcome};
+use sintonia_tasks::{BatchOutcome, RunPrediction, TaskRunOutcome, TaskValue, WorkerOutcome};
 
-use super::prediction::Prediction;
-
-pub(super) fn outcome_json(outcome: &TaskRunOutcome, prediction: Option<&Prediction>) -> Json {
+pub(super) fn outcome_json(outcome: &TaskRunOutcome, prediction: Option<&RunPrediction>) -> Json {
     let parameters: serde_json::Map<String, Json> =
         outcome.parameters.iter().map(|(name, value)| (name.clone(), number_json(value))).collect();
     json!({

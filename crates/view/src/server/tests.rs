@@ -232,7 +232,7 @@ fn connections_are_kept_alive_and_answers_compressed_on_request() {
     with_server(|address, token| {
         let mut stream = TcpStream::connect(address).unwrap();
         let request = |more: &str| format!("GET /api/0/long HTTP/1.1\r\nHost: {address}\r\nX-Sintonia-Token: {token}\r\n{more}\r\n");
-        let both = request("Accept-Encoding: br, gzip;q=0.5\r\n") + &request("Connection: close\r\nAccept-Encoding: gzip;q=0\r\n");
+        let both = [request("Accept-Encoding: br, gzip;q=0.5\r\n"), request("Connection: close\r\nAccept-Encoding: gzip;q=0\r\n")].concat();
         stream.write_all(both.as_bytes()).unwrap();
         let mut bytes = Vec::new();
         stream.read_to_end(&mut bytes).unwrap();

@@ -1,10 +1,10 @@
 //! Prints the evaluation of laws as text.
 
 use sintonia_model::laws::task_times::MeanEstimate;
-use sintonia_model::laws::{self, LawQuantity};
+use sintonia_model::laws::{self, LawAnswer, LawQuantity, LawRow};
 use sintonia_model::predict::EstimateRange;
 
-use super::{LawAnswer, LawRow, ValueOrigin};
+use super::ValueOrigin;
 use crate::text::{format_percent, format_plural, format_seconds};
 use crate::text_layout::{TextColumn, estimate_text, hanging_indent, join_sections, render_plot, render_table, short_number};
 

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use sintonia_model::laws::LawQuantity;
 use sintonia_model::laws::task_times::MeanEstimate;
+use sintonia_model::laws::{LawAnswer, LawQuantity, LawRow};
 use sintonia_model::predict::EstimateRange;
 
-use super::{LawAnswer, LawRow, ValueOrigin};
+use super::ValueOrigin;
 
 /// The answers of the laws; the first at the top level, like a model's.
 #[derive(Serialize)]

@@ -2,25 +2,12 @@
 
 use sintonia_formula::Interval;
 use sintonia_model::laws::task_times::MeanEstimate;
-use sintonia_model::laws::{LAWS, LawInstance, PerformanceLaw};
+use sintonia_model::laws::{EFFECTIVELY_INFINITE, LAWS, LawQuery, PerformanceLaw};
 
-use super::estimate_interval;
 use crate::predict::number_list;
 
 /// The default numbers of nodes.
 const DEFAULT_NODES: &str = "1..64";
-
-/// A law with values for its symbols, and the varying symbol.
-pub(super) struct LawQuery {
-    /// The law with the middle of each value.
-    pub middle: LawInstance,
-    /// The law with the interval of each value.
-    pub intervals: LawInstance,
-    /// The varying symbol.
-    pub variable: &'static str,
-    /// Its values.
-    pub values: Vec<f64>,
-}
 
 /// Values of symbols.
 type SymbolIntervals = Vec<(String, Interval)>;
@@ -59,44 +46,47 @@ pub(super) fn parse(name: &str, text: &str, procs: Option<&str>) -> Result<LawQu
             }
         }
     }
-    LawQuery::new(law, (middle, around), along, procs)
+    build_query(law, (middle, around), along, procs)
 }
 
-impl LawQuery {
-    /// A law with estimated values.
-    pub(super) fn from_estimates(name: &str, values: &[(&str, MeanEstimate)], procs: Option<&str>) -> Result<LawQuery, String> {
-        let middle =
-            values.iter().map(|(symbol, estimate)| (symbol.to_string(), Interval::point(round_for_display(estimate.value)))).collect();
-        let around = values.iter().map(|(symbol, estimate)| (symbol.to_string(), estimate_interval(estimate))).collect();
-        LawQuery::new(find_law(name)?, (middle, around), None, procs)
-    }
+/// A law with estimated values.
+pub(super) fn from_estimates(name: &str, values: &[(&str, MeanEstimate)], procs: Option<&str>) -> Result<LawQuery, String> {
+    let middle = values.iter().map(|(symbol, estimate)| (symbol.to_string(), Interval::point(round_for_display(estimate.value)))).collect();
+    let around = values.iter().map(|(symbol, estimate)| (symbol.to_string(), estimate_interval(estimate))).collect();
+    build_query(find_law(name)?, (middle, around), None, procs)
+}
 
-    fn new(
-        law: &'static PerformanceLaw,
-        (middle, around): (SymbolIntervals, SymbolIntervals),
-        along: Option<(&'static str, Vec<f64>)>,
-        procs: Option<&str>,
-    ) -> Result<LawQuery, String> {
-        let case = |values: SymbolIntervals| {
-            law.with_values(values.iter().map(|(name, value)| (name.as_str(), *value))).map_err(|error| error.to_string())
-        };
-        let has_nodes = law.symbol("N").is_some();
-        let (along, values) = match (along, procs) {
-            (Some(_), Some(_)) if has_nodes => return Err("--procs and another list are given: only one symbol can vary".into()),
-            (Some(along), _) => along,
-            (None, Some(_)) if !has_nodes => return Err(format!("{} does not depend on processes, so --procs has no effect", law.title)),
-            (None, procs) if has_nodes => {
-                ("N", number_list::parse_integers(procs.unwrap_or(DEFAULT_NODES)).map_err(|error| format!("--procs: {error}"))?)
-            }
-            (None, _) => return Err(format!("{} needs a list of values for one of its symbols, such as d=0..8", law.title)),
-        };
-        let least = if along == "N" { 1.0 } else { 0.0 };
-        let most = law.symbol(along).map_or(f64::INFINITY, |symbol| symbol.max);
-        if let Some(bad) = values.iter().find(|value| !(least..=most).contains(*value)) {
-            return Err(format!("{along} cannot be {bad}"));
+fn build_query(
+    law: &'static PerformanceLaw,
+    (middle, around): (SymbolIntervals, SymbolIntervals),
+    along: Option<(&'static str, Vec<f64>)>,
+    procs: Option<&str>,
+) -> Result<LawQuery, String> {
+    let case = |values: SymbolIntervals| {
+        law.with_values(values.iter().map(|(name, value)| (name.as_str(), *value))).map_err(|error| error.to_string())
+    };
+    let has_nodes = law.symbol("N").is_some();
+    let (along, values) = match (along, procs) {
+        (Some(_), Some(_)) if has_nodes => return Err("--procs and another list are given: only one symbol can vary".into()),
+        (Some(along), _) => along,
+        (None, Some(_)) if !has_nodes => return Err(format!("{} does not depend on processes, so --procs has no effect", law.title)),
+        (None, procs) if has_nodes => {
+            ("N", number_list::parse_integers(procs.unwrap_or(DEFAULT_NODES)).map_err(|error| format!("--procs: {error}"))?)
         }
-        Ok(LawQuery { middle: case(middle)?, intervals: case(around)?, variable: along, values })
+        (None, _) => return Err(format!("{} needs a list of values for one of its symbols, such as d=0..8", law.title)),
+    };
+    let least = if along == "N" { 1.0 } else { 0.0 };
+    let most = law.symbol(along).map_or(f64::INFINITY, |symbol| symbol.max);
+    if let Some(bad) = values.iter().find(|value| !(least..=most).contains(*value)) {
+        return Err(format!("{along} cannot be {bad}"));
     }
+    Ok(LawQuery { middle: case(middle)?, intervals: case(around)?, variable: along, values })
+}
+
+/// The interval of an estimate; without one, the value itself.
+fn estimate_interval(estimate: &MeanEstimate) -> Interval {
+    let between = estimate.interval.and_then(|(low, high)| Interval::new(low, high.min(EFFECTIVELY_INFINITE).max(low)));
+    between.unwrap_or_else(|| Interval::point(estimate.value))
 }
 
 /// Rounds to measurable precision, since formulas show all digits.

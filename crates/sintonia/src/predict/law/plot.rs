@@ -1,9 +1,8 @@
 //! Plots of laws.
 
 use sintonia_formats::plot::{AxisSpec, AxisUnit, BandPoint, Plot, PlotSeries, Point, SeriesMark, SeriesStyle};
+use sintonia_model::laws::{LawAnswer, LawRow};
 use sintonia_model::predict::EstimateRange;
-
-use super::{LawAnswer, LawRow};
 
 /// Speed-up over nodes with the ideal one, or time over the varying symbol.
 pub(super) fn plot_answers(answers: &[LawAnswer]) -> Plot {

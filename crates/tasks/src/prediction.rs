@@ -6,19 +6,20 @@ use sintonia_formula::{Interval, SymbolValues};
 use sintonia_machine::Machine;
 use sintonia_pamela::compile::BranchShares;
 use sintonia_pamela::estimate::{AllocationPolicy, EstimateRequest, ModelEstimator};
-use sintonia_tasks::{CoordinatorOptions, DistributionPolicy};
+
+use crate::{CoordinatorOptions, DistributionPolicy};
 
 /// Low, middle and high seconds, or why there is no prediction, which does not affect the run.
-pub(super) type Prediction = Result<[f64; 3], String>;
+pub type RunPrediction = Result<[f64; 3], String>;
 
 /// Predicts the application's time on this many workers; `shares` are branch probabilities.
-pub(super) fn predict_run(
+pub fn predict_run(
     application: &Path,
     machine: &Machine,
     shares: &BranchShares,
     options: &CoordinatorOptions,
     workers: usize,
-) -> Prediction {
+) -> RunPrediction {
     let compiled = sintonia_source::compile(&[application.to_owned()]).map_err(|error| error.to_string())?;
     let mut estimator = ModelEstimator::new(&compiled.model, machine, shares).map_err(|error| error.to_string())?;
     let given = options.parameters.iter().map(|(name, value)| (name.as_str(), Interval::point(value.to_f64())));

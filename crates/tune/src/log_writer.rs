@@ -6,13 +6,11 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use sintonia_tune::decision::{self, TuningLogEntry};
-
-use crate::output;
+use crate::decision::{self, TuningLogEntry};
 
 /// Appends entries to the log.
 #[derive(Default)]
-pub(super) struct TuningLogWriter {
+pub struct TuningLogWriter {
     folder: Arc<OnceLock<PathBuf>>,
     /// Entries from before the folder was known.
     pending: Vec<u8>,
@@ -21,16 +19,17 @@ pub(super) struct TuningLogWriter {
 
 impl TuningLogWriter {
     /// Where to store the folder of the recording once it is known; nothing is written without it.
-    pub(super) fn folder_cell(&self) -> Arc<OnceLock<PathBuf>> {
+    pub fn folder_cell(&self) -> Arc<OnceLock<PathBuf>> {
         Arc::clone(&self.folder)
     }
 
     /// Appends an entry.
-    pub(super) fn append(&mut self, entry: &TuningLogEntry) {
+    pub fn append(&mut self, entry: &TuningLogEntry) {
         // A line is written in one piece, so that readers see all of it or nothing.
-        if output::write_json_line(&mut self.pending, entry).is_err() {
+        if serde_json::to_writer(&mut self.pending, entry).is_err() {
             return;
         }
+        self.pending.push(b'\n');
         if self.file.is_none() {
             let open = |folder: &PathBuf| OpenOptions::new().create(true).append(true).open(folder.join(decision::LOG_FILE)).ok();
             self.file = self.folder.get().and_then(open);

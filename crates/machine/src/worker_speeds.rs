@@ -1,19 +1,22 @@
-//! Worker speeds from a machine file.
+//! Speeds of Java workers on the cores of a machine.
 
 use std::collections::BTreeMap;
 
-use sintonia_machine::{ArithmeticCosts, ArithmeticOp, Machine, NumberType};
+use crate::{ArithmeticCosts, ArithmeticOp, Machine, NumberType};
 
-/// The relative speed of one worker per core of the machine (1 is the fastest); none if the file lacks Java costs.
-pub(super) fn worker_speeds(machine: &Machine) -> Option<Vec<f64>> {
-    let times =
-        machine.nodes.iter().map(|node| Some((node.count * node.cores, operation_costs(&node.java)?))).collect::<Option<Vec<_>>>()?;
-    let (_, first) = times.first()?;
-    // Only ratios matter, so every kind of node is compared with the first.
-    let ratios = times.iter().map(|(_, costs)| mean_cost_ratio(costs, first)).collect::<Option<Vec<f64>>>()?;
-    let fastest = ratios.iter().copied().fold(f64::INFINITY, f64::min);
-    let cores = times.iter().zip(ratios).flat_map(|((cores, _), ratio)| std::iter::repeat_n(fastest / ratio, (*cores).min(4096) as usize));
-    Some(cores.collect())
+impl Machine {
+    /// The relative speed of one worker per core of the machine (1 is the fastest); none if the file lacks Java costs.
+    pub fn java_worker_speeds(&self) -> Option<Vec<f64>> {
+        let times =
+            self.nodes.iter().map(|node| Some((node.count * node.cores, operation_costs(&node.java)?))).collect::<Option<Vec<_>>>()?;
+        let (_, first) = times.first()?;
+        // Only ratios matter, so every kind of node is compared with the first.
+        let ratios = times.iter().map(|(_, costs)| mean_cost_ratio(costs, first)).collect::<Option<Vec<f64>>>()?;
+        let fastest = ratios.iter().copied().fold(f64::INFINITY, f64::min);
+        let cores =
+            times.iter().zip(ratios).flat_map(|((cores, _), ratio)| std::iter::repeat_n(fastest / ratio, (*cores).min(4096) as usize));
+        Some(cores.collect())
+    }
 }
 
 type OperationCosts = BTreeMap<(NumberType, ArithmeticOp), f64>;
@@ -43,8 +46,8 @@ mod tests {
         };
         let text = format!("format = 1\n[machine]\nname = \"two\"\n{}{}", node("slow", 2, "2e-9"), node("fast", 1, "1e-9"));
         let machine = Machine::parse(&text, "two".as_ref()).unwrap();
-        assert_eq!(worker_speeds(&machine), Some(vec![0.5, 0.5, 1.0]));
+        assert_eq!(machine.java_worker_speeds(), Some(vec![0.5, 0.5, 1.0]));
         let without = Machine::parse("format = 1\n[machine]\nname = \"none\"\n", "none".as_ref()).unwrap();
-        assert_eq!(worker_speeds(&without), None);
+        assert_eq!(without.java_worker_speeds(), None);
     }
 }
