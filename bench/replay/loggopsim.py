@@ -106,21 +106,24 @@ def check(folder, work, seeds):
 
 
 def measure(folder, name, path, rounds):
-    binary, convert_s = convert(folder, path)
-    runs = {"ours": [], "theirs": []}
+    runs, converted = {"ours": [], "theirs": [], "text": []}, []
     for turn in range(rounds):
-        for who in ("ours", "theirs") if turn % 2 else ("theirs", "ours"):
-            runs[who].append(Run(ours(binary) if who == "ours" else theirs(folder, binary)))
+        binary, convert_s = convert(folder, path)
+        converted.append(convert_s)
+        for who in ("ours", "text", "theirs") if turn % 2 else ("theirs", "text", "ours"):
+            runs[who].append(Run(theirs(folder, binary) if who == "theirs" else ours(binary if who == "ours" else path)))
     found, expected = json.loads(runs["ours"][-1].text), read_theirs(runs["theirs"][-1].text)
     ratios = [theirs.seconds / ours.seconds for ours, theirs in zip(runs["ours"], runs["theirs"])]
-    from_text = {"ours": Run(ours(path)).seconds, "theirs": convert_s + statistics.median(run.seconds for run in runs["theirs"])}
+    text_ratios = [(theirs.seconds + convert_s) / ours.seconds for ours, theirs, convert_s in zip(runs["text"], runs["theirs"], converted)]
+    seconds = {who: statistics.median(run.seconds for run in runs[who]) for who in runs}
+    from_text = {"ours": seconds["text"], "theirs": statistics.median(converted) + seconds["theirs"]}
     agree = f"{found['last_ns'] / max(expected):.6f}" if expected else "not known"
     print(f"{name}: {found['events']:,} events; last end ours/theirs {agree}")
     for who in ("ours", "theirs"):
-        seconds = statistics.median(run.seconds for run in runs[who])
-        print(f"  {who:7} {seconds:8.2f} s of processor  {found['events'] / seconds / 1e6:6.2f} M events/s  {max(run.mib for run in runs[who]):6} MiB"
+        print(f"  {who:7} {seconds[who]:8.2f} s of processor  {found['events'] / seconds[who] / 1e6:6.2f} M events/s  {max(run.mib for run in runs[who]):6} MiB"
               f"  from the text {from_text[who]:.2f} s")
-    print(f"  ratio   {statistics.median(ratios):.1f} (from {min(ratios):.1f} to {max(ratios):.1f}, {rounds} rounds)", flush=True)
+    for what, values in (("ratio  ", ratios), ("of text", text_ratios)):
+        print(f"  {what} {statistics.median(values):.1f} (from {min(values):.1f} to {max(values):.1f}, {rounds} rounds)", flush=True)
     binary.unlink()
 
 

@@ -31,7 +31,8 @@ pub(super) struct OpDependency {
 #[derive(Default)]
 pub(super) struct GoalBuilder {
     goal: GoalSchedule,
-    channel_table: ChannelTable,
+    /// Peer and tag of each message, in file order.
+    message_ends: Vec<MessageEnds>,
     dependencies: Vec<OpDependency>,
     /// The current rank and its first operation.
     current: Option<(u32, u32)>,
@@ -90,28 +91,18 @@ impl GoalBuilder {
         if number >= MAX_OPERATIONS {
             return Err(format!("there are more than {MAX_OPERATIONS} operations"));
         }
-        let OpDescription { kind, size, cpu, nic, .. } = description;
-        let index = match self.channel_for(rank, description)? {
-            Some(channel) => self.channel_table.get_or_insert(channel, &mut self.goal.channels),
-            None => rank,
-        };
-        self.goal.operations.push(GoalOp::new(kind, size, index, cpu, nic));
+        let OpDescription { kind, size, peer, tag, cpu, nic } = description;
+        if kind != GoalOpKind::Compute {
+            let count = self.goal.ranks.len();
+            if peer as usize >= count && (peer, kind) != (ANY, GoalOpKind::Receive) {
+                return Err(format!("there is no rank {peer}: `num_ranks` is {count}"));
+            }
+            self.message_ends.push(MessageEnds { peer, tag });
+        }
+        self.goal.operations.push(GoalOp::new(kind, size, rank, cpu, nic));
         self.goal.cpus = self.goal.cpus.max(u16::from(cpu) + 1);
         self.goal.nics = self.goal.nics.max(u16::from(nic) + 1);
         Ok(number as u32 - first)
-    }
-
-    fn channel_for(&self, rank: u32, description: OpDescription) -> Result<Option<GoalChannel>, String> {
-        let OpDescription { kind, peer, tag, .. } = description;
-        let count = self.goal.ranks.len();
-        if kind != GoalOpKind::Compute && peer as usize >= count && (peer, kind) != (ANY, GoalOpKind::Receive) {
-            return Err(format!("there is no rank {peer}: `num_ranks` is {count}"));
-        }
-        Ok(match kind {
-            GoalOpKind::Compute => None,
-            GoalOpKind::Send => Some(GoalChannel { source: rank, destination: peer, tag }),
-            GoalOpKind::Receive => Some(GoalChannel { source: peer, destination: rank, tag }),
-        })
     }
 
     /// Adds a dependency between two operations of the current rank, both already added.
@@ -167,33 +158,68 @@ impl GoalBuilder {
         if let Some(rank) = self.seen_ranks.iter().position(|seen| !seen) {
             return Err(format!("rank {rank} is missing: `num_ranks` is {}", self.seen_ranks.len()));
         }
-        self.channel_table = ChannelTable::default();
-        self.sort_channels();
+        self.assign_channels();
         Ok(self.goal)
     }
 
-    /// Renumbers the channels by receiver, so that the channels of a receiver are adjacent.
-    fn sort_channels(&mut self) {
-        let channels = &self.goal.channels;
-        let mut next = vec![0u32; self.goal.ranks.len() + 1];
-        channels.iter().for_each(|channel| next[channel.destination as usize + 1] += 1);
+    /// Numbers the channels by receiver, those of a receiver in file order. All messages of a receiver are looked up together: one table for
+    /// the channels of all receivers would not fit into a cache.
+    fn assign_channels(&mut self) {
+        let (by_receiver, ends) = self.messages_by_receiver();
+        let mut table = ChannelTable::default();
+        let mut first = 0;
+        for (destination, end) in (0..).zip(ends) {
+            let messages = &by_receiver[first..end];
+            first = end;
+            table.reset(messages.len());
+            for message in messages {
+                let channel = GoalChannel { source: message.source, destination, tag: message.tag };
+                let number = table.get_or_insert(channel, &mut self.goal.channels);
+                self.goal.operations[message.operation as usize].set_channel(number);
+            }
+        }
+    }
+
+    /// The messages of each receiver in file order, and where those of each receiver end.
+    fn messages_by_receiver(&mut self) -> (Vec<ReceiverMessage>, Vec<usize>) {
+        let message_ends = std::mem::take(&mut self.message_ends);
+        let operations = self.goal.operations.iter().zip(0..).filter(|(operation, _)| operation.kind != GoalOpKind::Compute);
+        let messages = operations.zip(&message_ends).map(|((operation, number), ends)| {
+            let (rank, MessageEnds { peer, tag }) = (operation.own_rank(), *ends);
+            let (source, destination) = if operation.kind == GoalOpKind::Send { (rank, peer) } else { (peer, rank) };
+            (destination as usize, ReceiverMessage { operation: number, source, tag })
+        });
+        let mut next = vec![0; self.goal.ranks.len() + 1];
+        messages.clone().for_each(|(destination, _)| next[destination + 1] += 1);
         for rank in 1..next.len() {
             next[rank] += next[rank - 1];
         }
-        let mut sorted = channels.clone();
-        let mut new_indices = Vec::with_capacity(channels.len());
-        for channel in channels {
-            let index = &mut next[channel.destination as usize];
-            sorted[*index as usize] = *channel;
-            new_indices.push(*index);
-            *index += 1;
+        let mut by_receiver = vec![ReceiverMessage::default(); message_ends.len()];
+        for (destination, message) in messages {
+            by_receiver[next[destination]] = message;
+            next[destination] += 1;
         }
-        self.goal.channels = sorted;
-        self.goal.operations.iter_mut().for_each(|operation| operation.renumber_channel(&new_indices));
+        next.pop();
+        (by_receiver, next)
     }
 }
 
-/// Open-addressing hash table of channel numbers; the channels themselves are stored elsewhere.
+/// Peer and tag of a message, as its operation names them.
+#[derive(Clone, Copy, Debug)]
+struct MessageEnds {
+    peer: u32,
+    tag: u32,
+}
+
+/// A send or receive, from the side of the receiver.
+#[derive(Clone, Copy, Default)]
+struct ReceiverMessage {
+    operation: u32,
+    source: u32,
+    tag: u32,
+}
+
+/// Open-addressing hash table of the channels of a receiver; the channels themselves are stored elsewhere.
 #[derive(Default)]
 struct ChannelTable {
     slots: Vec<u32>,
@@ -202,44 +228,32 @@ struct ChannelTable {
 impl ChannelTable {
     const FREE: u32 = u32::MAX;
 
+    /// Empties the table and makes room for the channels of this many messages.
+    fn reset(&mut self, messages: usize) {
+        self.slots.clear();
+        self.slots.resize((messages * 2).next_power_of_two(), ChannelTable::FREE);
+    }
+
     /// The number of a channel, assigned on first use.
     fn get_or_insert(&mut self, channel: GoalChannel, channels: &mut Vec<GoalChannel>) -> u32 {
-        if channels.len() * 2 >= self.slots.len() {
-            self.grow(channels);
-        }
-        let slot = self.find_slot(channel, channels);
-        if self.slots[slot] == ChannelTable::FREE {
-            self.slots[slot] = channels.len() as u32;
-            channels.push(channel);
-        }
-        self.slots[slot]
-    }
-
-    /// Its slot, or the free slot where it belongs.
-    fn find_slot(&self, channel: GoalChannel, channels: &[GoalChannel]) -> usize {
         let mask = self.slots.len() - 1;
         let mut slot = hash(channel) & mask;
-        while self.slots[slot] != ChannelTable::FREE && channels[self.slots[slot] as usize] != channel {
-            slot = (slot + 1) & mask;
-        }
-        slot
-    }
-
-    fn grow(&mut self, channels: &[GoalChannel]) {
-        let size = (self.slots.len() * 2).max(64);
-        self.slots.clear();
-        self.slots.resize(size, ChannelTable::FREE);
-        for (number, channel) in channels.iter().enumerate() {
-            let slot = self.find_slot(*channel, channels);
-            self.slots[slot] = number as u32;
+        loop {
+            match self.slots[slot] {
+                ChannelTable::FREE => {
+                    self.slots[slot] = channels.len() as u32;
+                    channels.push(channel);
+                    return self.slots[slot];
+                }
+                number if channels[number as usize] == channel => return number,
+                _ => slot = (slot + 1) & mask,
+            }
         }
     }
 }
 
 fn hash(channel: GoalChannel) -> usize {
-    let ends = (u64::from(channel.source) << 32) | u64::from(channel.destination);
-    let mixed = ends.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ u64::from(channel.tag).wrapping_mul(0xD6E8_FEB8_6659_FD93);
-    let mixed = (mixed ^ (mixed >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+    let mixed = (u64::from(channel.source) << 32 | u64::from(channel.tag)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     (mixed ^ (mixed >> 32)) as usize
 }
 
@@ -248,9 +262,33 @@ mod tests {
     use super::*;
 
     #[test]
+    fn channels_are_numbered_by_receiver_in_file_order() {
+        let mut builder = GoalBuilder::default();
+        builder.set_rank_count(3, 1000).unwrap();
+        let message = |kind, peer, tag| OpDescription { kind, size: 1, peer, tag, cpu: 0, nic: 0 };
+        let ranks = [
+            (2, vec![message(GoalOpKind::Send, 1, 7), message(GoalOpKind::Receive, ANY, 7), message(GoalOpKind::Send, 0, 7)]),
+            (0, vec![message(GoalOpKind::Send, 2, 7), message(GoalOpKind::Receive, 2, 7), message(GoalOpKind::Send, 1, 8)]),
+            (1, vec![message(GoalOpKind::Receive, 0, 8), message(GoalOpKind::Receive, 2, 7), message(GoalOpKind::Receive, 2, 7)]),
+        ];
+        for (rank, operations) in ranks {
+            builder.begin_rank(rank).unwrap();
+            operations.into_iter().for_each(|operation| _ = builder.add_operation(operation).unwrap());
+            builder.end_rank().unwrap();
+        }
+        let goal = builder.finish().unwrap();
+        let found: Vec<(u32, u32, u32)> =
+            goal.channels().iter().map(|channel| (channel.destination, channel.source, channel.tag)).collect();
+        assert_eq!(found, [(0, 2, 7), (1, 2, 7), (1, 0, 8), (2, ANY, 7), (2, 0, 7)]);
+        let numbers: Vec<Option<usize>> = goal.operations().iter().map(GoalOp::channel).collect();
+        assert_eq!(numbers, [1, 3, 0, 4, 0, 2, 2, 1, 1].map(Some));
+    }
+
+    #[test]
     fn a_channel_keeps_its_number_however_many_there_are() {
         let (mut numbers, mut channels) = (ChannelTable::default(), Vec::new());
-        let channel = |n: u32| GoalChannel { source: n % 17, destination: n / 17, tag: n % 3 };
+        numbers.reset(5000);
+        let channel = |n: u32| GoalChannel { source: n / 3, destination: 1, tag: n % 3 };
         let first: Vec<u32> = (0..5000).map(|n| numbers.get_or_insert(channel(n), &mut channels)).collect();
         let again: Vec<u32> = (0..5000).map(|n| numbers.get_or_insert(channel(n), &mut channels)).collect();
         assert_eq!(first, again);

@@ -107,14 +107,19 @@ impl DependentOp {
 pub const MAX_OPERATIONS: usize = 1 << 30;
 
 impl GoalOp {
-    pub(super) fn new(kind: GoalOpKind, size: u64, channel_or_rank: u32, cpu: u8, nic: u8) -> GoalOp {
-        GoalOp { size, channel_or_rank, first_dependent: 0, dependency_count: 0, kind, cpu, nic }
+    /// An operation of a rank; a message gets its channel later.
+    pub(super) fn new(kind: GoalOpKind, size: u64, rank: u32, cpu: u8, nic: u8) -> GoalOp {
+        GoalOp { size, channel_or_rank: rank, first_dependent: 0, dependency_count: 0, kind, cpu, nic }
     }
 
-    pub(super) fn renumber_channel(&mut self, new_indices: &[u32]) {
-        if self.kind != GoalOpKind::Compute {
-            self.channel_or_rank = new_indices[self.channel_or_rank as usize];
-        }
+    /// The rank of an operation that has no channel yet.
+    pub(super) fn own_rank(&self) -> u32 {
+        self.channel_or_rank
+    }
+
+    /// Sets the channel of a message.
+    pub(super) fn set_channel(&mut self, channel: u32) {
+        self.channel_or_rank = channel;
     }
 
     /// The channel of a message.
