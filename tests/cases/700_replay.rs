@@ -236,6 +236,14 @@ fn c707_a_goal_schedule_takes_about_as_long_as_the_recording_it_came_from() {
         let played: Value = serde_json::from_str(&played.expect_no_crash().expect_status(0).stdout).expect("one JSON object");
         let ratio = seconds(&played) / seconds(&replay(recording, &["--machine", "two.machine.toml"]));
         assert!((0.95..1.05).contains(&ratio), "{ratio}: {played}");
+        let changes = "--json --machine two.machine.toml --what-if latency=x2 -o goal.sin";
+        let command = [sintonia(), "replay".to_owned(), "run.goal".to_owned()].into_iter().chain(changes.split(' ').map(str::to_owned));
+        let replayed = Process::new(command).run_in(recording.folder());
+        let replayed: Value = serde_json::from_str(&replayed.expect_no_crash().expect_status(0).stdout).expect("one JSON object");
+        let ratio = seconds(&replayed) / seconds(&played);
+        assert!((0.95..1.05).contains(&ratio), "{ratio}: {replayed}");
+        let written = Process::new([&sintonia(), "report", "goal.sin", "--json"]).run_in(recording.folder());
+        written.expect_no_crash().expect_status(0);
         let alone = Process::new([&sintonia(), "replay", "run.goal"]).run_in(recording.folder());
         assert!(alone.expect_status(1).stderr.contains("--machine"), "{}", alone.text());
     });

@@ -1,8 +1,8 @@
 //! The replay engine. Each location advances until it needs something that has not happened yet; whatever provides it wakes the location.
 //!
 //! Without contention no event queue is needed: the times of a location then only depend on its dependencies, not on the order in which
-//! locations are advanced. What does depend on time order (shared links, locks, wildcard matching) is a deferred event: when every location
-//! is blocked, the earliest one is processed, and all its consequences are later.
+//! locations are advanced. What does depend on time order (shared links and ports, locks, wildcard matching) is a deferred event: when every
+//! location is blocked, the earliest one is processed, and all its consequences are later.
 //!
 //! [`ReplayState`] is the state of the simulation, shared by all modules here; each adds the data and the methods of its topic, so these
 //! modules know each other through it. That circle is accepted: what the simulation does next depends on all of it.
@@ -98,7 +98,8 @@ pub fn replay(
     changes: &ReplayChanges,
     sink: Option<&mut dyn ReplaySink>,
 ) -> Result<ReplayResult, Error> {
-    let mut engine = ReplayEngine::new(schedule, costs, changes, sink)?;
+    let reordered = schedule.reordered(costs)?;
+    let mut engine = ReplayEngine::new(reordered.as_deref().unwrap_or(schedule), costs, changes, sink)?;
     engine.start()?;
     engine.run()?;
     engine.finish()

@@ -9,6 +9,8 @@
 //! Differences: an empty message costs as much as one byte (there: less); a dependency on another CPU of the same rank waits for its end
 //! (there: its start); the protocol depends on the size of the message itself (there: sometimes on that of its receive); and more than 16
 //! operations of a rank that become ready at once keep their file order (there: the order of an unstable sort).
+//!
+//! [`OrderedGoal`](crate::schedule::OrderedGoal) replays a schedule in the engine instead, with the order of operations that this simulation finds.
 
 mod cpu_nic_pairs;
 mod diagnosis;
@@ -18,12 +20,14 @@ mod loggps;
 mod matching;
 mod occupancy;
 mod op_queue;
+mod order;
 mod radix_heap;
 mod resources;
 mod simulator;
 
 pub use error::{Error, GoalOperationRef};
 pub use loggps::LogGopsParameters;
+pub(crate) use order::{CpuStep, GoalOrder};
 pub use simulator::{GoalResult, simulate};
 
 #[cfg(test)]

@@ -133,8 +133,17 @@ impl Platform {
         self.nodes.get(from as usize) != self.nodes.get(to as usize)
     }
 
+    /// Messages of at most this size are eager between any two ranks.
+    pub(crate) fn min_eager_bytes(&self) -> u64 {
+        let of_networks = || self.machine.networks.values().filter_map(|network| network.eager_bytes).min();
+        self.adjustment.eager_bytes.or_else(of_networks).unwrap_or(u64::MAX)
+    }
+
     /// Cost of a message.
     pub fn message_cost(&self, from: u32, to: u32, bytes: u64, mode: SendMode) -> MessageCost {
+        if mode == SendMode::Signal {
+            return MessageCost::default();
+        }
         let leaves_node = self.leaves_node(from, to);
         let none = NetworkCosts::default();
         let network = self.network(from, to).unwrap_or(&none);
@@ -148,12 +157,12 @@ impl Platform {
             SendMode::Synchronous => time(MessageMetric::SynchronousSend).or_else(|| time(MessageMetric::Send)),
             SendMode::Buffered => time(MessageMetric::BufferedSend).or_else(|| time(MessageMetric::Send)),
             SendMode::Ready => time(MessageMetric::ReadySend).or_else(|| time(MessageMetric::Send)),
-            SendMode::Standard => time(MessageMetric::Send),
+            SendMode::Standard | SendMode::Signal => time(MessageMetric::Send),
         };
         let eager = self.adjustment.eager_bytes.or(network.eager_bytes).unwrap_or(u64::MAX);
         let rendezvous = match mode {
             SendMode::Synchronous => true,
-            SendMode::Buffered | SendMode::Ready => false,
+            SendMode::Buffered | SendMode::Ready | SendMode::Signal => false,
             SendMode::Standard => bytes > eager,
         };
         let share =

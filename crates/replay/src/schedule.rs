@@ -4,7 +4,9 @@
 //! one [`CallChunk`] at a time. Programs loop, so a chunk lists each distinct [`ReplayAction`] once, and its calls refer to them.
 
 mod action;
+mod call_writer;
 mod dimemas;
+mod goal;
 mod recording;
 mod simulator_trace;
 mod smpi;
@@ -14,10 +16,12 @@ mod tests;
 pub use action::{
     CallCompletion, CollectiveAction, PeerEnvelope, ReceiveAction, ReplayAction, Request, SendAction, SendMode, WildcardMatch, WindowSync,
 };
+pub use goal::OrderedGoal;
 pub use recording::action_of_call;
 use sintonia_recording::call_table::CallDescriptor;
 
 use crate::Error;
+use crate::engine::ReplayCosts;
 
 /// A location: a thread of a rank that calls MPI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -35,6 +39,17 @@ pub trait Schedule: std::marker::Sync {
 
     /// All locations, sorted by rank and thread.
     fn locations(&self) -> Result<Vec<LocationId>, Error>;
+
+    /// The schedule with its calls in the order that these costs lead to; `None` if their order is fixed, as in everything recorded.
+    fn reordered(&self, costs: &ReplayCosts) -> Result<Option<Box<dyn Schedule + '_>>, Error> {
+        let _ = costs;
+        Ok(None)
+    }
+
+    /// Whether the locations of a rank send through one network port instead of one each.
+    fn shares_ports(&self) -> bool {
+        false
+    }
 
     /// Opens a location at its start.
     fn open(&self, location: LocationId) -> Result<Box<dyn CallReader + '_>, Error>;

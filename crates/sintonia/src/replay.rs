@@ -58,6 +58,9 @@ pub(crate) struct ReplayArgs {
     /// Also report the sensitivity to latency and bandwidth
     #[arg(long)]
     sensitivity: bool,
+    /// GOAL schedules: how they are simulated [default: engine if a change, a sweep, a topology, -o or --sensitivity needs it, else loggops]
+    #[arg(long, value_enum, value_name = "KIND")]
+    simulator: Option<foreign_trace::GoalSimulatorArg>,
     /// SMPI traces: speed of the machine in floating point operations per second
     #[arg(long, value_name = "FLOPS", default_value_t = 1e9)]
     flops: f64,

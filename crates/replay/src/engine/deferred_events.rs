@@ -1,4 +1,4 @@
-//! Events that must be processed in time order: transfers on shared links, lock requests, wildcard matching.
+//! Events that must be processed in time order: transfers through shared links and ports, lock requests, wildcard matching.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -89,6 +89,9 @@ impl ReplayState<'_> {
         message.departure_time = at;
         let cost = self.message_costs[message.cost_id as usize];
         let (from, to) = (self.location_ranks[message.sender as usize], message.destination);
+        if self.network.is_none() || !cost.leaves_node {
+            return self.depart(id, self.first_locations[from as usize] as usize, at);
+        }
         let node = |rank: u32| self.platform().and_then(|platform| platform.nodes.get(rank as usize).copied()).unwrap_or(rank);
         let transfer =
             NetworkTransfer { from: node(from), to: node(to), bytes: cost.bytes, latency_s: cost.latency, min_s_per_byte: cost.per_byte };

@@ -45,7 +45,9 @@ pub(super) struct ReplayState<'a> {
     pub request_waiters: FxHashMap<u32, Vec<u32>>,
     pub deferred_events: DeferredEventQueue,
     pub network: Option<Box<dyn NetworkModel>>,
-    /// When the injection port of each location is free.
+    /// Whether the locations of a rank share its injection port, so that messages enter it in time order.
+    pub shares_ports: bool,
+    /// When the injection port of each location is free; a shared one is that of the first location.
     pub send_free_time: Vec<f64>,
     /// When the ejection port of each location is free.
     pub receive_free_time: Vec<f64>,
@@ -102,6 +104,7 @@ impl<'a> ReplayState<'a> {
             request_waiters: FxHashMap::default(),
             deferred_events: DeferredEventQueue::default(),
             network,
+            shares_ports: schedule.shares_ports(),
             send_free_time: vec![0.0; locations.len()],
             receive_free_time: vec![0.0; locations.len()],
             locks: WindowLocks::default(),
@@ -287,15 +290,21 @@ impl<'a> ReplayState<'a> {
         } else {
             message.sent.simulated
         };
-        if self.network.is_some() && cost.leaves_node {
+        if self.network.is_some() && cost.leaves_node || self.shares_ports && cost.occupancy > 0.0 {
             self.messages.get_mut(id).in_network = true;
             self.deferred_events.schedule_transfer(start, id);
             return;
         }
-        let sender = message.sender as usize;
-        let departure = start.max(if cost.occupancy > 0.0 { self.send_free_time[sender] } else { start });
+        self.depart(id, message.sender as usize, start);
+    }
+
+    /// A message leaves through a port as soon as that is free.
+    #[inline]
+    pub(super) fn depart(&mut self, id: MessageId, port: usize, start: f64) {
+        let cost = self.message_costs[self.messages.get(id).cost_id as usize];
+        let departure = start.max(if cost.occupancy > 0.0 { self.send_free_time[port] } else { start });
         if cost.occupancy > 0.0 {
-            self.send_free_time[sender] = departure + cost.occupancy;
+            self.send_free_time[port] = departure + cost.occupancy;
         }
         self.arrive(id, departure, departure + cost.transfer_time());
     }

@@ -4,6 +4,8 @@ use sintonia_machine::{Machine, MessageMetric, Named, NetworkCosts, PairClass};
 
 use super::Error;
 use crate::interval_bound::IntervalBound;
+use crate::platform::{MessageCost, Platform};
+use crate::schedule::SendMode;
 
 /// Parameters of the LogGOPS model.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,6 +32,16 @@ struct ByteCost {
 }
 
 impl LogGopsParameters {
+    /// A network without costs.
+    pub(crate) const IDEAL: LogGopsParameters = LogGopsParameters {
+        latency_s: 0.0,
+        overhead_s: 0.0,
+        gap_s: 0.0,
+        gap_s_per_byte: 0.0,
+        overhead_s_per_byte: 0.0,
+        eager_bytes: u64::MAX,
+    };
+
     /// Parameters between nodes: `o` and `O` from `send` and `receive` (their mean), `g` and `G` from `gap`, `L` from `transfer`, which is
     /// `o + L + o` for one byte, and `S` from `eager_bytes`. Of a piecewise timing, the first byte is taken from the first piece and
     /// further ones from the last. Without `gap`, messages follow each other as the CPU and `transfer` allow.
@@ -49,7 +61,28 @@ impl LogGopsParameters {
             eager_bytes: network.eager_bytes.unwrap_or(u64::MAX),
         })
     }
+
+    /// Parameters with which the engine's messages between nodes agree best: what one byte costs, and each further one on average. Links of a
+    /// topology count as if nobody else used them.
+    pub(crate) fn from_platform(platform: &Platform) -> LogGopsParameters {
+        let first_node = platform.nodes.first();
+        let other = platform.nodes.iter().position(|node| Some(node) != first_node).unwrap_or(0) as u32;
+        let [one, many] = [1, MANY_BYTES].map(|bytes| platform.message_cost(0, other, bytes, SendMode::Standard));
+        let per_byte = |time: fn(&MessageCost) -> f64| ((time(&many) - time(&one)) / (MANY_BYTES - 1) as f64).max(0.0);
+        let links = if platform.has_shared_links() { platform.latency_and_byte_cost() } else { (0.0, 0.0) };
+        LogGopsParameters {
+            latency_s: (one.transfer_time() - one.send).max(links.0),
+            overhead_s: (one.send + one.receive) / 2.0,
+            gap_s: one.occupancy,
+            gap_s_per_byte: per_byte(MessageCost::transfer_time).max(links.1),
+            overhead_s_per_byte: per_byte(|cost| cost.send),
+            eager_bytes: platform.min_eager_bytes(),
+        }
+    }
 }
+
+/// A message so large that only its bytes count.
+const MANY_BYTES: u64 = 1 << 30;
 
 fn byte_cost(network: &NetworkCosts, message: MessageMetric, end: IntervalBound) -> Option<ByteCost> {
     let pieces = &network.messages.get(&message)?.pieces;

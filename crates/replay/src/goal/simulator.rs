@@ -29,9 +29,41 @@ impl GoalResult {
 
 const PS_PER_NS: u64 = 1000;
 
+/// Is told what happens, in time order.
+pub(crate) trait GoalObserver {
+    /// An operation starts.
+    fn start(&mut self, operation: u32);
+
+    /// An operation is complete.
+    fn complete(&mut self, operation: u32);
+
+    /// A receive is matched with a send.
+    fn match_receive(&mut self, receive: u32, send: u32);
+}
+
+impl GoalObserver for () {
+    #[inline]
+    fn start(&mut self, _: u32) {}
+
+    #[inline]
+    fn complete(&mut self, _: u32) {}
+
+    #[inline]
+    fn match_receive(&mut self, _: u32, _: u32) {}
+}
+
 /// Simulates a schedule.
 pub fn simulate(goal: &GoalSchedule, machine: &LogGopsParameters) -> Result<GoalResult, Error> {
-    let mut player = GoalSimulator::new(goal, PicosecondCosts::from_parameters(machine));
+    simulate_observed(goal, machine, &mut ())
+}
+
+/// Simulates a schedule before the eyes of an observer.
+pub(crate) fn simulate_observed(
+    goal: &GoalSchedule,
+    machine: &LogGopsParameters,
+    observer: &mut impl GoalObserver,
+) -> Result<GoalResult, Error> {
+    let mut player = GoalSimulator::new(goal, PicosecondCosts::from_parameters(machine), observer);
     player.start();
     while let Some((now, event)) = player.event_queue.pop() {
         player.process_event(now, event);
@@ -47,8 +79,9 @@ pub fn simulate(goal: &GoalSchedule, machine: &LogGopsParameters) -> Result<Goal
     Ok(GoalResult { ends_ps, events: player.n_events })
 }
 
-struct GoalSimulator<'a> {
+struct GoalSimulator<'a, O> {
     goal: &'a GoalSchedule,
+    observer: &'a mut O,
     costs: PicosecondCosts,
     event_queue: RadixHeap,
     states: Vec<OperationState>,
@@ -63,12 +96,13 @@ struct GoalSimulator<'a> {
     remaining: usize,
 }
 
-impl<'a> GoalSimulator<'a> {
-    fn new(goal: &'a GoalSchedule, costs: PicosecondCosts) -> GoalSimulator<'a> {
+impl<'a, O: GoalObserver> GoalSimulator<'a, O> {
+    fn new(goal: &'a GoalSchedule, costs: PicosecondCosts, observer: &'a mut O) -> GoalSimulator<'a, O> {
         let states = goal.operations().iter().map(|operation| OperationState::waiting_for(operation.dependency_count)).collect();
         let (event_queue, matcher, resources) = (RadixHeap::default(), GoalMatcher::new(goal), RankResources::new(goal));
         GoalSimulator {
             goal,
+            observer,
             costs,
             event_queue,
             states,
@@ -112,6 +146,7 @@ impl<'a> GoalSimulator<'a> {
         let end = now.saturating_add(self.operation(operation).size.saturating_mul(PS_PER_NS));
         self.resources.occupy(resources, end, end);
         self.start_next(resources, event);
+        self.observer.start(operation);
         self.satisfy_dependents(operation, true);
         self.complete_at(operation, event.rank, now, end);
     }
@@ -124,6 +159,7 @@ impl<'a> GoalSimulator<'a> {
         let end = now.saturating_add(occupancy.send);
         self.resources.occupy(resources, end, now.saturating_add(occupancy.interface));
         self.start_next(resources, event);
+        self.observer.start(operation);
         self.satisfy_dependents(operation, true);
         let arrival = now.saturating_add(self.costs.overhead).saturating_add(self.costs.latency);
         let number = self.assign_sequence(operation);
@@ -134,8 +170,10 @@ impl<'a> GoalSimulator<'a> {
     }
 
     fn receive(&mut self, now: u64, operation: u32, rank: usize) {
+        self.observer.start(operation);
         self.satisfy_dependents(operation, true);
         if let Some(message) = self.match_or_queue(operation) {
+            self.observer.match_receive(operation, message);
             self.acknowledge(now, message);
             let taken_in = *self.resources.cpu_free_time(rank, self.operation(message).cpu);
             self.complete_at(operation, rank as u32, now, taken_in);
@@ -158,6 +196,7 @@ impl<'a> GoalSimulator<'a> {
         self.resources.occupy(resources, end, now.saturating_add(occupancy.interface));
         self.start_next(resources, event);
         if let Some(receive) = self.match_or_queue(message) {
+            self.observer.match_receive(receive, message);
             self.acknowledge(now, message);
             self.complete_at(receive, event.rank, now, end);
         }
@@ -229,6 +268,7 @@ impl<'a> GoalSimulator<'a> {
 
     fn complete(&mut self, operation: u32) {
         self.remaining -= 1;
+        self.observer.complete(operation);
         self.satisfy_dependents(operation, false);
     }
 

@@ -111,6 +111,8 @@ pub enum SendMode {
     Buffered,
     /// The receive is already posted.
     Ready,
+    /// Not a message, but a local event: lets another location of the same rank continue, and costs nothing.
+    Signal,
 }
 
 /// What completes an action.

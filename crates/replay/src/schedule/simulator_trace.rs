@@ -1,95 +1,45 @@
 //! A simulator trace as a schedule of MPI calls.
 //!
-//! Such a trace only has compute times, and names a request by its message. Loops repeat, so each step is first compared with the successor
-//! of the previous one.
+//! Such a trace only has compute times, and names a request by its message.
 
 use std::collections::{HashMap, VecDeque};
 
 use sintonia_formats::sim_trace::{CollectiveOp, Completion, TraceAction, TraceEnvelope as Message};
-use sintonia_mpi::FunctionId;
 use sintonia_recording::call_table::{CallDescriptor, ListedRequest};
 use sintonia_recording::comm_event::{CollectiveGroup, GroupOp};
 use sintonia_recording::raw::part;
 
+use super::call_writer::{CallWriter, call_named, message_call};
 use super::{
     CallChunk, CallCompletion, CallReader, ChunkStatus, CollectiveAction, DescribedAction, PeerEnvelope, ReceiveAction, ReplayAction,
-    Request, ScheduledCall, SendAction, SendMode,
+    Request, SendAction, SendMode,
 };
 use crate::Error;
-
-/// Chunk size.
-const CHUNK_CALLS: usize = 256;
-
-/// Actions kept before the table is reset.
-const MAX_ACTIONS: usize = 1024;
 
 const NS_PER_S: f64 = 1e9;
 
 /// Reader of one thread of a trace.
 pub(super) struct SimulatorTraceReader<S> {
-    steps: S,
-    /// Computation since the last call in nanoseconds.
-    compute_ns: f64,
-    /// Total computation before the last call in nanoseconds.
-    clock_ns: i64,
+    steps: std::iter::Fuse<S>,
+    calls: CallWriter,
     requests: StartedTransfers,
-    /// Known actions.
-    known: Vec<DescribedAction>,
-    /// Last successor of each action.
-    followers: Vec<u32>,
-    last: u32,
-    ended: bool,
 }
 
-impl<S> SimulatorTraceReader<S> {
+impl<S: Iterator> SimulatorTraceReader<S> {
     pub(super) fn new(steps: S) -> SimulatorTraceReader<S> {
-        SimulatorTraceReader {
-            steps,
-            compute_ns: 0.0,
-            clock_ns: 0,
-            requests: StartedTransfers::default(),
-            known: Vec::new(),
-            followers: Vec::new(),
-            last: 0,
-            ended: false,
-        }
-    }
-
-    fn push_call(&mut self, chunk: &mut CallChunk, described: DescribedAction) {
-        let computed_ns = self.compute_ns.floor();
-        self.compute_ns -= computed_ns;
-        self.clock_ns = self.clock_ns.saturating_add(computed_ns as i64);
-        let action = self.intern_action(described);
-        chunk.calls.push(ScheduledCall { compute_ns: computed_ns as i64, action, ..ScheduledCall::default() });
-    }
-
-    /// Index of an action, added if new.
-    fn intern_action(&mut self, described: DescribedAction) -> u32 {
-        let actions = &mut self.known;
-        let expected = self.followers.get(self.last as usize).copied().filter(|index| actions.get(*index as usize) == Some(&described));
-        let index = expected.or_else(|| actions.iter().position(|known| *known == described).map(|index| index as u32));
-        let index = index.unwrap_or_else(|| {
-            actions.push(described);
-            self.followers.push(0);
-            actions.len() as u32 - 1
-        });
-        if let Some(successor) = self.followers.get_mut(self.last as usize) {
-            *successor = index;
-        }
-        self.last = index;
-        index
+        SimulatorTraceReader { steps: steps.fuse(), calls: CallWriter::default(), requests: StartedTransfers::default() }
     }
 
     fn convert_step(&mut self, chunk: &mut CallChunk, step: TraceAction) {
         match step {
-            TraceAction::Compute { seconds } => self.compute_ns += seconds * NS_PER_S,
+            TraceAction::Compute { seconds } => self.calls.compute(seconds * NS_PER_S),
             TraceAction::Send { to, bytes, synchronous, completion: end } => self.send(chunk, to, bytes, synchronous, end),
             TraceAction::Receive { from, bytes, completion: end } => {
                 let completion = self.requests.start(StartedTransfer { sent: false, message: from, bytes }, end);
                 let receive = ReceiveAction { from: Some(envelope(from)), any_source: false, completion };
                 let name = if completion == CallCompletion::Blocking { "MPI_Recv" } else { "MPI_Irecv" };
-                let descriptor = CallDescriptor { received: bytes, ..message_call(name, from, completion, part::RECEIVED) };
-                self.push_call(chunk, DescribedAction { action: ReplayAction::Receive(receive), call: descriptor });
+                let descriptor = CallDescriptor { received: bytes, ..message_call(name, envelope(from), completion, part::RECEIVED) };
+                self.calls.push(chunk, DescribedAction { action: ReplayAction::Receive(receive), call: descriptor });
             }
             TraceAction::Wait { is_send: sent, message } => {
                 let listed = self.requests.complete(sent, message);
@@ -99,7 +49,7 @@ impl<S> SimulatorTraceReader<S> {
                 let listed = self.requests.complete_all(sent);
                 self.complete(chunk, listed, "MPI_Waitall");
             }
-            TraceAction::Test => self.push_call(chunk, DescribedAction { action: ReplayAction::Poll, call: call_named("MPI_Test") }),
+            TraceAction::Test => self.calls.push(chunk, DescribedAction { action: ReplayAction::Poll, call: call_named("MPI_Test") }),
             TraceAction::Collective { operation: op, communicator, root, sent, received } => {
                 let join = CollectiveAction {
                     group: CollectiveGroup::Communicator(communicator),
@@ -109,14 +59,14 @@ impl<S> SimulatorTraceReader<S> {
                     received,
                     completion: CallCompletion::Blocking,
                 };
-                self.push_call(
+                self.calls.push(
                     chunk,
                     DescribedAction { action: ReplayAction::Collective(join), call: collective_descriptor(op, &join, communicator) },
                 );
             }
-            TraceAction::Init => self.push_call(chunk, DescribedAction { action: ReplayAction::Init, call: call_named("MPI_Init") }),
+            TraceAction::Init => self.calls.push(chunk, DescribedAction { action: ReplayAction::Init, call: call_named("MPI_Init") }),
             TraceAction::Finalize => {
-                self.push_call(chunk, DescribedAction { action: ReplayAction::Finalize, call: call_named("MPI_Finalize") })
+                self.calls.push(chunk, DescribedAction { action: ReplayAction::Finalize, call: call_named("MPI_Finalize") })
             }
         }
     }
@@ -130,15 +80,15 @@ impl<S> SimulatorTraceReader<S> {
             (true, CallCompletion::Blocking) => "MPI_Ssend",
             (true, _) => "MPI_Issend",
         };
-        let descriptor = CallDescriptor { sent: bytes, ..message_call(name, to, completion, part::SENT) };
-        self.push_call(
+        let descriptor = CallDescriptor { sent: bytes, ..message_call(name, envelope(to), completion, part::SENT) };
+        self.calls.push(
             chunk,
             DescribedAction { action: ReplayAction::Send(SendAction { to: envelope(to), bytes, mode, completion }), call: descriptor },
         );
         if end == Completion::Detached {
             let newest = ListedRequest { request: Request::Relative(0), is_receive: false, peer: 0, tag: 0, received: 0 };
-            let free = CallDescriptor { requests: vec![newest], ..self::call_named("MPI_Request_free") };
-            self.push_call(chunk, DescribedAction { action: ReplayAction::FreeRequests(vec![Request::Relative(0)]), call: free });
+            let free = CallDescriptor { requests: vec![newest], ..call_named("MPI_Request_free") };
+            self.calls.push(chunk, DescribedAction { action: ReplayAction::FreeRequests(vec![Request::Relative(0)]), call: free });
         }
     }
 
@@ -146,39 +96,24 @@ impl<S> SimulatorTraceReader<S> {
     fn complete(&mut self, chunk: &mut CallChunk, listed: Vec<ListedRequest>, name: &str) {
         if !listed.is_empty() {
             let action = ReplayAction::Complete(listed.iter().map(|listed| listed.request).collect());
-            self.push_call(chunk, DescribedAction { action, call: CallDescriptor { requests: listed, ..call_named(name) } });
+            self.calls.push(chunk, DescribedAction { action, call: CallDescriptor { requests: listed, ..call_named(name) } });
         }
     }
 }
 
 impl<S: Iterator<Item = Result<TraceAction, sintonia_formats::Error>>> CallReader for SimulatorTraceReader<S> {
     fn read_chunk(&mut self, chunk: &mut CallChunk) -> Result<ChunkStatus, Error> {
-        chunk.calls.clear();
-        chunk.first_request = None;
-        let begin = self.clock_ns;
-        if self.known.len() > MAX_ACTIONS {
-            self.known.clear();
-            self.followers.clear();
-        }
-        let known = self.known.len();
-        while chunk.calls.len() < CHUNK_CALLS && !self.ended {
+        self.calls.begin_chunk(chunk);
+        while !CallWriter::is_full(chunk) {
             match self.steps.next().transpose()? {
                 Some(step) => self.convert_step(chunk, step),
                 None => {
-                    self.ended = true;
-                    if self.compute_ns >= 1.0 {
-                        self.push_call(chunk, DescribedAction { action: ReplayAction::Local, call: call_named("MPI_Wtime") });
-                    }
+                    self.calls.end_location(chunk);
+                    break;
                 }
             }
         }
-        let Some(first) = chunk.calls.first() else { return Ok(ChunkStatus::End) };
-        chunk.enter_ns = begin.saturating_add(first.compute_ns);
-        if known > 0 && self.known.len() == known {
-            return Ok(ChunkStatus::SameActions);
-        }
-        chunk.actions.clone_from(&self.known);
-        Ok(ChunkStatus::NewActions)
+        Ok(self.calls.finish_chunk(chunk))
     }
 }
 
@@ -238,26 +173,10 @@ fn envelope(message: Message) -> PeerEnvelope {
     PeerEnvelope { peer: message.peer, communicator: message.communicator, tag: message.tag }
 }
 
-/// A call descriptor with only a function.
-fn call_named(name: &str) -> CallDescriptor {
-    CallDescriptor::new(operation(name))
-}
-
-fn message_call(name: &str, message: Message, completion: CallCompletion, bytes: u16) -> CallDescriptor {
-    let request = if completion == CallCompletion::Blocking { 0 } else { part::REQUEST };
-    let parts = part::OBJECT | part::TAG | bytes | request;
-    CallDescriptor { parts, object: message.communicator, peer: message.peer as i32, tag: message.tag, ..call_named(name) }
-}
-
 fn collective_descriptor(op: CollectiveOp, join: &CollectiveAction, communicator: u32) -> CallDescriptor {
     let parts = part::OBJECT | part::SENT | part::RECEIVED;
     let peer = join.root.map_or(sintonia_recording::raw::NONE, |root| root as i32);
     CallDescriptor { parts, object: communicator, peer, sent: join.sent, received: join.received, ..call_named(function_name(op)) }
-}
-
-/// The function of this name; a test checks that all names exist.
-fn operation(name: &str) -> FunctionId {
-    FunctionId::from_name(name).unwrap_or(FunctionId(0))
 }
 
 fn function_name(op: CollectiveOp) -> &'static str {
@@ -291,6 +210,8 @@ fn function_name(op: CollectiveOp) -> &'static str {
 mod tests {
     use sintonia_mpi::FunctionRole;
 
+    use super::super::ScheduledCall;
+    use super::super::call_writer::{CHUNK_CALLS, operation};
     use super::*;
 
     fn read(steps: Vec<TraceAction>) -> (Vec<DescribedAction>, Vec<ScheduledCall>) {

@@ -10,7 +10,7 @@ use sintonia_recording::header::{CommunicatorDefinition, RecordingHeader};
 use sintonia_replay::goal::{self, LogGopsParameters};
 use sintonia_replay::platform::IntervalBound;
 use sintonia_replay::scenario::ReplayScenario;
-use sintonia_replay::schedule::Schedule;
+use sintonia_replay::schedule::{OrderedGoal, Schedule};
 use sintonia_replay::sweep::Sweep;
 use sintonia_replay::what_if::WhatIf;
 
@@ -35,6 +35,30 @@ impl TraceKind {
     }
 }
 
+/// How GOAL schedules are simulated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum GoalSimulatorArg {
+    /// Exactly as by LogGOPSim
+    Loggops,
+    /// Like recordings, with changes, topology and output
+    Engine,
+}
+
+impl GoalSimulatorArg {
+    /// The simulator that was asked for, or the one that can do what was asked for.
+    fn choose(args: &ReplayArgs, machine: &Machine) -> Result<GoalSimulatorArg, Error> {
+        let needs_engine = !args.what_if.is_empty() || !args.sweep.is_empty() || args.output.is_some() || args.sensitivity;
+        match args.simulator {
+            Some(GoalSimulatorArg::Loggops) if needs_engine => Err(Error::Other(
+                "--what-if, --sweep, -o and --sensitivity do not apply to --simulator loggops; use --simulator engine".into(),
+            )),
+            Some(simulator) => Ok(simulator),
+            None if needs_engine || machine.topology.is_some() => Ok(GoalSimulatorArg::Engine),
+            None => Ok(GoalSimulatorArg::Loggops),
+        }
+    }
+}
+
 /// Replays a file of another tool on a machine.
 pub(super) fn run(
     args: &ReplayArgs,
@@ -47,16 +71,28 @@ pub(super) fn run(
         return Err(Error::Other(format!("{}: no recorded network: use --machine NAME.machine.toml", path.display())));
     };
     match TraceKind::from_path(path) {
-        TraceKind::Goal => play_goal(args, path, &machine),
-        TraceKind::Dimemas => replay_schedule(args, path, &dimemas::open(path)?, machine, what_ifs, sweeps),
-        TraceKind::Smpi => replay_schedule(args, path, &smpi::open(path, args.flops)?, machine, what_ifs, sweeps),
+        TraceKind::Goal => match GoalSimulatorArg::choose(args, &machine)? {
+            GoalSimulatorArg::Loggops => simulate_loggops(args, path, &machine),
+            GoalSimulatorArg::Engine => {
+                let goal = file::read(path)?;
+                let schedule = OrderedGoal::new(&goal).map_err(|error| Error::Other(format!("{}: {error}", path.display())))?;
+                replay_schedule(args, path, &schedule, &OrderedGoal::COMMUNICATORS, machine, what_ifs, sweeps)
+            }
+        },
+        TraceKind::Dimemas => replay_schedule(args, path, &dimemas::open(path)?, &WORLD, machine, what_ifs, sweeps),
+        TraceKind::Smpi => replay_schedule(args, path, &smpi::open(path, args.flops)?, &WORLD, machine, what_ifs, sweeps),
     }
 }
 
+/// The communicators of traces that name no others.
+const WORLD: [&str; 1] = ["MPI_COMM_WORLD"];
+
+/// Replays a schedule with these communicators of all ranks, named by what made them.
 fn replay_schedule(
     args: &ReplayArgs,
     path: &Path,
     schedule: &dyn Schedule,
+    communicators: &[&str],
     machine: Machine,
     what_ifs: Vec<WhatIf>,
     sweeps: &[Sweep],
@@ -64,21 +100,19 @@ fn replay_schedule(
     let case = ReplayScenario { schedule, bounds: None, machine: Some(machine), what_ifs };
     let (name, ranks) = (path.display().to_string(), schedule.ranks());
     let header = || {
-        let members = format!("0-{}", ranks.saturating_sub(1));
-        let world = CommunicatorDefinition { made_by: "MPI_COMM_WORLD".into(), members, ..CommunicatorDefinition::default() };
-        RecordingHeader { size: ranks as usize, communicators: vec![world], command: vec![name.clone()], ..RecordingHeader::default() }
+        let made_by = |made_by: &&str| CommunicatorDefinition {
+            made_by: (*made_by).to_owned(),
+            members: format!("0-{}", ranks.saturating_sub(1)),
+            ..CommunicatorDefinition::default()
+        };
+        let communicators = communicators.iter().map(made_by).collect();
+        RecordingHeader { size: ranks as usize, communicators, command: vec![name.clone()], ..RecordingHeader::default() }
     };
     replay_and_print(args, &case, sweeps, ReplaySubject { name: name.clone(), was_executed: false, notes: Vec::new(), header: &header })
 }
 
-/// Plays a GOAL schedule like LogGOPSim.
-fn play_goal(args: &ReplayArgs, path: &Path, machine: &Machine) -> Result<ExitCode, Error> {
-    if !args.what_if.is_empty() || !args.sweep.is_empty() || args.output.is_some() || args.sensitivity {
-        return Err(Error::Other(
-            "a GOAL schedule has no MPI calls, so --what-if, --sweep, -o and --sensitivity do not apply; change the machine file instead"
-                .into(),
-        ));
-    }
+/// Simulates a GOAL schedule like LogGOPSim.
+fn simulate_loggops(args: &ReplayArgs, path: &Path, machine: &Machine) -> Result<ExitCode, Error> {
     let schedule = file::read(path)?;
     let at = |end| -> Result<goal::GoalResult, Error> {
         let played = LogGopsParameters::from_machine(machine, end).and_then(|machine| goal::simulate(&schedule, &machine));
