@@ -1,25 +1,26 @@
 //! Apache Parquet with one row per call, for pandas, polars, DuckDB, Spark and others.
 //!
-//! Rows are buffered by column and written one row group at a time, so memory depends only on the size of a row group. Strings are
-//! dictionary-encoded; times and request numbers are delta-encoded.
+//! Rows are buffered by column and written one row group at a time, so memory depends only on the size of a row group. Times and request
+//! numbers are delta-encoded, other numbers and strings dictionary-encoded. The format is written here: its Rust library would be a tenth of
+//! the time to build Sintonia, and one flat table with a list needs little of it.
+
+mod encoding;
+mod file;
+mod thrift;
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::io::{self, Write};
 use std::path::Path;
-use std::sync::Arc;
 
-use ::parquet::basic::{Compression, ConvertedType, Encoding, LogicalType, Repetition, Type as Physical};
-use ::parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
-use ::parquet::errors::ParquetError;
-use ::parquet::file::properties::WriterProperties;
-use ::parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter, SerializedRowGroupWriter};
-use ::parquet::schema::types::{ColumnPath, Type, TypePtr};
 use sintonia_recording::Recording;
 
 use crate::call_columns::{CellValue, ColumnType, REQUEST_COLUMNS, REQUESTS_COLUMN, columns};
 use crate::error::PathContext;
 use crate::exported_calls::{self, ExportedCall};
 use crate::{Error, ExportSummary, single_file};
+use encoding::{bit_width, put_deltas, put_flags, put_hybrid};
+use file::{ChunkStatistics, DataPage, Encoding, ParquetFile, PhysicalType, SchemaElement};
 
 /// Size of a row group, counting rows and the requests in their lists.
 const ROW_GROUP_SIZE: usize = 1 << 17;
@@ -37,24 +38,30 @@ pub fn write(recording: &Recording, path: &Path, progress: &(dyn Fn() + Sync)) -
     })
 }
 
-/// The file writer with the buffered rows of the next row group.
-struct ParquetWriter<W: Write + Send> {
-    writer: SerializedFileWriter<W>,
-    /// Rows and listed requests in the buffer.
-    buffered: usize,
+/// The file with the buffered rows of the next row group.
+struct ParquetWriter<W: Write> {
+    file: ParquetFile<W>,
+    rows: usize,
+    /// Requests in the lists of these rows.
+    requests: usize,
     columns: Vec<ColumnBuffer>,
     request_columns: Vec<ColumnBuffer>,
     strings: StringInterner,
 }
 
-impl<W: Write + Send> ParquetWriter<W> {
+impl<W: Write> ParquetWriter<W> {
     fn new(out: W) -> io::Result<ParquetWriter<W>> {
-        let writer = SerializedFileWriter::new(out, schema().map_err(io_error)?, Arc::new(writer_properties())).map_err(io_error)?;
-        let (columns, request_columns) = (
-            columns().map(|c| ColumnBuffer::new(c.column_type)).collect(),
-            REQUEST_COLUMNS.iter().map(|c| ColumnBuffer::new(c.column_type)).collect(),
-        );
-        Ok(ParquetWriter { writer, buffered: 0, columns, request_columns, strings: StringInterner::default() })
+        let columns = columns().map(|column| ColumnBuffer::new(vec![column.name], column.column_type)).collect();
+        let of_request = |name| vec![REQUESTS_COLUMN, "list", "element", name];
+        let request_columns = REQUEST_COLUMNS.iter().map(|column| ColumnBuffer::new(of_request(column.name), column.column_type)).collect();
+        Ok(ParquetWriter {
+            file: ParquetFile::new(out)?,
+            rows: 0,
+            requests: 0,
+            columns,
+            request_columns,
+            strings: StringInterner::default(),
+        })
     }
 
     fn add_row(&mut self, row: &ExportedCall) -> io::Result<()> {
@@ -70,26 +77,27 @@ impl<W: Write + Send> ParquetWriter<W> {
                 values.push_empty_list();
             }
         }
-        self.buffered += 1 + row.listed_requests.len();
-        if self.buffered >= ROW_GROUP_SIZE { self.write_row_group() } else { Ok(()) }
+        self.rows += 1;
+        self.requests += row.listed_requests.len();
+        if self.rows + self.requests >= ROW_GROUP_SIZE { self.write_row_group() } else { Ok(()) }
     }
 
     fn write_row_group(&mut self) -> io::Result<()> {
-        let mut group = self.writer.next_row_group().map_err(io_error)?;
         for values in self.columns.iter_mut().chain(&mut self.request_columns) {
-            write_column(&mut group, values, &self.strings).map_err(io_error)?;
+            let (dictionary, page) = values.pages(&self.strings);
+            self.file.write_column(&values.path, values.physical_type(), dictionary.as_ref(), &page, &values.statistics())?;
             values.clear();
         }
-        group.close().map_err(io_error)?;
-        self.buffered = 0;
+        self.file.end_row_group(self.rows);
+        (self.rows, self.requests) = (0, 0);
         Ok(())
     }
 
     fn finish(mut self) -> io::Result<()> {
-        if self.buffered > 0 {
+        if self.rows > 0 {
             self.write_row_group()?;
         }
-        self.writer.close().map(|_| ()).map_err(io_error)
+        self.file.finish(&schema())
     }
 }
 
@@ -103,30 +111,33 @@ enum NestingLevel {
 
 /// The values of a column with Parquet's definition and repetition levels.
 struct ColumnBuffer {
+    path: Vec<&'static str>,
     values: ColumnValues,
     /// 1 for a present value; in a list, 1 for the list and 2 for a value.
-    definition_levels: Vec<i16>,
+    definition_levels: Vec<u32>,
     /// 1 where a value continues the list of the one before; empty for columns of rows.
-    repetition_levels: Vec<i16>,
+    repetition_levels: Vec<u32>,
 }
 
 enum ColumnValues {
     Int32(Vec<i32>),
     Int64(Vec<i64>),
+    IncreasingInt64(Vec<i64>),
     /// Indices into [`StringInterner`].
     Text(Vec<usize>),
     Bool(Vec<bool>),
 }
 
 impl ColumnBuffer {
-    fn new(kind: ColumnType) -> ColumnBuffer {
+    fn new(path: Vec<&'static str>, kind: ColumnType) -> ColumnBuffer {
         let values = match kind {
             ColumnType::Int32 => ColumnValues::Int32(Vec::new()),
-            ColumnType::Int64 | ColumnType::IncreasingInt64 => ColumnValues::Int64(Vec::new()),
+            ColumnType::Int64 => ColumnValues::Int64(Vec::new()),
+            ColumnType::IncreasingInt64 => ColumnValues::IncreasingInt64(Vec::new()),
             ColumnType::Text => ColumnValues::Text(Vec::new()),
             ColumnType::Bool => ColumnValues::Bool(Vec::new()),
         };
-        ColumnBuffer { values, definition_levels: Vec::new(), repetition_levels: Vec::new() }
+        ColumnBuffer { path, values, definition_levels: Vec::new(), repetition_levels: Vec::new() }
     }
 
     fn push(&mut self, cell: CellValue, level: NestingLevel, interner: &mut StringInterner) {
@@ -134,7 +145,10 @@ impl ColumnBuffer {
             (ColumnValues::Int32(values), CellValue::Number(number) | CellValue::Special(number, _)) => {
                 number.try_into().map(|n| values.push(n)).is_ok()
             }
-            (ColumnValues::Int64(values), CellValue::Number(number) | CellValue::Special(number, _)) => {
+            (
+                ColumnValues::Int64(values) | ColumnValues::IncreasingInt64(values),
+                CellValue::Number(number) | CellValue::Special(number, _),
+            ) => {
                 values.push(number);
                 true
             }
@@ -153,7 +167,7 @@ impl ColumnBuffer {
             NestingLevel::FirstElement => (1, Some(0)),
             NestingLevel::NextElement => (1, Some(1)),
         };
-        self.definition_levels.push(list + i16::from(present));
+        self.definition_levels.push(list + u32::from(present));
         self.repetition_levels.extend(repeated);
     }
 
@@ -165,20 +179,98 @@ impl ColumnBuffer {
     fn clear(&mut self) {
         match &mut self.values {
             ColumnValues::Int32(values) => values.clear(),
-            ColumnValues::Int64(values) => values.clear(),
+            ColumnValues::Int64(values) | ColumnValues::IncreasingInt64(values) => values.clear(),
             ColumnValues::Text(values) => values.clear(),
             ColumnValues::Bool(values) => values.clear(),
         }
         self.definition_levels.clear();
         self.repetition_levels.clear();
     }
+
+    fn physical_type(&self) -> PhysicalType {
+        match &self.values {
+            ColumnValues::Int32(_) => PhysicalType::Int32,
+            ColumnValues::Int64(_) | ColumnValues::IncreasingInt64(_) => PhysicalType::Int64,
+            ColumnValues::Text(_) => PhysicalType::ByteArray,
+            ColumnValues::Bool(_) => PhysicalType::Boolean,
+        }
+    }
+
+    fn statistics(&self) -> ChunkStatistics {
+        let (present, bounds) = match &self.values {
+            ColumnValues::Int32(values) => (values.len(), bounds(values, |value| value.to_le_bytes().to_vec())),
+            ColumnValues::Int64(values) | ColumnValues::IncreasingInt64(values) => {
+                (values.len(), bounds(values, |value| value.to_le_bytes().to_vec()))
+            }
+            ColumnValues::Text(values) => (values.len(), None),
+            ColumnValues::Bool(values) => (values.len(), None),
+        };
+        ChunkStatistics { absent: self.definition_levels.len() - present, bounds }
+    }
+
+    /// The dictionary, if there is one, and the page of values.
+    fn pages(&self, interner: &StringInterner) -> (Option<DataPage>, DataPage) {
+        let mut page = DataPage::new(self.definition_levels.len(), Encoding::Plain);
+        if !self.repetition_levels.is_empty() {
+            page.put_levels(&self.repetition_levels, 1);
+        }
+        page.put_levels(&self.definition_levels, if self.repetition_levels.is_empty() { 1 } else { 2 });
+        let dictionary = match &self.values {
+            ColumnValues::Int32(values) => put_indices(&mut page, values, |value, out| out.extend(value.to_le_bytes())),
+            ColumnValues::Int64(values) => put_indices(&mut page, values, |value, out| out.extend(value.to_le_bytes())),
+            ColumnValues::Text(values) => put_indices(&mut page, values, |index, out| {
+                let text = &interner.strings[*index];
+                out.extend((text.len() as u32).to_le_bytes());
+                out.extend(text.as_bytes());
+            }),
+            ColumnValues::IncreasingInt64(values) => {
+                page.encoding = Encoding::DeltaBinaryPacked;
+                put_deltas(&mut page.bytes, values);
+                None
+            }
+            ColumnValues::Bool(values) => {
+                put_flags(&mut page.bytes, values);
+                None
+            }
+        };
+        (dictionary, page)
+    }
+}
+
+/// The least and the greatest value.
+fn bounds<T: Copy + Ord>(values: &[T], bytes: impl Fn(T) -> Vec<u8>) -> Option<[Vec<u8>; 2]> {
+    Some([bytes(values.iter().copied().min()?), bytes(values.iter().copied().max()?)])
+}
+
+/// Writes values as indices into a dictionary of the distinct ones; without values there is no dictionary.
+fn put_indices<T: Eq + Hash>(page: &mut DataPage, values: &[T], put: impl Fn(&T, &mut Vec<u8>)) -> Option<DataPage> {
+    let mut distinct = HashMap::new();
+    let mut dictionary = DataPage::new(0, Encoding::Plain);
+    let indices: Vec<u32> = values
+        .iter()
+        .map(|value| {
+            *distinct.entry(value).or_insert_with(|| {
+                put(value, &mut dictionary.bytes);
+                dictionary.values += 1;
+                dictionary.values as u32 - 1
+            })
+        })
+        .collect();
+    if dictionary.values == 0 {
+        return None;
+    }
+    page.encoding = Encoding::RleDictionary;
+    let width = bit_width(dictionary.values as u64 - 1).max(1);
+    page.bytes.push(width as u8);
+    put_hybrid(&mut page.bytes, &indices, width);
+    Some(dictionary)
 }
 
 /// Distinct strings: names of functions, files and libraries.
 #[derive(Default)]
 struct StringInterner {
     indices: HashMap<String, usize>,
-    strings: Vec<ByteArray>,
+    strings: Vec<String>,
 }
 
 impl StringInterner {
@@ -187,76 +279,24 @@ impl StringInterner {
             return *index;
         }
         self.indices.insert(text.to_owned(), self.strings.len());
-        self.strings.push(ByteArray::from(text));
+        self.strings.push(text.to_owned());
         self.strings.len() - 1
     }
 }
 
-fn write_column<W: Write + Send>(
-    group: &mut SerializedRowGroupWriter<W>,
-    column: &ColumnBuffer,
-    interner: &StringInterner,
-) -> Result<(), ParquetError> {
-    let Some(mut writer) = group.next_column()? else { return Ok(()) };
-    match &column.values {
-        ColumnValues::Int32(values) => write_values::<Int32Type>(&mut writer, column, values)?,
-        ColumnValues::Int64(values) => write_values::<Int64Type>(&mut writer, column, values)?,
-        ColumnValues::Bool(values) => write_values::<BoolType>(&mut writer, column, values)?,
-        ColumnValues::Text(values) => {
-            let values: Vec<ByteArray> = values.iter().map(|index| interner.strings[*index].clone()).collect();
-            write_values::<ByteArrayType>(&mut writer, column, &values)?;
-        }
-    }
-    writer.close()
-}
-
-fn write_values<T: DataType>(writer: &mut SerializedColumnWriter, column: &ColumnBuffer, values: &[T::T]) -> Result<(), ParquetError> {
-    let repeated = (!column.repetition_levels.is_empty()).then_some(column.repetition_levels.as_slice());
-    writer.typed::<T>().write_batch(values, Some(&column.definition_levels), repeated).map(|_| ())
-}
-
-fn schema() -> Result<TypePtr, ParquetError> {
-    let mut fields = columns().map(|column| field_type(column.name, column.column_type)).collect::<Result<Vec<_>, _>>()?;
-    let parts = REQUEST_COLUMNS.iter().map(|column| field_type(column.name, column.column_type)).collect::<Result<Vec<_>, _>>()?;
-    let element = group_type("element", Repetition::REQUIRED).with_fields(parts).build()?;
-    let list = group_type("list", Repetition::REPEATED).with_fields(vec![Arc::new(element)]).build()?;
-    let request_columns = group_type(REQUESTS_COLUMN, Repetition::REQUIRED).with_fields(vec![Arc::new(list)]);
-    fields.push(Arc::new(request_columns.with_logical_type(Some(LogicalType::List)).with_converted_type(ConvertedType::LIST).build()?));
-    Ok(Arc::new(Type::group_type_builder("calls").with_fields(fields).build()?))
-}
-
-fn group_type(name: &str, repetition: Repetition) -> ::parquet::schema::types::GroupTypeBuilder<'_> {
-    Type::group_type_builder(name).with_repetition(repetition)
-}
-
-fn field_type(name: &str, kind: ColumnType) -> Result<TypePtr, ParquetError> {
-    let (physical, logical) = match kind {
-        ColumnType::Int32 => (Physical::INT32, None),
-        ColumnType::Int64 | ColumnType::IncreasingInt64 => (Physical::INT64, None),
-        ColumnType::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
-        ColumnType::Bool => (Physical::BOOLEAN, None),
+/// The columns, and the list of requests as a group in a group.
+fn schema() -> Vec<SchemaElement> {
+    let field = |name, kind| match kind {
+        ColumnType::Int32 => SchemaElement::Field(name, PhysicalType::Int32),
+        ColumnType::Int64 | ColumnType::IncreasingInt64 => SchemaElement::Field(name, PhysicalType::Int64),
+        ColumnType::Text => SchemaElement::Field(name, PhysicalType::ByteArray),
+        ColumnType::Bool => SchemaElement::Field(name, PhysicalType::Boolean),
     };
-    let field = Type::primitive_type_builder(name, physical).with_repetition(Repetition::OPTIONAL).with_logical_type(logical);
-    field.build().map(Arc::new)
-}
-
-fn writer_properties() -> WriterProperties {
-    let own = columns().map(|column| (ColumnPath::from(column.name), column.column_type));
-    let of_requests = REQUEST_COLUMNS
-        .iter()
-        .map(|column| (ColumnPath::from([REQUESTS_COLUMN, "list", "element", column.name].map(String::from).to_vec()), column.column_type));
-    let growing = own.chain(of_requests).filter(|(_, kind)| *kind == ColumnType::IncreasingInt64).map(|(path, _)| path);
-    let general = WriterProperties::builder()
-        .set_created_by(concat!("sintonia ", env!("CARGO_PKG_VERSION")).into())
-        .set_compression(Compression::SNAPPY);
-    let differences = |builder: ::parquet::file::properties::WriterPropertiesBuilder, path: ColumnPath| {
-        builder.set_column_dictionary_enabled(path.clone(), false).set_column_encoding(path, Encoding::DELTA_BINARY_PACKED)
-    };
-    growing.fold(general, differences).build()
-}
-
-fn io_error(error: ParquetError) -> io::Error {
-    io::Error::other(error)
+    let mut elements = vec![SchemaElement::Root("calls", columns().count() + 1)];
+    elements.extend(columns().map(|column| field(column.name, column.column_type)));
+    elements.push(SchemaElement::List(REQUESTS_COLUMN, REQUEST_COLUMNS.len()));
+    elements.extend(REQUEST_COLUMNS.iter().map(|column| field(column.name, column.column_type)));
+    elements
 }
 
 #[cfg(test)]

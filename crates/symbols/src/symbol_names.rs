@@ -51,7 +51,7 @@ pub(crate) fn demangle(symbol: &str) -> Option<String> {
     if !symbol.starts_with("_Z") {
         return None;
     }
-    cpp_demangle::Symbol::new(symbol).ok()?.demangle().ok()
+    cpp_demangle::Symbol::new(symbol).ok()?.demangle(&cpp_demangle::DemangleOptions::default()).ok()
 }
 
 /// Whether a demangled name matches what the user wrote, with or without parameters.

@@ -19,6 +19,7 @@ mod mpi_time;
 pub mod process_roles;
 pub mod protocol;
 pub mod schedule;
+mod script;
 pub mod statistics;
 pub mod tree;
 pub mod tuning_points;

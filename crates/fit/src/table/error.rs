@@ -1,21 +1,17 @@
 //! Errors in tables, with their position.
 
-use miette::{Diagnostic, NamedSource, SourceSpan};
 use std::ops::Range;
-use std::sync::Arc;
 
 /// An error in a table, and where it is.
-#[derive(Debug, Clone, thiserror::Error, Diagnostic)]
-#[error("{}: {problem}", format_location(source_code.name(), *line))]
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{}: {problem}", format_location(name, *line))]
 pub struct TableError {
     /// What is wrong.
     pub problem: TableProblem,
     /// The line, from 1, if the error is in one line.
     pub line: Option<usize>,
-    #[source_code]
-    source_code: Arc<NamedSource<String>>,
-    #[label("here")]
-    span: Option<SourceSpan>,
+    /// Name of the table.
+    name: String,
 }
 
 /// A kind of error in a table.
@@ -126,12 +122,12 @@ impl<'a> TableSource<'a> {
     /// An error at a byte range.
     pub(super) fn error_at(&self, at: Range<usize>, problem: TableProblem) -> TableError {
         let line = 1 + self.text.as_bytes()[..at.start.min(self.text.len())].iter().filter(|b| **b == b'\n').count();
-        TableError { line: Some(line), span: Some(at.into()), ..self.error_in_table(problem) }
+        TableError { line: Some(line), ..self.error_in_table(problem) }
     }
 
     /// An error of the table as a whole.
     pub(super) fn error_in_table(&self, problem: TableProblem) -> TableError {
-        TableError { problem, line: None, source_code: Arc::new(NamedSource::new(self.name, self.text.to_owned())), span: None }
+        TableError { problem, line: None, name: self.name.to_owned() }
     }
 
     /// The lines with their byte ranges, without line ends.
