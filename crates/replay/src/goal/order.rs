@@ -5,9 +5,9 @@
 //! they start there, and wildcard receives are matched as there. Completion stays what the graph says: an operation waits for its
 //! prerequisites and for nothing else.
 
+use rustc_hash::FxHashMap;
 use sintonia_formats::goal::GoalSchedule;
 use sintonia_formats::goal::graph::{GoalOp, GoalOpKind};
-use sintonia_recording::QuickMap;
 
 use super::simulator::{GoalObserver, simulate_observed};
 use super::{Error, LogGopsParameters};
@@ -69,7 +69,7 @@ pub(crate) struct GoalOrder {
     /// By rank and CPU.
     cpus: Vec<CpuRange>,
     /// The channel of the message that each wildcard receive matches.
-    wildcard_channels: QuickMap<u32, u32>,
+    wildcard_channels: FxHashMap<u32, u32>,
 }
 
 impl GoalOrder {
@@ -129,7 +129,7 @@ struct EventLog<'a> {
     next: Vec<usize>,
     /// Completions are only needed if operations of other CPUs wait for them.
     events_per_operation: usize,
-    wildcard_channels: QuickMap<u32, u32>,
+    wildcard_channels: FxHashMap<u32, u32>,
 }
 
 /// Marks completions.
@@ -143,7 +143,7 @@ impl EventLog<'_> {
             events: vec![0; goal.operations().len() * events_per_operation],
             next: (0..goal.rank_count()).map(|rank| goal.rank_operations(rank).start * events_per_operation).collect(),
             events_per_operation,
-            wildcard_channels: QuickMap::default(),
+            wildcard_channels: FxHashMap::default(),
         }
     }
 
@@ -315,10 +315,10 @@ impl RankPlanner<'_> {
 #[derive(Default)]
 struct SignalCounts {
     /// By sender and receiver.
-    sent: QuickMap<(u8, u8), u32>,
-    awaited: QuickMap<(u8, u8), u32>,
+    sent: FxHashMap<(u8, u8), u32>,
+    awaited: FxHashMap<(u8, u8), u32>,
     /// Number of the signal for the start or end of an operation, by receiver.
-    numbers: QuickMap<(u32, bool, u8), u32>,
+    numbers: FxHashMap<(u32, bool, u8), u32>,
 }
 
 impl SignalCounts {

@@ -4,8 +4,8 @@
 
 use std::hash::BuildHasher;
 
+use rustc_hash::FxHashMap;
 use sintonia_mpi::FunctionId;
-use sintonia_recording::QuickMap;
 use sintonia_recording::call_table::CallDescriptor;
 use sintonia_recording::raw::part;
 
@@ -31,7 +31,7 @@ pub(super) struct CallWriter {
     /// Number of actions at the begin of the chunk.
     n_known: usize,
     /// Newest action of each hash.
-    by_hash: QuickMap<u64, u32>,
+    by_hash: FxHashMap<u64, u32>,
     /// Last successor of each action.
     followers: Vec<u32>,
     last: u32,

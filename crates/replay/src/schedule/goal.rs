@@ -5,9 +5,9 @@
 
 use std::iter::Peekable;
 
+use rustc_hash::FxHashMap;
 use sintonia_formats::goal::GoalSchedule;
 use sintonia_formats::goal::graph::GoalOpKind;
-use sintonia_recording::QuickMap;
 use sintonia_recording::call_table::{CallDescriptor, ListedRequest};
 use sintonia_recording::raw::part;
 
@@ -198,7 +198,7 @@ fn receive_call(from: PeerEnvelope, bytes: u64, completion: CallCompletion) -> D
 #[derive(Default)]
 struct OpenRequests {
     count: u64,
-    open: QuickMap<u32, (u64, ListedRequest)>,
+    open: FxHashMap<u32, (u64, ListedRequest)>,
 }
 
 impl OpenRequests {
