@@ -304,7 +304,7 @@ mod tests {
     use super::*;
     use crate::example::{CALLS, example};
     use ::parquet::file::reader::{FileReader, SerializedFileReader};
-    use ::parquet::record::RowAccessor;
+    use ::parquet::record::{Field, RowAccessor};
     use std::fs::File;
 
     #[test]
@@ -325,5 +325,75 @@ mod tests {
         let irecv = rows.iter().find(|row| row.get_string(index("operation")).unwrap() == "MPI_Irecv").unwrap();
         assert_eq!(irecv.get_int(index("peer")).unwrap(), -1, "from any source");
         assert_eq!(irecv.get_list(columns().count()).unwrap().len(), 0);
+    }
+
+    /// A cell of a column: absent, one that repeats, a small, or any value.
+    fn cell(kind: ColumnType, random: u64) -> CellValue<'static> {
+        let number = match random % 5 {
+            0 => return CellValue::Absent,
+            1 | 2 => 7,
+            3 => (random >> 8) as i64 % 1000,
+            _ => random.wrapping_mul(0x9e37_79b9_7f4a_7c15) as i64,
+        };
+        match kind {
+            ColumnType::Int32 => CellValue::Number((number as i32).into()),
+            ColumnType::Int64 | ColumnType::IncreasingInt64 => CellValue::Number(number),
+            ColumnType::Text => CellValue::Text(["", "a", "MPI_Send", "µ"][number.unsigned_abs() as usize % 4]),
+            ColumnType::Bool => CellValue::Bool(number % 2 == 0),
+        }
+    }
+
+    #[test]
+    fn any_values_survive_in_several_row_groups() {
+        use ColumnType::{Bool, IncreasingInt64, Int32, Int64, Text};
+        let kinds = [("a", Int32), ("b", Int64), ("c", IncreasingInt64), ("d", Text), ("e", Bool), ("without values", Text)];
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("any.parquet");
+        let mut file = ParquetFile::new(File::create(&path).unwrap()).unwrap();
+        let (mut strings, mut state, mut expected) = (StringInterner::default(), 1u64, Vec::new());
+        for rows in [1, 8, 129, 5000] {
+            let mut buffers = kinds.map(|(name, kind)| ColumnBuffer::new(vec![name], kind));
+            for row in 0..rows {
+                // The same again for a while, so that there are runs.
+                if row % 16 > 11 || row % 700 < 50 {
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                }
+                let cells: Vec<CellValue> = kinds
+                    .into_iter()
+                    .enumerate()
+                    .map(|(index, (name, kind))| match name {
+                        "without values" => CellValue::Absent,
+                        _ => cell(kind, (state >> 20) + index as u64),
+                    })
+                    .collect();
+                buffers.iter_mut().zip(&cells).for_each(|(buffer, cell)| buffer.push(*cell, NestingLevel::Row, &mut strings));
+                expected.push(cells);
+            }
+            for buffer in &buffers {
+                let (dictionary, page) = buffer.pages(&strings);
+                file.write_column(&buffer.path, buffer.physical_type(), dictionary.as_ref(), &page, &buffer.statistics()).unwrap();
+            }
+            file.end_row_group(rows);
+        }
+        let fields = kinds.map(|(name, kind)| SchemaElement::Field(name, ColumnBuffer::new(vec![name], kind).physical_type()));
+        let schema: Vec<SchemaElement> = [SchemaElement::Root("any", kinds.len())].into_iter().chain(fields).collect();
+        file.finish(&schema).unwrap();
+        let reader = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
+        assert_eq!(reader.num_row_groups(), 4);
+        let rows: Vec<_> = reader.get_row_iter(None).unwrap().map(Result::unwrap).collect();
+        assert_eq!(rows.len(), expected.len());
+        for (row, cells) in rows.iter().zip(&expected) {
+            for ((_, field), cell) in row.get_column_iter().zip(cells) {
+                let same = match (field, cell) {
+                    (Field::Null, CellValue::Absent) => true,
+                    (Field::Int(found), CellValue::Number(number)) => i64::from(*found) == *number,
+                    (Field::Long(found), CellValue::Number(number)) => found == number,
+                    (Field::Str(found), CellValue::Text(text)) => found == text,
+                    (Field::Bool(found), CellValue::Bool(flag)) => found == flag,
+                    _ => false,
+                };
+                assert!(same, "{field:?} instead of {cell:?}");
+            }
+        }
     }
 }

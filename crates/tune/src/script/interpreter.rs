@@ -47,7 +47,9 @@ pub(super) struct Interpreter<'a> {
     depth: usize,
 }
 
-/// The root of a place or value with entries behind it.
+/// A chain of entries: its root, and the keys behind it with their positions.
+type Place<'n> = (PlaceRoot, Vec<(&'n ScriptNode, ScriptValue)>);
+
 enum PlaceRoot {
     Slot(usize),
     This,
@@ -317,12 +319,8 @@ impl<'a> Interpreter<'a> {
         self.call_named(node, name, arguments)
     }
 
-    /// The root of a chain of entries, and the keys behind it.
-    fn resolve<'n>(
-        &mut self,
-        node: &'n ScriptNode,
-        frame: &mut [ScriptValue],
-    ) -> Result<(PlaceRoot, Vec<(&'n ScriptNode, ScriptValue)>), Exit> {
+    /// Evaluates the keys of a chain of entries.
+    fn resolve<'n>(&mut self, node: &'n ScriptNode, frame: &mut [ScriptValue]) -> Result<Place<'n>, Exit> {
         let (mut keys, mut root) = (Vec::new(), node);
         while let ScriptExpr::Entry(of, key) = &root.kind {
             keys.push((root, self.eval(key, frame)?));
