@@ -88,7 +88,7 @@ fn a_receive_is_written_where_it_began_with_what_it_got() {
     assert_eq!(written.notes, ["waits for nonblocking sends are left out: Dimemas has none"]);
     let text = std::fs::read_to_string(&path).unwrap();
     let (header, records) = text.split_once('\n').unwrap();
-    assert!(header.starts_with("#DIMEMAS:\"./main\":1,") && header.ends_with(":3(2,1,1),1"), "{header}");
+    assert!(header.starts_with("#DIMEMAS:\"./program\":1,") && header.ends_with(":3(2,1,1),1"), "{header}");
     assert!(records.starts_with("d:1:1:3:0:1:2\n"), "{records}");
     let lines: Vec<&str> = text.lines().filter(|line| line.split(':').nth(1) == Some("1") && !line.starts_with(['d', 's'])).collect();
     let expected = [

@@ -48,7 +48,7 @@ pub(super) struct Interpreter<'a> {
 }
 
 /// A chain of entries: its root, and the keys behind it with their positions.
-type Place<'n> = (PlaceRoot, Vec<(&'n ScriptNode, ScriptValue)>);
+type PlaceExpr<'n> = (PlaceRoot, Vec<(&'n ScriptNode, ScriptValue)>);
 
 enum PlaceRoot {
     Slot(usize),
@@ -320,7 +320,7 @@ impl<'a> Interpreter<'a> {
     }
 
     /// Evaluates the keys of a chain of entries.
-    fn resolve<'n>(&mut self, node: &'n ScriptNode, frame: &mut [ScriptValue]) -> Result<Place<'n>, Exit> {
+    fn resolve<'n>(&mut self, node: &'n ScriptNode, frame: &mut [ScriptValue]) -> Result<PlaceExpr<'n>, Exit> {
         let (mut keys, mut root) = (Vec::new(), node);
         while let ScriptExpr::Entry(of, key) = &root.kind {
             keys.push((root, self.eval(key, frame)?));

@@ -9,11 +9,13 @@ use sintonia_recording::Recording;
 use sintonia_recording::header::{CommunicatorDefinition, RecordingHeader};
 
 use super::*;
-use crate::ReplayRecorder;
+
 use crate::changes::ReplayChanges;
 use crate::engine::{RecordedNetwork, ReplayResult, replay};
 use crate::goal::{GoalResult, simulate};
-use crate::platform::{IntervalBound, Platform, RankPlacement};
+use crate::interval_bound::IntervalBound;
+use crate::platform::{Platform, RankPlacement};
+use crate::replay_recording::ReplayRecorder;
 use crate::scenario::ReplayScenario;
 use crate::what_if::WhatIf;
 
