@@ -31,6 +31,9 @@ pub enum Error {
         /// What was expected.
         what: String,
     },
+    /// Another error of an OTF2 archive.
+    #[error(transparent)]
+    Otf2(sintonia_otf2::Error),
     /// The path is not a supported file.
     #[error("{}: {what}", path.display())]
     Unreadable {
@@ -47,6 +50,21 @@ pub enum Error {
         /// Why not.
         what: String,
     },
+}
+
+impl From<sintonia_otf2::Error> for Error {
+    fn from(error: sintonia_otf2::Error) -> Error {
+        match error {
+            sintonia_otf2::Error::Io { path, source } => Error::Io { path, source },
+            sintonia_otf2::Error::Malformed { path, offset, reason } => {
+                Error::Malformed { path, position: FilePosition::Byte(offset), what: reason }
+            }
+            sintonia_otf2::Error::RecordTooLong { path, .. } => {
+                Error::InvalidOutputPath { path, what: "a communicator has more members than OTF2 can list".into() }
+            }
+            other => Error::Otf2(other),
+        }
+    }
 }
 
 /// A position in a file.

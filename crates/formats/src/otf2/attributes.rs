@@ -3,31 +3,16 @@
 //! Other tools understand the events. What they lack (Fortran flags, the posted tag of a receive, a message to MPI_PROC_NULL) is stored as
 //! attributes of the enter event, and only where it differs.
 
+use sintonia_otf2::code::ValueType;
+use sintonia_otf2::reference::{AttributeRef, CallingContextRef, SourceCodeLocationRef};
+use sintonia_otf2::{AttributeList, Value};
 use sintonia_recording::call_table::{CallDescriptor, ListedRequest};
 use sintonia_recording::raw;
 
-use crate::otf2::buffer::{BufferReader, BufferWrite};
-use crate::otf2::event::ATTRIBUTE_LIST;
-use crate::otf2::local_definitions::{IdMappings, MappingType};
+use crate::otf2::id_table::IdTable;
 
 /// The attribute with the source line of an event, as other tools name it.
 pub(super) const SOURCE_CODE_LOCATION: &str = "SOURCE_CODE_LOCATION";
-
-/// OTF2's attribute types, by number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum AttributeType {
-    /// Unsigned 16-bit.
-    U16 = 2,
-    /// Unsigned 32-bit.
-    U32 = 3,
-    /// Unsigned 64-bit.
-    U64 = 4,
-    /// Signed 32-bit.
-    I32 = 7,
-    /// A source code location.
-    SourceLocation = 20,
-    CallingContext = 21,
-}
 
 /// A defined attribute; its index in [`CallAttribute::ALL`] is its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,26 +64,42 @@ impl CallAttribute {
     ];
 
     /// Name, type and description.
-    pub(super) fn definition(self) -> (&'static str, AttributeType, &'static str) {
+    pub(super) fn definition(self) -> (&'static str, ValueType, &'static str) {
         match self {
-            CallAttribute::SourceLine => (SOURCE_CODE_LOCATION, AttributeType::SourceLocation, "Source code location"),
-            CallAttribute::CallSite => ("SINTONIA_SITE", AttributeType::CallingContext, "Call site"),
-            CallAttribute::Parts => ("SINTONIA_PARTS", AttributeType::U16, "Parts and flags of the call, as in a recording of Sintonia"),
+            CallAttribute::SourceLine => (SOURCE_CODE_LOCATION, ValueType::SOURCE_CODE_LOCATION, "Source code location"),
+            CallAttribute::CallSite => ("SINTONIA_SITE", ValueType::CALLING_CONTEXT, "Call site"),
+            CallAttribute::Parts => ("SINTONIA_PARTS", ValueType::UINT16, "Parts and flags of the call, as in a recording of Sintonia"),
             CallAttribute::Object => {
-                ("SINTONIA_OBJECT", AttributeType::U32, "Communicator, window or file, by its index among the definitions")
+                ("SINTONIA_OBJECT", ValueType::UINT32, "Communicator, window or file, by its index among the definitions")
             }
-            CallAttribute::Peer => ("SINTONIA_PEER", AttributeType::I32, "World rank of the destination, source, root or target"),
-            CallAttribute::Tag => ("SINTONIA_TAG", AttributeType::I32, "Tag"),
-            CallAttribute::Source => ("SINTONIA_SOURCE", AttributeType::I32, "World rank of the source of the receive half"),
-            CallAttribute::ReceiveTag => ("SINTONIA_RECEIVE_TAG", AttributeType::I32, "Tag of the receive half"),
-            CallAttribute::Sent => ("SINTONIA_SENT", AttributeType::U64, "Bytes sent"),
-            CallAttribute::Received => ("SINTONIA_RECEIVED", AttributeType::U64, "Bytes received"),
+            CallAttribute::Peer => ("SINTONIA_PEER", ValueType::INT32, "World rank of the destination, source, root or target"),
+            CallAttribute::Tag => ("SINTONIA_TAG", ValueType::INT32, "Tag"),
+            CallAttribute::Source => ("SINTONIA_SOURCE", ValueType::INT32, "World rank of the source of the receive half"),
+            CallAttribute::ReceiveTag => ("SINTONIA_RECEIVE_TAG", ValueType::INT32, "Tag of the receive half"),
+            CallAttribute::Sent => ("SINTONIA_SENT", ValueType::UINT64, "Bytes sent"),
+            CallAttribute::Received => ("SINTONIA_RECEIVED", ValueType::UINT64, "Bytes received"),
             CallAttribute::Created => {
-                ("SINTONIA_MADE", AttributeType::U32, "Communicator, window or file created or freed, by its index among the definitions")
+                ("SINTONIA_MADE", ValueType::UINT32, "Communicator, window or file created or freed, by its index among the definitions")
             }
-            CallAttribute::Value => ("SINTONIA_VALUE", AttributeType::I32, "Error code, or the level of MPI_Pcontrol"),
-            CallAttribute::Request => ("SINTONIA_REQUEST", AttributeType::U64, "Request that the call created"),
-            CallAttribute::ProcessId => ("ProcessId", AttributeType::U64, "Process identifier"),
+            CallAttribute::Value => ("SINTONIA_VALUE", ValueType::INT32, "Error code, or the level of MPI_Pcontrol"),
+            CallAttribute::Request => ("SINTONIA_REQUEST", ValueType::UINT64, "Request that the call created"),
+            CallAttribute::ProcessId => ("ProcessId", ValueType::UINT64, "Process identifier"),
+        }
+    }
+
+    /// The reference of its definition.
+    pub(super) fn reference(self) -> AttributeRef {
+        AttributeRef(self as u32)
+    }
+
+    fn value(self, bits: u64) -> Value {
+        match self.definition().1 {
+            ValueType::UINT16 => Value::Uint16(bits as u16),
+            ValueType::UINT32 => Value::Uint32(bits as u32),
+            ValueType::INT32 => Value::Int32(bits as i32),
+            ValueType::SOURCE_CODE_LOCATION => Value::SourceCodeLocation(SourceCodeLocationRef(bits as u32)),
+            ValueType::CALLING_CONTEXT => Value::CallingContext(CallingContextRef(bits as u32)),
+            _ => Value::Uint64(bits),
         }
     }
 
@@ -107,17 +108,13 @@ impl CallAttribute {
     }
 }
 
-/// The attribute list of an event.
+/// The attributes of an event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct AttributeList {
+pub(super) struct CallAttributeList {
     list: Vec<(CallAttribute, u64)>,
 }
 
-impl AttributeList {
-    pub(super) fn clear(&mut self) {
-        self.list.clear();
-    }
-
+impl CallAttributeList {
     pub(super) fn add(&mut self, field: CallAttribute, value: u64) {
         self.list.push((field, value));
     }
@@ -126,41 +123,19 @@ impl AttributeList {
         self.list.iter().find(|(field, _)| *field == wanted).map(|(_, value)| *value)
     }
 
-    /// Appends the attribute record, unless the list is empty.
-    pub(super) fn encode(&self, out: &mut Vec<u8>) {
-        if self.list.is_empty() {
-            return;
+    /// Sets a list of OTF2 to the same attributes.
+    pub(super) fn write_to(&self, list: &mut AttributeList) {
+        list.clear();
+        for (attribute, bits) in &self.list {
+            list.add(attribute.reference(), attribute.value(*bits));
         }
-        let mut content = Vec::with_capacity(64);
-        content.put_u32(self.list.len() as u32);
-        for (field, value) in &self.list {
-            let kind = field.definition().1;
-            content.put_u32(*field as u32);
-            content.push(kind as u8);
-            match kind {
-                AttributeType::U16 => content.extend((*value as u16).to_le_bytes()),
-                AttributeType::U64 => content.put_u64(*value),
-                _ => content.put_u32(*value as u32),
-            }
-        }
-        out.put_record(ATTRIBUTE_LIST, &content);
     }
 
-    /// Decodes an attribute record; attributes that `fields` does not know are skipped.
-    pub(super) fn decode(
-        &mut self,
-        mut content: BufferReader,
-        ids: &IdMappings,
-        fields: impl Fn(u32) -> Option<CallAttribute>,
-    ) -> Option<()> {
-        for _ in 0..content.u32()? {
-            let attribute = ids.read_global(MappingType::Attribute, &mut content)?;
-            let value = decode_value(&mut content, ids)?;
-            if let Some(field) = fields(attribute) {
-                self.list.push((field, value));
-            }
-        }
-        Some(())
+    /// Sets the attributes to those of an event; the ones that `known` does not have are skipped.
+    pub(super) fn read_from(&mut self, list: &AttributeList, known: &IdTable<CallAttribute>) {
+        self.list.clear();
+        let known = |(attribute, value): (AttributeRef, Value)| Some((*known.get(attribute.0)?, value.to_bits()));
+        self.list.extend(list.iter().filter_map(known));
     }
 
     fn add_if_different(&mut self, field: CallAttribute, decoded: u64, actual: u64) {
@@ -227,25 +202,6 @@ impl AttributeList {
 
 fn i32_bits(number: i32) -> u64 {
     u64::from(number as u32)
-}
-
-/// Decodes a value by its type.
-fn decode_value(content: &mut BufferReader, ids: &IdMappings) -> Option<u64> {
-    const ONE_BYTE: [u8; 2] = [1, 5];
-    const TWO_BYTES: [u8; 2] = [2, 6];
-    const FOUR_BYTES: u8 = 9;
-    const EIGHT_BYTES: u8 = 10;
-    match content.u8()? {
-        kind if ONE_BYTE.contains(&kind) => content.u8().map(u64::from),
-        kind if TWO_BYTES.contains(&kind) => content.u16().map(u64::from),
-        FOUR_BYTES => content.full_u32().map(u64::from),
-        EIGHT_BYTES => content.full_u64(),
-        kind if kind == AttributeType::SourceLocation as u8 => ids.read_global(MappingType::SourceLocation, content).map(u64::from),
-        kind if kind == AttributeType::CallingContext as u8 => ids.read_global(MappingType::CallingContext, content).map(u64::from),
-        // 64-bit numbers, locations, and types of later versions.
-        4 | 8 | 13 | 26.. => content.u64(),
-        _ => content.u32().map(u64::from),
-    }
 }
 
 /// A listed request with unknown details.

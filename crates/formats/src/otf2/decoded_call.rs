@@ -4,11 +4,12 @@
 //! attributes only need to express the rest; a round trip is lossless by construction.
 
 use sintonia_mpi::{BlockingMode, FunctionId, FunctionRole};
+use sintonia_otf2::code::CollectiveOp;
 use sintonia_recording::call_table::{CallDescriptor, ListedRequest};
 use sintonia_recording::raw::{self, RequestRef, part};
 
-use crate::otf2::attributes::{AttributeList, unknown_request};
-use crate::otf2::event::{EventRecord, MpiCollective, MpiMessage, group};
+use crate::otf2::attributes::{CallAttributeList, unknown_request};
+use crate::otf2::event::{MpiCollective, MpiEvent, MpiMessage};
 use crate::otf2::id_translation::IdTranslation;
 
 /// Identifies an operation that another call completes. Ids of messages, RMA operations and file accesses are independent.
@@ -61,29 +62,29 @@ impl DecodedCall {
     /// Applies an event. `resolve` finds the requests that calls created.
     pub(super) fn apply_event(
         &mut self,
-        event: &EventRecord,
-        attributes: &AttributeList,
+        event: &MpiEvent,
+        attributes: &CallAttributeList,
         context: DecodeContext,
         resolve: &mut impl FnMut(RequestHandle) -> Option<RequestRef>,
     ) {
         let DecodeContext { ids, rank } = context;
         match *event {
-            EventRecord::MpiSend(message, request) if !self.is_start() => {
+            MpiEvent::MpiSend(message, request) if !self.is_start() => {
                 self.apply_send(message, context);
                 self.set_request(request.map(RequestHandle::Request));
             }
-            EventRecord::MpiSend(message, Some(request)) => self.start_request(request, Some(message), attributes, resolve),
-            EventRecord::MpiIrecvRequest(request) if self.is_start() => self.start_request(request, None, attributes, resolve),
-            EventRecord::MpiIrecvRequest(request) | EventRecord::NonBlockingCollectiveRequest(request) if !self.is_start() => {
+            MpiEvent::MpiSend(message, Some(request)) => self.start_request(request, Some(message), attributes, resolve),
+            MpiEvent::MpiIrecvRequest(request) if self.is_start() => self.start_request(request, None, attributes, resolve),
+            MpiEvent::MpiIrecvRequest(request) | MpiEvent::NonBlockingCollectiveRequest(request) if !self.is_start() => {
                 self.set_request(Some(RequestHandle::Request(request)))
             }
-            EventRecord::NonBlockingCollectiveRequest(request)
-            | EventRecord::MpiIsendComplete(request)
-            | EventRecord::MpiRequestCancelled(request) => {
+            MpiEvent::NonBlockingCollectiveRequest(request)
+            | MpiEvent::MpiIsendComplete(request)
+            | MpiEvent::MpiRequestCancelled(request) => {
                 self.list_request(RequestHandle::Request(request), false, attributes, resolve);
             }
-            EventRecord::MpiRecv(message, None) => self.apply_receive(message, context),
-            EventRecord::MpiRecv(message, Some(request)) => {
+            MpiEvent::MpiRecv(message, None) => self.apply_receive(message, context),
+            MpiEvent::MpiRecv(message, Some(request)) => {
                 let actual = |listed: &mut ListedRequest| {
                     listed.peer = ids.peer(message.communicator, message.peer, rank);
                     (listed.tag, listed.received) = (message.tag as i32, message.bytes);
@@ -91,14 +92,14 @@ impl DecodedCall {
                 self.list_request_with(RequestHandle::Request(request), true, attributes, resolve, actual);
                 self.outcomes.push((RequestHandle::Request(request), CompletionOutcome::Received(message)));
             }
-            EventRecord::MpiRequestTest(_) => self.descriptor.parts |= part::FLAG_FALSE,
-            EventRecord::MpiCollectiveEnd(collective) => self.apply_collective(collective, context),
-            EventRecord::NonBlockingCollectiveComplete(collective, request) => {
+            MpiEvent::MpiRequestTest(_) => self.descriptor.parts |= part::FLAG_FALSE,
+            MpiEvent::MpiCollectiveEnd(collective) => self.apply_collective(collective, context),
+            MpiEvent::NonBlockingCollectiveComplete(collective, request) => {
                 self.list_request(RequestHandle::Request(request), false, attributes, resolve);
                 self.outcomes.push((RequestHandle::Request(request), CompletionOutcome::Collective(collective)));
             }
-            EventRecord::CommCreate(made) | EventRecord::CommDestroy(made) => self.descriptor.created = ids.communicator(made, rank),
-            EventRecord::ParameterUnsignedInt(_, request) => self.list_request(RequestHandle::Request(request), false, attributes, resolve),
+            MpiEvent::CommCreate(made) | MpiEvent::CommDestroy(made) => self.descriptor.created = ids.communicator(made, rank),
+            MpiEvent::ParameterUnsignedInt(_, request) => self.list_request(RequestHandle::Request(request), false, attributes, resolve),
             _ => self.apply_rma_or_io(event, attributes, context, resolve),
         }
     }
@@ -106,49 +107,51 @@ impl DecodedCall {
     /// Applies a window or file event.
     fn apply_rma_or_io(
         &mut self,
-        event: &EventRecord,
-        attributes: &AttributeList,
+        event: &MpiEvent,
+        attributes: &CallAttributeList,
         DecodeContext { ids, rank }: DecodeContext,
         resolve: &mut impl FnMut(RequestHandle) -> Option<RequestRef>,
     ) {
         match *event {
-            EventRecord::RmaWinCreate(window) => (self.descriptor.created, self.descriptor.object) = ids.object(&ids.windows, window, rank),
-            EventRecord::RmaWinDestroy(window) => self.descriptor.created = ids.target(window, 0, rank).0,
-            EventRecord::RmaCollectiveEnd { operation: group::BARRIER, window } => self.descriptor.object = ids.target(window, 0, rank).0,
-            EventRecord::RmaReleaseLock(window, peer) | EventRecord::RmaSync(window, peer) => {
+            MpiEvent::RmaWinCreate(window) => (self.descriptor.created, self.descriptor.object) = ids.object(&ids.windows, window, rank),
+            MpiEvent::RmaWinDestroy(window) => self.descriptor.created = ids.target(window, 0, rank).0,
+            MpiEvent::RmaCollectiveEnd { operation: CollectiveOp::BARRIER, window } => {
+                self.descriptor.object = ids.target(window, 0, rank).0
+            }
+            MpiEvent::RmaReleaseLock(window, peer) | MpiEvent::RmaSync(window, peer) => {
                 (self.descriptor.object, self.descriptor.peer) = ids.target(window, peer, rank);
             }
-            EventRecord::RmaRequestLock(window, peer, exclusive) => {
+            MpiEvent::RmaRequestLock(window, peer, exclusive) => {
                 (self.descriptor.object, self.descriptor.peer) = ids.target(window, peer, rank);
                 if self.descriptor.function.name() == "MPI_Win_lock" {
                     self.set_value(if exclusive { raw::LOCK_EXCLUSIVE } else { raw::LOCK_SHARED });
                 }
             }
-            EventRecord::RmaGroupSync(window, group) => {
+            MpiEvent::RmaGroupSync(window, group) => {
                 self.descriptor.object = ids.target(window, 0, rank).0;
                 if let (Some(group), "MPI_Win_post" | "MPI_Win_start") = (ids.groups.get(group), self.descriptor.function.name()) {
                     self.set_value(*group as i32);
                 }
             }
-            EventRecord::RmaTransfer { window, peer, sent, received, id, .. } => {
+            MpiEvent::RmaTransfer { window, peer, sent, received, id, .. } => {
                 (self.descriptor.object, self.descriptor.peer) = ids.target(window, peer, rank);
                 (self.descriptor.sent, self.descriptor.received) = (sent, received);
                 self.set_request(Some(RequestHandle::Transfer(id)));
             }
-            EventRecord::RmaOpCompleteNonBlocking(_, id) => self.list_request(RequestHandle::Transfer(id), false, attributes, resolve),
-            EventRecord::IoCreateHandle(file) if ids.files.get(file).is_some() => {
+            MpiEvent::RmaOpCompleteNonBlocking(_, id) => self.list_request(RequestHandle::Transfer(id), false, attributes, resolve),
+            MpiEvent::IoCreateHandle(file) if ids.files.get(file).is_some() => {
                 (self.descriptor.created, self.descriptor.object) = ids.object(&ids.files, file, rank)
             }
-            EventRecord::IoDestroyHandle(file) if ids.files.get(file).is_some() => {
+            MpiEvent::IoDestroyHandle(file) if ids.files.get(file).is_some() => {
                 self.descriptor.created = ids.object(&ids.files, file, rank).0
             }
             // MPI-IO may contain events of the underlying POSIX I/O.
-            EventRecord::IoOperationBegin(file, access, id) if ids.files.get(file).is_some() => {
+            MpiEvent::IoOperationBegin(file, access, id) if ids.files.get(file).is_some() => {
                 self.descriptor.object = ids.object(&ids.files, file, rank).0;
                 *self.file_bytes(access.is_write) = access.bytes;
                 self.set_request(Some(RequestHandle::File(id)));
             }
-            EventRecord::IoOperationComplete(file, bytes, id) if ids.files.get(file).is_some() => match self.descriptor.function.role() {
+            MpiEvent::IoOperationComplete(file, bytes, id) if ids.files.get(file).is_some() => match self.descriptor.function.role() {
                 FunctionRole::FileRead | FunctionRole::FileWrite => {
                     *self.file_bytes(self.descriptor.function.role() == FunctionRole::FileWrite) = bytes
                 }
@@ -211,7 +214,7 @@ impl DecodedCall {
         &mut self,
         request: u64,
         message: Option<MpiMessage>,
-        attributes: &AttributeList,
+        attributes: &CallAttributeList,
         resolve: &mut impl FnMut(RequestHandle) -> Option<RequestRef>,
     ) {
         let listed = self.descriptor.requests.len();
@@ -225,7 +228,7 @@ impl DecodedCall {
         &mut self,
         handle: RequestHandle,
         receive: bool,
-        attributes: &AttributeList,
+        attributes: &CallAttributeList,
         resolve: &mut impl FnMut(RequestHandle) -> Option<RequestRef>,
     ) {
         self.list_request_with(handle, receive, attributes, resolve, |_| {});
@@ -235,7 +238,7 @@ impl DecodedCall {
         &mut self,
         handle: RequestHandle,
         receive: bool,
-        attributes: &AttributeList,
+        attributes: &CallAttributeList,
         resolve: &mut impl FnMut(RequestHandle) -> Option<RequestRef>,
         actual: impl FnOnce(&mut ListedRequest),
     ) {

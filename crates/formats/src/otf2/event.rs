@@ -1,43 +1,20 @@
-//! The MPI-related events of a location, in OTF2's terms.
+//! The MPI-related events of a location, as calls see them.
 //!
-//! Ranks are communicator ranks, and everything else is referred to by its definition. Other events (OpenMP, metrics, ...) are skipped when
-//! a trace is read: every record has a length field, except the few types known to [`implicit_length`].
+//! OTF2 has separate records for blocking and nonblocking operations, and fields that no recording has; here they are joined. Ranks are
+//! communicator ranks, and everything else is referred to by its definition.
 
-mod decode;
-mod encode;
-
-pub(super) use decode::{DecodedRecord, decode_event};
-pub(super) use encode::EventEncoder;
-
-use crate::otf2::buffer::UNDEFINED_UINT32;
-
-/// The attribute list that precedes its event.
-pub(super) const ATTRIBUTE_LIST: u8 = 6;
-
-/// No root, or all members are roots.
-pub(super) const NO_ROOT: u32 = UNDEFINED_UINT32;
-/// Intercommunicator: this process is the root.
-pub(super) const ROOT_SELF: u32 = UNDEFINED_UINT32 - 1;
-/// Intercommunicator: the root is another process of this group.
-pub(super) const ROOT_THIS_GROUP: u32 = UNDEFINED_UINT32 - 2;
-
-/// OTF2 numbers of collectives that do not exchange data.
-pub(super) mod group {
-    /// `MPI_Barrier`.
-    pub(crate) const BARRIER: u8 = 0;
-    /// Creates a communicator or window.
-    pub(crate) const CREATE: u8 = 17;
-    /// Frees it.
-    pub(crate) const DESTROY: u8 = 18;
-    /// Creates a window and its memory.
-    pub(crate) const CREATE_AND_ALLOCATE: u8 = 21;
-}
+use sintonia_otf2::Event;
+use sintonia_otf2::NO_ROOT;
+use sintonia_otf2::code::{
+    CollectiveOp, IoAccessMode, IoCreationFlags, IoOperationFlags, IoOperationMode, IoStatusFlags, LockType, MeasurementMode,
+    RmaAtomicType, RmaSyncLevel, RmaSyncType,
+};
+use sintonia_otf2::reference::{CallingContextRef, CommRef, GroupRef, IoHandleRef, ParameterRef, RegionRef, RmaWinRef, StringRef};
 
 /// A collective on a communicator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct MpiCollective {
-    /// OTF2's number of the operation.
-    pub operation: u8,
+    pub operation: CollectiveOp,
     pub communicator: u32,
     /// The root's rank, or one of the constants of this module.
     pub root: u32,
@@ -64,8 +41,8 @@ pub(super) enum RmaOperation {
     Put,
     /// From the target.
     Get,
-    /// Atomic update, by OTF2's number.
-    Atomic(u8),
+    /// Atomic update.
+    Atomic(RmaAtomicType),
 }
 
 /// A read or write of a file.
@@ -81,9 +58,9 @@ pub(super) struct IoOperation {
     pub bytes: u64,
 }
 
-/// An event record.
+/// An MPI-related event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum EventRecord {
+pub(super) enum MpiEvent {
     /// A region is entered.
     Enter(u32),
     /// A region is left.
@@ -127,12 +104,8 @@ pub(super) enum EventRecord {
     /// A collective on a window starts.
     RmaCollectiveBegin,
     /// A collective on a window ends.
-    RmaCollectiveEnd {
-        /// OTF2's number of the operation.
-        operation: u8,
-        window: u32,
-    },
-    /// A lock of a window at a rank (or at all: [`UNDEFINED_UINT32`]) is requested; whether it is exclusive.
+    RmaCollectiveEnd { operation: CollectiveOp, window: u32 },
+    /// A lock of a window at a rank (or at all: [`UNDEFINED_UINT32`](sintonia_otf2::buffer::UNDEFINED_UINT32)) is requested; whether it is exclusive.
     RmaRequestLock(u32, u32, bool),
     /// A lock of a window at a rank is released.
     RmaReleaseLock(u32, u32),
@@ -174,153 +147,278 @@ pub(super) enum EventRecord {
     MeasurementInterrupted,
 }
 
-mod kind {
-    pub(super) const FLUSH: u8 = 10;
-    pub(super) const ON_OFF: u8 = 11;
-    pub(super) const ENTER: u8 = 12;
-    pub(super) const LEAVE: u8 = 13;
-    pub(super) const SEND: u8 = 14;
-    pub(super) const ISEND: u8 = 15;
-    pub(super) const ISEND_COMPLETE: u8 = 16;
-    pub(super) const IRECV_REQUEST: u8 = 17;
-    pub(super) const RECV: u8 = 18;
-    pub(super) const IRECV: u8 = 19;
-    pub(super) const REQUEST_TEST: u8 = 20;
-    pub(super) const REQUEST_CANCELLED: u8 = 21;
-    pub(super) const COLLECTIVE_BEGIN: u8 = 22;
-    pub(super) const COLLECTIVE_END: u8 = 23;
-    pub(super) const OMP_FORK: u8 = 24;
-    pub(super) const OMP_JOIN: u8 = 25;
-    pub(super) const OMP_TASK_CREATE: u8 = 28;
-    pub(super) const OMP_TASK_SWITCH: u8 = 29;
-    pub(super) const OMP_TASK_COMPLETE: u8 = 30;
-    pub(super) const PARAMETER_UNSIGNED: u8 = 34;
-    pub(super) const WIN_CREATE: u8 = 35;
-    pub(super) const WIN_DESTROY: u8 = 36;
-    pub(super) const RMA_COLLECTIVE_BEGIN: u8 = 37;
-    pub(super) const RMA_COLLECTIVE_END: u8 = 38;
-    pub(super) const RMA_GROUP_SYNC: u8 = 39;
-    pub(super) const RMA_REQUEST_LOCK: u8 = 40;
-    pub(super) const RMA_ACQUIRE_LOCK: u8 = 41;
-    pub(super) const RMA_TRY_LOCK: u8 = 42;
-    pub(super) const RMA_RELEASE_LOCK: u8 = 43;
-    pub(super) const RMA_SYNC: u8 = 44;
-    pub(super) const RMA_PUT: u8 = 46;
-    pub(super) const RMA_GET: u8 = 47;
-    pub(super) const RMA_ATOMIC: u8 = 48;
-    pub(super) const RMA_COMPLETE_NONBLOCKING: u8 = 50;
-    pub(super) const RMA_COMPLETE_REMOTE: u8 = 52;
-    pub(super) const CONTEXT_ENTER: u8 = 66;
-    pub(super) const CONTEXT_LEAVE: u8 = 67;
-    pub(super) const IO_CREATE: u8 = 69;
-    pub(super) const IO_DESTROY: u8 = 70;
-    pub(super) const IO_BEGIN: u8 = 75;
-    pub(super) const IO_ISSUED: u8 = 77;
-    pub(super) const IO_COMPLETE: u8 = 78;
-    pub(super) const PROGRAM_BEGIN: u8 = 83;
-    pub(super) const PROGRAM_END: u8 = 84;
-    pub(super) const COLLECTIVE_REQUEST: u8 = 85;
-    pub(super) const COLLECTIVE_COMPLETE: u8 = 86;
-    pub(super) const COMM_CREATE: u8 = 87;
-    pub(super) const COMM_DESTROY: u8 = 88;
-}
+impl MpiEvent {
+    /// The MPI-related part of an event; `None` if it has none.
+    pub(super) fn from_otf2(event: Event) -> Option<MpiEvent> {
+        Some(match event {
+            Event::Enter { region } => MpiEvent::Enter(region.0),
+            Event::Leave { region } => MpiEvent::Leave(region.0),
+            Event::CallingContextEnter { calling_context, .. } => MpiEvent::CallingContextEnter(calling_context.0),
+            Event::CallingContextLeave { calling_context } => MpiEvent::CallingContextLeave(calling_context.0),
+            Event::ProgramBegin { program_name, arguments } => {
+                MpiEvent::ProgramBegin(program_name.0, arguments.into_iter().map(|argument| argument.0).collect())
+            }
+            Event::ProgramEnd { exit_status } => MpiEvent::ProgramEnd(exit_status),
+            Event::MpiSend { receiver: peer, communicator: CommRef(communicator), tag, length: bytes } => {
+                MpiEvent::MpiSend(MpiMessage { peer, communicator, tag, bytes }, None)
+            }
+            Event::MpiIsend { receiver: peer, communicator: CommRef(communicator), tag, length: bytes, request } => {
+                MpiEvent::MpiSend(MpiMessage { peer, communicator, tag, bytes }, Some(request))
+            }
+            Event::MpiIsendComplete { request } => MpiEvent::MpiIsendComplete(request),
+            Event::MpiIrecvRequest { request } => MpiEvent::MpiIrecvRequest(request),
+            Event::MpiRecv { sender: peer, communicator: CommRef(communicator), tag, length: bytes } => {
+                MpiEvent::MpiRecv(MpiMessage { peer, communicator, tag, bytes }, None)
+            }
+            Event::MpiIrecv { sender: peer, communicator: CommRef(communicator), tag, length: bytes, request } => {
+                MpiEvent::MpiRecv(MpiMessage { peer, communicator, tag, bytes }, Some(request))
+            }
+            Event::MpiRequestTest { request } => MpiEvent::MpiRequestTest(request),
+            Event::MpiRequestCancelled { request } => MpiEvent::MpiRequestCancelled(request),
+            Event::MpiCollectiveBegin {} => MpiEvent::MpiCollectiveBegin,
+            Event::MpiCollectiveEnd { collective_op: operation, communicator, root, size_sent: sent, size_received: received } => {
+                MpiEvent::MpiCollectiveEnd(MpiCollective { operation, communicator: communicator.0, root, sent, received })
+            }
+            Event::NonBlockingCollectiveRequest { request } => MpiEvent::NonBlockingCollectiveRequest(request),
+            Event::NonBlockingCollectiveComplete { collective_op: operation, communicator, root, size_sent, size_received, request } => {
+                let (communicator, sent, received) = (communicator.0, size_sent, size_received);
+                MpiEvent::NonBlockingCollectiveComplete(MpiCollective { operation, communicator, root, sent, received }, request)
+            }
+            Event::CommCreate { communicator } => MpiEvent::CommCreate(communicator.0),
+            Event::CommDestroy { communicator } => MpiEvent::CommDestroy(communicator.0),
+            Event::ParameterUnsignedInt { parameter, value } => MpiEvent::ParameterUnsignedInt(parameter.0, value),
+            Event::BufferFlush { .. } | Event::MeasurementOnOff { .. } => MpiEvent::MeasurementInterrupted,
+            other => return MpiEvent::from_rma(other),
+        })
+    }
 
-/// Synchronises both processes and memory.
-const SYNC_PROCESSES_AND_MEMORY: u32 = 3;
-const EXCLUSIVE_LOCK: u8 = 0;
-const SHARED_LOCK: u8 = 1;
-const SYNC_MEMORY: u8 = 0;
-const READ_AND_WRITE: u8 = 2;
-const WRITE_MODE: u8 = 1;
-const NONBLOCKING_ACCESS: u32 = 1;
-const COLLECTIVE_ACCESS: u32 = 2;
-const MEASUREMENT_OFF: u8 = 2;
+    fn from_rma(event: Event) -> Option<MpiEvent> {
+        let transfer = |operation, win: RmaWinRef, peer, [sent, received]: [u64; 2], id| MpiEvent::RmaTransfer {
+            operation,
+            window: win.0,
+            peer,
+            sent,
+            received,
+            id,
+        };
+        Some(match event {
+            Event::RmaWinCreate { win } => MpiEvent::RmaWinCreate(win.0),
+            Event::RmaWinDestroy { win } => MpiEvent::RmaWinDestroy(win.0),
+            Event::RmaCollectiveBegin {} => MpiEvent::RmaCollectiveBegin,
+            Event::RmaCollectiveEnd { collective_op, win, .. } => MpiEvent::RmaCollectiveEnd { operation: collective_op, window: win.0 },
+            Event::RmaGroupSync { win, group, .. } => MpiEvent::RmaGroupSync(win.0, group.0),
+            Event::RmaSync { win, remote, .. } => MpiEvent::RmaSync(win.0, remote),
+            Event::RmaRequestLock { win, remote, lock_type, .. }
+            | Event::RmaAcquireLock { win, remote, lock_type, .. }
+            | Event::RmaTryLock { win, remote, lock_type, .. } => MpiEvent::RmaRequestLock(win.0, remote, lock_type == LockType::EXCLUSIVE),
+            Event::RmaReleaseLock { win, remote, .. } => MpiEvent::RmaReleaseLock(win.0, remote),
+            Event::RmaPut { win, remote, bytes, matching_id } => transfer(RmaOperation::Put, win, remote, [bytes, 0], matching_id),
+            Event::RmaGet { win, remote, bytes, matching_id } => transfer(RmaOperation::Get, win, remote, [0, bytes], matching_id),
+            Event::RmaAtomic { win, remote, atomic_type, bytes_sent, bytes_received, matching_id } => {
+                transfer(RmaOperation::Atomic(atomic_type), win, remote, [bytes_sent, bytes_received], matching_id)
+            }
+            Event::RmaOpCompleteNonBlocking { win, matching_id } => MpiEvent::RmaOpCompleteNonBlocking(win.0, matching_id),
+            Event::RmaOpCompleteRemote { win, matching_id } => MpiEvent::RmaOpCompleteRemote(win.0, matching_id),
+            other => return MpiEvent::from_io(other),
+        })
+    }
 
-/// Length of a record without a length field, given the bytes after its type; `None` for all other types.
-pub(super) fn implicit_length(kind: u8, ahead: &[u8]) -> Option<usize> {
-    match kind {
-        kind::COLLECTIVE_BEGIN | kind::RMA_COLLECTIVE_BEGIN | kind::OMP_JOIN => Some(1),
-        kind::ENTER
-        | kind::LEAVE
-        | kind::ISEND_COMPLETE
-        | kind::IRECV_REQUEST
-        | kind::REQUEST_TEST
-        | kind::REQUEST_CANCELLED
-        | kind::OMP_FORK
-        | kind::OMP_TASK_CREATE
-        | kind::OMP_TASK_SWITCH
-        | kind::OMP_TASK_COMPLETE => match ahead.first() {
-            Some(&size @ 1..=8) => Some(1 + usize::from(size)),
-            _ => Some(1),
-        },
-        _ => None,
+    fn from_io(event: Event) -> Option<MpiEvent> {
+        Some(match event {
+            Event::IoCreateHandle { handle, .. } => MpiEvent::IoCreateHandle(handle.0),
+            Event::IoDestroyHandle { handle } => MpiEvent::IoDestroyHandle(handle.0),
+            Event::IoOperationBegin { handle, mode, operation_flags, bytes_request, matching_id } => {
+                let access = IoOperation {
+                    is_write: mode == IoOperationMode::WRITE,
+                    collective: operation_flags.contains(IoOperationFlags::COLLECTIVE),
+                    nonblocking: operation_flags.contains(IoOperationFlags::NON_BLOCKING),
+                    bytes: bytes_request,
+                };
+                MpiEvent::IoOperationBegin(handle.0, access, matching_id)
+            }
+            Event::IoOperationIssued { handle, matching_id } => MpiEvent::IoOperationIssued(handle.0, matching_id),
+            Event::IoOperationComplete { handle, bytes_result, matching_id } => {
+                MpiEvent::IoOperationComplete(handle.0, bytes_result, matching_id)
+            }
+            _ => return None,
+        })
+    }
+
+    /// The OTF2 event.
+    pub(super) fn to_otf2(&self) -> Event {
+        match *self {
+            MpiEvent::Enter(region) => Event::Enter { region: RegionRef(region) },
+            MpiEvent::Leave(region) => Event::Leave { region: RegionRef(region) },
+            MpiEvent::CallingContextEnter(context) => {
+                Event::CallingContextEnter { calling_context: CallingContextRef(context), unwind_distance: 0 }
+            }
+            MpiEvent::CallingContextLeave(context) => Event::CallingContextLeave { calling_context: CallingContextRef(context) },
+            MpiEvent::ProgramBegin(name, ref arguments) => {
+                Event::ProgramBegin { program_name: StringRef(name), arguments: arguments.iter().copied().map(StringRef).collect() }
+            }
+            MpiEvent::ProgramEnd(exit_status) => Event::ProgramEnd { exit_status },
+            MpiEvent::MpiSend(MpiMessage { peer: receiver, communicator, tag, bytes: length }, request) => {
+                let communicator = CommRef(communicator);
+                match request {
+                    None => Event::MpiSend { receiver, communicator, tag, length },
+                    Some(request) => Event::MpiIsend { receiver, communicator, tag, length, request },
+                }
+            }
+            MpiEvent::MpiIsendComplete(request) => Event::MpiIsendComplete { request },
+            MpiEvent::MpiIrecvRequest(request) => Event::MpiIrecvRequest { request },
+            MpiEvent::MpiRecv(MpiMessage { peer: sender, communicator, tag, bytes: length }, request) => {
+                let communicator = CommRef(communicator);
+                match request {
+                    None => Event::MpiRecv { sender, communicator, tag, length },
+                    Some(request) => Event::MpiIrecv { sender, communicator, tag, length, request },
+                }
+            }
+            MpiEvent::MpiRequestTest(request) => Event::MpiRequestTest { request },
+            MpiEvent::MpiRequestCancelled(request) => Event::MpiRequestCancelled { request },
+            MpiEvent::MpiCollectiveBegin => Event::MpiCollectiveBegin {},
+            MpiEvent::MpiCollectiveEnd(MpiCollective { operation, communicator, root, sent, received }) => Event::MpiCollectiveEnd {
+                collective_op: operation,
+                communicator: CommRef(communicator),
+                root,
+                size_sent: sent,
+                size_received: received,
+            },
+            MpiEvent::NonBlockingCollectiveRequest(request) => Event::NonBlockingCollectiveRequest { request },
+            MpiEvent::NonBlockingCollectiveComplete(MpiCollective { operation, communicator, root, sent, received }, request) => {
+                Event::NonBlockingCollectiveComplete {
+                    collective_op: operation,
+                    communicator: CommRef(communicator),
+                    root,
+                    size_sent: sent,
+                    size_received: received,
+                    request,
+                }
+            }
+            MpiEvent::CommCreate(communicator) => Event::CommCreate { communicator: CommRef(communicator) },
+            MpiEvent::CommDestroy(communicator) => Event::CommDestroy { communicator: CommRef(communicator) },
+            MpiEvent::ParameterUnsignedInt(parameter, value) => Event::ParameterUnsignedInt { parameter: ParameterRef(parameter), value },
+            MpiEvent::MeasurementInterrupted => Event::MeasurementOnOff { mode: MeasurementMode::OFF },
+            MpiEvent::RmaWinCreate(window) => Event::RmaWinCreate { win: RmaWinRef(window) },
+            MpiEvent::RmaWinDestroy(window) => Event::RmaWinDestroy { win: RmaWinRef(window) },
+            MpiEvent::RmaCollectiveBegin => Event::RmaCollectiveBegin {},
+            MpiEvent::RmaCollectiveEnd { operation, window } => Event::RmaCollectiveEnd {
+                collective_op: operation,
+                sync_level: RmaSyncLevel::PROCESS | RmaSyncLevel::MEMORY,
+                win: RmaWinRef(window),
+                root: NO_ROOT,
+                bytes_sent: 0,
+                bytes_received: 0,
+            },
+            MpiEvent::RmaRequestLock(window, remote, exclusive) => Event::RmaRequestLock {
+                win: RmaWinRef(window),
+                remote,
+                lock: 0,
+                lock_type: if exclusive { LockType::EXCLUSIVE } else { LockType::SHARED },
+            },
+            MpiEvent::RmaReleaseLock(window, remote) => Event::RmaReleaseLock { win: RmaWinRef(window), remote, lock: 0 },
+            MpiEvent::RmaGroupSync(window, group) => Event::RmaGroupSync {
+                sync_level: RmaSyncLevel::PROCESS | RmaSyncLevel::MEMORY,
+                win: RmaWinRef(window),
+                group: GroupRef(group),
+            },
+            MpiEvent::RmaSync(window, remote) => Event::RmaSync { win: RmaWinRef(window), remote, sync_type: RmaSyncType::MEMORY },
+            MpiEvent::RmaTransfer { operation, window, peer: remote, sent, received, id: matching_id } => {
+                let win = RmaWinRef(window);
+                match operation {
+                    RmaOperation::Put => Event::RmaPut { win, remote, bytes: sent, matching_id },
+                    RmaOperation::Get => Event::RmaGet { win, remote, bytes: received, matching_id },
+                    RmaOperation::Atomic(atomic_type) => {
+                        Event::RmaAtomic { win, remote, atomic_type, bytes_sent: sent, bytes_received: received, matching_id }
+                    }
+                }
+            }
+            MpiEvent::RmaOpCompleteNonBlocking(window, matching_id) => {
+                Event::RmaOpCompleteNonBlocking { win: RmaWinRef(window), matching_id }
+            }
+            MpiEvent::RmaOpCompleteRemote(window, matching_id) => Event::RmaOpCompleteRemote { win: RmaWinRef(window), matching_id },
+            MpiEvent::IoCreateHandle(file) => Event::IoCreateHandle {
+                handle: IoHandleRef(file),
+                mode: IoAccessMode::READ_WRITE,
+                creation_flags: IoCreationFlags::NONE,
+                status_flags: IoStatusFlags::NONE,
+            },
+            MpiEvent::IoDestroyHandle(file) => Event::IoDestroyHandle { handle: IoHandleRef(file) },
+            MpiEvent::IoOperationBegin(file, access, matching_id) => {
+                let flag = |set: bool, flag| if set { flag } else { IoOperationFlags::NONE };
+                Event::IoOperationBegin {
+                    handle: IoHandleRef(file),
+                    mode: if access.is_write { IoOperationMode::WRITE } else { IoOperationMode::READ },
+                    operation_flags: flag(access.nonblocking, IoOperationFlags::NON_BLOCKING)
+                        | flag(access.collective, IoOperationFlags::COLLECTIVE),
+                    bytes_request: access.bytes,
+                    matching_id,
+                }
+            }
+            MpiEvent::IoOperationIssued(file, matching_id) => Event::IoOperationIssued { handle: IoHandleRef(file), matching_id },
+            MpiEvent::IoOperationComplete(file, bytes_result, matching_id) => {
+                Event::IoOperationComplete { handle: IoHandleRef(file), bytes_result, matching_id }
+            }
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::otf2::buffer::{BufferReader, Endianness};
-    use crate::otf2::local_definitions::IdMappings;
+    use sintonia_otf2::ROOT_SELF;
+    use sintonia_otf2::buffer::UNDEFINED_UINT32;
 
     #[test]
-    fn every_event_survives_being_written_and_read() {
+    fn every_event_survives_being_converted_and_back() {
         let message = MpiMessage { peer: 3, communicator: 1, tag: 70_000, bytes: 1 << 40 };
-        let collective = MpiCollective { operation: 12, communicator: 0, root: ROOT_SELF, sent: 8, received: 0 };
+        let collective = MpiCollective { operation: CollectiveOp::REDUCE, communicator: 0, root: ROOT_SELF, sent: 8, received: 0 };
         let access = IoOperation { is_write: true, collective: false, nonblocking: true, bytes: 4096 };
-        let transfer = |operation, sent, received| EventRecord::RmaTransfer { operation, window: 1, peer: 2, sent, received, id: 5 };
+        let transfer = |operation, sent, received| MpiEvent::RmaTransfer { operation, window: 1, peer: 2, sent, received, id: 5 };
         let events = [
-            EventRecord::Enter(0),
-            EventRecord::Leave(300),
-            EventRecord::CallingContextEnter(7),
-            EventRecord::CallingContextLeave(7),
-            EventRecord::ProgramBegin(1, vec![2, 3]),
-            EventRecord::ProgramEnd(-1),
-            EventRecord::MpiSend(message, None),
-            EventRecord::MpiSend(message, Some(u64::MAX - 1)),
-            EventRecord::MpiIsendComplete(u64::from(UNDEFINED_UINT32)),
-            EventRecord::MpiIrecvRequest(1 << 48),
-            EventRecord::MpiRecv(message, None),
-            EventRecord::MpiRecv(message, Some(0)),
-            EventRecord::MpiRequestTest(9),
-            EventRecord::MpiRequestCancelled(10),
-            EventRecord::MpiCollectiveBegin,
-            EventRecord::MpiCollectiveEnd(collective),
-            EventRecord::NonBlockingCollectiveRequest(11),
-            EventRecord::NonBlockingCollectiveComplete(collective, 11),
-            EventRecord::CommCreate(4),
-            EventRecord::CommDestroy(4),
-            EventRecord::RmaWinCreate(1),
-            EventRecord::RmaWinDestroy(1),
-            EventRecord::RmaCollectiveBegin,
-            EventRecord::RmaCollectiveEnd { operation: group::CREATE, window: 1 },
-            EventRecord::RmaRequestLock(1, UNDEFINED_UINT32, false),
-            EventRecord::RmaRequestLock(1, 0, true),
-            EventRecord::RmaGroupSync(1, 4),
-            EventRecord::RmaReleaseLock(1, 2),
-            EventRecord::RmaSync(1, 0),
+            MpiEvent::Enter(0),
+            MpiEvent::Leave(300),
+            MpiEvent::CallingContextEnter(7),
+            MpiEvent::CallingContextLeave(7),
+            MpiEvent::ProgramBegin(1, vec![2, 3]),
+            MpiEvent::ProgramEnd(-1),
+            MpiEvent::MpiSend(message, None),
+            MpiEvent::MpiSend(message, Some(u64::MAX - 1)),
+            MpiEvent::MpiIsendComplete(u64::from(UNDEFINED_UINT32)),
+            MpiEvent::MpiIrecvRequest(1 << 48),
+            MpiEvent::MpiRecv(message, None),
+            MpiEvent::MpiRecv(message, Some(0)),
+            MpiEvent::MpiRequestTest(9),
+            MpiEvent::MpiRequestCancelled(10),
+            MpiEvent::MpiCollectiveBegin,
+            MpiEvent::MpiCollectiveEnd(collective),
+            MpiEvent::NonBlockingCollectiveRequest(11),
+            MpiEvent::NonBlockingCollectiveComplete(collective, 11),
+            MpiEvent::CommCreate(4),
+            MpiEvent::CommDestroy(4),
+            MpiEvent::RmaWinCreate(1),
+            MpiEvent::RmaWinDestroy(1),
+            MpiEvent::RmaCollectiveBegin,
+            MpiEvent::RmaCollectiveEnd { operation: CollectiveOp::CREATE_HANDLE, window: 1 },
+            MpiEvent::RmaRequestLock(1, UNDEFINED_UINT32, false),
+            MpiEvent::RmaRequestLock(1, 0, true),
+            MpiEvent::RmaGroupSync(1, 4),
+            MpiEvent::RmaReleaseLock(1, 2),
+            MpiEvent::RmaSync(1, 0),
             transfer(RmaOperation::Put, 16, 0),
             transfer(RmaOperation::Get, 0, 16),
-            transfer(RmaOperation::Atomic(3), 8, 8),
-            EventRecord::RmaOpCompleteNonBlocking(1, 5),
-            EventRecord::RmaOpCompleteRemote(1, 5),
-            EventRecord::IoCreateHandle(2),
-            EventRecord::IoDestroyHandle(2),
-            EventRecord::IoOperationBegin(2, access, 6),
-            EventRecord::IoOperationIssued(2, 6),
-            EventRecord::IoOperationComplete(2, 4096, 6),
-            EventRecord::ParameterUnsignedInt(0, 12),
-            EventRecord::MeasurementInterrupted,
+            transfer(RmaOperation::Atomic(RmaAtomicType::COMPARE_AND_SWAP), 8, 8),
+            MpiEvent::RmaOpCompleteNonBlocking(1, 5),
+            MpiEvent::RmaOpCompleteRemote(1, 5),
+            MpiEvent::IoCreateHandle(2),
+            MpiEvent::IoDestroyHandle(2),
+            MpiEvent::IoOperationBegin(2, access, 6),
+            MpiEvent::IoOperationIssued(2, 6),
+            MpiEvent::IoOperationComplete(2, 4096, 6),
+            MpiEvent::ParameterUnsignedInt(0, 12),
+            MpiEvent::MeasurementInterrupted,
         ];
-        let mut encoder = EventEncoder::default();
         for event in events {
-            let mut bytes = Vec::new();
-            encoder.encode(&event, &mut bytes);
-            let (kind, ahead) = bytes.split_first().unwrap();
-            let from = if implicit_length(*kind, ahead) == Some(ahead.len()) { 0 } else { 1 };
-            assert!(from == 0 || usize::from(ahead[0]) == ahead.len() - 1, "{event:?} has its length");
-            let read = decode_event(*kind, BufferReader::new(&ahead[from..], Endianness::Little), &IdMappings::default());
-            assert!(matches!(read, DecodedRecord::Event(ref found) if *found == event), "{event:?}");
+            assert_eq!(MpiEvent::from_otf2(event.to_otf2()).as_ref(), Some(&event));
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use sintonia_otf2::buffer::UNDEFINED_UINT32;
+use sintonia_otf2::{NO_ROOT, ROOT_SELF, ROOT_THIS_GROUP};
 use sintonia_recording::raw;
 
-use crate::otf2::buffer::UNDEFINED_UINT32;
-use crate::otf2::event::{NO_ROOT, ROOT_SELF, ROOT_THIS_GROUP};
 use crate::otf2::id_table::IdTable;
 
 /// The recording's ids of a trace's communicators, windows and files.

@@ -14,12 +14,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
+use sintonia_otf2::ArchiveReader;
 use sintonia_recording::header::{LinearClock, RecordingHeader};
 
 use crate::error::{Error, PathContext};
 use crate::import::{ImportSummary, NANOSECOND_CLOCK, StagedRecording};
-use crate::otf2::anchor::AnchorFile;
-use crate::otf2::definition_records::NANOSECOND_RESOLUTION;
+use crate::otf2::NANOSECOND_RESOLUTION;
 use crate::otf2::properties;
 use archive_layout::ArchiveLayout;
 use call_sites::CallSiteIndex;
@@ -35,7 +35,7 @@ pub fn read(path: &Path, into: &Path) -> Result<ImportSummary, Error> {
     ranks.sort_by_key(|rank| rank.rank.rank);
     let calls = ranks.iter().map(|rank| rank.rank.calls).sum();
     let mut imported = ImportSummary { ranks: trace.layout.size, calls, notes: notes(&trace, &ranks) };
-    let creator = trace.anchor.creator.clone();
+    let creator = trace.archive.anchor().creator.clone();
     recording.finish(recording_header(trace, ranks, imported.notes.clone()))?;
     if !creator.is_empty() {
         imported.notes.insert(0, format!("{creator} made the trace"));
@@ -65,22 +65,20 @@ fn find_anchor(path: &Path) -> Result<PathBuf, Error> {
 
 /// An archive with its definitions read.
 struct OpenArchive {
-    anchor: AnchorFile,
+    archive: ArchiveReader,
     definitions: ArchiveDefinitions,
     layout: ArchiveLayout,
     sites: CallSiteIndex,
-    /// The folder of its locations.
-    folder: PathBuf,
 }
 
 impl OpenArchive {
     fn open(path: &Path) -> Result<OpenArchive, Error> {
-        let anchor = AnchorFile::read(path)?;
-        let definitions_file = path.with_extension("def");
-        let definitions = definitions::read(&definitions_file, anchor.definition_chunk_size)?;
-        let layout = archive_layout::build_layout(&definitions).map_err(|what| Error::Unreadable { path: definitions_file, what })?;
+        let archive = ArchiveReader::open(path)?;
+        let definitions = ArchiveDefinitions::read(&archive)?;
+        let unreadable = |what| Error::Unreadable { path: archive.definitions_path(), what };
+        let layout = archive_layout::build_layout(&definitions).map_err(unreadable)?;
         let sites = CallSiteIndex::new(&definitions);
-        Ok(OpenArchive { anchor, definitions, layout, sites, folder: path.with_extension("") })
+        Ok(OpenArchive { archive, definitions, layout, sites })
     }
 
     /// The clock of the recording. Sintonia's own archives can have times before the start, which are kept.

@@ -13,24 +13,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
+use sintonia_otf2::ArchiveWriter;
 use sintonia_recording::Recording;
 
 use crate::atomic_output::{AtomicOutput, ExportSummary};
 use crate::error::{Error, PathContext};
 use crate::exported_calls;
-use crate::otf2::anchor::{AnchorFile, MAX_CHUNK_SIZE};
-use crate::otf2::chunks::{ChunkContent, ChunkWriter};
-use crate::otf2::definition_records::DefinitionWriter;
-use crate::otf2::event::EventRecord;
+use crate::otf2::event::MpiEvent;
 use crate::timeline::TimeOrigin;
 use calling_contexts::CallingContexts;
 use comm_ranks::CommRankMap;
 use event_builder::UnmappedOperations;
 
-/// Size of event chunks: OTF2's minimum, because each thread of a rank holds one while it is written.
-const EVENT_CHUNK_SIZE: u64 = 256 << 10;
-/// Size of definition chunks, unless a definition needs more.
-const DEFINITION_CHUNK_SIZE: u64 = 4 << 20;
 /// The property that tells Scalasca that every message has both ends.
 const COMMUNICATION_COMPLETE: &str = "OTF2::MPI_COMMUNICATION_COMPLETE";
 
@@ -48,30 +42,24 @@ pub fn write(recording: &Recording, path: &Path, progress: &(dyn Fn() + Sync)) -
     let name = archive_name(path)?;
     check_replaceable(&path.with_file_name(&name))?;
     let output = AtomicOutput::new(path)?;
-    let folder = output.staged_path(&name);
-    fs::create_dir(&folder).with_path(&folder)?;
-    let mut definitions = DefinitionWriter::default();
-    let archive = ExportContext {
+    let mut archive = create_archive(recording, &output.staged_path(&format!("{name}.otf2")))?;
+    let context = ExportContext {
         recording,
         comm_ranks: CommRankMap::new(recording),
         calling_contexts: CallingContexts::new(&recording.header.sites),
-        program_begin: definitions::program_begin(&recording.header, &mut definitions),
-        folder,
+        program_begin: definitions::program_begin(&recording.header, &mut archive),
         time_origin: TimeOrigin::from_header(&recording.header),
     };
     let ranks = (0..recording.header.rank_count()).into_par_iter().map(|rank| {
-        let written = rank_writer::write(&archive, rank);
+        let written = rank_writer::write(&context, &archive, rank);
         if recording.header.rank(rank).is_some() {
             progress();
         }
         written
     });
     let ranks = ranks.collect::<Result<Vec<_>, Error>>()?;
-    let location_count = definitions::define_all(&archive, &ranks, &mut definitions)?;
-    let chunk = write_definitions(&definitions, output.staged_path(&format!("{name}.def")))?;
-    let anchor = build_anchor(recording, definitions.len() as u64, chunk, location_count);
-    let anchor_file = output.staged_path(&format!("{name}.otf2"));
-    fs::write(&anchor_file, anchor.encode()).with_path(&anchor_file)?;
+    definitions::define_all(&context, &ranks, &mut archive)?;
+    archive.finish()?;
     let notes = UnmappedOperations::notes(ranks.iter().map(|rank| &rank.unmapped));
     let written = output.commit(&[&name, &format!("{name}.def"), &format!("{name}.otf2")])?;
     Ok(ExportSummary { notes, ..written })
@@ -83,9 +71,7 @@ struct ExportContext<'a> {
     comm_ranks: CommRankMap,
     calling_contexts: CallingContexts,
     /// The event at which each process starts.
-    program_begin: EventRecord,
-    /// The folder of the locations.
-    folder: PathBuf,
+    program_begin: MpiEvent,
     /// Time origin of the archive.
     time_origin: TimeOrigin,
 }
@@ -120,35 +106,16 @@ fn check_replaceable(folder: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Writes the definitions; returns the chunk size.
-fn write_definitions(definitions: &DefinitionWriter, path: PathBuf) -> Result<u64, Error> {
-    let longest = definitions.records().map(<[u8]>::len).max().unwrap_or(0);
-    let chunk = ChunkWriter::min_chunk_size(longest).max(DEFINITION_CHUNK_SIZE);
-    if chunk > MAX_CHUNK_SIZE {
-        let what = "a communicator has more members than OTF2 can list".into();
-        return Err(Error::InvalidOutputPath { path, what });
-    }
-    let mut writer = ChunkWriter::create(path, ChunkContent::Definitions, chunk)?;
-    for record in definitions.records() {
-        writer.write_definition(record)?;
-    }
-    writer.finish()?;
-    Ok(chunk)
-}
-
-fn build_anchor(recording: &Recording, definitions: u64, definition_chunk_size: u64, location_count: u64) -> AnchorFile {
+fn create_archive(recording: &Recording, path: &Path) -> Result<ArchiveWriter, Error> {
     let header = &recording.header;
-    let complete = recording.incomplete_ranks().is_empty() && header.ranks.iter().all(|rank| rank.dropped == 0);
-    AnchorFile {
-        event_chunk_size: EVENT_CHUNK_SIZE,
-        definition_chunk_size,
-        location_count,
-        definition_count: definitions,
-        machine_name: header.hosts.first().cloned().unwrap_or_default(),
-        creator: format!("Sintonia {}", env!("CARGO_PKG_VERSION")),
-        description: header.command.join(" "),
-        properties: if complete { vec![(COMMUNICATION_COMPLETE.into(), "true".into())] } else { Vec::new() },
+    let mut archive = ArchiveWriter::create(path)?;
+    archive.set_machine_name(header.hosts.first().cloned().unwrap_or_default());
+    archive.set_creator(format!("Sintonia {}", env!("CARGO_PKG_VERSION")));
+    archive.set_description(header.command.join(" "));
+    if recording.incomplete_ranks().is_empty() && header.ranks.iter().all(|rank| rank.dropped == 0) {
+        archive.add_property(COMMUNICATION_COMPLETE, "true");
     }
+    Ok(archive)
 }
 
 #[cfg(test)]

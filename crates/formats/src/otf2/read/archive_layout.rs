@@ -3,12 +3,12 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use sintonia_otf2::buffer::UNDEFINED_UINT32;
+use sintonia_otf2::code::{GroupFlags, GroupType, Paradigm};
 use sintonia_recording::definitions::format_ranks;
 use sintonia_recording::header;
 use sintonia_recording::raw;
 
-use crate::otf2::buffer::UNDEFINED_UINT32;
-use crate::otf2::definition_records::{PARADIGM_MPI, group_type};
 use crate::otf2::id_translation::{CommMapping, IdTranslation, ObjectMapping};
 use crate::otf2::properties::{self, PropertyValue};
 use crate::otf2::read::definitions::{self, ArchiveDefinitions};
@@ -89,9 +89,9 @@ impl WorldMembers {
 
     /// The world ranks of a group's members.
     fn ranks(&self, group: &definitions::GroupDefinition) -> Arc<[i32]> {
-        let index = |member: &u64| match group.flags & group_type::GLOBAL_MEMBERS {
-            0 => usize::try_from(*member).ok(),
-            _ => self.by_location.get(member).copied(),
+        let index = |member: &u64| match group.flags.contains(GroupFlags::GLOBAL_MEMBERS) {
+            false => usize::try_from(*member).ok(),
+            true => self.by_location.get(member).copied(),
         };
         let rank = |member: &u64| index(member).and_then(|index| self.ranks.get(index)).copied().unwrap_or(raw::EXTERNAL);
         group.members.iter().map(rank).collect()
@@ -153,7 +153,7 @@ impl ArchiveLayout {
 
     fn add_communicators(&mut self, definitions: &ArchiveDefinitions, world: &WorldMembers) -> Result<(), String> {
         let of_mpi = |communicator: &&definitions::CommDefinition| {
-            definitions.groups.get(&communicator.groups.0).is_some_and(|group| group.paradigm == PARADIGM_MPI)
+            definitions.groups.get(&communicator.groups.0).is_some_and(|group| group.paradigm == Paradigm::MPI)
         };
         let mut in_order: Vec<&definitions::CommDefinition> = definitions.communicators.iter().filter(of_mpi).collect();
         in_order.sort_by_key(|communicator| !definitions.is_from_sintonia() && communicator.name != WORLD);
@@ -171,7 +171,7 @@ impl ArchiveLayout {
         let mut own = None;
         for defined in &in_order {
             let number = self.communicators.len() as u32;
-            let is_own = definitions.groups.get(&defined.groups.0).is_some_and(|group| group.group_type == group_type::COMM_SELF);
+            let is_own = definitions.groups.get(&defined.groups.0).is_some_and(|group| group.group_type == GroupType::COMM_SELF);
             let communicator = if is_own {
                 let first = *own.get_or_insert_with(|| {
                     self.communicators.extend((0..self.size).map(self_communicator));
@@ -246,7 +246,7 @@ impl ArchiveLayout {
 }
 
 fn is_mpi_group(group: &definitions::GroupDefinition) -> bool {
-    group.group_type == group_type::COMM_GROUP && group.paradigm == PARADIGM_MPI
+    group.group_type == GroupType::COMM_GROUP && group.paradigm == Paradigm::MPI
 }
 
 const WORLD: &str = "MPI_COMM_WORLD";

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use sintonia_mpi::{FUNCTIONS, FunctionId};
 use sintonia_recording::header::{CallSiteDefinition, SourceFrame};
 
-use crate::otf2::attributes::{AttributeList, CallAttribute};
+use crate::otf2::attributes::{CallAttribute, CallAttributeList};
 use crate::otf2::id_table::IdTable;
 use crate::otf2::read::definitions::{ArchiveDefinitions, CallingContext};
 
@@ -112,7 +112,7 @@ impl CallSiteIndex {
     }
 
     /// The site of a call: from its attributes, else its calling context, else the enclosing region.
-    pub(super) fn find(&self, attributes: &AttributeList, context: Option<u32>, region: Option<u32>) -> u32 {
+    pub(super) fn find(&self, attributes: &CallAttributeList, context: Option<u32>, region: Option<u32>) -> u32 {
         let by = |sites: &IdTable<u32>, number: Option<u32>| number.and_then(|number| sites.get(number).copied());
         let attribute = |field| attributes.get(field).map(|number| number as u32);
         by(&self.contexts, attribute(CallAttribute::CallSite))

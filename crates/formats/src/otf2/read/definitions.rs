@@ -1,18 +1,17 @@
 //! Reads the MPI-related global definitions of an archive.
 
 use std::collections::HashMap;
-use std::path::Path;
+
+use sintonia_otf2::buffer::{UNDEFINED_UINT32, UNDEFINED_UINT64};
+use sintonia_otf2::code::{GroupFlags, GroupType, LocationGroupType, LocationType, Paradigm, SystemTreeDomain};
+use sintonia_otf2::reference::StringRef;
+use sintonia_otf2::{ArchiveReader, Definition, Group, Value};
 
 use crate::error::Error;
 use crate::otf2::attributes::CallAttribute;
-use crate::otf2::buffer::{BufferReader, UNDEFINED_UINT32, UNDEFINED_UINT64};
-use crate::otf2::chunks::{ChunkContent, ChunkReader};
-use crate::otf2::definition_records::{
-    DOMAIN_SHARED_MEMORY, LOCATION_CPU_THREAD, LOCATION_GROUP_PROCESS, MACHINE_NODE, MPI_IO, NANOSECOND_RESOLUTION, PARADIGM_MPI,
-    group_type, kind, value_type,
-};
 use crate::otf2::id_table::IdTable;
 use crate::otf2::properties::{self, PropertyValue};
+use crate::otf2::{MACHINE_NODE, MPI_IO, NANOSECOND_RESOLUTION};
 
 /// The definitions by id, in file order.
 #[derive(Default)]
@@ -91,11 +90,11 @@ pub(super) struct RegionDefinition {
 /// A group of processes.
 pub(super) struct GroupDefinition {
     pub name: String,
-    pub group_type: u8,
+    pub group_type: GroupType,
     pub members: Vec<u64>,
     /// The paradigm that uses it.
-    pub paradigm: u8,
-    pub flags: u32,
+    pub paradigm: Paradigm,
+    pub flags: GroupFlags,
 }
 
 /// A communicator.
@@ -135,21 +134,16 @@ pub(super) struct CallingContext {
     pub parent: u32,
 }
 
-/// Reads the global definitions file.
-pub(super) fn read(path: &Path, chunk: u64) -> Result<ArchiveDefinitions, Error> {
-    let mut definitions = ArchiveDefinitions { resolution: NANOSECOND_RESOLUTION, ..ArchiveDefinitions::default() };
-    let mut chunks = ChunkReader::open(path, ChunkContent::Definitions, chunk)?;
-    loop {
-        let at = chunks.position();
-        let Some(record) = chunks.next_record(|_, _| None)? else { break };
-        let kind = record.record_type;
-        let understood = definitions.add_record(kind, record.content);
-        understood.ok_or_else(|| chunks.malformed(at, format!("invalid definition of type {kind}")))?;
-    }
-    Ok(definitions)
-}
-
 impl ArchiveDefinitions {
+    /// Reads the global definitions.
+    pub(super) fn read(archive: &ArchiveReader) -> Result<ArchiveDefinitions, Error> {
+        let mut definitions = ArchiveDefinitions { resolution: NANOSECOND_RESOLUTION, ..ArchiveDefinitions::default() };
+        for definition in archive.definitions()? {
+            definitions.add(definition?);
+        }
+        Ok(definitions)
+    }
+
     /// A string; `None` if undefined.
     pub(super) fn string(&self, number: u32) -> Option<&str> {
         self.strings.get(number).map(String::as_str)
@@ -160,170 +154,140 @@ impl ArchiveDefinitions {
         !self.run_properties.is_empty()
     }
 
-    fn string_or_empty(&self, number: u32) -> String {
-        self.string(number).unwrap_or_default().to_owned()
+    fn string_or_empty(&self, reference: StringRef) -> String {
+        self.string(reference.0).unwrap_or_default().to_owned()
     }
 
-    fn add_record(&mut self, kind: u8, mut content: BufferReader) -> Option<()> {
-        let content = &mut content;
-        match kind {
-            kind::CLOCK_PROPERTIES => self.add_clock(content)?,
-            kind::STRING => self.strings.insert(content.u32()?, content.string()?),
-            kind::ATTRIBUTE => {
-                let (number, name) = (content.u32()?, content.u32()?);
-                if let Some(field) = self.string(name).and_then(CallAttribute::from_name) {
-                    self.attributes.insert(number, field);
+    fn file_name(&self, reference: StringRef) -> Option<String> {
+        self.string(reference.0).filter(|file| !file.is_empty()).map(str::to_owned)
+    }
+
+    fn add(&mut self, definition: Definition) {
+        match definition {
+            Definition::ClockProperties { timer_resolution, global_offset, realtime_timestamp, .. } => {
+                (self.resolution, self.offset) = (timer_resolution.max(1), global_offset);
+                self.real_time = Some(realtime_timestamp).filter(|time| *time != UNDEFINED_UINT64);
+            }
+            Definition::String { reference, string } => self.strings.insert(reference.0, string),
+            Definition::Attribute { reference, name, .. } => {
+                if let Some(field) = self.string(name.0).and_then(CallAttribute::from_name) {
+                    self.attributes.insert(reference.0, field);
                 }
             }
-            kind::SYSTEM_TREE_NODE => {
-                let (number, name, class, parent) = (content.u32()?, content.u32()?, content.u32()?, content.u32()?);
-                let (name, class) = (self.string_or_empty(name), self.string_or_empty(class));
-                self.system_tree_nodes.insert(number, SystemTreeNode { name, class, parent, shared_memory: false });
+            Definition::Region { reference, name, source_file, canonical_name, .. } => {
+                let canonical_name = if canonical_name.is_defined() { canonical_name } else { name };
+                let (name, canonical_name) = (self.string_or_empty(name), self.string_or_empty(canonical_name));
+                let file = self.file_name(source_file);
+                self.regions.insert(reference.0, RegionDefinition { name, canonical_name, file });
             }
-            kind::SYSTEM_TREE_NODE_DOMAIN => {
-                let (number, domain) = (content.u32()?, content.u8()?);
-                if let Some(node) = self.system_tree_nodes.get_mut(&number) {
-                    node.shared_memory |= domain == DOMAIN_SHARED_MEMORY;
+            Definition::SourceCodeLocation { reference, file, line } => {
+                let line = Some(line).filter(|line| *line != 0 && *line != UNDEFINED_UINT32);
+                self.source_code_locations.insert(reference.0, SourceCodeLocation { file: self.file_name(file), line });
+            }
+            Definition::CallingContext { reference, region, source_code_location, parent } => self.calling_contexts.push(CallingContext {
+                number: reference.0,
+                region: region.0,
+                source_code_location: source_code_location.0,
+                parent: parent.0,
+            }),
+            Definition::Group(group) => self.add_group(group),
+            Definition::Comm { reference, name, group, parent, .. } => self.communicators.push(CommDefinition {
+                number: reference.0,
+                name: self.string_or_empty(name),
+                groups: (group.0, None),
+                parent: parent.0,
+            }),
+            Definition::InterComm { reference, name, group_a, group_b, common_communicator, .. } => {
+                self.communicators.push(CommDefinition {
+                    number: reference.0,
+                    name: self.string_or_empty(name),
+                    groups: (group_a.0, Some(group_b.0)),
+                    parent: common_communicator.0,
+                })
+            }
+            Definition::RmaWin { reference, comm, .. } => {
+                self.windows_and_files.push(WindowOrFile { number: reference.0, is_window: true, communicator: comm.0 })
+            }
+            Definition::IoParadigm { reference, identification, .. } => {
+                self.io_paradigms.insert(reference.0, self.string_or_empty(identification));
+            }
+            Definition::IoHandle { reference, io_paradigm, comm, .. } => {
+                if self.io_paradigms.get(&io_paradigm.0).is_some_and(|name| name == MPI_IO) {
+                    self.windows_and_files.push(WindowOrFile { number: reference.0, is_window: false, communicator: comm.0 });
                 }
             }
-            kind::LOCATION_GROUP => {
-                let (number, _name, kind, node) = (content.u32()?, content.u32()?, content.u8()?, content.u32()?);
-                self.location_groups.push(LocationGroup { number, is_process: kind == LOCATION_GROUP_PROCESS, node });
+            _ => self.add_system_part(definition),
+        }
+    }
+
+    /// Adds a definition of the system tree, or a property.
+    fn add_system_part(&mut self, definition: Definition) {
+        match definition {
+            Definition::SystemTreeNode { reference, name, class_name, parent } => {
+                let (name, class) = (self.string_or_empty(name), self.string_or_empty(class_name));
+                self.system_tree_nodes.insert(reference.0, SystemTreeNode { name, class, parent: parent.0, shared_memory: false });
             }
-            kind::LOCATION => {
-                let (id, _name, kind, _events, process) = (content.u64()?, content.u32()?, content.u8()?, content.u64()?, content.u32()?);
-                self.locations.push(LocationDefinition { id, is_thread: kind == LOCATION_CPU_THREAD, location_group: process });
+            Definition::SystemTreeNodeDomain { system_tree_node, domain } => {
+                if let Some(node) = self.system_tree_nodes.get_mut(&system_tree_node.0) {
+                    node.shared_memory |= domain == SystemTreeDomain::SHARED_MEMORY;
+                }
             }
-            kind::REGION => self.add_region(content)?,
-            kind::GROUP => self.add_group(content)?,
-            kind::COMM | kind::INTER_COMM => self.add_communicator(kind, content)?,
-            kind::RMA_WIN => {
-                let (number, _name, communicator) = (content.u32()?, content.u32()?, content.u32()?);
-                self.windows_and_files.push(WindowOrFile { number, is_window: true, communicator });
+            Definition::LocationGroup { reference, location_group_type, system_tree_parent, .. } => {
+                let is_process = location_group_type == LocationGroupType::PROCESS;
+                self.location_groups.push(LocationGroup { number: reference.0, is_process, node: system_tree_parent.0 });
             }
-            kind::IO_PARADIGM => {
-                let (number, name) = (content.u8()?, content.u32()?);
-                self.io_paradigms.insert(number, self.string_or_empty(name));
+            Definition::Location { reference, location_type, location_group, .. } => {
+                let is_thread = location_type == LocationType::CPU_THREAD;
+                self.locations.push(LocationDefinition { id: reference.0, is_thread, location_group: location_group.0 });
             }
-            kind::IO_HANDLE => self.add_file(content)?,
-            kind::SOURCE_CODE_LOCATION => {
-                let (number, file, line) = (content.u32()?, content.u32()?, content.u32()?);
-                let file = self.string(file).filter(|file| !file.is_empty()).map(str::to_owned);
-                self.source_code_locations
-                    .insert(number, SourceCodeLocation { file, line: Some(line).filter(|line| *line != 0 && *line != UNDEFINED_UINT32) });
-            }
-            kind::CALLING_CONTEXT => {
-                let (number, region, line, parent) = (content.u32()?, content.u32()?, content.u32()?, content.u32()?);
-                self.calling_contexts.push(CallingContext { number, region, source_code_location: line, parent });
-            }
-            kind::SYSTEM_TREE_NODE_PROPERTY => {
-                let (node, (name, value)) = (content.u32()?, self.legacy_property(content)?);
-                if node == MACHINE_NODE && name.starts_with(properties::PREFIX) {
+            Definition::SystemTreeNodeProperty { system_tree_node, name, value } => {
+                let (name, value) = (self.string_or_empty(name), self.property_value(value));
+                if system_tree_node == MACHINE_NODE && name.starts_with(properties::PREFIX) {
                     self.run_properties.push((name, value));
                 }
             }
-            kind::LOCATION_GROUP_PROPERTY => {
-                let (process, property) = (content.u32()?, self.legacy_property(content)?);
-                self.rank_properties.entry(process).or_default().push(property);
+            Definition::LocationGroupProperty { location_group, name, value } => {
+                let property = (self.string_or_empty(name), self.property_value(value));
+                self.rank_properties.entry(location_group.0).or_default().push(property);
             }
-            kind::LOCATION_PROPERTY => {
-                let (location, property) = (content.u64()?, self.legacy_property(content)?);
-                if let (properties::THREAD, PropertyValue::Uint64(thread)) = (property.0.as_str(), property.1) {
-                    self.thread_numbers.insert(location, thread);
+            Definition::LocationProperty { location, name, value: Value::Uint64(thread) }
+                if self.string(name.0) == Some(properties::THREAD) =>
+            {
+                self.thread_numbers.insert(location.0, thread);
+            }
+            Definition::CallingContextProperty { calling_context, name, value } => {
+                match (self.string(name.0), self.property_value(value)) {
+                    (Some(properties::MODULE), PropertyValue::String(module)) => {
+                        self.call_sites.entry(calling_context.0).or_default().0 = module
+                    }
+                    (Some(properties::OFFSET), PropertyValue::Uint64(offset)) => {
+                        self.call_sites.entry(calling_context.0).or_default().1 = offset
+                    }
+                    _ => {}
                 }
             }
-            kind::CALLING_CONTEXT_PROPERTY => self.add_site(content)?,
             _ => {}
         }
-        Some(())
     }
 
-    fn add_clock(&mut self, content: &mut BufferReader) -> Option<()> {
-        (self.resolution, self.offset) = (content.u64()?.max(1), content.u64()?);
-        let _length = content.u64()?;
-        // Old archives have no real time.
-        self.real_time = content.u64().filter(|time| *time != UNDEFINED_UINT64);
-        Some(())
-    }
-
-    fn add_region(&mut self, content: &mut BufferReader) -> Option<()> {
-        let (number, name, _about, _kind) = (content.u32()?, content.u32()?, content.u32()?, content.u8()?);
-        let (file, _begin, _end) = (content.u32()?, content.u32()?, content.u32()?);
-        let canonical = content.u32().unwrap_or(name);
-        let file = self.string(file).filter(|file| !file.is_empty()).map(str::to_owned);
-        self.regions
-            .insert(number, RegionDefinition { name: self.string_or_empty(name), canonical_name: self.string_or_empty(canonical), file });
-        Some(())
-    }
-
-    fn add_group(&mut self, content: &mut BufferReader) -> Option<()> {
-        let (number, name, old_kind, count) = (content.u32()?, content.u32()?, content.u8()?, content.u32()?);
-        // Each member takes at least a byte: refuse absurd counts before allocating.
-        if count as usize > content.remaining() {
-            return None;
-        }
-        let members = (0..count).map(|_| content.u64()).collect::<Option<Vec<u64>>>()?;
-        // Old archives have only MPI groups, and end here.
-        let (kind, paradigm) = (content.u8().unwrap_or(old_kind), content.u8().unwrap_or(PARADIGM_MPI));
-        if (kind, paradigm) == (group_type::COMM_LOCATIONS, PARADIGM_MPI) {
+    fn add_group(&mut self, group: Group) {
+        let Group { reference, name, group_type, paradigm, flags, members } = group;
+        if (group_type, paradigm) == (GroupType::COMM_LOCATIONS, Paradigm::MPI) {
             self.comm_locations.get_or_insert(members);
-            return Some(());
+            return;
         }
-        self.groups.insert(
-            number,
-            GroupDefinition { name: self.string_or_empty(name), group_type: kind, members, paradigm, flags: content.u32().unwrap_or(0) },
-        );
-        Some(())
+        let name = self.string_or_empty(name);
+        self.groups.insert(reference.0, GroupDefinition { name, group_type, members, paradigm, flags });
     }
 
-    fn add_communicator(&mut self, kind: u8, content: &mut BufferReader) -> Option<()> {
-        let (number, name, group) = (content.u32()?, content.u32()?, content.u32()?);
-        let other = if kind == kind::INTER_COMM { Some(content.u32()?) } else { None };
-        self.communicators.push(CommDefinition {
-            number,
-            name: self.string_or_empty(name),
-            groups: (group, other),
-            parent: content.u32()?,
-        });
-        Some(())
-    }
-
-    fn add_file(&mut self, content: &mut BufferReader) -> Option<()> {
-        let (number, _name, _file, paradigm) = (content.u32()?, content.u32()?, content.u32()?, content.u8()?);
-        let (_flags, communicator) = (content.u32()?, content.u32()?);
-        if self.io_paradigms.get(&paradigm).is_some_and(|name| name == MPI_IO) {
-            self.windows_and_files.push(WindowOrFile { number, is_window: false, communicator });
-        }
-        Some(())
-    }
-
-    fn add_site(&mut self, content: &mut BufferReader) -> Option<()> {
-        let (context, name) = (content.u32()?, content.u32()?);
-        let value = self.property_value(content)?;
-        match (self.string(name), value) {
-            (Some(properties::MODULE), PropertyValue::String(module)) => self.call_sites.entry(context).or_default().0 = module,
-            (Some(properties::OFFSET), PropertyValue::Uint64(offset)) => self.call_sites.entry(context).or_default().1 = offset,
-            _ => {}
-        }
-        Some(())
-    }
-
-    /// A property of a type that used to be a string.
-    fn legacy_property(&self, content: &mut BufferReader) -> Option<(String, PropertyValue)> {
-        let (name, text) = (content.u32()?, content.u32()?);
-        let value =
-            if content.remaining() == 0 { PropertyValue::String(self.string_or_empty(text)) } else { self.property_value(content)? };
-        Some((self.string_or_empty(name), value))
-    }
-
-    fn property_value(&self, content: &mut BufferReader) -> Option<PropertyValue> {
-        match content.u8()? {
-            value_type::STRING => content.u32().map(|text| PropertyValue::String(self.string_or_empty(text))),
-            value_type::UINT64 => content.u64().map(PropertyValue::Uint64),
-            value_type::INT64 => content.u64().map(|number| PropertyValue::Int64(number as i64)),
-            value_type::DOUBLE => content.f64().map(PropertyValue::Double),
+    fn property_value(&self, value: Value) -> PropertyValue {
+        match value {
+            Value::String(text) => PropertyValue::String(self.string_or_empty(text)),
+            Value::Uint64(number) => PropertyValue::Uint64(number),
+            Value::Int64(number) => PropertyValue::Int64(number),
+            Value::Double(number) => PropertyValue::Double(number),
             // Other types are not used here.
-            _ => Some(PropertyValue::Uint64(0)),
+            _ => PropertyValue::Uint64(0),
         }
     }
 }

@@ -10,15 +10,15 @@ use sintonia_recording::header::{ProcessExit, RecordedRank};
 use sintonia_recording::raw::part;
 
 use crate::error::Error;
-use crate::otf2::attributes::{AttributeList, CallAttribute};
-use crate::otf2::buffer::UNDEFINED_UINT32;
+use crate::otf2::attributes::{CallAttribute, CallAttributeList};
 use crate::otf2::decoded_call::{DecodeContext, DecodedCall, RequestHandle};
-use crate::otf2::event::{EventRecord, MpiMessage};
+use crate::otf2::event::{MpiEvent, MpiMessage};
 use crate::otf2::properties;
 use crate::otf2::read::OpenArchive;
 use crate::otf2::read::archive_layout::MpiProcess;
 use crate::otf2::read::call_writer::CallWriter;
 use crate::otf2::read::location_reader::LocationReader;
+use sintonia_otf2::buffer::UNDEFINED_UINT32;
 
 /// Limit of nested regions.
 const MAX_REGION_DEPTH: usize = 1 << 16;
@@ -69,7 +69,7 @@ impl OmissionCounts {
 pub(super) fn read(trace: &OpenArchive, process: &MpiProcess, folder: &Path) -> Result<ImportedRank, Error> {
     let mut streams = Vec::new();
     for (thread, id) in &process.threads {
-        let location = LocationReader::open(&trace.folder, *id, trace.anchor.definition_chunk_size, trace.anchor.event_chunk_size)?;
+        let location = LocationReader::open(&trace.archive, *id)?;
         streams.push(ThreadStream { thread: *thread, location, next: None, regions: Vec::new(), call: None });
     }
     let mut reader = RankImporter {
@@ -100,7 +100,7 @@ struct ThreadStream {
     thread: u16,
     location: LocationReader,
     /// The next event; the location holds its attributes.
-    next: Option<(u64, EventRecord)>,
+    next: Option<(u64, MpiEvent)>,
     /// Open regions of the program.
     regions: Vec<u32>,
     call: Option<OpenCall>,
@@ -118,7 +118,7 @@ struct OpenCall {
     decoded: DecodedCall,
     enter: u64,
     /// Attributes of its enter event.
-    attributes: AttributeList,
+    attributes: CallAttributeList,
     site: u32,
     /// Number of open regions inside it.
     nested_regions: usize,
@@ -146,23 +146,23 @@ impl RankImporter<'_> {
         let time = self.trace.to_ticks(time);
         self.span = Some((self.span.map_or(time, |(first, _)| first), time));
         match event {
-            EventRecord::Enter(region) => self.enter(stream, time, region, None),
-            EventRecord::CallingContextEnter(context) => {
+            MpiEvent::Enter(region) => self.enter(stream, time, region, None),
+            MpiEvent::CallingContextEnter(context) => {
                 let (region, around) = self.trace.sites.context(context).unzip();
                 self.enter(stream, time, region.unwrap_or(UNDEFINED_UINT32), around)
             }
-            EventRecord::Leave(_) | EventRecord::CallingContextLeave(_) => self.leave(stream, time),
-            EventRecord::ProgramBegin(name, arguments) => {
+            MpiEvent::Leave(_) | MpiEvent::CallingContextLeave(_) => self.leave(stream, time),
+            MpiEvent::ProgramBegin(name, arguments) => {
                 let word = |number: &u32| self.trace.definitions.string(*number).unwrap_or_default().to_owned();
                 self.command = std::iter::once(&name).chain(&arguments).map(word).collect();
                 self.pid = stream.location.attributes.get(CallAttribute::ProcessId).unwrap_or(0) as u32;
                 Ok(())
             }
-            EventRecord::ProgramEnd(_) => {
+            MpiEvent::ProgramEnd(_) => {
                 self.end = ProcessExit::Exited;
                 Ok(())
             }
-            EventRecord::MeasurementInterrupted => {
+            MpiEvent::MeasurementInterrupted => {
                 self.omissions.interruptions += 1;
                 Ok(())
             }
@@ -215,7 +215,7 @@ impl RankImporter<'_> {
         }
     }
 
-    fn apply_to_call(&mut self, stream: &mut ThreadStream, event: &EventRecord) {
+    fn apply_to_call(&mut self, stream: &mut ThreadStream, event: &MpiEvent) {
         if self.is_unrelated(event) {
             return;
         }
@@ -238,14 +238,14 @@ impl RankImporter<'_> {
     }
 
     /// Whether an event is unrelated to MPI: a parameter of another tool, or POSIX I/O.
-    fn is_unrelated(&self, event: &EventRecord) -> bool {
+    fn is_unrelated(&self, event: &MpiEvent) -> bool {
         match event {
-            EventRecord::ParameterUnsignedInt(..) => !self.trace.definitions.is_from_sintonia(),
-            EventRecord::IoCreateHandle(file)
-            | EventRecord::IoDestroyHandle(file)
-            | EventRecord::IoOperationBegin(file, ..)
-            | EventRecord::IoOperationIssued(file, _)
-            | EventRecord::IoOperationComplete(file, ..) => self.trace.layout.ids.files.get(*file).is_none(),
+            MpiEvent::ParameterUnsignedInt(..) => !self.trace.definitions.is_from_sintonia(),
+            MpiEvent::IoCreateHandle(file)
+            | MpiEvent::IoDestroyHandle(file)
+            | MpiEvent::IoOperationBegin(file, ..)
+            | MpiEvent::IoOperationIssued(file, _)
+            | MpiEvent::IoOperationComplete(file, ..) => self.trace.layout.ids.files.get(*file).is_none(),
             _ => false,
         }
     }
@@ -302,8 +302,8 @@ impl RankImporter<'_> {
         for (index, (request, message)) in starts.into_iter().enumerate() {
             let name = if message.is_some() { "MPI_Isend" } else { "MPI_Irecv" };
             let mut decoded = DecodedCall::new(FunctionId::from_name(name).expect("a function of MPI"));
-            let event = message.map_or(EventRecord::MpiIrecvRequest(request), |message| EventRecord::MpiSend(message, Some(request)));
-            decoded.apply_event(&event, &AttributeList::default(), context, &mut |_| None);
+            let event = message.map_or(MpiEvent::MpiIrecvRequest(request), |message| MpiEvent::MpiSend(message, Some(request)));
+            decoded.apply_event(&event, &CallAttributeList::default(), context, &mut |_| None);
             let descriptor = CallDescriptor { site: start.site, ..decoded.descriptor };
             let overfull =
                 self.calls.add_call(thread, [if index == 0 { enter } else { leave }, leave], descriptor, decoded.created_request)?;

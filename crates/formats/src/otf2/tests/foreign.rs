@@ -3,17 +3,20 @@
 use std::fs;
 use std::path::Path;
 
+use sintonia_otf2::buffer::{BufferWrite, UNDEFINED_UINT32};
+use sintonia_otf2::chunks::{ChunkContent, ChunkWriter};
+use sintonia_otf2::code::CollectiveOp;
+use sintonia_otf2::reference::SourceCodeLocationRef;
+use sintonia_otf2::{AnchorFile, AttributeList, NO_ROOT, Value};
 use sintonia_recording::header::ProcessExit;
 use sintonia_recording::raw::{self, part};
 use sintonia_recording::{Recording, call_table::RequestId};
 
+use super::raw_definitions::{DefinitionField, DefinitionWriter, PARADIGM_MPI, STRING_VALUE, group_type, kind};
 use super::{Seen, calls};
-use crate::otf2::anchor::AnchorFile;
-use crate::otf2::attributes::{AttributeList, CallAttribute};
-use crate::otf2::buffer::{BufferWrite, UNDEFINED_UINT32};
-use crate::otf2::chunks::{ChunkContent, ChunkWriter};
-use crate::otf2::definition_records::{DefinitionField, DefinitionWriter, PARADIGM_MPI, group_type, kind};
-use crate::otf2::event::{EventEncoder, EventRecord, MpiCollective, MpiMessage, NO_ROOT, group};
+use crate::otf2::attributes::CallAttribute;
+use crate::otf2::event::{MpiCollective, MpiEvent, MpiMessage};
+use crate::otf2::properties;
 
 const CHUNK: u64 = 1 << 18;
 /// A region of the program, and where the regions of MPI begin.
@@ -42,7 +45,7 @@ fn region(name: &str) -> u32 {
 /// A trace of two processes, the first of which has two threads.
 pub(super) struct Foreign {
     pub definitions: DefinitionWriter,
-    pub threads: [Vec<(u64, EventRecord)>; 3],
+    pub threads: [Vec<(u64, MpiEvent)>; 3],
     /// The definitions of the first thread's own.
     pub local: Vec<Vec<u8>>,
 }
@@ -127,15 +130,15 @@ impl Foreign {
     }
 
     /// A call of the first thread, from one moment to another, with events in between.
-    pub(super) fn call(&mut self, name: &str, [enter, leave]: [u64; 2], events: &[EventRecord]) -> &mut Foreign {
+    pub(super) fn call(&mut self, name: &str, [enter, leave]: [u64; 2], events: &[MpiEvent]) -> &mut Foreign {
         self.call_of(0, name, [enter, leave], events)
     }
 
-    fn call_of(&mut self, thread: usize, name: &str, [enter, leave]: [u64; 2], events: &[EventRecord]) -> &mut Foreign {
+    fn call_of(&mut self, thread: usize, name: &str, [enter, leave]: [u64; 2], events: &[MpiEvent]) -> &mut Foreign {
         let events = events.iter().map(|event| (leave, event.clone()));
-        self.threads[thread].push((enter, EventRecord::Enter(region(name))));
+        self.threads[thread].push((enter, MpiEvent::Enter(region(name))));
         self.threads[thread].extend(events);
-        self.threads[thread].push((leave, EventRecord::Leave(region(name))));
+        self.threads[thread].push((leave, MpiEvent::Leave(region(name))));
         self
     }
 
@@ -148,7 +151,7 @@ impl Foreign {
             let mut writer = ChunkWriter::create(folder.join(format!("t/{location}.evt")), ChunkContent::Events, CHUNK).unwrap();
             for (time, event) in events {
                 let mut record = Vec::new();
-                EventEncoder::default().encode(event, &mut record);
+                event.to_otf2().encode(&mut record);
                 writer.write_event(*time, &record).unwrap();
             }
             writer.finish().unwrap();
@@ -192,9 +195,9 @@ fn number(number: u64) -> RequestId {
 #[test]
 fn a_receive_learns_where_it_completes_what_it_was() {
     let mut trace = Foreign::new();
-    trace.call("MPI_Irecv", [10, 11], &[EventRecord::MpiIrecvRequest(500)]);
-    trace.call("MPI_Send", [12, 13], &[EventRecord::MpiSend(message(WORLD), None)]);
-    trace.call("MPI_Wait", [14, 15], &[EventRecord::MpiRecv(message(WORLD), Some(500))]);
+    trace.call("MPI_Irecv", [10, 11], &[MpiEvent::MpiIrecvRequest(500)]);
+    trace.call("MPI_Send", [12, 13], &[MpiEvent::MpiSend(message(WORLD), None)]);
+    trace.call("MPI_Wait", [14, 15], &[MpiEvent::MpiRecv(message(WORLD), Some(500))]);
     let calls = trace.calls();
     assert_eq!(calls.iter().map(Seen::name).collect::<Vec<_>>(), ["MPI_Irecv", "MPI_Send", "MPI_Wait"]);
     let receive = &calls[0].descriptor;
@@ -205,10 +208,10 @@ fn a_receive_learns_where_it_completes_what_it_was() {
 
 #[test]
 fn a_nonblocking_collective_too() {
-    let done = MpiCollective { operation: 1, communicator: WORLD, root: 1, sent: 0, received: 32 };
+    let done = MpiCollective { operation: CollectiveOp::BCAST, communicator: WORLD, root: 1, sent: 0, received: 32 };
     let mut trace = Foreign::new();
-    trace.call("mpi_ibcast_", [10, 11], &[EventRecord::NonBlockingCollectiveRequest(3)]);
-    trace.call("MPI_Wait", [14, 15], &[EventRecord::NonBlockingCollectiveComplete(done, 3)]);
+    trace.call("mpi_ibcast_", [10, 11], &[MpiEvent::NonBlockingCollectiveRequest(3)]);
+    trace.call("MPI_Wait", [14, 15], &[MpiEvent::NonBlockingCollectiveComplete(done, 3)]);
     let calls = trace.calls();
     assert_eq!(
         (calls[0].name(), calls[0].descriptor.object, calls[0].descriptor.peer, calls[0].descriptor.received),
@@ -220,7 +223,7 @@ fn a_nonblocking_collective_too() {
 #[test]
 fn a_receive_that_is_never_completed_waits_for_nothing() {
     let mut trace = Foreign::new();
-    trace.call("MPI_Irecv", [10, 11], &[EventRecord::MpiIrecvRequest(500)]);
+    trace.call("MPI_Irecv", [10, 11], &[MpiEvent::MpiIrecvRequest(500)]);
     for time in 0..(1 << 15) + 10 {
         trace.call("MPI_Barrier", [20 + time, 20 + time], &[]);
     }
@@ -234,8 +237,8 @@ fn what_a_start_begins_is_a_call_that_begins_it() {
     let mut trace = Foreign::new();
     trace.call("MPI_Send_init", [10, 11], &[]);
     for time in [20, 30] {
-        trace.call("MPI_Start", [time, time + 1], &[EventRecord::MpiSend(message(WORLD), Some(9))]);
-        trace.call("MPI_Wait", [time + 2, time + 3], &[EventRecord::MpiIsendComplete(9)]);
+        trace.call("MPI_Start", [time, time + 1], &[MpiEvent::MpiSend(message(WORLD), Some(9))]);
+        trace.call("MPI_Wait", [time + 2, time + 3], &[MpiEvent::MpiIsendComplete(9)]);
     }
     let calls = trace.calls();
     let names: Vec<&str> = calls.iter().map(Seen::name).collect();
@@ -247,9 +250,9 @@ fn what_a_start_begins_is_a_call_that_begins_it() {
 #[test]
 fn a_test_that_finds_nothing_says_so() {
     let mut trace = Foreign::new();
-    trace.call("MPI_Isend", [10, 11], &[EventRecord::MpiSend(message(WORLD), Some(1))]);
-    trace.call("MPI_Test", [12, 13], &[EventRecord::MpiRequestTest(1)]);
-    trace.call("MPI_Test", [14, 15], &[EventRecord::MpiIsendComplete(1)]);
+    trace.call("MPI_Isend", [10, 11], &[MpiEvent::MpiSend(message(WORLD), Some(1))]);
+    trace.call("MPI_Test", [12, 13], &[MpiEvent::MpiRequestTest(1)]);
+    trace.call("MPI_Test", [14, 15], &[MpiEvent::MpiIsendComplete(1)]);
     let found_nothing: Vec<bool> = trace.calls().iter().map(|call| call.descriptor.parts & part::FLAG_FALSE != 0).collect();
     assert_eq!(found_nothing, [false, true, false]);
 }
@@ -257,8 +260,8 @@ fn a_test_that_finds_nothing_says_so() {
 #[test]
 fn a_thread_completes_what_another_began() {
     let mut trace = Foreign::new();
-    trace.call("MPI_Isend", [10, 11], &[EventRecord::MpiSend(message(WORLD), Some(1))]);
-    trace.call_of(1, "MPI_Wait", [14, 15], &[EventRecord::MpiIsendComplete(1)]);
+    trace.call("MPI_Isend", [10, 11], &[MpiEvent::MpiSend(message(WORLD), Some(1))]);
+    trace.call_of(1, "MPI_Wait", [14, 15], &[MpiEvent::MpiIsendComplete(1)]);
     trace.call("MPI_Barrier", [20, 21], &[]);
     let calls = trace.calls();
     let seen: Vec<(&str, u16)> = calls.iter().map(|call| (call.name(), call.thread)).collect();
@@ -269,7 +272,7 @@ fn a_thread_completes_what_another_began() {
 #[test]
 fn each_process_has_a_communicator_of_its_own() {
     let mut trace = Foreign::new();
-    let own = EventRecord::MpiSend(MpiMessage { peer: 0, ..message(OWN) }, None);
+    let own = MpiEvent::MpiSend(MpiMessage { peer: 0, ..message(OWN) }, None);
     trace.call("MPI_Send", [10, 11], std::slice::from_ref(&own));
     trace.call_of(2, "MPI_Send", [10, 11], &[own]);
     let (_folder, recording, _) = trace.import();
@@ -285,12 +288,8 @@ fn the_communicator_that_was_made_is_known() {
     let mut trace = Foreign::new();
     let parts = [DefinitionField::U32(2), DefinitionField::StringRef("halves"), DefinitionField::U32(3), DefinitionField::U32(WORLD)];
     trace.definitions.add(kind::COMM, &parts);
-    let created = MpiCollective { operation: group::CREATE, communicator: WORLD, root: NO_ROOT, sent: 0, received: 0 };
-    trace.call(
-        "MPI_Comm_split",
-        [10, 11],
-        &[EventRecord::MpiCollectiveBegin, EventRecord::CommCreate(2), EventRecord::MpiCollectiveEnd(created)],
-    );
+    let created = MpiCollective { operation: CollectiveOp::CREATE_HANDLE, communicator: WORLD, root: NO_ROOT, sent: 0, received: 0 };
+    trace.call("MPI_Comm_split", [10, 11], &[MpiEvent::MpiCollectiveBegin, MpiEvent::CommCreate(2), MpiEvent::MpiCollectiveEnd(created)]);
     let (_folder, recording, _) = trace.import();
     let descriptor = &calls(&recording, 0)[0].descriptor;
     assert_eq!((descriptor.object, descriptor.created), (0, 3));
@@ -300,7 +299,7 @@ fn the_communicator_that_was_made_is_known() {
 #[test]
 fn a_window_is_synchronised_with_a_group() {
     let mut trace = Foreign::new();
-    trace.call("MPI_Win_post", [10, 11], &[EventRecord::RmaGroupSync(WINDOW, 3)]);
+    trace.call("MPI_Win_post", [10, 11], &[MpiEvent::RmaGroupSync(WINDOW, 3)]);
     let (_folder, recording, _) = trace.import();
     let descriptor = &calls(&recording, 0)[0].descriptor;
     assert_eq!((descriptor.object, descriptor.has_group_operand()), (0, true));
@@ -318,13 +317,9 @@ fn calls_come_from_a_line_or_from_the_function_around_them() {
             &[DefinitionField::U32(number), DefinitionField::U32(region), DefinitionField::U32(line), DefinitionField::U32(around)],
         );
     }
-    trace.threads[0].extend([
-        (10, EventRecord::Enter(MAIN)),
-        (10, EventRecord::CallingContextEnter(1)),
-        (11, EventRecord::CallingContextLeave(1)),
-    ]);
+    trace.threads[0].extend([(10, MpiEvent::Enter(MAIN)), (10, MpiEvent::CallingContextEnter(1)), (11, MpiEvent::CallingContextLeave(1))]);
     trace.call("MPI_Barrier", [12, 13], &[]);
-    trace.threads[0].push((14, EventRecord::Leave(MAIN)));
+    trace.threads[0].push((14, MpiEvent::Leave(MAIN)));
     trace.call("MPI_Barrier", [15, 16], &[]);
     let (_folder, recording, _) = trace.import();
     let sites: Vec<_> = calls(&recording, 0).iter().map(|call| recording.site(call.descriptor.site).clone()).collect();
@@ -345,14 +340,14 @@ fn an_attribute_tells_the_line() {
     trace.definitions.add(kind::ATTRIBUTE, &[DefinitionField::U32(0), name, DefinitionField::U8(20), DefinitionField::StringRef("")]);
     trace.write(folder.path());
     let mut writer = ChunkWriter::create(folder.path().join("t/10.evt"), ChunkContent::Events, CHUNK).unwrap();
-    let mut attributes = AttributeList::default();
-    attributes.add(CallAttribute::SourceLine, 6);
+    let mut attributes = AttributeList::new();
+    attributes.add(CallAttribute::SourceLine.reference(), Value::SourceCodeLocation(SourceCodeLocationRef(6)));
     let mut record = Vec::new();
     attributes.encode(&mut record);
-    EventEncoder::default().encode(&EventRecord::Enter(region("MPI_Barrier")), &mut record);
+    MpiEvent::Enter(region("MPI_Barrier")).to_otf2().encode(&mut record);
     writer.write_event(10, &record).unwrap();
     record.clear();
-    EventEncoder::default().encode(&EventRecord::Leave(region("MPI_Barrier")), &mut record);
+    MpiEvent::Leave(region("MPI_Barrier")).to_otf2().encode(&mut record);
     writer.write_event(11, &record).unwrap();
     writer.finish().unwrap();
     let (_folder, recording, _) = super::import(folder.path());
@@ -366,11 +361,11 @@ fn other_records_are_passed_over() {
     trace.write(folder.path());
     let mut writer = ChunkWriter::create(folder.path().join("t/10.evt"), ChunkContent::Events, CHUNK).unwrap();
     let mut record = Vec::new();
-    EventEncoder::default().encode(&EventRecord::Enter(region("MPI_Barrier")), &mut record);
+    MpiEvent::Enter(region("MPI_Barrier")).to_otf2().encode(&mut record);
     // OpenMP's records, some without a length; one of a kind that nobody has heard of; a long one.
     record.extend([24, 1, 4, 25, 0, 28, 2, 1, 2, 200, 3, 9, 9, 9]);
     record.put_record(201, &[0; 400]);
-    EventEncoder::default().encode(&EventRecord::Leave(region("MPI_Barrier")), &mut record);
+    MpiEvent::Leave(region("MPI_Barrier")).to_otf2().encode(&mut record);
     writer.write_event(10, &record).unwrap();
     writer.finish().unwrap();
     let (_folder, recording, _) = super::import(folder.path());
@@ -393,7 +388,7 @@ fn numbers_and_times_of_a_thread_become_those_of_all() {
         record.put_record(6, &map);
         trace.local.push(record);
     }
-    trace.threads[0] = vec![(105, EventRecord::Enter(0)), (205, EventRecord::Leave(0))];
+    trace.threads[0] = vec![(105, MpiEvent::Enter(0)), (205, MpiEvent::Leave(0))];
     let (_folder, recording, _) = trace.import();
     let call = &calls(&recording, 0)[0];
     assert_eq!((call.name(), call.times), ("MPI_Barrier", [2_100_000_000, 3_200_000_000]));
@@ -403,7 +398,7 @@ fn numbers_and_times_of_a_thread_become_those_of_all() {
 #[test]
 fn calls_under_way_at_the_end_are_unfinished() {
     let mut trace = Foreign::new();
-    trace.threads[0] = vec![(10, EventRecord::Enter(region("MPI_Barrier"))), (20, EventRecord::MeasurementInterrupted)];
+    trace.threads[0] = vec![(10, MpiEvent::Enter(region("MPI_Barrier"))), (20, MpiEvent::MeasurementInterrupted)];
     trace.call_of(2, "MPI_Finalize", [10, 30], &[]);
     let (_folder, recording, notes) = trace.import();
     let call = &calls(&recording, 0)[0];
@@ -417,8 +412,8 @@ fn calls_under_way_at_the_end_are_unfinished() {
 fn what_is_no_call_is_counted() {
     let mut trace = Foreign::new();
     trace.call("MPI_Comm_rank", [10, 11], &[]);
-    trace.threads[0].push((12, EventRecord::MpiSend(message(WORLD), None)));
-    trace.call("MPI_Wait", [13, 14], &[EventRecord::MpiIsendComplete(77)]);
+    trace.threads[0].push((12, MpiEvent::MpiSend(message(WORLD), None)));
+    trace.call("MPI_Wait", [13, 14], &[MpiEvent::MpiIsendComplete(77)]);
     let (_folder, recording, notes) = trace.import();
     assert_eq!(calls(&recording, 0).len(), 1);
     let counted = ["calls of local functions", "requests complete whose start", "MPI events outside any MPI call"];
@@ -429,9 +424,9 @@ fn what_is_no_call_is_counted() {
 #[test]
 fn parameters_and_files_of_others_say_nothing_of_mpi() {
     let mut trace = Foreign::new();
-    trace.call("MPI_Isend", [10, 11], &[EventRecord::MpiSend(message(WORLD), Some(1))]);
-    trace.call("MPI_Barrier", [12, 13], &[EventRecord::ParameterUnsignedInt(0, 1), EventRecord::IoDestroyHandle(5)]);
-    trace.threads[0].extend([(14, EventRecord::ParameterUnsignedInt(0, 1)), (14, EventRecord::IoDestroyHandle(5))]);
+    trace.call("MPI_Isend", [10, 11], &[MpiEvent::MpiSend(message(WORLD), Some(1))]);
+    trace.call("MPI_Barrier", [12, 13], &[MpiEvent::ParameterUnsignedInt(0, 1), MpiEvent::IoDestroyHandle(5)]);
+    trace.threads[0].extend([(14, MpiEvent::ParameterUnsignedInt(0, 1)), (14, MpiEvent::IoDestroyHandle(5))]);
     let (_folder, recording, notes) = trace.import();
     assert!(calls(&recording, 0)[1].listed.is_empty());
     assert_eq!(notes.len(), 1, "nothing was left out: {notes:?}");
@@ -442,7 +437,7 @@ fn parameters_and_files_of_others_say_nothing_of_mpi() {
 fn a_trace_of_the_other_order_of_bytes_is_read() {
     let folder = tempfile::tempdir().unwrap();
     let mut trace = Foreign::new();
-    trace.call("MPI_Send", [10, 11], &[EventRecord::MpiSend(message(WORLD), None)]);
+    trace.call("MPI_Send", [10, 11], &[MpiEvent::MpiSend(message(WORLD), None)]);
     trace.write(folder.path());
     let turn = |bytes: &mut [u8], fields: &[(usize, usize)]| {
         bytes[1] = 0x23;
@@ -503,8 +498,15 @@ fn definitions_that_refer_to_each_other_in_circles_end() {
                 DefinitionField::U32(around),
             ],
         );
-        let module = crate::otf2::properties::PropertyValue::String("a".into());
-        d.add_property(kind::CALLING_CONTEXT_PROPERTY, DefinitionField::U32(number), crate::otf2::properties::MODULE, &module);
+        d.add(
+            kind::CALLING_CONTEXT_PROPERTY,
+            &[
+                DefinitionField::U32(number),
+                DefinitionField::StringRef(properties::MODULE),
+                DefinitionField::U8(STRING_VALUE),
+                DefinitionField::StringRef("a"),
+            ],
+        );
     }
     for (number, parent) in [(5, 6), (6, 5)] {
         d.add(
@@ -549,7 +551,7 @@ fn absurd_counts_are_refused_where_they_stand() {
 fn regions_without_end_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let mut trace = Foreign::new();
-    trace.threads[0] = vec![(10, EventRecord::Enter(MAIN)); (1 << 16) + 1];
+    trace.threads[0] = vec![(10, MpiEvent::Enter(MAIN)); (1 << 16) + 1];
     trace.write(folder.path());
     let error = crate::otf2::read(folder.path(), &folder.path().join("a.sin")).unwrap_err().to_string();
     assert!(error.contains("10.evt: byte ") && error.contains("nested too deeply"), "{error}");

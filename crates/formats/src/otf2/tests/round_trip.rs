@@ -252,7 +252,7 @@ fn only_a_complete_recording_claims_to_be_complete() {
         };
         header.write(folder.path()).unwrap();
         otf2::write(&Recording::open(folder.path()).unwrap(), &folder.path().join("a.otf2"), &|| ()).unwrap();
-        let anchor = otf2::anchor::AnchorFile::read(&folder.path().join("a.otf2")).unwrap();
+        let anchor = sintonia_otf2::AnchorFile::read(&folder.path().join("a.otf2")).unwrap();
         anchor.properties.iter().any(|(name, value)| name == "OTF2::MPI_COMMUNICATION_COMPLETE" && value == "true")
     };
     assert!(claim(rank.clone()));

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use sintonia_otf2::buffer::UNDEFINED_UINT32;
 use sintonia_recording::Recording;
 use sintonia_recording::raw;
 
-use crate::otf2::buffer::UNDEFINED_UINT32;
 use crate::otf2::id_translation::{CommMapping, IdTranslation, ObjectMapping};
 
 /// The communicators, windows and files of a recording.

@@ -3,32 +3,32 @@
 use std::collections::HashMap;
 
 use sintonia_mpi::{CollectiveOp, FUNCTIONS, FunctionId, FunctionRole};
+use sintonia_otf2::buffer::UNDEFINED_UINT64;
+use sintonia_otf2::code::{
+    CommFlags, GroupFlags, GroupType, IoHandleFlags, IoParadigmClass, IoParadigmFlags, LocationGroupType, LocationType, Paradigm,
+    ParadigmClass, ParameterType, RegionFlags, RegionRole, RmaWinFlags, SystemTreeDomain,
+};
+use sintonia_otf2::reference::{
+    CallingContextRef, CommRef, GroupRef, IoFileRef, IoHandleRef, IoParadigmRef, LocationGroupRef, LocationRef, ParameterRef, RegionRef,
+    RmaWinRef, SourceCodeLocationRef, StringRef, SystemTreeNodeRef,
+};
+use sintonia_otf2::{ArchiveWriter, Definition, Group, Value};
 use sintonia_recording::definitions::parse_ranks;
 use sintonia_recording::header::RecordingHeader;
 
 use crate::error::Error;
 use crate::otf2::attributes::CallAttribute;
-use crate::otf2::buffer::UNDEFINED_UINT32;
-use crate::otf2::definition_records::{
-    DOMAIN_SHARED_MEMORY, DefinitionField, DefinitionWriter, LOCATION_CPU_THREAD, LOCATION_GROUP_PROCESS, MACHINE_NODE, MPI_IO,
-    NANOSECOND_RESOLUTION, PARADIGM_COMPILER, PARADIGM_MPI, group_type, kind, real_time_ns,
-};
-use crate::otf2::event::EventRecord;
+use crate::otf2::event::MpiEvent;
 use crate::otf2::properties::{self, PropertyValue};
 use crate::otf2::write::ExportContext;
 use crate::otf2::write::comm_ranks::group_id;
 use crate::otf2::write::rank_writer::{self, WrittenRank};
+use crate::otf2::{MACHINE_NODE, MPI_IO, NANOSECOND_RESOLUTION};
 
 /// The parameter with a request that a call completes or starts.
 pub(super) const REQUEST_PARAMETER: u32 = 0;
 
-const MACHINE_DOMAIN: u8 = 0;
-const FUNCTION_ROLE: u8 = 1;
-const UNSIGNED_PARAMETER: u8 = 2;
-const MPI_IO_PARADIGM: u8 = 0;
-const PARALLEL_IO: u8 = 1;
-/// Its creation and destruction are recorded as events.
-const FLAG_HAS_EVENTS: u32 = 1;
+const MPI_IO_PARADIGM: IoParadigmRef = IoParadigmRef(0);
 /// Limit of program arguments in the event, so that it fits into a chunk; a property has all of them.
 const MAX_ARGUMENTS: usize = 1 << 14;
 
@@ -38,215 +38,213 @@ pub(super) fn region_id(operation: FunctionId) -> u32 {
 }
 
 /// The ProgramBegin event of each process; its strings are defined first.
-pub(super) fn program_begin(header: &RecordingHeader, definitions: &mut DefinitionWriter) -> EventRecord {
-    let mut words = header.command.iter().map(|word| definitions.intern_string(word)).collect::<Vec<_>>().into_iter();
+pub(super) fn program_begin(header: &RecordingHeader, archive: &mut ArchiveWriter) -> MpiEvent {
+    let mut words = header.command.iter().map(|word| archive.string(word).0).collect::<Vec<_>>().into_iter();
     let name = words.next();
-    EventRecord::ProgramBegin(name.unwrap_or_else(|| definitions.intern_string("")), words.take(MAX_ARGUMENTS).collect())
+    MpiEvent::ProgramBegin(name.unwrap_or_else(|| archive.string("").0), words.take(MAX_ARGUMENTS).collect())
 }
 
-/// Adds all definitions; returns the number of locations.
-pub(super) fn define_all(archive: &ExportContext, ranks: &[WrittenRank], definitions: &mut DefinitionWriter) -> Result<u64, Error> {
-    let begin = archive.time_origin.relative_ns(0);
-    // The last event is within the length.
-    let length = 1 + ranks.iter().map(|rank| rank.last_time).max().unwrap_or(0).saturating_sub(begin);
-    let started = real_time_ns(archive.recording.header.started_s);
-    let clock = [
-        DefinitionField::U64(NANOSECOND_RESOLUTION),
-        DefinitionField::U64(begin),
-        DefinitionField::U64(length),
-        DefinitionField::U64(started),
-    ];
-    definitions.add(kind::CLOCK_PROPERTIES, &clock);
-    define_paradigms(definitions);
-    define_attributes(definitions);
-    define_system_tree(&archive.recording.header, definitions);
-    define_processes(archive, ranks, definitions);
-    define_mpi_regions(definitions);
-    let outside = define_communicators(archive, ranks, definitions);
-    if let Some(location) = outside {
-        rank_writer::write_empty_location(archive, location)?;
+/// Adds all definitions.
+pub(super) fn define_all(context: &ExportContext, ranks: &[WrittenRank], archive: &mut ArchiveWriter) -> Result<(), Error> {
+    let begin = context.time_origin.relative_ns(0);
+    archive.define(&Definition::ClockProperties {
+        timer_resolution: NANOSECOND_RESOLUTION,
+        global_offset: begin,
+        // The last event is within the length.
+        trace_length: 1 + ranks.iter().map(|rank| rank.last_time).max().unwrap_or(0).saturating_sub(begin),
+        realtime_timestamp: real_time_ns(context.recording.header.started_s),
+    });
+    define_paradigms(archive);
+    define_attributes(archive);
+    define_system_tree(&context.recording.header, archive);
+    define_processes(context, ranks, archive);
+    define_mpi_regions(archive);
+    define_communicators(context, ranks, archive)?;
+    define_windows_and_files(context, archive);
+    define_call_sites(context, archive);
+    Ok(())
+}
+
+/// Nanoseconds since 1970; undefined if not known.
+fn real_time_ns(seconds: f64) -> u64 {
+    if seconds > 0.0 { (seconds * 1e9) as u64 } else { UNDEFINED_UINT64 }
+}
+
+fn define_paradigms(archive: &mut ArchiveWriter) {
+    let name = archive.string("MPI");
+    archive.define(&Definition::Paradigm { paradigm: Paradigm::MPI, name, paradigm_class: ParadigmClass::PROCESS });
+    let name = archive.string(MPI_IO);
+    archive.define(&Definition::IoParadigm {
+        reference: MPI_IO_PARADIGM,
+        identification: name,
+        name,
+        io_paradigm_class: IoParadigmClass::PARALLEL,
+        flags: IoParadigmFlags::NONE,
+        properties: Vec::new(),
+    });
+}
+
+fn define_attributes(archive: &mut ArchiveWriter) {
+    for attribute in CallAttribute::ALL {
+        let (name, value_type, about) = attribute.definition();
+        let (name, description) = (archive.string(name), archive.string(about));
+        archive.define(&Definition::Attribute { reference: attribute.reference(), name, value_type, description });
     }
-    define_windows_and_files(archive, definitions);
-    define_call_sites(archive, definitions);
-    Ok(ranks.iter().map(|rank| rank.locations.len() as u64).sum::<u64>() + u64::from(outside.is_some()))
+    let name = archive.string("SINTONIA_LISTED_REQUEST");
+    let reference = ParameterRef(REQUEST_PARAMETER);
+    archive.define(&Definition::Parameter { reference, name, parameter_type: ParameterType::UINT64 });
 }
 
-fn define_paradigms(definitions: &mut DefinitionWriter) {
-    definitions.add(kind::PARADIGM, &[DefinitionField::U8(PARADIGM_MPI), DefinitionField::StringRef("MPI"), DefinitionField::U8(0)]);
-    let number = DefinitionField::U8(MPI_IO_PARADIGM);
-    let io = [
-        number,
-        DefinitionField::StringRef(MPI_IO),
-        DefinitionField::StringRef(MPI_IO),
-        DefinitionField::U8(PARALLEL_IO),
-        DefinitionField::U32(0),
-        DefinitionField::U8(0),
-    ];
-    definitions.add(kind::IO_PARADIGM, &io);
-}
-
-fn define_attributes(definitions: &mut DefinitionWriter) {
-    for (number, field) in (0..).zip(CallAttribute::ALL) {
-        let (name, of_type, about) = field.definition();
-        let parts = [
-            DefinitionField::U32(number),
-            DefinitionField::StringRef(name),
-            DefinitionField::U8(of_type as u8),
-            DefinitionField::StringRef(about),
-        ];
-        definitions.add(kind::ATTRIBUTE, &parts);
-    }
-    let parts = [
-        DefinitionField::U32(REQUEST_PARAMETER),
-        DefinitionField::StringRef("SINTONIA_LISTED_REQUEST"),
-        DefinitionField::U8(UNSIGNED_PARAMETER),
-    ];
-    definitions.add(kind::PARAMETER, &parts);
-}
-
-fn define_system_tree(header: &RecordingHeader, definitions: &mut DefinitionWriter) {
-    let mut node = |number: u32, name: &str, class: &str, parent: u32, domain: u8| {
-        let parts = [
-            DefinitionField::U32(number),
-            DefinitionField::StringRef(name),
-            DefinitionField::StringRef(class),
-            DefinitionField::U32(parent),
-        ];
-        definitions.add(kind::SYSTEM_TREE_NODE, &parts);
-        definitions.add(kind::SYSTEM_TREE_NODE_DOMAIN, &[DefinitionField::U32(number), DefinitionField::U8(domain)]);
+fn define_system_tree(header: &RecordingHeader, archive: &mut ArchiveWriter) {
+    let mut node = |reference, name: &str, class: &str, parent, domain| {
+        let (name, class_name) = (archive.string(name), archive.string(class));
+        archive.define(&Definition::SystemTreeNode { reference, name, class_name, parent });
+        archive.define(&Definition::SystemTreeNodeDomain { system_tree_node: reference, domain });
     };
-    node(MACHINE_NODE, "machine", "machine", UNDEFINED_UINT32, MACHINE_DOMAIN);
-    for (index, host) in header.hosts.iter().enumerate() {
-        node(host_node_id(index as u32), host, "node", MACHINE_NODE, DOMAIN_SHARED_MEMORY);
+    node(MACHINE_NODE, "machine", "machine", SystemTreeNodeRef::UNDEFINED, SystemTreeDomain::MACHINE);
+    for (index, host) in (0..).zip(&header.hosts) {
+        node(host_node(index), host, "node", MACHINE_NODE, SystemTreeDomain::SHARED_MEMORY);
     }
     for (name, value) in properties::run_properties(header) {
-        definitions.add_property(kind::SYSTEM_TREE_NODE_PROPERTY, DefinitionField::U32(MACHINE_NODE), name, &value);
+        let (name, value) = property(archive, name, &value);
+        archive.define(&Definition::SystemTreeNodeProperty { system_tree_node: MACHINE_NODE, name, value });
     }
 }
 
-fn host_node_id(host: u32) -> u32 {
-    MACHINE_NODE + 1 + host
+/// Name and value of a property.
+fn property(archive: &mut ArchiveWriter, name: &str, value: &PropertyValue) -> (StringRef, Value) {
+    let value = match value {
+        PropertyValue::String(text) => Value::String(archive.string(text)),
+        PropertyValue::Uint64(number) => Value::Uint64(*number),
+        PropertyValue::Int64(number) => Value::Int64(*number),
+        PropertyValue::Double(number) => Value::Double(*number),
+    };
+    (archive.string(name), value)
 }
 
-fn define_processes(archive: &ExportContext, ranks: &[WrittenRank], definitions: &mut DefinitionWriter) {
-    let header = &archive.recording.header;
+fn host_node(host: u32) -> SystemTreeNodeRef {
+    SystemTreeNodeRef(MACHINE_NODE.0 + 1 + host)
+}
+
+fn define_processes(context: &ExportContext, ranks: &[WrittenRank], archive: &mut ArchiveWriter) {
+    let header = &context.recording.header;
     for written in ranks {
         let about = header.rank(written.rank);
         let host = about.map(|rank| rank.host).filter(|host| (*host as usize) < header.hosts.len());
-        let node = host.map_or(MACHINE_NODE, host_node_id);
-        define_location_group(definitions, written.rank, &format!("MPI Rank {}", written.rank), node);
+        let process = LocationGroupRef(written.rank);
+        define_location_group(archive, process, &format!("MPI Rank {}", written.rank), host.map_or(MACHINE_NODE, host_node));
         let missing = || vec![(properties::MISSING, PropertyValue::String(properties::ABSENT.into()))];
         for (name, value) in about.map_or_else(missing, properties::rank_properties) {
-            definitions.add_property(kind::LOCATION_GROUP_PROPERTY, DefinitionField::U32(written.rank), name, &value);
+            let (name, value) = property(archive, name, &value);
+            archive.define(&Definition::LocationGroupProperty { location_group: process, name, value });
         }
         for location in &written.locations {
             let name = if location.thread == 0 { "Master thread".to_owned() } else { format!("Thread {}", location.thread) };
-            define_location(definitions, location.id, &name, location.event_count, written.rank);
-            let number = PropertyValue::Uint64(location.thread.into());
-            definitions.add_property(kind::LOCATION_PROPERTY, DefinitionField::U64(location.id), properties::THREAD, &number);
+            let reference = LocationRef(location.id);
+            define_location(archive, reference, &name, location.event_count, process);
+            let (name, value) = property(archive, properties::THREAD, &PropertyValue::Uint64(location.thread.into()));
+            archive.define(&Definition::LocationProperty { location: reference, name, value });
         }
     }
 }
 
-fn define_location_group(definitions: &mut DefinitionWriter, number: u32, name: &str, node: u32) {
-    let parts = [
-        DefinitionField::U32(number),
-        DefinitionField::StringRef(name),
-        DefinitionField::U8(LOCATION_GROUP_PROCESS),
-        DefinitionField::U32(node),
-        DefinitionField::U32(UNDEFINED_UINT32),
-    ];
-    definitions.add(kind::LOCATION_GROUP, &parts);
+fn define_location_group(archive: &mut ArchiveWriter, reference: LocationGroupRef, name: &str, node: SystemTreeNodeRef) {
+    let name = archive.string(name);
+    archive.define(&Definition::LocationGroup {
+        reference,
+        name,
+        location_group_type: LocationGroupType::PROCESS,
+        system_tree_parent: node,
+        creating_location_group: LocationGroupRef::UNDEFINED,
+    });
 }
 
-fn define_location(definitions: &mut DefinitionWriter, id: u64, name: &str, events: u64, process: u32) {
-    let parts = [
-        DefinitionField::U64(id),
-        DefinitionField::StringRef(name),
-        DefinitionField::U8(LOCATION_CPU_THREAD),
-        DefinitionField::U64(events),
-        DefinitionField::U32(process),
-    ];
-    definitions.add(kind::LOCATION, &parts);
+fn define_location(archive: &mut ArchiveWriter, reference: LocationRef, name: &str, events: u64, process: LocationGroupRef) {
+    let name = archive.string(name);
+    archive.define(&Definition::Location {
+        reference,
+        name,
+        location_type: LocationType::CPU_THREAD,
+        number_of_events: events,
+        location_group: process,
+    });
 }
 
-fn define_mpi_regions(definitions: &mut DefinitionWriter) {
+fn define_mpi_regions(archive: &mut ArchiveWriter) {
     for (number, function) in (0..).zip(FUNCTIONS) {
-        define_region(definitions, number, function.name, DefinitionField::StringRef("MPI"), region_role(function.role), PARADIGM_MPI);
+        define_region(archive, RegionRef(number), function.name, Some("MPI"), (region_role(function.role), Paradigm::MPI));
     }
 }
 
-fn define_region(definitions: &mut DefinitionWriter, number: u32, name: &str, file: DefinitionField, role: u8, paradigm: u8) {
-    let parts = [
-        DefinitionField::U32(number),
-        DefinitionField::StringRef(name),
-        DefinitionField::StringRef(""),
-        DefinitionField::U8(0),
-        file,
-        DefinitionField::U32(0),
-        DefinitionField::U32(0),
-        DefinitionField::StringRef(name),
-        DefinitionField::U8(role),
-        DefinitionField::U8(paradigm),
-        DefinitionField::U32(0),
-    ];
-    definitions.add(kind::REGION, &parts);
+fn define_region(
+    archive: &mut ArchiveWriter,
+    reference: RegionRef,
+    name: &str,
+    file: Option<&str>,
+    (region_role, paradigm): (RegionRole, Paradigm),
+) {
+    let (name, description) = (archive.string(name), archive.string(""));
+    let source_file = file.map_or(StringRef::UNDEFINED, |file| archive.string(file));
+    archive.define(&Definition::Region {
+        reference,
+        name,
+        description,
+        region_type: 0,
+        source_file,
+        begin_line: 0,
+        end_line: 0,
+        canonical_name: name,
+        region_role,
+        paradigm,
+        flags: RegionFlags::NONE,
+    });
 }
 
 /// OTF2's region role of an MPI function.
-fn region_role(role: FunctionRole) -> u8 {
-    const BARRIER: u8 = 15;
-    const ONE_TO_ALL: u8 = 23;
-    const ALL_TO_ONE: u8 = 24;
-    const ALL_TO_ALL: u8 = 25;
-    const OTHER_COLLECTIVE: u8 = 26;
-    const FILE: u8 = 27;
-    const POINT_TO_POINT: u8 = 28;
-    const ONE_SIDED: u8 = 29;
+fn region_role(role: FunctionRole) -> RegionRole {
     match role {
-        FunctionRole::Collective(CollectiveOp::Barrier) => BARRIER,
-        FunctionRole::Collective(CollectiveOp::Broadcast | CollectiveOp::Scatter | CollectiveOp::Scatterv) => ONE_TO_ALL,
-        FunctionRole::Collective(CollectiveOp::Reduce | CollectiveOp::Gather | CollectiveOp::Gatherv) => ALL_TO_ONE,
-        FunctionRole::Collective(CollectiveOp::Scan | CollectiveOp::Exscan) => OTHER_COLLECTIVE,
-        FunctionRole::Collective(_) => ALL_TO_ALL,
-        role if role.is_file() => FILE,
-        role if role.is_one_sided() => ONE_SIDED,
+        FunctionRole::Collective(CollectiveOp::Barrier) => RegionRole::BARRIER,
+        FunctionRole::Collective(CollectiveOp::Broadcast | CollectiveOp::Scatter | CollectiveOp::Scatterv) => RegionRole::COLL_ONE2ALL,
+        FunctionRole::Collective(CollectiveOp::Reduce | CollectiveOp::Gather | CollectiveOp::Gatherv) => RegionRole::COLL_ALL2ONE,
+        FunctionRole::Collective(CollectiveOp::Scan | CollectiveOp::Exscan) => RegionRole::COLL_OTHER,
+        FunctionRole::Collective(_) => RegionRole::COLL_ALL2ALL,
+        role if role.is_file() => RegionRole::FILE_IO,
+        role if role.is_one_sided() => RegionRole::RMA,
         FunctionRole::Send
         | FunctionRole::Receive
         | FunctionRole::SendReceive
         | FunctionRole::Probe
         | FunctionRole::MatchedProbe
-        | FunctionRole::MatchedReceive => POINT_TO_POINT,
+        | FunctionRole::MatchedReceive => RegionRole::POINT2POINT,
         FunctionRole::Start
         | FunctionRole::StartAll
         | FunctionRole::CompleteOne
         | FunctionRole::CompleteAll
         | FunctionRole::CompleteAny
-        | FunctionRole::CompleteSome => POINT_TO_POINT,
+        | FunctionRole::CompleteSome => RegionRole::POINT2POINT,
         FunctionRole::RequestFree
         | FunctionRole::Cancel
         | FunctionRole::RequestCreate
         | FunctionRole::PartitionReady
-        | FunctionRole::PartitionArrived => POINT_TO_POINT,
-        _ => FUNCTION_ROLE,
+        | FunctionRole::PartitionArrived => RegionRole::POINT2POINT,
+        _ => RegionRole::FUNCTION,
     }
 }
 
-/// Defines the communicators; returns the location for external processes, if a communicator has any.
-fn define_communicators(archive: &ExportContext, ranks: &[WrittenRank], definitions: &mut DefinitionWriter) -> Option<u64> {
-    let header = &archive.recording.header;
+/// Defines the communicators, and a location for external processes, if a communicator has any.
+fn define_communicators(context: &ExportContext, ranks: &[WrittenRank], archive: &mut ArchiveWriter) -> Result<(), Error> {
+    let (recording, header) = (context.recording, &context.recording.header);
     let mut locations: Vec<u64> = ranks.iter().map(|rank| rank.locations[0].id).collect();
     let outside = locations.len() as u64;
-    let all =
-        (0..header.communicators.len() as u32).flat_map(|number| [archive.recording.members(number), archive.recording.remote(number)]);
-    let strangers = all.flatten().any(|member| member_index(*member, outside) == outside);
-    let strangers = strangers.then(|| define_external_process(archive, definitions));
-    locations.extend(strangers);
-    definitions.add_group(0, "", group_type::COMM_LOCATIONS, locations.into_iter());
+    let mut all = (0..header.communicators.len() as u32).flat_map(|number| [recording.members(number), recording.remote(number)]);
+    if all.any(|members| members.iter().any(|member| member_index(*member, outside) == outside)) {
+        locations.push(define_external_process(header, archive)?);
+    }
+    define_group(archive, GroupRef(0), "", GroupType::COMM_LOCATIONS, locations);
     for (number, members) in (0..).zip(&header.groups) {
         let members = parse_ranks(members).unwrap_or_default();
-        let members = members.iter().map(|member| member_index(*member, outside));
-        definitions.add_group(group_id(number), properties::GROUP, group_type::COMM_GROUP, members);
+        let members = members.iter().map(|member| member_index(*member, outside)).collect();
+        define_group(archive, GroupRef(group_id(number)), properties::GROUP, GroupType::COMM_GROUP, members);
     }
     let mut groups = DefinedGroups { known: HashMap::new(), next_id: group_id(header.groups.len() as u32), external_index: outside };
     for (number, communicator) in (0..).zip(&header.communicators) {
@@ -254,21 +252,22 @@ fn define_communicators(archive: &ExportContext, ranks: &[WrittenRank], definiti
         let between = |parent: &u32| header.communicators.get(*parent as usize).is_some_and(|parent| parent.remote.is_some());
         let unspoken = communicator.parent.filter(between);
         let name = properties::communicator_name(number, &communicator.made_by, unspoken);
-        let flags = if communicator.made_by.starts_with("MPI_COMM_") { 0 } else { FLAG_HAS_EVENTS };
-        let parent = communicator.parent.filter(|_| unspoken.is_none()).unwrap_or(UNDEFINED_UINT32);
-        let here = groups.define(definitions, archive.recording.members(number));
-        let mut parts = vec![DefinitionField::U32(number), DefinitionField::StringRef(&name), DefinitionField::U32(here)];
-        let kind = match communicator.remote {
-            None => kind::COMM,
+        let predefined = communicator.made_by.starts_with("MPI_COMM_");
+        let flags = if predefined { CommFlags::NONE } else { CommFlags::CREATE_DESTROY_EVENTS };
+        let parent = communicator.parent.filter(|_| unspoken.is_none()).map_or(CommRef::UNDEFINED, CommRef);
+        let reference = CommRef(number);
+        let group = groups.define(archive, recording.members(number));
+        let definition = match communicator.remote {
+            None => Definition::Comm { reference, name: archive.string(&name), group, parent, flags },
             Some(_) => {
-                parts.push(DefinitionField::U32(groups.define(definitions, archive.recording.remote(number))));
-                kind::INTER_COMM
+                let group_b = groups.define(archive, recording.remote(number));
+                let name = archive.string(&name);
+                Definition::InterComm { reference, name, group_a: group, group_b, common_communicator: parent, flags }
             }
         };
-        parts.extend([DefinitionField::U32(parent), DefinitionField::U32(flags)]);
-        definitions.add(kind, &parts);
+        archive.define(&definition);
     }
-    strangers
+    Ok(())
 }
 
 /// The index of a member in the list of locations; external processes share the last one.
@@ -276,89 +275,92 @@ fn member_index(member: i32, outside: u64) -> u64 {
     u64::try_from(member).map_or(outside, |member| member.min(outside))
 }
 
+fn define_group(archive: &mut ArchiveWriter, reference: GroupRef, name: &str, group_type: GroupType, members: Vec<u64>) {
+    let name = archive.string(name);
+    archive.define(&Definition::Group(Group { reference, name, group_type, paradigm: Paradigm::MPI, flags: GroupFlags::NONE, members }));
+}
+
 /// Defined groups by members.
 struct DefinedGroups<'a> {
-    known: HashMap<&'a [i32], u32>,
+    known: HashMap<&'a [i32], GroupRef>,
     next_id: u32,
     external_index: u64,
 }
 
 impl<'a> DefinedGroups<'a> {
-    fn define(&mut self, definitions: &mut DefinitionWriter, members: &'a [i32]) -> u32 {
+    fn define(&mut self, archive: &mut ArchiveWriter, members: &'a [i32]) -> GroupRef {
         let DefinedGroups { known, next_id: next, external_index: outside } = self;
         *known.entry(members).or_insert_with(|| {
-            definitions.add_group(*next, "", group_type::COMM_GROUP, members.iter().map(|member| member_index(*member, *outside)));
+            let reference = GroupRef(*next);
+            let members = members.iter().map(|member| member_index(*member, *outside)).collect();
+            define_group(archive, reference, "", GroupType::COMM_GROUP, members);
             *next += 1;
-            *next - 1
+            reference
         })
     }
 }
 
-/// Defines one location for all processes outside the recording.
-fn define_external_process(archive: &ExportContext, definitions: &mut DefinitionWriter) -> u64 {
-    let number = archive.recording.header.rank_count();
-    define_location_group(definitions, number, "Processes outside the recording", MACHINE_NODE);
-    let value = PropertyValue::String(properties::OUTSIDE.into());
-    definitions.add_property(kind::LOCATION_GROUP_PROPERTY, DefinitionField::U32(number), properties::MISSING, &value);
-    let id = rank_writer::location_id(number, 0);
-    define_location(definitions, id, "Outside", 0, number);
-    id
+/// Defines one location, without events, for all processes outside the recording.
+fn define_external_process(header: &RecordingHeader, archive: &mut ArchiveWriter) -> Result<u64, Error> {
+    let process = LocationGroupRef(header.rank_count());
+    define_location_group(archive, process, "Processes outside the recording", MACHINE_NODE);
+    let (name, value) = property(archive, properties::MISSING, &PropertyValue::String(properties::OUTSIDE.into()));
+    archive.define(&Definition::LocationGroupProperty { location_group: process, name, value });
+    let id = rank_writer::location_id(header.rank_count(), 0);
+    define_location(archive, LocationRef(id), "Outside", 0, process);
+    archive.events(LocationRef(id))?.finish()?;
+    Ok(id)
 }
 
-fn define_windows_and_files(archive: &ExportContext, definitions: &mut DefinitionWriter) {
-    for (number, object) in (0..).zip(&archive.recording.header.objects) {
-        let Some(definition) = archive.comm_ranks.object(number) else { continue };
-        let communicator = DefinitionField::U32(object.communicator.unwrap_or(UNDEFINED_UINT32));
-        let name = format!("{} {number}", object.kind);
+fn define_windows_and_files(context: &ExportContext, archive: &mut ArchiveWriter) {
+    for (number, object) in (0..).zip(&context.recording.header.objects) {
+        let Some(definition) = context.comm_ranks.object(number) else { continue };
+        let comm = object.communicator.map_or(CommRef::UNDEFINED, CommRef);
+        let name = archive.string(&format!("{} {number}", object.kind));
         if object.kind == "window" {
-            definitions.add(
-                kind::RMA_WIN,
-                &[DefinitionField::U32(definition), DefinitionField::StringRef(&name), communicator, DefinitionField::U32(FLAG_HAS_EVENTS)],
-            );
+            let flags = RmaWinFlags::CREATE_DESTROY_EVENTS;
+            archive.define(&Definition::RmaWin { reference: RmaWinRef(definition), name, comm, flags });
         } else {
-            definitions.add(
-                kind::IO_REGULAR_FILE,
-                &[DefinitionField::U32(definition), DefinitionField::StringRef(&name), DefinitionField::U32(UNDEFINED_UINT32)],
-            );
-            let parts = [
-                DefinitionField::U32(definition),
-                DefinitionField::StringRef(&name),
-                DefinitionField::U32(definition),
-                DefinitionField::U8(MPI_IO_PARADIGM),
-                DefinitionField::U32(0),
-                communicator,
-                DefinitionField::U32(UNDEFINED_UINT32),
-            ];
-            definitions.add(kind::IO_HANDLE, &parts);
+            let file = IoFileRef(definition);
+            archive.define(&Definition::IoRegularFile { reference: file, name, scope: SystemTreeNodeRef::UNDEFINED });
+            archive.define(&Definition::IoHandle {
+                reference: IoHandleRef(definition),
+                name,
+                file,
+                io_paradigm: MPI_IO_PARADIGM,
+                flags: IoHandleFlags::NONE,
+                comm,
+                parent: IoHandleRef::UNDEFINED,
+            });
         }
     }
 }
 
-fn define_call_sites(archive: &ExportContext, definitions: &mut DefinitionWriter) {
-    for (number, (file, line)) in (0..).zip(&archive.calling_contexts.source_lines) {
-        definitions.add(
-            kind::SOURCE_CODE_LOCATION,
-            &[DefinitionField::U32(number), DefinitionField::StringRef(file), DefinitionField::U32(*line)],
-        );
+fn define_call_sites(context: &ExportContext, archive: &mut ArchiveWriter) {
+    for (number, (file, line)) in (0..).zip(&context.calling_contexts.source_lines) {
+        let file = archive.string(file);
+        archive.define(&Definition::SourceCodeLocation { reference: SourceCodeLocationRef(number), file, line: *line });
     }
     let mut regions = HashMap::new();
-    for (number, context) in (0..).zip(&archive.calling_contexts.contexts) {
-        let next = (FUNCTIONS.len() + regions.len()) as u32;
-        let region = *regions.entry(&context.function).or_insert_with(|| {
-            let file = context.file.as_deref().map_or(DefinitionField::NoString, DefinitionField::StringRef);
-            define_region(definitions, next, &context.function, file, FUNCTION_ROLE, PARADIGM_COMPILER);
+    for (number, calling) in (0..).zip(&context.calling_contexts.contexts) {
+        let next = RegionRef((FUNCTIONS.len() + regions.len()) as u32);
+        let region = *regions.entry(&calling.function).or_insert_with(|| {
+            define_region(archive, next, &calling.function, calling.file.as_deref(), (RegionRole::FUNCTION, Paradigm::COMPILER));
             next
         });
-        let (line, around) = (context.source_line.unwrap_or(UNDEFINED_UINT32), context.parent.unwrap_or(UNDEFINED_UINT32));
-        let parts = [DefinitionField::U32(number), DefinitionField::U32(region), DefinitionField::U32(line), DefinitionField::U32(around)];
-        definitions.add(kind::CALLING_CONTEXT, &parts);
-        if let Some(site) = context.site {
-            let site = archive.recording.site(site);
-            let mut property = |name, value: PropertyValue| {
-                definitions.add_property(kind::CALLING_CONTEXT_PROPERTY, DefinitionField::U32(number), name, &value)
-            };
-            property(properties::MODULE, PropertyValue::String(site.module.clone()));
-            property(properties::OFFSET, PropertyValue::Uint64(site.offset));
+        let reference = CallingContextRef(number);
+        archive.define(&Definition::CallingContext {
+            reference,
+            region,
+            source_code_location: calling.source_line.map_or(SourceCodeLocationRef::UNDEFINED, SourceCodeLocationRef),
+            parent: calling.parent.map_or(CallingContextRef::UNDEFINED, CallingContextRef),
+        });
+        let Some(site) = calling.site.map(|site| context.recording.site(site)) else { continue };
+        let of_site =
+            [(properties::MODULE, PropertyValue::String(site.module.clone())), (properties::OFFSET, PropertyValue::Uint64(site.offset))];
+        for (name, value) in of_site {
+            let (name, value) = property(archive, name, &value);
+            archive.define(&Definition::CallingContextProperty { calling_context: reference, name, value });
         }
     }
 }

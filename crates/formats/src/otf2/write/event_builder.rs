@@ -5,12 +5,13 @@
 use std::collections::HashMap;
 
 use sintonia_mpi::{BlockingMode, CollectiveOp, FunctionId, FunctionRole};
+use sintonia_otf2::{NO_ROOT, ROOT_SELF, ROOT_THIS_GROUP, code};
 use sintonia_recording::call_table::{CallDescriptor, ListedRequest, RecordedCall, RequestId};
 use sintonia_recording::raw::{self, RequestRef, bytes_or_zero, part};
 
-use crate::otf2::attributes::{AttributeList, unknown_request};
+use crate::otf2::attributes::{CallAttributeList, unknown_request};
 use crate::otf2::decoded_call::{DecodeContext, DecodedCall};
-use crate::otf2::event::{self, EventRecord, MpiCollective, MpiMessage, NO_ROOT, group};
+use crate::otf2::event::{MpiCollective, MpiEvent, MpiMessage};
 use crate::otf2::write::comm_ranks::CommRankMap;
 use crate::otf2::write::definitions;
 use crate::request_map::BoundedRequestMap;
@@ -59,8 +60,8 @@ pub(super) enum RequestKind {
 /// The events within a call, with attributes, at its enter and at its leave time.
 #[derive(Default)]
 pub(super) struct CallEvents {
-    pub at_enter: Vec<(EventRecord, AttributeList)>,
-    pub at_leave: Vec<(EventRecord, AttributeList)>,
+    pub at_enter: Vec<(MpiEvent, CallAttributeList)>,
+    pub at_leave: Vec<(MpiEvent, CallAttributeList)>,
 }
 
 impl CallEvents {
@@ -70,13 +71,13 @@ impl CallEvents {
     }
 
     /// Adds an event at enter, if there is one.
-    pub(super) fn push_at_enter(&mut self, event: impl Into<Option<EventRecord>>) {
-        self.at_enter.extend(event.into().map(|event| (event, AttributeList::default())));
+    pub(super) fn push_at_enter(&mut self, event: impl Into<Option<MpiEvent>>) {
+        self.at_enter.extend(event.into().map(|event| (event, CallAttributeList::default())));
     }
 
     /// Adds an event at leave, if there is one.
-    pub(super) fn push_at_leave(&mut self, event: impl Into<Option<EventRecord>>) {
-        self.at_leave.extend(event.into().map(|event| (event, AttributeList::default())));
+    pub(super) fn push_at_leave(&mut self, event: impl Into<Option<MpiEvent>>) {
+        self.at_leave.extend(event.into().map(|event| (event, CallAttributeList::default())));
     }
 }
 
@@ -177,7 +178,7 @@ impl<'a> EventBuilder<'a> {
             FunctionRole::Collective(pattern) => self.collective(call, pattern, events),
             FunctionRole::CommunicatorCreate => self.create_communicator(call, events),
             FunctionRole::CommunicatorFree => {
-                events.push_at_leave(self.comm_id(descriptor.created).map(EventRecord::CommDestroy));
+                events.push_at_leave(self.comm_id(descriptor.created).map(MpiEvent::CommDestroy));
                 RequestKind::Other
             }
             FunctionRole::Put | FunctionRole::Get | FunctionRole::Exchange => self.rma_transfer(call, events),
@@ -212,9 +213,9 @@ impl<'a> EventBuilder<'a> {
             return RequestKind::Other;
         };
         match descriptor.function.definition().mode {
-            BlockingMode::Blocking => events.push_at_enter(EventRecord::MpiSend(message, None)),
+            BlockingMode::Blocking => events.push_at_enter(MpiEvent::MpiSend(message, None)),
             BlockingMode::Nonblocking => {
-                events.push_at_enter(call.request.map(|request| EventRecord::MpiSend(message, Some(request_id(request)))))
+                events.push_at_enter(call.request.map(|request| MpiEvent::MpiSend(message, Some(request_id(request)))))
             }
             BlockingMode::Persistent => {}
         }
@@ -225,14 +226,14 @@ impl<'a> EventBuilder<'a> {
         let descriptor = call.descriptor;
         if descriptor.function.definition().mode == BlockingMode::Blocking {
             let message = self.message(descriptor.object, descriptor.peer, descriptor.tag, descriptor.received);
-            events.push_at_leave(message.map(|message| EventRecord::MpiRecv(message, None)));
+            events.push_at_leave(message.map(|message| MpiEvent::MpiRecv(message, None)));
             return RequestKind::Other;
         }
         let Some(communicator) = self.comm_id(descriptor.object).filter(|_| descriptor.peer != raw::PROC_NULL) else {
             return RequestKind::Other;
         };
         if descriptor.function.definition().mode == BlockingMode::Nonblocking {
-            events.push_at_enter(call.request.map(|request| EventRecord::MpiIrecvRequest(request_id(request))));
+            events.push_at_enter(call.request.map(|request| MpiEvent::MpiIrecvRequest(request_id(request))));
         }
         RequestKind::Receive(communicator)
     }
@@ -240,16 +241,14 @@ impl<'a> EventBuilder<'a> {
     fn send_receive(&mut self, call: &RecordedCall, events: &mut CallEvents) -> RequestKind {
         let descriptor = call.descriptor;
         let send = self.message(descriptor.object, descriptor.peer, descriptor.tag, descriptor.sent);
-        events.push_at_enter(send.map(|message| EventRecord::MpiSend(message, None)));
+        events.push_at_enter(send.map(|message| MpiEvent::MpiSend(message, None)));
         if descriptor.function.definition().mode == BlockingMode::Blocking {
             let receive = self.message(descriptor.object, descriptor.source, descriptor.recv_tag, descriptor.received);
-            events.push_at_leave(receive.map(|message| EventRecord::MpiRecv(message, None)));
+            events.push_at_leave(receive.map(|message| MpiEvent::MpiRecv(message, None)));
             return RequestKind::Other;
         }
         let communicator = self.comm_id(descriptor.object).filter(|_| descriptor.source != raw::PROC_NULL);
-        events.push_at_enter(
-            call.request.filter(|_| communicator.is_some()).map(|request| EventRecord::MpiIrecvRequest(request_id(request))),
-        );
+        events.push_at_enter(call.request.filter(|_| communicator.is_some()).map(|request| MpiEvent::MpiIrecvRequest(request_id(request))));
         communicator.map_or(RequestKind::Other, RequestKind::Receive)
     }
 
@@ -270,12 +269,10 @@ impl<'a> EventBuilder<'a> {
     fn push_collective(&self, call: &RecordedCall, collective: MpiCollective, events: &mut CallEvents) {
         match (call.descriptor.function.definition().mode, call.request) {
             (BlockingMode::Blocking, _) => {
-                events.push_at_enter(EventRecord::MpiCollectiveBegin);
-                events.push_at_leave(EventRecord::MpiCollectiveEnd(collective));
+                events.push_at_enter(MpiEvent::MpiCollectiveBegin);
+                events.push_at_leave(MpiEvent::MpiCollectiveEnd(collective));
             }
-            (BlockingMode::Nonblocking, Some(request)) => {
-                events.push_at_enter(EventRecord::NonBlockingCollectiveRequest(request_id(request)))
-            }
+            (BlockingMode::Nonblocking, Some(request)) => events.push_at_enter(MpiEvent::NonBlockingCollectiveRequest(request_id(request))),
             _ => {}
         }
     }
@@ -283,50 +280,50 @@ impl<'a> EventBuilder<'a> {
     fn root(&self, descriptor: &CallDescriptor) -> Option<u32> {
         match descriptor.peer {
             raw::NONE => Some(NO_ROOT),
-            raw::ROOT => Some(event::ROOT_SELF),
-            raw::PROC_NULL => Some(event::ROOT_THIS_GROUP),
+            raw::ROOT => Some(ROOT_SELF),
+            raw::PROC_NULL => Some(ROOT_THIS_GROUP),
             peer => self.comm_ranks.peer(descriptor.object, peer, self.rank),
         }
     }
 
     fn create_communicator(&mut self, call: &RecordedCall, events: &mut CallEvents) -> RequestKind {
         let descriptor = call.descriptor;
-        events.push_at_leave(self.comm_id(descriptor.created).map(EventRecord::CommCreate));
+        events.push_at_leave(self.comm_id(descriptor.created).map(MpiEvent::CommCreate));
         let parent = self.comm_id(descriptor.object).filter(|_| is_collective_over_parent(descriptor.function));
         let Some(communicator) = parent else { return RequestKind::Other };
-        let collective = MpiCollective { operation: group::CREATE, communicator, root: NO_ROOT, sent: 0, received: 0 };
+        let collective = MpiCollective { operation: code::CollectiveOp::CREATE_HANDLE, communicator, root: NO_ROOT, sent: 0, received: 0 };
         self.push_collective(call, collective, events);
         RequestKind::Collective(collective)
     }
 
     /// The event of a completed request.
-    fn complete(&mut self, request: RequestId, listed: &ListedRequest) -> Option<EventRecord> {
+    fn complete(&mut self, request: RequestId, listed: &ListedRequest) -> Option<MpiEvent> {
         let open = *self.open_requests.get(&request)?;
         if !open.persistent {
             self.open_requests.remove(&request);
         }
         let id = request_id(request);
         match open.kind {
-            RequestKind::Send(_) => Some(EventRecord::MpiIsendComplete(id)),
-            RequestKind::Receive(_) if !listed.is_receive => Some(EventRecord::MpiRequestCancelled(id)),
+            RequestKind::Send(_) => Some(MpiEvent::MpiIsendComplete(id)),
+            RequestKind::Receive(_) if !listed.is_receive => Some(MpiEvent::MpiRequestCancelled(id)),
             RequestKind::Receive(communicator) => {
                 let message = self.message(communicator, listed.peer, listed.tag, listed.received);
-                message.map(|message| EventRecord::MpiRecv(message, Some(id)))
+                message.map(|message| MpiEvent::MpiRecv(message, Some(id)))
             }
-            RequestKind::Collective(collective) => Some(EventRecord::NonBlockingCollectiveComplete(collective, id)),
-            RequestKind::Transfer(window, id) => Some(EventRecord::RmaOpCompleteNonBlocking(window, id)),
-            RequestKind::File(file, bytes, id) => Some(EventRecord::IoOperationComplete(file, bytes, id)),
+            RequestKind::Collective(collective) => Some(MpiEvent::NonBlockingCollectiveComplete(collective, id)),
+            RequestKind::Transfer(window, id) => Some(MpiEvent::RmaOpCompleteNonBlocking(window, id)),
+            RequestKind::File(file, bytes, id) => Some(MpiEvent::IoOperationComplete(file, bytes, id)),
             RequestKind::Other => None,
         }
     }
 
     /// The event of a started persistent request.
-    fn start(&mut self, request: RequestId) -> Option<EventRecord> {
+    fn start(&mut self, request: RequestId) -> Option<MpiEvent> {
         let id = request_id(request);
         match self.open_requests.get(&request)?.kind {
-            RequestKind::Send(message) => Some(EventRecord::MpiSend(message, Some(id))),
-            RequestKind::Receive(_) => Some(EventRecord::MpiIrecvRequest(id)),
-            RequestKind::Collective(_) => Some(EventRecord::NonBlockingCollectiveRequest(id)),
+            RequestKind::Send(message) => Some(MpiEvent::MpiSend(message, Some(id))),
+            RequestKind::Receive(_) => Some(MpiEvent::MpiIrecvRequest(id)),
+            RequestKind::Collective(_) => Some(MpiEvent::NonBlockingCollectiveRequest(id)),
             _ => None,
         }
     }
@@ -334,14 +331,14 @@ impl<'a> EventBuilder<'a> {
     /// The event of a listed request (a parameter if OTF2 has no event), with attributes for what it does not express.
     fn request_event(
         &self,
-        event: Option<EventRecord>,
+        event: Option<MpiEvent>,
         call: &RecordedCall,
         request: RequestId,
         actual: &ListedRequest,
-    ) -> (EventRecord, AttributeList) {
-        let event = event.unwrap_or(EventRecord::ParameterUnsignedInt(definitions::REQUEST_PARAMETER, request_id(request)));
+    ) -> (MpiEvent, CallAttributeList) {
+        let event = event.unwrap_or(MpiEvent::ParameterUnsignedInt(definitions::REQUEST_PARAMETER, request_id(request)));
         let context = self.decode_context();
-        let mut attributes = AttributeList::default();
+        let mut attributes = CallAttributeList::default();
         let mut decoded = DecodedCall::new(call.descriptor.function);
         decoded.apply_event(&event, &attributes, context, &mut |_| Some(actual.request));
         // A request that is no receive has no other details.
@@ -359,7 +356,7 @@ pub(super) fn request_id(request: RequestId) -> u64 {
 }
 
 /// OTF2's number of a collective; neighbourhood collectives have none.
-fn collective_op_code(pattern: CollectiveOp) -> Option<u8> {
+fn collective_op_code(pattern: CollectiveOp) -> Option<code::CollectiveOp> {
     const IN_ORDER: [CollectiveOp; 17] = [
         CollectiveOp::Barrier,
         CollectiveOp::Broadcast,
@@ -379,7 +376,7 @@ fn collective_op_code(pattern: CollectiveOp) -> Option<u8> {
         CollectiveOp::Exscan,
         CollectiveOp::ReduceScatterBlock,
     ];
-    IN_ORDER.iter().position(|known| *known == pattern).map(|code| code as u8)
+    IN_ORDER.iter().position(|known| *known == pattern).map(|index| code::CollectiveOp(index as u8))
 }
 
 /// Whether all members of the parent take part in the creation.

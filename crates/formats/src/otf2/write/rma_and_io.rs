@@ -1,11 +1,12 @@
 //! RMA and file operations of a process as events.
 
 use sintonia_mpi::{FunctionId, FunctionRole};
+use sintonia_otf2::buffer::UNDEFINED_UINT32;
+use sintonia_otf2::code::{CollectiveOp, RmaAtomicType};
 use sintonia_recording::call_table::{CallDescriptor, RecordedCall};
 use sintonia_recording::raw::{self, bytes_or_zero, part};
 
-use crate::otf2::buffer::UNDEFINED_UINT32;
-use crate::otf2::event::{EventRecord, IoOperation, RmaOperation, group};
+use crate::otf2::event::{IoOperation, MpiEvent, RmaOperation};
 use crate::otf2::write::event_builder::{CallEvents, EventBuilder, RequestKind};
 
 /// Limit of RMA operations whose completion is recorded at the next synchronisation.
@@ -16,16 +17,16 @@ impl EventBuilder<'_> {
         let Some(window) = self.comm_ranks.object(descriptor.created) else { return };
         let allocates = descriptor.function.name().starts_with("MPI_Win_allocate");
         let (event, operation) = match descriptor.function.role() {
-            FunctionRole::WindowCreate if allocates => (EventRecord::RmaWinCreate(window), group::CREATE_AND_ALLOCATE),
-            FunctionRole::WindowCreate => (EventRecord::RmaWinCreate(window), group::CREATE),
+            FunctionRole::WindowCreate if allocates => (MpiEvent::RmaWinCreate(window), CollectiveOp::CREATE_HANDLE_AND_ALLOCATE),
+            FunctionRole::WindowCreate => (MpiEvent::RmaWinCreate(window), CollectiveOp::CREATE_HANDLE),
             _ => {
                 self.complete_transfers(descriptor.created, None, events);
-                (EventRecord::RmaWinDestroy(window), group::DESTROY)
+                (MpiEvent::RmaWinDestroy(window), CollectiveOp::DESTROY_HANDLE)
             }
         };
-        events.push_at_enter(EventRecord::RmaCollectiveBegin);
+        events.push_at_enter(MpiEvent::RmaCollectiveBegin);
         events.push_at_leave(event);
-        events.push_at_leave(EventRecord::RmaCollectiveEnd { operation, window });
+        events.push_at_leave(MpiEvent::RmaCollectiveEnd { operation, window });
     }
 
     pub(super) fn synchronise_window(&mut self, descriptor: &CallDescriptor, events: &mut CallEvents) {
@@ -36,14 +37,14 @@ impl EventBuilder<'_> {
         match descriptor.function.name() {
             "MPI_Win_fence" => {
                 self.complete_transfers(descriptor.object, None, events);
-                events.push_at_enter(EventRecord::RmaCollectiveBegin);
-                events.push_at_leave(EventRecord::RmaCollectiveEnd { operation: group::BARRIER, window });
+                events.push_at_enter(MpiEvent::RmaCollectiveBegin);
+                events.push_at_leave(MpiEvent::RmaCollectiveEnd { operation: CollectiveOp::BARRIER, window });
             }
-            "MPI_Win_lock" => events.push_at_leave(at.map(|rank| EventRecord::RmaRequestLock(window, rank, exclusive))),
-            "MPI_Win_lock_all" => events.push_at_leave(EventRecord::RmaRequestLock(window, UNDEFINED_UINT32, false)),
+            "MPI_Win_lock" => events.push_at_leave(at.map(|rank| MpiEvent::RmaRequestLock(window, rank, exclusive))),
+            "MPI_Win_lock_all" => events.push_at_leave(MpiEvent::RmaRequestLock(window, UNDEFINED_UINT32, false)),
             "MPI_Win_unlock" | "MPI_Win_unlock_all" => {
                 self.complete_transfers(descriptor.object, peer, events);
-                events.push_at_leave(EventRecord::RmaReleaseLock(window, at.unwrap_or(UNDEFINED_UINT32)));
+                events.push_at_leave(MpiEvent::RmaReleaseLock(window, at.unwrap_or(UNDEFINED_UINT32)));
             }
             "MPI_Win_flush" | "MPI_Win_flush_all" => self.complete_transfers(descriptor.object, peer, events),
             "MPI_Win_post" | "MPI_Win_start" => {
@@ -70,7 +71,7 @@ impl EventBuilder<'_> {
 
     fn group_sync(&mut self, window: u32, group: Option<u32>, events: &mut CallEvents) {
         self.unmapped.partial_syncs |= group.is_none();
-        events.push_at_leave(group.map(|group| EventRecord::RmaGroupSync(window, group)));
+        events.push_at_leave(group.map(|group| MpiEvent::RmaGroupSync(window, group)));
     }
 
     /// Completes RMA operations on a window, with one target or with all.
@@ -79,7 +80,7 @@ impl EventBuilder<'_> {
         self.transfers.retain(|(on, with, id)| {
             let ends = *on == window && target.is_none_or(|target| target == *with);
             if ends {
-                events.push_at_leave(EventRecord::RmaOpCompleteRemote(definition, *id));
+                events.push_at_leave(MpiEvent::RmaOpCompleteRemote(definition, *id));
             }
             !ends
         });
@@ -95,7 +96,7 @@ impl EventBuilder<'_> {
             RmaOperation::Get => (0, bytes_or_zero(descriptor.received)),
             RmaOperation::Atomic(_) => (descriptor.bytes_sent(), bytes_or_zero(descriptor.received)),
         };
-        events.push_at_enter(EventRecord::RmaTransfer { operation: rma_op, window, peer, sent, received, id });
+        events.push_at_enter(MpiEvent::RmaTransfer { operation: rma_op, window, peer, sent, received, id });
         if call.request.is_none() && self.transfers.len() < MAX_PENDING_TRANSFERS {
             self.transfers.push((descriptor.object, descriptor.peer, id));
         }
@@ -110,11 +111,11 @@ impl EventBuilder<'_> {
         let Some(file) = self.comm_ranks.object(number_of_file) else { return RequestKind::Other };
         let writes = match role {
             FunctionRole::FileOpen => {
-                events.push_at_leave(EventRecord::IoCreateHandle(file));
+                events.push_at_leave(MpiEvent::IoCreateHandle(file));
                 return RequestKind::Other;
             }
             FunctionRole::FileClose => {
-                events.push_at_leave(EventRecord::IoDestroyHandle(file));
+                events.push_at_leave(MpiEvent::IoDestroyHandle(file));
                 return RequestKind::Other;
             }
             role => role == FunctionRole::FileWrite,
@@ -123,11 +124,11 @@ impl EventBuilder<'_> {
         let collective = ["_all", "_ordered"].iter().any(|part| descriptor.function.name().contains(part));
         let access = IoOperation { is_write: writes, collective, nonblocking: call.request.is_some(), bytes };
         let id = self.next_id();
-        events.push_at_enter(EventRecord::IoOperationBegin(file, access, id));
+        events.push_at_enter(MpiEvent::IoOperationBegin(file, access, id));
         events.push_at_leave(if access.nonblocking {
-            EventRecord::IoOperationIssued(file, id)
+            MpiEvent::IoOperationIssued(file, id)
         } else {
-            EventRecord::IoOperationComplete(file, bytes, id)
+            MpiEvent::IoOperationComplete(file, bytes, id)
         });
         RequestKind::File(file, bytes, id)
     }
@@ -135,14 +136,11 @@ impl EventBuilder<'_> {
 
 /// The direction of an RMA operation.
 fn rma_operation(operation: FunctionId) -> RmaOperation {
-    const ACCUMULATE: u8 = 0;
-    const COMPARE_AND_SWAP: u8 = 3;
-    const FETCH_AND_ACCUMULATE: u8 = 7;
     match operation.role() {
         FunctionRole::Get => RmaOperation::Get,
-        FunctionRole::Put if operation.name().ends_with("ccumulate") => RmaOperation::Atomic(ACCUMULATE),
+        FunctionRole::Put if operation.name().ends_with("ccumulate") => RmaOperation::Atomic(RmaAtomicType::ACCUMULATE),
         FunctionRole::Put => RmaOperation::Put,
-        _ if operation.name() == "MPI_Compare_and_swap" => RmaOperation::Atomic(COMPARE_AND_SWAP),
-        _ => RmaOperation::Atomic(FETCH_AND_ACCUMULATE),
+        _ if operation.name() == "MPI_Compare_and_swap" => RmaOperation::Atomic(RmaAtomicType::COMPARE_AND_SWAP),
+        _ => RmaOperation::Atomic(RmaAtomicType::FETCH_AND_ACCUMULATE),
     }
 }

@@ -3,17 +3,17 @@
 use std::fs;
 use std::path::Path;
 
-use crate::error::{Error, FilePosition, PathContext};
-use crate::otf2::buffer::{BufferReader, BufferWrite, Endianness};
+use crate::buffer::{BufferReader, BufferWrite, Endianness};
+use crate::error::{Error, PathContext};
 
 /// The longest anchor file that is read.
 const MAX_ANCHOR_BYTES: u64 = 1 << 24;
 /// First byte of every file and chunk; the byte order follows.
-pub(super) const CHUNK_HEADER: u8 = 3;
+pub(crate) const CHUNK_HEADER: u8 = 3;
 /// The record that ends a file.
-pub(super) const END_OF_FILE: u8 = 2;
+pub(crate) const END_OF_FILE: u8 = 2;
 /// The largest chunk size OTF2 allows.
-pub(super) const MAX_CHUNK_SIZE: u64 = 1 << 24;
+pub(crate) const MAX_CHUNK_SIZE: u64 = 1 << 24;
 
 const MAGIC: &[u8] = b"OTF2\0";
 const ANCHOR_FORMAT: u8 = 3;
@@ -28,11 +28,12 @@ const COMPRESSION_OFFSET: usize = 29;
 
 /// The content of an anchor file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct AnchorFile {
+pub struct AnchorFile {
     /// Size of event chunks in bytes.
     pub event_chunk_size: u64,
     /// Size of definition chunks in bytes.
     pub definition_chunk_size: u64,
+    /// Number of locations with event files.
     pub location_count: u64,
     /// Number of global definitions.
     pub definition_count: u64,
@@ -40,13 +41,15 @@ pub(super) struct AnchorFile {
     pub machine_name: String,
     /// The tool that made it.
     pub creator: String,
+    /// What the trace is about.
     pub description: String,
     /// Trace properties by name.
     pub properties: Vec<(String, String)>,
 }
 
 impl AnchorFile {
-    pub(super) fn encode(&self) -> Vec<u8> {
+    /// The bytes of the file.
+    pub fn encode(&self) -> Vec<u8> {
         let mut bytes = vec![CHUNK_HEADER, Endianness::WRITTEN_MARK];
         bytes.extend_from_slice(MAGIC);
         bytes.extend([ANCHOR_FORMAT, TRACE_FORMAT]);
@@ -80,9 +83,8 @@ impl AnchorFile {
     }
 
     /// Reads an anchor file.
-    pub(super) fn read(path: &Path) -> Result<AnchorFile, Error> {
-        let malformed =
-            |at: usize, what: &str| Error::Malformed { path: path.to_owned(), position: FilePosition::Byte(at as u64), what: what.into() };
+    pub fn read(path: &Path) -> Result<AnchorFile, Error> {
+        let malformed = |at: usize, what: &str| Error::Malformed { path: path.to_owned(), offset: at as u64, reason: what.into() };
         if fs::metadata(path).with_path(path)?.len() > MAX_ANCHOR_BYTES {
             return Err(malformed(0, "too long for an anchor file"));
         }

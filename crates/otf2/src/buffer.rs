@@ -1,16 +1,16 @@
-//! Numbers and strings in OTF2's encoding.
+//! The primitive encoding: numbers and strings.
 //!
 //! Most numbers are compressed: a size byte, then as few bytes as needed; 0 is the single byte 0, and the largest number, which means
 //! "undefined", the single byte 255. Files have the byte order of the machine that wrote them.
 
 /// Undefined 32-bit value.
-pub(super) const UNDEFINED_UINT32: u32 = u32::MAX;
+pub const UNDEFINED_UINT32: u32 = u32::MAX;
 /// Undefined 64-bit value.
-pub(super) const UNDEFINED_UINT64: u64 = u64::MAX;
+pub const UNDEFINED_UINT64: u64 = u64::MAX;
 
 /// The byte order of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Endianness {
+pub enum Endianness {
     /// Least significant byte first.
     Little,
     /// Most significant byte first.
@@ -22,10 +22,10 @@ impl Endianness {
     const BIG_MARK: u8 = 0x23;
 
     /// The mark of the byte order used for writing.
-    pub(super) const WRITTEN_MARK: u8 = Endianness::LITTLE_MARK;
+    pub(crate) const WRITTEN_MARK: u8 = Endianness::LITTLE_MARK;
 
     /// The byte order of a mark.
-    pub(super) fn from_mark(mark: u8) -> Option<Endianness> {
+    pub(crate) fn from_mark(mark: u8) -> Option<Endianness> {
         match mark {
             Endianness::LITTLE_MARK => Some(Endianness::Little),
             Endianness::BIG_MARK => Some(Endianness::Big),
@@ -53,72 +53,76 @@ impl Endianness {
 
 /// Decodes numbers and strings; `None` if there are too few bytes or they are invalid.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct BufferReader<'a> {
+pub struct BufferReader<'a> {
     bytes: &'a [u8],
     position: usize,
     endianness: Endianness,
 }
 
 impl<'a> BufferReader<'a> {
-    pub(super) fn new(bytes: &'a [u8], endianness: Endianness) -> BufferReader<'a> {
+    /// Reads these bytes, which have this byte order.
+    pub fn new(bytes: &'a [u8], endianness: Endianness) -> BufferReader<'a> {
         BufferReader { bytes, position: 0, endianness }
     }
 
     /// Number of bytes read.
-    pub(super) fn position(&self) -> usize {
+    pub fn position(&self) -> usize {
         self.position
     }
 
     /// Number of bytes left.
-    pub(super) fn remaining(&self) -> usize {
+    pub fn remaining(&self) -> usize {
         self.bytes.len() - self.position
     }
 
+    /// The next bytes as they are.
     #[inline]
-    pub(super) fn take(&mut self, count: usize) -> Option<&'a [u8]> {
+    pub fn take(&mut self, count: usize) -> Option<&'a [u8]> {
         let taken = self.bytes.get(self.position..self.position.checked_add(count)?)?;
         self.position += count;
         Some(taken)
     }
 
+    /// A byte.
     #[inline]
-    pub(super) fn u8(&mut self) -> Option<u8> {
+    pub fn u8(&mut self) -> Option<u8> {
         let byte = *self.bytes.get(self.position)?;
         self.position += 1;
         Some(byte)
     }
 
     /// An uncompressed 16-bit number.
-    pub(super) fn u16(&mut self) -> Option<u16> {
+    pub fn u16(&mut self) -> Option<u16> {
         Some(self.endianness.decode_bytes(self.take(2)?) as u16)
     }
 
     /// An uncompressed 32-bit number.
-    pub(super) fn full_u32(&mut self) -> Option<u32> {
+    pub fn full_u32(&mut self) -> Option<u32> {
         Some(self.endianness.decode_bytes(self.take(4)?) as u32)
     }
 
     /// An uncompressed 64-bit number.
     #[inline]
-    pub(super) fn full_u64(&mut self) -> Option<u64> {
+    pub fn full_u64(&mut self) -> Option<u64> {
         let bytes = self.bytes.get(self.position..)?.first_chunk()?;
         self.position += 8;
         Some(self.endianness.decode_u64(*bytes))
     }
 
-    pub(super) fn f64(&mut self) -> Option<f64> {
+    /// An uncompressed floating-point number.
+    pub fn f64(&mut self) -> Option<f64> {
         self.full_u64().map(f64::from_bits)
     }
 
     /// A compressed 32-bit number.
     #[inline]
-    pub(super) fn u32(&mut self) -> Option<u32> {
+    pub fn u32(&mut self) -> Option<u32> {
         self.compressed_number(4, u64::from(UNDEFINED_UINT32)).map(|number| number as u32)
     }
 
     /// A compressed 64-bit number.
     #[inline]
-    pub(super) fn u64(&mut self) -> Option<u64> {
+    pub fn u64(&mut self) -> Option<u64> {
         self.compressed_number(8, UNDEFINED_UINT64)
     }
 
@@ -136,7 +140,7 @@ impl<'a> BufferReader<'a> {
     }
 
     /// A NUL-terminated string; invalid UTF-8 is replaced.
-    pub(super) fn string(&mut self) -> Option<String> {
+    pub fn string(&mut self) -> Option<String> {
         let length = self.bytes[self.position..].iter().position(|byte| *byte == 0)?;
         let text = String::from_utf8_lossy(self.take(length)?).into_owned();
         self.position += 1;
@@ -145,7 +149,7 @@ impl<'a> BufferReader<'a> {
 }
 
 /// Appends numbers and strings.
-pub(super) trait BufferWrite {
+pub trait BufferWrite {
     /// An uncompressed 32-bit number.
     fn put_full_u32(&mut self, number: u32);
     /// An uncompressed 64-bit number.

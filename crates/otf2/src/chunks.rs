@@ -8,9 +8,9 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, FilePosition, PathContext};
-use crate::otf2::anchor::{CHUNK_HEADER, END_OF_FILE};
-use crate::otf2::buffer::{BufferReader, BufferWrite, Endianness};
+use crate::anchor::{CHUNK_HEADER, END_OF_FILE};
+use crate::buffer::{BufferReader, BufferWrite, Endianness};
+use crate::error::{Error, PathContext};
 
 const HEADER_BYTES: usize = 18;
 const END_OF_CHUNK: u8 = 0;
@@ -24,14 +24,15 @@ const READ_BYTES: usize = 1 << 16;
 
 /// What a file contains; only events have timestamps and are counted in chunk headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ChunkContent {
+pub enum ChunkContent {
     /// Events, with timestamps.
     Events,
+    /// Definitions, global or of a location.
     Definitions,
 }
 
 /// Writes a file of chunks.
-pub(super) struct ChunkWriter {
+pub struct ChunkWriter {
     file: File,
     path: PathBuf,
     content: ChunkContent,
@@ -44,7 +45,7 @@ pub(super) struct ChunkWriter {
 
 impl ChunkWriter {
     /// Creates a file with this chunk size.
-    pub(super) fn create(path: PathBuf, content: ChunkContent, chunk_size: u64) -> Result<ChunkWriter, Error> {
+    pub fn create(path: PathBuf, content: ChunkContent, chunk_size: u64) -> Result<ChunkWriter, Error> {
         let file = File::create(&path).with_path(&path)?;
         let mut writer =
             ChunkWriter { file, path, content, chunk_size: chunk_size as usize, chunk: Vec::new(), record_count: 0, last_time: None };
@@ -53,16 +54,17 @@ impl ChunkWriter {
     }
 
     /// Timestamp of the latest event.
-    pub(super) fn last_time(&self) -> u64 {
+    pub fn last_time(&self) -> u64 {
         self.last_time.unwrap_or(0)
     }
 
     /// The smallest chunk that holds a record of this size.
-    pub(super) fn min_chunk_size(record: usize) -> u64 {
+    pub fn min_chunk_size(record: usize) -> u64 {
         (HEADER_BYTES + TIMESTAMP_BYTES + record + 2) as u64
     }
 
-    pub(super) fn write_definition(&mut self, record: &[u8]) -> Result<(), Error> {
+    /// Appends a definition.
+    pub fn write_definition(&mut self, record: &[u8]) -> Result<(), Error> {
         self.reserve(record.len())?;
         self.chunk.extend_from_slice(record);
         self.record_count += 1;
@@ -71,7 +73,7 @@ impl ChunkWriter {
 
     /// Appends an event with its attributes. Timestamps are made monotonic: an earlier one becomes the latest.
     #[inline]
-    pub(super) fn write_event(&mut self, time: u64, record: &[u8]) -> Result<(), Error> {
+    pub fn write_event(&mut self, time: u64, record: &[u8]) -> Result<(), Error> {
         let time = time.max(self.last_time());
         self.reserve(TIMESTAMP_BYTES + record.len())?;
         if self.last_time != Some(time) || self.chunk.len() == HEADER_BYTES {
@@ -85,7 +87,7 @@ impl ChunkWriter {
     }
 
     /// Ends the file; returns the number of records.
-    pub(super) fn finish(mut self) -> Result<u64, Error> {
+    pub fn finish(mut self) -> Result<u64, Error> {
         self.chunk.extend([END_OF_FILE, LAST_BYTE]);
         self.flush_chunk()?;
         Ok(self.record_count)
@@ -95,6 +97,9 @@ impl ChunkWriter {
     fn reserve(&mut self, bytes: usize) -> Result<(), Error> {
         // Two bytes are reserved for the end.
         if self.chunk.len() + bytes + 2 > self.chunk_size {
+            if HEADER_BYTES + bytes + 2 > self.chunk_size {
+                return Err(Error::RecordTooLong { path: self.path.clone(), bytes });
+            }
             self.chunk.resize(self.chunk_size, END_OF_CHUNK);
             self.flush_chunk()?;
             self.begin_chunk();
@@ -118,7 +123,7 @@ impl ChunkWriter {
 }
 
 /// Reads a file of chunks, record by record.
-pub(super) struct ChunkReader {
+pub struct ChunkReader {
     file: File,
     path: PathBuf,
     content: ChunkContent,
@@ -135,16 +140,18 @@ pub(super) struct ChunkReader {
 }
 
 /// A record.
-pub(super) struct ChunkRecord<'a> {
+pub struct ChunkRecord<'a> {
+    /// Its type.
     pub record_type: u8,
     /// Its timestamp; 0 in a definition file.
     pub time: u64,
+    /// Its fields.
     pub content: BufferReader<'a>,
 }
 
 impl ChunkReader {
     /// Opens a file with this chunk size.
-    pub(super) fn open(path: &Path, content: ChunkContent, chunk_size: u64) -> Result<ChunkReader, Error> {
+    pub fn open(path: &Path, content: ChunkContent, chunk_size: u64) -> Result<ChunkReader, Error> {
         let file = File::open(path).with_path(path)?;
         let length = file.metadata().with_path(path)?.len();
         let mut chunks = ChunkReader {
@@ -164,19 +171,24 @@ impl ChunkReader {
         Ok(chunks)
     }
 
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// File offset of the next record.
-    pub(super) fn position(&self) -> u64 {
+    pub fn position(&self) -> u64 {
         self.window_offset + self.cursor as u64
     }
 
     /// An error at this offset.
-    pub(super) fn malformed(&self, at: u64, what: impl Into<String>) -> Error {
-        Error::Malformed { path: self.path.clone(), position: FilePosition::Byte(at), what: what.into() }
+    pub fn malformed(&self, at: u64, what: impl Into<String>) -> Error {
+        Error::Malformed { path: self.path.clone(), offset: at, reason: what.into() }
     }
 
     /// The next record. `bare` returns the length of record types without a length field, given the bytes after the type.
     #[inline]
-    pub(super) fn next_record(&mut self, bare: impl Fn(u8, &[u8]) -> Option<usize>) -> Result<Option<ChunkRecord<'_>>, Error> {
+    pub fn next_record(&mut self, bare: impl Fn(u8, &[u8]) -> Option<usize>) -> Result<Option<ChunkRecord<'_>>, Error> {
         loop {
             self.ensure_buffered(10)?;
             let at = self.position();
