@@ -2,8 +2,8 @@
 //!
 //! Each public module knows one format. Traces are exported and imported as OTF2 (Score-P, Scalasca, Vampir: [`otf2`]) and Paraver
 //! ([`paraver`]); timelines ([`perfetto`], [`chrome`]) and tables ([`parquet`], [`csv`]) are export only. Simulator input is exported, and
-//! imported for replay ([`goal`], [`dimemas`], [`smpi`]). Communication graphs are exchanged with partitioners ([`metis`]) and, like the
-//! program graph ([`program_graph`]), drawn ([`dot`], SVG).
+//! imported for replay ([`goal`], [`dimemas`], [`smpi`]). Communication graphs are exchanged with partitioners ([`metis`]) and
+//! GraphViz ([`dot`]).
 
 #![forbid(unsafe_code)]
 
@@ -20,20 +20,16 @@ mod exported_calls;
 mod flows;
 pub mod goal;
 mod graph;
-pub mod heat_map;
 mod import;
 pub mod metis;
 pub mod otf2;
 pub mod paraver;
 pub mod parquet;
 pub mod perfetto;
-pub mod plot;
-pub mod program_graph;
 mod request_map;
 pub mod sim_trace;
 mod single_file;
 pub mod smpi;
-mod svg;
 mod timeline;
 
 pub use atomic_output::ExportSummary;

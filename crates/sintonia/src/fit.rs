@@ -9,9 +9,9 @@ mod table;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use sintonia_formats::plot::render_svg;
 use sintonia_model::model::PerformanceModel;
 use sintonia_model::next_run::NextRun;
+use sintonia_plot::render_svg;
 
 use crate::error::usage_error;
 use crate::{Error, output};

@@ -7,8 +7,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use sintonia_formats::program_graph::dot as program_dot;
 use sintonia_formats::{dot, metis};
+use sintonia_plot::program_graph::dot as program_dot;
 use sintonia_program::CommunicationGraph;
 use sintonia_program::graph::ProgramGraph;
 use sintonia_recording::Recording;

@@ -9,13 +9,13 @@ mod source;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use sintonia_formats::plot::render_svg;
 use sintonia_machine::Machine;
 use sintonia_model::forecast::json::ForecastJson;
 use sintonia_model::forecast::{Forecast, PredictionQuery};
 use sintonia_model::model::PerformanceModel;
 use sintonia_model::predict::Predictor;
 use sintonia_model::run::RANKS_PARAMETER;
+use sintonia_plot::render_svg;
 
 use crate::error::usage_error;
 use crate::{Error, output};

@@ -1,7 +1,7 @@
 //! Text layout for terminal output: paragraphs, aligned columns, figures with intervals, and plots.
 
-use sintonia_formats::plot::{self, CharSet, Plot};
 use sintonia_model::predict::EstimateRange;
+use sintonia_plot::{CharSet, Plot, TerminalOptions, render_text};
 
 use crate::text::{format_seconds, wrap};
 
@@ -28,8 +28,8 @@ pub(crate) fn remarks<'a>(remarks: impl IntoIterator<Item = &'a String>) -> Vec<
 
 /// A plot as text, without its residuals.
 pub(crate) fn render_plot(plot: Plot) -> Vec<String> {
-    let screen = plot::TerminalOptions { rows: 10, ..plot::TerminalOptions::new(SCREEN_COLUMNS, terminal_glyphs()) };
-    plot::render_text(&Plot { residuals: Vec::new(), ..plot }, screen).lines().map(str::to_owned).collect()
+    let screen = TerminalOptions { rows: 10, ..TerminalOptions::new(SCREEN_COLUMNS, terminal_glyphs()) };
+    render_text(&Plot { residuals: Vec::new(), ..plot }, screen).lines().map(str::to_owned).collect()
 }
 
 /// The glyphs that the terminal can display, by its locale.

@@ -1,15 +1,15 @@
 //! Plots of a model: measurements, curve and prediction band.
 
 use sintonia_fit::piecewise::Breakpoint;
-use sintonia_formats::plot::{
-    AxisSpec, AxisUnit, BandPoint, GAP, MeasuredPoint, Plot, PlotSeries, Point, ScaleType, SeriesMark, SeriesStyle, VerticalLine,
-    residuals, sample_curve,
-};
 use sintonia_model::curve::FittedCurve;
 use sintonia_model::model::PerformanceModel;
 use sintonia_model::predict::Predictor;
 use sintonia_model::run::RANKS_PARAMETER;
 use sintonia_model::sweep::{ParameterSweep, SweepMeasurement};
+use sintonia_plot::{
+    AxisSpec, AxisUnit, BandPoint, GAP, MeasuredPoint, Plot, PlotSeries, Point, ScaleType, SeriesMark, SeriesStyle, VerticalLine,
+    residuals, sample_curve,
+};
 
 use crate::text_layout::short_number;
 

@@ -7,10 +7,10 @@ mod plot;
 
 use std::path::Path;
 
-use sintonia_formats::plot::render_svg;
 use sintonia_model::laws::LawAnswer;
 use sintonia_model::laws::task_times::{MeanEstimate, TaskGranularity};
 use sintonia_model::master_worker::MasterWorkerRun;
+use sintonia_plot::render_svg;
 use sintonia_recording::Recording;
 
 use super::PredictArgs;

@@ -1,8 +1,8 @@
 //! Plots of a prediction.
 
-use sintonia_formats::plot::Plot;
 use sintonia_model::forecast::Forecast;
 use sintonia_model::sweep::ParameterSweep;
+use sintonia_plot::Plot;
 
 use crate::fit::plot;
 

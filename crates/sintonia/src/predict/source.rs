@@ -7,7 +7,6 @@ mod plot;
 use std::fmt::Display;
 use std::path::Path;
 
-use sintonia_formats::plot::render_svg;
 use sintonia_machine::Machine;
 use sintonia_model::forecast::PredictionQuery;
 use sintonia_model::run::RANKS_PARAMETER;
@@ -15,6 +14,7 @@ use sintonia_pamela::compile::BranchShares;
 use sintonia_pamela::estimate::{AllocationPolicy, ClosedForms, ModelEstimator};
 use sintonia_pamela::model::PamelaModel;
 use sintonia_pamela::sweep::{BestOfSweep, SourcePredictionRow, SweepRequest, predict_rows};
+use sintonia_plot::render_svg;
 
 use super::{PredictArgs, build_query};
 use crate::error::usage_error;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use serde_json::json;
-use sintonia_formats::heat_map::HeatMap;
+use sintonia_plot::heat_map::HeatMap;
 use sintonia_replay::scenario::ReplayScenario;
 use sintonia_replay::sweep::{self, Sweep};
 

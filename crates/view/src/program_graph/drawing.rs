@@ -1,10 +1,10 @@
 //! Labels and symbols of the program graph.
 
-use sintonia_formats::program_graph::{
-    GraphDrawing, LaneLoop, LaneMessage, LaneNode, LanePath, NodeStage, NodeSymbol, OperationNode, PathComputation, RoleLane,
-};
 use sintonia_insight::SourceLocation;
 use sintonia_mpi::{BlockingMode, FunctionRole};
+use sintonia_plot::program_graph::{
+    GraphDrawing, LaneLoop, LaneMessage, LaneNode, LanePath, NodeStage, NodeSymbol, OperationNode, PathComputation, RoleLane,
+};
 use sintonia_program::graph::{self, DurationStats, NodeVisits, ProgramGraph, RoleSegment, TripCounts, format_rank_ranges};
 use sintonia_recording::Recording;
 use sintonia_text::quantity::{format_bytes, format_count, format_plural, format_seconds};

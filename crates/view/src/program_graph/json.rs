@@ -1,8 +1,8 @@
 //! The program graph as JSON.
 
 use serde_json::{Value, json};
-use sintonia_formats::program_graph::{NodeStage, NodeSymbol};
 use sintonia_insight::SourceLocation;
+use sintonia_plot::program_graph::{NodeStage, NodeSymbol};
 use sintonia_program::graph::{DurationStats, NodeVisits, PhaseTree, ProgramGraph, ProgramNode, ProgramRole};
 use sintonia_recording::Recording;
 

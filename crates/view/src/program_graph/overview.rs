@@ -1,6 +1,6 @@
 //! Labels of the overview of phases.
 
-use sintonia_formats::program_graph::overview::{OverviewPhase, PhaseOverview, RolePhaseTime};
+use sintonia_plot::program_graph::overview::{OverviewPhase, PhaseOverview, RolePhaseTime};
 use sintonia_program::graph::{self, PhaseTime, ProgramGraph};
 use sintonia_text::quantity::{format_plural, format_seconds};
 

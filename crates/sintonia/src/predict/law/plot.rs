@@ -1,8 +1,8 @@
 //! Plots of laws.
 
-use sintonia_formats::plot::{AxisSpec, AxisUnit, BandPoint, Plot, PlotSeries, Point, SeriesMark, SeriesStyle};
 use sintonia_model::laws::{LawAnswer, LawRow};
 use sintonia_model::predict::EstimateRange;
+use sintonia_plot::{AxisSpec, AxisUnit, BandPoint, Plot, PlotSeries, Point, SeriesMark, SeriesStyle};
 
 /// Speed-up over nodes with the ideal one, or time over the varying symbol.
 pub(super) fn plot_answers(answers: &[LawAnswer]) -> Plot {

@@ -1,6 +1,6 @@
 //! Plots of predictions from source.
 
-use sintonia_formats::plot::{AxisSpec, AxisUnit, BandPoint, Plot, PlotSeries, Point, SeriesMark, SeriesStyle};
+use sintonia_plot::{AxisSpec, AxisUnit, BandPoint, Plot, PlotSeries, Point, SeriesMark, SeriesStyle};
 
 use super::{SourcePredictionRow, SourcePredictions};
 use crate::text_layout::short_number;
