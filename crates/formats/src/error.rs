@@ -34,6 +34,9 @@ pub enum Error {
     /// Another error of an OTF2 archive.
     #[error(transparent)]
     Otf2(sintonia_otf2::Error),
+    /// Another error of a Paraver trace.
+    #[error(transparent)]
+    Paraver(sintonia_paraver::Error),
     /// The path is not a supported file.
     #[error("{}: {what}", path.display())]
     Unreadable {
@@ -63,6 +66,18 @@ impl From<sintonia_otf2::Error> for Error {
                 Error::InvalidOutputPath { path, what: "a communicator has more members than OTF2 can list".into() }
             }
             other => Error::Otf2(other),
+        }
+    }
+}
+
+impl From<sintonia_paraver::Error> for Error {
+    fn from(error: sintonia_paraver::Error) -> Error {
+        match error {
+            sintonia_paraver::Error::Io { path, source } => Error::Io { path, source },
+            sintonia_paraver::Error::Malformed { path, line, reason } => {
+                Error::Malformed { path, position: FilePosition::Line(line), what: reason }
+            }
+            other => Error::Paraver(other),
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
+use sintonia_paraver::{push_events, single_line};
 use sintonia_recording::header::{CallSiteDefinition, SourceFrame};
 
 use super::event_types::{CALLER, CALLER_LINE, FIRST_CALLER_VALUE, MAX_CALLERS};
-use super::record_text;
 
 /// The callers of all sites of a recording.
 #[derive(Default)]
@@ -30,13 +30,13 @@ impl NumberedLabels {
     fn intern(&mut self, name: String) -> u64 {
         *self.numbers.entry(name).or_insert_with_key(|name| {
             self.labels.push(name.clone());
-            (FIRST_CALLER_VALUE + self.labels.len() - 1) as u64
+            FIRST_CALLER_VALUE + self.labels.len() as u64 - 1
         })
     }
 
     /// Each label with its number.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (usize, &str)> {
-        self.labels.iter().enumerate().map(|(index, name)| (FIRST_CALLER_VALUE + index, name.as_str()))
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &str)> {
+        (FIRST_CALLER_VALUE..).zip(self.labels.iter().map(String::as_str))
     }
 }
 
@@ -65,10 +65,9 @@ impl CallerLabels {
         let mut events = Vec::new();
         for (frame, level) in frames.iter().zip(1..MAX_CALLERS) {
             self.levels = self.levels.max(level);
-            let function = frame.function.as_ref().map_or(1, |name| self.functions.intern(record_text::single_line(name)));
+            let function = frame.function.as_ref().map_or(1, |name| self.functions.intern(single_line(name)));
             let line = self.lines.intern(line_label(site, frame));
-            events.push(b':');
-            record_text::push_numbers(&mut events, &[CALLER + level, function, CALLER_LINE + level, line]);
+            push_events(&mut events, &[(CALLER + level, function), (CALLER_LINE + level, line)]);
         }
         events
     }
@@ -77,7 +76,7 @@ impl CallerLabels {
 /// A line label as written by Extrae: short, then in full with the module.
 fn line_label(site: &CallSiteDefinition, frame: &SourceFrame) -> String {
     let short = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
-    record_text::single_line(&match (&frame.file, frame.line) {
+    single_line(&match (&frame.file, frame.line) {
         (Some(file), line) => {
             let line = line.unwrap_or(0);
             format!("{}:{line} [{file}:{line}, {}]", short(file), site.module)

@@ -36,12 +36,12 @@ pub(super) const CALLER_LINE: u64 = 80_000_000;
 /// Limit of caller levels.
 pub(super) const MAX_CALLERS: u64 = 100;
 /// First value with a label: 1 is unresolved, 2 not found.
-pub(super) const FIRST_CALLER_VALUE: usize = 3;
+pub(super) const FIRST_CALLER_VALUE: u64 = 3;
 
 /// State of a computing process.
-pub(super) const STATE_RUNNING: u32 = 1;
+pub(super) const STATE_RUNNING: u64 = 1;
 /// State before start and after end.
-pub(super) const STATE_NOT_CREATED: u32 = 2;
+pub(super) const STATE_NOT_CREATED: u64 = 2;
 
 /// The event types of MPI calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -100,7 +100,7 @@ pub(super) struct CallEventCode {
     /// Value at the begin.
     pub value: u64,
     /// State during the call.
-    pub state: u32,
+    pub state: u64,
 }
 
 struct EventCodeTable {

@@ -4,22 +4,20 @@
 //! matching key. Then matched messages become records too, and everything is merged.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::fs;
 use std::path::{Path, PathBuf};
 
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use rayon::prelude::*;
+use sintonia_paraver::{CommunicationEnd, IntercommunicatorSide, Record, TaskDefinition, TraceHeader, TraceWriter};
 use sintonia_recording::Recording;
 
 use super::caller_labels::CallerLabels;
 use super::event_types::STATE_NOT_CREATED;
 use super::external_sort::SortRuns;
-use super::message_matching::{MatchedMessage, MessageMatcher, UnmatchedCounts};
+use super::label_files;
+use super::message_matching::{MatchedMessage, MessageEndpoint, MessageMatcher, UnmatchedCounts};
 use super::rank_records::{self, RankStats, RecordType, TraceContext, record_key};
 use super::resource_model::ResourceModel;
-use super::{label_files, record_text};
 use crate::Error;
 use crate::atomic_output::{AtomicOutput, ExportSummary};
 use crate::error::PathContext;
@@ -43,8 +41,8 @@ pub fn write(recording: &Recording, path: &Path, progress: &(dyn Fn() + Sync)) -
     let trace = CollectedTrace::collect(&context, &output.staged_path(""), progress)?;
     let (pcf, row) = (output.staged_path(&names.pcf), output.staged_path(&names.row));
     let operations: BTreeSet<_> = trace.ranks.iter().flat_map(|stats| stats.operations.iter().copied()).collect();
-    fs::write(&pcf, label_files::pcf_text(&operations, &callers)).with_path(&pcf)?;
-    fs::write(&row, label_files::row_text(&layout, &trace.thread_counts(&layout))).with_path(&row)?;
+    fs::write(&pcf, label_files::trace_labels(&operations, &callers).to_string()).with_path(&pcf)?;
+    fs::write(&row, label_files::resource_names(&layout, &trace.thread_counts(&layout)).to_string()).with_path(&row)?;
     let notes = trace.notes();
     trace.write(&context, &output.staged_path(&names.prv))?;
     let written = output.commit(&[&names.row, &names.pcf, &names.prv])?;
@@ -92,11 +90,14 @@ impl CollectedTrace {
         let mut collector = lines.collector();
         let mut line = Vec::new();
         for stats in stats.iter().filter(|stats| stats.end_time < end_time) {
-            rank_records::state_line(&mut line, context.resources.object_ids(stats.rank, 0), stats.end_time, end_time, STATE_NOT_CREATED);
+            let object = context.resources.trace_object(stats.rank, 0);
+            line.clear();
+            Record::State { object, begin: stats.end_time, end: end_time, state: STATE_NOT_CREATED }.encode(&mut line);
             collector.add(record_key(stats.end_time, RecordType::State, stats.rank), &line)?;
         }
         let unmatched = messages.for_each_match(|message| {
-            communication_line(&mut line, context.resources, message);
+            line.clear();
+            communication(context.resources, message).encode(&mut line);
             collector.add(record_key(message.send.logical_time, RecordType::Communication, message.from), &line)
         })?;
         collector.finish()?;
@@ -128,35 +129,30 @@ impl CollectedTrace {
     }
 
     fn write(self, context: &TraceContext, path: &Path) -> Result<(), Error> {
-        let file = BufWriter::with_capacity(1 << 20, File::create(path).with_path(path)?);
-        let compressed = path.extension().is_some_and(|ending| ending == "gz");
-        let mut out =
-            if compressed { TraceOutput::Compressed(GzEncoder::new(file, Compression::fast())) } else { TraceOutput::Plain(file) };
-        out.write_all(&self.header(context)).with_path(path)?;
+        let communicators = communicator_lines(context.recording);
+        let mut out = TraceWriter::create(path, &self.header(context, communicators.len() as u64))?;
+        for line in communicators {
+            out.write_line(&line)?;
+        }
         let mut lines = self.lines.merge()?;
         while let Some((_, line)) = lines.next_item()? {
-            out.write_all(line).and_then(|()| out.write_all(b"\n")).with_path(path)?;
+            out.write_line(line)?;
         }
-        out.finish().with_path(path)
+        Ok(out.finish()?)
     }
 
-    /// The first line, and the communicator lines.
-    fn header(&self, context: &TraceContext) -> Vec<u8> {
-        let header = &context.recording.header;
-        let list = |items: &mut dyn Iterator<Item = String>| items.collect::<Vec<_>>().join(",");
-        let nodes = list(&mut context.resources.nodes.iter().map(|node| node.task_count.to_string()));
+    fn header(&self, context: &TraceContext, communicators: u64) -> TraceHeader {
         let threads = self.thread_counts(context.resources);
-        let tasks = list(&mut context.resources.tasks.iter().zip(&threads).map(|(task, threads)| format!("{threads}:{}", task.node + 1)));
-        let communicators = communicator_lines(context.recording);
-        let (date, end_time) = (record_text::format_date(header.started_s), self.end_time);
-        let (node_count, task_count) = (context.resources.nodes.len(), threads.len());
-        let first = format!("#Paraver ({date}):{end_time}_ns:{node_count}({nodes}):1:{task_count}({tasks}),{}\n", communicators.len());
-        let mut text = first.into_bytes();
-        for line in communicators {
-            text.extend(line);
-            text.push(b'\n');
+        let tasks = context.resources.tasks.iter().zip(threads);
+        let tasks = tasks.map(|(task, threads)| TaskDefinition { threads: threads as u64, node: task.node as u64 + 1 });
+        TraceHeader {
+            started_s: context.recording.header.started_s,
+            duration: self.end_time,
+            unit_ns: 1,
+            node_cpus: context.resources.nodes.iter().map(|node| node.task_count as u64).collect(),
+            applications: vec![tasks.collect()],
+            communicators,
         }
-        text
     }
 }
 
@@ -173,65 +169,35 @@ fn communicator_lines(recording: &Recording) -> Vec<Vec<u8>> {
         let local = count + groups.len() as u64 + 1;
         groups.extend([communicator_line(local, members), communicator_line(local + 1, remote)]);
         let leader = |members: &[i32]| members.first().and_then(|first| u64::try_from(*first).ok()).map_or(0, |first| first + 1);
-        let mut line = b"i:".to_vec();
-        record_text::push_numbers(&mut line, &[1, id, local, leader(members), local + 1, leader(remote)]);
-        between.push(line);
+        let sides = [(local, members), (local + 1, remote)]
+            .map(|(communicator, members)| IntercommunicatorSide { communicator, leader: leader(members) });
+        between.push(encoded(&Record::Intercommunicator { application: 1, id, sides }));
     }
     [lines, groups, between].concat()
 }
 
 fn communicator_line(id: u64, members: &[i32]) -> Vec<u8> {
     let tasks: Vec<u64> = members.iter().filter_map(|member| u64::try_from(*member).ok()).map(|member| member + 1).collect();
-    let mut line = b"c:".to_vec();
-    record_text::push_numbers(&mut line, &[1, id, tasks.len() as u64]);
-    tasks.iter().for_each(|task| {
-        line.push(b':');
-        record_text::push_number(&mut line, *task);
-    });
+    encoded(&Record::Communicator { application: 1, id, tasks: &tasks })
+}
+
+fn encoded(record: &Record) -> Vec<u8> {
+    let mut line = Vec::new();
+    record.encode(&mut line);
     line
 }
 
-fn communication_line(line: &mut Vec<u8>, layout: &ResourceModel, message: &MatchedMessage) {
-    line.clear();
-    line.push(b'3');
-    for (rank, end_time) in [(message.from, &message.send), (message.to, &message.receive)] {
-        line.push(b':');
-        record_text::push_numbers(line, &layout.object_ids(rank, end_time.thread));
-        line.push(b':');
-        record_text::push_numbers(line, &[end_time.logical_time, end_time.physical_time]);
-    }
-    line.push(b':');
-    record_text::push_numbers(line, &[message.bytes(), u64::try_from(message.tag).unwrap_or(0)]);
-}
-
-/// A plain or compressed file.
-enum TraceOutput {
-    Plain(BufWriter<File>),
-    Compressed(GzEncoder<BufWriter<File>>),
-}
-
-impl TraceOutput {
-    fn finish(self) -> io::Result<()> {
-        match self {
-            TraceOutput::Plain(mut file) => file.flush(),
-            TraceOutput::Compressed(encoder) => encoder.finish()?.flush(),
-        }
-    }
-}
-
-impl Write for TraceOutput {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            TraceOutput::Plain(file) => file.write(bytes),
-            TraceOutput::Compressed(encoder) => encoder.write(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        match self {
-            TraceOutput::Plain(file) => file.flush(),
-            TraceOutput::Compressed(encoder) => encoder.flush(),
-        }
+fn communication(layout: &ResourceModel, message: &MatchedMessage) -> Record<'static> {
+    let end = |rank, end: &MessageEndpoint| CommunicationEnd {
+        object: layout.trace_object(rank, end.thread),
+        logical_time: end.logical_time,
+        physical_time: end.physical_time,
+    };
+    Record::Communication {
+        send: end(message.from, &message.send),
+        receive: end(message.to, &message.receive),
+        size: message.bytes(),
+        tag: u64::try_from(message.tag).unwrap_or(0),
     }
 }
 

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use sintonia_mpi::FunctionId;
+use sintonia_paraver::{ResourceNames, TraceLabelFile};
 use sintonia_recording::header::{CallSiteDefinition, SourceFrame};
 
 use super::event_types::{self, CALLER, CALLER_LINE, MAX_CALLERS, MpiEventType};
-use super::lines::TraceLines;
 use crate::Error;
 
 /// The labels of a trace.
@@ -39,16 +39,9 @@ impl TraceLabels {
     /// Reads a `.pcf`.
     pub(super) fn read(path: &Path) -> Result<TraceLabels, Error> {
         let mut names = TraceLabels::default();
-        let mut lines = TraceLines::open(path)?;
-        let (mut block, mut values) = (None, false);
-        while let Some(line) = lines.next_line()? {
-            let line = String::from_utf8_lossy(line);
-            match line.trim() {
-                "" => {}
-                "EVENT_TYPE" => (block, values) = (None, false),
-                "VALUES" => values = true,
-                line if values => names.add_value(block, line),
-                line => block = block.or_else(|| parse_block(line)),
+        for labelled in TraceLabelFile::read(path)?.event_types {
+            if let Some(block) = labelled.types.iter().find_map(|known| value_block(known.event_type)) {
+                labelled.values.iter().for_each(|(value, label)| names.add_value(block, *value, label));
             }
         }
         Ok(names)
@@ -79,28 +72,24 @@ impl TraceLabels {
         site
     }
 
-    fn add_value(&mut self, block: Option<ValueBlock>, line: &str) {
-        let Some((value, label)) = line.split_once(char::is_whitespace) else { return };
-        let (Ok(value), label) = (value.parse(), label.trim()) else { return };
+    fn add_value(&mut self, block: ValueBlock, value: u64, label: &str) {
         if value == 0 || ["Unresolved", "_NOT_Found"].iter().any(|nameless| label.starts_with(nameless)) {
             return;
         }
         match block {
-            Some(ValueBlock::Functions) => _ = self.functions.insert(value, full_label(label).to_owned()),
-            Some(ValueBlock::Lines) => _ = self.lines.insert(value, parse_caller_line(label)),
-            Some(ValueBlock::Operations(group)) => {
+            ValueBlock::Functions => _ = self.functions.insert(value, full_label(label).to_owned()),
+            ValueBlock::Lines => _ = self.lines.insert(value, parse_caller_line(label)),
+            ValueBlock::Operations(group) => {
                 if let Some(operation) = FunctionId::from_name(label) {
                     self.operations.insert((group, value), operation);
                 }
             }
-            None => {}
         }
     }
 }
 
-/// What the values of an event type are, from its line `gradient type label`.
-fn parse_block(line: &str) -> Option<ValueBlock> {
-    let event_type: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+/// What the values of an event type are.
+fn value_block(event_type: u64) -> Option<ValueBlock> {
     match event_type {
         _ if (CALLER..CALLER + MAX_CALLERS).contains(&event_type) => Some(ValueBlock::Functions),
         _ if (CALLER_LINE..CALLER_LINE + MAX_CALLERS).contains(&event_type) => Some(ValueBlock::Lines),
@@ -137,18 +126,7 @@ fn parse_caller_line(label: &str) -> CallerLine {
 
 /// Reads the node names of a `.row`.
 pub(super) fn read_node_names(path: &Path) -> Result<Vec<String>, Error> {
-    let mut lines = TraceLines::open(path)?;
-    let (mut nodes, mut inside) = (Vec::new(), false);
-    while let Some(line) = lines.next_line()? {
-        let line = String::from_utf8_lossy(line);
-        match line.trim() {
-            line if line.starts_with("LEVEL") => inside = line.split_whitespace().nth(1) == Some("NODE"),
-            "" => {}
-            name if inside => nodes.push(name.to_owned()),
-            _ => {}
-        }
-    }
-    Ok(nodes)
+    Ok(ResourceNames::read(path)?.level("NODE").to_vec())
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use sintonia_mpi::{CollectiveOp, FunctionId, FunctionRole};
+use sintonia_paraver::Record;
 use sintonia_recording::Recording;
 use sintonia_recording::call_table::{CallDescriptor, RecordedCall, RequestId};
 use sintonia_recording::comm_event::{CommEvent, RequestTracker};
@@ -13,7 +14,6 @@ use super::caller_labels::CallerLabels;
 use super::event_types::{self, MpiEventType};
 use super::external_sort::RunCollector;
 use super::message_matching::{MessageEndpoint, RankMessages};
-use super::record_text;
 use super::resource_model::ResourceModel;
 use crate::Error;
 use crate::request_map::BoundedRequestMap;
@@ -105,7 +105,7 @@ impl<'a, 'b> RankRecordWriter<'a, 'b> {
     pub(super) fn write(mut self) -> Result<RankStats, Error> {
         let (begin, end) =
             (self.context.time_origin.relative_ns(self.rank.begin_ns), self.context.time_origin.relative_ns(self.rank.end_ns));
-        self.write_event(0, begin, &[event_types::APPLICATION, 1], &[])?;
+        self.write_event(0, begin, &[(event_types::APPLICATION, 1)], &[])?;
         let mut calls = self.context.recording.calls(self.rank.rank)?;
         let mut tracker = RequestTracker::for_world(self.context.recording.world(self.rank.rank));
         let mut number = 0;
@@ -117,7 +117,7 @@ impl<'a, 'b> RankRecordWriter<'a, 'b> {
         let until = self.begin_thread(0, begin)?;
         let end = end.max(until);
         self.write_state(0, until, end, event_types::STATE_RUNNING)?;
-        self.write_event(0, end, &[event_types::APPLICATION, 0], &[])?;
+        self.write_event(0, end, &[(event_types::APPLICATION, 0)], &[])?;
         self.stats.threads = self.thread_ends.len();
         self.stats.end_time = self.thread_ends.iter().flatten().copied().fold(end, u64::max);
         self.lines.finish()?;
@@ -140,7 +140,7 @@ impl<'a, 'b> RankRecordWriter<'a, 'b> {
         self.write_state(thread, enter, leave, event.state)?;
         let details = self.event_details(event, call.descriptor);
         self.write_event(thread, enter, &details, self.context.callers.event_fields(call.descriptor.site))?;
-        self.write_event(thread, leave, &[event.event_type.type_id(), 0], &[])?;
+        self.write_event(thread, leave, &[(event.event_type.type_id(), 0)], &[])?;
         self.thread_ends[usize::from(thread)] = Some(leave);
         self.stats.operations.insert(call.descriptor.function);
         Ok((enter, leave))
@@ -158,43 +158,44 @@ impl<'a, 'b> RankRecordWriter<'a, 'b> {
     }
 
     /// Types and values of the begin event of a call.
-    fn event_details(&self, event: event_types::CallEventCode, descriptor: &CallDescriptor) -> Vec<u64> {
+    fn event_details(&self, event: event_types::CallEventCode, descriptor: &CallDescriptor) -> Vec<(u64, u64)> {
         let bytes = || descriptor.bytes_sent().max(raw::bytes_or_zero(descriptor.received));
-        let mut details = vec![event.event_type.type_id(), event.value];
+        let mut details = vec![(event.event_type.type_id(), event.value)];
         match descriptor.function.role() {
             _ if event.event_type == MpiEventType::Collective => self.collective_details(&mut details, descriptor),
             FunctionRole::Put | FunctionRole::Get | FunctionRole::Exchange => {
-                details.extend([event_types::ONE_SIDED_BYTES, bytes()]);
+                details.push((event_types::ONE_SIDED_BYTES, bytes()));
                 if let Ok(target) = u64::try_from(descriptor.peer) {
-                    details.extend([event_types::ONE_SIDED_TARGET, target]);
+                    details.push((event_types::ONE_SIDED_TARGET, target));
                 }
             }
-            FunctionRole::FileRead | FunctionRole::FileWrite => details.extend([event_types::FILE_BYTES, bytes()]),
+            FunctionRole::FileRead | FunctionRole::FileWrite => details.push((event_types::FILE_BYTES, bytes())),
             FunctionRole::CommunicatorCreate | FunctionRole::CommunicatorFree => {
                 let objects = [(event_types::COMMUNICATOR, descriptor.object), (event_types::COMMUNICATOR_CREATED, descriptor.created)];
                 let objects = objects.into_iter().filter(|(_, object)| *object != raw::NO_OBJECT);
-                details.extend(objects.flat_map(|(event_type, object)| [event_type, u64::from(object) + 1]));
+                details.extend(objects.map(|(event_type, object)| (event_type, u64::from(object) + 1)));
             }
             _ if event.event_type == MpiEventType::PointToPoint && ![0, raw::NO_OBJECT].contains(&descriptor.object) => {
-                details.extend([event_types::COMMUNICATOR, u64::from(descriptor.object) + 1]);
+                details.push((event_types::COMMUNICATOR, u64::from(descriptor.object) + 1));
             }
             _ => {}
         }
         if descriptor.parts & raw::part::FLAG_FALSE != 0 {
-            details.extend([event_types::FOUND_NOTHING, 1]);
+            details.push((event_types::FOUND_NOTHING, 1));
         }
         details
     }
 
-    fn collective_details(&self, details: &mut Vec<u64>, descriptor: &CallDescriptor) {
+    fn collective_details(&self, details: &mut Vec<(u64, u64)>, descriptor: &CallDescriptor) {
         let is_root = descriptor.peer == raw::ROOT || u32::try_from(descriptor.peer) == Ok(self.rank.rank);
         let sent = self.extrae_sent_bytes(descriptor, is_root);
-        details.extend([event_types::COLLECTIVE_SENT, sent, event_types::COLLECTIVE_RECEIVED, raw::bytes_or_zero(descriptor.received)]);
+        let received = raw::bytes_or_zero(descriptor.received);
+        details.extend([(event_types::COLLECTIVE_SENT, sent), (event_types::COLLECTIVE_RECEIVED, received)]);
         if descriptor.object != raw::NO_OBJECT {
-            details.extend([event_types::COLLECTIVE_COMMUNICATOR, u64::from(descriptor.object) + 1]);
+            details.push((event_types::COLLECTIVE_COMMUNICATOR, u64::from(descriptor.object) + 1));
         }
         if is_root {
-            details.extend([event_types::COLLECTIVE_ROOT, 1]);
+            details.push((event_types::COLLECTIVE_ROOT, 1));
         }
     }
 
@@ -246,32 +247,21 @@ impl<'a, 'b> RankRecordWriter<'a, 'b> {
         Ok(())
     }
 
-    fn write_state(&mut self, thread: u16, begin: u64, end: u64, state: u32) -> Result<(), Error> {
+    fn write_state(&mut self, thread: u16, begin: u64, end: u64, state: u64) -> Result<(), Error> {
         if begin >= end {
             return Ok(());
         }
-        state_line(&mut self.line, self.context.resources.object_ids(self.rank.rank, thread), begin, end, state);
+        let object = self.context.resources.trace_object(self.rank.rank, thread);
+        self.line.clear();
+        Record::State { object, begin, end, state }.encode(&mut self.line);
         self.lines.add(record_key(begin, RecordType::State, self.rank.rank), &self.line)
     }
 
-    fn write_event(&mut self, thread: u16, time: u64, details: &[u64], callers: &[u8]) -> Result<(), Error> {
+    fn write_event(&mut self, thread: u16, time: u64, events: &[(u64, u64)], callers: &[u8]) -> Result<(), Error> {
+        let object = self.context.resources.trace_object(self.rank.rank, thread);
         self.line.clear();
-        self.line.extend_from_slice(b"2:");
-        record_text::push_numbers(&mut self.line, &self.context.resources.object_ids(self.rank.rank, thread));
-        self.line.push(b':');
-        record_text::push_number(&mut self.line, time);
-        self.line.push(b':');
-        record_text::push_numbers(&mut self.line, details);
+        Record::Events { object, time, events }.encode(&mut self.line);
         self.line.extend_from_slice(callers);
         self.lines.add(record_key(time, RecordType::Event, self.rank.rank), &self.line)
     }
-}
-
-/// Formats a state record.
-pub(super) fn state_line(line: &mut Vec<u8>, object: [u64; 4], begin: u64, end: u64, state: u32) {
-    line.clear();
-    line.extend_from_slice(b"1:");
-    record_text::push_numbers(line, &object);
-    line.push(b':');
-    record_text::push_numbers(line, &[begin, end, state.into()]);
 }

@@ -2,6 +2,7 @@
 //!
 //! A recording does not have the CPU of a rank, so, like Extrae, each rank gets one of its own, numbered node by node.
 
+use sintonia_paraver::TraceObject;
 use sintonia_recording::header::RecordingHeader;
 
 /// The tasks and nodes of a trace.
@@ -60,10 +61,10 @@ impl ResourceModel {
         (rank as usize) < self.tasks.len()
     }
 
-    /// CPU, application, task and thread of a rank, as in every record.
-    pub(super) fn object_ids(&self, rank: u32, thread: u16) -> [u64; 4] {
+    /// The thread of a rank, as in every record.
+    pub(super) fn trace_object(&self, rank: u32, thread: u16) -> TraceObject {
         let cpu = self.tasks.get(rank as usize).map_or(0, |task| task.cpu);
-        [cpu, 1, u64::from(rank) + 1, u64::from(thread) + 1]
+        TraceObject { cpu, application: 1, task: u64::from(rank) + 1, thread: u64::from(thread) + 1 }
     }
 }
 
@@ -84,7 +85,7 @@ mod tests {
         let layout = ResourceModel::from_header(&header);
         assert_eq!(layout.nodes, [TraceNode { name: "a".into(), task_count: 3 }, TraceNode { name: "b".into(), task_count: 2 }]);
         assert_eq!(layout.tasks.iter().map(|task| task.cpu).collect::<Vec<_>>(), [1, 4, 2, 5, 3]);
-        assert_eq!(layout.object_ids(1, 2), [4, 1, 2, 3]);
+        assert_eq!(layout.trace_object(1, 2), TraceObject { cpu: 4, application: 1, task: 2, thread: 3 });
     }
 
     #[test]

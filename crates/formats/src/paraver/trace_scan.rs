@@ -8,15 +8,14 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use sintonia_mpi::{FunctionId, FunctionRole};
+use sintonia_paraver::{CommunicationEnd, IntercommunicatorSide, Record, TaskDefinition, TraceHeader, TraceObject, TraceReader};
 
 use super::communicators::CommunicatorTable;
 use super::event_types::{self, MpiEventType};
 use super::external_sort::{RunCollector, SortRuns};
-use super::header::{TaskDefinition, TraceHeader};
 use super::label_parser::TraceLabels;
-use super::lines::{ColonFields, TraceLines};
 use super::sort_entry::{EncodedEvents, EntryKey, EntryKind, KEY_BYTES, TraceMessage};
-use crate::Error;
+use crate::{Error, FilePosition};
 
 /// Later times are corruption: it is more than a century.
 const MAX_TIME: u64 = 1 << 62;
@@ -47,18 +46,24 @@ pub(super) struct TraceScan {
 impl TraceScan {
     /// Scans a trace and collects its entries by process and time; temporary files are in this folder.
     pub(super) fn scan(path: &Path, names: &TraceLabels, folder: &Path, entries: &SortRuns<KEY_BYTES>) -> Result<TraceScan, Error> {
-        let mut lines = TraceLines::open(path)?;
-        let header = match lines.next_line()? {
-            Some(b"new format") => lines.next_line()?.unwrap_or_default(),
-            line => line.unwrap_or_default(),
-        };
-        let header = TraceHeader::parse(header).map_err(|what| lines.malformed(what))?;
+        let mut records = TraceReader::open(path)?;
         let rooted = SortRuns::new(folder)?;
-        let mut scanner = LineScanner::new(TraceScan::new(header), names, entries.collector(), rooted.collector());
-        while lines.next_line()?.is_some() {
-            scanner.scan_line(&lines)?;
+        let mut scanner = RecordScanner {
+            path,
+            line: 0,
+            scan: TraceScan::new(records.header().clone()),
+            names,
+            entries: entries.collector(),
+            rooted: rooted.collector(),
+            rooted_calls: HashMap::new(),
+            starting: HashSet::new(),
+            events: EncodedEvents::default(),
+        };
+        while let Some((line, record)) = records.next_record()? {
+            scanner.line = line;
+            scanner.scan_record(record)?;
         }
-        let LineScanner { scan, mut entries, rooted: rooted_calls, .. } = scanner;
+        let RecordScanner { scan, mut entries, rooted: rooted_calls, .. } = scanner;
         rooted_calls.finish()?;
         assign_roots(&rooted, &mut entries)?;
         entries.finish()?;
@@ -90,8 +95,11 @@ impl TraceScan {
     }
 }
 
-/// Scans lines.
-struct LineScanner<'a> {
+/// Scans records.
+struct RecordScanner<'a> {
+    path: &'a Path,
+    /// The line of the current record.
+    line: u64,
     scan: TraceScan,
     names: &'a TraceLabels,
     entries: RunCollector<'a, KEY_BYTES>,
@@ -110,77 +118,63 @@ struct ThreadObject {
     thread: u16,
 }
 
-impl<'a> LineScanner<'a> {
-    fn new(
-        scan: TraceScan,
-        names: &'a TraceLabels,
-        entries: RunCollector<'a, KEY_BYTES>,
-        rooted: RunCollector<'a, KEY_BYTES>,
-    ) -> LineScanner<'a> {
-        let (rooted_calls, starting) = (HashMap::new(), HashSet::new());
-        LineScanner { scan, names, entries, rooted, rooted_calls, starting, events: EncodedEvents::default() }
-    }
-
-    fn scan_line(&mut self, lines: &TraceLines) -> Result<(), Error> {
-        let line = lines.line();
-        let (kind, rest) = match line {
-            [] | [b'#', ..] => return Ok(()),
-            [kind, b':', rest @ ..] => (*kind, ColonFields::new(rest)),
-            _ => return Err(lines.malformed("expected a record type and a colon")),
-        };
-        match kind {
-            b'1' => self.scan_state(rest, lines),
-            b'2' => self.scan_events(rest, lines),
-            b'3' => self.scan_communication(rest, lines),
-            b'c' | b'C' => self.scan_communicator(rest, lines),
-            b'i' | b'I' => self.scan_intercommunicator(rest, lines),
-            b'4'..=b'9' => {
+impl RecordScanner<'_> {
+    fn scan_record(&mut self, record: Record) -> Result<(), Error> {
+        match record {
+            Record::State { object, begin, end, .. } => self.scan_state(object, begin, end),
+            Record::Events { object, time, events } => self.scan_events(object, time, events),
+            Record::Communication { send, receive, size, tag } => self.scan_communication(send, receive, size, tag),
+            Record::Communicator { application, id, tasks } => self.scan_communicator(application, id, tasks),
+            Record::Intercommunicator { application, id, sides } => {
+                let application = self.application(application)?;
+                let sides = sides.map(|IntercommunicatorSide { communicator, leader }| (communicator, leader));
+                self.scan.communicators.define_intercommunicator(application, id, sides);
+                Ok(())
+            }
+            _ => {
                 self.scan.unknown_records += 1;
                 Ok(())
             }
-            _ => Err(lines.malformed(format!("unknown record type {:?}", char::from(kind)))),
         }
     }
 
-    /// `cpu:application:task:thread`.
-    fn parse_object(&self, fields: &mut ColonFields, lines: &TraceLines) -> Result<ThreadObject, Error> {
-        let numbers = (fields.next_number(), fields.next_number(), fields.next_number(), fields.next_number());
-        let (Some(_), Some(application), Some(task), Some(thread)) = numbers else {
-            return Err(lines.malformed("expected processor:application:task:thread"));
-        };
+    /// An error at the current record.
+    fn malformed(&self, what: impl Into<String>) -> Error {
+        Error::Malformed { path: self.path.to_owned(), position: FilePosition::Line(self.line), what: what.into() }
+    }
+
+    fn thread_object(&self, object: TraceObject) -> Result<ThreadObject, Error> {
+        let TraceObject { application, task, thread, .. } = object;
         let index = (application as usize).wrapping_sub(1);
         let tasks = self.scan.header.applications.get(index).map(Vec::as_slice).unwrap_or_default();
         let known = tasks.get((task as usize).wrapping_sub(1)).filter(|task| (1..=task.threads).contains(&thread));
         match (known, u16::try_from(thread.wrapping_sub(1))) {
             (Some(_), Ok(thread)) => Ok(ThreadObject { application: index, rank: self.scan.first_ranks[index] + task as u32 - 1, thread }),
-            _ => Err(lines.malformed(format!("the header has no thread {thread} of task {task} of application {application}"))),
+            _ => Err(self.malformed(format!("the header has no thread {thread} of task {task} of application {application}"))),
         }
     }
 
-    fn parse_time(&mut self, fields: &mut ColonFields, lines: &TraceLines) -> Result<u64, Error> {
-        let time = fields.next_number().and_then(|time| time.checked_mul(self.scan.header.unit_ns)).filter(|time| *time < MAX_TIME);
-        let time = time.ok_or_else(|| lines.malformed("expected a time"))?;
+    /// A time in nanoseconds.
+    fn time_ns(&mut self, time: u64) -> Result<u64, Error> {
+        let time = time.checked_mul(self.scan.header.unit_ns).filter(|time| *time < MAX_TIME);
+        let time = time.ok_or_else(|| self.malformed("expected a time"))?;
         self.scan.end_time = self.scan.end_time.max(time);
         Ok(time)
     }
 
     /// States are redundant with events and messages; they are only checked.
-    fn scan_state(&mut self, mut fields: ColonFields, lines: &TraceLines) -> Result<(), Error> {
-        self.parse_object(&mut fields, lines)?;
-        self.parse_time(&mut fields, lines)?;
-        self.parse_time(&mut fields, lines)?;
-        fields.next_value().map(|_| ()).ok_or_else(|| lines.malformed("expected a state"))
+    fn scan_state(&mut self, object: TraceObject, begin: u64, end: u64) -> Result<(), Error> {
+        self.thread_object(object)?;
+        self.time_ns(begin)?;
+        self.time_ns(end).map(|_| ())
     }
 
-    fn scan_events(&mut self, mut fields: ColonFields, lines: &TraceLines) -> Result<(), Error> {
-        let object = self.parse_object(&mut fields, lines)?;
-        let time = self.parse_time(&mut fields, lines)?;
+    fn scan_events(&mut self, object: TraceObject, time: u64, events: &[(u64, u64)]) -> Result<(), Error> {
+        let object = self.thread_object(object)?;
+        let time = self.time_ns(time)?;
         let mut rooted = RootedEvent::default();
         self.events.reset(object.thread);
-        while !fields.is_empty() {
-            let (Some(event_type), Some(value)) = (fields.next_number(), fields.next_value()) else {
-                return Err(lines.malformed("expected the type and the value of an event"));
-            };
+        for &(event_type, value) in events {
             if let Some(group) = MpiEventType::from_type_id(event_type) {
                 self.note_call(&object, group, value, &mut rooted);
             } else if !is_detail(event_type) {
@@ -196,7 +190,7 @@ impl<'a> LineScanner<'a> {
         if self.events.is_empty() {
             return Ok(());
         }
-        let key = EntryKey { rank: object.rank, time, kind: EntryKind::Events, line: lines.number() };
+        let key = EntryKey { rank: object.rank, time, kind: EntryKind::Events, line: self.line };
         self.entries.add(key.to_bytes(), self.events.as_bytes())?;
         self.note_rooted_call(&object, key, &rooted)
     }
@@ -227,17 +221,14 @@ impl<'a> LineScanner<'a> {
         self.rooted.add(call.to_bytes(rooted.is_root), &content)
     }
 
-    fn scan_communication(&mut self, mut fields: ColonFields, lines: &TraceLines) -> Result<(), Error> {
-        let from = self.parse_object(&mut fields, lines)?;
-        let (sent, _) = (self.parse_time(&mut fields, lines)?, self.parse_time(&mut fields, lines)?);
-        let to = self.parse_object(&mut fields, lines)?;
-        let (posted, arrived) = (self.parse_time(&mut fields, lines)?, self.parse_time(&mut fields, lines)?);
-        let (Some(bytes), Some(tag)) = (fields.next_value(), fields.next_value()) else {
-            return Err(lines.malformed("expected the size and the tag of a message"));
-        };
+    fn scan_communication(&mut self, send: CommunicationEnd, receive: CommunicationEnd, bytes: u64, tag: u64) -> Result<(), Error> {
+        let from = self.thread_object(send.object)?;
+        let (sent, _) = (self.time_ns(send.logical_time)?, self.time_ns(send.physical_time)?);
+        let to = self.thread_object(receive.object)?;
+        let (posted, arrived) = (self.time_ns(receive.logical_time)?, self.time_ns(receive.physical_time)?);
         // Extrae writes MPI's internal tags without their sign.
         let tag = tag as i32;
-        let line = lines.number();
+        let line = self.line;
         self.scan.message_count += 1;
         let mut add =
             |rank, time, kind, message: TraceMessage| self.entries.add(EntryKey { rank, time, kind, line }.to_bytes(), &message.to_bytes());
@@ -256,47 +247,21 @@ impl<'a> LineScanner<'a> {
         Ok(())
     }
 
-    /// `application:id:size:task:task...`.
-    fn scan_communicator(&mut self, mut fields: ColonFields, lines: &TraceLines) -> Result<(), Error> {
-        let (application, id) = self.parse_communicator_id(&mut fields, lines)?;
+    fn scan_communicator(&mut self, application: u64, id: u64, tasks: &[u64]) -> Result<(), Error> {
+        let application = self.application(application)?;
         let (first, size) = (self.scan.first_ranks[application], self.scan.header.applications[application].len() as u64);
-        let count = fields.next_number();
-        let mut members = Vec::new();
-        let mut listed = 0;
-        while !fields.is_empty() {
-            // Old traces have empty communicators with a single task -1.
-            let task = fields.next_value().filter(|task| *task <= size).ok_or_else(|| lines.malformed("expected a task"))?;
-            members.extend((task > 0).then(|| (u64::from(first) + task - 1) as i32));
-            listed += 1;
+        if tasks.iter().any(|task| *task > size) {
+            return Err(self.malformed("expected a task"));
         }
-        if count != Some(listed) {
-            return Err(lines.malformed("expected the number of tasks of the communicator, and as many tasks"));
-        }
+        let members = tasks.iter().filter(|task| **task > 0).map(|task| (u64::from(first) + task - 1) as i32).collect();
         self.scan.communicators.define(application, id, members);
         Ok(())
     }
 
-    /// `application:id:communicator:leader:communicator:leader`.
-    fn scan_intercommunicator(&mut self, mut fields: ColonFields, lines: &TraceLines) -> Result<(), Error> {
-        let (application, id) = self.parse_communicator_id(&mut fields, lines)?;
-        let groups = [(fields.next_number(), fields.next_number()), (fields.next_number(), fields.next_number())];
-        let [(Some(local), Some(leader)), (Some(other), Some(other_leader))] = groups else {
-            return Err(lines.malformed("expected two communicators, each with its leader"));
-        };
-        self.scan.communicators.define_intercommunicator(application, id, [(local, leader), (other, other_leader)]);
-        Ok(())
-    }
-
-    fn parse_communicator_id(&self, fields: &mut ColonFields, lines: &TraceLines) -> Result<(usize, u64), Error> {
-        let (Some(application), Some(id)) = (fields.next_number(), fields.next_number()) else {
-            return Err(lines.malformed("expected the application and the number of a communicator"));
-        };
+    /// The index of an application.
+    fn application(&self, application: u64) -> Result<usize, Error> {
         let index = (application as usize).wrapping_sub(1);
-        if index < self.scan.first_ranks.len() {
-            Ok((index, id))
-        } else {
-            Err(lines.malformed(format!("there is no application {application}")))
-        }
+        if index < self.scan.first_ranks.len() { Ok(index) } else { Err(self.malformed(format!("there is no application {application}"))) }
     }
 }
 

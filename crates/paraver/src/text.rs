@@ -1,6 +1,6 @@
-//! Formats the records of a trace; written millions of times.
+//! Numbers, labels and dates as text; numbers are written millions of times.
 
-pub(super) fn push_number(line: &mut Vec<u8>, mut value: u64) {
+pub(crate) fn push_number(line: &mut Vec<u8>, mut value: u64) {
     let mut digits = [0; 20];
     let mut at = digits.len();
     loop {
@@ -14,7 +14,7 @@ pub(super) fn push_number(line: &mut Vec<u8>, mut value: u64) {
 }
 
 /// Appends colon-separated numbers.
-pub(super) fn push_numbers(line: &mut Vec<u8>, values: &[u64]) {
+pub(crate) fn push_numbers(line: &mut Vec<u8>, values: &[u64]) {
     for (index, value) in values.iter().enumerate() {
         if index > 0 {
             line.push(b':');
@@ -24,12 +24,12 @@ pub(super) fn push_numbers(line: &mut Vec<u8>, values: &[u64]) {
 }
 
 /// A label without line breaks and other control characters.
-pub(super) fn single_line(text: &str) -> String {
+pub fn single_line(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }
 
 /// The date of a trace: `dd/mm/yyyy at hh:mm`, UTC.
-pub(super) fn format_date(seconds_since_1970: f64) -> String {
+pub(crate) fn format_date(seconds_since_1970: f64) -> String {
     let minutes = (seconds_since_1970.clamp(0.0, 253_402_300_799.0) / 60.0) as u64;
     let (mut days, minute) = (minutes / 1440, minutes % 1440);
     let mut year = 1970;
@@ -46,7 +46,7 @@ pub(super) fn format_date(seconds_since_1970: f64) -> String {
 }
 
 /// Parses such a date; years may have two digits.
-pub(super) fn parse_date(date: &str) -> Option<f64> {
+pub(crate) fn parse_date(date: &str) -> Option<f64> {
     let (day, time) = date.split_once(" at ")?;
     let mut day = day.split('/').map(|part| part.trim().parse::<u64>().ok());
     let (day, month, year) = (day.next()??, day.next()??, day.next()??);

@@ -6,15 +6,14 @@ use std::path::{Path, PathBuf};
 
 use flate2::bufread::MultiGzDecoder;
 
-use crate::error::PathContext;
-use crate::{Error, FilePosition};
+use crate::error::{Error, PathContext};
 
 /// Longer lines are rejected; the longest ones list the tasks of the largest machines.
 const MAX_LINE_BYTES: u64 = 64 << 20;
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 /// The lines of a file.
-pub(super) struct TraceLines {
+pub(crate) struct TraceLines {
     path: PathBuf,
     reader: Box<dyn BufRead>,
     line: Vec<u8>,
@@ -23,7 +22,7 @@ pub(super) struct TraceLines {
 
 impl TraceLines {
     /// Opens a file; compression is detected by its first bytes.
-    pub(super) fn open(path: &Path) -> Result<TraceLines, Error> {
+    pub(crate) fn open(path: &Path) -> Result<TraceLines, Error> {
         let mut file = BufReader::with_capacity(1 << 18, File::open(path).with_path(path)?);
         let compressed = file.fill_buf().with_path(path)?.starts_with(&GZIP_MAGIC);
         let reader: Box<dyn BufRead> = match compressed {
@@ -34,7 +33,7 @@ impl TraceLines {
     }
 
     /// The next line without its terminator.
-    pub(super) fn next_line(&mut self) -> Result<Option<&[u8]>, Error> {
+    pub(crate) fn next_line(&mut self) -> Result<Option<&[u8]>, Error> {
         self.line.clear();
         self.number += 1;
         let read = self.reader.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut self.line);
@@ -52,18 +51,18 @@ impl TraceLines {
     }
 
     /// Number of the current line.
-    pub(super) fn number(&self) -> u64 {
+    pub(crate) fn number(&self) -> u64 {
         self.number
     }
 
     /// The current line.
-    pub(super) fn line(&self) -> &[u8] {
+    pub(crate) fn line(&self) -> &[u8] {
         &self.line
     }
 
     /// An error at the current line.
-    pub(super) fn malformed(&self, what: impl Into<String>) -> Error {
-        Error::Malformed { path: self.path.clone(), position: FilePosition::Line(self.number), what: what.into() }
+    pub(crate) fn malformed(&self, what: impl Into<String>) -> Error {
+        Error::Malformed { path: self.path.clone(), line: self.number, reason: what.into() }
     }
 }
 
@@ -72,22 +71,22 @@ fn is_corruption(error: &io::Error) -> bool {
 }
 
 /// The colon-separated fields of a line.
-pub(super) struct ColonFields<'a> {
+pub(crate) struct ColonFields<'a> {
     rest: Option<&'a [u8]>,
 }
 
 impl<'a> ColonFields<'a> {
-    pub(super) fn new(text: &'a [u8]) -> ColonFields<'a> {
+    pub(crate) fn new(text: &'a [u8]) -> ColonFields<'a> {
         ColonFields { rest: Some(text) }
     }
 
     /// Whether none are left.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.rest.is_none()
     }
 
     /// The next field; `None` if there is none or it is not a number.
-    pub(super) fn next_number(&mut self) -> Option<u64> {
+    pub(crate) fn next_number(&mut self) -> Option<u64> {
         let field = self.next_field()?;
         if field.is_empty() {
             return None;
@@ -99,7 +98,7 @@ impl<'a> ColonFields<'a> {
     }
 
     /// The next field; negative numbers become 0.
-    pub(super) fn next_value(&mut self) -> Option<u64> {
+    pub(crate) fn next_value(&mut self) -> Option<u64> {
         let below = self.rest.is_some_and(|rest| rest.starts_with(b"-"));
         if below {
             self.rest = self.rest.map(|rest| &rest[1..]);
