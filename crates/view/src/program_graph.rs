@@ -7,7 +7,7 @@ mod overview;
 use std::io::{self, Write};
 use std::path::Path;
 
-use sintonia_formats::program_graph;
+use sintonia_plot::program_graph;
 use sintonia_program::graph::ProgramGraph;
 use sintonia_recording::Recording;
 use sintonia_text::shell::shell_command;
