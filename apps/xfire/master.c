@@ -1,4 +1,4 @@
-/* The master: cuts the front into batches of chunks, hands a chunk to whoever is idle, and joins what comes back. */
+/* The master: cuts the front into batches of chunks, sends a chunk to each idle worker, and joins what comes back. */
 #include "xfire.h"
 
 #include <mpi.h>

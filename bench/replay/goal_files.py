@@ -3,7 +3,7 @@ import random
 
 
 class Rank:
-    """The text of one rank; operations are chained unless told otherwise."""
+    """The text of one rank; operations are chained by default."""
 
     def __init__(self, number, out):
         self.out, self.count = out, 0

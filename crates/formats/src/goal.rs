@@ -17,15 +17,15 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use sintonia_collective::describe_selection;
-use sintonia_mpi::FunctionRole;
+use sintonia_mpi::{BlockingMode, FunctionRole};
 use sintonia_recording::Recording;
 use sintonia_recording::call_table::RequestId;
 use sintonia_recording::comm_event::{self, CommEvent, GroupOp};
 use sintonia_recording::raw::bytes_or_zero;
+use sintonia_recording::request_table::RequestTable;
 
 use crate::error::PathContext;
 use crate::exported_calls::{self, ExportedCall};
-use crate::request_map::BoundedRequestMap;
 use crate::{Error, ExportSummary, single_file};
 use collective_messages::{CollectiveExpander, ExpansionError, MessageDirection, RankCollective, mpi_library};
 pub use graph::GoalSchedule;
@@ -148,9 +148,9 @@ struct RankScheduleWriter<'a, W> {
     start: Option<i64>,
     threads: HashMap<u16, ThreadChain>,
     /// The last operations of sends and collectives in progress.
-    pending: BoundedRequestMap<RequestId, Vec<OpLabel>>,
+    pending: RequestTable<RequestId, Vec<OpLabel>>,
     /// Prerequisites of receives in progress.
-    posted_receives: BoundedRequestMap<RequestId, OpLabel>,
+    posted_receives: RequestTable<RequestId, OpLabel>,
     /// Bytes that a persistent collective sends and receives per start.
     persistent_bytes: HashMap<RequestId, (u64, u64)>,
     expander: CollectiveExpander<'a>,
@@ -158,7 +158,7 @@ struct RankScheduleWriter<'a, W> {
 
 impl<'a, W: Write> RankScheduleWriter<'a, W> {
     fn new(recording: &'a Recording, rank: u32, out: &'a mut W, omissions: &'a mut BTreeSet<GoalOmission>) -> RankScheduleWriter<'a, W> {
-        let (pending, posted_receives) = (BoundedRequestMap::default(), BoundedRequestMap::default());
+        let (pending, posted_receives) = (RequestTable::default(), RequestTable::default());
         let (threads, persistent_bytes, expander) = (HashMap::new(), HashMap::new(), CollectiveExpander::new(recording, rank));
         RankScheduleWriter { out, omissions, next_label: 0, start: None, threads, pending, posted_receives, persistent_bytes, expander }
     }
@@ -226,7 +226,7 @@ impl<'a, W: Write> RankScheduleWriter<'a, W> {
                 self.write_requires(send, Some(Prerequisite::Finish(ops.anchor)))?;
                 match request {
                     Some(request) => {
-                        self.pending.insert(request, vec![send]);
+                        self.pending.create(request, BlockingMode::Nonblocking, vec![send]);
                         ops.started.push(send);
                     }
                     None => ops.completed.push(send),
@@ -241,7 +241,7 @@ impl<'a, W: Write> RankScheduleWriter<'a, W> {
                 ops.completed.push(receive);
                 ops.began_earlier |= began.is_some();
             }
-            CommEvent::ReceivePost { request } => _ = self.posted_receives.insert(request, ops.anchor),
+            CommEvent::ReceivePost { request } => _ = self.posted_receives.create(request, BlockingMode::Nonblocking, ops.anchor),
             CommEvent::ReceiveCancel { request } => self.forget_request(request),
             CommEvent::SendComplete { request, .. } | CommEvent::CollectiveEnd { request, .. } => {
                 ops.completed.extend(self.pending.remove(&request).unwrap_or_default());
@@ -252,7 +252,7 @@ impl<'a, W: Write> RankScheduleWriter<'a, W> {
                 let (sent, received) = prepared.unwrap_or(call_bytes(call));
                 let last = self.write_collective(call.thread, &RankCollective { instance, op, root, sent, received }, ops.anchor)?;
                 match request {
-                    Some(request) => _ = self.pending.insert(request, last),
+                    Some(request) => _ = self.pending.create(request, BlockingMode::Nonblocking, last),
                     None => ops.completed.extend(last),
                 }
             }

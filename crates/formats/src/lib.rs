@@ -26,7 +26,6 @@ pub mod otf2;
 pub mod paraver;
 pub mod parquet;
 pub mod perfetto;
-mod request_map;
 pub mod sim_trace;
 mod single_file;
 pub mod smpi;

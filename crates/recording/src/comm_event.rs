@@ -11,6 +11,7 @@ use sintonia_mpi::{BlockingMode, CollectiveOp, FunctionRole};
 use crate::call_table::{CallDescriptor, ListedRequest, RecordedCall, RequestId};
 use crate::header::RecordingHeader;
 use crate::raw::{self, part};
+use crate::request_table::RequestTable;
 
 /// A point-to-point message. The peer is a rank of the recording, or [`raw::EXTERNAL`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -184,7 +185,6 @@ impl GroupOp {
 #[derive(Clone, Copy)]
 struct RequestState {
     op: RequestOp,
-    persistent: bool,
     begin_call: u64,
 }
 
@@ -199,7 +199,7 @@ enum RequestOp {
 /// Tracks the requests of one process through its calls.
 #[derive(Default)]
 pub struct RequestTracker {
-    pending: FxHashMap<RequestId, RequestState>,
+    pending: RequestTable<RequestId, RequestState>,
     next_collective: FxHashMap<CollectiveGroup, u64>,
     /// Number of persistent collectives created on each communicator.
     persistent_count: FxHashMap<u32, u32>,
@@ -257,9 +257,8 @@ impl RequestTracker {
             (BlockingMode::Blocking, _) => self.track_blocking(call.descriptor, op),
             (_, None) => {}
             (_, Some(request)) => {
-                let persistent = mode == BlockingMode::Persistent;
-                self.pending.insert(request, RequestState { op, persistent, begin_call: self.call_count });
-                if !persistent {
+                self.pending.create(request, mode, RequestState { op, begin_call: self.call_count });
+                if mode != BlockingMode::Persistent {
                     self.start(request);
                 }
             }
@@ -314,12 +313,8 @@ impl RequestTracker {
     }
 
     fn complete(&mut self, request: RequestId, listed: &ListedRequest) {
-        let Some(state) = self.pending.get(&request).copied() else { return };
-        if !state.persistent {
-            self.pending.remove(&request);
-        }
-        let begin_call = state.begin_call;
-        let event = match state.op {
+        let Some(RequestState { op, begin_call }) = self.pending.complete(&request) else { return };
+        let event = match op {
             RequestOp::Send { .. } => CommEvent::SendComplete { request, begin_call },
             RequestOp::Collective { .. } => CommEvent::CollectiveEnd { request, begin_call },
             RequestOp::Receive { .. } | RequestOp::SendReceive { .. } if !listed.is_receive => CommEvent::ReceiveCancel { request },

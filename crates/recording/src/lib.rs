@@ -31,6 +31,8 @@ pub mod random_access;
 #[cfg(feature = "reader")]
 mod recording;
 #[cfg(feature = "reader")]
+pub mod request_table;
+#[cfg(feature = "reader")]
 mod run_description;
 #[cfg(feature = "reader")]
 pub mod seal;

@@ -81,7 +81,7 @@ fn exit_on_signal() -> Result<(), Error> {
     Ok(())
 }
 
-/// A folder for all temporary files, removed as a whole. If it cannot be created, whoever needs a temporary file reports it.
+/// A folder for all temporary files, removed as a whole. If it cannot be created, the first user of a temporary file reports it.
 fn temporary_folder() -> Option<temp_files::LockedTempDir> {
     let folder = temp_files::LockedTempDir::new(TEMP_PREFIX).ok()?;
     // No temporary file has been created yet.

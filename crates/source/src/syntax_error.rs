@@ -1,6 +1,6 @@
 //! Syntax errors from the tree of the parser: where they are, and what could have followed there ([`parser_states`]).
 //!
-//! Why somebody made a mistake is not explained here: the compiler of the language does that, and whoever reads the message has it.
+//! The message names the compiler to run for an explanation of the mistake.
 
 mod parser_states;
 

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use sintonia_mpi::{CollectiveOp, FunctionId, FunctionRole};
+use sintonia_mpi::{BlockingMode, CollectiveOp, FunctionId, FunctionRole};
 use sintonia_paraver::Record;
 use sintonia_recording::Recording;
 use sintonia_recording::call_table::{CallDescriptor, RecordedCall, RequestId};
 use sintonia_recording::comm_event::{CommEvent, RequestTracker};
 use sintonia_recording::header::RecordedRank;
 use sintonia_recording::raw;
+use sintonia_recording::request_table::RequestTable;
 
 use super::caller_labels::CallerLabels;
 use super::event_types::{self, MpiEventType};
@@ -16,7 +17,6 @@ use super::external_sort::RunCollector;
 use super::message_matching::{MessageEndpoint, RankMessages};
 use super::resource_model::ResourceModel;
 use crate::Error;
-use crate::request_map::BoundedRequestMap;
 use crate::timeline::TimeOrigin;
 
 /// Encoded size of a [`RecordKey`].
@@ -76,7 +76,7 @@ pub(super) struct RankRecordWriter<'a, 'b> {
     /// End of each thread's last call; `None` before its first.
     thread_ends: Vec<Option<u64>>,
     /// When each posted receive's call ended.
-    posted: BoundedRequestMap<RequestId, u64>,
+    posted: RequestTable<RequestId, u64>,
     line: Vec<u8>,
     stats: RankStats,
 }
@@ -95,7 +95,7 @@ impl<'a, 'b> RankRecordWriter<'a, 'b> {
             lines,
             messages,
             thread_ends: vec![None],
-            posted: BoundedRequestMap::default(),
+            posted: RequestTable::default(),
             line: Vec::new(),
             stats,
         }
@@ -236,7 +236,7 @@ impl<'a, 'b> RankRecordWriter<'a, 'b> {
                     let end = MessageEndpoint { thread, logical_time: posted.unwrap_or(enter), physical_time: leave, bytes: message.bytes };
                     self.messages.add_receive(message, *since, end)?;
                 }
-                CommEvent::ReceivePost { request } => _ = self.posted.insert(*request, leave),
+                CommEvent::ReceivePost { request } => _ = self.posted.create(*request, BlockingMode::Nonblocking, leave),
                 CommEvent::ReceiveCancel { request } => _ = self.posted.remove(request),
                 CommEvent::SendComplete { .. } | CommEvent::CollectiveBegin { .. } | CommEvent::CollectiveEnd { .. } => {}
             }

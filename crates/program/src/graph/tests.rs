@@ -75,7 +75,7 @@ fn the_length_of_the_run_shows_in_counts_only() {
 }
 
 #[test]
-fn whoever_goes_along_is_told_the_same_nodes() {
+fn a_walk_visits_the_nodes_of_the_graph() {
     let ranks = farm(5);
     let recording = recording(&ranks);
     let graph = ProgramGraph::from_recording(&recording, || ()).unwrap();

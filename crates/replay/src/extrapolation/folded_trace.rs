@@ -17,7 +17,7 @@ use super::segment_times::SegmentTimer;
 
 /// The properties of a call that rules must explain.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct CallDetails {
+pub(super) struct TracedCall {
     /// The call without its requests.
     pub call: CallDescriptor,
     /// The requests it used.
@@ -50,7 +50,7 @@ pub(super) struct FoldedTraces {
     /// By run and rank.
     pub traces: Vec<RankTrace>,
     /// Interned call details.
-    pub details: Interner<CallDetails>,
+    pub details: Interner<TracedCall>,
     /// Interned bodies.
     pub bodies: Interner<Vec<TraceElement>>,
     /// Segment times.
@@ -150,7 +150,7 @@ impl FoldedTraces {
                 let (peer, tag) = got.next().unwrap_or((raw::ANY, raw::ANY));
                 (descriptor.peer, descriptor.tag, descriptor.recv_tag) = (peer, tag, raw::ANY);
             }
-            let details = details.intern(CallDetails { call: descriptor, request_use: open.track_call(node, call) });
+            let details = details.intern(TracedCall { call: descriptor, request_use: open.track_call(node, call) });
             let again = nest.advance_to(node, family, &mut folder)?;
             clockwork.record_call(node, again, call);
             if let Some((elements, _)) = folder.levels.last_mut() {

@@ -3,7 +3,7 @@
 use super::call_rule::{CallRule, PeerTarget, RequestSelection, SelectionPolicy};
 use super::error::RecognitionError;
 use super::filters::RankFilter;
-use super::folded_trace::CallDetails;
+use super::folded_trace::TracedCall;
 use super::observations::CallObservation;
 use super::pattern::IterationCount;
 use super::peer_sequence::PeerSequence;
@@ -69,11 +69,11 @@ impl RuleSearch<'_> {
     fn count_per_request(&self, node: usize, number: usize, step: &CallRule) -> Option<RequestSelection> {
         let selection = step.requests.as_ref().filter(|selection| selection.policy != SelectionPolicy::All)?;
         let depth = self.family.loops[number].depth;
-        let first = |observation: &&(&CallObservation, &CallDetails)| observation.0.iterations[depth].index == 0;
-        let available = |details: &CallDetails| {
+        let first = |observation: &&(&CallObservation, &TracedCall)| observation.0.iterations[depth].index == 0;
+        let available = |details: &TracedCall| {
             details.request_use.candidates.iter().filter(|node| selection.creating_nodes.contains(node)).count() as u32
         };
-        let made: Vec<(&CallObservation, &CallDetails)> = self.made_calls(node).collect();
+        let made: Vec<(&CallObservation, &TracedCall)> = self.made_calls(node).collect();
         let fits = made.iter().filter(first).all(|(observation, details)| observation.iterations[depth].total == available(details));
         (fits && !made.is_empty()).then(|| selection.clone())
     }

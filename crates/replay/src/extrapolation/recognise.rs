@@ -11,7 +11,7 @@ use super::call_rule::{CallRule, MissingPeer, PeerTarget, RequestSelection, Sele
 use super::communicators::CommunicatorClasses;
 use super::error::RecognitionError;
 use super::filters::{IterationFilter, RankFilter};
-use super::folded_trace::{CallDetails, FoldedTraces, is_wildcard_receive};
+use super::folded_trace::{FoldedTraces, TracedCall, is_wildcard_receive};
 use super::group_rule::GroupRule;
 use super::observations::{CallObservation, ProgramObservations};
 use super::pattern::{ProgramPattern, ProgramRules};
@@ -168,7 +168,7 @@ impl<'a> RuleSearch<'a> {
     }
 
     /// Observations of calls that were made, with their details.
-    pub(super) fn made_calls(&self, node: usize) -> impl Iterator<Item = (&'a CallObservation, &'a CallDetails)> + use<'a> {
+    pub(super) fn made_calls(&self, node: usize) -> impl Iterator<Item = (&'a CallObservation, &'a TracedCall)> + use<'a> {
         let traces = self.traces;
         self.observations.calls[node].iter().filter_map(move |observation| Some((observation, traces.details.get(observation.call?))))
     }
@@ -228,13 +228,13 @@ impl<'a> RuleSearch<'a> {
     }
 
     /// Must be exact, since it affects matching.
-    fn infer_tag(&self, node: usize, end: CallEnd, of: fn(&CallDetails) -> i64) -> Result<ValueRule, RecognitionError> {
+    fn infer_tag(&self, node: usize, end: CallEnd, of: fn(&TracedCall) -> i64) -> Result<ValueRule, RecognitionError> {
         let tried = "a constant, laws of p, shares, the rank, the peer, the iteration";
         ValueRule::infer(&self.value_observations(node, end, of)).ok_or_else(|| self.unexplained_error(node, "the tag", of, tried))
     }
 
     /// May be approximate.
-    fn infer_bytes(&self, node: usize, end: CallEnd, of: fn(&CallDetails) -> i64) -> ValueRule {
+    fn infer_bytes(&self, node: usize, end: CallEnd, of: fn(&TracedCall) -> i64) -> ValueRule {
         let seen = self.value_observations(node, end, of);
         ValueRule::infer(&seen).unwrap_or_else(|| ValueRule::fit_power_law(&seen))
     }
@@ -244,7 +244,7 @@ impl<'a> RuleSearch<'a> {
         &self,
         node: usize,
         groups: &[GroupRule],
-        of: fn(&CallDetails) -> i32,
+        of: fn(&TracedCall) -> i32,
         with_absent: bool,
     ) -> Result<PeerExplanation, RecognitionError> {
         let filters = RankFilter::all(self.grids[0].dimensions());
@@ -258,8 +258,8 @@ impl<'a> RuleSearch<'a> {
         let turns: Vec<PeerObservation> =
             self.observations.calls[node].iter().map(turn).filter(|turn| with_absent || turn.peer.is_some()).collect();
         tried.explain(&turns).ok_or_else(|| {
-            let of_peer = |details: &CallDetails| i64::from(details.call.peer);
-            let of_source = |details: &CallDetails| i64::from(details.call.source);
+            let of_peer = |details: &TracedCall| i64::from(details.call.peer);
+            let of_source = |details: &TracedCall| i64::from(details.call.source);
             if with_absent {
                 self.unexplained_error(node, "the peers", of_peer, TRIED_PEER_RULES)
             } else {
@@ -269,8 +269,8 @@ impl<'a> RuleSearch<'a> {
     }
 
     /// Values of all calls at a node with a peer at that end.
-    fn value_observations(&self, node: usize, end: CallEnd, of: fn(&CallDetails) -> i64) -> Vec<ValueObservation<'a>> {
-        let other = |details: &CallDetails| if end == CallEnd::Peer { details.call.peer } else { details.call.source };
+    fn value_observations(&self, node: usize, end: CallEnd, of: fn(&TracedCall) -> i64) -> Vec<ValueObservation<'a>> {
+        let other = |details: &TracedCall| if end == CallEnd::Peer { details.call.peer } else { details.call.source };
         let with_peer = self.made_calls(node).filter(|(_, details)| other(details) != raw::PROC_NULL);
         with_peer
             .map(|(observation, details)| ValueObservation {
@@ -283,7 +283,7 @@ impl<'a> RuleSearch<'a> {
     }
 
     /// The communicator class that all calls at a node use.
-    fn communicator_class(&self, node: usize, of: impl Fn(&CallDetails) -> Option<u32>) -> Result<Option<usize>, RecognitionError> {
+    fn communicator_class(&self, node: usize, of: impl Fn(&TracedCall) -> Option<u32>) -> Result<Option<usize>, RecognitionError> {
         let mut classes = self
             .made_calls(node)
             .filter_map(|(observation, details)| of(details).map(|number| self.communicators.class_id(observation.run, number)));
@@ -301,13 +301,13 @@ impl<'a> RuleSearch<'a> {
 
     /// Which requests the calls at a node use.
     fn infer_request_selection(&self, node: usize, handling: RequestAction) -> Result<RequestSelection, RecognitionError> {
-        let all: Vec<&CallDetails> = self.made_calls(node).map(|(_, details)| details).collect();
+        let all: Vec<&TracedCall> = self.made_calls(node).map(|(_, details)| details).collect();
         let mut of: Vec<u32> =
             all.iter().flat_map(|d| d.request_use.selected.iter().map(|index| d.request_use.candidates[*index as usize])).collect();
         of.sort_unstable();
         of.dedup();
         let any = all.first().is_some_and(|details| details.call.function.role() == FunctionRole::CompleteAny);
-        let one_of = |details: &CallDetails| {
+        let one_of = |details: &TracedCall| {
             details.request_use.selected.iter().all(|index| of.contains(&details.request_use.candidates[*index as usize]))
         };
         let fits = |choice: &SelectionPolicy| match choice {
@@ -321,13 +321,7 @@ impl<'a> RuleSearch<'a> {
         Ok(RequestSelection { action: handling, policy: choice, creating_nodes: of, skip_if_none: false })
     }
 
-    fn unexplained_error(
-        &self,
-        node: usize,
-        what: &'static str,
-        of: impl Fn(&CallDetails) -> i64,
-        tried: &'static str,
-    ) -> RecognitionError {
+    fn unexplained_error(&self, node: usize, what: &'static str, of: impl Fn(&TracedCall) -> i64, tried: &'static str) -> RecognitionError {
         let example = |observation: &CallObservation| {
             let shown = match observation.call.map(|call| of(self.traces.details.get(call))) {
                 None => "not made".into(),

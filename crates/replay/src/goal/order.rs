@@ -177,7 +177,7 @@ impl GoalObserver for EventLog<'_> {
 
 /// An operation that another one waits for.
 #[derive(Clone, Copy)]
-struct Prerequisite {
+struct OperationDependency {
     operation: u32,
     start_only: bool,
 }
@@ -191,7 +191,7 @@ struct RankPlanner<'a> {
     base: usize,
     /// Where the prerequisites of each operation begin, and those of all end.
     first_prerequisites: Vec<usize>,
-    prerequisites: Vec<Prerequisite>,
+    prerequisites: Vec<OperationDependency>,
     /// Whether the request of each operation is completed.
     is_completed: Vec<bool>,
     signals: SignalCounts,
@@ -239,12 +239,12 @@ impl RankPlanner<'_> {
             end += operation.dependency_count as usize;
         }
         self.first_prerequisites.push(end);
-        self.prerequisites.resize(end, Prerequisite { operation: 0, start_only: false });
+        self.prerequisites.resize(end, OperationDependency { operation: 0, start_only: false });
         let mut next = self.first_prerequisites.clone();
         for operation in operations {
             for dependent in goal.dependents(operation) {
                 let slot = &mut next[dependent.operation() - self.base];
-                self.prerequisites[*slot] = Prerequisite { operation: operation as u32, start_only: dependent.waits_for_start() };
+                self.prerequisites[*slot] = OperationDependency { operation: operation as u32, start_only: dependent.waits_for_start() };
                 *slot += 1;
             }
         }
@@ -263,7 +263,7 @@ impl RankPlanner<'_> {
                 self.complete_request(prerequisite.operation);
             }
         }
-        self.signal_dependents(Prerequisite { operation, start_only: true });
+        self.signal_dependents(OperationDependency { operation, start_only: true });
         self.push(cpu, CpuStep::Start(operation));
     }
 
@@ -274,11 +274,11 @@ impl RankPlanner<'_> {
         let mut dependents = goal.dependents(operation as usize).iter().filter(|dependent| !dependent.waits_for_start());
         if dependents.any(|dependent| goal.operations()[dependent.operation()].cpu != cpu) {
             self.complete_request(operation);
-            self.signal_dependents(Prerequisite { operation, start_only: false });
+            self.signal_dependents(OperationDependency { operation, start_only: false });
         }
     }
 
-    fn signal_dependents(&mut self, prerequisite: Prerequisite) {
+    fn signal_dependents(&mut self, prerequisite: OperationDependency) {
         let (goal, from) = (self.goal, self.cpu(prerequisite.operation));
         for dependent in goal.dependents(prerequisite.operation as usize) {
             let to = goal.operations()[dependent.operation()].cpu;
@@ -323,7 +323,7 @@ struct SignalCounts {
 
 impl SignalCounts {
     /// Numbers the signal of an operation to a CPU; false if it was sent before.
-    fn send(&mut self, prerequisite: Prerequisite, from: u8, to: u8) -> bool {
+    fn send(&mut self, prerequisite: OperationDependency, from: u8, to: u8) -> bool {
         let key = (prerequisite.operation, prerequisite.start_only, to);
         if self.numbers.contains_key(&key) {
             return false;
@@ -335,7 +335,7 @@ impl SignalCounts {
     }
 
     /// How many further signals must have come.
-    fn await_signal(&mut self, prerequisite: Prerequisite, from: u8, to: u8) -> u32 {
+    fn await_signal(&mut self, prerequisite: OperationDependency, from: u8, to: u8) -> u32 {
         let number = self.numbers.get(&(prerequisite.operation, prerequisite.start_only, to)).copied().unwrap_or(0);
         let awaited = self.awaited.entry((from, to)).or_default();
         let missing = number.saturating_sub(*awaited);

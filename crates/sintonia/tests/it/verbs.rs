@@ -231,7 +231,7 @@ fn errors_say_what_and_where() {
 }
 
 #[test]
-fn whoever_reads_may_stop_reading() {
+fn a_reader_may_close_the_pipe_early() {
     let folder = folder();
     for arguments in [
         &["report", "run.sin"][..],

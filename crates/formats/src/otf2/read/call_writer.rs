@@ -6,14 +6,13 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::Path;
 
-use sintonia_mpi::BlockingMode;
 use sintonia_recording::call_table::{CallDescriptor, RequestId};
 use sintonia_recording::raw::RequestRef;
+use sintonia_recording::request_table::RequestTable;
 use sintonia_recording::sealed::{RankFileWriter, WriteStats};
 
 use crate::error::Error;
 use crate::otf2::decoded_call::{self, CompletionOutcome, DecodeContext, RequestHandle};
-use crate::request_map::BoundedRequestMap;
 
 /// Limit of buffered calls.
 const MAX_BUFFERED_CALLS: usize = 1 << 15;
@@ -32,18 +31,17 @@ struct BufferedCall {
 #[derive(Clone, Copy)]
 struct KnownRequest {
     id: RequestId,
-    persistent: bool,
     /// The call that created it, from 0.
     call_index: u64,
 }
 
 /// Writes the calls of a process to a recording.
-pub(super) struct CallWriter {
+pub(super) struct ImportedCallWriter {
     writer: RankFileWriter,
     window: VecDeque<BufferedCall>,
     /// Number of calls written.
     written: u64,
-    requests: BoundedRequestMap<RequestHandle, KnownRequest>,
+    requests: RequestTable<RequestHandle, KnownRequest>,
     next_request: HashMap<u16, u64>,
     /// Whether descriptions are completed by later calls; Sintonia's own traces have everything at once.
     defers_outcomes: bool,
@@ -51,14 +49,14 @@ pub(super) struct CallWriter {
     threads: HashSet<u16>,
 }
 
-impl CallWriter {
+impl ImportedCallWriter {
     /// Creates the file of a process in a recording's folder.
-    pub(super) fn create(folder: &Path, rank: u32, defers_outcomes: bool) -> Result<CallWriter, Error> {
-        Ok(CallWriter {
+    pub(super) fn create(folder: &Path, rank: u32, defers_outcomes: bool) -> Result<ImportedCallWriter, Error> {
+        Ok(ImportedCallWriter {
             writer: RankFileWriter::create(folder, rank)?,
             window: VecDeque::new(),
             written: 0,
-            requests: BoundedRequestMap::default(),
+            requests: RequestTable::default(),
             next_request: HashMap::new(),
             defers_outcomes,
             threads: HashSet::new(),
@@ -94,13 +92,9 @@ impl CallWriter {
             let next = self.next_request.entry(thread).or_default();
             let id = RequestId { thread, number: *next };
             *next += 1;
-            let persistent = descriptor.function.definition().mode == BlockingMode::Persistent;
             let row = self.written + self.window.len() as u64;
-            let known = KnownRequest { id, persistent, call_index: row };
-            let replaced = made.and_then(|made| match persistent {
-                true => self.requests.insert_persistent(made, known),
-                false => self.requests.insert(made, known),
-            });
+            let mode = descriptor.function.definition().mode;
+            let replaced = made.and_then(|made| self.requests.create(made, mode, KnownRequest { id, call_index: row }));
             // The handle was reused, so the earlier operation will not be completed.
             if let Some(row) = replaced.and_then(|known| self.open_call(known)) {
                 row.awaits_outcome = false;
@@ -131,10 +125,8 @@ impl CallWriter {
         self.window.get_mut(index as usize).filter(|row| row.awaits_outcome)
     }
 
-    pub(super) fn forget_request(&mut self, handle: RequestHandle) {
-        if self.requests.get(&handle).is_some_and(|known| !known.persistent) {
-            self.requests.remove(&handle);
-        }
+    pub(super) fn complete_request(&mut self, handle: RequestHandle) {
+        self.requests.complete(&handle);
     }
 
     /// Writes the remaining calls; returns their number, the number of threads, and how many calls stayed incomplete.

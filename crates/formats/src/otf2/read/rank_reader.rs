@@ -16,7 +16,7 @@ use crate::otf2::event::{MpiEvent, MpiMessage};
 use crate::otf2::properties;
 use crate::otf2::read::OpenArchive;
 use crate::otf2::read::archive_layout::MpiProcess;
-use crate::otf2::read::call_writer::CallWriter;
+use crate::otf2::read::call_writer::ImportedCallWriter;
 use crate::otf2::read::location_reader::LocationReader;
 use sintonia_otf2::buffer::UNDEFINED_UINT32;
 
@@ -75,7 +75,7 @@ pub(super) fn read(trace: &OpenArchive, process: &MpiProcess, folder: &Path) -> 
     let mut reader = RankImporter {
         trace,
         rank: process.rank as i32,
-        calls: CallWriter::create(folder, process.rank, !trace.definitions.is_from_sintonia())?,
+        calls: ImportedCallWriter::create(folder, process.rank, !trace.definitions.is_from_sintonia())?,
         span: None,
         mpi_span: [None; 2],
         end: ProcessExit::CutShort,
@@ -129,7 +129,7 @@ struct OpenCall {
 struct RankImporter<'a> {
     trace: &'a OpenArchive,
     rank: i32,
-    calls: CallWriter,
+    calls: ImportedCallWriter,
     /// Times of the first and last event.
     span: Option<(u64, u64)>,
     /// Times of `MPI_Init` and `MPI_Finalize`.
@@ -279,7 +279,7 @@ impl RankImporter<'_> {
                 | FunctionRole::CompleteSome
                 | FunctionRole::RequestFree
         ) {
-            named_requests.into_iter().for_each(|handle| self.calls.forget_request(handle));
+            named_requests.into_iter().for_each(|handle| self.calls.complete_request(handle));
         }
         if !starts.is_empty() && descriptor.requests.is_empty() {
             return self.add_started_requests(thread, [enter, leave], &descriptor, starts);

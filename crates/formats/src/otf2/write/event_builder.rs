@@ -8,13 +8,13 @@ use sintonia_mpi::{BlockingMode, CollectiveOp, FunctionId, FunctionRole};
 use sintonia_otf2::{NO_ROOT, ROOT_SELF, ROOT_THIS_GROUP, code};
 use sintonia_recording::call_table::{CallDescriptor, ListedRequest, RecordedCall, RequestId};
 use sintonia_recording::raw::{self, RequestRef, bytes_or_zero, part};
+use sintonia_recording::request_table::RequestTable;
 
 use crate::otf2::attributes::{CallAttributeList, unknown_request};
 use crate::otf2::decoded_call::{DecodeContext, DecodedCall};
 use crate::otf2::event::{MpiCollective, MpiEvent, MpiMessage};
 use crate::otf2::write::comm_ranks::CommRankMap;
 use crate::otf2::write::definitions;
-use crate::request_map::BoundedRequestMap;
 
 /// Operations without an OTF2 event.
 #[derive(Default)]
@@ -40,12 +40,6 @@ impl UnmappedOperations {
 }
 
 /// An operation that another call completes.
-#[derive(Clone, Copy)]
-struct IncompleteOperation {
-    kind: RequestKind,
-    persistent: bool,
-}
-
 #[derive(Clone, Copy)]
 pub(super) enum RequestKind {
     Send(MpiMessage),
@@ -86,7 +80,7 @@ pub(super) struct EventBuilder<'a> {
     /// Rank translation.
     pub comm_ranks: &'a CommRankMap,
     pub rank: i32,
-    open_requests: BoundedRequestMap<RequestId, IncompleteOperation>,
+    open_requests: RequestTable<RequestId, RequestKind>,
     /// RMA operations not yet completed by a synchronisation: window, target, id.
     pub(super) transfers: Vec<(u32, i32, u64)>,
     /// Groups of open epochs, by window and opening function.
@@ -101,7 +95,7 @@ impl<'a> EventBuilder<'a> {
         EventBuilder {
             comm_ranks,
             rank: rank as i32,
-            open_requests: BoundedRequestMap::default(),
+            open_requests: RequestTable::default(),
             transfers: Vec::new(),
             epochs: HashMap::new(),
             next_id: 0,
@@ -151,13 +145,9 @@ impl<'a> EventBuilder<'a> {
 
     fn remember_request(&mut self, call: &RecordedCall, kind: RequestKind) {
         let Some(request) = call.request else { return };
-        match call.descriptor.function.definition().mode {
-            BlockingMode::Blocking => {
-                self.open_requests.insert(request, IncompleteOperation { kind: RequestKind::Other, persistent: false })
-            }
-            BlockingMode::Nonblocking => self.open_requests.insert(request, IncompleteOperation { kind, persistent: false }),
-            BlockingMode::Persistent => self.open_requests.insert_persistent(request, IncompleteOperation { kind, persistent: true }),
-        };
+        let mode = call.descriptor.function.definition().mode;
+        let kind = if mode == BlockingMode::Blocking { RequestKind::Other } else { kind };
+        self.open_requests.create(request, mode, kind);
     }
 
     /// Lists the requests of a call that neither completes nor starts them.
@@ -298,12 +288,9 @@ impl<'a> EventBuilder<'a> {
 
     /// The event of a completed request.
     fn complete(&mut self, request: RequestId, listed: &ListedRequest) -> Option<MpiEvent> {
-        let open = *self.open_requests.get(&request)?;
-        if !open.persistent {
-            self.open_requests.remove(&request);
-        }
+        let kind = self.open_requests.complete(&request)?;
         let id = request_id(request);
-        match open.kind {
+        match kind {
             RequestKind::Send(_) => Some(MpiEvent::MpiIsendComplete(id)),
             RequestKind::Receive(_) if !listed.is_receive => Some(MpiEvent::MpiRequestCancelled(id)),
             RequestKind::Receive(communicator) => {
@@ -320,7 +307,7 @@ impl<'a> EventBuilder<'a> {
     /// The event of a started persistent request.
     fn start(&mut self, request: RequestId) -> Option<MpiEvent> {
         let id = request_id(request);
-        match self.open_requests.get(&request)?.kind {
+        match *self.open_requests.get(&request)? {
             RequestKind::Send(message) => Some(MpiEvent::MpiSend(message, Some(id))),
             RequestKind::Receive(_) => Some(MpiEvent::MpiIrecvRequest(id)),
             RequestKind::Collective(_) => Some(MpiEvent::NonBlockingCollectiveRequest(id)),

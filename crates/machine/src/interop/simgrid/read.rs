@@ -12,7 +12,7 @@ use crate::{
     Error, Machine, MachineFileProblem, MachineMetadata, MessageMetric, NetworkCosts, NodeLayout, NodeType, OperationTiming, PairClass,
     PiecewiseCost, SourcePos, UncertainValue,
 };
-use platform::Platform;
+use platform::SimgridPlatform;
 
 /// Parses a platform of SimGrid, or lines of keys; `path` is for messages.
 pub fn parse(text: &str, path: &Path) -> Result<Machine, Error> {
@@ -65,7 +65,7 @@ impl SourceValue {
 
 struct SimgridFile<'a> {
     source: SimgridSource<'a>,
-    platform: Platform,
+    platform: SimgridPlatform,
 }
 
 /// Values that apply above a size.

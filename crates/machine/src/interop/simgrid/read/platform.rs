@@ -9,7 +9,7 @@ use super::SourceValue;
 
 /// What a machine is made from.
 #[derive(Debug, Default)]
-pub(super) struct Platform {
+pub(super) struct SimgridPlatform {
     /// Keys of SimGrid and SMPI with their values, in the order of the file.
     pub keys: Vec<(String, SourceValue)>,
     pub cluster: Option<PlatformCluster>,
@@ -42,7 +42,7 @@ const CLUSTER_ATTRIBUTES: [&str; 8] = ["id", "prefix", "suffix", "radical", "spe
 const ELEMENTS: [&str; 8] = ["host", "cabinet", "peer", "backbone", "split-duplex-link", "host_link", "route", "zoneRoute"];
 
 /// Reads a platform; an error has a position.
-pub(super) fn from_xml(text: &str) -> Result<Platform, (Range<usize>, String)> {
+pub(super) fn from_xml(text: &str) -> Result<SimgridPlatform, (Range<usize>, String)> {
     let options = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options).map_err(|error| syntax_error(text, &error))?;
     let all = |name: &'static str| document.descendants().filter(move |node| node.tag_name().name() == name);
@@ -52,7 +52,7 @@ pub(super) fn from_xml(text: &str) -> Result<Platform, (Range<usize>, String)> {
     // A route between two nodes of a cluster has two links.
     let candidates = clusters.iter().map(|node| (node, 2.0)).chain(links.iter().map(|node| (node, 1.0)));
     let (used, network) = candidates.filter_map(|(node, links)| Some((*node, network(*node, links)?))).next().unzip();
-    Ok(Platform {
+    Ok(SimgridPlatform {
         keys: all("prop").filter_map(key).collect(),
         cluster: clusters.first().map(|node| PlatformCluster {
             id: node.attribute("id").unwrap_or("cluster").to_owned(),
@@ -65,14 +65,14 @@ pub(super) fn from_xml(text: &str) -> Result<Platform, (Range<usize>, String)> {
 }
 
 /// Reads lines of keys, each with its value after a colon, as on the command line of SMPI or without `--cfg=`.
-pub(super) fn from_lines(text: &str) -> Platform {
+pub(super) fn from_lines(text: &str) -> SimgridPlatform {
     let key = |line: &str| {
         let line = line.trim();
         let (name, value) = line.strip_prefix("--cfg=").unwrap_or(line).split_once(':')?;
         let start = value.as_ptr() as usize - text.as_ptr() as usize;
         Some((name.to_owned(), SourceValue { text: value.to_owned(), span: start..start + value.len() }))
     };
-    Platform { keys: text.lines().filter_map(key).collect(), ..Platform::default() }
+    SimgridPlatform { keys: text.lines().filter_map(key).collect(), ..SimgridPlatform::default() }
 }
 
 fn network(node: Node, links: f64) -> Option<PlatformNetwork> {
