@@ -59,7 +59,7 @@ fn what_a_rank_spends_without_waiting_is_known_wherever_the_path_went() {
 
 #[test]
 fn a_run_that_is_not_there_completely_is_refused() {
-    let recording = record_calls(&late());
+    let recording = record_calls(late());
     let mut header = recording.header.clone();
     header.ranks[1].end = ProcessExit::CutShort;
     header.write(recording.path()).unwrap();
@@ -167,7 +167,7 @@ fn farm() -> [Vec<TestCall>; 3] {
 
 #[test]
 fn the_tasks_of_a_master_are_found_with_what_they_cost() {
-    let recording = record_calls(&farm());
+    let recording = record_calls(farm());
     let farm = MasterWorkerRun::from_recording(&recording, &|| {}).unwrap();
     assert_eq!((farm.master, farm.workers, farm.tasks.computing.count()), (0, 2, 4));
     let found = farm.tasks.granularity().unwrap();

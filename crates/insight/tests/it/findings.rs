@@ -199,7 +199,7 @@ fn any_company_finds_the_same_to_the_last_digit() {
         calls.push(finalize().line(9).at_ms(950 + rank as u64, 960));
         calls
     };
-    let recording = record_calls(&(0..6).map(rank).collect::<Vec<_>>());
+    let recording = record_calls((0..6).map(rank).collect::<Vec<_>>());
     let alone = find(&recording, &SingleProcess);
     assert!(
         alone.waits.len() >= 5 && alone.delay_costs.len() > 5 && alone.critical_path.jumps > 3,
@@ -223,7 +223,7 @@ fn any_company_finds_the_same_to_the_last_digit() {
 #[test]
 fn damage_that_one_process_comes_by_is_known_to_all() {
     let calls = || vec![collective("MPI_Barrier").line(2).at_ms(20, 30)];
-    let recording = record_calls(&ranks(vec![calls(), calls(), calls(), calls()]));
+    let recording = record_calls(ranks(vec![calls(), calls(), calls(), calls()]));
     let file = recording.path().join("rank-00002.calls");
     let mut bytes = std::fs::read(&file).unwrap();
     *bytes.last_mut().unwrap() ^= 0xff;

@@ -10,7 +10,7 @@ use crate::found::*;
 #[test]
 fn neighbours_wait_for_those_that_send_to_them() {
     let found = |calls: Vec<Vec<TestCall>>| {
-        let recording = RecordingBuilder::new().ranks(&ranks(calls)).header(ring_topology).write();
+        let recording = RecordingBuilder::new().ranks(ranks(calls)).header(ring_topology).write();
         waits(&find(&recording, &SingleProcess))
     };
     // Rank 2 is late, and sends to rank 0.
@@ -41,7 +41,7 @@ fn one_access(
     ];
     let target =
         vec![with_group("MPI_Win_post", 0).line(5).at_ms(post, post + 1), on_window("MPI_Win_wait").line(6).at_ms(close.0, close.1)];
-    let recording = RecordingBuilder::new().ranks(&ranks(vec![origin, target])).header(single_rank_groups).write();
+    let recording = RecordingBuilder::new().ranks(ranks(vec![origin, target])).header(single_rank_groups).write();
     waits(&find(&recording, &SingleProcess))
 }
 
@@ -69,7 +69,7 @@ fn closing_a_window_waits_for_the_accesses_and_then_for_their_end() {
 fn a_test_for_the_end_of_accesses_does_not_wait() {
     let origin = vec![with_group("MPI_Win_start", 1).line(2).at_ms(20, 21), on_window("MPI_Win_complete").line(3).at_ms(70, 71)];
     let target = vec![with_group("MPI_Win_post", 0).line(4).at_ms(15, 16), on_window("MPI_Win_test").line(5).at_ms(30, 72)];
-    let recording = RecordingBuilder::new().ranks(&ranks(vec![origin, target])).header(single_rank_groups).write();
+    let recording = RecordingBuilder::new().ranks(ranks(vec![origin, target])).header(single_rank_groups).write();
     assert_eq!(waits(&find(&recording, &SingleProcess)), []);
 }
 
@@ -117,7 +117,7 @@ fn any_company_finds_the_same_to_the_last_digit() {
         calls
     };
     let recording = RecordingBuilder::new()
-        .ranks(&(0..5).map(rank).collect::<Vec<_>>())
+        .ranks((0..5).map(rank).collect::<Vec<_>>())
         .header(|header| {
             single_rank_groups(header);
             ring_topology(header);

@@ -11,7 +11,7 @@ fn run(ranks: usize, computes: u64) -> RunEfficiency {
         collective("MPI_Barrier").line(2).at_ms(10 + computes, 20 + computes),
         finalize().line(99).at_ms(20 + computes, 21 + computes),
     ];
-    let recording = record_calls(&vec![calls; ranks]);
+    let recording = record_calls(vec![calls; ranks]);
     let run = RunEfficiency::from_recording(&format!("{ranks}.sin"), &recording, &SingleProcess, &|| ()).unwrap();
     let summary = RunSummary::from_recording(&recording, &SingleProcess, &|| ()).unwrap();
     assert_eq!((run.work_s, run.efficiency), (summary.work_s, summary.efficiency), "a run has the efficiencies of its report");

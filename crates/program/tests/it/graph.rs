@@ -11,7 +11,7 @@ use sintonia_recording::testing::*;
 #[test]
 fn every_rank_is_read_by_one_process_of_a_company() {
     let calls = vec![init().line(1).at_ms(0, 10), collective("MPI_Barrier").line(2).at_ms(20, 30), finalize().line(9).at_ms(40, 50)];
-    let recording = record_calls(&vec![calls; 6]);
+    let recording = record_calls(vec![calls; 6]);
     let readings = |comm: &dyn ProcessGroup| {
         let count = AtomicUsize::new(0);
         ProgramGraph::from_recording_in_group(&recording, comm, &|| _ = count.fetch_add(1, Ordering::Relaxed)).unwrap();
@@ -34,7 +34,7 @@ fn any_company_finds_the_same_program() {
         calls.extend([collective("MPI_Allreduce").line(6).at_ms(900 + rank, 910), finalize().line(9).at_ms(950, 960)]);
         calls
     };
-    let recording = record_calls(&(0..5).map(rank).collect::<Vec<_>>());
+    let recording = record_calls((0..5).map(rank).collect::<Vec<_>>());
     let find = |comm: &dyn ProcessGroup| {
         let ProgramGraph {
             nodes,

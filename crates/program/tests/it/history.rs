@@ -183,7 +183,7 @@ fn with_two(header: &mut sintonia_recording::header::RecordingHeader) {
 
 #[test]
 fn each_access_belongs_to_the_opening_of_the_window_for_it() {
-    let recording = RecordingBuilder::new().ranks(&epochs()).header(with_two).write();
+    let recording = RecordingBuilder::new().ranks(epochs()).header(with_two).write();
     let history = read(&recording, &SingleProcess);
     let posts =
         |rank: usize| history.locations[rank].accesses.iter().map(|a| (a.start, a.complete, a.post, a.post_enter)).collect::<Vec<_>>();
@@ -370,14 +370,14 @@ fn one_sided(ranks: usize, rounds: u64) -> Vec<Vec<TestCall>> {
 
 #[test]
 fn any_company_finds_the_same() {
-    let recording = record_calls(&ring(5, 7));
+    let recording = record_calls(ring(5, 7));
     any_company_finds_the_same_in(&recording);
 }
 
 #[test]
 fn any_company_finds_the_same_epochs_and_neighbours() {
     let recording = RecordingBuilder::new()
-        .ranks(&one_sided(5, 6))
+        .ranks(one_sided(5, 6))
         .header(|header| {
             single_rank_groups(header);
             ring_topology(header);
