@@ -114,7 +114,7 @@ fn c633_workers_that_only_cost_messages_are_parked_and_both_tunlets_work_togethe
         let decisions = decisions(&tuned);
         assert!(decisions.iter().any(|(action, ..)| action == "F0"), "{decisions:?}");
         for (action, value, why) in decisions.iter().filter(|(action, ..)| action == "NW") {
-            assert!((1.0..=4.0).contains(value) && (why.contains("Pi(") || why.contains("back to")), "{action}: {why}");
+            assert!((1.0..=4.0).contains(value) && (why.contains("Pi(") || why.contains(": undone")), "{action}: {why}");
         }
     });
 }

@@ -87,8 +87,9 @@ impl CrateModules {
     fn defining_module(&self, path: &[String]) -> ModulePath {
         let known = (0..=path.len()).rev().find(|length| self.texts.contains_key(&path[..*length])).unwrap_or(0);
         match path.get(known).and_then(|name| self.reexports.get(&(path[..known].to_vec(), name.clone()))) {
-            Some(original) => self.defining_module(original),
-            None => path[..known].to_vec(),
+            // A name that is re-exported from outside the crate leads back to itself.
+            Some(original) if original != path => self.defining_module(original),
+            _ => path[..known].to_vec(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::buffer::{BufferReader, BufferWrite};
 use crate::field::{Field, set_length};
-use crate::local_definition::IdMappings;
+use crate::id_mappings::IdMappings;
 use crate::reference::AttributeRef;
 use crate::value::Value;
 

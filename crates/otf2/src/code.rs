@@ -7,7 +7,7 @@ use std::ops::BitOr;
 
 use crate::buffer::BufferReader;
 use crate::field::Field;
-use crate::local_definition::IdMappings;
+use crate::id_mappings::IdMappings;
 
 macro_rules! codes {
     ($($(#[$doc:meta])* $Name:ident { $($CONSTANT:ident = $value:literal),* $(,)? })*) => {

@@ -8,7 +8,7 @@ use crate::code::{
     SystemTreeDomain, ValueType,
 };
 use crate::field::{Codec, Field, List, ShortList, records};
-use crate::local_definition::IdMappings;
+use crate::id_mappings::IdMappings;
 use crate::reference::{
     AttributeRef, CallingContextRef, CallpathRef, CallsiteRef, CartDimensionRef, CartTopologyRef, CommRef, GroupRef, InterruptGeneratorRef,
     IoFileRef, IoHandleRef, IoParadigmRef, LocationGroupRef, LocationRef, MetricMemberRef, MetricRef, ParameterRef, RegionRef, RmaWinRef,

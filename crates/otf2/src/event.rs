@@ -6,7 +6,7 @@ use crate::code::{
     Paradigm, RmaAtomicType, RmaSyncLevel, RmaSyncType,
 };
 use crate::field::{Full, List, records};
-use crate::local_definition::IdMappings;
+use crate::id_mappings::IdMappings;
 use crate::reference::{
     CallingContextRef, CommRef, GroupRef, InterruptGeneratorRef, IoFileRef, IoHandleRef, IoParadigmRef, MetricRef, ParameterRef, RegionRef,
     RmaWinRef, StringRef,

@@ -1,7 +1,7 @@
 //! How the fields of records are encoded.
 
 use crate::buffer::{BufferReader, BufferWrite};
-use crate::local_definition::IdMappings;
+use crate::id_mappings::IdMappings;
 
 /// A type of fields. Reading replaces local ids by global ones; `None` if the bytes are invalid.
 pub(crate) trait Field: Sized {

@@ -1,6 +1,5 @@
 //! Local definitions of a location: mapping of local to global ids, and clock offsets.
 
-use std::collections::HashMap;
 use std::path::Path;
 
 use crate::buffer::{BufferReader, BufferWrite};
@@ -8,12 +7,10 @@ use crate::chunks::{ChunkContent, ChunkReader};
 use crate::code::MappingType;
 use crate::error::Error;
 use crate::field::{Field, set_length};
+use crate::id_mappings::{IdMappings, MappingTable};
 
-const MAPPING_TYPES: usize = 16;
 const MAPPING_TABLE: u8 = 5;
 const CLOCK_OFFSET: u8 = 6;
-const DENSE: u8 = 0;
-const SPARSE: u8 = 1;
 
 /// A definition that is valid for the events of one location.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,15 +34,6 @@ pub enum LocalDefinition {
     },
 }
 
-/// Global ids of local ones.
-#[derive(Clone, Debug, PartialEq)]
-pub enum MappingTable {
-    /// By local id, from 0.
-    Dense(Vec<u64>),
-    /// Of some local ids.
-    Sparse(HashMap<u64, u64>),
-}
-
 impl LocalDefinition {
     /// Appends the record.
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
@@ -67,74 +55,6 @@ impl LocalDefinition {
             }
         }
         set_length(out, begin);
-    }
-}
-
-impl MappingTable {
-    fn encode(&self, out: &mut Vec<u8>) {
-        match self {
-            MappingTable::Dense(globals) => {
-                out.put_u64(globals.len() as u64);
-                out.push(DENSE);
-                globals.iter().for_each(|global| out.put_u64(*global));
-            }
-            MappingTable::Sparse(globals) => {
-                out.put_u64(globals.len() as u64);
-                out.push(SPARSE);
-                let mut pairs: Vec<_> = globals.iter().collect();
-                pairs.sort_unstable();
-                for (local, global) in pairs {
-                    out.put_u64(*local);
-                    out.put_u64(*global);
-                }
-            }
-        }
-    }
-
-    #[inline]
-    fn get(&self, local: u64) -> Option<u64> {
-        match self {
-            MappingTable::Dense(globals) => globals.get(usize::try_from(local).ok()?).copied(),
-            MappingTable::Sparse(globals) => globals.get(&local).copied(),
-        }
-    }
-}
-
-/// Maps local ids to global ones.
-#[derive(Default)]
-pub(crate) struct IdMappings {
-    maps: [Option<MappingTable>; MAPPING_TYPES],
-}
-
-impl IdMappings {
-    #[inline]
-    pub(crate) fn to_global(&self, what: MappingType, number: u32) -> u32 {
-        match &self.maps[usize::from(what.0)] {
-            Some(map) if number != u32::MAX => map.get(number.into()).map_or(number, |global| u32::try_from(global).unwrap_or(u32::MAX)),
-            _ => number,
-        }
-    }
-
-    #[inline]
-    pub(crate) fn to_global_u64(&self, what: MappingType, number: u64) -> u64 {
-        self.maps[usize::from(what.0)].as_ref().and_then(|map| map.get(number)).unwrap_or(number)
-    }
-
-    fn add_mapping_table(&mut self, content: &mut BufferReader) -> Option<()> {
-        let (what, count, mode) = (content.u8()?, content.u64()?, content.u8()?);
-        // Each number takes at least a byte: refuse absurd counts before allocating.
-        if count > content.remaining() as u64 {
-            return None;
-        }
-        let map = if mode == DENSE {
-            MappingTable::Dense((0..count).map(|_| content.u64()).collect::<Option<_>>()?)
-        } else {
-            MappingTable::Sparse((0..count).map(|_| Some((content.u64()?, content.u64()?))).collect::<Option<_>>()?)
-        };
-        if let Some(slot) = self.maps.get_mut(usize::from(what)) {
-            *slot = Some(map);
-        }
-        Some(())
     }
 }
 
@@ -213,15 +133,5 @@ mod tests {
         assert_eq!([500, 1000, 1500, 2000, 2500, 4000].map(|time| clock.correct(time)), [505, 1010, 1515, 2020, 2510, 3980]);
         let mut alone = ClockCorrection { offsets: vec![(1000, 10)], ..ClockCorrection::default() };
         assert_eq!(alone.correct(5), 5);
-    }
-
-    #[test]
-    fn numbers_without_a_map_are_global() {
-        let mut ids = IdMappings::default();
-        ids.maps[3] = Some(MappingTable::Dense(vec![7, 8]));
-        ids.maps[6] = Some(MappingTable::Sparse(HashMap::from([(5, 1)])));
-        assert_eq!([0, 1, 2, u32::MAX].map(|number| ids.to_global(MappingType::REGION, number)), [7, 8, 2, u32::MAX]);
-        assert_eq!([5, 6].map(|number| ids.to_global(MappingType::COMM, number)), [1, 6]);
-        assert_eq!(ids.to_global(MappingType::RMA_WIN, 3), 3);
     }
 }

@@ -8,7 +8,8 @@ use crate::chunks::{ChunkContent, ChunkReader};
 use crate::definition::Definition;
 use crate::error::Error;
 use crate::event::Event;
-use crate::local_definition::{self, IdMappings, LocalDefinitions};
+use crate::id_mappings::IdMappings;
+use crate::local_definition::{self, LocalDefinitions};
 use crate::reference::LocationRef;
 
 /// An archive whose anchor file has been read.

@@ -6,7 +6,7 @@
 use crate::buffer::BufferReader;
 use crate::code::MappingType;
 use crate::field::Field;
-use crate::local_definition::IdMappings;
+use crate::id_mappings::IdMappings;
 
 macro_rules! references {
     ($($(#[$doc:meta])* $Name:ident($int:ident $(, $mapping:ident)?);)*) => {
@@ -46,8 +46,8 @@ macro_rules! references {
         )*
     };
     (@global $ids:ident, $number:ident) => { $number };
-    (@global $ids:ident, $number:ident, u32 $mapping:ident) => { $ids.to_global(MappingType::$mapping, $number) };
-    (@global $ids:ident, $number:ident, u64 $mapping:ident) => { $ids.to_global_u64(MappingType::$mapping, $number) };
+    (@global $ids:ident, $number:ident, u32 $mapping:ident) => { $ids.to_global(MappingType::$mapping.0, $number) };
+    (@global $ids:ident, $number:ident, u64 $mapping:ident) => { $ids.to_global_u64(MappingType::$mapping.0, $number) };
 }
 
 references! {

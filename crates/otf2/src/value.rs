@@ -3,7 +3,7 @@
 use crate::buffer::{BufferReader, BufferWrite};
 use crate::code::ValueType;
 use crate::field::{Codec, Field};
-use crate::local_definition::IdMappings;
+use crate::id_mappings::IdMappings;
 use crate::reference::{
     AttributeRef, CallingContextRef, CommRef, GroupRef, InterruptGeneratorRef, IoFileRef, IoHandleRef, LocationGroupRef, LocationRef,
     MetricRef, ParameterRef, RegionRef, RmaWinRef, SourceCodeLocationRef, StringRef,

@@ -13,7 +13,7 @@ pub enum Error {
     Format(#[from] sintonia_formats::Error),
     /// A GOAL schedule cannot be simulated to its end.
     #[error(transparent)]
-    Goal(#[from] crate::goal::Error),
+    Goal(#[from] crate::goal_error::GoalError),
     /// A rank is missing from the recording.
     #[error("rank {rank} is missing from the recording")]
     NoSuchLocation {

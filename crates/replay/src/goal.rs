@@ -14,7 +14,6 @@
 
 mod cpu_nic_pairs;
 mod diagnosis;
-mod error;
 mod event;
 mod loggps;
 mod matching;
@@ -25,7 +24,7 @@ mod radix_heap;
 mod resources;
 mod simulator;
 
-pub use error::{Error, GoalOperationRef};
+pub use crate::goal_error::{GoalError, GoalOperationRef};
 pub use loggps::LogGopsParameters;
 pub(crate) use order::{CpuStep, GoalOrder};
 pub use simulator::{GoalResult, simulate};

@@ -5,11 +5,13 @@
 pub mod call_overrides;
 pub mod changes;
 mod collective_plan;
+mod costs;
 mod deadlock;
 pub mod engine;
 mod error;
 pub mod extrapolation;
 pub mod goal;
+mod goal_error;
 mod interval_bound;
 pub mod network;
 pub mod platform;
@@ -17,6 +19,7 @@ mod replay_recording;
 pub mod report;
 pub mod scenario;
 pub mod schedule;
+mod send_mode;
 pub mod sweep;
 pub mod what_if;
 

@@ -8,7 +8,7 @@ use sintonia_recording::comm_event::GroupOp;
 use crate::Error;
 pub use crate::interval_bound::IntervalBound;
 use crate::network::FigureSelection;
-use crate::schedule::SendMode;
+use crate::send_mode::SendMode;
 
 /// Cost of a message in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]

@@ -13,15 +13,16 @@ mod smpi;
 #[cfg(test)]
 mod tests;
 
+pub use crate::send_mode::SendMode;
 pub use action::{
-    CallCompletion, CollectiveAction, PeerEnvelope, ReceiveAction, ReplayAction, Request, SendAction, SendMode, WildcardMatch, WindowSync,
+    CallCompletion, CollectiveAction, PeerEnvelope, ReceiveAction, ReplayAction, Request, SendAction, WildcardMatch, WindowSync,
 };
 pub use goal::OrderedGoal;
 pub use recording::action_of_call;
 use sintonia_recording::call_table::CallDescriptor;
 
 use crate::Error;
-use crate::engine::ReplayCosts;
+use crate::costs::ReplayCosts;
 
 /// A location: a thread of a rank that calls MPI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

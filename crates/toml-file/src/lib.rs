@@ -8,6 +8,7 @@
 
 mod document;
 mod problem;
+mod source;
 mod table;
 mod value;
 

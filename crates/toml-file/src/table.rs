@@ -6,7 +6,7 @@ use std::ops::Range;
 use sintonia_text::suggestion::{edit_distance, nearest_name};
 use toml::de::DeTable;
 
-use crate::document::TomlSource;
+use crate::source::TomlSource;
 use crate::{TomlProblem, TomlReadError, TomlValue};
 
 /// A table with the keys not taken yet.

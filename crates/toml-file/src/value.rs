@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use toml::Spanned;
 use toml::de::DeValue;
 
-use crate::document::TomlSource;
+use crate::source::TomlSource;
 use crate::{TomlProblem, TomlReadError, TomlTable};
 
 /// A value with its key and position.

@@ -3,24 +3,24 @@
 use sintonia_formats::goal::GoalSchedule;
 use sintonia_formats::goal::graph::GoalOpKind;
 
-use super::Error;
-use super::error::GoalOperationRef;
+use super::GoalError;
+use super::GoalOperationRef;
 
 /// Maximum number of operations in a message.
 const MAX_LISTED: usize = 5;
 
 /// Explains why these messages and receives are unmatched.
-pub(super) fn diagnose(goal: &GoalSchedule, unmatched: &[u32]) -> Error {
+pub(super) fn diagnose(goal: &GoalSchedule, unmatched: &[u32]) -> GoalError {
     let circle = (0..goal.rank_count()).find_map(|rank| find_cycle(goal, rank).map(|circle| (rank, circle)));
     if let Some((rank, circle)) = circle {
-        return Error::DependencyCycle {
+        return GoalError::DependencyCycle {
             rank,
             circle: circle.into_iter().take(MAX_LISTED).map(|operation| operation_ref(goal, operation)).collect(),
         };
     }
     let messages = unmatched.iter().filter(|operation| goal.operations()[**operation as usize].kind == GoalOpKind::Send).count();
     let first = unmatched.iter().take(MAX_LISTED).map(|operation| operation_ref(goal, *operation as usize)).collect();
-    Error::Unmatched { messages, receives: unmatched.len() - messages, first }
+    GoalError::Unmatched { messages, receives: unmatched.len() - messages, first }
 }
 
 fn operation_ref(goal: &GoalSchedule, operation: usize) -> GoalOperationRef {

@@ -2,10 +2,10 @@
 
 use sintonia_machine::{Machine, MessageMetric, Named, NetworkCosts, PairClass};
 
-use super::Error;
+use super::GoalError;
 use crate::interval_bound::IntervalBound;
 use crate::platform::{MessageCost, Platform};
-use crate::schedule::SendMode;
+use crate::send_mode::SendMode;
 
 /// Parameters of the LogGOPS model.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,9 +45,9 @@ impl LogGopsParameters {
     /// Parameters between nodes: `o` and `O` from `send` and `receive` (their mean), `g` and `G` from `gap`, `L` from `transfer`, which is
     /// `o + L + o` for one byte, and `S` from `eager_bytes`. Of a piecewise timing, the first byte is taken from the first piece and
     /// further ones from the last. Without `gap`, messages follow each other as the CPU and `transfer` allow.
-    pub fn from_machine(machine: &Machine, end: IntervalBound) -> Result<LogGopsParameters, Error> {
-        let network = machine.network(PairClass::OtherNode).ok_or(Error::NoNetwork)?;
-        let needed = |message| byte_cost(network, message, end).ok_or(Error::NoTiming { key: MessageMetric::name(message) });
+    pub fn from_machine(machine: &Machine, end: IntervalBound) -> Result<LogGopsParameters, GoalError> {
+        let network = machine.network(PairClass::OtherNode).ok_or(GoalError::NoNetwork)?;
+        let needed = |message| byte_cost(network, message, end).ok_or(GoalError::NoTiming { key: MessageMetric::name(message) });
         let (send, receive, transfer) = (needed(MessageMetric::Send)?, needed(MessageMetric::Receive)?, needed(MessageMetric::Transfer)?);
         let overhead_s = (send.first_byte_s + receive.first_byte_s) / 2.0;
         let gap =

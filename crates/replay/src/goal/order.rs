@@ -10,7 +10,7 @@ use sintonia_formats::goal::GoalSchedule;
 use sintonia_formats::goal::graph::{GoalOp, GoalOpKind};
 
 use super::simulator::{GoalObserver, simulate_observed};
-use super::{Error, LogGopsParameters};
+use super::{GoalError, LogGopsParameters};
 
 /// A step of a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +74,7 @@ pub(crate) struct GoalOrder {
 
 impl GoalOrder {
     /// The order on a machine.
-    pub(crate) fn new(goal: &GoalSchedule, machine: &LogGopsParameters) -> Result<GoalOrder, Error> {
+    pub(crate) fn new(goal: &GoalSchedule, machine: &LogGopsParameters) -> Result<GoalOrder, GoalError> {
         let mut log = EventLog::new(goal);
         simulate_observed(goal, machine, &mut log)?;
         let mut order =

@@ -9,7 +9,7 @@ use super::occupancy::{PS_PER_S, PicosecondCosts};
 use super::op_queue::{OperationQueue, OperationState};
 use super::radix_heap::RadixHeap;
 use super::resources::{RankResources, ResourceSet, ResourceUse};
-use super::{Error, LogGopsParameters, diagnosis};
+use super::{GoalError, LogGopsParameters, diagnosis};
 
 /// Result of a simulation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,7 +53,7 @@ impl GoalObserver for () {
 }
 
 /// Simulates a schedule.
-pub fn simulate(goal: &GoalSchedule, machine: &LogGopsParameters) -> Result<GoalResult, Error> {
+pub fn simulate(goal: &GoalSchedule, machine: &LogGopsParameters) -> Result<GoalResult, GoalError> {
     simulate_observed(goal, machine, &mut ())
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn simulate_observed(
     goal: &GoalSchedule,
     machine: &LogGopsParameters,
     observer: &mut impl GoalObserver,
-) -> Result<GoalResult, Error> {
+) -> Result<GoalResult, GoalError> {
     let mut player = GoalSimulator::new(goal, PicosecondCosts::from_parameters(machine), observer);
     player.start();
     while let Some((now, event)) = player.event_queue.pop() {
@@ -74,7 +74,7 @@ pub(crate) fn simulate_observed(
     }
     let ends_ps: Vec<u64> = (0..goal.rank_count()).map(|rank| player.resources.end_time(rank)).collect();
     if ends_ps.contains(&u64::MAX) {
-        return Err(Error::TooLong);
+        return Err(GoalError::TooLong);
     }
     Ok(GoalResult { ends_ps, events: player.n_events })
 }

@@ -1,6 +1,8 @@
 //! Actions of calls, independent of the trace format.
 
 use sintonia_recording::comm_event::{CollectiveGroup, GroupOp};
+
+use crate::send_mode::SendMode;
 pub use sintonia_recording::raw::RequestRef as Request;
 
 /// Action of a call. A call with [`CallCompletion::Nonblocking`] or [`CallCompletion::Persistent`] creates the next request of its
@@ -98,21 +100,6 @@ pub enum WildcardMatch {
     Received(PeerEnvelope),
     /// It matched none: it was cancelled, or never completed.
     Never,
-}
-
-/// Communication mode of a send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum SendMode {
-    /// Eager or rendezvous, depending on the size.
-    Standard,
-    /// Completes when the receive has started.
-    Synchronous,
-    /// Completes locally.
-    Buffered,
-    /// The receive is already posted.
-    Ready,
-    /// Not a message, but a local event: lets another location of the same rank continue, and costs nothing.
-    Signal,
 }
 
 /// What completes an action.

@@ -17,7 +17,7 @@ use super::{
     Schedule, SendAction, SendMode,
 };
 use crate::Error;
-use crate::engine::ReplayCosts;
+use crate::costs::ReplayCosts;
 use crate::goal::{CpuStep, GoalOrder, LogGopsParameters};
 
 /// The highest bit of a GOAL tag marks messages of collectives. MPI's tags are not negative, so these get a communicator of their own.

@@ -56,7 +56,7 @@ function MatrixControls({ about, number, recording }: { about: About; number: nu
                         checked={!without}
                         onChange={(event) => setViewParam('collectives', event.currentTarget.checked ? '' : '0')}
                     />{' '}
-                    include collectives, as messages of a common algorithm
+                    include collectives, as the messages of the MPI library
                 </label>
             </div>
             {/* Remount, so that the answer for another grouping is not shown. */}

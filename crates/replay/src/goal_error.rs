@@ -6,7 +6,7 @@ use sintonia_formats::goal::graph::{ANY, GoalChannel, GoalOpKind};
 
 /// What is wrong with a schedule or its machine.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum GoalError {
     /// Cyclic dependencies within a rank.
     #[error("cyclic dependencies in rank {rank}; remove one of these:{}", listed(circle))]
     DependencyCycle {
