@@ -128,3 +128,14 @@ fn c003_packages_with_path_dependencies_are_not_published() {
         assert_eq!(package["publish"], serde_json::json!([]), "{}: `publish.workspace = true` is missing", package["name"]);
     }
 }
+
+#[test]
+fn c003_every_direct_dependency_is_documented() {
+    let text = std::fs::read_to_string(workspace().join("docs/dependencies.md")).expect("the list");
+    let listed: BTreeSet<&str> =
+        text.lines().filter_map(|line| line.strip_prefix("| ")?.split(' ').next()).filter(|name| *name != "crate").collect();
+    let manifest: toml::Table = std::fs::read_to_string(workspace().join("Cargo.toml")).expect("Cargo.toml").parse().expect("TOML");
+    let names = manifest["workspace"]["dependencies"].as_table().expect("dependencies").keys();
+    let used: BTreeSet<&str> = names.map(String::as_str).filter(|name| !name.starts_with("sintonia")).collect();
+    assert_eq!(listed, used);
+}
