@@ -49,16 +49,16 @@ fn write_loop(folder: &Path, ranks: u32, calls: u64) -> Result<Vec<(WriteStats, 
     let descriptors: Vec<Vec<CallDescriptor>> = (0..ranks).map(|rank| step(rank, ranks)).collect();
     let mut writers: Vec<RankFileWriter> =
         (0..ranks).map(|rank| RankFileWriter::create(folder, rank)).collect::<std::result::Result<_, _>>()?;
-    let mut random = GeneratorRng(1);
+    let mut random = fastrand::Rng::with_seed(1);
     let mut now: Vec<u64> = vec![1_000_000; ranks as usize];
     for _ in 0..(calls / u64::from(ranks) / STEP_CALLS).max(1) {
         let mut sent = Vec::new();
         for (rank, writer) in writers.iter_mut().enumerate() {
             // The program computes once per step.
-            now[rank] += 20_000 + random.below(100_000);
+            now[rank] += 20_000 + random.u64(..100_000);
             for descriptor in &descriptors[rank][..4] {
-                let enter = now[rank] + 100 + random.below(400);
-                now[rank] = enter + 300 + random.below(1000);
+                let enter = now[rank] + 100 + random.u64(..400);
+                now[rank] = enter + 300 + random.u64(..1000);
                 writer.write_call(0, enter, now[rank], descriptor)?;
             }
             sent.push(now[rank]);
@@ -66,14 +66,14 @@ fn write_loop(folder: &Path, ranks: u32, calls: u64) -> Result<Vec<(WriteStats, 
         let mut last = 0;
         for (rank, writer) in writers.iter_mut().enumerate() {
             let neighbour = |by: u32| sent[((rank as u32 + by) % ranks) as usize];
-            let enter = now[rank] + 100 + random.below(400);
-            now[rank] = enter.max(neighbour(1)).max(neighbour(ranks - 1)) + 500 + random.below(2000);
+            let enter = now[rank] + 100 + random.u64(..400);
+            now[rank] = enter.max(neighbour(1)).max(neighbour(ranks - 1)) + 500 + random.u64(..2000);
             writer.write_call(0, enter, now[rank], &descriptors[rank][4])?;
-            now[rank] += 100 + random.below(400);
+            now[rank] += 100 + random.u64(..400);
             last = last.max(now[rank]);
         }
         for (rank, writer) in writers.iter_mut().enumerate() {
-            let leave = last + 1000 + random.below(2000);
+            let leave = last + 1000 + random.u64(..2000);
             writer.write_call(0, now[rank], leave, &descriptors[rank][5])?;
             now[rank] = leave;
         }
@@ -83,22 +83,22 @@ fn write_loop(folder: &Path, ranks: u32, calls: u64) -> Result<Vec<(WriteStats, 
 
 fn write_changing(folder: &Path, rank: u32, ranks: u32, calls: u64) -> Result<(WriteStats, i64)> {
     let mut writer = RankFileWriter::create(folder, rank)?;
-    let mut random = GeneratorRng(u64::from(rank) + 1);
+    let mut random = fastrand::Rng::with_seed(u64::from(rank) + 1);
     let mut descriptors = exchange(rank, ranks);
     let mut now = 1_000_000;
     for call in 0..calls {
         let index = call as usize % descriptors.len();
-        let (descriptor, bytes) = (&mut descriptors[index], random.below(1 << 20));
-        descriptor.tag = random.below(32 * 1024) as i32;
+        let (descriptor, bytes) = (&mut descriptors[index], random.u64(..1 << 20));
+        descriptor.tag = random.u64(..32 * 1024) as i32;
         if descriptor.parts & part::SENT != 0 {
             descriptor.sent = bytes;
         } else {
             descriptor.received = bytes;
         }
         // The program computes between some calls; a call takes from a few hundred to some ten thousand ticks.
-        let enter = now + if index == 0 { 20_000 + random.below(100_000) } else { 100 + random.below(400) };
-        let magnitude = 8 + random.below(8);
-        let leave = enter + 300 + random.below(1 << magnitude);
+        let enter = now + if index == 0 { 20_000 + random.u64(..100_000) } else { 100 + random.u64(..400) };
+        let magnitude = 8 + random.u64(..8);
+        let leave = enter + 300 + random.u64(..1 << magnitude);
         writer.write_call(0, enter, leave, &descriptors[index])?;
         now = leave;
     }
@@ -131,13 +131,4 @@ fn step(rank: u32, ranks: u32) -> Vec<CallDescriptor> {
 fn exchange(rank: u32, ranks: u32) -> Vec<CallDescriptor> {
     let peer = ((rank + 1) % ranks) as i32;
     vec![send(peer).sent(BYTES).line(0), receive(peer).received(BYTES).line(1)]
-}
-
-struct GeneratorRng(u64);
-
-impl GeneratorRng {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.0 >> 33) % limit
-    }
 }

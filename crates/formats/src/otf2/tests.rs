@@ -9,6 +9,7 @@ mod score_p;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use fastrand::Rng;
 use sintonia_recording::Recording;
 use sintonia_recording::call_table::{CallDescriptor, ListedRequest, RecordedCall, RequestId};
 use sintonia_recording::header::{LinearClock, RecordingHeader};
@@ -76,20 +77,11 @@ fn import(archive: &Path) -> (tempfile::TempDir, Recording, Vec<String>) {
     (folder, recording, imported.notes)
 }
 
-/// Numbers that look random and are always the same.
-struct Random(u64);
+/// One of the peers that a call may have.
+fn any_peer(random: &mut Rng) -> i32 {
+    one_of(random, &[0, 1, 2, 3, raw::NONE, raw::PROC_NULL, raw::ANY, raw::ROOT, raw::EXTERNAL])
+}
 
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.0 >> 33) % limit
-    }
-
-    fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
-        choices[self.below(choices.len() as u64) as usize]
-    }
-
-    fn peer(&mut self) -> i32 {
-        self.one_of(&[0, 1, 2, 3, raw::NONE, raw::PROC_NULL, raw::ANY, raw::ROOT, raw::EXTERNAL])
-    }
+fn one_of<T: Copy>(random: &mut Rng, choices: &[T]) -> T {
+    choices[random.usize(..choices.len())]
 }

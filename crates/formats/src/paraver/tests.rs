@@ -552,25 +552,17 @@ fn names_can_be_cut_anywhere() {
     }
 }
 
-/// Numbers that look arbitrary and are always the same.
-fn arbitrary(state: &mut u64) -> u64 {
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    *state
-}
-
 #[test]
 fn a_damaged_trace_is_read_or_refused() {
     let whole = Files::of(program(), "a.prv").text("a.prv").into_bytes();
     let files = Files::trace("", NAMES_OF_EXTRAE);
-    let (mut state, mut read, mut refused) = (0x9e37_79b9_7f4a_7c15, 0, 0);
+    let (mut random, mut read, mut refused) = (fastrand::Rng::with_seed(1), 0, 0);
     for _ in 0..150 {
         let mut bytes = whole.clone();
-        for _ in 0..1 + arbitrary(&mut state) % 3 {
-            let (position, other) = (arbitrary(&mut state) as usize % bytes.len(), arbitrary(&mut state) as usize % bytes.len());
-            match arbitrary(&mut state) % 4 {
-                0 => bytes[position] = arbitrary(&mut state) as u8,
+        for _ in 0..1 + random.u64(..3) {
+            let (position, other) = (random.usize(..bytes.len()), random.usize(..bytes.len()));
+            match random.u64(..4) {
+                0 => bytes[position] = random.u8(..),
                 1 => bytes[position] = b"0123456789:\n"[other % 12],
                 2 => _ = bytes.drain(position.min(other)..position.max(other).min(position.min(other) + 40)),
                 _ => bytes.swap(position, other),
@@ -591,10 +583,10 @@ fn a_damaged_trace_is_read_or_refused() {
 
 #[test]
 fn any_program_comes_back_through_a_trace() {
-    let mut state = 0x2545_f491_4f6c_dd1d;
+    let mut random = fastrand::Rng::with_seed(2);
     for _ in 0..30 {
-        let ranks = 2 + arbitrary(&mut state) as usize % 3;
-        let program = exchanges(&mut state, ranks);
+        let ranks = 2 + random.usize(..3);
+        let program = exchanges(&mut random, ranks);
         let folder = tempfile::tempdir().unwrap();
         let original = describe_calls(&recording(folder.path(), program.clone()));
         let files = Files::of(program, "a.prv");
@@ -608,16 +600,16 @@ fn any_program_comes_back_through_a_trace() {
 }
 
 /// A program of rounds in which each rank sends something to the next one, in one of several ways.
-fn exchanges(state: &mut u64, ranks: usize) -> Vec<Vec<Call>> {
+fn exchanges(random: &mut fastrand::Rng, ranks: usize) -> Vec<Vec<Call>> {
     let mut calls = vec![Vec::new(); ranks];
     let mut now = 0;
     for _ in 0..20 {
-        let (way, tag, bytes) = (arbitrary(state) % 4, (arbitrary(state) % 3) as i32, arbitrary(state) >> (arbitrary(state) % 60));
+        let (way, tag, bytes) = (random.u64(..4), random.i32(0..3), random.u64(..) >> (random.u64(..60)));
         for (rank, calls) in calls.iter_mut().enumerate() {
             let (next, previous) = (((rank + 1) % ranks) as i32, ((rank + ranks - 1) % ranks) as i32);
-            let mut at = now + arbitrary(state) % 10;
+            let mut at = now + random.u64(..10);
             let mut add = |descriptor: CallDescriptor| {
-                let (enter, leave) = (at + arbitrary(state) % 3, at + 3 + arbitrary(state) % 5);
+                let (enter, leave) = (at + random.u64(..3), at + 3 + random.u64(..5));
                 at = leave;
                 calls.push((0, enter, leave, descriptor));
             };

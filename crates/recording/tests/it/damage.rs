@@ -83,12 +83,12 @@ fn a_changed_bit_costs_one_block_or_the_end_of_the_file() {
 fn any_bytes_in_a_rank_file_are_read_without_panic() {
     let folder = recorded();
     let whole = fs::read(rank_file(folder.path())).unwrap();
-    let mut random = Random(3);
+    let mut random = fastrand::Rng::with_seed(3);
     for _ in 0..500 {
         let mut changed = whole.clone();
-        for _ in 0..=random.below(8) {
-            let place = random.below(changed.len() as u64) as usize;
-            changed[place] = random.below(256) as u8;
+        for _ in 0..=random.u64(..8) {
+            let place = random.usize(..changed.len());
+            changed[place] = random.u8(..);
         }
         repair_checksums(&mut changed, &mut random);
         fs::write(rank_file(folder.path()), &changed).unwrap();
@@ -101,12 +101,12 @@ fn any_bytes_in_a_rank_file_are_read_without_panic() {
 }
 
 /// Makes some of the checksums match, so that the data behind them is parsed.
-fn repair_checksums(bytes: &mut [u8], random: &mut Random) {
+fn repair_checksums(bytes: &mut [u8], random: &mut fastrand::Rng) {
     let mut at = 16;
     while at + 48 <= bytes.len() {
         let length = u32::from_le_bytes(bytes[at + 12..at + 16].try_into().unwrap()) as usize;
         let Some(end) = (at + 48).checked_add(length).filter(|end| *end <= bytes.len()) else { return };
-        if random.below(4) > 0 {
+        if random.u64(..4) > 0 {
             let body = crc32fast::hash(&bytes[at + 48..end]);
             bytes[at + 8..at + 12].copy_from_slice(&body.to_le_bytes());
             let header = crc32fast::hash(&bytes[at + 8..at + 48]);
@@ -173,12 +173,12 @@ fn any_bytes_in_the_header_are_refused_or_read_but_never_panic() {
     header.operations.truncate(2);
     header.write(folder.path()).unwrap();
     let whole = fs::read(&path).unwrap();
-    let mut random = Random(9);
+    let mut random = fastrand::Rng::with_seed(9);
     for _ in 0..500 {
         let mut changed = whole.clone();
-        let place = random.below(changed.len() as u64) as usize;
-        changed[place] = b"0123456789-,:[]{}\"ax"[random.below(20) as usize];
-        changed.truncate(whole.len() - (random.below(4) * random.below(50)) as usize);
+        let place = random.usize(..changed.len());
+        changed[place] = b"0123456789-,:[]{}\"ax"[random.usize(..20)];
+        changed.truncate(whole.len() - (random.u64(..4) * random.u64(..50)) as usize);
         fs::write(&path, &changed).unwrap();
         if let Ok(recording) = Recording::open(folder.path()) {
             for rank in 0..2 {
@@ -211,11 +211,11 @@ fn what_processes_leave_can_be_cut_anywhere() {
     let files = killed(folder.path());
     let all = calls(&Recording::open(folder.path()).unwrap(), 0);
     assert_eq!(all.len(), 301);
-    let mut random = Random(4);
+    let mut random = fastrand::Rng::with_seed(4);
     for (place, path) in files.iter().enumerate() {
         let whole = fs::read(path).unwrap();
         for _ in 0..40 {
-            let length = random.below(whole.len() as u64) as usize;
+            let length = random.usize(..whole.len());
             fs::write(path, &whole[..length]).unwrap();
             match Recording::open(folder.path()) {
                 Ok(recording) => {
@@ -258,14 +258,14 @@ fn a_damaged_block_is_counted_or_found_in_memory() {
 fn any_bytes_left_by_processes_are_sealed_without_panic() {
     let folder = tempfile::tempdir().unwrap();
     let files = killed(folder.path());
-    let mut random = Random(8);
+    let mut random = fastrand::Rng::with_seed(8);
     for round in 0..150 {
         let path = &files[round % 3];
         let whole = fs::read(path).unwrap();
         let mut changed = whole.clone();
-        for _ in 0..=random.below(6) {
-            let place = random.below(changed.len().min(4000) as u64) as usize;
-            changed[place] = if round % 3 == 0 { b"0123456789-,:\"x"[random.below(15) as usize] } else { random.below(256) as u8 };
+        for _ in 0..=random.u64(..6) {
+            let place = random.usize(..changed.len().min(4000));
+            changed[place] = if round % 3 == 0 { b"0123456789-,:\"x"[random.usize(..15)] } else { random.u8(..) };
         }
         fs::write(path, &changed).unwrap();
         if let Ok(recording) = Recording::open(folder.path()) {

@@ -61,19 +61,19 @@ fn groups_that_calls_name_and_neighbours_are_told_for_all() {
 
 /// Many different calls, in time order.
 fn some_calls(count: u64) -> Vec<(u64, u64, Payload)> {
-    let mut random = Random(5);
+    let mut random = fastrand::Rng::with_seed(5);
     let mut now = 1000;
     let call = |_| {
-        let (gap, duration) = (random.below(10), random.below(10));
-        now += 1 + random.below(1 << (3 * gap));
+        let (gap, duration) = (random.u64(..10), random.u64(..10));
+        now += 1 + random.u64(..1 << (3 * gap));
         let enter = now;
-        now += random.below(1 << (3 * duration));
-        let name = ["MPI_Send", "MPI_Recv", "MPI_Allreduce", "MPI_Isend"][random.below(4) as usize];
-        let mut payload = payload(name).site(0x1000 + random.below(5)).object(0, random.below(4) as i32).tag(random.below(3) as i32);
+        now += random.u64(..1 << (3 * duration));
+        let name = ["MPI_Send", "MPI_Recv", "MPI_Allreduce", "MPI_Isend"][random.usize(..4)];
+        let mut payload = payload(name).site(0x1000 + random.u64(..5)).object(0, random.i32(0..4)).tag(random.i32(0..3));
         if name == "MPI_Isend" {
             payload = payload.mark(part::REQUEST);
         }
-        (enter, now, payload.sent(random.below(3)).part(part::VALUE, 7))
+        (enter, now, payload.sent(random.u64(..3)).part(part::VALUE, 7))
     };
     (0..count).map(call).collect()
 }

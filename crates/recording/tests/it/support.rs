@@ -13,16 +13,6 @@ use sintonia_recording::raw::{
     payload_header,
 };
 
-/// A reproducible random number generator.
-pub(crate) struct Random(pub u64);
-
-impl Random {
-    pub(crate) fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.0 >> 20) % limit
-    }
-}
-
 /// A payload under construction.
 #[derive(Clone, Default)]
 pub(crate) struct Payload {

@@ -1,5 +1,6 @@
 //! Reader of one rank of an extrapolated run.
 
+use sintonia_fit::SplitMix64;
 use sintonia_mpi::{BlockingMode, FunctionRole};
 use sintonia_recording::call_table::{CallDescriptor, ListedRequest};
 use sintonia_recording::raw::{self, RequestRef};
@@ -51,7 +52,7 @@ pub(super) struct ExtrapolatedReader<'a> {
     n_requests: u64,
     /// Time if all calls but those with fixed durations took none.
     now_ns: i64,
-    random: u64,
+    random: SplitMix64,
     /// Outstanding requests and request count at the start of the repeated iteration.
     iteration_start: (OutstandingRequests, u64),
     /// The next iterations equal the last one.
@@ -71,7 +72,7 @@ impl<'a> ExtrapolatedReader<'a> {
             open: OutstandingRequests::default(),
             n_requests: 0,
             now_ns: 0,
-            random: (u64::from(rank) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15),
+            random: SplitMix64::new(u64::from(rank)),
             iteration_start: (OutstandingRequests::default(), 0),
             repeats: false,
             segments: Vec::new(),
@@ -257,10 +258,7 @@ impl<'a> ExtrapolatedReader<'a> {
         if ratios.is_empty() {
             return 1.0;
         }
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 7;
-        self.random ^= self.random << 17;
-        ratios[(self.random >> 33) as usize % ratios.len()]
+        ratios[self.random.index_below(ratios.len())]
     }
 
     /// Advances the clock by the calls of a chunk.

@@ -5,7 +5,7 @@ use std::path::Path;
 use sintonia_recording::call_table::CallTable;
 
 use super::*;
-use crate::sample::{self, SampleRng};
+use crate::sample;
 
 fn open(recording: &Recording) -> TimelineIndex {
     TimelineIndex::open(recording, &|_| ()).unwrap()
@@ -47,12 +47,12 @@ fn any_window_matches_the_calls() {
     assert!(index.threads_of(1)[0].levels.is_empty(), "short threads need none");
     let tables = [0, 1].map(|rank| recording.tables(rank).unwrap().remove(0));
     let (begin, end) = index.span();
-    let mut random = SampleRng(3);
+    let mut random = fastrand::Rng::with_seed(3);
     let mut kinds_of_answers = [0; 2];
     for round in 0..200 {
-        let width = ((end - begin) >> random.below(20)).max(1);
-        let from = begin + random.below((end - begin) as u64) as i64 - width / 2;
-        let window = TimeWindow::new(from, from + width, 1 + random.below(500) as usize);
+        let width = ((end - begin) >> random.u64(..20)).max(1);
+        let from = begin + random.i64(0..end - begin) - width / 2;
+        let window = TimeWindow::new(from, from + width, 1 + random.usize(..500));
         for rank in [0, 1] {
             let (cells, exact) = drawn(&recording, &index, rank, &window);
             let (largest, mean) = difference(&cells, &expected(&tables[rank as usize], &window), &window);
@@ -111,19 +111,19 @@ fn a_damaged_index_is_made_anew() {
     let expected = open(&recording).store.contents;
     let path = folder.path().join("view.index");
     let sound = std::fs::read(&path).unwrap();
-    let mut random = SampleRng(5);
+    let mut random = fastrand::Rng::with_seed(5);
     for round in 0..60 {
         let mut bytes = sound.clone();
         match round % 3 {
-            0 => bytes.truncate(random.below(sound.len() as u64) as usize),
+            0 => bytes.truncate(random.usize(..sound.len())),
             // The table of contents and the footer are at the end.
             1 => {
-                let at = bytes.len() - 1 - random.below(400) as usize;
-                bytes[at] ^= 1 << random.below(8);
+                let at = bytes.len() - 1 - random.usize(..400);
+                bytes[at] ^= 1 << random.u64(..8);
             }
             _ => {
-                let at = random.below(sound.len() as u64) as usize;
-                bytes[at] ^= 1 << random.below(8);
+                let at = random.usize(..sound.len());
+                bytes[at] ^= 1 << random.u64(..8);
             }
         }
         std::fs::write(&path, &bytes).unwrap();
@@ -160,10 +160,10 @@ fn undetected_changes_give_an_error_or_partial_data() {
     let index = open(&recording);
     let path = folder.path().join("rank-00000.calls");
     let (sound, written) = (std::fs::read(&path).unwrap(), std::fs::metadata(&path).unwrap().modified().unwrap());
-    let mut random = SampleRng(6);
+    let mut random = fastrand::Rng::with_seed(6);
     let (begin, end) = index.span();
     for _ in 0..50 {
-        let bytes: Vec<u8> = sound.iter().map(|byte| byte ^ (random.below(20) == 0) as u8).collect();
+        let bytes: Vec<u8> = sound.iter().map(|byte| byte ^ (random.u64(..20) == 0) as u8).collect();
         std::fs::write(&path, &bytes).unwrap();
         std::fs::File::options().write(true).open(&path).unwrap().set_modified(written).unwrap();
         let window = TimeWindow::new(begin, end, 5000);

@@ -8,7 +8,7 @@ use sintonia_recording::raw::part;
 use sintonia_recording::testing::{RecordingBuilder, TestCall, call, finalize, init, receive, send};
 
 use super::*;
-use crate::sample::{self, SampleRng};
+use crate::sample;
 
 fn timeline(folder: &Path, ranks: &[Vec<TestCall>]) -> RecordingTimeline {
     RecordingTimeline::open(sample::recording(folder, ranks), &|_| ()).unwrap()
@@ -172,10 +172,10 @@ fn calls_are_those_of_the_table() {
     ranks[1].iter_mut().skip(1).step_by(3).for_each(|call| call.thread = 1);
     let timeline = timeline(folder.path(), &ranks);
     let (begin, end) = timeline.index.as_ref().unwrap().span();
-    let mut random = SampleRng(9);
+    let mut random = fastrand::Rng::with_seed(9);
     for _ in 0..50 {
-        let from = begin + random.below((end - begin) as u64) as i64;
-        let to = from + 1 + random.below(200_000) as i64;
+        let from = begin + random.i64(0..end - begin);
+        let to = from + 1 + random.i64(0..200_000);
         let answer = json(&timeline, "calls", &[("from", &from.to_string()), ("to", &to.to_string())]);
         let column = |name: &str| answer[name].as_array().unwrap().iter().map(|value| value.as_i64().unwrap()).collect::<Vec<i64>>();
         let mut expected = Vec::new();
@@ -202,9 +202,9 @@ fn the_next_call_is_found_and_the_one_before() {
     let ranks: Vec<Vec<TestCall>> = (0..2).map(|rank| sample::arbitrary(rank + 1, 2000)).collect();
     let timeline = timeline(folder.path(), &ranks);
     let (begin, end) = timeline.index.as_ref().unwrap().span();
-    let mut random = SampleRng(10);
+    let mut random = fastrand::Rng::with_seed(10);
     for _ in 0..50 {
-        let (from, longer) = (begin + random.below((end - begin) as u64) as i64, random.below(3000) as i64);
+        let (from, longer) = (begin + random.i64(0..end - begin), random.i64(0..3000));
         let all =
             || ranks.iter().flatten().filter(|call| call.descriptor.site == 2 && call.descriptor.function.name().starts_with("MPI_Wait"));
         let fits = |call: &&TestCall| (call.leave - call.enter) as i64 >= longer;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Random, score_p};
+use super::{one_of, score_p};
 use crate::otf2;
 
 /// A copy of Score-P's trace, and its files.
@@ -43,14 +43,15 @@ fn a_truncated_trace_is_reported_with_file_and_position() {
 fn a_trace_in_which_anything_is_changed_is_read_or_refused() {
     let folder = tempfile::tempdir().unwrap();
     let files = copy(folder.path());
-    let mut random = Random(7);
+    let mut random = fastrand::Rng::with_seed(7);
     for round in 0..400 {
-        let file = &files[random.below(files.len() as u64) as usize];
+        let file = &files[random.usize(..files.len())];
         let whole = fs::read(file).unwrap();
         let mut changed = whole.clone();
-        for _ in 0..=random.below(3) {
-            let index = random.below(changed.len() as u64) as usize;
-            changed[index] = random.one_of(&[0, 1, 8, 9, 0x7f, 0xfe, 0xff, random.0 as u8]);
+        for _ in 0..=random.u64(..3) {
+            let index = random.usize(..changed.len());
+            let any = random.u8(..);
+            changed[index] = one_of(&mut random, &[0, 1, 8, 9, 0x7f, 0xfe, 0xff, any]);
         }
         fs::write(file, changed).unwrap();
         let into = folder.path().join(format!("{round}.sin"));

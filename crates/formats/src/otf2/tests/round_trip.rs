@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use fastrand::Rng;
 use sintonia_mpi::{BlockingMode, FUNCTIONS, FunctionId, FunctionRole};
 use sintonia_recording::Recording;
 use sintonia_recording::call_table::{CallDescriptor, ListedRequest};
@@ -13,7 +14,7 @@ use sintonia_recording::header::{
 use sintonia_recording::raw::{self, RequestRef, part};
 use sintonia_recording::sealed::RankFileWriter;
 
-use super::{Random, calls, facts, import};
+use super::{any_peer, calls, facts, import, one_of};
 use crate::otf2;
 
 /// Ticks before the recording begins.
@@ -21,10 +22,10 @@ const BEFORE: u64 = 500;
 const ABSENT: u32 = 2;
 
 /// A recording of processes that did anything at all, in any order.
-fn anything(folder: &Path, random: &mut Random, length: u64) {
+fn anything(folder: &Path, random: &mut Rng, length: u64) {
     let ranks = [0, 1, 3].map(|rank| {
         let (calls, threads, end_ns) = write_rank(folder, rank, random, length);
-        let end = random.one_of(&[ProcessExit::Finalized, ProcessExit::Exited, ProcessExit::Aborted, ProcessExit::CutShort]);
+        let end = one_of(random, &[ProcessExit::Finalized, ProcessExit::Exited, ProcessExit::Aborted, ProcessExit::CutShort]);
         let clock = LinearClock { origin_ticks: BEFORE, origin_ns: 0.0, ns_per_tick: 1.0 };
         let (pid, begin_ns) = (100 + rank, -(BEFORE as i64));
         RecordedRank {
@@ -41,7 +42,7 @@ fn anything(folder: &Path, random: &mut Random, length: u64) {
             clock,
         }
     });
-    header(ranks.to_vec(), random.one_of(&["MPI_COMM_WORLD", "MPI_Init"])).write(folder).unwrap();
+    header(ranks.to_vec(), one_of(random, &["MPI_COMM_WORLD", "MPI_Init"])).write(folder).unwrap();
 }
 
 fn header(ranks: Vec<RecordedRank>, world: &str) -> RecordingHeader {
@@ -103,15 +104,15 @@ struct Made {
     of_memory: bool,
 }
 
-fn write_rank(folder: &Path, rank: u32, random: &mut Random, length: u64) -> (u64, u32, i64) {
+fn write_rank(folder: &Path, rank: u32, random: &mut Rng, length: u64) -> (u64, u32, i64) {
     let mut writer = RankFileWriter::create(folder, rank).unwrap();
     let (mut now, mut made, mut next) = (0, Vec::new(), [0u64; 3]);
     for _ in 0..length {
-        let thread = random.below(3) as u16;
+        let thread = random.u16(..3);
         let mut descriptor = any_shape(random);
         descriptor.requests = any_requests(random, &descriptor, thread, &mut made, &next);
-        let enter = now + 1 + random.below(1000);
-        now = enter + random.below(1000);
+        let enter = now + 1 + random.u64(..1000);
+        now = enter + random.u64(..1000);
         writer.write_call(thread, enter, now, &descriptor).unwrap();
         if descriptor.makes_request() {
             let persistent = descriptor.function.definition().mode == BlockingMode::Persistent;
@@ -127,44 +128,39 @@ fn write_rank(folder: &Path, rank: u32, random: &mut Random, length: u64) -> (u6
     (writer.finish().unwrap().calls, 3, now as i64)
 }
 
-fn any_shape(random: &mut Random) -> CallDescriptor {
+fn any_shape(random: &mut Rng) -> CallDescriptor {
     let operation = loop {
-        let operation = FunctionId(random.below(FUNCTIONS.len() as u64) as u16);
+        let operation = FunctionId(random.u16(..FUNCTIONS.len() as u16));
         if operation.role() != FunctionRole::Local {
             break operation;
         }
     };
-    let number = |random: &mut Random| random.one_of(&[0, 1, 2, 3, 4, 5, 6, 7, 1000, raw::NO_OBJECT]);
-    let tag = |random: &mut Random| random.one_of(&[0, 5, i32::MAX, raw::NONE, raw::ANY, -7]);
-    let bytes = |random: &mut Random| random.one_of(&[0, 8, 1 << 40, raw::UNKNOWN_BYTES]);
+    let number = |random: &mut Rng| one_of(random, &[0, 1, 2, 3, 4, 5, 6, 7, 1000, raw::NO_OBJECT]);
+    let tag = |random: &mut Rng| one_of(random, &[0, 5, i32::MAX, raw::NONE, raw::ANY, -7]);
+    let bytes = |random: &mut Rng| one_of(random, &[0, 8, 1 << 40, raw::UNKNOWN_BYTES]);
     // Most calls are as programs make them; some have marks that make no sense.
     let usual = super::super::decoded_call::DecodedCall::new(operation).descriptor.parts;
     let request = if operation.definition().mode == BlockingMode::Blocking { 0 } else { part::REQUEST };
-    let parts = random.one_of(&[usual | request, usual | request | part::FORTRAN, random.0 as u16, usual | part::ERROR, part::UNFINISHED]);
+    let any = random.u16(..);
+    let parts = one_of(random, &[usual | request, usual | request | part::FORTRAN, any, usual | part::ERROR, part::UNFINISHED]);
     CallDescriptor {
         parts,
-        site: random.one_of(&[0, 1, 2, 3, 4]),
+        site: one_of(random, &[0, 1, 2, 3, 4]),
         object: number(random),
-        peer: random.peer(),
+        peer: any_peer(random),
         tag: tag(random),
-        source: random.peer(),
+        source: any_peer(random),
         recv_tag: tag(random),
         sent: bytes(random),
         received: bytes(random),
         created: number(random),
-        value: random.one_of(&[0, 1, 2, -1, i32::MIN]),
+        value: one_of(random, &[0, 1, 2, -1, i32::MIN]),
         ..CallDescriptor::new(operation)
     }
 }
 
 /// Some of the requests that were made and are not complete.
-fn any_requests(
-    random: &mut Random,
-    descriptor: &CallDescriptor,
-    thread: u16,
-    made: &mut Vec<Made>,
-    next: &[u64; 3],
-) -> Vec<ListedRequest> {
+fn any_requests(random: &mut Rng, descriptor: &CallDescriptor, thread: u16, made: &mut Vec<Made>, next: &[u64; 3]) -> Vec<ListedRequest> {
     let completes = matches!(
         descriptor.function.role(),
         FunctionRole::CompleteOne
@@ -173,10 +169,10 @@ fn any_requests(
             | FunctionRole::CompleteSome
             | FunctionRole::RequestFree
     );
-    let lists = completes || matches!(descriptor.function.role(), FunctionRole::Start | FunctionRole::StartAll) || random.below(10) == 0;
+    let lists = completes || matches!(descriptor.function.role(), FunctionRole::Start | FunctionRole::StartAll) || random.u64(..10) == 0;
     let mut listed = Vec::new();
-    for _ in 0..if lists { random.below(5).min(made.len() as u64) } else { 0 } {
-        let index = random.below(made.len() as u64) as usize;
+    for _ in 0..if lists { random.u64(..5).min(made.len() as u64) } else { 0 } {
+        let index = random.usize(..made.len());
         let one = made[index];
         if one.of_memory && (!completes || descriptor.function.role() == FunctionRole::RequestFree) {
             continue;
@@ -187,8 +183,8 @@ fn any_requests(
         let own = next[usize::from(thread)] + u64::from(descriptor.makes_request());
         let request =
             if one.thread == thread { RequestRef::Relative(own - 1 - one.number) } else { RequestRef::Absolute(one.thread, one.number) };
-        let (peer, tag, received) = (random.peer(), random.one_of(&[3, raw::ANY]), random.one_of(&[0, 77, raw::UNKNOWN_BYTES]));
-        listed.push(ListedRequest { request, is_receive: random.below(2) == 0, peer, tag, received });
+        let (peer, tag, received) = (any_peer(random), one_of(random, &[3, raw::ANY]), one_of(random, &[0, 77, raw::UNKNOWN_BYTES]));
+        listed.push(ListedRequest { request, is_receive: random.u64(..2) == 0, peer, tag, received });
     }
     listed
 }
@@ -217,7 +213,7 @@ fn go_out_and_back(recording: &Recording) -> Recording {
 
 #[test]
 fn whatever_processes_do_comes_back_as_it_was() {
-    let mut random = Random(1);
+    let mut random = Rng::with_seed(1);
     for length in [0, 1, 40, 4000, 4000] {
         let folder = tempfile::tempdir().unwrap();
         anything(folder.path(), &mut random, length);
