@@ -63,6 +63,7 @@ fn c641_a_search_tries_values_and_tells_them() {
     let mpi = Mpi::named("openmpi");
     let folder = fresh_dir();
     let bare = relax(&mpi, folder.path(), 20, &[]);
+    bare.expect_status(0);
     for tunlet in [&documented("relax-search.tunlet").display().to_string(), "search:iteration=\"relax\",variables={patience=[1,512]}"] {
         let tuned = relax(&mpi, folder.path(), 300, &["--tunlet", tunlet, "--json"]);
         tuned.expect_status(0);
@@ -79,6 +80,7 @@ fn c642_rules_in_words_and_scripts_change_the_same_variable() {
     let mpi = Mpi::named("openmpi");
     let folder = fresh_dir();
     let bare = relax(&mpi, folder.path(), 150, &[]);
+    bare.expect_status(0);
     for (file, why) in [("relax-fuzzy.tunlet", "of the time is spent looking"), ("relax-script.tunlet", "1 took ")] {
         let tuned = relax(&mpi, folder.path(), 150, &["--tunlet", &documented(file).display().to_string(), "--json"]);
         tuned.expect_status(0);
@@ -94,6 +96,7 @@ fn c643_a_script_that_loops_is_switched_off_and_the_program_goes_on() {
     let mpi = Mpi::named("openmpi");
     let folder = fresh_dir();
     let bare = relax(&mpi, folder.path(), 60, &[]);
+    bare.expect_status(0);
     let text = std::fs::read_to_string(documented("relax-search.tunlet")).expect("a file");
     let (before, behind) = (text.split("[search]").next().expect("some"), text.split("[[tune]]").nth(1).expect("some"));
     let script = "script = '''\nfn happened(event) {\n    loop { this.again = true; }\n}\n'''\n";
@@ -127,6 +130,7 @@ fn c645_the_factoring_of_the_paper_as_a_file_tunes_the_fire() {
     let run =
         |own: Vec<String>| Process::new(own.into_iter().chain(mpi.launch(4, &program))).env(&mpi.env).limit(120).run_in(folder.path());
     let bare = run(Vec::new());
+    bare.expect_status(0);
     let file = documented("factoring.tunlet").display().to_string();
     let tuned = run([&sintonia(), "tune", "--tunlet", &file, "-o", "tuned.sin", "--json", "--"].map(String::from).to_vec());
     tuned.expect_status(0);
