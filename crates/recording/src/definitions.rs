@@ -4,6 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::host::{HostDescription, OffCpuSource, ProcessLimits, ThreadUsage};
+
 /// Version of the recording format written by this version of Sintonia.
 pub const FORMAT_VERSION: u32 = 1;
 
@@ -44,6 +46,14 @@ pub enum DefinitionRecord {
     Group(LocalGroup),
     /// A thread that called MPI.
     Thread(ThreadDefinition),
+    /// Its host.
+    Host(HostDescription),
+    /// Limits of its control group; the latest counts.
+    Limits(ProcessLimits),
+    /// What a thread used; the latest of each thread counts.
+    Usage(ThreadUsage),
+    /// How it is known when its threads were off the processor; the latest counts.
+    OffCpu(OffCpuDefinition),
     /// Simultaneous readings of its clocks.
     Clock(ClockReading),
     /// The offset between its host's clock and that of rank 0.
@@ -197,6 +207,13 @@ pub struct MeasuredClockOffset {
 pub struct NoteDefinition {
     /// One sentence.
     pub text: String,
+}
+
+/// How a process knows when its threads were off the processor.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OffCpuDefinition {
+    /// The source.
+    pub source: OffCpuSource,
 }
 
 /// How a process ended, as far as it could record it.

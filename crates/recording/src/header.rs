@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::definitions::MAX_RANKS;
 use crate::error::Error;
+use crate::host::{HostDescription, OffCpuSource, ProcessLimits, ThreadUsage};
 use crate::json;
 
 /// File name inside a recording. Its presence marks the recording as sealed.
@@ -36,6 +37,9 @@ pub struct RecordingHeader {
     pub mpi: MpiVersion,
     /// Names of the hosts.
     pub hosts: Vec<String>,
+    /// What each of these hosts is, in the same order; empty in a recording without it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub host_descriptions: Vec<HostDescription>,
     /// Expected number of processes; those without data have no entry in `ranks`.
     pub size: usize,
     /// The processes by rank. Spawned processes follow those that spawned them.
@@ -118,6 +122,15 @@ pub struct RecordedRank {
     pub damaged_blocks: u64,
     /// Converts ticks in its file to nanoseconds since the start of the recording.
     pub clock: LinearClock,
+    /// What its threads used of the host; empty in a recording without it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub usage: Vec<ThreadUsage>,
+    /// Limits that a control group set for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<ProcessLimits>,
+    /// How it is known when its threads were off the processor; absent if it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub off_cpu: Option<OffCpuSource>,
 }
 
 /// How the recording of a process ended.

@@ -4,6 +4,7 @@
 //! which all other crates read through [`Recording`] as tables of calls. No other crate depends on the file layout.
 
 pub mod definitions;
+pub mod host;
 pub mod raw;
 
 #[cfg(feature = "reader")]
@@ -22,6 +23,8 @@ pub mod header;
 mod json;
 #[cfg(feature = "reader")]
 pub mod neighbours;
+#[cfg(feature = "reader")]
+pub mod off_cpu;
 #[cfg(feature = "reader")]
 mod process_calls;
 #[cfg(feature = "reader")]

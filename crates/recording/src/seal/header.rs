@@ -6,6 +6,7 @@ use sintonia_mpi::FUNCTIONS;
 
 use crate::definitions::{FORMAT_VERSION, format_ranks};
 use crate::header::{CallSiteDefinition, LinearClock, MpiVersion, ProcessExit, RecordedRank, RecordingHeader};
+use crate::host::HostDescription;
 use crate::run_description::RunDescription;
 use crate::seal::RunMetadata;
 use crate::seal::clocks::{self, HostClocks};
@@ -44,6 +45,7 @@ pub(super) fn build(
         mpi: mpi(members),
         size: members.iter().map(|member| member.first as usize + member.size as usize).max().unwrap_or(0),
         ranks: ranks.map(|((member, stats), clock)| rank(member, host(member), stats, *clock)).collect(),
+        host_descriptions: host_descriptions(members, &hosts),
         hosts,
         communicators: definitions.communicators,
         objects: definitions.objects,
@@ -75,6 +77,9 @@ fn rank(member: &RankedProcess, host: u32, stats: &WriteStats, clock: LinearCloc
         dropped: raw.summary.dropped,
         damaged_blocks: raw.summary.damaged,
         clock,
+        usage: raw.process.usage.values().cloned().collect(),
+        limits: raw.process.limits.clone(),
+        off_cpu: raw.process.off_cpu,
     }
 }
 
@@ -86,6 +91,20 @@ fn hosts(members: &[RankedProcess]) -> Vec<String> {
         }
     }
     hosts
+}
+
+/// What the first process of each host says of it; empty if none says anything.
+fn host_descriptions(members: &[RankedProcess], hosts: &[String]) -> Vec<HostDescription> {
+    let described = |host: &String| {
+        let members = members.iter().filter(|member| member.process().host == *host);
+        members.filter_map(|member| member.process().host_description.clone()).next()
+    };
+    let descriptions: Vec<Option<HostDescription>> = hosts.iter().map(described).collect();
+    if descriptions.iter().all(Option::is_none) {
+        return Vec::new();
+    }
+    let named = |(name, known): (&String, Option<HostDescription>)| HostDescription { name: name.clone(), ..known.unwrap_or_default() };
+    hosts.iter().zip(descriptions).map(named).collect()
 }
 
 fn arguments(members: &[RankedProcess]) -> Vec<String> {

@@ -11,6 +11,7 @@ use crate::definitions::{
     MAX_RANKS, MeasuredClockOffset, ModuleDefinition, WorldDefinition,
 };
 use crate::error::{Error, WithPath};
+use crate::host::{HostDescription, OffCpuSource, ProcessLimits, ThreadUsage};
 
 /// A process as described by its definitions.
 #[derive(Clone, Debug, Default)]
@@ -37,6 +38,14 @@ pub(super) struct ProcessDefinitions {
     pub objects: Vec<LocalObject>,
     /// Groups named by its calls.
     pub groups: Vec<LocalGroup>,
+    /// Its host.
+    pub host_description: Option<HostDescription>,
+    /// Limits of its control group.
+    pub limits: Option<ProcessLimits>,
+    /// What its threads used, by their number.
+    pub usage: BTreeMap<u16, ThreadUsage>,
+    /// How it is known when its threads were off the processor.
+    pub off_cpu: Option<OffCpuSource>,
     /// Clock readings.
     pub readings: Vec<ClockReading>,
     /// Measured clock offsets to rank 0.
@@ -138,6 +147,10 @@ impl ProcessDefinitions {
             DefinitionRecord::Object(object) => self.objects.push(object),
             DefinitionRecord::Group(group) => self.groups.push(group),
             DefinitionRecord::Thread(_) => {}
+            DefinitionRecord::Host(host) => self.host_description = Some(host),
+            DefinitionRecord::Limits(limits) => self.limits = Some(limits),
+            DefinitionRecord::Usage(usage) => _ = self.usage.insert(usage.thread, usage),
+            DefinitionRecord::OffCpu(off_cpu) => self.off_cpu = Some(off_cpu.source),
             DefinitionRecord::Clock(reading) => self.readings.push(reading),
             DefinitionRecord::Offset(offset) => self.offsets.push(offset),
             DefinitionRecord::Note(note) => self.notes.push(note.text),

@@ -14,7 +14,9 @@ use crate::definitions::FORMAT_VERSION;
 use crate::header::{
     CallSiteDefinition, CommunicatorDefinition, LinearClock, ObjectDefinition, ProcessExit, RecordedRank, RecordingHeader, SourceFrame,
 };
+use crate::host::OffCpuSource;
 use crate::neighbours::{self, TopologyNeighbours};
+use crate::off_cpu::{self, ThreadOffCpu};
 use crate::sealed::{RankFileWriter, TickTotals, WriteStats};
 
 /// Lines of the program; each can be a call site.
@@ -105,6 +107,14 @@ impl RecordingBuilder {
     pub fn written_rank(self, written: WriteStats, end_ns: i64) -> RecordingBuilder {
         let rank = self.header.size as u32;
         self.add(RecordedRank { calls: written.calls, threads: 1, end_ns, ..finalized(rank) })
+    }
+
+    /// When the threads of the latest rank were off the processor; it is known from context switches.
+    pub fn off_cpu(mut self, threads: &[ThreadOffCpu]) -> RecordingBuilder {
+        let rank = self.header.ranks.last_mut().expect("a rank");
+        off_cpu::write(&self.folder, rank.rank, threads).expect("a file for the rank");
+        rank.off_cpu = Some(OffCpuSource::ContextSwitches);
+        self
     }
 
     /// Changes the header, which describes the ranks added so far.

@@ -40,6 +40,7 @@ fn anything(folder: &Path, random: &mut Rng, length: u64) {
             dropped: 1,
             damaged_blocks: u64::from(rank),
             clock,
+            ..RecordedRank::default()
         }
     });
     header(ranks.to_vec(), one_of(random, &["MPI_COMM_WORLD", "MPI_Init"])).write(folder).unwrap();

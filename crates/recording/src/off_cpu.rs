@@ -1,0 +1,236 @@
+//! When the threads of a rank were off the processor: ready to run without one, or blocked.
+//!
+//! A rank that was always on its processor has no file. Otherwise `rank-00000.offcpu` holds, as LEB128 numbers: for each thread its number,
+//! the number of intervals, and for each interval the distance in ticks from the end of the previous one (signed), its length in ticks, the
+//! time waiting and the time blocked in nanoseconds, and the processor plus one. A CRC-32 of all that ends the file.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use crate::Recording;
+use crate::error::{Error, WithPath};
+use crate::sealed::varint;
+
+const MAGIC: &[u8; 8] = b"SINOFCPU";
+
+/// An interval at the end of which a thread had been off the processor for a part of it, or for all of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OffCpuInterval {
+    /// Begin, in nanoseconds since the start of the recording (in the file: in ticks).
+    pub begin: i64,
+    /// End.
+    pub end: i64,
+    /// Time for which the thread was ready to run and had no processor.
+    pub waiting_ns: u64,
+    /// Time for which it was blocked in the kernel.
+    pub blocked_ns: u64,
+    /// Processor on which it ran at the end, if known.
+    pub processor: Option<u32>,
+}
+
+/// Time off the processor.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OffCpuTime {
+    /// Ready to run without a processor.
+    pub waiting_ns: u64,
+    /// Blocked in the kernel.
+    pub blocked_ns: u64,
+}
+
+/// The intervals of one thread, in order; they do not overlap.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ThreadOffCpu {
+    /// The thread's number in its process.
+    pub thread: u16,
+    intervals: Vec<OffCpuInterval>,
+    /// Sums over the intervals before each one.
+    before: Vec<OffCpuTime>,
+}
+
+impl ThreadOffCpu {
+    /// Puts intervals in order.
+    pub fn new(thread: u16, mut intervals: Vec<OffCpuInterval>) -> ThreadOffCpu {
+        intervals.sort_by_key(|interval| (interval.end, interval.begin));
+        let mut sum = OffCpuTime::default();
+        let mut before = Vec::with_capacity(intervals.len());
+        for interval in &intervals {
+            before.push(sum);
+            sum = sum.plus(interval.waiting_ns, interval.blocked_ns);
+        }
+        ThreadOffCpu { thread, intervals, before }
+    }
+
+    /// The intervals.
+    pub fn intervals(&self) -> &[OffCpuInterval] {
+        &self.intervals
+    }
+
+    /// Time off the processor between two points in time. Of an interval that lies in it only partly, the same part counts.
+    pub fn within(&self, begin: i64, end: i64) -> OffCpuTime {
+        let from = self.intervals.partition_point(|interval| interval.end <= begin);
+        let to = from + self.intervals[from..].partition_point(|interval| interval.begin < end);
+        let Some(last) = to.checked_sub(1).filter(|last| *last >= from) else { return OffCpuTime::default() };
+        let inner = OffCpuTime {
+            waiting_ns: self.before[last].waiting_ns - self.before[from].waiting_ns,
+            blocked_ns: self.before[last].blocked_ns - self.before[from].blocked_ns,
+        };
+        let whole = inner.plus(self.intervals[last].waiting_ns, self.intervals[last].blocked_ns);
+        let outside = |interval: &OffCpuInterval, before: i64, behind: i64| {
+            let length = (interval.end - interval.begin).max(1) as f64;
+            let share = ((before.max(0) + behind.max(0)) as f64 / length).min(1.0);
+            ((interval.waiting_ns as f64 * share) as u64, (interval.blocked_ns as f64 * share) as u64)
+        };
+        let (first, latest) = (&self.intervals[from], &self.intervals[last]);
+        if from == last {
+            let (waiting, blocked) = outside(first, begin - first.begin, first.end - end);
+            return whole.minus(waiting, blocked);
+        }
+        let (early, late) = (outside(first, begin - first.begin, 0), outside(latest, 0, latest.end - end));
+        whole.minus(early.0, early.1).minus(late.0, late.1)
+    }
+
+    /// Time off the processor in all intervals.
+    pub fn total(&self) -> OffCpuTime {
+        self.intervals.iter().fold(OffCpuTime::default(), |sum, interval| sum.plus(interval.waiting_ns, interval.blocked_ns))
+    }
+}
+
+impl OffCpuTime {
+    fn plus(self, waiting: u64, blocked: u64) -> OffCpuTime {
+        OffCpuTime { waiting_ns: self.waiting_ns.saturating_add(waiting), blocked_ns: self.blocked_ns.saturating_add(blocked) }
+    }
+
+    fn minus(self, waiting: u64, blocked: u64) -> OffCpuTime {
+        OffCpuTime { waiting_ns: self.waiting_ns.saturating_sub(waiting), blocked_ns: self.blocked_ns.saturating_sub(blocked) }
+    }
+}
+
+/// File name of a rank inside a recording.
+pub fn file_name(rank: u32) -> String {
+    format!("rank-{rank:05}.offcpu")
+}
+
+/// Writes the file of a rank, with begin and end in ticks, and returns its size in bytes; none if there are no intervals.
+pub fn write(folder: &Path, rank: u32, threads: &[ThreadOffCpu]) -> Result<u64, Error> {
+    let mut bytes = MAGIC.to_vec();
+    for thread in threads.iter().filter(|thread| !thread.intervals.is_empty()) {
+        encode(&mut bytes, thread);
+    }
+    if bytes.len() == MAGIC.len() {
+        return Ok(0);
+    }
+    bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
+    let path = folder.join(file_name(rank));
+    fs::write(&path, &bytes).with_path(&path)?;
+    Ok(bytes.len() as u64)
+}
+
+fn encode(bytes: &mut Vec<u8>, thread: &ThreadOffCpu) {
+    varint::encode(bytes, thread.thread.into());
+    varint::encode(bytes, thread.intervals.len() as u64);
+    let mut previous = 0;
+    for interval in &thread.intervals {
+        varint::encode_signed(bytes, interval.begin - previous);
+        varint::encode(bytes, (interval.end - interval.begin) as u64);
+        varint::encode(bytes, interval.waiting_ns);
+        varint::encode(bytes, interval.blocked_ns);
+        varint::encode(bytes, interval.processor.map_or(0, |processor| u64::from(processor) + 1));
+        previous = interval.end;
+    }
+}
+
+fn decode(bytes: &[u8]) -> Option<Vec<ThreadOffCpu>> {
+    let (content, checksum) = bytes.split_last_chunk::<4>()?;
+    if crc32fast::hash(content) != u32::from_le_bytes(*checksum) {
+        return None;
+    }
+    let mut rest = content.strip_prefix(MAGIC)?;
+    let mut threads = Vec::new();
+    while !rest.is_empty() {
+        let thread = varint::decode(&mut rest)? as u16;
+        let count = varint::decode(&mut rest)?;
+        let mut previous = 0_i64;
+        let mut intervals = Vec::new();
+        for _ in 0..count {
+            let begin = previous.checked_add(varint::decode_signed(&mut rest)?)?;
+            let end = begin.checked_add_unsigned(varint::decode(&mut rest)?)?;
+            let (waiting_ns, blocked_ns) = (varint::decode(&mut rest)?, varint::decode(&mut rest)?);
+            let processor = varint::decode(&mut rest)?.checked_sub(1).map(|processor| processor as u32);
+            intervals.push(OffCpuInterval { begin, end, waiting_ns, blocked_ns, processor });
+            previous = end;
+        }
+        threads.push(ThreadOffCpu::new(thread, intervals));
+    }
+    Some(threads)
+}
+
+impl Recording {
+    /// When the threads of a rank were off the processor. Empty if they never were, if it is not known ([`RecordedRank::off_cpu`]), and if
+    /// the file is damaged.
+    ///
+    /// [`RecordedRank::off_cpu`]: crate::header::RecordedRank::off_cpu
+    pub fn off_cpu(&self, rank: u32) -> Result<Vec<ThreadOffCpu>, Error> {
+        let Some(clock) = self.header.rank(rank).map(|rank| rank.clock.to_fixed_point()) else { return Ok(Vec::new()) };
+        let path = self.folder().join(file_name(rank));
+        let in_ns = |interval: OffCpuInterval| OffCpuInterval {
+            begin: clock.ticks_to_ns(interval.begin as u64),
+            end: clock.ticks_to_ns(interval.end as u64),
+            ..interval
+        };
+        match fs::read(&path) {
+            Ok(bytes) => {
+                let threads = decode(&bytes).unwrap_or_default();
+                Ok(threads.into_iter().map(|t| ThreadOffCpu::new(t.thread, t.intervals.into_iter().map(in_ns).collect())).collect())
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+            Err(source) => Err(Error::Io { path, source }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn interval(begin: i64, end: i64, waiting_ns: u64, blocked_ns: u64) -> OffCpuInterval {
+        OffCpuInterval { begin, end, waiting_ns, blocked_ns, processor: Some(3) }
+    }
+
+    #[test]
+    fn of_an_interval_that_lies_in_it_only_partly_the_same_part_counts() {
+        let thread = ThreadOffCpu::new(0, vec![interval(100, 200, 100, 0), interval(300, 400, 40, 60), interval(500, 600, 0, 10)]);
+        let within = |begin, end| {
+            let time = thread.within(begin, end);
+            (time.waiting_ns, time.blocked_ns)
+        };
+        assert_eq!(within(0, 1000), (140, 70));
+        assert_eq!(within(0, 100), (0, 0));
+        assert_eq!(within(150, 160), (10, 0));
+        assert_eq!(within(150, 350), (70, 30));
+        assert_eq!(within(200, 300), (0, 0));
+        assert_eq!(within(600, 700), (0, 0));
+        assert_eq!(within(350, 550), (20, 35));
+    }
+
+    #[test]
+    fn intervals_survive_the_file_and_a_damaged_file_has_none() {
+        let threads = vec![
+            ThreadOffCpu::new(0, vec![interval(-5, 200, 7, 0)]),
+            ThreadOffCpu::new(4, vec![interval(1, 2, 1, 0), interval(9, 90, 0, 80)]),
+        ];
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), 3, &threads).unwrap();
+        let path = folder.path().join("rank-00003.offcpu");
+        let bytes = fs::read(&path).unwrap();
+        assert_eq!(decode(&bytes), Some(threads));
+        for at in 0..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 4;
+            assert_eq!(decode(&damaged), None, "byte {at}");
+            assert_eq!(decode(&bytes[..at]), None);
+        }
+        assert_eq!(write(folder.path(), 4, &[ThreadOffCpu::default()]).unwrap(), 0);
+        assert!(!folder.path().join(file_name(4)).exists());
+    }
+}
