@@ -25,7 +25,7 @@ fn relax(mpi: &Mpi, folder: &Path, steps: usize, words: &[&str]) -> Outcome {
             .collect(),
     };
     let launched = mpi.launch(2, &[program.display().to_string(), steps.to_string()]);
-    Process::new(own.into_iter().chain(launched)).env(&mpi.env).limit(120).run_in(folder)
+    Process::new(own.into_iter().chain(launched)).env(&mpi.env).limit(300).run_in(folder)
 }
 
 /// The changes that were made.
