@@ -16,12 +16,14 @@ mod library;
 mod lifecycle;
 mod observe;
 mod process;
+mod processor_set;
 mod profile;
 mod recorder;
 mod requests;
 mod settings;
 mod stub;
 mod thread;
+mod thread_usage;
 mod trampoline;
 mod tuning;
 

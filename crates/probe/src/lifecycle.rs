@@ -15,12 +15,13 @@
 //!    that they have their ids before any other communicator is created.
 //! 9. Hosts are compared: the first messages, and only if all ranks are recorded.
 //! 10. Tuning is given the rank, and holds the program until its hooks are in place. It needs the ids of step 8.
-//! 11. World, clock and modules are defined, with what `MPI_Init` has loaded.
+//! 11. World, clock and modules are defined, with what `MPI_Init` has loaded. The affinity of the calling thread is read again: some
+//!     libraries bind processes inside `MPI_Init`.
 //! 12. Before `MPI_Finalize` ([`before_finalize`]) tuning ends, then hosts are compared again and files sent: the last messages. A process
 //!     that sends its files ends its recording first (step 13).
-//! 13. After `MPI_Finalize`, at exit, or before `MPI_Abort` ([`end`]), the last clock reading, the modules and the end are defined. Then the
-//!     state becomes `Ended`, so that no thread begins another call (not before `MPI_Abort`, which may return). Then threads write their
-//!     blocks, and last the memory that is not mapped is written.
+//! 13. After `MPI_Finalize`, at exit, or before `MPI_Abort` ([`end`]), what threads used, the last clock reading, the modules and the end
+//!     are defined. Then the state becomes `Ended`, so that no thread begins another call (not before `MPI_Abort`, which may return).
+//!     Then threads write their blocks, and last the memory that is not mapped is written.
 //!
 //! A process in which MPI was initialised unseen skips steps 8 to 11 and registers its communicators and its world in [`begin`], without
 //! messages. With sessions, [`on_session_initialized`] takes the place of steps 8 to 11, also without messages.
@@ -41,6 +42,7 @@ use crate::requests::REQUESTS;
 use crate::settings::settings;
 use crate::stub;
 use crate::thread;
+use crate::thread_usage;
 use crate::tuning;
 
 /// Steps 2 to 7: starts recording if this call can start it; `false` if the call is not recorded.
@@ -123,6 +125,7 @@ pub(crate) fn on_initialized(library: &ProgramMpi) {
         tuning::initialized(world.rank as u32, world.size as u32);
     }
     define_world(library, world);
+    thread::initialized();
     process::define(&DefinitionRecord::Clock(clock::reading()));
     process::define_modules();
 }
@@ -162,6 +165,7 @@ pub(crate) fn end(how: &str) {
     if process::state() != ProcessState::Recording {
         return;
     }
+    thread_usage::define_all();
     process::define(&DefinitionRecord::Clock(clock::reading()));
     process::define_modules();
     process::define(&DefinitionRecord::End(EndDefinition { how: how.into(), ticks: clock::ticks() }));

@@ -9,9 +9,10 @@ use sintonia_recording::definitions::{DefinitionRecord, ThreadDefinition};
 
 use crate::communicators::CommunicatorCache;
 use crate::datatypes::DatatypeSizeCache;
-use crate::process;
+use crate::process::{self, ProcessState};
 use crate::recorder::CallRecorder;
 use crate::stub;
+use crate::thread_usage;
 
 /// The state of one thread.
 pub(crate) struct ThreadState {
@@ -99,6 +100,14 @@ struct IdleThread(*mut ThreadState);
 // SAFETY: the pointer is handed from the ended thread to exactly one other.
 unsafe impl Send for IdleThread {}
 
+/// `MPI_Init` has succeeded in this thread.
+pub(crate) fn initialized() {
+    // SAFETY: null, or a leaked box that only this thread uses.
+    if let Some(thread) = unsafe { pointer().as_ref() } {
+        thread_usage::initialized(thread.number);
+    }
+}
+
 #[cold]
 fn attach() -> Option<&'static mut ThreadState> {
     let attached = try_attach();
@@ -134,6 +143,7 @@ fn try_attach() -> Option<&'static mut ThreadState> {
     // SAFETY: only queries the thread id.
     let system_id = unsafe { libc::syscall(libc::SYS_gettid) };
     process::define(&DefinitionRecord::Thread(ThreadDefinition { number: state.number, system_id }));
+    thread_usage::attach(state.number, system_id as libc::pid_t);
     set_pointer(thread);
     release_at_exit(thread);
     Some(state)
@@ -155,6 +165,11 @@ fn release_at_exit(thread: *mut ThreadState) {
 
 unsafe extern "C" fn release(thread: *mut libc::c_void) {
     set_pointer(std::ptr::null_mut());
+    // Not in a forked child, where a lock may be held by a thread that is not there.
+    if process::state() == ProcessState::Recording {
+        // SAFETY: the pointer that `release_at_exit` registered; states are never freed.
+        thread_usage::release(unsafe { (*thread.cast::<ThreadState>()).number });
+    }
     if let Ok(mut idle) = IDLE_THREADS.lock() {
         idle.push(IdleThread(thread.cast()));
     }
