@@ -6,7 +6,8 @@
 //! 2. The first MPI call gets to [`begin`], one thread at a time. The MPI library is opened first: it tells whether MPI is initialised. If it
 //!    is not, and this call does not initialise it, the call is passed through and the next one tries again.
 //! 3. The time source is selected before any time is read.
-//! 4. The file of definitions is created, because every later step may write to it. Process, library, clock and modules are defined.
+//! 4. The file of definitions is created, because every later step may write to it. Process, host, limits, library, clock and modules
+//!    are defined.
 //! 5. The handlers for exit and fork are registered: from here on there is something to finish.
 //! 6. The state becomes `Recording` before tuning starts: a function that a tuning command calls may call MPI, and must not wait for
 //!    [`begin`], which is waiting for that command.
@@ -19,9 +20,9 @@
 //!     libraries bind processes inside `MPI_Init`.
 //! 12. Before `MPI_Finalize` ([`before_finalize`]) tuning ends, then hosts are compared again and files sent: the last messages. A process
 //!     that sends its files ends its recording first (step 13).
-//! 13. After `MPI_Finalize`, at exit, or before `MPI_Abort` ([`end`]), what threads used, the last clock reading, the modules and the end
-//!     are defined. Then the state becomes `Ended`, so that no thread begins another call (not before `MPI_Abort`, which may return).
-//!     Then threads write their blocks, and last the memory that is not mapped is written.
+//! 13. After `MPI_Finalize`, at exit, or before `MPI_Abort` ([`end`]), the load of the host, what threads used, the last clock reading, the
+//!     modules and the end are defined. Then the state becomes `Ended`, so that no thread begins another call (not before `MPI_Abort`, which
+//!     may return). Then threads write their blocks, and last the memory that is not mapped is written.
 //!
 //! A process in which MPI was initialised unseen skips steps 8 to 11 and registers its communicators and its world in [`begin`], without
 //! messages. With sessions, [`on_session_initialized`] takes the place of steps 8 to 11, also without messages.
@@ -35,6 +36,7 @@ use sintonia_recording::definitions::{
 
 use crate::clock;
 use crate::communicators;
+use crate::host_description;
 use crate::hosts;
 use crate::library::{self, Handle, ProgramMpi};
 use crate::process::{self, ProcessState};
@@ -93,12 +95,13 @@ fn open_files(library: &ProgramMpi) -> bool {
     process::define(&DefinitionRecord::Process(ProcessDefinition {
         format: FORMAT_VERSION,
         functions: FUNCTIONS.len(),
-        host,
+        host: host.clone(),
         pid,
         arguments: std::env::args_os().map(|a| a.to_string_lossy().into_owned()).collect(),
         time_stamp_counter: clock::uses_tsc(),
         profile: settings().profile,
     }));
+    host_description::define(&host);
     process::define(&DefinitionRecord::Library(LibraryDefinition {
         version: library.version.clone(),
         abi: library.abi.name().into(),
@@ -165,6 +168,7 @@ pub(crate) fn end(how: &str) {
     if process::state() != ProcessState::Recording {
         return;
     }
+    host_description::define_end();
     thread_usage::define_all();
     process::define(&DefinitionRecord::Clock(clock::reading()));
     process::define_modules();

@@ -48,9 +48,32 @@ fn format_mask(mask: &[u64]) -> String {
     text
 }
 
+/// The processors of a set that is written as ranges; `None` if it is not one.
+pub(crate) fn parse(text: &str) -> Option<Vec<u32>> {
+    let mut processors = Vec::new();
+    for range in text.trim().split(',') {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
+        if last as usize >= MAX_WORDS * WORD_BITS {
+            return None;
+        }
+        processors.extend(first..=last);
+    }
+    Some(processors)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sets_are_parsed() {
+        assert_eq!(parse("0-2,5\n"), Some(vec![0, 1, 2, 5]));
+        assert_eq!(parse("7"), Some(vec![7]));
+        for wrong in ["", "a", "1-", "0-4000000000", "1,,2"] {
+            assert_eq!(parse(wrong), None, "{wrong}");
+        }
+    }
 
     #[test]
     fn masks_are_written_as_the_kernel_writes_them() {

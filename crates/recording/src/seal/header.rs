@@ -93,11 +93,11 @@ fn hosts(members: &[RankedProcess]) -> Vec<String> {
     hosts
 }
 
-/// What the first process of each host says of it; empty if none says anything.
+/// What the processes of each host say of it; empty if none says anything.
 fn host_descriptions(members: &[RankedProcess], hosts: &[String]) -> Vec<HostDescription> {
     let described = |host: &String| {
-        let members = members.iter().filter(|member| member.process().host == *host);
-        members.filter_map(|member| member.process().host_description.clone()).next()
+        let of_host = members.iter().map(RankedProcess::process).filter(|process| process.host == *host);
+        host_description(of_host.filter_map(|process| process.host_description.as_ref()))
     };
     let descriptions: Vec<Option<HostDescription>> = hosts.iter().map(described).collect();
     if descriptions.iter().all(Option::is_none) {
@@ -105,6 +105,15 @@ fn host_descriptions(members: &[RankedProcess], hosts: &[String]) -> Vec<HostDes
     }
     let named = |(name, known): (&String, Option<HostDescription>)| HostDescription { name: name.clone(), ..known.unwrap_or_default() };
     hosts.iter().zip(descriptions).map(named).collect()
+}
+
+/// The first description with everything, since not all processes read all of it. If its process was killed, the load at the end is
+/// known from another one.
+fn host_description<'a>(all: impl Iterator<Item = &'a HostDescription>) -> Option<HostDescription> {
+    let all: Vec<&HostDescription> = all.collect();
+    let mut found = all.iter().find(|description| description.cpu_model.is_some()).or(all.first()).map(|found| (*found).clone())?;
+    found.load_at_end = found.load_at_end.or_else(|| all.iter().find_map(|description| description.load_at_end));
+    Some(found)
 }
 
 fn arguments(members: &[RankedProcess]) -> Vec<String> {
@@ -133,4 +142,19 @@ fn rank_notes(members: &[RankedProcess]) -> Vec<String> {
     }
     let name = |ranks: &[i32]| if ranks.len() == 1 { "rank" } else { "ranks" };
     notes.into_iter().map(|(note, ranks)| format!("{} {}: {note}", name(&ranks), format_ranks(&ranks))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_is_described_by_the_process_that_knows_most() {
+        let brief = HostDescription { load_at_end: Some([1.0; 3]), ..HostDescription::default() };
+        let killed = HostDescription { cpu_model: Some("one".into()), cores: Some(8), ..HostDescription::default() };
+        let found = host_description([&brief, &killed].into_iter());
+        assert_eq!(found, Some(HostDescription { load_at_end: Some([1.0; 3]), ..killed }));
+        assert_eq!(host_description(std::iter::once(&brief)), Some(brief.clone()));
+        assert_eq!(host_description(std::iter::empty()), None);
+    }
 }
