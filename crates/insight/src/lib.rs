@@ -15,6 +15,7 @@ mod mpi_bounds;
 pub mod phase_efficiency;
 mod rank_times;
 pub mod report_rows;
+pub mod resources;
 mod scaling;
 pub mod segment;
 mod source_location;

@@ -9,6 +9,7 @@ use sintonia_program::graph::ProgramGraph;
 use sintonia_program::process_group::ProcessGroup;
 use sintonia_recording::Recording;
 use sintonia_recording::header::{MpiVersion, RecordedRank, RecordingHeader};
+use sintonia_recording::host::HostDescription;
 use sintonia_replay::Error;
 
 use crate::advice::Advice;
@@ -17,6 +18,7 @@ use crate::gaps::RecordingGaps;
 use crate::phase_efficiency::PhaseEfficiency;
 use crate::rank_times::{self, FocusOfAnalysis, RankTimes, elapsed_s, seconds};
 use crate::report_rows::{ClockRepair, CriticalPath, RootCause, WaitState};
+use crate::resources::RankResources;
 use crate::tally::{CallSum, CallTally};
 use crate::{Efficiency, SourceLocation};
 
@@ -35,6 +37,10 @@ pub struct RunSummary {
     pub ranks: usize,
     /// Names of the hosts.
     pub hosts: Vec<String>,
+    /// What each of these hosts is, in the same order; empty if the recording does not say.
+    pub host_descriptions: Vec<HostDescription>,
+    /// What each rank had of its host; empty if the recording does not say.
+    pub resources: Vec<RankResources>,
     /// The MPI library.
     pub mpi: MpiVersion,
     /// Seconds from the start of the first rank to the end of the last.
@@ -233,6 +239,8 @@ impl RunSummary {
             profile: header.profile,
             ranks: header.size,
             hosts: header.hosts.clone(),
+            host_descriptions: header.host_descriptions.clone(),
+            resources: RankResources::from_header(header),
             mpi: header.mpi.clone(),
             elapsed_s,
             calls: per_rank.iter().map(|r| r.calls).sum(),

@@ -3,6 +3,7 @@
 mod compare;
 mod display;
 mod explain;
+mod hosts;
 mod html;
 mod tuning;
 

@@ -5,6 +5,7 @@ use sintonia_insight::phase_efficiency::PhaseEfficiency;
 use sintonia_insight::report_rows::{ClockRepair, CriticalPath, PathCall, PathSegment, RootCause, WaitState};
 use sintonia_insight::{CallSiteTotals, MessageSizeClass, RankPair, RankSpread, RankTimes, RunSummary, text_format};
 
+use crate::report::hosts;
 use crate::text::{
     binary_bytes, format_bytes, format_count, format_percent, format_plural, format_seconds, share_bar, shell_command, truncate_end,
     truncate_start, wrap,
@@ -48,9 +49,8 @@ impl ReportText<'_> {
         let why =
             [self.title(name), self.efficiency(), self.phases(), self.advice(), self.waits(), self.root_causes(), self.critical_path()];
         let why = why.into_iter().chain([self.tuning.clone()]);
-        let calls =
-            [self.call_sites(MAX_CALL_SITES), self.operations(), self.time(), self.per_rank(), self.sizes(), self.pairs(), self.remarks()];
-        why.chain(calls).collect()
+        let calls = [self.call_sites(MAX_CALL_SITES), self.operations(), self.time(), self.per_rank(), self.sizes(), self.pairs()];
+        why.chain(calls).chain(hosts::sections(self.summary)).chain([self.remarks()]).collect()
     }
 
     /// What fits on a screen: causes first, then call sites, and other sections if there is space.
