@@ -64,6 +64,7 @@ unchanged! {
     c_052_pcontrol => "c/052_pcontrol";
     c_053_imbalance => "c/053_imbalance";
     c_054_large_messages => "c/054_large_messages";
+    c_060_usage_ledger => "c/060_usage_ledger";
     c_190_nested_loops => "c/190_nested_loops";
     c_191_grid => "c/191_grid";
     c_192_farm => "c/192_farm";
