@@ -20,6 +20,8 @@ const TRUNCATABLE_LISTS: &[(&str, &[&str])] = &[
         "report",
         &[
             "command",
+            "host_descriptions",
+            "resources",
             "per_rank",
             "operations",
             "call_sites",

@@ -8,6 +8,7 @@ const tuning = await load('views/tuning/series.ts');
 const hosts = await load('views/placement/host-layout.ts');
 const colours = await load('views/placement/host-colours.ts');
 const machine = await load('views/machine/curves.ts');
+const { bindingRows } = await load('views/overview/bindings.ts');
 const { textColourOn } = await load('charts/contrast.ts');
 
 test('the what-if text contains the changes, without those that need a machine', () => {
@@ -15,6 +16,27 @@ test('the what-if text contains the changes, without those that need a machine',
     assert.equal(replay.whatIfText(chosen), 'latency=x2,balance=perfect,segment a.c:1 x0.5');
     assert.equal(replay.whatIfText({ ...chosen, machine: 'given' }), 'latency=x2,eager=64KiB,balance=perfect,nodes=4,segment a.c:1 x0.5');
     assert.equal(replay.whatIfText({}), '');
+});
+
+test('ranks with the same processors and limits are one row, and threads are named where they differ', () => {
+    const thread = (number, affinity, affinity_at_end) => ({ thread: number, affinity, affinity_at_end });
+    const limits = (throttled_ns) => ({ cpu_quota: 1.5, throttled_ns });
+    const resources = [
+        { rank: 0, threads: [thread(0, '0-1'), thread(1, '0-1')], limits: limits(5) },
+        { rank: 1, threads: [thread(0, '0-1')], limits: limits(7) },
+        { rank: 2, threads: [thread(0, '0-1'), thread(1, '1', '0'), thread(2, '0-1')] },
+        { rank: 3, threads: [thread(0, '0-1')] },
+    ];
+    const per_rank = [0, 1, 2, 3].map((rank) => ({ rank, host: rank < 3 ? 'a' : 'b' }));
+    assert.deepEqual(
+        bindingRows({ resources, per_rank }).map((row) => [row.ranks, row.host, row.threads, row.affinity, row.affinityAtEnd, row.limits]),
+        [
+            [[0, 1], 'a', '', '0-1', null, limits(7)],
+            [[2], 'a', '0,2', '0-1', null, undefined],
+            [[2], 'a', '1', '1', '0', undefined],
+            [[3], 'b', '', '0-1', null, undefined],
+        ],
+    );
 });
 
 test('a dial says what its position comes to', () => {

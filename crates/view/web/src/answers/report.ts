@@ -9,6 +9,9 @@ export interface Report {
     profile: boolean;
     ranks: number;
     hosts: string[];
+    /** In the order of `hosts`; empty if the recording does not describe them. */
+    host_descriptions: HostDescription[];
+    resources: RankResources[];
     mpi: { library: string; version: string; abi: string };
     elapsed_s: number;
     work_s: number;
@@ -32,6 +35,48 @@ export interface Report {
     root_causes: RootCause[];
     critical_path: CriticalPath | null;
     advice: Advice[];
+}
+
+/** What the host does not say is missing. */
+export interface HostDescription {
+    name: string;
+    /** Ranges, as in `0-7`. */
+    processors: string;
+    cores?: number;
+    sockets?: number;
+    numa_nodes?: number;
+    /** Processors that share a core, one entry for each core; missing without SMT. */
+    smt_siblings?: string[];
+    cpu_model?: string;
+    base_mhz?: number;
+    current_mhz?: number;
+    kernel?: string;
+    memory_bytes?: number;
+    /** Over one, five and fifteen minutes. */
+    load_at_start?: number[];
+    load_at_end?: number[];
+}
+
+export interface RankResources {
+    rank: number;
+    limits?: ProcessLimits;
+    threads: ThreadUsage[];
+}
+
+/** Limits of a control group. */
+export interface ProcessLimits {
+    /** In processors. */
+    cpu_quota?: number;
+    cpu_quota_group?: string;
+    throttled_ns?: number;
+    memory_bytes?: number;
+}
+
+/** The parts that the page shows. */
+export interface ThreadUsage {
+    thread: number;
+    affinity: string;
+    affinity_at_end?: string;
 }
 
 /** Shares from 0 to 1. The last two are unknown for a profile. */

@@ -11,6 +11,9 @@ export default async function overview(driver) {
     assert.ok((await advice.count()) > 0, 'there is advice');
     assert.match(await advice.first().innerText(), /Saves up to/);
     assert.ok(await before(page, '.advice', 'text=Parallel efficiency'), 'the advice comes first');
+    const hosts = page.getByRole('table', { name: 'Hosts' }).locator('tbody tr');
+    assert.match(await hosts.first().innerText(), /\d.*MHz/s, 'the host is described');
+    await page.getByRole('table', { name: 'Processors of the ranks' }).locator('tbody tr').first().waitFor();
     await advice
         .first()
         .getByRole('link', { name: /^Source at/ })

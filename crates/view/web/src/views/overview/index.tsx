@@ -9,6 +9,7 @@ import { useQuery } from '../../state/use-query';
 import type { PageView } from '../view';
 import { AdviceList } from './advice';
 import { EfficiencyTree } from './efficiency-tree';
+import { Bindings, Hosts } from './hosts';
 import { MessageSizes, Operations } from './operations';
 import { RunFacts } from './run-facts';
 import { CriticalPathTable, RootCauses, WaitStates } from './wait-causes';
@@ -64,6 +65,8 @@ function OverviewSections(part: OverviewProps) {
                 <Operations {...part} />
                 <MessageSizes {...part} />
             </div>
+            <Hosts {...part} />
+            <Bindings {...part} />
             <Remarks {...part} />
         </div>
     );
