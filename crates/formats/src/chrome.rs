@@ -14,6 +14,7 @@ use crate::call_columns::{CATEGORIES, CellValue, DETAIL_COLUMNS, category_index}
 use crate::error::PathContext;
 use crate::exported_calls::{self, ExportedCall};
 use crate::flows::{FlowEnd, FlowIds};
+use crate::host_metadata::{host_metadata, process_label};
 use crate::timeline::{self, TimeOrigin};
 use crate::{Error, ExportSummary, single_file};
 
@@ -22,7 +23,8 @@ pub fn write(recording: &Recording, path: &Path, progress: &(dyn Fn() + Sync)) -
     let header = &recording.header;
     exported_calls::require_calls(header)?;
     single_file::write(path, |out| {
-        out.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[").with_path(path)?;
+        let metadata = host_metadata(header).map(|hosts| format!("\"otherData\":{hosts},")).unwrap_or_default();
+        write!(out, "{{\"displayTimeUnit\":\"ns\",{metadata}\"traceEvents\":[").with_path(path)?;
         let site_labels = header.sites.iter().map(|site| json_string(&timeline::site_label(site))).collect();
         let mut events = TraceEventWriter { out, time_origin: TimeOrigin::from_header(header), site_labels, first: true };
         for rank in &header.ranks {
@@ -62,7 +64,10 @@ impl<W: Write> TraceEventWriter<'_, W> {
         let name = json_string(&timeline::rank_label(header, rank));
         write!(self.out, ",\"name\":\"process_name\",\"args\":{{\"name\":{name}}}}}")?;
         self.begin_event('M', rank.rank, 0)?;
-        write!(self.out, ",\"name\":\"process_sort_index\",\"args\":{{\"sort_index\":{}}}}}", rank.rank)
+        write!(self.out, ",\"name\":\"process_sort_index\",\"args\":{{\"sort_index\":{}}}}}", rank.rank)?;
+        let Some(label) = process_label(rank) else { return Ok(()) };
+        self.begin_event('M', rank.rank, 0)?;
+        write!(self.out, ",\"name\":\"process_labels\",\"args\":{{\"labels\":{}}}}}", json_string(&label))
     }
 
     fn write_thread_name(&mut self, row: &ExportedCall) -> io::Result<()> {

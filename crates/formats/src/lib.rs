@@ -20,6 +20,7 @@ mod exported_calls;
 mod flows;
 pub mod goal;
 mod graph;
+mod host_metadata;
 mod import;
 pub mod metis;
 pub mod otf2;

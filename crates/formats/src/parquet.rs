@@ -18,12 +18,15 @@ use sintonia_recording::Recording;
 use crate::call_columns::{CellValue, ColumnType, REQUEST_COLUMNS, REQUESTS_COLUMN, columns};
 use crate::error::PathContext;
 use crate::exported_calls::{self, ExportedCall};
+use crate::host_metadata::host_metadata;
 use crate::{Error, ExportSummary, single_file};
 use encoding::{bit_width, put_deltas, put_flags, put_hybrid};
 use file::{ChunkStatistics, DataPage, Encoding, ParquetFile, PhysicalType, SchemaElement};
 
 /// Size of a row group, counting rows and the requests in their lists.
 const ROW_GROUP_SIZE: usize = 1 << 17;
+/// Key of the metadata with hosts and binding.
+const HOSTS_KEY: &str = "sintonia.hosts";
 
 /// Writes every call of a recording as a row; `progress` is called after each rank.
 pub fn write(recording: &Recording, path: &Path, progress: &(dyn Fn() + Sync)) -> Result<ExportSummary, Error> {
@@ -34,7 +37,7 @@ pub fn write(recording: &Recording, path: &Path, progress: &(dyn Fn() + Sync)) -
             exported_calls::for_each_call(recording, rank.rank, |row| table.add_row(row).with_path(path))?;
             progress();
         }
-        table.finish().with_path(path)
+        table.finish(host_metadata(&recording.header)).with_path(path)
     })
 }
 
@@ -93,11 +96,12 @@ impl<W: Write> ParquetWriter<W> {
         Ok(())
     }
 
-    fn finish(mut self) -> io::Result<()> {
+    fn finish(mut self, hosts: Option<serde_json::Value>) -> io::Result<()> {
         if self.rows > 0 {
             self.write_row_group()?;
         }
-        self.file.finish(&schema())
+        let hosts = hosts.map(|hosts| hosts.to_string());
+        self.file.finish(&schema(), hosts.as_deref().map(|hosts| (HOSTS_KEY, hosts)))
     }
 }
 
@@ -377,7 +381,7 @@ mod tests {
         }
         let fields = kinds.map(|(name, kind)| SchemaElement::Field(name, ColumnBuffer::new(vec![name], kind).physical_type()));
         let schema: Vec<SchemaElement> = [SchemaElement::Root("any", kinds.len())].into_iter().chain(fields).collect();
-        file.finish(&schema).unwrap();
+        file.finish(&schema, None).unwrap();
         let reader = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
         assert_eq!(reader.num_row_groups(), 4);
         let rows: Vec<_> = reader.get_row_iter(None).unwrap().map(Result::unwrap).collect();

@@ -20,6 +20,7 @@ use crate::call_columns::{CATEGORIES, CellValue, DETAIL_COLUMNS, category_index,
 use crate::error::PathContext;
 use crate::exported_calls::{self, ExportedCall};
 use crate::flows::{FlowEnd, FlowIds};
+use crate::host_metadata::process_label;
 use crate::timeline::{self, TimeOrigin};
 use crate::{Error, ExportSummary, single_file};
 use fields::*;
@@ -92,13 +93,13 @@ impl<'a, W: Write> PacketSequence<'a, W> {
             named_sites: BTreeSet::new(),
             packets: ProtobufMessage::default(),
         };
-        sequence.push_preamble(&timeline::rank_label(header, rank));
+        sequence.push_preamble(&timeline::rank_label(header, rank), process_label(rank).as_deref());
         sequence.flush()?;
         Ok(sequence)
     }
 
     /// The first packets: reset of the incremental state, and the names that every rank uses.
-    fn push_preamble(&mut self, name: &str) {
+    fn push_preamble(&mut self, name: &str, label: Option<&str>) {
         let (own, pid, thread) = (self.track_id(None), self.pid(), self.track_id(Some(0)));
         self.push_packet(|packet| {
             packet.uint64(PACKET_SEQUENCE_FLAGS, FLAG_INCREMENTAL_STATE_CLEARED);
@@ -121,6 +122,9 @@ impl<'a, W: Write> PacketSequence<'a, W> {
                 track.nested(TRACK_PROCESS, |process| {
                     process.uint64(PROCESS_PID, pid);
                     process.string(PROCESS_NAME, name);
+                    if let Some(label) = label {
+                        process.string(PROCESS_LABELS, label);
+                    }
                 });
             });
         });

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use sintonia_recording::header::{NeighbourClass, ProcessExit, RecordedRank, RecordingHeader};
+use sintonia_recording::host::HostDescription;
 
 /// The value of a property.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +27,10 @@ pub(super) const MODULE: &str = "SINTONIA_MODULE";
 pub(super) const OFFSET: &str = "SINTONIA_OFFSET";
 /// The number of a thread in its process.
 pub(super) const THREAD: &str = "SINTONIA_THREAD";
+/// The processors on which a thread may run at its first call.
+pub(super) const AFFINITY: &str = "SINTONIA_AFFINITY";
+/// What a host is, as in `recording.json`.
+pub(super) const HOST: &str = "SINTONIA_HOST";
 /// Why a process has no events: [`ABSENT`] or [`OUTSIDE`].
 pub(super) const MISSING: &str = "SINTONIA_MISSING";
 /// A process that left no data.
@@ -54,6 +59,8 @@ const END: &str = "SINTONIA_END";
 const END_STATUS: &str = "SINTONIA_HOW_IT_ENDED";
 const DROPPED: &str = "SINTONIA_DROPPED";
 const DAMAGED: &str = "SINTONIA_DAMAGED_BLOCKS";
+const LIMITS: &str = "SINTONIA_LIMITS";
+const USAGE: &str = "SINTONIA_USAGE";
 
 pub(super) fn run_properties(header: &RecordingHeader) -> Vec<Property> {
     let json = |value: serde_json::Value| PropertyValue::String(value.to_string());
@@ -102,14 +109,40 @@ pub(super) fn apply_run_property(header: &mut RecordingHeader, name: &str, value
 }
 
 pub(super) fn rank_properties(rank: &RecordedRank) -> Vec<Property> {
-    vec![
+    let json = |value: serde_json::Value| PropertyValue::String(value.to_string());
+    let mut facts = vec![
         (THREADS, PropertyValue::Uint64(rank.threads.into())),
         (BEGIN, PropertyValue::Int64(rank.begin_ns)),
         (END, PropertyValue::Int64(rank.end_ns)),
         (END_STATUS, PropertyValue::String(end_name(rank.end).into())),
         (DROPPED, PropertyValue::Uint64(rank.dropped)),
         (DAMAGED, PropertyValue::Uint64(rank.damaged_blocks)),
-    ]
+    ];
+    facts.extend(rank.limits.as_ref().map(|limits| (LIMITS, json(serde_json::json!(limits)))));
+    facts.extend((!rank.usage.is_empty()).then(|| (USAGE, json(serde_json::json!(rank.usage)))));
+    facts
+}
+
+/// The property of a host.
+pub(super) fn host_property(host: &HostDescription) -> Property {
+    (HOST, PropertyValue::String(serde_json::json!(host).to_string()))
+}
+
+/// The processors on which a thread of a rank may run.
+pub(super) fn affinity_property(rank: &RecordedRank, thread: u16) -> Option<Property> {
+    let usage = rank.usage.iter().find(|usage| usage.thread == thread)?;
+    Some((AFFINITY, PropertyValue::String(usage.affinity.clone())))
+}
+
+/// Sets what the hosts are, in the order of their names.
+pub(super) fn apply_host_properties(header: &mut RecordingHeader, properties: &[String]) {
+    let described: Vec<HostDescription> = properties.iter().filter_map(|json| serde_json::from_str(json).ok()).collect();
+    if described.is_empty() {
+        return;
+    }
+    let named = |name: &String| HostDescription { name: name.clone(), ..HostDescription::default() };
+    let description = |name: &String| described.iter().find(|host| host.name == *name).cloned().unwrap_or_else(|| named(name));
+    header.host_descriptions = header.hosts.iter().map(description).collect();
 }
 
 /// Sets a property of a process, if it is known.
@@ -124,6 +157,8 @@ pub(super) fn apply_rank_property(rank: &mut RecordedRank, name: &str, value: &P
         }
         (DROPPED, PropertyValue::Uint64(number)) => rank.dropped = *number,
         (DAMAGED, PropertyValue::Uint64(number)) => rank.damaged_blocks = *number,
+        (LIMITS, PropertyValue::String(json)) => rank.limits = serde_json::from_str(json).ok(),
+        (USAGE, PropertyValue::String(json)) => rank.usage = serde_json::from_str(json).unwrap_or_default(),
         _ => {}
     }
 }
@@ -161,6 +196,7 @@ fn end_name(end: ProcessExit) -> &'static str {
 mod tests {
     use super::*;
     use sintonia_recording::header::{CommunicatorDefinition, MpiVersion};
+    use sintonia_recording::host::{ProcessLimits, ThreadUsage};
 
     #[test]
     fn a_communicator_is_named_by_what_made_it() {
@@ -196,10 +232,30 @@ mod tests {
         apply_run_property(&mut told, STARTED, &PropertyValue::Double(f64::NAN));
         assert_eq!(told, header, "what is no number is no fact");
         for end in [ProcessExit::Finalized, ProcessExit::Exited, ProcessExit::Aborted, ProcessExit::CutShort] {
-            let rank = RecordedRank { threads: 2, begin_ns: -5, end_ns: 10, end, dropped: 3, damaged_blocks: 4, ..RecordedRank::default() };
+            let usage = vec![ThreadUsage { thread: 1, cpu_ns: 7, affinity: "0-3".into(), ..ThreadUsage::default() }];
+            let limits = Some(ProcessLimits { cpu_quota: Some(1.5), memory_bytes: Some(9), ..ProcessLimits::default() });
+            let known = RecordedRank { usage, limits, ..RecordedRank::default() };
+            let rank = RecordedRank { threads: 2, begin_ns: -5, end_ns: 10, end, dropped: 3, damaged_blocks: 4, ..known };
             let mut told = RecordedRank::default();
             rank_properties(&rank).iter().for_each(|(name, value)| apply_rank_property(&mut told, name, value));
             assert_eq!(told, rank);
         }
+    }
+
+    #[test]
+    fn hosts_are_described_in_the_order_of_their_names() {
+        let host = |name: &str, cores| HostDescription { name: name.into(), cores, ..HostDescription::default() };
+        let properties: Vec<String> = [host("b", Some(4)), host("a", Some(2))]
+            .iter()
+            .filter_map(|host| match host_property(host).1 {
+                PropertyValue::String(json) => Some(json),
+                _ => None,
+            })
+            .collect();
+        let mut header = RecordingHeader { hosts: ["a", "b", "c"].map(String::from).to_vec(), ..RecordingHeader::default() };
+        apply_host_properties(&mut header, &[]);
+        assert!(header.host_descriptions.is_empty());
+        apply_host_properties(&mut header, &properties);
+        assert_eq!(header.host_descriptions, [host("a", Some(2)), host("b", Some(4)), host("c", None)]);
     }
 }

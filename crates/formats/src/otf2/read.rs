@@ -121,6 +121,7 @@ fn recording_header(trace: OpenArchive, ranks: Vec<ImportedRank>, notes: Vec<Str
     for (name, value) in &trace.definitions.run_properties {
         properties::apply_run_property(&mut header, name, value);
     }
+    properties::apply_host_properties(&mut header, &trace.definitions.host_properties);
     header.notes.extend(notes);
     header
 }

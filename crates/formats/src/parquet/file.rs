@@ -187,7 +187,7 @@ impl<W: Write> ParquetFile<W> {
     }
 
     /// Writes what readers read first.
-    pub(super) fn finish(mut self, schema: &[SchemaElement]) -> io::Result<()> {
+    pub(super) fn finish(mut self, schema: &[SchemaElement], metadata: Option<(&str, &str)>) -> io::Result<()> {
         let columns = schema.iter().filter(|element| matches!(element, SchemaElement::Field(..))).count();
         // Bounds are in the order of the column's type.
         let orders = (0..columns).map(|_| ThriftStruct::default().nested(1, ThriftStruct::default()));
@@ -195,10 +195,13 @@ impl<W: Write> ParquetFile<W> {
             .i32(1, VERSION)
             .struct_list(2, schema.iter().flat_map(SchemaElement::headers).collect())
             .i64(3, self.rows)
-            .struct_list(4, std::mem::take(&mut self.row_groups))
-            .binary(6, CREATED_BY.as_bytes())
-            .struct_list(7, orders.collect())
-            .finish();
+            .struct_list(4, std::mem::take(&mut self.row_groups));
+        let key_value = |(key, value): (&str, &str)| ThriftStruct::default().binary(1, key.as_bytes()).binary(2, value.as_bytes());
+        let footer = match metadata {
+            Some(metadata) => footer.struct_list(5, vec![key_value(metadata)]),
+            None => footer,
+        };
+        let footer = footer.binary(6, CREATED_BY.as_bytes()).struct_list(7, orders.collect()).finish();
         self.put(&footer)?;
         self.put(&(footer.len() as u32).to_le_bytes())?;
         self.put(MAGIC)

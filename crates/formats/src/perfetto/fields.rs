@@ -31,6 +31,7 @@ pub(super) const TRACK_THREAD: u32 = 4;
 pub(super) const TRACK_PARENT_UUID: u32 = 5;
 pub(super) const PROCESS_PID: u32 = 1;
 pub(super) const PROCESS_NAME: u32 = 6;
+pub(super) const PROCESS_LABELS: u32 = 8;
 pub(super) const THREAD_PID: u32 = 1;
 pub(super) const THREAD_TID: u32 = 2;
 pub(super) const THREAD_NAME: u32 = 5;

@@ -46,6 +46,7 @@ pub(super) struct ArchiveDefinitions {
     /// Sintonia's call sites by calling context: module and offset.
     pub call_sites: HashMap<u32, (String, u64)>,
     pub run_properties: Vec<(String, PropertyValue)>,
+    pub host_properties: Vec<String>,
     /// Properties of processes.
     pub rank_properties: HashMap<u32, Vec<(String, PropertyValue)>>,
     pub thread_numbers: HashMap<u64, u64>,
@@ -244,6 +245,8 @@ impl ArchiveDefinitions {
                 let (name, value) = (self.string_or_empty(name), self.property_value(value));
                 if system_tree_node == MACHINE_NODE && name.starts_with(properties::PREFIX) {
                     self.run_properties.push((name, value));
+                } else if let (properties::HOST, PropertyValue::String(json)) = (name.as_str(), value) {
+                    self.host_properties.push(json);
                 }
             }
             Definition::LocationGroupProperty { location_group, name, value } => {

@@ -11,6 +11,7 @@ use sintonia_recording::header::{
     CallSiteDefinition, CommunicatorDefinition, LinearClock, MpiVersion, NeighbourClass, ObjectDefinition, ProcessExit, RecordedRank,
     RecordingHeader, SourceFrame,
 };
+use sintonia_recording::host::{HostDescription, ProcessLimits, ThreadUsage};
 use sintonia_recording::raw::{self, RequestRef, part};
 use sintonia_recording::sealed::RankFileWriter;
 
@@ -40,6 +41,8 @@ fn anything(folder: &Path, random: &mut Rng, length: u64) {
             dropped: 1,
             damaged_blocks: u64::from(rank),
             clock,
+            usage: vec![ThreadUsage { cpu_ns: 9, affinity: "0-1".into(), ..ThreadUsage::default() }],
+            limits: (rank == 1).then(|| ProcessLimits { cpu_quota: Some(0.5), ..ProcessLimits::default() }),
             ..RecordedRank::default()
         }
     });
@@ -76,6 +79,7 @@ fn header(ranks: Vec<RecordedRank>, world: &str) -> RecordingHeader {
         parameters: [("n".to_owned(), 0.1), ("m".to_owned(), 1e300)].into(),
         mpi: MpiVersion { library: "An MPI 5".into(), version: "in\ntwo lines".into(), abi: "openmpi".into() },
         hosts: vec!["there".into(), "elsewhere".into()],
+        host_descriptions: ["there", "elsewhere"].map(|name| HostDescription { name: name.into(), ..HostDescription::default() }).to_vec(),
         size: 4,
         ranks,
         communicators,

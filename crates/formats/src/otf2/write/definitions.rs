@@ -109,6 +109,11 @@ fn define_system_tree(header: &RecordingHeader, archive: &mut ArchiveWriter) {
         let (name, value) = property(archive, name, &value);
         archive.define(&Definition::SystemTreeNodeProperty { system_tree_node: MACHINE_NODE, name, value });
     }
+    for (index, host) in (0..).zip(&header.host_descriptions).take(header.hosts.len()) {
+        let (name, value) = properties::host_property(host);
+        let (name, value) = property(archive, name, &value);
+        archive.define(&Definition::SystemTreeNodeProperty { system_tree_node: host_node(index), name, value });
+    }
 }
 
 /// Name and value of a property.
@@ -142,8 +147,12 @@ fn define_processes(context: &ExportContext, ranks: &[WrittenRank], archive: &mu
             let name = if location.thread == 0 { "Master thread".to_owned() } else { format!("Thread {}", location.thread) };
             let reference = LocationRef(location.id);
             define_location(archive, reference, &name, location.event_count, process);
-            let (name, value) = property(archive, properties::THREAD, &PropertyValue::Uint64(location.thread.into()));
-            archive.define(&Definition::LocationProperty { location: reference, name, value });
+            let thread = (properties::THREAD, PropertyValue::Uint64(location.thread.into()));
+            let affinity = about.and_then(|rank| properties::affinity_property(rank, location.thread));
+            for (name, value) in std::iter::once(thread).chain(affinity) {
+                let (name, value) = property(archive, name, &value);
+                archive.define(&Definition::LocationProperty { location: reference, name, value });
+            }
         }
     }
 }
