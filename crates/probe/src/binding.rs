@@ -25,6 +25,10 @@ use crate::stub;
 pub(crate) static REAL_DLSYM: AtomicUsize = AtomicUsize::new(0);
 /// Address of the system's `dlopen`.
 pub(crate) static REAL_DLOPEN: AtomicUsize = AtomicUsize::new(0);
+/// Address of the system's `longjmp`.
+pub(crate) static REAL_LONGJMP: AtomicUsize = AtomicUsize::new(0);
+/// Address of the system's `__longjmp_chk`: `longjmp` in programs compiled with `_FORTIFY_SOURCE`.
+pub(crate) static REAL_LONGJMP_CHK: AtomicUsize = AtomicUsize::new(0);
 
 /// Number of loaded files at the last scan.
 static LOADED_COUNT: AtomicU64 = AtomicU64::new(0);
@@ -34,6 +38,9 @@ static BINDER: Mutex<Option<SymbolBinder>> = Mutex::new(None);
 pub(crate) fn start() {
     REAL_DLSYM.store(libc::dlsym as *const () as usize, Ordering::Relaxed);
     REAL_DLOPEN.store(libc::dlopen as *const () as usize, Ordering::Relaxed);
+    for (name, real) in [("longjmp", &REAL_LONGJMP), ("__longjmp_chk", &REAL_LONGJMP_CHK)] {
+        real.store(library::symbol(libc::RTLD_DEFAULT, name).unwrap_or(0), Ordering::Relaxed);
+    }
     bind_new_objects();
 }
 
@@ -94,6 +101,8 @@ impl SymbolBinder {
                 _ if is_mpi_library => None,
                 "dlsym" => Some(stub::dlsym_stub()),
                 "dlopen" => Some(stub::dlopen_stub()),
+                "longjmp" | "_longjmp" | "siglongjmp" if mpi => is_bound_to(object, &reference, &REAL_LONGJMP).then(stub::longjmp_stub),
+                "__longjmp_chk" if mpi => is_bound_to(object, &reference, &REAL_LONGJMP_CHK).then(stub::longjmp_chk_stub),
                 name if mpi && (name.starts_with("MPI_") || name.starts_with("mpi_")) => self.stub_for_reference(object, &reference),
                 _ => None,
             };
@@ -139,6 +148,11 @@ impl SymbolBinder {
             !path.contains("ilp64") && (profiling.iter().any(|name| defines(name)) || defines("MPI_Init") && defines("mpi_init_"))
         })
     }
+}
+
+/// Whether a reference is to the system's function, and not to one of the program or of another tool.
+fn is_bound_to(object: &LoadedObject, reference: &SymbolReference, real: &AtomicUsize) -> bool {
+    object.target(reference).is_some_and(|target| target == real.load(Ordering::Relaxed))
 }
 
 /// The symbol, if calls of that function are recorded.

@@ -1,6 +1,7 @@
 //! A recorded call from entry to return. This code must be fast and must never harm the program.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{Ordering, compiler_fence};
 
 use sintonia_mpi::FunctionRole;
 use sintonia_recording::raw::part;
@@ -9,6 +10,7 @@ use crate::call_frame::CallFrame;
 use crate::clock::ticks;
 use crate::library::library;
 use crate::lifecycle;
+use crate::non_local_exit::is_inside_call;
 use crate::observe::{self, CallObserver};
 use crate::process::{self, ProcessState};
 use crate::stub::{self, StubEntry};
@@ -33,14 +35,18 @@ fn try_enter(frame: &mut CallFrame) {
         return;
     }
     let (Some(library), Some(thread)) = (library(), thread::current()) else { return };
-    if thread.current_call.is_some_and(|outer| frame.is_nested_in(outer)) {
+    frame.thread = &raw mut *thread;
+    if is_inside_call(thread, frame.address()) {
+        thread.nested_calls += 1;
         return;
     }
-    frame.thread = &raw mut *thread;
     observe::enter(&mut CallObserver { function, thread, library, frame });
     agreement::before_call(function, &thread.recorder, library);
     let now = ticks();
     frame.enter = now;
+    thread.nested_calls = 0;
+    // From here on the program can leave the call by a jump, also out of a signal handler: everything is staged before.
+    compiler_fence(Ordering::SeqCst);
     thread.current_call = Some(CurrentCall { frame: frame.address(), enter: now });
     thread.recorder.publish(now);
     watch::enter(function, frame, &thread.recorder, now);
@@ -62,10 +68,14 @@ pub(crate) unsafe extern "C" fn leave(frame: *mut CallFrame) {
 fn try_leave(frame: &mut CallFrame, thread: &mut ThreadState, now: u64) {
     let function = frame.entry().function();
     let Some(library) = library() else { return };
-    // Differs if a nested call was taken for a later one.
+    // Differs for a nested call.
     if thread.current_call.is_none_or(|inside| inside.frame != frame.address()) {
+        thread.nested_calls = thread.nested_calls.saturating_sub(1);
         return;
     }
+    // It cannot be left otherwise any more.
+    thread.current_call = None;
+    compiler_fence(Ordering::SeqCst);
     observe::leave(&mut CallObserver { function, thread, library, frame });
     watch::leave(function, frame, &thread.recorder, now);
     if process::is_recording_off() {
@@ -73,7 +83,6 @@ fn try_leave(frame: &mut CallFrame, thread: &mut ThreadState, now: u64) {
     } else {
         thread.recorder.commit(now);
     }
-    thread.current_call = None;
     if function.role == FunctionRole::Finalize {
         lifecycle::end("finalized");
     }
@@ -89,7 +98,10 @@ pub(crate) unsafe extern "C" fn switch(argument: usize, entry: *const StubEntry,
         if process::state() != ProcessState::Recording {
             return;
         }
-        let Some(thread) = thread::current().filter(|thread| thread.current_call.is_none()) else { return };
+        let Some(thread) = thread::current() else { return };
+        if is_inside_call(thread, &raw const level as usize) {
+            return;
+        }
         let now = ticks();
         thread.recorder.stage(function.id.0, part::VALUE, function.language, site, 0);
         thread.recorder.put(part::VALUE, part::VALUE, level as u32 as u64);

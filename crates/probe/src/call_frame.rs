@@ -36,14 +36,6 @@ impl CallFrame {
         &raw const *self as usize
     }
 
-    /// Whether this call is made inside another one of the same thread. A program can leave a call without returning from it (by a jump or
-    /// exception in an error handler); then its frame is below this one, or has been overwritten.
-    #[inline(always)]
-    pub(crate) fn is_nested_in(&self, outer: CurrentCall) -> bool {
-        // SAFETY: an address of this thread's stack above this frame.
-        self.address() < outer.frame && unsafe { (*(outer.frame as *const CallFrame)).enter } == outer.enter
-    }
-
     /// The call site.
     #[inline(always)]
     pub(crate) fn return_address(&self) -> usize {
@@ -62,4 +54,12 @@ impl CallFrame {
     pub(crate) fn replace_argument(&mut self, slot: u8, value: usize) {
         self.words[usize::from(slot)] = value;
     }
+}
+
+/// Whether code whose stack frame is at `address` runs inside a call of the same thread. If the program left the call unseen, its frame is
+/// below that address, or has usually been overwritten.
+#[inline(always)]
+pub(crate) fn encloses(call: CurrentCall, address: usize) -> bool {
+    // SAFETY: an address of this thread's stack above `address`.
+    address < call.frame && unsafe { (*(call.frame as *const CallFrame)).enter } == call.enter
 }

@@ -34,11 +34,13 @@ use sintonia_recording::definitions::{
     DefinitionRecord, EndDefinition, FORMAT_VERSION, LibraryDefinition, ProcessDefinition, WorldDefinition,
 };
 
+use crate::cancellation::CancellationGuard;
 use crate::clock;
 use crate::communicators;
 use crate::host_description;
 use crate::hosts;
 use crate::library::{self, Handle, ProgramMpi};
+use crate::non_local_exit;
 use crate::process::{self, ProcessState};
 use crate::requests::REQUESTS;
 use crate::settings::settings;
@@ -50,6 +52,7 @@ use crate::tuning;
 /// Steps 2 to 7: starts recording if this call can start it; `false` if the call is not recorded.
 #[cold]
 pub(crate) fn begin(role: FunctionRole) -> bool {
+    let _cancellation = CancellationGuard::new();
     // If MPI was initialised unseen, several threads may get here concurrently.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -119,6 +122,7 @@ fn open_files(library: &ProgramMpi) -> bool {
 
 /// Steps 8 to 11: `MPI_Init` has succeeded.
 pub(crate) fn on_initialized(library: &ProgramMpi) {
+    let _guard = CancellationGuard::new();
     if library.allows_threads() {
         REQUESTS.set_multithreaded();
     }
@@ -157,6 +161,7 @@ pub(crate) fn on_session_initialized(library: &ProgramMpi, session: Handle) {
 
 /// Step 12: `MPI_Finalize` is about to be called: the last opportunity to exchange messages.
 pub(crate) fn before_finalize() {
+    let _guard = CancellationGuard::new();
     tuning::before_finalize();
     if let Some(library) = library::library() {
         hosts::disconnect(library, || end("finalized"));
@@ -168,6 +173,7 @@ pub(crate) fn end(how: &str) {
     if process::state() != ProcessState::Recording {
         return;
     }
+    let _guard = CancellationGuard::new();
     host_description::define_end();
     thread_usage::define_all();
     process::define(&DefinitionRecord::Clock(clock::reading()));
@@ -181,7 +187,10 @@ pub(crate) fn end(how: &str) {
 }
 
 extern "C" fn at_exit() {
-    let _ = std::panic::catch_unwind(|| end("exited"));
+    let _ = std::panic::catch_unwind(|| {
+        non_local_exit::on_process_exit();
+        end("exited");
+    });
 }
 
 /// In a forked child: the parent goes on recording; the child must not touch shared memory.

@@ -11,6 +11,8 @@ use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use sintonia_recording::definitions::{DefinitionRecord, ModuleDefinition, NoteDefinition};
 
+use crate::cancellation::CancellationGuard;
+
 /// Recording state of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -119,6 +121,7 @@ pub(crate) fn write_at_end(address: usize, bytes: usize, extension: &str) {
 
 /// Writes one definition: a single line in a single write.
 pub(crate) fn define(definition: &DefinitionRecord) {
+    let _guard = CancellationGuard::new();
     if let Some(definitions) = definitions().as_mut() {
         definitions.write(definition);
     }

@@ -132,7 +132,7 @@ fn bytes(payload: &CallPayload) -> (u64, u64) {
 }
 
 fn entry_key(payload: &CallPayload, sent: u64, received: u64) -> [u64; 4] {
-    let marks = part::FLAG_FALSE | part::FORTRAN | part::F08 | part::ERROR | part::REQUEST;
+    let marks = part::FLAG_FALSE | part::FORTRAN | part::F08 | part::ERROR | part::UNFINISHED | part::REQUEST;
     let header = raw::payload_header(payload.function_index(), payload.parts() & marks, 0, 0);
     let object = payload.part(part::OBJECT).unwrap_or(raw::pair(raw::NO_OBJECT, raw::NONE));
     [header, payload.site(), object, u64::from(entry::size_class(sent)) | u64::from(entry::size_class(received)) << 32]

@@ -2,9 +2,12 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use sintonia_recording::raw::{self, BLOCK_WORDS, HEADER_WORDS, HeaderWord, LONG_DURATION, NO_OBJECT, NONE, REFERENCE_BITS, part};
+use sintonia_recording::raw::{
+    self, BLOCK_WORDS, HEADER_WORDS, HeaderWord, LONG_DURATION, NO_OBJECT, NONE, NonLocalExit, REFERENCE_BITS, part,
+};
 
 use crate::block_region::BlockRegion;
+use crate::cancellation::CancellationGuard;
 use crate::clock;
 use crate::process;
 use crate::profile::CallProfile;
@@ -256,6 +259,14 @@ impl CallRecorder {
         self.move_cursor(0);
     }
 
+    /// Commits the staged call as one that the program left without returning from it.
+    #[cold]
+    pub(crate) fn commit_exit(&mut self, exit: NonLocalExit, leave: u64) {
+        self.set_flag(part::NON_LOCAL_EXIT);
+        self.insert_part(part::VALUE, exit as u64);
+        self.commit(leave);
+    }
+
     /// Writes a record with a payload that is new in this block: in full, or as a delta if its call site has many variants.
     #[inline(never)]
     fn write_payload(&mut self, slot: usize, second: u64) {
@@ -361,6 +372,7 @@ impl CallRecorder {
 
     #[cold]
     fn next_block(&mut self) {
+        let _guard = CancellationGuard::new();
         if self.stopped || self.profile.is_some() {
             self.used = HEADER_WORDS;
             self.slots.fill(0);

@@ -144,6 +144,8 @@ unsafe extern "C" {
     static sintonia_stubs: u8;
     fn sintonia_dlsym_stub();
     fn sintonia_dlopen_stub();
+    fn sintonia_longjmp_stub();
+    fn sintonia_longjmp_chk_stub();
 }
 
 /// The replacement of `dlsym`.
@@ -154,4 +156,14 @@ pub(crate) fn dlsym_stub() -> usize {
 /// The replacement of `dlopen`.
 pub(crate) fn dlopen_stub() -> usize {
     sintonia_dlopen_stub as *const () as usize
+}
+
+/// The replacement of `longjmp`.
+pub(crate) fn longjmp_stub() -> usize {
+    sintonia_longjmp_stub as *const () as usize
+}
+
+/// The replacement of `__longjmp_chk`.
+pub(crate) fn longjmp_chk_stub() -> usize {
+    sintonia_longjmp_chk_stub as *const () as usize
 }

@@ -3,10 +3,14 @@
 //! It is found through one thread-local pointer without a call (the probe is loaded at program start, so the pointer can be in the static
 //! TLS block). Nothing in it is shared: a recorded call accesses memory of its own thread only.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 
 use sintonia_recording::definitions::{DefinitionRecord, ThreadDefinition};
+use sintonia_recording::raw::NonLocalExit;
 
+use crate::cancellation::CancellationGuard;
+use crate::clock::ticks;
 use crate::communicators::CommunicatorCache;
 use crate::datatypes::DatatypeSizeCache;
 use crate::process::{self, ProcessState};
@@ -20,6 +24,8 @@ pub(crate) struct ThreadState {
     pub number: u16,
     /// The MPI call it is inside, if any: nested calls made by MPI itself are not recorded.
     pub current_call: Option<CurrentCall>,
+    /// Number of calls in progress inside it, at most.
+    pub nested_calls: u32,
     /// Records its calls.
     pub recorder: CallRecorder,
     /// Sizes of recently used datatypes.
@@ -39,6 +45,21 @@ pub(crate) struct CurrentCall {
     pub frame: usize,
     /// Enter time.
     pub enter: u64,
+}
+
+impl ThreadState {
+    /// Records the current call, if any, as one that the program left without returning from it: see [`crate::non_local_exit`].
+    #[cold]
+    pub(crate) fn record_exit(&mut self, exit: NonLocalExit, now: u64) {
+        if self.current_call.take().is_none() {
+            return;
+        }
+        if process::is_recording_off() {
+            self.recorder.discard();
+        } else {
+            self.recorder.commit_exit(exit, now);
+        }
+    }
 }
 
 core::arch::global_asm!(
@@ -92,6 +113,13 @@ pub(crate) fn current() -> Option<&'static mut ThreadState> {
     Some(unsafe { &mut *thread })
 }
 
+/// The state of this thread, if it has called MPI.
+#[inline(always)]
+pub(crate) fn existing() -> Option<&'static mut ThreadState> {
+    // SAFETY: as in `current`.
+    unsafe { pointer().as_mut() }
+}
+
 /// States of ended threads, for reuse: bounds the memory of a program that keeps creating threads.
 static IDLE_THREADS: Mutex<Vec<IdleThread>> = Mutex::new(Vec::new());
 
@@ -110,6 +138,7 @@ pub(crate) fn initialized() {
 
 #[cold]
 fn attach() -> Option<&'static mut ThreadState> {
+    let _guard = CancellationGuard::new();
     let attached = try_attach();
     if attached.is_none() {
         // Retrying at every call would be expensive for the program.
@@ -128,6 +157,7 @@ fn try_attach() -> Option<&'static mut ThreadState> {
             let thread = Box::into_raw(Box::new(ThreadState {
                 number,
                 current_call: None,
+                nested_calls: 0,
                 recorder: CallRecorder::open(number)?,
                 sizes: DatatypeSizeCache::default(),
                 communicators: CommunicatorCache::default(),
@@ -164,6 +194,9 @@ fn release_at_exit(thread: *mut ThreadState) {
 }
 
 unsafe extern "C" fn release(thread: *mut libc::c_void) {
+    // SAFETY: the state of this thread, which nothing else refers to any more.
+    let state = unsafe { &mut *thread.cast::<ThreadState>() };
+    let _ = catch_unwind(AssertUnwindSafe(|| state.record_exit(NonLocalExit::Unobserved, ticks())));
     set_pointer(std::ptr::null_mut());
     // Not in a forked child, where a lock may be held by a thread that is not there.
     if process::state() == ProcessState::Recording {

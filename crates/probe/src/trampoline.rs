@@ -2,10 +2,11 @@
 //!
 //! A stub loads the number of its entry (see [`crate::stub`]) and jumps to the common part. That stores the argument registers in a
 //! [`crate::call_frame::CallFrame`], calls [`call::enter`], calls the real function with all arguments (stack arguments are copied), calls
-//! [`call::leave`] and returns the function's result.
+//! [`call::leave`] and returns the function's result. An exception that passes the frame is seen by its personality routine.
 
 use crate::binding;
 use crate::call;
+use crate::non_local_exit;
 use crate::stub::{ENTRIES, MOST_ENTRIES};
 
 core::arch::global_asm!(
@@ -27,6 +28,8 @@ core::arch::global_asm!(
     ".type sintonia_common, @function",
     "sintonia_common:",
     ".cfi_startproc",
+    // 0x1b: relative to this place, in four bytes.
+    ".cfi_personality 0x1b, {on_unwind}",
     "lea r10, [rip + {entries}]",
     "shl r11, 6",
     "add r10, r11",
@@ -126,6 +129,37 @@ core::arch::global_asm!(
     ".cfi_def_cfa_offset 8",
     "jmp [r10]",
     ".cfi_endproc",
+    // longjmp and its variant that checks the stack.
+    ".hidden sintonia_longjmp_stub",
+    ".globl sintonia_longjmp_stub",
+    "sintonia_longjmp_stub:",
+    ".cfi_startproc",
+    "push rdi",
+    "push rsi",
+    "sub rsp, 8",
+    ".cfi_def_cfa_offset 32",
+    "call {on_longjmp}",
+    "add rsp, 8",
+    "pop rsi",
+    "pop rdi",
+    ".cfi_def_cfa_offset 8",
+    "jmp [rip + {real_longjmp}]",
+    ".cfi_endproc",
+    ".hidden sintonia_longjmp_chk_stub",
+    ".globl sintonia_longjmp_chk_stub",
+    "sintonia_longjmp_chk_stub:",
+    ".cfi_startproc",
+    "push rdi",
+    "push rsi",
+    "sub rsp, 8",
+    ".cfi_def_cfa_offset 32",
+    "call {on_longjmp}",
+    "add rsp, 8",
+    "pop rsi",
+    "pop rdi",
+    ".cfi_def_cfa_offset 8",
+    "jmp [rip + {real_longjmp_chk}]",
+    ".cfi_endproc",
     // dlsym and dlopen: their result can depend on the caller, so unless we answer they see the original caller.
     ".hidden sintonia_dlsym_stub",
     ".globl sintonia_dlsym_stub",
@@ -172,6 +206,10 @@ core::arch::global_asm!(
     switch = sym call::switch,
     dlsym = sym binding::on_dlsym,
     dlopen = sym binding::on_dlopen,
+    on_unwind = sym non_local_exit::on_unwind,
+    on_longjmp = sym non_local_exit::on_longjmp,
+    real_longjmp = sym binding::REAL_LONGJMP,
+    real_longjmp_chk = sym binding::REAL_LONGJMP_CHK,
     real_dlsym = sym binding::REAL_DLSYM,
     real_dlopen = sym binding::REAL_DLOPEN,
 );

@@ -3,7 +3,7 @@
 use sintonia_mpi::FunctionRole;
 
 use crate::call_table::CallDescriptor;
-use crate::raw::{self, part};
+use crate::raw::{self, NonLocalExit, part};
 
 /// Arguments and results; `None` where the call has none. Ranks and tags may be special: see [`special_name`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +34,8 @@ pub struct CallDetails {
     pub level: Option<i32>,
     /// Error code.
     pub error: Option<i32>,
+    /// How the program left the call, if it did not return.
+    pub exit: Option<NonLocalExit>,
 }
 
 impl CallDescriptor {
@@ -57,8 +59,20 @@ impl CallDescriptor {
             sent: bytes(part::SENT, self.sent),
             received: bytes(part::RECEIVED, self.received),
             level: Some(self.value).filter(|_| role == FunctionRole::Switch && has(part::VALUE)),
-            error: Some(self.value).filter(|_| has(part::ERROR)),
+            error: Some(self.value).filter(|_| has(part::ERROR) && !has(part::UNFINISHED)),
+            exit: self.non_local_exit(),
         }
+    }
+
+    /// How the program left the call, if it did not return from it.
+    pub fn non_local_exit(&self) -> Option<NonLocalExit> {
+        let is_exit = self.parts & part::NON_LOCAL_EXIT == part::NON_LOCAL_EXIT;
+        is_exit.then(|| NonLocalExit::from_code(self.value).unwrap_or(NonLocalExit::Unobserved))
+    }
+
+    /// Whether the call was in progress when the recording ended.
+    pub fn is_in_progress(&self) -> bool {
+        self.parts & part::NON_LOCAL_EXIT == part::UNFINISHED
     }
 }
 
@@ -70,5 +84,25 @@ pub fn special_name(rank_or_tag: i32) -> Option<&'static str> {
         raw::ROOT => Some("here"),
         raw::EXTERNAL => Some("outside"),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sintonia_mpi::FunctionId;
+
+    #[test]
+    fn a_call_that_was_left_neither_failed_nor_is_in_progress() {
+        let receive =
+            |parts: u16, value: i32| CallDescriptor { parts, value, ..CallDescriptor::new(FunctionId::from_name("MPI_Recv").unwrap()) };
+        let left = receive(part::VALUE | part::NON_LOCAL_EXIT, NonLocalExit::Jump as i32);
+        assert_eq!((left.details().exit, left.details().error, left.is_in_progress()), (Some(NonLocalExit::Jump), None, false));
+        let unknown = receive(part::VALUE | part::NON_LOCAL_EXIT, 77);
+        assert_eq!(unknown.non_local_exit(), Some(NonLocalExit::Unobserved));
+        let failed = receive(part::VALUE | part::ERROR, 3);
+        assert_eq!((failed.details().exit, failed.details().error, failed.is_in_progress()), (None, Some(3), false));
+        let unfinished = receive(part::UNFINISHED, 0);
+        assert_eq!((unfinished.details().exit, unfinished.details().error, unfinished.is_in_progress()), (None, None, true));
     }
 }

@@ -115,8 +115,8 @@ pub mod part {
     pub const CREATED: u16 = 1 << 5;
     /// One word: duration too long for the record's second word.
     pub const LONG_DURATION: u16 = 1 << 6;
-    /// One word: the returned error code, the level of `MPI_Pcontrol`, the group of `MPI_Win_post` and `MPI_Win_start`, or the lock type of
-    /// `MPI_Win_lock`.
+    /// One word: the returned error code, the level of `MPI_Pcontrol`, the group of `MPI_Win_post` and `MPI_Win_start`, the lock type of
+    /// `MPI_Win_lock`, or how a call was left without returning.
     pub const VALUE: u16 = 1 << 7;
     /// Flag: the call created a request, which takes the thread's next number.
     pub const REQUEST: u16 = 1 << 8;
@@ -134,9 +134,46 @@ pub mod part {
     pub const ERROR: u16 = 1 << 14;
     /// Flag: the call was in progress when the recording ended.
     pub const UNFINISHED: u16 = 1 << 15;
+    /// Both flags: the program left the call without returning from it (its [`super::NonLocalExit`] is the value). Readers that do not know
+    /// this combination see a call that failed and did not finish.
+    pub const NON_LOCAL_EXIT: u16 = ERROR | UNFINISHED;
 
     /// The parts that take a word, in storage order.
     pub const WORDS: [u16; 8] = [OBJECT, TAG, SOURCE, SENT, RECEIVED, CREATED, LONG_DURATION, VALUE];
+}
+
+/// How a program left a call without returning from it: the value of a call with the flags [`part::NON_LOCAL_EXIT`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
+pub enum NonLocalExit {
+    /// By an exception.
+    Exception = 1,
+    /// By the end of its thread: `pthread_exit` or `pthread_cancel`.
+    ThreadEnd = 2,
+    /// By a jump: `longjmp` and its variants.
+    Jump = 3,
+    /// In a way that was not seen: the recorded end is the latest possible one.
+    Unobserved = 4,
+}
+
+impl NonLocalExit {
+    /// All of them.
+    pub const ALL: [NonLocalExit; 4] = [NonLocalExit::Exception, NonLocalExit::ThreadEnd, NonLocalExit::Jump, NonLocalExit::Unobserved];
+
+    /// The exit with this code.
+    pub fn from_code(code: i32) -> Option<NonLocalExit> {
+        NonLocalExit::ALL.into_iter().find(|exit| *exit as i32 == code)
+    }
+
+    /// Its name in lists and exports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            NonLocalExit::Exception => "exception",
+            NonLocalExit::ThreadEnd => "thread end",
+            NonLocalExit::Jump => "jump",
+            NonLocalExit::Unobserved => "unknown",
+        }
+    }
 }
 
 /// Packs two 32-bit numbers into one word.

@@ -137,10 +137,16 @@ impl LiveRun {
         Ok(LiveRun { folder: folder.to_owned(), run, processes, notes })
     }
 
-    /// Calls in progress when their process ended are taken to last until the end of the run: the time of death is unknown.
+    /// Calls in progress when their process ended are taken to last until the process exited or, where that is unknown, until the end of
+    /// the run.
     fn extend_unfinished(&mut self, ended: i64) {
         let clocks = self.clocks();
-        let last: Vec<u64> = self.processes.iter().map(|raw| clocks.ticks_at(&raw.process, ended)).collect();
+        let last_ticks = |raw: &RawProcess| match &raw.process.end {
+            // `MPI_Abort` notes the end before it is called.
+            Some(end) if end.how != "aborted" => end.ticks,
+            _ => clocks.ticks_at(&raw.process, ended),
+        };
+        let last: Vec<u64> = self.processes.iter().map(last_ticks).collect();
         for (raw, last) in self.processes.iter_mut().zip(last).filter(|(raw, _)| raw.summary.has_unfinished_call) {
             raw.summary.last = raw.summary.last.max(last);
         }

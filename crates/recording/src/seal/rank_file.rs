@@ -190,7 +190,10 @@ impl<'a> StreamCursor<'a> {
         let has_receives = descriptor.requests.iter().any(|request| request.is_receive);
         let same_block =
             self.take_continuations(&mut record, |payload| receives.map_requests(&payload, thread, next, &mut descriptor.requests))?;
-        descriptor.parts |= if record.unfinished { part::UNFINISHED } else { 0 };
+        if record.unfinished {
+            // A process killed while its probe noted an error: the call had not returned yet.
+            descriptor.parts = descriptor.parts & !part::ERROR | part::UNFINISHED;
+        }
         let id = writer.descriptor_id(self.thread_index, &descriptor)?;
         if same_block && !record.unfinished && tracked.is_none() {
             self.cached_ids[index] = CachedId { generation: writer.generation(self.thread_index), id, has_receives };
