@@ -64,6 +64,10 @@ unchanged! {
     c_052_pcontrol => "c/052_pcontrol";
     c_053_imbalance => "c/053_imbalance";
     c_054_large_messages => "c/054_large_messages";
+    c_055_exceptions => "c/055_exceptions";
+    c_056_jumps => "c/056_jumps";
+    c_057_thread_ends => "c/057_thread_ends";
+    c_058_exit_in_handler => "c/058_exit_in_handler";
     c_060_usage_ledger => "c/060_usage_ledger";
     c_190_nested_loops => "c/190_nested_loops";
     c_191_grid => "c/191_grid";

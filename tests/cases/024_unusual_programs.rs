@@ -1,7 +1,9 @@
 //! Programs that do unusual things lose nothing of their record: error handlers that jump or throw, children, plugins,
 //! names that look like MPI's, a recording switched off and on.
 
-use serde_json::json;
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
 use sintonia_tests::{Recording, on_every_mpi};
 
 #[test]
@@ -98,6 +100,82 @@ fn c052_recording_switched_off_and_on() {
         complete(recording, &[("MPI_Send", 8), ("MPI_Recv", 8), ("MPI_Ssend", 0), ("MPI_Allreduce", 2)]);
         assert_eq!(recording.pair(0, 1), (8, 32));
     });
+}
+
+#[test]
+fn c055_calls_left_by_exceptions() {
+    on_every_mpi("c/055_exceptions", |_, _, recording| expect_ledgers(recording, 2, "exception"));
+}
+
+#[test]
+fn c056_calls_left_by_jumps() {
+    on_every_mpi("c/056_jumps", |_, _, recording| expect_ledgers(recording, 2, "jump"));
+}
+
+#[test]
+fn c057_calls_left_by_the_end_of_their_thread() {
+    on_every_mpi("c/057_thread_ends", |_, _, recording| expect_ledgers(recording, 1, "thread end"));
+}
+
+#[test]
+fn c058_a_call_in_progress_at_exit() {
+    on_every_mpi("c/058_exit_in_handler", |_, program, recording| {
+        let sends = recording.printed_calls(0, "MPI_Send");
+        assert_eq!(sends.len(), 11);
+        let unfinished: Vec<&Value> = sends.iter().filter(|send| send["unfinished"] == true).collect();
+        assert_eq!(unfinished.len(), 1, "{sends:#?}");
+        assert_eq!(unfinished[0]["line"], program.line("left"));
+        let seconds = unfinished[0]["leave_s"].as_f64().expect("a time") - unfinished[0]["enter_s"].as_f64().expect("a time");
+        assert!(seconds >= 0.02, "the handler took as long, {seconds} s");
+        assert_eq!(recording.report()["left_calls"], 0);
+    });
+}
+
+/// Calls that the program counted itself.
+struct LedgerLine {
+    entered: usize,
+    left: usize,
+    /// Time in those that it left, at most.
+    seconds: f64,
+}
+
+/// Every call in the ledgers of the ranks is recorded, and those that were left are marked and end in time.
+fn expect_ledgers(recording: &Recording, ranks: usize, left_by: &str) {
+    let mut all_left = 0;
+    for rank in 0..ranks {
+        for (operation, line) in read_ledger(recording, rank) {
+            let calls = recording.printed_calls(rank, &operation);
+            assert_eq!(calls.len(), line.entered, "{operation} of rank {rank}");
+            let left: Vec<&Value> = calls.iter().filter(|call| !call["left_by"].is_null()).collect();
+            assert_eq!(left.len(), line.left, "{operation} of rank {rank}");
+            for call in &left {
+                assert_eq!(
+                    (&call["left_by"], &call["error"], &call["unfinished"]),
+                    (&json!(left_by), &Value::Null, &Value::Null),
+                    "{call}"
+                );
+            }
+            let time = |call: &&Value, key: &str| call[key].as_f64().expect("a time");
+            let seconds: f64 = left.iter().map(|call| time(call, "leave_s") - time(call, "enter_s")).sum();
+            assert!(seconds <= line.seconds * 1.001, "{operation} of rank {rank}: {seconds} s, but at most {} s were", line.seconds);
+            all_left += left.len();
+        }
+    }
+    let report = recording.report();
+    assert_eq!(report["left_calls"], all_left);
+    assert_eq!((&report["unfinished"], &report["not_recorded"]), (&json!([]), &json!([])));
+    let text = recording.sintonia("report", &[]);
+    assert!(text.stdout.contains("calls were left by an exception, a jump (longjmp) or the end of their thread"), "{}", text.text());
+}
+
+fn read_ledger(recording: &Recording, rank: usize) -> BTreeMap<String, LedgerLine> {
+    let text = std::fs::read_to_string(recording.folder().join(format!("ledger.{rank}"))).expect("the program wrote a ledger");
+    let line = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let number = |index: usize| words[index].parse().expect("a number");
+        (words[0].to_owned(), LedgerLine { entered: number(1), left: number(2), seconds: words[3].parse().expect("seconds") })
+    };
+    text.lines().map(line).collect()
 }
 
 /// All ranks ended well, and these operations were called so often.

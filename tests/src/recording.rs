@@ -164,6 +164,14 @@ impl Recording {
         self.calls(rank).into_iter().filter(|call| call.operation == operation).collect()
     }
 
+    /// The calls of a rank that are of one operation, with all that `sintonia calls --json` prints.
+    pub fn printed_calls(&self, rank: usize, operation: &str) -> Vec<Value> {
+        let outcome = self.sintonia("calls", &["--rank", &rank.to_string(), "--json"]);
+        outcome.expect_no_crash().expect_status(0);
+        let calls = outcome.stdout.lines().map(|line| serde_json::from_str::<Value>(line).expect("one JSON object per line"));
+        calls.filter(|call| call["operation"] == operation).collect()
+    }
+
     /// What the calls of a rank completed, in order: world rank of the sender, tag, bytes. Only receives are listed.
     pub fn received(&self, rank: usize) -> Vec<(i64, i64, i64)> {
         let calls = self.calls(rank);

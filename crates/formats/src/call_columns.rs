@@ -3,7 +3,7 @@
 use sintonia_mpi::FunctionRole;
 use sintonia_recording::call_details::special_name;
 use sintonia_recording::call_table::{ListedRequest, RequestId};
-use sintonia_recording::raw::{self, part};
+use sintonia_recording::raw::{self, NonLocalExit, part};
 
 use crate::exported_calls::ExportedCall;
 
@@ -81,7 +81,8 @@ pub(crate) const DETAIL_COLUMNS: &[TableColumn<CallCellFn>] = &[
     call_column("level", ColumnType::Int32, |row| i32_cell(row.details.level)),
     call_column("error", ColumnType::Int32, |row| i32_cell(row.details.error)),
     call_column("found_nothing", ColumnType::Bool, |row| CellValue::Bool(row.has_part(part::FLAG_FALSE))),
-    call_column("unfinished", ColumnType::Bool, |row| CellValue::Bool(row.has_part(part::UNFINISHED))),
+    call_column("unfinished", ColumnType::Bool, |row| CellValue::Bool(row.has_part(part::UNFINISHED) && row.details.exit.is_none())),
+    call_column("left_by", ColumnType::Text, |row| text_cell(row.details.exit.map(NonLocalExit::name))),
 ];
 
 /// Call site.

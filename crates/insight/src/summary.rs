@@ -69,6 +69,8 @@ pub struct RunSummary {
     pub unmatched: u64,
     /// Calls in progress when their rank ended.
     pub unfinished: Vec<UnfinishedCall>,
+    /// Number of calls that the program left by an exception, a jump or the end of their thread.
+    pub left_calls: u64,
     /// Ranks with incomplete data.
     pub incomplete_ranks: Vec<u32>,
     /// The same ranks, with reasons.
@@ -255,6 +257,7 @@ impl RunSummary {
             pairs: pairs(&tally),
             unmatched: 0,
             unfinished: unfinished(&tally, source),
+            left_calls: tally.non_local_exits,
             incomplete_ranks: gaps.incomplete.keys().copied().collect(),
             incomplete: incomplete.collect(),
             not_recorded: not_recorded(header),

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use sintonia_mpi::BlockingMode;
 use sintonia_program::{MessageFlow, RankActivity};
 use sintonia_recording::call_table::{CallDescriptor, DescriptorTotals};
-use sintonia_recording::raw::part;
 
 /// Calls, their time and bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +34,8 @@ pub(crate) struct CallTally {
     pub sizes: HashMap<u64, MessageTotals>,
     /// Calls in progress at the end: rank, operation id, call site.
     pub unfinished: Vec<(u32, u16, u32)>,
+    /// Number of calls that the program left without returning from them.
+    pub non_local_exits: u64,
 }
 
 impl CallSum {
@@ -70,9 +71,10 @@ impl CallTally {
         let mut tally = CallTally::default();
         for (descriptor, totals) in &activity.totals {
             tally.sites.entry((descriptor.function.0, descriptor.site)).or_default().add(CallSum::from_totals(descriptor, totals));
-            if descriptor.parts & part::UNFINISHED != 0 {
+            if descriptor.is_in_progress() {
                 tally.unfinished.push((activity.rank, descriptor.function.0, descriptor.site));
             }
+            tally.non_local_exits += descriptor.non_local_exit().map_or(0, |_| totals.calls);
         }
         for flow in activity.sent_flows() {
             let messages = MessageTotals { messages: flow.messages, bytes: flow.bytes };
@@ -88,6 +90,7 @@ impl CallTally {
         merge_maps(&mut self.pairs, other.pairs, MessageTotals::add);
         merge_maps(&mut self.sizes, other.sizes, MessageTotals::add);
         self.unfinished.extend(other.unfinished);
+        self.non_local_exits += other.non_local_exits;
     }
 }
 

@@ -183,7 +183,7 @@ fn failed_action(world: u32, call: &CallDescriptor) -> ReplayAction {
     match call.function.role() {
         FunctionRole::Init => ReplayAction::Init,
         FunctionRole::Finalize => ReplayAction::Finalize,
-        _ if call.parts & part::UNFINISHED != 0 => ReplayAction::Local,
+        _ if call.is_in_progress() => ReplayAction::Local,
         _ => collective_action(world, call, CallCompletion::Blocking).map_or(ReplayAction::Local, ReplayAction::Collective),
     }
 }

@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 use sintonia_insight::SourceLocation;
 use sintonia_recording::call_details::special_name;
 use sintonia_recording::call_table::{ListedRequest, RecordedCall, RequestId};
-use sintonia_recording::raw::{self, part};
+use sintonia_recording::raw::{self, NonLocalExit, part};
 
 use crate::text;
 
@@ -60,6 +60,10 @@ pub(super) struct PrintedCall<'a> {
     found_nothing: bool,
     #[serde(skip_serializing_if = "is_false")]
     unfinished: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    left_by: Option<&'static str>,
+    #[serde(skip)]
+    exit: Option<NonLocalExit>,
     #[serde(skip)]
     location: Option<&'a SourceLocation>,
 }
@@ -122,7 +126,9 @@ impl<'a> PrintedCall<'a> {
             level: details.level,
             error: details.error,
             found_nothing: has(part::FLAG_FALSE),
-            unfinished: has(part::UNFINISHED),
+            unfinished: shape.is_in_progress(),
+            left_by: details.exit.map(NonLocalExit::name),
+            exit: details.exit,
             location,
         }
     }
@@ -155,6 +161,7 @@ impl<'a> PrintedCall<'a> {
             labelled("error", self.error.map(|error| error.to_string())),
             self.found_nothing.then(|| "found nothing".into()),
             self.unfinished.then(|| "unfinished".into()),
+            self.exit.map(|exit| exit_text(exit).into()),
         ]
         .into_iter()
         .flatten()
@@ -171,6 +178,15 @@ impl CompletedRequest {
             tag: number(listed.tag),
             received: Some(listed.received).filter(|bytes| listed.is_receive && *bytes != raw::UNKNOWN_BYTES),
         }
+    }
+}
+
+fn exit_text(exit: NonLocalExit) -> &'static str {
+    match exit {
+        NonLocalExit::Exception => "left by an exception",
+        NonLocalExit::ThreadEnd => "left by the end of its thread",
+        NonLocalExit::Jump => "left by a jump",
+        NonLocalExit::Unobserved => "left by an exception or a jump, at the latest at this time",
     }
 }
 

@@ -380,6 +380,11 @@ fn remarks(s: &RunSummary) -> Vec<String> {
         [rank] => format!("rank {rank} was in {call} when it ended"),
         _ => format!("{} were in {call} when they ended", text_format::format_ranks(ranks)),
     });
+    let left = match s.left_calls {
+        0 => None,
+        1 => Some("1 call was left by an exception, a jump (longjmp) or the end of its thread".to_owned()),
+        number => Some(format!("{} calls were left by an exception, a jump (longjmp) or the end of their thread", format_count(number))),
+    };
     let unmatched = match s.unmatched {
         0 => None,
         number => Some(format!("sends without a receive, or receives without a recorded send: {}", format_plural(number, "message"))),
@@ -391,6 +396,7 @@ fn remarks(s: &RunSummary) -> Vec<String> {
         .then(|| format!("incomplete: {}", incomplete.join(", ")))
         .into_iter()
         .chain(unfinished)
+        .chain(left)
         .chain(unmatched)
         .chain(clocks)
         .chain(not_recorded)

@@ -25,6 +25,7 @@ export interface Report {
     sizes: { up_to: number; messages: number; bytes: number }[];
     unmatched: number;
     unfinished: (SourceLocation & { rank: number; operation: string })[];
+    left_calls: number;
     incomplete: { rank: number; why: string }[];
     not_recorded: string[];
     clock_error_s: number;

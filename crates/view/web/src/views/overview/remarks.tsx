@@ -25,6 +25,9 @@ export function Remarks({ report, recording }: OverviewProps) {
             </>,
         );
     }
+    if (report.left_calls > 0) {
+        remarks.push(`Calls left by an exception, a jump (longjmp) or the end of their thread: ${count(report.left_calls)}.`);
+    }
     if (report.unmatched > 0) {
         remarks.push(
             `${plural(report.unmatched, 'message')} with only one end in the recording: never received, received after the recording was cut, ` +
