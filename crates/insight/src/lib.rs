@@ -21,7 +21,6 @@ pub mod segment;
 mod source_location;
 mod summary;
 mod tally;
-pub mod text_format;
 pub mod wait_states;
 
 pub use efficiency::Efficiency;

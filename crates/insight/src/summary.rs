@@ -11,6 +11,8 @@ use sintonia_recording::Recording;
 use sintonia_recording::header::{MpiVersion, RecordedRank, RecordingHeader};
 use sintonia_recording::host::HostDescription;
 use sintonia_replay::Error;
+use sintonia_text::quantity::format_plural;
+use sintonia_text::rank_list::format_ranks;
 
 use crate::advice::Advice;
 use crate::analysis::RunAnalysis;
@@ -344,12 +346,14 @@ fn unfinished(tally: &CallTally, source: impl Fn(u32) -> SourceLocation) -> Vec<
     calls
 }
 
-/// What the recording does not contain, and calls dropped for lack of memory.
+/// What the recording does not contain, and calls dropped because they could not be written.
 fn not_recorded(header: &RecordingHeader) -> Vec<String> {
-    let without_room = |rank: &RecordedRank| match header.profile {
-        true => format!("rank {}: only the function is known of {} calls", rank.rank, rank.dropped),
-        false => format!("rank {}: {} calls were dropped (increase the buffer with record --memory)", rank.rank, rank.dropped),
+    let incomplete: Vec<&RecordedRank> = header.ranks.iter().filter(|rank| rank.dropped > 0).collect();
+    let ranks = format_ranks(&incomplete.iter().map(|rank| rank.rank).collect::<Vec<_>>());
+    let dropped = match incomplete.iter().map(|rank| rank.dropped).sum() {
+        0 => None,
+        calls if header.profile => Some(format!("{ranks}: only the function is known of {}", format_plural(calls, "call"))),
+        calls => Some(format!("{ranks}: {} could not be written to disk", format_plural(calls, "call"))),
     };
-    let dropped = header.ranks.iter().filter(|rank| rank.dropped > 0).map(without_room);
     header.notes.iter().cloned().chain(dropped).collect()
 }

@@ -46,7 +46,6 @@ pub use loops::{ControlFlowGraph, LoopForest, ProgramLoop};
 pub use node_cursor::NodeCursor;
 pub use phases::{PhaseTime, PhaseTree, ProgramPhase};
 pub use rank_path::{NodeEffects, NodeVisits};
-pub use roles::format_rank_ranges;
 pub use stream_matching::MessageEdge;
 pub use trip_counts::TripCounts;
 

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use sintonia_text::rank_list::format_ranks;
+
 /// A blocked rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockedRank {
@@ -50,11 +52,7 @@ impl fmt::Display for Deadlock {
             write!(f, "\n  rank {} in {} at {}", blocked.rank, blocked.function, blocked.site_name)?;
             match &blocked.waits_for[..] {
                 [] => write!(f, " waits")?,
-                ranks => {
-                    let names: Vec<String> = ranks.iter().take(MAX_LISTED).map(u32::to_string).collect();
-                    let more = if ranks.len() > MAX_LISTED { ", …" } else { "" };
-                    write!(f, " waits for rank {}{more}", names.join(", "))?;
-                }
+                ranks => write!(f, " waits for {}", format_ranks(ranks))?,
             }
         }
         Ok(())

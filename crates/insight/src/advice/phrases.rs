@@ -1,8 +1,8 @@
 //! Phrases for the text of advice, besides those of all reports.
 
-pub(super) use crate::text_format::format_ranks;
 pub(super) use sintonia_text::quantity::format_bytes;
 use sintonia_text::quantity::{format_percent, format_seconds};
+pub(super) use sintonia_text::rank_list::format_ranks;
 
 /// A time in a suitable unit.
 pub(super) fn format_ns(ns: i64) -> String {

@@ -5,6 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sintonia_text::rank_list::format_ranks;
+
 use super::rank_path::RankPath;
 
 /// Maximum number of roles drawn side by side.
@@ -132,10 +134,7 @@ impl BehaviourClass {
 
 /// Names of the roles.
 fn role_names(classes: &[BehaviourClass], behaviours: &[RankBehaviour]) -> Vec<String> {
-    let ranks = |class: &BehaviourClass| match &class.ranks[..] {
-        [rank] => format!("rank {rank}"),
-        several => format!("ranks {}", format_rank_ranges(several)),
-    };
+    let ranks = |class: &BehaviourClass| format_ranks(&class.ranks);
     match classes {
         [only] if only.ranks.len() > 1 => vec!["all ranks".into()],
         [first, second] if is_border_of(first, second) => vec!["border".into(), "interior".into()],
@@ -156,19 +155,6 @@ fn is_master_of(master: &BehaviourClass, workers: &BehaviourClass, behaviours: &
     let ([master], [_, _, ..]) = (&master.ranks[..], &workers.ranks[..]) else { return false };
     let others = || behaviours.iter().filter(|rank| rank.rank != *master);
     others().all(|rank| rank.peers.iter().eq([master]))
-}
-
-/// Formats sorted ranks as ranges: `0, 4-7`.
-pub fn format_rank_ranges(ranks: &[u32]) -> String {
-    let mut runs: Vec<(u32, u32)> = Vec::new();
-    for rank in ranks {
-        match runs.last_mut() {
-            Some((_, last)) if *last + 1 == *rank => *last = *rank,
-            _ => runs.push((*rank, *rank)),
-        }
-    }
-    let text = |(first, last): &(u32, u32)| if first == last { first.to_string() } else { format!("{first}-{last}") };
-    runs.iter().map(text).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -228,11 +214,5 @@ mod tests {
         assert!(roles.len() <= MAX_ROLES);
         assert!(roles.iter().any(|role| role.ranks == [1000]), "{roles:?}");
         assert_eq!(roles.iter().map(|role| role.ranks.len()).sum::<usize>(), 1000);
-    }
-
-    #[test]
-    fn ranks_are_written_as_ranges() {
-        assert_eq!(format_rank_ranges(&[0, 4, 5, 6, 9]), "0, 4-6, 9");
-        assert_eq!(format_rank_ranges(&[]), "");
     }
 }

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use sintonia_mpi::FUNCTIONS;
+use sintonia_text::rank_list::format_ranks;
 
-use crate::definitions::{FORMAT_VERSION, format_ranks};
+use crate::definitions::FORMAT_VERSION;
 use crate::header::{CallSiteDefinition, LinearClock, MpiVersion, ProcessExit, RecordedRank, RecordingHeader};
 use crate::host::HostDescription;
 use crate::run_description::RunDescription;
@@ -131,17 +132,16 @@ fn mpi(members: &[RankedProcess]) -> MpiVersion {
 
 /// Notes of all ranks, each text once.
 fn rank_notes(members: &[RankedProcess]) -> Vec<String> {
-    let mut notes: BTreeMap<&str, Vec<i32>> = BTreeMap::new();
+    let mut notes: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
     for member in members {
         for note in &member.process().notes {
             let ranks = notes.entry(note).or_default();
-            if ranks.last() != Some(&(member.rank as i32)) {
-                ranks.push(member.rank as i32);
+            if ranks.last() != Some(&member.rank) {
+                ranks.push(member.rank);
             }
         }
     }
-    let name = |ranks: &[i32]| if ranks.len() == 1 { "rank" } else { "ranks" };
-    notes.into_iter().map(|(note, ranks)| format!("{} {}: {note}", name(&ranks), format_ranks(&ranks))).collect()
+    notes.into_iter().map(|(note, ranks)| format!("{}: {note}", format_ranks(&ranks))).collect()
 }
 
 #[cfg(test)]

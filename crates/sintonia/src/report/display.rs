@@ -3,12 +3,12 @@
 use sintonia_insight::advice::Advice;
 use sintonia_insight::phase_efficiency::PhaseEfficiency;
 use sintonia_insight::report_rows::{ClockRepair, CriticalPath, PathCall, PathSegment, RootCause, WaitState};
-use sintonia_insight::{CallSiteTotals, MessageSizeClass, RankPair, RankSpread, RankTimes, RunSummary, text_format};
+use sintonia_insight::{CallSiteTotals, MessageSizeClass, RankPair, RankSpread, RankTimes, RunSummary};
 
 use crate::report::hosts;
 use crate::text::{
-    binary_bytes, format_bytes, format_count, format_percent, format_plural, format_seconds, share_bar, shell_command, truncate_end,
-    truncate_start, wrap,
+    binary_bytes, format_bytes, format_count, format_percent, format_plural, format_ranks, format_seconds, share_bar, shell_command,
+    truncate_end, truncate_start, wrap,
 };
 
 /// The width of a screen.
@@ -18,6 +18,7 @@ const MAX_CALL_SITES: usize = 5;
 const MAX_SIZES: usize = 5;
 const MAX_PAIRS: usize = 3;
 const MAX_REMARKS: usize = 3;
+const MAX_LATE_RANKS: usize = 8;
 const MAX_ADVICE_LINES: usize = 9;
 const MAX_WAITS: usize = 4;
 const MAX_PATH_ROWS: usize = 2;
@@ -224,7 +225,8 @@ impl ReportText<'_> {
         let title = format!("{:<60}{:>12}{:>10}  late ranks", "Computation that made others wait", "waits", "indirect");
         let row = |cause: &RootCause| {
             let (from, to) = (&cause.from, &cause.to);
-            let ranks = cause.ranks.iter().take(8).map(u32::to_string).collect::<Vec<_>>().join(", ");
+            let more = if cause.ranks.len() > MAX_LATE_RANKS { ", …" } else { "" };
+            let ranks = cause.ranks.iter().take(MAX_LATE_RANKS).map(u32::to_string).collect::<Vec<_>>().join(", ") + more;
             format!(
                 "  {:<58}{:>12}{:>10}  {ranks}",
                 format!("{from} -> {to}"),
@@ -374,11 +376,11 @@ fn path_ranks_line(path: &CriticalPath, share: impl Fn(f64) -> String) -> String
 /// Limitations of the results, most important first.
 fn remarks(s: &RunSummary) -> Vec<String> {
     let incomplete = group_ranks(s.incomplete.iter().map(|i| (i.why.clone(), i.rank)));
-    let incomplete: Vec<String> = incomplete.iter().map(|(why, ranks)| format!("{} ({why})", text_format::format_ranks(ranks))).collect();
+    let incomplete: Vec<String> = incomplete.iter().map(|(why, ranks)| format!("{} ({why})", format_ranks(ranks))).collect();
     let unfinished = group_ranks(s.unfinished.iter().map(|u| (format!("{} at {}", u.operation, u.source), u.rank)));
     let unfinished = unfinished.iter().map(|(call, ranks)| match ranks[..] {
         [rank] => format!("rank {rank} was in {call} when it ended"),
-        _ => format!("{} were in {call} when they ended", text_format::format_ranks(ranks)),
+        _ => format!("{} were in {call} when they ended", format_ranks(ranks)),
     });
     let left = match s.left_calls {
         0 => None,
@@ -478,8 +480,8 @@ mod tests {
         let remarks_by_rank = [("a", 0), ("b", 1), ("a", 2), ("a", 4)].map(|(what, rank)| (what.to_owned(), rank));
         let groups = group_ranks(remarks_by_rank.into_iter());
         assert_eq!(
-            groups.iter().map(|(what, ranks)| format!("{what}: {}", text_format::format_ranks(ranks))).collect::<Vec<_>>(),
-            ["a: ranks 0-4:2", "b: rank 1"]
+            groups.iter().map(|(what, ranks)| format!("{what}: {}", format_ranks(ranks))).collect::<Vec<_>>(),
+            ["a: ranks 0, 2, 4", "b: rank 1"]
         );
     }
 }

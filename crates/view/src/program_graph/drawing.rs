@@ -5,9 +5,10 @@ use sintonia_mpi::{BlockingMode, FunctionRole};
 use sintonia_plot::program_graph::{
     GraphDrawing, LaneLoop, LaneMessage, LaneNode, LanePath, NodeStage, NodeSymbol, OperationNode, PathComputation, RoleLane,
 };
-use sintonia_program::graph::{self, DurationStats, NodeVisits, ProgramGraph, RoleSegment, TripCounts, format_rank_ranges};
+use sintonia_program::graph::{self, DurationStats, NodeVisits, ProgramGraph, RoleSegment, TripCounts};
 use sintonia_recording::Recording;
 use sintonia_text::quantity::{format_bytes, format_count, format_plural, format_seconds};
+use sintonia_text::rank_list::format_rank_list;
 
 /// Computation with less than this share of a role's time is drawn only as an arrow.
 const MIN_BOX_SHARE: f64 = 0.001;
@@ -131,7 +132,7 @@ pub fn role_ranks(role: &graph::ProgramRole) -> String {
         1 if named => String::new(),
         1 => format!("rank {}", role.ranks[0]),
         _ if named => format_plural(number, "rank"),
-        _ => format!("{}: {}", format_plural(number, "rank"), format_rank_ranges(&role.ranks)),
+        _ => format!("{}: {}", format_plural(number, "rank"), format_rank_list(&role.ranks)),
     }
 }
 

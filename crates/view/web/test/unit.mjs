@@ -80,6 +80,15 @@ test('sets of ranks are read and written', () => {
     assert.deepEqual(ranks.parseRanks('5-99', 8), [5, 6, 7]);
     assert.deepEqual(ranks.parseRanks('x,-1,', 8), []);
     assert.equal(ranks.formatRanks([0, 1, 2, 7]), '0-2,7');
+    for (const [list, text, address] of [
+        [[0, 2], '0, 2', '0,2'],
+        [[0, 1, 2, 7], '0-2, 7', '0-2,7'],
+        [[0, 4, 8, 12, 16, 20], '0, 4, 8, …, 20', '0,4,8,12,16,20'],
+        [[3], '3', '3'],
+    ]) {
+        assert.equal(ranks.displayRanks(list), text);
+        assert.equal(ranks.ranksInText(`ranks ${text}`), address);
+    }
 });
 
 test('numbers for people have three figures and a unit', () => {

@@ -1,6 +1,7 @@
 //! Locates time among the ranks: groups are compared, and those with most of the time divided further.
 
 use sintonia_mpi::FunctionId;
+use sintonia_text::rank_list::format_ranks;
 
 use super::call_totals::PointRegistry;
 use crate::tuning_points::{Actor, MeasurePoint};
@@ -86,14 +87,9 @@ impl RankSearch {
 
     /// The ranks found.
     pub(super) fn describe(&self) -> String {
-        let group = |(first, end): &RankRange| match end - first {
-            1 => format!("{first}"),
-            _ => format!("{first}-{}", end - 1),
-        };
         match &self.suspects[..] {
             [(0, end)] if *end == self.all => "on all ranks alike".into(),
-            [(first, end)] if end - first == 1 => format!("on rank {first}"),
-            groups => format!("on ranks {}", groups.iter().map(group).collect::<Vec<_>>().join(", ")),
+            groups => format!("on {}", format_ranks(&groups.iter().flat_map(|(first, end)| *first..*end).collect::<Vec<u32>>())),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import type { RecordingSummary, SourceLocation } from '../answers/about';
+import { ranksInText } from '../ranks';
 import { LocationLink } from './location-link';
 import { locationName } from './source-location';
 import { ViewLink } from './view-link';
@@ -14,8 +15,8 @@ function locationsByName(recording: RecordingSummary): Map<string, SourceLocatio
     return cached;
 }
 
-/** `rank 3`, `Ranks 0-3, 7`; a file with line, or an address in a module. */
-const LINKED_TEXT = /(\branks? \d+(?:-\d+)?(?:(?:, | and )\d+(?:-\d+)?)*)|([^\s:]+:\d+|0x[\da-f]+ in [^\s,;]*[^\s,;.])/gi;
+/** `rank 3`, `Ranks 0-3, 7`, `ranks 0, 4, 8, …, 60`; a file with line, or an address in a module. */
+const LINKED_TEXT = /(\branks? \d+(?:-\d+)?(?:(?:, (?:…, )?| and )\d+(?:-\d+)?)*)|([^\s:]+:\d+|0x[\da-f]+ in [^\s,;]*[^\s,;.])/gi;
 
 /** The locations named in a sentence, in order. */
 export const locationsIn = (text: string, recording: RecordingSummary): SourceLocation[] =>
@@ -38,9 +39,8 @@ export function LinkedSentence({ text, recording }: { text: string; recording: R
 }
 
 function rankLink(text: string, key: number) {
-    const ranks = [...text.matchAll(/\d+(?:-\d+)?/g)].map(([part]) => part).join(',');
     return (
-        <ViewLink key={key} view="timeline" change={{ ranks }} title="Show in the timeline">
+        <ViewLink key={key} view="timeline" change={{ ranks: ranksInText(text) }} title="Show in the timeline">
             {text}
         </ViewLink>
     );

@@ -4,7 +4,7 @@ import type { ProgramGraph, ProgramRole } from '../../answers/program';
 import { DataTable, type TableColumn, toCsvTable } from '../../charts/data-table';
 import { Figure } from '../../charts/figure';
 import { ViewLink } from '../../links/view-link';
-import { formatRanks, parseRanks } from '../../ranks';
+import { displayRanks, formatRanks, parseRanks } from '../../ranks';
 import { selection } from '../../state/address';
 import { count, percent, seconds } from '../../units';
 
@@ -20,7 +20,7 @@ export function Roles({ program, size }: { program: ProgramGraph; size: number }
                 const text = formatRanks(role.ranks);
                 return (
                     <>
-                        <ViewLink change={{ ranks: text }} title={`Select ranks ${text}`}>
+                        <ViewLink change={{ ranks: text }} title={`Select ranks ${displayRanks(role.ranks)}`}>
                             {role.name}
                         </ViewLink>
                         {selected === text && ' ✓'}
@@ -31,8 +31,7 @@ export function Roles({ program, size }: { program: ProgramGraph; size: number }
         {
             name: 'ranks',
             value: (role) => formatRanks(role.ranks),
-            render: (role) =>
-                role.ranks.length === 1 ? formatRanks(role.ranks) : <span title={formatRanks(role.ranks)}>{shortRanks(role.ranks)}</span>,
+            render: (role) => <span title={displayRanks(role.ranks)}>{shortRanks(role.ranks)}</span>,
         },
         { name: 'time per rank', unit: 's', description: 'Mean over its ranks', value: meanTime, render: (role) => seconds(meanTime(role)) },
         { name: 'in MPI', value: inMpi, render: (role) => percent(inMpi(role)), bar: inMpi, barColour: '--collective' },
@@ -47,6 +46,6 @@ export function Roles({ program, size }: { program: ProgramGraph; size: number }
 const meanTime = ({ elapsed_s, ranks }: ProgramRole): number => elapsed_s / Math.max(ranks.length, 1);
 
 function shortRanks(ranks: number[]): string {
-    const text = formatRanks(ranks);
+    const text = displayRanks(ranks);
     return text.length > 14 ? `${count(ranks.length)} ranks` : text;
 }
