@@ -151,7 +151,30 @@ fn a_program_without_mpi() {
     outcome.expect_no_crash().expect_status(4);
     assert_eq!(outcome.stdout, "hello\n");
     assert!(outcome.stderr.contains("no MPI calls were recorded"), "{}", outcome.text());
+    assert!(outcome.stderr.contains("run.sin is an empty recording"), "says what it left: {}", outcome.text());
     run(folder.path(), &["report", "run.sin"]).expect_no_crash();
+}
+
+#[test]
+fn a_recording_is_named_after_the_script_or_program_that_runs() {
+    let folder = fresh_dir();
+    std::fs::write(folder.path().join("app.py"), "exit\n").expect("a script");
+    for (command, name) in [(&["nice", "sh", "app.py"][..], "app.sin"), (&["env", "X=1", "nice", "-n", "1", "/bin/true"], "true.sin")] {
+        let outcome = run(folder.path(), &[&["record", "--"][..], command].concat());
+        outcome.expect_no_crash().expect_status(0);
+        assert!(folder.path().join(name).is_dir(), "{command:?}: {}", outcome.text());
+    }
+}
+
+#[test]
+fn a_program_with_the_mpi_library_inside() {
+    let folder = fresh_dir();
+    let library = "int PMPI_Init(int *c, char ***v) { return !c + !v; }\nint PMPI_Finalize(void) { return 0; }\n";
+    std::fs::write(folder.path().join("mpi.c"), library).expect("a source");
+    let program = compile(folder.path(), &[&folder.path().join("mpi.c").display().to_string()]);
+    let outcome = run(folder.path(), &["record", "-o", "run.sin", "--", &program.display().to_string()]);
+    outcome.expect_no_crash().expect_status(5);
+    assert!(outcome.stderr.contains("statically linked with its MPI library"), "{}", outcome.text());
 }
 
 #[test]
@@ -246,11 +269,20 @@ fn a_disk_that_fills_up_does_not_disturb_the_program() {
     outcome.expect_no_crash().expect_status(0);
     assert_eq!(outcome.stdout, "many calls: done\n");
     let (said, other) = own_lines(&outcome.stderr);
-    assert!(!said.is_empty() && other.is_empty(), "Sintonia, and only it, says something: {}", outcome.text());
+    assert!(said.len() == 1 && other.is_empty(), "Sintonia says one sentence, and nobody else any: {}", outcome.text());
+    assert!(said[0].contains("the disk is full"), "{}", said[0]);
     run(work.path(), &["report", &output.display().to_string()]).expect_no_crash();
 }
 
 // ---- wrong usage
+
+#[test]
+fn a_command_without_the_separator() {
+    let folder = fresh_dir();
+    let outcome = run(folder.path(), &["record", "mpirun", "-n", "2", "./a"]);
+    outcome.expect_no_crash().expect_status(2);
+    assert!(outcome.stderr.contains("sintonia record -- mpirun -n 2 ./a"), "{}", outcome.text());
+}
 
 #[test]
 fn wrong_usage_is_status_2() {

@@ -95,7 +95,7 @@ pub(crate) fn seal_copy(recording: &Path, target: &Path) -> Result<RecordingHead
     let live = LiveRun::read(recording)?;
     let clocks = live.clocks();
     let (groups, mut notes) = live.recording_worlds(&clocks)?;
-    notes.push("the recording was not sealed: the run is still in progress, or `sintonia record` was stopped".into());
+    notes.push("the recording was not sealed: the run is still in progress, `sintonia record` was stopped, or the disk was full".into());
     if groups.len() > 1 {
         notes.push(format!("the command ran {} MPI programs; this is the first", groups.len()));
     }

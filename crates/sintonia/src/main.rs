@@ -22,6 +22,7 @@ mod record;
 mod replay;
 mod report;
 mod run_tasks;
+mod separator_hint;
 mod text;
 mod text_layout;
 mod tune;
@@ -108,8 +109,13 @@ fn clap_command() -> clap::Command {
     CommandLine::command().mut_subcommand("tune", tune::relax_command)
 }
 
+/// The words of this command line.
+fn words() -> Vec<String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
 fn main() -> ExitCode {
-    let given = clap_command().get_matches();
+    let given = clap_command().try_get_matches().unwrap_or_else(|error| separator_hint::with_hint(error, &words()).exit());
     let command = CommandLine::from_arg_matches(&given).unwrap_or_else(|error| error.exit());
     command.verb.run().unwrap_or_else(|error| {
         eprintln!("sintonia: {error}");

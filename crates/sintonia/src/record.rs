@@ -7,6 +7,7 @@ pub(crate) mod probe;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, ExitStatus};
@@ -76,9 +77,21 @@ pub(crate) fn record_command(
     match sealed {
         Ok(sealed) => print_summary(args, &folder, status, sealed),
         // The program has done its work, and unsealed recordings can be read as well.
+        Err(error) if is_disk_full(&error) => eprintln!(
+            "sintonia: the disk is full: the recording in {} is not sealed and holds only what could be written",
+            folder.display()
+        ),
         Err(error) => eprintln!("sintonia: the recording in {} could not be sealed and stays as it is: {error}", folder.display()),
     }
     Ok((status, folder))
+}
+
+fn is_disk_full(error: &Error) -> bool {
+    let source = match error {
+        Error::Recording(sintonia_recording::Error::Io { source, .. }) | Error::Write { source, .. } => source,
+        _ => return false,
+    };
+    matches!(source.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
 }
 
 type RecordOutcome = (ExitStatus, Result<SealReport, Error>);
@@ -201,7 +214,8 @@ pub(crate) fn exit_code(status: ExitStatus) -> i32 {
 fn print_summary(args: &RecordArgs, folder: &Path, status: ExitStatus, sealed: SealReport) {
     let SealReport { ranks, calls, bytes, recordings } = sealed;
     if ranks == 0 {
-        eprintln!("sintonia: no MPI calls were recorded; {}", no_calls::no_calls_reason(&args.command));
+        let reason = no_calls::no_calls_reason(&args.command, folder);
+        eprintln!("sintonia: no MPI calls were recorded; {reason} ({} is an empty recording)", folder.display());
     } else if !args.json {
         let plural = if ranks == 1 { "" } else { "s" };
         eprintln!(

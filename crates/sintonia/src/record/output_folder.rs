@@ -42,12 +42,14 @@ fn unused_name(program: &str) -> PathBuf {
     std::iter::once(first).chain(numbered).find(|path| !path.exists()).expect("there is always an unused number")
 }
 
+/// Free bytes on the disk of a folder; `None` if unknown.
+pub(super) fn free_bytes(folder: &Path) -> Option<u64> {
+    let system = rustix::fs::statvfs(folder).ok()?;
+    Some(system.f_bavail.saturating_mul(system.f_frsize))
+}
+
 fn check_free_space(folder: &Path) -> Result<(), Error> {
-    let Ok(system) = rustix::fs::statvfs(folder) else { return Ok(()) };
-    let room = system.f_bavail.saturating_mul(system.f_frsize);
-    if room >= MIN_FREE_BYTES {
-        return Ok(());
-    }
+    let Some(room) = free_bytes(folder).filter(|room| *room < MIN_FREE_BYTES) else { return Ok(()) };
     let (shown, least) = (folder.display(), MIN_FREE_BYTES >> 20);
     Err(Error::Other(format!(
         "not enough space for a recording: {room} bytes are free at {shown}, at least {least} MiB are needed; choose another path with -o"
