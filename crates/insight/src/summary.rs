@@ -346,14 +346,14 @@ fn unfinished(tally: &CallTally, source: impl Fn(u32) -> SourceLocation) -> Vec<
     calls
 }
 
-/// What the recording does not contain, and calls dropped because they could not be written.
+/// What the recording does not contain, and calls that could not be recorded.
 fn not_recorded(header: &RecordingHeader) -> Vec<String> {
     let incomplete: Vec<&RecordedRank> = header.ranks.iter().filter(|rank| rank.dropped > 0).collect();
     let ranks = format_ranks(&incomplete.iter().map(|rank| rank.rank).collect::<Vec<_>>());
     let dropped = match incomplete.iter().map(|rank| rank.dropped).sum() {
         0 => None,
         calls if header.profile => Some(format!("{ranks}: only the function is known of {}", format_plural(calls, "call"))),
-        calls => Some(format!("{ranks}: {} could not be written to disk", format_plural(calls, "call"))),
+        calls => Some(format!("{ranks}: {} could not be recorded", format_plural(calls, "call"))),
     };
     header.notes.iter().cloned().chain(dropped).collect()
 }

@@ -7,8 +7,8 @@ use sintonia_recording::raw::{
 };
 
 use crate::block_region::BlockRegion;
-use crate::cancellation::CancellationGuard;
 use crate::clock;
+use crate::interruption::InterruptionGuard;
 use crate::process;
 use crate::profile::CallProfile;
 use crate::settings::settings;
@@ -60,6 +60,8 @@ pub(crate) struct CallRecorder {
     region: BlockRegion,
     /// Totals, in profile mode.
     profile: Option<CallProfile>,
+    /// Calls lost so far.
+    lost: u64,
     /// Recording has stopped: calls are staged in a scratch block.
     stopped: bool,
     /// Then: the last recorded block, in which lost calls are counted.
@@ -83,6 +85,7 @@ impl CallRecorder {
             variants: Box::new([SiteVariants::NONE; 256]),
             region,
             profile,
+            lost: 0,
             stopped: false,
             last_kept: words,
         };
@@ -119,10 +122,21 @@ impl CallRecorder {
         if self.used + most > BLOCK_WORDS {
             self.next_block();
         }
+        if self.pending != 0 {
+            self.count_lost_call();
+        }
         let words = 2 + raw::part_count(parts);
         self.set(self.used + 2, raw::payload_header(operation, parts | marks, 0, words as u16));
         self.set(self.used + 3, site as u64);
         self.pending = 2 + words;
+    }
+
+    /// The previous call was neither committed nor discarded: a signal handler jumped out of the probe.
+    #[cold]
+    fn count_lost_call(&mut self) {
+        self.lost += 1;
+        let lost = self.get(HeaderWord::Dropped as usize) + 1;
+        self.set(HeaderWord::Dropped as usize, lost);
     }
 
     /// Publishes the staged call as the call in progress since `enter`.
@@ -359,7 +373,7 @@ impl CallRecorder {
         self.set(HeaderWord::FirstRequest as usize, self.next_request);
         self.set(HeaderWord::AnchorTicks as usize, reading.ticks);
         self.set(HeaderWord::AnchorNanoseconds as usize, reading.monotonic_ns);
-        self.set(HeaderWord::Dropped as usize, 0);
+        self.set(HeaderWord::Dropped as usize, self.lost);
     }
 
     fn close_block(&mut self) {
@@ -372,7 +386,7 @@ impl CallRecorder {
 
     #[cold]
     fn next_block(&mut self) {
-        let _guard = CancellationGuard::new();
+        let _guard = InterruptionGuard::new();
         if self.stopped || self.profile.is_some() {
             self.used = HEADER_WORDS;
             self.slots.fill(0);
@@ -401,7 +415,8 @@ impl CallRecorder {
             return;
         }
         self.close_block();
-        if let Err(error) = self.region.write_out(self.used) {
+        // With the call in progress: the process may end inside it.
+        if let Err(error) = self.region.write_out(self.used + self.pending) {
             self.stop(&error);
         }
     }

@@ -9,10 +9,10 @@ use std::sync::Mutex;
 use sintonia_recording::definitions::{DefinitionRecord, ThreadDefinition};
 use sintonia_recording::raw::NonLocalExit;
 
-use crate::cancellation::CancellationGuard;
 use crate::clock::ticks;
 use crate::communicators::CommunicatorCache;
 use crate::datatypes::DatatypeSizeCache;
+use crate::interruption::InterruptionGuard;
 use crate::process::{self, ProcessState};
 use crate::recorder::CallRecorder;
 use crate::stub;
@@ -138,7 +138,7 @@ pub(crate) fn initialized() {
 
 #[cold]
 fn attach() -> Option<&'static mut ThreadState> {
-    let _guard = CancellationGuard::new();
+    let _guard = InterruptionGuard::new();
     let attached = try_attach();
     if attached.is_none() {
         // Retrying at every call would be expensive for the program.
