@@ -2,6 +2,25 @@
 
 use serde::Serialize;
 
+/// The smallest share of the run for which the busiest thread is active.
+const MIN_BUSIEST_SHARE: f64 = 0.1;
+
+/// A thread that calls MPI, as a processing element.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ActiveThread {
+    /// Seconds of computation.
+    pub compute_s: f64,
+    /// Seconds for which it was active.
+    pub active_s: f64,
+}
+
+impl ActiveThread {
+    /// Seconds of computation, at most those for which it was active.
+    fn compute_s(&self) -> f64 {
+        self.compute_s.min(self.active_s)
+    }
+}
+
 /// The efficiencies of a run, each between 0 and 1.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Efficiency {
@@ -34,6 +53,20 @@ impl Efficiency {
         })
     }
 
+    /// The efficiencies of threads that are not all active from the begin to the end of a run of `elapsed` seconds; `None` if none computed.
+    /// A thread counts for as long as it was active. If it was active only for a small part of the run, it is not the busiest one.
+    pub(crate) fn from_threads(threads: &[ActiveThread], elapsed: f64) -> Option<Efficiency> {
+        let sum = |pick: fn(&ActiveThread) -> f64| threads.iter().map(pick).sum::<f64>();
+        let (compute, active) = (sum(ActiveThread::compute_s), sum(|thread| thread.active_s));
+        if compute <= 0.0 || elapsed <= 0.0 {
+            return None;
+        }
+        let parallel = compute / active;
+        let long = threads.iter().filter(|thread| thread.active_s >= MIN_BUSIEST_SHARE * elapsed);
+        let communication = long.map(|thread| thread.compute_s() / thread.active_s).fold(parallel, f64::max);
+        Some(Efficiency { parallel, load_balance: parallel / communication, communication, serialisation: None, transfer: None })
+    }
+
     /// Splits communication efficiency, given that the run would take `ideal` of the `elapsed` seconds on an ideal network. No network
     /// makes a run shorter than its longest computation, nor longer than recorded.
     pub fn with_ideal_network(self, ideal: f64, elapsed: f64) -> Efficiency {
@@ -61,6 +94,24 @@ mod tests {
         assert_eq!(Efficiency::new(&[], 10.0), None);
         assert_eq!(Efficiency::new(&[0.0, 0.0], 10.0), None);
         assert_eq!(Efficiency::new(&[0.0], 0.0), None);
+    }
+
+    #[test]
+    fn threads_that_are_always_active_are_like_ranks() {
+        let threads = [2.0, 4.0, 6.0, 8.0].map(|compute_s| ActiveThread { compute_s, active_s: 10.0 });
+        assert_eq!(Efficiency::from_threads(&threads, 10.0), Efficiency::new(&[2.0, 4.0, 6.0, 8.0], 10.0));
+    }
+
+    #[test]
+    fn a_thread_counts_for_as_long_as_it_is_active() {
+        let thread = |compute_s, active_s| ActiveThread { compute_s, active_s };
+        let e = Efficiency::from_threads(&[thread(5.0, 10.0), thread(3.0, 4.0), thread(0.5, 0.5), thread(0.0, 1.5)], 10.0).unwrap();
+        assert_eq!((e.parallel, e.communication), (8.5 / 16.0, 0.75), "half a second is too short for the busiest thread");
+        assert!(e.load_balance <= 1.0);
+        let short = Efficiency::from_threads(&[thread(0.0, 10.0), thread(0.9, 0.9)], 10.0).unwrap();
+        assert_eq!((short.load_balance, short.communication), (1.0, short.parallel));
+        assert_eq!(Efficiency::from_threads(&[thread(0.0, 10.0)], 10.0), None);
+        assert_eq!(Efficiency::from_threads(&[thread(12.0, 10.0)], 10.0).unwrap().parallel, 1.0);
     }
 
     #[test]

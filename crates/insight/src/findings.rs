@@ -82,7 +82,7 @@ impl RunFindings {
         let graph = ProgramGraph::from_recording_in_group(recording, comm, progress)?;
         Ok(RunFindings {
             ideal_ns: ideal.elapsed_ns,
-            phases: phase_efficiency::phase_efficiencies(&graph, history, &ideal, comm),
+            phases: phase_efficiency::phase_efficiencies(recording, &graph, history, &ideal, comm)?,
             critical_path: CriticalPathProfile::from_history(history, waits, comm),
             delay_costs: delay::delay_costs(recording, history, waits, comm),
             segments: segment::segment_times(history, comm),

@@ -21,6 +21,7 @@ pub mod segment;
 mod source_location;
 mod summary;
 mod tally;
+mod thread_times;
 pub mod wait_states;
 
 pub use efficiency::Efficiency;
@@ -29,3 +30,4 @@ pub use scaling::{RunComparison, RunEfficiency, ScaledRun, ScalingMode};
 pub use sintonia_replay::Error;
 pub use source_location::SourceLocation;
 pub use summary::{CallSiteTotals, IncompleteRank, MessageSizeClass, OperationTotals, RankPair, RankSpread, RunSummary, UnfinishedCall};
+pub use thread_times::{ThreadSummary, ThreadTimes};

@@ -6,9 +6,12 @@ use bytemuck::{Pod, Zeroable};
 use rayon::prelude::*;
 use serde::Serialize;
 use sintonia_mpi::FunctionRole;
-use sintonia_program::graph::{PhaseTree, ProgramGraph};
+use sintonia_program::graph::{PhaseTime, PhaseTree, ProgramGraph};
 use sintonia_program::history::{History, Location};
 use sintonia_program::process_group::ProcessGroup;
+use sintonia_recording::Recording;
+use sintonia_recording::off_cpu::ThreadOffCpu;
+use sintonia_replay::Error;
 
 use crate::Efficiency;
 use crate::ideal_network::IdealRun;
@@ -24,66 +27,112 @@ pub struct PhaseEfficiency {
     pub repeats: bool,
     /// Number of participating ranks.
     pub ranks: usize,
-    /// Seconds of the rank that spent most time in it, without MPI_Init and MPI_Finalize.
+    /// Seconds of the thread that spent most time in it, without MPI_Init and MPI_Finalize.
     pub seconds: f64,
     /// Its efficiencies, relative to that time; `None` if no rank computed in it.
     pub efficiency: Option<Efficiency>,
 }
 
-/// MPI time of a rank in one phase, as recorded and on an ideal network.
+/// Time of a thread in one phase, in MPI also on an ideal network.
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 #[repr(C)]
-struct PhaseMpiTime {
+struct PhaseThreadTime {
     ns: i64,
     ideal_ns: i64,
+    /// Outside MPI and not blocked.
+    compute_ns: i64,
+    blocked_ns: i64,
+    calls: u64,
     rank: u32,
     phase: u32,
 }
 
-/// The efficiencies of all phases, in program order; every process of the group gets all of them.
-pub fn phase_efficiencies(graph: &ProgramGraph, history: &History, ideal: &IdealRun, comm: &dyn ProcessGroup) -> Vec<PhaseEfficiency> {
-    let first_threads = history.locations.par_iter().zip(&ideal.call_durations).filter(|(location, _)| location.calls.thread == 0);
-    let mine: Vec<PhaseMpiTime> = first_threads.flat_map_iter(|(location, ideal)| mpi_time_by_phase(graph, location, ideal)).collect();
-    let all = comm.all_to_all(vec![mine; comm.size()]).into_iter().flatten();
-    let all: HashMap<(u32, usize), PhaseMpiTime> = all.map(|mpi| ((mpi.rank, mpi.phase as usize), mpi)).collect();
-    (0..graph.phases.list.len()).map(|phase| efficiency(&graph.phases, phase, &all)).collect()
+impl PhaseThreadTime {
+    fn add(&mut self, other: PhaseThreadTime) {
+        self.ns += other.ns;
+        self.ideal_ns += other.ideal_ns;
+        self.compute_ns += other.compute_ns;
+        self.blocked_ns += other.blocked_ns;
+        self.calls += other.calls;
+    }
 }
 
-/// MPI time of the first thread of a rank by phase, including child phases.
-fn mpi_time_by_phase(graph: &ProgramGraph, location: &Location, ideal: &[f64]) -> Vec<PhaseMpiTime> {
+/// The times of the threads of a rank in a phase, by rank and phase.
+type PhaseThreads = HashMap<(u32, usize), Vec<PhaseThreadTime>>;
+
+/// The efficiencies of all phases, in program order; every process of the group gets all of them.
+pub(crate) fn phase_efficiencies(
+    recording: &Recording,
+    graph: &ProgramGraph,
+    history: &History,
+    ideal: &IdealRun,
+    comm: &dyn ProcessGroup,
+) -> Result<Vec<PhaseEfficiency>, Error> {
+    let locations = history.locations.par_iter().zip(&ideal.call_durations);
+    let times = locations.map(|(location, ideal)| {
+        let is_only_thread = history.locations_of_rank(location.rank).len() == 1;
+        let off_cpu = if is_only_thread { Vec::new() } else { recording.off_cpu(location.rank)? };
+        let off_cpu = off_cpu.iter().find(|intervals| intervals.thread == location.calls.thread);
+        Ok(time_by_phase(graph, location, ideal, off_cpu))
+    });
+    let mine: Vec<Vec<PhaseThreadTime>> = times.collect::<Result<_, Error>>()?;
+    let mut all = PhaseThreads::new();
+    for time in comm.all_to_all(vec![mine.concat(); comm.size()]).into_iter().flatten() {
+        all.entry((time.rank, time.phase as usize)).or_default().push(time);
+    }
+    Ok((0..graph.phases.list.len()).map(|phase| efficiency(&graph.phases, phase, &all)).collect())
+}
+
+/// Time of a thread by phase, including child phases.
+fn time_by_phase(graph: &ProgramGraph, location: &Location, ideal: &[f64], off_cpu: Option<&ThreadOffCpu>) -> Vec<PhaseThreadTime> {
     let phases = &graph.phases;
-    let new = |phase| PhaseMpiTime { rank: location.rank, phase: phase as u32, ..PhaseMpiTime::default() };
-    let mut sums: Vec<PhaseMpiTime> = (0..phases.list.len()).map(new).collect();
+    let new = |phase| PhaseThreadTime { rank: location.rank, phase: phase as u32, ..PhaseThreadTime::default() };
+    let mut sums: Vec<PhaseThreadTime> = (0..phases.list.len()).map(new).collect();
     let mut along = graph.node_cursor(location.rank);
+    let mut previous: Option<usize> = None;
     for (row, call) in location.calls.calls().enumerate() {
-        let node = along.next_node(&call);
-        let Some(node) = node.filter(|_| !matches!(call.descriptor.function.role(), FunctionRole::Init | FunctionRole::Finalize)) else {
-            continue;
-        };
+        let Some(node) = along.next_node(&call) else { continue };
+        if let Some(from) = previous.replace(node) {
+            let begin = location.compute_begin(row);
+            let blocked_ns = off_cpu.map_or(0, |intervals| intervals.within(begin, call.enter).blocked_ns as i64).min(call.enter - begin);
+            let compute_ns = call.enter - begin - blocked_ns;
+            sums[phases.segment_phase(from, node)].add(PhaseThreadTime { compute_ns, blocked_ns, ..PhaseThreadTime::default() });
+        }
         let sum = &mut sums[phases.innermost_phase(node)];
-        sum.ns += call.leave - call.enter;
-        sum.ideal_ns += ideal.get(row).map_or(0, |seconds| (seconds * 1e9) as i64);
+        sum.calls += 1;
+        if !matches!(call.descriptor.function.role(), FunctionRole::Init | FunctionRole::Finalize) {
+            sum.ns += call.leave - call.enter;
+            sum.ideal_ns += ideal.get(row).map_or(0, |seconds| (seconds * 1e9) as i64);
+        }
     }
     // Every phase comes after its parent.
     for phase in (0..sums.len()).rev() {
         if let Some(whole) = phases.list[phase].parent {
-            sums[whole].ns += sums[phase].ns;
-            sums[whole].ideal_ns += sums[phase].ideal_ns;
+            let part = sums[phase];
+            sums[whole].add(part);
         }
     }
     sums
 }
 
-fn efficiency(phases: &PhaseTree, phase: usize, in_mpi: &HashMap<(u32, usize), PhaseMpiTime>) -> PhaseEfficiency {
+/// The times of a rank in a phase: of all its threads that took part, or, if only one calls MPI, as the phase has them.
+fn rank_threads(rank: u32, time: &PhaseTime, phase: usize, threads: &PhaseThreads) -> Vec<PhaseThreadTime> {
+    match threads.get(&(rank, phase)).map_or(&[][..], Vec::as_slice) {
+        [] => vec![PhaseThreadTime { compute_ns: time.compute_ns as i64, ..PhaseThreadTime::default() }],
+        [only] => vec![PhaseThreadTime { compute_ns: time.compute_ns as i64, ..*only }],
+        several => several.iter().filter(|thread| thread.calls > 0).copied().collect(),
+    }
+}
+
+fn efficiency(phases: &PhaseTree, phase: usize, threads: &PhaseThreads) -> PhaseEfficiency {
     let about = &phases.list[phase];
-    let took_part = phases.ranks.iter().filter(|(_, times)| times[phase].calls > 0);
-    let compute: Vec<(u32, i64)> = took_part.map(|(rank, times)| (*rank, times[phase].compute_ns as i64)).collect();
-    let longest = |pick: fn(&PhaseMpiTime) -> i64| {
-        let own = |rank: u32| in_mpi.get(&(rank, phase)).map_or(0, pick);
-        compute.iter().map(|(rank, ns)| *ns + own(*rank)).max().unwrap_or(0) as f64 / 1e9
+    let ranks: Vec<_> = phases.ranks.iter().filter(|(_, times)| times[phase].calls > 0).collect();
+    let times: Vec<PhaseThreadTime> = ranks.iter().flat_map(|(rank, times)| rank_threads(*rank, &times[phase], phase, threads)).collect();
+    let longest = |mpi: fn(&PhaseThreadTime) -> i64| {
+        times.iter().map(|time| time.compute_ns + time.blocked_ns + mpi(time)).max().unwrap_or(0) as f64 / 1e9
     };
-    let (seconds, ideal) = (longest(|mpi| mpi.ns), longest(|mpi| mpi.ideal_ns));
-    let computed: Vec<f64> = compute.iter().map(|(_, ns)| *ns as f64 / 1e9).collect();
+    let (seconds, ideal) = (longest(|time| time.ns), longest(|time| time.ideal_ns));
+    let computed: Vec<f64> = times.iter().map(|time| time.compute_ns as f64 / 1e9).collect();
     let efficiency = Efficiency::new(&computed, seconds).map(|efficiency| efficiency.with_ideal_network(ideal, seconds));
-    PhaseEfficiency { name: about.name.clone(), part_of: about.parent, repeats: about.repeats, ranks: compute.len(), seconds, efficiency }
+    PhaseEfficiency { name: about.name.clone(), part_of: about.parent, repeats: about.repeats, ranks: ranks.len(), seconds, efficiency }
 }

@@ -10,10 +10,12 @@ use sintonia_recording::header::{RecordedRank, RecordingHeader};
 use sintonia_recording::{Error, Recording};
 
 use crate::Efficiency;
+use crate::efficiency::ActiveThread;
 use crate::gaps::RecordingGaps;
 use crate::tally::CallTally;
+use crate::thread_times::ThreadTimes;
 
-/// The time split of one rank.
+/// The time split of one rank, summed over its threads that call MPI.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RankTimes {
     /// The rank.
@@ -46,49 +48,62 @@ impl RankTimes {
     }
 }
 
-/// The times of all ranks and the sums over their calls; `progress` is called after each rank this process reads.
-pub(crate) fn read_rank_times(
-    recording: &Recording,
-    comm: &dyn ProcessGroup,
-    progress: &(dyn Fn() + Sync),
-) -> Result<(Vec<RankTimes>, CallTally), Error> {
+/// The times of all ranks and of their threads, and the sums over their calls.
+#[derive(Default, Serialize, Deserialize)]
+pub(crate) struct RunTimes {
+    pub ranks: Vec<RankTimes>,
+    /// The threads that call MPI, by rank, the main thread of each first.
+    pub threads: Vec<ThreadTimes>,
+    pub tally: CallTally,
+}
+
+impl RunTimes {
+    fn add(&mut self, other: RunTimes) {
+        self.ranks.extend(other.ranks);
+        self.threads.extend(other.threads);
+        self.tally.add(other.tally);
+    }
+}
+
+/// Reads the times of all ranks; `progress` is called after each rank this process reads.
+pub(crate) fn read_rank_times(recording: &Recording, comm: &dyn ProcessGroup, progress: &(dyn Fn() + Sync)) -> Result<RunTimes, Error> {
     let header = &recording.header;
     let own = RankDistribution::new(recording, comm).own_ranks();
     let read = |rank: &RecordedRank| {
         let activity = RankActivity::read(recording, rank)?;
         let tally = CallTally::from_activity(&activity);
         progress();
-        Ok((RankTimes::from_activity(header, rank, &activity, &tally), tally))
+        let threads = activity.threads.iter().map(|thread| ThreadTimes::new(rank.rank, thread)).collect();
+        Ok(RunTimes { ranks: vec![RankTimes::from_activity(header, rank, &activity, &tally)], threads, tally })
     };
     let own = header.ranks.par_iter().filter(|rank| own.contains(&rank.rank));
-    let read: Vec<(RankTimes, CallTally)> = own.map(read).collect::<Result<_, Error>>()?;
-    let (own_times, tallies): (Vec<RankTimes>, Vec<CallTally>) = read.into_iter().unzip();
-    let mut own_tally = CallTally::default();
-    tallies.into_iter().for_each(|tally| own_tally.add(tally));
-    let (mut times, mut all) = (Vec::new(), CallTally::default());
-    for (more, tally) in comm.all_gather((own_times, own_tally)) {
-        times.extend(more);
-        all.add(tally);
-    }
-    Ok((times, all))
+    let read: Vec<RunTimes> = own.map(read).collect::<Result<_, Error>>()?;
+    let sum = |parts: Vec<RunTimes>| {
+        let mut all = RunTimes::default();
+        parts.into_iter().for_each(|part| all.add(part));
+        all
+    };
+    Ok(sum(comm.all_gather(sum(read))))
 }
 
 /// The focus of analysis: the run between MPI_Init and MPI_Finalize. Starting and stopping MPI can take longer than the program itself.
 pub(crate) struct FocusOfAnalysis {
     /// Seconds from the first exit from MPI_Init to the last entry into MPI_Finalize.
     pub elapsed_s: f64,
-    /// Mean computation per rank in seconds.
+    /// Mean computation per rank in seconds, over all its threads.
     pub mean_compute_s: f64,
     /// POP efficiencies; `None` if no rank computed.
     pub efficiency: Option<Efficiency>,
+    /// The same without communication threads; `None` if there are none.
+    pub efficiency_without_communication_threads: Option<Efficiency>,
 }
 
 impl FocusOfAnalysis {
     /// The focus of analysis over all ranks without missing calls.
-    pub(crate) fn from_rank_times(header: &RecordingHeader, times: &[RankTimes], gaps: &RecordingGaps) -> FocusOfAnalysis {
+    pub(crate) fn from_times(header: &RecordingHeader, times: &RunTimes, gaps: &RecordingGaps) -> FocusOfAnalysis {
         let nanoseconds = |seconds: f64| (seconds * 1e9) as i64;
         let known: HashMap<u32, &RankTimes> =
-            times.iter().filter(|time| !gaps.missing_calls.contains(&time.rank)).map(|time| (time.rank, time)).collect();
+            times.ranks.iter().filter(|time| !gaps.missing_calls.contains(&time.rank)).map(|time| (time.rank, time)).collect();
         let own = || header.ranks.iter().filter_map(|rank| Some((rank, *known.get(&rank.rank)?)));
         let span = |(rank, time): (&RecordedRank, &RankTimes)| {
             (rank.begin_ns.saturating_add(nanoseconds(time.init_s)), rank.end_ns.saturating_sub(nanoseconds(time.finalize_s)))
@@ -96,7 +111,24 @@ impl FocusOfAnalysis {
         let elapsed_s = elapsed_s(own().map(span));
         let compute: Vec<f64> = own().map(|(_, time)| time.outside_s).collect();
         let mean_compute_s = compute.iter().sum::<f64>() / compute.len().max(1) as f64;
-        FocusOfAnalysis { elapsed_s, mean_compute_s, efficiency: Efficiency::new(&compute, elapsed_s) }
+        if times.threads.len() == times.ranks.len() {
+            let efficiency = Efficiency::new(&compute, elapsed_s);
+            return FocusOfAnalysis { elapsed_s, mean_compute_s, efficiency, efficiency_without_communication_threads: None };
+        }
+        let counts = |thread: &&ThreadTimes| known.contains_key(&thread.rank) && (thread.main || !header.profile);
+        let counted: Vec<&ThreadTimes> = times.threads.iter().filter(counts).collect();
+        let of = |keep: fn(&ThreadTimes) -> bool| {
+            let active = |thread: &&&ThreadTimes| keep(thread);
+            let threads: Vec<ActiveThread> = counted.iter().filter(active).map(|thread| thread.in_focus(elapsed_s)).collect();
+            Efficiency::from_threads(&threads, elapsed_s)
+        };
+        let has_communication_threads = counted.iter().any(|thread| thread.only_communicates);
+        FocusOfAnalysis {
+            elapsed_s,
+            mean_compute_s,
+            efficiency: of(|_| true),
+            efficiency_without_communication_threads: of(|thread| !thread.only_communicates).filter(|_| has_communication_threads),
+        }
     }
 }
 

@@ -85,17 +85,17 @@ impl RunEfficiency {
         progress: &(dyn Fn() + Sync),
     ) -> Result<RunEfficiency, Error> {
         let header = &recording.header;
-        let (per_rank, _) = rank_times::read_rank_times(recording, comm, progress)?;
+        let times = rank_times::read_rank_times(recording, comm, progress)?;
         let ideal_s = match header.profile {
             true => 0.0,
             false => IdealRun::replay(recording, None)?.elapsed_ns as f64 / 1e9,
         };
-        let work = FocusOfAnalysis::from_rank_times(header, &per_rank, &RecordingGaps::from_recording(recording, comm));
+        let work = FocusOfAnalysis::from_times(header, &times, &RecordingGaps::from_recording(recording, comm));
         Ok(RunEfficiency {
             recording: name.into(),
             ranks: header.size,
             work_s: work.elapsed_s,
-            compute_s: work.mean_compute_s * per_rank.len() as f64,
+            compute_s: work.mean_compute_s * times.ranks.len() as f64,
             efficiency: work.efficiency.map(|efficiency| efficiency.with_ideal_network(ideal_s, work.elapsed_s)),
         })
     }

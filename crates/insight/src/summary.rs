@@ -18,10 +18,11 @@ use crate::advice::Advice;
 use crate::analysis::RunAnalysis;
 use crate::gaps::RecordingGaps;
 use crate::phase_efficiency::PhaseEfficiency;
-use crate::rank_times::{self, FocusOfAnalysis, RankTimes, elapsed_s, seconds};
+use crate::rank_times::{self, FocusOfAnalysis, RankTimes, RunTimes, elapsed_s, seconds};
 use crate::report_rows::{ClockRepair, CriticalPath, RootCause, WaitState};
 use crate::resources::RankResources;
 use crate::tally::{CallSum, CallTally};
+use crate::thread_times::ThreadSummary;
 use crate::{Efficiency, SourceLocation};
 
 /// The content of a report. The field names are the keys of its JSON form.
@@ -53,6 +54,9 @@ pub struct RunSummary {
     pub work_s: f64,
     /// POP efficiencies between MPI_Init and MPI_Finalize; `None` if no rank computed.
     pub efficiency: Option<Efficiency>,
+    /// The threads that call MPI; `None` if each rank has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threads: Option<ThreadSummary>,
     /// Seconds in MPI, over the ranks.
     pub mpi_s: RankSpread,
     /// Seconds of computation, over the ranks.
@@ -195,17 +199,17 @@ impl RunSummary {
         if recording.header.profile {
             return RunSummary::without_history(recording, comm, progress);
         }
-        let (per_rank, tally) = rank_times::read_rank_times(recording, comm, progress)?;
+        let times = rank_times::read_rank_times(recording, comm, progress)?;
         let analysis = RunAnalysis::from_recording(recording, comm, progress)?;
-        let mut summary = RunSummary::new(recording, &analysis.findings.gaps, per_rank, tally);
+        let mut summary = RunSummary::new(recording, &analysis.findings.gaps, times);
         summary.add_analysis(recording, &analysis);
         Ok(summary)
     }
 
     /// The summary without wait state analysis, which needs memory in proportion to the run.
     pub fn without_history(recording: &Recording, comm: &dyn ProcessGroup, progress: &(dyn Fn() + Sync)) -> Result<RunSummary, Error> {
-        let (per_rank, tally) = rank_times::read_rank_times(recording, comm, progress)?;
-        Ok(RunSummary::new(recording, &RecordingGaps::from_recording(recording, comm), per_rank, tally))
+        let times = rank_times::read_rank_times(recording, comm, progress)?;
+        Ok(RunSummary::new(recording, &RecordingGaps::from_recording(recording, comm), times))
     }
 
     /// Estimated memory of [`RunSummary::from_recording`] in bytes, over all processes.
@@ -219,7 +223,12 @@ impl RunSummary {
     fn add_analysis(&mut self, recording: &Recording, RunAnalysis { findings, candidates }: &RunAnalysis) {
         let ideal_s = findings.ideal_ns as f64 / 1e9;
         self.ideal_s = Some(ideal_s);
-        self.efficiency = self.efficiency.map(|efficiency| efficiency.with_ideal_network(ideal_s, self.work_s));
+        let work_s = self.work_s;
+        let split = |efficiency: Efficiency| efficiency.with_ideal_network(ideal_s, work_s);
+        self.efficiency = self.efficiency.map(split);
+        if let Some(threads) = &mut self.threads {
+            threads.efficiency_without = threads.efficiency_without.map(split);
+        }
         self.unmatched = findings.unmatched.sends + findings.unmatched.receives;
         self.clock_repair = ClockRepair::from_findings(findings);
         self.phases = findings.phases.clone();
@@ -229,11 +238,13 @@ impl RunSummary {
         self.advice = Advice::from_candidates(recording, findings, candidates, self.elapsed_s);
     }
 
-    fn new(recording: &Recording, gaps: &RecordingGaps, per_rank: Vec<RankTimes>, tally: CallTally) -> RunSummary {
+    fn new(recording: &Recording, gaps: &RecordingGaps, times: RunTimes) -> RunSummary {
         let header = &recording.header;
         let elapsed_s = elapsed_s(header.ranks.iter().map(|r| (r.begin_ns, r.end_ns)));
+        let work = FocusOfAnalysis::from_times(header, &times, gaps);
+        let threads = ThreadSummary::new(header, &times, &work);
+        let RunTimes { ranks: per_rank, tally, .. } = times;
         let compute: Vec<f64> = per_rank.iter().map(|r| r.outside_s).collect();
-        let work = FocusOfAnalysis::from_rank_times(header, &per_rank, gaps);
         let source = |site| SourceLocation::from_site(recording.site(site));
         let incomplete = gaps.incomplete.iter().map(|(rank, why)| IncompleteRank { rank: *rank, why: why.clone() });
         RunSummary {
@@ -250,6 +261,7 @@ impl RunSummary {
             calls: per_rank.iter().map(|r| r.calls).sum(),
             work_s: work.elapsed_s,
             efficiency: work.efficiency,
+            threads,
             mpi_s: RankSpread::from_values(per_rank.iter().map(|r| r.mpi_s)),
             outside_s: RankSpread::from_values(compute.into_iter()),
             per_rank,

@@ -10,6 +10,7 @@ use sintonia_recording::raw::part;
 use sintonia_recording::{Error, Recording};
 
 use crate::message_flow::{self, MessageFlow};
+use crate::thread_time::{self, ThreadTime};
 
 /// Flags of calls that moved no data: they failed, completed nothing, or never returned.
 const NO_DATA_MARKS: u16 = part::ERROR | part::UNFINISHED | part::FLAG_FALSE;
@@ -25,17 +26,18 @@ pub struct RankActivity {
     pub started_persistent: Vec<(CallDescriptor, DescriptorTotals)>,
     /// How its time splits into MPI and computation.
     pub time: TimeSplit,
+    /// The same for each thread that calls MPI, the main thread first.
+    pub threads: Vec<ThreadTime>,
 }
 
-/// How a rank's time splits into MPI and computation.
+/// How a rank's time splits into MPI and computation, summed over its threads that call MPI.
 ///
-/// If several threads call MPI, only the thread that initialised MPI counts: the others may block in MPI all the time without delaying
-/// computation. A profile does not distinguish threads; there all of them are summed, capped at the rank's elapsed time.
+/// A profile does not tell when threads other than the main one were active; of them only the time in MPI counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimeSplit {
     /// Nanoseconds in MPI.
     pub mpi_ns: u64,
-    /// Nanoseconds of computation: outside MPI, between the first and the last event of the rank.
+    /// Nanoseconds of computation: outside MPI, while a thread was active and not known to be blocked.
     pub compute_ns: u64,
     /// Nanoseconds in `MPI_Init`, part of `mpi_ns`.
     pub init_ns: u64,
@@ -50,17 +52,17 @@ impl RankActivity {
         let starts = totals.iter().any(|(descriptor, _)| is_start(descriptor));
         let needs_calls = !recording.header.profile && (starts || rank.threads > 1);
         let tables = if needs_calls { recording.tables(rank.rank)? } else { Vec::new() };
-        let first_thread = tables.iter().find(|table| table.thread == 0);
-        let mpi_ns = match first_thread {
-            Some(table) if rank.threads > 1 => table.enter.iter().zip(&table.leave).map(|(enter, leave)| leave.abs_diff(*enter)).sum(),
-            _ => totals.iter().map(|(_, t)| t.total_ns).sum(),
-        };
         let started = if starts { started_persistent(&tables) } else { Vec::new() };
         let within =
             |role: FunctionRole| totals.iter().filter(|(descriptor, _)| descriptor.function.role() == role).map(|(_, t)| t.total_ns).sum();
-        let time =
-            TimeSplit { init_ns: within(FunctionRole::Init), finalize_ns: within(FunctionRole::Finalize), ..TimeSplit::new(rank, mpi_ns) };
-        Ok(RankActivity { rank: rank.rank, totals, started_persistent: started, time })
+        let threads = read_threads(recording, rank, &tables, totals.iter().map(|(_, t)| t.total_ns).sum())?;
+        let time = TimeSplit {
+            init_ns: within(FunctionRole::Init),
+            finalize_ns: within(FunctionRole::Finalize),
+            mpi_ns: threads.iter().map(|thread| thread.mpi_ns).sum(),
+            compute_ns: threads.iter().map(|thread| thread.compute_ns).sum(),
+        };
+        Ok(RankActivity { rank: rank.rank, totals, started_persistent: started, time, threads })
     }
 
     /// The calls that moved data: those that returned without error, persistent operations once per start.
@@ -77,12 +79,16 @@ impl RankActivity {
     }
 }
 
-impl TimeSplit {
-    fn new(rank: &RecordedRank, mpi_ns: u64) -> TimeSplit {
-        let all = u64::try_from(rank.end_ns.saturating_sub(rank.begin_ns)).unwrap_or(0);
-        let mpi_ns = mpi_ns.min(all);
-        TimeSplit { mpi_ns, compute_ns: all - mpi_ns, ..TimeSplit::default() }
+/// The times of the threads of a rank whose calls took `mpi_ns`.
+fn read_threads(recording: &Recording, rank: &RecordedRank, tables: &[CallTable], mpi_ns: u64) -> Result<Vec<ThreadTime>, Error> {
+    if rank.threads > 1 && recording.header.profile {
+        let threads = recording.profile_threads(rank.rank)?.into_iter().enumerate();
+        return Ok(threads.map(|(index, (thread, ns))| ThreadTime::from_profile(rank, thread, index == 0, ns)).collect());
     }
+    if tables.len() > 1 {
+        return Ok(thread_time::thread_times(rank, tables, &recording.off_cpu(rank.rank)?));
+    }
+    Ok(vec![ThreadTime::only(rank, mpi_ns)])
 }
 
 /// Whether a call starts the requests it lists. (Partition calls list the request they belong to.)
@@ -125,7 +131,7 @@ mod tests {
     use sintonia_recording::testing::{call, call_table, completed_receive, descriptor_totals};
 
     fn activity(totals: Vec<(CallDescriptor, DescriptorTotals)>, started: Vec<(CallDescriptor, DescriptorTotals)>) -> RankActivity {
-        RankActivity { rank: 1, totals, started_persistent: started, time: TimeSplit::default() }
+        RankActivity { rank: 1, totals, started_persistent: started, ..RankActivity::default() }
     }
 
     fn start(requests: &[RequestRef]) -> CallDescriptor {
@@ -162,13 +168,5 @@ mod tests {
         let elsewhere = [raw::PROC_NULL, raw::EXTERNAL, 1].map(|peer| send(peer, 0));
         let activity = activity(marked.into_iter().chain(elsewhere).collect(), vec![]);
         assert_eq!(activity.sent_flows().count(), 0);
-    }
-
-    #[test]
-    fn time_outside_mpi_is_what_is_left() {
-        let rank = RecordedRank { begin_ns: 100, end_ns: 1100, ..RecordedRank::default() };
-        assert_eq!(TimeSplit::new(&rank, 300), TimeSplit { mpi_ns: 300, compute_ns: 700, ..TimeSplit::default() });
-        assert_eq!(TimeSplit::new(&rank, 5000), TimeSplit { mpi_ns: 1000, ..TimeSplit::default() });
-        assert_eq!(TimeSplit::new(&RecordedRank { begin_ns: 5, ..RecordedRank::default() }, 1), TimeSplit::default());
     }
 }

@@ -217,7 +217,6 @@ impl CollectiveCalls {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::TimeSplit;
     use sintonia_recording::raw::part;
     use sintonia_recording::testing::{call, descriptor_totals};
 
@@ -251,7 +250,7 @@ mod tests {
         let ibcast = descriptor_totals(call("MPI_Ibcast").on(0).peer(1).sent(8), 1);
         let send = descriptor_totals(call("MPI_Send").peer(0).sent(1), 1);
         let totals = vec![bcast(8, 3, 0), bcast(100, 2, 0), bcast(7, 9, part::ERROR), ibcast, send];
-        let activity = RankActivity { rank: 1, totals, started_persistent: vec![], time: TimeSplit::default() };
+        let activity = RankActivity { rank: 1, totals, ..RankActivity::default() };
         let mut sums: Vec<CollectiveCalls> = CollectiveCalls::sum_by_size(&activity).collect();
         sums.sort_by_key(|sum| sum.sent);
         let expected = |calls, sent| CollectiveCalls { op: CollectiveOp::Broadcast, communicator: 0, root: 1, calls, sent, received: 0 };

@@ -17,8 +17,10 @@ mod message_flow;
 pub mod process_group;
 #[cfg(feature = "testing")]
 pub mod testing;
+mod thread_time;
 
 pub use activity::{RankActivity, TimeSplit};
 pub use communication::{CommEdge, CommunicationGraph, OmittedTraffic};
 pub use matrix::{CommunicationMatrix, MatrixCell, RankTraffic};
 pub use message_flow::MessageFlow;
+pub use thread_time::ThreadTime;

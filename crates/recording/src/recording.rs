@@ -162,6 +162,23 @@ impl Recording {
         Ok(totals.into_totals())
     }
 
+    /// Nanoseconds in MPI of each thread of a rank of a profile.
+    pub fn profile_threads(&self, rank: u32) -> Result<BTreeMap<u16, u64>, Error> {
+        let mut threads: BTreeMap<u16, u64> = BTreeMap::new();
+        let Some((rank, mut blocks)) = self.open_blocks(rank)? else { return Ok(threads) };
+        self.for_each_block(rank, &mut blocks, |block| {
+            let (mut totals, mut descriptors) = (TotalsBuilder::default(), Vec::new());
+            let sums = block.totals()?;
+            block.read_descriptors(&self.functions, &mut descriptors)?;
+            totals.add_sums(descriptors, &sums, rank.clock.ns_per_tick);
+            let ns: u64 = totals.into_totals().iter().map(|(_, totals)| totals.total_ns).fold(0, u64::saturating_add);
+            let sum = threads.entry(block.header().thread).or_default();
+            *sum = sum.saturating_add(ns);
+            Some(())
+        });
+        Ok(threads)
+    }
+
     /// The ranks with incomplete data, and why.
     pub fn incomplete_ranks(&self) -> Vec<(u32, IncompleteReason)> {
         self.header.ranks.par_iter().for_each(|rank| {

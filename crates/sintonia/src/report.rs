@@ -5,6 +5,7 @@ mod display;
 mod explain;
 mod hosts;
 mod html;
+mod thread_display;
 mod tuning;
 
 use std::path::{Path, PathBuf};

@@ -6,3 +6,4 @@ mod found;
 mod one_sided;
 mod scaling;
 mod summary;
+mod threads;

@@ -167,7 +167,7 @@ impl PhaseTree {
 
     /// The phase that owns the computation between two nodes. Between two phases it is the one that is not a loop, since the computation
     /// happens once; otherwise the one it leads to.
-    fn segment_phase(&self, from: usize, to: usize) -> usize {
+    pub fn segment_phase(&self, from: usize, to: usize) -> usize {
         let (before, after) = (self.enclosing_phases(from), self.enclosing_phases(to));
         let parting = before.iter().zip(&after).find(|(before, after)| before != after);
         match parting {

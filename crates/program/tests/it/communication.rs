@@ -70,9 +70,11 @@ fn a_profile_gives_the_same_but_for_persistent_operations() {
 const SECOND: u64 = 1_000_000_000;
 
 #[test]
-fn the_time_of_a_rank_is_that_of_the_thread_that_started_mpi() {
+fn the_time_of_a_rank_is_that_of_all_its_threads() {
     let recording = sample::threads();
     let activity = RankActivity::read(&recording, &recording.header.ranks[0]).unwrap();
-    assert_eq!(activity.time, TimeSplit { mpi_ns: 2 * SECOND, compute_ns: 8 * SECOND, init_ns: SECOND, finalize_ns: SECOND });
+    assert_eq!(activity.time, TimeSplit { mpi_ns: 10 * SECOND, compute_ns: 8 * SECOND, init_ns: SECOND, finalize_ns: SECOND });
     assert_eq!(activity.totals.iter().map(|(_, totals)| totals.calls).sum::<u64>(), 3);
+    let threads: Vec<_> = activity.threads.iter().map(|t| (t.thread, t.main, t.active_ns() / SECOND, t.only_communicates())).collect();
+    assert_eq!(threads, [(0, true, 10, false), (1, false, 8, true)]);
 }

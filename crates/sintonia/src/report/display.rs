@@ -5,7 +5,7 @@ use sintonia_insight::phase_efficiency::PhaseEfficiency;
 use sintonia_insight::report_rows::{ClockRepair, CriticalPath, PathCall, PathSegment, RootCause, WaitState};
 use sintonia_insight::{CallSiteTotals, MessageSizeClass, RankPair, RankSpread, RankTimes, RunSummary};
 
-use crate::report::hosts;
+use crate::report::{hosts, thread_display};
 use crate::text::{
     binary_bytes, format_bytes, format_count, format_percent, format_plural, format_ranks, format_seconds, share_bar, shell_command,
     truncate_end, truncate_start, wrap,
@@ -117,16 +117,25 @@ impl ReportText<'_> {
     fn efficiency(&self) -> Vec<String> {
         let Some(e) = self.summary.efficiency else { return Vec::new() };
         let line = |name: &str, share: f64, meaning: &str| format!("  {name:<20}{:>5}   {meaning}", format_percent(share));
-        let heading = format!("Efficiency, over the {} from MPI_Init to MPI_Finalize", format_seconds(self.summary.work_s));
+        let threads = self.summary.threads.as_ref();
+        let counted = threads.map(|threads| format!(", {}", thread_display::counted_threads(threads))).unwrap_or_default();
+        let heading = format!("Efficiency, over the {} from MPI_Init to MPI_Finalize{counted}", format_seconds(self.summary.work_s));
+        let unit = if threads.is_some_and(|threads| !threads.main_only) { "thread" } else { "rank" };
+        let meanings = [
+            format!("share of computation in the {unit}s' time; product of the two below"),
+            format!("how evenly computation is distributed; low if some {unit}s compute more"),
+            format!("computation share of the busiest {unit}; low if waiting or much data"),
+        ];
         let parts = [
-            Some(line("parallel efficiency", e.parallel, "share of computation in the ranks' time; product of the two below")),
-            Some(line("  load balance", e.load_balance, "how evenly computation is distributed; low if some ranks compute more")),
-            Some(line("  communication", e.communication, "computation share of the busiest rank; low if waiting or much data")),
+            Some(line("parallel efficiency", e.parallel, &meanings[0])),
+            Some(line("  load balance", e.load_balance, &meanings[1])),
+            Some(line("  communication", e.communication, &meanings[2])),
             e.serialisation
                 .map(|share| line("    serialisation", share, "of that, the loss to waiting for each other, on an ideal network")),
             e.transfer.map(|share| line("    transfer", share, "and the loss to data transfer")),
         ];
-        std::iter::once(heading).chain(parts.into_iter().flatten()).collect()
+        let notes = threads.map(thread_display::notes).unwrap_or_default();
+        std::iter::once(heading).chain(parts.into_iter().flatten()).chain(notes).collect()
     }
 
     fn advice(&self) -> Vec<String> {
@@ -150,7 +159,9 @@ impl ReportText<'_> {
 
     /// The text if no rule matched: all is well, or where most time is lost.
     fn no_advice(&self) -> String {
-        let efficiency = self.summary.efficiency.filter(|efficiency| efficiency.parallel < GOOD_EFFICIENCY);
+        // Helper threads that only communicate are no loss of the others.
+        let without_helpers = self.summary.threads.as_ref().and_then(|threads| threads.efficiency_without);
+        let efficiency = without_helpers.or(self.summary.efficiency).filter(|efficiency| efficiency.parallel < GOOD_EFFICIENCY);
         let Some(e) = efficiency else { return "What to do: nothing worth changing was found.".into() };
         let parts = [
             (e.load_balance, "uneven distribution of computation"),
@@ -264,8 +275,9 @@ impl ReportText<'_> {
             let [min, mean, max] = [s.min, s.mean, s.max].map(format_seconds);
             format!("  {name:<16}{min:>10}{mean:>10}{max:>10}{:>11}", format_percent(s.imbalance))
         };
+        let title = if self.summary.threads.is_some() { "All its threads" } else { "Time of a rank" };
         vec![
-            format!("{:<18}{:>10}{:>10}{:>10}{:>11}", "Time of a rank", "least", "mean", "most", "imbalance"),
+            format!("{:<18}{:>10}{:>10}{:>10}{:>11}", title, "least", "mean", "most", "imbalance"),
             line("in MPI", self.summary.mpi_s),
             line("computation", self.summary.outside_s),
         ]
@@ -316,8 +328,11 @@ impl ReportText<'_> {
         format!("{:>12}{:>10}{:>8}{moved:>10}", format_count(calls), format_seconds(time), format_percent(time / self.rank_seconds()))
     }
 
-    /// The total time of all ranks, which shares of MPI calls refer to.
+    /// The total time of all ranks, which shares of MPI calls refer to: that of their threads, if several call MPI.
     fn rank_seconds(&self) -> f64 {
+        if let Some(threads) = &self.summary.threads {
+            return threads.active_s.max(f64::MIN_POSITIVE);
+        }
         let all: f64 = self.summary.per_rank.iter().map(|r| r.mpi_s + r.outside_s).sum();
         all.max(f64::MIN_POSITIVE)
     }
@@ -328,7 +343,8 @@ impl ReportText<'_> {
             let (inside, outside) = (format_seconds(r.mpi_s), format_seconds(r.outside_s));
             format!("{:>4}  {inside:>14}{outside:>14}{:>14}   {}", r.rank, format_count(r.calls), r.host)
         };
-        std::iter::once(title).chain(self.summary.per_rank.iter().map(row)).collect()
+        let threads = self.summary.threads.as_ref().map(thread_display::rows).unwrap_or_default();
+        std::iter::once(title).chain(self.summary.per_rank.iter().map(row)).chain(threads).collect()
     }
 
     fn sizes(&self) -> Vec<String> {

@@ -1,0 +1,106 @@
+//! The time of each thread that calls MPI, where ranks have several of them.
+
+use serde::{Deserialize, Serialize};
+use sintonia_program::ThreadTime;
+use sintonia_recording::header::RecordingHeader;
+
+use crate::Efficiency;
+use crate::efficiency::ActiveThread;
+use crate::rank_times::{FocusOfAnalysis, RunTimes, seconds};
+
+/// The time of one thread. MPI, computation and blocked time make up its active time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ThreadTimes {
+    /// Its rank.
+    pub rank: u32,
+    /// Its number in the process.
+    pub thread: u16,
+    /// Whether it is the main thread: active from the begin to the end of its rank. Others are active from their first call to their last.
+    pub main: bool,
+    /// Seconds for which it was active.
+    pub active_s: f64,
+    /// Seconds in MPI, including polling.
+    pub mpi_s: f64,
+    /// Seconds of computation.
+    pub outside_s: f64,
+    /// Seconds blocked outside MPI; 0 if not known.
+    pub blocked_s: f64,
+    /// Whether blocked time is known.
+    pub blocked_known: bool,
+    /// Whether it is a helper that spends at least 95 % of its active time in MPI.
+    pub only_communicates: bool,
+    /// Number of MPI calls; 0 in a profile.
+    pub calls: u64,
+}
+
+impl ThreadTimes {
+    pub(crate) fn new(rank: u32, time: &ThreadTime) -> ThreadTimes {
+        ThreadTimes {
+            rank,
+            thread: time.thread,
+            main: time.main,
+            active_s: seconds(time.active_ns()),
+            mpi_s: seconds(time.mpi_ns),
+            outside_s: seconds(time.compute_ns),
+            blocked_s: seconds(time.blocked_ns),
+            blocked_known: time.blocked_known,
+            only_communicates: time.only_communicates(),
+            calls: time.calls,
+        }
+    }
+
+    /// What counts in efficiencies over `elapsed_s` seconds: the main thread is there all the time.
+    pub(crate) fn in_focus(&self, elapsed_s: f64) -> ActiveThread {
+        let active_s = if self.main { elapsed_s } else { self.active_s.min(elapsed_s) };
+        ActiveThread { compute_s: self.outside_s, active_s }
+    }
+}
+
+/// The threads that call MPI, over all ranks.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ThreadSummary {
+    /// Their number.
+    pub threads: usize,
+    /// The fewest of one rank.
+    pub min_per_rank: usize,
+    /// The most of one rank.
+    pub max_per_rank: usize,
+    /// Seconds for which they were active, summed.
+    pub active_s: f64,
+    /// Whether only the main threads are in the efficiencies: a profile does not tell when others were active.
+    pub main_only: bool,
+    /// Whether it is known of all of them when they were blocked outside MPI. Otherwise such time counts as computation.
+    pub blocked_known: bool,
+    /// Helpers that spend at least 95 % of their active time in MPI.
+    pub communication_threads: usize,
+    /// Their share of the active time.
+    pub communication_share: f64,
+    /// The efficiencies without them; `None` if there are none, or if no other thread computed.
+    pub efficiency_without: Option<Efficiency>,
+    /// Each thread.
+    pub per_thread: Vec<ThreadTimes>,
+}
+
+impl ThreadSummary {
+    /// The threads of a run; `None` if each rank has one.
+    pub(crate) fn new(header: &RecordingHeader, times: &RunTimes, focus: &FocusOfAnalysis) -> Option<ThreadSummary> {
+        if times.threads.len() == times.ranks.len() {
+            return None;
+        }
+        let per_rank = || times.threads.chunk_by(|a, b| a.rank == b.rank).map(<[ThreadTimes]>::len);
+        let active = |keep: fn(&ThreadTimes) -> bool| times.threads.iter().filter(|time| keep(time)).map(|time| time.active_s).sum::<f64>();
+        let active_s = active(|_| true);
+        Some(ThreadSummary {
+            threads: times.threads.len(),
+            min_per_rank: per_rank().min().unwrap_or(0),
+            max_per_rank: per_rank().max().unwrap_or(0),
+            active_s,
+            main_only: header.profile,
+            blocked_known: times.threads.iter().all(|time| time.blocked_known),
+            communication_threads: times.threads.iter().filter(|time| time.only_communicates && !header.profile).count(),
+            communication_share: if header.profile { 0.0 } else { active(|time| time.only_communicates) / active_s.max(f64::MIN_POSITIVE) },
+            efficiency_without: focus.efficiency_without_communication_threads,
+            per_thread: times.threads.clone(),
+        })
+    }
+}
