@@ -42,6 +42,7 @@ fn try_enter(frame: &mut CallFrame) {
     }
     observe::enter(&mut CallObserver { function, thread, library, frame });
     agreement::before_call(function, &thread.recorder, library);
+    thread.off_cpu.enter();
     let now = ticks();
     frame.enter = now;
     thread.nested_calls = 0;
@@ -76,6 +77,7 @@ fn try_leave(frame: &mut CallFrame, thread: &mut ThreadState, now: u64) {
     // It cannot be left otherwise any more.
     thread.current_call = None;
     compiler_fence(Ordering::SeqCst);
+    thread.off_cpu.leave(frame.enter, now);
     observe::leave(&mut CallObserver { function, thread, library, frame });
     watch::leave(function, frame, &thread.recorder, now);
     if process::is_recording_off() {

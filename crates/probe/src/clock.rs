@@ -1,16 +1,21 @@
 //! Time source in the program: the time stamp counter if it is invariant, otherwise the monotonic clock.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use sintonia_recording::definitions::ClockReading;
 
 static USES_TSC: AtomicBool = AtomicBool::new(false);
+/// Ticks and monotonic clock when the source was selected.
+static START_TICKS: AtomicU64 = AtomicU64::new(0);
+static START_NS: AtomicU64 = AtomicU64::new(0);
 
 /// Selects the time source; call once before [`ticks`].
 pub(crate) fn select_source() {
     // The kernel drops the TSC as its clock source if it drifts or differs between processors, so trust its choice.
     let source = std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource").unwrap_or_default();
     USES_TSC.store(has_invariant_tsc() && matches!(source.trim(), "tsc" | "kvm-clock" | "hyperv_clocksource_tsc_page"), Ordering::Relaxed);
+    START_NS.store(nanoseconds(libc::CLOCK_MONOTONIC), Ordering::Relaxed);
+    START_TICKS.store(ticks(), Ordering::Relaxed);
 }
 
 fn has_invariant_tsc() -> bool {
@@ -42,6 +47,18 @@ pub(crate) fn nanoseconds(clock: libc::clockid_t) -> u64 {
     // SAFETY: `time` is valid for writes.
     unsafe { libc::clock_gettime(clock, &mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// Nanoseconds between two points in ticks, the second of which was just now: at `now_ns` of the monotonic clock. The rate of the ticks is
+/// taken from all of the time since the start.
+pub(crate) fn elapsed_ns(begin: u64, end: u64, now_ns: u64) -> u64 {
+    let ticks = end.saturating_sub(begin);
+    if !uses_tsc() {
+        return ticks;
+    }
+    let total_ns = now_ns.saturating_sub(START_NS.load(Ordering::Relaxed)) as f64;
+    let total_ticks = end.saturating_sub(START_TICKS.load(Ordering::Relaxed)).max(1) as f64;
+    (ticks as f64 * total_ns / total_ticks) as u64
 }
 
 /// Simultaneous readings of all clocks: the best of several attempts, with the least time between two reads of the ticks.

@@ -19,6 +19,7 @@ mod library;
 mod lifecycle;
 mod non_local_exit;
 mod observe;
+mod off_cpu;
 mod process;
 mod processor_set;
 mod profile;

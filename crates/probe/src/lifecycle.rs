@@ -7,7 +7,7 @@
 //!    is not, and this call does not initialise it, the call is passed through and the next one tries again.
 //! 3. The time source is selected before any time is read.
 //! 4. The file of definitions is created, because every later step may write to it. Process, host, limits, library, clock and modules
-//!    are defined.
+//!    are defined. How it is found out when threads are off the processor is selected before the first thread is attached.
 //! 5. The handlers for exit and fork are registered: from here on there is something to finish.
 //! 6. The state becomes `Recording` before tuning starts: a function that a tuning command calls may call MPI, and must not wait for
 //!    [`begin`], which is waiting for that command.
@@ -41,6 +41,7 @@ use crate::hosts;
 use crate::interruption::CancellationGuard;
 use crate::library::{self, Handle, ProgramMpi};
 use crate::non_local_exit;
+use crate::off_cpu;
 use crate::process::{self, ProcessState};
 use crate::requests::REQUESTS;
 use crate::settings::settings;
@@ -112,6 +113,7 @@ fn open_files(library: &ProgramMpi) -> bool {
     }));
     process::define(&DefinitionRecord::Clock(clock::reading()));
     process::define_modules();
+    off_cpu::start();
     // SAFETY: both functions stay loaded for the life of the process.
     unsafe {
         libc::atexit(at_exit);

@@ -230,7 +230,10 @@ fn leave_rare(call: &mut CallObserver) {
         FunctionRole::FileOpen => record_object(call, "file", HandleKind::File),
         FunctionRole::CommunicatorFree | FunctionRole::WindowFree | FunctionRole::FileClose => forget_object(call),
         FunctionRole::DatatypeFree => datatypes::datatype_freed(),
-        FunctionRole::Init => lifecycle::on_initialized(call.library),
+        FunctionRole::Init => {
+            lifecycle::on_initialized(call.library);
+            call.thread.off_cpu.restart();
+        }
         FunctionRole::SessionInit => {
             lifecycle::on_session_initialized(call.library, call.handle_at_address(HandleKind::Communicator, slots.object))
         }

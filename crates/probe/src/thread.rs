@@ -13,6 +13,7 @@ use crate::clock::ticks;
 use crate::communicators::CommunicatorCache;
 use crate::datatypes::DatatypeSizeCache;
 use crate::interruption::InterruptionGuard;
+use crate::off_cpu::OffCpuMonitor;
 use crate::process::{self, ProcessState};
 use crate::recorder::CallRecorder;
 use crate::stub;
@@ -26,6 +27,8 @@ pub(crate) struct ThreadState {
     pub current_call: Option<CurrentCall>,
     /// Number of calls in progress inside it, at most.
     pub nested_calls: u32,
+    /// When it was off the processor.
+    pub off_cpu: OffCpuMonitor,
     /// Records its calls.
     pub recorder: CallRecorder,
     /// Sizes of recently used datatypes.
@@ -158,6 +161,7 @@ fn try_attach() -> Option<&'static mut ThreadState> {
                 number,
                 current_call: None,
                 nested_calls: 0,
+                off_cpu: OffCpuMonitor::new(number),
                 recorder: CallRecorder::open(number)?,
                 sizes: DatatypeSizeCache::default(),
                 communicators: CommunicatorCache::default(),
@@ -176,6 +180,7 @@ fn try_attach() -> Option<&'static mut ThreadState> {
     thread_usage::attach(state.number, system_id as libc::pid_t);
     set_pointer(thread);
     release_at_exit(thread);
+    state.off_cpu.attach();
     Some(state)
 }
 
@@ -198,10 +203,10 @@ unsafe extern "C" fn release(thread: *mut libc::c_void) {
     let state = unsafe { &mut *thread.cast::<ThreadState>() };
     let _ = catch_unwind(AssertUnwindSafe(|| state.record_exit(NonLocalExit::Unobserved, ticks())));
     set_pointer(std::ptr::null_mut());
+    state.off_cpu.release();
     // Not in a forked child, where a lock may be held by a thread that is not there.
     if process::state() == ProcessState::Recording {
-        // SAFETY: the pointer that `release_at_exit` registered; states are never freed.
-        thread_usage::release(unsafe { (*thread.cast::<ThreadState>()).number });
+        thread_usage::release(state.number);
     }
     if let Ok(mut idle) = IDLE_THREADS.lock() {
         idle.push(IdleThread(thread.cast()));
@@ -215,7 +220,10 @@ static ALL_THREADS: Mutex<Vec<IdleThread>> = Mutex::new(Vec::new());
 pub(crate) fn finish_all() {
     for IdleThread(thread) in ALL_THREADS.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).iter() {
         // SAFETY: states are never freed.
-        unsafe { (**thread).recorder.finish() };
+        unsafe {
+            (**thread).recorder.finish();
+            (**thread).off_cpu.finish();
+        }
     }
 }
 

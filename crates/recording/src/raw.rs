@@ -13,6 +13,8 @@
 //! The block header holds a cursor that is advanced when a call returns. The words after the cursor describe the call in progress, so the
 //! call in which a process was killed is preserved. A closed block has a checksum.
 
+pub mod off_cpu;
+
 /// Words of a block, including its header.
 pub const BLOCK_WORDS: usize = 32 * 1024;
 /// Bytes of one block.

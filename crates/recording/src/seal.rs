@@ -8,6 +8,7 @@ mod communicators;
 mod cython;
 mod group_ids;
 mod header;
+mod off_cpu;
 mod process;
 mod profile;
 mod rank_file;
@@ -205,7 +206,10 @@ impl LiveRun {
         let ranks: Vec<(&RankedProcess, IdTranslator)> = members.iter().zip(translators).collect();
         let written: Vec<WriteStats> = ranks
             .par_iter()
-            .map(|(member, translator)| rank_file::write(staging, member.rank, member.raw, translator))
+            .map(|(member, translator)| {
+                off_cpu::write(staging, member.rank, member.process())?;
+                rank_file::write(staging, member.rank, member.raw, translator)
+            })
             .collect::<Result<_, Error>>()?;
         Ok(header::build(&self.run, &members, &written, clocks, definitions, sites.into_resolved(), outcome))
     }

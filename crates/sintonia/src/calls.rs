@@ -2,6 +2,7 @@
 
 mod printed_call;
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -9,6 +10,7 @@ use std::process::ExitCode;
 use sintonia_insight::SourceLocation;
 use sintonia_recording::Recording;
 use sintonia_recording::call_table::{CallTable, RecordedCall};
+use sintonia_recording::off_cpu::{OffCpuTime, ThreadOffCpu};
 
 use crate::{Error, help, output};
 use printed_call::PrintedCall;
@@ -38,7 +40,8 @@ pub(crate) fn run(args: CallsArgs) -> Result<ExitCode, Error> {
             writeln!(out, "{}", PrintedCall::HEADER)?;
         }
         for rank in ranks {
-            write_calls(out, rank, &recording.tables(rank)?, &places, args.json)?;
+            let mut off_cpu = OffCpuByCall::new(recording.off_cpu(rank)?);
+            write_calls(out, rank, &recording.tables(rank)?, &mut off_cpu, &places, args.json)?;
         }
         Ok::<(), Error>(())
     })?;
@@ -63,9 +66,17 @@ fn select_ranks(recording: &Recording, wanted: Option<u32>) -> Result<Vec<u32>, 
     }
 }
 
-fn write_calls(out: &mut dyn Write, rank: u32, tables: &[CallTable], places: &[SourceLocation], json: bool) -> io::Result<()> {
+fn write_calls(
+    out: &mut dyn Write,
+    rank: u32,
+    tables: &[CallTable],
+    off_cpu: &mut OffCpuByCall,
+    places: &[SourceLocation],
+    json: bool,
+) -> io::Result<()> {
     for call in merge_by_time(tables) {
-        let row = PrintedCall::new(rank, &call, places.get(call.descriptor.site as usize));
+        let (segment, inside) = off_cpu.of(&call);
+        let row = PrintedCall::new(rank, &call, places.get(call.descriptor.site as usize)).with_off_cpu(segment, inside);
         if json {
             output::write_json_line(out, &row)?;
         } else {
@@ -73,6 +84,25 @@ fn write_calls(out: &mut dyn Write, rank: u32, tables: &[CallTable], places: &[S
         }
     }
     Ok(())
+}
+
+/// Time off the processor of calls and of the segments before them.
+struct OffCpuByCall {
+    /// Each thread, and the return of its previous call.
+    threads: BTreeMap<u16, (ThreadOffCpu, Option<i64>)>,
+}
+
+impl OffCpuByCall {
+    fn new(threads: Vec<ThreadOffCpu>) -> OffCpuByCall {
+        OffCpuByCall { threads: threads.into_iter().map(|thread| (thread.thread, (thread, None))).collect() }
+    }
+
+    /// Time off the processor in the segment before a call, and in the call. Calls of a thread come in order.
+    fn of(&mut self, call: &RecordedCall) -> (OffCpuTime, OffCpuTime) {
+        let Some((thread, previous)) = self.threads.get_mut(&call.thread) else { return Default::default() };
+        let begin = previous.replace(call.leave).unwrap_or(call.enter);
+        (thread.within(begin, call.enter), thread.within(call.enter, call.leave))
+    }
 }
 
 /// The calls of all threads by entry time.

@@ -67,6 +67,8 @@ pub(super) struct ThreadFiles {
     pub tail: Option<PathBuf>,
     /// Totals, instead of both.
     pub profile: Option<PathBuf>,
+    /// When it was off the processor.
+    pub off_cpu: Option<PathBuf>,
 }
 
 /// All processes with definitions in a directory, and notes on files that belong to none.
@@ -95,7 +97,7 @@ pub(super) fn read_all(live: &Path) -> Result<(Vec<ProcessDefinitions>, Vec<Stri
 fn parse_thread_file(file: &str) -> Option<(&str, &str, u16, &str)> {
     let (rest, kind) = file.rsplit_once('.')?;
     let (owner, thread) = rest.rsplit_once(".t")?;
-    matches!(kind, "calls" | "tail" | "profile").then_some((file, owner, thread.parse().ok()?, kind))
+    matches!(kind, "calls" | "tail" | "profile" | "offcpu").then_some((file, owner, thread.parse().ok()?, kind))
 }
 
 impl ThreadFiles {
@@ -103,6 +105,7 @@ impl ThreadFiles {
         let slot = match kind {
             "calls" => &mut self.calls,
             "tail" => &mut self.tail,
+            "offcpu" => &mut self.off_cpu,
             _ => &mut self.profile,
         };
         *slot = Some(path);

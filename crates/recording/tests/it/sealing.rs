@@ -6,9 +6,12 @@ use crate::support::*;
 use sintonia_mpi::FunctionId;
 use sintonia_recording::call_table::{CallDescriptor, RequestId};
 use sintonia_recording::definitions::{
-    DefinitionRecord, LIVE_DIR, LocalCommunicator, LocalGroup, LocalNeighbours, LocalObject, NoteDefinition, WorldDefinition,
+    DefinitionRecord, LIVE_DIR, LocalCommunicator, LocalGroup, LocalNeighbours, LocalObject, NoteDefinition, OffCpuDefinition,
+    WorldDefinition,
 };
 use sintonia_recording::header::ProcessExit;
+use sintonia_recording::host::OffCpuSource;
+use sintonia_recording::raw::off_cpu::{MAGIC, RawInterval};
 use sintonia_recording::raw::{self, RequestRef, part, profile};
 use sintonia_recording::seal::{SealOptions, seal};
 use sintonia_recording::sealed::RankFileWriter;
@@ -377,6 +380,44 @@ fn a_profile_is_read_as_totals() {
     assert_eq!((sums.calls, sums.total_ns, sums.min_ns, sums.max_ns, sums.sent), (20, 1000, 20, 90, 18_000));
     assert!(recording.tables(0).unwrap().is_empty());
     assert!(recording.incomplete_ranks().is_empty());
+}
+
+/// A raw file of intervals, with unused records at its end.
+fn off_cpu_file(intervals: &[RawInterval]) -> Vec<u8> {
+    let records = [[MAGIC, 0, 0, 0]].into_iter().chain(intervals.iter().map(|interval| interval.to_words())).chain([[0; 4]; 5]);
+    records.flatten().flat_map(u64::to_le_bytes).collect()
+}
+
+#[test]
+fn times_off_the_processor_are_kept_for_each_thread_and_a_damaged_record_loses_only_itself() {
+    let interval = |begin: u64| RawInterval { begin, end: begin + 10, waiting_ns: 4, blocked_ns: 6, processor: Some(1) };
+    let whole = off_cpu_file(&[interval(100), interval(200), interval(205), interval(300)]);
+    let seal_with = |first: &[u8]| {
+        let folder = tempfile::tempdir().unwrap();
+        let mut process = usual("here", 1, 1, 0, 1, 0);
+        process.define(DefinitionRecord::OffCpu(OffCpuDefinition { source: OffCpuSource::RunQueue }));
+        process.others.push(("t0.offcpu".into(), first.to_vec()));
+        process.others.push(("t3.offcpu".into(), off_cpu_file(&[interval(70)])));
+        process.write(folder.path());
+        seal(folder.path(), &SealOptions::default()).unwrap();
+        let recording = Recording::open(folder.path()).unwrap();
+        assert_eq!(recording.header.ranks[0].off_cpu, Some(OffCpuSource::RunQueue));
+        let begins = |thread: &sintonia_recording::off_cpu::ThreadOffCpu| {
+            (thread.thread, thread.intervals().iter().map(|interval| interval.begin).collect::<Vec<_>>())
+        };
+        recording.off_cpu(0).unwrap().iter().map(begins).collect::<Vec<_>>()
+    };
+    let zero = seal_with(&whole)[1].1[0] - 70;
+    let others = (3, vec![70 + zero]);
+    let expected = |begins: &[i64]| vec![(0, begins.iter().map(|begin| begin + zero).collect()), others.clone()];
+    assert_eq!(seal_with(&whole), expected(&[100, 200, 210, 300]), "intervals do not overlap");
+    let mut damaged = whole.clone();
+    damaged[2 * 32 + 9] ^= 1;
+    assert_eq!(seal_with(&damaged), expected(&[100, 205, 300]));
+    assert_eq!(seal_with(&whole[..3 * 32 + 7]), expected(&[100, 200]), "a file that was cut");
+    for unreadable in [&b""[..], b"SIN", &whole[32..]] {
+        assert_eq!(seal_with(unreadable), [others.clone()]);
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@ use serde::{Serialize, Serializer};
 use sintonia_insight::SourceLocation;
 use sintonia_recording::call_details::special_name;
 use sintonia_recording::call_table::{ListedRequest, RecordedCall, RequestId};
+use sintonia_recording::off_cpu::OffCpuTime;
 use sintonia_recording::raw::{self, NonLocalExit, part};
 
 use crate::text;
@@ -64,6 +65,15 @@ pub(super) struct PrintedCall<'a> {
     left_by: Option<&'static str>,
     #[serde(skip)]
     exit: Option<NonLocalExit>,
+    #[serde(skip_serializing_if = "is_zero")]
+    waiting_for_core_s: f64,
+    #[serde(skip_serializing_if = "is_zero")]
+    blocked_s: f64,
+    /// The same in the segment before the call.
+    #[serde(skip_serializing_if = "is_zero")]
+    segment_waiting_for_core_s: f64,
+    #[serde(skip_serializing_if = "is_zero")]
+    segment_blocked_s: f64,
     #[serde(skip)]
     location: Option<&'a SourceLocation>,
 }
@@ -85,6 +95,10 @@ struct RankOrTag(i32);
 
 /// A request, as `thread:number`.
 struct RequestLabel(RequestId);
+
+fn is_zero(seconds: &f64) -> bool {
+    *seconds == 0.0
+}
 
 fn is_false(mark: &bool) -> bool {
     !mark
@@ -129,7 +143,22 @@ impl<'a> PrintedCall<'a> {
             unfinished: shape.is_in_progress(),
             left_by: details.exit.map(NonLocalExit::name),
             exit: details.exit,
+            waiting_for_core_s: 0.0,
+            blocked_s: 0.0,
+            segment_waiting_for_core_s: 0.0,
+            segment_blocked_s: 0.0,
             location,
+        }
+    }
+
+    /// With the time off the processor in the segment before the call, and in the call.
+    pub(super) fn with_off_cpu(self, segment: OffCpuTime, call: OffCpuTime) -> PrintedCall<'a> {
+        PrintedCall {
+            waiting_for_core_s: seconds(call.waiting_ns as i64),
+            blocked_s: seconds(call.blocked_ns as i64),
+            segment_waiting_for_core_s: seconds(segment.waiting_ns as i64),
+            segment_blocked_s: seconds(segment.blocked_ns as i64),
+            ..self
         }
     }
 
@@ -138,6 +167,7 @@ impl<'a> PrintedCall<'a> {
         let labelled = |name: &str, value: Option<String>| value.map(|value| format!("{name} {value}"));
         let object = |object: Option<u32>| object.map(|object| object.to_string());
         let bytes = |bytes: Option<u64>, what: &str| bytes.map(|bytes| format!("{} {what}", text::format_bytes(bytes)));
+        let time = |name: &str, seconds: f64| (seconds > 0.0).then(|| format!("{name} {}", text::format_seconds(seconds)));
         let list = |name: &str, list: &[CompletedRequest]| {
             let list: Vec<String> = list.iter().map(CompletedRequest::to_string).collect();
             (!list.is_empty()).then(|| format!("{name} {}", list.join(", ")))
@@ -162,6 +192,10 @@ impl<'a> PrintedCall<'a> {
             self.found_nothing.then(|| "found nothing".into()),
             self.unfinished.then(|| "unfinished".into()),
             self.exit.map(|exit| exit_text(exit).into()),
+            time("waiting for a core", self.waiting_for_core_s),
+            time("blocked", self.blocked_s),
+            time("segment before waiting for a core", self.segment_waiting_for_core_s),
+            time("segment before blocked", self.segment_blocked_s),
         ]
         .into_iter()
         .flatten()

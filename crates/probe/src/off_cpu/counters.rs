@@ -1,0 +1,144 @@
+//! How long the calling thread was off the processor, as the kernel counts it.
+//!
+//! `schedstat` has the time for which the thread was ready to run and had no processor, exact at the moment it gets one. Processor time
+//! against elapsed time tells how long it was off the processor in all; the difference is the time it was blocked.
+
+use std::fs::File;
+use std::os::fd::{AsRawFd, IntoRawFd};
+use std::os::unix::fs::{FileExt, MetadataExt};
+
+use crate::clock::{self, nanoseconds};
+
+/// Time off the processor.
+pub(super) struct OffCpuTime {
+    /// Ready to run without a processor.
+    pub waiting_ns: u64,
+    /// Blocked in the kernel.
+    pub blocked_ns: u64,
+}
+
+/// Counters of one thread, and their last readings.
+pub(super) struct SchedulerCounters {
+    /// `schedstat` of the thread.
+    file: File,
+    /// Device and inode of that file.
+    identity: (u64, u64),
+    waiting_ns: u64,
+    /// How often the thread was given a processor.
+    time_slices: u64,
+    monotonic_ns: u64,
+    cpu_ns: u64,
+    voluntary_switches: u64,
+}
+
+impl SchedulerCounters {
+    /// Opens the counters of the calling thread. `None` if the kernel has none, or if the program may need the file descriptor.
+    pub(super) fn open() -> Option<SchedulerCounters> {
+        let file = File::open("/proc/thread-self/schedstat").ok().filter(is_spare)?;
+        let identity = identity(&file)?;
+        let (waiting_ns, time_slices) = read(&file)?;
+        let mut counters = SchedulerCounters { file, identity, waiting_ns, time_slices, monotonic_ns: 0, cpu_ns: 0, voluntary_switches: 0 };
+        counters.restart();
+        Some(counters)
+    }
+
+    /// Reads all counters anew.
+    pub(super) fn restart(&mut self) {
+        (self.waiting_ns, self.time_slices) = read(&self.file).unwrap_or((self.waiting_ns, self.time_slices));
+        (self.monotonic_ns, self.cpu_ns) = (nanoseconds(libc::CLOCK_MONOTONIC), nanoseconds(libc::CLOCK_THREAD_CPUTIME_ID));
+        self.voluntary_switches = voluntary_switches();
+    }
+
+    /// Time off the processor since the last reading, all of which was between `begin` and `end`, in ticks. `None` if the thread was on it.
+    pub(super) fn since_last(&mut self, begin: u64, end: u64) -> Option<OffCpuTime> {
+        let (waiting_ns, time_slices) = read(&self.file)?;
+        if time_slices == self.time_slices {
+            return None;
+        }
+        let (monotonic_ns, cpu_ns) = (nanoseconds(libc::CLOCK_MONOTONIC), nanoseconds(libc::CLOCK_THREAD_CPUTIME_ID));
+        let length = clock::elapsed_ns(begin, end, monotonic_ns);
+        let waiting = waiting_ns.saturating_sub(self.waiting_ns).min(length);
+        let off = (monotonic_ns - self.monotonic_ns).saturating_sub(cpu_ns.saturating_sub(self.cpu_ns)).min(length);
+        let blocked = if off.saturating_sub(waiting) < super::SHORTEST_NS { 0 } else { self.verify_blocked(off - waiting) };
+        (self.waiting_ns, self.time_slices, self.monotonic_ns, self.cpu_ns) = (waiting_ns, time_slices, monotonic_ns, cpu_ns);
+        Some(OffCpuTime { waiting_ns: waiting, blocked_ns: blocked })
+    }
+
+    /// Only a thread that has switched voluntarily was blocked: the difference may also be time that a hypervisor took.
+    fn verify_blocked(&mut self, blocked: u64) -> u64 {
+        let before = std::mem::replace(&mut self.voluntary_switches, voluntary_switches());
+        if self.voluntary_switches == before { 0 } else { blocked }
+    }
+
+    /// Closes the file, unless the program has closed it and its descriptor is now another file.
+    pub(super) fn close(self) {
+        if identity(&self.file) != Some(self.identity) {
+            let _ = self.file.into_raw_fd();
+        }
+    }
+}
+
+/// Whether the file's descriptor is in the lower half of what the process may open: the rest is left to the program.
+fn is_spare(file: &File) -> bool {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is valid for writes.
+    let known = unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) } == 0;
+    known && (file.as_raw_fd() as u64) < limit.rlim_cur / 2
+}
+
+fn identity(file: &File) -> Option<(u64, u64)> {
+    let metadata = file.metadata().ok()?;
+    Some((metadata.dev(), metadata.ino()))
+}
+
+/// Time waiting for a processor in nanoseconds, and the number of time slices.
+fn read(file: &File) -> Option<(u64, u64)> {
+    let mut text = [0; 96];
+    let length = file.read_at(&mut text, 0).ok()?;
+    parse(&text[..length])
+}
+
+/// Parses `schedstat`: time on the processor, time waiting for one, number of time slices.
+fn parse(text: &[u8]) -> Option<(u64, u64)> {
+    let mut fields = text.trim_ascii_end().split(|byte| *byte == b' ').map(|field| {
+        let digit = |byte: &u8| byte.is_ascii_digit().then(|| u64::from(byte - b'0'));
+        field.iter().try_fold(0_u64, |number, byte| number.checked_mul(10)?.checked_add(digit(byte)?))
+    });
+    let (_, waiting, time_slices) = (fields.next()??, fields.next()??, fields.next()??);
+    Some((waiting, time_slices))
+}
+
+fn voluntary_switches() -> u64 {
+    // SAFETY: a struct of integers, for which zero is valid.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: `usage` is valid for writes.
+    unsafe { libc::getrusage(libc::RUSAGE_THREAD, &mut usage) };
+    usage.ru_nvcsw as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn schedstat_has_three_numbers() {
+        assert_eq!(parse(b"1514470335 1447718327 838\n"), Some((1_447_718_327, 838)));
+        for other in [&b""[..], b"1 2\n", b"1 x 3\n", b"1 99999999999999999999 3\n", b"\x7fELF"] {
+            assert_eq!(parse(other), None);
+        }
+    }
+
+    #[test]
+    fn sleeping_is_blocked_time_and_computing_is_none() {
+        clock::select_source();
+        let mut counters = SchedulerCounters::open().unwrap();
+        let begin = clock::ticks();
+        std::thread::sleep(Duration::from_millis(20));
+        let slept = counters.since_last(begin, clock::ticks()).unwrap();
+        assert!(slept.blocked_ns >= 20_000_000 && slept.blocked_ns > 4 * slept.waiting_ns, "{}", slept.blocked_ns);
+        let begin = clock::ticks();
+        while clock::elapsed_ns(begin, clock::ticks(), nanoseconds(libc::CLOCK_MONOTONIC)) < 10_000_000 {}
+        assert!(counters.since_last(begin, clock::ticks()).is_none_or(|time| time.blocked_ns == 0));
+    }
+}
