@@ -83,7 +83,7 @@ fn same(entries: &[Entry]) -> Result<(), String> {
         let of = || entries.iter().filter(|entry| entry.what == what);
         let off = |times: &Times| times.waiting + times.blocked;
         let differ = of().filter(|entry| (off(&entry.recorded) - off(&entry.ledger)).abs() > 0.1 * off(&entry.ledger) + 2e5).count();
-        if differ * 20 > of().count() {
+        if differ * 10 > of().count() {
             return Err(format!("{what}: {differ} of {} entries differ", of().count()));
         }
     }

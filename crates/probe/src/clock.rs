@@ -61,6 +61,16 @@ pub(crate) fn elapsed_ns(begin: u64, end: u64, now_ns: u64) -> u64 {
     (ticks as f64 * total_ns / total_ticks) as u64
 }
 
+/// The same for a duration in nanoseconds: its ticks.
+pub(crate) fn to_ticks(duration_ns: u64, now_ns: u64, now_ticks: u64) -> u64 {
+    if !uses_tsc() {
+        return duration_ns;
+    }
+    let total_ns = now_ns.saturating_sub(START_NS.load(Ordering::Relaxed)).max(1) as f64;
+    let total_ticks = now_ticks.saturating_sub(START_TICKS.load(Ordering::Relaxed)) as f64;
+    (duration_ns as f64 * total_ticks / total_ns) as u64
+}
+
 /// Simultaneous readings of all clocks: the best of several attempts, with the least time between two reads of the ticks.
 pub(crate) fn reading() -> ClockReading {
     let mut best: Option<(u64, ClockReading)> = None;

@@ -20,6 +20,32 @@ pub(crate) struct ProbeSettings {
     pub memory: usize,
     /// Profile mode: keep totals only.
     pub profile: bool,
+    /// What is recorded of the times off the processor.
+    pub off_cpu: OffCpuSetting,
+}
+
+/// What is recorded of the times off the processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OffCpuSetting {
+    /// Nothing but the totals of each thread.
+    Off,
+    /// Sums for each call and segment.
+    Sums,
+    /// Every context switch where the kernel allows it, else sums.
+    Automatic,
+    /// The same, and a note where the kernel does not allow it.
+    Exact,
+}
+
+impl OffCpuSetting {
+    fn parse(text: &str) -> OffCpuSetting {
+        match text {
+            "off" => OffCpuSetting::Off,
+            "sums" => OffCpuSetting::Sums,
+            "exact" => OffCpuSetting::Exact,
+            _ => OffCpuSetting::Automatic,
+        }
+    }
 }
 
 static SETTINGS: OnceLock<ProbeSettings> = OnceLock::new();
@@ -35,6 +61,7 @@ pub(crate) fn read() -> bool {
         link: text("SINTONIA_LINK"),
         memory: text("SINTONIA_MEMORY").parse().unwrap_or(16 << 20).max(2 * BLOCK_BYTES),
         profile: text("SINTONIA_PROFILE") == "1",
+        off_cpu: OffCpuSetting::parse(&text("SINTONIA_OFF_CPU")),
     };
     SETTINGS.set(settings).is_ok()
 }

@@ -184,7 +184,7 @@ fn try_attach() -> Option<&'static mut ThreadState> {
     Some(state)
 }
 
-/// Registers [`release`] to be called when this thread ends.
+/// Registers [`release`] to be called with a state when this thread ends; null: not.
 fn release_at_exit(thread: *mut ThreadState) {
     static KEY: std::sync::OnceLock<Option<libc::pthread_key_t>> = std::sync::OnceLock::new();
     let key = KEY.get_or_init(|| {
@@ -227,7 +227,10 @@ pub(crate) fn finish_all() {
     }
 }
 
-/// Clears the state of this thread, in a forked child.
+/// Clears the state of this thread, in a forked child: its files and memory are the parent's.
 pub(crate) fn forget() {
-    set_pointer(std::ptr::null_mut());
+    if !pointer().is_null() {
+        set_pointer(std::ptr::null_mut());
+        release_at_exit(std::ptr::null_mut());
+    }
 }

@@ -38,6 +38,10 @@ pub(crate) struct RecordArgs {
     /// Record only totals per call site, peer and message size: a recording of constant size
     #[arg(long)]
     profile: bool,
+    /// Times off the processor: only totals of each thread, sums for each call and segment, or every context switch [default: every
+    /// context switch where the kernel allows it, else sums]
+    #[arg(long, value_name = "WHAT", value_parser = ["off", "sums", "exact"])]
+    off_cpu: Option<String>,
     /// Memory per thread for calls not yet written to disk
     #[arg(long, value_name = "SIZE", default_value = "16M", value_parser = parse_size)]
     memory: u64,
@@ -132,6 +136,9 @@ fn environment(args: &RecordArgs, folder: &Path) -> Result<Vec<(&'static str, Os
         ("SINTONIA_MEMORY", args.memory.to_string().into()),
         ("SINTONIA_PROFILE", if args.profile { "1" } else { "0" }.into()),
     ];
+    if let Some(off_cpu) = &args.off_cpu {
+        environment.push(("SINTONIA_OFF_CPU", off_cpu.into()));
+    }
     if let Some(scratch) = &args.scratch {
         environment.push(("SINTONIA_SCRATCH", std::path::absolute(scratch).unwrap_or_else(|_| scratch.clone()).into_os_string()));
     }

@@ -86,12 +86,14 @@ int main(int argc, char **argv) {
     struct reading last = look();
     for (int step = 0; step < STEPS; step++) {
         compute(0.001 + 0.0005 * (step % 4));
+        sched_yield(); /* a new time slice, so that no switch comes between the reading and the call */
         struct reading computed = look();
         enter("compute", last, computed);
         MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); /*site:computed*/
         struct reading reduced = look();
         enter("call", computed, reduced);
         usleep(500 + 500 * (step % 3));
+        sched_yield();
         struct reading slept = look();
         enter("sleep", reduced, slept);
         MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); /*site:slept*/

@@ -17,6 +17,14 @@ pub(super) struct OffCpuTime {
     pub blocked_ns: u64,
 }
 
+/// What has changed in `schedstat` since the last reading.
+pub(super) struct SchedulerChange {
+    /// Time for which the thread was ready to run and had no processor.
+    pub waiting_ns: u64,
+    /// How often it was given a processor.
+    pub time_slices: u64,
+}
+
 /// Counters of one thread, and their last readings.
 pub(super) struct SchedulerCounters {
     /// `schedstat` of the thread.
@@ -24,10 +32,9 @@ pub(super) struct SchedulerCounters {
     /// Device and inode of that file.
     identity: (u64, u64),
     waiting_ns: u64,
-    /// How often the thread was given a processor.
     time_slices: u64,
-    monotonic_ns: u64,
-    cpu_ns: u64,
+    /// Time off the processor since the clocks began: elapsed time without processor time.
+    off_ns: u64,
     voluntary_switches: u64,
 }
 
@@ -37,7 +44,7 @@ impl SchedulerCounters {
         let file = File::open("/proc/thread-self/schedstat").ok().filter(is_spare)?;
         let identity = identity(&file)?;
         let (waiting_ns, time_slices) = read(&file)?;
-        let mut counters = SchedulerCounters { file, identity, waiting_ns, time_slices, monotonic_ns: 0, cpu_ns: 0, voluntary_switches: 0 };
+        let mut counters = SchedulerCounters { file, identity, waiting_ns, time_slices, off_ns: 0, voluntary_switches: 0 };
         counters.restart();
         Some(counters)
     }
@@ -45,23 +52,34 @@ impl SchedulerCounters {
     /// Reads all counters anew.
     pub(super) fn restart(&mut self) {
         (self.waiting_ns, self.time_slices) = read(&self.file).unwrap_or((self.waiting_ns, self.time_slices));
-        (self.monotonic_ns, self.cpu_ns) = (nanoseconds(libc::CLOCK_MONOTONIC), nanoseconds(libc::CLOCK_THREAD_CPUTIME_ID));
-        self.voluntary_switches = voluntary_switches();
+        (self.off_ns, self.voluntary_switches) = (off_ns(nanoseconds(libc::CLOCK_MONOTONIC)), voluntary_switches());
     }
 
-    /// Time off the processor since the last reading, all of which was between `begin` and `end`, in ticks. `None` if the thread was on it.
-    pub(super) fn since_last(&mut self, begin: u64, end: u64) -> Option<OffCpuTime> {
+    /// What has changed since the last reading. `None` if the thread was on the processor.
+    pub(super) fn read_change(&mut self) -> Option<SchedulerChange> {
         let (waiting_ns, time_slices) = read(&self.file)?;
-        if time_slices == self.time_slices {
-            return None;
-        }
-        let (monotonic_ns, cpu_ns) = (nanoseconds(libc::CLOCK_MONOTONIC), nanoseconds(libc::CLOCK_THREAD_CPUTIME_ID));
-        let length = clock::elapsed_ns(begin, end, monotonic_ns);
-        let waiting = waiting_ns.saturating_sub(self.waiting_ns).min(length);
-        let off = (monotonic_ns - self.monotonic_ns).saturating_sub(cpu_ns.saturating_sub(self.cpu_ns)).min(length);
-        let blocked = if off.saturating_sub(waiting) < super::SHORTEST_NS { 0 } else { self.verify_blocked(off - waiting) };
-        (self.waiting_ns, self.time_slices, self.monotonic_ns, self.cpu_ns) = (waiting_ns, time_slices, monotonic_ns, cpu_ns);
-        Some(OffCpuTime { waiting_ns: waiting, blocked_ns: blocked })
+        let (before, slices_before) =
+            (std::mem::replace(&mut self.waiting_ns, waiting_ns), std::mem::replace(&mut self.time_slices, time_slices));
+        let change =
+            SchedulerChange { waiting_ns: waiting_ns.saturating_sub(before), time_slices: time_slices.saturating_sub(slices_before) };
+        (change.time_slices > 0).then_some(change)
+    }
+
+    /// Time off the processor since the last reading, of which `waiting_ns` were waiting for one: all of it between `begin` and `end`, in
+    /// ticks.
+    pub(super) fn read_sums(&mut self, waiting_ns: u64, begin: u64, end: u64) -> OffCpuTime {
+        let now_ns = nanoseconds(libc::CLOCK_MONOTONIC);
+        let before = std::mem::replace(&mut self.off_ns, off_ns(now_ns));
+        let length = clock::elapsed_ns(begin, end, now_ns);
+        let waiting_ns = waiting_ns.min(length);
+        let blocked_ns = self.off_ns.saturating_sub(before).min(length).saturating_sub(waiting_ns);
+        let blocked_ns = if blocked_ns < super::SHORTEST_NS { 0 } else { self.verify_blocked(blocked_ns) };
+        OffCpuTime { waiting_ns, blocked_ns }
+    }
+
+    /// Time off the processor that is known from elsewhere.
+    pub(super) fn account(&mut self, off_ns: u64) {
+        self.off_ns += off_ns;
     }
 
     /// Only a thread that has switched voluntarily was blocked: the difference may also be time that a hypervisor took.
@@ -76,6 +94,10 @@ impl SchedulerCounters {
             let _ = self.file.into_raw_fd();
         }
     }
+}
+
+fn off_ns(now_ns: u64) -> u64 {
+    now_ns.saturating_sub(nanoseconds(libc::CLOCK_THREAD_CPUTIME_ID))
 }
 
 /// Whether the file's descriptor is in the lower half of what the process may open: the rest is left to the program.
@@ -133,12 +155,16 @@ mod tests {
     fn sleeping_is_blocked_time_and_computing_is_none() {
         clock::select_source();
         let mut counters = SchedulerCounters::open().unwrap();
+        let mut sums = |begin: u64| {
+            let waiting_ns = counters.read_change().map_or(0, |change| change.waiting_ns);
+            counters.read_sums(waiting_ns, begin, clock::ticks())
+        };
         let begin = clock::ticks();
         std::thread::sleep(Duration::from_millis(20));
-        let slept = counters.since_last(begin, clock::ticks()).unwrap();
-        assert!(slept.blocked_ns >= 20_000_000 && slept.blocked_ns > 4 * slept.waiting_ns, "{}", slept.blocked_ns);
+        let slept = sums(begin);
+        assert!(slept.blocked_ns >= 19_900_000 && slept.blocked_ns < 40_000_000, "{}", slept.blocked_ns);
         let begin = clock::ticks();
         while clock::elapsed_ns(begin, clock::ticks(), nanoseconds(libc::CLOCK_MONOTONIC)) < 10_000_000 {}
-        assert!(counters.since_last(begin, clock::ticks()).is_none_or(|time| time.blocked_ns == 0));
+        assert_eq!(sums(begin).blocked_ns, 0);
     }
 }
