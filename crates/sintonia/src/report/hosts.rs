@@ -2,13 +2,12 @@
 
 use std::collections::HashMap;
 
+use sintonia_insight::RunSummary;
 use sintonia_insight::resources::{RankResources, ThreadBinding};
-use sintonia_insight::{RunSummary, text_format};
-use sintonia_recording::definitions;
 use sintonia_recording::host::{HostDescription, ProcessLimits};
 
 use crate::report::display::SCREEN_COLUMNS;
-use crate::text::{format_bytes, format_plural, format_seconds, wrap};
+use crate::text::{format_bytes, format_plural, format_rank_list, format_ranks, format_seconds, wrap};
 
 /// The sections; one of which nothing is known is empty.
 pub(super) fn sections(summary: &RunSummary) -> [Vec<String>; 3] {
@@ -80,7 +79,7 @@ fn binding(summary: &RunSummary) -> Vec<String> {
     };
     let rows = group_by_key(summary.resources.iter().filter_map(row)).into_iter().map(|((host, bindings), ranks)| {
         let host = if host.is_empty() { String::new() } else { format!(" on {host}") };
-        format!("  {}{host}: {}", text_format::format_ranks(&ranks), processors_of_threads(&bindings))
+        format!("  {}{host}: {}", format_ranks(&ranks), processors_of_threads(&bindings))
     });
     titled("Processors on which the ranks may run", rows)
 }
@@ -94,9 +93,9 @@ fn processors_of_threads(bindings: &[ThreadBinding]) -> String {
         return mask(all);
     }
     let of_threads = |binding: &ThreadBinding| {
-        let threads: Vec<i32> = binding.threads.iter().map(|thread| i32::from(*thread)).collect();
+        let threads: Vec<u32> = binding.threads.iter().map(|thread| u32::from(*thread)).collect();
         let noun = if threads.len() == 1 { "thread" } else { "threads" };
-        format!("{noun} {}: {}", definitions::format_ranks(&threads).replace(',', ", "), mask(binding))
+        format!("{noun} {}: {}", format_rank_list(&threads), mask(binding))
     };
     bindings.iter().map(of_threads).collect::<Vec<_>>().join("; ")
 }
@@ -109,7 +108,7 @@ fn limits(resources: &[RankResources]) -> Vec<String> {
     let rows = group_by_key(resources.iter().filter_map(row)).into_iter().map(|(_, ranks)| {
         let latest = ranks.iter().map(|(_, limits)| limits).max_by_key(|limits| limits.throttled_ns).cloned().unwrap_or_default();
         let ranks: Vec<u32> = ranks.iter().map(|(rank, _)| *rank).collect();
-        format!("  {}: {}", text_format::format_ranks(&ranks), limits_text(&latest))
+        format!("  {}: {}", format_ranks(&ranks), limits_text(&latest))
     });
     titled("Limits of control groups", rows)
 }
