@@ -9,6 +9,7 @@
 mod activity;
 mod collective;
 mod communication;
+pub mod core_shortage;
 pub mod graph;
 pub mod history;
 mod intercomm_collective;
@@ -21,6 +22,7 @@ mod thread_time;
 
 pub use activity::{RankActivity, TimeSplit};
 pub use communication::{CommEdge, CommunicationGraph, OmittedTraffic};
+pub use core_shortage::CoreShortage;
 pub use matrix::{CommunicationMatrix, MatrixCell, RankTraffic};
 pub use message_flow::MessageFlow;
 pub use thread_time::ThreadTime;
