@@ -7,6 +7,7 @@
 mod all_to_all_growth;
 mod blocking_exchange;
 mod collective_as_barrier;
+pub mod core_shortage;
 pub mod inputs;
 mod io_by_one_rank;
 mod late_sender_compute;
@@ -31,6 +32,7 @@ use sintonia_recording::Recording;
 use sintonia_replay::Error;
 
 use crate::SourceLocation;
+use crate::core_time::CoreFindings;
 use crate::findings::RunFindings;
 use crate::segment::Segment;
 use crate::wait_states::WaitInstance;
@@ -53,8 +55,8 @@ pub struct Advice {
     pub evidence: String,
     /// What to try.
     pub try_this: String,
-    /// Upper bound of the saving in seconds.
-    pub saves_s: f64,
+    /// Upper bound of the saving in seconds; `None` if it cannot be estimated.
+    pub saves_s: Option<f64>,
     /// How the saving was estimated.
     pub basis: String,
 }
@@ -164,6 +166,8 @@ pub struct AdviceCandidates {
     pub inputs: AdviceInputs,
     /// The candidates, largest saving first.
     pub list: Vec<AdviceCandidate>,
+    /// Number of candidates that were dropped because ranks without a core explain what they would save.
+    pub held_back: usize,
 }
 
 impl AdviceCandidates {
@@ -172,6 +176,7 @@ impl AdviceCandidates {
     pub(crate) fn find(
         recording: &Recording,
         findings: &RunFindings,
+        cores: &CoreFindings,
         history: &mut History,
         waits: &[Vec<WaitInstance>],
         comm: &dyn ProcessGroup,
@@ -183,9 +188,16 @@ impl AdviceCandidates {
         let (sites, hosts) = (SiteGroups::from_recording(recording), rule_context::host_by_rank(recording));
         let replay = WhatIfReplay::new(recording, history, waits, &sites, &hosts, comm);
         let inputs = AdviceInputs::from_history(recording, history, &replay, sites.clone(), comm);
-        let list = evaluate_rules(&RuleContext { recording, findings, inputs: &inputs }, &replay)?;
-        Ok(AdviceCandidates { inputs, list })
+        let found = evaluate_rules(&RuleContext { recording, findings, inputs: &inputs }, &replay)?;
+        let (all, list) = (found.len(), hold_back(found, cores.explained_ns(inputs.run_ns), inputs.run_ns));
+        Ok(AdviceCandidates { inputs, held_back: all - list.len(), list })
     }
+}
+
+/// Drops candidates whose saving can be due to ranks that had no core, and takes that time off the others.
+fn hold_back(candidates: Vec<AdviceCandidate>, explained_ns: i64, run_ns: i64) -> Vec<AdviceCandidate> {
+    let reduced = candidates.into_iter().map(|candidate| AdviceCandidate { saving_ns: candidate.saving_ns - explained_ns, ..candidate });
+    reduced.filter(|candidate| candidate.saving_ns > run_ns / MIN_SAVING_SHARE).collect()
 }
 
 /// Finds candidates for advice and estimates their savings.
@@ -229,16 +241,18 @@ fn replay_in_order(candidates: Vec<AdviceCandidate>, replay: &WhatIfReplay, wort
 }
 
 impl Advice {
-    /// The advice for a run of this many seconds, largest saving first.
+    /// The advice for a run of this many seconds: what to do about missing cores, then the rest with the largest saving first.
     pub(crate) fn from_candidates(
         recording: &Recording,
         findings: &RunFindings,
         candidates: &AdviceCandidates,
+        cores: &CoreFindings,
         elapsed_s: f64,
     ) -> Vec<Advice> {
         let context = RuleContext { recording, findings, inputs: &candidates.inputs };
         let advice = candidates.list.iter().map(|candidate| Advice::new(&context, candidate));
-        advice.filter(|advice| advice.saves_s < elapsed_s).collect()
+        let possible = advice.filter(|advice| advice.saves_s.is_some_and(|saves_s| saves_s < elapsed_s));
+        core_shortage::advice(&recording.header, cores).into_iter().chain(possible).collect()
     }
 
     fn new(context: &RuleContext, candidate: &AdviceCandidate) -> Advice {
@@ -250,7 +264,7 @@ impl Advice {
             source: context.source_location(candidate.site()),
             evidence: phrases::capitalise(&rests_on),
             try_this,
-            saves_s: candidate.saving_ns as f64 / 1e9,
+            saves_s: Some(candidate.saving_ns as f64 / 1e9),
             basis: rule.basis.into(),
         }
     }

@@ -6,6 +6,7 @@ use sintonia_recording::Recording;
 use sintonia_replay::Error;
 
 use crate::advice::AdviceCandidates;
+use crate::core_time::CoreFindings;
 use crate::findings::RunFindings;
 use crate::wait_states;
 
@@ -15,6 +16,8 @@ pub struct RunAnalysis {
     pub findings: RunFindings,
     /// What to do about it.
     pub candidates: AdviceCandidates,
+    /// Whether the ranks had cores.
+    pub cores: CoreFindings,
 }
 
 impl RunAnalysis {
@@ -22,8 +25,9 @@ impl RunAnalysis {
     pub fn from_recording(recording: &Recording, comm: &dyn ProcessGroup, progress: &(dyn Fn() + Sync)) -> Result<RunAnalysis, Error> {
         let mut history = History::read(recording, comm, progress)?;
         let waits = wait_states::find_waits(&history);
-        let findings = RunFindings::from_history(recording, &history, &waits, comm, progress)?;
-        let candidates = AdviceCandidates::find(recording, &findings, &mut history, &waits, comm)?;
-        Ok(RunAnalysis { findings, candidates })
+        let cores = CoreFindings::from_history(recording, &history, &waits, comm)?;
+        let findings = RunFindings::from_history(recording, &history, &waits, &cores, comm, progress)?;
+        let candidates = AdviceCandidates::find(recording, &findings, &cores, &mut history, &waits, comm)?;
+        Ok(RunAnalysis { findings, candidates, cores })
     }
 }

@@ -10,6 +10,7 @@ use sintonia_program::process_group::ProcessGroup;
 use sintonia_recording::Recording;
 use sintonia_replay::Error;
 
+use crate::core_time::CoreFindings;
 use crate::critical_path::CriticalPathProfile;
 use crate::delay::{self, DelayCosts};
 use crate::gaps::RecordingGaps;
@@ -67,6 +68,8 @@ pub struct WaitTotals {
     pub count: u64,
     /// The longest, in nanoseconds.
     pub longest_ns: i64,
+    /// The part in which the awaited thread had no core, in nanoseconds.
+    pub machine_ns: i64,
 }
 
 impl RunFindings {
@@ -75,6 +78,7 @@ impl RunFindings {
         recording: &Recording,
         history: &History,
         waits: &[Vec<WaitInstance>],
+        cores: &CoreFindings,
         comm: &dyn ProcessGroup,
         progress: &(dyn Fn() + Sync),
     ) -> Result<RunFindings, Error> {
@@ -86,7 +90,7 @@ impl RunFindings {
             critical_path: CriticalPathProfile::from_history(history, waits, comm),
             delay_costs: delay::delay_costs(recording, history, waits, comm),
             segments: segment::segment_times(history, comm),
-            waits: sum_by_site(history, waits, comm),
+            waits: sum_by_site(history, waits, &cores.machine_ns, comm),
             gaps: RecordingGaps::from_recording(recording, comm),
             unmatched: unmatched(history, comm),
             clock_violations: history.clock_violations,
@@ -103,6 +107,11 @@ impl SiteWaits {
     /// Number of waits over all ranks.
     pub fn count(&self) -> u64 {
         self.ranks.values().map(|waited| waited.count).sum()
+    }
+
+    /// The part in which the awaited threads had no core, in nanoseconds, over all ranks.
+    pub fn machine_ns(&self) -> i64 {
+        self.ranks.values().map(|waited| waited.machine_ns).sum()
     }
 
     /// The longest wait.
@@ -145,15 +154,15 @@ struct WaitRow {
     padding: u32,
 }
 
-fn sum_by_site(history: &History, waits: &[Vec<WaitInstance>], comm: &dyn ProcessGroup) -> Vec<SiteWaits> {
+fn sum_by_site(history: &History, waits: &[Vec<WaitInstance>], machine_ns: &[Vec<i64>], comm: &dyn ProcessGroup) -> Vec<SiteWaits> {
     let mut sums: BTreeMap<(u32, u32, u32, u32, u32), WaitTotals> = BTreeMap::new();
-    for (location, waits) in history.locations.iter().zip(waits) {
-        for wait in waits {
+    for ((location, waits), machine_ns) in history.locations.iter().zip(waits).zip(machine_ns) {
+        for (wait, machine_ns) in waits.iter().zip(machine_ns) {
             let descriptor = &location.calls.descriptors[location.calls.descriptor_ids[wait.row as usize] as usize];
             let pattern = WAIT_PATTERNS.iter().position(|pattern| pattern == wait.pattern).unwrap_or(0) as u32;
             let cause = wait.cause.into_option().map_or(location.rank, |cause| cause.rank);
             let sum = sums.entry((pattern, descriptor.function.0.into(), descriptor.site, location.rank, cause)).or_default();
-            sum.add(WaitTotals { ns: wait.ns, count: 1, longest_ns: wait.ns });
+            sum.add(WaitTotals { ns: wait.ns, count: 1, longest_ns: wait.ns, machine_ns: *machine_ns });
         }
     }
     let row =
@@ -185,5 +194,6 @@ impl WaitTotals {
         self.ns += other.ns;
         self.count += other.count;
         self.longest_ns = self.longest_ns.max(other.longest_ns);
+        self.machine_ns += other.machine_ns;
     }
 }

@@ -5,6 +5,8 @@
 
 pub mod advice;
 pub mod analysis;
+pub mod core_report;
+pub mod core_time;
 pub mod critical_path;
 pub mod delay;
 mod efficiency;

@@ -28,6 +28,8 @@ pub struct WaitState {
     pub waits: u64,
     /// The longest, in seconds.
     pub longest_s: f64,
+    /// The part in which the awaited threads were ready to run and had no core, in seconds.
+    pub no_core_s: f64,
     /// The ranks that waited.
     pub ranks: Vec<u32>,
     /// The ranks that were waited for, longest first.
@@ -62,6 +64,7 @@ impl WaitState {
             seconds: seconds(waits.ns()),
             waits: waits.count(),
             longest_s: seconds(waits.longest_ns()),
+            no_core_s: seconds(waits.machine_ns()),
             ranks: waits.significant_ranks(),
             waited_for: causes.into_iter().map(|(rank, _)| rank).collect(),
         }
@@ -72,6 +75,7 @@ impl WaitState {
         self.seconds += other.seconds;
         self.waits += other.waits;
         self.longest_s = self.longest_s.max(other.longest_s);
+        self.no_core_s += other.no_core_s;
         self.ranks.extend(other.ranks);
         self.ranks.sort_unstable();
         self.ranks.dedup();

@@ -16,6 +16,8 @@ use sintonia_text::rank_list::format_ranks;
 
 use crate::advice::Advice;
 use crate::analysis::RunAnalysis;
+use crate::core_report::CoreReport;
+use crate::core_time::{CoreFindings, CoreSplit};
 use crate::gaps::RecordingGaps;
 use crate::phase_efficiency::PhaseEfficiency;
 use crate::rank_times::{self, FocusOfAnalysis, RankTimes, RunTimes, elapsed_s, seconds};
@@ -52,7 +54,7 @@ pub struct RunSummary {
     pub calls: u64,
     /// Seconds from the first exit from MPI_Init to the last entry into MPI_Finalize.
     pub work_s: f64,
-    /// POP efficiencies between MPI_Init and MPI_Finalize; `None` if no rank computed.
+    /// POP efficiencies between MPI_Init and MPI_Finalize; `None` if no rank computed, or if ranks had no core and it is unknown when.
     pub efficiency: Option<Efficiency>,
     /// The threads that call MPI; `None` if each rank has one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -61,6 +63,8 @@ pub struct RunSummary {
     pub mpi_s: RankSpread,
     /// Seconds of computation, over the ranks.
     pub outside_s: RankSpread,
+    /// Whether the ranks had cores to run on.
+    pub cores: CoreReport,
     /// The recorded ranks.
     pub per_rank: Vec<RankTimes>,
     /// MPI functions, most time first.
@@ -209,7 +213,9 @@ impl RunSummary {
     /// The summary without wait state analysis, which needs memory in proportion to the run.
     pub fn without_history(recording: &Recording, comm: &dyn ProcessGroup, progress: &(dyn Fn() + Sync)) -> Result<RunSummary, Error> {
         let times = rank_times::read_rank_times(recording, comm, progress)?;
-        Ok(RunSummary::new(recording, &RecordingGaps::from_recording(recording, comm), times))
+        let mut summary = RunSummary::new(recording, &RecordingGaps::from_recording(recording, comm), times);
+        summary.add_cores(recording, &CoreFindings::without_history(recording)?);
+        Ok(summary)
     }
 
     /// Estimated memory of [`RunSummary::from_recording`] in bytes, over all processes.
@@ -220,7 +226,7 @@ impl RunSummary {
     }
 
     /// Adds the results of the wait state analysis.
-    fn add_analysis(&mut self, recording: &Recording, RunAnalysis { findings, candidates }: &RunAnalysis) {
+    fn add_analysis(&mut self, recording: &Recording, RunAnalysis { findings, candidates, cores }: &RunAnalysis) {
         let ideal_s = findings.ideal_ns as f64 / 1e9;
         self.ideal_s = Some(ideal_s);
         let work_s = self.work_s;
@@ -235,7 +241,21 @@ impl RunSummary {
         self.wait_states = WaitState::from_findings(recording, findings);
         self.root_causes = RootCause::from_findings(recording, findings);
         self.critical_path = Some(CriticalPath::from_findings(recording, findings));
-        self.advice = Advice::from_candidates(recording, findings, candidates, self.elapsed_s);
+        self.advice = Advice::from_candidates(recording, findings, candidates, cores, self.elapsed_s);
+        self.add_cores(recording, cores);
+        self.cores.held_back = candidates.held_back;
+    }
+
+    /// Adds whether ranks had cores. If not, what does not distinguish them from ranks that compute longer is left out.
+    fn add_cores(&mut self, recording: &Recording, cores: &CoreFindings) {
+        self.cores = CoreReport::from_findings(&recording.header, cores);
+        if cores.shortage().is_none() {
+            return;
+        }
+        let computing: Vec<f64> = cores.splits.values().map(CoreSplit::mean_computing_s).collect();
+        self.efficiency = Efficiency::new(&computing, self.work_s);
+        self.phases.iter_mut().for_each(|phase| phase.efficiency = None);
+        self.root_causes = Vec::new();
     }
 
     fn new(recording: &Recording, gaps: &RecordingGaps, times: RunTimes) -> RunSummary {
@@ -264,6 +284,7 @@ impl RunSummary {
             threads,
             mpi_s: RankSpread::from_values(per_rank.iter().map(|r| r.mpi_s)),
             outside_s: RankSpread::from_values(compute.into_iter()),
+            cores: CoreReport::default(),
             per_rank,
             operations: operations(&tally),
             call_sites: call_sites(&tally, source),

@@ -74,6 +74,11 @@ impl CoreShortage {
     /// The same between two points in time of each rank, where the recording says when threads had no processor; over the whole run where
     /// it has only sums.
     pub fn within(recording: &Recording, span: impl Fn(&RecordedRank) -> (i64, i64)) -> Result<Option<CoreShortage>, Error> {
+        Ok(Some(CoreShortage::measure(recording, span)?).filter(CoreShortage::is_noticeable))
+    }
+
+    /// The same, however small it is.
+    pub fn measure(recording: &Recording, span: impl Fn(&RecordedRank) -> (i64, i64)) -> Result<CoreShortage, Error> {
         let mut threads = Vec::new();
         for rank in &recording.header.ranks {
             threads.extend(thread_times(recording, rank, span(rank))?);
@@ -83,13 +88,17 @@ impl CoreShortage {
         if basis == ShortageBasis::Inferred {
             causes::infer_waiting(&mut threads);
         }
-        let shortage = CoreShortage { basis, ranks: sum_by_rank(&threads), causes: causes::find(&recording.header, &threads) };
-        Ok(Some(shortage).filter(CoreShortage::is_noticeable))
+        Ok(CoreShortage { basis, ranks: sum_by_rank(&threads), causes: causes::find(&recording.header, &threads) })
     }
 
     /// Whether a recording says if its threads had processors.
     pub fn is_known(header: &RecordingHeader) -> bool {
         header.ranks.iter().any(|rank| !rank.usage.is_empty() || has_intervals(rank))
+    }
+
+    /// Whether it also says when the threads of every rank had none.
+    pub fn has_intervals(header: &RecordingHeader) -> bool {
+        !header.ranks.is_empty() && header.ranks.iter().all(has_intervals)
     }
 
     /// The share of all threads' time in which they were ready to run and had no processor, from 0 to 1.
@@ -108,7 +117,8 @@ impl CoreShortage {
         self.ranks.iter().find(|time| time.rank == rank)
     }
 
-    fn is_noticeable(&self) -> bool {
+    /// Whether it is a shortage at all: less than that happens on every host.
+    pub fn is_noticeable(&self) -> bool {
         self.share() >= MIN_SHARE || self.ranks.iter().any(|rank| rank.share() >= MIN_RANK_SHARE)
     }
 }

@@ -1,6 +1,7 @@
 //! Findings, advice and summaries of small recordings.
 
 mod advice;
+mod cores;
 mod findings;
 mod found;
 mod one_sided;

@@ -47,8 +47,16 @@ impl ReportText<'_> {
         if self.summary.calls == 0 {
             return self.no_calls_sections(name);
         }
-        let why =
-            [self.title(name), self.efficiency(), self.phases(), self.advice(), self.waits(), self.root_causes(), self.critical_path()];
+        let why = [
+            self.title(name),
+            self.cores(),
+            self.efficiency(),
+            self.phases(),
+            self.advice(),
+            self.waits(),
+            self.root_causes(),
+            self.critical_path(),
+        ];
         let why = why.into_iter().chain([self.tuning.clone()]);
         let calls = [self.call_sites(MAX_CALL_SITES), self.operations(), self.time(), self.per_rank(), self.sizes(), self.pairs()];
         why.chain(calls).chain(hosts::sections(self.summary)).chain([self.remarks()]).collect()
@@ -59,8 +67,9 @@ impl ReportText<'_> {
         if self.summary.calls == 0 {
             return self.no_calls_sections(name);
         }
-        let mut sections =
-            vec![self.title(name), self.tuning.clone(), self.efficiency(), self.advice(), self.waits(), self.critical_path()];
+        // Ranks without a core lengthen whatever they do next: the path would show where that happened to be.
+        let path = if self.summary.cores.statement.is_none() { self.critical_path() } else { Vec::new() };
+        let mut sections = vec![self.title(name), self.tuning.clone(), self.cores(), self.efficiency(), self.advice(), self.waits(), path];
         let remarks = self.remarks();
         let lines = |section: &Vec<String>| if section.is_empty() { 0 } else { section.len() + 1 };
         let mut used = sections.iter().map(lines).sum::<usize>() + lines(&remarks);
@@ -108,18 +117,21 @@ impl ReportText<'_> {
         let parameters: String = s.parameters.iter().map(|(name, value)| format!(", {name} = {value}")).collect();
         let [ranks, calls] = [(s.ranks as u64, "rank"), (s.calls, "MPI call")].map(|(number, what)| format_plural(number, what));
         let status = s.exit_status.filter(|status| *status != 0).map(|status| format!(", exit status {status}")).unwrap_or_default();
-        vec![
+        let shortage = s.cores.statement.iter().flat_map(|statement| wrap(statement, SCREEN_COLUMNS));
+        let run = [
             format!("{name}: {}{parameters}", shell_command(&s.command)),
             format!("{ranks}{hosts}, {library}: {}, {calls}{status}", format_seconds(s.elapsed_s)),
-        ]
+        ];
+        shortage.chain(run).collect()
     }
 
     fn efficiency(&self) -> Vec<String> {
-        let Some(e) = self.summary.efficiency else { return Vec::new() };
+        let s = self.summary;
+        let Some(e) = s.efficiency else { return Vec::new() };
         let line = |name: &str, share: f64, meaning: &str| format!("  {name:<20}{:>5}   {meaning}", format_percent(share));
-        let threads = self.summary.threads.as_ref();
+        let threads = s.threads.as_ref();
         let counted = threads.map(|threads| format!(", {}", thread_display::counted_threads(threads))).unwrap_or_default();
-        let heading = format!("Efficiency, over the {} from MPI_Init to MPI_Finalize{counted}", format_seconds(self.summary.work_s));
+        let heading = format!("Efficiency, over the {} from MPI_Init to MPI_Finalize{counted}", format_seconds(s.work_s));
         let unit = if threads.is_some_and(|threads| !threads.main_only) { "thread" } else { "rank" };
         let meanings = [
             format!("share of computation in the {unit}s' time; product of the two below"),
@@ -129,13 +141,34 @@ impl ReportText<'_> {
         let parts = [
             Some(line("parallel efficiency", e.parallel, &meanings[0])),
             Some(line("  load balance", e.load_balance, &meanings[1])),
-            Some(line("  communication", e.communication, &meanings[2])),
+            s.cores.statement.is_none().then(|| line("  communication", e.communication, &meanings[2])),
             e.serialisation
                 .map(|share| line("    serialisation", share, "of that, the loss to waiting for each other, on an ideal network")),
             e.transfer.map(|share| line("    transfer", share, "and the loss to data transfer")),
         ];
         let notes = threads.map(thread_display::notes).unwrap_or_default();
-        std::iter::once(heading).chain(parts.into_iter().flatten()).chain(notes).collect()
+        let not_judged = s.cores.statement.is_some().then(|| "  communication is not judged: ranks without a core delay the others".into());
+        std::iter::once(heading).chain(parts.into_iter().flatten()).chain(not_judged).chain(notes).collect()
+    }
+
+    /// How the time of the ranks splits if they had no core for a part of it.
+    fn cores(&self) -> Vec<String> {
+        let cores = &self.summary.cores;
+        let shown = cores.statement.is_some() || (self.show_all && cores.basis != "unknown");
+        let Some(share) = cores.share.filter(|_| shown) else { return Vec::new() };
+        let title = "Time of the ranks, with and without a core".to_owned();
+        let line = |name: &str, share: f64, meaning: &str| format!("  {name:<20}{:>5}   {meaning}", format_percent(share));
+        let Some(split) = cores.split.filter(|split| split.total_s() > 0.0) else {
+            return vec![title, line("without a core", share, "ready to run; where in the program is not known")];
+        };
+        let part = |seconds: f64| seconds / split.total_s();
+        vec![
+            title,
+            line("computing", part(split.computing_s), "on a core"),
+            line("preempted", part(split.preempted_s), "ready to compute, without a core"),
+            line("in MPI", part(split.message_s), "waiting for a message, or transferring it"),
+            line("in MPI, no core", part(split.mpi_no_core_s), "ready to go on, without a core"),
+        ]
     }
 
     fn advice(&self) -> Vec<String> {
@@ -154,7 +187,13 @@ impl ReportText<'_> {
         };
         let shown = items.iter().scan(0, fits).take_while(|fits| *fits).count().max(1);
         let heading = self.heading("What to do, most worthwhile first", shown, items.len());
-        std::iter::once(heading).chain(items.into_iter().take(shown).flatten()).collect()
+        std::iter::once(heading).chain(items.into_iter().take(shown).flatten()).chain(self.held_back()).collect()
+    }
+
+    /// How much advice is held back because ranks had no core.
+    fn held_back(&self) -> Option<String> {
+        let number = self.summary.cores.held_back as u64;
+        (number > 0).then(|| format!("    {} held back: missing cores explain what it would save.", format_plural(number, "other change")))
     }
 
     /// The text if no rule matched: all is well, or where most time is lost.
@@ -173,12 +212,11 @@ impl ReportText<'_> {
     }
 
     fn advice_item(&self, number: usize, advice: &Advice) -> Vec<String> {
-        let saves = format!(
-            "{} ({} of the run)",
-            format_seconds(advice.saves_s),
-            format_percent(advice.saves_s / self.summary.work_s.max(f64::MIN_POSITIVE))
-        );
-        let mut paragraphs = vec![format!("{} Saves up to {saves}.", advice.what)];
+        let saves = advice.saves_s.map(|saves_s| {
+            let share = format_percent(saves_s / self.summary.work_s.max(f64::MIN_POSITIVE));
+            format!(" Saves up to {} ({share} of the run).", format_seconds(saves_s))
+        });
+        let mut paragraphs = vec![format!("{}{}", advice.what, saves.unwrap_or_default())];
         if self.show_all {
             paragraphs.extend([advice.evidence.clone(), format!("Estimate: {}", advice.basis)]);
         }
@@ -196,14 +234,14 @@ impl ReportText<'_> {
         }
         let shown = self.shown_rows(MAX_WAITS, worth);
         let heading = self.heading("Waiting for others", shown, states.len());
-        let title = format!("{heading:<60}{:>12}{:>10}{:>8}{:>10}", "waits", "time", "of run", "longest");
+        let short_of_cores = self.summary.cores.statement.is_some() && self.summary.cores.split.is_some();
+        let last = if short_of_cores { "no core" } else { "longest" };
+        let title = format!("{heading:<60}{:>12}{:>10}{:>8}{last:>10}", "waits", "time", "of run");
         let row = |state: &WaitState| {
             let (name, location) = (truncate_end(state.name, 24), self.call_and_site(state.operation, &state.source.to_string()));
-            let (times, time, longest) = (format_count(state.waits), format_seconds(state.seconds), format_seconds(state.longest_s));
-            format!(
-                "  {name:<25}{location:<33}{times:>12}{time:>10}{:>8}{longest:>10}",
-                format_percent(state.seconds / self.rank_seconds())
-            )
+            let (times, time) = (format_count(state.waits), format_seconds(state.seconds));
+            let last = if short_of_cores { format_percent(state.no_core_s / state.seconds) } else { format_seconds(state.longest_s) };
+            format!("  {name:<25}{location:<33}{times:>12}{time:>10}{:>8}{last:>10}", format_percent(state.seconds / self.rank_seconds()))
         };
         std::iter::once(title).chain(states[..shown].iter().map(row)).collect()
     }

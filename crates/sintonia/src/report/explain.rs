@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use sintonia_insight::advice::RULES;
+use sintonia_insight::advice::{RULES, core_shortage};
 use sintonia_insight::wait_states::WAIT_PATTERNS;
 
 use crate::error::usage_error;
@@ -15,7 +15,8 @@ const SCREEN_COLUMNS: usize = 100;
 pub(super) fn run(kind: &str) -> Result<ExitCode, Error> {
     let waits = WAIT_PATTERNS.iter().map(|pattern| (pattern.kind, pattern.name, pattern.help.to_owned()));
     let rules = RULES.iter().map(|rule| (rule.kind, rule.name, format!("{} How the saving is estimated: {}", rule.help, rule.basis)));
-    let all = waits.chain(rules);
+    let stated = [(core_shortage::KIND, core_shortage::NAME, core_shortage::HELP.to_owned())];
+    let all = waits.chain(rules).chain(stated);
     let Some((kind, name, help)) = all.clone().find(|(known, ..)| *known == kind) else {
         let kinds: Vec<&str> = all.map(|(kind, ..)| kind).collect();
         usage_error(format!("no kind {kind:?}; available: {}", kinds.join(", ")));

@@ -1,0 +1,187 @@
+//! Whether ranks had cores to run on, and what that does to the other results.
+//!
+//! A rank that is preempted seems to compute longer; one that waits for a core inside MPI seems to wait for a message; and those that wait
+//! for it seem to wait for a late sender. The intervals in which threads had no core are therefore intersected with calls, segments and
+//! waits.
+
+use std::collections::BTreeMap;
+
+use bytemuck::{Pod, Zeroable};
+use rayon::prelude::*;
+use sintonia_mpi::FunctionRole;
+use sintonia_program::CoreShortage;
+use sintonia_program::history::{CallId, History, Location};
+use sintonia_program::process_group::ProcessGroup;
+use sintonia_recording::Recording;
+use sintonia_recording::header::RecordedRank;
+use sintonia_recording::off_cpu::ThreadOffCpu;
+use sintonia_replay::Error;
+
+use crate::wait_states::WaitInstance;
+
+/// What is known about cores in a run.
+pub struct CoreFindings {
+    /// Time without a core; `None` if the recording does not say.
+    pub measured: Option<CoreShortage>,
+    /// How the time of each rank splits; empty if it is not known when threads had no core.
+    pub splits: BTreeMap<u32, CoreSplit>,
+    /// For each wait of each location: the part of it in which the awaited thread had no core, in nanoseconds.
+    pub(crate) machine_ns: Vec<Vec<i64>>,
+}
+
+/// How the time of a rank between MPI_Init and MPI_Finalize splits, over its threads that call MPI, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct CoreSplit {
+    /// Computation on a core.
+    pub computing_ns: i64,
+    /// Computation for which there was no core.
+    pub preempted_ns: i64,
+    /// In MPI, waiting for a message or transferring one.
+    pub message_ns: i64,
+    /// In MPI, ready to go on, without a core.
+    pub core_ns: i64,
+    /// Number of threads.
+    pub threads: i64,
+}
+
+impl CoreSplit {
+    fn add(&mut self, other: &CoreSplit) {
+        self.computing_ns += other.computing_ns;
+        self.preempted_ns += other.preempted_ns;
+        self.message_ns += other.message_ns;
+        self.core_ns += other.core_ns;
+        self.threads += other.threads;
+    }
+
+    /// Seconds of computation on a core, the mean over its threads.
+    pub(crate) fn mean_computing_s(&self) -> f64 {
+        self.computing_ns as f64 / 1e9 / self.threads.max(1) as f64
+    }
+}
+
+impl CoreFindings {
+    /// Intersects the intervals without a core with the calls of a history and their waits.
+    pub(crate) fn from_history(
+        recording: &Recording,
+        history: &History,
+        waits: &[Vec<WaitInstance>],
+        comm: &dyn ProcessGroup,
+    ) -> Result<CoreFindings, Error> {
+        let spans = gather_spans(history, comm);
+        let span = |rank: &RecordedRank| spans.get(&rank.rank).copied().unwrap_or((rank.begin_ns, rank.end_ns));
+        let off_cpu = OffCpuIntervals::read(recording)?;
+        let find =
+            |(location, waits): (&Location, &Vec<WaitInstance>)| waits.iter().map(|wait| off_cpu.machine_ns(location, wait)).collect();
+        Ok(CoreFindings {
+            measured: measure(recording, span)?,
+            splits: if CoreShortage::has_intervals(&recording.header) { gather_splits(history, &off_cpu, comm) } else { BTreeMap::new() },
+            machine_ns: history.locations.par_iter().zip(waits).map(find).collect(),
+        })
+    }
+
+    /// What is known without the calls: of a profile, and if there is too little memory for a history.
+    pub(crate) fn without_history(recording: &Recording) -> Result<CoreFindings, Error> {
+        let measured = measure(recording, |rank| (rank.begin_ns, rank.end_ns))?;
+        Ok(CoreFindings { measured, splits: BTreeMap::new(), machine_ns: Vec::new() })
+    }
+
+    /// The shortage, if it is noticeable.
+    pub fn shortage(&self) -> Option<&CoreShortage> {
+        self.measured.as_ref().filter(|measured| measured.is_noticeable())
+    }
+
+    /// How much earlier a run of this length could at most have ended if every rank had always had a core: a rank that waits for one delays
+    /// the others by that time at most.
+    pub(crate) fn explained_ns(&self, run_ns: i64) -> i64 {
+        let shares = self.shortage().into_iter().flat_map(|shortage| &shortage.ranks).map(|rank| rank.share());
+        (shares.fold(0.0, f64::max) * run_ns as f64) as i64
+    }
+}
+
+fn measure(recording: &Recording, span: impl Fn(&RecordedRank) -> (i64, i64)) -> Result<Option<CoreShortage>, Error> {
+    if !CoreShortage::is_known(&recording.header) {
+        return Ok(None);
+    }
+    Ok(Some(CoreShortage::measure(recording, span)?))
+}
+
+/// When the threads of all ranks were off the processor.
+struct OffCpuIntervals(BTreeMap<(u32, u16), ThreadOffCpu>);
+
+impl OffCpuIntervals {
+    fn read(recording: &Recording) -> Result<OffCpuIntervals, Error> {
+        let known = recording.header.ranks.par_iter().filter(|rank| rank.off_cpu.is_some());
+        let read = |rank: &RecordedRank| Ok((rank.rank, recording.off_cpu(rank.rank)?));
+        let ranks: Vec<(u32, Vec<ThreadOffCpu>)> = known.map(read).collect::<Result<_, Error>>()?;
+        let threads = ranks.into_iter().flat_map(|(rank, threads)| threads.into_iter().map(move |thread| ((rank, thread.thread), thread)));
+        Ok(OffCpuIntervals(threads.collect()))
+    }
+
+    fn waiting_ns(&self, rank: u32, thread: u32, begin: i64, end: i64) -> i64 {
+        let own = u16::try_from(thread).ok().and_then(|thread| self.0.get(&(rank, thread)));
+        own.map_or(0, |own| own.within(begin, end).waiting_ns.min(i64::MAX as u64) as i64)
+    }
+
+    /// The part of a wait in which the awaited thread had no core; if nobody in particular is awaited, the waiting thread itself.
+    fn machine_ns(&self, location: &Location, wait: &WaitInstance) -> i64 {
+        let (enter, leave) = (location.calls.enter[wait.row as usize], location.calls.leave[wait.row as usize]);
+        let found = match wait.cause {
+            CallId::NONE => self.waiting_ns(location.rank, location.calls.thread.into(), leave - wait.ns, leave),
+            cause => self.waiting_ns(cause.rank, cause.thread, enter, enter + wait.ns),
+        };
+        found.clamp(0, wait.ns)
+    }
+
+    fn split(&self, location: &Location) -> CoreSplit {
+        let Some((begin, end)) = work_span(location) else { return CoreSplit::default() };
+        let (mut calls_ns, mut core_ns) = (0, 0);
+        let own = self.0.get(&(location.rank, location.calls.thread));
+        for (enter, leave) in location.calls.enter.iter().zip(&location.calls.leave) {
+            let (enter, leave) = ((*enter).max(begin), (*leave).min(end));
+            if enter < leave {
+                calls_ns += leave - enter;
+                core_ns += own.map_or(0, |own| own.within(enter, leave).waiting_ns as i64);
+            }
+        }
+        let all = self.waiting_ns(location.rank, location.calls.thread.into(), begin, end);
+        let (core_ns, compute_ns) = (core_ns.min(calls_ns), end - begin - calls_ns);
+        let preempted_ns = (all - core_ns).clamp(0, compute_ns);
+        CoreSplit { computing_ns: compute_ns - preempted_ns, preempted_ns, message_ns: calls_ns - core_ns, core_ns, threads: 1 }
+    }
+}
+
+/// From the end of MPI_Init to the begin of MPI_Finalize, as far as the thread called them.
+fn work_span(location: &Location) -> Option<(i64, i64)> {
+    let last = location.len().checked_sub(1)?;
+    let begin = if location.role(0) == FunctionRole::Init { location.calls.leave[0] } else { location.calls.enter[0] };
+    let end = if location.role(last) == FunctionRole::Finalize { location.calls.enter[last] } else { location.calls.leave[last] };
+    Some((begin, end.max(begin)))
+}
+
+/// The span of the first thread of each rank, exchanged between processes.
+fn gather_spans(history: &History, comm: &dyn ProcessGroup) -> BTreeMap<u32, (i64, i64)> {
+    let first = history.locations.iter().filter(|location| location.calls.thread == 0);
+    let mine: Vec<[i64; 3]> =
+        first.filter_map(|location| work_span(location).map(|(begin, end)| [location.rank.into(), begin, end])).collect();
+    let all = comm.all_to_all(vec![mine; comm.size()]).into_iter().flatten();
+    all.map(|[rank, begin, end]| (rank as u32, (begin, end))).collect()
+}
+
+/// A rank's split, exchanged between processes.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+struct SplitRow {
+    split: CoreSplit,
+    rank: i64,
+}
+
+fn gather_splits(history: &History, off_cpu: &OffCpuIntervals, comm: &dyn ProcessGroup) -> BTreeMap<u32, CoreSplit> {
+    let row = |location: &Location| SplitRow { split: off_cpu.split(location), rank: location.rank.into() };
+    let mine: Vec<SplitRow> = history.locations.par_iter().map(row).collect();
+    let mut splits: BTreeMap<u32, CoreSplit> = BTreeMap::new();
+    for row in comm.all_to_all(vec![mine; comm.size()]).into_iter().flatten() {
+        splits.entry(row.rank as u32).or_default().add(&row.split);
+    }
+    splits
+}
