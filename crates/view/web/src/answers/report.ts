@@ -19,6 +19,7 @@ export interface Report {
     efficiency: Efficiency | null;
     mpi_s: Spread;
     outside_s: Spread;
+    cores: Cores;
     per_rank: RankTime[];
     operations: OperationTime[];
     call_sites: CallSite[];
@@ -96,6 +97,25 @@ export interface Spread {
     imbalance: number;
 }
 
+/** Whether the ranks had cores to run on. */
+export interface Cores {
+    basis: 'measured' | 'inferred' | 'unknown';
+    share: number | null;
+    /** Only if they had too few. */
+    statement: string | null;
+    split: CoreTimes | null;
+    per_rank: (Partial<CoreTimes> & { rank: number; elapsed_s: number; no_core_s: number })[];
+    held_back: number;
+}
+
+/** Seconds between MPI_Init and MPI_Finalize. */
+export interface CoreTimes {
+    computing_s: number;
+    preempted_s: number;
+    message_s: number;
+    mpi_no_core_s: number;
+}
+
 export interface RankTime {
     rank: number;
     host: string;
@@ -132,6 +152,8 @@ export interface WaitState extends SourceLocation {
     seconds: number;
     waits: number;
     longest_s: number;
+    /** The part in which the awaited threads had no core. */
+    no_core_s: number;
     ranks: number[];
     /** Longest first. */
     waited_for: number[];
@@ -159,7 +181,8 @@ export interface Advice extends SourceLocation {
     what: string;
     evidence: string;
     try_this: string;
-    saves_s: number;
+    /** Unknown if it cannot be estimated. */
+    saves_s: number | null;
     basis: string;
 }
 

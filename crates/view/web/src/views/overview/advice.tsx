@@ -6,7 +6,7 @@ import { GOOD } from '../../charts/rating';
 import { LinkedSentence, locationsIn } from '../../links/linked-sentence';
 import { locationName, siteIndexAt } from '../../links/source-location';
 import { ViewLink } from '../../links/view-link';
-import { percent, seconds } from '../../units';
+import { percent, plural, seconds } from '../../units';
 import { LongestWaitLink } from './longest-wait-link';
 import type { OverviewProps } from './overview-props';
 
@@ -23,23 +23,20 @@ export function AdviceList(part: OverviewProps) {
                     ))}
                 </ol>
             )}
+            {report.cores.held_back > 0 && (
+                <p>{plural(report.cores.held_back, 'other change')} held back: missing cores explain what it would save.</p>
+            )}
         </section>
     );
 }
 
 function AdviceItem({ advice, ...part }: OverviewProps & { advice: Advice }) {
     const { report, recording } = part;
-    const share = advice.saves_s / Math.max(report.work_s, Number.MIN_VALUE);
     const site = siteIndexAt(recording, advice);
     const wait = waitStateOf(advice, report, recording);
     return (
         <li>
-            <p class="saves">
-                <span class="gain" aria-hidden="true">
-                    <span style={{ width: `${Math.min(100, 100 * share)}%` }} />
-                </span>
-                Saves up to <strong>{seconds(advice.saves_s)}</strong> ({percent(share)} of the run)
-            </p>
+            {advice.saves_s !== null && <Saving saves_s={advice.saves_s} work_s={report.work_s} />}
             <p>
                 <LinkedSentence text={advice.what} recording={recording} />
             </p>
@@ -52,7 +49,7 @@ function AdviceItem({ advice, ...part }: OverviewProps & { advice: Advice }) {
                 <p>
                     <LinkedSentence text={advice.evidence} recording={recording} />
                 </p>
-                <p>Estimate: {advice.basis}. It is an upper bound, for a complete change without cost of its own.</p>
+                {advice.saves_s !== null && <p>Estimate: {advice.basis}. It is an upper bound, for a complete change without cost of its own.</p>}
             </details>
             {site !== undefined && (
                 <p class="jump">
@@ -70,6 +67,18 @@ function AdviceItem({ advice, ...part }: OverviewProps & { advice: Advice }) {
                 </p>
             )}
         </li>
+    );
+}
+
+function Saving({ saves_s, work_s }: { saves_s: number; work_s: number }) {
+    const share = saves_s / Math.max(work_s, Number.MIN_VALUE);
+    return (
+        <p class="saves">
+            <span class="gain" aria-hidden="true">
+                <span style={{ width: `${Math.min(100, 100 * share)}%` }} />
+            </span>
+            Saves up to <strong>{seconds(saves_s)}</strong> ({percent(share)} of the run)
+        </p>
     );
 }
 

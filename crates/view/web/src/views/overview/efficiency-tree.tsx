@@ -68,7 +68,9 @@ const NODES: EfficiencyNode[] = [
 export function EfficiencyTree({ report }: OverviewProps) {
     const { efficiency, work_s } = report;
     if (!efficiency) return null;
-    const nodes = NODES.flatMap((node) => {
+    // Ranks without a core delay the others: only what is measured on cores is shown.
+    const isJudged = ({ metric }: EfficiencyNode) => report.cores.statement === null || metric === 'parallel' || metric === 'load_balance';
+    const nodes = NODES.filter(isJudged).flatMap((node) => {
         const share = efficiency[node.metric];
         return share === null ? [] : [{ ...node, share }];
     });

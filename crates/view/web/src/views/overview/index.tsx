@@ -8,6 +8,7 @@ import { currentRecording } from '../../state/current-recording';
 import { useQuery } from '../../state/use-query';
 import type { PageView } from '../view';
 import { AdviceList } from './advice';
+import { CoreStatement, CoreTable } from './cores';
 import { EfficiencyTree } from './efficiency-tree';
 import { Bindings, Hosts } from './hosts';
 import { MessageSizes, Operations } from './operations';
@@ -50,8 +51,10 @@ function OverviewSections(part: OverviewProps) {
     }
     return (
         <div class="overview">
+            <CoreStatement {...part} />
             <WholeRunNote />
             <RunFacts {...part} />
+            <CoreTable {...part} />
             <div class="beside">
                 <AdviceList {...part} />
                 <EfficiencyTree {...part} />

@@ -15,6 +15,14 @@ import type { OverviewProps } from './overview-props';
 
 const INITIAL_ROWS = 6;
 
+/** The part of a wait that is due to the machine. */
+const NO_CORE: TableColumn<WaitState> = {
+    name: 'no core',
+    description: 'Share of the wait in which the awaited rank was ready to run and had no core',
+    value: (state) => state.no_core_s / Math.max(state.seconds, Number.MIN_VALUE),
+    render: (state) => percent(state.no_core_s / Math.max(state.seconds, Number.MIN_VALUE)),
+};
+
 export function WaitStates(part: OverviewProps) {
     const { report, recording } = part;
     const { wait_states: states } = report;
@@ -55,6 +63,7 @@ export function WaitStates(part: OverviewProps) {
                 </LongestWaitLink>
             ),
         },
+        ...(report.cores.split !== null && report.cores.statement !== null ? [NO_CORE] : []),
         { name: 'waiting ranks', value: ({ ranks }) => formatRanks(ranks), render: ({ ranks }) => <RanksLink ranks={ranks} /> },
         {
             name: 'waited for',
