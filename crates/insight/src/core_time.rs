@@ -41,6 +41,9 @@ pub struct CoreSplit {
     pub message_ns: i64,
     /// In MPI, ready to go on, without a core.
     pub core_ns: i64,
+    /// The part of the time without a core that can delay anyone: of `preempted_ns` all, of `core_ns` what was not in a wait. A rank that
+    /// polls for a message that is not there yet loses nothing without a core.
+    pub delay_ns: i64,
     /// Number of threads.
     pub threads: i64,
 }
@@ -51,7 +54,14 @@ impl CoreSplit {
         self.preempted_ns += other.preempted_ns;
         self.message_ns += other.message_ns;
         self.core_ns += other.core_ns;
+        self.delay_ns += other.delay_ns;
         self.threads += other.threads;
+    }
+
+    /// The share of its time by which the lack of a core may have delayed it, from 0 to 1.
+    fn delay_share(&self) -> f64 {
+        let all = self.computing_ns + self.preempted_ns + self.message_ns + self.core_ns;
+        self.delay_ns as f64 / all.max(1) as f64
     }
 
     /// Seconds of computation on a core, the mean over its threads.
@@ -75,7 +85,11 @@ impl CoreFindings {
             |(location, waits): (&Location, &Vec<WaitInstance>)| waits.iter().map(|wait| off_cpu.machine_ns(location, wait)).collect();
         Ok(CoreFindings {
             measured: measure(recording, span)?,
-            splits: if CoreShortage::has_intervals(&recording.header) { gather_splits(history, &off_cpu, comm) } else { BTreeMap::new() },
+            splits: if CoreShortage::has_intervals(&recording.header) {
+                gather_splits(history, waits, &off_cpu, comm)
+            } else {
+                BTreeMap::new()
+            },
             machine_ns: history.locations.par_iter().zip(waits).map(find).collect(),
         })
     }
@@ -86,16 +100,26 @@ impl CoreFindings {
         Ok(CoreFindings { measured, splits: BTreeMap::new(), machine_ns: Vec::new() })
     }
 
-    /// The shortage, if it is noticeable.
+    /// The shortage, if it is noticeable and may have delayed ranks.
     pub fn shortage(&self) -> Option<&CoreShortage> {
-        self.measured.as_ref().filter(|measured| measured.is_noticeable())
+        self.measured.as_ref().filter(|measured| measured.is_noticeable() && self.delays())
     }
 
     /// How much earlier a run of this length could at most have ended if every rank had always had a core: a rank that waits for one delays
     /// the others by that time at most.
     pub(crate) fn explained_ns(&self, run_ns: i64) -> i64 {
-        let shares = self.shortage().into_iter().flat_map(|shortage| &shortage.ranks).map(|rank| rank.share());
-        (shares.fold(0.0, f64::max) * run_ns as f64) as i64
+        let Some(shortage) = self.shortage() else { return 0 };
+        let share = match self.splits.is_empty() {
+            true => shortage.ranks.iter().map(|rank| rank.share()).fold(0.0, f64::max),
+            false => self.splits.values().map(CoreSplit::delay_share).fold(0.0, f64::max),
+        };
+        (share * run_ns as f64) as i64
+    }
+
+    fn delays(&self) -> bool {
+        let mut all = CoreSplit::default();
+        self.splits.values().for_each(|split| all.add(split));
+        self.splits.is_empty() || CoreShortage::is_noticeable_share(all.delay_share(), self.splits.values().map(CoreSplit::delay_share))
     }
 }
 
@@ -133,7 +157,7 @@ impl OffCpuIntervals {
         found.clamp(0, wait.ns)
     }
 
-    fn split(&self, location: &Location) -> CoreSplit {
+    fn split(&self, location: &Location, waits: &[WaitInstance]) -> CoreSplit {
         let Some((begin, end)) = work_span(location) else { return CoreSplit::default() };
         let (mut calls_ns, mut core_ns) = (0, 0);
         let own = self.0.get(&(location.rank, location.calls.thread));
@@ -147,7 +171,20 @@ impl OffCpuIntervals {
         let all = self.waiting_ns(location.rank, location.calls.thread.into(), begin, end);
         let (core_ns, compute_ns) = (core_ns.min(calls_ns), end - begin - calls_ns);
         let preempted_ns = (all - core_ns).clamp(0, compute_ns);
-        CoreSplit { computing_ns: compute_ns - preempted_ns, preempted_ns, message_ns: calls_ns - core_ns, core_ns, threads: 1 }
+        let delay_ns = preempted_ns + (core_ns - self.within_waits(location, waits)).max(0);
+        CoreSplit { computing_ns: compute_ns - preempted_ns, preempted_ns, message_ns: calls_ns - core_ns, core_ns, delay_ns, threads: 1 }
+    }
+
+    /// The time a thread had no core while what it waited for was not there; of several waits in one call the longest counts.
+    fn within_waits(&self, location: &Location, waits: &[WaitInstance]) -> i64 {
+        let mut longest: BTreeMap<u32, i64> = BTreeMap::new();
+        for wait in waits.iter().filter(|wait| wait.cause != CallId::NONE) {
+            let ns = longest.entry(wait.row).or_default();
+            *ns = wait.ns.max(*ns);
+        }
+        let enter = |row: u32| location.calls.enter[row as usize];
+        let thread = location.calls.thread.into();
+        longest.into_iter().map(|(row, ns)| self.waiting_ns(location.rank, thread, enter(row), enter(row) + ns)).sum()
     }
 }
 
@@ -176,9 +213,15 @@ struct SplitRow {
     rank: i64,
 }
 
-fn gather_splits(history: &History, off_cpu: &OffCpuIntervals, comm: &dyn ProcessGroup) -> BTreeMap<u32, CoreSplit> {
-    let row = |location: &Location| SplitRow { split: off_cpu.split(location), rank: location.rank.into() };
-    let mine: Vec<SplitRow> = history.locations.par_iter().map(row).collect();
+fn gather_splits(
+    history: &History,
+    waits: &[Vec<WaitInstance>],
+    off_cpu: &OffCpuIntervals,
+    comm: &dyn ProcessGroup,
+) -> BTreeMap<u32, CoreSplit> {
+    let row =
+        |(location, waits): (&Location, &Vec<WaitInstance>)| SplitRow { split: off_cpu.split(location, waits), rank: location.rank.into() };
+    let mine: Vec<SplitRow> = history.locations.par_iter().zip(waits).map(row).collect();
     let mut splits: BTreeMap<u32, CoreSplit> = BTreeMap::new();
     for row in comm.all_to_all(vec![mine; comm.size()]).into_iter().flatten() {
         splits.entry(row.rank as u32).or_default().add(&row.split);

@@ -54,7 +54,7 @@ pub struct RunSummary {
     pub calls: u64,
     /// Seconds from the first exit from MPI_Init to the last entry into MPI_Finalize.
     pub work_s: f64,
-    /// POP efficiencies between MPI_Init and MPI_Finalize; `None` if no rank computed, or if ranks had no core and it is unknown when.
+    /// POP efficiencies between MPI_Init and MPI_Finalize; `None` if no rank computed.
     pub efficiency: Option<Efficiency>,
     /// The threads that call MPI; `None` if each rank has one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -246,16 +246,15 @@ impl RunSummary {
         self.cores.held_back = candidates.held_back;
     }
 
-    /// Adds whether ranks had cores. If not, what does not distinguish them from ranks that compute longer is left out.
+    /// Adds whether ranks had cores. If not, only computation on a core counts in the efficiencies.
     fn add_cores(&mut self, recording: &Recording, cores: &CoreFindings) {
         self.cores = CoreReport::from_findings(&recording.header, cores);
-        if cores.shortage().is_none() {
+        if cores.shortage().is_none() || cores.splits.is_empty() {
             return;
         }
         let computing: Vec<f64> = cores.splits.values().map(CoreSplit::mean_computing_s).collect();
-        self.efficiency = Efficiency::new(&computing, self.work_s);
-        self.phases.iter_mut().for_each(|phase| phase.efficiency = None);
-        self.root_causes = Vec::new();
+        let efficiency = Efficiency::new(&computing, self.work_s);
+        self.efficiency = efficiency.map(|e| e.with_ideal_network(self.ideal_s.unwrap_or(0.0), self.work_s));
     }
 
     fn new(recording: &Recording, gaps: &RecordingGaps, times: RunTimes) -> RunSummary {

@@ -119,7 +119,12 @@ impl CoreShortage {
 
     /// Whether it is a shortage at all: less than that happens on every host.
     pub fn is_noticeable(&self) -> bool {
-        self.share() >= MIN_SHARE || self.ranks.iter().any(|rank| rank.share() >= MIN_RANK_SHARE)
+        CoreShortage::is_noticeable_share(self.share(), self.ranks.iter().map(RankCoreTime::share))
+    }
+
+    /// Whether a share of all threads' time is noticeable, given the same of each rank.
+    pub fn is_noticeable_share(all: f64, ranks: impl IntoIterator<Item = f64>) -> bool {
+        all >= MIN_SHARE || ranks.into_iter().any(|share| share >= MIN_RANK_SHARE)
     }
 }
 

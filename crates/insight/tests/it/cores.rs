@@ -10,8 +10,21 @@ use sintonia_recording::testing::*;
 const ROUNDS: u64 = 20;
 const NS_PER_MS: u64 = MS as u64;
 
-/// Two ranks that meet after 30 and 60 ms in each round; of the 60 ms, rank 1 had no core for the last `preempted` ones.
+/// When a core is missing.
+#[derive(PartialEq)]
+enum Missing {
+    /// Rank 1 is preempted before it meets rank 0.
+    WhileComputing,
+    /// Rank 0 has none before rank 1 arrives.
+    WhilePolling,
+}
+
 fn two_ranks(preempted: u64) -> TestRecording {
+    two_ranks_of(Missing::WhileComputing, preempted)
+}
+
+/// Two ranks that meet after 30 and 60 ms in each round; one of them had no core for the last `missing` ms of each round.
+fn two_ranks_of(when: Missing, missing: u64) -> TestRecording {
     let begin = |round: u64| 10 + 60 * round;
     let calls = |takes: u64| {
         let meetings = (0..ROUNDS)
@@ -20,19 +33,19 @@ fn two_ranks(preempted: u64) -> TestRecording {
         std::iter::once(init().line(1).at_ms(0, 10)).chain(meetings).chain([finalize().line(9).at_ms(end, end + 1)])
     };
     let without_core = |round: u64| OffCpuInterval {
-        begin: ((begin(round) + 60 - preempted) * NS_PER_MS) as i64,
+        begin: ((begin(round) + 60 - missing) * NS_PER_MS) as i64,
         end: ((begin(round) + 60) * NS_PER_MS) as i64,
-        waiting_ns: preempted * NS_PER_MS,
+        waiting_ns: missing * NS_PER_MS,
         blocked_ns: 0,
         processor: Some(0),
     };
-    let intervals = if preempted > 0 { (0..ROUNDS).map(without_core).collect() } else { Vec::new() };
+    let intervals = |here: bool| vec![ThreadOffCpu::new(0, (0..ROUNDS).filter(|_| here && missing > 0).map(without_core).collect())];
     let usage = ThreadUsage { elapsed_ns: (begin(ROUNDS) + 1) * NS_PER_MS, affinity: "0".into(), ..ThreadUsage::default() };
     RecordingBuilder::new()
         .rank(calls(30))
-        .off_cpu(&[ThreadOffCpu::new(0, Vec::new())])
+        .off_cpu(&intervals(when == Missing::WhilePolling))
         .rank(calls(60))
-        .off_cpu(&[ThreadOffCpu::new(0, intervals)])
+        .off_cpu(&intervals(when == Missing::WhileComputing))
         .header(|header| {
             header.mpi.abi = "openmpi".into();
             header.host_descriptions = vec![HostDescription { processors: "0-3".into(), ..HostDescription::default() }];
@@ -58,7 +71,6 @@ fn a_rank_that_is_late_because_it_had_no_core_is_not_told_to_compute_less() {
     assert_eq!((kinds, report.cores.held_back), (vec!["core_shortage"], 1));
     assert_eq!(report.advice[0].saves_s, None);
     assert!(report.advice[0].try_this.contains("--bind-to core"), "{}", report.advice[0].try_this);
-    assert!(report.root_causes.is_empty());
     // Both compute 30 ms of 60 on a core.
     let efficiency = report.efficiency.unwrap();
     assert_eq!(rounded([efficiency.parallel, efficiency.load_balance]), [500, 1000]);
@@ -76,7 +88,6 @@ fn the_same_run_with_a_core_for_each_keeps_its_advice() {
         report.advice.iter().map(|advice| (advice.kind, (advice.saves_s.unwrap() * 1e3).round() as i64)).collect();
     assert_eq!(kinds, [("load_imbalance", 285)], "19 rounds of 45 instead of 60 ms; the first is another segment");
     assert_eq!(rounded([report.efficiency.unwrap().load_balance]), [750]);
-    assert!(!report.root_causes.is_empty());
     assert_eq!(report.wait_states[0].no_core_s, 0.0);
 }
 
@@ -87,6 +98,15 @@ fn an_imbalance_that_missing_cores_do_not_explain_is_reported_with_what_is_left(
     let kinds: Vec<&str> = report.advice.iter().map(|advice| advice.kind).collect();
     assert_eq!(kinds, ["core_shortage", "load_imbalance"]);
     assert_eq!(rounded([report.advice[1].saves_s.unwrap()]), [285 - 7 * ROUNDS as i64]);
+}
+
+/// Rank 0 waits without a core for what is not there yet: nobody is delayed by that.
+#[test]
+fn a_rank_that_polls_without_a_core_is_not_delayed() {
+    let report = summary(&two_ranks_of(Missing::WhilePolling, 25));
+    assert_eq!((report.cores.statement, report.cores.held_back), (None, 0));
+    assert_eq!(rounded([report.cores.share.unwrap(), report.cores.split.unwrap().mpi_no_core_s]), [208, 500]);
+    assert_eq!(report.advice[0].kind, "load_imbalance");
 }
 
 #[test]

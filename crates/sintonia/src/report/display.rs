@@ -3,7 +3,7 @@
 use sintonia_insight::advice::Advice;
 use sintonia_insight::phase_efficiency::PhaseEfficiency;
 use sintonia_insight::report_rows::{ClockRepair, CriticalPath, PathCall, PathSegment, RootCause, WaitState};
-use sintonia_insight::{CallSiteTotals, MessageSizeClass, RankPair, RankSpread, RankTimes, RunSummary};
+use sintonia_insight::{CallSiteTotals, Efficiency, MessageSizeClass, RankPair, RankSpread, RankTimes, RunSummary};
 
 use crate::report::{hosts, thread_display};
 use crate::text::{
@@ -132,6 +132,9 @@ impl ReportText<'_> {
         let threads = s.threads.as_ref();
         let counted = threads.map(|threads| format!(", {}", thread_display::counted_threads(threads))).unwrap_or_default();
         let heading = format!("Efficiency, over the {} from MPI_Init to MPI_Finalize{counted}", format_seconds(s.work_s));
+        if s.cores.statement.is_some() {
+            return std::iter::once(heading).chain(self.efficiency_without_cores(e)).collect();
+        }
         let unit = if threads.is_some_and(|threads| !threads.main_only) { "thread" } else { "rank" };
         let meanings = [
             format!("share of computation in the {unit}s' time; product of the two below"),
@@ -141,14 +144,26 @@ impl ReportText<'_> {
         let parts = [
             Some(line("parallel efficiency", e.parallel, &meanings[0])),
             Some(line("  load balance", e.load_balance, &meanings[1])),
-            s.cores.statement.is_none().then(|| line("  communication", e.communication, &meanings[2])),
+            Some(line("  communication", e.communication, &meanings[2])),
             e.serialisation
                 .map(|share| line("    serialisation", share, "of that, the loss to waiting for each other, on an ideal network")),
             e.transfer.map(|share| line("    transfer", share, "and the loss to data transfer")),
         ];
         let notes = threads.map(thread_display::notes).unwrap_or_default();
-        let not_judged = s.cores.statement.is_some().then(|| "  communication is not judged: ranks without a core delay the others".into());
-        std::iter::once(heading).chain(parts.into_iter().flatten()).chain(not_judged).chain(notes).collect()
+        std::iter::once(heading).chain(parts.into_iter().flatten()).chain(notes).collect()
+    }
+
+    /// What can be judged although ranks had no core for a part of their time: computation on cores, if it is known when they had one.
+    fn efficiency_without_cores(&self, e: Efficiency) -> Vec<String> {
+        let line = |name: &str, share: f64, meaning: &str| format!("  {name:<20}{:>5}   {meaning}", format_percent(share));
+        if self.summary.cores.split.is_none() {
+            return vec!["  not judged: where in the program ranks had no core is not known".into()];
+        }
+        vec![
+            line("parallel efficiency", e.parallel, "share of computation on a core in the ranks' time"),
+            line("  load balance", e.load_balance, "how evenly it is distributed"),
+            "  communication is not judged: ranks without a core delay the others".into(),
+        ]
     }
 
     /// How the time of the ranks splits if they had no core for a part of it.
@@ -271,7 +286,8 @@ impl ReportText<'_> {
         if causes.is_empty() {
             return Vec::new();
         }
-        let title = format!("{:<60}{:>12}{:>10}  late ranks", "Computation that made others wait", "waits", "indirect");
+        let what = if self.summary.cores.statement.is_some() { " (or lack of a core)" } else { "" };
+        let title = format!("{:<60}{:>12}{:>10}  late ranks", format!("Computation{what} that made others wait"), "waits", "indirect");
         let row = |cause: &RootCause| {
             let (from, to) = (&cause.from, &cause.to);
             let more = if cause.ranks.len() > MAX_LATE_RANKS { ", …" } else { "" };
