@@ -7,6 +7,7 @@ use sintonia_program::history::History;
 use sintonia_recording::Recording;
 use sintonia_replay::Error;
 use sintonia_replay::changes::ReplayChanges;
+use sintonia_replay::core_waits::CoreWaitRemoval;
 use sintonia_replay::engine::{self, RecordedNetwork, ReplayCosts, ReplaySink};
 use sintonia_replay::schedule::{DescribedAction, LocationId, Schedule};
 
@@ -22,7 +23,7 @@ impl IdealRun {
     /// Replays a recording on an ideal network and keeps the durations of the calls of a history.
     pub fn replay(recording: &Recording, history: Option<&History>) -> Result<IdealRun, Error> {
         let network = RecordedNetwork { latency_factor: 0.0, per_byte_factor: 0.0, ..RecordedNetwork::default() };
-        let changes = ReplayChanges { force_progress: true, ..ReplayChanges::default() };
+        let changes = ReplayChanges { force_progress: true, core_waits: CoreWaitRemoval::Nothing, ..ReplayChanges::default() };
         let mut durations = match history {
             Some(history) => CallDurations::new(recording.locations()?, history),
             None => CallDurations::default(),

@@ -8,6 +8,7 @@ use sintonia_machine::CollectiveKind;
 
 use crate::Error;
 use crate::call_overrides::CallOverrides;
+use crate::core_waits::CoreWaitRemoval;
 use crate::schedule::{CallChunk, ChunkStatus, LocationId, Schedule};
 
 /// No computation is changed at this site.
@@ -32,6 +33,8 @@ pub struct ReplayChanges {
     pub default_algorithm: Option<CollectiveModel>,
     /// Calls that behave differently; only on the recorded network.
     pub call_overrides: Option<CallOverrides>,
+    /// Which waiting for a core is removed.
+    pub core_waits: CoreWaitRemoval,
     /// Calls whose dependency never arrives complete anyway: a truncated recording is not complete.
     pub force_progress: bool,
 }

@@ -22,11 +22,32 @@ pub struct RecordedNetwork {
     pub latency_factor: f64,
     /// Factor on the per-byte cost.
     pub per_byte_factor: f64,
+    /// The messages from which it was estimated.
+    pub transfers: TransferCounts,
+}
+
+/// Receives that waited for their message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TransferCounts {
+    /// Number of those whose two ranks had a core all the time.
+    pub undisturbed: u64,
+    /// Number of those in which a rank waited for a core.
+    pub disturbed: u64,
+}
+
+impl TransferCounts {
+    /// With fewer undisturbed messages, a network is not estimated from a recording with disturbed ones.
+    pub const MIN_UNDISTURBED: u64 = 10;
+
+    /// Whether the network is unknown because ranks waited for a core.
+    pub fn are_too_few(self) -> bool {
+        self.disturbed > 0 && self.undisturbed < TransferCounts::MIN_UNDISTURBED
+    }
 }
 
 impl Default for RecordedNetwork {
     fn default() -> RecordedNetwork {
-        RecordedNetwork { latency_s: 0.0, s_per_byte: 0.0, latency_factor: 1.0, per_byte_factor: 1.0 }
+        RecordedNetwork { latency_s: 0.0, s_per_byte: 0.0, latency_factor: 1.0, per_byte_factor: 1.0, transfers: TransferCounts::default() }
     }
 }
 

@@ -12,6 +12,7 @@ mod collective_rounds;
 mod collectives;
 mod compile;
 mod compiled;
+mod core_waits;
 mod deadlock;
 mod deferred_events;
 mod forced_progress;
@@ -27,11 +28,12 @@ mod samples;
 mod state;
 #[cfg(test)]
 pub(crate) mod tests;
+mod undisturbed;
 mod wildcard;
 
-pub use crate::costs::{RecordedNetwork, ReplayCosts};
+pub use crate::costs::{RecordedNetwork, ReplayCosts, TransferCounts};
 pub use crate::deadlock::{BlockedRank, Deadlock};
-pub use result::{RankReplayTime, ReplayResult, ReplaySink, SiteReplayTime, UnmatchedSummary};
+pub use result::{RankReplayTime, RemovedCoreWaits, ReplayResult, ReplaySink, SiteReplayTime, UnmatchedSummary};
 
 use crate::Error;
 use crate::changes::ReplayChanges;
@@ -80,8 +82,11 @@ impl<'a, 's> ReplayEngine<'a, 's> {
             ReplayCosts::Machine(platform) => 1.0 / platform.speed(rank),
         };
         let open = |id: &LocationId| Ok(LocationState::new(*id, schedule.open(*id)?, slowdown(id.rank)));
-        let locations = ids.iter().map(open).collect::<Result<Vec<_>, Error>>()?;
+        let mut locations = ids.iter().map(open).collect::<Result<Vec<_>, Error>>()?;
         let state = ReplayState::new(schedule, costs, changes, &ids)?;
+        for (index, location) in locations.iter_mut().enumerate() {
+            location.core_waits = state.core_waits.of_location(index).cloned().map(Box::new);
+        }
         Ok(ReplayEngine { schedule, locations, state, sink, chunk: CallChunk::default(), read_ahead: ReadAhead::default() })
     }
 
@@ -99,10 +104,10 @@ impl<'a, 's> ReplayEngine<'a, 's> {
         }
         let mut started_at = std::collections::HashMap::new();
         firsts.iter().filter_map(|(rank, started, _)| Some((*rank, (*started)?))).for_each(|(rank, at)| _ = started_at.insert(rank, at));
-        let as_recorded = self.state.recorded_network().is_some_and(|network| !network.is_ideal());
+        let as_recorded = self.state.recorded_network().is_some_and(|network| !network.is_ideal()) && !self.state.core_waits.is_crowded;
         for location in &mut self.locations {
             if let Some(started) = location.recorded_init_time() {
-                // On another network the start-up order is unknown.
+                // On another network, and with a core for each rank, the start-up order is unknown.
                 location.init_time = if as_recorded { started - self.state.recorded_start } else { 0.0 };
             } else {
                 let from = started_at.get(&location.id.rank).copied().unwrap_or(self.state.recorded_start);

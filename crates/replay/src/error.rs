@@ -71,6 +71,12 @@ pub enum Error {
     /// The change requires a machine.
     #[error("what if {0}? This needs a machine file: --machine NAME.machine.toml (`sintonia bench` makes one)")]
     NeedsMachine(&'static str),
+    /// Ranks waited for a core in too many messages.
+    #[error(
+        "the recorded network is unknown: in {} of {} messages that were waited for, a rank waited for a core; give a machine file with --machine (`sintonia bench` makes one), or record again with at most one rank per core",
+        .0.disturbed, .0.disturbed + .0.undisturbed
+    )]
+    NetworkUnknown(crate::costs::TransferCounts),
     /// With shared links, arrival order is not known in advance.
     #[error("what if wildcards=arrival? With shared links ([topology]) the arrival order is not known in advance; add contention=off")]
     ArrivalNotKnown,

@@ -48,10 +48,15 @@ impl ReplayRecorder {
                 dropped: 0,
                 damaged_blocks: 0,
                 clock: NANOSECOND_CLOCK,
+                usage: Vec::new(),
+                limits: None,
+                off_cpu: None,
                 ..known
             });
         }
         header.ranks = ranks;
+        // The host is that of the recording, not of the replayed run.
+        header.host_descriptions.clear();
         header.clock_error_s = 0.0;
         self.recording.finish(header)?;
         Ok(calls)
@@ -91,9 +96,15 @@ impl ReplayScenario<'_> {
     pub fn write_recording(&self, original: RecordingHeader, into: &Path) -> Result<(), Error> {
         raise_file_limit();
         let mut written = ReplayRecorder::create(into, self.schedule.locations()?)?;
-        self.run_with_sink(&mut written)?;
+        let outcome = self.run_with_sink(&mut written)?;
         let mut header = original;
         header.notes.push("this run was replayed, not recorded".into());
+        if outcome.core_waits.share > 0.0 {
+            let share = 100.0 * outcome.core_waits.share;
+            header
+                .notes
+                .push(format!("it was replayed without the time in which ranks waited for a core: {share:.1} % of the recorded time"));
+        }
         written.finish(header)?;
         Ok(())
     }

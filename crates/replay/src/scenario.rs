@@ -8,6 +8,7 @@ use sintonia_machine::{Machine, MessageMetric, Named, OperationTiming, PairClass
 use crate::Error;
 use crate::changes::{ComputeNoise, DurationChange, RankLoads, ReplayChanges, SegmentChange};
 use crate::collective_plan::{op_of_collective, parse_global_model, parse_model};
+use crate::core_waits::{CROWDED_SHARE, CoreWaitRemoval};
 use crate::engine::{RecordedNetwork, ReplayCosts, ReplayResult, ReplaySink, replay};
 use crate::platform::{IntervalBound, Platform, RankPlacement};
 use crate::schedule::Schedule;
@@ -36,6 +37,8 @@ pub struct ScenarioResult {
     pub baseline: Option<ReplayResult>,
     /// The estimated recorded network, if that was replayed.
     pub recorded_network: Option<RecordedNetwork>,
+    /// The recorded run without waiting for a core, where it is not the baseline and that waiting matters.
+    pub undisturbed_s: Option<f64>,
 }
 
 /// First-order sensitivity of the run time to latency and bandwidth.
@@ -119,24 +122,46 @@ impl ReplayScenario<'_> {
                 Some(replay(self.schedule, &unchanged, &ReplayChanges::default(), None)?)
             }
         };
-        Ok(ScenarioResult { seconds, outcome, baseline: before, recorded_network: None })
+        let undisturbed_s = match outcome.core_waits.share >= CROWDED_SHARE {
+            true => Some(replay_undisturbed(self.schedule)?.replayed_s),
+            false => None,
+        };
+        Ok(ScenarioResult { seconds, outcome, baseline: before, recorded_network: None, undisturbed_s })
     }
 
     fn run_as_recorded(&self) -> Result<ScenarioResult, Error> {
-        let before = replay(self.schedule, &recorded_costs(), &ReplayChanges::default(), None)?;
+        let before = replay_undisturbed(self.schedule)?;
         let seen = before.network;
         if self.what_ifs.is_empty() {
-            return Ok(ScenarioResult { seconds: [before.replayed_s; 3], outcome: before, baseline: None, recorded_network: Some(seen) });
+            let seconds = self.disturbed_interval(&before, seen, &ReplayChanges::default())?;
+            let undisturbed_s = None;
+            return Ok(ScenarioResult { seconds, outcome: before, baseline: None, recorded_network: Some(seen), undisturbed_s });
         }
         let network = self.recorded_network(seen)?;
         let changes = self.changes(&ScenarioInputs { network: seen, loads: self.balanced_loads()? })?;
         let outcome = replay(self.schedule, &ReplayCosts::Recorded(network), &changes, None)?;
-        Ok(ScenarioResult { seconds: [outcome.replayed_s; 3], outcome, baseline: Some(before), recorded_network: Some(network) })
+        let seconds = self.disturbed_interval(&outcome, network, &changes)?;
+        Ok(ScenarioResult { seconds, outcome, baseline: Some(before), recorded_network: Some(network), undisturbed_s: None })
+    }
+
+    /// How far the time can be above that of a replay in which the waiting of communication partners for a core was removed: what such a
+    /// call had taken without it is not known exactly. The upper bound keeps it.
+    fn disturbed_interval(&self, outcome: &ReplayResult, network: RecordedNetwork, changes: &ReplayChanges) -> Result<[f64; 3], Error> {
+        let middle = outcome.replayed_s;
+        if outcome.core_waits.disturbed_calls == 0 {
+            return Ok([middle; 3]);
+        }
+        let changes = ReplayChanges { core_waits: CoreWaitRemoval::Own, ..changes.clone() };
+        let high = replay(self.schedule, &ReplayCosts::Recorded(network), &changes, None)?.replayed_s;
+        Ok([middle, middle, high.max(middle)])
     }
 
     /// Replays with slightly more latency and slightly less bandwidth.
     pub fn sensitivity(&self) -> Result<NetworkSensitivity, Error> {
         let inputs = self.prepare()?;
+        if inputs.network.transfers.are_too_few() {
+            return Err(Error::NetworkUnknown(inputs.network.transfers));
+        }
         let changes = self.changes(&inputs)?;
         let time = |latency: f64, per_byte: f64| -> Result<(f64, f64, f64), Error> {
             let (costs, unit) = self.perturbed_costs(&inputs, latency, per_byte)?;
@@ -214,6 +239,12 @@ impl ReplayScenario<'_> {
         let mut network = seen;
         for what_if in &self.what_ifs {
             match what_if {
+                WhatIf::Latency(ChangedValue::Absolute(seconds)) if *seconds > 0.0 && seen.transfers.are_too_few() => {
+                    return Err(Error::NetworkUnknown(seen.transfers));
+                }
+                WhatIf::Bandwidth(ChangedValue::Absolute(rate)) if rate.is_finite() && seen.transfers.are_too_few() => {
+                    return Err(Error::NetworkUnknown(seen.transfers));
+                }
                 WhatIf::Latency(amount) => network.latency_factor = latency_factor(*amount, network.latency_factor, seen.latency_s)?,
                 WhatIf::Bandwidth(amount) => network.per_byte_factor = byte_cost_factor(*amount, network.per_byte_factor, seen.s_per_byte)?,
                 WhatIf::Eager(_) => return Err(Error::NeedsMachine("eager")),
@@ -224,6 +255,10 @@ impl ReplayScenario<'_> {
                 WhatIf::Nodes(_) => return Err(Error::NeedsMachine("nodes")),
                 WhatIf::Balance | WhatIf::Noise(_) | WhatIf::Compute(_) | WhatIf::Segment { .. } => {}
             }
+        }
+        let is_changed = (network.latency_factor, network.per_byte_factor) != (seen.latency_factor, seen.per_byte_factor);
+        if is_changed && seen.transfers.are_too_few() && !network.is_ideal() {
+            return Err(Error::NetworkUnknown(seen.transfers));
         }
         Ok(network)
     }
@@ -266,6 +301,16 @@ impl ReplayScenario<'_> {
             return Err(Error::NoSuchSite { name: name.into(), near });
         }
         Ok(found)
+    }
+}
+
+/// Replays a schedule without waiting for a core. Calls that such waiting disturbed take what undisturbed messages take, which a first
+/// replay finds out.
+pub fn replay_undisturbed(schedule: &dyn Schedule) -> Result<ReplayResult, Error> {
+    let first = replay(schedule, &recorded_costs(), &ReplayChanges::default(), None)?;
+    match first.core_waits.disturbed_calls {
+        0 => Ok(first),
+        _ => replay(schedule, &ReplayCosts::Recorded(first.network), &ReplayChanges::default(), None),
     }
 }
 

@@ -22,6 +22,7 @@ pub use recording::action_of_call;
 use sintonia_recording::call_table::CallDescriptor;
 
 use crate::Error;
+use crate::core_waits::LocationCoreWaits;
 use crate::costs::ReplayCosts;
 
 /// A location: a thread of a rank that calls MPI.
@@ -54,6 +55,12 @@ pub trait Schedule: std::marker::Sync {
 
     /// Opens a location at its start.
     fn open(&self, location: LocationId) -> Result<Box<dyn CallReader + '_>, Error>;
+
+    /// When a location waited for a core while it was recorded; `None` if it never did, or if that is unknown.
+    fn core_waits(&self, location: LocationId) -> Result<Option<LocationCoreWaits>, Error> {
+        let _ = location;
+        Ok(None)
+    }
 
     /// World ranks of the members of a communicator, in order; empty if unknown. For an intercommunicator, both groups.
     fn members(&self, communicator: u32) -> Vec<u32>;
@@ -142,6 +149,8 @@ pub struct DescribedAction {
 pub struct ScheduledCall {
     /// Computation since the previous call, or since the start, in nanoseconds.
     pub compute_ns: i64,
+    /// Additional time for which the location waited for a core since the previous call, in nanoseconds.
+    pub core_wait_ns: i64,
     /// Additional time spent polling, in nanoseconds.
     pub idle_ns: u32,
     /// Recorded duration in nanoseconds; 0 if unknown.

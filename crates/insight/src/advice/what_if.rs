@@ -16,6 +16,7 @@ pub use sintonia_replay::call_overrides::CallOverride;
 use sintonia_replay::call_overrides::{CallOverrides, MAX_PREPARATION_S, RankRelocation, small_message};
 pub use sintonia_replay::changes::DurationChange;
 use sintonia_replay::changes::ReplayChanges;
+use sintonia_replay::core_waits::CoreWaitRemoval;
 use sintonia_replay::engine::{self, RecordedNetwork, ReplayCosts};
 use sintonia_replay::schedule::LocationId;
 
@@ -96,7 +97,7 @@ impl<'a> WhatIfReplay<'a> {
     }
 
     fn to_changes(&self, all: &[WhatIfChange]) -> ReplayChanges {
-        let mut changes = ReplayChanges { force_progress: true, ..ReplayChanges::default() };
+        let mut changes = ReplayChanges { force_progress: true, core_waits: CoreWaitRemoval::Nothing, ..ReplayChanges::default() };
         let mut overrides = self.observed.clone();
         for change in all {
             match change {

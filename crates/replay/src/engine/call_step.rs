@@ -3,6 +3,7 @@
 use sintonia_recording::comm_event::GroupOp;
 
 use super::compiled::{CallOp, LocalOperand};
+use super::core_waits::{Dependency, Partner};
 use super::location::{CallRecord, CallStage, LocationState, RequestSlot};
 use super::messages::{ChannelKey, MessageId, NONE, TimePair, UNKNOWN_TIME};
 use super::state::ReplayState;
@@ -40,14 +41,17 @@ impl ReplayState<'_> {
         match op {
             CallOp::Local => {
                 location.now = match self.overrides {
-                    None => location.now + record.duration() * location.slowdown,
-                    Some(_) => self.exit_time_with_override(location, record, None, location.slowdown, false),
+                    None => location.now + location.call_time(record) * location.slowdown,
+                    Some(_) => {
+                        let own_time = self.own_time(location, record, None, 0.0);
+                        self.exit_time_with_override(location, record, own_time, None, location.slowdown, false)
+                    }
                 };
                 Ok(CallProgress::Done)
             }
             CallOp::Poll => {
                 if self.recorded_network().is_some_and(|network| !network.is_ideal()) {
-                    location.poll_time = record.duration();
+                    location.poll_time = location.call_time(record);
                 }
                 Ok(CallProgress::Done)
             }
@@ -104,9 +108,9 @@ impl ReplayState<'_> {
     #[inline]
     pub(super) fn recorded_exit_time(
         &mut self,
-        location: &LocationState,
+        location: &mut LocationState,
         record: &CallRecord,
-        dependency: Option<TimePair>,
+        dependency: Option<Dependency>,
         bytes: f64,
     ) -> f64 {
         self.recorded_receive_exit_time(location, record, dependency, bytes, false)
@@ -116,23 +120,24 @@ impl ReplayState<'_> {
     #[inline]
     pub(super) fn recorded_receive_exit_time(
         &mut self,
-        location: &LocationState,
+        location: &mut LocationState,
         record: &CallRecord,
-        dependency: Option<TimePair>,
+        dependency: Option<Dependency>,
         bytes: f64,
         nearer: bool,
     ) -> f64 {
         let Some(network) = self.recorded_network() else { return location.now };
+        let own_time = self.own_time(location, record, dependency, bytes);
         match self.overrides {
-            None => shifted_exit_time(location, record, dependency, network.slowdown(bytes)),
-            Some(_) => self.exit_time_with_override(location, record, dependency, network.slowdown(bytes), nearer),
+            None => shifted_exit_time(location, own_time, dependency, network.slowdown(bytes)),
+            Some(_) => self.exit_time_with_override(location, record, own_time, dependency, network.slowdown(bytes), nearer),
         }
     }
 
     /// For calls without communication.
     fn add_recorded_duration(&self, location: &mut LocationState, record: &CallRecord) {
         if !self.is_ideal() {
-            location.now += record.duration() * location.slowdown;
+            location.now += location.call_time(record) * location.slowdown;
         }
     }
 
@@ -210,7 +215,8 @@ impl ReplayState<'_> {
         let message = *self.messages.get(id);
         let rendezvous = self.message_costs[message.cost_id as usize].rendezvous;
         let sends_may_wait = self.recorded_network().is_some_and(|network| !network.is_ideal());
-        let may_have_waited = sends_may_wait && message.posted.simulated == UNKNOWN_TIME && record.duration() > MIN_POSSIBLE_WAIT_S;
+        let may_have_waited =
+            sends_may_wait && message.posted.simulated == UNKNOWN_TIME && location.call_time(record) > MIN_POSSIBLE_WAIT_S;
         if may_have_waited {
             self.note_possible_wait(index, id);
         }
@@ -231,7 +237,9 @@ impl ReplayState<'_> {
             // A send that returned before its receive was posted did not wait for it.
             let exit_time = location.recorded_enter_time + record.duration();
             let waited = cost.rendezvous || !network.is_ideal() && message.posted.recorded <= exit_time;
-            let dependency = (message.posted.is_known() && waited).then_some(message.posted);
+            let receiver = self.first_locations.get(message.destination as usize).copied().unwrap_or(NONE);
+            let dependency =
+                (message.posted.is_known() && waited).then_some(Dependency { time: message.posted, partner: Partner::Location(receiver) });
             location.now = self.recorded_exit_time(location, record, dependency, cost.bytes);
             self.messages.release(id);
         } else if cost.rendezvous {
@@ -291,10 +299,11 @@ impl ReplayState<'_> {
         let nearer = self.becomes_local(sender, location);
         let arrival = self.receive_message(index, id, location.now);
         if self.recorded_network().is_some() && sent.recorded >= location.recorded_enter_time {
-            self.samples.add(bytes, location.recorded_enter_time + record.duration() - sent.recorded);
+            self.sample_transfer(location, record, sender, sent, bytes);
         }
         location.now = if self.recorded_network().is_some() {
-            self.recorded_receive_exit_time(location, record, Some(sent), bytes, nearer)
+            let dependency = Dependency { time: sent, partner: Partner::Location(sender) };
+            self.recorded_receive_exit_time(location, record, Some(dependency), bytes, nearer)
         } else {
             arrival
         };
@@ -342,11 +351,13 @@ impl ReplayState<'_> {
             self.messages.release(out);
             location.now + cost.send
         };
-        let nearer = self.becomes_local(self.messages.get(inward).sender, location);
+        let sender = self.messages.get(inward).sender;
+        let nearer = self.becomes_local(sender, location);
         let arrival = self.receive_message(index, inward, location.now);
         let bytes = bytes.max(cost.bytes);
         location.now = if self.recorded_network().is_some() {
-            self.recorded_receive_exit_time(location, record, Some(sent), bytes, nearer)
+            let dependency = Dependency { time: sent, partner: Partner::Location(sender) };
+            self.recorded_receive_exit_time(location, record, Some(dependency), bytes, nearer)
         } else {
             away.max(arrival)
         };
@@ -362,7 +373,8 @@ impl ReplayState<'_> {
         let message = *self.messages.get(id);
         let cost = self.message_costs[message.cost_id as usize];
         if self.recorded_network().is_some() {
-            location.now = self.recorded_exit_time(location, record, Some(message.sent), 0.0);
+            let dependency = Dependency { time: message.sent, partner: Partner::Location(message.sender) };
+            location.now = self.recorded_exit_time(location, record, Some(dependency), 0.0);
             return CallProgress::Done;
         }
         // A rendezvous message is announced by an empty one.
@@ -408,15 +420,16 @@ impl ReplayState<'_> {
             location.stage = CallStage::Waiting;
             return Ok(CallProgress::Waiting);
         }
-        let (until, dependency) = (part.end_time, part.dependency);
+        let (until, dependency) = (part.end_time, Dependency { time: part.dependency, partner: Partner::Everyone });
         location.held_messages[0] = NONE;
         self.collectives.release_part(id);
         let bytes = call.sent.max(call.received) as f64;
         if call.op == GroupOp::FileAccess {
             // A faster network does not speed up file I/O.
+            let own_time = self.own_time(location, record, Some(dependency), 0.0);
             location.now = match self.overrides {
-                None => shifted_exit_time(location, record, Some(dependency), 1.0),
-                Some(_) => self.exit_time_with_override(location, record, Some(dependency), 1.0, false),
+                None => shifted_exit_time(location, own_time, Some(dependency), 1.0),
+                Some(_) => self.exit_time_with_override(location, record, own_time, Some(dependency), 1.0, false),
             };
             return Ok(CallProgress::Done);
         }
@@ -437,11 +450,9 @@ impl ReplayState<'_> {
     }
 }
 
-/// Exit time after the dependency, with the recorded time after it scaled by `times`.
-fn shifted_exit_time(location: &LocationState, record: &CallRecord, dependency: Option<TimePair>, factor: f64) -> f64 {
-    let from = dependency.map_or(location.enter_time, |dependency| location.enter_time.max(dependency.simulated));
-    let from_recorded = dependency.map_or(location.recorded_enter_time, |dependency| location.recorded_wait_start.max(dependency.recorded));
-    let own_time = location.recorded_enter_time + record.duration() - from_recorded;
+/// Exit time after the dependency, with the recorded time after it scaled by `factor`.
+fn shifted_exit_time(location: &LocationState, own_time: f64, dependency: Option<Dependency>, factor: f64) -> f64 {
+    let from = dependency.map_or(location.enter_time, |dependency| location.enter_time.max(dependency.time.simulated));
     // Clock error: a call can seem to end before its dependency.
     if own_time < 0.0 && factor > 0.0 { (from + own_time).max(location.enter_time) } else { from + own_time.max(0.0) * factor }
 }

@@ -7,6 +7,7 @@ use super::collectives::MemberId;
 use super::compiled::{CompiledChunk, LocalOperand};
 use super::lazy_box::LazyBox;
 use super::messages::{MessageId, NONE};
+use crate::core_waits::LocationCoreWaits;
 use crate::schedule::{CallReader, LocationId, ReplayAction, ScheduledCall};
 
 /// A recorded call in compact form, since thousands of locations are replayed at once.
@@ -14,6 +15,8 @@ use crate::schedule::{CallReader, LocationId, ReplayAction, ScheduledCall};
 pub(super) struct CallRecord {
     /// Computation before the call in nanoseconds; negative if the gap was only polling.
     gap_ns: f32,
+    /// Additional time before the call in which the location waited for a core, in nanoseconds.
+    core_wait_ns: f32,
     /// Recorded duration in nanoseconds.
     duration_ns: f32,
     /// Index of the action in the compiled chunk.
@@ -30,7 +33,13 @@ impl CallRecord {
     /// Time since the previous call in seconds, computation or not.
     #[inline]
     pub(super) fn gap_time(&self) -> f64 {
-        f64::from(self.gap_ns.abs()) * 1e-9
+        f64::from(self.gap_ns.abs() + self.core_wait_ns) * 1e-9
+    }
+
+    /// Time before the call in which the location waited for a core, in seconds.
+    #[inline]
+    pub(super) fn core_wait_time(&self) -> f64 {
+        f64::from(self.core_wait_ns) * 1e-9
     }
 
     /// Whether the location only polled since the previous call.
@@ -48,6 +57,7 @@ impl CallRecord {
     /// Swaps the computation before two calls.
     pub(super) fn swap_computation(&mut self, other: &mut CallRecord) {
         std::mem::swap(&mut self.gap_ns, &mut other.gap_ns);
+        std::mem::swap(&mut self.core_wait_ns, &mut other.core_wait_ns);
     }
 }
 
@@ -56,7 +66,8 @@ impl From<&ScheduledCall> for CallRecord {
     fn from(call: &ScheduledCall) -> CallRecord {
         let idle = call.compute_ns == 0 && call.idle_ns > 0;
         let before_ns = if idle { -(call.idle_ns as f32) } else { call.compute_ns as f32 };
-        CallRecord { gap_ns: before_ns, duration_ns: call.duration_ns as f32, action: call.action }
+        let core_wait_ns = call.core_wait_ns as f32;
+        CallRecord { gap_ns: before_ns, core_wait_ns, duration_ns: call.duration_ns as f32, action: call.action }
     }
 }
 
@@ -262,6 +273,8 @@ pub(super) struct LocationState<'a> {
     pub held_messages: [MessageId; 2],
     /// Slowdown of computation relative to the recording.
     pub slowdown: f64,
+    /// When it waited for a core, if that is removed.
+    pub core_waits: Option<Box<LocationCoreWaits>>,
     /// Sends and receives started outside MPI's progress: they continue when the process is in MPI again.
     pub unprogressed: Vec<(MessageId, bool)>,
     pub rma: LazyBox<RmaState>,
@@ -298,6 +311,7 @@ impl<'a> LocationState<'a> {
             n_completed: 0,
             held_messages: [NONE; 2],
             slowdown,
+            core_waits: None,
             unprogressed: Vec::new(),
             rma: LazyBox::default(),
             n_calls: 0,

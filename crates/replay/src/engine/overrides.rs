@@ -2,6 +2,7 @@
 
 use sintonia_mpi::FunctionRole;
 
+use super::core_waits::Dependency;
 use super::location::{CallRecord, LocationState};
 use super::messages::TimePair;
 use super::state::ReplayState;
@@ -116,12 +117,13 @@ impl ReplayState<'_> {
         self.location_ids.get(&(location.id.rank, location.id.thread)).map_or(0, |index| *index as usize)
     }
 
-    /// Exit time of a call with its override; `nearer` if what it receives becomes node-local.
+    /// Exit time of a call with its override, given its recorded time after the dependency; `nearer` if what it receives becomes node-local.
     pub(super) fn exit_time_with_override(
         &mut self,
         location: &LocationState,
         record: &CallRecord,
-        dependency: Option<TimePair>,
+        own_time: f64,
+        dependency: Option<Dependency>,
         factor: f64,
         nearer: bool,
     ) -> f64 {
@@ -133,11 +135,9 @@ impl ReplayState<'_> {
         if is(CallOverride::Skipped) {
             return location.enter_time;
         }
-        let exit_time = location.recorded_enter_time + record.duration();
-        // Time after the dependency; negative if it was not needed after all.
-        let own_time =
-            exit_time - dependency.map_or(location.recorded_enter_time, |dependency| dependency.recorded.max(location.recorded_wait_start));
-        let (mut dependency, mut own_time) = (dependency, if own_time > 0.0 { own_time * factor } else { own_time });
+        // The time after the dependency is negative if it was not needed after all.
+        let mut own_time = if own_time > 0.0 { own_time * factor } else { own_time };
+        let mut dependency = dependency.map(|dependency| dependency.time);
         if is(CallOverride::ZeroCost) || is(CallOverride::Merged) && progress.merges_with_previous(action_override, record) {
             own_time = own_time.min(0.0);
         }

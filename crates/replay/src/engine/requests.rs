@@ -1,6 +1,7 @@
 //! Requests: created by one call, started by another, completed by a third.
 
 use super::call_step::CallProgress;
+use super::core_waits::{Dependency, Partner};
 use super::location::{CallRecord, CallStage, LocationState, RequestSlot};
 use super::messages::{ChannelKey, MessageId, NONE, TimePair, UNKNOWN_TIME};
 use super::state::ReplayState;
@@ -79,6 +80,8 @@ impl ReplayState<'_> {
     fn finish_completion(&mut self, index: u32, location: &mut LocationState, record: &CallRecord, first: usize, count: usize) {
         let mut end_time = location.now;
         let mut dependency: Option<TimePair> = None;
+        let mut partner = Partner::Listed;
+        self.core_waits.partners.clear();
         let mut bytes: f64 = 0.0;
         let mut nearer = self.moves_ranks();
         let mut coming = std::mem::take(&mut self.scratch_arrivals);
@@ -91,7 +94,10 @@ impl ReplayState<'_> {
                 RequestSlot::PendingReceive(id) if !listed.received => self.messages.cancel_receive(id),
                 RequestSlot::Sent { end_time: over } | RequestSlot::RmaAccess { end_time: over } => end_time = end_time.max(over),
                 RequestSlot::PendingSend(id) => {
-                    dependency = Some(latest_of(dependency, self.messages.get(id).posted));
+                    let message = self.messages.get(id);
+                    dependency = Some(latest_of(dependency, message.posted));
+                    let receiver = self.first_locations.get(message.destination as usize).copied().unwrap_or(NONE);
+                    self.core_waits.partners.push(receiver);
                     end_time = self.sender_done_time(id, end_time, false);
                 }
                 RequestSlot::PendingReceive(id) => coming.push((self.messages.get(id).arrival_time, id)),
@@ -103,6 +109,7 @@ impl ReplayState<'_> {
                     let part = self.collectives.part(id);
                     end_time = end_time.max(part.end_time);
                     dependency = Some(latest_of(dependency, part.dependency));
+                    partner = Partner::Everyone;
                     self.collectives.release_part(id);
                 }
             }
@@ -117,18 +124,23 @@ impl ReplayState<'_> {
         for (_, id) in &coming {
             let message = self.messages.get(*id);
             dependency = Some(latest_of(dependency, message.sent));
+            self.core_waits.partners.push(message.sender);
             bytes += self.message_costs[message.cost_id as usize].bytes;
             nearer = nearer && self.becomes_local(message.sender, location);
             now = self.receive_message(index, *id, now);
         }
-        if let ([_], Some(sent), Some(_)) =
-            (&coming[..], dependency.filter(|dependency| dependency.recorded >= location.recorded_enter_time), self.recorded_network())
-        {
-            self.samples.add(bytes, location.recorded_enter_time + record.duration() - sent.recorded);
+        if let ([_], Some(sent), Some(_), Some(sender)) = (
+            &coming[..],
+            dependency.filter(|dependency| dependency.recorded >= location.recorded_enter_time),
+            self.recorded_network(),
+            self.core_waits.partners.last().copied(),
+        ) {
+            self.sample_transfer(location, record, sender, sent, bytes);
         }
         nearer &= !coming.is_empty();
         self.scratch_arrivals = coming;
         location.now = if self.recorded_network().is_some() {
+            let dependency = dependency.map(|time| Dependency { time, partner });
             self.recorded_receive_exit_time(location, record, dependency, bytes, nearer)
         } else {
             now.max(end_time)

@@ -98,6 +98,30 @@ pub struct ReplayResult {
     pub forced_calls: u64,
     /// The estimated recorded network, if that was replayed.
     pub network: super::RecordedNetwork,
+    /// Removed waiting for a core.
+    pub core_waits: RemovedCoreWaits,
+}
+
+/// Waiting for a core that a replay removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RemovedCoreWaits {
+    /// Its share of the recorded time of all locations between `MPI_Init` and `MPI_Finalize`.
+    pub share: f64,
+    /// Number of calls in which a communication partner waited for a core.
+    pub disturbed_calls: u64,
+}
+
+/// Share of the recorded time in which locations waited for a core.
+fn core_wait_share(locations: &[LocationState], state: &ReplayState) -> f64 {
+    if state.core_waits.is_empty() {
+        return 0.0;
+    }
+    let (mut waits, mut elapsed) = (0.0, 0.0);
+    for (index, location) in locations.iter().enumerate().filter(|(_, location)| location.recorded_end_time > state.recorded_start) {
+        waits += state.core_waits.within(index as u32, state.recorded_start, location.recorded_end_time);
+        elapsed += location.recorded_end_time - state.recorded_start;
+    }
+    if elapsed > 0.0 { waits / elapsed } else { 0.0 }
 }
 
 /// Collects the result after the last event.
@@ -130,8 +154,10 @@ pub(super) fn collect_result(schedule: &dyn Schedule, locations: Vec<LocationSta
     sites.sort_by(|a, b| change(b).total_cmp(&change(a)).then_with(|| a.site_name.cmp(&b.site_name)));
     let (sends, receives, keys) = state.messages.unmatched();
     let network = state.samples.fit_network();
+    let core_waits = RemovedCoreWaits { share: core_wait_share(&locations, &state), disturbed_calls: state.core_waits.n_disturbed_calls };
     ReplayResult {
         network,
+        core_waits,
         recorded_s: ranks.iter().map(|rank| rank.recorded_s).fold(0.0, f64::max),
         replayed_s: ranks.iter().map(|rank| rank.replayed_s).fold(0.0, f64::max),
         ranks,

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashMap;
 
 use super::call_step::CallProgress;
+use super::core_waits::{Dependency, Partner};
 use super::deferred_events::DeferredEvent;
 use super::location::{CallRecord, CallStage, LocationState, RequestSlot};
 use super::messages::{ChannelKey, NONE, TimePair, UNKNOWN_TIME};
@@ -247,6 +248,7 @@ impl ReplayState<'_> {
             dependency = Some(dependency.map_or(sent, |known| known.max(sent)));
             now = self.receive_message(index, message, now);
         }
+        let dependency = dependency.map(|time| Dependency { time, partner: Partner::Everyone });
         location.now = if self.recorded_network().is_some() { self.recorded_exit_time(location, record, dependency, 0.0) } else { now };
         CallProgress::Done
     }

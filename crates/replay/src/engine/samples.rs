@@ -1,6 +1,7 @@
 //! Estimates the recorded network from receives that waited.
 
 use super::RecordedNetwork;
+use crate::costs::TransferCounts;
 
 /// Maximum number of samples.
 const MAX_SAMPLES: usize = 20_000;
@@ -12,6 +13,8 @@ pub(super) struct TransferSamples {
     /// Keeps one of `stride + 1` receives; grows with their number.
     stride: u64,
     count: u64,
+    /// Receives that waited while one of the two ranks waited for a core.
+    n_disturbed: u64,
 }
 
 impl TransferSamples {
@@ -32,6 +35,11 @@ impl TransferSamples {
         }
     }
 
+    /// Counts a receive whose time says nothing about the network.
+    pub(super) fn count_disturbed(&mut self) {
+        self.n_disturbed += 1;
+    }
+
     /// Weighted linear fit through the medians per size. Relative errors count, so that small messages matter.
     pub(super) fn fit_network(&self) -> RecordedNetwork {
         let medians = self.medians();
@@ -44,8 +52,9 @@ impl TransferSamples {
             let slope = if spread > 1e-9 * w * xx { (w * xy - x * y) / spread } else { 0.0 };
             (((y - slope * x) / w).max(0.0), slope.max(0.0))
         };
-        let (latency_s, s_per_byte) = if medians.is_empty() { (0.0, 0.0) } else { line(&medians) };
-        RecordedNetwork { latency_s, s_per_byte, ..RecordedNetwork::default() }
+        let transfers = TransferCounts { undisturbed: self.count, disturbed: self.n_disturbed };
+        let (latency_s, s_per_byte) = if medians.is_empty() || transfers.are_too_few() { (0.0, 0.0) } else { line(&medians) };
+        RecordedNetwork { latency_s, s_per_byte, transfers, ..RecordedNetwork::default() }
     }
 
     fn medians(&self) -> Vec<(f64, f64)> {
@@ -58,6 +67,25 @@ impl TransferSamples {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn disturbed_transfers_do_not_count_and_too_few_others_are_refused() {
+        let mut samples = TransferSamples::default();
+        for turn in 0..1000 {
+            samples.count_disturbed();
+            if turn % 100 < 1 {
+                samples.add(8.0, 3e-6);
+            }
+        }
+        assert_eq!(samples.fit_network().latency_s, 3e-6);
+        assert_eq!(samples.fit_network().transfers, TransferCounts { undisturbed: 10, disturbed: 1000 });
+        let mut few = TransferSamples::default();
+        few.add(8.0, 3e-6);
+        assert_eq!(few.fit_network().latency_s, 3e-6, "one is enough if none was disturbed");
+        few.count_disturbed();
+        assert!(few.fit_network().transfers.are_too_few());
+        assert_eq!(few.fit_network().latency_s, 0.0);
+    }
 
     #[test]
     fn a_line_is_fitted_in_spite_of_outliers() {

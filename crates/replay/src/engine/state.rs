@@ -5,6 +5,7 @@ use sintonia_collective::CollectiveRound;
 
 use super::collectives::{CollectivePartId, PendingCollectives};
 use super::compiled::{CallAttribution, ChunkCache, CompiledChunk};
+use super::core_waits::CoreWaits;
 use super::deferred_events::DeferredEventQueue;
 use super::location::{CallRecord, CallStage, LocationState, RequestSlots};
 use super::messages::{ChannelKey, MatchingQueues, MessageId, NONE, TimePair, UNKNOWN_TIME, Waiter};
@@ -15,6 +16,7 @@ use super::samples::TransferSamples;
 use super::{RecordedNetwork, ReplayCosts};
 use crate::Error;
 use crate::changes::ReplayChanges;
+use crate::core_waits::CoreWaitRemoval;
 use crate::network::{self, NetworkModel};
 use crate::platform::{MessageCost, Platform};
 use crate::schedule::{LocationId, Schedule, SendMode};
@@ -53,6 +55,8 @@ pub(super) struct ReplayState<'a> {
     pub receive_free_time: Vec<f64>,
     pub locks: WindowLocks,
     pub samples: TransferSamples,
+    /// Waiting for a core that is removed.
+    pub core_waits: CoreWaits,
     pub tallies: Vec<SiteTally>,
     pub tally_ids: FxHashMap<(u32, u16), u32>,
     /// Sends that may have waited for their receive.
@@ -109,6 +113,7 @@ impl<'a> ReplayState<'a> {
             receive_free_time: vec![0.0; locations.len()],
             locks: WindowLocks::default(),
             samples: TransferSamples::default(),
+            core_waits: CoreWaits::read(schedule, locations, changes.core_waits)?,
             tallies: Vec::new(),
             tally_ids: FxHashMap::default(),
             possible_waits: Vec::new(),
@@ -176,6 +181,9 @@ impl<'a> ReplayState<'a> {
     pub(super) fn compute_and_enter(&mut self, location: &mut LocationState, record: &CallRecord) {
         let attribution = location.compiled.attributions[record.action as usize];
         let mut seconds = record.compute_time();
+        if self.changes.core_waits == CoreWaitRemoval::Nothing && !record.is_idle_gap() {
+            seconds += record.core_wait_time();
+        }
         if attribution.segment != NONE || self.changes.affects_all_segments() {
             seconds = self.changes.compute_time(
                 attribution.segment,

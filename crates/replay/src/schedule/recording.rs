@@ -16,6 +16,7 @@ use super::{
     ReceiveAction, ReplayAction, Schedule, ScheduledCall, SendAction, SendMode, WildcardMatch, WindowSync,
 };
 use crate::Error;
+use crate::core_waits::LocationCoreWaits;
 
 /// Chunk size: large enough for fast reading, small enough for thousands of locations to stay in cache.
 const CHUNK_CALLS: usize = 64;
@@ -38,7 +39,16 @@ impl Schedule for Recording {
 
     fn open(&self, location: LocationId) -> Result<Box<dyn CallReader + '_>, Error> {
         let calls = self.thread(location.rank, location.thread).ok_or(Error::NoSuchLocation { rank: location.rank })?;
-        Ok(Box::new(RecordedThread { recording: self, location, calls, polls: Vec::new(), last_was_poll: false, lookahead: None }))
+        let core_waits = Schedule::core_waits(self, location)?;
+        let thread =
+            RecordedThread { recording: self, location, calls, core_waits, polls: Vec::new(), last_was_poll: false, lookahead: None };
+        Ok(Box::new(thread))
+    }
+
+    fn core_waits(&self, location: LocationId) -> Result<Option<LocationCoreWaits>, Error> {
+        let Some(rank) = self.header.rank(location.rank).filter(|rank| rank.off_cpu.is_some()) else { return Ok(None) };
+        let thread = self.off_cpu(location.rank)?.into_iter().find(|thread| thread.thread == location.thread);
+        Ok(thread.and_then(|intervals| LocationCoreWaits::new(intervals, rank.end_ns - rank.begin_ns)))
     }
 
     fn members(&self, communicator: u32) -> Vec<u32> {
@@ -83,6 +93,7 @@ struct RecordedThread<'a> {
     recording: &'a Recording,
     location: LocationId,
     calls: ThreadCallReader<'a>,
+    core_waits: Option<LocationCoreWaits>,
     /// Which of the current actions are polls.
     polls: Vec<bool>,
     /// Whether the last call was an unsuccessful poll.
@@ -129,14 +140,40 @@ impl RecordedThread<'_> {
     fn fill(&mut self, raw_calls: &[TimedCall], chunk: &mut CallChunk) {
         chunk.calls.clear();
         let mut polled = self.last_was_poll;
+        let mut segment = SegmentClock::new(chunk.enter_ns, raw_calls, self.core_waits.as_mut());
         chunk.calls.extend(raw_calls.iter().map(|raw_call| {
-            let waits = polled && raw_call.computation_ns <= MAX_POLL_GAP_NS.max(raw_call.duration_ns);
+            let core_wait_ns = segment.core_wait_before(raw_call);
+            let gap_ns = raw_call.computation_ns - core_wait_ns;
+            let waits = polled && gap_ns <= MAX_POLL_GAP_NS.max(raw_call.duration_ns);
             polled = self.polls.get(usize::from(raw_call.descriptor)).copied().unwrap_or(false);
-            let computed_ns = raw_call.computation_ns.max(0);
-            let (computed_ns, idle_ns) = if waits { (0, u32::try_from(computed_ns).unwrap_or(u32::MAX)) } else { (computed_ns, 0) };
-            ScheduledCall { compute_ns: computed_ns, idle_ns, duration_ns: raw_call.duration_ns.max(0), action: raw_call.descriptor.into() }
+            let computed_ns = gap_ns.max(0);
+            let (compute_ns, idle_ns) = if waits { (0, u32::try_from(computed_ns).unwrap_or(u32::MAX)) } else { (computed_ns, 0) };
+            let duration_ns = raw_call.duration_ns.max(0);
+            ScheduledCall { compute_ns, core_wait_ns, idle_ns, duration_ns, action: raw_call.descriptor.into() }
         }));
         self.last_was_poll = polled;
+    }
+}
+
+/// Finds the waiting for a core in the segments of consecutive calls.
+struct SegmentClock<'a> {
+    core_waits: Option<&'a mut LocationCoreWaits>,
+    /// When the last call returned, in nanoseconds since the start of the recording.
+    last_leave_ns: i64,
+}
+
+impl<'a> SegmentClock<'a> {
+    fn new(first_enter_ns: i64, calls: &[TimedCall], core_waits: Option<&'a mut LocationCoreWaits>) -> SegmentClock<'a> {
+        SegmentClock { core_waits, last_leave_ns: first_enter_ns - calls.first().map_or(0, |call| call.computation_ns) }
+    }
+
+    #[inline]
+    fn core_wait_before(&mut self, call: &TimedCall) -> i64 {
+        let Some(core_waits) = &mut self.core_waits else { return 0 };
+        let enter_ns = self.last_leave_ns + call.computation_ns;
+        let core_wait_ns = core_waits.next_ns(self.last_leave_ns, enter_ns);
+        self.last_leave_ns = enter_ns + call.duration_ns;
+        core_wait_ns
     }
 }
 

@@ -2,6 +2,7 @@
 
 use sintonia_recording::Recording;
 use sintonia_replay::Error;
+use sintonia_replay::core_waits::LocationCoreWaits;
 use sintonia_replay::schedule::{CallChunk, CallReader, ChunkStatus, LocationId, NeighbourRanks, Schedule, WildcardMatch};
 
 use crate::jobs::JobProgress;
@@ -46,6 +47,10 @@ impl Schedule for MonitoredSchedule<'_> {
 
     fn open(&self, line: LocationId) -> Result<Box<dyn CallReader + '_>, Error> {
         Ok(Box::new(MonitoredReader { reader: Schedule::open(self.recording, line)?, progress: self.progress }))
+    }
+
+    fn core_waits(&self, line: LocationId) -> Result<Option<LocationCoreWaits>, Error> {
+        self.recording.core_waits(line)
     }
 
     fn members(&self, communicator: u32) -> Vec<u32> {
