@@ -140,13 +140,14 @@ pub enum ExperimentError {
 
 impl Experiment {
     /// Combines runs, over the requested parameters or all that vary.
-    pub fn from_runs(runs: Vec<MeasuredRun>, over: Option<&[String]>) -> Result<Experiment, ExperimentError> {
+    pub fn from_runs(mut runs: Vec<MeasuredRun>, over: Option<&[String]>) -> Result<Experiment, ExperimentError> {
         check_same_program(&runs)?;
+        let notes = core_wait_notes(&runs);
+        drop_unknown_communication(&mut runs);
         let (parameters, fixed) = split_parameters(&runs, over)?;
         let settings: Vec<Vec<f64>> = runs.iter().map(|run| parameters.iter().map(|name| run.parameters[name]).collect()).collect();
         check_not_collinear(&parameters, &settings)?;
-        let mut experiment =
-            Experiment { parameters, fixed, settings, parts: Vec::new(), roles: common_roles(&runs), notes: Vec::new(), runs };
+        let mut experiment = Experiment { parameters, fixed, settings, parts: Vec::new(), roles: common_roles(&runs), notes, runs };
         experiment.find_parts();
         Ok(experiment)
     }
@@ -221,6 +222,34 @@ impl Experiment {
         let names: Vec<&str> = missing.iter().take(3).map(|run| self.runs[*run].name.as_str()).collect();
         let more = if missing.len() > names.len() { format!(" and {} more", missing.len() - names.len()) } else { String::new() };
         Some(format!("{} is missing from {}{more}: its formula is fitted to the other runs", row.part, names.join(", ")))
+    }
+}
+
+/// Notes about runs whose ranks waited for a core.
+fn core_wait_notes(runs: &[MeasuredRun]) -> Vec<String> {
+    let note = |run: &MeasuredRun| {
+        let waits = run.core_waits.as_ref()?;
+        let how = match (waits.is_removed, waits.has_communication) {
+            (true, true) => format!("It is fitted without that time: {:.4} s instead of {:.4} s", run.seconds, waits.recorded_s),
+            (true, false) => format!(
+                "It is fitted without that time: {:.4} s instead of {:.4} s; only a lower bound of its communication is known",
+                run.seconds, waits.recorded_s
+            ),
+            (false, _) => "When that was is not recorded, so its times contain it".to_owned(),
+        };
+        Some(format!("warning: {}: {} {how}. Record it again with at most one rank per core", run.name, waits.statement))
+    };
+    runs.iter().filter_map(note).collect()
+}
+
+/// Lower bounds of communication times are not mixed with known ones.
+fn drop_unknown_communication(runs: &mut [MeasuredRun]) {
+    let is_known = |run: &MeasuredRun| run.core_waits.as_ref().is_none_or(|waits| waits.has_communication);
+    if !runs.iter().any(is_known) {
+        return;
+    }
+    for run in runs.iter_mut().filter(|run| !is_known(run)) {
+        run.parts.retain(|part, _| !matches!(part, ProgramPart::Communication { .. }));
     }
 }
 
@@ -358,6 +387,7 @@ mod tests {
             parts: BTreeMap::new(),
             roles: vec![],
             traffic: lines.iter().map(|line| (site("MPI_Send", *line), traffic)).collect(),
+            core_waits: None,
         }
     }
 

@@ -22,3 +22,4 @@ pub mod scaling_curves;
 pub mod series;
 pub mod study;
 pub mod sweep;
+mod undisturbed;

@@ -120,6 +120,7 @@ mod tests {
             parts: BTreeMap::new(),
             roles: vec![],
             traffic: BTreeMap::new(),
+            core_waits: None,
         }
     }
 

@@ -11,12 +11,17 @@ use sintonia_insight::gaps::RecordingGaps;
 use sintonia_insight::segment::{self, Segment};
 use sintonia_insight::wait_states::{self, WaitInstance};
 use sintonia_mpi::{FunctionId, FunctionRole};
+use sintonia_program::core_shortage::CoreShortage;
 use sintonia_program::graph::{NodeVisits, ProgramGraph, ProgramRole};
 use sintonia_program::history::{History, Location};
 use sintonia_program::process_group::SingleProcess;
 use sintonia_recording::Recording;
 
 use crate::program_part::{OperationSite, ProgramPart};
+use crate::undisturbed;
+
+/// A run that waited for cores for a larger share of its time, nobody knows when, is refused.
+const MAX_KEPT_SHARE: f64 = 0.2;
 
 /// The parameter that is the number of ranks.
 pub const RANKS_PARAMETER: &str = "p";
@@ -42,6 +47,21 @@ pub struct MeasuredRun {
     pub roles: Vec<RoleTime>,
     /// The traffic of each operation site.
     pub traffic: BTreeMap<OperationSite, SiteTraffic>,
+    /// The waiting for a core that its times do not contain, if it was noticeable.
+    pub core_waits: Option<RunCoreWaits>,
+}
+
+/// How a run was affected by waiting for a core.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunCoreWaits {
+    /// What happened, in a sentence.
+    pub statement: String,
+    /// Seconds of the run as recorded.
+    pub recorded_s: f64,
+    /// Whether the waiting was removed. It cannot be if only its sum is known; a run with much of it is refused.
+    pub is_removed: bool,
+    /// Whether the times of its communication are known; otherwise they are lower bounds.
+    pub has_communication: bool,
 }
 
 /// The time of a part.
@@ -110,6 +130,17 @@ pub enum RunError {
         /// The number of ranks.
         ranks: usize,
     },
+    /// Its ranks waited for a core, and it is not known when.
+    #[error(
+        "{name}: {statement} When that was is not recorded, so its times say little about the program; record it again with at most one rank \
+         per core"
+    )]
+    CoreShortage {
+        /// The recording.
+        name: String,
+        /// What happened.
+        statement: String,
+    },
     /// It holds no calls.
     #[error("{name} holds no MPI calls: there is nothing to fit")]
     Empty {
@@ -136,20 +167,38 @@ impl MeasuredRun {
             parts: BTreeMap::new(),
             roles: Vec::new(),
             traffic: BTreeMap::new(),
+            core_waits: None,
         };
+        let shortage = CoreShortage::from_recording(recording)?;
+        let mut recorded_s = None;
         if recording.header.profile {
             // Profiles have neither order nor waits, only the total time.
             let efficiency = sintonia_insight::RunEfficiency::from_recording(name, recording, &SingleProcess, progress)?;
             run.seconds = efficiency.work_s;
+            run.core_waits = shortage.map(|shortage| kept_core_waits(name, recording, &shortage)).transpose()?;
         } else {
-            let history = History::read(recording, &SingleProcess, progress)?;
+            let mut history = History::read(recording, &SingleProcess, progress)?;
+            match shortage {
+                Some(shortage) if undisturbed::knows_when(recording) => {
+                    let undisturbed = undisturbed::remove_core_waits(recording, history)?;
+                    history = undisturbed.history;
+                    recorded_s = Some(undisturbed.recorded_s);
+                    run.core_waits = Some(RunCoreWaits {
+                        statement: shortage.statement(&recording.header),
+                        recorded_s: undisturbed.recorded_s,
+                        is_removed: true,
+                        has_communication: undisturbed.has_communication,
+                    });
+                }
+                shortage => run.core_waits = shortage.map(|shortage| kept_core_waits(name, recording, &shortage)).transpose()?,
+            }
             let graph = ProgramGraph::from_recording(recording, progress)?;
             run.analyse(recording, &history, &graph)?;
         }
         if let Some((rank, why)) = RecordingGaps::from_recording(recording, &SingleProcess).incomplete.into_iter().next() {
             return Err(RunError::Incomplete { name: name.to_owned(), rank, why });
         }
-        run.init_finalize_s = (total_seconds(recording) - run.seconds).max(0.0);
+        run.init_finalize_s = (total_seconds(recording) - recorded_s.unwrap_or(run.seconds)).max(0.0);
         Ok(run)
     }
 
@@ -171,6 +220,15 @@ impl MeasuredRun {
         }
         Ok(())
     }
+}
+
+/// Waiting for a core that cannot be removed from the times of a run; an error if it is too much of them.
+fn kept_core_waits(name: &str, recording: &Recording, shortage: &CoreShortage) -> Result<RunCoreWaits, RunError> {
+    let statement = shortage.statement(&recording.header);
+    if shortage.share() > MAX_KEPT_SHARE {
+        return Err(RunError::CoreShortage { name: name.to_owned(), statement });
+    }
+    Ok(RunCoreWaits { statement, recorded_s: 0.0, is_removed: false, has_communication: true })
 }
 
 impl RoleTime {

@@ -10,6 +10,8 @@ use sintonia_model::predict::Predictor;
 use sintonia_model::program_part::{OperationSite, ProgramPart};
 use sintonia_model::run::{MeasuredRun, RunError, SiteTraffic};
 use sintonia_recording::header::ProcessExit;
+use sintonia_recording::host::{OffCpuSource, ThreadUsage};
+use sintonia_recording::off_cpu::{OffCpuInterval, ThreadOffCpu};
 use sintonia_recording::testing::*;
 
 /// A rank between MPI_Init and MPI_Finalize.
@@ -113,6 +115,81 @@ fn predictions_use_what_predicts_the_largest_runs_better() {
     let model = PerformanceModel::from_experiment("sized", &experiment).unwrap();
     assert_eq!(model.uses, PredictionBasis::Whole, "{:?}", model.validation);
     assert!(model.notes.iter().any(|note| note.contains("formula of the total time")), "{:?}", model.notes);
+}
+
+/// The same program, as if its ranks shared one core: the computation of each takes p times as long, of which it waits all but one part, and
+/// the allreduce takes 20 ms in which every rank waits for all others to have the core.
+fn sized_on_one_core(n: u64, p: u64) -> MeasuredRun {
+    let agree = collective("MPI_Allreduce").sent(8 * n).received(8 * n);
+    let begin = 10 + n * n;
+    let ms = |begin: u64, end: u64| OffCpuInterval {
+        begin: begin as i64 * 1_000_000,
+        end: end as i64 * 1_000_000,
+        waiting_ns: (end - begin) * 1_000_000,
+        ..OffCpuInterval::default()
+    };
+    let mut builder = RecordingBuilder::new();
+    for this in 0..p {
+        let calls = rank(10, vec![agree.clone().line(2).at_ms(begin, begin + 20 + n)], begin + n + 21);
+        let part = n * n / p;
+        let mut waits = vec![ms(10, 10 + this * part), ms(10 + (this + 1) * part, begin)];
+        if p > 1 {
+            waits.push(ms(begin, begin + 20));
+        }
+        waits.retain(|wait| wait.waiting_ns > 0);
+        builder = builder.rank(calls).off_cpu(&[ThreadOffCpu::new(0, waits)]);
+    }
+    let recording = builder.header(|header| header.parameters = [("n".to_owned(), n as f64)].into()).write();
+    MeasuredRun::from_recording("crowded.sin", &recording, &|| {}).unwrap()
+}
+
+#[test]
+fn runs_whose_ranks_shared_a_core_have_the_times_of_runs_with_a_core_each() {
+    for (n, p) in [(20, 2), (40, 4), (80, 4)] {
+        let (alone, crowded) = (sized(n, p), sized_on_one_core(n, p));
+        let difference = |a: f64, b: f64| (a / b - 1.0).abs();
+        assert!(difference(crowded.seconds, alone.seconds) < 1e-6, "{} and {}", crowded.seconds, alone.seconds);
+        for (part, time) in alone.parts.iter().filter(|(_, time)| time.mean_rank_s > 0.0) {
+            let there = &crowded.parts[part];
+            assert!(difference(there.mean_rank_s, time.mean_rank_s) < 1e-6, "{part}: {there:?} instead of {time:?}");
+        }
+        let waits = crowded.core_waits.expect("waiting for a core");
+        assert!(waits.is_removed && waits.has_communication && difference(waits.recorded_s, (n * n + n + 21) as f64 * 1e-3) < 1e-6);
+        assert!(difference(crowded.init_finalize_s, alone.init_finalize_s) < 1e-6);
+        assert_eq!(alone.core_waits, None);
+    }
+}
+
+#[test]
+fn the_formula_of_crowded_runs_is_that_of_the_others_and_says_so() {
+    let runs = [20, 40, 60, 80].into_iter().flat_map(|n| [1, 2, 4].map(|p| sized_on_one_core(n, p))).collect();
+    let crowded = PerformanceModel::from_experiment("sized", &Experiment::from_runs(runs, None).unwrap()).unwrap();
+    let names = crowded.parameter_names();
+    let took = sized(160, 8).seconds;
+    let [_, middle, _] = Predictor::new(&crowded, &names).predict_seconds(&[160.0, 8.0]).unwrap();
+    assert!((middle / took - 1.0).abs() < 0.02, "{middle} instead of {took}, {}", crowded.formula());
+    let warnings = crowded.notes.iter().filter(|note| note.starts_with("warning: crowded.sin: ")).count();
+    assert_eq!(warnings, 8, "all runs but those with one rank: {:?}", crowded.notes);
+    assert!(crowded.to_text().contains("without that time"), "the model file says it");
+}
+
+#[test]
+fn a_run_that_waited_for_cores_nobody_knows_when_is_refused_or_reported() {
+    let recording = |waiting: u64| {
+        let usage = ThreadUsage { elapsed_ns: 1000, cpu_ns: 1000 - waiting, waiting_ns: Some(waiting), ..ThreadUsage::default() };
+        record_calls(late()).with_header(|header| {
+            header.ranks.iter_mut().for_each(|rank| {
+                (rank.usage, rank.off_cpu) = (vec![usage.clone()], Some(OffCpuSource::Totals));
+            })
+        })
+    };
+    let read = |waiting| MeasuredRun::from_recording("run.sin", &recording(waiting), &|| {});
+    let error = read(500).unwrap_err().to_string();
+    assert!(error.contains("50 %") && error.contains("When that was is not recorded"), "{error}");
+    let little = read(150).unwrap();
+    assert_eq!(little.seconds, 0.090);
+    assert!(!little.core_waits.unwrap().is_removed);
+    assert_eq!(read(0).unwrap().core_waits, None);
 }
 
 /// A machine with these costs of addition and allreduce.

@@ -3,7 +3,8 @@
 //! Such waiting belongs to the host of the recording, not to the program or its network. A replay removes it: from computation and from
 //! calls of the location itself, and from calls of others that could not go on before a rank had a core again.
 
-use sintonia_recording::off_cpu::ThreadOffCpu;
+use sintonia_recording::off_cpu::{OffCpuInterval, ThreadOffCpu};
+use sintonia_recording::{Error, Recording};
 
 /// A location that waited for a core for a smaller share of its time does not delay others noticeably.
 pub const CROWDED_SHARE: f64 = 0.05;
@@ -49,6 +50,13 @@ impl LocationCoreWaits {
         self.intervals.within(begin, end).waiting_ns as i64
     }
 
+    fn overlapping(&self, begin: i64, end: i64) -> &[OffCpuInterval] {
+        let intervals = self.intervals.intervals();
+        let from = intervals.partition_point(|interval| interval.end <= begin);
+        let count = intervals[from..].partition_point(|interval| interval.begin < end);
+        &intervals[from..from + count]
+    }
+
     /// The same for queries that mostly come in order, without a search in the many that have no waiting.
     #[inline]
     pub(crate) fn next_ns(&mut self, begin: i64, end: i64) -> i64 {
@@ -65,6 +73,13 @@ impl LocationCoreWaits {
         }
         self.within_ns(begin, end).clamp(0, end - begin)
     }
+}
+
+/// When a recorded thread waited for a core; `None` if it never did, or if that is unknown.
+pub(crate) fn core_waits_of_thread(recording: &Recording, rank: u32, thread: u16) -> Result<Option<LocationCoreWaits>, Error> {
+    let Some(known) = recording.header.rank(rank).filter(|rank| rank.off_cpu.is_some()) else { return Ok(None) };
+    let intervals = recording.off_cpu(rank)?.into_iter().find(|off_cpu| off_cpu.thread == thread);
+    Ok(intervals.and_then(|intervals| LocationCoreWaits::new(intervals, known.end_ns - known.begin_ns)))
 }
 
 /// Time in which at least one of several locations waited for a core, accumulated.
@@ -86,8 +101,18 @@ struct WaitStep {
 impl CombinedWaits {
     /// Combines the waiting of locations.
     pub(crate) fn new<'a>(locations: impl Iterator<Item = &'a LocationCoreWaits>) -> CombinedWaits {
+        CombinedWaits::of_intervals(locations.flat_map(|location| location.intervals.intervals()))
+    }
+
+    /// Nanoseconds in which at least one of these locations waited between two points in time.
+    pub(crate) fn of_locations_ns<'a>(locations: impl Iterator<Item = &'a LocationCoreWaits>, begin: i64, end: i64) -> i64 {
+        let overlapping = locations.flat_map(|location| location.overlapping(begin, end));
+        CombinedWaits::of_intervals(overlapping).within_ns(begin, end)
+    }
+
+    fn of_intervals<'a>(intervals: impl Iterator<Item = &'a OffCpuInterval>) -> CombinedWaits {
         let mut changes: Vec<(i64, f64)> = Vec::new();
-        for interval in locations.flat_map(|location| location.intervals.intervals()) {
+        for interval in intervals {
             let length = interval.end - interval.begin;
             if interval.waiting_ns > 0 && length > 0 {
                 let rate = (interval.waiting_ns as f64 / length as f64).min(1.0);
@@ -128,8 +153,6 @@ impl WaitStep {
 
 #[cfg(test)]
 mod tests {
-    use sintonia_recording::off_cpu::OffCpuInterval;
-
     use super::*;
 
     fn waits(intervals: &[(i64, i64, u64)]) -> LocationCoreWaits {
@@ -163,6 +186,7 @@ mod tests {
         assert_eq!(combined.within_ns(300, 400), 100, "half and seven tenths of an interval are all of it at most");
         assert_eq!(combined.within_ns(310, 320), 10);
         assert_eq!(combined.within_ns(400, 9000), 0);
+        assert_eq!(CombinedWaits::of_locations_ns(both.iter(), 180, 310), 80, "from 180 to 250, and 10 of the last interval");
         assert_eq!(CombinedWaits::default().within_ns(0, 10), 0);
     }
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use sintonia_machine::Machine;
 
+use crate::engine::RecordedNetwork;
 use crate::scenario::{NetworkSensitivity, ScenarioResult};
 
 /// The maximum number of listed call sites.
@@ -65,7 +66,13 @@ impl ReplayReport<'_> {
             value["unchanged_s"] = json!(before.replayed_s);
         }
         if let Some(network) = &findings.recorded_network {
-            value["recorded_network"] = json!({"latency_s": network.latency_s, "s_per_byte": network.s_per_byte});
+            value["recorded_network"] = network_json(network);
+        }
+        if outcome.core_waits.share > 0.0 {
+            value["core_wait_share"] = json!(outcome.core_waits.share);
+        }
+        if let Some(undisturbed_s) = findings.undisturbed_s {
+            value["undisturbed_s"] = json!(undisturbed_s);
         }
         if let Some(found) = &self.sensitivity {
             value["sensitivity"] = sensitivity_json(found);
@@ -78,6 +85,17 @@ impl ReplayReport<'_> {
         }
         value
     }
+}
+
+/// The estimated network; null where it is unknown because ranks waited for a core.
+fn network_json(network: &RecordedNetwork) -> Value {
+    let known = |value: f64| (!network.transfers.are_too_few()).then_some(value);
+    let mut json = json!({"latency_s": known(network.latency_s), "s_per_byte": known(network.s_per_byte)});
+    if network.transfers.disturbed > 0 {
+        json["undisturbed_messages"] = json!(network.transfers.undisturbed);
+        json["disturbed_messages"] = json!(network.transfers.disturbed);
+    }
+    json
 }
 
 fn sensitivity_json(found: &NetworkSensitivity) -> Value {

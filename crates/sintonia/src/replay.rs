@@ -1,5 +1,6 @@
 //! `sintonia replay`: replays a recorded run on another machine, or with changes.
 
+mod core_waits;
 mod display;
 mod foreign_trace;
 mod scaled_ranks;
@@ -78,6 +79,8 @@ struct ReplaySubject<'a> {
     /// Whether it was actually executed, and has recorded times.
     was_executed: bool,
     notes: Vec<String>,
+    /// Share of the recorded time in which ranks waited for a core, where that cannot be removed because it is not known when.
+    kept_core_wait_share: f64,
     /// The header of a recording written from it.
     header: &'a dyn Fn() -> RecordingHeader,
 }
@@ -116,21 +119,25 @@ pub(crate) fn run(args: ReplayArgs) -> Result<ExitCode, Error> {
     }
     let case = ReplayScenario { schedule: &recording, bounds: None, machine, what_ifs };
     let header = || recording.header.clone();
-    replay_and_print(
-        &args,
-        &case,
-        &sweeps,
-        ReplaySubject { name: path.display().to_string(), was_executed: true, notes: Vec::new(), header: &header },
-    )
+    let core_waits = core_waits::KnownCoreWaits::from_recording(&recording)?;
+    let subject = ReplaySubject {
+        name: path.display().to_string(),
+        was_executed: true,
+        notes: core_waits.notes,
+        kept_core_wait_share: core_waits.kept_share,
+        header: &header,
+    };
+    replay_and_print(&args, &case, &sweeps, subject)
 }
 
 /// Replays a case, and prints the result.
 fn replay_and_print(args: &ReplayArgs, case: &ReplayScenario, sweeps: &[Sweep], subject: ReplaySubject) -> Result<ExitCode, Error> {
-    let ReplaySubject { name, was_executed: was_run, notes, header } = subject;
+    let ReplaySubject { name, was_executed: was_run, notes, kept_core_wait_share, header } = subject;
     if let [first, others @ ..] = sweeps {
         return sweeps::run(args, case, first, others.first(), &notes);
     }
-    let findings = case.run()?;
+    let mut findings = case.run()?;
+    findings.seconds[0] *= 1.0 - kept_core_wait_share;
     let sensitivity = args.sensitivity.then(|| case.sensitivity()).transpose()?;
     if let Some(into) = &args.output {
         case.write_recording(header(), into)?;

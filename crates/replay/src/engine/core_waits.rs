@@ -73,14 +73,31 @@ impl CoreWaits {
         self.of_location(index as usize).map_or(0.0, |waits| waits.within_ns(to_ns(from), to_ns(to)) as f64 * 1e-9)
     }
 
-    /// Seconds for which the partners of a call waited between two recorded times.
-    pub(super) fn partner_waits(&self, partner: Partner, from: f64, to: f64) -> f64 {
-        match partner {
-            _ if !self.removes_partners => 0.0,
-            Partner::Location(index) => self.within(index, from, to),
-            Partner::Listed => self.partners.iter().map(|index| self.within(*index, from, to)).sum(),
-            Partner::Everyone => self.combined.within_ns(to_ns(from), to_ns(to)) as f64 * 1e-9,
+    /// Seconds in which a location or its partners waited between two recorded times, given the waiting of the location itself.
+    pub(super) fn joint_waits(&self, own: (Option<&LocationCoreWaits>, f64), partner: Partner, from: f64, to: f64) -> f64 {
+        let (location, own_wait) = own;
+        if !self.removes_partners {
+            return own_wait;
         }
+        match partner {
+            Partner::Location(index) => self.joint_waits_of(own, &[index], from, to),
+            Partner::Listed => self.joint_waits_of(own, &self.partners, from, to),
+            Partner::Everyone => {
+                let others = self.combined.within_ns(to_ns(from), to_ns(to)) as f64 * 1e-9;
+                // That of a crowded location is among those of everyone.
+                let own_wait = if location.is_some_and(LocationCoreWaits::is_crowded) { 0.0 } else { own_wait };
+                (own_wait + others).min(to - from)
+            }
+        }
+    }
+
+    fn joint_waits_of(&self, (location, own_wait): (Option<&LocationCoreWaits>, f64), partners: &[u32], from: f64, to: f64) -> f64 {
+        let waits = || partners.iter().filter_map(|index| self.of_location(*index as usize));
+        let (begin, end) = (to_ns(from), to_ns(to));
+        if waits().all(|waits| waits.within_ns(begin, end) == 0) {
+            return own_wait;
+        }
+        CombinedWaits::of_locations_ns(waits().chain(location), begin, end) as f64 * 1e-9
     }
 }
 

@@ -43,14 +43,16 @@ impl ReplayState<'_> {
     }
 
     fn undisturbed_time(&mut self, location: &mut LocationState, need: Option<Dependency>, from: f64, exit: f64, bytes: f64) -> f64 {
-        let own_time = exit - from - location.core_wait_between(from, exit);
-        let partner_waits = need.map_or(0.0, |need| self.core_waits.partner_waits(need.partner, from, exit));
-        if partner_waits <= 0.0 {
-            return own_time.max(0.0);
+        let own_wait = location.core_wait_between(from, exit);
+        let own_time = (exit - from - own_wait).max(0.0);
+        let Some(need) = need else { return own_time };
+        let joint_waits = self.core_waits.joint_waits((location.core_waits.as_deref(), own_wait), need.partner, from, exit);
+        if joint_waits <= own_wait {
+            return own_time;
         }
         self.core_waits.n_disturbed_calls += 1;
         let least = self.recorded_network().map_or(0.0, |network| network.message_time(bytes));
-        (own_time - partner_waits).max(least.min(own_time)).max(0.0)
+        (exit - from - joint_waits).max(least.min(own_time))
     }
 
     /// Adds a receive that waited for its message to the samples of the network, unless one of the two ranks waited for a core meanwhile.

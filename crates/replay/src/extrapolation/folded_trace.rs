@@ -139,7 +139,7 @@ impl FoldedTraces {
         let FoldedTraces { details, bodies, timer: clockwork, .. } = self;
         let (mut nest, mut open) = (LoopNest::default(), OutstandingRequests::default());
         let mut folder = TraceFolder { bodies, levels: vec![Default::default()] };
-        clockwork.start_rank(number, rank);
+        clockwork.start_rank(number, rank, run.core_waits(rank)?);
         run.for_each_call(rank, |call| {
             let Some(node) = family.node(run, call.descriptor) else {
                 clockwork.skip_call(call);

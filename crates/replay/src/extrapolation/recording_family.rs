@@ -11,6 +11,7 @@ use sintonia_recording::raw::part;
 use super::error::RecognitionError;
 use super::loop_nest::{LoopNest, LoopValidator};
 use super::program_sites::{ProgramSite, SiteGranularity, SiteNumbering};
+use crate::core_waits::{LocationCoreWaits, core_waits_of_thread};
 
 /// An operation at a call site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -196,6 +197,12 @@ impl<'a> RecordingFamily<'a> {
 }
 
 impl RecordedRun<'_> {
+    /// When a rank waited for a core; only one of its threads calls MPI.
+    pub(super) fn core_waits(&self, rank: u32) -> Result<Option<LocationCoreWaits>, RecognitionError> {
+        let Some(thread) = self.recording.threads(rank)?.first().copied() else { return Ok(None) };
+        Ok(core_waits_of_thread(self.recording, rank, thread)?)
+    }
+
     /// Visits the calls of a rank in order.
     pub(super) fn for_each_call(
         &self,

@@ -12,6 +12,7 @@ use sintonia_recording::call_table::RecordedCall;
 use sintonia_recording::raw::part;
 
 use super::ProblemScaling;
+use crate::core_waits::LocationCoreWaits;
 use crate::interval_bound::IntervalBound;
 
 /// A longer gap between polls is computation, not waiting.
@@ -47,12 +48,15 @@ pub(super) struct SegmentTimer {
     carried_ns: i64,
     /// Duration of the last call, if it was an unsuccessful poll.
     last_poll_ns: Option<i64>,
+    /// When the rank waited for a core, which is no computation.
+    core_waits: Option<LocationCoreWaits>,
 }
 
 impl SegmentTimer {
     /// Starts a rank.
-    pub(super) fn start_rank(&mut self, run: usize, rank: u32) {
+    pub(super) fn start_rank(&mut self, run: usize, rank: u32, core_waits: Option<LocationCoreWaits>) {
         (self.run, self.rank, self.last_exit_ns, self.carried_ns, self.last_poll_ns) = (run, rank, None, 0, None);
+        self.core_waits = core_waits;
     }
 
     /// A call without communication counts as computation, unless it was an unsuccessful poll.
@@ -67,10 +71,12 @@ impl SegmentTimer {
     /// Records the segment before a call.
     pub(super) fn record_call(&mut self, node: usize, again: bool, call: &RecordedCall) {
         let computed = (self.gap(call) + std::mem::take(&mut self.carried_ns)).max(0) as f64;
+        let core_wait_ns = self.core_waits.as_mut().map_or(0, |waits| waits.next_ns(call.enter, call.leave));
+        let call_ns = call.leave - call.enter - core_wait_ns;
         let tally = self.tallies.entry((node, again)).or_default().entry((self.run, self.rank)).or_default();
         tally.count += 1.0;
         tally.compute_ns += computed;
-        tally.call_ns += (call.leave - call.enter).max(0) as f64;
+        tally.call_ns += call_ns.max(0) as f64;
         let samples = self.samples.entry((node, again)).or_default();
         // Keeps one of every 2^k calls, rarer as they become more.
         let every = (tally.count as u64).next_power_of_two() / 16;
@@ -80,8 +86,9 @@ impl SegmentTimer {
         (self.last_exit_ns, self.last_poll_ns) = (Some(call.leave), None);
     }
 
-    fn gap(&self, call: &RecordedCall) -> i64 {
-        let gap = call.enter - self.last_exit_ns.unwrap_or(call.enter);
+    fn gap(&mut self, call: &RecordedCall) -> i64 {
+        let begin = self.last_exit_ns.unwrap_or(call.enter);
+        let gap = call.enter - begin - self.core_waits.as_mut().map_or(0, |waits| waits.next_ns(begin, call.enter));
         if self.last_poll_ns.is_some_and(|poll| gap <= poll.max(MAX_POLL_GAP_NS)) { 0 } else { gap }
     }
 

@@ -16,7 +16,7 @@ use super::{
     ReceiveAction, ReplayAction, Schedule, ScheduledCall, SendAction, SendMode, WildcardMatch, WindowSync,
 };
 use crate::Error;
-use crate::core_waits::LocationCoreWaits;
+use crate::core_waits::{LocationCoreWaits, core_waits_of_thread};
 
 /// Chunk size: large enough for fast reading, small enough for thousands of locations to stay in cache.
 const CHUNK_CALLS: usize = 64;
@@ -46,9 +46,7 @@ impl Schedule for Recording {
     }
 
     fn core_waits(&self, location: LocationId) -> Result<Option<LocationCoreWaits>, Error> {
-        let Some(rank) = self.header.rank(location.rank).filter(|rank| rank.off_cpu.is_some()) else { return Ok(None) };
-        let thread = self.off_cpu(location.rank)?.into_iter().find(|thread| thread.thread == location.thread);
-        Ok(thread.and_then(|intervals| LocationCoreWaits::new(intervals, rank.end_ns - rank.begin_ns)))
+        Ok(core_waits_of_thread(self, location.rank, location.thread)?)
     }
 
     fn members(&self, communicator: u32) -> Vec<u32> {

@@ -119,6 +119,19 @@ fn a_rank_without_a_core_delays_a_collective() {
     assert_eq!(run(&made).seconds.map(ns), [1_002_000.0, 1_002_000.0, 5_002_000.0]);
 }
 
+#[test]
+fn time_in_which_both_ranks_wait_is_removed_once() {
+    // From the send at 1 ms on, rank 0 waits 2 ms, rank 1 the second of them and one more; 50 us remain.
+    let made = record([
+        (vec![init().at(0, 100), send(1).sent(8).at(MS + 100, 3 * MS + 200), finalize().at(4 * MS, 5 * MS)], &[(MS + 100, 3 * MS + 100)]),
+        (
+            vec![init().at(0, 100), receive(0).received(8).at(MS, 4 * MS + 50_100), finalize().at(4 * MS + 50_100, 5 * MS)],
+            &[(2 * MS + 100, 4 * MS + 100)],
+        ),
+    ]);
+    assert_eq!(ns(run(&made).outcome.ranks[1].replayed_s), 1_050_000.0);
+}
+
 /// Messages of 8 bytes: `clean` ones take 3 us, in the others the sender waits 16 ms for a core.
 fn messages(clean: u64, disturbed: u64) -> TestRecording {
     let (mut sends, mut receives, mut off) = (vec![init().at(0, 100)], vec![init().at(0, 100)], Vec::new());

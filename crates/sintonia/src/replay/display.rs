@@ -1,6 +1,6 @@
 //! Prints a replay as text.
 
-use sintonia_replay::engine::{RankReplayTime, SiteReplayTime};
+use sintonia_replay::engine::{RankReplayTime, RecordedNetwork, SiteReplayTime, TransferCounts};
 use sintonia_replay::report::ReplayReport;
 
 use crate::text::{format_count, format_percent, format_plural, format_seconds, truncate_end, truncate_start};
@@ -43,9 +43,10 @@ fn time_section(shown: &ReplayReport) -> Vec<String> {
     let recorded = shown.was_executed.then_some(findings.outcome.recorded_s);
     let unchanged = findings.baseline.as_ref().map(|before| before.replayed_s);
     let against = |before: f64| format!("  {:+.1} %", 100.0 * (middle / before - 1.0));
-    let change = unchanged.or(recorded).filter(|before| *before > 0.0).map_or_else(String::new, against);
-    let before = [("recorded ", recorded), ("unchanged", unchanged)];
-    let lines = before.into_iter().filter_map(|(name, time)| Some(format!("  {name}  {}", format_seconds(time?))));
+    let undisturbed = findings.undisturbed_s;
+    let change = unchanged.or(undisturbed).or(recorded).filter(|before| *before > 0.0).map_or_else(String::new, against);
+    let before = [("recorded ", recorded, ""), ("recorded ", undisturbed, " without waiting for a core"), ("unchanged", unchanged, "")];
+    let lines = before.into_iter().filter_map(|(name, time, how)| Some(format!("  {name}  {}{how}", format_seconds(time?))));
     lines.chain([format!("  replayed   {}{interval}{change}", format_seconds(middle))]).collect()
 }
 
@@ -112,6 +113,22 @@ fn sensitivity_section(shown: &ReplayReport) -> Vec<String> {
     ]
 }
 
+/// On how many messages an estimate of the network is based, where ranks waited for a core.
+fn disturbed_network_remark(network: &RecordedNetwork) -> Option<String> {
+    let TransferCounts { undisturbed, disturbed } = network.transfers;
+    if disturbed == 0 {
+        return None;
+    }
+    let messages = format!("in {} of {} messages that were waited for, a rank waited for a core", disturbed, disturbed + undisturbed);
+    Some(match network.transfers.are_too_few() {
+        true => format!(
+            "The recorded network is unknown: {messages}. To change it, give a machine file with --machine, or record again with at most one \
+             rank per core."
+        ),
+        false => format!("This is estimated from the others: {messages}."),
+    })
+}
+
 fn remark_section(shown: &ReplayReport) -> Vec<String> {
     let findings = &shown.findings;
     let mut lines = Vec::new();
@@ -125,6 +142,7 @@ fn remark_section(shown: &ReplayReport) -> Vec<String> {
         };
         lines.push(format!("Estimated recorded network: {} latency{rate}.", format_seconds(network.latency_s)));
     }
+    lines.extend(findings.recorded_network.as_ref().and_then(disturbed_network_remark));
     let unmatched = &findings.outcome.unmatched;
     if unmatched.sends + unmatched.receives > 0 {
         let (sends, receives) = (format_plural(unmatched.sends, "message"), format_plural(unmatched.receives, "receive"));

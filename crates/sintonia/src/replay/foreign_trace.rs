@@ -108,7 +108,12 @@ fn replay_schedule(
         let communicators = communicators.iter().map(made_by).collect();
         RecordingHeader { size: ranks as usize, communicators, command: vec![name.clone()], ..RecordingHeader::default() }
     };
-    replay_and_print(args, &case, sweeps, ReplaySubject { name: name.clone(), was_executed: false, notes: Vec::new(), header: &header })
+    replay_and_print(
+        args,
+        &case,
+        sweeps,
+        ReplaySubject { name: name.clone(), was_executed: false, notes: Vec::new(), kept_core_wait_share: 0.0, header: &header },
+    )
 }
 
 /// Simulates a GOAL schedule like LogGOPSim.

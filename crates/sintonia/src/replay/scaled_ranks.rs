@@ -10,6 +10,7 @@ use sintonia_replay::scenario::ReplayScenario;
 use sintonia_replay::sweep::Sweep;
 use sintonia_replay::what_if::WhatIf;
 
+use super::core_waits::KnownCoreWaits;
 use super::{ReplayArgs, ReplaySubject, replay_and_print};
 use crate::Error;
 
@@ -48,6 +49,13 @@ pub(super) fn run(args: &ReplayArgs, ranks: u32, machine: &Machine, what_ifs: Ve
     let names: Vec<String> = args.recordings.iter().map(|path| path.display().to_string()).collect();
     let mut notes: Vec<String> = pattern.describe().lines().map(str::to_owned).collect();
     notes.extend(pattern.ambiguities(ranks));
+    let mut kept_core_wait_share: f64 = 0.0;
+    for (name, recording) in names.iter().zip(&recordings) {
+        let core_waits = KnownCoreWaits::from_recording(recording)?;
+        notes.extend(core_waits.notes.iter().map(|note| format!("{name}: {note}")));
+        kept_core_wait_share = kept_core_wait_share.max(core_waits.kept_share);
+    }
     let header = || middle.header(&recordings[0].header);
-    replay_and_print(args, &case, sweeps, ReplaySubject { name: names.join(", "), was_executed: false, notes, header: &header })
+    let subject = ReplaySubject { name: names.join(", "), was_executed: false, notes, kept_core_wait_share, header: &header };
+    replay_and_print(args, &case, sweeps, subject)
 }
