@@ -68,6 +68,7 @@ unchanged! {
     c_056_jumps => "c/056_jumps";
     c_057_thread_ends => "c/057_thread_ends";
     c_058_exit_in_handler => "c/058_exit_in_handler";
+    c_059_signal_jumps => "c/059_signal_jumps";
     c_060_usage_ledger => "c/060_usage_ledger";
     c_190_nested_loops => "c/190_nested_loops";
     c_191_grid => "c/191_grid";

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use sintonia_tests::{Recording, on_every_mpi};
+use sintonia_tests::{Program, Recording, for_every_mpi, on_every_mpi};
 
 #[test]
 fn c024_an_error_handler_that_jumps() {
@@ -128,6 +128,25 @@ fn c058_a_call_in_progress_at_exit() {
         let seconds = unfinished[0]["leave_s"].as_f64().expect("a time") - unfinished[0]["enter_s"].as_f64().expect("a time");
         assert!(seconds >= 0.02, "the handler took as long, {seconds} s");
         assert_eq!(recording.report()["left_calls"], 0);
+    });
+}
+
+#[test]
+fn c059_a_signal_handler_that_jumps() {
+    for_every_mpi(|mpi| {
+        let program = Program::find("c/059_signal_jumps");
+        program.build(mpi).expect("builds");
+        let recording = Recording::record(mpi, &program, &["--memory", "1M"]);
+        recording.run.expect_status(0);
+        let ledger = std::fs::read_to_string(recording.folder().join("ledger")).expect("the program wrote a ledger");
+        let numbers: Vec<u64> = ledger.split_whitespace().map(|number| number.parse().expect("a number")).collect();
+        let (entered, completed, jumps) = (numbers[0], numbers[1], numbers[2]);
+        let header = std::fs::read_to_string(recording.path.join("recording.json")).expect("a header");
+        let header: Value = serde_json::from_str(&header).expect("JSON");
+        let lost = header["ranks"][0]["dropped"].as_u64().unwrap_or(0);
+        let sends = recording.count("MPI_Send");
+        let shown = format!("{entered} entered, {completed} completed, {jumps} jumps; {sends} recorded, {lost} lost");
+        assert!(completed <= sends + lost && sends <= entered && sends + lost <= entered + jumps, "{shown}");
     });
 }
 

@@ -46,10 +46,10 @@ fn try_enter(frame: &mut CallFrame) {
     let now = ticks();
     frame.enter = now;
     thread.nested_calls = 0;
+    thread.recorder.publish(now);
     // From here on the program can leave the call by a jump, also out of a signal handler: everything is staged before.
     compiler_fence(Ordering::SeqCst);
     thread.current_call = Some(CurrentCall { frame: frame.address(), enter: now });
-    thread.recorder.publish(now);
     watch::enter(function, frame, &thread.recorder, now);
 }
 

@@ -34,11 +34,11 @@ use sintonia_recording::definitions::{
     DefinitionRecord, EndDefinition, FORMAT_VERSION, LibraryDefinition, ProcessDefinition, WorldDefinition,
 };
 
+use crate::cancellation::CancellationGuard;
 use crate::clock;
 use crate::communicators;
 use crate::host_description;
 use crate::hosts;
-use crate::interruption::CancellationGuard;
 use crate::library::{self, Handle, ProgramMpi};
 use crate::non_local_exit;
 use crate::off_cpu;

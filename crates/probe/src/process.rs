@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use sintonia_recording::definitions::{DefinitionRecord, ModuleDefinition, NoteDefinition};
 
-use crate::interruption::InterruptionGuard;
+use crate::cancellation::CancellationGuard;
 
 /// Recording state of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,7 +121,7 @@ pub(crate) fn write_at_end(address: usize, bytes: usize, extension: &str) {
 
 /// Writes one definition: a single line in a single write.
 pub(crate) fn define(definition: &DefinitionRecord) {
-    let _guard = InterruptionGuard::new();
+    let _guard = CancellationGuard::new();
     if let Some(definitions) = definitions().as_mut() {
         definitions.write(definition);
     }
@@ -146,7 +146,7 @@ pub(crate) fn note(text: &str) {
 
 /// Defines the executable files that are mapped, so that call sites can be resolved later.
 pub(crate) fn define_modules() {
-    let _guard = InterruptionGuard::new();
+    let _guard = CancellationGuard::new();
     let Ok(maps) = std::fs::read_to_string("/proc/self/maps") else { return };
     let mut definitions = definitions();
     let Some(definitions) = definitions.as_mut() else { return };

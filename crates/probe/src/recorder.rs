@@ -7,8 +7,8 @@ use sintonia_recording::raw::{
 };
 
 use crate::block_region::BlockRegion;
+use crate::cancellation::CancellationGuard;
 use crate::clock;
-use crate::interruption::InterruptionGuard;
 use crate::process;
 use crate::profile::CallProfile;
 use crate::settings::settings;
@@ -62,6 +62,8 @@ pub(crate) struct CallRecorder {
     profile: Option<CallProfile>,
     /// Calls lost so far.
     lost: u64,
+    /// Set while the next block is prepared: the program may jump out of it.
+    changing_block: bool,
     /// Recording has stopped: calls are staged in a scratch block.
     stopped: bool,
     /// Then: the last recorded block, in which lost calls are counted.
@@ -86,6 +88,7 @@ impl CallRecorder {
             region,
             profile,
             lost: 0,
+            changing_block: false,
             stopped: false,
             last_kept: words,
         };
@@ -386,23 +389,27 @@ impl CallRecorder {
 
     #[cold]
     fn next_block(&mut self) {
-        let _guard = InterruptionGuard::new();
+        let _guard = CancellationGuard::new();
         if self.stopped || self.profile.is_some() {
             self.used = HEADER_WORDS;
             self.slots.fill(0);
             return;
         }
+        if std::mem::replace(&mut self.changing_block, true) {
+            return self.stop("a signal handler jumped out of the probe while memory was written to disk");
+        }
         self.close_block();
         self.sequence += 1;
         match self.region.advance() {
             Ok(index) => self.begin_block(index),
-            Err(error) => self.stop(&error),
+            Err(error) => self.stop(&format!("memory could not be written to disk: {error}")),
         }
+        self.changing_block = false;
     }
 
     /// Nothing more can be written: what was recorded stays, and the program continues.
-    fn stop(&mut self, error: &std::io::Error) {
-        process::note(&format!("thread {}: recording stopped when its memory could not be written to disk: {error}", self.thread));
+    fn stop(&mut self, reason: &str) {
+        process::note(&format!("thread {}: recording stopped: {reason}", self.thread));
         self.stopped = true;
         self.last_kept = self.words;
         self.words = self.region.spare();
@@ -417,7 +424,7 @@ impl CallRecorder {
         self.close_block();
         // With the call in progress: the process may end inside it.
         if let Err(error) = self.region.write_out(self.used + self.pending) {
-            self.stop(&error);
+            self.stop(&format!("memory could not be written to disk: {error}"));
         }
     }
 }

@@ -9,10 +9,10 @@ use std::sync::Mutex;
 use sintonia_recording::definitions::{DefinitionRecord, ThreadDefinition};
 use sintonia_recording::raw::NonLocalExit;
 
+use crate::cancellation::CancellationGuard;
 use crate::clock::ticks;
 use crate::communicators::CommunicatorCache;
 use crate::datatypes::DatatypeSizeCache;
-use crate::interruption::InterruptionGuard;
 use crate::off_cpu::OffCpuMonitor;
 use crate::process::{self, ProcessState};
 use crate::recorder::CallRecorder;
@@ -133,7 +133,7 @@ unsafe impl Send for IdleThread {}
 
 #[cold]
 fn attach() -> Option<&'static mut ThreadState> {
-    let _guard = InterruptionGuard::new();
+    let _guard = CancellationGuard::new();
     let attached = try_attach();
     if attached.is_none() {
         // Retrying at every call would be expensive for the program.
