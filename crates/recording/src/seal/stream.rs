@@ -128,7 +128,10 @@ impl RawStream {
             file.read(number, &mut words)?;
             if let Ok(block) = RawBlock::decode(&mut words) {
                 let location = RawBlockLocation { file: self.paths.len(), block_index: number };
-                found.insert(block.sequence(), (location, StreamSummary::from_block(&block)));
+                let mut summary = StreamSummary::from_block(&block);
+                // Losses after a block was written are counted in the mapped memory.
+                summary.dropped = summary.dropped.max(found.get(&block.sequence()).map_or(0, |(_, other)| other.dropped));
+                found.insert(block.sequence(), (location, summary));
             }
         }
         self.paths.push(path.to_owned());
