@@ -17,7 +17,7 @@ use sintonia_recording::definitions::{DefinitionRecord, OffCpuDefinition};
 use sintonia_recording::host::OffCpuSource;
 use sintonia_recording::raw::off_cpu::RawInterval;
 
-use self::counters::{OffCpuTime, SchedulerChange, SchedulerCounters};
+use self::counters::{OffCpuTime, SHORTEST_NS, SchedulerChange, SchedulerCounters};
 use self::stream::OffCpuStream;
 use self::switch_ring::{ContextSwitch, SwitchRing};
 use self::tripwire::RseqTripwire;
@@ -25,8 +25,6 @@ use crate::clock::{self, nanoseconds, ticks};
 use crate::process::{self, ProcessState};
 use crate::settings::{OffCpuSetting, settings};
 
-/// Shorter times off the processor are not recorded.
-const SHORTEST_NS: u64 = 1000;
 /// Without a tripwire, the kernel is asked after this many ticks: 0.1 to 0.4 ms, against the 0.3 µs of asking.
 const POLL_TICKS: u64 = 400_000;
 

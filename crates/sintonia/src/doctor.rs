@@ -8,6 +8,7 @@ use std::process::{Command, ExitCode};
 
 use serde::Serialize;
 use sintonia_recording::definitions::is_mmap_safe;
+use sintonia_recording::host::OffCpuSource;
 
 use crate::record::probe;
 use crate::{Error, output};
@@ -58,6 +59,10 @@ struct HostSystem {
     /// Whether calls survive a killed process when recording in the current directory.
     survives_kill_here: bool,
     free_bytes_here: u64,
+    /// What a recording can tell about times off the processor.
+    off_cpu: OffCpuSource,
+    /// `kernel.perf_event_paranoid`, if the kernel has it.
+    perf_event_paranoid: Option<i32>,
 }
 
 /// Runs `sintonia doctor`.
@@ -100,6 +105,7 @@ impl DoctorReport {
         let kept = if self.system.survives_kill_here { "kept" } else { "buffered, so the last ones may be lost," };
         writeln!(out, "System\n  {} cores, Linux {}", self.system.cores, self.system.kernel)?;
         writeln!(out, "  calls are {kept} when a process is killed; {} free", crate::text::format_bytes(self.system.free_bytes_here))?;
+        writeln!(out, "  {}", off_cpu_text(&self.system))?;
         for advice in &self.advice {
             writeln!(out, "Note: {advice}")?;
         }
@@ -164,7 +170,30 @@ fn detect_clock() -> ClockSource {
     ClockSource { source, time_stamp_counter }
 }
 
+/// What a recording can tell about times off the processor, as far as files tell: a container may forbid more.
+fn detect_off_cpu(perf_event_paranoid: Option<i32>) -> OffCpuSource {
+    // Context switches of one's own threads are allowed up to here.
+    const MOST_PARANOID: i32 = 2;
+    if std::fs::read("/proc/thread-self/schedstat").is_err() {
+        OffCpuSource::Totals
+    } else if perf_event_paranoid.is_some_and(|level| level <= MOST_PARANOID) {
+        OffCpuSource::ContextSwitches
+    } else {
+        OffCpuSource::RunQueue
+    }
+}
+
+fn off_cpu_text(system: &HostSystem) -> String {
+    let why = || system.perf_event_paranoid.map_or_else(String::new, |level| format!(" (kernel.perf_event_paranoid is {level})"));
+    match system.off_cpu {
+        OffCpuSource::ContextSwitches => "times off the processor are recorded exactly".into(),
+        OffCpuSource::RunQueue => format!("times off the processor are recorded as sums for each call and segment{}", why()),
+        OffCpuSource::Totals => "times off the processor are recorded as totals: the kernel does not count them".into(),
+    }
+}
+
 fn detect_system() -> HostSystem {
+    let perf_event_paranoid = read_trimmed("/proc/sys/kernel/perf_event_paranoid").and_then(|level| level.parse().ok());
     let kind = rustix::fs::statfs(".").map(|system| system.f_type as u64).unwrap_or(0);
     let free = rustix::fs::statvfs(".").map(|system| system.f_bavail * system.f_frsize).unwrap_or(0);
     HostSystem {
@@ -172,6 +201,8 @@ fn detect_system() -> HostSystem {
         kernel: read_trimmed("/proc/sys/kernel/osrelease").unwrap_or_default(),
         survives_kill_here: is_mmap_safe(kind),
         free_bytes_here: free,
+        off_cpu: detect_off_cpu(perf_event_paranoid),
+        perf_event_paranoid,
     }
 }
 

@@ -9,6 +9,9 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 
 use crate::clock::{self, nanoseconds};
 
+/// Shorter times off the processor are not recorded.
+pub(super) const SHORTEST_NS: u64 = 1000;
+
 /// Time off the processor.
 pub(super) struct OffCpuTime {
     /// Ready to run without a processor.
@@ -73,7 +76,7 @@ impl SchedulerCounters {
         let length = clock::elapsed_ns(begin, end, now_ns);
         let waiting_ns = waiting_ns.min(length);
         let blocked_ns = self.off_ns.saturating_sub(before).min(length).saturating_sub(waiting_ns);
-        let blocked_ns = if blocked_ns < super::SHORTEST_NS { 0 } else { self.verify_blocked(blocked_ns) };
+        let blocked_ns = if blocked_ns < SHORTEST_NS { 0 } else { self.verify_blocked(blocked_ns) };
         OffCpuTime { waiting_ns, blocked_ns }
     }
 
