@@ -8,7 +8,6 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use crate::Recording;
 use crate::error::{Error, WithPath};
 use crate::sealed::varint;
 
@@ -165,27 +164,13 @@ fn decode(bytes: &[u8]) -> Option<Vec<ThreadOffCpu>> {
     Some(threads)
 }
 
-impl Recording {
-    /// When the threads of a rank were off the processor. Empty if they never were, if it is not known ([`RecordedRank::off_cpu`]), and if
-    /// the file is damaged.
-    ///
-    /// [`RecordedRank::off_cpu`]: crate::header::RecordedRank::off_cpu
-    pub fn off_cpu(&self, rank: u32) -> Result<Vec<ThreadOffCpu>, Error> {
-        let Some(clock) = self.header.rank(rank).map(|rank| rank.clock.to_fixed_point()) else { return Ok(Vec::new()) };
-        let path = self.folder().join(file_name(rank));
-        let in_ns = |interval: OffCpuInterval| OffCpuInterval {
-            begin: clock.ticks_to_ns(interval.begin as u64),
-            end: clock.ticks_to_ns(interval.end as u64),
-            ..interval
-        };
-        match fs::read(&path) {
-            Ok(bytes) => {
-                let threads = decode(&bytes).unwrap_or_default();
-                Ok(threads.into_iter().map(|t| ThreadOffCpu::new(t.thread, t.intervals.into_iter().map(in_ns).collect())).collect())
-            }
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
-            Err(source) => Err(Error::Io { path, source }),
-        }
+/// The file of a rank, with begin and end in ticks; empty if there is none, or if it is damaged.
+pub(crate) fn read(folder: &Path, rank: u32) -> Result<Vec<ThreadOffCpu>, Error> {
+    let path = folder.join(file_name(rank));
+    match fs::read(&path) {
+        Ok(bytes) => Ok(decode(&bytes).unwrap_or_default()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+        Err(source) => Err(Error::Io { path, source }),
     }
 }
 
