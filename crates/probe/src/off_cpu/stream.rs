@@ -135,3 +135,71 @@ impl OffCpuStream {
 fn reserve() -> Result<*mut u64, Error> {
     crate::block_region::map(PIECE_BYTES, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1).map(<*mut u8>::cast).ok_or_else(Error::last_os_error)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn interval(number: u64) -> RawInterval {
+        RawInterval { begin: 10 * number + 1, end: 10 * number + 9, waiting_ns: number, blocked_ns: 1, processor: Some(3) }
+    }
+
+    /// Intervals of a file, and how many bytes follow them.
+    fn read(path: &std::path::Path) -> (Vec<RawInterval>, usize) {
+        let bytes = std::fs::read(path).unwrap();
+        let words: Vec<u64> = bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap())).collect();
+        assert_eq!(words[0], MAGIC);
+        let records = words.chunks_exact(RECORD_WORDS).skip(1).map(|record| record.try_into().unwrap());
+        let intervals: Vec<RawInterval> = records.map_while(RawInterval::from_words).collect();
+        let used = (intervals.len() + 1) * RECORD_WORDS * 8;
+        (intervals, bytes.len() - used)
+    }
+
+    fn stream(name: &str) -> OffCpuStream {
+        let path = std::env::temp_dir().join(format!("sintonia-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_file(&path);
+        OffCpuStream { path, ..OffCpuStream::new(0) }
+    }
+
+    #[test]
+    fn mapped_intervals_are_in_the_file_at_once() {
+        let mut stream = stream("mapped");
+        for number in 0..5000 {
+            stream.append(interval(number));
+            if matches!(number, 0 | 2046 | 2047 | 4999) && matches!(stream.state, StreamState::Mapped) {
+                let (found, rest) = read(&stream.path);
+                assert_eq!(found, (0..=number).map(interval).collect::<Vec<_>>());
+                assert!(rest < PIECE_BYTES);
+            }
+        }
+        std::fs::remove_file(&stream.path).unwrap();
+    }
+
+    #[test]
+    fn intervals_in_memory_are_written_when_a_piece_is_full_and_at_the_end() {
+        let mut stream = stream("memory");
+        stream.create().unwrap();
+        // As on a file system that cannot be mapped safely.
+        File::options().write(true).open(&stream.path).unwrap().set_len(0).unwrap();
+        (stream.memory, stream.state, stream.used) = (reserve().unwrap(), StreamState::InMemory, 0);
+        stream.push([MAGIC, 0, 0, 0]);
+        (0..5000).for_each(|number| stream.append(interval(number)));
+        assert!(read(&stream.path).0.len() >= 4000);
+        stream.finish();
+        assert_eq!(read(&stream.path), ((0..5000).map(interval).collect(), 0));
+        stream.append(interval(5000));
+        stream.finish();
+        assert_eq!(read(&stream.path).0.len(), 5001, "MPI_Abort may return");
+        std::fs::remove_file(&stream.path).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_is_gone_ends_the_stream_and_nothing_else() {
+        let mut stream = stream("gone");
+        stream.append(interval(0));
+        std::fs::remove_file(&stream.path).unwrap();
+        (1..5000).for_each(|number| stream.append(interval(number)));
+        assert!(matches!(stream.state, StreamState::Ended));
+        assert!(!stream.path.exists());
+    }
+}
