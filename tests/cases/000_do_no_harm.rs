@@ -70,8 +70,8 @@ unchanged! {
     c_058_exit_in_handler => "c/058_exit_in_handler";
     c_059_signal_jumps => "c/059_signal_jumps";
     c_060_usage_ledger => "c/060_usage_ledger";
-    c_055_off_cpu => "c/055_off_cpu";
-    c_056_many_switches => "c/056_many_switches";
+    c_070_off_cpu => "c/070_off_cpu";
+    c_071_many_switches => "c/071_many_switches";
     c_190_nested_loops => "c/190_nested_loops";
     c_191_grid => "c/191_grid";
     c_192_farm => "c/192_farm";

@@ -34,7 +34,7 @@ struct Entry {
 }
 
 #[test]
-fn c055_on_free_cores() {
+fn c070_on_free_cores() {
     check("keep", 2, &[], |entries| {
         same(entries)?;
         let computing = sums(entries, "compute");
@@ -48,7 +48,7 @@ fn c055_on_free_cores() {
 }
 
 #[test]
-fn c055_beside_a_rival_on_the_same_core() {
+fn c070_beside_a_rival_on_the_same_core() {
     check("rival", 2, &[], |entries| {
         same(entries)?;
         let computing = sums(entries, "compute");
@@ -60,7 +60,7 @@ fn c055_beside_a_rival_on_the_same_core() {
 }
 
 #[test]
-fn c055_four_ranks_on_one_core() {
+fn c070_four_ranks_on_one_core() {
     check("keep", 4, &["taskset", "-c", "0"], |entries| {
         same(entries)?;
         let all = Times::sum(entries.iter().map(|entry| &entry.ledger));
@@ -69,8 +69,8 @@ fn c055_four_ranks_on_one_core() {
 }
 
 #[test]
-fn c056_a_segment_with_more_switches_than_are_kept() {
-    let program = Program::find("c/056_many_switches");
+fn c071_a_segment_with_more_switches_than_are_kept() {
+    let program = Program::find("c/071_many_switches");
     for_every_mpi(|mpi| {
         retry_until_ok(|| {
             let recording = record(mpi, &program, "keep", 2, &[]);
@@ -117,7 +117,7 @@ fn same(entries: &[Entry]) -> Result<(), String> {
 }
 
 fn check(argument: &str, ranks: usize, before: &[&str], agrees: impl Fn(&[Entry]) -> Result<(), String>) {
-    let program = Program::find("c/055_off_cpu");
+    let program = Program::find("c/070_off_cpu");
     for_every_mpi(|mpi| {
         retry_until_ok(|| {
             let recording = record(mpi, &program, argument, ranks, before);
