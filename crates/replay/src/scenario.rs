@@ -253,7 +253,7 @@ impl ReplayScenario<'_> {
                 WhatIf::Algorithm(..) => return Err(Error::NeedsMachine("algorithm")),
                 WhatIf::Placement(_) => return Err(Error::NeedsMachine("placement")),
                 WhatIf::Nodes(_) => return Err(Error::NeedsMachine("nodes")),
-                WhatIf::Balance | WhatIf::Noise(_) | WhatIf::Compute(_) | WhatIf::Segment { .. } => {}
+                WhatIf::Balance | WhatIf::Noise(_) | WhatIf::Compute(_) | WhatIf::Segment { .. } | WhatIf::RecordedCores => {}
             }
         }
         let is_changed = (network.latency_factor, network.per_byte_factor) != (seen.latency_factor, seen.per_byte_factor);
@@ -268,6 +268,7 @@ impl ReplayScenario<'_> {
         for what_if in &self.what_ifs {
             match what_if {
                 WhatIf::NoContention => changes.no_contention = true,
+                WhatIf::RecordedCores => changes.core_waits = CoreWaitRemoval::Nothing,
                 WhatIf::WildcardsByArrival => changes.wildcards_by_arrival = true,
                 WhatIf::Noise(share) => changes.noise = Some(ComputeNoise { share: *share, seed: 1 }),
                 WhatIf::Compute(factor) => {

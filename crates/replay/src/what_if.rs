@@ -26,6 +26,8 @@ pub enum WhatIf {
     NoContention,
     /// Wildcard receives match the message that arrives first.
     WildcardsByArrival,
+    /// Ranks wait for cores as recorded.
+    RecordedCores,
     /// Perfect load balance: every rank computes as long as the mean.
     Balance,
     /// Random noise, by its mean relative slowdown.
@@ -53,7 +55,7 @@ pub enum WhatIf {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum WhatIfError {
     /// Unknown name.
-    #[error("what if `{name}`? Unknown change{}; available: latency, bandwidth, eager, contention, balance, noise, compute, segment, algorithm, placement, nodes, wildcards", nearest(near.as_deref()))]
+    #[error("what if `{name}`? Unknown change{}; available: latency, bandwidth, eager, contention, balance, noise, compute, segment, algorithm, placement, nodes, wildcards, cores", nearest(near.as_deref()))]
     Unknown {
         /// The name.
         name: String,
@@ -77,7 +79,7 @@ fn nearest(near: Option<&str>) -> String {
 }
 
 /// Names of all changes.
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 13] = [
     "latency",
     "bandwidth",
     "eager",
@@ -90,6 +92,7 @@ const NAMES: [&str; 12] = [
     "placement",
     "nodes",
     "wildcards",
+    "cores",
 ];
 
 impl WhatIf {
@@ -115,6 +118,8 @@ fn parse_one(text: &str) -> Result<WhatIf, WhatIfError> {
         "wildcards" if value == "arrival" => Ok(WhatIf::WildcardsByArrival),
         "wildcards" => Err(wrong("Use wildcards=arrival")),
         "contention" => Err(wrong("Use contention=off")),
+        "cores" if value == "recorded" => Ok(WhatIf::RecordedCores),
+        "cores" => Err(wrong("Use cores=recorded")),
         "balance" if value == "perfect" => Ok(WhatIf::Balance),
         "balance" => Err(wrong("Use balance=perfect")),
         "noise" => parse_share(value).map(WhatIf::Noise).ok_or_else(|| wrong("Use a share of computation such as 5%")),
@@ -205,7 +210,17 @@ mod tests {
     fn unknown_names_are_reported_with_a_suggestion() {
         let error = WhatIf::parse("latancy=0").unwrap_err().to_string();
         assert!(error.contains("did you mean `latency`"), "{error}");
-        for bad in ["latency=fast", "bandwidth=-1", "eager=x", "balance=good", "algorithm=fast", "placement=a:b", "nodes=0", "segment x"] {
+        for bad in [
+            "latency=fast",
+            "bandwidth=-1",
+            "eager=x",
+            "balance=good",
+            "cores=2",
+            "algorithm=fast",
+            "placement=a:b",
+            "nodes=0",
+            "segment x",
+        ] {
             assert!(matches!(WhatIf::parse(bad), Err(WhatIfError::Value { .. })), "{bad}");
         }
     }

@@ -32,7 +32,7 @@ pub(crate) struct ReplayArgs {
     #[arg(short, long, value_name = "NAME.machine.toml")]
     machine: Option<PathBuf>,
     /// Changes: latency=10us, bandwidth=x2, balance=perfect, "segment lu.f:310 x0.5", contention=off, eager=64KiB, algorithm.allreduce=ring,
-    /// placement=cyclic, nodes=4, noise=5%, compute=x0.5; separate several with commas or repeat the option
+    /// placement=cyclic, nodes=4, noise=5%, compute=x0.5, cores=recorded; separate several with commas or repeat the option
     #[arg(short, long, value_name = "CHANGE")]
     what_if: Vec<String>,
     /// Sweep a change over a range: latency=1us..1ms; given twice, a two-dimensional map
@@ -119,7 +119,7 @@ pub(crate) fn run(args: ReplayArgs) -> Result<ExitCode, Error> {
     }
     let case = ReplayScenario { schedule: &recording, bounds: None, machine, what_ifs };
     let header = || recording.header.clone();
-    let core_waits = core_waits::KnownCoreWaits::from_recording(&recording)?;
+    let core_waits = core_waits::KnownCoreWaits::from_recording(&recording, &case.what_ifs)?;
     let subject = ReplaySubject {
         name: path.display().to_string(),
         was_executed: true,

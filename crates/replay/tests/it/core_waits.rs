@@ -76,6 +76,8 @@ fn with_the_cores_as_recorded_it_takes_as_long_as_recorded() {
     let changes = ReplayChanges { core_waits: CoreWaitRemoval::Nothing, ..ReplayChanges::default() };
     let found = replay(&made.recording, &ReplayCosts::Recorded(RecordedNetwork::default()), &changes, None).unwrap();
     assert_eq!((ns(found.replayed_s), ns(found.recorded_s)), (2_900_100.0, 2_900_100.0));
+    let found_so = scenario(&made.recording, "cores=recorded").run().unwrap();
+    assert_eq!((found_so.seconds.map(ns), found_so.baseline.map(|run| ns(run.replayed_s))), ([2_900_100.0; 3], Some(1_000_100.0)));
     assert_eq!(found.core_waits.share, 0.0);
 }
 

@@ -3,6 +3,7 @@
 use sintonia_program::core_shortage::CoreShortage;
 use sintonia_recording::Recording;
 use sintonia_recording::host::OffCpuSource;
+use sintonia_replay::what_if::WhatIf;
 
 use crate::Error;
 
@@ -16,12 +17,13 @@ pub(super) struct KnownCoreWaits {
 }
 
 impl KnownCoreWaits {
-    /// The waiting in a recording, if it was noticeable.
-    pub(super) fn from_recording(recording: &Recording) -> Result<KnownCoreWaits, Error> {
+    /// The waiting in a recording that is replayed with these changes, if it was noticeable.
+    pub(super) fn from_recording(recording: &Recording, what_ifs: &[WhatIf]) -> Result<KnownCoreWaits, Error> {
         let Some(shortage) = CoreShortage::from_recording(recording)? else { return Ok(KnownCoreWaits::default()) };
         let knows_when = |source: &OffCpuSource| matches!(source, OffCpuSource::ContextSwitches | OffCpuSource::RunQueue);
         let is_removed = recording.header.ranks.iter().any(|rank| rank.off_cpu.as_ref().is_some_and(knows_when));
         let how = match is_removed {
+            _ if what_ifs.contains(&WhatIf::RecordedCores) => "It is replayed with that time.",
             true => "The replay is without that time: every rank has a core, and computation takes the processor time it took.",
             false => {
                 "When that was is not recorded, so computation and network contain it; the interval begins where that time would be saved. \

@@ -51,7 +51,7 @@ pub(super) fn run(args: &ReplayArgs, ranks: u32, machine: &Machine, what_ifs: Ve
     notes.extend(pattern.ambiguities(ranks));
     let mut kept_core_wait_share: f64 = 0.0;
     for (name, recording) in names.iter().zip(&recordings) {
-        let core_waits = KnownCoreWaits::from_recording(recording)?;
+        let core_waits = KnownCoreWaits::from_recording(recording, &[])?;
         notes.extend(core_waits.notes.iter().map(|note| format!("{name}: {note}")));
         kept_core_wait_share = kept_core_wait_share.max(core_waits.kept_share);
     }
