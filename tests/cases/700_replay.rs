@@ -1,7 +1,11 @@
 //! Recorded runs replayed: on the network as it was, on an ideal one, on a machine, with something changed.
 
+use std::path::Path;
+
 use serde_json::Value;
-use sintonia_tests::{Process, Recording, for_every_mpi, fresh_dir, on_every_mpi, record_command, sintonia, workspace};
+use sintonia_tests::{
+    Mpi, Process, Recording, for_every_mpi, fresh_dir, on_every_mpi, record_command, retry_until_ok, sintonia, workspace,
+};
 
 /// Two nodes with a slow network between them.
 const MACHINE: &str = r#"
@@ -23,6 +27,9 @@ send.pieces = [{ intercept_s = [4e-6, 5e-6, 6e-6], slope_s_per_byte = 1e-10 }]
 receive.pieces = [{ intercept_s = 5e-6, slope_s_per_byte = 1e-10 }]
 transfer.pieces = [{ intercept_s = [4e-5, 5e-5, 6e-5], slope_s_per_byte = [8e-8, 8.6e-8, 9e-8] }]
 "#;
+
+/// A replay on that machine of computation with the cores as recorded, which files for other tools contain.
+const ON_RECORDED_CORES: &[&str] = &["--machine", "two.machine.toml", "--what-if", "cores=recorded"];
 
 /// Programs that use everything MPI has, each in its own way.
 const PROGRAMS: &[&str] = &[
@@ -235,7 +242,7 @@ fn c707_a_goal_schedule_takes_about_as_long_as_the_recording_it_came_from() {
         let played =
             Process::new([&sintonia(), "replay", "run.goal", "--json", "--machine", "two.machine.toml"]).run_in(recording.folder());
         let played: Value = serde_json::from_str(&played.expect_no_crash().expect_status(0).stdout).expect("one JSON object");
-        let ratio = seconds(&played) / seconds(&replay(recording, &["--machine", "two.machine.toml"]));
+        let ratio = seconds(&played) / seconds(&replay(recording, ON_RECORDED_CORES));
         assert!((0.95..1.05).contains(&ratio), "{ratio}: {played}");
         let changes = "--json --machine two.machine.toml --what-if latency=x2 -o goal.sin";
         let command = [sintonia(), "replay".to_owned(), "run.goal".to_owned()].into_iter().chain(changes.split(' ').map(str::to_owned));
@@ -262,10 +269,47 @@ fn c708_a_trace_for_another_simulator_is_replayed_to_its_end_and_takes_about_as_
                     Process::new([&sintonia(), "replay", trace, "--json", "--machine", "two.machine.toml"]).run_in(recording.folder());
                 let replayed: Value = serde_json::from_str(&replayed.expect_no_crash().expect_status(0).stdout).expect("one JSON object");
                 if *program == "c/200_late_sender" {
-                    let ratio = seconds(&replayed) / seconds(&replay(recording, &["--machine", "two.machine.toml"]));
+                    let ratio = seconds(&replayed) / seconds(&replay(recording, ON_RECORDED_CORES));
                     assert!((0.99..1.01).contains(&ratio), "{trace}, {ratio}: {replayed}");
                 }
             }
         });
     }
+}
+
+/// Records c/710_fixed_work on one core; also returns the longest processor time of a rank's computation.
+fn record_on_one_core(mpi: &Mpi) -> (Recording, f64) {
+    let folder = fresh_dir();
+    let [program, path, ledger] = ["fixed_work", "crowded.sin", "ledger"].map(|name| folder.path().join(name));
+    mpi.compile(&[workspace().join("tests/programs/c/710_fixed_work.c")], &program);
+    let launch = mpi.launch(2, &[program.display().to_string(), "3000000".into(), ledger.display().to_string()]);
+    let command = ["taskset", "-c", "0"].map(str::to_owned).into_iter().chain(launch).collect();
+    let run = Process::new(record_command(&path, &[], command)).env(&mpi.env).run_in(folder.path());
+    run.expect_no_crash().expect_status(0);
+    let used = std::fs::read_to_string(&ledger).expect("a ledger");
+    let used = used.split_whitespace().filter_map(|number| number.parse().ok()).fold(0.0, f64::max);
+    (Recording::at(run, path, folder), used)
+}
+
+#[test]
+fn c710_ranks_that_share_a_core_are_replayed_as_if_each_had_one() {
+    for_every_mpi(|mpi| {
+        retry_until_ok(|| {
+            let (recording, used) = record_on_one_core(mpi);
+            let replayed = replay(&recording, &[]);
+            let (measured, undisturbed) = (replayed["measured_s"].as_f64().expect("a time"), seconds(&replayed));
+            let share = replayed["core_wait_share"].as_f64().unwrap_or(0.0);
+            // Two ranks that always want the core have it half of the time each.
+            let is_crowded = measured > 1.6 * used && share > 0.3;
+            let agrees = (0.9..1.5).contains(&(undisturbed / used));
+            // A time slice of the scheduler takes milliseconds.
+            let latency = replayed["recorded_network"]["latency_s"].as_f64();
+            let has_no_slice = latency.is_none_or(|latency| latency < 0.5e-3);
+            let is_said = replayed["notes"].to_string().contains("had no core");
+            match is_crowded && agrees && has_no_slice && is_said {
+                true => Ok(()),
+                false => Err(format!("{}: {used} s of processor time: {replayed}", mpi.name)),
+            }
+        });
+    });
 }
