@@ -5,6 +5,7 @@
 pub mod call_overrides;
 pub mod changes;
 mod collective_plan;
+pub mod core_shortage_note;
 pub mod core_waits;
 mod costs;
 mod deadlock;

@@ -1,6 +1,5 @@
 //! `sintonia replay`: replays a recorded run on another machine, or with changes.
 
-mod core_waits;
 mod display;
 mod foreign_trace;
 mod scaled_ranks;
@@ -12,6 +11,7 @@ use std::process::ExitCode;
 use sintonia_machine::Machine;
 use sintonia_recording::Recording;
 use sintonia_recording::header::RecordingHeader;
+use sintonia_replay::core_shortage_note::KnownCoreWaits;
 use sintonia_replay::report::ReplayReport;
 use sintonia_replay::scenario::ReplayScenario;
 use sintonia_replay::sweep::Sweep;
@@ -119,7 +119,7 @@ pub(crate) fn run(args: ReplayArgs) -> Result<ExitCode, Error> {
     }
     let case = ReplayScenario { schedule: &recording, bounds: None, machine, what_ifs };
     let header = || recording.header.clone();
-    let core_waits = core_waits::KnownCoreWaits::from_recording(&recording, &case.what_ifs)?;
+    let core_waits = KnownCoreWaits::from_recording(&recording, &case.what_ifs)?;
     let subject = ReplaySubject {
         name: path.display().to_string(),
         was_executed: true,

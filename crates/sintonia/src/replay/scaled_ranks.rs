@@ -4,13 +4,13 @@ use std::process::ExitCode;
 
 use sintonia_machine::Machine;
 use sintonia_recording::Recording;
+use sintonia_replay::core_shortage_note::KnownCoreWaits;
 use sintonia_replay::extrapolation::{self, ExtrapolationOptions, recognise};
 use sintonia_replay::platform::IntervalBound;
 use sintonia_replay::scenario::ReplayScenario;
 use sintonia_replay::sweep::Sweep;
 use sintonia_replay::what_if::WhatIf;
 
-use super::core_waits::KnownCoreWaits;
 use super::{ReplayArgs, ReplaySubject, replay_and_print};
 use crate::Error;
 

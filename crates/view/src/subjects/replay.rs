@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use sintonia_machine::Machine;
+use sintonia_replay::core_shortage_note::KnownCoreWaits;
 use sintonia_replay::report::ReplayReport;
 use sintonia_replay::scenario::{ReplayScenario, ScenarioResult};
 use sintonia_replay::what_if::WhatIf;
@@ -72,7 +73,10 @@ impl ReplayQuery {
         usize::try_from(self.opened.calls()).unwrap_or(usize::MAX).saturating_mul(replays)
     }
 
-    fn to_json(&self, findings: ScenarioResult) -> serde_json::Value {
+    fn to_json(&self, mut findings: ScenarioResult) -> serde_json::Value {
+        // An unreadable file has already been an error of the replay.
+        let core_waits = KnownCoreWaits::from_recording(&self.opened.recording, &self.what_ifs).unwrap_or_default();
+        findings.seconds[0] *= 1.0 - core_waits.kept_share;
         ReplayReport {
             name: self.opened.name(),
             was_executed: true,
@@ -82,7 +86,7 @@ impl ReplayQuery {
             findings,
             sensitivity: None,
             written: None,
-            notes: Vec::new(),
+            notes: core_waits.notes,
         }
         .to_json()
     }

@@ -3,13 +3,13 @@
 use sintonia_program::core_shortage::CoreShortage;
 use sintonia_recording::Recording;
 use sintonia_recording::host::OffCpuSource;
-use sintonia_replay::what_if::WhatIf;
 
 use crate::Error;
+use crate::what_if::WhatIf;
 
 /// Waiting for a core in a recording.
 #[derive(Default)]
-pub(super) struct KnownCoreWaits {
+pub struct KnownCoreWaits {
     /// Notes for the reader.
     pub notes: Vec<String>,
     /// Its share of the recorded time, where it cannot be removed because it is not known when it was.
@@ -18,12 +18,13 @@ pub(super) struct KnownCoreWaits {
 
 impl KnownCoreWaits {
     /// The waiting in a recording that is replayed with these changes, if it was noticeable.
-    pub(super) fn from_recording(recording: &Recording, what_ifs: &[WhatIf]) -> Result<KnownCoreWaits, Error> {
+    pub fn from_recording(recording: &Recording, what_ifs: &[WhatIf]) -> Result<KnownCoreWaits, Error> {
         let Some(shortage) = CoreShortage::from_recording(recording)? else { return Ok(KnownCoreWaits::default()) };
         let knows_when = |source: &OffCpuSource| matches!(source, OffCpuSource::ContextSwitches | OffCpuSource::RunQueue);
         let is_removed = recording.header.ranks.iter().any(|rank| rank.off_cpu.as_ref().is_some_and(knows_when));
+        let keeps_all = what_ifs.contains(&WhatIf::RecordedCores);
         let how = match is_removed {
-            _ if what_ifs.contains(&WhatIf::RecordedCores) => "It is replayed with that time.",
+            _ if keeps_all => "It is replayed with that time.",
             true => "The replay is without that time: every rank has a core, and computation takes the processor time it took.",
             false => {
                 "When that was is not recorded, so computation and network contain it; the interval begins where that time would be saved. \
@@ -31,6 +32,6 @@ impl KnownCoreWaits {
             }
         };
         let notes = vec![format!("{} {how}", shortage.statement(&recording.header))];
-        Ok(KnownCoreWaits { notes, kept_share: if is_removed { 0.0 } else { shortage.share() } })
+        Ok(KnownCoreWaits { notes, kept_share: if is_removed || keeps_all { 0.0 } else { shortage.share() } })
     }
 }
