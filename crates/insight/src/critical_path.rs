@@ -13,6 +13,7 @@ use sintonia_recording::{Error, Recording};
 
 use crate::mpi_bounds;
 use crate::segment::{self, Segment};
+use crate::thread_end;
 use crate::wait_states::{self, WaitInstance};
 
 /// The critical-path profile; every process of the group gets all of it.
@@ -76,7 +77,7 @@ impl CriticalPathProfile {
             if location.calls.enter[row] > point.time || self.jumps > most_jumps {
                 return None;
             }
-            point = match self.follow_back(location, &waits[index], row) {
+            point = match self.follow_back(history, waits, index, row) {
                 Some(cause) => cause,
                 None => self.follow_thread_start(history, waits, location)?,
             };
@@ -84,18 +85,32 @@ impl CriticalPathProfile {
         Some(point)
     }
 
-    /// Follows a location back to a call that waited, and returns what it waited for.
-    fn follow_back(&mut self, location: &Location, waits: &[WaitInstance], mut row: usize) -> Option<PathPoint> {
+    /// Follows a location back to a call that waited, or to the end of another thread, and returns what it waited for.
+    fn follow_back(&mut self, history: &History, waits: &[Vec<WaitInstance>], index: usize, mut row: usize) -> Option<PathPoint> {
+        let location = &history.locations[index];
         loop {
+            if let Some(joined) = thread_end::joined_location(history, location, row) {
+                return self.follow_thread_end(&history.locations[joined], &waits[joined], (location, row));
+            }
             if let Some(segment) = segment::segment_before(location, row) {
                 let enter = location.calls.enter[row];
                 self.add_segment(segment, location.rank, (enter - segment::segment_ns(location, row), enter));
             }
             row = row.checked_sub(1).filter(|row| location.role(*row) != FunctionRole::Init)?;
-            if let Some(cause) = self.follow_call(location, waits, row, location.calls.leave[row]) {
+            if let Some(cause) = self.follow_call(location, &waits[index], row, location.calls.leave[row]) {
                 return Some(cause);
             }
         }
+    }
+
+    /// Continues from a call of the main thread in the last call of a thread that ended before.
+    fn follow_thread_end(&mut self, ended: &Location, waits: &[WaitInstance], (main, row): (&Location, usize)) -> Option<PathPoint> {
+        let last = ended.len().checked_sub(1)?;
+        if let Some(segment) = segment::segment_before(main, row) {
+            self.add_segment(segment, main.rank, (ended.calls.leave[last], main.calls.enter[row]));
+        }
+        let here = PathPoint { time: ended.calls.enter[last], call: ended.call_id(last as u32), padding: 0 };
+        self.follow_call(ended, waits, last, ended.calls.leave[last]).or(Some(here))
     }
 
     /// Follows a call back from a timestamp within it, and returns what it had waited for until then.

@@ -23,6 +23,7 @@ pub mod segment;
 mod source_location;
 mod summary;
 mod tally;
+mod thread_end;
 mod thread_times;
 pub mod wait_states;
 

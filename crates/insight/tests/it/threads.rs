@@ -1,12 +1,13 @@
 //! Ranks in which several threads call MPI, with every number computed by hand.
 
+use sintonia_insight::segment::Segment;
 use sintonia_insight::{RunSummary, ThreadSummary};
 use sintonia_program::process_group::SingleProcess;
 use sintonia_recording::off_cpu::{OffCpuInterval, ThreadOffCpu};
 use sintonia_recording::raw::part;
 use sintonia_recording::testing::*;
 
-use crate::found::ranks;
+use crate::found::{ranks, told};
 
 fn summary(recording: &TestRecording) -> RunSummary {
     RunSummary::from_recording(recording, &SingleProcess, &|| ()).unwrap()
@@ -95,4 +96,23 @@ fn the_phases_have_all_threads() {
     assert!(close(phase.seconds, 0.110), "{phase:?}");
     assert!(close(e.parallel, (60.0 + 30.0) / 2.0 / 110.0) && close(e.load_balance, 45.0 / 60.0), "{e:?}");
     assert_eq!(phase.ranks, 2);
+}
+
+#[test]
+fn the_critical_path_goes_through_the_thread_that_the_main_thread_waits_for() {
+    // The second thread of rank 1 waits from 50 to 120 ms for rank 0, which computes until then, and then computes until 170 ms.
+    let worker = vec![receive(0).line(3).at_ms(50, 120).thread(1), send(0).line(4).at_ms(170, 171).thread(1)];
+    let run = ranks(vec![vec![send(1).line(5).at_ms(120, 120), receive(1).line(6).at_ms(121, 171)], worker]);
+    let path = told(&run).critical_path;
+    assert_eq!(path.length_ns(), 190 * MS, "from MPI_Init to MPI_Finalize");
+    assert_eq!(path.segments[&Segment { from: 1, to: 5 }], 110 * MS, "rank 0 computes");
+    assert_eq!(path.segments[&Segment { from: 3, to: 4 }], 50 * MS, "the thread computes");
+    assert_eq!(path.ranks, [(0, 110 * MS), (1, 80 * MS)].into());
+}
+
+#[test]
+fn the_critical_path_stays_on_the_main_thread_if_another_one_only_polls() {
+    let poll = |ms: u64| call("MPI_Iprobe").mark(part::FLAG_FALSE).line(7).at_ms(ms, ms + 1).thread(1);
+    let path = told(&ranks(vec![(20..150).map(poll).collect(), vec![]])).critical_path;
+    assert_eq!(path.segments, [(Segment { from: 1, to: 99 }, 190 * MS)].into());
 }
