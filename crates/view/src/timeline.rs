@@ -1,7 +1,7 @@
 //! Timeline queries: activity of every rank over time, from the whole run down to single calls.
 //!
-//! The row of a rank shows its first thread, as the efficiencies of a report do: other threads may wait in MPI all the time without
-//! delaying the computation. Lists of calls contain the calls of all threads.
+//! The row of a rank shows what most of its active threads do, as the efficiencies of a report count them. Lists of calls contain the calls
+//! of all threads.
 
 mod calls;
 mod find;

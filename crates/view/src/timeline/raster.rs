@@ -11,7 +11,7 @@ use super::{TimelineContext, messages, params};
 use crate::analysis::{PathInterval, TimelineAnalysis};
 use crate::answer::{PageQuery, QueryAnswer, QueryError};
 use crate::cache_file::Error;
-use crate::index::{ActivityCanvas, ActivityKind, KIND_COUNT, ThreadPainter, TimeWindow};
+use crate::index::{ActivityCanvas, ActivityKind, KIND_COUNT, ThreadIndex, ThreadPainter, TimeWindow};
 use crate::rank_groups::RankGroup;
 
 /// Default number of columns and rows, as in a standalone file.
@@ -118,6 +118,7 @@ fn paint_row(
 ) -> Result<RasterRow, Error> {
     let mut canvas = ActivityCanvas::<KIND_COUNT>::new(window);
     let (mut exact, mut calls) = (true, 0.0);
+    let mut others = OtherThreads::new(window);
     for rank in &row.ranks {
         let threads = context.index.threads_of(*rank);
         match threads.first() {
@@ -131,40 +132,76 @@ fn paint_row(
             }
         }
         for thread in threads.iter().skip(1) {
+            exact &= others.draw(painter, thread)?;
             calls += painter.count_calls(thread, window.from(), window.to())? as f64;
         }
     }
     let ranks = row.ranks.len() as f32;
-    let cells = canvas.cells.iter().enumerate().map(|(column, cell)| dominant_kind(cell, window.width(column) as f32 * ranks));
-    let (kind, share) = cells.unzip();
+    let active: Vec<f32> = (0..canvas.cells.len()).map(|column| window.width(column) as f32 * ranks + others.active(column)).collect();
+    others.add_to(&mut canvas);
+    let (kind, share) = canvas.cells.iter().zip(&active).map(|(cell, time)| dominant_kind(cell, *time)).unzip();
     let mut planes = vec![kind, share];
     if let Some(analysis) = context.analysis {
-        planes.push(waiting_plane(context, analysis, row, window)?);
+        planes.push(waiting_plane(context, analysis, row, window, &active)?);
         planes.push(path_plane(path, window));
     }
     Ok(RasterRow { planes, exact, calls })
 }
 
-fn waiting_plane(context: TimelineContext, analysis: &TimelineAnalysis, row: &RankGroup, window: &TimeWindow) -> Result<Vec<u8>, Error> {
-    let mut canvas = ActivityCanvas::<1>::new(window);
-    for first in row.ranks.iter().filter_map(|rank| context.index.threads_of(*rank).first()) {
-        canvas.clip(first.active.0, first.active.1);
-        analysis.draw_waits(first.rank, first.thread, &mut canvas)?;
+/// What threads other than the main ones do in a row. Before its first call and after its last, such a thread does not count.
+struct OtherThreads<'a> {
+    canvas: Option<ActivityCanvas<'a, KIND_COUNT>>,
+    window: &'a TimeWindow,
+    number: usize,
+}
+
+impl<'a> OtherThreads<'a> {
+    fn new(window: &'a TimeWindow) -> OtherThreads<'a> {
+        OtherThreads { canvas: None, window, number: 0 }
     }
-    Ok(share_bytes(&canvas, row.ranks.len() as f32))
+
+    /// Adds a thread, and returns whether it was painted from single calls.
+    fn draw(&mut self, painter: &mut ThreadPainter, thread: &ThreadIndex) -> Result<bool, Error> {
+        self.number += 1;
+        let canvas = self.canvas.get_or_insert_with(|| ActivityCanvas::new(self.window));
+        Ok(painter.draw(thread, canvas)?.exact)
+    }
+
+    /// Nanoseconds for which they are active in a column.
+    fn active(&self, column: usize) -> f32 {
+        let absent = |canvas: &ActivityCanvas<KIND_COUNT>| canvas.cells[column][ActivityKind::Absent as usize];
+        self.canvas.as_ref().map_or(0.0, |canvas| (self.window.width(column) as f32 * self.number as f32 - absent(canvas)).max(0.0))
+    }
+
+    fn add_to(&self, all: &mut ActivityCanvas<KIND_COUNT>) {
+        for (sum, cell) in all.cells.iter_mut().zip(self.canvas.iter().flat_map(|canvas| &canvas.cells)) {
+            let present = sum.iter_mut().zip(cell).enumerate().filter(|(kind, _)| *kind != ActivityKind::Absent as usize);
+            present.for_each(|(_, (sum, ns))| *sum += ns);
+        }
+    }
+}
+
+/// The share of waiting in the active time of each column.
+fn waiting_plane(
+    context: TimelineContext,
+    analysis: &TimelineAnalysis,
+    row: &RankGroup,
+    window: &TimeWindow,
+    active: &[f32],
+) -> Result<Vec<u8>, Error> {
+    let mut canvas = ActivityCanvas::<1>::new(window);
+    for thread in row.ranks.iter().flat_map(|rank| context.index.threads_of(*rank)) {
+        canvas.clip(thread.active.0, thread.active.1);
+        analysis.draw_waits(thread.rank, thread.thread, &mut canvas)?;
+    }
+    Ok(canvas.cells.iter().zip(active).map(|(cell, time)| share_byte(cell[0], *time)).collect())
 }
 
 /// The critical path is on one rank at a time, so the ranks of a row are added up.
 fn path_plane(path: &[PathInterval], window: &TimeWindow) -> Vec<u8> {
     let mut canvas = ActivityCanvas::<1>::new(window);
     path.iter().for_each(|interval| canvas.paint(interval.from, interval.to, 0));
-    share_bytes(&canvas, 1.0)
-}
-
-/// Shares of the time of a number of ranks, as bytes.
-fn share_bytes(canvas: &ActivityCanvas<1>, ranks: f32) -> Vec<u8> {
-    let window = canvas.window();
-    canvas.cells.iter().enumerate().map(|(column, cell)| share_byte(cell[0], window.width(column) as f32 * ranks)).collect()
+    canvas.cells.iter().enumerate().map(|(column, cell)| share_byte(cell[0], window.width(column) as f32)).collect()
 }
 
 /// A share of a time, from 0 to 255.

@@ -166,6 +166,17 @@ fn any_time_range_can_be_queried() {
 }
 
 #[test]
+fn the_row_of_a_rank_shows_what_most_of_its_active_threads_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let waiting = |thread| receive(0).line(2).at(3000, 7000).thread(thread);
+    let timeline = timeline(folder.path(), &[vec![init().at(0, 1000), waiting(1), waiting(2), finalize().at(10_000, 11_000)]]);
+    let (header, planes) = picture(&timeline, &[("columns", "11")]);
+    assert_eq!(planes["kind"], [0, 1, 1, 3, 3, 3, 3, 1, 1, 1, 0]);
+    assert_eq!(planes["share"], [255, 255, 255, 170, 170, 170, 170, 255, 255, 255, 255]);
+    assert_eq!(header["calls"], 4);
+}
+
+#[test]
 fn calls_are_those_of_the_table() {
     let folder = tempfile::tempdir().unwrap();
     let mut ranks: Vec<Vec<TestCall>> = (0..3).map(|rank| sample::arbitrary(rank + 1, 3000)).collect();

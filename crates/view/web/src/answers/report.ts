@@ -17,6 +17,8 @@ export interface Report {
     work_s: number;
     calls: number;
     efficiency: Efficiency | null;
+    /** Absent if each rank has one thread that calls MPI. */
+    threads?: ThreadSummary;
     mpi_s: Spread;
     outside_s: Spread;
     cores: Cores;
@@ -88,6 +90,33 @@ export interface Efficiency {
     communication: number;
     serialisation: number | null;
     transfer: number | null;
+}
+
+/** The threads that call MPI, over all ranks. */
+export interface ThreadSummary {
+    threads: number;
+    min_per_rank: number;
+    max_per_rank: number;
+    active_s: number;
+    main_only: boolean;
+    blocked_known: boolean;
+    communication_threads: number;
+    communication_share: number;
+    efficiency_without: Efficiency | null;
+    per_thread: ThreadTime[];
+}
+
+export interface ThreadTime {
+    rank: number;
+    thread: number;
+    main: boolean;
+    active_s: number;
+    mpi_s: number;
+    outside_s: number;
+    blocked_s: number;
+    blocked_known: boolean;
+    only_communicates: boolean;
+    calls: number;
 }
 
 export interface Spread {
@@ -186,9 +215,6 @@ export interface Advice extends SourceLocation {
     basis: string;
 }
 
-/** Time summed over all ranks, in seconds. Never zero, so it can be a divisor. */
-export const totalRankSeconds = ({ per_rank }: Report): number =>
-    Math.max(
-        per_rank.reduce((sum, { mpi_s, outside_s }) => sum + mpi_s + outside_s, 0),
-        Number.MIN_VALUE,
-    );
+/** Time summed over all ranks and their threads, in seconds. Never zero, so it can be a divisor. */
+export const totalRankSeconds = ({ per_rank, threads }: Report): number =>
+    Math.max(threads?.active_s ?? per_rank.reduce((sum, { mpi_s, outside_s }) => sum + mpi_s + outside_s, 0), Number.MIN_VALUE);

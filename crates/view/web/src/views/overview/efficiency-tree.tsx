@@ -8,6 +8,7 @@ import { GOOD, ratingColour } from '../../charts/rating';
 import { svgElement } from '../../charts/svg';
 import { percent, seconds } from '../../units';
 import type { OverviewProps } from './overview-props';
+import { threadNotes } from './thread-notes';
 
 interface EfficiencyNode {
     metric: keyof Efficiency;
@@ -66,7 +67,7 @@ const NODES: EfficiencyNode[] = [
 ];
 
 export function EfficiencyTree({ report }: OverviewProps) {
-    const { efficiency, work_s } = report;
+    const { efficiency, work_s, threads } = report;
     if (!efficiency) return null;
     // Ranks without a core delay the others: only what is measured on cores is shown.
     const isJudged = ({ metric }: EfficiencyNode) => report.cores.statement === null || metric === 'parallel' || metric === 'load_balance';
@@ -77,7 +78,10 @@ export function EfficiencyTree({ report }: OverviewProps) {
     return (
         <Figure
             title="Efficiency"
-            description={`Over the ${seconds(work_s)} between MPI_Init and MPI_Finalize. ${percent(GOOD)} or more is usually considered good.`}
+            description={[
+                `Over the ${seconds(work_s)} between MPI_Init and MPI_Finalize. ${percent(GOOD)} or more is usually considered good.`,
+                ...threadNotes(threads),
+            ].join(' ')}
             table={() => ({ columns: ['efficiency', 'share'], rows: nodes.map(({ name, share }) => [name, share]) })}
             svg={() => treeSvg(nodes)}
         >

@@ -2,7 +2,7 @@
 
 import * as Plot from '@observablehq/plot';
 import { useCallback, useMemo } from 'preact/hooks';
-import type { RankTime } from '../../answers/report';
+import type { RankTime, Report } from '../../answers/report';
 import { rankAxis } from '../../charts/axis-labels';
 import { Chart } from '../../charts/chart';
 import { DataTable, type TableColumn } from '../../charts/data-table';
@@ -60,7 +60,7 @@ export function RankTimes({ report }: OverviewProps) {
     return (
         <Figure
             title="Time of each rank"
-            description={ranks.length < report.ranks ? 'Ranks without recorded calls are omitted.' : undefined}
+            description={descriptionOf(report, ranks.length) || undefined}
             legend={ALL_TIME}
             controls={<SelectRanks most={report.ranks} />}
             table={() => ({
@@ -74,6 +74,12 @@ export function RankTimes({ report }: OverviewProps) {
             </div>
         </Figure>
     );
+}
+
+function descriptionOf(report: Report, shown: number): string {
+    const omitted = shown < report.ranks ? 'Ranks without recorded calls are omitted.' : '';
+    const threads = report.threads ? 'Summed over the threads of each rank that call MPI, while they are active.' : '';
+    return [omitted, threads].filter(Boolean).join(' ');
 }
 
 const barRanks = ({ first, last }: Bar): string => (first === last ? `rank ${first}` : `ranks ${first}-${last}, mean`);

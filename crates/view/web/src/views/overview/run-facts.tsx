@@ -1,5 +1,6 @@
 // Key figures of the run.
 
+import { totalRankSeconds } from '../../answers/report';
 import { count, percent, plural, seconds } from '../../units';
 import type { OverviewProps } from './overview-props';
 
@@ -9,9 +10,10 @@ export function RunFacts({ report }: OverviewProps) {
         ['Run time', seconds(elapsed_s)],
         ['between MPI_Init and MPI_Finalize', seconds(work_s)],
         [ranks === 1 ? 'rank' : 'ranks', count(ranks)],
+        ...(report.threads ? [['threads that call MPI', count(report.threads.threads)] as [string, string]] : []),
         hosts.length > 1 ? ['hosts', `${hosts.length} (clocks within ${seconds(clock_error_s)})`] : ['host', hosts[0] ?? 'unknown'],
         ['MPI calls', count(calls)],
-        ['of the time of all ranks in MPI', percent(report.mpi_s.mean / Math.max(report.mpi_s.mean + report.outside_s.mean, Number.MIN_VALUE))],
+        ['of the time of all ranks in MPI', percent(report.per_rank.reduce((sum, { mpi_s }) => sum + mpi_s, 0) / totalRankSeconds(report))],
         ...Object.entries(parameters).map(([name, value]): [string, string] => [name, String(value)]),
     ];
     if (exit_status !== 0) facts.push(['exit status', exit_status === null ? 'unknown' : String(exit_status)]);
