@@ -8,6 +8,10 @@ use crate::Efficiency;
 use crate::efficiency::ActiveThread;
 use crate::rank_times::{FocusOfAnalysis, RunTimes, seconds};
 
+/// Threads that only communicate are helpers of the others as long as they have at most this share of the active time. If they are the
+/// majority, what the others do without them says nothing about the program.
+const MAX_HELPER_SHARE: f64 = 0.5;
+
 /// The time of one thread. MPI, computation and blocked time make up its active time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ThreadTimes {
@@ -75,7 +79,8 @@ pub struct ThreadSummary {
     pub communication_threads: usize,
     /// Their share of the active time.
     pub communication_share: f64,
-    /// The efficiencies without them; `None` if there are none, or if no other thread computed.
+    /// The efficiencies without them; `None` if there are none, if they have more than half of the active time, or if no other thread
+    /// computed.
     pub efficiency_without: Option<Efficiency>,
     /// Each thread.
     pub per_thread: Vec<ThreadTimes>,
@@ -90,6 +95,8 @@ impl ThreadSummary {
         let per_rank = || times.threads.chunk_by(|a, b| a.rank == b.rank).map(<[ThreadTimes]>::len);
         let active = |keep: fn(&ThreadTimes) -> bool| times.threads.iter().filter(|time| keep(time)).map(|time| time.active_s).sum::<f64>();
         let active_s = active(|_| true);
+        let communication_s = if header.profile { 0.0 } else { active(|time| time.only_communicates) };
+        let communication_share = communication_s / active_s.max(f64::MIN_POSITIVE);
         Some(ThreadSummary {
             threads: times.threads.len(),
             min_per_rank: per_rank().min().unwrap_or(0),
@@ -98,8 +105,8 @@ impl ThreadSummary {
             main_only: header.profile,
             blocked_known: times.threads.iter().all(|time| time.blocked_known),
             communication_threads: times.threads.iter().filter(|time| time.only_communicates && !header.profile).count(),
-            communication_share: if header.profile { 0.0 } else { active(|time| time.only_communicates) / active_s.max(f64::MIN_POSITIVE) },
-            efficiency_without: focus.efficiency_without_communication_threads,
+            communication_share,
+            efficiency_without: focus.efficiency_without_communication_threads.filter(|_| communication_share <= MAX_HELPER_SHARE),
             per_thread: times.threads.clone(),
         })
     }

@@ -71,6 +71,14 @@ fn a_thread_that_only_receives_or_polls_is_said_to() {
 }
 
 #[test]
+fn threads_that_only_communicate_are_no_helpers_if_they_are_the_majority() {
+    let waiting = |thread| receive(0).line(3).at_ms(15, 195).thread(thread);
+    let s = summary(&record_calls(ranks(vec![vec![waiting(1), waiting(2)]])));
+    assert!(close(s.efficiency.unwrap().parallel, 190.0 / (190.0 + 2.0 * 180.0)));
+    assert_eq!((threads(&s).communication_threads, threads(&s).efficiency_without), (2, None));
+}
+
+#[test]
 fn a_main_thread_that_waits_for_the_others_to_end_does_not_compute() {
     // The other thread waits 90 of its 180 ms; the main thread is blocked until it has ended.
     let run = ranks(vec![barriers(&[(15, 60), (105, 150), (195, 195)], 1)]);

@@ -23,12 +23,15 @@ pub(super) fn notes(threads: &ThreadSummary) -> Vec<String> {
         return vec![note];
     }
     let helpers = (threads.communication_threads > 0).then(|| {
-        let without = threads.efficiency_without.map_or("no other computes".into(), |efficiency| {
-            format!("parallel efficiency without: {}", format_percent(efficiency.parallel))
-        });
+        let without =
+            threads.efficiency_without.map(|efficiency| format!("; parallel efficiency without: {}", format_percent(efficiency.parallel)));
         let number = format_plural(threads.communication_threads as u64, "thread");
         let verb = if threads.communication_threads == 1 { "does" } else { "do" };
-        format!("  {number} {verb} nothing but communicate ({} of the time); {without}", format_percent(threads.communication_share))
+        format!(
+            "  {number} {verb} nothing but communicate ({} of the time){}",
+            format_percent(threads.communication_share),
+            without.unwrap_or_default()
+        )
     });
     let blocked_s: f64 = threads.per_thread.iter().map(|time| time.blocked_s).sum();
     let blocked = if threads.blocked_known {
