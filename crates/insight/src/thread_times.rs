@@ -93,7 +93,8 @@ impl ThreadSummary {
             return None;
         }
         let per_rank = || times.threads.chunk_by(|a, b| a.rank == b.rank).map(<[ThreadTimes]>::len);
-        let active = |keep: fn(&ThreadTimes) -> bool| times.threads.iter().filter(|time| keep(time)).map(|time| time.active_s).sum::<f64>();
+        let active =
+            |keep: fn(&ThreadTimes) -> bool| times.threads.iter().filter(|time| keep(time)).fold(0.0, |sum, time| sum + time.active_s);
         let active_s = active(|_| true);
         let communication_s = if header.profile { 0.0 } else { active(|time| time.only_communicates) };
         let communication_share = communication_s / active_s.max(f64::MIN_POSITIVE);

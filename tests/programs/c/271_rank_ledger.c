@@ -1,4 +1,4 @@
-/* The workers of 270_thread_ledger.c as four ranks. The report has nearly the same efficiencies.
+/* The workers of 270_thread_ledger.c as four ranks. The efficiencies in the report follow from the ledger in the same way.
  * ranks: 4
  * compile: -pthread
  */
