@@ -119,6 +119,7 @@ unchanged! {
     c_249_unbalanced_placement => "c/249_unbalanced_placement";
     c_250_slow_rank => "c/250_slow_rank";
     c_251_io_by_one_rank => "c/251_io_by_one_rank";
+    c_252_core_shortage => "c/252_core_shortage";
     c_270_thread_ledger => "c/270_thread_ledger";
     c_271_rank_ledger => "c/271_rank_ledger";
     c_272_helper_threads => "c/272_helper_threads";

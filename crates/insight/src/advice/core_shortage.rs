@@ -122,11 +122,17 @@ fn bind_apart(launcher: Launcher, header: &RecordingHeader) -> String {
 
 /// The part of a command that binds processes by hand.
 fn binding_option(command: &[String]) -> Option<String> {
-    const WITH_VALUE: [&str; 9] =
-        ["--cpu-set", "-cpu-set", "--cpu-list", "-cpu-list", "--rankfile", "-rankfile", "-rf", "-bind-to", "--bind-to"];
-    let at = command.iter().position(|word| WITH_VALUE.contains(&word.as_str()) || word == "taskset" || word == "numactl")?;
-    let values = if command[at] == "taskset" { 2 } else { 1 };
-    Some(command[at..].iter().take(values + 1).cloned().collect::<Vec<_>>().join(" "))
+    const WITH_VALUE: [&str; 7] = ["--cpu-set", "-cpu-set", "--cpu-list", "-cpu-list", "--rankfile", "-rankfile", "-rf"];
+    let words = |at: usize| -> (&str, &str) { (&command[at], command.get(at + 1).map_or("", String::as_str)) };
+    let length = |at: usize| match words(at) {
+        ("taskset", _) => Some(3),
+        ("numactl", _) => Some(2),
+        ("-bind-to" | "--bind-to", list) if list.starts_with("user:") => Some(2),
+        (option, _) if WITH_VALUE.contains(&option) => Some(2),
+        _ => None,
+    };
+    let (at, length) = (0..command.len()).find_map(|at| Some((at, length(at)?)))?;
+    Some(command[at..].iter().take(length).cloned().collect::<Vec<_>>().join(" "))
 }
 
 fn raise_quota(quota: f64) -> String {
@@ -156,4 +162,27 @@ fn be_alone(launcher: Launcher) -> String {
 fn list(numbers: &[u32]) -> String {
     let plain: Vec<i32> = numbers.iter().filter_map(|number| i32::try_from(*number).ok()).collect();
     sintonia_recording::definitions::format_ranks(&plain).replace(',', ", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_option_that_binds_by_hand_is_found_in_the_command() {
+        let found = |command: &str| binding_option(&command.split(' ').map(String::from).collect::<Vec<_>>());
+        assert_eq!(found("mpirun -n 2 --bind-to core --cpu-set 0 ./a"), Some("--cpu-set 0".into()));
+        assert_eq!(found("mpirun -bind-to user:0,0 -n 2 ./a"), Some("-bind-to user:0,0".into()));
+        assert_eq!(found("mpirun -n 2 taskset -c 0 ./a"), Some("taskset -c 0".into()));
+        assert_eq!(found("mpirun --bind-to core ./a"), None);
+    }
+
+    #[test]
+    fn as_many_ranks_are_proposed_as_have_cores_for_their_threads() {
+        let header = RecordingHeader { hosts: vec!["a".into()], ..RecordingHeader::default() };
+        let openmpi = fewer_ranks(Launcher::OpenMpi, &header, 2, 2, 1);
+        assert!(openmpi.starts_with("Start at most 2 ranks on such a host: `mpirun -n 2 --bind-to core`. Or use more hosts."), "{openmpi}");
+        let hybrid = fewer_ranks(Launcher::Hydra, &header, 8, 16, 4);
+        assert!(hybrid.contains("`mpirun -n 2 -bind-to core`. The host has 16 processors"), "{hybrid}");
+    }
 }
